@@ -1,0 +1,57 @@
+//! Small integer names. Each is an index into one dense array.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// The id as an array index.
+            #[inline]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+id!(
+    /// A host (a NIC with one port). Hosts are numbered from 0.
+    HostId
+);
+id!(
+    /// A host or a switch. Node `h` is host `h`; switches follow the last host.
+    NodeId
+);
+id!(
+    /// A directed link, named by its sending port: `port_base[node] + port`.
+    LinkId
+);
+id!(
+    /// A queue pair: a one-way connection between two hosts.
+    QpId
+);
+id!(
+    /// A message: bytes posted to a queue pair.
+    MessageId
+);
+id!(
+    /// A gate: a condition on other messages that starts messages.
+    GateId
+);
+
+impl From<HostId> for NodeId {
+    fn from(host: HostId) -> Self {
+        NodeId(host.0)
+    }
+}

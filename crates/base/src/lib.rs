@@ -1,0 +1,14 @@
+//! Time, units, ids and random streams: the words every other crate speaks.
+//!
+//! Nothing here knows networks or protocols. All quantities are integers, so that every machine agrees.
+#![forbid(unsafe_code)]
+
+mod ids;
+mod random;
+mod time;
+mod units;
+
+pub use ids::{GateId, HostId, LinkId, MessageId, NodeId, QpId};
+pub use random::{Purpose, Stream, stream};
+pub use time::{Duration, Time};
+pub use units::{Bytes, ParseUnitError, Rate};

@@ -1,0 +1,16 @@
+//! The protocols as pure state machines.
+//!
+//! No clock, no IO, no threads, no global: `now` is always an argument, and every core is driven through
+//! `handle_*` (something arrived) and `poll_*` (what is to be sent). The same code can drive a simulated NIC
+//! or a real one.
+#![forbid(unsafe_code)]
+
+pub mod cc;
+pub mod lb;
+mod relative;
+pub mod transport;
+
+pub use cc::CcConfig;
+pub use lb::LbConfig;
+pub use relative::{PathFacts, Size, Span};
+pub use transport::TransportConfig;

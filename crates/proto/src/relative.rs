@@ -1,0 +1,140 @@
+//! Sizes and times that depend on the fabric: papers say "one BDP" and "half an RTT".
+
+use anabranch_base::{Bytes, Duration};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::str::FromStr;
+
+/// What relative quantities refer to: the longest path of the fabric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathFacts {
+    /// Round trip of one full packet and its ACK over the longest path when nothing queues.
+    pub base_rtt: Duration,
+    /// `base_rtt` times the hosts' line rate.
+    pub bdp: Bytes,
+    /// A full data packet on the wire.
+    pub packet: Bytes,
+}
+
+/// A size: absolute (`"415KB"`), in packets (`"100packets"`), or in BDPs (`"1.5bdp"`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Size {
+    /// Bytes.
+    Bytes(Bytes),
+    /// Full packets on the wire.
+    Packets(f64),
+    /// Bandwidth-delay products.
+    Bdp(f64),
+}
+
+/// A time: absolute (`"70us"`) or in base RTTs (`"3rtt"`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Span {
+    /// A time.
+    Time(Duration),
+    /// Base round trips.
+    Rtt(f64),
+}
+
+impl Size {
+    /// The size in bytes on a fabric.
+    pub fn on(self, facts: &PathFacts) -> Bytes {
+        match self {
+            Size::Bytes(bytes) => bytes,
+            Size::Packets(n) => Bytes((n * facts.packet.0 as f64) as u64),
+            Size::Bdp(n) => Bytes((n * facts.bdp.0 as f64) as u64),
+        }
+    }
+}
+
+impl Span {
+    /// The time on a fabric.
+    pub fn on(self, facts: &PathFacts) -> Duration {
+        match self {
+            Span::Time(span) => span,
+            Span::Rtt(n) => Duration((n * facts.base_rtt.0 as f64) as u64),
+        }
+    }
+}
+
+/// The number before `unit`, when `text` is one that is positive and finite.
+fn multiple(text: &str, unit: &str) -> Option<f64> {
+    let number: f64 = text.trim().strip_suffix(unit)?.trim().parse().ok()?;
+    (number.is_finite() && number > 0.0).then_some(number)
+}
+
+impl FromStr for Size {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(n) = multiple(text, "bdp") {
+            return Ok(Size::Bdp(n));
+        }
+        if let Some(n) = multiple(text, "packets") {
+            return Ok(Size::Packets(n));
+        }
+        text.parse().map(Size::Bytes).map_err(|e| format!("{e}; \"1.5bdp\" and \"100packets\" work too"))
+    }
+}
+
+impl FromStr for Span {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(n) = multiple(text, "rtt") {
+            return Ok(Span::Rtt(n));
+        }
+        text.parse().map(Span::Time).map_err(|e| format!("{e}; \"3rtt\" works too"))
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Size::Bytes(bytes) => bytes.fmt(f),
+            Size::Packets(n) => write!(f, "{n}packets"),
+            Size::Bdp(n) => write!(f, "{n}bdp"),
+        }
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Span::Time(span) => span.fmt(f),
+            Span::Rtt(n) => write!(f, "{n}rtt"),
+        }
+    }
+}
+
+macro_rules! as_text {
+    ($name:ident) => {
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                s.collect_str(self)
+            }
+        }
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(d)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+as_text!(Size);
+as_text!(Span);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relative_sizes_follow_the_fabric() {
+        let facts = PathFacts { base_rtt: Duration::from_us(8), bdp: Bytes(400_000), packet: Bytes(4150) };
+        assert_eq!("1.5bdp".parse::<Size>().unwrap().on(&facts), Bytes(600_000));
+        assert_eq!("100packets".parse::<Size>().unwrap().on(&facts), Bytes(415_000));
+        assert_eq!("3rtt".parse::<Span>().unwrap().on(&facts), Duration::from_us(24));
+        assert_eq!("70us".parse::<Span>().unwrap().on(&facts), Duration::from_us(70));
+        assert!("-1bdp".parse::<Size>().is_err());
+        assert!("nanbdp".parse::<Size>().is_err());
+    }
+}

@@ -1,0 +1,29 @@
+//! Reliability: what makes messages whole over a fabric that loses and reorders packets.
+
+use crate::Span;
+use anabranch_base::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// A transport and its parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum TransportConfig {
+    /// Out-of-order delivery with selective acknowledgement and retransmission.
+    Sack(SackConfig),
+}
+
+/// Parameters of the `sack` transport.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SackConfig {
+    /// Payload of a full packet.
+    pub payload: Bytes,
+    /// Headers of a data packet, and the size of a trimmed one.
+    pub header: Bytes,
+    /// Size of an ACK or NACK.
+    pub ack: Bytes,
+    /// An ACK for every n-th packet (and for the last one of a message, and for a marked one).
+    pub ack_every: u32,
+    /// A packet that is not acknowledged this long after it was sent is sent again.
+    pub rto: Span,
+}

@@ -1,0 +1,225 @@
+//! A scenario in its resolved form: every default explicit. Serialising it and reading it back gives the same.
+
+use anabranch_base::{Bytes, Duration, HostId, Rate};
+use anabranch_proto::{CcConfig, LbConfig, TransportConfig};
+use serde::{Deserialize, Serialize};
+
+/// Where messages flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum TopologySpec {
+    /// A fat tree (Clos) of 2 or 3 tiers. A leaf-spine is its 2-tier form.
+    FatTree {
+        /// Number of hosts.
+        hosts: u32,
+        /// Tier 0 is the ToR tier; the last one is the top.
+        tier: Vec<TierSpec>,
+        /// Hosts in a pod (3 tiers) or in all (2 tiers).
+        pod_hosts: u32,
+    },
+    /// Hosts on one switch.
+    SingleSwitch {
+        /// Number of hosts.
+        hosts: u32,
+        /// Rate of every link.
+        link: Rate,
+        /// Latency of every link.
+        link_latency: Duration,
+        /// Latency of the switch.
+        switch_latency: Duration,
+    },
+    /// Two switches joined by one cable, the hosts split evenly between them.
+    Dumbbell {
+        /// Number of hosts, even.
+        hosts: u32,
+        /// Rate of the host links.
+        link: Rate,
+        /// Rate of the cable in the middle.
+        trunk: Rate,
+        /// Latency of the host links.
+        link_latency: Duration,
+        /// Latency of the cable in the middle.
+        trunk_latency: Duration,
+        /// Latency of the switches.
+        switch_latency: Duration,
+    },
+    /// Any graph, from an ns-3 topology file.
+    Graph {
+        /// The file's name, as the scenario gives it.
+        file: String,
+        /// Latency of the switches, which the file does not say.
+        switch_latency: Duration,
+    },
+}
+
+/// One tier of switches, in the terms of a `.topo` file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TierSpec {
+    /// Rate of the links below the tier.
+    pub link: Rate,
+    /// Latency of the links below the tier.
+    pub link_latency: Duration,
+    /// Latency of the tier's switches.
+    pub switch_latency: Duration,
+    /// Ports down.
+    pub radix_down: u32,
+    /// Ports up (0 at the top).
+    pub radix_up: u32,
+    /// Parallel cables between this tier's switch and one below it.
+    pub bundle: u32,
+}
+
+/// What the hosts send.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum WorkloadSpec {
+    /// Every host (of the first `hosts`) sends one message and receives one.
+    Permutation {
+        /// Message length.
+        bytes: Bytes,
+        /// How many hosts take part, from host 0.
+        hosts: u32,
+        /// Every pair crosses ToRs.
+        cross_tor: bool,
+    },
+    /// Host i sends to its twin in the other half of the fabric.
+    Tornado {
+        /// Message length.
+        bytes: Bytes,
+        /// The first `senders` hosts send (all of them: the whole fabric).
+        senders: u32,
+    },
+    /// `degree` hosts send to one.
+    Incast {
+        /// Message length.
+        bytes: Bytes,
+        /// Number of senders.
+        degree: u32,
+        /// The receiver.
+        target: HostId,
+    },
+    /// Poisson arrivals at a load, sizes from a distribution, destinations uniform.
+    Poisson {
+        /// `websearch`, `websearch-reps`, `facebook-hadoop`, `alistorage`, or a file's name.
+        sizes: String,
+        /// Share of a host's line rate, above 0.
+        load: f64,
+        /// How many hosts send and receive, from host 0.
+        hosts: u32,
+        /// Arrivals stop after this long.
+        duration: Duration,
+    },
+    /// An htsim connection matrix.
+    Cm {
+        /// The file's name, as the scenario gives it.
+        file: String,
+        /// The unit of `start` in the file: `1ps` (csg-htsim) or `1us` (uet-htsim).
+        start_unit: Duration,
+    },
+    /// An ns-3 flow file.
+    Ns3Flows {
+        /// The file's name, as the scenario gives it.
+        file: String,
+        /// The instant in the file at which the run starts.
+        origin: Duration,
+    },
+}
+
+/// Something that breaks, for a while.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FaultSpec {
+    /// What happens.
+    #[serde(flatten)]
+    pub kind: FaultKind,
+    /// When it starts.
+    pub at: Duration,
+    /// How long it lasts; without it, to the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Duration>,
+}
+
+/// What happens to links or switches. Selectors: see [`crate::topology::Selector`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum FaultKind {
+    /// The links carry nothing and lose what is on them.
+    LinkDown {
+        /// Which links.
+        links: String,
+        /// Both directions of each cable, or only the selected one.
+        both_directions: bool,
+    },
+    /// The switches lose all they hold; their links are down.
+    SwitchDown {
+        /// Which switches.
+        switches: String,
+    },
+    /// The links run at another rate.
+    Rate {
+        /// Which links.
+        links: String,
+        /// Both directions of each cable, or only the selected one.
+        both_directions: bool,
+        /// The rate meanwhile.
+        rate: Rate,
+    },
+    /// Each packet is lost with this probability.
+    PacketLoss {
+        /// Which links.
+        links: String,
+        /// Both directions of each cable, or only the selected one.
+        both_directions: bool,
+        /// Between 0 and 1.
+        probability: f64,
+    },
+    /// Each bit is wrong with this probability; a packet with a wrong bit is lost.
+    BitErrors {
+        /// Which links.
+        links: String,
+        /// Both directions of each cable, or only the selected one.
+        both_directions: bool,
+        /// Between 0 and 1.
+        probability: f64,
+    },
+}
+
+/// A named composition of transport, congestion control, load balancer and fabric settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scheme {
+    /// Its name in scenarios.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// Where its parameters come from.
+    pub source: String,
+    /// Reliability.
+    pub transport: TransportConfig,
+    /// Congestion control.
+    pub cc: CcConfig,
+    /// Host load balancer.
+    pub lb: LbConfig,
+    /// What the switches do for it.
+    pub fabric: FabricSpec,
+}
+
+/// Queues and marking at switches.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FabricSpec {
+    /// Capacity of a port's data queue.
+    pub queue: anabranch_proto::Size,
+    /// Capacity of a port's control queue.
+    pub control_queue: anabranch_proto::Size,
+    /// No mark at or below this share of the data queue's capacity, in percent.
+    pub ecn_kmin_percent: f64,
+    /// Every packet is marked above this share, in percent.
+    pub ecn_kmax_percent: f64,
+    /// Data packets that do not fit are cut to their header instead of dropped.
+    pub trim: bool,
+    /// How long after a link goes down or up routing follows; without it, never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routing_delay: Option<Duration>,
+}
