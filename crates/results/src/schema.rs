@@ -1,0 +1,122 @@
+//! The rows of the three result files.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Everything that one `anabranch run` or one figure produced.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ResultSet {
+    /// The scenario's title.
+    pub title: String,
+    /// The resolved scenario, as TOML.
+    pub scenario_toml: String,
+    /// One row a run (scheme x sweep point x seed), in that order.
+    pub runs: Vec<RunRow>,
+    /// One row a message of each run.
+    pub flows: Vec<FlowRow>,
+    /// Measured curves.
+    pub series: Vec<SeriesRow>,
+}
+
+/// One run: what was run, and its totals.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunRow {
+    /// Scheme name.
+    pub scheme: String,
+    /// Seed.
+    pub seed: u64,
+    /// The swept parameters of this run.
+    pub sweep: BTreeMap<String, Value>,
+    /// Messages of the workload.
+    pub flows: u64,
+    /// Messages whose sender learnt of their delivery.
+    pub flows_finished: u64,
+    /// Mean flow completion time.
+    pub fct_mean_us: f64,
+    /// Median flow completion time.
+    pub fct_p50_us: f64,
+    /// 99th percentile of the flow completion time.
+    pub fct_p99_us: f64,
+    /// Largest flow completion time.
+    pub fct_max_us: f64,
+    /// Largest FCT that a flow would have alone in the network.
+    pub ideal_fct_max_us: f64,
+    /// From the first start to the last completion.
+    pub completion_us: f64,
+    /// Data packets dropped for lack of buffer.
+    pub drops: u64,
+    /// Packets lost on links (down, lossy or corrupted) or in switches that went down.
+    pub link_losses: u64,
+    /// Data packets cut to their header.
+    pub trims: u64,
+    /// Data packets that left a queue with a mark.
+    pub ecn_marks: u64,
+    /// Data packets sent again.
+    pub retransmissions: u64,
+    /// Timeouts that fired.
+    pub timeouts: u64,
+    /// Packets sent over directed links: the unit of simulation work.
+    pub packet_hops: u64,
+    /// Simulated time at the end.
+    pub sim_time_us: f64,
+    /// Real time; not part of the digest.
+    pub wall_s: f64,
+    /// Numbers that a scheme or an abstract model adds, by name.
+    pub extra: BTreeMap<String, f64>,
+    /// Digest of this run's flows and totals.
+    pub digest: String,
+}
+
+/// The value of a swept parameter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Integer(i64),
+    /// Any other number.
+    Number(f64),
+    /// Text, such as a size with its unit.
+    Text(String),
+}
+
+/// One message of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowRow {
+    /// Index of its run in [`ResultSet::runs`].
+    pub run: u32,
+    /// The message's number.
+    pub flow: u32,
+    /// Its queue pair.
+    pub qp: u32,
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Length.
+    pub bytes: u64,
+    /// When it was posted; none if it never was.
+    pub start_ps: Option<u64>,
+    /// From posting to the last byte's arrival at the receiver; none if it never arrived.
+    pub delivery_ps: Option<u64>,
+    /// From posting to the acknowledgement of the last byte at the sender; none if it never came.
+    pub fct_ps: Option<u64>,
+    /// The FCT of this message alone in the network.
+    pub ideal_fct_ps: u64,
+}
+
+/// One point of a measured curve.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeriesRow {
+    /// Index of its run in [`ResultSet::runs`].
+    pub run: u32,
+    /// What is measured, with its unit: `link_utilisation_gbps`, `queue_depth_bytes`.
+    pub series: String,
+    /// Where: `tor:0/up:3`.
+    pub entity: String,
+    /// End of the interval that the value stands for.
+    pub time_ps: u64,
+    /// The value.
+    pub value: f64,
+}
