@@ -1,0 +1,51 @@
+# The commands of daily work. Cargo does the building; this file only names what people type.
+
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+ANABRANCH := $(TARGET_DIR)/release/anabranch
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Show this list
+	@echo "make TARGET, where TARGET is one of:"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: demo
+demo: toolchain ## Build, then compare REPS, OPS and ECMP on a 1,024-host permutation and a WebSearch trace
+	cargo build --release --package anabranch-cli
+	$(ANABRANCH) run examples/permutation-1024.toml
+	$(ANABRANCH) run examples/websearch-128.toml
+	@echo "The folders named above hold report.html: open it in a browser."
+
+.PHONY: test
+test: toolchain ## Run every test but the long ones
+	cargo test --workspace
+
+.PHONY: test-long
+test-long: toolchain ## Run every test at its full size (minutes to hours)
+	ANABRANCH_LONG=1 cargo test --workspace
+
+.PHONY: bench
+bench: toolchain ## Measure packet-hops a second, then the parts alone
+	cargo build --release --package anabranch-cli
+	$(ANABRANCH) bench
+	cargo bench --workspace
+
+.PHONY: lint
+lint: toolchain ## Check format, lints, documentation and architecture
+	cargo xtask lint
+
+.PHONY: toolchain
+toolchain:
+	@command -v cargo >/dev/null || { \
+		echo "cargo is not on the PATH."; \
+		echo "Install Rust with rustup (https://rustup.rs), open a new shell, and run make again."; \
+		echo "The right version of Rust is then fetched by itself: rust-toolchain.toml names it."; \
+		exit 1; }
+	@cargo --version >/dev/null || { \
+		echo "cargo is there but does not start: its message is above."; \
+		echo "If it names a missing toolchain, run: rustup toolchain install"; \
+		exit 1; }
+	@command -v cc >/dev/null || { \
+		echo "There is no C linker (cc), which Rust needs to link programs."; \
+		echo "Install one: apt install gcc, dnf install gcc, or on macOS xcode-select --install."; \
+		exit 1; }
