@@ -223,3 +223,52 @@ pub struct FabricSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing_delay: Option<Duration>,
 }
+
+/// A curve to record over time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasureSpec {
+    /// What is measured.
+    pub series: Series,
+    /// Length of the interval that each point stands for.
+    pub every: Duration,
+    /// Which links. Selectors: see [`crate::topology::Selector`].
+    pub links: String,
+}
+
+/// What a curve shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Series {
+    /// Bits sent in the interval over its length, in Gb/s.
+    LinkUtilisation,
+    /// Bytes waiting in the port's queues at the end of the interval.
+    QueueDepth,
+}
+
+/// Where a run ends, whatever happens.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Largest simulated time.
+    pub max_time: Duration,
+    /// A run in which nothing new is delivered for this long, while something should be, has stalled.
+    pub stall: Duration,
+    /// Largest number of events.
+    pub max_events: u64,
+    /// Largest number of packets alive at once.
+    pub max_packets: u64,
+}
+
+impl Default for Limits {
+    /// One simulated second, 10 ms without progress, half an hour of events at ten million a second, and
+    /// packets for about a gigabyte.
+    fn default() -> Self {
+        Limits {
+            max_time: Duration::from_us(1_000_000),
+            stall: Duration::from_us(10_000),
+            max_events: 20_000_000_000,
+            max_packets: 16_000_000,
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! What is wrong in a scenario, where, and what to write instead.
+
+use std::fmt;
+
+/// A fault in a scenario, in a figure file or on the command line, for people.
+///
+/// Prints as `perm.toml:7:1: unknown key "lnk" in [topology]`, and below it what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct ScenarioError {
+    /// The file, as the user named it.
+    pub file: String,
+    /// Line in the file, from 1; none when the fault has no place in it (a missing key's table, a flag).
+    pub line: Option<usize>,
+    /// Column in characters, from 1.
+    pub column: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// What to write instead.
+    pub help: Option<String>,
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        for place in [self.line, self.column].into_iter().flatten() {
+            write!(f, ":{place}")?;
+        }
+        write!(f, ": {}", self.message)?;
+        match &self.help {
+            Some(help) => write!(f, "\n  write: {help}"),
+            None => Ok(()),
+        }
+    }
+}
