@@ -7,10 +7,13 @@
 
 pub mod cc;
 pub mod lb;
+mod packet;
+mod psn_set;
 mod relative;
 pub mod transport;
 
 pub use cc::CcConfig;
 pub use lb::LbConfig;
+pub use packet::{Packet, Repr};
 pub use relative::{PathFacts, Size, Span};
 pub use transport::TransportConfig;

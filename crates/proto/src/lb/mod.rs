@@ -1,7 +1,12 @@
 //! Host load balancing: which entropy value the next packet carries.
 
-use crate::Span;
+mod reps;
+
+use crate::{PathFacts, Span};
+use anabranch_base::{Duration, Stream, Time};
 use serde::{Deserialize, Serialize};
+
+pub use reps::{MAX_BUFFER, Reps};
 
 /// A load balancer and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,4 +40,118 @@ pub struct RepsConfig {
     /// A timeout means a failure when the highest RTT of the last two RTOs was below this many base RTTs
     /// (Appendix A, without trimming).
     pub failure_rtt: f64,
+}
+
+/// What a load balancer is told of its surroundings.
+#[derive(Clone, Copy, Debug)]
+pub struct Environment {
+    /// The fabric's longest path.
+    pub facts: PathFacts,
+    /// The transport's retransmission timeout.
+    pub rto: Duration,
+    /// Switches trim instead of dropping.
+    pub trimming: bool,
+}
+
+/// A piece of hardware state that an algorithm keeps for a queue pair.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StateField {
+    /// The paper's name of it.
+    pub name: &'static str,
+    /// Bits of one.
+    pub bits: u32,
+    /// How many of them.
+    pub count: u32,
+}
+
+impl StateField {
+    /// `count` fields of `bits` bits.
+    pub const fn new(name: &'static str, bits: u32, count: u32) -> Self {
+        StateField { name, bits, count }
+    }
+}
+
+/// Any load balancer. It answers with an entropy value and learns from feedback; it never sees congestion control.
+pub enum AnyLb {
+    /// One entropy value for ever.
+    Ecmp(u16),
+    /// Random ones below the bound.
+    Ops(u32, Stream),
+    /// See [`Reps`].
+    Reps(Reps),
+    /// Somebody else's.
+    Custom(Box<dyn LoadBalancer>),
+}
+
+/// What a load balancer of your own implements.
+pub trait LoadBalancer: Send {
+    /// The entropy value of the packet that is sent now.
+    fn next_ev(&mut self, now: Time) -> u16;
+    /// An ACK arrived with the entropy value of the packet that caused it.
+    fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration);
+    /// A packet timed out.
+    fn handle_timeout(&mut self, now: Time);
+    /// A packet with this entropy value was trimmed.
+    fn handle_trim(&mut self, now: Time, ev: u16);
+}
+
+impl LbConfig {
+    /// The load balancer of a new queue pair.
+    pub fn build(&self, environment: &Environment, mut random: Stream) -> AnyLb {
+        match self {
+            LbConfig::Ecmp {} => AnyLb::Ecmp(random.next_u32() as u16),
+            LbConfig::Ops { evs } => AnyLb::Ops((*evs).clamp(1, 1 << 16), random),
+            LbConfig::Reps(config) => AnyLb::Reps(Reps::new(config, environment, random)),
+        }
+    }
+
+    /// The state that hardware keeps for a queue pair, field by field.
+    pub fn state(&self) -> Vec<StateField> {
+        match self {
+            LbConfig::Ecmp {} => vec![StateField::new("entropy value", 16, 1)],
+            LbConfig::Ops { .. } => Vec::new(),
+            LbConfig::Reps(config) => Reps::state(config),
+        }
+    }
+}
+
+impl AnyLb {
+    /// The entropy value of the packet that is sent now.
+    #[inline]
+    pub fn next_ev(&mut self, now: Time) -> u16 {
+        match self {
+            AnyLb::Ecmp(ev) => *ev,
+            AnyLb::Ops(evs, random) => random.below(*evs) as u16,
+            AnyLb::Reps(lb) => lb.next_ev(),
+            AnyLb::Custom(lb) => lb.next_ev(now),
+        }
+    }
+
+    /// An ACK arrived with the entropy value of the packet that caused it.
+    #[inline]
+    pub fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
+        match self {
+            AnyLb::Ecmp(_) | AnyLb::Ops(..) => {}
+            AnyLb::Reps(lb) => lb.handle_ack(now, ev, marked, rtt),
+            AnyLb::Custom(lb) => lb.handle_ack(now, ev, marked, rtt),
+        }
+    }
+
+    /// A packet timed out.
+    pub fn handle_timeout(&mut self, now: Time) {
+        match self {
+            AnyLb::Ecmp(_) | AnyLb::Ops(..) => {}
+            AnyLb::Reps(lb) => lb.handle_timeout(now),
+            AnyLb::Custom(lb) => lb.handle_timeout(now),
+        }
+    }
+
+    /// A packet with this entropy value was trimmed.
+    pub fn handle_trim(&mut self, now: Time, ev: u16) {
+        match self {
+            // REPS keeps only good paths: a trimmed packet's entropy simply does not come back.
+            AnyLb::Ecmp(_) | AnyLb::Ops(..) | AnyLb::Reps(_) => {}
+            AnyLb::Custom(lb) => lb.handle_trim(now, ev),
+        }
+    }
 }

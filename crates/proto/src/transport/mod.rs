@@ -1,8 +1,12 @@
 //! Reliability: what makes messages whole over a fabric that loses and reorders packets.
 
+mod sack;
+
 use crate::Span;
 use anabranch_base::Bytes;
 use serde::{Deserialize, Serialize};
+
+pub use sack::{SackReceiver, SackSender, SenderCounters};
 
 /// A transport and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,7 +26,7 @@ pub struct SackConfig {
     pub header: Bytes,
     /// Size of an ACK or NACK.
     pub ack: Bytes,
-    /// An ACK for every n-th packet (and for the last one of a message, and for a marked one).
+    /// An ACK for every n-th packet (and for the last one of a message, a marked one and a duplicate).
     pub ack_every: u32,
     /// A packet that is not acknowledged this long after it was sent is sent again.
     pub rto: Span,

@@ -1,0 +1,54 @@
+//! DCTCP with a window update an ACK, as MPRDMA has it (REPS, section 4.1).
+
+use super::{Acked, DctcpConfig};
+use crate::PathFacts;
+
+/// The window in bytes; grows by a packet a round trip, shrinks by part of a packet a marked packet.
+#[derive(Clone, Debug)]
+pub struct Dctcp {
+    window: f64,
+    packet: f64,
+    max: f64,
+    decrease: f64,
+    loss_decrease: f64,
+}
+
+impl Dctcp {
+    /// A window at its initial size.
+    pub fn new(config: &DctcpConfig, facts: &PathFacts) -> Self {
+        let packet = facts.packet.0 as f64;
+        let max = (config.max_window.on(facts).0 as f64).max(packet);
+        Dctcp {
+            window: (config.initial_window.on(facts).0 as f64).clamp(packet, max),
+            packet,
+            max,
+            decrease: config.decrease * packet,
+            loss_decrease: config.loss_decrease * packet,
+        }
+    }
+
+    #[inline]
+    pub(super) fn window(&self) -> u64 {
+        self.window as u64
+    }
+
+    #[inline]
+    pub(super) fn handle_ack(&mut self, acked: &Acked) {
+        let packets = f64::from(acked.packets);
+        if acked.marked {
+            self.set(self.window - packets * self.decrease);
+        } else {
+            self.set(self.window + packets * self.packet * self.packet / self.window);
+        }
+    }
+
+    #[inline]
+    pub(super) fn handle_loss(&mut self) {
+        self.set(self.window - self.loss_decrease);
+    }
+
+    #[inline]
+    fn set(&mut self, window: f64) {
+        self.window = window.clamp(self.packet, self.max);
+    }
+}

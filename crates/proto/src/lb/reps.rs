@@ -1,0 +1,219 @@
+//! Recycled entropies (REPS, sections 3.1 and 3.2, Algorithms 1 and 2, Appendix A).
+
+use super::{Environment, RepsConfig, StateField};
+use anabranch_base::{Duration, Stream, Time};
+
+/// Most entries that a buffer may have: what fits the validity bits.
+pub const MAX_BUFFER: usize = 32;
+
+/// A REPS sender's state. Names follow the paper's pseudocode.
+#[derive(Clone, Debug)]
+pub struct Reps {
+    /// `cachedEV` of each entry.
+    cached: [u16; MAX_BUFFER],
+    /// `isValid` of each entry, a bit each.
+    valid: u32,
+    head: u8,
+    /// REPS_BUFFER_SIZE.
+    size: u8,
+    /// Entries that were ever written; 0 is `isEmpty()`.
+    filled: u8,
+    number_of_valid: u8,
+    explore_counter: u8,
+    is_freezing: bool,
+    exit_freezing: Time,
+    rtts: RecentRtt,
+    limits: Limits,
+    random: Stream,
+}
+
+/// What does not change during a queue pair's life.
+#[derive(Clone, Debug)]
+struct Limits {
+    evs: u32,
+    freezing: bool,
+    freezing_timeout: Duration,
+    explore_packets: u8,
+    /// Highest RTT that still tells a failure from congestion; none where the fabric trims, since a packet
+    /// that times out there was not lost to congestion (Appendix A, 1).
+    failure_rtt: Option<Duration>,
+}
+
+impl Reps {
+    /// A sender that knows no path yet.
+    pub fn new(config: &RepsConfig, environment: &Environment, random: Stream) -> Self {
+        let facts = &environment.facts;
+        let failure_rtt = Duration((config.failure_rtt * facts.base_rtt.0 as f64) as u64);
+        Reps {
+            cached: [0; MAX_BUFFER],
+            valid: 0,
+            head: 0,
+            size: config.buffer.clamp(1, MAX_BUFFER as u32) as u8,
+            filled: 0,
+            number_of_valid: 0,
+            explore_counter: 0,
+            is_freezing: false,
+            exit_freezing: Time::ZERO,
+            rtts: RecentRtt::new(environment.rto),
+            limits: Limits {
+                evs: config.evs.clamp(1, 1 << 16),
+                freezing: config.freezing,
+                freezing_timeout: config.freezing_timeout.on(facts),
+                explore_packets: config.explore_packets.min(255) as u8,
+                failure_rtt: (!environment.trimming).then_some(failure_rtt),
+            },
+            random,
+        }
+    }
+
+    /// Whether it avoids new entropies now.
+    pub fn is_freezing(&self) -> bool {
+        self.is_freezing
+    }
+
+    /// REPS, Algorithm 1, `onAck`.
+    #[inline]
+    pub(super) fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
+        self.rtts.add(now, rtt);
+        // Lines 6-8: a marked path is not worth keeping.
+        if marked {
+            return;
+        }
+        // Lines 9-14.
+        let bit = 1 << self.head;
+        if self.valid & bit == 0 {
+            self.number_of_valid += 1;
+        }
+        self.cached[usize::from(self.head)] = ev;
+        self.valid |= bit;
+        self.filled = self.filled.max(self.head + 1);
+        self.head = self.after(self.head);
+        // Lines 15-18.
+        if self.is_freezing && now > self.exit_freezing {
+            self.is_freezing = false;
+            self.explore_counter = self.limits.explore_packets;
+        }
+    }
+
+    /// A packet timed out: a failure, unless recent round trips tell of congestion (Appendix A, 2).
+    pub(super) fn handle_timeout(&mut self, now: Time) {
+        let congested = self.limits.failure_rtt.is_some_and(|limit| self.rtts.highest(now) >= limit);
+        if !congested {
+            self.handle_failure(now);
+        }
+    }
+
+    /// REPS, Algorithm 1, `onFailureDetection`, lines 21-26.
+    fn handle_failure(&mut self, now: Time) {
+        if self.limits.freezing && !self.is_freezing && self.explore_counter == 0 {
+            self.is_freezing = true;
+            self.exit_freezing = now + self.limits.freezing_timeout;
+        }
+    }
+
+    /// REPS, Algorithm 2, `onSend`, lines 14-24.
+    #[inline]
+    pub(super) fn next_ev(&mut self) -> u16 {
+        if self.explore_counter > 0 {
+            // Lines 15-18. Print leaves the packets between the random ones without an entropy; they take the
+            // cached ones, as every packet out of a frozen buffer does.
+            self.explore_counter -= 1;
+            if self.explore_counter.is_multiple_of(self.size) || self.filled == 0 {
+                return self.explore();
+            }
+            return self.cached_ev();
+        }
+        // Line 19.
+        if self.filled == 0 || (self.number_of_valid == 0 && !self.is_freezing) {
+            return self.explore();
+        }
+        self.cached_ev()
+    }
+
+    #[inline]
+    fn explore(&mut self) -> u16 {
+        self.random.below(self.limits.evs) as u16
+    }
+
+    /// REPS, Algorithm 2, `getNextEV`, lines 2-12.
+    #[inline]
+    fn cached_ev(&mut self) -> u16 {
+        let offset = if self.number_of_valid > 0 {
+            // Line 4: the oldest valid entry.
+            let back = self.head + self.size - self.number_of_valid;
+            let offset = if back >= self.size { back - self.size } else { back };
+            self.valid &= !(1 << offset);
+            self.number_of_valid -= 1;
+            offset
+        } else {
+            // Lines 8-9: frozen (or exploring): go round the buffer. A buffer that never filled has fewer
+            // entries than slots; the unwritten ones hold no path.
+            let offset = if self.head < self.filled { self.head } else { 0 };
+            self.head = self.after(offset);
+            offset
+        };
+        self.cached[usize::from(offset)]
+    }
+
+    #[inline]
+    fn after(&self, slot: u8) -> u8 {
+        if slot + 1 == self.size { 0 } else { slot + 1 }
+    }
+
+    /// REPS, Table 1.
+    pub(super) fn state(config: &RepsConfig) -> Vec<StateField> {
+        vec![
+            StateField::new("cachedEV", 16, config.buffer),
+            StateField::new("isValid", 1, config.buffer),
+            StateField::new("head", 8, 1),
+            StateField::new("numberOfValidEVs", 8, 1),
+            StateField::new("exitFreezingMode", 32, 1),
+            StateField::new("isFreezingMode", 1, 1),
+            StateField::new("exploreCounter", 8, 1),
+        ]
+    }
+}
+
+/// The highest RTT over the current and the previous period of one RTO.
+///
+/// The paper asks for "a period preceding the timeout" without a length; a packet that times out now was
+/// queued one RTO ago, so the period before the current one counts too.
+#[derive(Clone, Debug)]
+struct RecentRtt {
+    period: Duration,
+    ends: Time,
+    current: Duration,
+    previous: Duration,
+}
+
+impl RecentRtt {
+    fn new(period: Duration) -> Self {
+        RecentRtt { period, ends: Time::ZERO + period, current: Duration::ZERO, previous: Duration::ZERO }
+    }
+
+    #[inline]
+    fn add(&mut self, now: Time, rtt: Duration) {
+        if now >= self.ends {
+            self.turn(now);
+        }
+        self.current = self.current.max(rtt);
+    }
+
+    fn highest(&mut self, now: Time) -> Duration {
+        if now >= self.ends {
+            self.turn(now);
+        }
+        self.current.max(self.previous)
+    }
+
+    #[cold]
+    fn turn(&mut self, now: Time) {
+        let fresh = now < self.ends + self.period;
+        self.previous = if fresh { self.current } else { Duration::ZERO };
+        self.current = Duration::ZERO;
+        self.ends = now + self.period;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! The paper's own examples, then its rules one by one.
+
+use super::*;
+use crate::{PathFacts, Span};
+use anabranch_base::{Bytes, Purpose, stream};
+
+const RTT: Duration = Duration::from_us(8);
+
+fn config() -> RepsConfig {
+    RepsConfig {
+        evs: 65_536,
+        buffer: 8,
+        freezing: true,
+        freezing_timeout: Span::Time(Duration::from_us(100)),
+        explore_packets: 16,
+        failure_rtt: 1.65,
+    }
+}
+
+fn sender(config: &RepsConfig, trimming: bool) -> Reps {
+    let facts = PathFacts { base_rtt: RTT, bdp: Bytes(400_000), packet: Bytes(4150) };
+    let environment = Environment { facts, rto: Duration::from_us(70), trimming };
+    Reps::new(config, &environment, stream(1, 0, Purpose::LoadBalancer))
+}
+
+fn good_ack(reps: &mut Reps, us: u64, ev: u16) {
+    reps.handle_ack(Time::ZERO + Duration::from_us(us), ev, false, RTT);
+}
+
+fn at(us: u64) -> Time {
+    Time::ZERO + Duration::from_us(us)
+}
+
+/// What the next draw of the sender's random stream will be.
+fn next_random(reps: &Reps) -> u16 {
+    reps.random.clone().below(65_536) as u16
+}
+
+/// Figure 1: an unmarked ACK's entropy is cached and used by the next packet; a marked one's is not.
+#[test]
+fn recycles_good_entropies_and_forgets_marked_ones() {
+    let mut reps = sender(&config(), false);
+    good_ack(&mut reps, 1, 55);
+    reps.handle_ack(at(2), 22, true, RTT);
+    good_ack(&mut reps, 3, 11);
+    assert_eq!((reps.next_ev(), reps.next_ev()), (55, 11), "oldest first, the marked 22 is gone");
+    let random = next_random(&reps);
+    assert_eq!(reps.next_ev(), random, "an empty cache explores");
+}
+
+#[test]
+fn explores_at_random_before_the_first_ack() {
+    let mut reps = sender(&config(), false);
+    for _ in 0..100 {
+        let random = next_random(&reps);
+        assert_eq!(reps.next_ev(), random);
+    }
+}
+
+#[test]
+fn a_burst_longer_than_the_buffer_keeps_the_youngest() {
+    let mut reps = sender(&config(), false);
+    (1..=11).for_each(|ev| good_ack(&mut reps, 1, ev));
+    let reused: Vec<u16> = (0..8).map(|_| reps.next_ev()).collect();
+    assert_eq!(reused, [4, 5, 6, 7, 8, 9, 10, 11]);
+}
+
+/// Section 3.2: frozen, it goes round the cached entropies, valid or not, and never explores.
+#[test]
+fn frozen_it_reuses_what_it_has() {
+    let mut reps = sender(&config(), false);
+    (1..=8).for_each(|ev| good_ack(&mut reps, 1, ev));
+    reps.handle_timeout(at(60));
+    assert!(reps.is_freezing());
+    let used: Vec<u16> = (0..20).map(|_| reps.next_ev()).collect();
+    assert_eq!(used, [1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4]);
+    good_ack(&mut reps, 61, 99);
+    assert_eq!(reps.next_ev(), 99, "a fresh good entropy comes first");
+}
+
+#[test]
+fn frozen_with_part_of_a_buffer_it_uses_only_entries_that_hold_a_path() {
+    let mut reps = sender(&config(), false);
+    (1..=3).for_each(|ev| good_ack(&mut reps, 1, ev));
+    reps.handle_timeout(at(60));
+    let used: Vec<u16> = (0..7).map(|_| reps.next_ev()).collect();
+    assert_eq!(used, [1, 2, 3, 1, 2, 3, 1]);
+}
+
+#[test]
+fn frozen_with_an_empty_buffer_it_still_explores() {
+    let mut reps = sender(&config(), false);
+    reps.handle_timeout(at(60));
+    assert!(reps.is_freezing());
+    let random = next_random(&reps);
+    assert_eq!(reps.next_ev(), random);
+}
+
+/// Algorithm 1, lines 15-18, then Algorithm 2, lines 15-18.
+#[test]
+fn leaves_freezing_by_time_and_explores_one_packet_in_eight() {
+    let mut reps = sender(&config(), false);
+    (1..=8).for_each(|ev| good_ack(&mut reps, 1, ev));
+    reps.handle_timeout(at(60));
+    good_ack(&mut reps, 160, 9);
+    assert!(reps.is_freezing(), "exit only after the timeout, not at it");
+    good_ack(&mut reps, 161, 10);
+    assert!(!reps.is_freezing());
+    let cached = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+    let explored: Vec<bool> = (0..16).map(|_| !cached.contains(&reps.next_ev())).collect();
+    let expected: Vec<bool> = (0..16).map(|i| i % 8 == 7).collect();
+    assert_eq!(explored, expected);
+    let random = next_random(&reps);
+    assert_eq!(reps.next_ev(), random, "then back to the normal rule: no valid entry, so explore");
+}
+
+/// Algorithm 1, line 22.
+#[test]
+fn does_not_freeze_again_while_it_explores() {
+    let mut reps = sender(&config(), false);
+    good_ack(&mut reps, 1, 5);
+    reps.handle_timeout(at(60));
+    good_ack(&mut reps, 200, 6);
+    reps.handle_timeout(at(201));
+    assert!(!reps.is_freezing());
+    (0..16).for_each(|_| drop(reps.next_ev()));
+    reps.handle_timeout(at(202));
+    assert!(reps.is_freezing());
+}
+
+/// Appendix A, 2: a high RTT before the timeout speaks for congestion.
+#[test]
+fn a_timeout_after_long_round_trips_is_congestion() {
+    let mut reps = sender(&config(), false);
+    reps.handle_ack(at(10), 1, false, Duration::from_us(14));
+    reps.handle_timeout(at(75));
+    assert!(!reps.is_freezing(), "14 us is above 1.65 x 8 us");
+    reps.handle_ack(at(150), 1, false, Duration::from_us(13));
+    reps.handle_ack(at(290), 1, false, Duration::from_us(13));
+    reps.handle_timeout(at(300));
+    assert!(reps.is_freezing(), "13 us is below, and the 14 us are long past");
+}
+
+/// Appendix A, 1: where switches trim, a timeout is a failure whatever the RTT was.
+#[test]
+fn with_trimming_every_timeout_is_a_failure() {
+    let mut reps = sender(&config(), true);
+    reps.handle_ack(at(10), 1, false, Duration::from_us(60));
+    reps.handle_timeout(at(75));
+    assert!(reps.is_freezing());
+}
+
+#[test]
+fn without_freezing_mode_it_keeps_exploring() {
+    let mut reps = sender(&RepsConfig { freezing: false, ..config() }, false);
+    good_ack(&mut reps, 1, 5);
+    reps.handle_timeout(at(60));
+    assert!(!reps.is_freezing());
+}
+
+/// Table 1: 74 bits with one entry, 193 with eight.
+#[test]
+fn state_is_as_table_1_says() {
+    let bits = |buffer| Reps::state(&RepsConfig { buffer, ..config() }).iter().map(|f| f.bits * f.count).sum::<u32>();
+    assert_eq!((bits(1), bits(8)), (74, 193));
+}

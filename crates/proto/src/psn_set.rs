@@ -1,0 +1,127 @@
+//! A set of PSNs within a sliding range: one bit each, in a ring.
+
+/// PSNs in `low..low + span`, where the owner keeps `low` and moves it forward.
+///
+/// Bit `psn % capacity` stands for `psn`. The ring grows when the range does; it never shrinks.
+#[derive(Clone, Debug)]
+pub(crate) struct PsnSet {
+    words: Vec<u64>,
+}
+
+const INITIAL_WORDS: usize = 4;
+
+impl PsnSet {
+    pub(crate) fn new() -> Self {
+        PsnSet { words: vec![0; INITIAL_WORDS] }
+    }
+
+    #[inline]
+    fn place(&self, psn: u32) -> (usize, u64) {
+        (psn as usize / 64 & (self.words.len() - 1), 1 << (psn % 64))
+    }
+
+    /// Makes room for `psn` when every member is at or above `low`; true when the ring had to grow.
+    #[inline]
+    pub(crate) fn make_room(&mut self, low: u32, psn: u32) -> bool {
+        // One word stays free, since `low` may stand anywhere within its word.
+        let grows = (psn - low) as usize >= (self.words.len() - 1) * 64;
+        if grows {
+            self.grow(low, psn);
+        }
+        grows
+    }
+
+    #[cold]
+    fn grow(&mut self, low: u32, psn: u32) {
+        let wanted = (((psn - low) as usize / 64 + 3).next_power_of_two()).max(self.words.len() * 2);
+        let mut words = vec![0; wanted];
+        for i in 0..self.words.len() {
+            let word = low as usize / 64 + i;
+            words[word & (wanted - 1)] = self.words[word & (self.words.len() - 1)];
+        }
+        self.words = words;
+    }
+
+    #[inline]
+    pub(crate) fn contains(&self, psn: u32) -> bool {
+        let (word, bit) = self.place(psn);
+        self.words[word] & bit != 0
+    }
+
+    /// Adds `psn`; false when it was there. The caller has made room.
+    #[inline]
+    pub(crate) fn insert(&mut self, psn: u32) -> bool {
+        let (word, bit) = self.place(psn);
+        let fresh = self.words[word] & bit == 0;
+        self.words[word] |= bit;
+        fresh
+    }
+
+    #[inline]
+    pub(crate) fn remove(&mut self, psn: u32) {
+        let (word, bit) = self.place(psn);
+        self.words[word] &= !bit;
+    }
+
+    /// Removes the unbroken run of members from `low` on, and returns the first PSN after it.
+    #[inline]
+    pub(crate) fn take_run(&mut self, mut low: u32) -> u32 {
+        loop {
+            let (word, _) = self.place(low);
+            let offset = low % 64;
+            let run = (self.words[word] >> offset).trailing_ones();
+            if run == 0 {
+                return low;
+            }
+            let mask = if run == 64 { u64::MAX } else { ((1u64 << run) - 1) << offset };
+            self.words[word] &= !mask;
+            low += run;
+            if run + offset < 64 {
+                return low;
+            }
+        }
+    }
+
+    /// Membership of `base..base + 64` as bits; the caller cuts off what lies beyond the range.
+    #[inline]
+    pub(crate) fn window(&self, base: u32) -> u64 {
+        let (word, _) = self.place(base);
+        let offset = base % 64;
+        let first = self.words[word] >> offset;
+        if offset == 0 {
+            return first;
+        }
+        first | self.words[(word + 1) & (self.words.len() - 1)] << (64 - offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        /// The ring against a plain set, over a range that slides and widens.
+        #[test]
+        fn agrees_with_a_plain_set(steps in prop::collection::vec(0u32..700, 1..400), start in 0u32..200) {
+            let (mut ring, mut plain, mut low) = (PsnSet::new(), BTreeSet::new(), start);
+            for ahead in steps {
+                let psn = low + ahead;
+                ring.make_room(low, psn);
+                prop_assert_eq!(ring.insert(psn), plain.insert(psn));
+                let window = ring.window(psn);
+                let expected = (0..64).filter(|i| plain.contains(&(psn + i))).fold(0u64, |w, i| w | 1 << i);
+                let inside = 64.min(700u32.saturating_sub(ahead));
+                let mask = if inside == 64 { u64::MAX } else { (1u64 << inside) - 1 };
+                prop_assert_eq!(window & mask & expected, expected & mask);
+                low = ring.take_run(low);
+                while plain.remove(&low.wrapping_sub(0)) && plain.range(..low).next().is_none() {
+                    prop_assert!(false, "{low} was a member and should have been in the run");
+                }
+                plain = plain.split_off(&low);
+                prop_assert!(!ring.contains(low));
+            }
+        }
+    }
+}

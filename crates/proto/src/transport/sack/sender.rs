@@ -1,0 +1,421 @@
+//! The sending end.
+
+use crate::cc::{Acked, AnyCc};
+use crate::lb::AnyLb;
+use crate::packet::{Packet, Repr};
+use crate::psn_set::PsnSet;
+use crate::transport::SackConfig;
+use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
+use std::collections::VecDeque;
+
+/// Most PSNs between the oldest unacknowledged packet and the newest sent one. Bounds the memory of a queue
+/// pair whose oldest packet is lost again and again.
+pub const MAX_SPAN: u32 = 1 << 16;
+
+/// The sending end of a queue pair.
+///
+/// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each ACK or NACK,
+/// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it answers none. Whenever the wire is free,
+/// [`poll_transmit`](Self::poll_transmit).
+pub struct SackSender {
+    /// Bytes on the wire and neither acknowledged nor given up as lost.
+    in_flight: u64,
+    /// Every PSN below is acknowledged.
+    unacked: u32,
+    /// First PSN that was never sent.
+    next: u32,
+    /// First PSN that no message has claimed.
+    end: u32,
+    /// The oldest PSN that may be on its first transmission and unacknowledged.
+    oldest: u32,
+    packet_bytes: u16,
+    header_bytes: u16,
+    payload: u32,
+    rto: Duration,
+    /// Index in `messages` of the one that holds `next`.
+    current: usize,
+    qp: QpId,
+    dst: HostId,
+    /// Acknowledged PSNs at or above `unacked`.
+    acked: PsnSet,
+    /// When each PSN was last sent, by PSN modulo its length.
+    sent_at: Vec<Time>,
+    /// Messages with unacknowledged packets, in PSN order.
+    messages: VecDeque<Outgoing>,
+    cc: AnyCc,
+    lb: AnyLb,
+    /// Lost and not sent again yet, in the order of detection.
+    lost: VecDeque<u32>,
+    lost_set: PsnSet,
+    /// Sent again, with the time, in that order. Those acknowledged meanwhile are dropped when they come up.
+    resent: VecDeque<(u32, Time)>,
+    /// Unacknowledged PSNs that were sent again at least once.
+    resent_set: PsnSet,
+    acknowledged: VecDeque<MessageId>,
+    counters: SenderCounters,
+}
+
+/// What a sender counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderCounters {
+    /// Data packets sent again.
+    pub retransmissions: u64,
+    /// Packets that timed out.
+    pub timeouts: u64,
+}
+
+/// A message on its way.
+struct Outgoing {
+    id: MessageId,
+    first: u32,
+    packets: u32,
+    unacked: u32,
+    last_bytes: u16,
+}
+
+impl SackSender {
+    /// The sending end of `qp` towards `dst`; `rto` is the configured one on this fabric.
+    pub fn new(config: &SackConfig, rto: Duration, qp: QpId, dst: HostId, cc: AnyCc, lb: AnyLb) -> Self {
+        SackSender {
+            in_flight: 0,
+            unacked: 0,
+            next: 0,
+            end: 0,
+            oldest: 0,
+            packet_bytes: (config.payload.0 + config.header.0) as u16,
+            header_bytes: config.header.0 as u16,
+            payload: config.payload.0 as u32,
+            rto,
+            current: 0,
+            qp,
+            dst,
+            acked: PsnSet::new(),
+            sent_at: vec![Time::ZERO; 128],
+            messages: VecDeque::new(),
+            cc,
+            lb,
+            lost: VecDeque::new(),
+            lost_set: PsnSet::new(),
+            resent: VecDeque::new(),
+            resent_set: PsnSet::new(),
+            acknowledged: VecDeque::new(),
+            counters: SenderCounters::default(),
+        }
+    }
+
+    /// Queues a message of `bytes` bytes behind those already posted.
+    ///
+    /// # Errors
+    /// When the queue pair would run out of PSNs.
+    pub fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
+        let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
+        let end = u64::from(self.end) + packets;
+        let end = u32::try_from(end).ok().filter(|&end| end < u32::MAX - MAX_SPAN).ok_or(OutOfPsns)?;
+        let packets = packets as u32;
+        let last_payload = bytes - u64::from(packets - 1) * u64::from(self.payload);
+        self.messages.push_back(Outgoing {
+            id,
+            first: self.end,
+            packets,
+            unacked: packets,
+            last_bytes: last_payload as u16 + self.header_bytes,
+        });
+        self.end = end;
+        Ok(())
+    }
+
+    /// The next data packet, when there is one and the window allows it: lost packets first.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if !self.lost.is_empty() {
+            return self.transmit_lost(now);
+        }
+        if self.next == self.end || self.next - self.unacked >= MAX_SPAN {
+            return None;
+        }
+        let psn = self.next;
+        let message = &self.messages[self.current];
+        let is_last = psn + 1 == message.first + message.packets;
+        let bytes = if is_last { message.last_bytes } else { self.packet_bytes };
+        if !self.window_allows(bytes) {
+            return None;
+        }
+        let (id, packets) = (message.id, message.packets);
+        if is_last {
+            self.current += 1;
+        }
+        self.next += 1;
+        if self.acked.make_room(self.unacked, psn) {
+            // The three sets keep one size, so that a PSN in the range never aliases another.
+            self.lost_set.make_room(self.unacked, psn);
+            self.resent_set.make_room(self.unacked, psn);
+        }
+        if (psn - self.unacked) as usize >= self.sent_at.len() {
+            self.grow_sent_at();
+        }
+        Some(self.send(now, psn, bytes, id, packets))
+    }
+
+    /// Takes an ACK or NACK in.
+    #[inline]
+    pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
+        match packet.repr {
+            Repr::Ack { cumulative, base, received, marked, sent_at } => {
+                let mut packets = self.acknowledge_below(cumulative);
+                packets += self.acknowledge_bits(base, received);
+                let rtt = now.since(sent_at);
+                if packets > 0 {
+                    self.cc.handle_ack(&Acked { now, packets, marked, rtt });
+                }
+                self.lb.handle_ack(now, packet.ev, marked, rtt);
+            }
+            Repr::Nack { psn } => {
+                if self.is_outstanding(psn) {
+                    self.lb.handle_trim(now, packet.ev);
+                    self.lose(now, psn);
+                }
+            }
+            Repr::Data { .. } | Repr::Trimmed { .. } => {}
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due; none while nothing is in flight.
+    ///
+    /// Never earlier than an earlier answer, since the RTO is fixed.
+    #[inline]
+    pub fn next_timeout(&mut self) -> Option<Time> {
+        let first = self.oldest_first_transmission();
+        let again = self.oldest_retransmission();
+        match (first, again) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+        .map(|sent| sent + self.rto)
+    }
+
+    /// Gives up as lost what was sent an RTO ago or earlier.
+    pub fn handle_timeout(&mut self, now: Time) {
+        while let Some(sent) = self.oldest_first_transmission().filter(|&sent| sent + self.rto <= now) {
+            debug_assert!(sent <= now);
+            let psn = self.oldest;
+            self.time_out(now, psn);
+        }
+        while let Some(sent) = self.oldest_retransmission().filter(|&sent| sent + self.rto <= now) {
+            debug_assert!(sent <= now);
+            let psn = self.resent[0].0;
+            self.time_out(now, psn);
+        }
+    }
+
+    /// The next message of which every byte is acknowledged.
+    #[inline]
+    pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
+        self.acknowledged.pop_front()
+    }
+
+    /// Whether bytes wait to be sent, whatever the window says.
+    pub fn has_backlog(&self) -> bool {
+        self.next < self.end || !self.lost.is_empty()
+    }
+
+    /// Bytes in flight.
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// Bytes that may be in flight.
+    pub fn window(&self) -> u64 {
+        self.cc.window()
+    }
+
+    /// What it counted so far.
+    pub fn counters(&self) -> SenderCounters {
+        self.counters
+    }
+
+    /// At least one packet may always be in flight, so that a small window cannot stop the queue pair.
+    #[inline]
+    fn window_allows(&self, bytes: u16) -> bool {
+        self.in_flight == 0 || self.in_flight + u64::from(bytes) <= self.cc.window()
+    }
+
+    #[inline]
+    fn send(&mut self, now: Time, psn: u32, bytes: u16, message: MessageId, message_packets: u32) -> Packet {
+        let slot = psn as usize & (self.sent_at.len() - 1);
+        self.sent_at[slot] = now;
+        self.in_flight += u64::from(bytes);
+        Packet {
+            qp: self.qp,
+            dst: self.dst,
+            wire_bytes: bytes,
+            ev: self.lb.next_ev(now),
+            marked: false,
+            repr: Repr::Data { psn, message, message_packets, sent_at: now },
+        }
+    }
+
+    #[cold]
+    fn transmit_lost(&mut self, now: Time) -> Option<Packet> {
+        while let Some(&psn) = self.lost.front() {
+            if psn < self.unacked || self.acked.contains(psn) {
+                // An acknowledgement came after all.
+                self.lost.pop_front();
+                continue;
+            }
+            let place = self.message_of(psn);
+            let bytes = self.bytes_of(place, psn);
+            if !self.window_allows(bytes) {
+                return None;
+            }
+            self.lost.pop_front();
+            self.lost_set.remove(psn);
+            self.counters.retransmissions += 1;
+            self.resent.push_back((psn, now));
+            self.resent_set.insert(psn);
+            let (id, packets) = (self.messages[place].id, self.messages[place].packets);
+            return Some(self.send(now, psn, bytes, id, packets));
+        }
+        self.poll_transmit(now)
+    }
+
+    /// In flight: sent, not acknowledged, not waiting to be sent again.
+    fn is_outstanding(&self, psn: u32) -> bool {
+        (self.unacked..self.next).contains(&psn) && !self.acked.contains(psn) && !self.is_lost(psn)
+    }
+
+    #[inline]
+    fn is_lost(&self, psn: u32) -> bool {
+        !self.lost.is_empty() && self.lost_set.contains(psn)
+    }
+
+    fn time_out(&mut self, now: Time, psn: u32) {
+        self.counters.timeouts += 1;
+        self.lb.handle_timeout(now);
+        self.lose(now, psn);
+    }
+
+    fn lose(&mut self, now: Time, psn: u32) {
+        self.in_flight -= u64::from(self.bytes_of(self.message_of(psn), psn));
+        self.lost_set.insert(psn);
+        self.lost.push_back(psn);
+        self.cc.handle_loss(now);
+    }
+
+    #[inline]
+    fn oldest_first_transmission(&mut self) -> Option<Time> {
+        self.oldest = self.oldest.max(self.unacked);
+        while self.oldest < self.next {
+            let psn = self.oldest;
+            if !self.acked.contains(psn) && !self.is_lost(psn) && !self.resent_set.contains(psn) {
+                return Some(self.last_sent(psn));
+            }
+            self.oldest += 1;
+        }
+        None
+    }
+
+    fn oldest_retransmission(&mut self) -> Option<Time> {
+        while let Some(&(psn, sent)) = self.resent.front() {
+            if psn >= self.unacked && self.is_outstanding(psn) && self.last_sent(psn) == sent {
+                return Some(sent);
+            }
+            self.resent.pop_front();
+        }
+        None
+    }
+
+    #[inline]
+    fn last_sent(&self, psn: u32) -> Time {
+        self.sent_at[psn as usize & (self.sent_at.len() - 1)]
+    }
+
+    #[inline]
+    fn acknowledge_below(&mut self, cumulative: u32) -> u32 {
+        let cumulative = cumulative.min(self.next);
+        let mut packets = 0;
+        while self.unacked < cumulative {
+            // Jump over what single bits acknowledged already.
+            self.unacked = self.acked.take_run(self.unacked);
+            if self.unacked < cumulative {
+                packets += u32::from(self.acknowledge(self.unacked));
+            }
+        }
+        packets
+    }
+
+    #[inline]
+    fn acknowledge_bits(&mut self, base: u32, received: u64) -> u32 {
+        let mut packets = 0;
+        let mut bits = received;
+        while bits != 0 {
+            let psn = base.saturating_add(bits.trailing_zeros());
+            bits &= bits - 1;
+            if psn >= self.unacked && psn < self.next {
+                packets += u32::from(self.acknowledge(psn));
+            }
+        }
+        self.unacked = self.acked.take_run(self.unacked);
+        packets
+    }
+
+    /// Counts `psn` as acknowledged; false when it was.
+    #[inline]
+    fn acknowledge(&mut self, psn: u32) -> bool {
+        if !self.acked.insert(psn) {
+            return false;
+        }
+        let place = self.message_of(psn);
+        if self.is_lost(psn) {
+            // Its bytes left the count when it was given up.
+            self.lost_set.remove(psn);
+        } else {
+            self.in_flight -= u64::from(self.bytes_of(place, psn));
+        }
+        self.resent_set.remove(psn);
+        let message = &mut self.messages[place];
+        message.unacked -= 1;
+        if message.unacked == 0 {
+            self.acknowledged.push_back(message.id);
+            self.forget_whole_messages();
+        }
+        true
+    }
+
+    fn forget_whole_messages(&mut self) {
+        while self.messages.front().is_some_and(|message| message.unacked == 0) {
+            self.messages.pop_front();
+            self.current -= 1;
+        }
+    }
+
+    #[inline]
+    fn message_of(&self, psn: u32) -> usize {
+        let front = &self.messages[0];
+        if psn < front.first + front.packets {
+            return 0;
+        }
+        self.messages.partition_point(|message| message.first + message.packets <= psn)
+    }
+
+    #[inline]
+    fn bytes_of(&self, place: usize, psn: u32) -> u16 {
+        let message = &self.messages[place];
+        if psn + 1 == message.first + message.packets { message.last_bytes } else { self.packet_bytes }
+    }
+
+    #[cold]
+    fn grow_sent_at(&mut self) {
+        let old = std::mem::take(&mut self.sent_at);
+        self.sent_at = vec![Time::ZERO; old.len() * 2];
+        let (from, to) = (old.len() - 1, self.sent_at.len() - 1);
+        for psn in self.unacked..self.unacked + old.len() as u32 {
+            self.sent_at[psn as usize & to] = old[psn as usize & from];
+        }
+    }
+}
+
+/// A queue pair has used all its PSNs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a queue pair carries at most 2^32 packets")]
+pub struct OutOfPsns;
