@@ -1,1 +1,107 @@
-fn main() {}
+//! Checks and chores of the workspace: `cargo xtask TASK`.
+#![forbid(unsafe_code)]
+
+mod edges;
+mod files;
+mod fuzz;
+mod purity;
+
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+const USAGE: &str = "\
+usage: cargo xtask TASK
+
+  lint             format, clippy, architecture, documentation, and licences where cargo-deny is installed
+  architecture     which crate may depend on which, purity of the protocol cores, sizes of files
+  fuzz [SECONDS]   run every fuzz target for SECONDS each (60)";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let outcome = match args[..] {
+        ["lint"] => lint(),
+        ["architecture"] => architecture(),
+        ["fuzz"] => fuzz::run(&root(), 60),
+        ["fuzz", seconds] => match seconds.parse() {
+            Ok(seconds) if seconds > 0 => fuzz::run(&root(), seconds),
+            _ => return misused(&format!("{seconds:?} is not a number of seconds above 0")),
+        },
+        [] => return misused("name a task"),
+        _ => return misused(&format!("there is no task {:?}", args.join(" "))),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn misused(what: &str) -> ExitCode {
+    eprintln!("error: {what}\n\n{USAGE}");
+    ExitCode::from(2)
+}
+
+fn lint() -> Result<()> {
+    let root = root();
+    step(cargo(&root).args(["fmt", "--all", "--check"]))?;
+    step(cargo(&root).args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    architecture()?;
+    step(
+        cargo(&root)
+            .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
+            .env("RUSTDOCFLAGS", "-D warnings"),
+    )?;
+    let deny = cargo(&root).args(["deny", "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if deny.is_ok_and(|status| status.success()) {
+        step(cargo(&root).args(["deny", "check", "bans", "licenses", "sources"]))?;
+    }
+    Ok(())
+}
+
+fn architecture() -> Result<()> {
+    let root = root();
+    let metadata = edges::read(&root)?;
+    edges::check(&metadata)?;
+    files::check(&root)?;
+    // base is checked alone too: a module keeps only what its crate uses of the others.
+    for package in ["anabranch-base", "anabranch-proto"] {
+        purity::check(&root, metadata.target_directory.as_std_path(), package)?;
+    }
+    println!("architecture: crates, files and purity are as they should be");
+    Ok(())
+}
+
+/// The workspace's folder.
+fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().expect("xtask is a folder of the workspace").to_owned()
+}
+
+/// The cargo that started this program.
+fn cargo(root: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root);
+    command
+}
+
+/// Runs a command whose output goes to the terminal, after printing it.
+fn step(command: &mut Command) -> Result<()> {
+    let line = shown(command);
+    eprintln!("$ {line}");
+    let status = command.status().with_context(|| format!("`{line}` did not start"))?;
+    if !status.success() {
+        bail!("`{line}` failed ({status})");
+    }
+    Ok(())
+}
+
+/// A command as one would type it.
+fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
+    let words = std::iter::once(program).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}

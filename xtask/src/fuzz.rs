@@ -1,0 +1,54 @@
+//! Runs the fuzz targets of `fuzz/` one after the other.
+
+use crate::step;
+use anyhow::{Context, Result, bail};
+use std::path::Path;
+use std::process::Command;
+
+/// Runs every target for `seconds`; fails when one finds a crash, a hang or too much memory.
+///
+/// What the fuzzer learns goes to `fuzz/found`, which git ignores; `fuzz/corpus` is only read.
+pub fn run(root: &Path, seconds: u32) -> Result<()> {
+    let folder = root.join("fuzz/fuzz_targets");
+    let listed =
+        std::fs::read_dir(&folder).with_context(|| format!("{} cannot be read", folder.display()))?;
+    let mut targets: Vec<String> = listed
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_suffix(".rs").map(str::to_owned))
+        .collect();
+    targets.sort();
+    if targets.is_empty() {
+        bail!("{} holds no target", folder.display());
+    }
+    step(&mut cargo_fuzz(root, &["build"])).context(
+        "fuzzing needs `rustup toolchain install nightly` and `cargo +nightly install cargo-fuzz`, and targets that compile",
+    )?;
+    let mut failed = Vec::new();
+    for target in &targets {
+        let found = format!("fuzz/found/{target}");
+        std::fs::create_dir_all(root.join(&found)).with_context(|| format!("{found} cannot be made"))?;
+        let limit = format!("-max_total_time={seconds}");
+        let seeds = format!("fuzz/corpus/{target}");
+        let mut command = cargo_fuzz(root, &["run", target, &found, &seeds, "--"]);
+        command.args([&limit, "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"]);
+        if let Err(error) = step(&mut command) {
+            eprintln!("{error:#}");
+            failed.push(target.as_str());
+        }
+    }
+    if !failed.is_empty() {
+        bail!("fuzzing failed for {}; the inputs are under fuzz/artifacts", failed.join(", "));
+    }
+    println!("fuzz: {} targets ran {seconds} s each without a crash or a hang", targets.len());
+    Ok(())
+}
+
+/// cargo-fuzz on the nightly toolchain, which the sanitizers need.
+fn cargo_fuzz(root: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new("rustup");
+    command.args(["run", "nightly", "cargo", "fuzz"]).args(args).current_dir(root);
+    // The pinned toolchain's own variables would lead nightly's cargo back to it.
+    for variable in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
+        command.env_remove(variable);
+    }
+    command
+}

@@ -1,0 +1,193 @@
+//! Purity of a crate: built for wasm, it asks nothing of its environment.
+
+use crate::{cargo, step};
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::path::Path;
+use wasmparser::{KnownCustom, Name, Operator, Parser, Payload, TypeRef};
+
+const TARGET: &str = "wasm32-unknown-unknown";
+
+/// Parts of the standard library that reach outside. On this target they are stubs that fail when called, so
+/// no import betrays them.
+const OUTSIDE: &[&str] = &[
+    "std::env::",
+    "std::fs::",
+    "std::hash::random::",
+    "std::io::stdio::",
+    "std::net::",
+    "std::os::",
+    "std::process::",
+    "std::sys::",
+    "std::thread::",
+    "std::time::",
+];
+
+/// Builds `package` for wasm and fails when the module has an import, or when code outside the standard
+/// library calls a part of it that reaches outside. Builds in a folder of its own under `target`.
+pub fn check(root: &Path, target: &Path, package: &str) -> Result<()> {
+    // The library is built as a module of its own, without optimisation and with dead code kept: every function
+    // that is not generic is in it. A program that calls the library would keep only what it calls.
+    let folder = target.join("xtask");
+    let mut build = cargo(root);
+    build.args(["rustc", "--package", package, "--lib", "--crate-type", "cdylib", "--target", TARGET]);
+    build.args(["--config", "profile.dev.opt-level=0"]).arg("--target-dir").arg(&folder);
+    build.args(["--", "-C", "link-dead-code", "-C", "link-arg=--no-gc-sections"]);
+    step(&mut build).with_context(|| {
+        format!("{package} must build for {TARGET} (without the target: rustup target add {TARGET})")
+    })?;
+    let file = format!("{}.wasm", package.replace('-', "_"));
+    let path = folder.join(TARGET).join("debug").join(file);
+    let module = std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let wrong = violations(&module, &format!("{}::", package.replace('-', "_")))?;
+    if !wrong.is_empty() {
+        bail!("{package} is not pure:\n  {}", wrong.join("\n  "));
+    }
+    Ok(())
+}
+
+/// What is wrong with `module`, which must hold functions whose path contains `own`.
+fn violations(module: &[u8], own: &str) -> Result<Vec<String>> {
+    let mut wrong = Vec::new();
+    let mut imported_functions = 0;
+    let mut calls = Vec::new();
+    let mut names = BTreeMap::new();
+    for payload in Parser::new(0).parse_all(module) {
+        match payload? {
+            Payload::ImportSection(section) => {
+                for import in section.into_imports() {
+                    let import = import?;
+                    wrong.push(format!("it imports {}.{}", import.module, import.name));
+                    imported_functions += u32::from(matches!(import.ty, TypeRef::Func(_)));
+                }
+            }
+            Payload::CodeSectionEntry(body) => {
+                let mut callees = Vec::new();
+                for operator in body.get_operators_reader()? {
+                    if let Operator::Call { function_index } = operator? {
+                        callees.push(function_index);
+                    }
+                }
+                calls.push(callees);
+            }
+            Payload::CustomSection(section) => {
+                if let KnownCustom::Name(parts) = section.as_known() {
+                    for part in parts {
+                        if let Name::Function(map) = part? {
+                            for naming in map {
+                                let naming = naming?;
+                                let path = format!("{:#}", rustc_demangle::demangle(naming.name));
+                                names.insert(naming.index, path);
+                            }
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    if !names.values().any(|name| name.contains(own)) {
+        wrong.push(format!("no function of {own} is in the module: nothing was checked"));
+    }
+    for (index, callees) in (imported_functions..).zip(calls) {
+        let Some(caller) = names.get(&index).filter(|name| !is_std(name)) else { continue };
+        for callee in callees.iter().filter_map(|callee| names.get(callee)).filter(|name| reaches_out(name)) {
+            wrong.push(format!("{caller} calls {callee}"));
+        }
+    }
+    Ok(wrong)
+}
+
+/// The path of a function, or of the type it belongs to: `<std::fs::File as Read>::read` is in `std::fs`.
+fn home(name: &str) -> &str {
+    name.trim_start_matches(['<', '&'])
+}
+
+/// The standard library, or the shims with which the compiler leads into it.
+fn is_std(name: &str) -> bool {
+    home(name).starts_with("std::") || home(name).starts_with("__rustc::")
+}
+
+fn reaches_out(name: &str) -> bool {
+    OUTSIDE.iter().any(|part| home(name).starts_with(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn section(id: u8, content: &[u8]) -> Vec<u8> {
+        [&[id, content.len() as u8], content].concat()
+    }
+
+    fn text(text: &str) -> Vec<u8> {
+        [&[text.len() as u8], text.as_bytes()].concat()
+    }
+
+    /// A module of functions without arguments or results, after `imports` imported ones; each function is
+    /// its name and the function that it calls.
+    fn module(imports: &[(&str, &str)], functions: &[(&str, Option<u8>)]) -> Vec<u8> {
+        let count = functions.len() as u8;
+        let imported: Vec<u8> =
+            imports.iter().flat_map(|(from, name)| [text(from), text(name), vec![0, 0]].concat()).collect();
+        let bodies: Vec<u8> = functions
+            .iter()
+            .flat_map(|(_, callee)| match callee {
+                Some(callee) => vec![4, 0, 0x10, *callee, 0x0b],
+                None => vec![2, 0, 0x0b],
+            })
+            .collect();
+        let names: Vec<u8> = functions
+            .iter()
+            .enumerate()
+            .flat_map(|(i, (name, _))| [vec![(imports.len() + i) as u8], text(name)].concat())
+            .collect();
+        let names = section(1, &[vec![count], names].concat());
+        [
+            b"\0asm\x01\0\0\0".to_vec(),
+            section(1, &[1, 0x60, 0, 0]),
+            section(2, &[vec![imports.len() as u8], imported].concat()),
+            section(3, &[vec![count], vec![0; functions.len()]].concat()),
+            section(10, &[vec![count], bodies].concat()),
+            section(0, &[text("name"), names].concat()),
+        ]
+        .concat()
+    }
+
+    fn wrong(imports: &[(&str, &str)], functions: &[(&str, Option<u8>)]) -> Vec<String> {
+        violations(&module(imports, functions), "p::").unwrap()
+    }
+
+    #[test]
+    fn a_module_that_keeps_to_itself_passes() {
+        assert_eq!(wrong(&[], &[("p::step", Some(1)), ("core::fmt::write", None)]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_import_is_found() {
+        assert_eq!(wrong(&[("env", "clock")], &[("p::step", None)]), ["it imports env.clock"]);
+    }
+
+    #[test]
+    fn a_call_of_the_clock_is_found_behind_imports_too() {
+        let functions = [("p::step", Some(2)), ("std::time::Instant::now", None)];
+        let found = wrong(&[("env", "clock")], &functions);
+        assert_eq!(found, ["it imports env.clock", "p::step calls std::time::Instant::now"]);
+    }
+
+    #[test]
+    fn what_the_standard_library_does_for_itself_is_its_own_affair() {
+        let functions = [("p::step", None), ("std::panicking::hook", Some(2)), ("std::env::var", None)];
+        assert_eq!(wrong(&[], &functions), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_module_without_the_crate_in_it_proves_nothing() {
+        assert!(wrong(&[], &[("q::step", None)])[0].contains("nothing was checked"));
+    }
+
+    #[test]
+    fn broken_bytes_are_an_error() {
+        assert!(violations(b"\0asm\x01\0\0\0\x02\x7f", "p::").is_err());
+    }
+}
