@@ -1,0 +1,20 @@
+//! Figure files, at both scales.
+#![no_main]
+
+use anabranch_sim::scenario::{Files, Scale, read_figure};
+use libfuzzer_sys::fuzz_target;
+
+/// No file that a figure may name is there.
+struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, _: &str) -> Result<String, String> {
+        Err("no such file".to_owned())
+    }
+}
+
+fuzz_target!(|text: &str| {
+    for scale in [Scale::Quick, Scale::Paper] {
+        let _ = read_figure("reps/fuzz.toml", text, scale, &NoFiles);
+    }
+});

@@ -1,0 +1,18 @@
+//! Scenario files, short or resolved. The resolved form of what is accepted is read back.
+#![no_main]
+
+use anabranch_sim::scenario::{Files, Overrides, read};
+use libfuzzer_sys::fuzz_target;
+
+/// No file that a scenario may name is there.
+struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, _: &str) -> Result<String, String> {
+        Err("no such file".to_owned())
+    }
+}
+
+fuzz_target!(|text: &str| {
+    let _ = read("fuzz.toml", text, &NoFiles, &Overrides::default());
+});
