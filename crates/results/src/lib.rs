@@ -1,6 +1,18 @@
 //! What a run leaves behind: the schema, its Parquet files and its digests. Knows no simulator type.
+//!
+//! The rows are in [`RunRow`], [`FlowRow`] and [`SeriesRow`]; a figure adds a [`Figure`]. [`ResultSet::write`]
+//! and [`ResultSet::read`] say how they lie in files.
 #![forbid(unsafe_code)]
 
+mod columns;
+pub mod digest;
+mod error;
+mod figure;
+mod files;
 mod schema;
 
+pub use error::ResultsError;
+pub use figure::{
+    ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, Figure, Outcome, PlotKind, PlotSpec,
+};
 pub use schema::{FlowRow, ResultSet, RunRow, SeriesRow, Value};

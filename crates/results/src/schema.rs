@@ -1,7 +1,9 @@
 //! The rows of the three result files.
 
+use crate::Figure;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// Everything that one `anabranch run` or one figure produced.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,6 +18,8 @@ pub struct ResultSet {
     pub flows: Vec<FlowRow>,
     /// Measured curves.
     pub series: Vec<SeriesRow>,
+    /// The figure of a paper that this reproduces, with its claims; none for an ordinary run.
+    pub figure: Option<Figure>,
 }
 
 /// One run: what was run, and its totals.
@@ -79,6 +83,17 @@ pub enum Value {
     Number(f64),
     /// Text, such as a size with its unit.
     Text(String),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Bool(value) => write!(f, "{value}"),
+            Value::Integer(value) => write!(f, "{value}"),
+            Value::Number(value) => write!(f, "{value}"),
+            Value::Text(value) => f.write_str(value),
+        }
+    }
 }
 
 /// One message of one run.

@@ -1,0 +1,218 @@
+//! Digests: two runs are the same run exactly when these agree.
+
+use crate::{FlowRow, RunRow, Value};
+
+/// Digest of everything that was simulated in one run: its row and its flows, in the order given.
+///
+/// Left out: the real time, the digest itself, the series (observers must not change a digest) and the run's
+/// index in its result set. 32 hexadecimal digits: the first 16 bytes of a BLAKE3 hash.
+pub fn run_digest(run: &RunRow, flows: &[FlowRow]) -> String {
+    let RunRow {
+        scheme,
+        seed,
+        sweep,
+        flows: flow_count,
+        flows_finished,
+        fct_mean_us,
+        fct_p50_us,
+        fct_p99_us,
+        fct_max_us,
+        ideal_fct_max_us,
+        completion_us,
+        drops,
+        link_losses,
+        trims,
+        ecn_marks,
+        retransmissions,
+        timeouts,
+        packet_hops,
+        sim_time_us,
+        wall_s: _,
+        extra,
+        digest: _,
+    } = run;
+    let mut hash = Encoder(blake3::Hasher::new());
+    hash.text("anabranch run 1");
+    hash.text(scheme);
+    hash.number(*seed);
+    hash.number(sweep.len() as u64);
+    for (name, value) in sweep {
+        hash.text(name);
+        hash.value(value);
+    }
+    for number in [
+        flow_count,
+        flows_finished,
+        drops,
+        link_losses,
+        trims,
+        ecn_marks,
+        retransmissions,
+        timeouts,
+        packet_hops,
+    ] {
+        hash.number(*number);
+    }
+    for float in
+        [fct_mean_us, fct_p50_us, fct_p99_us, fct_max_us, ideal_fct_max_us, completion_us, sim_time_us]
+    {
+        hash.float(*float);
+    }
+    hash.number(extra.len() as u64);
+    for (name, value) in extra {
+        hash.text(name);
+        hash.float(*value);
+    }
+    hash.number(flows.len() as u64);
+    for flow in flows {
+        hash.flow(flow);
+    }
+    hash.finish()
+}
+
+/// Digest of a text, such as a resolved scenario: 32 hexadecimal digits.
+pub fn text_digest(text: &str) -> String {
+    let mut hash = Encoder(blake3::Hasher::new());
+    hash.text("anabranch text 1");
+    hash.text(text);
+    hash.finish()
+}
+
+/// Digest of a file's bytes: 32 hexadecimal digits.
+pub(crate) fn bytes_digest(bytes: &[u8]) -> String {
+    shorten(blake3::hash(bytes))
+}
+
+fn shorten(hash: blake3::Hash) -> String {
+    hash.to_hex()[..32].to_owned()
+}
+
+/// Feeds fields to the hash so that no two sequences of fields give the same bytes: numbers are 8 bytes, little
+/// end first; texts carry their length; options and variants carry a tag.
+struct Encoder(blake3::Hasher);
+
+impl Encoder {
+    fn number(&mut self, number: u64) {
+        self.0.update(&number.to_le_bytes());
+    }
+
+    /// Minus zero counts as zero, and there is one not-a-number.
+    fn float(&mut self, float: f64) {
+        let stable = if float.is_nan() { f64::NAN } else { float + 0.0 };
+        self.number(if stable.is_nan() { 0x7ff8_0000_0000_0000 } else { stable.to_bits() });
+    }
+
+    fn text(&mut self, text: &str) {
+        self.number(text.len() as u64);
+        self.0.update(text.as_bytes());
+    }
+
+    fn option(&mut self, number: Option<u64>) {
+        self.number(u64::from(number.is_some()));
+        self.number(number.unwrap_or(0));
+    }
+
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::Bool(value) => {
+                self.number(0);
+                self.number(u64::from(*value));
+            }
+            Value::Integer(value) => {
+                self.number(1);
+                self.number(value.cast_unsigned());
+            }
+            Value::Number(value) => {
+                self.number(2);
+                self.float(*value);
+            }
+            Value::Text(value) => {
+                self.number(3);
+                self.text(value);
+            }
+        }
+    }
+
+    fn flow(&mut self, flow: &FlowRow) {
+        let FlowRow { run: _, flow, qp, src, dst, bytes, start_ps, delivery_ps, fct_ps, ideal_fct_ps } = flow;
+        for id in [flow, qp, src, dst] {
+            self.number(u64::from(*id));
+        }
+        self.number(*bytes);
+        self.option(*start_ps);
+        self.option(*delivery_ps);
+        self.option(*fct_ps);
+        self.number(*ideal_fct_ps);
+    }
+
+    fn finish(self) -> String {
+        shorten(self.0.finalize())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn run() -> RunRow {
+        RunRow {
+            scheme: "reps".into(),
+            seed: 1,
+            sweep: BTreeMap::from([("topology.oversubscription".into(), Value::Integer(4))]),
+            flows: 2,
+            fct_max_us: 12.5,
+            extra: BTreeMap::from([("rounds".into(), 3.0)]),
+            ..RunRow::default()
+        }
+    }
+
+    fn flow(number: u32) -> FlowRow {
+        FlowRow {
+            run: 0,
+            flow: number,
+            qp: 0,
+            src: 1,
+            dst: 2,
+            bytes: 4096,
+            start_ps: Some(0),
+            delivery_ps: Some(7),
+            fct_ps: None,
+            ideal_fct_ps: 5,
+        }
+    }
+
+    #[test]
+    fn real_time_and_place_in_the_set_do_not_count() {
+        let base = run_digest(&run(), &[flow(0), flow(1)]);
+        let slower = RunRow { wall_s: 9.0, digest: "x".into(), ..run() };
+        let moved = FlowRow { run: 5, ..flow(0) };
+        assert_eq!(base, run_digest(&slower, &[moved, flow(1)]));
+    }
+
+    #[test]
+    fn whatever_is_simulated_counts() {
+        let base = run_digest(&run(), &[flow(0)]);
+        let others = [
+            run_digest(&RunRow { scheme: "ops".into(), ..run() }, &[flow(0)]),
+            run_digest(&RunRow { seed: 2, ..run() }, &[flow(0)]),
+            run_digest(&RunRow { timeouts: 1, ..run() }, &[flow(0)]),
+            run_digest(&RunRow { fct_max_us: 12.6, ..run() }, &[flow(0)]),
+            run_digest(&RunRow { sweep: BTreeMap::new(), ..run() }, &[flow(0)]),
+            run_digest(&RunRow { extra: BTreeMap::new(), ..run() }, &[flow(0)]),
+            run_digest(&run(), &[]),
+            run_digest(&run(), &[FlowRow { fct_ps: Some(0), ..flow(0) }]),
+            run_digest(&run(), &[FlowRow { start_ps: None, ..flow(0) }]),
+        ];
+        for other in &others {
+            assert_ne!(&base, other);
+        }
+    }
+
+    /// Digests are stored beside results, so their definition must not drift.
+    #[test]
+    fn the_definition_is_stable() {
+        assert_eq!(text_digest("a scenario"), "50519770bf36c66bba3145c4ba60cc70");
+        assert_eq!(run_digest(&run(), &[flow(0)]), "07dde9f87a783385b1a39bf0758ce750");
+    }
+}

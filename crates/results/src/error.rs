@@ -1,0 +1,81 @@
+//! What can go wrong with result files.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Results that could not be written or read. Every message names the file.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsError {
+    /// The file system refused a write: a full disk, a missing folder, no permission.
+    #[error("{}: cannot be written: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A row holds something that its file cannot express.
+    #[error("{}: cannot be written: {why}", path.display())]
+    Encode {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        why: String,
+    },
+    /// The file system refused a read.
+    #[error("{}: cannot be read: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The path is not a folder of results.
+    #[error("{}: not a folder of results: {why}. Name a folder that `anabranch run` or `anabranch reproduce` wrote, such as results/<name>-<digest>", path.display())]
+    NotResults {
+        /// The path.
+        path: PathBuf,
+        /// What is missing.
+        why: &'static str,
+    },
+    /// The folder was written by a version of Anabranch with other files.
+    #[error("{}: results of format {found}, but this version reads format {expected}. Run the scenario again with --fresh", path.display())]
+    Format {
+        /// The manifest.
+        path: PathBuf,
+        /// The format it names.
+        found: u64,
+        /// The format this version reads.
+        expected: u64,
+    },
+    /// The file's content is not what was written, or makes no sense.
+    #[error("{}: damaged: {why}. Run the scenario again with --fresh", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// A Parquet file lacks a column.
+    #[error("{}: no column `{column}`; expected one of type {expected}", path.display())]
+    MissingColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: &'static str,
+        /// Its type.
+        expected: &'static str,
+    },
+    /// A Parquet column has another type.
+    #[error("{}: column `{column}` has type {found}, expected {expected}", path.display())]
+    ColumnType {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: &'static str,
+        /// The type in the file.
+        found: String,
+        /// The type it should have.
+        expected: &'static str,
+    },
+}

@@ -1,0 +1,188 @@
+//! A figure of a paper: what to plot, what the paper says, and what was measured.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A figure that was reproduced. Lies in `figure.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// Its name in commands: `reps/fig02`.
+    pub id: String,
+    /// What it shows, in our words.
+    pub title: String,
+    /// The paper: short name and venue.
+    pub paper: String,
+    /// The figure's number in the paper: `Figure 2`.
+    pub figure: String,
+    /// `quick` or `paper`.
+    pub scale: String,
+    /// What the paper does not say and was chosen here.
+    pub assumptions: Vec<String>,
+    /// What to draw.
+    pub plots: Vec<PlotSpec>,
+    /// The paper's claims with what was measured.
+    pub claims: Vec<ClaimRow>,
+}
+
+/// One plot, as a figure's file asks for it (a `[[plot]]` table).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PlotSpec {
+    /// The form of the plot.
+    pub kind: PlotKind,
+    /// Title above it.
+    pub title: String,
+    /// What stands on the y axis (on the x axis for a CDF). For `line` and `bar` a field of the runs file, such
+    /// as `fct_max_us`, or the name of an extra number; for `cdf` `fct_us` or `slowdown`; for `series` a series,
+    /// such as `queue_depth_bytes`; for `slowdown-by-size` one of `mean`, `p50`, `p99`, `max`.
+    pub y: String,
+    /// For `line` and `bar`: the swept parameter on the x axis. Without it a bar is a scheme.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x: Option<String>,
+    /// For `series`: only this entity and what lies below it (`tor:0/up` covers `tor:0/up:3`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity: Option<String>,
+    /// For `series`: only these schemes; all when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub schemes: Vec<String>,
+    /// Logarithmic x axis.
+    #[serde(default)]
+    pub log_x: bool,
+    /// Logarithmic y axis.
+    #[serde(default)]
+    pub log_y: bool,
+}
+
+/// The forms of plots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlotKind {
+    /// A measured series over time, one curve an entity and scheme.
+    Series,
+    /// A distribution over messages, one curve a scheme and sweep point.
+    Cdf,
+    /// A field of the runs as bars.
+    Bar,
+    /// A field of the runs against a swept parameter, one curve a scheme.
+    Line,
+    /// Slowdown (FCT over the message's ideal FCT) by message size, one curve a scheme.
+    SlowdownBySize,
+}
+
+/// A claim as a figure's file states it (a `[[claim]]` table).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimSpec {
+    /// The claim, in our words.
+    pub says: String,
+    /// Where the paper makes it.
+    pub source: String,
+    /// How the measured number is compared.
+    pub kind: ClaimKind,
+    /// The paper's number, or its range as `[low, high]`. `zero` and `order` need none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paper: Option<ClaimValue>,
+    /// What to compute from the results, in the measure language of the report crate.
+    pub measure: String,
+    /// What was found about why the claim does not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// How a measured number is compared with the paper's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClaimKind {
+    /// A quotient of two measurements.
+    Ratio,
+    /// A quantity with a unit.
+    Value,
+    /// A range of quotients; the measure gives two numbers.
+    Range,
+    /// Nothing of something.
+    Zero,
+    /// An order of schemes; the measure is a comparison, 1 when true.
+    Order,
+}
+
+/// A number, or a range of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ClaimValue {
+    /// One number.
+    Number(f64),
+    /// The low and the high end.
+    Range([f64; 2]),
+}
+
+/// A claim with what was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClaimRow {
+    /// The claim, in our words.
+    pub says: String,
+    /// Where the paper makes it.
+    pub source: String,
+    /// How the numbers were compared.
+    pub kind: ClaimKind,
+    /// The paper's number: 0 for `zero`, 1 (true) for `order`.
+    pub paper: ClaimValue,
+    /// What was computed.
+    pub measure: String,
+    /// What came out: keys `measured` and `outcome`, or `error`.
+    #[serde(flatten)]
+    pub result: ClaimResult,
+    /// What was found about why the claim does not hold.
+    pub why: Option<String>,
+}
+
+/// What came out of a claim.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ClaimResult {
+    /// The measure was evaluated.
+    Evaluated {
+        /// The number measured.
+        measured: ClaimValue,
+        /// How it compares.
+        outcome: Outcome,
+    },
+    /// The measure could not be evaluated, for example because flows did not finish.
+    Failed {
+        /// Why.
+        error: String,
+    },
+}
+
+/// How a measurement compares with the paper, by the fixed rule of the report crate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Within the band.
+    Holds,
+    /// Outside the band, on the paper's side of 1.
+    DirectionOnly,
+    /// Anything else.
+    Differs,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Outcome::Holds => "holds",
+            Outcome::DirectionOnly => "direction-only",
+            Outcome::Differs => "differs",
+        })
+    }
+}
+
+impl fmt::Display for ClaimKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ClaimKind::Ratio => "ratio",
+            ClaimKind::Value => "value",
+            ClaimKind::Range => "range",
+            ClaimKind::Zero => "zero",
+            ClaimKind::Order => "order",
+        })
+    }
+}

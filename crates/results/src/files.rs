@@ -1,0 +1,218 @@
+//! A folder of results.
+//!
+//! | file | content |
+//! |---|---|
+//! | `scenario.toml` | the resolved scenario |
+//! | `runs.parquet` | one [`RunRow`] a row; `sweep_json` and `extra_json` hold JSON objects |
+//! | `flows.parquet` | one [`FlowRow`] a row; times that never came are null |
+//! | `series.parquet` | one [`SeriesRow`] a row |
+//! | `figure.json` | the [`Figure`](crate::Figure), when there is one |
+//! | `manifest.json` | the format's number, the title, and length and digest of the files above; written last |
+//!
+//! Parquet columns have the names of the fields, which carry units. Pages are compressed with Snappy.
+
+use crate::columns::Row;
+use crate::digest::bytes_digest;
+use crate::{FlowRow, ResultSet, ResultsError, RunRow, SeriesRow};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+const FORMAT: u64 = 1;
+const MANIFEST: &str = "manifest.json";
+const SCENARIO: &str = "scenario.toml";
+const RUNS: &str = "runs.parquet";
+const FLOWS: &str = "flows.parquet";
+const SERIES: &str = "series.parquet";
+const FIGURE: &str = "figure.json";
+/// Rows that are turned into columns at a time, to bound memory.
+const ROWS_A_BATCH: usize = 1 << 16;
+
+impl ResultSet {
+    /// Writes the result files into `dir`, which must exist.
+    ///
+    /// The manifest comes last and every file is on disk before it, so that a folder without one is not whole. To
+    /// replace a folder at once, write into a sibling and rename that.
+    ///
+    /// # Errors
+    /// When a file cannot be written or a row does not fit its columns.
+    pub fn write(&self, dir: &Path) -> Result<(), ResultsError> {
+        let mut files = vec![
+            write_file(dir, SCENARIO, self.scenario_toml.as_bytes())?,
+            write_rows(dir, RUNS, &self.runs)?,
+            write_rows(dir, FLOWS, &self.flows)?,
+            write_rows(dir, SERIES, &self.series)?,
+        ];
+        if let Some(figure) = &self.figure {
+            files.push(write_file(dir, FIGURE, &to_json(dir, FIGURE, figure)?)?);
+        }
+        let manifest = Manifest { format: FORMAT, title: self.title.clone(), files };
+        write_file(dir, MANIFEST, &to_json(dir, MANIFEST, &manifest)?)?;
+        Ok(())
+    }
+
+    /// Reads what [`ResultSet::write`] wrote.
+    ///
+    /// # Errors
+    /// When `dir` is not a folder of results, or a file is missing, unreadable, of another format, or not what
+    /// was written.
+    pub fn read(dir: &Path) -> Result<ResultSet, ResultsError> {
+        if !dir.is_dir() {
+            let why = if dir.exists() { "it is a file" } else { "it does not exist" };
+            return Err(ResultsError::NotResults { path: dir.to_owned(), why });
+        }
+        let manifest = read_manifest(dir)?;
+        let scenario = read_file(dir, SCENARIO, &manifest)?;
+        let set = ResultSet {
+            scenario_toml: String::from_utf8(scenario)
+                .map_err(|error| damaged(&dir.join(SCENARIO), error.to_string()))?,
+            runs: read_rows::<RunRow>(dir, RUNS, &manifest)?,
+            flows: read_rows::<FlowRow>(dir, FLOWS, &manifest)?,
+            series: read_rows::<SeriesRow>(dir, SERIES, &manifest)?,
+            figure: if manifest.files.iter().any(|file| file.name == FIGURE) {
+                let json = read_file(dir, FIGURE, &manifest)?;
+                Some(
+                    serde_json::from_slice(&json)
+                        .map_err(|error| damaged(&dir.join(FIGURE), error.to_string()))?,
+                )
+            } else {
+                None
+            },
+            title: manifest.title,
+        };
+        check_run_indices(&dir.join(FLOWS), set.flows.iter().map(|row| row.run), set.runs.len())?;
+        check_run_indices(&dir.join(SERIES), set.series.iter().map(|row| row.run), set.runs.len())?;
+        Ok(set)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Manifest {
+    format: u64,
+    title: String,
+    files: Vec<FileEntry>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FileEntry {
+    name: String,
+    bytes: u64,
+    blake3_128: String,
+}
+
+fn to_json<T: Serialize>(dir: &Path, name: &str, value: &T) -> Result<Vec<u8>, ResultsError> {
+    let mut json = serde_json::to_vec_pretty(value)
+        .map_err(|error| ResultsError::Encode { path: dir.join(name), why: error.to_string() })?;
+    json.push(b'\n');
+    Ok(json)
+}
+
+fn write_rows<R: Row>(dir: &Path, name: &str, rows: &[R]) -> Result<FileEntry, ResultsError> {
+    let bytes = encode_parquet(rows).map_err(|why| ResultsError::Encode { path: dir.join(name), why })?;
+    write_file(dir, name, &bytes)
+}
+
+/// The file is built in memory, so that the file system's own errors reach the user unwrapped.
+fn encode_parquet<R: Row>(rows: &[R]) -> Result<Vec<u8>, String> {
+    let text = |error: parquet::errors::ParquetError| error.to_string();
+    let schema = R::encode(&[])?.schema();
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), schema, Some(properties)).map_err(text)?;
+    for rows in rows.chunks(ROWS_A_BATCH) {
+        writer.write(&R::encode(rows)?).map_err(text)?;
+    }
+    writer.into_inner().map_err(text)
+}
+
+fn write_file(dir: &Path, name: &str, bytes: &[u8]) -> Result<FileEntry, ResultsError> {
+    let path = dir.join(name);
+    fs::File::create(&path)
+        .and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()
+        })
+        .map_err(|source| ResultsError::Write { path, source })?;
+    Ok(FileEntry { name: name.to_owned(), bytes: bytes.len() as u64, blake3_128: bytes_digest(bytes) })
+}
+
+fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
+    let path = dir.join(MANIFEST);
+    let json = fs::read(&path).map_err(|source| match source.kind() {
+        ErrorKind::NotFound => ResultsError::NotResults {
+            path: dir.to_owned(),
+            why: "it has no manifest.json, which is written last",
+        },
+        _ => ResultsError::Read { path: path.clone(), source },
+    })?;
+    /// The format alone, so that a newer manifest is told from a damaged one.
+    #[derive(Deserialize)]
+    struct Version {
+        format: u64,
+    }
+    let text = |error: serde_json::Error| damaged(&path, error.to_string());
+    let version: Version = serde_json::from_slice(&json).map_err(text)?;
+    if version.format != FORMAT {
+        return Err(ResultsError::Format { path, found: version.format, expected: FORMAT });
+    }
+    let manifest: Manifest = serde_json::from_slice(&json).map_err(text)?;
+    let known = [SCENARIO, RUNS, FLOWS, SERIES, FIGURE];
+    match manifest.files.iter().find(|file| !known.contains(&file.name.as_str())) {
+        Some(file) => Err(damaged(&path, format!("it lists {:?}; expected {}", file.name, known.join(", ")))),
+        None => Ok(manifest),
+    }
+}
+
+/// Reads a file and holds it against the manifest, so that decoders only ever see what was written: the Parquet
+/// reader can panic on damaged bytes.
+fn read_file(dir: &Path, name: &str, manifest: &Manifest) -> Result<Vec<u8>, ResultsError> {
+    let path = dir.join(name);
+    let Some(entry) = manifest.files.iter().find(|file| file.name == name) else {
+        return Err(damaged(&dir.join(MANIFEST), format!("it does not list {name}")));
+    };
+    let bytes = fs::read(&path).map_err(|source| ResultsError::Read { path: path.clone(), source })?;
+    if bytes.len() as u64 != entry.bytes {
+        let why = format!("it has {} bytes, but {} were written", bytes.len(), entry.bytes);
+        return Err(damaged(&path, why));
+    }
+    if bytes_digest(&bytes) != entry.blake3_128 {
+        return Err(damaged(&path, "its content is not what was written".to_owned()));
+    }
+    Ok(bytes)
+}
+
+fn read_rows<R: Row>(dir: &Path, name: &str, manifest: &Manifest) -> Result<Vec<R>, ResultsError> {
+    decode_parquet(&dir.join(name), read_file(dir, name, manifest)?)
+}
+
+fn decode_parquet<R: Row>(path: &Path, bytes: Vec<u8>) -> Result<Vec<R>, ResultsError> {
+    let text = |error: String| damaged(path, format!("not a Parquet file that can be read: {error}"));
+    let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes))
+        .and_then(|builder| builder.with_batch_size(ROWS_A_BATCH).build())
+        .map_err(|error| text(error.to_string()))?;
+    let mut rows = Vec::new();
+    for batch in reader {
+        rows.extend(R::decode(path, &batch.map_err(|error| text(error.to_string()))?)?);
+    }
+    Ok(rows)
+}
+
+fn check_run_indices(path: &Path, runs: impl Iterator<Item = u32>, count: usize) -> Result<(), ResultsError> {
+    for (row, run) in runs.enumerate() {
+        if run as usize >= count {
+            return Err(damaged(path, format!("row {row} belongs to run {run}, but there are {count} runs")));
+        }
+    }
+    Ok(())
+}
+
+fn damaged(path: &Path, why: String) -> ResultsError {
+    ResultsError::Damaged { path: path.to_owned(), why }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,288 @@
+use super::*;
+use crate::{ClaimKind, ClaimResult, ClaimRow, ClaimValue, Figure, Outcome, PlotKind, PlotSpec, Value};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use tempfile::tempdir;
+
+fn small_set() -> ResultSet {
+    ResultSet {
+        title: "Two messages".into(),
+        scenario_toml: "title = \"Two messages\"\n".into(),
+        runs: vec![RunRow {
+            scheme: "reps".into(),
+            seed: 3,
+            sweep: BTreeMap::from([("workload.bytes".into(), Value::Text("8MiB".into()))]),
+            flows: 2,
+            fct_max_us: 1.5,
+            extra: BTreeMap::from([("rounds".into(), 2.0), ("worst".into(), f64::INFINITY)]),
+            digest: "d".into(),
+            ..RunRow::default()
+        }],
+        flows: vec![FlowRow {
+            run: 0,
+            flow: 1,
+            qp: 2,
+            src: 3,
+            dst: 4,
+            bytes: u64::MAX,
+            start_ps: Some(0),
+            delivery_ps: None,
+            fct_ps: None,
+            ideal_fct_ps: 9,
+        }],
+        series: vec![SeriesRow {
+            run: 0,
+            series: "queue_depth_bytes".into(),
+            entity: "tor:0/up:3".into(),
+            time_ps: 20_000_000,
+            value: 4096.0,
+        }],
+        figure: Some(figure()),
+    }
+}
+
+fn figure() -> Figure {
+    let claim = |result| ClaimRow {
+        says: "REPS is faster".into(),
+        source: "section 4".into(),
+        kind: ClaimKind::Range,
+        paper: ClaimValue::Range([1.2, 1.3]),
+        measure: "range over seed: fct_max(ops) / fct_max(reps)".into(),
+        result,
+        why: Some("a reason".into()),
+    };
+    Figure {
+        id: "reps/fig02".into(),
+        title: "Queues".into(),
+        paper: "REPS".into(),
+        figure: "Figure 2".into(),
+        scale: "quick".into(),
+        assumptions: vec!["one seed".into()],
+        plots: vec![PlotSpec {
+            kind: PlotKind::SlowdownBySize,
+            title: "Slowdown".into(),
+            y: "p99".into(),
+            x: None,
+            entity: None,
+            schemes: vec![],
+            log_x: true,
+            log_y: false,
+        }],
+        claims: vec![
+            claim(ClaimResult::Evaluated {
+                measured: ClaimValue::Range([1.1, 1.2]),
+                outcome: Outcome::DirectionOnly,
+            }),
+            claim(ClaimResult::Failed { error: "2 flows did not finish".into() }),
+        ],
+    }
+}
+
+#[test]
+fn a_set_comes_back_with_its_figure_and_special_numbers() {
+    let dir = tempdir().unwrap();
+    small_set().write(dir.path()).unwrap();
+    assert_eq!(ResultSet::read(dir.path()).unwrap(), small_set());
+}
+
+#[test]
+fn an_empty_set_comes_back() {
+    let dir = tempdir().unwrap();
+    ResultSet::default().write(dir.path()).unwrap();
+    assert_eq!(ResultSet::read(dir.path()).unwrap(), ResultSet::default());
+}
+
+#[test]
+fn rows_of_several_batches_come_back_in_order() {
+    let flow = small_set().flows.remove(0);
+    let set = ResultSet {
+        flows: (0..2 * ROWS_A_BATCH as u32 + 5)
+            .map(|number| FlowRow { flow: number, ..flow.clone() })
+            .collect(),
+        ..small_set()
+    };
+    let dir = tempdir().unwrap();
+    set.write(dir.path()).unwrap();
+    assert_eq!(ResultSet::read(dir.path()).unwrap(), set);
+}
+
+#[test]
+fn a_folder_that_holds_no_results_is_refused_with_advice() {
+    let dir = tempdir().unwrap();
+    let message = |path: &Path| ResultSet::read(path).unwrap_err().to_string();
+    assert!(message(dir.path()).contains("no manifest.json"));
+    assert!(message(&dir.path().join("nowhere")).contains("does not exist"));
+    let file = dir.path().join("file");
+    fs::write(&file, "x").unwrap();
+    assert!(message(&file).contains("it is a file"));
+    assert!(message(&file).contains("anabranch run"));
+}
+
+#[test]
+fn a_missing_file_and_another_format_are_named() {
+    let dir = tempdir().unwrap();
+    small_set().write(dir.path()).unwrap();
+    fs::remove_file(dir.path().join(FLOWS)).unwrap();
+    let error = ResultSet::read(dir.path()).unwrap_err();
+    assert!(matches!(error, ResultsError::Read { .. }), "{error}");
+    assert!(error.to_string().contains("flows.parquet"), "{error}");
+    fs::write(dir.path().join(MANIFEST), "{\"format\": 2}").unwrap();
+    assert!(matches!(ResultSet::read(dir.path()).unwrap_err(), ResultsError::Format { found: 2, .. }));
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_named() {
+    let dir = tempdir().unwrap();
+    let error = small_set().write(&dir.path().join("nowhere")).unwrap_err();
+    assert!(error.to_string().contains("nowhere/scenario.toml: cannot be written"), "{error}");
+}
+
+/// Linux gives "no space left" for any write to /dev/full.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_named_and_leaves_no_whole_folder() {
+    let dir = tempdir().unwrap();
+    std::os::unix::fs::symlink("/dev/full", dir.path().join(FLOWS)).unwrap();
+    let error = small_set().write(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("flows.parquet") && error.contains("No space left"), "{error}");
+    assert!(matches!(ResultSet::read(dir.path()), Err(ResultsError::NotResults { .. })));
+}
+
+#[test]
+fn a_run_index_out_of_range_is_refused() {
+    let dir = tempdir().unwrap();
+    let mut set = small_set();
+    set.flows[0].run = 1;
+    set.write(dir.path()).unwrap();
+    let error = ResultSet::read(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("row 0 belongs to run 1, but there are 1 runs"), "{error}");
+}
+
+#[test]
+fn a_parquet_file_with_other_columns_is_refused() {
+    let path = Path::new("flows.parquet");
+    let bytes = encode_parquet(&small_set().series).unwrap();
+    let error = decode_parquet::<FlowRow>(path, bytes).unwrap_err().to_string();
+    assert!(error.contains("no column `flow`"), "{error}");
+    let bytes = encode_parquet(&small_set().runs).unwrap();
+    let error = decode_parquet::<FlowRow>(path, bytes).unwrap_err().to_string();
+    assert!(error.contains("no column `run`"), "{error}");
+    let error = decode_parquet::<FlowRow>(path, b"run,flow\n0,1\n".to_vec()).unwrap_err().to_string();
+    assert!(error.contains("not a Parquet file"), "{error}");
+}
+
+#[test]
+fn a_swept_infinity_is_refused() {
+    let dir = tempdir().unwrap();
+    let mut set = small_set();
+    set.runs[0].sweep.insert("load".into(), Value::Number(f64::INFINITY));
+    let error = set.write(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("runs.parquet") && error.contains("`load`"), "{error}");
+}
+
+/// Every truncation and every flipped byte of every file is an error (for the manifest: an error or the same
+/// rows, as it holds the title and white space too).
+#[test]
+fn damage_is_an_error_and_never_a_panic() {
+    let dir = tempdir().unwrap();
+    small_set().write(dir.path()).unwrap();
+    for name in [SCENARIO, RUNS, FLOWS, SERIES, FIGURE, MANIFEST] {
+        let path = dir.path().join(name);
+        let whole = fs::read(&path).unwrap();
+        let step = (whole.len() / 60).max(1);
+        for place in (0..whole.len()).step_by(step) {
+            fs::write(&path, &whole[..place]).unwrap();
+            let cut = ResultSet::read(dir.path());
+            assert!(cut.is_err(), "{name} cut to {place} bytes was read");
+            let mut flipped = whole.clone();
+            flipped[place] ^= 0x20;
+            fs::write(&path, &flipped).unwrap();
+            match ResultSet::read(dir.path()) {
+                Err(error) => assert!(error.to_string().contains(&*dir.path().to_string_lossy()), "{error}"),
+                Ok(set) => {
+                    assert_eq!(name, MANIFEST, "byte {place} of {name} flipped unnoticed");
+                    assert_eq!(ResultSet { title: small_set().title, ..set }, small_set());
+                }
+            }
+        }
+        fs::write(&path, &whole).unwrap();
+    }
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        any::<bool>().prop_map(Value::Bool),
+        any::<i64>().prop_map(Value::Integer),
+        finite().prop_map(Value::Number),
+        any::<String>().prop_map(Value::Text),
+    ]
+}
+
+fn finite() -> impl Strategy<Value = f64> {
+    proptest::num::f64::NORMAL | proptest::num::f64::SUBNORMAL | proptest::num::f64::ZERO
+}
+
+prop_compose! {
+    fn run_row()(
+        scheme in any::<String>(),
+        counts in any::<[u64; 5]>(),
+        times in proptest::array::uniform4(finite()),
+        sweep in proptest::collection::btree_map(any::<String>(), value(), 0..4),
+        extra in proptest::collection::btree_map(any::<String>(), finite(), 0..4),
+    ) -> RunRow {
+        RunRow {
+            scheme,
+            seed: counts[0],
+            sweep,
+            flows: counts[1],
+            flows_finished: counts[2],
+            drops: counts[3],
+            packet_hops: counts[4],
+            fct_mean_us: times[0],
+            fct_max_us: times[1],
+            completion_us: times[2],
+            wall_s: times[3],
+            extra,
+            ..RunRow::default()
+        }
+    }
+}
+
+prop_compose! {
+    fn flow_row()(ids in any::<[u32; 4]>(), bytes: u64, times in any::<[Option<u64>; 3]>(), ideal: u64) -> FlowRow {
+        FlowRow {
+            run: 0,
+            flow: ids[0],
+            qp: ids[1],
+            src: ids[2],
+            dst: ids[3],
+            bytes,
+            start_ps: times[0],
+            delivery_ps: times[1],
+            fct_ps: times[2],
+            ideal_fct_ps: ideal,
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn every_set_comes_back(
+        title: String,
+        scenario_toml: String,
+        runs in proptest::collection::vec(run_row(), 1..4),
+        flows in proptest::collection::vec(flow_row(), 0..20),
+        points in proptest::collection::vec((any::<String>(), any::<String>(), any::<u64>(), finite()), 0..20),
+    ) {
+        let series = points
+            .into_iter()
+            .map(|(series, entity, time_ps, value)| SeriesRow { run: 0, series, entity, time_ps, value })
+            .collect();
+        let set = ResultSet { title, scenario_toml, runs, flows, series, figure: None };
+        let dir = tempdir().unwrap();
+        set.write(dir.path()).unwrap();
+        prop_assert_eq!(ResultSet::read(dir.path()).unwrap(), set);
+    }
+}
