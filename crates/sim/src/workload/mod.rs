@@ -1,4 +1,20 @@
 //! What the hosts send: messages on queue pairs, each with a start condition.
+//!
+//! [`build`] makes a [`Workload`] from what a scenario says; [`WorkloadBuilder`] makes one from calls.
+
+mod builder;
+mod check;
+mod cm;
+mod error;
+mod generate;
+mod ns3;
+mod sizes;
+mod text;
+
+pub use builder::WorkloadBuilder;
+pub use error::WorkloadError;
+pub use generate::{Fabric, MAX_MESSAGES, build, file_needed};
+pub use sizes::SizeDistribution;
 
 use anabranch_base::{GateId, HostId, MessageId, QpId, Time};
 

@@ -1,0 +1,135 @@
+//! Making the compact form of a workload from convenient calls.
+
+use super::{Activation, Done, Gate, Message, Opens, Qp, Start, Workload, WorkloadError};
+use anabranch_base::{GateId, HostId, MessageId, QpId};
+
+/// Collects queue pairs, messages, gates and activations, in the order of the calls.
+///
+/// # Panics
+/// When more than 2^32 - 1 of one kind are added: ids have 32 bits.
+#[derive(Clone, Debug, Default)]
+pub struct WorkloadBuilder {
+    workload: Workload,
+    activations: Vec<(MessageId, Activation)>,
+}
+
+impl WorkloadBuilder {
+    /// A builder with nothing in it.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A builder with room for `messages` messages, each on a queue pair of its own.
+    pub fn with_capacity(messages: usize) -> Self {
+        let mut builder = Self::default();
+        builder.workload.qps.reserve_exact(messages);
+        builder.workload.messages.reserve_exact(messages);
+        builder
+    }
+
+    /// Adds a queue pair from `src` to `dst`.
+    pub fn add_qp(&mut self, src: HostId, dst: HostId) -> QpId {
+        self.workload.qps.push(Qp { src, dst });
+        QpId(last_id(self.workload.qps.len()))
+    }
+
+    /// Adds a message of `bytes` bytes to `qp`. One with [`Start::ByGate`] needs a gate that lists it.
+    pub fn add_message(&mut self, qp: QpId, bytes: u64, start: Start) -> MessageId {
+        self.workload.messages.push(Message { bytes, qp, activations_from: 0, activations_len: 0, start });
+        MessageId(last_id(self.workload.messages.len()))
+    }
+
+    /// Adds a gate for `starts`, which were added with [`Start::ByGate`]; [`Opens::Each`] starts them in this
+    /// order.
+    pub fn add_gate(&mut self, opens: Opens, starts: &[MessageId]) -> GateId {
+        let starts_from = self.workload.gate_starts.len() as u32;
+        self.workload.gate_starts.extend_from_slice(starts);
+        last_id(self.workload.gate_starts.len().max(1));
+        self.workload.gates.push(Gate { starts_from, starts_len: starts.len() as u32, opens });
+        GateId(last_id(self.workload.gates.len()))
+    }
+
+    /// Lets the end `on` of `message` activate `gate`. Activations of one message happen in the order of these
+    /// calls.
+    pub fn activate(&mut self, message: MessageId, on: Done, gate: GateId) {
+        self.activations.push((message, Activation { on, gate }));
+        last_id(self.activations.len());
+    }
+
+    /// The workload, in as little memory as it needs.
+    ///
+    /// # Errors
+    /// Those of [`Workload::validate`].
+    pub fn build(mut self) -> Result<Workload, WorkloadError> {
+        self.activations.sort_by_key(|(message, _)| *message);
+        let mut from = 0;
+        for owned in self.activations.chunk_by(|(a, _), (b, _)| a == b) {
+            let owner = owned[0].0;
+            let message = self.workload.messages.get_mut(owner.index()).ok_or_else(|| {
+                WorkloadError::Inconsistent(format!("message {owner} activates a gate but was never added"))
+            })?;
+            message.activations_from = from;
+            message.activations_len = owned.len() as u32;
+            from += owned.len() as u32;
+        }
+        self.workload.activations = self.activations.into_iter().map(|(_, activation)| activation).collect();
+        self.workload.qps.shrink_to_fit();
+        self.workload.messages.shrink_to_fit();
+        self.workload.gates.shrink_to_fit();
+        self.workload.gate_starts.shrink_to_fit();
+        self.workload.activations.shrink_to_fit();
+        self.workload.validate()?;
+        Ok(self.workload)
+    }
+}
+
+/// The id of the last of `len` things.
+fn last_id(len: usize) -> u32 {
+    u32::try_from(len - 1).expect("a workload has fewer than 2^32 things of a kind")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_base::Time;
+
+    #[test]
+    fn activations_end_up_with_their_messages() {
+        let mut b = WorkloadBuilder::new();
+        let qp = b.add_qp(HostId(0), HostId(1));
+        let first = b.add_message(qp, 10, Start::At(Time::ZERO));
+        let second = b.add_message(qp, 20, Start::ByGate);
+        let third = b.add_message(qp, 30, Start::ByGate);
+        let after_second = b.add_gate(Opens::After(1), &[third]);
+        let after_first = b.add_gate(Opens::After(2), &[second]);
+        b.activate(second, Done::Delivered, after_second);
+        b.activate(first, Done::Acknowledged, after_first);
+        b.activate(first, Done::Delivered, after_first);
+        let w = b.build().unwrap();
+        let of = |m: MessageId| {
+            let m = w.messages[m.index()];
+            w.activations[m.activations_from as usize..][..m.activations_len as usize].to_vec()
+        };
+        assert_eq!(
+            of(first),
+            [
+                Activation { on: Done::Acknowledged, gate: after_first },
+                Activation { on: Done::Delivered, gate: after_first }
+            ]
+        );
+        assert_eq!(of(second), [Activation { on: Done::Delivered, gate: after_second }]);
+        assert_eq!(of(third), []);
+        assert_eq!(w.gate_starts, [third, second]);
+    }
+
+    #[test]
+    fn an_activation_of_nothing_is_refused() {
+        let mut b = WorkloadBuilder::new();
+        let gate = b.add_gate(Opens::Each, &[]);
+        b.activate(MessageId(3), Done::Delivered, gate);
+        assert_eq!(
+            b.build().unwrap_err().to_string(),
+            "inconsistent workload: message 3 activates a gate but was never added"
+        );
+    }
+}

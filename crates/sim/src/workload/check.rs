@@ -1,0 +1,241 @@
+//! Internal consistency of a workload, and its size.
+
+use super::{Gate, Message, Opens, Start, Workload, WorkloadError};
+use anabranch_base::MessageId;
+use std::mem::size_of;
+
+impl Workload {
+    /// Checks that every id and range points at something, that no host sends to itself, that each message
+    /// has a byte and one start, and that every message can start.
+    ///
+    /// Whether the hosts exist is for the caller to check: a workload does not know the fabric.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Inconsistent`] names the first contradiction; [`WorkloadError::NeverStart`] names the
+    /// messages whose gates wait for a cycle or for more activations than there are.
+    pub fn validate(&self) -> Result<(), WorkloadError> {
+        self.check_references().map_err(WorkloadError::Inconsistent)?;
+        self.check_starts().map_err(WorkloadError::Inconsistent)?;
+        let messages = self.never_started();
+        if messages.is_empty() { Ok(()) } else { Err(WorkloadError::NeverStart { messages }) }
+    }
+
+    /// Memory that this workload holds, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        fn held<T>(of: &Vec<T>) -> usize {
+            of.capacity() * size_of::<T>()
+        }
+        size_of::<Workload>()
+            + held(&self.qps)
+            + held(&self.messages)
+            + held(&self.gates)
+            + held(&self.gate_starts)
+            + held(&self.activations)
+    }
+
+    fn check_references(&self) -> Result<(), String> {
+        for (id, qp) in self.qps.iter().enumerate() {
+            if qp.src == qp.dst {
+                return Err(format!("queue pair {id} goes from host {} to itself", qp.src));
+            }
+        }
+        for (id, message) in self.messages.iter().enumerate() {
+            if message.qp.index() >= self.qps.len() {
+                return Err(format!("message {id} is on queue pair {}, which does not exist", message.qp));
+            }
+            if message.bytes == 0 {
+                return Err(format!("message {id} has no bytes; the least is 1"));
+            }
+            if !within(message.activations_from, message.activations_len, self.activations.len()) {
+                return Err(format!("message {id} owns activations that do not exist"));
+            }
+        }
+        for (id, gate) in self.gates.iter().enumerate() {
+            if !within(gate.starts_from, gate.starts_len, self.gate_starts.len()) {
+                return Err(format!("gate {id} owns starts that do not exist"));
+            }
+            if gate.opens == Opens::After(0) {
+                return Err(format!("gate {id} opens after no activation; the least is 1"));
+            }
+        }
+        match self.activations.iter().find(|a| a.gate.index() >= self.gates.len()) {
+            Some(a) => Err(format!("a message activates gate {}, which does not exist", a.gate)),
+            None => Ok(()),
+        }
+    }
+
+    /// Each gated message is listed once, each timed one never.
+    fn check_starts(&self) -> Result<(), String> {
+        let mut listed = vec![false; self.messages.len()];
+        for (id, gate) in self.gates.iter().enumerate() {
+            for start in self.starts_of(gate) {
+                match self.messages.get(start.index()).map(|m| m.start) {
+                    None => return Err(format!("gate {id} starts message {start}, which does not exist")),
+                    Some(Start::At(time)) => {
+                        return Err(format!(
+                            "message {start} starts at {time} and by gate {id}; give it one start"
+                        ));
+                    }
+                    Some(Start::ByGate) if listed[start.index()] => {
+                        return Err(format!(
+                            "message {start} is listed twice by gates, the second time by gate {id}"
+                        ));
+                    }
+                    Some(Start::ByGate) => listed[start.index()] = true,
+                }
+            }
+        }
+        let orphan =
+            self.messages.iter().zip(&listed).position(|(m, listed)| m.start == Start::ByGate && !listed);
+        match orphan {
+            Some(id) => Err(format!("message {id} waits for a gate, but no gate lists it")),
+            None => Ok(()),
+        }
+    }
+
+    /// The messages that never start, in order, when every started one ends.
+    ///
+    /// A gate's opening depends only on how many activations it gets, and more of them never close it, so
+    /// the order in which messages end does not matter here.
+    fn never_started(&self) -> Vec<MessageId> {
+        let mut started: Vec<bool> = self.messages.iter().map(|m| m.start != Start::ByGate).collect();
+        let mut ended: Vec<&Message> = self.messages.iter().filter(|m| m.start != Start::ByGate).collect();
+        let mut activated = vec![0u64; self.gates.len()];
+        while let Some(message) = ended.pop() {
+            let owned =
+                &self.activations[message.activations_from as usize..][..message.activations_len as usize];
+            for gate_id in owned.iter().map(|a| a.gate.index()) {
+                let gate = &self.gates[gate_id];
+                let before = activated[gate_id];
+                activated[gate_id] += 1;
+                let starts = self.starts_of(gate);
+                let opened = match gate.opens {
+                    Opens::After(count) if before + 1 == u64::from(count) => starts,
+                    Opens::After(_) => &[],
+                    Opens::Each => starts.get(before as usize).map_or(&[][..], std::slice::from_ref),
+                };
+                for start in opened {
+                    started[start.index()] = true;
+                    ended.push(&self.messages[start.index()]);
+                }
+            }
+        }
+        (0..).map(MessageId).zip(started).filter(|(_, started)| !started).map(|(id, _)| id).collect()
+    }
+
+    fn starts_of(&self, gate: &Gate) -> &[MessageId] {
+        &self.gate_starts[gate.starts_from as usize..][..gate.starts_len as usize]
+    }
+}
+
+fn within(from: u32, len: u32, of: usize) -> bool {
+    u64::from(from) + u64::from(len) <= of as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Done, WorkloadBuilder};
+    use super::*;
+    use anabranch_base::{HostId, QpId, Time};
+
+    fn wrong(make: impl FnOnce(&mut WorkloadBuilder, QpId)) -> String {
+        let mut b = WorkloadBuilder::new();
+        let qp = b.add_qp(HostId(0), HostId(1));
+        make(&mut b, qp);
+        b.build().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn contradictions_are_named() {
+        let now = Start::At(Time::ZERO);
+        let says =
+            |text: &str, expected: &str| assert_eq!(text, format!("inconsistent workload: {expected}"));
+        says(
+            &wrong(|b, _| {
+                b.add_qp(HostId(7), HostId(7));
+            }),
+            "queue pair 1 goes from host 7 to itself",
+        );
+        says(
+            &wrong(|b, _| {
+                b.add_message(QpId(5), 1, now);
+            }),
+            "message 0 is on queue pair 5, which does not exist",
+        );
+        says(
+            &wrong(|b, qp| {
+                b.add_message(qp, 0, now);
+            }),
+            "message 0 has no bytes; the least is 1",
+        );
+        says(
+            &wrong(|b, qp| {
+                b.add_message(qp, 1, Start::ByGate);
+            }),
+            "message 0 waits for a gate, but no gate lists it",
+        );
+        says(
+            &wrong(|b, qp| {
+                let m = b.add_message(qp, 1, now);
+                b.add_gate(Opens::Each, &[m]);
+            }),
+            "message 0 starts at 0ps and by gate 0; give it one start",
+        );
+        says(
+            &wrong(|b, qp| {
+                let m = b.add_message(qp, 1, Start::ByGate);
+                b.add_gate(Opens::Each, &[m, m]);
+            }),
+            "message 0 is listed twice by gates, the second time by gate 0",
+        );
+        says(
+            &wrong(|b, _| {
+                b.add_gate(Opens::After(0), &[]);
+            }),
+            "gate 0 opens after no activation; the least is 1",
+        );
+        says(
+            &wrong(|b, qp| {
+                let m = b.add_message(qp, 1, now);
+                b.activate(m, Done::Delivered, anabranch_base::GateId(2));
+            }),
+            "a message activates gate 2, which does not exist",
+        );
+    }
+
+    #[test]
+    fn ranges_outside_are_refused() {
+        let mut b = WorkloadBuilder::new();
+        let qp = b.add_qp(HostId(0), HostId(1));
+        b.add_message(qp, 1, Start::At(Time::ZERO));
+        let mut w = b.build().unwrap();
+        w.messages[0].activations_from = u32::MAX;
+        w.messages[0].activations_len = u32::MAX;
+        assert!(
+            w.validate().unwrap_err().to_string().contains("message 0 owns activations that do not exist")
+        );
+    }
+
+    #[test]
+    fn cycles_and_missing_activations_are_found() {
+        let text = wrong(|b, qp| {
+            let first = b.add_message(qp, 1, Start::At(Time::ZERO));
+            let a = b.add_message(qp, 1, Start::ByGate);
+            let c = b.add_message(qp, 1, Start::ByGate);
+            let ga = b.add_gate(Opens::After(2), &[a]);
+            let gc = b.add_gate(Opens::After(1), &[c]);
+            b.activate(first, Done::Delivered, ga);
+            b.activate(a, Done::Delivered, gc);
+            b.activate(c, Done::Delivered, ga);
+        });
+        assert!(text.starts_with("messages 1, 2 can never start"), "{text}");
+        let text = wrong(|b, qp| {
+            let first = b.add_message(qp, 1, Start::At(Time::ZERO));
+            let later: Vec<_> = (0..11).map(|_| b.add_message(qp, 1, Start::ByGate)).collect();
+            let gate = b.add_gate(Opens::Each, &later);
+            b.activate(first, Done::Delivered, gate);
+            b.activate(later[0], Done::Acknowledged, gate);
+        });
+        assert!(text.starts_with("messages 3, 4, 5, 6, 7, 8, 9, 10 and 1 more can never start"), "{text}");
+    }
+}

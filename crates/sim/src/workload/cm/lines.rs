@@ -1,0 +1,282 @@
+//! The lines of a connection matrix, each understood by itself.
+
+use super::super::{Opens, WorkloadError, text};
+use anabranch_base::{Duration, Time};
+
+/// A matrix as its lines say it.
+#[derive(Default)]
+pub(super) struct Body {
+    pub counts: Counts,
+    pub connections: Vec<Connection>,
+    pub triggers: Vec<Trigger>,
+}
+
+/// The count lines, as far as they stand in the file.
+#[derive(Default)]
+pub(super) struct Counts {
+    nodes: Option<Count>,
+    pub connections: Option<Count>,
+    pub triggers: Option<Count>,
+    failures: Option<Count>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Count {
+    pub value: u64,
+    pub line: u32,
+}
+
+/// A connection line. Exactly one of `start` and `trigger` is there.
+pub(super) struct Connection {
+    pub line: u32,
+    pub src: u32,
+    pub dst: u32,
+    pub id: Option<u64>,
+    pub start: Option<Time>,
+    pub trigger: Option<u64>,
+    pub bytes: u64,
+    pub send_done_trigger: Option<u64>,
+    pub recv_done_trigger: Option<u64>,
+    pub msg: bool,
+}
+
+/// A trigger line.
+pub(super) struct Trigger {
+    pub line: u32,
+    pub id: u64,
+    pub opens: Opens,
+}
+
+const FIRST_WORDS: &[&str] =
+    &["Nodes", "Connections", "Triggers", "Failures", "trigger", "failure", "SRC->DST"];
+const OPTIONS: &[&str] =
+    &["id", "start", "trigger", "size", "send_done_trigger", "recv_done_trigger", "prio", "msg", "addon"];
+const TRIGGER_KINDS: &[&str] = &["oneshot", "multishot", "barrier"];
+
+/// Reads the lines of `text`; `hosts` is the number of hosts of the fabric.
+pub(super) fn read(file: &str, text: &str, start_unit: Duration, hosts: u32) -> Result<Body, WorkloadError> {
+    let mut body = Body::default();
+    for (line, content) in text::lines(text) {
+        let reader = Reader { line, start_unit, hosts };
+        reader.read(content, &mut body).map_err(|what| WorkloadError::line(file, line, what))?;
+    }
+    match body.counts.nodes {
+        Some(_) => Ok(body),
+        None => Err(WorkloadError::file(
+            file,
+            "it has no `Nodes` line; write `Nodes N` first, N the number of hosts",
+        )),
+    }
+}
+
+struct Reader {
+    line: u32,
+    start_unit: Duration,
+    hosts: u32,
+}
+
+impl Reader {
+    fn read(&self, content: &str, body: &mut Body) -> Result<(), String> {
+        if let Some((src, rest)) = content.split_once("->") {
+            let nodes = body.counts.nodes.ok_or("write `Nodes N` before the first connection")?.value;
+            body.connections.push(self.connection(src.trim(), rest, nodes)?);
+            return Ok(());
+        }
+        let words: Vec<&str> = content.split_whitespace().collect();
+        let started = !body.connections.is_empty() || !body.triggers.is_empty();
+        match words[0] {
+            "Nodes" => self.count(&words, &mut body.counts.nodes, started)?,
+            "Connections" => self.count(&words, &mut body.counts.connections, started)?,
+            "Triggers" => self.count(&words, &mut body.counts.triggers, started)?,
+            "Failures" => self.count(&words, &mut body.counts.failures, started)?,
+            "trigger" => body.triggers.push(self.trigger(&words[1..])?),
+            "failure" => return Err(NO_FAILURES.into()),
+            word => {
+                return Err(format!(
+                    "{} is unknown; {}",
+                    text::quote(word),
+                    text::suggest(word, FIRST_WORDS)
+                ));
+            }
+        }
+        self.check_nodes(body)?;
+        match body.counts.failures {
+            Some(failures) if failures.value > 0 => Err(NO_FAILURES.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn count(&self, words: &[&str], count: &mut Option<Count>, started: bool) -> Result<(), String> {
+        let &[key, value] = words else {
+            return Err(format!("expected `{0} N`, such as `{0} 16`", words[0]));
+        };
+        if let Some(first) = count {
+            return Err(format!("a second `{key}` line; the first is line {}", first.line));
+        }
+        if started {
+            return Err(format!("`{key}` must stand before the first connection or trigger"));
+        }
+        *count = Some(Count {
+            value: text::whole(value, &format!("the number after `{key}`"), MOST)?,
+            line: self.line,
+        });
+        Ok(())
+    }
+
+    /// The file's nodes are the fabric's first hosts.
+    fn check_nodes(&self, body: &Body) -> Result<(), String> {
+        match body.counts.nodes {
+            Some(nodes) if nodes.value == 0 => Err("`Nodes 0`: there must be at least 2 to send".into()),
+            Some(nodes) if nodes.value > u64::from(self.hosts) => Err(format!(
+                "the file is for {} nodes, but the fabric has {} hosts; take a fabric of at least {0} hosts",
+                nodes.value, self.hosts
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn connection(&self, src: &str, rest: &str, nodes: u64) -> Result<Connection, String> {
+        let mut words = rest.split_whitespace();
+        let (src, dst) = (
+            node(src, "the source", nodes)?,
+            node(words.next().unwrap_or_default(), "the destination", nodes)?,
+        );
+        if src == dst {
+            return Err(format!("the connection goes from node {src} to itself; write another destination"));
+        }
+        let mut options = Options::default();
+        while let Some(key) = words.next() {
+            options.read(key, &mut words, self.start_unit)?;
+        }
+        match (options.start, options.trigger) {
+            (Some(_), Some(_)) => return Err("both `start` and `trigger`; write one of them".into()),
+            (None, None) => {
+                return Err("neither `start` nor `trigger`; write `start 0` or `trigger N`".into());
+            }
+            _ => (),
+        }
+        if options.msg.is_some() && options.id.is_none() {
+            return Err(
+                "`msg` without an `id`; write `id N` to say which connection carries the message".into()
+            );
+        }
+        Ok(Connection {
+            line: self.line,
+            src,
+            dst,
+            id: options.id,
+            start: options.start,
+            trigger: options.trigger,
+            bytes: options.size.ok_or("no `size`; write `size BYTES`, such as `size 2000000`")?,
+            send_done_trigger: options.send_done_trigger,
+            recv_done_trigger: options.recv_done_trigger,
+            msg: options.msg.is_some(),
+        })
+    }
+
+    /// `words` are those after `trigger`.
+    fn trigger(&self, words: &[&str]) -> Result<Trigger, String> {
+        let form = "`trigger id N oneshot`, `trigger id N multishot` or `trigger id N barrier count K`";
+        let &["id", id, kind, ref rest @ ..] = words else {
+            return Err(format!("expected {form}"));
+        };
+        let id = text::whole(id, "the trigger's id", MOST)?;
+        let opens = match (kind, rest) {
+            ("oneshot", []) => Opens::After(1),
+            ("multishot", []) => Opens::Each,
+            ("barrier", ["count", count]) => match text::whole_u32(count, "the barrier's count")? {
+                0 => return Err("the barrier's count must be at least 1".into()),
+                count => Opens::After(count),
+            },
+            ("barrier", []) => return Err("a barrier needs its count; write `barrier count K`".into()),
+            ("oneshot" | "multishot", ["count", _]) => {
+                return Err(format!("a {kind} has no count; leave `count` out, or write `barrier`"));
+            }
+            (kind, _) if TRIGGER_KINDS.contains(&kind) => {
+                return Err(format!("expected {form}, but {} follows", text::quote(&rest.join(" "))));
+            }
+            (kind, _) => {
+                let hint = text::suggest(kind, TRIGGER_KINDS);
+                return Err(format!("{} is no kind of trigger; {hint}", text::quote(kind)));
+            }
+        };
+        Ok(Trigger { line: self.line, id, opens })
+    }
+}
+
+const NO_FAILURES: &str = "failures in a connection matrix are not read; write them as [[fault]] in the scenario, \
+                           remove the `failure` lines and set `Failures 0`";
+/// The largest id or count: 32 bits, as in htsim.
+const MOST: u64 = u32::MAX as u64;
+
+fn node(word: &str, what: &str, nodes: u64) -> Result<u32, String> {
+    let number = text::whole_u32(word, &format!("{what} of a connection `SRC->DST`"))?;
+    if u64::from(number) >= nodes {
+        return Err(format!(
+            "{what} {number} is no node; `Nodes {nodes}` has nodes 0 to {}",
+            nodes.saturating_sub(1)
+        ));
+    }
+    Ok(number)
+}
+
+/// The options of a connection line, each at most once.
+#[derive(Default)]
+struct Options {
+    id: Option<u64>,
+    start: Option<Time>,
+    trigger: Option<u64>,
+    size: Option<u64>,
+    send_done_trigger: Option<u64>,
+    recv_done_trigger: Option<u64>,
+    prio: Option<u64>,
+    msg: Option<()>,
+    addon: Option<()>,
+}
+
+impl Options {
+    fn read<'a>(
+        &mut self,
+        key: &str,
+        words: &mut impl Iterator<Item = &'a str>,
+        start_unit: Duration,
+    ) -> Result<(), String> {
+        let value_named = format!("the number after `{key}`");
+        let mut number = || match words.next() {
+            Some(word) => text::whole(word, &value_named, MOST),
+            None => Err(format!("`{key}` needs a number after it")),
+        };
+        match key {
+            "id" => once(key, &mut self.id, number()?),
+            "trigger" => once(key, &mut self.trigger, number()?),
+            "send_done_trigger" => once(key, &mut self.send_done_trigger, number()?),
+            "recv_done_trigger" => once(key, &mut self.recv_done_trigger, number()?),
+            "prio" => once(key, &mut self.prio, number()?),
+            "size" => {
+                let word = words.next().ok_or("`size` needs a number of bytes after it")?;
+                match text::whole(word, "the size", i64::MAX as u64)? {
+                    0 => Err("the size must be at least 1 byte, but it is 0".into()),
+                    bytes => once(key, &mut self.size, bytes),
+                }
+            }
+            "start" => {
+                let word = words.next().ok_or("`start` needs a time after it, such as `start 0`")?;
+                once(key, &mut self.start, text::instant(word, "the start", start_unit)?)
+            }
+            "msg" => once(key, &mut self.msg, ()),
+            "addon" => once(key, &mut self.addon, ()),
+            _ => Err(format!(
+                "{} is no option of a connection; {}",
+                text::quote(key),
+                text::suggest(key, OPTIONS)
+            )),
+        }
+    }
+}
+
+fn once<T>(key: &str, slot: &mut Option<T>, value: T) -> Result<(), String> {
+    match slot.replace(value) {
+        Some(_) => Err(format!("`{key}` twice in one line; write it once")),
+        None => Ok(()),
+    }
+}
