@@ -3,11 +3,21 @@
 //! [`read`] takes the text of a scenario file; [`read_figure`] that of a figure file. Nothing here opens a
 //! file: who calls supplies them through [`Files`].
 
+mod context;
 mod error;
 mod figure;
 mod resolved;
 mod schemes;
 mod spec;
+mod sweep;
+mod table;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod written;
+mod written_rest;
+mod written_topology;
+mod written_workload;
 
 pub use error::ScenarioError;
 pub use figure::{
@@ -19,6 +29,7 @@ pub use spec::{
     FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, Scheme, Series, TierSpec, TopologySpec,
     WorkloadSpec,
 };
+pub use written::read;
 
 /// Where the files that a scenario names come from.
 pub trait Files {
@@ -36,24 +47,4 @@ pub struct Overrides {
     pub schemes: Vec<String>,
     /// Seeds to run instead of the file's; empty: the file's.
     pub seeds: Vec<u64>,
-}
-
-/// Reads a scenario, in short or in resolved form.
-///
-/// # Errors
-/// The first fault, with its place and what to write instead.
-pub fn read(
-    file_name: &str,
-    text: &str,
-    files: &dyn Files,
-    over: &Overrides,
-) -> Result<Scenario, ScenarioError> {
-    let _ = (files, over);
-    toml::from_str(text).map_err(|e| ScenarioError {
-        file: file_name.to_owned(),
-        line: None,
-        column: None,
-        message: e.message().to_owned(),
-        help: None,
-    })
 }

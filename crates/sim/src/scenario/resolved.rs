@@ -1,41 +1,51 @@
 //! A whole scenario, resolved, and the runs that it stands for.
 
-use super::{FaultSpec, Limits, MeasureSpec, ScenarioError, Scheme, TopologySpec, WorkloadSpec};
+use super::table::{Table, fault, split_help};
+use super::tree::{Item, Node, Place};
+use super::{
+    FaultKind, FaultSpec, Limits, MeasureSpec, ScenarioError, Scheme, TopologySpec, WorkloadSpec,
+    written_topology,
+};
+use crate::topology::{self, Selector, SelectorError, Topology};
+use crate::workload::{self, Fabric, WorkloadError};
+use anabranch_base::{Purpose, Stream, stream};
 use anabranch_results::Value;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// The most runs that a scenario may have.
+const MOST_RUNS: usize = 100_000;
 
 /// What a scenario says, every default explicit.
 ///
-/// Two scenarios are equal when they say the same, wherever it was written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// Two scenarios are equal when they say the same, wherever it was written. With a sweep, `schemes`,
+/// `topology`, `workload` and `faults` are those of its first point.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// One line for people.
     pub title: String,
     /// What is compared.
-    #[serde(rename = "scheme")]
     pub schemes: Vec<Scheme>,
     /// One run each.
     pub seeds: Vec<u64>,
-    /// The fabric (of the first point of the sweep).
+    /// The fabric.
     pub topology: TopologySpec,
     /// What the hosts send.
     pub workload: WorkloadSpec,
     /// What breaks.
-    #[serde(default, rename = "fault")]
     pub faults: Vec<FaultSpec>,
     /// What is recorded over time.
-    #[serde(default, rename = "measure")]
     pub measures: Vec<MeasureSpec>,
     /// The swept parameters.
-    #[serde(default)]
     pub sweep: BTreeMap<String, Vec<toml::Value>>,
     /// Where each run ends.
     pub limits: Limits,
     /// The contents of every file that the scenario names, by the name it uses.
-    #[serde(skip)]
     pub files: BTreeMap<String, String>,
+    /// The points of the sweep, as what differs from the fields above; none without a sweep.
+    variants: Vec<Variant>,
+    origin: Origin,
 }
 
 /// One run: a scheme, a point of the sweep, a seed.
@@ -61,40 +71,141 @@ pub struct RunPoint {
     pub files: BTreeMap<String, String>,
 }
 
+/// A point of a sweep in full.
+pub(super) struct Point {
+    pub sweep: BTreeMap<String, Value>,
+    pub schemes: Vec<Scheme>,
+    pub topology: TopologySpec,
+    pub workload: WorkloadSpec,
+    pub faults: Vec<FaultSpec>,
+}
+
+/// A point of a sweep, where it differs from the first one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Variant {
+    sweep: BTreeMap<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    topology: Option<TopologySpec>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workload: Option<WorkloadSpec>,
+    #[serde(rename = "fault", skip_serializing_if = "Option::is_none")]
+    faults: Option<Vec<FaultSpec>>,
+    #[serde(rename = "scheme", skip_serializing_if = "Option::is_none")]
+    schemes: Option<Vec<Scheme>>,
+}
+
+/// The resolved form as it is written, simple values first.
+#[derive(Serialize)]
+struct Written<'a> {
+    title: &'a str,
+    seeds: &'a [u64],
+    sweep: &'a BTreeMap<String, Vec<toml::Value>>,
+    limits: &'a Limits,
+    topology: &'a TopologySpec,
+    workload: &'a WorkloadSpec,
+    fault: &'a [FaultSpec],
+    measure: &'a [MeasureSpec],
+    scheme: &'a [Scheme],
+    point: &'a [Variant],
+}
+
 impl Scenario {
+    /// Puts together what was read; `points` is not empty.
+    #[expect(clippy::too_many_arguments, reason = "one for each part of a scenario, from one caller")]
+    pub(super) fn new(
+        title: String,
+        seeds: Vec<u64>,
+        measures: Vec<MeasureSpec>,
+        sweep: BTreeMap<String, Vec<toml::Value>>,
+        limits: Limits,
+        points: Vec<Point>,
+        files: BTreeMap<String, String>,
+        origin: Origin,
+    ) -> Scenario {
+        let swept = points.iter().any(|point| !point.sweep.is_empty());
+        let mut points = points.into_iter();
+        let first = points.next().expect("a scenario has a point");
+        let variants = std::iter::once(Variant::of_first(&first))
+            .chain(points.map(|point| Variant::of(point, &first)))
+            .filter(|_| swept)
+            .collect();
+        Scenario {
+            title,
+            schemes: first.schemes,
+            seeds,
+            topology: first.topology,
+            workload: first.workload,
+            faults: first.faults,
+            measures,
+            sweep,
+            limits,
+            files,
+            variants,
+            origin,
+        }
+    }
+
     /// The resolved form: reading it gives an equal scenario.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a scenario is made of what TOML can say")
+        let written = Written {
+            title: &self.title,
+            seeds: &self.seeds,
+            sweep: &self.sweep,
+            limits: &self.limits,
+            topology: &self.topology,
+            workload: &self.workload,
+            fault: &self.faults,
+            measure: &self.measures,
+            scheme: &self.schemes,
+            point: &self.variants,
+        };
+        // An empty list of tables would be written as `fault = []`, which says nothing.
+        let mut document = toml::Table::try_from(&written).expect("a scenario is made of what TOML can say");
+        document.retain(|_, value| match value {
+            toml::Value::Array(values) => !values.is_empty(),
+            toml::Value::Table(table) => !table.is_empty(),
+            _ => true,
+        });
+        toml::to_string(&document).expect("a scenario is made of what TOML can say")
     }
 
     /// [`Scenario::to_toml`] and the contents of the files: all that decides the results.
     pub fn canonical(&self) -> String {
         let mut text = self.to_toml();
         for (name, content) in &self.files {
-            text.push_str(&format!("# file {name:?}, {} bytes\n{content}\n", content.len()));
+            let _ = writeln!(text, "# file {name:?}, {} bytes\n{content}", content.len());
         }
         text
     }
 
-    /// The runs: schemes x points of the sweep x seeds, in that order.
+    /// The runs: schemes x points of the sweep x seeds, the seed changing fastest.
     ///
     /// # Errors
     /// More runs than anyone would wait for.
     pub fn points(&self) -> Result<Vec<RunPoint>, ScenarioError> {
-        let mut points = Vec::new();
-        for scheme in &self.schemes {
-            for &seed in &self.seeds {
-                points.push(RunPoint {
-                    scheme: scheme.clone(),
-                    seed,
-                    sweep: BTreeMap::new(),
-                    topology: self.topology.clone(),
-                    workload: self.workload.clone(),
-                    faults: self.faults.clone(),
-                    measures: self.measures.clone(),
-                    limits: self.limits.clone(),
-                    files: self.files.clone(),
-                });
+        let steps = self.steps();
+        let runs = self.schemes.len().saturating_mul(steps.len()).saturating_mul(self.seeds.len());
+        if runs > MOST_RUNS {
+            let message = format!("the scenario has {runs} runs; the most is {MOST_RUNS}");
+            let help = Some("fewer seeds, or a smaller sweep".to_owned());
+            return Err(fault(&self.origin.file, self.origin.place("seeds"), message, help));
+        }
+        let mut points = Vec::with_capacity(runs);
+        for scheme in 0..self.schemes.len() {
+            for step in &steps {
+                for &seed in &self.seeds {
+                    points.push(RunPoint {
+                        scheme: step.schemes[scheme].clone(),
+                        seed,
+                        sweep: step.sweep.clone(),
+                        topology: step.topology.clone(),
+                        workload: step.workload.clone(),
+                        faults: step.faults.to_vec(),
+                        measures: self.measures.clone(),
+                        limits: self.limits.clone(),
+                        files: self.files.clone(),
+                    });
+                }
             }
         }
         Ok(points)
@@ -105,6 +216,181 @@ impl Scenario {
     /// # Errors
     /// The first thing that cannot be built or found, with its place.
     pub fn check(&self) -> Result<(), ScenarioError> {
+        let seed = self.seeds.first().copied().unwrap_or(1);
+        let mut built: Option<(&TopologySpec, Topology)> = None;
+        let mut fits: Option<(&TopologySpec, &WorkloadSpec)> = None;
+        for step in self.steps() {
+            let topology = match built.take() {
+                Some((spec, topology)) if spec == step.topology => topology,
+                _ => self.build(step.topology)?,
+            };
+            if fits != Some((step.topology, step.workload)) {
+                let text = workload::file_needed(step.workload).and_then(|name| self.files.get(name));
+                workload::build(step.workload, &Fabric::of(&topology), seed, text.map(String::as_str))
+                    .map_err(|e| self.workload_refused(e))?;
+                fits = Some((step.topology, step.workload));
+            }
+            for (i, fault) in step.faults.iter().enumerate() {
+                self.find_fault(i, &fault.kind, &topology, seed)?;
+            }
+            for (i, measure) in self.measures.iter().enumerate() {
+                let links =
+                    Selector::parse(&measure.links).and_then(|s| s.links(&topology, &mut drawn(seed)));
+                links.map_err(|e| self.not_found(&format!("measure.{i}.links"), e))?;
+            }
+            built = Some((step.topology, topology));
+        }
         Ok(())
+    }
+
+    fn build(&self, spec: &TopologySpec) -> Result<Topology, ScenarioError> {
+        let text = match spec {
+            TopologySpec::Graph { file, .. } => self.files.get(file).map(String::as_str),
+            _ => None,
+        };
+        let origin = &self.origin;
+        let built = topology::build(spec, text).map_err(|e| match &origin.section("topology") {
+            Some(node) => match Table::open(&origin.file, "[topology]", node) {
+                Ok(table) => written_topology::refused(&table, e),
+                Err(error) => error,
+            },
+            None => fault(&origin.file, None, e.to_string(), None),
+        })?;
+        match built.unreachable_host() {
+            None => Ok(built),
+            Some(host) => {
+                let message = format!("host {host} cannot be reached from host 0");
+                Err(fault(&origin.file, origin.place("topology"), message, None))
+            }
+        }
+    }
+
+    fn find_fault(&self, i: usize, kind: &FaultKind, on: &Topology, seed: u64) -> Result<(), ScenarioError> {
+        let (key, found) = match kind {
+            FaultKind::SwitchDown { switches } => {
+                let found = Selector::parse(switches).and_then(|s| s.switches(on, &mut drawn(seed)));
+                ("switches", found.map(|nodes| nodes.len()))
+            }
+            FaultKind::LinkDown { links, .. }
+            | FaultKind::Rate { links, .. }
+            | FaultKind::PacketLoss { links, .. }
+            | FaultKind::BitErrors { links, .. } => {
+                let found = Selector::parse(links).and_then(|s| s.links(on, &mut drawn(seed)));
+                ("links", found.map(|links| links.len()))
+            }
+        };
+        found.map(|_| ()).map_err(|e| self.not_found(&format!("fault.{i}.{key}"), e))
+    }
+
+    fn not_found(&self, path: &str, error: SelectorError) -> ScenarioError {
+        let key = path.rsplit('.').next().unwrap_or_default();
+        let (problem, help) = split_help(&error.problem, key);
+        fault(&self.origin.file, self.origin.place(path), format!("{:?}: {problem}", error.selector), help)
+    }
+
+    fn workload_refused(&self, error: WorkloadError) -> ScenarioError {
+        let (file, line, key, problem) = match error {
+            WorkloadError::Line { file, line, what } => (file, Some(line as usize), "file", what),
+            WorkloadError::File { file, what } => (file, None, "file", what),
+            WorkloadError::Key { key, what } => {
+                let (message, help) = split_help(&what, key);
+                let at = self.origin.place(&format!("workload.{key}"));
+                return fault(&self.origin.file, at, format!("{key}: {message}"), help);
+            }
+            error @ (WorkloadError::Inconsistent(_) | WorkloadError::NeverStart { .. }) => {
+                return fault(&self.origin.file, self.origin.place("workload"), error.to_string(), None);
+            }
+        };
+        let (message, help) = split_help(&problem, key);
+        ScenarioError { file, line, column: None, message, help }
+    }
+
+    /// The points of the sweep in full; without a sweep, one.
+    fn steps(&self) -> Vec<Step<'_>> {
+        let base = Step {
+            sweep: BTreeMap::new(),
+            schemes: &self.schemes,
+            topology: &self.topology,
+            workload: &self.workload,
+            faults: &self.faults,
+        };
+        if self.variants.is_empty() {
+            return vec![base];
+        }
+        self.variants
+            .iter()
+            .map(|variant| Step {
+                sweep: variant.sweep.clone(),
+                schemes: variant.schemes.as_deref().unwrap_or(base.schemes),
+                topology: variant.topology.as_ref().unwrap_or(base.topology),
+                workload: variant.workload.as_ref().unwrap_or(base.workload),
+                faults: variant.faults.as_deref().unwrap_or(base.faults),
+            })
+            .collect()
+    }
+}
+
+/// A point of the sweep, borrowed.
+struct Step<'a> {
+    sweep: BTreeMap<String, Value>,
+    schemes: &'a [Scheme],
+    topology: &'a TopologySpec,
+    workload: &'a WorkloadSpec,
+    faults: &'a [FaultSpec],
+}
+
+impl Variant {
+    fn of_first(first: &Point) -> Variant {
+        Variant { sweep: first.sweep.clone(), topology: None, workload: None, faults: None, schemes: None }
+    }
+
+    fn of(point: Point, first: &Point) -> Variant {
+        Variant {
+            sweep: point.sweep,
+            topology: (point.topology != first.topology).then_some(point.topology),
+            workload: (point.workload != first.workload).then_some(point.workload),
+            faults: (point.faults != first.faults).then_some(point.faults),
+            schemes: (point.schemes != first.schemes).then_some(point.schemes),
+        }
+    }
+}
+
+/// A stream for selectors that draw: which links it picks does not matter to a check.
+fn drawn(seed: u64) -> Stream {
+    stream(seed, 0, Purpose::FaultSelection)
+}
+
+/// Where things were written. It is no part of what a scenario says, so all are equal.
+#[derive(Clone, Debug)]
+pub(super) struct Origin {
+    file: String,
+    root: Node,
+}
+
+impl PartialEq for Origin {
+    fn eq(&self, _: &Origin) -> bool {
+        true
+    }
+}
+
+impl Origin {
+    pub(super) fn new(file: &str, root: Node) -> Origin {
+        Origin { file: file.to_owned(), root }
+    }
+
+    /// The place of a path such as `fault.0.links`; where it is swept, that of the sweep.
+    fn place(&self, path: &str) -> Place {
+        let swept = self.section("sweep").and_then(|sweep| match &sweep.item {
+            Item::Table(fields) => fields.get(path),
+            _ => None,
+        });
+        swept.map_or_else(|| self.root.place(&path.split('.').collect::<Vec<_>>()), |node| node.at)
+    }
+
+    fn section(&self, key: &str) -> Option<&Node> {
+        match &self.root.item {
+            Item::Table(fields) => fields.get(key),
+            _ => None,
+        }
     }
 }

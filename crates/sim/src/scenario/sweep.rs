@@ -1,0 +1,306 @@
+//! `[set]` and `[sweep]`: parameters by their path, one value or several.
+
+use super::ScenarioError;
+use super::table::{Table, fault, nearest};
+use super::tree::{Fields, Item, Node, Place};
+use anabranch_results::Value;
+use std::collections::BTreeMap;
+
+/// The most points that a sweep may have.
+const MOST_POINTS: usize = 10_000;
+
+/// One parameter of a scheme, set.
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    /// A scheme's name, or `*` for every scheme that has the parameter.
+    pub scheme: String,
+    /// Within the scheme: `lb.buffer`.
+    pub path: String,
+    pub value: toml::Value,
+    pub at: Place,
+    /// It stands in a scheme's own table, where paths have no scheme in front.
+    own: bool,
+}
+
+impl Setting {
+    /// How `path` of this scheme is written where this setting stands.
+    pub(super) fn written(&self, path: &str) -> String {
+        if self.own { format!("{path:?}") } else { format!("\"{}.{path}\"", self.scheme) }
+    }
+}
+
+/// Reads `[set]`: `"reps.lb.buffer" = 16`.
+pub(super) fn settings(table: &Table) -> Result<Vec<Setting>, ScenarioError> {
+    let mut found = Vec::new();
+    leaves("", table.fields, &whole_value, &mut found);
+    found.into_iter().map(|(key, node)| setting(table.file, &key, node)).collect()
+}
+
+/// Reads the `set` of `[[scheme]]`: `"lb.buffer" = 16`.
+pub(super) fn own_settings(table: &Table, scheme: &str) -> Result<Vec<Setting>, ScenarioError> {
+    let mut found = Vec::new();
+    leaves("", table.fields, &whole_value, &mut found);
+    let own = |(path, node): (String, &Node)| Setting {
+        scheme: scheme.to_owned(),
+        path,
+        value: node.value(),
+        at: node.at,
+        own: true,
+    };
+    Ok(found.into_iter().map(own).collect())
+}
+
+fn setting(file: &str, key: &str, node: &Node) -> Result<Setting, ScenarioError> {
+    match key.split_once('.') {
+        Some((scheme, path)) if !scheme.is_empty() && !path.is_empty() => {
+            let (scheme, path) = (scheme.to_owned(), path.to_owned());
+            Ok(Setting { scheme, path, value: node.value(), at: node.at, own: false })
+        }
+        _ => {
+            let message = format!("{key:?} is no parameter of a scheme");
+            let help = format!("\"reps.lb.buffer\" = {}", node.value());
+            Err(fault(file, node.at, message, Some(help)))
+        }
+    }
+}
+
+/// Everything but a table that only groups: a table with a `kind` is the value of a whole part.
+fn whole_value(node: &Node) -> bool {
+    !matches!(&node.item, Item::Table(fields) if !fields.contains_key("kind"))
+}
+
+/// The values below `fields` with their dotted paths, in which quoted and bare keys look the same.
+fn leaves<'a>(
+    prefix: &str,
+    fields: &'a Fields,
+    is_leaf: &dyn Fn(&Node) -> bool,
+    found: &mut Vec<(String, &'a Node)>,
+) {
+    for (key, node) in fields {
+        let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        match &node.item {
+            Item::Table(below) if !is_leaf(node) => leaves(&path, below, is_leaf, found),
+            _ => found.push((path, node)),
+        }
+    }
+}
+
+/// `[sweep]`, or the points that a resolved scenario spells out.
+#[derive(Default)]
+pub(super) struct Sweep<'a> {
+    axes: Vec<(String, Vec<&'a Node>)>,
+}
+
+/// One point of a sweep: the document with the swept values in it.
+pub(super) struct Step {
+    pub fields: Fields,
+    pub values: BTreeMap<String, Value>,
+    pub settings: Vec<Setting>,
+}
+
+impl<'a> Sweep<'a> {
+    /// Reads `[sweep]`: `"topology.oversubscription" = [1, 4]`.
+    pub(super) fn read(table: &Table<'a>, root: &Fields) -> Result<Sweep<'a>, ScenarioError> {
+        let mut found = Vec::new();
+        leaves("", table.fields, &|node| matches!(node.item, Item::Array(_)), &mut found);
+        let mut axes = Vec::new();
+        let mut points = 1usize;
+        for (key, node) in found {
+            let fail = |message: String, help: String| Err(fault(table.file, node.at, message, Some(help)));
+            let Item::Array(values) = &node.item else {
+                let value = node.value();
+                return fail(
+                    format!("the values of {key:?} must be a list, not {value}"),
+                    format!("{key:?} = [{value}]"),
+                );
+            };
+            if values.is_empty() {
+                return fail(
+                    format!("{key:?} sweeps over nothing"),
+                    format!("{key:?} = [...] with a value or more"),
+                );
+            }
+            for (i, value) in values.iter().enumerate() {
+                let value = value.value();
+                if values[..i].iter().any(|other| other.value() == value) {
+                    return Err(fault(
+                        table.file,
+                        values[i].at,
+                        format!("{key:?} has the value {value} twice"),
+                        Some("each value once".to_owned()),
+                    ));
+                }
+            }
+            check_key(table.file, &key, node, root)?;
+            points = points.saturating_mul(values.len());
+            if points > MOST_POINTS {
+                return fail(
+                    format!("the sweep has more than {MOST_POINTS} points"),
+                    "fewer values, or several scenarios".to_owned(),
+                );
+            }
+            axes.push((key, values.iter().collect()));
+        }
+        Ok(Sweep { axes })
+    }
+
+    /// The swept parameters with their values.
+    pub(super) fn values(&self) -> BTreeMap<String, Vec<toml::Value>> {
+        let plain = |nodes: &Vec<&Node>| nodes.iter().map(|node| node.value()).collect();
+        self.axes.iter().map(|(key, nodes)| (key.clone(), plain(nodes))).collect()
+    }
+
+    /// The points, the last parameter changing fastest; without a sweep, one.
+    pub(super) fn steps(&self, root: &Table) -> Result<Vec<Step>, ScenarioError> {
+        if root.node("point").is_some() {
+            return spelled_out(root);
+        }
+        let mut steps =
+            vec![Step { fields: root.fields.clone(), values: BTreeMap::new(), settings: Vec::new() }];
+        for (key, values) in &self.axes {
+            let mut next = Vec::with_capacity(steps.len() * values.len());
+            for step in &steps {
+                for value in values {
+                    next.push(step.with(root.file, key, value)?);
+                }
+            }
+            steps = next;
+        }
+        Ok(steps)
+    }
+}
+
+impl Step {
+    fn with(&self, file: &str, key: &str, value: &Node) -> Result<Step, ScenarioError> {
+        let mut step = Step {
+            fields: self.fields.clone(),
+            values: self.values.clone(),
+            settings: self.settings.clone(),
+        };
+        step.values.insert(key.to_owned(), plain(value));
+        let path: Vec<&str> = key.split('.').collect();
+        if DOCUMENT.contains(&path[0]) {
+            put(&mut step.fields, &path, value).map_err(|what| {
+                fault(
+                    file,
+                    value.at,
+                    format!("{key:?} cannot be swept: {what}"),
+                    Some(format!("{key:?} for a {} that is there", path[0])),
+                )
+            })?;
+        } else {
+            step.settings.push(setting(file, key, value)?);
+        }
+        Ok(step)
+    }
+}
+
+/// The parts of a scenario that a sweep can change; any other first word is a scheme.
+const DOCUMENT: &[&str] = &["topology", "workload", "fault"];
+
+/// Refuses a path that leads nowhere, whatever its values.
+fn check_key(file: &str, key: &str, node: &Node, root: &Fields) -> Result<(), ScenarioError> {
+    let (first, rest) = key.split_once('.').unwrap_or((key, ""));
+    let fail = |message: String, help: String| Err(fault(file, node.at, message, Some(help)));
+    if rest.is_empty() {
+        let help = format!("\"topology.oversubscription\" = {}", node.value());
+        return fail(
+            format!("{key:?} is no parameter of the topology, the workload, a fault or a scheme"),
+            help,
+        );
+    }
+    if DOCUMENT.contains(&first) || first == "*" || super::schemes::built_in(first).is_some() {
+        return Ok(());
+    }
+    let own = match root.get("scheme").map(|node| &node.item) {
+        Some(Item::Array(schemes)) => schemes
+            .iter()
+            .filter_map(|scheme| match &scheme.item {
+                Item::Table(fields) => fields.get("name")?.value().as_str().map(str::to_owned),
+                _ => None,
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    if own.iter().any(|name| name == first) {
+        return Ok(());
+    }
+    let known: Vec<&str> = DOCUMENT
+        .iter()
+        .copied()
+        .chain(own.iter().map(String::as_str))
+        .chain(["reps", "ops", "ecmp"])
+        .collect();
+    let help = match nearest(first, &known) {
+        Some(near) => format!("\"{near}.{rest}\" = {}", node.value()),
+        None => format!("a path that begins with {} or *", known.join(", ")),
+    };
+    fail(format!("{key:?} begins with neither a part of the scenario nor a scheme"), help)
+}
+
+/// Puts a value at a path; tables appear where none were.
+fn put(fields: &mut Fields, path: &[&str], value: &Node) -> Result<(), String> {
+    let Some((first, rest)) = path.split_first() else { return Err("the path is empty".to_owned()) };
+    if rest.is_empty() {
+        fields.insert((*first).to_owned(), value.clone());
+        return Ok(());
+    }
+    let empty = || Node {
+        at: value.at,
+        item: if *first == "fault" { Item::Array(Vec::new()) } else { Item::Table(Fields::new()) },
+    };
+    match &mut fields.entry((*first).to_owned()).or_insert_with(empty).item {
+        Item::Table(below) => put(below, rest, value),
+        Item::Array(nodes) => {
+            let count = nodes.len();
+            let (number, rest) = (rest[0], &rest[1..]);
+            let element = number.parse().ok().and_then(|i: usize| nodes.get_mut(i));
+            match element.map(|node| &mut node.item) {
+                Some(Item::Table(below)) if !rest.is_empty() => put(below, rest, value),
+                Some(_) => Err(format!("{first}.{number} is no parameter")),
+                None if count == 0 => Err(format!("there is no {first}.{number}, and no {first} at all")),
+                None => {
+                    Err(format!("there is no {first}.{number}; they are {first}.0 to {first}.{}", count - 1))
+                }
+            }
+        }
+        Item::Leaf(_) => Err(format!("{first} has no parameters")),
+    }
+}
+
+/// The `[[point]]` tables of a resolved scenario.
+fn spelled_out(root: &Table) -> Result<Vec<Step>, ScenarioError> {
+    let points = root.tables("point", "point")?;
+    if points.is_empty() {
+        return Err(root.wrong("point", "point is empty, so nothing would run", "no point at all"));
+    }
+    points
+        .iter()
+        .map(|point| {
+            point.only(&["sweep", "scheme", "topology", "workload", "fault"])?;
+            let mut fields = root.fields.clone();
+            for (key, node) in point.fields.iter().filter(|(key, _)| *key != "sweep") {
+                fields.insert(key.clone(), node.clone());
+            }
+            let values = match point.node("sweep") {
+                Some(node) => {
+                    let sweep = Table::open(root.file, "[point.sweep]", node)?;
+                    sweep.fields.iter().map(|(key, node)| (key.clone(), plain(node))).collect()
+                }
+                None => BTreeMap::new(),
+            };
+            Ok(Step { fields, values, settings: Vec::new() })
+        })
+        .collect()
+}
+
+/// A swept value as results keep it; a table or list as TOML text.
+fn plain(node: &Node) -> Value {
+    match node.value() {
+        toml::Value::Boolean(truth) => Value::Bool(truth),
+        toml::Value::Integer(number) => Value::Integer(number),
+        toml::Value::Float(number) => Value::Number(number),
+        toml::Value::String(text) => Value::Text(text),
+        other => Value::Text(other.to_string()),
+    }
+}

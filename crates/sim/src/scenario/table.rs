@@ -1,0 +1,384 @@
+//! Typed access to a table as written, with errors that say where and what to write instead.
+
+use super::ScenarioError;
+use super::tree::{Fields, Item, Node, Place};
+use anabranch_base::{Bytes, Duration, Rate};
+
+/// An example of each key's value, for errors. A name means the same in every table.
+const EXAMPLES: &[(&str, &str)] = &[
+    ("ack_every", "1"),
+    ("at", "\"100us\""),
+    ("base", "\"reps\""),
+    ("both_directions", "true"),
+    ("bundle", "1"),
+    ("bytes", "\"8MiB\""),
+    ("colors_per_port", "1"),
+    ("cross_tor", "false"),
+    ("degree", "8"),
+    ("duration", "\"200us\""),
+    ("every", "\"20us\""),
+    ("figure", "\"Figure 2\""),
+    ("file", "\"leaf_spine.topo\""),
+    ("found", "\"the paper's simulator trims\""),
+    ("hosts", "128"),
+    ("hosts_per_tor", "8"),
+    ("id", "\"reps/fig-2\""),
+    ("link", "\"400Gbps\""),
+    ("link_latency", "\"500ns\""),
+    ("links", "\"tor-uplinks:3%\""),
+    ("load", "0.6"),
+    ("max_events", "20000000000"),
+    ("max_packets", "16000000"),
+    ("max_time", "\"1s\""),
+    ("measure", "\"fct_max(ops) / fct_max(reps)\""),
+    ("name", "\"reps-16\""),
+    ("origin", "\"2s\""),
+    ("oversubscription", "1"),
+    ("paper", "1.25"),
+    ("per", "[\"scheme\"]"),
+    ("pod_hosts", "128"),
+    ("ports", "[8, 16]"),
+    ("probability", "0.01"),
+    ("radix_down", "8"),
+    ("radix_up", "8"),
+    ("rate", "\"200Gbps\""),
+    ("rounds", "1000"),
+    ("says", "\"REPS finishes before OPS\""),
+    ("schemes", "[\"reps\", \"ops\", \"ecmp\"]"),
+    ("seeds", "[1, 2, 3]"),
+    ("senders", "128"),
+    ("sizes", "\"websearch\""),
+    ("source", "\"section 4.3\""),
+    ("stall", "\"10ms\""),
+    ("start_unit", "\"1ps\""),
+    ("switch_latency", "\"500ns\""),
+    ("switches", "\"spine:0\""),
+    ("target", "0"),
+    ("threshold", "5"),
+    ("tiers", "2"),
+    ("title", "\"Permutation on 128 hosts\""),
+    ("trunk", "\"400Gbps\""),
+    ("trunk_latency", "\"500ns\""),
+    ("variants", "[\"ops\", \"recycled\"]"),
+    ("x", "\"time\""),
+    ("y", "\"fct_max_us\""),
+];
+
+/// An example of the value of `key`.
+pub(super) fn example(key: &str) -> &'static str {
+    EXAMPLES.iter().find(|(name, _)| *name == key).map_or("...", |(_, value)| value)
+}
+
+/// A table that is being read.
+pub(super) struct Table<'a> {
+    pub file: &'a str,
+    /// How messages call it: `[topology]`.
+    pub name: String,
+    pub fields: &'a Fields,
+    pub at: Place,
+}
+
+impl<'a> Table<'a> {
+    /// Opens the table at `node`.
+    ///
+    /// # Errors
+    /// It is no table.
+    pub(super) fn open(file: &'a str, name: &str, node: &'a Node) -> Result<Table<'a>, ScenarioError> {
+        match &node.item {
+            Item::Table(fields) => Ok(Table { file, name: name.to_owned(), fields, at: node.at }),
+            _ => Err(fault(file, node.at, format!("{name} must be a table, not {}", describe(node)), {
+                let bare = name.trim_matches(['[', ']']);
+                Some(format!("{name} and below it its keys, such as {}", sample(bare)))
+            })),
+        }
+    }
+
+    /// Refuses keys that are not among `known`.
+    pub(super) fn only(&self, known: &[&str]) -> Result<(), ScenarioError> {
+        let unknown = self.fields.iter().filter(|(key, _)| !known.contains(&key.as_str()));
+        let Some((key, node)) = unknown.min_by_key(|(_, node)| node.at) else { return Ok(()) };
+        let place = if self.name.is_empty() { String::new() } else { format!(" in {}", self.name) };
+        let help = match nearest(key, known) {
+            Some(near) if matches!(node.item, Item::Leaf(_)) => {
+                format!("{near} = {} (did you mean {near:?}?)", node.value())
+            }
+            Some(near) => format!("{near} (did you mean {near:?}?)"),
+            None => format!("one of {}", known.join(", ")),
+        };
+        Err(fault(self.file, node.at, format!("unknown key {key:?}{place}"), Some(help)))
+    }
+
+    /// The value of `key` as it stands there.
+    pub(super) fn node(&self, key: &str) -> Option<&'a Node> {
+        self.fields.get(key)
+    }
+
+    /// The value of `key`, when it is there.
+    ///
+    /// # Errors
+    /// It is of another type, or cannot be read.
+    pub(super) fn get<T: Read>(&self, key: &str) -> Result<Option<T>, ScenarioError> {
+        let Some(node) = self.node(key) else { return Ok(None) };
+        T::read(node).map(Some).map_err(|problem| {
+            let (message, help) = split_help(&problem, key);
+            let help = help.unwrap_or_else(|| format!("{key} = {}", example(key)));
+            fault(self.file, node.at, format!("{key}: {message}"), Some(help))
+        })
+    }
+
+    /// The value of `key`.
+    ///
+    /// # Errors
+    /// It is missing, of another type, or cannot be read.
+    pub(super) fn need<T: Read>(&self, key: &str) -> Result<T, ScenarioError> {
+        self.get(key)?.ok_or_else(|| self.missing(key))
+    }
+
+    /// The error for a key that is not there.
+    pub(super) fn missing(&self, key: &str) -> ScenarioError {
+        let place = if self.name.is_empty() { "the scenario" } else { &self.name };
+        fault(
+            self.file,
+            self.at,
+            format!("{place} has no {key:?}"),
+            Some(format!("{key} = {}", example(key))),
+        )
+    }
+
+    /// The error for the value of `key` (or for the table, when the key is not there).
+    pub(super) fn wrong(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> ScenarioError {
+        let at = self.node(key).map_or(self.at, |node| node.at);
+        fault(self.file, at, message.into(), Some(help.into()))
+    }
+
+    /// Refuses a value of `key` below `least` or above `most`.
+    pub(super) fn within(&self, key: &str, value: u64, least: u64, most: u64) -> Result<(), ScenarioError> {
+        if (least..=most).contains(&value) {
+            return Ok(());
+        }
+        let range = if most == u64::MAX { format!("{least} or more") } else { format!("{least} to {most}") };
+        Err(self.wrong(
+            key,
+            format!("{key} must be {range}, not {value}"),
+            format!("{key} = {}", value.clamp(least, most)),
+        ))
+    }
+
+    /// Refuses a length, rate or time of zero.
+    pub(super) fn above_zero<T: Into<Amount>>(&self, key: &str, value: T) -> Result<(), ScenarioError> {
+        let Amount(number) = value.into();
+        if number > 0 {
+            return Ok(());
+        }
+        Err(self.wrong(key, format!("{key} must be above 0"), format!("{key} = {}", example(key))))
+    }
+
+    /// The tables of the array at `key`, each named like `[[fault]] 1`.
+    ///
+    /// # Errors
+    /// It is no array of tables.
+    pub(super) fn tables(&self, key: &str, name: &str) -> Result<Vec<Table<'a>>, ScenarioError> {
+        let Some(node) = self.node(key) else { return Ok(Vec::new()) };
+        let Item::Array(nodes) = &node.item else {
+            let help = format!("[[{name}]] instead of [{name}]");
+            return Err(fault(self.file, node.at, format!("{key:?} must be a list of tables"), Some(help)));
+        };
+        nodes.iter().map(|node| Table::open(self.file, &format!("[[{name}]]"), node)).collect()
+    }
+
+    /// A word out of a closed list.
+    ///
+    /// # Errors
+    /// It is missing or another one; the error names the nearest.
+    pub(super) fn word<T: Copy>(&self, key: &str, known: &[(&str, T)]) -> Result<T, ScenarioError> {
+        let written: String = match self.get(key)? {
+            Some(written) => written,
+            None => {
+                let words = known.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>();
+                let place = if self.name.is_empty() { "the scenario" } else { &self.name };
+                let help = format!("{key} = one of {}", words.join(", "));
+                return Err(fault(self.file, self.at, format!("{place} has no {key:?}"), Some(help)));
+            }
+        };
+        let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
+        match known.iter().find(|(word, _)| *word == written) {
+            Some((_, value)) => Ok(*value),
+            None => {
+                let help = match nearest(&written, &words) {
+                    Some(near) => format!("{key} = {near:?}"),
+                    None => format!("{key} = one of {}", list(&words)),
+                };
+                Err(self.wrong(key, format!("unknown {key} {written:?}"), help))
+            }
+        }
+    }
+}
+
+/// `"a", "b"`.
+pub(super) fn list<T: std::fmt::Debug>(words: &[T]) -> String {
+    words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Makes an error.
+pub(super) fn fault(
+    file: &str,
+    at: Place,
+    message: impl Into<String>,
+    help: Option<String>,
+) -> ScenarioError {
+    ScenarioError {
+        file: file.to_owned(),
+        line: at.map(|p| p.0),
+        column: at.map(|p| p.1),
+        message: message.into(),
+        help,
+    }
+}
+
+/// The known word that is most like `written`, when one is like it at all.
+pub(super) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
+    let written = written.to_lowercase();
+    known
+        .iter()
+        .map(|word| (strsim::jaro_winkler(&written, word), *word))
+        .filter(|(likeness, _)| *likeness >= 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, word)| word)
+}
+
+/// Splits `problem; write X` into the problem and what to write.
+pub(super) fn split_help(problem: &str, key: &str) -> (String, Option<String>) {
+    match problem.rsplit_once("; write ") {
+        // A unit in another case: `400gbps`; the right one belongs in quotes.
+        Some((message, instead)) if !instead.contains(' ') => {
+            let bare = instead.chars().all(|c| c.is_ascii_digit()) || instead.starts_with('"');
+            let instead = if bare { instead.to_owned() } else { format!("{instead:?}") };
+            (message.to_owned(), Some(format!("{key} = {instead}")))
+        }
+        Some((message, instead)) => (message.to_owned(), Some(instead.to_owned())),
+        None => (problem.to_owned(), None),
+    }
+}
+
+/// A line of the table `name`, for an error about something else of that name.
+fn sample(name: &str) -> String {
+    let key = match name {
+        "topology" => "hosts",
+        "workload" => "bytes",
+        "limits" => "max_time",
+        "set" => return "\"reps.lb.buffer\" = 16".to_owned(),
+        "sweep" => return "\"topology.oversubscription\" = [1, 4]".to_owned(),
+        _ => "kind",
+    };
+    format!("{key} = {}", example(key))
+}
+
+/// What a value is, for messages.
+fn describe(node: &Node) -> String {
+    match &node.item {
+        Item::Table(_) => "a table".to_owned(),
+        Item::Array(_) => "a list".to_owned(),
+        Item::Leaf(value) => value.to_string(),
+    }
+}
+
+/// A number that must not be zero.
+pub(super) struct Amount(u64);
+
+impl From<Bytes> for Amount {
+    fn from(bytes: Bytes) -> Amount {
+        Amount(bytes.0)
+    }
+}
+
+impl From<Rate> for Amount {
+    fn from(rate: Rate) -> Amount {
+        Amount(rate.0)
+    }
+}
+
+impl From<Duration> for Amount {
+    fn from(span: Duration) -> Amount {
+        Amount(span.0)
+    }
+}
+
+/// What can be read from a value. The error is a problem in words, perhaps with `; write ...` at its end.
+pub(super) trait Read: Sized {
+    fn read(node: &Node) -> Result<Self, String>;
+}
+
+impl Read for String {
+    fn read(node: &Node) -> Result<Self, String> {
+        match &node.item {
+            Item::Leaf(toml::Value::String(text)) => Ok(text.clone()),
+            _ => Err(format!("must be text in quotes, not {}", describe(node))),
+        }
+    }
+}
+
+impl Read for bool {
+    fn read(node: &Node) -> Result<Self, String> {
+        match &node.item {
+            Item::Leaf(toml::Value::Boolean(truth)) => Ok(*truth),
+            _ => Err(format!("must be true or false, not {}", describe(node))),
+        }
+    }
+}
+
+impl Read for f64 {
+    fn read(node: &Node) -> Result<Self, String> {
+        match &node.item {
+            Item::Leaf(toml::Value::Float(number)) if number.is_finite() => Ok(*number),
+            Item::Leaf(toml::Value::Integer(number)) => Ok(*number as f64),
+            _ => Err(format!("must be a number, not {}", describe(node))),
+        }
+    }
+}
+
+macro_rules! read_whole {
+    ($($name:ty),*) => { $(
+        impl Read for $name {
+            fn read(node: &Node) -> Result<Self, String> {
+                match &node.item {
+                    Item::Leaf(toml::Value::Integer(number)) if *number < 0 => {
+                        Err(format!("must not be negative, not {number}"))
+                    }
+                    Item::Leaf(toml::Value::Integer(number)) => {
+                        (*number).try_into().map_err(|_| format!("must be at most {}, not {number}", <$name>::MAX))
+                    }
+                    _ => Err(format!("must be a whole number, not {}", describe(node))),
+                }
+            }
+        }
+    )* };
+}
+read_whole!(u32, u64);
+
+macro_rules! read_quantity {
+    ($($name:ty: $what:literal),*) => { $(
+        impl Read for $name {
+            fn read(node: &Node) -> Result<Self, String> {
+                match &node.item {
+                    Item::Leaf(toml::Value::String(text)) => text.parse().map_err(|e| format!("{e}")),
+                    _ => Err(format!("must be {} in quotes, not {}", $what, describe(node))),
+                }
+            }
+        }
+    )* };
+}
+read_quantity!(Bytes: "a size", Rate: "a rate", Duration: "a time");
+
+impl<T: Read> Read for Vec<T> {
+    fn read(node: &Node) -> Result<Self, String> {
+        match &node.item {
+            Item::Array(nodes) => nodes.iter().map(T::read).collect(),
+            _ => Err(format!("must be a list, not {}", describe(node))),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! A TOML document in which every key and value knows its place, also after parts of it moved.
+
+use super::ScenarioError;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A place in the file: line and column, both from 1. None for what no file says.
+pub(super) type Place = Option<(usize, usize)>;
+
+/// A value, with the place of its key (for an array's element: its own).
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub at: Place,
+    pub item: Item,
+}
+
+/// What a value is.
+#[derive(Clone, Debug)]
+pub(super) enum Item {
+    Table(Fields),
+    Array(Vec<Node>),
+    /// Neither table nor array.
+    Leaf(toml::Value),
+}
+
+/// The keys of a table.
+pub(super) type Fields = BTreeMap<String, Node>;
+
+impl Node {
+    /// The value without its places.
+    pub(super) fn value(&self) -> toml::Value {
+        match &self.item {
+            Item::Table(fields) => {
+                toml::Value::Table(fields.iter().map(|(key, node)| (key.clone(), node.value())).collect())
+            }
+            Item::Array(nodes) => toml::Value::Array(nodes.iter().map(Node::value).collect()),
+            Item::Leaf(value) => value.clone(),
+        }
+    }
+
+    /// The place of the value at a dotted path, or of the last part of the path that exists.
+    pub(super) fn place(&self, path: &[&str]) -> Place {
+        let Some((first, rest)) = path.split_first() else { return self.at };
+        let below = match &self.item {
+            Item::Table(fields) => fields.get(*first),
+            Item::Array(nodes) => first.parse().ok().and_then(|i: usize| nodes.get(i)),
+            Item::Leaf(_) => None,
+        };
+        below.map_or(self.at, |node| node.place(rest))
+    }
+}
+
+/// Lays `over` on `fields`: tables merge; a table with a `kind` and everything else replaces.
+pub(super) fn merge(fields: &mut Fields, over: &Fields) {
+    for (key, node) in over {
+        match (fields.get_mut(key).map(|old| &mut old.item), &node.item) {
+            (Some(Item::Table(old)), Item::Table(new)) if !new.contains_key("kind") => merge(old, new),
+            _ => {
+                fields.insert(key.clone(), node.clone());
+            }
+        }
+    }
+}
+
+/// Reads a document.
+///
+/// # Errors
+/// What is no TOML, with its place.
+pub(super) fn parse(file: &str, text: &str) -> Result<Fields, ScenarioError> {
+    let lines = Lines::of(text);
+    let fault = |at: Place, message: &str| ScenarioError {
+        file: file.to_owned(),
+        line: at.map(|p| p.0),
+        column: at.map(|p| p.1),
+        message: message.to_owned(),
+        help: None,
+    };
+    let table = DeTable::parse(text).map_err(|e| {
+        let at = e.span().map(|span| lines.place(span.start));
+        fault(at, e.message().lines().next().unwrap_or("this is no TOML"))
+    })?;
+    fields(table.into_inner(), &lines).map_err(|(at, message)| fault(at, &message))
+}
+
+type Fault = (Place, String);
+
+fn fields(table: DeTable<'_>, lines: &Lines<'_>) -> Result<Fields, Fault> {
+    table
+        .into_iter()
+        .map(|(key, value)| {
+            let at = Some(lines.place(key.span().start));
+            Ok((key.into_inner().into_owned(), node(value, at, lines)?))
+        })
+        .collect()
+}
+
+fn node(value: Spanned<DeValue<'_>>, at: Place, lines: &Lines<'_>) -> Result<Node, Fault> {
+    let leaf = |value| Ok(Item::Leaf(value));
+    let item = match value.into_inner() {
+        DeValue::String(text) => leaf(toml::Value::String(text.into_owned())),
+        DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
+            .map(|i| Item::Leaf(toml::Value::Integer(i)))
+            .map_err(|_| (at, format!("the number {integer} is too large"))),
+        DeValue::Float(float) => match float.as_str().parse() {
+            Ok(number) => leaf(toml::Value::Float(number)),
+            Err(_) => Err((at, format!("{float} is no number"))),
+        },
+        DeValue::Boolean(truth) => leaf(toml::Value::Boolean(truth)),
+        DeValue::Datetime(date) => leaf(toml::Value::Datetime(date)),
+        DeValue::Array(values) => values
+            .into_iter()
+            .map(|value| {
+                let Range { start, .. } = value.span();
+                node(value, Some(lines.place(start)), lines)
+            })
+            .collect::<Result<_, _>>()
+            .map(Item::Array),
+        DeValue::Table(table) => fields(table, lines).map(Item::Table),
+    }?;
+    Ok(Node { at, item })
+}
+
+/// Where the lines of a text start.
+struct Lines<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+impl Lines<'_> {
+    fn of(text: &str) -> Lines<'_> {
+        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Lines { text, starts }
+    }
+
+    fn place(&self, offset: usize) -> (usize, usize) {
+        let line = self.starts.partition_point(|start| *start <= offset);
+        let before = self.text.get(self.starts[line - 1]..offset).unwrap_or("");
+        (line, before.chars().count() + 1)
+    }
+}

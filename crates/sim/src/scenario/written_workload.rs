@@ -1,0 +1,130 @@
+//! `[workload]` as written, with its short forms.
+
+use super::context::Context;
+use super::table::{Table, example, list, nearest};
+use super::{ScenarioError, WorkloadSpec};
+use anabranch_base::{Bytes, Duration, HostId};
+
+/// The size distributions that come with the program.
+const SIZES: &[&str] = &["websearch", "websearch-reps", "facebook-hadoop", "alistorage"];
+
+/// When traffic begins in the flow files of the usual generators.
+const NS3_ORIGIN: Duration = Duration::from_us(2_000_000);
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Permutation,
+    Tornado,
+    Incast,
+    Poisson,
+    Cm,
+    Ns3Flows,
+}
+
+const KINDS: &[(&str, Kind)] = &[
+    ("permutation", Kind::Permutation),
+    ("tornado", Kind::Tornado),
+    ("incast", Kind::Incast),
+    ("poisson", Kind::Poisson),
+    ("cm", Kind::Cm),
+    ("ns3-flows", Kind::Ns3Flows),
+];
+
+/// Reads `[workload]` for a fabric of `hosts` hosts.
+pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
+    let kind = match (table.node("kind"), table.get::<String>("file")?) {
+        (None, Some(file)) if file.ends_with(".cm") => Kind::Cm,
+        (None, Some(file)) => {
+            let message = format!("{file:?} does not end in .cm, so its kind must be said");
+            return Err(table.wrong("file", message, "kind = \"cm\" or kind = \"ns3-flows\""));
+        }
+        _ => table.word("kind", KINDS)?,
+    };
+    match kind {
+        Kind::Permutation => {
+            table.only(&["kind", "bytes", "hosts", "cross_tor"])?;
+            Ok(WorkloadSpec::Permutation {
+                bytes: bytes(table)?,
+                hosts: taking_part(table, "hosts", 2, hosts)?,
+                cross_tor: table.get("cross_tor")?.unwrap_or(false),
+            })
+        }
+        Kind::Tornado => {
+            table.only(&["kind", "bytes", "senders"])?;
+            Ok(WorkloadSpec::Tornado {
+                bytes: bytes(table)?,
+                senders: taking_part(table, "senders", 1, hosts)?,
+            })
+        }
+        Kind::Incast => {
+            table.only(&["kind", "bytes", "degree", "target"])?;
+            let target: u32 = table.get("target")?.unwrap_or(0);
+            if target >= hosts {
+                let message =
+                    format!("there is no host {target}: the fabric's {hosts} hosts are 0 to {}", hosts - 1);
+                return Err(table.wrong("target", message, format!("target = {}", hosts - 1)));
+            }
+            let degree: u32 = table.get("degree")?.unwrap_or(hosts - 1);
+            table.within("degree", u64::from(degree), 1, u64::from(hosts - 1))?;
+            Ok(WorkloadSpec::Incast { bytes: bytes(table)?, degree, target: HostId(target) })
+        }
+        Kind::Poisson => poisson(cx, table, hosts),
+        Kind::Cm => {
+            table.only(&["kind", "file", "start_unit"])?;
+            let file: String = table.need("file")?;
+            cx.file(table, "file", &file)?;
+            let start_unit = table.get("start_unit")?.unwrap_or(Duration(1));
+            table.above_zero("start_unit", start_unit)?;
+            Ok(WorkloadSpec::Cm { file, start_unit })
+        }
+        Kind::Ns3Flows => {
+            table.only(&["kind", "file", "origin"])?;
+            let file: String = table.need("file")?;
+            cx.file(table, "file", &file)?;
+            Ok(WorkloadSpec::Ns3Flows { file, origin: table.get("origin")?.unwrap_or(NS3_ORIGIN) })
+        }
+    }
+}
+
+fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
+    table.only(&["kind", "sizes", "load", "hosts", "duration"])?;
+    let sizes: String = table.need("sizes")?;
+    // The same rule as `workload::file_needed`: a file's name has an extension or a folder.
+    if sizes.contains(['.', '/']) {
+        cx.file(table, "sizes", &sizes)?;
+    } else if !SIZES.contains(&sizes.as_str()) {
+        let help = match nearest(&sizes, SIZES) {
+            Some(near) => format!("sizes = {near:?}"),
+            None => format!("sizes = one of {}, or a file's name such as \"sizes.cdf\"", list(SIZES)),
+        };
+        return Err(table.wrong("sizes", format!("unknown size distribution {sizes:?}"), help));
+    }
+    let load: f64 = table.need("load")?;
+    if !(load > 0.0 && load <= 1.5) {
+        let message = format!("load must be above 0 and at most 1.5 of a host's line rate, not {load}");
+        let percent = load / 100.0;
+        let instead =
+            if percent > 0.0 && percent <= 1.5 { percent.to_string() } else { example("load").to_owned() };
+        return Err(table.wrong("load", message, format!("load = {instead}")));
+    }
+    let duration: Duration = table.need("duration")?;
+    table.above_zero("duration", duration)?;
+    Ok(WorkloadSpec::Poisson { sizes, load, hosts: taking_part(table, "hosts", 2, hosts)?, duration })
+}
+
+fn bytes(table: &Table) -> Result<Bytes, ScenarioError> {
+    let bytes: Bytes = table.need("bytes")?;
+    table.above_zero("bytes", bytes)?;
+    Ok(bytes)
+}
+
+/// How many hosts, by default all of the fabric's.
+fn taking_part(table: &Table, key: &str, least: u32, hosts: u32) -> Result<u32, ScenarioError> {
+    let count = table.get(key)?.unwrap_or(hosts);
+    if count > hosts {
+        let message = format!("{key} is {count}, but the fabric has {hosts} hosts");
+        return Err(table.wrong(key, message, format!("{key} = {hosts}")));
+    }
+    table.within(key, u64::from(count), u64::from(least), u64::from(hosts))?;
+    Ok(count)
+}
