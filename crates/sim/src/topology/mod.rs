@@ -1,6 +1,31 @@
 //! The fabric as a graph of directed links, and the routes over it.
+//!
+//! [`build`] turns a [`TopologySpec`](crate::scenario::TopologySpec) into a [`Topology`]; [`parse_topo`]
+//! reads htsim's fat-tree files into a spec and [`parse_ns3`] reads ns-3 graphs. [`Routing`] holds the
+//! equal-cost routes, [`Selector`] names links and switches.
+
+mod assemble;
+mod error;
+mod fat_tree;
+mod name;
+mod ns3_file;
+mod path;
+#[cfg(test)]
+mod peers_test;
+mod routing;
+mod selector;
+mod topo_file;
+
+pub use assemble::build;
+pub use error::TopologyError;
+pub use fat_tree::fat_tree_defaults;
+pub use ns3_file::parse_ns3;
+pub use routing::Routing;
+pub use selector::{Selector, SelectorError};
+pub use topo_file::parse_topo;
 
 use anabranch_base::{Duration, HostId, LinkId, NodeId, Rate};
+use std::ops::Range;
 
 /// A fabric: hosts, switches and the directed links between them.
 ///
@@ -11,18 +36,22 @@ use anabranch_base::{Duration, HostId, LinkId, NodeId, Rate};
 pub struct Topology {
     /// Number of hosts.
     pub hosts: u32,
-    /// Switches, ordered by tier, then by position.
+    /// Switches, ordered by tier, then by position. The first [`Topology::tors`] of them are the ToRs.
     pub switches: Vec<Switch>,
     /// First port of each node, and one more entry at the end.
     pub port_base: Vec<u32>,
-    /// Every port, by node and port number. At a switch: ports towards hosts (down) first, then up.
+    /// Every port, by node and port number. At a switch: ports towards hosts (down) first, in the order of
+    /// the nodes they lead to, then the others (up, or to a switch of the same tier), in the same order.
     pub ports: Vec<Port>,
+    /// The number that an imported file gave each host, ascending; empty where no file did.
+    pub host_file_ids: Vec<u32>,
 }
 
 /// A switch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Switch {
-    /// 1 for a ToR (any switch with hosts), 2 for aggregation or spine, 3 for core.
+    /// 1 for a ToR (any switch with hosts), 2 for aggregation or spine, 3 for core. In an imported graph: one
+    /// more than the hops to the nearest ToR.
     pub tier: u8,
     /// Position within its tier, from 0: `tor:3`, `spine:0`.
     pub index: u32,
@@ -68,5 +97,90 @@ impl Topology {
     #[inline]
     pub fn tor_of(&self, host: HostId) -> NodeId {
         self.ports[self.port_base[host.index()] as usize].peer
+    }
+
+    /// The number of directed links.
+    pub fn links(&self) -> u32 {
+        self.ports.len() as u32
+    }
+
+    /// The links that leave `node`, by port number.
+    pub fn links_of(&self, node: NodeId) -> Range<u32> {
+        self.port_base[node.index()]..self.port_base[node.index() + 1]
+    }
+
+    /// The node that `link` leaves.
+    pub fn source(&self, link: LinkId) -> NodeId {
+        NodeId(self.port_base.partition_point(|&first| first <= link.0) as u32 - 1)
+    }
+
+    /// The other direction of the same cable.
+    #[inline]
+    pub fn reverse(&self, link: LinkId) -> LinkId {
+        let port = &self.ports[link.index()];
+        self.link(port.peer, port.peer_port)
+    }
+
+    /// The number of ToRs (tier-1 switches); they are the first switches.
+    pub fn tors(&self) -> u32 {
+        self.tier_range(1).len() as u32
+    }
+
+    /// The highest tier there is.
+    pub fn top_tier(&self) -> u8 {
+        self.switches.last().map_or(0, |s| s.tier)
+    }
+
+    /// The indices of the switches of `tier`; empty when there are none.
+    pub fn tier_range(&self, tier: u8) -> Range<usize> {
+        self.switches.partition_point(|s| s.tier < tier)..self.switches.partition_point(|s| s.tier <= tier)
+    }
+
+    /// The number of ports of `node` that lead down: to hosts or to switches of a lower tier. They come
+    /// first; a host has none.
+    pub fn down_ports(&self, node: NodeId) -> u16 {
+        let Some(switch) = self.switch(node) else { return 0 };
+        let links = self.links_of(node);
+        let ports = &self.ports[links.start as usize..links.end as usize];
+        ports.partition_point(|p| self.switch(p.peer).is_none_or(|peer| peer.tier < switch.tier)) as u16
+    }
+
+    /// The host to which an imported file gave the number `file_id`. Without such a file, the host's own
+    /// number.
+    pub fn host_by_file_id(&self, file_id: u32) -> Option<HostId> {
+        if self.host_file_ids.is_empty() {
+            return (file_id < self.hosts).then_some(HostId(file_id));
+        }
+        self.host_file_ids.binary_search(&file_id).ok().map(|i| HostId(i as u32))
+    }
+
+    /// The first host that host 0 cannot reach, whatever the route; `None` in a connected fabric.
+    pub fn unreachable_host(&self) -> Option<HostId> {
+        let mut reached = vec![false; self.nodes() as usize];
+        let mut open = vec![NodeId(0)];
+        reached[0] = true;
+        while let Some(node) = open.pop() {
+            for link in self.links_of(node) {
+                let peer = self.ports[link as usize].peer;
+                if !std::mem::replace(&mut reached[peer.index()], true) {
+                    open.push(peer);
+                }
+            }
+        }
+        (0..self.hosts).map(HostId).find(|h| !reached[h.index()])
+    }
+
+    /// Whether every host can reach every other.
+    pub fn is_connected(&self) -> bool {
+        self.unreachable_host().is_none()
+    }
+
+    /// The memory it holds, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Self>()
+            + self.switches.capacity() * size_of::<Switch>()
+            + self.port_base.capacity() * size_of::<u32>()
+            + self.ports.capacity() * size_of::<Port>()
+            + self.host_file_ids.capacity() * size_of::<u32>()
     }
 }

@@ -1,0 +1,39 @@
+//! What switches and links are called: `tor:3`, `spine:2/down:4`, `host:5`.
+
+use super::Topology;
+use anabranch_base::{LinkId, NodeId};
+
+impl Topology {
+    /// The word for the switches of `tier`: `tor`, `spine` (the top of two tiers) or `agg`, `core`; a graph
+    /// with more tiers has `tier4`, `tier5` ...
+    pub fn tier_word(&self, tier: u8) -> String {
+        match tier {
+            1 => "tor".to_owned(),
+            2 if self.top_tier() == 2 => "spine".to_owned(),
+            2 => "agg".to_owned(),
+            3 => "core".to_owned(),
+            _ => format!("tier{tier}"),
+        }
+    }
+
+    /// The name of `node`: `host:5`, `tor:3`, `spine:0`.
+    pub fn node_name(&self, node: NodeId) -> String {
+        match self.switch(node) {
+            None => format!("host:{node}"),
+            Some(switch) => format!("{}:{}", self.tier_word(switch.tier), switch.index),
+        }
+    }
+
+    /// The name of `link`, which a [`Selector`](super::Selector) reads back: `host:5` (a host's own uplink),
+    /// `tor:0/up:3`, `spine:2/down:4`. Ports down and ports up are numbered apart, each from 0.
+    pub fn link_name(&self, link: LinkId) -> String {
+        let node = self.source(link);
+        let name = self.node_name(node);
+        if self.switch(node).is_none() {
+            return name;
+        }
+        let port = link.0 - self.port_base[node.index()];
+        let down = u32::from(self.down_ports(node));
+        if port < down { format!("{name}/down:{port}") } else { format!("{name}/up:{}", port - down) }
+    }
+}
