@@ -149,7 +149,8 @@ impl SizeDistribution {
         let above = self.points.partition_point(|(_, p)| *p <= percent).clamp(1, self.points.len() - 1);
         let ((low, from), (high, to)) = (self.points[above - 1], self.points[above]);
         let bytes = low as f64 + (high - low) as f64 * (percent - from) / (to - from);
-        ((bytes + 0.5) as u64).max(1)
+        // Rounding must not leave the segment, or sizes would not rise with `unit`.
+        ((bytes + 0.5) as u64).clamp(low, high).max(1)
     }
 }
 

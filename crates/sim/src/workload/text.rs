@@ -1,6 +1,7 @@
 //! What the readers of workload files share: lines, numbers, suggestions.
 
 use anabranch_base::{Duration, Time};
+use std::fmt::Display;
 
 /// The lines that say something, with their numbers from 1: without comments (`#` to the end of the line),
 /// surrounding blanks and carriage returns.
@@ -22,7 +23,7 @@ pub(super) fn quote(word: &str) -> String {
 }
 
 /// Reads a whole number up to `most`; `what` names it in errors.
-pub(super) fn whole(word: &str, what: &str, most: u64) -> Result<u64, String> {
+pub(super) fn whole(word: &str, what: impl Display, most: u64) -> Result<u64, String> {
     let digits = word.strip_prefix('-').unwrap_or(word);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(format!("{what} must be a whole number, not {}", quote(word)));
@@ -37,7 +38,7 @@ pub(super) fn whole(word: &str, what: &str, most: u64) -> Result<u64, String> {
 }
 
 /// [`whole`] for numbers of 32 bits, such as node numbers.
-pub(super) fn whole_u32(word: &str, what: &str) -> Result<u32, String> {
+pub(super) fn whole_u32(word: &str, what: impl Display) -> Result<u32, String> {
     whole(word, what, u64::from(u32::MAX)).map(|number| number as u32)
 }
 

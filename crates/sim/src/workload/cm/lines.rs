@@ -117,7 +117,7 @@ impl Reader {
             return Err(format!("`{key}` must stand before the first connection or trigger"));
         }
         *count = Some(Count {
-            value: text::whole(value, &format!("the number after `{key}`"), MOST)?,
+            value: text::whole(value, format_args!("the number after `{key}`"), MOST)?,
             line: self.line,
         });
         Ok(())
@@ -210,7 +210,7 @@ const NO_FAILURES: &str = "failures in a connection matrix are not read; write t
 const MOST: u64 = u32::MAX as u64;
 
 fn node(word: &str, what: &str, nodes: u64) -> Result<u32, String> {
-    let number = text::whole_u32(word, &format!("{what} of a connection `SRC->DST`"))?;
+    let number = text::whole_u32(word, format_args!("{what} of a connection `SRC->DST`"))?;
     if u64::from(number) >= nodes {
         return Err(format!(
             "{what} {number} is no node; `Nodes {nodes}` has nodes 0 to {}",
@@ -241,9 +241,8 @@ impl Options {
         words: &mut impl Iterator<Item = &'a str>,
         start_unit: Duration,
     ) -> Result<(), String> {
-        let value_named = format!("the number after `{key}`");
         let mut number = || match words.next() {
-            Some(word) => text::whole(word, &value_named, MOST),
+            Some(word) => text::whole(word, format_args!("the number after `{key}`"), MOST),
             None => Err(format!("`{key}` needs a number after it")),
         };
         match key {

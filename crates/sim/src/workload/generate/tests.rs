@@ -156,11 +156,11 @@ fn wrong_specs_are_explained() {
         ),
         (
             poisson("websearch", 40.0, 8, ms),
-            "load: write a share of the line rate above 0 and at most 1 (40 % is 0.4), not 40",
+            "load: write a share of the line rate above 0 and at most 1.5 (40 % is 0.4), not 40",
         ),
         (
             poisson("websearch", f64::NAN, 8, ms),
-            "load: write a share of the line rate above 0 and at most 1 (40 % is 0.4), not NaN",
+            "load: write a share of the line rate above 0 and at most 1.5 (40 % is 0.4), not NaN",
         ),
         (
             poisson("websaerch", 0.4, 8, ms),
