@@ -1,9 +1,13 @@
-//! Files of flow sizes: every draw from what is accepted lies between its smallest and largest size.
+//! Files of flow sizes: what is accepted has a mean, and sizes that rise with the draw.
 #![no_main]
 
 use anabranch_sim::workload::SizeDistribution;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    let _ = SizeDistribution::parse("fuzz.txt", text);
+    if let Ok(sizes) = SizeDistribution::parse("fuzz.txt", text) {
+        assert!(sizes.mean().is_finite());
+        let drawn = [0.0, 0.1, 0.5, 0.9, 1.0 - f64::EPSILON].map(|unit| sizes.sample(unit));
+        assert!(drawn.is_sorted() && drawn[0] > 0, "{drawn:?}");
+    }
 });
