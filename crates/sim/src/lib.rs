@@ -1,5 +1,15 @@
 //! The simulator: scenario in, results out. No IO and no clock; parsers take text, never paths.
+//!
+//! Start reading at [`run()`].
 
+mod engine;
+mod host;
+mod ideal;
+mod observer;
+mod run;
 pub mod scenario;
+mod switch;
 pub mod topology;
 pub mod workload;
+
+pub use run::{Built, Control, RunError, RunResult, build, run};

@@ -1,0 +1,105 @@
+//! Events, and the order in which they run.
+
+use anabranch_base::{NodeId, Time};
+use anabranch_proto::Packet;
+
+/// A packet that arrives at a node. One cache line: the packet travels inside its event, so that no hop has to
+/// look it up elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// When the node may act on it: its last bit is in and the switch's latency is over.
+    pub time: Time,
+    /// Where.
+    pub node: NodeId,
+    /// By which port.
+    pub port: u16,
+    /// What.
+    pub packet: Packet,
+}
+
+const _: () = assert!(size_of::<Arrival>() == 64);
+
+/// An event without a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signal {
+    /// When.
+    pub time: Time,
+    /// Where.
+    pub node: NodeId,
+    /// What, with the port or queue pair that it is about.
+    pub what: What,
+}
+
+/// What a [`Signal`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A port with packets waiting is free.
+    PortFree(u16),
+    /// A queue pair's timer.
+    Timer(u32),
+    /// The host's next messages are to be posted.
+    Post,
+    /// A packet of unusual size arrives: its place among the parked ones, and the port.
+    Parked(u32, u16),
+}
+
+const _: () = assert!(size_of::<Signal>() == 24);
+
+/// The rank of an event among those of its time: (node, kind, port), in one integer, with its place in the
+/// batch in the low bits.
+///
+/// The ordering contract: made of local facts only, so that the order does not depend on how nodes are spread
+/// over threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank(u64);
+
+const FIELD: u32 = 20;
+const MASK: u64 = (1 << FIELD) - 1;
+
+/// Most nodes, ports or queue pairs of a host, and events at one instant, that the rank can tell apart.
+pub const MAX_RANKED: u64 = 1 << FIELD;
+
+/// The kinds in their order at one node and time: a port that frees up serves what waits before a newcomer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u64)]
+enum Kind {
+    PortFree = 0,
+    Arrival = 1,
+    Timer = 2,
+    Post = 3,
+}
+
+impl Rank {
+    fn new(node: NodeId, kind: Kind, port: u64, place: usize) -> Self {
+        debug_assert!((place as u64) < MAX_RANKED);
+        Rank(
+            (u64::from(node.0) << (FIELD * 2 + 4))
+                | ((kind as u64) << (FIELD * 2))
+                | ((port & MASK) << FIELD)
+                | place as u64,
+        )
+    }
+
+    /// The rank of an arrival at `place` in its batch.
+    #[inline]
+    pub fn of_arrival(arrival: &Arrival, place: usize) -> Self {
+        Rank::new(arrival.node, Kind::Arrival, u64::from(arrival.port), place)
+    }
+
+    /// The rank of a signal at `place` in its batch.
+    #[inline]
+    pub fn of_signal(signal: &Signal, place: usize) -> Self {
+        match signal.what {
+            What::PortFree(port) => Rank::new(signal.node, Kind::PortFree, u64::from(port), place),
+            What::Timer(qp) => Rank::new(signal.node, Kind::Timer, u64::from(qp), place),
+            What::Post => Rank::new(signal.node, Kind::Post, 0, place),
+            What::Parked(_, port) => Rank::new(signal.node, Kind::Arrival, u64::from(port), place),
+        }
+    }
+
+    /// Its place in the batch.
+    #[inline]
+    pub fn place(self) -> usize {
+        (self.0 & MASK) as usize
+    }
+}

@@ -1,0 +1,424 @@
+//! The engine: takes events in their order and lets hosts and switches act on them.
+
+mod event;
+mod faults;
+mod fifo;
+mod port;
+mod scheduler;
+mod wheel;
+
+use crate::host::{Hosts, Progress, Recipe, Starts};
+use crate::observer::Observer;
+use crate::run::Control;
+use crate::scenario::{FaultSpec, Limits, Scheme};
+use crate::switch::{QueueLimits, Switches};
+use crate::topology::{Routing, SelectorError, Topology};
+use crate::workload::Workload;
+use anabranch_base::{LinkId, MessageId, NodeId, Purpose, QpId, Stream, Time, stream};
+use anabranch_proto::{Packet, PathFacts};
+use event::{MAX_RANKED, Signal, What};
+use faults::{Faults, KindTable, Task};
+use fifo::Pool;
+use port::{LinkKind, Port};
+use scheduler::{Batch, Event, Scheduler};
+use std::sync::atomic::Ordering;
+
+pub use port::Marking;
+
+/// How many batches pass between looks at the clock, the limits and the user's wish to stop.
+const BATCHES_A_LOOK: u32 = 4096;
+
+/// One run in progress.
+pub struct Engine<'a, O> {
+    pub(crate) now: Time,
+    scheduler: Scheduler,
+    pub(crate) ports: Vec<Port>,
+    pub(crate) pool: Pool,
+    kinds: Vec<LinkKind>,
+    pub(crate) port_base: Vec<u32>,
+    pub(crate) host_count: u32,
+    pub(crate) switches: Switches,
+    pub(crate) hosts: Hosts,
+    pub(crate) progress: Progress<'a>,
+    pub(crate) starts: Starts,
+    pub(crate) workload: &'a Workload,
+    pub(crate) recipe: Recipe<'a>,
+    pub(crate) counters: Counters,
+    /// Packets that hosts made and took in.
+    pub(crate) injected: u64,
+    pub(crate) consumed: u64,
+    /// Grows whenever a run makes progress.
+    pub(crate) news: u64,
+    /// Room for the messages that a gate starts.
+    pub(crate) opened: Vec<MessageId>,
+    marks: Vec<Option<Box<Stream>>>,
+    faults: Faults,
+    agenda_next: usize,
+    topology: &'a Topology,
+    limits: &'a Limits,
+    events: u64,
+    failure: Option<Failure>,
+    observer: O,
+}
+
+/// Totals over a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets put on links.
+    pub packet_hops: u64,
+    /// Packets dropped for lack of buffer.
+    pub drops: u64,
+    /// Packets lost on links, in switches that went down, or without a route.
+    pub link_losses: u64,
+    /// Data packets cut to their header.
+    pub trims: u64,
+    /// Data packets marked.
+    pub ecn_marks: u64,
+}
+
+/// Why a run ended before its messages did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// Nothing happens any more, or nothing that helps.
+    Stalled,
+    /// A bound of the scenario was reached: which.
+    Limit(&'static str),
+    /// A queue pair has too many packets.
+    OutOfPsns(QpId),
+    /// The user wants to stop.
+    Cancelled,
+    /// A checker found the engine wrong.
+    Invariant(String),
+}
+
+/// What an engine is made of.
+pub struct Setup<'a> {
+    /// The fabric.
+    pub topology: &'a Topology,
+    /// Routes with every link up.
+    pub routing: Routing,
+    /// What the hosts send.
+    pub workload: &'a Workload,
+    /// What breaks.
+    pub faults: &'a [FaultSpec],
+    /// What carries the messages.
+    pub scheme: &'a Scheme,
+    /// The fabric's longest path.
+    pub facts: PathFacts,
+    /// Where the run ends.
+    pub limits: &'a Limits,
+    /// Seed of every random stream.
+    pub seed: u64,
+}
+
+impl<'a, O: Observer> Engine<'a, O> {
+    /// An engine before its first event.
+    ///
+    /// # Errors
+    /// A fault that names no link of this fabric.
+    pub fn new(setup: Setup<'a>, observer: O) -> Result<Self, SelectorError> {
+        let Setup { topology, routing, workload, faults, scheme, facts, limits, seed } = setup;
+        let anabranch_proto::TransportConfig::Sack(transport) = &scheme.transport;
+        let mut scheduler = Scheduler::new();
+        let mut kinds = KindTable::new([facts.packet.0 as u16, transport.ack.0 as u16], &mut scheduler);
+        let mut ports: Vec<Port> = topology
+            .ports
+            .iter()
+            .enumerate()
+            .map(|(link, port)| {
+                Port::new(port.peer, port.peer_port, kinds.kind(topology, LinkId(link as u32)))
+            })
+            .collect();
+        let faults = Faults::new(faults, scheme.fabric.routing_delay, topology, seed, &mut kinds)?;
+        for link in faults.impaired() {
+            ports[link.index()].impaired = true;
+        }
+        let kinds = kinds.kinds;
+        let limits_of_queues = QueueLimits::new(&scheme.fabric, &facts, transport.header);
+        let mut engine = Engine {
+            now: Time::ZERO,
+            scheduler,
+            marks: vec![None; ports.len()],
+            ports,
+            pool: Pool::new(),
+            kinds,
+            port_base: topology.port_base.clone(),
+            host_count: topology.hosts,
+            switches: Switches::new(topology, routing, limits_of_queues, seed),
+            hosts: Hosts::new(workload, topology.hosts),
+            progress: Progress::new(workload),
+            starts: Starts::new(workload, topology.hosts),
+            workload,
+            recipe: Recipe { scheme, facts, seed },
+            counters: Counters::default(),
+            injected: 0,
+            consumed: 0,
+            news: 0,
+            opened: Vec::new(),
+            faults,
+            agenda_next: 0,
+            topology,
+            limits,
+            events: 0,
+            failure: None,
+            observer,
+        };
+        for host in 0..topology.hosts {
+            if let Some(time) = engine.starts.next_time(workload, host) {
+                engine.schedule_post(host, time);
+            }
+        }
+        if u64::from(topology.nodes()) > MAX_RANKED {
+            engine.fail(Failure::Limit("a fabric of at most 1,048,576 nodes"));
+        }
+        Ok(engine)
+    }
+
+    /// Runs until every message is acknowledged, or until something stops it.
+    pub fn run(&mut self, control: &Control) -> Result<(), Failure> {
+        let mut batch = Batch::default();
+        let mut watch = Watchdog::default();
+        let mut batches = 0u32;
+        while self.progress.unfinished() > 0 {
+            let time = self.scheduler.next_time();
+            if let Some(failure) = self.failure.take() {
+                return Err(failure);
+            }
+            if time == Time::NEVER {
+                return Err(Failure::Stalled);
+            }
+            self.run_agenda(time);
+            self.now = time;
+            self.scheduler.take(time, &mut batch);
+            self.events += batch.len() as u64;
+            for index in 0..batch.len() {
+                match batch.event(index) {
+                    Event::Arrival(arrival) if arrival.node.0 >= self.host_count => {
+                        self.handle_switch_arrival(arrival.node, &arrival.packet);
+                    }
+                    Event::Arrival(arrival) => self.handle_host_arrival(arrival.node, &arrival.packet),
+                    Event::Signal(signal) => self.handle_signal(signal),
+                }
+            }
+            batches += 1;
+            if batches == BATCHES_A_LOOK || time.0 >= watch.look_at {
+                batches = 0;
+                self.look_around(control, &mut watch)?;
+            }
+        }
+        control.show(self.now, self.counters.packet_hops, 0);
+        self.check()
+    }
+
+    #[inline]
+    fn handle_signal(&mut self, signal: Signal) {
+        match signal.what {
+            What::PortFree(port) => {
+                let link = LinkId(self.port_base[signal.node.index()] + u32::from(port));
+                self.ports[link.index()].wakes = false;
+                if signal.node.0 >= self.host_count {
+                    self.serve_port(link, signal.node);
+                } else {
+                    self.serve_nic(signal.node);
+                }
+            }
+            What::Timer(qp) => self.handle_timer(signal.node, qp),
+            What::Post => self.handle_post(signal.node.0),
+            What::Parked(..) => unreachable!("the scheduler unparks packets"),
+        }
+    }
+
+    /// Does what faults ask for up to `time`, before the events of that time.
+    fn run_agenda(&mut self, time: Time) {
+        while let Some(&(due, task)) =
+            self.faults.agenda.get(self.agenda_next).filter(|(due, _)| *due <= time)
+        {
+            self.now = due;
+            self.agenda_next += 1;
+            match task {
+                Task::Purge(node) => self.purge(node),
+                Task::Reroute(as_of) => {
+                    let faults = &self.faults;
+                    self.switches.routing = Routing::new(self.topology, &|link| faults.is_up(link, as_of));
+                }
+            }
+        }
+    }
+
+    fn purge(&mut self, node: NodeId) {
+        for link in self.topology.links_of(node).map(LinkId) {
+            while self.dequeue(link).is_some() {
+                self.counters.link_losses += 1;
+            }
+        }
+    }
+
+    fn look_around(&mut self, control: &Control, watch: &mut Watchdog) -> Result<(), Failure> {
+        control.show(self.now, self.counters.packet_hops, self.progress.unfinished());
+        if control.cancel.load(Ordering::Relaxed) {
+            return Err(Failure::Cancelled);
+        }
+        if self.now.0 > self.limits.max_time.0 {
+            return Err(Failure::Limit("max_time"));
+        }
+        if self.events > self.limits.max_events {
+            return Err(Failure::Limit("max_events"));
+        }
+        if self.pool.used() + self.scheduler.packets() > self.limits.max_packets {
+            return Err(Failure::Limit("max_packets"));
+        }
+        // A run without outstanding messages only waits for the next start.
+        if self.news != watch.news || self.progress.outstanding() == 0 {
+            watch.news = self.news;
+            watch.since = self.now;
+        } else if self.now.since(watch.since) > self.limits.stall {
+            return Err(Failure::Stalled);
+        }
+        watch.look_at = self.now.0.saturating_add(self.limits.stall.0 / 4);
+        Ok(())
+    }
+
+    /// The checkers that are cheap enough for the end of every run.
+    fn check(&mut self) -> Result<(), Failure> {
+        let wrong = |what: String| Err(Failure::Invariant(what));
+        if let Some(message) = self.progress.broken() {
+            return wrong(format!(
+                "message {message} ended twice, or was acknowledged before it was delivered"
+            ));
+        }
+        let Counters { drops, link_losses, .. } = self.counters;
+        let (in_queues, on_links) = (self.pool.used(), self.scheduler.packets());
+        if self.injected != self.consumed + drops + link_losses + in_queues + on_links {
+            return wrong(format!(
+                "of {} packets sent, {} arrived, {drops} were dropped, {link_losses} lost, {in_queues} wait and {on_links} are on links",
+                self.injected, self.consumed
+            ));
+        }
+        Ok(())
+    }
+
+    /// Ends the run at the next batch.
+    pub(crate) fn fail(&mut self, failure: Failure) {
+        self.failure.get_or_insert(failure);
+    }
+
+    /// Puts a packet on a link, which is free.
+    #[inline]
+    pub(crate) fn transmit(&mut self, link: LinkId, packet: &Packet) {
+        let port = &mut self.ports[link.index()];
+        self.counters.packet_hops += 1;
+        if port.impaired {
+            let (kind, lost) = self.faults.fate(link, &self.kinds, self.now, packet);
+            port.kind = kind;
+            if lost {
+                self.counters.link_losses += 1;
+                port.occupy(&self.kinds[kind as usize], self.now, packet.wire_bytes);
+                self.observer.transmitted(link, self.now, port.busy_until, packet.wire_bytes);
+                return;
+            }
+        }
+        port.transmit(&self.kinds[port.kind as usize], &mut self.scheduler, self.now, packet);
+        self.observer.transmitted(link, self.now, port.busy_until, packet.wire_bytes);
+    }
+
+    /// After a transmission: asks to be called when the link is free, if something waits.
+    #[inline]
+    pub(crate) fn wake_if_more(&mut self, link: LinkId, node: NodeId, more: bool) {
+        let port = &mut self.ports[link.index()];
+        if more || port.has_queue() {
+            port.wakes = true;
+            let number = (link.0 - self.port_base[node.index()]) as u16;
+            self.kinds[port.kind as usize].push_free(
+                &mut self.scheduler,
+                self.now,
+                port.busy_until,
+                node,
+                number,
+            );
+        }
+    }
+
+    /// A packet was queued at a busy link: asks to be called when it is free.
+    #[inline]
+    pub(crate) fn wake(&mut self, link: LinkId, node: NodeId) {
+        let port = &mut self.ports[link.index()];
+        if !port.wakes {
+            port.wakes = true;
+            let number = (link.0 - self.port_base[node.index()]) as u16;
+            self.scheduler.push_signal(Signal { time: port.busy_until, node, what: What::PortFree(number) });
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_idle(&self, link: LinkId) -> bool {
+        self.ports[link.index()].is_idle(self.now)
+    }
+
+    #[inline]
+    pub(crate) fn dequeue(&mut self, link: LinkId) -> Option<Packet> {
+        let packet = self.ports[link.index()].dequeue(&mut self.pool)?;
+        self.queue_changed(link);
+        Some(packet)
+    }
+
+    #[inline]
+    pub(crate) fn queue_changed(&mut self, link: LinkId) {
+        let port = &self.ports[link.index()];
+        self.observer.queued(link, self.now, port.data_bytes + port.control_bytes);
+    }
+
+    #[inline]
+    pub(crate) fn first_port(&self, host: NodeId) -> LinkId {
+        // Hosts have one port each and come first.
+        LinkId(host.0)
+    }
+
+    /// A draw of the port's own marking stream.
+    pub(crate) fn draw_mark(&mut self, link: LinkId) -> u32 {
+        let seed = self.recipe.seed;
+        let random = self.marks[link.index()]
+            .get_or_insert_with(|| Box::new(stream(seed, u64::from(link.0), Purpose::EcnMarking)));
+        random.next_u32()
+    }
+
+    pub(crate) fn schedule_post(&mut self, host: u32, time: Time) {
+        self.scheduler.push_signal(Signal { time, node: NodeId(host), what: What::Post });
+    }
+
+    pub(crate) fn schedule_timer(&mut self, host: NodeId, qp: u32, time: Time) {
+        self.scheduler.push_signal(Signal { time, node: host, what: What::Timer(qp) });
+    }
+
+    /// What the run came to so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Where each message stands.
+    pub fn progress(&self) -> &Progress<'a> {
+        &self.progress
+    }
+
+    /// Data packets sent again, and timeouts.
+    pub fn sender_counters(&self) -> (u64, u64) {
+        self.hosts.counters()
+    }
+
+    /// Simulated time so far.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Ends the run and hands the observer back.
+    pub fn into_observer(self) -> O {
+        self.observer
+    }
+}
+
+/// Watches that the run gets on.
+#[derive(Default)]
+struct Watchdog {
+    news: u64,
+    since: Time,
+    look_at: u64,
+}

@@ -1,0 +1,291 @@
+//! Hosts: NICs with their queue pairs.
+//!
+//! A NIC sends control packets first, then its queue pairs in turn, a packet at a time, each as its window allows.
+
+mod messages;
+
+use crate::engine::{Engine, Failure};
+use crate::observer::Observer;
+use crate::workload::Workload;
+use anabranch_base::{HostId, MessageId, NodeId, Purpose, QpId, Time, stream};
+use anabranch_proto::transport::{SackReceiver, SackSender};
+use anabranch_proto::{Packet, PathFacts, Repr, lb};
+use std::collections::VecDeque;
+
+pub use messages::{Progress, Starts};
+
+/// No endpoint: the queue pair has not started, or is done.
+const NONE: u32 = u32::MAX;
+
+/// The endpoints of all queue pairs that are at work, and the NICs' round robins.
+///
+/// Endpoints are made when a queue pair's first message is posted and reused when its last one is acknowledged,
+/// so that a million short flows need memory for those only that are alive together.
+pub struct Hosts {
+    /// By queue pair: its place in `senders` and `receivers`.
+    place: Vec<u32>,
+    senders: Vec<Sender>,
+    receivers: Vec<SackReceiver>,
+    free: Vec<u32>,
+    /// By queue pair: messages not acknowledged yet, posted or not.
+    messages_left: Vec<u32>,
+    /// By host: queue pairs that may have something to send.
+    ready: Vec<VecDeque<u32>>,
+    retransmissions: u64,
+    timeouts: u64,
+}
+
+struct Sender {
+    sender: SackSender,
+    /// In its host's round robin.
+    ready: bool,
+    /// A timer event is on its way.
+    timer: bool,
+}
+
+/// How endpoints are made.
+pub struct Recipe<'a> {
+    /// The scheme.
+    pub scheme: &'a crate::scenario::Scheme,
+    /// The fabric's longest path.
+    pub facts: PathFacts,
+    /// The run's seed.
+    pub seed: u64,
+}
+
+impl Hosts {
+    /// No queue pair has started.
+    pub fn new(workload: &Workload, hosts: u32) -> Self {
+        let mut messages_left = vec![0; workload.qps.len()];
+        for message in &workload.messages {
+            messages_left[message.qp.index()] += 1;
+        }
+        Hosts {
+            place: vec![NONE; workload.qps.len()],
+            senders: Vec::new(),
+            receivers: Vec::new(),
+            free: Vec::new(),
+            messages_left,
+            ready: vec![VecDeque::new(); hosts as usize],
+            retransmissions: 0,
+            timeouts: 0,
+        }
+    }
+
+    /// Data packets sent again, and timeouts, over all queue pairs.
+    pub fn counters(&self) -> (u64, u64) {
+        let live = self.place.iter().filter(|&&place| place != NONE);
+        live.fold((self.retransmissions, self.timeouts), |(again, timeouts), &place| {
+            let counters = self.senders[place as usize].sender.counters();
+            (again + counters.retransmissions, timeouts + counters.timeouts)
+        })
+    }
+
+    fn start(&mut self, qp: QpId, dst: HostId, src: HostId, recipe: &Recipe<'_>) -> u32 {
+        let anabranch_proto::TransportConfig::Sack(config) = &recipe.scheme.transport;
+        let rto = config.rto.on(&recipe.facts);
+        let environment = lb::Environment { facts: recipe.facts, rto, trimming: recipe.scheme.fabric.trim };
+        let random = stream(recipe.seed, u64::from(qp.0), Purpose::LoadBalancer);
+        let lb = recipe.scheme.lb.build(&environment, random);
+        let cc = recipe.scheme.cc.build(&recipe.facts);
+        let sender =
+            Sender { sender: SackSender::new(config, rto, qp, dst, cc, lb), ready: false, timer: false };
+        let receiver = SackReceiver::new(config, qp, src);
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.senders[place as usize] = sender;
+                self.receivers[place as usize] = receiver;
+                place
+            }
+            None => {
+                self.senders.push(sender);
+                self.receivers.push(receiver);
+                self.senders.len() as u32 - 1
+            }
+        };
+        self.place[qp.index()] = place;
+        place
+    }
+
+    fn finish_message(&mut self, qp: QpId) {
+        let left = &mut self.messages_left[qp.index()];
+        *left -= 1;
+        if *left == 0 {
+            let place = std::mem::replace(&mut self.place[qp.index()], NONE);
+            let counters = self.senders[place as usize].sender.counters();
+            self.retransmissions += counters.retransmissions;
+            self.timeouts += counters.timeouts;
+            self.free.push(place);
+        }
+    }
+}
+
+impl<O: Observer> Engine<'_, O> {
+    /// Posts what is due at `host`, and asks to be called for what comes next.
+    pub(crate) fn handle_post(&mut self, host: u32) {
+        while let Some(message) = self.starts.pop(self.workload, host, self.now) {
+            self.post(message);
+        }
+        if let Some(time) = self.starts.next_time(self.workload, host) {
+            self.schedule_post(host, time);
+        }
+    }
+
+    /// A packet reached its host.
+    #[inline]
+    pub(crate) fn handle_host_arrival(&mut self, host: NodeId, packet: &Packet) {
+        self.consumed += 1;
+        let place = self.hosts.place[packet.qp.index()];
+        if place == NONE {
+            // A late copy of something that both ends are done with.
+            return;
+        }
+        match packet.repr {
+            Repr::Data { .. } | Repr::Trimmed { .. } => {
+                let receiver = &mut self.hosts.receivers[place as usize];
+                let whole = receiver.handle_packet(packet);
+                while let Some(answer) = self.hosts.receivers[place as usize].poll_transmit() {
+                    self.send_control(host, &answer);
+                }
+                if let Some(message) = whole {
+                    self.news += 1;
+                    let mut opened = std::mem::take(&mut self.opened);
+                    self.progress.deliver(message, self.now, &mut opened);
+                    self.post_all(opened);
+                }
+            }
+            Repr::Ack { .. } | Repr::Nack { .. } => {
+                self.news += 1;
+                let slot = &mut self.hosts.senders[place as usize];
+                slot.sender.handle_packet(self.now, packet);
+                if !slot.ready {
+                    slot.ready = true;
+                    self.hosts.ready[host.index()].push_back(packet.qp.0);
+                }
+                while let Some(message) = self.hosts.senders[place as usize].sender.poll_acknowledged() {
+                    let mut opened = std::mem::take(&mut self.opened);
+                    self.progress.acknowledge(message, self.now, &mut opened);
+                    self.hosts.finish_message(packet.qp);
+                    self.post_all(opened);
+                }
+                self.kick(host);
+            }
+        }
+    }
+
+    /// A queue pair's timer.
+    pub(crate) fn handle_timer(&mut self, host: NodeId, qp: u32) {
+        let place = self.hosts.place[qp as usize];
+        if place == NONE {
+            return;
+        }
+        let slot = &mut self.hosts.senders[place as usize];
+        slot.timer = false;
+        if slot.sender.next_timeout().is_some_and(|due| due <= self.now) {
+            slot.sender.handle_timeout(self.now);
+            if !slot.ready {
+                slot.ready = true;
+                self.hosts.ready[host.index()].push_back(qp);
+            }
+        }
+        self.arm(host, qp, place);
+        self.kick(host);
+    }
+
+    /// The NIC's link is free: sends what is next.
+    #[inline]
+    pub(crate) fn serve_nic(&mut self, host: NodeId) {
+        let link = self.first_port(host);
+        if let Some(packet) = self.dequeue(link) {
+            self.transmit(link, &packet);
+        } else if let Some(packet) = self.next_data(host) {
+            self.injected += 1;
+            self.transmit(link, &packet);
+        } else {
+            return;
+        }
+        self.wake_if_more(link, host, !self.hosts.ready[host.index()].is_empty());
+    }
+
+    /// The next data packet of the NIC's round robin.
+    #[inline]
+    fn next_data(&mut self, host: NodeId) -> Option<Packet> {
+        while let Some(qp) = self.hosts.ready[host.index()].pop_front() {
+            let place = self.hosts.place[qp as usize];
+            if place == NONE {
+                continue;
+            }
+            let slot = &mut self.hosts.senders[place as usize];
+            match slot.sender.poll_transmit(self.now) {
+                Some(packet) => {
+                    self.hosts.ready[host.index()].push_back(qp);
+                    if !slot.timer {
+                        self.arm(host, qp, place);
+                    }
+                    return Some(packet);
+                }
+                None => slot.ready = false,
+            }
+        }
+        None
+    }
+
+    /// Sends if the link is idle.
+    #[inline]
+    fn kick(&mut self, host: NodeId) {
+        let link = self.first_port(host);
+        if self.is_idle(link) {
+            self.serve_nic(host);
+        }
+    }
+
+    fn send_control(&mut self, host: NodeId, packet: &Packet) {
+        self.injected += 1;
+        let link = self.first_port(host);
+        self.forward(link, host, packet);
+    }
+
+    fn arm(&mut self, host: NodeId, qp: u32, place: u32) {
+        let slot = &mut self.hosts.senders[place as usize];
+        if let Some(due) = slot.sender.next_timeout() {
+            slot.timer = true;
+            self.schedule_timer(host, qp, due.max(self.now + anabranch_base::Duration(1)));
+        }
+    }
+
+    fn post_all(&mut self, mut opened: Vec<MessageId>) {
+        for message in opened.drain(..) {
+            self.post(message);
+        }
+        self.opened = opened;
+    }
+
+    fn post(&mut self, message: MessageId) {
+        let workload = self.workload;
+        let (qp, bytes) = (workload.messages[message.index()].qp, workload.messages[message.index()].bytes);
+        let ends = workload.qps[qp.index()];
+        self.progress.post(message, self.now);
+        let mut place = self.hosts.place[qp.index()];
+        if place == NONE {
+            place = self.hosts.start(qp, ends.dst, ends.src, &self.recipe);
+        }
+        let slot = &mut self.hosts.senders[place as usize];
+        if slot.sender.post(message, bytes).is_err() {
+            self.fail(Failure::OutOfPsns(qp));
+            return;
+        }
+        if !slot.ready {
+            slot.ready = true;
+            self.hosts.ready[ends.src.index()].push_back(qp.0);
+        }
+        self.kick(ends.src.into());
+    }
+
+    /// Queue pairs with unacknowledged messages, for the report of a stalled run.
+    pub(crate) fn unfinished_messages(&self) -> impl Iterator<Item = (MessageId, Option<Time>)> + '_ {
+        (0..self.workload.messages.len() as u32).map(MessageId).filter_map(|message| {
+            let [posted, _, acknowledged] = self.progress.times(message);
+            acknowledged.is_none().then_some((message, posted))
+        })
+    }
+}

@@ -1,0 +1,147 @@
+//! Switches: route, admit, queue, mark.
+
+use crate::engine::{Engine, Marking};
+use crate::observer::Observer;
+use crate::topology::{Routing, Topology};
+use anabranch_base::{Bytes, LinkId, NodeId, Purpose, stream};
+use anabranch_proto::{Packet, PathFacts, Repr};
+
+/// What the switches know.
+pub struct Switches {
+    /// Routes as the switches know them now.
+    pub routing: Routing,
+    /// By switch: its ECMP salt.
+    salts: Vec<u64>,
+    /// By host: the port of its ToR that leads to it.
+    host_port: Vec<u16>,
+    queue: QueueLimits,
+}
+
+/// How much a port's queues hold, and what happens to the rest.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueLimits {
+    /// Bytes of data.
+    pub data: u32,
+    /// Bytes of control.
+    pub control: u32,
+    /// When data is marked.
+    pub marking: Marking,
+    /// Size of a trimmed packet; none where switches drop.
+    pub trimmed_bytes: Option<u16>,
+}
+
+impl QueueLimits {
+    /// The limits of a scheme on a fabric. `header` is what trimming leaves of a packet.
+    pub fn new(fabric: &crate::scenario::FabricSpec, facts: &PathFacts, header: Bytes) -> Self {
+        let clip = |bytes: Bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX);
+        let data = clip(fabric.queue.on(facts));
+        let share = |percent: f64| (f64::from(data) * percent / 100.0) as u32;
+        QueueLimits {
+            data,
+            control: clip(fabric.control_queue.on(facts)),
+            marking: Marking { kmin: share(fabric.ecn_kmin_percent), kmax: share(fabric.ecn_kmax_percent) },
+            trimmed_bytes: fabric.trim.then_some(header.0 as u16),
+        }
+    }
+}
+
+impl Switches {
+    /// Switches that know `routing`.
+    pub fn new(topology: &Topology, routing: Routing, queue: QueueLimits, seed: u64) -> Self {
+        let salts = (0..topology.switches.len() as u64)
+            .map(|i| stream(seed, i, Purpose::EcmpSalt).next_u64())
+            .collect();
+        let host_port = (0..topology.hosts)
+            .map(|host| topology.ports[topology.port_base[host as usize] as usize].peer_port);
+        Switches { routing, salts, host_port: host_port.collect(), queue }
+    }
+}
+
+impl<O: Observer> Engine<'_, O> {
+    /// A packet reached a switch.
+    #[inline]
+    pub(crate) fn handle_switch_arrival(&mut self, node: NodeId, packet: &Packet) {
+        let Some(port) = self.route(node, packet) else {
+            self.counters.link_losses += 1;
+            return;
+        };
+        let link = LinkId(self.port_base[node.index()] + u32::from(port));
+        self.forward(link, node, packet);
+    }
+
+    /// The egress port: the host's at its own ToR, else by ECMP among the shortest paths.
+    #[inline]
+    fn route(&self, node: NodeId, packet: &Packet) -> Option<u16> {
+        let switch = node.0 - self.host_count;
+        let tor = self.switches.routing.tor_index(packet.dst);
+        if tor == switch {
+            return Some(self.switches.host_port[packet.dst.index()]);
+        }
+        let group = self.switches.routing.group(switch as usize, tor);
+        match group.len() {
+            0 => None,
+            1 => Some(group[0]),
+            n => Some(group[ecmp_choice(packet, self.switches.salts[switch as usize], n)]),
+        }
+    }
+
+    /// Sends a packet by `link`, or queues it there, or trims or drops it.
+    #[inline]
+    pub(crate) fn forward(&mut self, link: LinkId, node: NodeId, packet: &Packet) {
+        if self.is_idle(link) {
+            self.transmit(link, packet);
+            return;
+        }
+        let limits = self.switches.queue;
+        let port = &mut self.ports[link.index()];
+        let control = packet.is_control();
+        let (held, limit) =
+            if control { (port.control_bytes, limits.control) } else { (port.data_bytes, limits.data) };
+        if u64::from(held) + u64::from(packet.wire_bytes) <= u64::from(limit) {
+            port.enqueue(&mut self.pool, packet, control);
+        } else if let (false, Some(trimmed)) =
+            (control, limits.trimmed_bytes.and_then(|bytes| trim(packet, bytes)))
+            && port.control_bytes + u32::from(trimmed.wire_bytes) <= limits.control
+        {
+            self.counters.trims += 1;
+            port.enqueue(&mut self.pool, &trimmed, true);
+        } else {
+            self.counters.drops += 1;
+            return;
+        }
+        self.queue_changed(link);
+        self.wake(link, node);
+    }
+
+    /// A switch port is free: sends what waits, marking data by the queue that it leaves behind.
+    #[inline]
+    pub(crate) fn serve_port(&mut self, link: LinkId, node: NodeId) {
+        let Some(mut packet) = self.dequeue(link) else { return };
+        if !packet.is_control() {
+            let (queued, marking) = (self.ports[link.index()].data_bytes, self.switches.queue.marking);
+            if queued > marking.kmin && marking.marks(queued, || self.draw_mark(link)) {
+                packet.marked = true;
+                self.counters.ecn_marks += 1;
+            }
+        }
+        self.transmit(link, &packet);
+        self.wake_if_more(link, node, false);
+    }
+}
+
+/// The member of an ECMP group of `n` that a packet takes: a hash over flow, entropy value and the switch's salt.
+#[inline]
+fn ecmp_choice(packet: &Packet, salt: u64, n: usize) -> usize {
+    // The destination is part of the flow, so that an ACK hashes on its own.
+    let flow = (u64::from(packet.qp.0) << 32 | u64::from(packet.dst.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut hash = flow ^ salt ^ u64::from(packet.ev).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    (((hash >> 32) * n as u64) >> 32) as usize
+}
+
+/// A data packet cut to its header.
+fn trim(packet: &Packet, bytes: u16) -> Option<Packet> {
+    let Repr::Data { psn, sent_at, .. } = packet.repr else { return None };
+    Some(Packet { wire_bytes: bytes, repr: Repr::Trimmed { psn, sent_at }, ..*packet })
+}
