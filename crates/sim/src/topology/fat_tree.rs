@@ -46,8 +46,8 @@ pub fn fat_tree_defaults(
         return Err(shape(
             "oversubscription",
             format!(
-                "a ToR with {h} hosts has {h} / {oversubscription} ports up, which is no whole number; write {}, \
-                 or another hosts_per_tor",
+                "a ToR with {h} hosts has {h} / {oversubscription} ports up, which is no whole number; \
+                 write {}, or another hosts_per_tor",
                 near_divisors(h, oversubscription)
             ),
         ));
@@ -57,7 +57,7 @@ pub fn fat_tree_defaults(
     if !hosts.is_multiple_of(pod) {
         let filled = if tiers == 2 { format!("ToRs of {h}") } else { format!("pods of {h} ToRs of {h}") };
         let others: Vec<u32> = (1..=h.saturating_mul(2)).filter(|n| fills(hosts, *n, tiers)).collect();
-        let nearest = others.iter().rev().take(3).map(u32::to_string).collect::<Vec<_>>().join(", ");
+        let nearest = others.iter().rev().take(3).map(u32::to_string).collect::<Vec<_>>().join(" or ");
         return Err(shape(
             "hosts",
             format!(
@@ -378,7 +378,8 @@ mod tests {
     fn default_shapes_that_do_not_fit_say_what_would() {
         assert_eq!(
             defaults(100, 2, 1, None).unwrap_err(),
-            "topology.hosts: 100 hosts do not fill ToRs of 8; write 96 or 104 hosts, or hosts_per_tor = 10, 5, 4"
+            "topology.hosts: 100 hosts do not fill ToRs of 8; write 96 or 104 hosts, \
+             or hosts_per_tor = 10 or 5 or 4"
         );
         assert!(
             defaults(100, 3, 1, None).unwrap_err().contains("pods of 4 ToRs of 4; write 96 or 112 hosts")
@@ -397,52 +398,56 @@ mod tests {
 
     #[test]
     fn numbers_that_disagree_are_named_with_the_one_that_fits() {
-        assert_eq!(
-            problem(128, &[spec(8, 8, 1), spec(8, 0, 1)], 128),
-            "topology.tier[1].radix_down: a switch of tier 1 joins 16 ToRs below it by 1 cable(s) each, but has 8 \
-             ports down: 8 cables find no port; write 16"
-        );
-        assert!(
-            problem(128, &[spec(8, 8, 1), spec(20, 0, 1)], 128)
-                .contains("4 ports would stay unconnected; write 16")
-        );
-        assert!(
-            problem(100, &[spec(8, 8, 1), spec(16, 0, 1)], 100)
-                .contains("100 hosts do not fill ToRs with 8 ports down; write 5 or 10")
-        );
-        assert!(
-            problem(128, &[spec(8, 8, 1), spec(16, 0, 1)], 64)
-                .contains("pod_hosts: with 2 tiers one pod holds all hosts, but it has 64; write 128")
-        );
-        assert!(problem(128, &[spec(8, 7, 1), spec(32, 0, 2)], 128).contains("tier[0].radix_up: the 7 ports up of a switch of tier 0 do not make whole bundles of 2 cables; write 6 or 8"));
-        let three = |ru, rd| vec![spec(4, 4, 1), spec(4, ru, 1), spec(rd, 0, 1)];
-        assert!(problem(128, &three(4, 6), 16).contains(
-            "joins 8 pods by 1 cable(s) each, but has 6 ports down: 2 cables find no port; write 8"
-        ));
-        assert!(problem(128, &three(4, 8), 12).contains("do not fill pods of 12; write 8 or 16"));
-        assert!(
-            problem(128, &three(0, 8), 16)
-                .contains("tier[1].radix_up: a switch of tier 1 needs at least 1 port up")
-        );
-        assert!(problem(128, &[spec(8, 8, 1), spec(16, 3, 1)], 128).contains("tier 1 is the top"));
-        assert!(
-            problem(128, &[spec(8, 8, 2), spec(16, 0, 1)], 128).contains("a host has one cable; write 1")
-        );
-        assert!(problem(128, &[spec(8, 8, 1)], 128).contains("not 1"));
+        let two = |radix_up, top| vec![spec(8, radix_up, 1), top];
+        let three = |radix_up, top| vec![spec(4, 4, 1), spec(4, radix_up, 1), spec(top, 0, 1)];
         let stopped = TierSpec { link: Rate(0), ..spec(16, 0, 1) };
-        assert!(problem(128, &[spec(8, 8, 1), stopped], 128).contains("tier[1].link"));
-        assert!(
-            problem(128, &[spec(8, 70_000, 1), spec(16, 0, 1)], 128)
-                .contains("70008 ports; the most is 65535")
-        );
-        assert!(
-            problem(4_000_000, &[spec(4, 60_000, 1), spec(1_000_000, 0, 1)], 4_000_000)
-                .contains("the most is")
-        );
-        assert!(
-            problem(60_000, &[spec(1, 60_000, 1), spec(60_000, 0, 1)], 60_000)
-                .contains("directed links; the most")
-        );
+        let million = 1_000_000;
+        let cases = [
+            (
+                (128, two(8, spec(8, 0, 1)), 128),
+                "topology.tier[1].radix_down: a switch of tier 1 joins 16 ToRs below it by 1 cable(s) each, \
+                 but has 8 ports down: 8 cables find no port; write 16",
+            ),
+            ((128, two(8, spec(20, 0, 1)), 128), "4 ports would stay unconnected; write 16"),
+            (
+                (100, two(8, spec(16, 0, 1)), 100),
+                "tier[0].radix_down: the 100 hosts do not fill ToRs with 8 ports down; write 5 or 10",
+            ),
+            (
+                (128, two(8, spec(16, 0, 1)), 64),
+                "pod_hosts: with 2 tiers one pod holds all hosts, but it has 64; write 128",
+            ),
+            (
+                (128, two(7, spec(32, 0, 2)), 128),
+                "tier[0].radix_up: the 7 ports up of a switch of tier 0 do not make whole bundles of 2 \
+                 cables; write 6 or 8",
+            ),
+            (
+                (128, three(4, 6), 16),
+                "joins 8 pods by 1 cable(s) each, but has 6 ports down: 2 cables find no port; write 8",
+            ),
+            ((128, three(4, 8), 12), "pod_hosts: 128 hosts do not fill pods of 12; write 8 or 16"),
+            ((128, three(0, 8), 16), "tier[1].radix_up: a switch of tier 1 needs at least 1 port up"),
+            ((128, two(8, spec(16, 3, 1)), 128), "tier[1].radix_up: tier 1 is the top"),
+            ((128, vec![spec(8, 8, 2), spec(16, 0, 1)], 128), "a host has one cable; write 1"),
+            ((128, vec![spec(8, 8, 1)], 128), "a fat tree has 2 or 3 tiers, not 1"),
+            ((128, two(8, stopped), 128), "tier[1].link: the links below tier 1 have rate 0"),
+            ((128, two(70_000, spec(16, 0, 1)), 128), "70008 ports; the most is 65535"),
+            ((8 * million, two(8, spec(million, 0, 1)), 8 * million), "1000000 ports; the most is 65535"),
+            ((9 * million, two(8, spec(16, 0, 1)), 9 * million), "9000000 hosts are not possible"),
+            (
+                (60_000, vec![spec(1, 60_000, 1), spec(60_000, 0, 1)], 60_000),
+                "7200120000 directed links; the most that is simulated is 16777216",
+            ),
+            (
+                (60_000, vec![spec(1, 1, 1), spec(60_000, 0, 1)], 60_000),
+                "60000 ToRs and 3600060000 routes (switches times ToRs)",
+            ),
+        ];
+        for ((hosts, tier, pod_hosts), expected) in cases {
+            let got = problem(hosts, &tier, pod_hosts);
+            assert!(got.contains(expected), "{expected}: {got}");
+        }
     }
 
     #[test]

@@ -119,7 +119,8 @@ impl File<'_> {
         };
         if words.len() != count as usize {
             let problem = format!(
-                "line {header} announces {count} switches, but this line gives {}; it must give every switch's number",
+                "line {header} announces {count} switches, but this line gives {}; it must give every \
+                 switch's number",
                 words.len()
             );
             return Err(self.at(line, problem));
@@ -273,8 +274,8 @@ impl Graph<'_> {
             return Ok(());
         }
         let problem = format!(
-            "{switches} switches times {tors} switches with hosts are too many routes; the most that is simulated \
-             is {MAX_ROUTES}"
+            "{switches} switches times {tors} switches with hosts are too many routes; the most that is \
+             simulated is {MAX_ROUTES}"
         );
         Err(self.file.at(self.header, problem))
     }
@@ -346,7 +347,8 @@ mod tests {
     #[test]
     fn tiers_follow_the_distance_to_the_nearest_tor() {
         let t = read(
-            "6 4 5\n2 3 4 5\n0 2 1Gbps 1ns 0\n1 5 1Gbps 1ns 0\n2 3 1Gbps 1ns 0\n3 4 1Gbps 1ns 0\n4 5 1Gbps 1ns 0\n",
+            "6 4 5\n2 3 4 5\n0 2 1Gbps 1ns 0\n1 5 1Gbps 1ns 0\n\
+             2 3 1Gbps 1ns 0\n3 4 1Gbps 1ns 0\n4 5 1Gbps 1ns 0\n",
         );
         let tiers: Vec<u8> = t.unwrap().switches.iter().map(|s| s.tier).collect();
         assert_eq!(tiers, [1, 1, 2, 2]);

@@ -130,8 +130,8 @@ mod tests {
         // ToR 4 - ToR 5 - ToR 6 in a row; host 1 hangs on ToR 4 by a slow link, host 3 on ToR 6.
         let text = |last: &str| {
             format!(
-                "7 3 6\n4 5 6\n0 4 100Gbps 1us 0\n1 4 100Gbps 9us 0\n2 5 100Gbps {last} 0\n3 6 100Gbps 1us 0\n\
-                 4 5 100Gbps 1us 0\n5 6 100Gbps 1us 0\n"
+                "7 3 6\n4 5 6\n0 4 100Gbps 1us 0\n1 4 100Gbps 9us 0\n2 5 100Gbps {last} 0\n\
+                 3 6 100Gbps 1us 0\n4 5 100Gbps 1us 0\n5 6 100Gbps 1us 0\n"
             )
         };
         let ends = |last| {

@@ -13,19 +13,21 @@ const FORMS: &str = "links: tor:0/up, tor:0/up:3, spine:2/down:4, host:5, tor-up
 ///
 /// | form | links |
 /// |---|---|
-/// | `tor:0/up`, `tor:0/down` | what leaves ToR 0 upwards (to spines, or to a switch of the same tier), or downwards |
+/// | `tor:0/up`, `tor:0/down` | what leaves ToR 0 upwards (or to a switch of its tier), or downwards |
 /// | `tor:0/up:3`, `spine:2/down:4` | one of these, numbered from 0 |
 /// | `host:5` | the uplink of host 5 |
 /// | `tor-uplinks`, `agg-uplinks` ... | every link upwards from a tier |
 /// | `host-links` | the uplink of every host |
-/// | `tor-uplinks:3%`, `tor-uplinks:4` | that share of the tier's cables (to the nearest whole one, at least one), or that many, at random |
+/// | `tor-uplinks:3%`, `tor-uplinks:4` | that share of the cables (rounded, at least one), or that many |
 /// | `all` | every link, both directions |
 /// | `node:128->node:130` | from one node to the other, by the numbers of an imported file |
 ///
 /// | form | switches |
 /// |---|---|
 /// | `tor:3`, `spine:1` | one switch |
-/// | `spine:5%` | that share of a tier, at random, at least one |
+/// | `spine:5%` | that share of a tier (rounded, at least one) |
+///
+/// Shares and numbers are picked at random, distinct cables or switches.
 ///
 /// With 2 tiers they are `tor` and `spine`; with 3 `tor`, `agg` and `core`; above that `tier4` and so on.
 /// `switch:7` counts through all tiers, and `node:130` takes the number of an imported file.
@@ -537,7 +539,9 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_it_panic(text in prop_oneof![
-            "\\PC*", "(tor|spine|host|node|switch|tier[0-9]{1,3}|host-links|tor-uplinks|core)[:/]?[0-9]{0,11}[%:/]?(up|down|->node:)?:?[0-9]{0,3}"
+            "\\PC*",
+            "(tor|spine|host|node|switch|tier[0-9]{1,3}|host-links|tor-uplinks|core)\
+             [:/]?[0-9]{0,11}[%:/]?(up|down|->node:)?:?[0-9]{0,3}"
         ]) {
             let mut random = stream(1, 0, Purpose::FaultSelection);
             if let Ok(selector) = Selector::parse(&text) {

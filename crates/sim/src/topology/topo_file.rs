@@ -410,7 +410,8 @@ mod tests {
             let pod = if tiers == 2 { hosts } else { pod };
             let mut text = format!("Nodes {hosts}\nTiers {tiers}\nPodsize {pod}\n");
             for t in 0..tiers as usize {
-                text += &format!("Tier {t}\nDownlink_speed_Gbps 100\nDownlink_Latency_ns 1\nRadix_Down {}\n", rd[t]);
+                text += &format!("Tier {t}\nDownlink_speed_Gbps 100\nDownlink_Latency_ns 1\n");
+                text += &format!("Radix_Down {}\n", rd[t]);
                 if t + 1 < tiers as usize {
                     text += &format!("Radix_Up {}\n", ru[t]);
                 }
