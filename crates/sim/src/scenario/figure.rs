@@ -87,6 +87,18 @@ pub struct PlotSpec {
     pub y: String,
     /// One curve for each value of these: `scheme`, `entity`, `seed`, or a swept parameter's name.
     pub per: Vec<String>,
+    /// For a series: only this entity and what lies below it (`tor:0/up` covers `tor:0/up:3`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity: Option<String>,
+    /// Only these schemes; all when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub schemes: Vec<String>,
+    /// Logarithmic x axis.
+    #[serde(default)]
+    pub log_x: bool,
+    /// Logarithmic y axis.
+    #[serde(default)]
+    pub log_y: bool,
 }
 
 /// What a picture looks like.
@@ -232,7 +244,7 @@ fn plots(root: &Table) -> Result<Vec<PlotSpec>, ScenarioError> {
 }
 
 fn plot(table: &Table) -> Result<PlotSpec, ScenarioError> {
-    table.only(&["kind", "title", "x", "y", "per"])?;
+    table.only(&["kind", "title", "x", "y", "per", "entity", "schemes", "log_x", "log_y"])?;
     let kind = table.word(
         "kind",
         &[
@@ -257,6 +269,10 @@ fn plot(table: &Table) -> Result<PlotSpec, ScenarioError> {
         x: or("x", x)?,
         y: or("y", y)?,
         per: table.get("per")?.unwrap_or_else(|| vec!["scheme".to_owned()]),
+        entity: table.get("entity")?,
+        schemes: table.get("schemes")?.unwrap_or_default(),
+        log_x: table.get("log_x")?.unwrap_or(false),
+        log_y: table.get("log_y")?.unwrap_or(false),
     })
 }
 

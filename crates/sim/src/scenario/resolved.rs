@@ -1,6 +1,6 @@
 //! A whole scenario, resolved, and the runs that it stands for.
 
-use super::table::{Table, fault, split_help};
+use super::table::{Table, fault, or_example, split_help};
 use super::tree::{Item, Node, Place};
 use super::{
     FaultKind, FaultSpec, Limits, MeasureSpec, ScenarioError, Scheme, TopologySpec, WorkloadSpec,
@@ -11,7 +11,7 @@ use crate::workload::{self, Fabric, WorkloadError};
 use anabranch_base::{Purpose, Stream, stream};
 use anabranch_results::Value;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// The most runs that a scenario may have.
@@ -41,7 +41,7 @@ pub struct Scenario {
     pub sweep: BTreeMap<String, Vec<toml::Value>>,
     /// Where each run ends.
     pub limits: Limits,
-    /// The contents of every file that the scenario names, by the name it uses.
+    /// The contents of every file that the resolved form names, by the name it uses.
     pub files: BTreeMap<String, String>,
     /// The points of the sweep, as what differs from the fields above; none without a sweep.
     variants: Vec<Variant>,
@@ -78,6 +78,17 @@ pub(super) struct Point {
     pub topology: TopologySpec,
     pub workload: WorkloadSpec,
     pub faults: Vec<FaultSpec>,
+}
+
+impl Point {
+    /// The files that it names.
+    fn files(&self) -> impl Iterator<Item = &str> {
+        let graph = match &self.topology {
+            TopologySpec::Graph { file, .. } => Some(file.as_str()),
+            _ => None,
+        };
+        graph.into_iter().chain(workload::file_needed(&self.workload))
+    }
 }
 
 /// A point of a sweep, where it differs from the first one.
@@ -122,6 +133,9 @@ impl Scenario {
         files: BTreeMap<String, String>,
         origin: Origin,
     ) -> Scenario {
+        let named: BTreeSet<&str> = points.iter().flat_map(Point::files).collect();
+        // A `.topo` file is no longer named: its tiers are spelled out.
+        let files = files.into_iter().filter(|(name, _)| named.contains(name.as_str())).collect();
         let swept = points.iter().any(|point| !point.sweep.is_empty());
         let mut points = points.into_iter();
         let first = points.next().expect("a scenario has a point");
@@ -285,7 +299,12 @@ impl Scenario {
     fn not_found(&self, path: &str, error: SelectorError) -> ScenarioError {
         let key = path.rsplit('.').next().unwrap_or_default();
         let (problem, help) = split_help(&error.problem, key);
-        fault(&self.origin.file, self.origin.place(path), format!("{:?}: {problem}", error.selector), help)
+        fault(
+            &self.origin.file,
+            self.origin.place(path),
+            format!("{:?}: {problem}", error.selector),
+            or_example(help, key),
+        )
     }
 
     fn workload_refused(&self, error: WorkloadError) -> ScenarioError {
@@ -295,7 +314,7 @@ impl Scenario {
             WorkloadError::Key { key, what } => {
                 let (message, help) = split_help(&what, key);
                 let at = self.origin.place(&format!("workload.{key}"));
-                return fault(&self.origin.file, at, format!("{key}: {message}"), help);
+                return fault(&self.origin.file, at, format!("{key}: {message}"), or_example(help, key));
             }
             error @ (WorkloadError::Inconsistent(_) | WorkloadError::NeverStart { .. }) => {
                 return fault(&self.origin.file, self.origin.place("workload"), error.to_string(), None);

@@ -60,7 +60,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("trunk", "\"400Gbps\""),
     ("trunk_latency", "\"500ns\""),
     ("variants", "[\"ops\", \"recycled\"]"),
-    ("x", "\"time\""),
+    ("x", "\"workload.bytes\""),
     ("y", "\"fct_max_us\""),
 ];
 
@@ -249,6 +249,12 @@ pub(super) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
         .filter(|(likeness, _)| *likeness >= 0.75)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, word)| word)
+}
+
+/// What to write when a problem does not say it: an example of the key's value.
+pub(super) fn or_example(help: Option<String>, key: &str) -> Option<String> {
+    let known = EXAMPLES.iter().any(|(name, _)| *name == key);
+    help.or_else(|| known.then(|| format!("{key} = {}", example(key))))
 }
 
 /// Splits `problem; write X` into the problem and what to write.

@@ -1,7 +1,7 @@
 //! `[topology]` as written, with its short forms.
 
 use super::context::Context;
-use super::table::{Table, example, split_help};
+use super::table::{Table, example, fault, or_example, split_help};
 use super::{ScenarioError, TierSpec, TopologySpec};
 use crate::topology::{self, TopologyError};
 use anabranch_base::{Duration, Rate};
@@ -62,7 +62,7 @@ pub(super) fn refused(table: &Table, error: TopologyError) -> ScenarioError {
             {
                 at = node.place(rest);
             }
-            super::table::fault(table.file, at, message, help)
+            fault(table.file, at, message, or_example(help, last))
         }
         TopologyError::File { file, line, problem } => {
             let (message, help) = split_help(&problem, "file");
