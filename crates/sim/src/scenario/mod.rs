@@ -13,6 +13,8 @@ mod sweep;
 mod table;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_bad_input;
 mod tree;
 mod written;
 mod written_rest;
