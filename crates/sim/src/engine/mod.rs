@@ -4,6 +4,7 @@ mod event;
 mod faults;
 mod fifo;
 mod port;
+mod ring;
 mod scheduler;
 mod wheel;
 
@@ -121,14 +122,14 @@ impl<'a, O: Observer> Engine<'a, O> {
         let anabranch_proto::TransportConfig::Sack(transport) = &scheme.transport;
         let mut scheduler = Scheduler::new();
         let mut kinds = KindTable::new([facts.packet.0 as u16, transport.ack.0 as u16], &mut scheduler);
-        let mut ports: Vec<Port> = topology
-            .ports
-            .iter()
-            .enumerate()
-            .map(|(link, port)| {
-                Port::new(port.peer, port.peer_port, kinds.kind(topology, LinkId(link as u32)))
-            })
-            .collect();
+        let mut ports: Vec<Port> = Vec::with_capacity(topology.ports.len());
+        for node in (0..topology.nodes()).map(NodeId) {
+            for (number, link) in topology.links_of(node).enumerate() {
+                let port = &topology.ports[link as usize];
+                let kind = kinds.kind(topology, LinkId(link));
+                ports.push(Port::new(node, number as u16, port.peer, port.peer_port, kind));
+            }
+        }
         let faults = Faults::new(faults, scheme.fabric.routing_delay, topology, seed, &mut kinds)?;
         for link in faults.impaired() {
             ports[link.index()].impaired = true;
@@ -217,7 +218,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                 let link = LinkId(self.port_base[signal.node.index()] + u32::from(port));
                 self.ports[link.index()].wakes = false;
                 if signal.node.0 >= self.host_count {
-                    self.serve_port(link, signal.node);
+                    self.serve_port(link);
                 } else {
                     self.serve_nic(signal.node);
                 }
@@ -302,51 +303,25 @@ impl<'a, O: Observer> Engine<'a, O> {
         self.failure.get_or_insert(failure);
     }
 
-    /// Puts a packet on a link, which is free.
+    /// Puts a packet on a link, which is free, and asks for a call when it is free again if `more` or anything in
+    /// its queues waits.
     #[inline]
-    pub(crate) fn transmit(&mut self, link: LinkId, packet: &Packet) {
-        let port = &mut self.ports[link.index()];
+    pub(crate) fn transmit(&mut self, link: LinkId, packet: &Packet, more: bool) {
         self.counters.packet_hops += 1;
+        let port = &mut self.ports[link.index()];
+        let mut lost = false;
         if port.impaired {
-            let (kind, lost) = self.faults.fate(link, &self.kinds, self.now, packet);
-            port.kind = kind;
-            if lost {
-                self.counters.link_losses += 1;
-                port.occupy(&self.kinds[kind as usize], self.now, packet.wire_bytes);
-                self.observer.transmitted(link, self.now, port.busy_until, packet.wire_bytes);
-                return;
-            }
+            (port.kind, lost) = self.faults.fate(link, &self.kinds, self.now, packet);
+            self.counters.link_losses += u64::from(lost);
         }
-        port.transmit(&self.kinds[port.kind as usize], &mut self.scheduler, self.now, packet);
+        port.transmit(&self.kinds[port.kind as usize], &mut self.scheduler, self.now, packet, lost, more);
         self.observer.transmitted(link, self.now, port.busy_until, packet.wire_bytes);
     }
 
-    /// After a transmission: asks to be called when the link is free, if something waits.
+    /// A packet was queued at a busy link.
     #[inline]
-    pub(crate) fn wake_if_more(&mut self, link: LinkId, node: NodeId, more: bool) {
-        let port = &mut self.ports[link.index()];
-        if more || port.has_queue() {
-            port.wakes = true;
-            let number = (link.0 - self.port_base[node.index()]) as u16;
-            self.kinds[port.kind as usize].push_free(
-                &mut self.scheduler,
-                self.now,
-                port.busy_until,
-                node,
-                number,
-            );
-        }
-    }
-
-    /// A packet was queued at a busy link: asks to be called when it is free.
-    #[inline]
-    pub(crate) fn wake(&mut self, link: LinkId, node: NodeId) {
-        let port = &mut self.ports[link.index()];
-        if !port.wakes {
-            port.wakes = true;
-            let number = (link.0 - self.port_base[node.index()]) as u16;
-            self.scheduler.push_signal(Signal { time: port.busy_until, node, what: What::PortFree(number) });
-        }
+    pub(crate) fn wake(&mut self, link: LinkId) {
+        self.ports[link.index()].wake(&mut self.scheduler);
     }
 
     #[inline]

@@ -19,8 +19,12 @@ pub struct Port {
     pub data_bytes: u32,
     /// Bytes in `control`.
     pub control_bytes: u32,
+    /// The node whose port this is.
+    pub node: NodeId,
     /// The node at the other end.
     pub peer: NodeId,
+    /// Its number at its node.
+    pub number: u16,
     /// The port at the other end.
     pub peer_port: u16,
     /// Index of its link's [`LinkKind`].
@@ -35,17 +39,24 @@ pub struct Port {
 #[derive(Clone, Debug)]
 pub struct LinkKind {
     rate: Rate,
-    /// Picoseconds a byte, where that is a whole number.
-    ps_per_byte: u64,
     /// Propagation, and the latency of the switch that the link leads to.
     delay: Duration,
     /// Propagation alone.
     pub latency: Duration,
-    sizes: [u16; 2],
-    arrival_lines: [LineId; 2],
-    free_delays: [Duration; 2],
-    free_lines: [LineId; 2],
+    /// What packets of the two usual sizes have in common, and an entry for the rest.
+    classes: [SizeClass; 3],
 }
+
+#[derive(Clone, Copy, Debug)]
+struct SizeClass {
+    bytes: u16,
+    serialisation: Duration,
+    arrivals: LineId,
+    frees: LineId,
+}
+
+/// Index of the class for unusual sizes, whose time is computed for each packet.
+const OTHER: usize = 2;
 
 impl LinkKind {
     /// Links of `rate` whose packets take `latency` to a node that looks at them `switch_latency` later.
@@ -57,59 +68,48 @@ impl LinkKind {
         sizes: [u16; 2],
         scheduler: &mut Scheduler,
     ) -> Self {
-        const PS_PER_SECOND_BYTE: u64 = 8_000_000_000_000;
         let delay = latency + switch_latency;
-        let ps_per_byte =
-            if PS_PER_SECOND_BYTE.is_multiple_of(rate.0) { PS_PER_SECOND_BYTE / rate.0 } else { 0 };
-        let free_delays = sizes.map(|size| rate.time_for(u64::from(size)));
-        let free_lines = free_delays.map(|delay| scheduler.free_line(delay));
-        let arrival_lines = sizes.map(|size| scheduler.arrival_line(rate.time_for(u64::from(size)) + delay));
-        LinkKind { rate, ps_per_byte, delay, latency, sizes, arrival_lines, free_delays, free_lines }
+        let mut usual = |bytes: u16| {
+            let serialisation = rate.time_for(u64::from(bytes));
+            let arrivals = scheduler.arrival_line(serialisation + delay);
+            SizeClass { bytes, serialisation, arrivals, frees: scheduler.free_line(serialisation) }
+        };
+        let (full, ack) = (usual(sizes[0]), usual(sizes[1]));
+        let other =
+            SizeClass { bytes: 0, serialisation: Duration::ZERO, arrivals: LineId::WHEEL, frees: LineId::WHEEL };
+        LinkKind { rate, delay, latency, classes: [full, ack, other] }
     }
 
     /// The time that a packet occupies the link.
     #[inline]
     pub fn serialisation(&self, bytes: u16) -> Duration {
-        if self.ps_per_byte > 0 {
-            Duration(u64::from(bytes) * self.ps_per_byte)
-        } else {
-            self.rate.time_for(u64::from(bytes))
-        }
-    }
-
-    /// Asks for a call when a link of this kind, occupied since `now`, is free.
-    #[inline]
-    pub fn push_free(&self, scheduler: &mut Scheduler, now: Time, free_at: Time, node: NodeId, port: u16) {
-        let occupied = free_at - now;
-        let line = match self.free_delays.iter().position(|&delay| delay == occupied) {
-            Some(size) => self.free_lines[size],
-            None => LineId::WHEEL,
-        };
-        scheduler.push_free(line, free_at, node, port);
+        self.class(bytes).serialisation
     }
 
     #[inline]
-    fn arrival_line(&self, bytes: u16) -> LineId {
-        if bytes == self.sizes[0] {
-            self.arrival_lines[0]
-        } else if bytes == self.sizes[1] {
-            self.arrival_lines[1]
+    fn class(&self, bytes: u16) -> SizeClass {
+        if bytes == self.classes[0].bytes {
+            self.classes[0]
+        } else if bytes == self.classes[1].bytes {
+            self.classes[1]
         } else {
-            LineId::WHEEL
+            SizeClass { serialisation: self.rate.time_for(u64::from(bytes)), ..self.classes[OTHER] }
         }
     }
 }
 
 impl Port {
-    /// A port with empty queues, whose link leads to `peer` and is of the kind numbered `kind`.
-    pub fn new(peer: NodeId, peer_port: u16, kind: u16) -> Self {
+    /// Port `number` of `node`, with empty queues, whose link leads to `peer` and is of the kind numbered `kind`.
+    pub fn new(node: NodeId, number: u16, peer: NodeId, peer_port: u16, kind: u16) -> Self {
         Port {
             busy_until: Time::ZERO,
             data: Fifo::EMPTY,
             control: Fifo::EMPTY,
             data_bytes: 0,
             control_bytes: 0,
+            node,
             peer,
+            number,
             peer_port,
             kind,
             wakes: false,
@@ -117,19 +117,37 @@ impl Port {
         }
     }
 
-    /// Puts a packet on the wire, which is free.
+    /// Puts a packet on the wire, which is free (unless it will be `lost` on it), and asks for a call when the wire
+    /// is free again if `more` waits, or anything in the queues.
     #[inline]
-    pub fn transmit(&mut self, kind: &LinkKind, scheduler: &mut Scheduler, now: Time, packet: &Packet) {
-        self.occupy(kind, now, packet.wire_bytes);
-        let line = kind.arrival_line(packet.wire_bytes);
-        scheduler.push_arrival(line, self.busy_until + kind.delay, self.peer, self.peer_port, *packet);
+    pub fn transmit(
+        &mut self,
+        kind: &LinkKind,
+        scheduler: &mut Scheduler,
+        now: Time,
+        packet: &Packet,
+        lost: bool,
+        more: bool,
+    ) {
+        debug_assert!(self.busy_until <= now, "two packets on one wire");
+        let class = kind.class(packet.wire_bytes);
+        self.busy_until = now + class.serialisation;
+        if !lost {
+            scheduler.push_arrival(class.arrivals, self.busy_until + kind.delay, self.peer, self.peer_port, packet);
+        }
+        self.wakes = more || self.has_queue();
+        if self.wakes {
+            scheduler.push_free(class.frees, self.busy_until, self.node, self.number);
+        }
     }
 
-    /// Occupies the wire for `bytes` bytes.
+    /// A packet was queued while the wire is busy: asks for a call when it is free.
     #[inline]
-    pub fn occupy(&mut self, kind: &LinkKind, now: Time, bytes: u16) {
-        debug_assert!(self.busy_until <= now, "two packets on one wire");
-        self.busy_until = now + kind.serialisation(bytes);
+    pub fn wake(&mut self, scheduler: &mut Scheduler) {
+        if !self.wakes {
+            self.wakes = true;
+            scheduler.push_free(LineId::WHEEL, self.busy_until, self.node, self.number);
+        }
     }
 
     /// Whether a packet can go out without waiting.
@@ -138,9 +156,8 @@ impl Port {
         !self.wakes && self.busy_until <= now
     }
 
-    /// Whether packets wait.
     #[inline]
-    pub fn has_queue(&self) -> bool {
+    fn has_queue(&self) -> bool {
         !self.control.is_empty() || !self.data.is_empty()
     }
 

@@ -7,13 +7,13 @@
 //! looking at a dozen heads.
 
 use super::event::{Arrival, MAX_RANKED, Rank, Signal, What};
+use super::ring::Ring;
 use super::wheel::Wheel;
-use anabranch_base::{Duration, NodeId, Time};
-use anabranch_proto::Packet;
-use std::collections::VecDeque;
+use anabranch_base::{Duration, HostId, NodeId, QpId, Time};
+use anabranch_proto::{Packet, Repr};
 
-/// Most lines of each sort. Delays beyond that use the wheel.
-const MAX_LINES: usize = 16;
+/// Most lines. Delays beyond that use the wheel.
+const MAX_LINES: usize = 24;
 
 /// A delay that has a line of its own, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,21 +21,30 @@ pub struct LineId(u8);
 
 impl LineId {
     /// Not a line: the wheel.
-    pub const WHEEL: LineId = LineId(u8::MAX);
+    pub const WHEEL: LineId = LineId(0);
 }
 
 /// Everything that is to happen, ordered by (time, node, kind, port).
 pub struct Scheduler {
-    arrivals: Vec<(Duration, VecDeque<Arrival>)>,
-    frees: Vec<(Duration, VecDeque<Signal>)>,
+    /// The time of the first event of the wheel and of each line.
+    heads: [Time; MAX_LINES],
+    /// How many of `heads` are in use. Line `n` has head `n`; the wheel has head 0.
+    used: usize,
+    lines: Vec<Line>,
     wheel: Wheel,
-    /// The time of the first event of each arrival line, each free line, and the wheel.
-    arrival_heads: [Time; MAX_LINES],
-    free_heads: [Time; MAX_LINES],
-    wheel_head: Time,
     /// Packets of unusual size on their way.
     parked: Vec<Packet>,
     parked_free: Vec<u32>,
+}
+
+struct Line {
+    delay: Duration,
+    events: Events,
+}
+
+enum Events {
+    Arrivals(Ring<Arrival>),
+    Frees(Ring<Signal>),
 }
 
 /// The events of one time, in their order.
@@ -58,12 +67,10 @@ impl Scheduler {
     /// A scheduler without events.
     pub fn new() -> Self {
         Scheduler {
-            arrivals: Vec::new(),
-            frees: Vec::new(),
+            heads: [Time::NEVER; MAX_LINES],
+            used: 1,
+            lines: Vec::new(),
             wheel: Wheel::new(),
-            arrival_heads: [Time::NEVER; MAX_LINES],
-            free_heads: [Time::NEVER; MAX_LINES],
-            wheel_head: Time::NEVER,
             parked: Vec::new(),
             parked_free: Vec::new(),
         }
@@ -71,37 +78,52 @@ impl Scheduler {
 
     /// The line for arrivals after exactly `delay`; the wheel when there are too many lines.
     pub fn arrival_line(&mut self, delay: Duration) -> LineId {
-        line(&mut self.arrivals, delay)
+        self.line(delay, |events| matches!(events, Events::Arrivals(_)), || Events::Arrivals(Ring::new(NO_ARRIVAL)))
     }
 
     /// The line for ports that free up after exactly `delay`.
     pub fn free_line(&mut self, delay: Duration) -> LineId {
-        line(&mut self.frees, delay)
+        self.line(delay, |events| matches!(events, Events::Frees(_)), || Events::Frees(Ring::new(NO_SIGNAL)))
+    }
+
+    fn line(&mut self, delay: Duration, fits: impl Fn(&Events) -> bool, make: impl Fn() -> Events) -> LineId {
+        if let Some(index) = self.lines.iter().position(|line| line.delay == delay && fits(&line.events)) {
+            return LineId(index as u8 + 1);
+        }
+        if self.used == MAX_LINES {
+            return LineId::WHEEL;
+        }
+        self.lines.push(Line { delay, events: make() });
+        self.used += 1;
+        LineId(self.lines.len() as u8)
     }
 
     /// A packet arrives; `line` is that of the delay between now and its time.
     #[inline]
-    pub fn push_arrival(&mut self, line: LineId, time: Time, node: NodeId, port: u16, packet: Packet) {
+    pub fn push_arrival(&mut self, line: LineId, time: Time, node: NodeId, port: u16, packet: &Packet) {
         let index = usize::from(line.0);
-        if let Some((_, queue)) = self.arrivals.get_mut(index) {
-            debug_assert!(queue.back().is_none_or(|last| last.time <= time), "a line out of order");
-            if queue.is_empty() {
-                self.arrival_heads[index] = time;
+        if let Some(Line { events: Events::Arrivals(ring), .. }) = self.lines.get_mut(index.wrapping_sub(1)) {
+            if ring.len() == 0 {
+                self.heads[index] = time;
             }
-            queue.push_back(Arrival { time, node, port, packet });
+            ring.push(Arrival { time, node, port, packet: *packet });
         } else {
-            let place = match self.parked_free.pop() {
-                Some(place) => {
-                    self.parked[place as usize] = packet;
-                    place
-                }
-                None => {
-                    self.parked.push(packet);
-                    self.parked.len() as u32 - 1
-                }
-            };
-            self.push_signal(Signal { time, node, what: What::Parked(place, port) });
+            self.park(time, node, port, packet);
         }
+    }
+
+    fn park(&mut self, time: Time, node: NodeId, port: u16, packet: &Packet) {
+        let place = match self.parked_free.pop() {
+            Some(place) => {
+                self.parked[place as usize] = *packet;
+                place
+            }
+            None => {
+                self.parked.push(*packet);
+                self.parked.len() as u32 - 1
+            }
+        };
+        self.push_signal(Signal { time, node, what: What::Parked(place, port) });
     }
 
     /// A port frees up; `line` is that of the delay between now and `time`.
@@ -109,11 +131,11 @@ impl Scheduler {
     pub fn push_free(&mut self, line: LineId, time: Time, node: NodeId, port: u16) {
         let signal = Signal { time, node, what: What::PortFree(port) };
         let index = usize::from(line.0);
-        if let Some((_, queue)) = self.frees.get_mut(index) {
-            if queue.is_empty() {
-                self.free_heads[index] = time;
+        if let Some(Line { events: Events::Frees(ring), .. }) = self.lines.get_mut(index.wrapping_sub(1)) {
+            if ring.len() == 0 {
+                self.heads[index] = time;
             }
-            queue.push_back(signal);
+            ring.push(signal);
         } else {
             self.push_signal(signal);
         }
@@ -123,80 +145,90 @@ impl Scheduler {
     #[inline]
     pub fn push_signal(&mut self, signal: Signal) {
         self.wheel.push(signal);
-        self.wheel_head = self.wheel_head.min(signal.time);
+        self.heads[0] = self.heads[0].min(signal.time);
     }
 
     /// The time of the next event, or [`Time::NEVER`].
     #[inline]
     pub fn next_time(&self) -> Time {
-        let mut first = self.wheel_head;
-        for head in &self.arrival_heads[..self.arrivals.len()] {
-            first = first.min(*head);
-        }
-        for head in &self.free_heads[..self.frees.len()] {
-            first = first.min(*head);
-        }
-        first
+        self.heads[..self.used].iter().fold(Time::NEVER, |first, &head| first.min(head))
     }
 
     /// Moves the events of `time`, which is [`next_time`](Self::next_time), into `batch`, in their order.
     #[inline]
     pub fn take(&mut self, time: Time, batch: &mut Batch) {
         batch.clear();
-        for (index, (_, queue)) in self.arrivals.iter_mut().enumerate() {
-            if self.arrival_heads[index] != time {
+        for (head, line) in self.heads[1..self.used].iter_mut().zip(&mut self.lines) {
+            if *head != time {
                 continue;
             }
-            self.arrival_heads[index] = Time::NEVER;
-            while let Some(arrival) = queue.front() {
-                if arrival.time != time {
-                    self.arrival_heads[index] = arrival.time;
-                    break;
-                }
-                batch.add_arrival(*arrival);
-                queue.pop_front();
-            }
+            *head = match &mut line.events {
+                Events::Arrivals(ring) => drain(ring, time, |arrival| arrival.time, |arrival| batch.add_arrival(arrival)),
+                Events::Frees(ring) => drain(ring, time, |signal| signal.time, |signal| batch.add_signal(*signal)),
+            };
         }
-        for (index, (_, queue)) in self.frees.iter_mut().enumerate() {
-            if self.free_heads[index] != time {
-                continue;
-            }
-            self.free_heads[index] = Time::NEVER;
-            while let Some(signal) = queue.front() {
-                if signal.time != time {
-                    self.free_heads[index] = signal.time;
-                    break;
-                }
-                batch.add_signal(*signal);
-                queue.pop_front();
-            }
-        }
-        if self.wheel_head == time {
-            let (parked, parked_free) = (&self.parked, &mut self.parked_free);
-            self.wheel.take(time, |signal| match signal.what {
-                What::Parked(place, port) => {
-                    parked_free.push(place);
-                    let packet = parked[place as usize];
-                    batch.add_arrival(Arrival { time, node: signal.node, port, packet });
-                }
-                _ => batch.add_signal(signal),
-            });
-            self.wheel_head = self.wheel.first_time();
+        if self.heads[0] == time {
+            self.take_from_wheel(time, batch);
         } else {
             self.wheel.advance(time);
         }
-        assert!(batch.order.len() as u64 <= MAX_RANKED, "more than 2^20 events at one instant");
         if batch.order.len() > 1 {
-            batch.order.sort_unstable();
+            batch.sort();
         }
+    }
+
+    fn take_from_wheel(&mut self, time: Time, batch: &mut Batch) {
+        let (parked, parked_free) = (&self.parked, &mut self.parked_free);
+        self.wheel.take(time, |signal| match signal.what {
+            What::Parked(place, port) => {
+                parked_free.push(place);
+                let packet = parked[place as usize];
+                batch.add_arrival(&Arrival { time, node: signal.node, port, packet });
+            }
+            _ => batch.add_signal(signal),
+        });
+        self.heads[0] = self.wheel.first_time();
     }
 
     /// Packets on links.
     pub fn packets(&self) -> u64 {
-        let on_lines: usize = self.arrivals.iter().map(|(_, queue)| queue.len()).sum();
+        let on_lines: usize = self.lines.iter().map(|line| match &line.events {
+            Events::Arrivals(ring) => ring.len(),
+            Events::Frees(_) => 0,
+        }).sum();
         (on_lines + self.parked.len() - self.parked_free.len()) as u64
     }
 }
+
+/// Hands the events of `time` to `each`, and answers with the time of the one after them.
+#[inline]
+fn drain<T: Copy>(ring: &mut Ring<T>, time: Time, time_of: impl Fn(&T) -> Time, mut each: impl FnMut(&T)) -> Time {
+    while let Some(event) = ring.front() {
+        let its_time = time_of(event);
+        if its_time != time {
+            return its_time;
+        }
+        each(event);
+        ring.drop_front();
+    }
+    Time::NEVER
+}
+
+/// Fillers of unused places.
+const NO_SIGNAL: Signal = Signal { time: Time::NEVER, node: NodeId(0), what: What::Post };
+const NO_ARRIVAL: Arrival = Arrival {
+    time: Time::NEVER,
+    node: NodeId(0),
+    port: 0,
+    packet: Packet {
+        qp: QpId(0),
+        dst: HostId(0),
+        wire_bytes: 0,
+        ev: 0,
+        marked: false,
+        repr: Repr::Nack { psn: 0 },
+    },
+};
 
 impl Batch {
     /// The number of events.
@@ -210,10 +242,9 @@ impl Batch {
     pub fn event(&self, index: usize) -> Event<'_> {
         let place = self.order[index].place();
         // Arrivals and signals share the places: signals count down from the end of the range.
-        if place < self.arrivals.len() {
-            Event::Arrival(&self.arrivals[place])
-        } else {
-            Event::Signal(self.signals[MAX_RANKED as usize - 1 - place])
+        match self.arrivals.get(place) {
+            Some(arrival) => Event::Arrival(arrival),
+            None => Event::Signal(self.signals[MAX_RANKED as usize - 1 - place]),
         }
     }
 
@@ -225,9 +256,9 @@ impl Batch {
     }
 
     #[inline]
-    fn add_arrival(&mut self, arrival: Arrival) {
-        self.order.push(Rank::of_arrival(&arrival, self.arrivals.len()));
-        self.arrivals.push(arrival);
+    fn add_arrival(&mut self, arrival: &Arrival) {
+        self.order.push(Rank::of_arrival(arrival, self.arrivals.len()));
+        self.arrivals.push(*arrival);
     }
 
     #[inline]
@@ -235,15 +266,16 @@ impl Batch {
         self.order.push(Rank::of_signal(&signal, MAX_RANKED as usize - 1 - self.signals.len()));
         self.signals.push(signal);
     }
-}
 
-fn line<T>(lines: &mut Vec<(Duration, VecDeque<T>)>, delay: Duration) -> LineId {
-    if let Some(index) = lines.iter().position(|(d, _)| *d == delay) {
-        return LineId(index as u8);
+    #[inline]
+    fn sort(&mut self) {
+        assert!(self.order.len() as u64 <= MAX_RANKED, "more than 2^20 events at one instant");
+        if let [first, second] = &mut self.order[..] {
+            if second < first {
+                std::mem::swap(first, second);
+            }
+        } else {
+            self.order.sort_unstable();
+        }
     }
-    if lines.len() == MAX_LINES {
-        return LineId::WHEEL;
-    }
-    lines.push((delay, VecDeque::new()));
-    LineId(lines.len() as u8 - 1)
 }

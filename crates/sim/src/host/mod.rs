@@ -196,15 +196,18 @@ impl<O: Observer> Engine<'_, O> {
     #[inline]
     pub(crate) fn serve_nic(&mut self, host: NodeId) {
         let link = self.first_port(host);
-        if let Some(packet) = self.dequeue(link) {
-            self.transmit(link, &packet);
-        } else if let Some(packet) = self.next_data(host) {
-            self.injected += 1;
-            self.transmit(link, &packet);
-        } else {
-            return;
-        }
-        self.wake_if_more(link, host, !self.hosts.ready[host.index()].is_empty());
+        let packet = match self.dequeue(link) {
+            Some(packet) => packet,
+            None => match self.next_data(host) {
+                Some(packet) => {
+                    self.injected += 1;
+                    packet
+                }
+                None => return,
+            },
+        };
+        let more = !self.hosts.ready[host.index()].is_empty();
+        self.transmit(link, &packet, more);
     }
 
     /// The next data packet of the NIC's round robin.
@@ -241,8 +244,7 @@ impl<O: Observer> Engine<'_, O> {
 
     fn send_control(&mut self, host: NodeId, packet: &Packet) {
         self.injected += 1;
-        let link = self.first_port(host);
-        self.forward(link, host, packet);
+        self.forward(self.first_port(host), packet);
     }
 
     fn arm(&mut self, host: NodeId, qp: u32, place: u32) {

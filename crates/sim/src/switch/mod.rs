@@ -66,7 +66,7 @@ impl<O: Observer> Engine<'_, O> {
             return;
         };
         let link = LinkId(self.port_base[node.index()] + u32::from(port));
-        self.forward(link, node, packet);
+        self.forward(link, packet);
     }
 
     /// The egress port: the host's at its own ToR, else by ECMP among the shortest paths.
@@ -87,9 +87,9 @@ impl<O: Observer> Engine<'_, O> {
 
     /// Sends a packet by `link`, or queues it there, or trims or drops it.
     #[inline]
-    pub(crate) fn forward(&mut self, link: LinkId, node: NodeId, packet: &Packet) {
+    pub(crate) fn forward(&mut self, link: LinkId, packet: &Packet) {
         if self.is_idle(link) {
-            self.transmit(link, packet);
+            self.transmit(link, packet, false);
             return;
         }
         let limits = self.switches.queue;
@@ -110,12 +110,12 @@ impl<O: Observer> Engine<'_, O> {
             return;
         }
         self.queue_changed(link);
-        self.wake(link, node);
+        self.wake(link);
     }
 
     /// A switch port is free: sends what waits, marking data by the queue that it leaves behind.
     #[inline]
-    pub(crate) fn serve_port(&mut self, link: LinkId, node: NodeId) {
+    pub(crate) fn serve_port(&mut self, link: LinkId) {
         let Some(mut packet) = self.dequeue(link) else { return };
         if !packet.is_control() {
             let (queued, marking) = (self.ports[link.index()].data_bytes, self.switches.queue.marking);
@@ -124,8 +124,7 @@ impl<O: Observer> Engine<'_, O> {
                 self.counters.ecn_marks += 1;
             }
         }
-        self.transmit(link, &packet);
-        self.wake_if_more(link, node, false);
+        self.transmit(link, &packet, false);
     }
 }
 

@@ -346,16 +346,31 @@ impl SackSender {
 
     #[inline]
     fn acknowledge_bits(&mut self, base: u32, received: u64) -> u32 {
-        let mut packets = 0;
-        let mut bits = received;
-        while bits != 0 {
-            let psn = base.saturating_add(bits.trailing_zeros());
-            bits &= bits - 1;
-            if psn >= self.unacked && psn < self.next {
-                packets += u32::from(self.acknowledge(psn));
+        // Only PSNs in `unacked..next` can be news; the set says which of them are.
+        let (mut base, mut bits) = (base, received);
+        if base < self.unacked {
+            let below = self.unacked - base;
+            if below >= 64 {
+                return 0;
             }
+            bits >>= below;
+            base = self.unacked;
         }
-        self.unacked = self.acked.take_run(self.unacked);
+        if base >= self.next {
+            return 0;
+        }
+        if self.next - base < 64 {
+            bits &= (1 << (self.next - base)) - 1;
+        }
+        bits &= !self.acked.window(base);
+        let packets = bits.count_ones();
+        while bits != 0 {
+            self.acknowledge(base + bits.trailing_zeros());
+            bits &= bits - 1;
+        }
+        if self.acked.contains(self.unacked) {
+            self.unacked = self.acked.take_run(self.unacked);
+        }
         packets
     }
 
