@@ -225,12 +225,9 @@ fn check_key(file: &str, key: &str, node: &Node, root: &Fields) -> Result<(), Sc
     if own.iter().any(|name| name == first) {
         return Ok(());
     }
-    let known: Vec<&str> = DOCUMENT
-        .iter()
-        .copied()
-        .chain(own.iter().map(String::as_str))
-        .chain(["reps", "ops", "ecmp"])
-        .collect();
+    let built_in = super::schemes().into_iter().map(|listing| listing.name);
+    let known: Vec<&str> =
+        DOCUMENT.iter().copied().chain(own.iter().map(String::as_str)).chain(built_in).collect();
     let help = match nearest(first, &known) {
         Some(near) => format!("\"{near}.{rest}\" = {}", node.value()),
         None => format!("a path that begins with {} or *", known.join(", ")),

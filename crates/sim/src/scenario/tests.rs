@@ -229,6 +229,37 @@ fn the_files_are_part_of_what_the_digest_sees() {
     assert_ne!(one.canonical(), other.canonical());
 }
 
+/// Reads files below a folder.
+struct Disk(std::path::PathBuf);
+
+impl Files for Disk {
+    fn read(&self, name: &str) -> Result<String, String> {
+        std::fs::read_to_string(self.0.join(name)).map_err(|e| e.to_string())
+    }
+}
+
+#[test]
+fn published_files_make_scenarios() {
+    let Some(peers) = std::env::var_os("ANABRANCH_PEERS") else {
+        println!("skipped: ANABRANCH_PEERS is not set");
+        return;
+    };
+    let disk = Disk(std::path::Path::new(&peers).join("data"));
+    for (topology, workload) in [
+        ("htsim/leaf_spine_8192_400g.topo", "file = \"htsim/perm_8192n_8192c_2MB.cm\""),
+        ("htsim/fat_tree_128_1os_3t_400g.topo", "file = \"htsim/perm_128n_16MiB.cm\""),
+        (
+            "ns3/leaf_spine_128_100G_OS2.txt",
+            "kind = \"ns3-flows\"\nfile = \"ns3/alistorage_128h_load25_5ms.flow.txt\"",
+        ),
+    ] {
+        let text = format!("schemes = [\"reps\"]\n[topology]\nfile = {topology:?}\n[workload]\n{workload}\n");
+        let scenario = read("s.toml", &text, &disk, &Overrides::default()).unwrap();
+        scenario.check().unwrap();
+        assert_round_trip(&scenario);
+    }
+}
+
 const FIGURE: &str = r#"
 id = "reps/fig-2"
 title = "Tornado"
