@@ -1,1 +1,50 @@
-fn main() {}
+//! The `anabranch` command: files, flags, progress and exit codes around the simulator.
+#![forbid(unsafe_code)]
+
+mod args;
+mod clock;
+mod command;
+mod execute;
+mod failure;
+mod figures;
+mod interrupt;
+mod json;
+mod model;
+mod output;
+mod progress;
+mod source;
+mod store;
+
+use args::{Cli, Command};
+use clap::Parser;
+use failure::Failure;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    execute::keep_panics();
+    let ended = catch_unwind(AssertUnwindSafe(|| act(&cli.command))).unwrap_or_else(|_| {
+        Err(Failure::Run(format!("internal error, a defect of anabranch: {}", execute::last_panic())))
+    });
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::NobodyReads) => Failure::NobodyReads.code(),
+        Err(failure) => {
+            output::note(&format!("error: {failure}"));
+            failure.code()
+        }
+    }
+}
+
+fn act(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Run(args) => command::run::run(args),
+        Command::Reproduce(args) => command::reproduce::reproduce(args),
+        Command::List(args) => command::list::list(args),
+        Command::Check(args) => command::check::check(args),
+        Command::Report(args) => command::report::report(args),
+        Command::Bench(args) => command::bench::bench(args),
+        Command::BenchCase { case, scheme } => command::bench::case_alone(case, scheme),
+    }
+}

@@ -1,0 +1,185 @@
+//! What can be typed after `anabranch`.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Which transport and which load balancer should this fabric run?
+///
+/// Anabranch simulates RDMA fabrics packet by packet: schemes against each other, papers' figures again, and
+/// what happens when links fail. The same scenario and seed give the same results on any machine.
+#[derive(Debug, Parser)]
+#[command(name = "anabranch", version, arg_required_else_help = true, max_term_width = 110)]
+#[command(after_help = "Exit codes:
+  0    all went well
+  1    a run failed: flows could not finish, a limit was reached, an invariant broke
+  2    bad input: the message says where, and what to write instead
+  130  interrupted by Ctrl-C; what was finished is kept")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Simulate a scenario and compare its schemes
+    #[command(after_help = "Examples:
+  anabranch run examples/permutation-1024.toml
+  anabranch run perm.toml --scheme reps --scheme ecmp --seed 1 --seed 2
+  anabranch run perm.toml --json > perm.json
+  cat perm.toml | anabranch run -")]
+    Run(RunArgs),
+    /// Run papers' figures again and hold their claims against what comes out
+    #[command(after_help = "Examples:
+  anabranch reproduce                      every figure, at quick scale
+  anabranch reproduce reps                 every figure of one paper
+  anabranch reproduce reps/fig-2 --scale paper
+
+A claim that does not hold is a finding and no failure: the exit code stays 0.")]
+    Reproduce(ReproduceArgs),
+    /// Name the schemes, figures, workloads or topologies there are
+    #[command(after_help = "Examples:
+  anabranch list schemes
+  anabranch list schemes --state           bits of hardware state, field by field
+  anabranch list figures --json")]
+    List(ListArgs),
+    /// Resolve and validate a scenario without simulating it
+    #[command(after_help = "Examples:
+  anabranch check examples/permutation-1024.toml
+  anabranch check perm.toml --json")]
+    Check(CheckArgs),
+    /// Draw the page again and print the table from stored results
+    #[command(after_help = "Example:
+  anabranch report results/permutation-1024-0123456789abcdef")]
+    Report(ReportArgs),
+    /// Measure the simulator's own speed and memory on one core
+    #[command(after_help = "Examples:
+  anabranch bench
+  anabranch bench perm128 perm1024 --scheme reps --json")]
+    Bench(BenchArgs),
+    /// One bench case in a process of its own, so that its peak memory is its own
+    #[command(hide = true)]
+    BenchCase {
+        /// The case's name.
+        case: String,
+        /// The scheme's name.
+        scheme: String,
+    },
+}
+
+/// Arguments of `anabranch run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The scenario's TOML file; `-` reads it from standard input
+    pub scenario: PathBuf,
+    /// Run this scheme instead of the scenario's [repeat for more]
+    #[arg(long = "scheme", value_name = "NAME")]
+    pub schemes: Vec<String>,
+    /// Run with this seed instead of the scenario's [repeat for more]
+    #[arg(long = "seed", value_name = "N")]
+    pub seeds: Vec<u64>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Arguments of `anabranch reproduce`.
+#[derive(Debug, Args)]
+pub struct ReproduceArgs {
+    /// Papers (`reps`) or figures (`reps/fig-2`); none: all
+    #[arg(value_name = "PAPER[/FIGURE]")]
+    pub figures: Vec<String>,
+    /// How large to run them
+    #[arg(long, value_enum, default_value_t = ScaleArg::Quick)]
+    pub scale: ScaleArg,
+    /// Read figures from DIR/<paper>/<figure>.toml instead of the built-in ones
+    #[arg(long, value_name = "DIR")]
+    pub figures_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// The sizes at which figures run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ScaleArg {
+    /// Smaller fabrics and messages: seconds
+    Quick,
+    /// The paper's own sizes: minutes; the outcome that counts
+    Paper,
+}
+
+/// Where results go and how they are made; the same for every command that simulates.
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// Simulate on this many threads; the results do not depend on it [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Write results below this folder
+    #[arg(long = "out", value_name = "DIR", default_value = "results")]
+    pub folder: PathBuf,
+    /// Print one JSON document on standard output, and nothing else
+    #[arg(long)]
+    pub json: bool,
+    /// Simulate again even if the same results are stored already
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+/// Arguments of `anabranch list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// What to list
+    #[arg(value_enum)]
+    pub what: Listing,
+    /// For schemes: the hardware state of each, in bits, field by field
+    #[arg(long)]
+    pub state: bool,
+    /// Print one JSON document on standard output, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Listing {
+    /// Transport, congestion control and load balancer under one name
+    Schemes,
+    /// Figures of papers that `anabranch reproduce` runs
+    Figures,
+    /// Values of `kind` in `[workload]`
+    Workloads,
+    /// Values of `kind` in `[topology]`
+    Topologies,
+}
+
+/// Arguments of `anabranch check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The scenario's TOML file; `-` reads it from standard input
+    pub scenario: PathBuf,
+    /// Print one JSON document on standard output, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `anabranch report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// A folder that `anabranch run` or `anabranch reproduce` wrote
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+/// Arguments of `anabranch bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// perm128, perm1024, perm8192; none: all
+    #[arg(value_name = "CASE")]
+    pub cases: Vec<String>,
+    /// Only this scheme: reps or ops [repeat for more; default: both]
+    #[arg(long = "scheme", value_name = "NAME")]
+    pub schemes: Vec<String>,
+    /// Print one JSON document on standard output, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,157 @@
+//! `anabranch bench`: the simulator's own speed and memory, on one thread.
+
+use crate::args::BenchArgs;
+use crate::clock;
+use crate::failure::{Failure, did_you_mean, reason};
+use crate::output::{note, print, print_json};
+use crate::source::input;
+use anabranch_sim::Control;
+use anabranch_sim::scenario::{Files, Overrides, read};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::process::{Command, Stdio};
+
+/// A case: a permutation on a fat tree of 2 tiers, 400 Gb/s, 1 us a link, as the peers publish their runs.
+struct Case {
+    name: &'static str,
+    hosts: u32,
+    bytes: &'static str,
+}
+
+const CASES: &[Case] = &[
+    Case { name: "perm128", hosts: 128, bytes: "16MiB" },
+    Case { name: "perm1024", hosts: 1024, bytes: "8MiB" },
+    Case { name: "perm8192", hosts: 8192, bytes: "2MB" },
+];
+const SCHEMES: &[&str] = &["reps", "ops"];
+
+/// What a case came to.
+#[derive(Debug, Serialize, Deserialize)]
+struct Measured {
+    case: String,
+    scheme: String,
+    packet_hops: u64,
+    wall_s: f64,
+    packet_hops_per_s: f64,
+    ns_per_hop: f64,
+    peak_rss_bytes: Option<u64>,
+}
+
+/// Runs each case with each scheme in a process of its own.
+///
+/// # Errors
+/// An unknown case or scheme; a run that failed.
+pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
+    let cases = chosen("case", &args.cases, &CASES.iter().map(|case| case.name).collect::<Vec<_>>())?;
+    let schemes = chosen("bench scheme", &args.schemes, SCHEMES)?;
+    let mut rows = Vec::new();
+    if !args.json {
+        print(&format!(
+            "{:10} {:6} {:>14} {:>9} {:>16} {:>9} {:>12}\n",
+            "case", "scheme", "packet-hops", "wall s", "packet-hops/s", "ns a hop", "peak memory"
+        ))?;
+    }
+    for case in cases {
+        for scheme in &schemes {
+            let measured = in_a_process(case, scheme)?;
+            if args.json {
+                note(&format!("{case} {scheme}: {:.2} s", measured.wall_s));
+            } else {
+                print(&line(&measured))?;
+            }
+            rows.push(measured);
+        }
+    }
+    if args.json { print_json(&json!({ "cases": rows })) } else { Ok(()) }
+}
+
+/// One case in this process; prints one line of JSON.
+///
+/// # Errors
+/// As [`bench`].
+pub fn case_alone(case: &str, scheme: &str) -> Result<(), Failure> {
+    let known = CASES.iter().find(|known| known.name == case);
+    let case = known.ok_or_else(|| Failure::Input(format!("unknown case {case:?}")))?;
+    let text = format!(
+        "title = \"{}\"\nschemes = [\"{scheme}\"]\nseeds = [1]\n\
+         [topology]\nkind = \"fat-tree\"\nhosts = {}\ntiers = 2\nlink = \"400Gbps\"\n\
+         link_latency = \"1us\"\nswitch_latency = \"0ns\"\n\
+         [workload]\nkind = \"permutation\"\nbytes = \"{}\"\n",
+        case.name, case.hosts, case.bytes
+    );
+    let scenario = read(case.name, &text, &NoFiles, &Overrides::default()).map_err(input)?;
+    let points = scenario.points().map_err(input)?;
+    let begin = clock::now();
+    let result = anabranch_sim::run(&points[0], &Control::default())
+        .map_err(|error| Failure::Run(format!("{} with {scheme}: {error}", case.name)))?;
+    let wall_s = begin.elapsed().as_secs_f64();
+    let packet_hops = result.run.packet_hops;
+    let measured = Measured {
+        case: case.name.to_owned(),
+        scheme: scheme.to_owned(),
+        packet_hops,
+        wall_s,
+        packet_hops_per_s: packet_hops as f64 / wall_s,
+        ns_per_hop: wall_s * 1e9 / packet_hops as f64,
+        peak_rss_bytes: peak_memory(),
+    };
+    print(&format!("{}\n", json!(measured)))
+}
+
+fn chosen<'a>(what: &str, wanted: &'a [String], known: &[&'a str]) -> Result<Vec<&'a str>, Failure> {
+    if let Some(unknown) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
+        let hint = did_you_mean(unknown, known.iter().copied());
+        return Err(Failure::Input(format!(
+            "unknown {what} {unknown:?}{hint}\n  help: there are {}",
+            known.join(", ")
+        )));
+    }
+    Ok(if wanted.is_empty() { known.to_vec() } else { wanted.iter().map(String::as_str).collect() })
+}
+
+fn in_a_process(case: &str, scheme: &str) -> Result<Measured, Failure> {
+    let failed = |why: String| Failure::Run(format!("{case} with {scheme}: {why}"));
+    let program = std::env::current_exe().map_err(|error| failed(reason(&error)))?;
+    let child = Command::new(program)
+        .args(["bench-case", case, scheme])
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| failed(reason(&error)))?;
+    if !child.status.success() {
+        return Err(failed(format!("ended with {}", child.status)));
+    }
+    serde_json::from_slice(&child.stdout)
+        .map_err(|error| failed(format!("said something unexpected: {error}")))
+}
+
+fn line(row: &Measured) -> String {
+    let peak =
+        row.peak_rss_bytes.map_or("unknown".to_owned(), |bytes| format!("{:.0} MB", bytes as f64 / 1e6));
+    format!(
+        "{:10} {:6} {:>14} {:>9.2} {:>14.2} M {:>9.1} {:>12}\n",
+        row.case,
+        row.scheme,
+        row.packet_hops,
+        row.wall_s,
+        row.packet_hops_per_s / 1e6,
+        row.ns_per_hop,
+        peak
+    )
+}
+
+/// The largest resident memory of this process so far, where the system tells it.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, _: &str) -> Result<String, String> {
+        Err("bench cases name no files".to_owned())
+    }
+}

@@ -1,0 +1,72 @@
+//! `anabranch check`.
+
+use crate::args::CheckArgs;
+use crate::failure::Failure;
+use crate::output::{print, print_json};
+use crate::source;
+use crate::source::input;
+use anabranch_base::Bytes;
+use anabranch_sim::scenario::Overrides;
+use serde_json::json;
+
+/// Resolves and builds a scenario, and prints what it comes to.
+///
+/// # Errors
+/// Bad input, with its place.
+pub fn check(args: &CheckArgs) -> Result<(), Failure> {
+    let prepared = source::load(&args.scenario, &Overrides::default())?;
+    let scenario = &prepared.scenario;
+    let Some(first) = prepared.points.first() else {
+        return Err(Failure::Input(format!("{}: there is nothing to run", args.scenario.display())));
+    };
+    let built = anabranch_sim::build(first).map_err(input)?;
+    let (topology, workload) = (&built.topology, &built.workload);
+    let bytes: u64 = workload.messages.iter().map(|message| message.bytes).sum();
+    let schemes: Vec<&str> = scenario.schemes.iter().map(|scheme| scheme.name.as_str()).collect();
+    if args.json {
+        return print_json(&json!({
+            "scenario": scenario.title,
+            "digest": prepared.item.digest,
+            "runs": prepared.points.len(),
+            "schemes": schemes,
+            "seeds": scenario.seeds,
+            "hosts": topology.hosts,
+            "switches": topology.switches.len(),
+            "links": topology.links(),
+            "topology_bytes": topology.memory_bytes(),
+            "routing_bytes": built.routing.memory_bytes(),
+            "queue_pairs": workload.qps.len(),
+            "messages": workload.messages.len(),
+            "message_bytes": bytes,
+            "files": scenario.files.keys().collect::<Vec<_>>(),
+            "resolved_toml": prepared.item.toml,
+        }));
+    }
+    let sweep = if scenario.sweep.is_empty() { "" } else { " (fabric and workload below: of the first)" };
+    print(&format!(
+        "{}\n\n\
+         runs       {} = {} schemes x {} sweep points x {} seeds{sweep}\n\
+         hosts      {}\n\
+         switches   {}\n\
+         links      {} (directed)\n\
+         memory     {:.1} MB fabric, {:.1} MB routing\n\
+         messages   {} on {} queue pairs, {} in all\n\
+         digest     {}\n\n\
+         # The resolved scenario, every default explicit:\n\n{}",
+        scenario.title,
+        prepared.points.len(),
+        schemes.len(),
+        prepared.points.len() / (schemes.len() * scenario.seeds.len()).max(1),
+        scenario.seeds.len(),
+        topology.hosts,
+        topology.switches.len(),
+        topology.links(),
+        topology.memory_bytes() as f64 / 1e6,
+        built.routing.memory_bytes() as f64 / 1e6,
+        workload.messages.len(),
+        workload.qps.len(),
+        Bytes(bytes),
+        prepared.item.digest,
+        prepared.item.toml,
+    ))
+}

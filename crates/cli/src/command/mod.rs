@@ -1,0 +1,11 @@
+//! One file a command.
+
+pub mod bench;
+pub mod check;
+pub mod list;
+pub mod report;
+pub mod reproduce;
+pub mod run;
+mod simulate;
+
+pub use simulate::Simulated;

@@ -1,0 +1,33 @@
+//! `anabranch report`.
+
+use crate::args::ReportArgs;
+use crate::failure::{Failure, reason};
+use crate::output::print;
+use crate::source::input;
+use anabranch_results::ResultSet;
+use std::fs;
+
+/// Draws the page of stored results again and prints their tables.
+///
+/// # Errors
+/// When the folder holds no whole results or cannot be written.
+pub fn report(args: &ReportArgs) -> Result<(), Failure> {
+    let results = ResultSet::read(&args.folder).map_err(input)?;
+    let page = args.folder.join("report.html");
+    let refused = |error: std::io::Error| {
+        Failure::Input(format!("{}: the page cannot be written: {}", page.display(), reason(&error)))
+    };
+    // The old page stays whole until the new one is.
+    let fresh = tempfile::Builder::new().prefix(".report-").suffix(".html").tempfile_in(&args.folder);
+    let fresh = fresh.map_err(refused)?;
+    fs::write(fresh.path(), anabranch_report::html(&results)).map_err(refused)?;
+    #[cfg(unix)]
+    fs::set_permissions(fresh.path(), std::os::unix::fs::PermissionsExt::from_mode(0o644))
+        .map_err(refused)?;
+    fresh.persist(&page).map_err(|error| refused(error.error))?;
+    let mut text = format!("{}\n\n{}\n", results.title, anabranch_report::table(&results).trim_end());
+    if let Some(figure) = &results.figure {
+        text.push_str(&format!("\n{}\n", anabranch_report::claims_table(&figure.claims).trim_end()));
+    }
+    print(&format!("{text}\nreport: {}\n", page.display()))
+}

@@ -1,0 +1,120 @@
+//! `anabranch reproduce`.
+
+use super::simulate::{Job, Simulated};
+use crate::args::{ReproduceArgs, ScaleArg};
+use crate::execute::execute;
+use crate::failure::Failure;
+use crate::output::{note, print, print_json};
+use crate::{figures, interrupt, json, model, source};
+use anabranch_results::{ClaimResult, ClaimRow, Outcome};
+use anabranch_sim::scenario::{Figure, Scale};
+use serde_json::Value;
+
+/// Runs figures and prints what became of their claims.
+///
+/// # Errors
+/// An unknown figure, a folder that cannot be written, a run that failed, Ctrl-C. A claim that does not hold is none.
+pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
+    let scale = match args.scale {
+        ScaleArg::Quick => Scale::Quick,
+        ScaleArg::Paper => Scale::Paper,
+    };
+    let chosen = figures::choose(figures::all(args.figures_dir.as_deref())?, &args.figures)?;
+    // All are read before the first one runs, so that a fault shows at once.
+    let chosen: Vec<Figure> = chosen.iter().map(|file| file.read(scale)).collect::<Result<_, _>>()?;
+    interrupt::catch()?;
+    let mut claims = Vec::new();
+    let (mut done_json, mut claims_json) = (Vec::new(), Vec::new());
+    let mut verdicts = Vec::new();
+    for figure in &chosen {
+        note(&format!("{} ({} scale): {}", figure.id, figures::scale_name(scale), figure.title));
+        let (digest, done) = one(figure, scale, args)?;
+        let judged = done.results.figure.as_ref().map_or(&[][..], |figure| &figure.claims);
+        let verdict = done.verdict();
+        if args.output.json {
+            done_json.push(json::figure(&figure.id, &digest, &done));
+            claims_json
+                .extend(judged.iter().map(|row| json::claim(&figure.id, figures::scale_name(scale), row)));
+        } else {
+            print(&text(figure, &done, judged))?;
+        }
+        claims.extend_from_slice(judged);
+        let stop = matches!(verdict, Err(Failure::Interrupted(_)));
+        verdicts.push(verdict);
+        if stop {
+            break;
+        }
+    }
+    if args.output.json {
+        print_json(&Value::Object(
+            [("claims".into(), claims_json.into()), ("figures".into(), done_json.into())]
+                .into_iter()
+                .collect(),
+        ))?;
+    } else {
+        print(&format!("{}\n", summary(&claims)))?;
+    }
+    // An interruption comes last, and counts more than a failed run.
+    verdicts.into_iter().rev().find(Result::is_err).unwrap_or(Ok(()))
+}
+
+/// Runs one figure; the digest of what was run, and what came of it.
+fn one(figure: &Figure, scale: Scale, args: &ReproduceArgs) -> Result<(String, Simulated), Failure> {
+    let name = format!("{}-{}", figure.id.replace('/', "-"), figures::scale_name(scale));
+    let judge = |set: &_| figures::judge(figure, scale, set).map(Some);
+    if let Some(scenario) = &figure.scenario {
+        let prepared = source::prepare(name, scenario.clone())?;
+        let job = Job {
+            item: &prepared.item,
+            title: &figure.title,
+            runs: prepared.points.len(),
+            simulate: &|| execute(&prepared.points, args.output.threads),
+            figure: &judge,
+        };
+        return Ok((prepared.item.digest.clone(), job.perform(&args.output)?));
+    }
+    let Some(spec) = &figure.model else {
+        return Err(Failure::Input(format!("figure {}: it has neither a scenario nor a model", figure.id)));
+    };
+    let item = model::item(name, spec)?;
+    let job = Job {
+        item: &item,
+        title: &figure.title,
+        runs: 1,
+        simulate: &|| model::compute(spec),
+        figure: &judge,
+    };
+    Ok((item.digest.clone(), job.perform(&args.output)?))
+}
+
+/// A figure's tables, for people.
+fn text(figure: &Figure, done: &Simulated, claims: &[ClaimRow]) -> String {
+    let mut text = format!("{}, {}: {}\n", figure.id, figure.figure, figure.title);
+    if figure.scenario.is_some() && !done.results.runs.is_empty() {
+        text.push_str(&format!("\n{}\n", anabranch_report::table(&done.results).trim_end()));
+    }
+    if !claims.is_empty() {
+        text.push_str(&format!("\n{}\n", anabranch_report::claims_table(claims).trim_end()));
+    }
+    if let Some(folder) = &done.folder {
+        text.push_str(&format!("\nreport: {}\n", folder.join("report.html").display()));
+    }
+    text + "\n"
+}
+
+/// `7 claims: 5 hold, 1 direction-only, 1 differs`.
+fn summary(claims: &[ClaimRow]) -> String {
+    let count = |wanted: Outcome| {
+        let is = |row: &&ClaimRow| matches!(row.result, ClaimResult::Evaluated { outcome, .. } if outcome == wanted);
+        claims.iter().filter(is).count()
+    };
+    let failed = claims.iter().filter(|row| matches!(row.result, ClaimResult::Failed { .. })).count();
+    let failed = if failed == 0 { String::new() } else { format!(", {failed} could not be judged") };
+    format!(
+        "{} claims: {} hold, {} direction-only, {} differ{failed}",
+        claims.len(),
+        count(Outcome::Holds),
+        count(Outcome::DirectionOnly),
+        count(Outcome::Differs),
+    )
+}

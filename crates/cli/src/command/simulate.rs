@@ -1,0 +1,114 @@
+//! What `run` and `reproduce` share: simulate unless the results are stored, and store them.
+
+use crate::args::OutputArgs;
+use crate::execute::{FailedRun, Outcome, describe};
+use crate::failure::Failure;
+use crate::output::note;
+use crate::store::{Item, Pending, Store};
+use anabranch_results::{Figure, ResultSet};
+use std::path::PathBuf;
+
+/// Something that can be simulated and stored.
+pub struct Job<'a> {
+    /// What is stored of it.
+    pub item: &'a Item,
+    /// One line for people.
+    pub title: &'a str,
+    /// How many runs it has.
+    pub runs: usize,
+    /// Simulates it.
+    pub simulate: &'a dyn Fn() -> Result<Outcome, Failure>,
+    /// The figure's part of the results, from the rest of them.
+    pub figure: &'a dyn Fn(&ResultSet) -> Result<Option<Figure>, Failure>,
+}
+
+/// Results and where they are.
+pub struct Simulated {
+    /// All there is; without the runs that failed early or were stopped.
+    pub results: ResultSet,
+    /// Their folder; none when there was nothing to write.
+    pub folder: Option<PathBuf>,
+    /// The runs that failed.
+    pub failed: Vec<FailedRun>,
+    /// Ctrl-C ended it before its end.
+    pub interrupted: bool,
+    /// The runs that were asked for.
+    pub runs_asked: usize,
+}
+
+impl Job<'_> {
+    /// Simulates, or takes what is stored.
+    ///
+    /// # Errors
+    /// When the folder of results refuses something. Failed and stopped runs are part of what is returned.
+    pub fn perform(&self, output: &OutputArgs) -> Result<Simulated, Failure> {
+        let store = Store::at(&output.folder);
+        if !output.fresh
+            && let Some((folder, results)) = store.stored(self.item)
+        {
+            note(&format!("taken from {}, simulated before; --fresh simulates again", folder.display()));
+            return self.judge_again(&store, folder, results);
+        }
+        let pending = store.begin(self.item)?;
+        let mut outcome = (self.simulate)()?;
+        let whole = outcome.is_whole();
+        let (failed, interrupted) = (std::mem::take(&mut outcome.failed), outcome.interrupted);
+        let mut results = outcome.into_results(self.title.to_owned(), self.item.toml.clone());
+        results.figure = (self.figure)(&results)?;
+        let folder = match results.runs.is_empty() {
+            true => None,
+            false => Some(write(pending, &results, whole)?),
+        };
+        Ok(Simulated { results, folder, failed, interrupted, runs_asked: self.runs })
+    }
+
+    /// A figure's claims may have changed since its results were stored.
+    fn judge_again(
+        &self,
+        store: &Store,
+        folder: PathBuf,
+        mut results: ResultSet,
+    ) -> Result<Simulated, Failure> {
+        let judged = (self.figure)(&results)?;
+        if judged != results.figure {
+            results.figure = judged;
+            write(store.begin(self.item)?, &results, true)?;
+        }
+        let runs_asked = self.runs;
+        Ok(Simulated { results, folder: Some(folder), failed: Vec::new(), interrupted: false, runs_asked })
+    }
+}
+
+/// Writes results and their page. When that fails, the table at least is not lost.
+fn write(pending: Pending, results: &ResultSet, whole: bool) -> Result<PathBuf, Failure> {
+    pending
+        .finish(results, &anabranch_report::html(results), whole)
+        .inspect_err(|_| note(&anabranch_report::table(results)))
+}
+
+impl Simulated {
+    /// Tells how it ended, when it did not end well.
+    ///
+    /// # Errors
+    /// [`Failure::Interrupted`] after Ctrl-C, [`Failure::Run`] when a run failed.
+    pub fn verdict(&self) -> Result<(), Failure> {
+        for run in &self.failed {
+            note(&format!("error: run {}: {}", describe(&run.scheme, run.seed, &run.sweep), run.error));
+        }
+        let kept = match &self.folder {
+            Some(folder) => format!("what there is was written to {}", folder.display()),
+            None => "nothing was written".to_owned(),
+        };
+        let (asked, failed) = (self.runs_asked, self.failed.len());
+        if self.interrupted {
+            let finished = self.results.runs.len();
+            return Err(Failure::Interrupted(format!(
+                "interrupted after {finished} of {asked} runs; {kept}"
+            )));
+        }
+        if failed > 0 {
+            return Err(Failure::Run(format!("{failed} of {asked} runs failed; {kept}")));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,189 @@
+//! Runs the points of a scenario on several threads. Their order and their results do not depend on the threads.
+
+use crate::clock;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::progress::Progress;
+use anabranch_results::digest::run_digest;
+use anabranch_results::{FlowRow, ResultSet, RunRow, SeriesRow, Value};
+use anabranch_sim::scenario::RunPoint;
+use anabranch_sim::{Control, RunError, RunResult};
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// What came of all runs of a scenario.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// One row a run that has results, in the order of the points.
+    pub runs: Vec<RunRow>,
+    /// Their flows.
+    pub flows: Vec<FlowRow>,
+    /// Their curves.
+    pub series: Vec<SeriesRow>,
+    /// The runs that failed. One that stalled or hit a limit also has a row, with what it came to.
+    pub failed: Vec<FailedRun>,
+    /// Ctrl-C ended it, and runs are missing.
+    pub interrupted: bool,
+}
+
+/// A run that failed.
+#[derive(Debug)]
+pub struct FailedRun {
+    /// Its scheme.
+    pub scheme: String,
+    /// Its seed.
+    pub seed: u64,
+    /// Its point of the sweep.
+    pub sweep: BTreeMap<String, Value>,
+    /// Why.
+    pub error: String,
+}
+
+impl Outcome {
+    /// Every run finished.
+    pub fn is_whole(&self) -> bool {
+        self.failed.is_empty() && !self.interrupted
+    }
+
+    /// The results under a title, with the resolved scenario that gave them.
+    pub fn into_results(self, title: String, scenario_toml: String) -> ResultSet {
+        let Outcome { runs, flows, series, .. } = self;
+        ResultSet { title, scenario_toml, runs, flows, series, figure: None }
+    }
+}
+
+/// Runs all `points` on `threads` threads (none: one a core).
+///
+/// # Errors
+/// When threads cannot be started. A run that fails is part of the outcome.
+pub fn execute(points: &[RunPoint], threads: Option<u16>) -> Result<Outcome, Failure> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads.map_or(0, usize::from))
+        .build()
+        .map_err(|error| Failure::Run(format!("threads cannot be started: {error}")))?;
+    let controls: Vec<Control> = points.iter().map(|_| Control::default()).collect();
+    let progress = Progress::new(points.len());
+    let over = AtomicBool::new(false);
+    let ends = std::thread::scope(|scope| {
+        scope.spawn(|| watch(&controls, &progress, &over));
+        let ends = pool.install(|| {
+            let each = points.into_par_iter().zip(&controls).enumerate().with_max_len(1);
+            each.map(|(index, (point, control))| one(index, point, control, &progress)).collect()
+        });
+        over.store(true, Ordering::SeqCst);
+        ends
+    });
+    progress.clear();
+    Ok(collect(points, ends))
+}
+
+/// How one run ended.
+enum End {
+    Done(Box<RunResult>),
+    Failed { error: String, partial: Option<Box<RunResult>> },
+    Stopped,
+}
+
+fn one(index: usize, point: &RunPoint, control: &Control, progress: &Progress) -> End {
+    if interrupt::asked_to_stop() {
+        return End::Stopped;
+    }
+    progress.begin(index, &describe(&point.scheme.name, point.seed, &point.sweep));
+    let begin = clock::now();
+    let ended = catch_unwind(AssertUnwindSafe(|| anabranch_sim::run(point, control)));
+    let wall_s = begin.elapsed().as_secs_f64();
+    progress.end(index, control);
+    let sealed = |mut result: RunResult| {
+        result.run.wall_s = wall_s;
+        result.run.digest = run_digest(&result.run, &result.flows);
+        Box::new(result)
+    };
+    match ended {
+        Ok(Ok(result)) => End::Done(sealed(result)),
+        Ok(Err(RunError::Cancelled)) => End::Stopped,
+        Ok(Err(error)) => {
+            let error_text = error.to_string();
+            let partial = match error {
+                RunError::Stalled { partial, .. } | RunError::Limit { partial, .. } => Some(sealed(*partial)),
+                _ => None,
+            };
+            End::Failed { error: error_text, partial }
+        }
+        Err(_) => End::Failed {
+            error: format!("internal error, a defect of anabranch: {}", last_panic()),
+            partial: None,
+        },
+    }
+}
+
+/// Passes Ctrl-C on to the runs and keeps the bars moving, until all is over.
+fn watch(controls: &[Control], progress: &Progress, over: &AtomicBool) {
+    while !over.load(Ordering::SeqCst) {
+        if interrupt::asked_to_stop() {
+            controls.iter().for_each(|control| control.cancel.store(true, Ordering::Relaxed));
+        }
+        progress.draw(controls);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn collect(points: &[RunPoint], ends: Vec<End>) -> Outcome {
+    let mut outcome = Outcome::default();
+    for (point, end) in points.iter().zip(ends) {
+        let result = match end {
+            End::Done(result) => Some(result),
+            End::Stopped => {
+                outcome.interrupted = true;
+                None
+            }
+            End::Failed { error, partial } => {
+                outcome.failed.push(FailedRun {
+                    scheme: point.scheme.name.clone(),
+                    seed: point.seed,
+                    sweep: point.sweep.clone(),
+                    error,
+                });
+                partial
+            }
+        };
+        if let Some(result) = result {
+            let RunResult { run, flows, series } = *result;
+            let index = outcome.runs.len() as u32;
+            outcome.runs.push(run);
+            outcome.flows.extend(flows.into_iter().map(|row| FlowRow { run: index, ..row }));
+            outcome.series.extend(series.into_iter().map(|row| SeriesRow { run: index, ..row }));
+        }
+    }
+    outcome
+}
+
+/// A run's name for people: `reps, seed 1, topology.oversubscription = 4`.
+pub fn describe(scheme: &str, seed: u64, sweep: &BTreeMap<String, Value>) -> String {
+    let mut text = format!("{scheme}, seed {seed}");
+    for (name, value) in sweep {
+        text.push_str(&format!(", {name} = {value}"));
+    }
+    text
+}
+
+thread_local! {
+    static LAST_PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// From here on a panic is kept for [`last_panic`] instead of being printed with a backtrace.
+pub fn keep_panics() {
+    std::panic::set_hook(Box::new(|info| {
+        let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
+        let what = info.payload_as_str().unwrap_or("no message");
+        LAST_PANIC.with(|last| *last.borrow_mut() = format!("{what}{place}"));
+    }));
+}
+
+/// The last panic of this thread: its message and its place in the source.
+pub fn last_panic() -> String {
+    LAST_PANIC.with(|last| last.borrow().clone())
+}

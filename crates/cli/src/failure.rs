@@ -1,0 +1,82 @@
+//! How a command ends when it does not end well: the message and the exit code.
+
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Why a command did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The user's input, files or folders are at fault: exit code 2.
+    #[error("{0}")]
+    Input(String),
+    /// The simulation could not finish: exit code 1.
+    #[error("{0}")]
+    Run(String),
+    /// Ctrl-C: exit code 130.
+    #[error("{0}")]
+    Interrupted(String),
+    /// Nobody reads standard output any more, as in `anabranch list schemes | head -1`: silence, exit code 0.
+    #[error("standard output was closed")]
+    NobodyReads,
+}
+
+impl Failure {
+    /// The process's exit code.
+    pub fn code(&self) -> ExitCode {
+        match self {
+            Failure::Input(_) => ExitCode::from(2),
+            Failure::Run(_) => ExitCode::from(1),
+            Failure::Interrupted(_) => ExitCode::from(130),
+            Failure::NobodyReads => ExitCode::SUCCESS,
+        }
+    }
+
+    /// A file or folder that the system refuses, with what to do instead.
+    pub fn file(path: &Path, what: &str, error: &io::Error, help: &str) -> Failure {
+        let reason = reason(error);
+        let help = if help.is_empty() { String::new() } else { format!("\n  help: {help}") };
+        Failure::Input(format!("{}: {what}: {reason}{help}", path.display()))
+    }
+}
+
+/// What the system said, in plain words and without error numbers.
+pub fn reason(error: &io::Error) -> String {
+    use io::ErrorKind as Kind;
+    let plain = match error.kind() {
+        Kind::NotFound => "no such file or folder",
+        Kind::PermissionDenied => "permission denied",
+        Kind::IsADirectory => "it is a folder, not a file",
+        Kind::NotADirectory => "a part of this path is a file, not a folder",
+        Kind::StorageFull => "the disk is full",
+        Kind::ReadOnlyFilesystem => "the file system is read-only",
+        Kind::InvalidData => "it is not UTF-8 text",
+        _ => return error.to_string(),
+    };
+    plain.to_owned()
+}
+
+/// `; did you mean "reps"?`, or nothing when no known name is near.
+pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let nearest = known
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(&written.to_lowercase(), name), name))
+        .min();
+    match nearest {
+        Some((distance, name)) if distance <= 2.max(name.len() / 3) => format!("; did you mean {name:?}?"),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_are_suggested_and_far_ones_are_not() {
+        let known = ["reps", "ops", "ecmp"];
+        assert_eq!(did_you_mean("resp", known), "; did you mean \"reps\"?");
+        assert_eq!(did_you_mean("ECMP", known), "; did you mean \"ecmp\"?");
+        assert_eq!(did_you_mean("conweave", known), "");
+    }
+}

@@ -1,0 +1,248 @@
+//! The figures that come with the program, or those of a folder.
+
+use crate::failure::{Failure, did_you_mean, reason};
+use crate::source::{Folder, input};
+use anabranch_report::claims::evaluate_or_explain;
+use anabranch_results::{self as results, ResultSet};
+use anabranch_sim::scenario::{ClaimKind, Figure, Files, PaperValue, PlotKind, Scale, read_figure};
+use include_dir::{Dir, include_dir};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../figures");
+
+/// A figure's file.
+pub struct FigureFile {
+    /// Its name in commands: `reps/fig-2`.
+    pub id: String,
+    /// The file, for messages.
+    path: PathBuf,
+    text: Cow<'static, str>,
+    built_in: bool,
+}
+
+/// All figures in `folder`, or the built-in ones, by paper and number.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn all(folder: Option<&Path>) -> Result<Vec<FigureFile>, Failure> {
+    let mut figures = match folder {
+        None => built_in(&BUILT_IN),
+        Some(folder) => in_folder(folder)?,
+    };
+    figures.sort_by_cached_key(|figure| natural(&figure.id));
+    Ok(figures)
+}
+
+/// The figures that `wanted` names (`reps`, `reps/fig-2`), in the order of `all`; all of them when it is empty.
+///
+/// # Errors
+/// [`Failure::Input`] for a name that there is not, with the nearest one.
+pub fn choose(all: Vec<FigureFile>, wanted: &[String]) -> Result<Vec<FigureFile>, Failure> {
+    let papers: BTreeSet<&str> = all.iter().map(|figure| figure.paper()).collect();
+    for name in wanted {
+        let known = papers.contains(name.as_str()) || all.iter().any(|figure| figure.id == *name);
+        if known {
+            continue;
+        }
+        let (paper, has_figure) =
+            name.split_once('/').map_or((name.as_str(), false), |(paper, _)| (paper, true));
+        let message = if !papers.contains(paper) {
+            let list = papers.iter().copied().collect::<Vec<_>>().join(", ");
+            format!(
+                "unknown paper {paper:?}{}\n  help: the papers are {list}",
+                did_you_mean(paper, papers.iter().copied())
+            )
+        } else {
+            debug_assert!(has_figure, "a paper's own name is known");
+            let ids: Vec<&str> = all.iter().filter(|f| f.paper() == paper).map(|f| f.id.as_str()).collect();
+            let hint = did_you_mean(name, ids.iter().copied());
+            format!("unknown figure {name:?}{hint}\n  help: the figures of {paper} are {}", ids.join(", "))
+        };
+        return Err(Failure::Input(message));
+    }
+    let is_wanted = |figure: &FigureFile| {
+        wanted.is_empty() || wanted.iter().any(|name| *name == figure.id || name == figure.paper())
+    };
+    Ok(all.into_iter().filter(is_wanted).collect())
+}
+
+impl FigureFile {
+    /// Its paper's name in commands.
+    pub fn paper(&self) -> &str {
+        self.id.split('/').next().unwrap_or_default()
+    }
+
+    /// What it shows; empty when the file does not say.
+    pub fn title(&self) -> String {
+        let table: Option<toml::Table> = self.text.parse().ok();
+        let title = table.as_ref().and_then(|table| table.get("title")).and_then(toml::Value::as_str);
+        title.unwrap_or_default().to_owned()
+    }
+
+    /// Reads it at a scale, and checks that its claims can be judged at all.
+    ///
+    /// # Errors
+    /// [`Failure::Input`] with the place of the first fault.
+    pub fn read(&self, scale: Scale) -> Result<Figure, Failure> {
+        let name = self.path.display().to_string();
+        let folder = self.path.parent().unwrap_or(Path::new("")).to_owned();
+        let files: Box<dyn Files> =
+            if self.built_in { Box::new(Embedded(folder)) } else { Box::new(Folder(folder)) };
+        let figure = read_figure(&name, &self.text, scale, &*files).map_err(input)?;
+        if figure.id != self.id {
+            let (id, own) = (&figure.id, &self.id);
+            return Err(Failure::Input(format!(
+                "{name}: its id is {id:?}\n  write: id = {own:?}, as the file is called"
+            )));
+        }
+        judge(&figure, scale, &ResultSet::default())
+            .map_err(|error| Failure::Input(format!("{name}: {error}")))?;
+        Ok(figure)
+    }
+}
+
+/// The figure's part of its results: its claims, held against what was measured.
+///
+/// # Errors
+/// When a claim itself is wrong.
+pub fn judge(figure: &Figure, scale: Scale, set: &ResultSet) -> Result<results::Figure, Failure> {
+    let claims = figure.claims.iter().map(claim).map(|claim| evaluate_or_explain(&claim, set));
+    Ok(results::Figure {
+        id: figure.id.clone(),
+        title: figure.title.clone(),
+        paper: figure.paper.clone(),
+        figure: figure.figure.clone(),
+        scale: scale_name(scale).to_owned(),
+        assumptions: figure.assumptions.clone(),
+        plots: figure.plots.iter().map(plot).collect(),
+        claims: claims.collect::<Result<_, _>>().map_err(input)?,
+    })
+}
+
+/// The scale's name in commands.
+pub fn scale_name(scale: Scale) -> &'static str {
+    match scale {
+        Scale::Quick => "quick",
+        Scale::Paper => "paper",
+    }
+}
+
+fn claim(spec: &anabranch_sim::scenario::ClaimSpec) -> results::ClaimSpec {
+    results::ClaimSpec {
+        says: spec.says.clone(),
+        source: spec.source.clone(),
+        kind: match spec.kind {
+            ClaimKind::Ratio => results::ClaimKind::Ratio,
+            ClaimKind::Value => results::ClaimKind::Value,
+            ClaimKind::Range => results::ClaimKind::Range,
+            ClaimKind::Zero => results::ClaimKind::Zero,
+            ClaimKind::Order => results::ClaimKind::Order,
+        },
+        paper: match &spec.paper {
+            PaperValue::Number(number) => Some(results::ClaimValue::Number(*number)),
+            PaperValue::Range(range) => Some(results::ClaimValue::Range(*range)),
+            // The measure is the comparison.
+            PaperValue::Order(_) => None,
+        },
+        measure: spec.measure.clone(),
+        why: spec.found.clone(),
+    }
+}
+
+fn plot(spec: &anabranch_sim::scenario::PlotSpec) -> results::PlotSpec {
+    results::PlotSpec {
+        kind: match spec.kind {
+            PlotKind::Series => results::PlotKind::Series,
+            PlotKind::Cdf => results::PlotKind::Cdf,
+            PlotKind::Bar => results::PlotKind::Bar,
+            PlotKind::Line => results::PlotKind::Line,
+        },
+        title: spec.title.clone(),
+        y: spec.y.clone(),
+        x: Some(spec.x.clone()).filter(|_| matches!(spec.kind, PlotKind::Bar | PlotKind::Line)),
+        entity: None,
+        schemes: Vec::new(),
+        log_x: false,
+        log_y: false,
+    }
+}
+
+/// Files beside the built-in figures.
+struct Embedded(PathBuf);
+
+impl Files for Embedded {
+    fn read(&self, name: &str) -> Result<String, String> {
+        let file = BUILT_IN.get_file(self.0.join(name)).ok_or("there is no such built-in file")?;
+        file.contents_utf8().map(str::to_owned).ok_or_else(|| "it is not UTF-8 text".to_owned())
+    }
+}
+
+fn built_in(dir: &'static Dir<'static>) -> Vec<FigureFile> {
+    let files = dir.dirs().flat_map(Dir::files).filter_map(|file| {
+        let id = id_of(file.path())?;
+        Some(FigureFile {
+            id,
+            path: file.path().to_owned(),
+            text: file.contents_utf8()?.into(),
+            built_in: true,
+        })
+    });
+    files.collect()
+}
+
+fn in_folder(folder: &Path) -> Result<Vec<FigureFile>, Failure> {
+    let entries = |folder: &Path| -> Result<Vec<PathBuf>, Failure> {
+        fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect()).map_err(
+            |error| Failure::Input(format!("{}: cannot be read: {}", folder.display(), reason(&error))),
+        )
+    };
+    let mut figures = Vec::new();
+    for paper in entries(folder)?.into_iter().filter(|path| path.is_dir()) {
+        for path in entries(&paper)? {
+            let Some(id) = path.strip_prefix(folder).ok().and_then(id_of) else { continue };
+            let text = fs::read_to_string(&path).map_err(|error| {
+                Failure::Input(format!("{}: cannot be read: {}", path.display(), reason(&error)))
+            })?;
+            figures.push(FigureFile { id, path, text: text.into(), built_in: false });
+        }
+    }
+    Ok(figures)
+}
+
+/// `reps/fig-2` of `reps/fig-2.toml`; none for another kind of file.
+fn id_of(path: &Path) -> Option<String> {
+    let id = path.to_str()?.strip_suffix(".toml")?;
+    Some(id.replace(std::path::MAIN_SEPARATOR, "/"))
+}
+
+/// A key that sorts `fig-2` before `fig-17`.
+fn natural(id: &str) -> (String, u64, String) {
+    let start = id.find(|c: char| c.is_ascii_digit()).unwrap_or(id.len());
+    let (head, rest) = id.split_at(start);
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    (head.to_owned(), rest[..end].parse().unwrap_or(0), rest[end..].to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_in_the_papers_order() {
+        let mut ids = ["reps/fig-17", "reps/table-1", "reps/fig-2", "dcp/fig-3"];
+        ids.sort_by_cached_key(|id| natural(id));
+        assert_eq!(ids, ["dcp/fig-3", "reps/fig-2", "reps/fig-17", "reps/table-1"]);
+    }
+
+    #[test]
+    fn every_built_in_figure_reads_at_both_scales() {
+        for figure in all(None).unwrap() {
+            for scale in [Scale::Quick, Scale::Paper] {
+                figure.read(scale).unwrap_or_else(|error| panic!("{error}"));
+            }
+        }
+    }
+}

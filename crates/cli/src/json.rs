@@ -1,0 +1,78 @@
+//! The JSON documents of `--json`. Field names are stable and carry units.
+
+use crate::command::Simulated;
+use crate::execute::FailedRun;
+use anabranch_results::{ClaimResult, ClaimRow, RunRow};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// What `anabranch run --json` prints.
+pub fn run(digest: &str, done: &Simulated) -> Value {
+    json!({
+        "scenario": done.results.title,
+        "digest": digest,
+        "folder": done.folder.as_deref().map(Path::to_string_lossy),
+        "runs": done.results.runs.iter().map(row).collect::<Vec<_>>(),
+        "failed": done.failed.iter().map(failed_row).collect::<Vec<_>>(),
+    })
+}
+
+/// A figure's runs, as `anabranch reproduce --json` prints them.
+pub fn figure(id: &str, digest: &str, done: &Simulated) -> Value {
+    let mut document = run(digest, done);
+    document["figure"] = json!(id);
+    document
+}
+
+/// A claim of a figure, as `anabranch reproduce --json` prints it.
+pub fn claim(figure: &str, scale: &str, claim: &ClaimRow) -> Value {
+    let (measured, outcome, error) = match &claim.result {
+        ClaimResult::Evaluated { measured, outcome } => (json!(measured), json!(outcome), Value::Null),
+        ClaimResult::Failed { error } => (Value::Null, Value::Null, json!(error)),
+    };
+    json!({
+        "figure": figure,
+        "says": claim.says,
+        "source": claim.source,
+        "kind": claim.kind,
+        "paper": claim.paper,
+        "measure": claim.measure,
+        "measured": measured,
+        "outcome": outcome,
+        "error": error,
+        "why": claim.why,
+        "scale": scale,
+    })
+}
+
+fn row(run: &RunRow) -> Value {
+    json!({
+        "scheme": run.scheme,
+        "seed": run.seed,
+        "sweep": run.sweep,
+        "flows": run.flows,
+        "flows_finished": run.flows_finished,
+        "fct_mean_us": run.fct_mean_us,
+        "fct_p50_us": run.fct_p50_us,
+        "fct_p99_us": run.fct_p99_us,
+        "fct_max_us": run.fct_max_us,
+        "ideal_fct_max_us": run.ideal_fct_max_us,
+        "completion_us": run.completion_us,
+        "drops": run.drops,
+        "link_losses": run.link_losses,
+        "trims": run.trims,
+        "ecn_marks": run.ecn_marks,
+        "retransmissions": run.retransmissions,
+        "timeouts": run.timeouts,
+        "packet_hops": run.packet_hops,
+        "sim_time_us": run.sim_time_us,
+        "wall_s": run.wall_s,
+        "extra": run.extra,
+        "digest": run.digest,
+    })
+}
+
+/// A run that failed.
+fn failed_row(run: &FailedRun) -> Value {
+    json!({ "scheme": run.scheme, "seed": run.seed, "sweep": run.sweep, "error": run.error })
+}

@@ -1,0 +1,29 @@
+//! Standard output, where a closed pipe or a full disk is an answer and no panic.
+
+use crate::failure::{Failure, reason};
+use std::io::{self, ErrorKind, Write};
+
+/// Writes `text` to standard output.
+///
+/// # Errors
+/// [`Failure::NobodyReads`] when the reader is gone; [`Failure::Input`] when the text cannot be written.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| match error.kind() {
+        ErrorKind::BrokenPipe => Failure::NobodyReads,
+        _ => Failure::Input(format!("standard output: cannot be written: {}", reason(&error))),
+    })
+}
+
+/// Writes `value` to standard output as one indented JSON document.
+///
+/// # Errors
+/// As [`print`].
+pub fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
+    print(&format!("{value:#}\n"))
+}
+
+/// Writes a line to standard error. Nobody can be told when that fails.
+pub fn note(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}

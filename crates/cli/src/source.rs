@@ -1,0 +1,206 @@
+//! Reads scenario files and the files they name, and turns them into a form that stands by itself.
+
+use crate::failure::{Failure, reason};
+use crate::store::Item;
+use anabranch_results::digest::text_digest;
+use anabranch_sim::scenario::{Files, Overrides, RunPoint, Scenario, read};
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// The largest input that is read. A million flows are about 40 MB.
+const LARGEST_FILE: u64 = 1 << 30;
+/// The folder beside a stored scenario that holds the files it names.
+pub const INPUTS: &str = "inputs";
+
+/// A scenario that stands by itself: every default explicit, every file it names below `inputs/`.
+pub struct Prepared {
+    /// The scenario, resolved.
+    pub scenario: Scenario,
+    /// Its runs, in order.
+    pub points: Vec<RunPoint>,
+    /// What is stored of it.
+    pub item: Item,
+}
+
+/// Reads the scenario at `path` (`-`: standard input) and the files it names, from its folder.
+///
+/// # Errors
+/// [`Failure::Input`] with the place of the first fault.
+pub fn load(path: &Path, over: &Overrides) -> Result<Prepared, Failure> {
+    let (text, folder, name) = if path == Path::new("-") {
+        (read_standard_input()?, PathBuf::new(), "scenario".to_owned())
+    } else {
+        let text = read_text(path).map_err(|why| {
+            Failure::Input(format!(
+                "{}: cannot be read: {why}\n  help: name a scenario's TOML file; `anabranch run --help` has examples",
+                path.display()
+            ))
+        })?;
+        (text, path.parent().unwrap_or(Path::new("")).to_owned(), folder_name(path))
+    };
+    let shown = if path == Path::new("-") { "<standard input>".into() } else { path.display().to_string() };
+    let scenario = read(&shown, &text, &Folder(folder), over).map_err(input)?;
+    prepare(name, scenario)
+}
+
+/// Checks a scenario, and makes it stand by itself.
+///
+/// # Errors
+/// [`Failure::Input`] when something cannot be built.
+pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
+    scenario.check().map_err(input)?;
+    let scenario = stand_alone(&scenario)?;
+    let points = scenario.points().map_err(input)?;
+    let item = Item {
+        name,
+        digest: text_digest(&scenario.canonical()),
+        toml: scenario.to_toml(),
+        files: scenario.files.clone(),
+    };
+    Ok(Prepared { scenario, points, item })
+}
+
+/// Any error about input, as a failure.
+pub fn input(error: impl std::fmt::Display) -> Failure {
+    Failure::Input(error.to_string())
+}
+
+/// The files in a folder.
+pub struct Folder(pub PathBuf);
+
+impl Files for Folder {
+    fn read(&self, name: &str) -> Result<String, String> {
+        read_text(&self.0.join(name))
+    }
+}
+
+/// The files of a scenario that was read before, by name.
+struct Known<'a>(BTreeMap<String, &'a str>);
+
+impl Files for Known<'_> {
+    fn read(&self, name: &str) -> Result<String, String> {
+        self.0.get(name).map(|text| (*text).to_owned()).ok_or_else(|| "no such file".to_owned())
+    }
+}
+
+/// The same scenario in its resolved form, its files renamed to `inputs/...`: exactly what a stored scenario says
+/// when it is run from its folder, so that both have one digest.
+fn stand_alone(scenario: &Scenario) -> Result<Scenario, Failure> {
+    let names = input_names(scenario.files.keys());
+    let mut document: toml::Table = toml::from_str(&scenario.to_toml()).map_err(input)?;
+    for (_, value) in document.iter_mut() {
+        rename_files(value, &names);
+    }
+    let known = scenario.files.iter().map(|(name, text)| (names[name].clone(), text.as_str())).collect();
+    let text = toml::to_string(&document).map_err(input)?;
+    read("scenario.toml", &text, &Known(known), &Overrides::default()).map_err(|error| {
+        Failure::Run(format!("internal error: the resolved scenario cannot be read back: {error}"))
+    })
+}
+
+/// A name below `inputs/` for each file, distinct even where two folders hold files of one name.
+fn input_names<'a>(names: impl Iterator<Item = &'a String>) -> BTreeMap<String, String> {
+    let mut taken: Vec<String> = Vec::new();
+    let mut renamed = BTreeMap::new();
+    for name in names {
+        let base = Path::new(name).file_name().map_or("input".into(), |base| base.to_string_lossy());
+        let distinct = (1..)
+            .map(|i| if i == 1 { format!("{INPUTS}/{base}") } else { format!("{INPUTS}/{i}-{base}") })
+            .find(|candidate| !taken.contains(candidate))
+            .expect("numbers do not run out");
+        taken.push(distinct.clone());
+        renamed.insert(name.clone(), distinct);
+    }
+    renamed
+}
+
+/// Renames what stands at the keys that name files, at any depth.
+fn rename_files(value: &mut toml::Value, names: &BTreeMap<String, String>) {
+    match value {
+        toml::Value::Table(table) => {
+            for (key, value) in table.iter_mut() {
+                match value {
+                    toml::Value::String(text) if key == "file" || key == "sizes" => {
+                        if let Some(name) = names.get(text) {
+                            text.clone_from(name);
+                        }
+                    }
+                    _ => rename_files(value, names),
+                }
+            }
+        }
+        toml::Value::Array(values) => values.iter_mut().for_each(|value| rename_files(value, names)),
+        _ => {}
+    }
+}
+
+/// Reads a text file of bounded size. The error says why not, in a few words.
+fn read_text(path: &Path) -> Result<String, String> {
+    let file = std::fs::File::open(path).map_err(|error| reason(&error))?;
+    let about = file.metadata().map_err(|error| reason(&error))?;
+    if about.is_dir() {
+        return Err(reason(&io::ErrorKind::IsADirectory.into()));
+    }
+    bounded_text(file)
+}
+
+fn read_standard_input() -> Result<String, Failure> {
+    bounded_text(io::stdin().lock())
+        .map_err(|why| Failure::Input(format!("standard input: cannot be read: {why}")))
+}
+
+fn bounded_text(from: impl Read) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    from.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(|error| reason(&error))?;
+    if bytes.len() as u64 > LARGEST_FILE {
+        return Err("it is larger than 1 GiB".to_owned());
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let line =
+            1 + error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count();
+        format!("it is not UTF-8 text (line {line})")
+    })
+}
+
+/// The file's name without its end, of characters that every shell and file system takes as they are. A stored
+/// scenario is called after its folder, without the digest: all of them have the file name `scenario.toml`.
+fn folder_name(path: &Path) -> String {
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let absolute = std::path::absolute(path).unwrap_or_default();
+    let parent = absolute.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    let stored = parent.as_deref().and_then(|parent| parent.rsplit_once('-')).filter(|(_, digest)| {
+        stem == "scenario" && digest.len() == 16 && digest.bytes().all(|b| b.is_ascii_hexdigit())
+    });
+    let name = stored.map_or(stem, |(name, _)| name.to_owned());
+    let plain: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c } else { '-' })
+        .take(60)
+        .collect();
+    let trimmed = plain.trim_matches(['-', '.']);
+    if trimmed.is_empty() { "scenario".to_owned() } else { trimmed.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folder_names_are_plain() {
+        assert_eq!(folder_name(Path::new("examples/perm 1024.toml")), "perm-1024");
+        assert_eq!(folder_name(Path::new("../..toml")), "scenario");
+        assert_eq!(folder_name(Path::new("results/perm-1024-0123456789abcdef/scenario.toml")), "perm-1024");
+        assert_eq!(folder_name(Path::new("perm-1024/scenario.toml")), "scenario");
+    }
+
+    #[test]
+    fn files_of_one_name_stay_apart_and_keep_their_names() {
+        let names = ["a/x.cm", "b/x.cm", "y.txt"].map(str::to_owned);
+        let renamed = input_names(names.iter());
+        assert_eq!(renamed["a/x.cm"], "inputs/x.cm");
+        assert_eq!(renamed["b/x.cm"], "inputs/2-x.cm");
+        let again = input_names(renamed.values());
+        assert!(again.iter().all(|(name, renamed)| name == renamed), "{again:?}");
+    }
+}

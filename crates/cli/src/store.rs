@@ -1,0 +1,185 @@
+//! The folder of results: what is stored already, and how new results appear only when they are whole.
+
+use crate::failure::{Failure, reason};
+use anabranch_results::{ResultSet, ResultsError};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// Says which program made the results beside it.
+const MADE_BY: &str = "made-by.json";
+/// Digits of the digest in a folder's name.
+const DIGITS: usize = 16;
+
+/// What results are of; the digest stands for all the rest.
+pub struct Item {
+    /// The start of its folder's name, plain characters only.
+    pub name: String,
+    /// Digest of the text and of all files.
+    pub digest: String,
+    /// The resolved scenario (or model) as TOML.
+    pub toml: String,
+    /// The files that it names, by path within the folder.
+    pub files: BTreeMap<String, String>,
+}
+
+/// A folder that holds one folder a result set.
+pub struct Store {
+    root: PathBuf,
+}
+
+/// Results on their way: a hidden folder that gets its final name when it is whole, and disappears otherwise.
+pub struct Pending {
+    temp: TempDir,
+    target: PathBuf,
+}
+
+/// The program that made results. Another build may simulate differently, so its results are not taken as ours.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct MadeBy {
+    version: String,
+    build: String,
+}
+
+impl Store {
+    /// The folder at `root`, whether it exists or not.
+    pub fn at(root: &Path) -> Store {
+        Store { root: root.to_owned() }
+    }
+
+    /// Whole results of the scenario, made by this very build; their folder and what is in it.
+    pub fn stored(&self, item: &Item) -> Option<(PathBuf, ResultSet)> {
+        let folder = self.target(item);
+        let made_by: MadeBy = serde_json::from_slice(&fs::read(folder.join(MADE_BY)).ok()?).ok()?;
+        if made_by != MadeBy::this() {
+            return None;
+        }
+        Some((folder.clone(), ResultSet::read(&folder).ok()?))
+    }
+
+    /// Makes room for results: everything that can be refused is refused here, before the simulation.
+    ///
+    /// # Errors
+    /// [`Failure::Input`] when the folder cannot be made or written to.
+    pub fn begin(&self, item: &Item) -> Result<Pending, Failure> {
+        fs::create_dir_all(&self.root).map_err(|error| self.refused(&error))?;
+        let target = self.target(item);
+        if fs::symlink_metadata(&target).is_ok_and(|about| !about.is_dir()) {
+            return Err(Failure::Input(format!(
+                "{}: cannot hold results: it is a file, not a folder\n  help: move it away, or name another folder with --out",
+                target.display()
+            )));
+        }
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".unfinished-");
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+        let temp = builder.tempdir_in(&self.root).map_err(|error| self.refused(&error))?;
+        let pending = Pending { temp, target };
+        pending.write_early(item).map_err(|error| self.refused(&error))?;
+        Ok(pending)
+    }
+
+    fn target(&self, item: &Item) -> PathBuf {
+        self.root.join(format!("{}-{}", item.name, &item.digest[..DIGITS]))
+    }
+
+    fn refused(&self, error: &io::Error) -> Failure {
+        let what = match error.kind() {
+            io::ErrorKind::AlreadyExists => "it is a file, not a folder".to_owned(),
+            _ => reason(error),
+        };
+        Failure::Input(format!(
+            "{}: results cannot be written there: {what}\n  help: name a folder that can be written with --out DIR",
+            self.root.display()
+        ))
+    }
+}
+
+impl Pending {
+    /// The folder to write into.
+    pub fn folder(&self) -> &Path {
+        self.temp.path()
+    }
+
+    /// What is known before the simulation; writing it finds a full disk early.
+    fn write_early(&self, item: &Item) -> io::Result<()> {
+        let folder = self.folder();
+        fs::write(folder.join("scenario.toml"), &item.toml)?;
+        for (name, text) in &item.files {
+            let path = folder.join(name);
+            fs::create_dir_all(path.parent().unwrap_or(folder))?;
+            fs::write(path, text)?;
+        }
+        fs::write(folder.join(MADE_BY), serde_json::to_vec_pretty(&MadeBy::this())?)
+    }
+
+    /// Writes the results and the page `html`, and gives the folder its final name. Results that are not whole
+    /// get a name of their own that says so.
+    ///
+    /// # Errors
+    /// [`Failure::Input`] when the disk is full or the folder went away; nothing is left under the final name.
+    pub fn finish(self, results: &ResultSet, html: &str, whole: bool) -> Result<PathBuf, Failure> {
+        let mut target = self.target.clone();
+        if !whole {
+            let name = target.file_name().unwrap_or_default().to_string_lossy();
+            target.set_file_name(format!("{name}-partial"));
+        }
+        results.write(self.folder()).map_err(|error| self.not_written(&error, &target))?;
+        fs::write(self.folder().join("report.html"), html)
+            .and_then(|()| self.replace(&target))
+            .map_err(|error| lost(&target, &reason(&error)))?;
+        Ok(target)
+    }
+
+    /// Gives the folder its name. What bears the name already is older and goes.
+    fn replace(self, target: &Path) -> io::Result<()> {
+        let old = self.temp.path().with_extension("old");
+        let had_old = target.exists();
+        if had_old {
+            fs::rename(target, &old)?;
+        }
+        if let Err(error) = fs::rename(self.temp.path(), target) {
+            if had_old {
+                fs::rename(&old, target)?;
+            }
+            return Err(error);
+        }
+        // The folder is no longer temporary.
+        let _ = self.temp.keep();
+        if had_old { fs::remove_dir_all(&old) } else { Ok(()) }
+    }
+
+    fn not_written(&self, error: &ResultsError, target: &Path) -> Failure {
+        match error {
+            ResultsError::Write { source, .. } => lost(target, &reason(source)),
+            other => lost(target, &other.to_string()),
+        }
+    }
+}
+
+fn lost(target: &Path, why: &str) -> Failure {
+    Failure::Input(format!(
+        "{}: the results cannot be written: {why}\n  help: make room, or name another folder with --out DIR; nothing was written",
+        target.display()
+    ))
+}
+
+impl MadeBy {
+    /// The running program. Its length and age stand for its content, which takes long to read.
+    fn this() -> MadeBy {
+        let about = std::env::current_exe().and_then(fs::metadata);
+        let build = about.map_or_else(
+            |_| "unknown".to_owned(),
+            |about| {
+                let changed =
+                    about.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+                format!("{}-{}", about.len(), changed.unwrap_or_default().as_nanos())
+            },
+        );
+        MadeBy { version: env!("CARGO_PKG_VERSION").to_owned(), build }
+    }
+}
