@@ -1,1 +1,18 @@
-//! x
+//! Results for people: tables for a terminal, one page for a browser, and a paper's claims held against what was
+//! measured. Reads results alone, so everything here can be redrawn without simulating.
+#![forbid(unsafe_code)]
+
+pub mod claims;
+mod groups;
+mod labels;
+mod measure;
+mod page;
+mod stats;
+mod table;
+
+pub use measure::{Measure, MeasureError};
+pub use page::html;
+pub use table::{claims_table, table};
+
+#[cfg(test)]
+mod samples;

@@ -1,0 +1,221 @@
+//! A paper's claims held against results, by a rule that nobody chooses a band for.
+
+use crate::{Measure, MeasureError};
+use anabranch_results::{ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, Outcome, ResultSet};
+use libm::{fabs, log};
+
+/// A claim that cannot be judged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ClaimError {
+    /// Its measure cannot be read or evaluated.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+    /// Its kind, its `paper` and what its measure gives do not fit.
+    #[error("claim \"{says}\": {why}")]
+    Mismatch {
+        /// The claim's text.
+        says: String,
+        /// What does not fit and what was expected.
+        why: String,
+    },
+}
+
+/// Evaluates a claim on results.
+///
+/// # Errors
+/// When the measure cannot be evaluated, or does not fit the claim's kind.
+pub fn evaluate(spec: &ClaimSpec, set: &ResultSet) -> Result<ClaimRow, ClaimError> {
+    let paper = paper_value(spec)?;
+    let measured = Measure::parse(&spec.measure)?.evaluate(set)?;
+    let outcome = outcome(spec.kind, paper, measured).map_err(|why| mismatch(spec, why))?;
+    Ok(row(spec, paper, ClaimResult::Evaluated { measured, outcome }))
+}
+
+/// As [`evaluate`], but a measure that cannot be evaluated becomes part of the row, for a page that shows all claims.
+///
+/// # Errors
+/// When the claim itself is wrong: its measure cannot be read, or its `paper` does not fit its kind.
+pub fn evaluate_or_explain(spec: &ClaimSpec, set: &ResultSet) -> Result<ClaimRow, ClaimError> {
+    let paper = paper_value(spec)?;
+    Measure::parse(&spec.measure)?;
+    Ok(evaluate(spec, set)
+        .unwrap_or_else(|error| row(spec, paper, ClaimResult::Failed { error: error.to_string() })))
+}
+
+/// How a measured number compares with the paper's.
+///
+/// With m the measured and p the paper's number: a `ratio` holds when |ln m - ln p| <= max(0.25 |ln p|, 0.02); a
+/// `value` when |ln m - ln p| <= 0.10; a `range` when both ends hold as ratios; `zero` when it is zero; `order` when
+/// the comparison is true. A ratio or range that misses is `direction-only` when it lies on the paper's side of 1.
+///
+/// # Errors
+/// When a pair stands where a number belongs or the other way round, or the paper's number is not above 0.
+pub fn outcome(kind: ClaimKind, paper: ClaimValue, measured: ClaimValue) -> Result<Outcome, String> {
+    let whole = |holds| if holds { Outcome::Holds } else { Outcome::Differs };
+    match (kind, paper, measured) {
+        (ClaimKind::Ratio, ClaimValue::Number(p), ClaimValue::Number(m)) => {
+            positive(p)?;
+            Ok(ratio(p, m))
+        }
+        (ClaimKind::Value, ClaimValue::Number(p), ClaimValue::Number(m)) => {
+            positive(p)?;
+            Ok(whole(within(p, m, 0.10)))
+        }
+        (ClaimKind::Range, ClaimValue::Range([p_low, p_high]), ClaimValue::Range([m_low, m_high])) => {
+            positive(p_low)?;
+            positive(p_high)?;
+            Ok(match (ratio(p_low, m_low), ratio(p_high, m_high)) {
+                (Outcome::Holds, Outcome::Holds) => Outcome::Holds,
+                (Outcome::Differs, _) | (_, Outcome::Differs) => Outcome::Differs,
+                _ => Outcome::DirectionOnly,
+            })
+        }
+        (ClaimKind::Zero, ClaimValue::Number(_), ClaimValue::Number(m)) => Ok(whole(m == 0.0)),
+        (ClaimKind::Order, ClaimValue::Number(_), ClaimValue::Number(m)) => Ok(whole(m == 1.0)),
+        (ClaimKind::Range, ClaimValue::Range(_), ClaimValue::Number(_)) => {
+            Err("a `range` needs a measure that gives two numbers: `range over PARAMETER: ...` or `[a, b]`"
+                .to_owned())
+        }
+        (ClaimKind::Range, ClaimValue::Number(_), _) => {
+            Err("a `range` needs the paper's low and high end: `paper = [low, high]`".to_owned())
+        }
+        (_, ClaimValue::Range(_), _) => Err(format!("a `{kind}` compares with one number, not with a range")),
+        (_, _, ClaimValue::Range(_)) => {
+            Err(format!("a `{kind}` needs a measure that gives one number, not two"))
+        }
+    }
+}
+
+fn paper_value(spec: &ClaimSpec) -> Result<ClaimValue, ClaimError> {
+    match (spec.kind, spec.paper) {
+        (ClaimKind::Zero, None) => Ok(ClaimValue::Number(0.0)),
+        (ClaimKind::Order, None) => Ok(ClaimValue::Number(1.0)),
+        (kind, None) => Err(mismatch(spec, format!("a `{kind}` needs the paper's number: `paper = ...`"))),
+        (kind, Some(paper)) => {
+            // Compared with itself, every well-formed claim gives an outcome.
+            outcome(kind, paper, paper).map_err(|why| mismatch(spec, why))?;
+            Ok(paper)
+        }
+    }
+}
+
+fn mismatch(spec: &ClaimSpec, why: String) -> ClaimError {
+    ClaimError::Mismatch { says: spec.says.clone(), why }
+}
+
+fn row(spec: &ClaimSpec, paper: ClaimValue, result: ClaimResult) -> ClaimRow {
+    ClaimRow {
+        says: spec.says.clone(),
+        source: spec.source.clone(),
+        kind: spec.kind,
+        paper,
+        measure: spec.measure.clone(),
+        result,
+        why: spec.why.clone(),
+    }
+}
+
+fn positive(paper: f64) -> Result<(), String> {
+    if paper > 0.0 && paper.is_finite() {
+        return Ok(());
+    }
+    Err(format!(
+        "the paper's number must be above 0 to compare with, not {paper}; for nothing use `kind = \"zero\"`"
+    ))
+}
+
+fn ratio(p: f64, m: f64) -> Outcome {
+    if within(p, m, (0.25 * fabs(log(p))).max(0.02)) {
+        Outcome::Holds
+    } else if (p > 1.0 && m > 1.0) || (p < 1.0 && m < 1.0) {
+        Outcome::DirectionOnly
+    } else {
+        Outcome::Differs
+    }
+}
+
+/// Whether two numbers are `band` apart at most, in natural logarithms. Nothing at or below 0 is near.
+fn within(p: f64, m: f64, band: f64) -> bool {
+    m > 0.0 && fabs(log(m) - log(p)) <= band
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::two_schemes;
+
+    fn number(kind: ClaimKind, p: f64, m: f64) -> Outcome {
+        outcome(kind, ClaimValue::Number(p), ClaimValue::Number(m)).unwrap()
+    }
+
+    #[test]
+    fn a_ratio_has_a_band_of_a_quarter_of_its_logarithm() {
+        // ln 1.25 = 0.2231, a quarter is 0.0558: from 1.1822 to 1.3217.
+        assert_eq!(number(ClaimKind::Ratio, 1.25, 1.183), Outcome::Holds);
+        assert_eq!(number(ClaimKind::Ratio, 1.25, 1.321), Outcome::Holds);
+        assert_eq!(number(ClaimKind::Ratio, 1.25, 1.181), Outcome::DirectionOnly);
+        assert_eq!(number(ClaimKind::Ratio, 1.25, 1.323), Outcome::DirectionOnly);
+        assert_eq!(number(ClaimKind::Ratio, 1.25, 1.0), Outcome::Differs);
+        assert_eq!(number(ClaimKind::Ratio, 1.25, 0.9), Outcome::Differs);
+        assert_eq!(number(ClaimKind::Ratio, 0.5, 0.0), Outcome::DirectionOnly);
+        // Near 1 the band is 2 %.
+        assert_eq!(number(ClaimKind::Ratio, 1.0, 1.019), Outcome::Holds);
+        assert_eq!(number(ClaimKind::Ratio, 1.0, 1.021), Outcome::Differs);
+    }
+
+    #[test]
+    fn a_value_has_ten_percent_and_zero_and_order_none() {
+        assert_eq!(number(ClaimKind::Value, 799.0, 880.0), Outcome::Holds);
+        assert_eq!(number(ClaimKind::Value, 799.0, 890.0), Outcome::Differs);
+        assert_eq!(number(ClaimKind::Zero, 0.0, 0.0), Outcome::Holds);
+        assert_eq!(number(ClaimKind::Zero, 0.0, 1.0), Outcome::Differs);
+        assert_eq!(number(ClaimKind::Order, 1.0, 1.0), Outcome::Holds);
+        assert_eq!(number(ClaimKind::Order, 1.0, 0.0), Outcome::Differs);
+    }
+
+    #[test]
+    fn a_range_is_judged_at_both_ends() {
+        let judge = |m| outcome(ClaimKind::Range, ClaimValue::Range([1.2, 1.5]), ClaimValue::Range(m));
+        assert_eq!(judge([1.21, 1.45]), Ok(Outcome::Holds));
+        assert_eq!(judge([1.21, 1.9]), Ok(Outcome::DirectionOnly));
+        assert_eq!(judge([0.9, 1.5]), Ok(Outcome::Differs));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_an_error() {
+        let one = ClaimValue::Number(1.0);
+        assert!(outcome(ClaimKind::Ratio, ClaimValue::Number(0.0), one).unwrap_err().contains("above 0"));
+        assert!(outcome(ClaimKind::Range, one, one).unwrap_err().contains("[low, high]"));
+        assert!(
+            outcome(ClaimKind::Range, ClaimValue::Range([1.0, 2.0]), one).unwrap_err().contains("range over")
+        );
+        assert!(
+            outcome(ClaimKind::Value, one, ClaimValue::Range([1.0, 2.0])).unwrap_err().contains("one number")
+        );
+    }
+
+    #[test]
+    fn a_claim_becomes_a_row() {
+        let mut spec = ClaimSpec {
+            says: "REPS is faster".into(),
+            source: "section 4".into(),
+            kind: ClaimKind::Ratio,
+            paper: Some(ClaimValue::Number(1.25)),
+            measure: "max over bytes: fct_max(ops) / fct_max(reps)".into(),
+            why: None,
+        };
+        let row = evaluate(&spec, &two_schemes()).unwrap();
+        let expected =
+            ClaimResult::Evaluated { measured: ClaimValue::Number(2.0), outcome: Outcome::DirectionOnly };
+        assert_eq!(row.result, expected);
+        spec.measure = "fct_max(opss)".into();
+        let error = evaluate(&spec, &two_schemes()).unwrap_err().to_string();
+        assert!(error.contains("did you mean `ops`"), "{error}");
+        let row = evaluate_or_explain(&spec, &two_schemes()).unwrap();
+        assert!(matches!(row.result, ClaimResult::Failed { .. }));
+        spec.paper = None;
+        assert!(
+            evaluate(&spec, &two_schemes()).unwrap_err().to_string().contains("needs the paper's number")
+        );
+    }
+}

@@ -1,0 +1,61 @@
+//! Runs that differ only in their seed, taken together.
+
+use anabranch_results::{ResultSet, RunRow, Value};
+use std::collections::BTreeMap;
+
+/// One scheme at one point of the sweep.
+pub(crate) struct Group<'a> {
+    pub scheme: &'a str,
+    pub sweep: &'a BTreeMap<String, Value>,
+    /// Indices into [`ResultSet::runs`], one a seed.
+    pub indices: Vec<usize>,
+    set: &'a ResultSet,
+}
+
+/// The groups in the order of their first runs.
+pub(crate) fn groups(set: &ResultSet) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for (index, run) in set.runs.iter().enumerate() {
+        match groups.iter_mut().find(|group| group.scheme == run.scheme && *group.sweep == run.sweep) {
+            Some(group) => group.indices.push(index),
+            None => groups.push(Group { scheme: &run.scheme, sweep: &run.sweep, indices: vec![index], set }),
+        }
+    }
+    groups
+}
+
+/// Schemes in the order of their first runs.
+pub(crate) fn schemes(set: &ResultSet) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for run in &set.runs {
+        if !names.contains(&run.scheme.as_str()) {
+            names.push(&run.scheme);
+        }
+    }
+    names
+}
+
+impl<'a> Group<'a> {
+    pub(crate) fn runs(&self) -> impl Iterator<Item = &'a RunRow> {
+        self.indices.iter().map(|&index| &self.set.runs[index])
+    }
+
+    /// Mean over the seeds.
+    pub(crate) fn mean(&self, field: impl Fn(&RunRow) -> f64) -> f64 {
+        self.runs().map(field).sum::<f64>() / self.indices.len() as f64
+    }
+
+    pub(crate) fn total(&self, field: impl Fn(&RunRow) -> u64) -> u64 {
+        self.runs().map(field).sum()
+    }
+
+    /// `topology.oversubscription = 4, ...`; empty without a sweep.
+    pub(crate) fn point(&self) -> String {
+        point(self.sweep)
+    }
+}
+
+/// A point of the sweep as text.
+pub(crate) fn point(sweep: &BTreeMap<String, Value>) -> String {
+    sweep.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
+}

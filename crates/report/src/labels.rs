@@ -1,0 +1,143 @@
+//! Numbers and names for people: units on axes, thousands in tables.
+
+/// What a column or series is called on an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Label {
+    /// `Queue depth`.
+    pub name: String,
+    /// `KiB`.
+    pub unit: &'static str,
+    /// Values are multiplied by this to be in the unit.
+    pub factor: f64,
+}
+
+impl Label {
+    /// Name and unit, for an axis.
+    pub(crate) fn axis(&self) -> String {
+        format!("{} ({})", self.name, self.unit)
+    }
+}
+
+/// The label of a field or series, from the unit at the end of its name.
+pub(crate) fn label(name: &str) -> Label {
+    const UNITS: [(&str, &str, f64); 10] = [
+        ("_gbps", "Gbps", 1.0),
+        ("_bytes", "KiB", 1.0 / 1024.0),
+        ("_packets", "packets", 1.0),
+        ("_percent", "%", 1.0),
+        ("_bits", "bits", 1.0),
+        ("_ms", "ms", 1.0),
+        ("_us", "µs", 1.0),
+        ("_ns", "ns", 1.0),
+        ("_ps", "ns", 1e-3),
+        ("_s", "s", 1.0),
+    ];
+    let (stem, unit, factor) = UNITS
+        .iter()
+        .find_map(|(end, unit, factor)| Some((name.strip_suffix(end)?, *unit, *factor)))
+        .unwrap_or(match name {
+            "slowdown" => (name, "FCT / ideal FCT", 1.0),
+            _ => (name, "count", 1.0),
+        });
+    let mut words = String::new();
+    for (place, word) in stem.split(['_', '-', '.']).filter(|word| !word.is_empty()).enumerate() {
+        if place > 0 {
+            words.push(' ');
+        }
+        match word {
+            "fct" | "ecn" => words.push_str(&word.to_uppercase()),
+            "p50" | "p99" => words.push_str(&word.to_uppercase()),
+            _ if place == 0 => words.push_str(&capital(word)),
+            _ => words.push_str(word),
+        }
+    }
+    Label { name: words, unit, factor }
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// A time in microseconds with about four digits.
+pub(crate) fn micros(value: f64) -> String {
+    if !value.is_finite() {
+        return "-".to_owned();
+    }
+    match value.abs() {
+        size if size >= 1000.0 => thousands(value),
+        size if size >= 100.0 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// A mean count: whole with thousands set apart, one decimal below 100 when it is not whole.
+pub(crate) fn count(value: f64) -> String {
+    if !value.is_finite() {
+        return "-".to_owned();
+    }
+    if value.abs() < 100.0 && value.fract() != 0.0 { format!("{value:.1}") } else { thousands(value) }
+}
+
+/// A large count with M or G.
+pub(crate) fn large(value: f64) -> String {
+    match value {
+        _ if value >= 1e9 => format!("{:.2} G", value / 1e9),
+        _ if value >= 1e6 => format!("{:.2} M", value / 1e6),
+        _ => count(value),
+    }
+}
+
+fn thousands(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if value < 0.0 { format!("-{text}") } else { text }
+}
+
+/// A measured number of a claim: four significant digits.
+pub(crate) fn significant(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        size if size >= 1000.0 => thousands(value),
+        size if size >= 100.0 => trim(format!("{value:.1}")),
+        size if size >= 10.0 => trim(format!("{value:.2}")),
+        size if size >= 0.01 => trim(format!("{value:.3}")),
+        _ => format!("{value:.2e}"),
+    }
+}
+
+fn trim(text: String) -> String {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_carry_units() {
+        assert_eq!(label("queue_depth_bytes").axis(), "Queue depth (KiB)");
+        assert_eq!(label("link_utilisation_gbps").axis(), "Link utilisation (Gbps)");
+        assert_eq!(label("fct_max_us").axis(), "FCT max (µs)");
+        assert_eq!(label("drops").axis(), "Drops (count)");
+        assert_eq!(label("wall_s").axis(), "Wall (s)");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(micros(12.345), "12.35");
+        assert_eq!(micros(1_234_567.8), "1,234,568");
+        assert_eq!(count(0.5), "0.5");
+        assert_eq!(count(1234.5), "1,234");
+        assert_eq!(large(12_345_678.0), "12.35 M");
+        assert_eq!(significant(1.25), "1.25");
+        assert_eq!(significant(799.0), "799");
+        assert_eq!(significant(1400.4), "1,400");
+    }
+}

@@ -1,0 +1,346 @@
+//! A measure's tree and results to a number.
+
+use super::parse::{Call, Comparison, Function, Node, NodeKind, Operator, Over, Word};
+use super::{Fault, hint};
+use crate::stats::Statistic;
+use anabranch_results::{ClaimValue, ResultSet, RunRow, Value};
+use std::collections::BTreeSet;
+
+pub(super) fn evaluate(root: &Node, set: &ResultSet) -> Result<ClaimValue, Fault> {
+    let mut context = Context { set, bound: Vec::new() };
+    let value = match &root.kind {
+        NodeKind::Pair(low, high) => ClaimValue::Range([context.value(low)?, context.value(high)?]),
+        NodeKind::Over { how: Over::Range, parameter, body } => {
+            let values = context.over(root.at, parameter, body)?;
+            let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+            ClaimValue::Range([low, values.iter().copied().fold(f64::NEG_INFINITY, f64::max)])
+        }
+        _ => ClaimValue::Number(context.value(root)?),
+    };
+    let finite = match value {
+        ClaimValue::Number(number) => number.is_finite(),
+        ClaimValue::Range(ends) => ends.iter().all(|end| end.is_finite()),
+    };
+    if finite { Ok(value) } else { Fault::new(root.at, "the result is not a finite number") }
+}
+
+struct Context<'a> {
+    set: &'a ResultSet,
+    /// What the enclosing `over`s have fixed.
+    bound: Vec<(Parameter<'a>, Value)>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Parameter<'a> {
+    Seed,
+    Swept(&'a str),
+}
+
+impl<'a> Context<'a> {
+    fn value(&mut self, node: &Node) -> Result<f64, Fault> {
+        match &node.kind {
+            NodeKind::Number(number) => Ok(*number),
+            NodeKind::Negate(inner) => Ok(-self.value(inner)?),
+            NodeKind::Abs(inner) => Ok(self.value(inner)?.abs()),
+            NodeKind::Arithmetic(operator, left, right) => {
+                let (left, right) = (self.value(left)?, self.value(right)?);
+                match operator {
+                    Operator::Add => Ok(left + right),
+                    Operator::Subtract => Ok(left - right),
+                    Operator::Multiply => Ok(left * right),
+                    Operator::Divide if right == 0.0 => Fault::new(
+                        node.at,
+                        format!("division of {left} by zero: what stands right of `/` is 0"),
+                    ),
+                    Operator::Divide => Ok(left / right),
+                }
+            }
+            NodeKind::Compare(first, rest) => {
+                let mut left = self.value(first)?;
+                let mut holds = true;
+                for (comparison, next) in rest {
+                    let right = self.value(next)?;
+                    holds &= match comparison {
+                        Comparison::Less => left < right,
+                        Comparison::LessOrEqual => left <= right,
+                        Comparison::Greater => left > right,
+                        Comparison::GreaterOrEqual => left >= right,
+                        Comparison::Equal => left == right,
+                    };
+                    left = right;
+                }
+                Ok(f64::from(u8::from(holds)))
+            }
+            NodeKind::Max(nodes) => self.fold(nodes, f64::max),
+            NodeKind::Min(nodes) => self.fold(nodes, f64::min),
+            NodeKind::Over { how, parameter, body } => {
+                let statistic = match how {
+                    Over::Max => Statistic::Max,
+                    Over::Min => Statistic::Min,
+                    Over::Mean => Statistic::Mean,
+                    Over::First => Statistic::First,
+                    Over::Last => Statistic::Last,
+                    Over::Range => {
+                        return Fault::new(
+                            node.at,
+                            "`range over` gives two numbers: it can only be the whole measure",
+                        );
+                    }
+                };
+                let values = self.over(node.at, parameter, body)?;
+                statistic.of(&values).map_or_else(|| Fault::new(node.at, "there are no runs"), Ok)
+            }
+            NodeKind::Pair(..) => Fault::new(node.at, "`[a, b]` can only be the whole measure"),
+            NodeKind::Call(call) => self.call(node.at, call),
+        }
+    }
+
+    fn fold(&mut self, nodes: &[Node], pick: fn(f64, f64) -> f64) -> Result<f64, Fault> {
+        let values = nodes.iter().map(|node| self.value(node)).collect::<Result<Vec<f64>, Fault>>()?;
+        Ok(values.into_iter().reduce(pick).unwrap_or(f64::NAN))
+    }
+
+    /// The body's value at each value of the parameter, in the order of the runs.
+    fn over(&mut self, at: usize, parameter: &str, body: &Node) -> Result<Vec<f64>, Fault> {
+        let found = self.parameter(at, parameter)?;
+        if self.bound.iter().any(|(bound, _)| *bound == found) {
+            return Fault::new(at, format!("`{parameter}` is already fixed by an `over` around this one"));
+        }
+        let mut points: Vec<Value> = Vec::new();
+        for run in &self.set.runs {
+            if let Some(value) = value_of(run, found).filter(|value| !points.contains(value)) {
+                points.push(value);
+            }
+        }
+        let mut values = Vec::new();
+        for point in points {
+            self.bound.push((found, point));
+            let value = self.value(body);
+            self.bound.pop();
+            values.push(value?);
+        }
+        Ok(values)
+    }
+
+    /// A parameter by its whole name or by its last parts.
+    fn parameter(&self, at: usize, written: &str) -> Result<Parameter<'a>, Fault> {
+        if written == "seed" {
+            return Ok(Parameter::Seed);
+        }
+        let known: BTreeSet<&str> =
+            self.set.runs.iter().flat_map(|run| run.sweep.keys().map(String::as_str)).collect();
+        if let Some(name) = known.get(written) {
+            return Ok(Parameter::Swept(name));
+        }
+        let ending = |name: &&str| name.strip_suffix(written).is_some_and(|front| front.ends_with('.'));
+        let matches: Vec<&str> = known.iter().copied().filter(ending).collect();
+        match matches[..] {
+            [only] => Ok(Parameter::Swept(only)),
+            [] => {
+                let hint = hint(written, known.into_iter().chain(["seed"]));
+                Fault::new(at, format!("no swept parameter `{written}`{hint}"))
+            }
+            _ => Fault::new(at, format!("`{written}` may be {}; write one whole", matches.join(" or "))),
+        }
+    }
+
+    fn call(&self, at: usize, call: &Call) -> Result<f64, Fault> {
+        let runs = self.select(at, call)?;
+        let mut values = Vec::with_capacity(runs.len());
+        for run in runs {
+            values.push(self.of_run(at, &call.function, run)?);
+        }
+        Statistic::Mean.of(&values).map_or_else(|| Fault::new(at, "there are no runs"), Ok)
+    }
+
+    /// Indices of the runs that a call is about: one point of the sweep, one or all seeds.
+    fn select(&self, at: usize, call: &Call) -> Result<Vec<usize>, Fault> {
+        let scheme = &call.scheme;
+        let mut chosen: Vec<usize> = Vec::new();
+        chosen.extend((0..self.set.runs.len()).filter(|&run| self.set.runs[run].scheme == scheme.text));
+        if chosen.is_empty() {
+            let known: BTreeSet<&str> = self.set.runs.iter().map(|run| run.scheme.as_str()).collect();
+            return Fault::new(
+                scheme.at,
+                format!("no runs of a scheme `{}`{}", scheme.text, hint(&scheme.text, known)),
+            );
+        }
+        // A run without the parameter does not depend on it.
+        for (parameter, value) in &self.bound {
+            chosen
+                .retain(|&run| value_of(&self.set.runs[run], *parameter).is_none_or(|found| found == *value));
+        }
+        for (name, wanted) in &call.filters {
+            let parameter = self.parameter(name.at, &name.text)?;
+            let there: Vec<String> = chosen
+                .iter()
+                .filter_map(|&run| value_of(&self.set.runs[run], parameter))
+                .map(|value| value.to_string())
+                .collect();
+            chosen.retain(|&run| {
+                value_of(&self.set.runs[run], parameter).is_none_or(|found| matches(wanted, &found))
+            });
+            if chosen.is_empty() {
+                let there: BTreeSet<&str> = there.iter().map(String::as_str).collect();
+                let hint = hint(&wanted.text, there);
+                return Fault::new(wanted.at, format!("no run with {}={}{hint}", name.text, wanted.text));
+            }
+        }
+        let Some(&first) = chosen.first() else {
+            return Fault::new(at, format!("no run of `{}` at this point of the sweep", scheme.text));
+        };
+        let point = &self.set.runs[first].sweep;
+        let other = chosen.iter().map(|&run| &self.set.runs[run].sweep).find(|sweep| *sweep != point);
+        if let Some(other) = other {
+            let open: Vec<&str> = other
+                .iter()
+                .filter(|(name, value)| point.get(*name) != Some(value))
+                .map(|(name, _)| name.as_str())
+                .collect();
+            let name = open.first().copied().unwrap_or("the parameter");
+            let message = format!(
+                "{name} has several values here; write `max over {name}: ...` around it or `{name}=...` in it"
+            );
+            return Fault::new(at, message);
+        }
+        Ok(chosen)
+    }
+
+    fn of_run(&self, at: usize, function: &Function, index: usize) -> Result<f64, Fault> {
+        let run = &self.set.runs[index];
+        match function {
+            Function::Field(field) => {
+                let needs_all = field.starts_with("fct_") || *field == "completion_us";
+                if needs_all && run.flows_finished < run.flows {
+                    return unfinished(at, run, run.flows - run.flows_finished, run.flows);
+                }
+                Ok(field_of(run, field))
+            }
+            Function::Extra(name) => run.extra.get(&name.text).copied().map_or_else(
+                || {
+                    let hint = hint(&name.text, run.extra.keys().map(String::as_str));
+                    Fault::new(
+                        name.at,
+                        format!("the runs of `{}` have no extra number `{}`{hint}", run.scheme, name.text),
+                    )
+                },
+                Ok,
+            ),
+            Function::Series { statistic, series, entity, from_us, to_us } => {
+                let points: Vec<f64> = self
+                    .set
+                    .series
+                    .iter()
+                    .filter(|row| row.run as usize == index && row.series == series.text)
+                    .filter(|row| entity.as_ref().is_none_or(|entity| covers(entity, &row.entity)))
+                    .filter(|row| {
+                        let time_us = row.time_ps as f64 / 1e6;
+                        *from_us < time_us && time_us <= *to_us
+                    })
+                    .map(|row| row.value)
+                    .collect();
+                statistic.of(&points).map_or_else(|| self.no_points(series, index, entity.as_deref()), Ok)
+            }
+            Function::Flows { slowdown, statistic, min_bytes, max_bytes } => {
+                let mut numbers = Vec::new();
+                let mut missing = 0;
+                for flow in self.set.flows.iter().filter(|flow| flow.run as usize == index) {
+                    if !(*min_bytes..=*max_bytes).contains(&(flow.bytes as f64)) {
+                        continue;
+                    }
+                    match flow.fct_ps {
+                        Some(fct) if *slowdown => numbers.push(fct as f64 / flow.ideal_fct_ps.max(1) as f64),
+                        Some(fct) => numbers.push(fct as f64 / 1e6),
+                        None => missing += 1,
+                    }
+                }
+                if missing > 0 {
+                    return unfinished(at, run, missing, missing + numbers.len() as u64);
+                }
+                statistic.of(&numbers).map_or_else(
+                    || Fault::new(at, format!("`{}` has no messages of these lengths", run.scheme)),
+                    Ok,
+                )
+            }
+        }
+    }
+
+    fn no_points(&self, series: &Word, run: usize, entity: Option<&str>) -> Result<f64, Fault> {
+        let rows = || self.set.series.iter().filter(|row| row.run as usize == run);
+        let scheme = &self.set.runs[run].scheme;
+        let names: BTreeSet<&str> = rows().map(|row| row.series.as_str()).collect();
+        if !names.contains(series.text.as_str()) {
+            let hint = hint(&series.text, names);
+            return Fault::new(
+                series.at,
+                format!("the runs of `{scheme}` have no series `{}`{hint}", series.text),
+            );
+        }
+        let entities: BTreeSet<&str> =
+            rows().filter(|row| row.series == series.text).map(|row| row.entity.as_str()).collect();
+        match entity {
+            Some(entity) if !entities.iter().any(|known| covers(entity, known)) => {
+                let hint = hint(entity, entities.into_iter().take(20));
+                Fault::new(
+                    series.at,
+                    format!("`{}` of `{scheme}` has no entity `{entity}`{hint}", series.text),
+                )
+            }
+            _ => {
+                Fault::new(series.at, format!("`{}` of `{scheme}` has no points in this window", series.text))
+            }
+        }
+    }
+}
+
+fn unfinished(at: usize, run: &RunRow, missing: u64, all: u64) -> Result<f64, Fault> {
+    let (scheme, seed) = (&run.scheme, run.seed);
+    Fault::new(
+        at,
+        format!(
+            "{missing} of {all} messages of `{scheme}`, seed {seed}, did not finish, so this is not known"
+        ),
+    )
+}
+
+fn value_of(run: &RunRow, parameter: Parameter<'_>) -> Option<Value> {
+    match parameter {
+        Parameter::Seed => Some(Value::Text(run.seed.to_string())),
+        Parameter::Swept(name) => run.sweep.get(name).cloned(),
+    }
+}
+
+/// As written, or as a number.
+fn matches(wanted: &Word, found: &Value) -> bool {
+    let text = found.to_string();
+    text == wanted.text || (wanted.number.is_some() && text.parse().ok() == wanted.number)
+}
+
+/// Whether `entity` is `known` or contains it: `tor:0/up` covers `tor:0/up:3` but not `tor:0/upper`.
+pub(crate) fn covers(entity: &str, known: &str) -> bool {
+    known.strip_prefix(entity).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
+}
+
+/// A field of [`super::parse::FIELDS`].
+pub(crate) fn field_of(run: &RunRow, field: &str) -> f64 {
+    match field {
+        "flows" => run.flows as f64,
+        "flows_finished" => run.flows_finished as f64,
+        "fct_mean_us" => run.fct_mean_us,
+        "fct_p50_us" => run.fct_p50_us,
+        "fct_p99_us" => run.fct_p99_us,
+        "fct_max_us" => run.fct_max_us,
+        "ideal_fct_max_us" => run.ideal_fct_max_us,
+        "completion_us" => run.completion_us,
+        "drops" => run.drops as f64,
+        "link_losses" => run.link_losses as f64,
+        "trims" => run.trims as f64,
+        "ecn_marks" => run.ecn_marks as f64,
+        "retransmissions" => run.retransmissions as f64,
+        "timeouts" => run.timeouts as f64,
+        "packet_hops" => run.packet_hops as f64,
+        "sim_time_us" => run.sim_time_us,
+        "wall_s" => run.wall_s,
+        _ => run.extra.get(field).copied().unwrap_or(f64::NAN),
+    }
+}

@@ -1,0 +1,111 @@
+//! The measure language: what a claim computes from results.
+//!
+//! - Arithmetic: numbers, `+ - * /`, parentheses, `max(a, b)`, `min(a, b)`, `abs(a)`.
+//! - Comparison: `a < b < c` (also `<= > >= ==`) is 1 when all hold, else 0.
+//! - A field of the runs: `fct_max(reps)`, `drops(ops)`, `completion(ecmp)`; the unit at the end of the field's name
+//!   may be left out. It is the mean over the seeds.
+//! - `extra(ops, mean_max_queue)`: a number that a scheme or model added.
+//! - `series_max(reps, queue_depth_bytes, entity="tor:0/up", from_us=200, to_us=300)`, also `series_min`,
+//!   `series_mean`, `series_sum`, `series_first`, `series_last`: over all points of a run in the window
+//!   `from_us < time <= to_us`, of the entity and what lies below it; then the mean over the seeds.
+//! - `fct(reps, p99, min_bytes=0, max_bytes=100000)` and `slowdown(...)`: over the messages of a run with
+//!   `min_bytes <= length <= max_bytes`; a percentile (`p50`, `p99.9`), `mean`, `min` or `max`.
+//! - Filters in any call: `fct_max(ops, workload.bytes="8MiB", seed=1)`.
+//! - `max over workload.bytes: ...`, also `min`, `mean`, `first`, `last`: over the values of a swept parameter (its
+//!   last part is enough) or of `seed`, in the order of the runs. `range over ...` gives the lowest and the highest,
+//!   and `[a, b]` a pair; both only as the whole measure.
+
+mod evaluate;
+mod parse;
+
+use anabranch_results::{ClaimValue, ResultSet};
+pub(crate) use evaluate::{covers, field_of};
+use parse::Node;
+
+/// A measure that was read and whose functions exist.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measure {
+    text: String,
+    root: Node,
+}
+
+/// A measure that cannot be read or evaluated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("measure `{measure}`, column {column}: {message}")]
+pub struct MeasureError {
+    /// The measure as written.
+    pub measure: String,
+    /// Where, in characters from 1.
+    pub column: usize,
+    /// What is wrong and what was expected.
+    pub message: String,
+}
+
+impl Measure {
+    /// Reads a measure.
+    ///
+    /// # Errors
+    /// When the text does not follow the language or names an unknown function.
+    pub fn parse(text: &str) -> Result<Measure, MeasureError> {
+        let root = parse::parse(text).map_err(|fault| fault.within(text))?;
+        Ok(Measure { text: text.to_owned(), root })
+    }
+
+    /// Computes the measure from results.
+    ///
+    /// # Errors
+    /// When it names a scheme, parameter, series or extra number that the results lack, when messages that it
+    /// needs did not finish, or when it divides by zero.
+    pub fn evaluate(&self, set: &ResultSet) -> Result<ClaimValue, MeasureError> {
+        evaluate::evaluate(&self.root, set).map_err(|fault| fault.within(&self.text))
+    }
+
+    /// The schemes that the measure names, each once, in alphabetical order.
+    pub fn schemes(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        self.root.collect_schemes(&mut names);
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+/// What went wrong at a byte of the text.
+#[derive(Debug)]
+struct Fault {
+    at: usize,
+    message: String,
+}
+
+impl Fault {
+    fn new<T>(at: usize, message: impl Into<String>) -> Result<T, Fault> {
+        Err(Fault { at, message: message.into() })
+    }
+
+    fn within(self, text: &str) -> MeasureError {
+        let column = text.char_indices().take_while(|(place, _)| *place < self.at).count() + 1;
+        MeasureError { measure: text.to_owned(), column, message: self.message }
+    }
+}
+
+/// `; did you mean X?` for the nearest of `known`, else what there is.
+fn hint<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    let nearest = known
+        .iter()
+        .map(|name| {
+            // Of equally near names, one that starts alike.
+            let starts_otherwise = name.chars().next() != written.chars().next();
+            (strsim::damerau_levenshtein(written, name), starts_otherwise, name)
+        })
+        .min()
+        .filter(|(distance, ..)| *distance <= 1 + written.chars().count() / 3);
+    match nearest {
+        Some((.., name)) => format!("; did you mean `{name}`?"),
+        None if known.is_empty() => "; there are none".to_owned(),
+        None => format!("; known: {}", known.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,507 @@
+//! Text to tree, by recursive descent.
+
+use super::{Fault, hint};
+use crate::stats::Statistic;
+
+/// Bounds the tree, and with it the stack that evaluating it takes.
+const MAX_NODES: usize = 512;
+/// Bounds the parser's own stack.
+const MAX_DEPTH: usize = 64;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Node {
+    /// Byte of the text that an error about this node points at.
+    pub at: usize,
+    pub kind: NodeKind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum NodeKind {
+    Number(f64),
+    Negate(Box<Node>),
+    Abs(Box<Node>),
+    Arithmetic(Operator, Box<Node>, Box<Node>),
+    Compare(Box<Node>, Vec<(Comparison, Node)>),
+    Max(Vec<Node>),
+    Min(Vec<Node>),
+    Over { how: Over, parameter: String, body: Box<Node> },
+    Pair(Box<Node>, Box<Node>),
+    Call(Call),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Comparison {
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Equal,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Over {
+    Max,
+    Min,
+    Mean,
+    First,
+    Last,
+    Range,
+}
+
+/// A number of each run of a scheme.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Call {
+    pub function: Function,
+    pub scheme: Word,
+    pub filters: Vec<(Word, Word)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Function {
+    /// A field of the runs file.
+    Field(&'static str),
+    Extra(Word),
+    Series {
+        statistic: Statistic,
+        series: Word,
+        entity: Option<String>,
+        from_us: f64,
+        to_us: f64,
+    },
+    /// FCT in microseconds, or slowdown, of the messages of these lengths.
+    Flows {
+        slowdown: bool,
+        statistic: Statistic,
+        min_bytes: f64,
+        max_bytes: f64,
+    },
+}
+
+/// A name or value as written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Word {
+    pub at: usize,
+    pub text: String,
+    /// Its value when it is a number and stands without quotes.
+    pub number: Option<f64>,
+}
+
+const SERIES_FUNCTIONS: [(&str, Statistic); 6] = [
+    ("series_max", Statistic::Max),
+    ("series_min", Statistic::Min),
+    ("series_mean", Statistic::Mean),
+    ("series_sum", Statistic::Sum),
+    ("series_first", Statistic::First),
+    ("series_last", Statistic::Last),
+];
+
+/// The numeric fields of a run, under the names of their columns.
+pub(crate) const FIELDS: [&str; 17] = [
+    "flows",
+    "flows_finished",
+    "fct_mean_us",
+    "fct_p50_us",
+    "fct_p99_us",
+    "fct_max_us",
+    "ideal_fct_max_us",
+    "completion_us",
+    "drops",
+    "link_losses",
+    "trims",
+    "ecn_marks",
+    "retransmissions",
+    "timeouts",
+    "packet_hops",
+    "sim_time_us",
+    "wall_s",
+];
+
+impl Node {
+    pub(super) fn collect_schemes<'a>(&'a self, names: &mut Vec<&'a str>) {
+        match &self.kind {
+            NodeKind::Number(_) => {}
+            NodeKind::Negate(inner) | NodeKind::Abs(inner) | NodeKind::Over { body: inner, .. } => {
+                inner.collect_schemes(names);
+            }
+            NodeKind::Arithmetic(_, left, right) | NodeKind::Pair(left, right) => {
+                left.collect_schemes(names);
+                right.collect_schemes(names);
+            }
+            NodeKind::Compare(first, rest) => {
+                first.collect_schemes(names);
+                rest.iter().for_each(|(_, node)| node.collect_schemes(names));
+            }
+            NodeKind::Max(nodes) | NodeKind::Min(nodes) => {
+                nodes.iter().for_each(|node| node.collect_schemes(names));
+            }
+            NodeKind::Call(call) => names.push(&call.scheme.text),
+        }
+    }
+}
+
+pub(super) fn parse(text: &str) -> Result<Node, Fault> {
+    let mut parser = Parser { text, at: 0, nodes: 0, depth: 0 };
+    let root = parser.expression()?;
+    parser.skip_space();
+    match parser.rest().chars().next() {
+        None => Ok(root),
+        Some(other) => Fault::new(parser.at, format!("expected an operator or the end, found `{other}`")),
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    nodes: usize,
+    depth: usize,
+}
+
+impl<'a> Parser<'a> {
+    /// A comparison, or what stands in one.
+    fn expression(&mut self) -> Result<Node, Fault> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Fault::new(self.at, format!("more than {MAX_DEPTH} levels deep; write it flatter"));
+        }
+        let first = self.sum()?;
+        let at = self.at;
+        let mut rest = Vec::new();
+        while let Some(comparison) = self.comparison()? {
+            rest.push((comparison, self.sum()?));
+        }
+        self.depth -= 1;
+        if rest.is_empty() { Ok(first) } else { self.node(at, NodeKind::Compare(Box::new(first), rest)) }
+    }
+
+    fn comparison(&mut self) -> Result<Option<Comparison>, Fault> {
+        for (sign, comparison) in [
+            ("<=", Comparison::LessOrEqual),
+            (">=", Comparison::GreaterOrEqual),
+            ("==", Comparison::Equal),
+            ("<", Comparison::Less),
+            (">", Comparison::Greater),
+        ] {
+            if self.take(sign) {
+                return Ok(Some(comparison));
+            }
+        }
+        if self.peek() == Some('=') {
+            return Fault::new(self.at, "expected `==` for a comparison, found `=`");
+        }
+        Ok(None)
+    }
+
+    fn sum(&mut self) -> Result<Node, Fault> {
+        let mut left = self.product()?;
+        loop {
+            let operator = match self.peek() {
+                Some('+') => Operator::Add,
+                Some('-') => Operator::Subtract,
+                _ => return Ok(left),
+            };
+            let at = self.at;
+            self.at += 1;
+            let right = self.product()?;
+            left = self.node(at, NodeKind::Arithmetic(operator, Box::new(left), Box::new(right)))?;
+        }
+    }
+
+    fn product(&mut self) -> Result<Node, Fault> {
+        let mut left = self.atom()?;
+        loop {
+            let operator = match self.peek() {
+                Some('*') => Operator::Multiply,
+                Some('/') => Operator::Divide,
+                _ => return Ok(left),
+            };
+            let at = self.at;
+            self.at += 1;
+            let right = self.atom()?;
+            left = self.node(at, NodeKind::Arithmetic(operator, Box::new(left), Box::new(right)))?;
+        }
+    }
+
+    fn atom(&mut self) -> Result<Node, Fault> {
+        let first = self.peek();
+        let at = self.at;
+        match first {
+            Some('-') => {
+                let mut signs = 0;
+                while self.take("-") {
+                    signs += 1;
+                }
+                let inner = self.atom()?;
+                if signs % 2 == 0 { Ok(inner) } else { self.node(at, NodeKind::Negate(Box::new(inner))) }
+            }
+            Some('(') => {
+                self.at += 1;
+                let inner = self.expression()?;
+                self.expect(")")?;
+                Ok(inner)
+            }
+            Some('[') => {
+                self.at += 1;
+                let low = self.expression()?;
+                self.expect(",")?;
+                let high = self.expression()?;
+                self.expect("]")?;
+                self.node(at, NodeKind::Pair(Box::new(low), Box::new(high)))
+            }
+            Some(digit) if digit.is_ascii_digit() || digit == '.' => self.number(),
+            Some(letter) if letter.is_ascii_alphabetic() || letter == '_' => self.name(),
+            Some(other) => Fault::new(at, format!("expected a number, a function or `(`, found `{other}`")),
+            None => Fault::new(at, "expected a number, a function or `(`, found the end"),
+        }
+    }
+
+    fn number(&mut self) -> Result<Node, Fault> {
+        let at = self.at;
+        let digits = |parser: &Parser<'_>, from: usize| {
+            parser.text[from..].bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count()
+        };
+        let mut end = at + digits(self, at);
+        if let Some(exponent) = self.text[end..].strip_prefix(['e', 'E']) {
+            let sign = usize::from(exponent.starts_with(['+', '-']));
+            let length = exponent[sign..].bytes().take_while(u8::is_ascii_digit).count();
+            if length > 0 {
+                end += 1 + sign + length;
+            }
+        }
+        let written = &self.text[at..end];
+        match written.parse::<f64>() {
+            Ok(number) if number.is_finite() => {
+                self.at = end;
+                self.node(at, NodeKind::Number(number))
+            }
+            _ => Fault::new(at, format!("`{written}` is not a number")),
+        }
+    }
+
+    /// A call, or `max over parameter:`.
+    fn name(&mut self) -> Result<Node, Fault> {
+        let at = self.at;
+        let length =
+            self.rest().bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+        let name = &self.text[at..at + length];
+        self.at += length;
+        if self.peek() == Some('(') {
+            self.at += 1;
+            return match name {
+                "max" | "min" | "abs" => self.built_in(at, name),
+                _ => self.call(at, name),
+            };
+        }
+        if self.rest().strip_prefix("over").is_some_and(|rest| rest.starts_with(char::is_whitespace)) {
+            return self.over(at, name);
+        }
+        Fault::new(self.at, format!("expected `(` after `{name}`, or `{name} over PARAMETER:`"))
+    }
+
+    fn over(&mut self, at: usize, name: &str) -> Result<Node, Fault> {
+        let how = match name {
+            "max" => Over::Max,
+            "min" => Over::Min,
+            "mean" => Over::Mean,
+            "first" => Over::First,
+            "last" => Over::Last,
+            "range" => Over::Range,
+            _ => {
+                let known = ["max", "min", "mean", "first", "last", "range"];
+                return Fault::new(at, format!("unknown `{name} over`{}", hint(name, known)));
+            }
+        };
+        self.at += "over".len();
+        let parameter = self.word("`seed` or a swept parameter", |c| c != ':')?;
+        self.expect(":")?;
+        let body = Box::new(self.expression()?);
+        self.node(parameter.at, NodeKind::Over { how, parameter: parameter.text, body })
+    }
+
+    fn built_in(&mut self, at: usize, name: &str) -> Result<Node, Fault> {
+        let mut arguments = vec![self.expression()?];
+        while self.take(",") {
+            arguments.push(self.expression()?);
+        }
+        self.expect(")")?;
+        let kind = match name {
+            "max" => NodeKind::Max(arguments),
+            "min" => NodeKind::Min(arguments),
+            _ => match <[Node; 1]>::try_from(arguments) {
+                Ok([only]) => NodeKind::Abs(Box::new(only)),
+                Err(_) => return Fault::new(at, "`abs` takes one argument"),
+            },
+        };
+        self.node(at, kind)
+    }
+
+    fn call(&mut self, at: usize, name: &str) -> Result<Node, Fault> {
+        let scheme = self.word("a scheme", |_| true)?;
+        let mut arguments = Arguments::default();
+        while self.take(",") {
+            let word = self.word("an argument", |_| true)?;
+            if self.take("=") {
+                arguments.named.push((word, self.word("a value", |_| true)?));
+            } else if arguments.named.is_empty() {
+                arguments.positional.push(word);
+            } else {
+                return Fault::new(
+                    word.at,
+                    format!("expected `name=value` after the first one, found `{}`", word.text),
+                );
+            }
+        }
+        self.expect(")")?;
+        let function = function(at, name, &mut arguments)?;
+        if let Some(extra) = arguments.positional.first() {
+            return Fault::new(extra.at, format!("`{name}` does not take the argument `{}`", extra.text));
+        }
+        self.node(at, NodeKind::Call(Call { function, scheme, filters: arguments.named }))
+    }
+
+    /// A name or value inside a call: quoted, or any run of letters, digits and `_.:/%+-`.
+    fn word(&mut self, expected: &str, allowed: fn(char) -> bool) -> Result<Word, Fault> {
+        let first = self.peek();
+        let at = self.at;
+        if let Some(quote @ ('"' | '\'')) = first {
+            let inner = &self.rest()[1..];
+            let Some(length) = inner.find(quote) else {
+                return Fault::new(at, format!("this {quote} is never closed"));
+            };
+            self.at += length + 2;
+            return Ok(Word { at, text: inner[..length].to_owned(), number: None });
+        }
+        let length: usize = self
+            .rest()
+            .chars()
+            .take_while(|&c| (c.is_alphanumeric() || "_.:/%+-".contains(c)) && allowed(c))
+            .map(char::len_utf8)
+            .sum();
+        if length == 0 {
+            let found = first.map_or("the end".to_owned(), |c| format!("`{c}`"));
+            return Fault::new(at, format!("expected {expected}, found {found}"));
+        }
+        let text = self.text[at..at + length].to_owned();
+        self.at += length;
+        let numeric = text.contains(|c: char| c.is_ascii_digit());
+        let number = text.parse().ok().filter(|number: &f64| numeric && number.is_finite());
+        Ok(Word { at, text, number })
+    }
+
+    fn node(&mut self, at: usize, kind: NodeKind) -> Result<Node, Fault> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return Fault::new(at, format!("more than {MAX_NODES} terms"));
+        }
+        Ok(Node { at, kind })
+    }
+
+    fn expect(&mut self, sign: &str) -> Result<(), Fault> {
+        if self.take(sign) {
+            return Ok(());
+        }
+        let found = self.peek().map_or("the end".to_owned(), |c| format!("`{c}`"));
+        Fault::new(self.at, format!("expected `{sign}`, found {found}"))
+    }
+
+    fn take(&mut self, sign: &str) -> bool {
+        self.skip_space();
+        let found = self.rest().starts_with(sign);
+        if found {
+            self.at += sign.len();
+        }
+        found
+    }
+
+    fn peek(&mut self) -> Option<char> {
+        self.skip_space();
+        self.rest().chars().next()
+    }
+
+    fn skip_space(&mut self) {
+        self.at = self.text.len() - self.rest().trim_start().len();
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+}
+
+#[derive(Default)]
+struct Arguments {
+    positional: Vec<Word>,
+    named: Vec<(Word, Word)>,
+}
+
+impl Arguments {
+    fn named(&mut self, name: &str) -> Option<Word> {
+        let place = self.named.iter().position(|(key, _)| key.text == name)?;
+        Some(self.named.remove(place).1)
+    }
+
+    fn number(&mut self, name: &str, default: f64) -> Result<f64, Fault> {
+        match self.named(name) {
+            None => Ok(default),
+            Some(Word { number: Some(number), .. }) => Ok(number),
+            Some(Word { at, text, .. }) => {
+                Fault::new(at, format!("expected a number without a unit for `{name}`, found `{text}`"))
+            }
+        }
+    }
+
+    fn next(&mut self, at: usize, expected: &str) -> Result<Word, Fault> {
+        if self.positional.is_empty() {
+            return Fault::new(at, format!("expected {expected} after the scheme"));
+        }
+        Ok(self.positional.remove(0))
+    }
+}
+
+fn function(at: usize, name: &str, arguments: &mut Arguments) -> Result<Function, Fault> {
+    if let Some((_, statistic)) = SERIES_FUNCTIONS.iter().find(|(known, _)| *known == name) {
+        return Ok(Function::Series {
+            statistic: *statistic,
+            series: arguments.next(at, "a series, such as queue_depth_bytes,")?,
+            entity: arguments.named("entity").map(|word| word.text),
+            from_us: arguments.number("from_us", f64::NEG_INFINITY)?,
+            to_us: arguments.number("to_us", f64::INFINITY)?,
+        });
+    }
+    match name {
+        "extra" => Ok(Function::Extra(arguments.next(at, "the number's name")?)),
+        "fct" | "slowdown" => {
+            let word = arguments.next(at, "mean, min, max or a percentile such as p99")?;
+            let Some(statistic) = Statistic::parse(&word.text) else {
+                let message =
+                    format!("expected mean, min, max or a percentile such as p99, found `{}`", word.text);
+                return Fault::new(word.at, message);
+            };
+            Ok(Function::Flows {
+                slowdown: name == "slowdown",
+                statistic,
+                min_bytes: arguments.number("min_bytes", 0.0)?,
+                max_bytes: arguments.number("max_bytes", f64::INFINITY)?,
+            })
+        }
+        _ => match FIELDS.iter().find(|field| **field == name || without_unit(field) == name) {
+            Some(field) => Ok(Function::Field(field)),
+            None => {
+                let others = ["extra", "fct", "slowdown", "max", "min", "abs"];
+                let known = FIELDS.iter().map(|field| without_unit(field));
+                let known = known.chain(SERIES_FUNCTIONS.iter().map(|(name, _)| *name)).chain(others);
+                Fault::new(at, format!("unknown field or function `{name}`{}", hint(name, known)))
+            }
+        },
+    }
+}
+
+fn without_unit(field: &str) -> &str {
+    field.strip_suffix("_us").or(field.strip_suffix("_s")).unwrap_or(field)
+}

@@ -1,0 +1,166 @@
+use super::*;
+use crate::samples::two_schemes;
+use anabranch_results::Value;
+use proptest::prelude::*;
+
+fn number(text: &str) -> f64 {
+    match Measure::parse(text).and_then(|measure| measure.evaluate(&two_schemes())) {
+        Ok(ClaimValue::Number(number)) => number,
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+fn error(text: &str) -> String {
+    Measure::parse(text).and_then(|measure| measure.evaluate(&two_schemes())).unwrap_err().to_string()
+}
+
+#[test]
+fn arithmetic_has_the_usual_order() {
+    assert_eq!(number("1 + 2 * 3 - 4 / 2"), 5.0);
+    assert_eq!(number("-(1 + 2) * 2"), -6.0);
+    assert_eq!(number("2 - 1 - 1"), 0.0);
+    assert_eq!(number("max(1, 2.5e1, 3) - min(4, 2) + abs(-1)"), 24.0);
+    assert_eq!(number("--1"), 1.0);
+}
+
+#[test]
+fn comparisons_chain() {
+    assert_eq!(number("1 < 2 < 3"), 1.0);
+    assert_eq!(number("1 < 2 < 2"), 0.0);
+    assert_eq!(number("2 >= 2 > 1 == 1"), 1.0);
+    assert_eq!(number("min over bytes: fct_max(reps) < fct_max(ops)"), 1.0);
+}
+
+#[test]
+fn fields_are_means_over_seeds() {
+    assert_eq!(number("fct_max(ops, workload.bytes=\"8MiB\")"), 120.0);
+    assert_eq!(number("fct_max_us(ops, bytes=16MiB)"), 400.0);
+    assert_eq!(number("fct_max(ops, bytes=16MiB, seed=2)"), 405.0);
+    assert_eq!(number("drops(ops, bytes=8MiB) - drops(reps, bytes=8MiB)"), 30.0);
+    assert_eq!(number("extra(ops, mean_max_queue, bytes=8MiB)"), 7.0);
+}
+
+#[test]
+fn over_goes_through_the_sweep_and_the_seeds() {
+    assert_eq!(number("max over workload.bytes: fct_max(ops) / fct_max(reps)"), 2.0);
+    assert_eq!(number("min over bytes: fct_max(ops) / fct_max(reps)"), 1.2);
+    assert_eq!(number("first over bytes: fct_max(reps)"), 100.0);
+    assert_eq!(number("last over bytes: fct_max(reps)"), 200.0);
+    assert_eq!(number("max over bytes: max over seed: fct_max(reps)"), 205.0);
+    assert_eq!(number("(max over bytes: fct_max(reps)) / 2 + 1"), 101.0);
+    let range = Measure::parse("range over bytes: fct_max(ops)").unwrap().evaluate(&two_schemes());
+    assert_eq!(range, Ok(ClaimValue::Range([120.0, 400.0])));
+    let pair = Measure::parse("[1, 2 + 3]").unwrap().evaluate(&two_schemes());
+    assert_eq!(pair, Ok(ClaimValue::Range([1.0, 5.0])));
+}
+
+#[test]
+fn series_have_entities_and_windows() {
+    let series = |rest: &str| number(&format!("series_{rest}, bytes=8MiB)"));
+    assert_eq!(series("max(reps, queue_depth_bytes"), 904.0);
+    assert_eq!(series("max(reps, queue_depth_bytes, entity=\"tor:0/up\""), 204.0);
+    assert_eq!(series("mean(reps, queue_depth_bytes, entity=\"tor:0/up:0\", from_us=10, to_us=30"), 102.5);
+    assert_eq!(series("first(reps, queue_depth_bytes, entity=tor:1"), 901.0);
+    assert_eq!(series("last(reps, queue_depth_bytes, entity=tor:1"), 904.0);
+}
+
+#[test]
+fn messages_are_chosen_by_length() {
+    assert_eq!(number("fct(reps, max, bytes=8MiB, seed=1)"), 95.0);
+    assert_eq!(number("fct(reps, max, max_bytes=1000, bytes=8MiB, seed=1)"), 75.0);
+    assert_eq!(number("slowdown(reps, p50, min_bytes=1001, bytes=8MiB, seed=1)"), 1.9);
+}
+
+#[test]
+fn mistakes_are_explained_with_their_place() {
+    for (text, column, words) in [
+        ("", 1, "found the end"),
+        ("1 +", 4, "found the end"),
+        ("1 1", 3, "expected an operator"),
+        ("fct_mx(reps)", 1, "did you mean `fct_max`"),
+        ("1 + fct_max(rps)", 13, "did you mean `reps`"),
+        ("fct_max(reps", 13, "expected `)`"),
+        ("fct_max(reps, bytes=\"8MB\")", 21, "did you mean `8MiB`"),
+        ("fct_max(reps, byts=8MiB)", 15, "no swept parameter `byts`"),
+        ("fct_max(reps)", 1, "workload.bytes has several values"),
+        ("max over bites: drops(ops)", 10, "no swept parameter `bites`"),
+        ("median over seed: 1", 1, "unknown `median over`"),
+        ("max over seed: max over seed: 1", 25, "already fixed"),
+        ("1 + (range over seed: 1)", 6, "whole measure"),
+        ("drops(ops, bytes=8MiB) / drops(reps, bytes=8MiB)", 24, "division of 30 by zero"),
+        ("series_max(reps, queue_dept, bytes=8MiB)", 18, "queue_depth_bytes"),
+        ("series_max(reps, queue_depth_bytes, entity=tor:7, bytes=8MiB)", 18, "no entity `tor:7`"),
+        ("series_max(reps, queue_depth_bytes, from_us=1000, bytes=8MiB)", 18, "no points"),
+        ("series_max(reps)", 1, "expected a series"),
+        ("series_max(reps, q, from_us=1ms)", 29, "expected a number"),
+        ("extra(ops, rounds, bytes=8MiB)", 12, "no extra number `rounds`; known: mean_max_queue"),
+        ("fct(reps, p200)", 11, "percentile"),
+        ("fct_max(\"reps)", 9, "never closed"),
+        ("fct_max(reps, p99)", 15, "does not take"),
+        ("1 = 1", 3, "expected `==`"),
+        ("µ + 1", 1, "found `µ`"),
+        ("fct_max[reps]", 8, "expected `(`"),
+        ("1e999", 1, "is not a number"),
+    ] {
+        let message = error(text);
+        assert!(message.contains(&format!("column {column}: ")), "{text}: {message}");
+        assert!(message.contains(words), "{text}: {message}");
+    }
+}
+
+#[test]
+fn unfinished_messages_have_no_completion_time() {
+    let mut set = two_schemes();
+    set.runs[0].flows_finished = 1;
+    set.flows[1].fct_ps = None;
+    let evaluate = |text: &str| Measure::parse(text).unwrap().evaluate(&set);
+    let message = evaluate("fct_max(reps, bytes=8MiB)").unwrap_err().to_string();
+    assert!(message.contains("1 of 2 messages of `reps`, seed 1, did not finish"), "{message}");
+    assert!(evaluate("fct(reps, p50, bytes=8MiB)").is_err());
+    assert!(evaluate("fct(reps, p50, bytes=8MiB, max_bytes=1000)").is_ok());
+    assert!(evaluate("flows_finished(reps, bytes=8MiB)").is_ok());
+}
+
+#[test]
+fn a_parameter_with_two_owners_must_be_written_whole() {
+    let mut set = two_schemes();
+    for run in &mut set.runs {
+        run.sweep.insert("fault.bytes".into(), Value::Integer(1));
+    }
+    let evaluate = |text: &str| Measure::parse(text).unwrap().evaluate(&set);
+    let message = evaluate("max over bytes: drops(ops)").unwrap_err().to_string();
+    assert!(message.contains("fault.bytes or workload.bytes"), "{message}");
+    assert!(evaluate("max over workload.bytes: drops(ops)").is_ok());
+}
+
+#[test]
+fn depth_and_length_are_bounded() {
+    assert!(error(&"(".repeat(10_000)).contains("levels deep"));
+    assert!(error(&format!("1{}", "+1".repeat(10_000))).contains("terms"));
+    assert_eq!(number(&format!("{}1", "-".repeat(10_000))), 1.0);
+    assert!(error(&"max over seed: ".repeat(10_000)).contains("levels deep"));
+}
+
+#[test]
+fn schemes_are_listed_once() {
+    let measure =
+        Measure::parse("max over b: fct_max(ops) / fct_max(reps) < min(drops(ecmp), drops(ops))").unwrap();
+    assert_eq!(measure.schemes(), ["ecmp", "ops", "reps"]);
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics(text: String) {
+        let _ = Measure::parse(&text).and_then(|measure| measure.evaluate(&two_schemes()));
+    }
+
+    #[test]
+    fn nothing_made_of_its_own_words_panics(words in proptest::collection::vec(proptest::sample::select(vec![
+        "max", "min", "over", "seed", "bytes", ":", "(", ")", "[", "]", ",", "+", "-", "*", "/", "<", "==", "=", "\"",
+        "fct_max", "reps", "ops", "drops", "series_max", "queue_depth_bytes", "from_us", "1", "0", ".5", "8MiB", "e9",
+        "range", "extra", "slowdown", "p99", "µ", " ",
+    ]), 0..40), gap in proptest::bool::ANY) {
+        let text = words.join(if gap { " " } else { "" });
+        let _ = Measure::parse(&text).and_then(|measure| measure.evaluate(&two_schemes()));
+    }
+}

@@ -1,0 +1,71 @@
+//! Statistics over plain numbers.
+
+/// One number that stands for many.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Statistic {
+    Mean,
+    Min,
+    Max,
+    Sum,
+    First,
+    Last,
+    /// Nearest rank, between 0 and 100.
+    Percentile(f64),
+}
+
+impl Statistic {
+    /// Reads `mean`, `min`, `max` or `p99.9`.
+    pub(crate) fn parse(text: &str) -> Option<Statistic> {
+        match text {
+            "mean" => Some(Statistic::Mean),
+            "min" => Some(Statistic::Min),
+            "max" => Some(Statistic::Max),
+            _ => {
+                let percent: f64 = text.strip_prefix('p')?.parse().ok()?;
+                (0.0..=100.0).contains(&percent).then_some(Statistic::Percentile(percent))
+            }
+        }
+    }
+
+    /// The statistic of `numbers` in their order; none of none.
+    pub(crate) fn of(self, numbers: &[f64]) -> Option<f64> {
+        let sum = || numbers.iter().sum::<f64>();
+        match self {
+            _ if numbers.is_empty() => None,
+            Statistic::Mean => Some(sum() / numbers.len() as f64),
+            Statistic::Sum => Some(sum()),
+            Statistic::Min => numbers.iter().copied().reduce(f64::min),
+            Statistic::Max => numbers.iter().copied().reduce(f64::max),
+            Statistic::First => numbers.first().copied(),
+            Statistic::Last => numbers.last().copied(),
+            Statistic::Percentile(percent) => {
+                let mut sorted = numbers.to_vec();
+                sorted.sort_by(f64::total_cmp);
+                let rank = (percent / 100.0 * sorted.len() as f64).ceil() as usize;
+                Some(sorted[rank.clamp(1, sorted.len()) - 1])
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_nearest_ranks() {
+        let numbers = [4.0, 1.0, 3.0, 2.0];
+        assert_eq!(Statistic::Percentile(50.0).of(&numbers), Some(2.0));
+        assert_eq!(Statistic::Percentile(99.0).of(&numbers), Some(4.0));
+        assert_eq!(Statistic::Percentile(0.0).of(&numbers), Some(1.0));
+        assert_eq!(Statistic::Mean.of(&numbers), Some(2.5));
+        assert_eq!(Statistic::Max.of(&[]), None);
+    }
+
+    #[test]
+    fn names_are_read() {
+        assert_eq!(Statistic::parse("p99.9"), Some(Statistic::Percentile(99.9)));
+        assert_eq!(Statistic::parse("p101"), None);
+        assert_eq!(Statistic::parse("median"), None);
+    }
+}
