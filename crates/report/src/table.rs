@@ -69,7 +69,7 @@ pub(crate) fn notes(groups: &[Group<'_>]) -> Vec<String> {
     let missing: u64 =
         groups.iter().map(|group| group.total(|run| run.flows.saturating_sub(run.flows_finished))).sum();
     if missing > 0 {
-        notes.push(format!("{missing} flows did not finish; FCT columns are about those that did."));
+        notes.push(format!("Flows that did not finish: {missing}. FCT columns are about those that did."));
     }
     notes
 }

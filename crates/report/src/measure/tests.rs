@@ -86,7 +86,7 @@ fn mistakes_are_explained_with_their_place() {
         ("max over bites: drops(ops)", 10, "no swept parameter `bites`"),
         ("median over seed: 1", 1, "unknown `median over`"),
         ("max over seed: max over seed: 1", 25, "already fixed"),
-        ("1 + (range over seed: 1)", 6, "whole measure"),
+        ("1 + (range over seed: 1)", 17, "whole measure"),
         ("drops(ops, bytes=8MiB) / drops(reps, bytes=8MiB)", 24, "division of 30 by zero"),
         ("series_max(reps, queue_dept, bytes=8MiB)", 18, "queue_depth_bytes"),
         ("series_max(reps, queue_depth_bytes, entity=tor:7, bytes=8MiB)", 18, "no entity `tor:7`"),

@@ -11,6 +11,7 @@
     copy.plot_bgcolor = "rgba(0,0,0,0)";
     copy.font = { family: "system-ui, sans-serif", size: 13, color: ink };
     copy.hoverlabel = { namelength: -1 };
+    copy.modebar = { bgcolor: "rgba(0,0,0,0)", color: grid, activecolor: ink };
     for (const key of Object.keys(copy)) {
       if (/^[xy]axis\d*$/.test(key)) {
         Object.assign(copy[key], { gridcolor: grid, linecolor: grid, zerolinecolor: grid, automargin: true });

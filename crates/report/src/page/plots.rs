@@ -227,7 +227,7 @@ fn slowdowns(set: &ResultSet, spec: &PlotSpec) -> Vec<Plot> {
             }));
         }
         let x = json!({
-            "title": {"text": "Message size, largest of its bin (bytes)"}, "type": "log", "tickformat": "~s", "ticksuffix": "B",
+            "title": {"text": "Message size, largest of its bin (bytes)"}, "type": "log", "tickformat": "~s",
         });
         let mut y = number_axis(&format!("Slowdown, {} (FCT / ideal FCT)", spec.y), spec.log_y);
         if !spec.log_y {
@@ -276,7 +276,7 @@ fn against_sweep(set: &ResultSet, spec: &PlotSpec) -> Plot {
     }
     let numeric = data.iter().flat_map(|curve| curve["x"].as_array()).flatten().all(Json::is_number);
     let mut x = number_axis(spec.x.as_deref().unwrap_or("Scheme"), spec.log_x);
-    if !numeric {
+    if !numeric || spec.kind == PlotKind::Bar {
         x = json!({"title": {"text": spec.x.as_deref().unwrap_or("Scheme")}, "type": "category"});
     }
     let mut y = number_axis(&label.axis(), spec.log_y);
