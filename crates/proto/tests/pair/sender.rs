@@ -1,0 +1,236 @@
+//! The sender beside a plain model of it: maps and sets, no rings, no jumps.
+
+use crate::schedule::{HEADER, PACKET, PAYLOAD, Schedule, message_id};
+use anabranch_base::{Duration, HostId, QpId, Time};
+use anabranch_proto::lb::LbConfig;
+use anabranch_proto::transport::SackSender;
+use anabranch_proto::{Packet, Repr};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+pub const QP: QpId = QpId(3);
+pub const RECEIVER: HostId = HostId(8);
+
+/// A [`SackSender`] of which every answer is compared with the model's.
+pub struct CheckedSender {
+    sender: SackSender,
+    rto: Duration,
+    balancer: LbConfig,
+    first_ev: Option<u16>,
+    /// By PSN, of all posted messages.
+    packets: Vec<Known>,
+    /// By index of the message: packets that are not acknowledged.
+    left: Vec<u32>,
+    /// Packets that were sent at least once.
+    sent: u32,
+    in_flight: u64,
+    /// When last sent, and the PSN, of those in flight.
+    outstanding: BTreeSet<(Time, u32)>,
+    lost: BTreeSet<u32>,
+    unacked: u32,
+    last_timeout: Time,
+    timeouts: u64,
+    retransmissions: u64,
+    pub acknowledged: Vec<usize>,
+}
+
+/// What the model knows of a packet.
+struct Known {
+    message: usize,
+    of: u32,
+    bytes: u64,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    New,
+    InFlight(Time),
+    Lost,
+    Acknowledged,
+}
+
+impl CheckedSender {
+    pub fn new(schedule: &Schedule) -> Self {
+        let (cc, lb) = (schedule.cc(), schedule.lb());
+        CheckedSender {
+            sender: SackSender::new(&schedule.transport(), schedule.rto, QP, RECEIVER, cc, lb),
+            rto: schedule.rto,
+            balancer: schedule.balancer.clone(),
+            first_ev: None,
+            packets: Vec::new(),
+            left: vec![0; schedule.messages.len()],
+            sent: 0,
+            in_flight: 0,
+            outstanding: BTreeSet::new(),
+            lost: BTreeSet::new(),
+            unacked: 0,
+            last_timeout: Time::ZERO,
+            timeouts: 0,
+            retransmissions: 0,
+            acknowledged: Vec::new(),
+        }
+    }
+
+    pub fn retransmissions(&self) -> u64 {
+        self.retransmissions
+    }
+
+    pub fn post(&mut self, message: usize, bytes: u64) -> Result<(), TestCaseError> {
+        prop_assert!(self.sender.post(message_id(message), bytes).is_ok());
+        let of = bytes.div_ceil(PAYLOAD).max(1) as u32;
+        for i in 0..of {
+            let payload = if i + 1 == of { bytes - u64::from(i) * PAYLOAD } else { PAYLOAD };
+            self.packets.push(Known { message, of, bytes: HEADER + payload, state: State::New });
+        }
+        self.left[message] = of;
+        self.check()
+    }
+
+    pub fn poll_transmit(&mut self, now: Time) -> Result<Option<Packet>, TestCaseError> {
+        let (before, window) = (self.sender.in_flight(), self.sender.window());
+        let Some(packet) = self.sender.poll_transmit(now) else {
+            let next = self.lost.first().copied().or((self.left() > 0).then_some(self.sent));
+            prop_assert_eq!(self.sender.has_backlog(), next.is_some());
+            if let Some(psn) = next {
+                // Lost packets go in the order of detection, which the model does not keep: the one that
+                // waits is some lost one, and none is larger than a full packet.
+                let bytes = if self.lost.is_empty() { self.packets[psn as usize].bytes } else { PACKET };
+                prop_assert!(before > 0, "it stopped with nothing in flight");
+                prop_assert!(before + bytes > window, "it stopped with room for {psn}");
+            }
+            return Ok(None);
+        };
+        let Repr::Data { psn, message, message_packets, sent_at } = packet.repr else {
+            return Err(TestCaseError::fail("a sender sent what is no data"));
+        };
+        prop_assert!((psn as usize) < self.packets.len(), "{psn} belongs to no message");
+        let known = &mut self.packets[psn as usize];
+        prop_assert_eq!(u64::from(packet.wire_bytes), known.bytes);
+        prop_assert_eq!((message, message_packets), (message_id(known.message), known.of));
+        prop_assert_eq!((packet.qp, packet.dst, sent_at, packet.marked), (QP, RECEIVER, now, false));
+        match self.lost.is_empty() {
+            true => {
+                prop_assert_eq!(psn, self.sent, "new packets go in order");
+                self.sent += 1;
+            }
+            false => {
+                prop_assert!(self.lost.remove(&psn), "{psn} overtook the lost {:?}", self.lost);
+                self.retransmissions += 1;
+            }
+        }
+        let in_flight = before + known.bytes;
+        prop_assert!(before == 0 || in_flight <= window, "{in_flight} in flight, {window} allowed");
+        known.state = State::InFlight(now);
+        self.in_flight += known.bytes;
+        self.outstanding.insert((now, psn));
+        self.check_ev(packet.ev)?;
+        self.check()?;
+        Ok(Some(packet))
+    }
+
+    pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<(), TestCaseError> {
+        self.sender.handle_packet(now, packet);
+        let mut whole = Vec::new();
+        match packet.repr {
+            Repr::Ack { cumulative, base, received, .. } => {
+                let above = (0..64).filter(|i| received >> i & 1 == 1).map(|i| base + i);
+                for psn in (self.unacked..cumulative).chain(above) {
+                    whole.extend(self.acknowledge(psn)?);
+                }
+            }
+            Repr::Nack { psn } => self.lose(psn),
+            _ => return Err(TestCaseError::fail("a receiver sent data")),
+        }
+        while self.unacked < self.sent && self.packets[self.unacked as usize].state == State::Acknowledged {
+            self.unacked += 1;
+        }
+        let mut answered: Vec<_> = std::iter::from_fn(|| self.sender.poll_acknowledged()).collect();
+        answered.sort();
+        let mut expected: Vec<_> = whole.iter().map(|&message| message_id(message)).collect();
+        expected.sort();
+        prop_assert_eq!(answered, expected, "messages acknowledged by {:?}", packet);
+        self.acknowledged.extend(whole);
+        self.check()
+    }
+
+    pub fn next_timeout(&mut self) -> Result<Option<Time>, TestCaseError> {
+        let expected = self.outstanding.first().map(|&(sent, _)| sent + self.rto);
+        let answered = self.sender.next_timeout();
+        prop_assert_eq!(answered, expected, "the next timeout");
+        if let Some(due) = answered {
+            prop_assert!(due >= self.last_timeout, "a timeout moved forward");
+            self.last_timeout = due;
+        }
+        Ok(answered)
+    }
+
+    pub fn handle_timeout(&mut self, now: Time) -> Result<(), TestCaseError> {
+        self.sender.handle_timeout(now);
+        while let Some(&(sent, psn)) = self.outstanding.first()
+            && sent + self.rto <= now
+        {
+            self.timeouts += 1;
+            self.lose(psn);
+        }
+        self.check()
+    }
+
+    /// All that was posted is acknowledged, and nothing remains.
+    pub fn check_finished(&mut self) -> Result<(), TestCaseError> {
+        prop_assert_eq!(self.left(), 0);
+        prop_assert_eq!(self.sender.in_flight(), 0);
+        prop_assert_eq!(self.sender.next_timeout(), None);
+        prop_assert!(!self.sender.has_backlog());
+        Ok(())
+    }
+
+    /// Packets that were never sent.
+    fn left(&self) -> u32 {
+        self.packets.len() as u32 - self.sent
+    }
+
+    /// Answers with the message that this makes whole.
+    fn acknowledge(&mut self, psn: u32) -> Result<Option<usize>, TestCaseError> {
+        prop_assert!(psn < self.sent, "{psn} was acknowledged and never sent");
+        let known = &mut self.packets[psn as usize];
+        match std::mem::replace(&mut known.state, State::Acknowledged) {
+            State::Acknowledged => return Ok(None),
+            State::InFlight(sent) => {
+                self.in_flight -= known.bytes;
+                self.outstanding.remove(&(sent, psn));
+            }
+            State::New | State::Lost => drop(self.lost.remove(&psn)),
+        }
+        let left = &mut self.left[known.message];
+        *left -= 1;
+        Ok((*left == 0).then_some(known.message))
+    }
+
+    fn lose(&mut self, psn: u32) {
+        let known = &mut self.packets[psn as usize];
+        if let State::InFlight(sent) = known.state {
+            known.state = State::Lost;
+            self.in_flight -= known.bytes;
+            self.outstanding.remove(&(sent, psn));
+            self.lost.insert(psn);
+        }
+    }
+
+    fn check(&self) -> Result<(), TestCaseError> {
+        prop_assert_eq!(self.sender.in_flight(), self.in_flight, "bytes in flight");
+        let counters = self.sender.counters();
+        prop_assert_eq!(counters.timeouts, self.timeouts);
+        prop_assert_eq!(counters.retransmissions, self.retransmissions);
+        Ok(())
+    }
+
+    fn check_ev(&mut self, ev: u16) -> Result<(), TestCaseError> {
+        match &self.balancer {
+            LbConfig::Ecmp {} => prop_assert_eq!(ev, *self.first_ev.get_or_insert(ev)),
+            LbConfig::Ops { evs } => prop_assert!(u32::from(ev) < *evs),
+            LbConfig::Reps(config) => prop_assert!(u32::from(ev) < config.evs),
+        }
+        Ok(())
+    }
+}
