@@ -94,7 +94,7 @@ fn one(index: usize, point: &RunPoint, control: &Control, progress: &Progress) -
     }
     progress.begin(index, &describe(&point.scheme.name, point.seed, &point.sweep));
     let begin = clock::now();
-    let ended = catch_unwind(AssertUnwindSafe(|| anabranch_sim::run(point, control)));
+    let ended = guarded(|| anabranch_sim::run(point, control));
     let wall_s = begin.elapsed().as_secs_f64();
     progress.end(index, control);
     let sealed = |mut result: RunResult| {
@@ -113,11 +113,16 @@ fn one(index: usize, point: &RunPoint, control: &Control, progress: &Progress) -
             };
             End::Failed { error: error_text, partial }
         }
-        Err(_) => End::Failed {
-            error: format!("internal error, a defect of anabranch: {}", last_panic()),
-            partial: None,
-        },
+        Err(error) => End::Failed { error, partial: None },
     }
+}
+
+/// What `action` returns, or what to tell of its panic.
+pub fn guarded<T>(action: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(action)).map_err(|_| {
+        let panic = LAST_PANIC.with(|last| last.borrow().clone());
+        format!("internal error, a defect of anabranch: {panic}")
+    })
 }
 
 /// Passes Ctrl-C on to the runs and keeps the bars moving, until all is over.
@@ -174,7 +179,7 @@ thread_local! {
     static LAST_PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// From here on a panic is kept for [`last_panic`] instead of being printed with a backtrace.
+/// From here on a panic is kept for [`guarded`] instead of being printed with a backtrace.
 pub fn keep_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
@@ -183,7 +188,17 @@ pub fn keep_panics() {
     }));
 }
 
-/// The last panic of this thread: its message and its place in the source.
-pub fn last_panic() -> String {
-    LAST_PANIC.with(|last| last.borrow().clone())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_an_error_with_its_place() {
+        keep_panics();
+        let error = guarded(|| panic!("queue {} is empty", 7)).unwrap_err();
+        assert!(error.contains("internal error"), "{error}");
+        assert!(error.contains("queue 7 is empty"), "{error}");
+        assert!(error.contains("execute.rs:"), "{error}");
+        assert_eq!(guarded(|| 5), Ok(5));
+    }
 }

@@ -1,7 +1,6 @@
 //! How a command ends when it does not end well: the message and the exit code.
 
 use std::io;
-use std::path::Path;
 use std::process::ExitCode;
 
 /// Why a command did not do what was asked.
@@ -30,13 +29,6 @@ impl Failure {
             Failure::Interrupted(_) => ExitCode::from(130),
             Failure::NobodyReads => ExitCode::SUCCESS,
         }
-    }
-
-    /// A file or folder that the system refuses, with what to do instead.
-    pub fn file(path: &Path, what: &str, error: &io::Error, help: &str) -> Failure {
-        let reason = reason(error);
-        let help = if help.is_empty() { String::new() } else { format!("\n  help: {help}") };
-        Failure::Input(format!("{}: {what}: {reason}{help}", path.display()))
     }
 }
 

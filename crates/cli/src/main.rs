@@ -18,15 +18,12 @@ mod store;
 use args::{Cli, Command};
 use clap::Parser;
 use failure::Failure;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     execute::keep_panics();
-    let ended = catch_unwind(AssertUnwindSafe(|| act(&cli.command))).unwrap_or_else(|_| {
-        Err(Failure::Run(format!("internal error, a defect of anabranch: {}", execute::last_panic())))
-    });
+    let ended = execute::guarded(|| act(&cli.command)).unwrap_or_else(|error| Err(Failure::Run(error)));
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::NobodyReads) => Failure::NobodyReads.code(),

@@ -1,0 +1,101 @@
+//! Runs the command as a user types it, in a folder of its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// A scenario that runs in a moment. Tests edit single lines of it; the line numbers appear in messages.
+pub const SMALL: &str = r#"title = "Small"
+schemes = ["reps", "ops"]
+seeds = [1]
+
+[topology]
+kind = "fat-tree"
+hosts = 16
+tiers = 2
+link = "400Gbps"
+
+[workload]
+kind = "permutation"
+bytes = "100KB"
+"#;
+
+/// A folder to work in; results go to `out` in it.
+pub struct Place(TempDir);
+
+/// What a command left behind.
+pub struct Ended {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Place {
+    pub fn new() -> Place {
+        Place(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
+        command.args(args).current_dir(self.path()).stdin(Stdio::null());
+        command
+    }
+
+    pub fn run(&self, args: &[&str]) -> Ended {
+        Ended::from(self.command(args).output().unwrap())
+    }
+
+    /// The names in `out`, hidden ones too; empty when there is no such folder.
+    pub fn results(&self) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.path().join("out")) else { return Vec::new() };
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Ended {
+        Ended {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Ended {
+    /// Asserts the exit code, and that no panic shows.
+    #[track_caller]
+    pub fn expect(self, code: i32) -> Ended {
+        let Ended { stdout, stderr, .. } = &self;
+        assert_eq!(self.code, Some(code), "stdout:\n{stdout}\nstderr:\n{stderr}");
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        self
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in:\n{}", self.stdout))
+    }
+}
+
+/// [`SMALL`] with `from`, which must stand there, replaced.
+#[track_caller]
+pub fn edited(from: &str, to: &str) -> String {
+    assert!(SMALL.contains(from), "the scenario has no {from:?}");
+    SMALL.replace(from, to)
+}
