@@ -49,7 +49,9 @@ pub fn choose(all: Vec<FigureFile>, wanted: &[String]) -> Result<Vec<FigureFile>
         }
         let (paper, has_figure) =
             name.split_once('/').map_or((name.as_str(), false), |(paper, _)| (paper, true));
-        let message = if !papers.contains(paper) {
+        let message = if all.is_empty() {
+            format!("unknown paper {paper:?}\n  help: there are no figures here")
+        } else if !papers.contains(paper) {
             let list = papers.iter().copied().collect::<Vec<_>>().join(", ");
             format!(
                 "unknown paper {paper:?}{}\n  help: the papers are {list}",

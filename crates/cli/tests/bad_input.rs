@@ -51,6 +51,13 @@ fn typed(name: &'static str, args: &[&'static str], says: &'static [&'static str
     Case { name, files: vec![("s.toml", SMALL.into())], args: args.to_vec(), says }
 }
 
+/// `anabranch reproduce` with one figure, which lies in a folder.
+fn figure(name: &'static str, args: &[&'static str], says: &'static [&'static str]) -> Case {
+    let text = format!("id = \"trial/fig-1\"\n{SMALL}");
+    let args = args.iter().copied().chain(["--figures-dir", "figures"]).collect();
+    Case { name, files: vec![("figures/trial/fig-1.toml", text.into_bytes())], args, says }
+}
+
 fn cm(name: &'static str, text: &str, says: &'static [&'static str]) -> Case {
     with_file(name, "workload", "kind = \"cm\"\nfile = \"x.cm\"\nstart_unit = \"1ps\"", ("x.cm", text), says)
 }
@@ -83,7 +90,7 @@ fn scenario_keys() -> Vec<Case> {
         ),
         edit("missing key", "bytes = \"100KB\"", "", &["s.toml:11", "bytes"]),
         edit("not TOML", "hosts = 16", "hosts = = 16", &["s.toml:7"]),
-        edit("a key twice", "tiers = 2", "tiers = 2\ntiers = 3", &["s.toml:9", "tiers"]),
+        edit("a key twice", "tiers = 2", "tiers = 2\ntiers = 3", &["s.toml:9", "duplicate key"]),
         edit("text for a number", "hosts = 16", "hosts = \"many\"", &["s.toml:7", "hosts"]),
         edit("unknown topology", "fat-tree", "fat-treee", &["s.toml:6", "fat-treee", "fat-tree"]),
         edit("unknown workload", "permutation", "permuation", &["s.toml:12", "permuation", "permutation"]),
@@ -98,7 +105,7 @@ fn scenario_keys() -> Vec<Case> {
 fn quantities() -> Vec<Case> {
     vec![
         edit("wrong unit of a rate", "400Gbps", "400GBps", &["s.toml:9", "400GBps", "400Gbps"]),
-        edit("no unit", "\"400Gbps\"", "400", &["s.toml:9", "add a unit", "Gbps"]),
+        edit("no unit", "\"400Gbps\"", "400", &["s.toml:9", "in quotes", "400Gbps"]),
         edit("wrong unit of a size", "100KB", "100KBits", &["s.toml:13", "100KBits", "KiB"]),
         edit("negative size", "100KB", "-100KB", &["s.toml:13", "negative"]),
         edit("zero size", "100KB", "0B", &["s.toml:13", "bytes"]),
@@ -158,9 +165,11 @@ fn workloads_and_faults() -> Vec<Case> {
             &["s.toml:15", "link-dwon", "link-down"],
         ),
         more(
-            "fault without a time",
-            "[[fault]]\nkind = \"link-down\"\nlinks = \"all\"",
-            &["s.toml:14", "at"],
+            "fault without links",
+            "[[fault]]
+kind = \"link-down\"
+at = \"1us\"",
+            &["s.toml:14", "links"],
         ),
         more(
             "fault rate 0",
@@ -233,8 +242,8 @@ fn files() -> Vec<Case> {
         topo("topo: without its tiers", "Nodes 16\nTiers 2\nPodsize 16\n", &["x.topo"]),
         graph(
             "graph: not connected",
-            "4 2 2\n2 3\n0 2 100Gbps 1000ns 0\n1 3 100Gbps 1000ns 0\n",
-            &["g.txt", "connected"],
+            "7 4 6\n3 4 5 6\n0 3 100Gbps 1us 0\n1 3 100Gbps 1us 0\n3 4 100Gbps 1us 0\n4 5 100Gbps 1us 0\n3 5 100Gbps 1us 0\n2 6 100Gbps 1us 0\n",
+            &["g.txt", "host 2"],
         ),
         graph(
             "graph: a node out of range",
@@ -283,17 +292,23 @@ fn command_line() -> Vec<Case> {
         typed("no scenario", &["run", "missing.toml"], &["missing.toml", "no such file", "help:"]),
         typed("a folder as the scenario", &["run", "."], &["folder, not a file"]),
         typed("a scenario below a file", &["run", "s.toml/x.toml"], &["part of this path is a file"]),
-        typed("unknown command", &["rnu", "s.toml"], &["rnu", "'run'"]),
+        typed("unknown command", &["runn", "s.toml"], &["runn", "'run'"]),
         typed("unknown flag", &["run", "s.toml", "--sheme", "reps"], &["--sheme", "--scheme"]),
         typed("unknown scheme by flag", &["run", "s.toml", "--scheme", "resp"], &["resp", "reps"]),
         typed("seed that is none", &["run", "s.toml", "--seed", "x"], &["--seed", "x"]),
         typed("no threads", &["run", "s.toml", "--threads", "0"], &["--threads", "1..=1024"]),
-        typed("unknown paper", &["reproduce", "rpes"], &["unknown paper", "rpes", "reps"]),
-        typed(
-            "unknown figure",
-            &["reproduce", "reps/fig-999"],
-            &["unknown figure", "reps/fig-999", "figures of reps"],
+        figure(
+            "unknown paper",
+            &["reproduce", "trail"],
+            &["unknown paper", "trail", "did you mean \"trial\"?"],
         ),
+        figure(
+            "unknown figure",
+            &["reproduce", "trial/fig-9"],
+            &["unknown figure", "trial/fig-9", "did you mean", "trial/fig-1"],
+        ),
+        figure("one known, one not", &["reproduce", "trial", "reps/fig-999"], &["unknown paper \"reps\""]),
+        typed("unknown built-in paper", &["reproduce", "no-such-paper"], &["unknown paper", "no-such-paper"]),
         typed("unknown scale", &["reproduce", "--scale", "papr"], &["papr", "paper"]),
         typed(
             "figures from nowhere",

@@ -1,0 +1,297 @@
+//! The command on good input: digests, the cache, JSON, stored results.
+
+mod common;
+
+use common::{Place, SMALL, edited};
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+
+fn run_json(place: &Place, args: &[&str]) -> Value {
+    let args: Vec<&str> = ["run"].iter().chain(args).chain(&["--out", "out", "--json"]).copied().collect();
+    place.run(&args).expect(0).json()
+}
+
+fn digests(document: &Value) -> Vec<String> {
+    document["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| run["digest"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+fn folder(place: &Place, document: &Value) -> PathBuf {
+    place.path().join(document["folder"].as_str().unwrap())
+}
+
+#[test]
+fn a_run_prints_a_table_and_writes_a_folder() {
+    let place = Place::new();
+    place.write("s.toml", SMALL);
+    let ended = place.run(&["run", "s.toml", "--out", "out"]).expect(0);
+    for text in ["Small", "reps", "ops", "16/16", "report: out/s-"] {
+        assert!(ended.stdout.contains(text), "no {text:?} in:\n{}", ended.stdout);
+    }
+    assert_eq!(ended.stderr, "");
+    let [name] = &place.results()[..] else { panic!("{:?}", place.results()) };
+    let mut files: Vec<String> = fs::read_dir(place.path().join("out").join(name))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    let expected = [
+        "flows.parquet",
+        "made-by.json",
+        "manifest.json",
+        "report.html",
+        "runs.parquet",
+        "scenario.toml",
+        "series.parquet",
+    ];
+    assert_eq!(files, expected);
+}
+
+#[test]
+fn json_has_stable_names() {
+    let place = Place::new();
+    place.write("s.toml", SMALL);
+    let document = run_json(&place, &["s.toml"]);
+    let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&document), ["scenario", "digest", "folder", "runs", "failed"]);
+    let expected = "scheme seed sweep flows flows_finished fct_mean_us fct_p50_us fct_p99_us fct_max_us \
+                    ideal_fct_max_us completion_us drops link_losses trims ecn_marks retransmissions timeouts \
+                    packet_hops sim_time_us wall_s extra digest";
+    assert_eq!(names(&document["runs"][0]), expected.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(document["runs"][0]["flows"], 16);
+    assert_eq!(document["runs"][1]["scheme"], "ops");
+}
+
+#[test]
+fn the_same_scenario_gives_the_same_digest_and_is_not_simulated_twice() {
+    let place = Place::new();
+    place.write("s.toml", SMALL);
+    let first = run_json(&place, &["s.toml"]);
+    let again = place.run(&["run", "s.toml", "--out", "out", "--json"]).expect(0);
+    assert!(again.stderr.contains("simulated before"), "{}", again.stderr);
+    // The stored wall times show that nothing ran.
+    assert_eq!(again.json(), first);
+    let fresh = place.run(&["run", "s.toml", "--out", "out", "--json", "--fresh"]).expect(0);
+    assert!(!fresh.stderr.contains("simulated before"), "{}", fresh.stderr);
+    assert_eq!(digests(&fresh.json()), digests(&first));
+    assert_eq!(place.results().len(), 1, "{:?}", place.results());
+}
+
+#[test]
+fn damaged_results_are_simulated_again() {
+    let place = Place::new();
+    place.write("s.toml", SMALL);
+    let first = run_json(&place, &["s.toml"]);
+    let runs = folder(&place, &first).join("runs.parquet");
+    fs::write(&runs, "nonsense").unwrap();
+    let again = run_json(&place, &["s.toml"]);
+    assert_eq!(digests(&again), digests(&first));
+    assert!(fs::metadata(&runs).unwrap().len() > 100);
+}
+
+#[test]
+fn threads_do_not_change_anything() {
+    let place = Place::new();
+    place.write("s.toml", edited("seeds = [1]", "seeds = [5, 3, 4]"));
+    let one = run_json(&place, &["s.toml", "--threads", "1", "--fresh"]);
+    let two = run_json(&place, &["s.toml", "--threads", "2", "--fresh"]);
+    assert_eq!(digests(&one), digests(&two));
+    let order: Vec<_> =
+        one["runs"].as_array().unwrap().iter().map(|run| run["seed"].as_u64().unwrap()).collect();
+    assert_eq!(order, [5, 3, 4, 5, 3, 4]);
+}
+
+#[test]
+fn seeds_and_schemes_of_the_command_line_replace_the_files() {
+    let place = Place::new();
+    place.write("s.toml", SMALL);
+    let document = run_json(&place, &["s.toml", "--scheme", "ecmp", "--seed", "7", "--seed", "8"]);
+    let runs: Vec<(&str, u64)> = document["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| (run["scheme"].as_str().unwrap(), run["seed"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(runs, [("ecmp", 7), ("ecmp", 8)]);
+    assert_ne!(digests(&document)[0], digests(&document)[1]);
+}
+
+/// A scenario with two files of one name in two folders, and a sweep.
+fn with_files(place: &Place) {
+    place.write("work/a/x.cm", "Nodes 4\nConnections 2\n0->1 start 0 size 50000\n2->3 start 0 size 60000\n");
+    place.write("work/b/x.cm", "Nodes 4\nConnections 1\n3->0 start 0 size 70000\n");
+    place.write("work/g.txt", "6 2 5\n4 5\n0 4 100Gbps 1000ns 0\n1 4 100Gbps 1000ns 0\n2 5 100Gbps 1000ns 0\n3 5 100Gbps 1000ns 0\n4 5 100Gbps 1000ns 0\n");
+    place.write(
+        "work/s.toml",
+        "title = \"Files\"\nschemes = [\"reps\"]\nseeds = [1]\n[topology]\nkind = \"graph\"\nfile = \"g.txt\"\n\
+         [workload]\nkind = \"cm\"\nfile = \"a/x.cm\"\nstart_unit = \"1ps\"\n\
+         [sweep]\n\"workload.file\" = [\"a/x.cm\", \"b/x.cm\"]\n",
+    );
+}
+
+#[test]
+fn a_stored_scenario_runs_by_itself_with_the_same_digest() {
+    let place = Place::new();
+    with_files(&place);
+    let first = run_json(&place, &["work/s.toml"]);
+    assert_eq!(first["runs"][0]["flows"], 2);
+    assert_eq!(first["runs"][1]["flows"], 1);
+    let moved = place.path().join("elsewhere");
+    fs::rename(folder(&place, &first), &moved).unwrap();
+    fs::remove_dir_all(place.path().join("work")).unwrap();
+    let again = run_json(&place, &["elsewhere/scenario.toml"]);
+    assert_eq!(again["digest"], first["digest"]);
+    assert_eq!(digests(&again), digests(&first));
+}
+
+#[test]
+fn a_stored_scenario_takes_its_own_results_from_the_store() {
+    let place = Place::new();
+    with_files(&place);
+    let first = run_json(&place, &["work/s.toml"]);
+    let stored = format!("{}/scenario.toml", first["folder"].as_str().unwrap());
+    assert_eq!(run_json(&place, &[&stored]), first);
+}
+
+#[test]
+fn standard_input_is_a_scenario_too() {
+    let place = Place::new();
+    let path = place.write("s.toml", SMALL);
+    let mut command = place.command(&["run", "-", "--out", "out", "--json"]);
+    let piped =
+        common::Ended::from(command.stdin(fs::File::open(path).unwrap()).output().unwrap()).expect(0).json();
+    assert_eq!(digests(&piped), digests(&run_json(&place, &["s.toml"])));
+}
+
+#[test]
+fn check_prints_the_fabric_and_a_resolved_form_that_runs() {
+    let place = Place::new();
+    place.write("s.toml", SMALL);
+    let ended = place.run(&["check", "s.toml"]).expect(0);
+    for text in ["hosts      16", "switches", "routing", "messages   16", "buffer = 8"] {
+        assert!(ended.stdout.contains(text), "no {text:?} in:\n{}", ended.stdout);
+    }
+    let document = place.run(&["check", "s.toml", "--json"]).expect(0).json();
+    assert_eq!(document["links"], 64);
+    assert_eq!(document["message_bytes"], 1_600_000);
+    place.write("resolved.toml", document["resolved_toml"].as_str().unwrap());
+    assert_eq!(place.run(&["check", "resolved.toml", "--json"]).expect(0).json(), document);
+    assert!(place.results().is_empty());
+}
+
+#[test]
+fn report_redraws_what_is_stored() {
+    let place = Place::new();
+    place.write("s.toml", SMALL);
+    let first = run_json(&place, &["s.toml"]);
+    let page = folder(&place, &first).join("report.html");
+    let drawn = fs::read(&page).unwrap();
+    fs::remove_file(&page).unwrap();
+    let ended = place.run(&["report", first["folder"].as_str().unwrap()]).expect(0);
+    assert!(ended.stdout.contains("report.html"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("16/16"), "{}", ended.stdout);
+    assert_eq!(fs::read(&page).unwrap(), drawn);
+}
+
+#[test]
+fn lists_name_what_there_is() {
+    let place = Place::new();
+    for (what, name) in
+        [("schemes", "reps"), ("workloads", "permutation"), ("topologies", "fat-tree"), ("figures", "")]
+    {
+        let document = place.run(&["list", what, "--json"]).expect(0).json();
+        let names: Vec<&str> =
+            document[what].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+        assert!(name.is_empty() || names.contains(&name), "{what}: {names:?}");
+    }
+    let state = place.run(&["list", "schemes", "--state"]).expect(0);
+    assert!(state.stdout.contains("reps: 193 bits"), "{}", state.stdout);
+}
+
+/// Every kind that is listed is one that a scenario may name: an unknown one is refused at the kind.
+#[test]
+fn listed_kinds_are_kinds() {
+    let place = Place::new();
+    for (what, table) in [("workloads", "permutation"), ("topologies", "fat-tree")] {
+        let document = place.run(&["list", what, "--json"]).expect(0).json();
+        for row in document[what].as_array().unwrap() {
+            let kind = row["name"].as_str().unwrap();
+            place.write("s.toml", edited(table, kind));
+            let ended = place.run(&["check", "s.toml"]);
+            assert!(!ended.stderr.contains(&format!("\"{kind}\"")), "{kind}: {}", ended.stderr);
+        }
+    }
+}
+
+const FIGURE: &str = r#"id = "trial/fig-1"
+title = "A trial"
+figure = "Figure 1"
+assumptions = ["16 hosts are enough"]
+schemes = ["reps", "ecmp"]
+seeds = [1]
+
+[topology]
+kind = "fat-tree"
+hosts = 16
+tiers = 2
+link = "400Gbps"
+
+[workload]
+kind = "permutation"
+bytes = "100KB"
+
+[quick.workload]
+bytes = "50KB"
+
+[[claim]]
+says = "REPS is no slower than ECMP"
+source = "nowhere"
+kind = "ratio"
+paper = 100.0
+measure = "fct_max(ecmp) / fct_max(reps)"
+"#;
+
+#[test]
+fn a_figure_is_reproduced_with_its_claims() {
+    let place = Place::new();
+    place.write("figures/trial/fig-1.toml", FIGURE);
+    let base = ["reproduce", "trial/fig-1", "--figures-dir", "figures", "--out", "out"];
+    let args = |more: &[&'static str]| base.iter().chain(more).copied().collect::<Vec<_>>();
+    let ended = place.run(&args(&[])).expect(0);
+    for text in
+        ["trial/fig-1", "REPS is no slower than ECMP", "1 claims: 0 hold", "report: out/trial-fig-1-quick-"]
+    {
+        assert!(ended.stdout.contains(text), "no {text:?} in:\n{}", ended.stdout);
+    }
+    let document = place.run(&args(&["--json"])).expect(0).json();
+    let claim = &document["claims"][0];
+    assert_eq!(claim["figure"], "trial/fig-1");
+    assert_eq!(claim["paper"], 100.0);
+    assert_eq!(claim["scale"], "quick");
+    assert!(claim["measured"].as_f64().unwrap() > 0.5, "{claim}");
+    assert!(["direction-only", "differs"].contains(&claim["outcome"].as_str().unwrap()), "{claim}");
+    let large = place.run(&args(&["--json", "--scale", "paper"])).expect(0).json();
+    assert_eq!(large["claims"][0]["scale"], "paper");
+    assert_ne!(large["figures"][0]["digest"], document["figures"][0]["digest"]);
+}
+
+#[test]
+fn changed_claims_are_judged_on_the_stored_runs() {
+    let place = Place::new();
+    place.write("figures/trial/fig-1.toml", FIGURE);
+    let args = ["reproduce", "trial", "--figures-dir", "figures", "--out", "out", "--json"];
+    place.run(&args).expect(0);
+    let wrong = FIGURE.replace("fct_max(reps)", "fct_max(resp)");
+    place.write("figures/trial/fig-1.toml", FIGURE.replace("100.0", "200.0"));
+    let again = place.run(&args).expect(0);
+    assert!(again.stderr.contains("simulated before"), "{}", again.stderr);
+    assert_eq!(again.json()["claims"][0]["paper"], 200.0);
+    place.write("figures/trial/fig-1.toml", wrong);
+    let explained = place.run(&args).expect(0).json();
+    assert!(explained["claims"][0]["error"].as_str().unwrap().contains("reps"), "{explained}");
+}

@@ -1,0 +1,183 @@
+//! Runs that do not come to their end, folders that refuse, and readers that go away.
+
+mod common;
+
+use common::{Ended, Place, SMALL, edited};
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+const LONG: &str = "bytes = \"20GB\"";
+
+#[test]
+fn a_run_that_cannot_finish_names_its_flows() {
+    let place = Place::new();
+    place.write(
+        "s.toml",
+        format!("{SMALL}\n[[fault]]\nkind = \"link-down\"\nlinks = \"all\"\nat = \"1us\"\n"),
+    );
+    let ended = place.run(&["run", "s.toml", "--out", "out", "--json"]).expect(1);
+    for text in ["run reps, seed 1: stalled", "flow 0 (host 0 -> host", "2 of 2 runs failed", "-partial"] {
+        assert!(ended.stderr.contains(text), "no {text:?} in:\n{}", ended.stderr);
+    }
+    let document = ended.json();
+    assert_eq!(document["failed"][1]["scheme"], "ops");
+    assert!(document["runs"][0]["flows_finished"].as_u64().unwrap() < 16);
+    let names = place.results();
+    assert!(names.len() == 1 && names[0].ends_with("-partial"), "{names:?}");
+    // What failed is not taken for a result the next time.
+    place.run(&["run", "s.toml", "--out", "out"]).expect(1);
+}
+
+#[test]
+fn runs_that_finished_are_kept_when_another_fails() {
+    let place = Place::new();
+    let sweep = "[sweep]\n\"workload.bytes\" = [\"10KB\", \"10MB\"]\n[limits]\nmax_time = \"20us\"\n";
+    place.write("s.toml", format!("{SMALL}\n{sweep}"));
+    let ended = place.run(&["run", "s.toml", "--scheme", "reps", "--out", "out", "--json"]).expect(1);
+    assert!(ended.stderr.contains("workload.bytes = 10MB: reached limits.max_time"), "{}", ended.stderr);
+    let document = ended.json();
+    assert_eq!(document["runs"][0]["flows_finished"], 16);
+    assert_eq!(document["failed"].as_array().unwrap().len(), 1);
+    let folder = document["folder"].as_str().unwrap();
+    assert!(folder.ends_with("-partial"), "{folder}");
+    let report = place.run(&["report", folder]).expect(0);
+    assert!(report.stdout.contains("16/16"), "{}", report.stdout);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_keeps_what_is_finished() {
+    let place = Place::new();
+    let sweep = "[sweep]\n\"workload.bytes\" = [\"10KB\", \"20GB\"]\n[limits]\nmax_time = \"100s\"\n";
+    place.write("s.toml", format!("{}\n{sweep}", edited("\"reps\", \"ops\"", "\"reps\"")));
+    let ended = interrupted(&place, Duration::from_secs(4)).expect(130);
+    assert!(ended.stderr.contains("interrupted after 1 of 2 runs"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("-partial"), "{}", ended.stderr);
+    let names = place.results();
+    assert!(names.len() == 1 && names[0].ends_with("-partial"), "{names:?}");
+    assert!(ended.stdout.contains("16/16"), "{}", ended.stdout);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_before_anything_is_finished_leaves_nothing() {
+    let place = Place::new();
+    place.write("s.toml", format!("{}\n[limits]\nmax_time = \"100s\"\n", edited("bytes = \"100KB\"", LONG)));
+    let ended = interrupted(&place, Duration::from_secs(1)).expect(130);
+    assert!(ended.stderr.contains("interrupted after 0 of 2 runs; nothing was written"), "{}", ended.stderr);
+    assert_eq!(ended.stdout, "");
+    assert!(place.results().is_empty(), "{:?}", place.results());
+}
+
+/// Starts a long run, waits until it simulates and `then` some, and presses Ctrl-C.
+fn interrupted(place: &Place, then: Duration) -> Ended {
+    let mut command = place.command(&["run", "s.toml", "--out", "out", "--threads", "1"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while place.results().is_empty() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(then);
+    press_ctrl_c(&child);
+    child.wait_with_output().unwrap().into()
+}
+
+fn press_ctrl_c(child: &Child) {
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_found_before_simulating() {
+    let place = Place::new();
+    place.write("s.toml", format!("{}\n[limits]\nmax_time = \"100s\"\n", edited("bytes = \"100KB\"", LONG)));
+    place.write("file", "");
+    for (folder, says) in [
+        ("file", "it is a file, not a folder"),
+        ("file/out", "a part of this path is a file"),
+        ("/proc/anabranch", "/proc/anabranch"),
+    ] {
+        let ended = place.run(&["run", "s.toml", "--out", folder]).expect(2);
+        assert!(ended.stderr.contains(says), "no {says:?} in:\n{}", ended.stderr);
+        assert!(ended.stderr.contains("--out"), "{}", ended.stderr);
+        assert_eq!(ended.stdout, "");
+    }
+}
+
+#[test]
+fn a_file_in_the_place_of_the_results_is_left_alone() {
+    let place = Place::new();
+    place.write("s.toml", SMALL);
+    let first = place.run(&["run", "s.toml", "--out", "out", "--json"]).expect(0).json();
+    let folder = first["folder"].as_str().unwrap();
+    fs::remove_dir_all(place.path().join(folder)).unwrap();
+    place.write(folder, "mine");
+    let ended = place.run(&["run", "s.toml", "--out", "out"]).expect(2);
+    assert!(ended.stderr.contains("it is a file, not a folder"), "{}", ended.stderr);
+    assert_eq!(fs::read_to_string(place.path().join(folder)).unwrap(), "mine");
+}
+
+/// A small file system, for as long as it lives.
+struct SmallDisk<'a>(&'a Path);
+
+impl<'a> SmallDisk<'a> {
+    fn mount(at: &'a Path, size: &str) -> Option<SmallDisk<'a>> {
+        fs::create_dir_all(at).unwrap();
+        let options = format!("size={size},nr_inodes=64");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &options, "tmpfs"]).arg(at).output();
+        mounted.is_ok_and(|output| output.status.success()).then_some(SmallDisk(at))
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_nothing_half_written() {
+    // 4 KiB hold no results at all; 64 KiB hold the Parquet files, but not the page.
+    for size in ["4k", "64k"] {
+        let place = Place::new();
+        place.write("s.toml", SMALL);
+        let out = place.path().join("out");
+        let Some(_disk) = SmallDisk::mount(&out, size) else {
+            println!("skipped: no small file system can be mounted here");
+            return;
+        };
+        let ended = place.run(&["run", "s.toml", "--out", "out"]).expect(2);
+        assert!(ended.stderr.contains("the disk is full"), "{}", ended.stderr);
+        assert!(ended.stderr.contains("out"), "{}", ended.stderr);
+        assert!(place.results().is_empty(), "{:?}", place.results());
+        assert_eq!(ended.stdout, "");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn standard_output_that_cannot_be_written_is_told() {
+    let place = Place::new();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = place.command(&["list", "schemes"]);
+    let ended = Ended::from(command.stdout(full).output().unwrap()).expect(2);
+    assert!(
+        ended.stderr.contains("standard output: cannot be written: the disk is full"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_fault() {
+    let place = Place::new();
+    place.write("s.toml", SMALL);
+    for args in [&["list", "schemes"][..], &["check", "s.toml", "--json"]] {
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        let mut command = place.command(args);
+        let ended = Ended::from(command.stdout(writer).output().unwrap()).expect(0);
+        assert_eq!(ended.stderr, "");
+    }
+}
