@@ -22,6 +22,8 @@ pub struct Schedule {
     pub window: u64,
     pub dctcp: bool,
     pub rto: Duration,
+    /// How late the sender's timer rings, so that more than one packet is overdue.
+    pub timer_lag: Duration,
     pub path: Path,
 }
 
@@ -121,12 +123,12 @@ impl Schedule {
     /// path is gone. Then each packet takes its turn: sent and acknowledged, or, where the receiver waits for
     /// more packets, sent, given up, sent again and acknowledged at once as a duplicate.
     pub fn deadline(&self) -> Time {
-        let round = self.path.longest_round();
+        let (rto, round) = (self.rto + self.timer_lag, self.path.longest_round());
         let turn = match self.ack_every {
-            1 => self.rto.max(round),
-            _ => self.rto + round,
+            1 => rto.max(round),
+            _ => rto + round,
         };
-        self.quiet_from() + (self.rto + round) * 2 + (turn + self.path.wire) * self.packets()
+        self.quiet_from() + (rto + round) * 2 + (turn + self.path.wire) * self.packets()
     }
 }
 
@@ -148,20 +150,20 @@ impl Path {
 
 /// Anything, sane or not: RTOs below the round trip, windows below a packet, all faults at once.
 pub fn any_schedule() -> impl Strategy<Value = Schedule> {
-    let ends = (messages(), balancer(), ack_every(), window(), any::<bool>(), rto());
+    let ends = (messages(), balancer(), ack_every(), window(), any::<bool>(), rto(), timer_lag());
     (ends, path(), faults()).prop_map(
-        |((messages, balancer, ack_every, window, dctcp, rto), path, faults)| {
+        |((messages, balancer, ack_every, window, dctcp, rto, timer_lag), path, faults)| {
             let path = Path { faults, ..path };
-            Schedule { messages, balancer, ack_every, window, dctcp, rto, path }
+            Schedule { messages, balancer, ack_every, window, dctcp, rto, timer_lag, path }
         },
     )
 }
 
 /// A path that reorders, duplicates and marks but loses nothing, with an RTO beyond anything that it does.
 pub fn harmless_schedule() -> impl Strategy<Value = Schedule> {
-    let ends = (messages(), balancer(), ack_every(), window(), any::<bool>());
+    let ends = (messages(), balancer(), ack_every(), window(), any::<bool>(), timer_lag());
     (ends, path(), chance(), chance()).prop_map(
-        |((messages, balancer, ack_every, window, dctcp), path, duplication, marking)| {
+        |((messages, balancer, ack_every, window, dctcp, timer_lag), path, duplication, marking)| {
             // A receiver that waits for more packets than the window admits is woken by a timeout only, and
             // marks make DCTCP's window that small.
             let window = window.max(u64::from(ack_every) * PACKET);
@@ -172,7 +174,7 @@ pub fn harmless_schedule() -> impl Strategy<Value = Schedule> {
             // ahead of it on the wire. Each message may end in a packet that takes no room in the window.
             let ahead = window / PACKET + messages.len() as u64;
             let rto = path.longest_round() * 3 + path.wire * (2 * ahead + 2);
-            Schedule { messages, balancer, ack_every, window, dctcp, rto, path }
+            Schedule { messages, balancer, ack_every, window, dctcp, rto, timer_lag, path }
         },
     )
 }
@@ -218,6 +220,10 @@ fn window() -> impl Strategy<Value = u64> {
 
 fn rto() -> impl Strategy<Value = Duration> {
     prop_oneof![3 => us(20..200), 1 => us(2..20)]
+}
+
+fn timer_lag() -> impl Strategy<Value = Duration> {
+    prop_oneof![Just(Duration::ZERO), ns(1..5_000)]
 }
 
 fn path() -> impl Strategy<Value = Path> {

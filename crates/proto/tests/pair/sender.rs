@@ -2,7 +2,8 @@
 
 use crate::schedule::{HEADER, PACKET, PAYLOAD, Schedule, message_id};
 use anabranch_base::{Duration, HostId, QpId, Time};
-use anabranch_proto::lb::LbConfig;
+use anabranch_proto::cc::{Acked, AnyCc};
+use anabranch_proto::lb::{AnyLb, LbConfig};
 use anabranch_proto::transport::SackSender;
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
@@ -14,6 +15,9 @@ pub const RECEIVER: HostId = HostId(8);
 /// A [`SackSender`] of which every answer is compared with the model's.
 pub struct CheckedSender {
     sender: SackSender,
+    /// Twins of the sender's own, told what the model knows.
+    cc: AnyCc,
+    lb: AnyLb,
     rto: Duration,
     balancer: LbConfig,
     first_ev: Option<u16>,
@@ -21,6 +25,8 @@ pub struct CheckedSender {
     packets: Vec<Known>,
     /// By index of the message: packets that are not acknowledged.
     left: Vec<u32>,
+    /// The sum of `left`.
+    unacknowledged: u32,
     /// Packets that were sent at least once.
     sent: u32,
     in_flight: u64,
@@ -55,11 +61,14 @@ impl CheckedSender {
         let (cc, lb) = (schedule.cc(), schedule.lb());
         CheckedSender {
             sender: SackSender::new(&schedule.transport(), schedule.rto, QP, RECEIVER, cc, lb),
+            cc: schedule.cc(),
+            lb: schedule.lb(),
             rto: schedule.rto,
             balancer: schedule.balancer.clone(),
             first_ev: None,
             packets: Vec::new(),
             left: vec![0; schedule.messages.len()],
+            unacknowledged: 0,
             sent: 0,
             in_flight: 0,
             outstanding: BTreeSet::new(),
@@ -84,6 +93,7 @@ impl CheckedSender {
             self.packets.push(Known { message, of, bytes: HEADER + payload, state: State::New });
         }
         self.left[message] = of;
+        self.unacknowledged += of;
         self.check()
     }
 
@@ -124,7 +134,7 @@ impl CheckedSender {
         known.state = State::InFlight(now);
         self.in_flight += known.bytes;
         self.outstanding.insert((now, psn));
-        self.check_ev(packet.ev)?;
+        self.check_ev(now, packet.ev)?;
         self.check()?;
         Ok(Some(packet))
     }
@@ -133,13 +143,23 @@ impl CheckedSender {
         self.sender.handle_packet(now, packet);
         let mut whole = Vec::new();
         match packet.repr {
-            Repr::Ack { cumulative, base, received, .. } => {
+            Repr::Ack { cumulative, base, received, marked, sent_at } => {
+                let (before, rtt) = (self.unacknowledged, now - sent_at);
                 let above = (0..64).filter(|i| received >> i & 1 == 1).map(|i| base + i);
                 for psn in (self.unacked..cumulative).chain(above) {
                     whole.extend(self.acknowledge(psn)?);
                 }
+                let packets = before - self.unacknowledged;
+                if packets > 0 {
+                    self.cc.handle_ack(&Acked { now, packets, marked, rtt });
+                }
+                self.lb.handle_ack(now, packet.ev, marked, rtt);
             }
-            Repr::Nack { psn } => self.lose(psn),
+            Repr::Nack { psn } => {
+                if self.lose(now, psn) {
+                    self.lb.handle_trim(now, packet.ev);
+                }
+            }
             _ => return Err(TestCaseError::fail("a receiver sent data")),
         }
         while self.unacked < self.sent && self.packets[self.unacked as usize].state == State::Acknowledged {
@@ -171,14 +191,15 @@ impl CheckedSender {
             && sent + self.rto <= now
         {
             self.timeouts += 1;
-            self.lose(psn);
+            self.lb.handle_timeout(now);
+            self.lose(now, psn);
         }
         self.check()
     }
 
     /// All that was posted is acknowledged, and nothing remains.
     pub fn check_finished(&mut self) -> Result<(), TestCaseError> {
-        prop_assert_eq!(self.left(), 0);
+        prop_assert_eq!((self.left(), self.unacknowledged), (0, 0));
         prop_assert_eq!(self.sender.in_flight(), 0);
         prop_assert_eq!(self.sender.next_timeout(), None);
         prop_assert!(!self.sender.has_backlog());
@@ -202,30 +223,37 @@ impl CheckedSender {
             }
             State::New | State::Lost => drop(self.lost.remove(&psn)),
         }
+        self.unacknowledged -= 1;
         let left = &mut self.left[known.message];
         *left -= 1;
         Ok((*left == 0).then_some(known.message))
     }
 
-    fn lose(&mut self, psn: u32) {
+    /// Answers whether it was in flight.
+    fn lose(&mut self, now: Time, psn: u32) -> bool {
         let known = &mut self.packets[psn as usize];
-        if let State::InFlight(sent) = known.state {
-            known.state = State::Lost;
-            self.in_flight -= known.bytes;
-            self.outstanding.remove(&(sent, psn));
-            self.lost.insert(psn);
-        }
+        let State::InFlight(sent) = known.state else {
+            return false;
+        };
+        known.state = State::Lost;
+        self.in_flight -= known.bytes;
+        self.outstanding.remove(&(sent, psn));
+        self.lost.insert(psn);
+        self.cc.handle_loss(now);
+        true
     }
 
     fn check(&self) -> Result<(), TestCaseError> {
         prop_assert_eq!(self.sender.in_flight(), self.in_flight, "bytes in flight");
+        prop_assert_eq!(self.sender.window(), self.cc.window(), "the window");
         let counters = self.sender.counters();
         prop_assert_eq!(counters.timeouts, self.timeouts);
         prop_assert_eq!(counters.retransmissions, self.retransmissions);
         Ok(())
     }
 
-    fn check_ev(&mut self, ev: u16) -> Result<(), TestCaseError> {
+    fn check_ev(&mut self, now: Time, ev: u16) -> Result<(), TestCaseError> {
+        prop_assert_eq!(ev, self.lb.next_ev(now));
         match &self.balancer {
             LbConfig::Ecmp {} => prop_assert_eq!(ev, *self.first_ev.get_or_insert(ev)),
             LbConfig::Ops { evs } => prop_assert!(u32::from(ev) < *evs),

@@ -1,0 +1,367 @@
+//! Each congestion control and balancer through a fixed script, as a table that a person can check.
+//!
+//! A table that changes changes published results: read the paper before accepting it.
+
+use anabranch_base::{Bytes, Duration, Purpose, Time, stream};
+use anabranch_proto::cc::{Acked, AnyCc, CcConfig, DctcpConfig};
+use anabranch_proto::lb::{AnyLb, Environment, LbConfig, RepsConfig};
+use anabranch_proto::{PathFacts, Size, Span};
+use std::fmt::Write;
+
+const FACTS: PathFacts =
+    PathFacts { base_rtt: Duration::from_us(8), bdp: Bytes(8_000), packet: Bytes(1_000) };
+
+mod congestion_control {
+    use super::*;
+
+    enum Event {
+        Ack(u32),
+        Marked(u32),
+        Loss,
+    }
+    use Event::{Ack, Loss, Marked};
+
+    /// The window after each event; sizes in packets of 1,000 B.
+    fn table(config: CcConfig, script: &[Event]) -> String {
+        let mut cc = config.build(&FACTS);
+        let mut table = format!("{:<12} {:>6}\n{:<12} {:>6}\n", "event", "window", "start", cc.window());
+        for event in script {
+            let name = apply(&mut cc, event);
+            writeln!(table, "{name:<12} {:>6}", cc.window()).unwrap();
+        }
+        table
+    }
+
+    fn apply(cc: &mut AnyCc, event: &Event) -> String {
+        let acked = |packets, marked| Acked { now: Time::ZERO, packets, marked, rtt: FACTS.base_rtt };
+        match event {
+            Ack(n) => {
+                cc.handle_ack(&acked(*n, false));
+                format!("ack {n}")
+            }
+            Marked(n) => {
+                cc.handle_ack(&acked(*n, true));
+                format!("marked {n}")
+            }
+            Loss => {
+                cc.handle_loss(Time::ZERO);
+                "loss".to_string()
+            }
+        }
+    }
+
+    fn script() -> Vec<Event> {
+        let mut script = vec![Ack(1), Ack(1), Ack(4), Marked(1), Marked(4), Loss, Ack(1)];
+        script.extend([Loss, Loss, Loss, Ack(1), Ack(1), Marked(1), Ack(16), Ack(100)]);
+        script
+    }
+
+    /// By hand: 4000 + 1000*1000/4000 = 4250; + 1000*1000/4250 = 4485.29; + 4*1000*1000/4485.29 = 5377.10;
+    /// a mark takes a quarter of a packet a packet: 5127.10, 4127.10; a loss takes one: 3127.10;
+    /// + 1000*1000/3127.10 = 3446.89; three losses end at the floor of one packet; 1000 + 1000 = 2000;
+    /// + 500 = 2500; a mark: 2250; + 16*1000*1000/2250 = 9361.11; + 10682.49 passes the cap.
+    #[test]
+    fn dctcp() {
+        let config = DctcpConfig {
+            initial_window: Size::Packets(4.0),
+            max_window: Size::Bdp(1.5),
+            decrease: 0.25,
+            loss_decrease: 1.0,
+        };
+        insta::assert_snapshot!(table(CcConfig::Dctcp(config), &script()), @r"
+        event        window
+        start          4000
+        ack 1          4250
+        ack 1          4485
+        ack 4          5377
+        marked 1       5127
+        marked 4       4127
+        loss           3127
+        ack 1          3446
+        loss           2446
+        loss           1446
+        loss           1000
+        ack 1          2000
+        ack 1          2500
+        marked 1       2250
+        ack 16         9361
+        ack 100       12000
+        ");
+    }
+
+    #[test]
+    fn constant() {
+        let config = CcConfig::Constant { window: Size::Packets(4.0) };
+        insta::assert_snapshot!(table(config, &script()[..6]), @r"
+        event        window
+        start          4000
+        ack 1          4000
+        ack 1          4000
+        ack 4          4000
+        marked 1       4000
+        marked 4       4000
+        loss           4000
+        ");
+    }
+}
+
+mod load_balancing {
+    use super::*;
+
+    enum Event {
+        /// So many packets are sent.
+        Send(u32),
+        /// An unmarked ACK comes with this entropy value.
+        Ack(u16),
+        Marked(u16),
+        /// An unmarked ACK with a round trip of so many microseconds.
+        SlowAck(u16, u64),
+        Timeout,
+        Trim(u16),
+    }
+    use Event::{Ack, Marked, Send, SlowAck, Timeout, Trim};
+
+    /// What is done at which microsecond, whether the balancer is frozen after it, and the EVs that it chose.
+    fn table(config: LbConfig, trimming: bool, script: &[(u64, Event)]) -> String {
+        let environment = Environment { facts: FACTS, rto: Duration::from_us(70), trimming };
+        let mut lb = config.build(&environment, stream(1, 0, Purpose::LoadBalancer));
+        let mut table = format!("{:>4}  {:<16} {:<7} {}\n", "us", "event", "frozen", "EVs");
+        for (us, event) in script {
+            let (name, evs) = apply(&mut lb, Time::ZERO + Duration::from_us(*us), event);
+            let frozen = match &lb {
+                AnyLb::Reps(reps) if reps.is_freezing() => "yes",
+                _ => "",
+            };
+            let evs: Vec<_> = evs.iter().map(u16::to_string).collect();
+            let line = format!("{us:>4}  {name:<16} {frozen:<7} {}", evs.join(" "));
+            writeln!(table, "{}", line.trim_end()).unwrap();
+        }
+        table
+    }
+
+    fn apply(lb: &mut AnyLb, now: Time, event: &Event) -> (String, Vec<u16>) {
+        let mut evs = Vec::new();
+        let name = match event {
+            Send(n) => {
+                evs.extend((0..*n).map(|_| lb.next_ev(now)));
+                format!("send {n}")
+            }
+            Ack(ev) => {
+                lb.handle_ack(now, *ev, false, FACTS.base_rtt);
+                format!("ack {ev}")
+            }
+            Marked(ev) => {
+                lb.handle_ack(now, *ev, true, FACTS.base_rtt);
+                format!("marked {ev}")
+            }
+            SlowAck(ev, rtt) => {
+                lb.handle_ack(now, *ev, false, Duration::from_us(*rtt));
+                format!("ack {ev}, {rtt} us")
+            }
+            Timeout => {
+                lb.handle_timeout(now);
+                "timeout".to_string()
+            }
+            Trim(ev) => {
+                lb.handle_trim(now, *ev);
+                format!("trim {ev}")
+            }
+        };
+        (name, evs)
+    }
+
+    /// Entropies of the script are below 100, and random ones above by far, so that they can be told apart.
+    fn reps() -> LbConfig {
+        LbConfig::Reps(RepsConfig {
+            evs: 65_536,
+            buffer: 4,
+            freezing: true,
+            freezing_timeout: Span::Time(Duration::from_us(100)),
+            explore_packets: 10,
+            failure_rtt: 1.5,
+        })
+    }
+
+    /// Section 3.1: explore, cache what comes back unmarked, reuse the oldest first, each once.
+    #[test]
+    fn reps_recycles() {
+        let script = [
+            (0, Send(4)),
+            (8, Ack(11)),
+            (8, Marked(22)),
+            (9, Ack(33)),
+            (9, Send(3)),
+            (10, Ack(41)),
+            (10, Ack(42)),
+            (10, Ack(43)),
+            (10, Ack(44)),
+            (10, Ack(45)),
+            (10, Ack(46)),
+            (10, Send(6)),
+            (11, Trim(41)),
+            (11, Ack(51)),
+            (11, Ack(51)),
+            (11, Send(3)),
+        ];
+        insta::assert_snapshot!(table(reps(), false, &script), @r"
+        us  event            frozen  EVs
+         0  send 4                   39096 14432 46066 7607
+         8  ack 11
+         8  marked 22
+         9  ack 33
+         9  send 3                   11 33 3628
+        10  ack 41
+        10  ack 42
+        10  ack 43
+        10  ack 44
+        10  ack 45
+        10  ack 46
+        10  send 6                   43 44 45 46 64386 18237
+        11  trim 41
+        11  ack 51
+        11  ack 51
+        11  send 3                   51 51 46209
+        ");
+    }
+
+    /// Section 3.2 and Appendix A: a timeout freezes; frozen, the cache goes round, valid entries first; the first
+    /// unmarked ACK after the freezing timeout ends it; then every fourth of ten packets explores.
+    #[test]
+    fn reps_freezes_and_explores_after_it() {
+        let script = [
+            (1, Ack(11)),
+            (2, Ack(12)),
+            (3, Ack(13)),
+            (4, Send(1)),
+            (71, Timeout),
+            (71, Send(7)),
+            (72, Ack(14)),
+            (73, Ack(15)),
+            (73, Send(6)),
+            (80, Timeout),
+            (171, Ack(16)),
+            (172, Marked(17)),
+            (173, Ack(18)),
+            (173, Send(6)),
+            (174, Timeout),
+            (174, Ack(19)),
+            (174, Send(4)),
+            (175, Send(2)),
+            (180, Timeout),
+            (180, Send(3)),
+        ];
+        insta::assert_snapshot!(table(reps(), false, &script), @r"
+         us  event            frozen  EVs
+          1  ack 11
+          2  ack 12
+          3  ack 13
+          4  send 1                   11
+         71  timeout          yes
+         71  send 7           yes     12 13 11 12 13 11 12
+         72  ack 14           yes
+         73  ack 15           yes
+         73  send 6           yes     14 15 11 12 14 15
+         80  timeout          yes
+        171  ack 16           yes
+        172  marked 17        yes
+        173  ack 18
+        173  send 6                   16 39096 18 14 15 14432
+        174  timeout
+        174  ack 19
+        174  send 4                   19 18 14 46066
+        175  send 2                   7607 3628
+        180  timeout          yes
+        180  send 3           yes     15 19 18
+        ");
+    }
+
+    /// Appendix A, 2: round trips of 12 us and more (1.5 base RTTs) in the last two RTOs speak for congestion.
+    #[test]
+    fn reps_tells_congestion_from_failure() {
+        let script = [
+            (10, SlowAck(11, 12)),
+            (75, Timeout),
+            (75, Send(2)),
+            (150, SlowAck(12, 11)),
+            (160, Timeout),
+            (220, SlowAck(13, 11)),
+            (225, Timeout),
+            (225, Send(4)),
+        ];
+        insta::assert_snapshot!(table(reps(), false, &script), @r"
+         us  event            frozen  EVs
+         10  ack 11, 12 us
+         75  timeout
+         75  send 2                   11 39096
+        150  ack 12, 11 us
+        160  timeout          yes
+        220  ack 13, 11 us    yes
+        225  timeout          yes
+        225  send 4           yes     12 13 11 12
+        ");
+    }
+
+    /// Appendix A, 1: where switches trim, what times out was lost to a failure.
+    #[test]
+    fn reps_with_trimming_takes_every_timeout_for_a_failure() {
+        let script = [(10, SlowAck(11, 60)), (20, Trim(12)), (20, Send(2)), (75, Timeout), (75, Send(2))];
+        insta::assert_snapshot!(table(reps(), true, &script), @r"
+        us  event            frozen  EVs
+        10  ack 11, 60 us
+        20  trim 12
+        20  send 2                   11 39096
+        75  timeout          yes
+        75  send 2           yes     11 11
+        ");
+    }
+
+    fn indifferent() -> Vec<(u64, Event)> {
+        vec![
+            (0, Send(8)),
+            (8, Ack(11)),
+            (9, Marked(12)),
+            (10, Send(4)),
+            (70, Timeout),
+            (71, Trim(3)),
+            (71, Send(4)),
+        ]
+    }
+
+    #[test]
+    fn ops() {
+        insta::assert_snapshot!(table(LbConfig::Ops { evs: 32 }, false, &indifferent()), @r"
+        us  event            frozen  EVs
+         0  send 8                   19 7 22 3 1 31 8 22
+         8  ack 11
+         9  marked 12
+        10  send 4                   22 9 16 12
+        70  timeout
+        71  trim 3
+        71  send 4                   30 5 15 12
+        ");
+        insta::assert_snapshot!(table(LbConfig::Ops { evs: 65_536 }, false, &indifferent()), @r"
+        us  event            frozen  EVs
+         0  send 8                   39096 14432 46066 7607 3628 64386 18237 46209
+         8  ack 11
+         9  marked 12
+        10  send 4                   45688 20442 34194 25235
+        70  timeout
+        71  trim 3
+        71  send 4                   62902 11055 31485 25932
+        ");
+    }
+
+    #[test]
+    fn ecmp() {
+        insta::assert_snapshot!(table(LbConfig::Ecmp {}, false, &indifferent()), @r"
+        us  event            frozen  EVs
+         0  send 8                   6815 6815 6815 6815 6815 6815 6815 6815
+         8  ack 11
+         9  marked 12
+        10  send 4                   6815 6815 6815 6815
+        70  timeout
+        71  trim 3
+        71  send 4                   6815 6815 6815 6815
+        ");
+    }
+}
