@@ -132,7 +132,7 @@ mod tests {
         #[test]
         fn agrees_with_a_plain_set(start in 0u32..500, steps in prop::collection::vec(step(), 1..200)) {
             let (mut ring, mut plain, mut low) = (PsnSet::new(), BTreeSet::new(), start);
-            // The first PSN that room was never made for; low may pass it by one when all are members.
+            // The first PSN that room was never made for.
             let mut end = start;
             for step in steps {
                 match step {
