@@ -49,6 +49,16 @@ impl Outcome {
         self.failed.is_empty() && !self.interrupted
     }
 
+    /// Adds the results of a run, with their digest.
+    fn push(&mut self, result: RunResult) {
+        let RunResult { mut run, flows, series } = result;
+        run.digest = run_digest(&run, &flows);
+        let index = self.runs.len() as u32;
+        self.runs.push(run);
+        self.flows.extend(flows.into_iter().map(|row| FlowRow { run: index, ..row }));
+        self.series.extend(series.into_iter().map(|row| SeriesRow { run: index, ..row }));
+    }
+
     /// The results under a title, with the resolved scenario that gave them.
     pub fn into_results(self, title: String, scenario_toml: String) -> ResultSet {
         let Outcome { runs, flows, series, .. } = self;
@@ -67,16 +77,16 @@ pub fn execute(points: &[RunPoint], threads: Option<u16>) -> Result<Outcome, Fai
         .map_err(|error| Failure::Run(format!("threads cannot be started: {error}")))?;
     let controls: Vec<Control> = points.iter().map(|_| Control::default()).collect();
     let progress = Progress::new(points.len());
-    let over = AtomicBool::new(false);
-    let ends = std::thread::scope(|scope| {
-        scope.spawn(|| watch(&controls, &progress, &over));
-        let ends = pool.install(|| {
-            let each = points.into_par_iter().zip(&controls).enumerate().with_max_len(1);
-            each.map(|(index, (point, control))| one(index, point, control, &progress)).collect()
-        });
-        over.store(true, Ordering::SeqCst);
-        ends
-    });
+    let ends = watched(
+        &controls,
+        || progress.draw(&controls),
+        || {
+            pool.install(|| {
+                let each = points.into_par_iter().zip(&controls).enumerate().with_max_len(1);
+                each.map(|(index, (point, control))| one(index, point, control, &progress)).collect()
+            })
+        },
+    );
     progress.clear();
     Ok(collect(points, ends))
 }
@@ -99,7 +109,6 @@ fn one(index: usize, point: &RunPoint, control: &Control, progress: &Progress) -
     progress.end(index, control);
     let sealed = |mut result: RunResult| {
         result.run.wall_s = wall_s;
-        result.run.digest = run_digest(&result.run, &result.flows);
         Box::new(result)
     };
     match ended {
@@ -125,15 +134,36 @@ pub fn guarded<T>(action: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Passes Ctrl-C on to the runs and keeps the bars moving, until all is over.
-fn watch(controls: &[Control], progress: &Progress, over: &AtomicBool) {
-    while !over.load(Ordering::SeqCst) {
-        if interrupt::asked_to_stop() {
-            controls.iter().for_each(|control| control.cancel.store(true, Ordering::Relaxed));
+/// Does `action`, and passes Ctrl-C on to what it runs.
+pub fn pass_on_interrupts<T>(controls: &[Control], action: impl FnOnce() -> T) -> T {
+    watched(controls, || (), action)
+}
+
+/// Does `action` while another thread passes Ctrl-C on to the runs and draws.
+fn watched<T>(controls: &[Control], draw: impl Fn() + Sync, action: impl FnOnce() -> T) -> T {
+    let over = AtomicBool::new(false);
+    let watch = || {
+        while !over.load(Ordering::SeqCst) {
+            if interrupt::asked_to_stop() {
+                controls.iter().for_each(|control| control.cancel.store(true, Ordering::Relaxed));
+            }
+            draw();
+            std::thread::sleep(Duration::from_millis(20));
         }
-        progress.draw(controls);
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(watch);
+        let result = action();
+        over.store(true, Ordering::SeqCst);
+        result
+    })
+}
+
+/// Puts results in order into one outcome, each with its digest.
+pub fn collect_rows(results: impl IntoIterator<Item = RunResult>) -> Outcome {
+    let mut outcome = Outcome::default();
+    results.into_iter().for_each(|result| outcome.push(result));
+    outcome
 }
 
 fn collect(points: &[RunPoint], ends: Vec<End>) -> Outcome {
@@ -156,11 +186,7 @@ fn collect(points: &[RunPoint], ends: Vec<End>) -> Outcome {
             }
         };
         if let Some(result) = result {
-            let RunResult { run, flows, series } = *result;
-            let index = outcome.runs.len() as u32;
-            outcome.runs.push(run);
-            outcome.flows.extend(flows.into_iter().map(|row| FlowRow { run: index, ..row }));
-            outcome.series.extend(series.into_iter().map(|row| SeriesRow { run: index, ..row }));
+            outcome.push(*result);
         }
     }
     outcome

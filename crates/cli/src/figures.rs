@@ -119,7 +119,7 @@ pub fn judge(figure: &Figure, scale: Scale, set: &ResultSet) -> Result<results::
         figure: figure.figure.clone(),
         scale: scale_name(scale).to_owned(),
         assumptions: figure.assumptions.clone(),
-        plots: figure.plots.iter().map(plot).collect(),
+        plots: figure.plots.iter().map(|spec| plot(spec, figure)).collect(),
         claims: claims.collect::<Result<_, _>>().map_err(input)?,
     })
 }
@@ -154,21 +154,23 @@ fn claim(spec: &anabranch_sim::scenario::ClaimSpec) -> results::ClaimSpec {
     }
 }
 
-fn plot(spec: &anabranch_sim::scenario::PlotSpec) -> results::PlotSpec {
+fn plot(spec: &anabranch_sim::scenario::PlotSpec, figure: &Figure) -> results::PlotSpec {
+    let (kind, x, y) = match spec.kind {
+        PlotKind::Series => (results::PlotKind::Series, None, &spec.y),
+        // The page names a distribution by what it is of.
+        PlotKind::Cdf => (results::PlotKind::Cdf, None, &spec.x),
+        PlotKind::Bar => (results::PlotKind::Bar, Some(&spec.x).filter(|x| *x != "scheme"), &spec.y),
+        PlotKind::Line => (results::PlotKind::Line, Some(&spec.x), &spec.y),
+    };
     results::PlotSpec {
-        kind: match spec.kind {
-            PlotKind::Series => results::PlotKind::Series,
-            PlotKind::Cdf => results::PlotKind::Cdf,
-            PlotKind::Bar => results::PlotKind::Bar,
-            PlotKind::Line => results::PlotKind::Line,
-        },
-        title: spec.title.clone(),
-        y: spec.y.clone(),
-        x: Some(spec.x.clone()).filter(|_| matches!(spec.kind, PlotKind::Bar | PlotKind::Line)),
-        entity: None,
-        schemes: Vec::new(),
-        log_x: false,
-        log_y: false,
+        kind,
+        title: if spec.title.is_empty() { figure.title.clone() } else { spec.title.clone() },
+        y: y.clone(),
+        x: x.cloned(),
+        entity: spec.entity.clone(),
+        schemes: spec.schemes.clone(),
+        log_x: spec.log_x,
+        log_y: spec.log_y,
     }
 }
 

@@ -76,14 +76,14 @@ impl Progress {
             let seconds = run.since.elapsed().as_secs_f64();
             let share = self.share_done(control, hops);
             let left = if share > 0.01 {
-                format!("{} left", time(seconds * (1.0 - share) / share))
+                format!(", {} left", time(seconds * (1.0 - share) / share))
             } else {
                 "".into()
             };
             let simulated = control.sim_time_ps.load(Ordering::Relaxed) as f64 / 1e6;
             let speed = hops as f64 / seconds.max(1e-3) / 1e6;
             run.bar.set_position((share * STEPS as f64) as u64);
-            run.bar.set_message(format!("{simulated:.1} us simulated, {speed:.1} M packet-hops/s, {left}"));
+            run.bar.set_message(format!("{simulated:.1} us simulated, {speed:.1} M packet-hops/s{left}"));
         }
     }
 

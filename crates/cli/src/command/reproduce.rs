@@ -81,7 +81,7 @@ fn one(figure: &Figure, scale: Scale, args: &ReproduceArgs) -> Result<(String, S
         item: &item,
         title: &figure.title,
         runs: 1,
-        simulate: &|| model::compute(spec),
+        simulate: &|| Ok(model::compute(spec)),
         figure: &judge,
     };
     Ok((item.digest.clone(), job.perform(&args.output)?))

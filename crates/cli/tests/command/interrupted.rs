@@ -1,8 +1,6 @@
 //! Runs that do not come to their end, folders that refuse, and readers that go away.
 
-mod common;
-
-use common::{Ended, Place, SMALL, edited};
+use crate::common::{Ended, Place, SMALL, edited};
 use std::fs;
 use std::io;
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! Every kind of bad input, as typed: exit code 2, a message with the place and what to write, nothing written.
 
-mod common;
-
-use common::{Place, SMALL, edited};
+use crate::common::{Place, SMALL, edited};
 
 /// A kind of bad input.
 struct Case {

@@ -1,8 +1,6 @@
 //! The command on good input: digests, the cache, JSON, stored results.
 
-mod common;
-
-use common::{Place, SMALL, edited};
+use crate::common::{Ended, Place, SMALL, edited};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -163,8 +161,7 @@ fn standard_input_is_a_scenario_too() {
     let place = Place::new();
     let path = place.write("s.toml", SMALL);
     let mut command = place.command(&["run", "-", "--out", "out", "--json"]);
-    let piped =
-        common::Ended::from(command.stdin(fs::File::open(path).unwrap()).output().unwrap()).expect(0).json();
+    let piped = Ended::from(command.stdin(fs::File::open(path).unwrap()).output().unwrap()).expect(0).json();
     assert_eq!(digests(&piped), digests(&run_json(&place, &["s.toml"])));
 }
 

@@ -1,8 +1,6 @@
 //! `anabranch bench`. Its cases are too large for a build without optimisation, so only the smallest one runs.
 
-mod common;
-
-use common::Place;
+use crate::common::Place;
 
 #[test]
 fn bench_measures_a_case_in_a_process_of_its_own() {

@@ -1,0 +1,7 @@
+//! The command as a user types it.
+
+mod bad_input;
+mod bench;
+mod common;
+mod good_input;
+mod interrupted;
