@@ -25,7 +25,8 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     interrupt::catch()?;
     let mut claims = Vec::new();
     let (mut done_json, mut claims_json) = (Vec::new(), Vec::new());
-    let mut verdicts = Vec::new();
+    let mut failed = Vec::new();
+    let mut interrupted = None;
     for figure in &chosen {
         note(&format!("{} ({} scale): {}", figure.id, figures::scale_name(scale), figure.title));
         let (digest, done) = one(figure, scale, args)?;
@@ -39,10 +40,16 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
             print(&text(figure, &done, judged))?;
         }
         claims.extend_from_slice(judged);
-        let stop = matches!(verdict, Err(Failure::Interrupted(_)));
-        verdicts.push(verdict);
-        if stop {
-            break;
+        match verdict {
+            Ok(()) => {}
+            Err(Failure::Interrupted(why)) => {
+                interrupted = Some(format!("{}: {why}", figure.id));
+                break;
+            }
+            Err(why) => {
+                note(&format!("error: {}: {why}", figure.id));
+                failed.push(figure.id.as_str());
+            }
         }
     }
     if args.output.json {
@@ -54,8 +61,11 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     } else {
         print(&format!("{}\n", summary(&claims)))?;
     }
-    // An interruption comes last, and counts more than a failed run.
-    verdicts.into_iter().rev().find(Result::is_err).unwrap_or(Ok(()))
+    match interrupted {
+        Some(why) => Err(Failure::Interrupted(why)),
+        None if failed.is_empty() => Ok(()),
+        None => Err(Failure::Run(format!("runs failed in {}", failed.join(", ")))),
+    }
 }
 
 /// Runs one figure; the digest of what was run, and what came of it.

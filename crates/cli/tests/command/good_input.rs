@@ -292,3 +292,18 @@ fn changed_claims_are_judged_on_the_stored_runs() {
     let explained = place.run(&args).expect(0).json();
     assert!(explained["claims"][0]["error"].as_str().unwrap().contains("reps"), "{explained}");
 }
+
+#[test]
+fn a_figure_whose_runs_fail_is_named_and_the_others_still_run() {
+    let place = Place::new();
+    let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"all\"\nat = \"1us\"\n";
+    place.write("figures/trial/fig-1.toml", FIGURE.replace("[[claim]]", &format!("{fault}\n[[claim]]")));
+    place.write("figures/trial/fig-2.toml", FIGURE.replace("fig-1", "fig-2"));
+    let ended = place
+        .run(&["reproduce", "--figures-dir", "figures", "--out", "out", "--json", "--scale", "paper"])
+        .expect(1);
+    assert!(ended.stderr.contains("error: runs failed in trial/fig-1\n"), "{}", ended.stderr);
+    let claims = &ended.json()["claims"];
+    assert!(claims[0]["error"].is_string() && claims[0]["outcome"].is_null(), "{claims}");
+    assert!(claims[1]["error"].is_null() && claims[1]["outcome"].is_string(), "{claims}");
+}
