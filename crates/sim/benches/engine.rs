@@ -1,0 +1,110 @@
+//! What a packet-hop costs. `cargo bench -p anabranch-sim`; the time of one iteration over its element count is
+//! the time of a hop.
+//!
+//! The chain has 64 switches between the hosts, and a packet that reaches its end has crossed 64 of 65 links from a
+//! switch: that is the switch hop and the scheduler, with as good as no protocol. The permutation is everything.
+
+use anabranch_sim::scenario::{self, Files, Overrides, RunPoint};
+use anabranch_sim::{Control, RunResult, run};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use std::fmt::Write;
+use std::hint::black_box;
+use std::time::Duration;
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(10).warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(4));
+    targets = switch_hop, permutation
+}
+criterion_main!(benches);
+
+const SWITCHES: u32 = 64;
+
+/// Flows along a chain of switches. With one sender every port is idle when a packet comes. With two, the first
+/// switch has a queue, and the packets follow each other without a gap.
+fn switch_hop(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("switch_hop");
+    for senders in [1, 2] {
+        let point = chain(senders);
+        let hops = simulate(&point).run.packet_hops;
+        group.throughput(Throughput::Elements(hops));
+        group.bench_function(format!("chain of {SWITCHES}, {senders} senders"), |bencher| {
+            bencher.iter(|| black_box(simulate(&point)));
+        });
+    }
+    group.finish();
+}
+
+/// Senders at the first switch of a chain, the receiver at the last.
+fn chain(senders: u32) -> RunPoint {
+    let hosts = senders + 1;
+    let first = hosts;
+    let last = first + SWITCHES - 1;
+    let mut graph = format!("{} {SWITCHES} {}\n", hosts + SWITCHES, senders + SWITCHES);
+    let numbers: Vec<String> = (first..=last).map(|number| number.to_string()).collect();
+    let _ = writeln!(graph, "{}", numbers.join(" "));
+    let mut cable = |a: u32, b: u32| {
+        let _ = writeln!(graph, "{a} {b} 400Gbps 500ns 0");
+    };
+    (0..senders).for_each(|host| cable(host, first));
+    (first..last).for_each(|switch| cable(switch, switch + 1));
+    cable(senders, last);
+    let text = format!(
+        r#"
+        schemes = ["ecmp"]
+        [topology]
+        kind = "graph"
+        file = "chain.txt"
+        [workload]
+        kind = "incast"
+        bytes = "8MB"
+        degree = {senders}
+        target = {senders}
+        [set]
+        "*.transport.rto" = "9ms"
+        "#
+    );
+    point(&text, &graph)
+}
+
+/// 128 hosts, 2 tiers, 512 KiB each, with REPS and with OPS.
+fn permutation(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("permutation");
+    for scheme in ["reps", "ops"] {
+        let text = format!(
+            r#"
+            schemes = ["{scheme}"]
+            [topology]
+            kind = "fat-tree"
+            hosts = 128
+            tiers = 2
+            link = "400Gbps"
+            [workload]
+            kind = "permutation"
+            bytes = "512KiB"
+            "#
+        );
+        let point = point(&text, "");
+        group.throughput(Throughput::Elements(simulate(&point).run.packet_hops));
+        group.bench_function(format!("128 hosts, {scheme}"), |bencher| {
+            bencher.iter(|| black_box(simulate(&point)))
+        });
+    }
+    group.finish();
+}
+
+fn simulate(point: &RunPoint) -> RunResult {
+    run(point, &Control::default()).expect("the run ends")
+}
+
+fn point(text: &str, file: &str) -> RunPoint {
+    struct One<'a>(&'a str);
+    impl Files for One<'_> {
+        fn read(&self, _: &str) -> Result<String, String> {
+            Ok(self.0.to_owned())
+        }
+    }
+    let scenario =
+        scenario::read("bench.toml", text, &One(file), &Overrides::default()).expect("the scenario is sound");
+    scenario.points().expect("the scenario has one run").remove(0)
+}

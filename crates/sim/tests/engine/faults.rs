@@ -1,0 +1,401 @@
+//! What breaks loses exactly what it should, and a run always comes to an end. That packets are conserved is
+//! checked at the end of every run by the engine itself.
+
+use crate::support::*;
+use anabranch_base::Time;
+use anabranch_sim::{RunError, RunResult};
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+const PS_A_BYTE: u64 = 80;
+/// Serialisation times at 100 Gb/s.
+const T: u64 = FULL * PS_A_BYTE;
+const A: u64 = ACK * PS_A_BYTE;
+/// Latency of a link and of the switch.
+const D: u64 = US;
+const SWITCH: u64 = 300_000;
+const RTO: u64 = 1000 * US;
+
+/// `senders` hosts send `packets` full packets each to the last host of a single switch, all from time 0.
+fn single_switch(senders: u64, packets: u64, fault: &str) -> RunResult {
+    let bytes = packets * PAYLOAD;
+    let target = senders;
+    finish_one(
+        &format!(
+            r#"
+            schemes = ["ecmp"]
+            [topology]
+            kind = "single-switch"
+            hosts = {}
+            link = "100Gbps"
+            link_latency = "1us"
+            switch_latency = "300ns"
+            [workload]
+            kind = "incast"
+            bytes = "{bytes}B"
+            degree = {senders}
+            target = {target}
+            [set]
+            "*.cc" = {{ kind = "constant", window = "60000packets" }}
+            "*.transport.rto" = "1000us"
+            "*.fabric.queue" = "60000packets"
+            "*.fabric.control_queue" = "60000packets"
+            [[fault]]
+            {fault}
+            "#,
+            senders + 1
+        ),
+        &[],
+    )
+}
+
+/// When the i-th packet on the switch's link to the receiver starts, and when its last bit is there. From the
+/// first one on, the link never idles.
+fn on_last_link(i: u64) -> RangeInclusive<u64> {
+    let starts = T + D + SWITCH + (i - 1) * T;
+    starts..=starts + T + D
+}
+
+/// A link that is down over `down` loses what is on it for any part of that time.
+fn lost(on_link: &RangeInclusive<u64>, down: &std::ops::Range<u64>) -> bool {
+    *on_link.end() >= down.start && *on_link.start() < down.end
+}
+
+#[test]
+fn a_link_that_goes_down_loses_what_is_on_it_and_what_is_sent_meanwhile() {
+    let down = 20 * US..25 * US;
+    let gone: Vec<u64> = (1..=100).filter(|&i| lost(&on_last_link(i), &down)).collect();
+    // Packet 52 arrives just before, packet 72 leaves just after.
+    assert_eq!((gone[0], gone[gone.len() - 1]), (53, 71));
+    assert_eq!(gone.iter().filter(|&&i| *on_last_link(i).start() < down.start).count(), 4, "on the wire");
+
+    let fault = r#"kind = "link-down"
+        links = "tor:0/down:1"
+        both_directions = false
+        at = "20us"
+        duration = "5us""#;
+    let result = single_switch(1, 100, fault);
+    let count = gone.len() as u64;
+    let run = &result.run;
+    assert_eq!((run.link_losses, run.timeouts, run.retransmissions), (count, count, count));
+    // The last lost packet left the sender at (71 - 1) * T, goes again an RTO later, and is acknowledged after two
+    // links and the switch, there and back.
+    let expected = 70 * T + RTO + 2 * (T + A) + 4 * D + 2 * SWITCH;
+    assert_eq!(result.flows[0].fct_ps, Some(expected));
+    // Packets: 100, and the lost ones again, on the first link; the same on the second; ACKs for 100.
+    assert_eq!(run.packet_hops, 2 * (100 + count) + 2 * 100);
+}
+
+#[test]
+fn both_directions_lose_the_acks_too_but_those_cost_nothing() {
+    let down = 20 * US..25 * US;
+    let data = (1..=100).filter(|&i| lost(&on_last_link(i), &down)).count() as u64;
+    let ack_on_link = |i: u64| *on_last_link(i).end()..=on_last_link(i).end() + A + D;
+    let arrived = (1..=100).filter(|&i| !lost(&on_last_link(i), &down));
+    let acks = arrived.filter(|&i| lost(&ack_on_link(i), &down)).count() as u64;
+    assert_eq!(acks, 3);
+
+    let fault = r#"kind = "link-down"
+        links = "tor:0/down:1"
+        at = "20us"
+        duration = "5us""#;
+    let run = single_switch(1, 100, fault).run;
+    assert_eq!((run.link_losses, run.timeouts, run.retransmissions), (data + acks, data, data));
+}
+
+#[test]
+fn a_queue_in_front_of_a_dead_link_drains_into_it() {
+    // Two senders: the queue grows by a packet each T, and the link is busy from the first packet to the 120th.
+    let down = 15 * US..30 * US;
+    let data = (1..=120).filter(|&i| lost(&on_last_link(i), &down)).count() as u64;
+    assert!(data > 40);
+    let fault = r#"kind = "link-down"
+        links = "tor:0/down:2"
+        both_directions = false
+        at = "15us"
+        duration = "15us""#;
+    let run = single_switch(2, 60, fault).run;
+    assert_eq!((run.link_losses, run.drops, run.timeouts), (data, 0, data));
+}
+
+#[test]
+fn a_switch_that_goes_down_loses_what_it_holds() {
+    let down = 15 * US..17 * US;
+    let (senders, packets) = (2, 60);
+    // Gone is what had not arrived before, unless it left its host after. Each sender's i-th packet leaves at
+    // (i - 1) * T.
+    let delivered = (1..=senders * packets).filter(|&i| *on_last_link(i).end() < down.start).count() as u64;
+    let after = senders * (1..=packets).filter(|i| (i - 1) * T >= down.end).count() as u64;
+    let data = senders * packets - delivered - after;
+    // An ACK leaves when its packet arrives and takes two links and the switch.
+    let acks = (1..=delivered).filter(|&i| on_last_link(i).end() + 2 * (A + D) + SWITCH >= down.start).count()
+        as u64;
+    assert!(data > 50 && acks > 0 && after > 10, "{data} {acks} {after}");
+
+    let fault = r#"kind = "switch-down"
+        switches = "tor:0"
+        at = "15us"
+        duration = "2us""#;
+    let run = single_switch(senders, packets, fault).run;
+    assert_eq!((run.link_losses, run.drops), (data + acks, 0));
+    // Lost ACKs are made up for by later ones, since both queue pairs have packets that arrive afterwards.
+    assert_eq!((run.timeouts, run.retransmissions), (data, data));
+}
+
+/// One flow across a fat tree of 8 ToRs with 4 uplinks each.
+fn across(scheme: &str, rest: &str) -> String {
+    format!(
+        r#"
+        schemes = ["{scheme}"]
+        [topology]
+        kind = "fat-tree"
+        hosts = 32
+        tiers = 2
+        link = "100Gbps"
+        hosts_per_tor = 4
+        [workload]
+        file = "flow.cm"
+        [limits]
+        stall = "1ms"
+        {rest}
+        "#
+    )
+}
+
+const ACROSS: &str = "Nodes 32\nConnections 1\n0->31 start 0 size 1000000\n";
+
+fn attempt_across(scheme: &str, rest: &str) -> Result<RunResult, RunError> {
+    attempt(&points(&across(scheme, rest), &[("flow.cm", ACROSS)])[0])
+}
+
+fn dead_uplink(uplink: u32) -> String {
+    format!(
+        "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:{uplink}\"\nboth_directions = false\nat = \"5us\"\n"
+    )
+}
+
+#[test]
+fn ecmp_on_a_dead_path_stalls_and_says_who() {
+    let mut stalled = 0;
+    for uplink in 0..4 {
+        match attempt_across("ecmp", &dead_uplink(uplink)) {
+            Ok(result) => assert_eq!((result.run.link_losses, result.run.timeouts), (0, 0)),
+            Err(RunError::Stalled { at, flows, unfinished, partial, .. }) => {
+                stalled += 1;
+                assert_eq!(unfinished, 1);
+                assert_eq!(flows, ["flow 0 (host 0 -> host 31, 1000000 B, posted at 0ps)"]);
+                assert!(at < Time(3000 * US), "ended at {at} only");
+                assert!(partial.run.link_losses > 0 && partial.run.flows_finished == 0);
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+    assert_eq!(stalled, 1, "the flow has one path");
+}
+
+#[test]
+fn spraying_survives_a_dead_path() {
+    for scheme in ["ops", "reps"] {
+        for uplink in 0..4 {
+            let run = attempt_across(scheme, &dead_uplink(uplink)).unwrap().run;
+            assert!(run.link_losses > 0 && run.timeouts > 0, "{scheme} never used uplink {uplink}");
+        }
+    }
+}
+
+#[test]
+fn routing_that_reacts_saves_ecmp() {
+    let reaction = "[set]\n\"*.fabric.routing_delay\" = \"20us\"\n";
+    let mut hit = 0;
+    for uplink in 0..4 {
+        let run = attempt_across("ecmp", &format!("{}{reaction}", dead_uplink(uplink))).unwrap().run;
+        hit += u32::from(run.link_losses > 0);
+    }
+    assert_eq!(hit, 1);
+}
+
+#[test]
+fn nothing_is_lost_when_routing_knows_at_once() {
+    let rest = "[[fault]]\nkind = \"switch-down\"\nswitches = \"spine:2\"\n[set]\n\"*.fabric.routing_delay\" = \"0ns\"\n";
+    for scheme in ["ecmp", "ops", "reps"] {
+        let run = attempt_across(scheme, rest).unwrap().run;
+        assert_eq!((run.link_losses, run.timeouts), (0, 0), "{scheme}");
+    }
+}
+
+#[test]
+fn a_spine_may_go_and_come_back() {
+    let fault =
+        "[[fault]]\nkind = \"switch-down\"\nswitches = \"spine:1\"\nat = \"10us\"\nduration = \"30us\"\n";
+    for scheme in ["ops", "reps"] {
+        let run = attempt_across(scheme, fault).unwrap().run;
+        assert!(run.link_losses > 0, "{scheme}");
+    }
+}
+
+#[test]
+fn a_tor_that_stays_down_stalls_its_flows_even_when_routing_reacts() {
+    let fault = "[[fault]]\nkind = \"switch-down\"\nswitches = \"tor:0\"\nat = \"10us\"\n";
+    for reaction in ["", "[set]\n\"*.fabric.routing_delay\" = \"20us\"\n"] {
+        match attempt_across("reps", &format!("{fault}{reaction}")) {
+            Err(RunError::Stalled { at, .. }) => assert!(at < Time(3000 * US), "ended at {at} only"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_degraded_link_takes_its_rate_exactly() {
+    let packets = 200;
+    let rest = T + A + 2 * D + SWITCH + (A + 2 * D + SWITCH);
+    let fault = |both: bool, at: &str| {
+        format!(
+            "kind = \"rate\"\nlinks = \"tor:0/down:1\"\nrate = \"50Gbps\"\nboth_directions = {both}\nat = \"{at}\""
+        )
+    };
+    let fct = |both, at| single_switch(1, packets, &fault(both, at)).flows[0].fct_ps;
+    // From the start: every packet takes twice as long on the second link.
+    let halved = rest + packets * 2 * T;
+    assert_eq!(fct(false, "0us"), Some(halved));
+    // Both directions: the last ACK takes longer too.
+    assert_eq!(fct(true, "0us"), Some(halved + A));
+    // Midway: a packet has the rate of the time at which it starts.
+    let at = 30 * US;
+    let before = (1..=packets).filter(|&i| *on_last_link(i).start() < at).count() as u64;
+    assert!(before > 80 && before < 90);
+    assert_eq!(fct(false, "30us"), Some(rest + before * T + (packets - before) * 2 * T));
+}
+
+#[test]
+fn certain_loss_on_the_only_path_stalls() {
+    let text = r#"
+        schemes = ["reps"]
+        [topology]
+        kind = "single-switch"
+        hosts = 2
+        link = "100Gbps"
+        [workload]
+        kind = "incast"
+        bytes = "100KB"
+        target = 1
+        [limits]
+        stall = "2ms"
+        [[fault]]
+        kind = "packet-loss"
+        links = "tor:0/down:1"
+        both_directions = false
+        probability = 1.0
+    "#;
+    match attempt(&points(text, &[])[0]) {
+        Err(RunError::Stalled { at, flows, partial, .. }) => {
+            assert!(at < Time(5000 * US));
+            assert_eq!(flows.len(), 1);
+            // Every packet crosses the first link and is lost on the second; some are still on the first.
+            let on_first = partial.run.packet_hops - partial.run.link_losses;
+            assert!(on_first - partial.run.link_losses <= 25 && partial.run.timeouts >= 25);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Sends 10,000 packets over a link that loses some; every loss costs one retransmission.
+fn lossy(kind: &str, probability: f64) -> RunResult {
+    let bytes = 10_000 * PAYLOAD;
+    let text = format!(
+        r#"
+        schemes = ["ecmp"]
+        seeds = [1, 2, 3, 4, 5]
+        [topology]
+        kind = "single-switch"
+        hosts = 2
+        link = "100Gbps"
+        [workload]
+        kind = "incast"
+        bytes = "{bytes}B"
+        target = 1
+        [set]
+        "*.cc" = {{ kind = "constant", window = "400packets" }}
+        [[fault]]
+        kind = "{kind}"
+        links = "tor:0/down:1"
+        both_directions = false
+        probability = {probability}
+        "#
+    );
+    let results = finish_all(&text, &[]);
+    let counts: BTreeSet<u64> = results.iter().map(|result| result.run.link_losses).collect();
+    assert!(counts.len() > 1, "every seed loses the same");
+    let mut sum = results[0].clone();
+    (sum.run.link_losses, sum.run.retransmissions, sum.run.timeouts) = (0, 0, 0);
+    for RunResult { run, .. } in &results {
+        sum.run.link_losses += run.link_losses;
+        sum.run.retransmissions += run.retransmissions;
+        sum.run.timeouts += run.timeouts;
+    }
+    sum
+}
+
+/// Losses among 50,000 packets and their retransmissions stay within five standard deviations.
+fn assert_losses(result: &RunResult, probability: f64) {
+    let run = &result.run;
+    assert_eq!((run.retransmissions, run.timeouts), (run.link_losses, run.link_losses));
+    let sent = 50_000.0 + run.retransmissions as f64;
+    let expected = sent * probability;
+    let deviation = (sent * probability * (1.0 - probability)).sqrt();
+    let found = run.link_losses as f64;
+    assert!((found - expected).abs() < 5.0 * deviation, "{found} lost, expected {expected} +- {deviation}");
+}
+
+#[test]
+fn a_hundredth_of_the_packets_is_lost() {
+    assert_losses(&lossy("packet-loss", 0.01), 0.01);
+}
+
+#[test]
+fn bit_errors_lose_a_packet_by_its_length() {
+    let rate = 1e-6;
+    let whole = (0..FULL * 8).fold(1.0, |whole, _| whole * (1.0 - rate));
+    assert_losses(&lossy("bit-errors", rate), 1.0 - whole);
+}
+
+/// The uplinks of ToRs that a fault with a share takes, seen by what never carries anything: routing knows at once.
+fn chosen(scheme: &str, seed: u64) -> BTreeSet<String> {
+    let text = format!(
+        r#"
+        schemes = ["{scheme}"]
+        seeds = [{seed}]
+        [topology]
+        kind = "fat-tree"
+        hosts = 32
+        tiers = 2
+        link = "100Gbps"
+        hosts_per_tor = 4
+        [workload]
+        kind = "permutation"
+        bytes = "500KB"
+        cross_tor = true
+        [[fault]]
+        kind = "link-down"
+        links = "tor-uplinks:25%"
+        [[measure]]
+        series = "link-utilisation"
+        every = "100ms"
+        links = "tor-uplinks"
+        [set]
+        "*.fabric.routing_delay" = "0ns"
+        "#
+    );
+    let result = finish_one(&text, &[]);
+    assert_eq!(result.series.len(), 32, "one point an uplink");
+    assert_eq!(result.run.link_losses, 0);
+    result.series.into_iter().filter(|point| point.value == 0.0).map(|point| point.entity).collect()
+}
+
+#[test]
+fn the_seed_chooses_a_share_of_the_links_and_the_scheme_does_not() {
+    let links = chosen("ops", 1);
+    assert_eq!(links.len(), 8, "a quarter of 32 cables: {links:?}");
+    assert_eq!(links, chosen("ops", 1));
+    assert_eq!(links, chosen("reps", 1));
+    assert_ne!(links, chosen("ops", 2));
+}

@@ -1,0 +1,10 @@
+//! The engine from outside: a scenario's text in, results out.
+//!
+//! One binary, since each would link the whole simulator again.
+
+mod closed_forms;
+mod determinism;
+mod engine_rules;
+mod faults;
+mod peers;
+mod support;

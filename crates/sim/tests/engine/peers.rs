@@ -1,0 +1,209 @@
+//! Published inputs run, and distributions agree with another simulator's.
+
+use crate::support::*;
+use anabranch_sim::RunResult;
+use anabranch_sim::scenario::RunPoint;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Each matrix with the fabrics that it runs on; the last ones only in the long tests.
+const MATRICES: &[(&str, &[&str])] = &[
+    ("one", &["leaf_spine_tiny", "fat_tree_128_1os"]),
+    ("bidir", &["leaf_spine_tiny", "fat_tree_128_1os"]),
+    ("incast", &["leaf_spine_tiny", "fat_tree_128_1os_2t_400g"]),
+    ("perm_16n_16c_2MB", &["leaf_spine_tiny", "fat_tree_128_1os_3t_400g"]),
+    ("alltoall_serial_16n", &["leaf_spine_tiny", "fat_tree_128_1os_2t_400g"]),
+    ("test_cr_1f10m1p", &["leaf_spine_tiny", "fat_tree_1024_1os"]),
+    ("perm_128n_16MiB", &["fat_tree_128_1os_2t_400g"]),
+    ("perm_1024n_1024c_0u_2000000b", &["fat_tree_1024_1os_2t_400g"]),
+];
+const LONG_MATRICES: &[(&str, &[&str])] = &[
+    ("perm_1024n_1024c_0u_2000000b", &["leaf_spine_1024", "leaf_spine_1024_oversub", "fat_tree_1024_1os"]),
+    ("perm_8192n_8192c_2MB", &["leaf_spine_8192_400g", "leaf_spine_8192_400g_4_to_1"]),
+];
+
+#[test]
+fn every_published_matrix_runs_to_completion() {
+    let Some(folder) = peers() else { return };
+    let data = folder.join("data/htsim");
+    let long_ones = if long() { LONG_MATRICES } else { &[] };
+    for (matrix, fabrics) in MATRICES.iter().chain(long_ones) {
+        for fabric in *fabrics {
+            let (cm, topo) = (format!("{matrix}.cm"), format!("{fabric}.topo"));
+            let files = [(&*cm, &*peer_file(&data, &cm)), (&*topo, &*peer_file(&data, &topo))];
+            let text = format!(
+                "schemes = [\"reps\"]\n[topology]\nfile = \"{topo}\"\n[workload]\nfile = \"{cm}\"\nstart_unit = \"1us\"\n"
+            );
+            let result = finish_one(&text, &files);
+            println!(
+                "{matrix} on {fabric}: {} flows, max FCT {} us",
+                result.run.flows, result.run.fct_max_us
+            );
+            for flow in &result.flows {
+                assert!(flow.fct_ps.unwrap() >= flow.ideal_fct_ps, "{matrix} on {fabric}: {flow:?}");
+            }
+        }
+    }
+    let mut known: Vec<&str> = MATRICES.iter().chain(LONG_MATRICES).map(|(name, _)| *name).collect();
+    known.sort_unstable();
+    known.dedup();
+    assert_eq!(known, stems(&data, "cm"), "a matrix is not tried");
+}
+
+fn stems(folder: &Path, extension: &str) -> Vec<String> {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut stems: Vec<String> = files
+        .filter(|path| path.extension().is_some_and(|e| e == extension))
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    stems.sort_unstable();
+    stems
+}
+
+#[test]
+fn a_serial_all_to_all_keeps_its_order() {
+    let Some(folder) = peers() else { return };
+    let data = folder.join("data/htsim");
+    let cm = peer_file(&data, "alltoall_serial_16n.cm");
+    let topo = peer_file(&data, "leaf_spine_tiny.topo");
+    let text = "schemes = [\"reps\"]\n[topology]\nfile = \"t.topo\"\n[workload]\nfile = \"a.cm\"\n";
+    let result = finish_one(text, &[("a.cm", &cm), ("t.topo", &topo)]);
+    let mut by_source: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
+    for flow in &result.flows {
+        let start = flow.start_ps.unwrap();
+        by_source.entry(flow.src).or_default().push((start, start + flow.fct_ps.unwrap()));
+    }
+    assert_eq!(by_source.len(), 16);
+    for (source, mut messages) in by_source {
+        messages.sort_unstable();
+        assert_eq!(messages.len(), 15, "host {source}");
+        // Each starts at the end of the one before.
+        assert!(messages.windows(2).all(|pair| pair[1].0 == pair[0].1), "host {source}");
+    }
+}
+
+#[test]
+fn the_ns3_topology_and_flows_run() {
+    let Some(folder) = peers() else { return };
+    let data = folder.join("data/ns3");
+    let topology = peer_file(&data, "leaf_spine_128_100G_OS2.txt");
+    let flows = peer_file(&data, "alistorage_128h_load25_5ms.flow.txt");
+    let count: u64 = flows.lines().next().unwrap().trim().parse().unwrap();
+    let text = "schemes = [\"ops\"]\n[topology]\nkind = \"graph\"\nfile = \"t.txt\"\n[workload]\nkind = \"ns3-flows\"\nfile = \"f.txt\"\n";
+    let result = finish_one(text, &[("t.txt", &topology), ("f.txt", &flows)]);
+    println!("{} flows, {} packet-hops", result.run.flows, result.run.packet_hops);
+    assert_eq!(result.run.flows, count);
+}
+
+/// The set-up of the reference runs.
+const REFERENCE: &str = r#"
+schemes = ["reps", "ops", "ecmp"]
+seeds = [1, 2, 3, 4, 5, 6, 7, 8]
+[topology]
+kind = "fat-tree"
+hosts = 128
+tiers = 2
+link = "400Gbps"
+link_latency = "1us"
+switch_latency = "0ns"
+[workload]
+file = "perm_128n_16MiB.cm"
+[set]
+"*.fabric.queue" = "100packets"
+"*.fabric.ecn_kmin_percent" = 20.0
+"*.fabric.ecn_kmax_percent" = 80.0
+"*.fabric.trim" = false
+"*.cc.initial_window" = "151packets"
+"*.cc.max_window" = "151packets"
+"*.cc.decrease" = 0.25
+"*.transport.rto" = "41.5us"
+"#;
+
+/// Mean of the mean FCT and mean of the largest FCT over seeds, in us.
+#[derive(Clone, Copy, Debug)]
+struct Fct {
+    mean: f64,
+    max: f64,
+}
+
+fn over_seeds(runs: &[(f64, f64)]) -> Fct {
+    let count = runs.len() as f64;
+    let (mean, max) = runs.iter().fold((0.0, 0.0), |sum, run| (sum.0 + run.0, sum.1 + run.1));
+    Fct { mean: mean / count, max: max / count }
+}
+
+fn reference(csv: &str, balancer: &str) -> Fct {
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let header = lines.next().unwrap();
+    let column = |name: &str| header.iter().position(|n| *n == name).unwrap();
+    let (mean, max) = (column("fct_mean_us"), column("fct_max_us"));
+    let rows = lines.filter(|row| row[0] == "perm_128n_16MiB" && row[column("balancer")] == balancer);
+    let runs: Vec<(f64, f64)> =
+        rows.map(|row| (row[mean].parse().unwrap(), row[max].parse().unwrap())).collect();
+    assert!(!runs.is_empty(), "no rows for {balancer}");
+    over_seeds(&runs)
+}
+
+#[test]
+fn distributions_agree_with_the_reference() {
+    let Some(folder) = peers() else { return };
+    let csv = peer_file(&folder, "reference/htsim.csv");
+    let matrix = peer_file(&folder, "data/htsim/perm_128n_16MiB.cm");
+    let results = in_two_threads(&points(REFERENCE, &[("perm_128n_16MiB.cm", &matrix)]));
+    println!(
+        "{:8} {:>4} {:>10} {:>10} {:>8} {:>8} {:>8} {:>8}",
+        "scheme", "seed", "mean us", "max us", "drops", "marks", "retrans", "timeouts"
+    );
+    for RunResult { run, .. } in &results {
+        println!(
+            "{:8} {:>4} {:>10.3} {:>10.3} {:>8} {:>8} {:>8} {:>8}",
+            run.scheme,
+            run.seed,
+            run.fct_mean_us,
+            run.fct_max_us,
+            run.drops,
+            run.ecn_marks,
+            run.retransmissions,
+            run.timeouts
+        );
+    }
+    println!(
+        "{:8} {:>10} {:>10} {:>8} {:>10} {:>10} {:>8}",
+        "scheme", "mean us", "theirs", "off", "max us", "theirs", "off"
+    );
+    let mut misses = Vec::new();
+    // How far off the mean and the maximum may be.
+    for (scheme, mean_band, max_band) in
+        [("reps", 0.02, Some(0.05)), ("ops", 0.02, Some(0.05)), ("ecmp", 0.10, None)]
+    {
+        let runs: Vec<(f64, f64)> = results
+            .iter()
+            .filter(|result| result.run.scheme == scheme)
+            .map(|result| (result.run.fct_mean_us, result.run.fct_max_us))
+            .collect();
+        assert_eq!(runs.len(), 8);
+        let (ours, theirs) = (over_seeds(&runs), reference(&csv, scheme));
+        let (mean, max) = (ours.mean / theirs.mean - 1.0, ours.max / theirs.max - 1.0);
+        println!(
+            "{scheme:8} {:>10.3} {:>10.3} {:>+7.2}% {:>10.3} {:>10.3} {:>+7.2}%",
+            ours.mean,
+            theirs.mean,
+            mean * 100.0,
+            ours.max,
+            theirs.max,
+            max * 100.0
+        );
+        if mean.abs() > mean_band || max_band.is_some_and(|band| max.abs() > band) {
+            misses.push(format!("{scheme}: mean {:+.2} %, max {:+.2} %", mean * 100.0, max * 100.0));
+        }
+    }
+    assert!(misses.is_empty(), "{misses:?}");
+}
+
+fn in_two_threads(points: &[RunPoint]) -> Vec<RunResult> {
+    let (front, back) = points.split_at(points.len() / 2);
+    std::thread::scope(|scope| {
+        let both = [front, back].map(|half| scope.spawn(move || half.iter().map(finish).collect::<Vec<_>>()));
+        both.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    })
+}

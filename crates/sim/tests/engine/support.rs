@@ -1,0 +1,146 @@
+//! From a scenario's text to its results, without a file system.
+
+use anabranch_results::digest::run_digest;
+use anabranch_sim::scenario::{self, Files, Overrides, RunPoint, Scenario};
+use anabranch_sim::{Control, RunError, RunResult};
+use std::path::PathBuf;
+
+/// The files that a scenario names: name and contents.
+pub type Named<'a> = [(&'a str, &'a str)];
+
+struct InMemory<'a>(&'a Named<'a>);
+
+impl Files for InMemory<'_> {
+    fn read(&self, name: &str) -> Result<String, String> {
+        let found = self.0.iter().find(|(known, _)| *known == name);
+        found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| "no such file".to_owned())
+    }
+}
+
+/// Reads a scenario that must be good.
+pub fn read(text: &str, files: &Named<'_>) -> Scenario {
+    scenario::read("test.toml", text, &InMemory(files), &Overrides::default())
+        .unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+/// The runs of a scenario.
+pub fn points(text: &str, files: &Named<'_>) -> Vec<RunPoint> {
+    read(text, files).points().unwrap()
+}
+
+/// Runs a point, whatever comes of it.
+pub fn attempt(point: &RunPoint) -> Result<RunResult, RunError> {
+    anabranch_sim::run(point, &Control::default())
+}
+
+/// Runs a point that must finish all its flows.
+pub fn finish(point: &RunPoint) -> RunResult {
+    let result = attempt(point).unwrap_or_else(|e| panic!("{} seed {}: {e}", point.scheme.name, point.seed));
+    assert_eq!(result.run.flows_finished, result.run.flows, "a run that ended well left flows");
+    result
+}
+
+/// Runs every point of a scenario; all must finish.
+pub fn finish_all(text: &str, files: &Named<'_>) -> Vec<RunResult> {
+    points(text, files).iter().map(finish).collect()
+}
+
+/// Runs a scenario that has one point and must finish.
+pub fn finish_one(text: &str, files: &Named<'_>) -> RunResult {
+    let mut results = finish_all(text, files);
+    assert_eq!(results.len(), 1, "the scenario has several runs");
+    results.remove(0)
+}
+
+/// The digest of a result.
+pub fn digest(result: &RunResult) -> String {
+    run_digest(&result.run, &result.flows)
+}
+
+/// The folder with other simulators' inputs and results; says so where there is none.
+pub fn peers() -> Option<PathBuf> {
+    let folder = std::env::var_os("ANABRANCH_PEERS").map(PathBuf::from);
+    if folder.is_none() {
+        println!("skipped: ANABRANCH_PEERS is not set");
+    }
+    folder
+}
+
+/// The text of a file below the peers' folder.
+pub fn peer_file(folder: &std::path::Path, name: &str) -> String {
+    let path = folder.join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// Whether the long forms of tests run.
+pub fn long() -> bool {
+    std::env::var_os("ANABRANCH_LONG").is_some()
+}
+
+/// What makes a queue pair send at line rate and nothing drop: windows and queues that never fill.
+pub const UNBOUNDED: &str = r#"
+[set]
+"*.cc" = { kind = "constant", window = "60000packets" }
+"*.transport.rto" = "9ms"
+"*.fabric.queue" = "60000packets"
+"*.fabric.control_queue" = "60000packets"
+"#;
+
+/// Payload, header and ACK of the built-in schemes, in bytes.
+pub const PAYLOAD: u64 = 4086;
+/// Wire size of a full packet.
+pub const FULL: u64 = 4150;
+/// Wire size of a header.
+pub const HEADER: u64 = 64;
+/// Wire size of an ACK.
+pub const ACK: u64 = 64;
+
+/// A microsecond in picoseconds.
+pub const US: u64 = 1_000_000;
+
+/// Serialisation time in ps at a rate in bits per second, rounded up.
+pub fn time_on_wire(bytes: u64, rate: u64) -> u64 {
+    (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(rate)) as u64
+}
+
+/// A path of directed links, from the sender to the receiver.
+#[derive(Clone, Copy, Debug)]
+pub struct Hop {
+    /// Bits per second.
+    pub rate: u64,
+    /// From the last bit's departure until the next node may act on the packet, in ps.
+    pub delay: u64,
+}
+
+/// What arithmetic says about a flow that is alone on one path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alone {
+    /// FCT at the sender, in ps.
+    pub fct: u64,
+    /// The same if the last ACK met no other ACK. Shorter only where a short last packet arrives right behind a
+    /// full one and the way back has a slow link.
+    pub ideal: u64,
+}
+
+/// The FCT packet by packet and link by link: each packet starts on a link when it is there and the link is free.
+pub fn packet_by_packet(path: &[Hop], bytes: u64, back: &[Hop]) -> Alone {
+    let packets = bytes.div_ceil(PAYLOAD);
+    let payload = |packet: u64| PAYLOAD.min(bytes - packet * PAYLOAD);
+    let data: Vec<(u64, u64)> = (0..packets).map(|packet| (0, payload(packet) + HEADER)).collect();
+    let arrivals = travel(path, &data);
+    let acks: Vec<(u64, u64)> = arrivals.iter().map(|&at| (at, ACK)).collect();
+    let last = packets as usize - 1;
+    Alone { fct: travel(back, &acks)[last], ideal: travel(back, &acks[last..])[0] }
+}
+
+/// When packets (ready at a time, bytes) that follow each other along a path are at its end.
+fn travel(path: &[Hop], packets: &[(u64, u64)]) -> Vec<u64> {
+    let mut free = vec![0; path.len()];
+    let along = |&(ready, bytes): &(u64, u64)| {
+        path.iter().zip(&mut free).fold(ready, |at, (hop, free)| {
+            *free = at.max(*free) + time_on_wire(bytes, hop.rate);
+            *free + hop.delay
+        })
+    };
+    packets.iter().map(along).collect()
+}
