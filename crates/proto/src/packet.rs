@@ -32,6 +32,8 @@ pub enum Repr {
         message_packets: u32,
         /// When this copy left the sender; echoed, so that a retransmission gives no wrong RTT.
         sent_at: Time,
+        /// The sender will send no more before it hears of this one: acknowledge at once.
+        ack_now: bool,
     },
     /// A data packet whose payload a switch cut off.
     Trimmed {
@@ -57,6 +59,8 @@ pub enum Repr {
     Nack {
         /// Its PSN.
         psn: u32,
+        /// When the trimmed copy left the sender: a later copy is not meant.
+        sent_at: Time,
     },
 }
 

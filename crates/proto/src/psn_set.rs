@@ -17,7 +17,7 @@ impl PsnSet {
 
     #[inline]
     fn place(&self, psn: u32) -> (usize, u64) {
-        (psn as usize / 64 & (self.words.len() - 1), 1 << (psn % 64))
+        ((psn as usize / 64) & (self.words.len() - 1), 1 << (psn % 64))
     }
 
     /// Makes room for `psn` when every member is at or above `low`; true when the ring had to grow.

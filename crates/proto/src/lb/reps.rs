@@ -118,7 +118,7 @@ impl Reps {
             // Lines 15-18. Print leaves the packets between the random ones without an entropy; they take the
             // cached ones, as every packet out of a frozen buffer does.
             self.explore_counter -= 1;
-            if self.explore_counter.is_multiple_of(self.size) || self.filled == 0 {
+            if self.explore_counter.is_multiple_of(self.size) {
                 return self.explore();
             }
             return self.cached_ev();
@@ -160,7 +160,7 @@ impl Reps {
         if slot + 1 == self.size { 0 } else { slot + 1 }
     }
 
-    /// REPS, Table 1.
+    /// REPS, Table 1. The table leaves out what the RTT test of Appendix A needs (two RTTs and a time).
     pub(super) fn state(config: &RepsConfig) -> Vec<StateField> {
         vec![
             StateField::new("cachedEV", 16, config.buffer),
@@ -177,7 +177,8 @@ impl Reps {
 /// The highest RTT over the current and the previous period of one RTO.
 ///
 /// The paper asks for "a period preceding the timeout" without a length; a packet that times out now was
-/// queued one RTO ago, so the period before the current one counts too.
+/// queued one RTO ago, so the period before the current one counts too. No RTT at all in that time means that
+/// nothing came back, which speaks for a failure.
 #[derive(Clone, Debug)]
 struct RecentRtt {
     period: Duration,

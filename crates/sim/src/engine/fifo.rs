@@ -88,7 +88,7 @@ impl Fifo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_base::{HostId, QpId};
+    use anabranch_base::{HostId, QpId, Time};
     use anabranch_proto::Repr;
     use proptest::prelude::*;
     use std::collections::VecDeque;
@@ -102,13 +102,13 @@ mod tests {
             for (number, (queue, push)) in steps.into_iter().enumerate() {
                 let psn = number as u32;
                 if push {
-                    let repr = Repr::Nack { psn };
+                    let repr = Repr::Nack { psn, sent_at: Time::ZERO };
                     let packet = Packet { qp: QpId(0), dst: HostId(0), wire_bytes: 64, ev: 0, marked: false, repr };
                     queues[queue].push(&mut pool, &packet);
                     plain[queue].push_back(psn);
                 } else {
                     let popped = queues[queue].pop(&mut pool).map(|packet| packet.repr);
-                    prop_assert_eq!(popped, plain[queue].pop_front().map(|psn| Repr::Nack { psn }));
+                    prop_assert_eq!(popped, plain[queue].pop_front().map(|psn| Repr::Nack { psn, sent_at: Time::ZERO }));
                 }
                 prop_assert_eq!(pool.used() as usize, plain.iter().map(VecDeque::len).sum::<usize>());
             }

@@ -4,7 +4,7 @@
 
 mod messages;
 
-use crate::engine::{Engine, Failure};
+use crate::engine::{Engine, Failure, prefetch, prefetch_lines};
 use crate::observer::Observer;
 use crate::workload::Workload;
 use anabranch_base::{HostId, MessageId, NodeId, Purpose, QpId, Time, stream};
@@ -171,6 +171,25 @@ impl<O: Observer> Engine<'_, O> {
                 self.kick(host);
             }
         }
+    }
+
+    /// Loads what the arrival of `packet` at its host will touch.
+    #[inline]
+    pub(crate) fn expect_host_arrival(&self, packet: &Packet) {
+        let place = self.hosts.place[packet.qp.index()] as usize;
+        match packet.repr {
+            Repr::Data { .. } | Repr::Trimmed { .. } => {
+                if let Some(receiver) = self.hosts.receivers.get(place) {
+                    prefetch_lines(receiver, 3);
+                }
+            }
+            Repr::Ack { .. } | Repr::Nack { .. } => {
+                if let Some(sender) = self.hosts.senders.get(place) {
+                    prefetch_lines(sender, 8);
+                }
+            }
+        }
+        prefetch(&self.ports[packet.dst.index()]);
     }
 
     /// A queue pair's timer.

@@ -197,7 +197,8 @@ fn transport(transport: &TransportConfig) -> Result<(), ParameterFault> {
     match transport {
         TransportConfig::Sack(sack) => {
             whole("transport.payload", sack.payload.0, 1, 65_535)?;
-            whole("transport.header", sack.header.0, 1, 65_535)?;
+            // A packet's size on the wire must fit 16 bits.
+            whole("transport.header", sack.header.0, 1, 65_535 - sack.payload.0.min(65_534))?;
             whole("transport.ack", sack.ack.0, 1, 65_535)?;
             whole("transport.ack_every", u64::from(sack.ack_every), 1, 65_535)?;
             span("transport.rto", sack.rto, "\"70us\"")

@@ -61,28 +61,28 @@ impl<O: Observer> Engine<'_, O> {
     /// A packet reached a switch.
     #[inline]
     pub(crate) fn handle_switch_arrival(&mut self, node: NodeId, packet: &Packet) {
-        let Some(port) = self.route(node, packet) else {
-            self.counters.link_losses += 1;
-            return;
-        };
-        let link = LinkId(self.port_base[node.index()] + u32::from(port));
-        self.forward(link, packet);
+        match self.route(node, packet) {
+            Some(link) => self.forward(link, packet),
+            None => self.counters.link_losses += 1,
+        }
     }
 
-    /// The egress port: the host's at its own ToR, else by ECMP among the shortest paths.
+    /// The egress link: the host's at its own ToR, else by ECMP among the shortest paths.
     #[inline]
-    fn route(&self, node: NodeId, packet: &Packet) -> Option<u16> {
+    pub(crate) fn route(&self, node: NodeId, packet: &Packet) -> Option<LinkId> {
         let switch = node.0 - self.host_count;
         let tor = self.switches.routing.tor_index(packet.dst);
-        if tor == switch {
-            return Some(self.switches.host_port[packet.dst.index()]);
-        }
-        let group = self.switches.routing.group(switch as usize, tor);
-        match group.len() {
-            0 => None,
-            1 => Some(group[0]),
-            n => Some(group[ecmp_choice(packet, self.switches.salts[switch as usize], n)]),
-        }
+        let port = if tor == switch {
+            self.switches.host_port[packet.dst.index()]
+        } else {
+            let group = self.switches.routing.group(switch as usize, tor);
+            match group.len() {
+                0 => return None,
+                1 => group[0],
+                n => group[ecmp_choice(packet, self.switches.salts[switch as usize], n)],
+            }
+        };
+        Some(LinkId(self.port_base[node.index()] + u32::from(port)))
     }
 
     /// Sends a packet by `link`, or queues it there, or trims or drops it.

@@ -14,13 +14,17 @@ pub struct SackReceiver {
     cumulative: u32,
     /// Arrived since the last ACK.
     unacked: u32,
-    /// Lowest and highest PSN that arrived since the last ACK.
+    /// Lowest and highest PSN that arrived since the last ACK: within the 64 that one ACK can name.
     unacked_low: u32,
     unacked_high: u32,
+    /// The last packet that arrived, if no ACK has answered it yet.
+    last: Cause,
     /// Arrived above `cumulative`.
     arrived: PsnSet,
     open: Vec<OpenMessage>,
     due: Option<Due>,
+    /// An ACK that must go out before, for packets that `due` cannot name as well.
+    early: Option<(u32, Cause)>,
     ack_every: u32,
     ack_bytes: u16,
     qp: QpId,
@@ -33,11 +37,19 @@ struct OpenMessage {
     left: u32,
 }
 
-/// What is to be sent: the packet that caused it.
+/// What is to be sent.
 #[derive(Clone, Copy)]
 enum Due {
-    Ack { ev: u16, marked: bool, sent_at: Time },
-    Nack { ev: u16, psn: u32 },
+    Ack(Cause),
+    Nack { ev: u16, psn: u32, sent_at: Time },
+}
+
+/// The packet that causes an ACK, which echoes these.
+#[derive(Clone, Copy)]
+struct Cause {
+    ev: u16,
+    marked: bool,
+    sent_at: Time,
 }
 
 impl SackReceiver {
@@ -48,9 +60,11 @@ impl SackReceiver {
             unacked: 0,
             unacked_low: u32::MAX,
             unacked_high: 0,
+            last: Cause { ev: 0, marked: false, sent_at: Time::ZERO },
             arrived: PsnSet::new(),
             open: Vec::new(),
             due: None,
+            early: None,
             ack_every: config.ack_every.max(1),
             ack_bytes: config.ack.0 as u16,
             qp,
@@ -62,24 +76,25 @@ impl SackReceiver {
     #[inline]
     pub fn handle_packet(&mut self, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
-            Repr::Data { psn, message, message_packets, sent_at } => {
-                let due = Due::Ack { ev: packet.ev, marked: packet.marked, sent_at };
-                if !self.accept(psn) {
-                    // The sender does not know that it arrived: tell it at once.
-                    self.note(psn);
-                    self.due = Some(due);
-                    return None;
-                }
-                self.note(psn);
-                let whole = self.count(message, message_packets);
-                if self.unacked >= self.ack_every || packet.marked || whole.is_some() {
-                    self.due = Some(due);
+            Repr::Data { psn, message, message_packets, sent_at, ack_now } => {
+                let cause = Cause { ev: packet.ev, marked: packet.marked, sent_at };
+                let fresh = self.accept(psn);
+                self.note(psn, cause);
+                let whole = if fresh { self.count(message, message_packets) } else { None };
+                // A duplicate: the sender does not know that the first copy arrived.
+                let at_once = ack_now || packet.marked || !fresh || whole.is_some();
+                if at_once || self.unacked >= self.ack_every {
+                    self.due = Some(Due::Ack(cause));
                 }
                 whole
             }
-            Repr::Trimmed { psn, .. } => {
+            Repr::Trimmed { psn, sent_at } => {
                 if psn >= self.cumulative && !self.contains(psn) {
-                    self.due = Some(Due::Nack { ev: packet.ev, psn });
+                    self.due = Some(Due::Nack { ev: packet.ev, psn, sent_at });
+                } else {
+                    let cause = Cause { ev: packet.ev, marked: packet.marked, sent_at };
+                    self.note(psn, cause);
+                    self.due = Some(Due::Ack(cause));
                 }
                 None
             }
@@ -90,27 +105,29 @@ impl SackReceiver {
     /// The next ACK or NACK to send, if one is due.
     #[inline]
     pub fn poll_transmit(&mut self) -> Option<Packet> {
-        let due = self.due.take()?;
-        let (ev, repr) = match due {
-            Due::Ack { ev, marked, sent_at } => {
+        if let Some((base, cause)) = self.early.take() {
+            return Some(self.ack(base, cause));
+        }
+        match self.due.take()? {
+            Due::Ack(cause) => {
                 let base = self.unacked_low;
-                let repr = Repr::Ack {
-                    cumulative: self.cumulative,
-                    base,
-                    received: self.received_from(base),
-                    marked,
-                    sent_at,
-                };
-                self.reported_to(base.saturating_add(63));
-                if self.unacked > 0 {
-                    // Packets beyond the 64 that one ACK can name: another ACK at once.
-                    self.due = Some(due);
-                }
-                (ev, repr)
+                self.reset_unacked();
+                Some(self.ack(base, cause))
             }
-            Due::Nack { ev, psn } => (ev, Repr::Nack { psn }),
-        };
-        Some(Packet { qp: self.qp, dst: self.sender, wire_bytes: self.ack_bytes, ev, marked: false, repr })
+            Due::Nack { ev, psn, sent_at } => Some(self.answer(ev, Repr::Nack { psn, sent_at })),
+        }
+    }
+
+    #[inline]
+    fn ack(&mut self, base: u32, cause: Cause) -> Packet {
+        let Cause { ev, marked, sent_at } = cause;
+        let (cumulative, received) = (self.cumulative, self.received_from(base));
+        self.answer(ev, Repr::Ack { cumulative, base, received, marked, sent_at })
+    }
+
+    #[inline]
+    fn answer(&self, ev: u16, repr: Repr) -> Packet {
+        Packet { qp: self.qp, dst: self.sender, wire_bytes: self.ack_bytes, ev, marked: false, repr }
     }
 
     /// Marks `psn` as arrived; false when it had arrived before.
@@ -134,11 +151,26 @@ impl SackReceiver {
         self.arrived.contains(psn)
     }
 
+    /// Remembers that the sender is to hear of `psn`.
     #[inline]
-    fn note(&mut self, psn: u32) {
+    fn note(&mut self, psn: u32, cause: Cause) {
+        let (low, high) = (self.unacked_low.min(psn), self.unacked_high.max(psn));
+        if self.unacked > 0 && high - low >= 64 {
+            // One ACK cannot name both this packet and those before it: they get theirs now.
+            self.early = Some((self.unacked_low, self.last));
+            self.reset_unacked();
+        }
         self.unacked += 1;
         self.unacked_low = self.unacked_low.min(psn);
         self.unacked_high = self.unacked_high.max(psn);
+        self.last = cause;
+    }
+
+    #[inline]
+    fn reset_unacked(&mut self) {
+        self.unacked = 0;
+        self.unacked_low = u32::MAX;
+        self.unacked_high = 0;
     }
 
     /// Which of `base..base + 64` have arrived: all below the cumulative PSN, and what the set holds.
@@ -154,18 +186,6 @@ impl SackReceiver {
         }
         self.arrived.make_room(self.cumulative, self.cumulative + 64);
         self.arrived.window(self.cumulative) << below | ((1 << below) - 1)
-    }
-
-    /// Everything up to `psn` has been reported.
-    #[inline]
-    fn reported_to(&mut self, psn: u32) {
-        if self.unacked_high <= psn || self.unacked_high < self.cumulative {
-            self.unacked = 0;
-            self.unacked_low = u32::MAX;
-            self.unacked_high = 0;
-        } else {
-            self.unacked_low = psn.saturating_add(1).max(self.cumulative);
-        }
     }
 
     /// Counts a fresh packet of a message; answers with the message when it was the last one missing.

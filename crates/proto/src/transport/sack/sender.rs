@@ -170,8 +170,8 @@ impl SackSender {
                 }
                 self.lb.handle_ack(now, packet.ev, marked, rtt);
             }
-            Repr::Nack { psn } => {
-                if self.is_outstanding(psn) {
+            Repr::Nack { psn, sent_at } => {
+                if self.is_outstanding(psn) && self.last_sent(psn) == sent_at {
                     self.lb.handle_trim(now, packet.ev);
                     self.lose(now, psn);
                 }
@@ -251,8 +251,15 @@ impl SackSender {
             wire_bytes: bytes,
             ev: self.lb.next_ev(now),
             marked: false,
-            repr: Repr::Data { psn, message, message_packets, sent_at: now },
+            repr: Repr::Data { psn, message, message_packets, sent_at: now, ack_now: self.waits() },
         }
+    }
+
+    /// Whether nothing more can be sent before an ACK comes. Without asking for one, a receiver that coalesces
+    /// ACKs would let a small window wait for the RTO.
+    #[inline]
+    fn waits(&self) -> bool {
+        !self.window_allows(self.packet_bytes) || !self.has_backlog()
     }
 
     #[cold]
