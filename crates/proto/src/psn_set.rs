@@ -1,18 +1,21 @@
 //! A set of PSNs within a sliding range: one bit each, in a ring.
 
+use smallvec::{SmallVec, smallvec};
+
 /// PSNs in `low..low + span`, where the owner keeps `low` and moves it forward.
 ///
 /// Bit `psn % capacity` stands for `psn`. The ring grows when the range does; it never shrinks.
 #[derive(Clone, Debug)]
 pub(crate) struct PsnSet {
-    words: Vec<u64>,
+    /// Inline while the range is that of a usual window: one pointer less to follow a packet.
+    words: SmallVec<[u64; INITIAL_WORDS]>,
 }
 
 const INITIAL_WORDS: usize = 4;
 
 impl PsnSet {
     pub(crate) fn new() -> Self {
-        PsnSet { words: vec![0; INITIAL_WORDS] }
+        PsnSet { words: smallvec![0; INITIAL_WORDS] }
     }
 
     #[inline]
@@ -34,7 +37,7 @@ impl PsnSet {
     #[cold]
     fn grow(&mut self, low: u32, psn: u32) {
         let wanted = (((psn - low) as usize / 64 + 3).next_power_of_two()).max(self.words.len() * 2);
-        let mut words = vec![0; wanted];
+        let mut words = smallvec![0; wanted];
         for i in 0..self.words.len() {
             let word = low as usize / 64 + i;
             words[word & (wanted - 1)] = self.words[word & (self.words.len() - 1)];

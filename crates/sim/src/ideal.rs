@@ -30,7 +30,8 @@ impl<'a> Ideal<'a> {
     }
 
     /// The FCT at the sender, from posting to the ACK of the last packet, when nothing else is in the network
-    /// and the window never closes.
+    /// and the window never closes. On links of different rates it can be a little too low: the ACK of a short
+    /// last packet may then wait behind the one before it.
     pub fn fct(&self, src: HostId, dst: HostId, bytes: u64) -> Duration {
         let path = self.topology.ideal_path(&self.routing, src, dst);
         let packets = bytes.div_ceil(self.transport.payload.0).max(1);

@@ -102,9 +102,12 @@ fn drive<O: Observer>(
         Ok(()) => Ok(result),
         Err(Failure::Cancelled) => Err(RunError::Cancelled),
         Err(Failure::Invariant(what)) => Err(RunError::Invariant { what }),
-        Err(Failure::Stalled) => {
-            let stall = point.limits.stall;
-            Err(RunError::Stalled { at, stall, flows: stuck, unfinished, partial: Box::new(result) })
+        Err(failure @ (Failure::Stalled | Failure::NothingLeft)) => {
+            let reason = match failure {
+                Failure::Stalled => format!("nothing new was delivered for {}", point.limits.stall),
+                _ => "nothing is left that could happen".to_owned(),
+            };
+            Err(RunError::Stalled { at, reason, flows: stuck, unfinished, partial: Box::new(result) })
         }
         Err(Failure::Limit(limit)) => {
             Err(RunError::Limit { limit, at, unfinished, partial: Box::new(result) })
@@ -232,15 +235,15 @@ pub enum RunError {
     Cancelled,
     /// Messages are left and nothing new has been delivered for long.
     #[error(
-        "stalled at {at}: nothing new was delivered for {stall}, and {unfinished} flows are unfinished: {}{}",
+        "stalled at {at}: {reason}, and {unfinished} flows are unfinished: {}{}",
         flows.join("; "),
         if *unfinished > flows.len() as u64 { "; ..." } else { "" }
     )]
     Stalled {
         /// Simulated time.
         at: Time,
-        /// The scenario's limit.
-        stall: anabranch_base::Duration,
+        /// What made it so.
+        reason: String,
         /// Some of the unfinished flows, by name.
         flows: Vec<String>,
         /// How many there are.

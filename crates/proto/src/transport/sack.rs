@@ -9,4 +9,3 @@ mod sender;
 
 pub use receiver::SackReceiver;
 pub use sender::{SackSender, SenderCounters};
-

@@ -1,5 +1,6 @@
 //! Queues of packets, linked through one pool.
 
+use super::prefetch::prefetch;
 use anabranch_proto::Packet;
 
 const NONE: u32 = u32::MAX;
@@ -45,6 +46,14 @@ impl Fifo {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head == NONE
+    }
+
+    /// Loads the oldest packet.
+    #[inline]
+    pub fn expect(&self, pool: &Pool) {
+        if let Some(slot) = pool.slots.get(self.head as usize) {
+            prefetch(slot);
+        }
     }
 
     /// Appends a packet.

@@ -75,8 +75,12 @@ impl LinkKind {
             SizeClass { bytes, serialisation, arrivals, frees: scheduler.free_line(serialisation) }
         };
         let (full, ack) = (usual(sizes[0]), usual(sizes[1]));
-        let other =
-            SizeClass { bytes: 0, serialisation: Duration::ZERO, arrivals: LineId::WHEEL, frees: LineId::WHEEL };
+        let other = SizeClass {
+            bytes: 0,
+            serialisation: Duration::ZERO,
+            arrivals: LineId::WHEEL,
+            frees: LineId::WHEEL,
+        };
         LinkKind { rate, delay, latency, classes: [full, ack, other] }
     }
 
@@ -133,7 +137,13 @@ impl Port {
         let class = kind.class(packet.wire_bytes);
         self.busy_until = now + class.serialisation;
         if !lost {
-            scheduler.push_arrival(class.arrivals, self.busy_until + kind.delay, self.peer, self.peer_port, packet);
+            scheduler.push_arrival(
+                class.arrivals,
+                self.busy_until + kind.delay,
+                self.peer,
+                self.peer_port,
+                packet,
+            );
         }
         self.wakes = more || self.has_queue();
         if self.wakes {
@@ -154,6 +164,13 @@ impl Port {
     #[inline]
     pub fn is_idle(&self, now: Time) -> bool {
         !self.wakes && self.busy_until <= now
+    }
+
+    /// Loads the packets that are next in its queues.
+    #[inline]
+    pub fn expect(&self, pool: &Pool) {
+        self.control.expect(pool);
+        self.data.expect(pool);
     }
 
     #[inline]

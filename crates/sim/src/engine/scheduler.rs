@@ -78,7 +78,11 @@ impl Scheduler {
 
     /// The line for arrivals after exactly `delay`; the wheel when there are too many lines.
     pub fn arrival_line(&mut self, delay: Duration) -> LineId {
-        self.line(delay, |events| matches!(events, Events::Arrivals(_)), || Events::Arrivals(Ring::new(NO_ARRIVAL)))
+        self.line(
+            delay,
+            |events| matches!(events, Events::Arrivals(_)),
+            || Events::Arrivals(Ring::new(NO_ARRIVAL)),
+        )
     }
 
     /// The line for ports that free up after exactly `delay`.
@@ -163,8 +167,12 @@ impl Scheduler {
                 continue;
             }
             *head = match &mut line.events {
-                Events::Arrivals(ring) => drain(ring, time, |arrival| arrival.time, |arrival| batch.add_arrival(arrival)),
-                Events::Frees(ring) => drain(ring, time, |signal| signal.time, |signal| batch.add_signal(*signal)),
+                Events::Arrivals(ring) => {
+                    drain(ring, time, |arrival| arrival.time, |arrival| batch.add_arrival(arrival))
+                }
+                Events::Frees(ring) => {
+                    drain(ring, time, |signal| signal.time, |signal| batch.add_signal(*signal))
+                }
             };
         }
         if self.heads[0] == time {
@@ -192,17 +200,26 @@ impl Scheduler {
 
     /// Packets on links.
     pub fn packets(&self) -> u64 {
-        let on_lines: usize = self.lines.iter().map(|line| match &line.events {
-            Events::Arrivals(ring) => ring.len(),
-            Events::Frees(_) => 0,
-        }).sum();
+        let on_lines: usize = self
+            .lines
+            .iter()
+            .map(|line| match &line.events {
+                Events::Arrivals(ring) => ring.len(),
+                Events::Frees(_) => 0,
+            })
+            .sum();
         (on_lines + self.parked.len() - self.parked_free.len()) as u64
     }
 }
 
 /// Hands the events of `time` to `each`, and answers with the time of the one after them.
 #[inline]
-fn drain<T: Copy>(ring: &mut Ring<T>, time: Time, time_of: impl Fn(&T) -> Time, mut each: impl FnMut(&T)) -> Time {
+fn drain<T: Copy>(
+    ring: &mut Ring<T>,
+    time: Time,
+    time_of: impl Fn(&T) -> Time,
+    mut each: impl FnMut(&T),
+) -> Time {
     while let Some(event) = ring.front() {
         let its_time = time_of(event);
         if its_time != time {

@@ -10,7 +10,6 @@ use crate::workload::Workload;
 use anabranch_base::{HostId, MessageId, NodeId, Purpose, QpId, Time, stream};
 use anabranch_proto::transport::{SackReceiver, SackSender};
 use anabranch_proto::{Packet, PathFacts, Repr, lb};
-use std::collections::VecDeque;
 
 pub use messages::{Progress, Starts};
 
@@ -29,19 +28,32 @@ pub struct Hosts {
     free: Vec<u32>,
     /// By queue pair: messages not acknowledged yet, posted or not.
     messages_left: Vec<u32>,
-    /// By host: queue pairs that may have something to send.
-    ready: Vec<VecDeque<u32>>,
+    /// By host: the round robin of queue pairs that may have something to send.
+    rounds: Vec<Round>,
     retransmissions: u64,
     timeouts: u64,
 }
 
 struct Sender {
     sender: SackSender,
+    qp: u32,
+    /// The place of the sender behind it in its host's round robin.
+    behind: u32,
     /// In its host's round robin.
     ready: bool,
     /// A timer event is on its way.
     timer: bool,
 }
+
+/// A queue of senders, linked through [`Sender::behind`].
+#[derive(Clone, Copy)]
+struct Round {
+    first: u32,
+    last: u32,
+}
+
+/// Cache lines of a sender that a packet touches: its first ones, by the order of its fields.
+const SENDER_LINES: usize = 7;
 
 /// How endpoints are made.
 pub struct Recipe<'a> {
@@ -66,7 +78,7 @@ impl Hosts {
             receivers: Vec::new(),
             free: Vec::new(),
             messages_left,
-            ready: vec![VecDeque::new(); hosts as usize],
+            rounds: vec![Round { first: NONE, last: NONE }; hosts as usize],
             retransmissions: 0,
             timeouts: 0,
         }
@@ -88,8 +100,13 @@ impl Hosts {
         let random = stream(recipe.seed, u64::from(qp.0), Purpose::LoadBalancer);
         let lb = recipe.scheme.lb.build(&environment, random);
         let cc = recipe.scheme.cc.build(&recipe.facts);
-        let sender =
-            Sender { sender: SackSender::new(config, rto, qp, dst, cc, lb), ready: false, timer: false };
+        let sender = Sender {
+            sender: SackSender::new(config, rto, qp, dst, cc, lb),
+            qp: qp.0,
+            behind: NONE,
+            ready: false,
+            timer: false,
+        };
         let receiver = SackReceiver::new(config, qp, src);
         let place = match self.free.pop() {
             Some(place) => {
@@ -115,8 +132,48 @@ impl Hosts {
             let counters = self.senders[place as usize].sender.counters();
             self.retransmissions += counters.retransmissions;
             self.timeouts += counters.timeouts;
-            self.free.push(place);
+            if self.senders[place as usize].ready {
+                // Still in its host's round robin: freed when its turn comes.
+                self.senders[place as usize].qp = NONE;
+            } else {
+                self.free.push(place);
+            }
         }
+    }
+
+    /// Puts a sender at the end of its host's round robin, unless it is there.
+    #[inline]
+    fn make_ready(&mut self, host: NodeId, place: u32) {
+        let sender = &mut self.senders[place as usize];
+        if sender.ready {
+            return;
+        }
+        sender.ready = true;
+        sender.behind = NONE;
+        let round = &mut self.rounds[host.index()];
+        let last = std::mem::replace(&mut round.last, place);
+        if last == NONE {
+            round.first = place;
+        } else {
+            self.senders[last as usize].behind = place;
+        }
+    }
+
+    /// Takes the sender whose turn it is out of the round robin.
+    #[inline]
+    fn take_turn(&mut self, host: NodeId) -> Option<u32> {
+        let round = &mut self.rounds[host.index()];
+        let place = round.first;
+        if place == NONE {
+            return None;
+        }
+        let sender = &mut self.senders[place as usize];
+        sender.ready = false;
+        round.first = sender.behind;
+        if round.first == NONE {
+            round.last = NONE;
+        }
+        Some(place)
     }
 }
 
@@ -156,12 +213,8 @@ impl<O: Observer> Engine<'_, O> {
             }
             Repr::Ack { .. } | Repr::Nack { .. } => {
                 self.news += 1;
-                let slot = &mut self.hosts.senders[place as usize];
-                slot.sender.handle_packet(self.now, packet);
-                if !slot.ready {
-                    slot.ready = true;
-                    self.hosts.ready[host.index()].push_back(packet.qp.0);
-                }
+                self.hosts.senders[place as usize].sender.handle_packet(self.now, packet);
+                self.hosts.make_ready(host, place);
                 while let Some(message) = self.hosts.senders[place as usize].sender.poll_acknowledged() {
                     let mut opened = std::mem::take(&mut self.opened);
                     self.progress.acknowledge(message, self.now, &mut opened);
@@ -185,11 +238,19 @@ impl<O: Observer> Engine<'_, O> {
             }
             Repr::Ack { .. } | Repr::Nack { .. } => {
                 if let Some(sender) = self.hosts.senders.get(place) {
-                    prefetch_lines(sender, 8);
+                    prefetch_lines(sender, SENDER_LINES);
                 }
             }
         }
         prefetch(&self.ports[packet.dst.index()]);
+    }
+
+    /// Loads the sender whose turn is next at `host`.
+    #[inline]
+    pub(crate) fn expect_turn(&self, host: NodeId) {
+        if let Some(slot) = self.hosts.senders.get(self.hosts.rounds[host.index()].first as usize) {
+            prefetch_lines(slot, SENDER_LINES);
+        }
     }
 
     /// A queue pair's timer.
@@ -202,10 +263,7 @@ impl<O: Observer> Engine<'_, O> {
         slot.timer = false;
         if slot.sender.next_timeout().is_some_and(|due| due <= self.now) {
             slot.sender.handle_timeout(self.now);
-            if !slot.ready {
-                slot.ready = true;
-                self.hosts.ready[host.index()].push_back(qp);
-            }
+            self.hosts.make_ready(host, place);
         }
         self.arm(host, qp, place);
         self.kick(host);
@@ -225,39 +283,40 @@ impl<O: Observer> Engine<'_, O> {
                 None => return,
             },
         };
-        let more = !self.hosts.ready[host.index()].is_empty();
+        let more = self.hosts.rounds[host.index()].first != NONE;
         self.transmit(link, &packet, more);
     }
 
     /// The next data packet of the NIC's round robin.
     #[inline]
     fn next_data(&mut self, host: NodeId) -> Option<Packet> {
-        while let Some(qp) = self.hosts.ready[host.index()].pop_front() {
-            let place = self.hosts.place[qp as usize];
-            if place == NONE {
+        while let Some(place) = self.hosts.take_turn(host) {
+            let slot = &mut self.hosts.senders[place as usize];
+            let qp = slot.qp;
+            if qp == NONE {
+                self.hosts.free.push(place);
                 continue;
             }
-            let slot = &mut self.hosts.senders[place as usize];
-            match slot.sender.poll_transmit(self.now) {
-                Some(packet) => {
-                    self.hosts.ready[host.index()].push_back(qp);
-                    if !slot.timer {
-                        self.arm(host, qp, place);
-                    }
-                    return Some(packet);
+            if let Some(packet) = slot.sender.poll_transmit(self.now) {
+                let timer = slot.timer;
+                self.hosts.make_ready(host, place);
+                if !timer {
+                    self.arm(host, qp, place);
                 }
-                None => slot.ready = false,
+                return Some(packet);
             }
         }
         None
     }
 
-    /// Sends if the link is idle.
+    /// Something may be there to send: sends it if the link is idle, else as soon as it is.
     #[inline]
     fn kick(&mut self, host: NodeId) {
         let link = self.first_port(host);
         if self.is_idle(link) {
             self.serve_nic(host);
+        } else {
+            self.wake(link);
         }
     }
 
@@ -295,10 +354,7 @@ impl<O: Observer> Engine<'_, O> {
             self.fail(Failure::OutOfPsns(qp));
             return;
         }
-        if !slot.ready {
-            slot.ready = true;
-            self.hosts.ready[ends.src.index()].push_back(qp.0);
-        }
+        self.hosts.make_ready(ends.src.into(), place);
         self.kick(ends.src.into());
     }
 

@@ -163,6 +163,8 @@ fn without_freezing_mode_it_keeps_exploring() {
 /// Table 1: 74 bits with one entry, 193 with eight.
 #[test]
 fn state_is_as_table_1_says() {
-    let bits = |buffer| Reps::state(&RepsConfig { buffer, ..config() }).iter().map(|f| f.bits * f.count).sum::<u32>();
+    let bits = |buffer| {
+        Reps::state(&RepsConfig { buffer, ..config() }).iter().map(|f| f.bits * f.count).sum::<u32>()
+    };
     assert_eq!((bits(1), bits(8)), (74, 193));
 }

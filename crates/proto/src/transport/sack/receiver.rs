@@ -4,6 +4,7 @@ use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
 use crate::transport::SackConfig;
 use anabranch_base::{HostId, MessageId, QpId, Time};
+use smallvec::SmallVec;
 
 /// The receiving end of a queue pair.
 ///
@@ -21,7 +22,7 @@ pub struct SackReceiver {
     last: Cause,
     /// Arrived above `cumulative`.
     arrived: PsnSet,
-    open: Vec<OpenMessage>,
+    open: SmallVec<[OpenMessage; 2]>,
     due: Option<Due>,
     /// An ACK that must go out before, for packets that `due` cannot name as well.
     early: Option<(u32, Cause)>,
@@ -62,7 +63,7 @@ impl SackReceiver {
             unacked_high: 0,
             last: Cause { ev: 0, marked: false, sent_at: Time::ZERO },
             arrived: PsnSet::new(),
-            open: Vec::new(),
+            open: SmallVec::new(),
             due: None,
             early: None,
             ack_every: config.ack_every.max(1),

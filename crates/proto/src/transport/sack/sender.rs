@@ -18,6 +18,8 @@ pub const MAX_SPAN: u32 = 1 << 16;
 /// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
 /// [`poll_acknowledged`](Self::poll_acknowledged) until it answers none. Whenever the wire is free,
 /// [`poll_transmit`](Self::poll_transmit).
+// Fields stay in this order: what every packet touches comes first, so that it shares few cache lines.
+#[repr(C)]
 pub struct SackSender {
     /// Bytes on the wire and neither acknowledged nor given up as lost.
     in_flight: u64,
@@ -33,26 +35,28 @@ pub struct SackSender {
     header_bytes: u16,
     payload: u32,
     rto: Duration,
-    /// Index in `messages` of the one that holds `next`.
+    /// Number of the message that holds `next`, `first` being 0.
     current: usize,
     qp: QpId,
     dst: HostId,
+    /// Lost and not sent again yet, in the order of detection.
+    lost: VecDeque<u32>,
+    /// The first message with unacknowledged packets: here, so that most queue pairs need no pointer to it.
+    first: Outgoing,
     /// Acknowledged PSNs at or above `unacked`.
     acked: PsnSet,
     /// When each PSN was last sent, by PSN modulo its length.
     sent_at: Vec<Time>,
-    /// Messages with unacknowledged packets, in PSN order.
-    messages: VecDeque<Outgoing>,
     cc: AnyCc,
+    acknowledged: VecDeque<MessageId>,
     lb: AnyLb,
-    /// Lost and not sent again yet, in the order of detection.
-    lost: VecDeque<u32>,
+    /// The messages after the first one, in PSN order.
+    later: VecDeque<Outgoing>,
     lost_set: PsnSet,
     /// Sent again, with the time, in that order. Those acknowledged meanwhile are dropped when they come up.
     resent: VecDeque<(u32, Time)>,
     /// Unacknowledged PSNs that were sent again at least once.
     resent_set: PsnSet,
-    acknowledged: VecDeque<MessageId>,
     counters: SenderCounters,
 }
 
@@ -74,6 +78,9 @@ struct Outgoing {
     last_bytes: u16,
 }
 
+/// Stands where no message is.
+const NO_MESSAGE: Outgoing = Outgoing { id: MessageId(0), first: 0, packets: 0, unacked: 0, last_bytes: 0 };
+
 impl SackSender {
     /// The sending end of `qp` towards `dst`; `rto` is the configured one on this fabric.
     pub fn new(config: &SackConfig, rto: Duration, qp: QpId, dst: HostId, cc: AnyCc, lb: AnyLb) -> Self {
@@ -92,7 +99,8 @@ impl SackSender {
             dst,
             acked: PsnSet::new(),
             sent_at: vec![Time::ZERO; 128],
-            messages: VecDeque::new(),
+            first: NO_MESSAGE,
+            later: VecDeque::new(),
             cc,
             lb,
             lost: VecDeque::new(),
@@ -114,13 +122,13 @@ impl SackSender {
         let end = u32::try_from(end).ok().filter(|&end| end < u32::MAX - MAX_SPAN).ok_or(OutOfPsns)?;
         let packets = packets as u32;
         let last_payload = bytes - u64::from(packets - 1) * u64::from(self.payload);
-        self.messages.push_back(Outgoing {
-            id,
-            first: self.end,
-            packets,
-            unacked: packets,
-            last_bytes: last_payload as u16 + self.header_bytes,
-        });
+        let last_bytes = last_payload as u16 + self.header_bytes;
+        let message = Outgoing { id, first: self.end, packets, unacked: packets, last_bytes };
+        if self.first.packets == 0 {
+            self.first = message;
+        } else {
+            self.later.push_back(message);
+        }
         self.end = end;
         Ok(())
     }
@@ -135,7 +143,7 @@ impl SackSender {
             return None;
         }
         let psn = self.next;
-        let message = &self.messages[self.current];
+        let message = self.message(self.current);
         let is_last = psn + 1 == message.first + message.packets;
         let bytes = if is_last { message.last_bytes } else { self.packet_bytes };
         if !self.window_allows(bytes) {
@@ -280,7 +288,7 @@ impl SackSender {
             self.counters.retransmissions += 1;
             self.resent.push_back((psn, now));
             self.resent_set.insert(psn);
-            let (id, packets) = (self.messages[place].id, self.messages[place].packets);
+            let (id, packets) = (self.message(place).id, self.message(place).packets);
             return Some(self.send(now, psn, bytes, id, packets));
         }
         self.poll_transmit(now)
@@ -395,7 +403,7 @@ impl SackSender {
             self.in_flight -= u64::from(self.bytes_of(place, psn));
         }
         self.resent_set.remove(psn);
-        let message = &mut self.messages[place];
+        let message = if place == 0 { &mut self.first } else { &mut self.later[place - 1] };
         message.unacked -= 1;
         if message.unacked == 0 {
             self.acknowledged.push_back(message.id);
@@ -405,24 +413,30 @@ impl SackSender {
     }
 
     fn forget_whole_messages(&mut self) {
-        while self.messages.front().is_some_and(|message| message.unacked == 0) {
-            self.messages.pop_front();
+        while self.first.packets > 0 && self.first.unacked == 0 {
+            self.first = self.later.pop_front().unwrap_or(NO_MESSAGE);
             self.current -= 1;
         }
     }
 
+    /// The message with this number; there is one.
+    #[inline]
+    fn message(&self, place: usize) -> &Outgoing {
+        if place == 0 { &self.first } else { &self.later[place - 1] }
+    }
+
+    /// The number of the message that `psn` belongs to.
     #[inline]
     fn message_of(&self, psn: u32) -> usize {
-        let front = &self.messages[0];
-        if psn < front.first + front.packets {
+        if psn < self.first.first + self.first.packets {
             return 0;
         }
-        self.messages.partition_point(|message| message.first + message.packets <= psn)
+        1 + self.later.partition_point(|message| message.first + message.packets <= psn)
     }
 
     #[inline]
     fn bytes_of(&self, place: usize, psn: u32) -> u16 {
-        let message = &self.messages[place];
+        let message = self.message(place);
         if psn + 1 == message.first + message.packets { message.last_bytes } else { self.packet_bytes }
     }
 
