@@ -5,6 +5,7 @@
 mod engine;
 mod host;
 mod ideal;
+pub mod model;
 mod observer;
 mod run;
 pub mod scenario;
@@ -12,4 +13,6 @@ mod switch;
 pub mod topology;
 pub mod workload;
 
+#[doc(hidden)]
+pub use engine::bench_scheduler;
 pub use run::{Built, Control, RunError, RunResult, build, run};
