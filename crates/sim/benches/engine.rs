@@ -14,11 +14,24 @@ use std::time::Duration;
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(10).warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(4));
-    targets = switch_hop, permutation
+    targets = scheduler, switch_hop, permutation
 }
 criterion_main!(benches);
 
 const SWITCHES: u32 = 64;
+
+/// The scheduler alone: each element is one event taken and one pushed, with so many pending.
+fn scheduler(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("scheduler");
+    for pending in [1_000, 100_000] {
+        let events = 1_000_000;
+        group.throughput(Throughput::Elements(events));
+        group.bench_function(format!("{pending} pending"), |bencher| {
+            bencher.iter(|| black_box(anabranch_sim::bench_scheduler(pending, events)));
+        });
+    }
+    group.finish();
+}
 
 /// Flows along a chain of switches. With one sender every port is idle when a packet comes. With two, the first
 /// switch has a queue, and the packets follow each other without a gap.
