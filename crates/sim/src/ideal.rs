@@ -2,26 +2,25 @@
 
 use crate::topology::{Routing, Topology};
 use anabranch_base::{Bytes, Duration, HostId, LinkId};
-use anabranch_proto::transport::SackConfig;
+use anabranch_proto::transport::Framing;
 use anabranch_proto::{PathFacts, TransportConfig};
 
 /// Computes ideal completion times on a fabric.
 pub struct Ideal<'a> {
     topology: &'a Topology,
     routing: Routing,
-    transport: &'a SackConfig,
+    framing: Framing,
 }
 
 impl<'a> Ideal<'a> {
     /// For messages carried by `transport`.
-    pub fn new(topology: &'a Topology, routing: Routing, transport: &'a TransportConfig) -> Self {
-        let TransportConfig::Sack(transport) = transport;
-        Ideal { topology, routing, transport }
+    pub fn new(topology: &'a Topology, routing: Routing, transport: &TransportConfig) -> Self {
+        Ideal { topology, routing, framing: transport.framing() }
     }
 
     /// The longest path's round trip for one full packet and its ACK, and what fits into it at line rate.
     pub fn path_facts(&self) -> PathFacts {
-        let packet = Bytes(self.transport.payload.0 + self.transport.header.0);
+        let packet = Bytes(self.framing.payload.0 + self.framing.header.0);
         let path = self.topology.longest_path(&self.routing);
         let there = self.last_arrival(&path, 1, packet.0);
         let base_rtt = there + self.ack_return(&path);
@@ -34,14 +33,14 @@ impl<'a> Ideal<'a> {
     /// last packet may then wait behind the one before it.
     pub fn fct(&self, src: HostId, dst: HostId, bytes: u64) -> Duration {
         let path = self.topology.ideal_path(&self.routing, src, dst);
-        let packets = bytes.div_ceil(self.transport.payload.0).max(1);
-        let last = bytes - (packets - 1) * self.transport.payload.0 + self.transport.header.0;
+        let packets = bytes.div_ceil(self.framing.payload.0).max(1);
+        let last = bytes - (packets - 1) * self.framing.payload.0 + self.framing.header.0;
         self.last_arrival(&path, packets, last) + self.ack_return(&path)
     }
 
     /// When the last of `packets` packets is in, store and forward: all but it are full, it has `last` bytes.
     fn last_arrival(&self, path: &[LinkId], packets: u64, last: u64) -> Duration {
-        let full = self.transport.payload.0 + self.transport.header.0;
+        let full = self.framing.payload.0 + self.framing.header.0;
         // When the last full packet and the last packet leave the current link; the slowest link so far paces
         // the full ones.
         let (mut full_out, mut last_out, mut slowest) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
@@ -69,7 +68,7 @@ impl<'a> Ideal<'a> {
             let back = self.topology.reverse(link);
             let port = &self.topology.ports[back.index()];
             let switch = self.topology.switch(port.peer).map_or(Duration::ZERO, |s| s.latency);
-            sum + port.rate.time_for(self.transport.ack.0) + port.latency + switch
+            sum + port.rate.time_for(self.framing.ack.0) + port.latency + switch
         })
     }
 }

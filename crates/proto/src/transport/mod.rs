@@ -2,11 +2,13 @@
 
 mod sack;
 
-use crate::Span;
-use anabranch_base::Bytes;
+use crate::cc::AnyCc;
+use crate::lb::AnyLb;
+use crate::{Packet, Span};
+use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Time};
 use serde::{Deserialize, Serialize};
 
-pub use sack::{SackReceiver, SackSender, SenderCounters};
+pub use sack::{SackReceiver, SackSender};
 
 /// A transport and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,4 +32,196 @@ pub struct SackConfig {
     pub ack_every: u32,
     /// A packet that is not acknowledged this long after it was sent is sent again.
     pub rto: Span,
+}
+
+/// The sending end of a queue pair, whatever its transport.
+///
+/// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each packet that comes back,
+/// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it answers none. Whenever the wire is free,
+/// [`poll_transmit`](Self::poll_transmit).
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a pointer to follow on every packet costs more than room for few customs"
+)]
+pub enum AnySender {
+    /// See [`SackSender`].
+    Sack(SackSender),
+    /// Somebody else's.
+    Custom(Box<dyn Sender>),
+}
+
+/// The receiving end of a queue pair, whatever its transport.
+///
+/// Drive it: [`handle_packet`](Self::handle_packet) for each packet, then [`poll_transmit`](Self::poll_transmit)
+/// until it answers none.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a pointer to follow on every packet costs more than room for few customs"
+)]
+pub enum AnyReceiver {
+    /// See [`SackReceiver`].
+    Sack(SackReceiver),
+    /// Somebody else's.
+    Custom(Box<dyn Receiver>),
+}
+
+/// What the sending end of a transport of your own implements. See [`AnySender`] for the order of calls.
+pub trait Sender: Send {
+    /// Queues a message of `bytes` bytes behind those already posted.
+    ///
+    /// # Errors
+    /// When the queue pair would run out of PSNs.
+    fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns>;
+    /// Takes a packet in that the receiver sent.
+    fn handle_packet(&mut self, now: Time, packet: &Packet);
+    /// Its timer is due.
+    fn handle_timeout(&mut self, now: Time);
+    /// When [`handle_timeout`](Self::handle_timeout) is due. Never earlier than an earlier answer.
+    fn next_timeout(&mut self) -> Option<Time>;
+    /// The next data packet, if there is one and it may go out now.
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
+    /// The next message of which every byte is acknowledged.
+    fn poll_acknowledged(&mut self) -> Option<MessageId>;
+    /// What it counted so far.
+    fn counters(&self) -> SenderCounters;
+}
+
+/// What the receiving end of a transport of your own implements. See [`AnyReceiver`] for the order of calls.
+pub trait Receiver: Send {
+    /// Takes a packet in; answers with the message that it made whole.
+    fn handle_packet(&mut self, packet: &Packet) -> Option<MessageId>;
+    /// The next packet to send back.
+    fn poll_transmit(&mut self) -> Option<Packet>;
+}
+
+/// What a sender counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderCounters {
+    /// Data packets sent again.
+    pub retransmissions: u64,
+    /// Packets that timed out.
+    pub timeouts: u64,
+}
+
+/// A queue pair has used all its PSNs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a queue pair carries at most 2^32 packets")]
+pub struct OutOfPsns;
+
+/// What both ends of a queue pair know of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends {
+    /// The queue pair.
+    pub qp: QpId,
+    /// Who sends.
+    pub src: HostId,
+    /// Who receives.
+    pub dst: HostId,
+}
+
+impl TransportConfig {
+    /// Both ends of a new queue pair; `rto` is the configured timeout on this fabric.
+    pub fn build(&self, ends: Ends, rto: Duration, cc: AnyCc, lb: AnyLb) -> (AnySender, AnyReceiver) {
+        match self {
+            TransportConfig::Sack(config) => (
+                AnySender::Sack(SackSender::new(config, rto, ends.qp, ends.dst, cc, lb)),
+                AnyReceiver::Sack(SackReceiver::new(config, ends.qp, ends.src)),
+            ),
+        }
+    }
+
+    /// How packets are cut and how big they get.
+    pub fn framing(&self) -> Framing {
+        match self {
+            TransportConfig::Sack(config) => {
+                Framing { payload: config.payload, header: config.header, ack: config.ack }
+            }
+        }
+    }
+
+    /// The retransmission timeout.
+    pub fn rto(&self) -> Span {
+        match self {
+            TransportConfig::Sack(config) => config.rto,
+        }
+    }
+}
+
+/// How a transport cuts messages into packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Framing {
+    /// Payload of a full packet.
+    pub payload: Bytes,
+    /// Headers of a data packet.
+    pub header: Bytes,
+    /// Size of an ACK.
+    pub ack: Bytes,
+}
+
+/// Hands each call on to whichever transport it is.
+macro_rules! dispatch {
+    ($any:ident, $self:ident, $end:ident => $call:expr) => {
+        match $self {
+            $any::Sack($end) => $call,
+            $any::Custom($end) => $call,
+        }
+    };
+}
+
+impl AnySender {
+    /// See [`Sender::post`].
+    ///
+    /// # Errors
+    /// When the queue pair would run out of PSNs.
+    pub fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
+        dispatch!(AnySender, self, end => end.post(message, bytes))
+    }
+
+    /// See [`Sender::handle_packet`].
+    #[inline]
+    pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
+        dispatch!(AnySender, self, end => end.handle_packet(now, packet));
+    }
+
+    /// See [`Sender::handle_timeout`].
+    pub fn handle_timeout(&mut self, now: Time) {
+        dispatch!(AnySender, self, end => end.handle_timeout(now));
+    }
+
+    /// See [`Sender::next_timeout`].
+    pub fn next_timeout(&mut self) -> Option<Time> {
+        dispatch!(AnySender, self, end => end.next_timeout())
+    }
+
+    /// See [`Sender::poll_transmit`].
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        dispatch!(AnySender, self, end => end.poll_transmit(now))
+    }
+
+    /// See [`Sender::poll_acknowledged`].
+    #[inline]
+    pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
+        dispatch!(AnySender, self, end => end.poll_acknowledged())
+    }
+
+    /// See [`Sender::counters`].
+    pub fn counters(&self) -> SenderCounters {
+        dispatch!(AnySender, self, end => end.counters())
+    }
+}
+
+impl AnyReceiver {
+    /// See [`Receiver::handle_packet`].
+    #[inline]
+    pub fn handle_packet(&mut self, packet: &Packet) -> Option<MessageId> {
+        dispatch!(AnyReceiver, self, end => end.handle_packet(packet))
+    }
+
+    /// See [`Receiver::poll_transmit`].
+    #[inline]
+    pub fn poll_transmit(&mut self) -> Option<Packet> {
+        dispatch!(AnyReceiver, self, end => end.poll_transmit())
+    }
 }

@@ -126,9 +126,9 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// A fault that names no link of this fabric.
     pub fn new(setup: Setup<'a>, observer: O) -> Result<Self, SelectorError> {
         let Setup { topology, routing, workload, faults, scheme, facts, limits, seed } = setup;
-        let anabranch_proto::TransportConfig::Sack(transport) = &scheme.transport;
+        let framing = scheme.transport.framing();
         let mut scheduler = Scheduler::new();
-        let mut kinds = KindTable::new([facts.packet.0 as u16, transport.ack.0 as u16], &mut scheduler);
+        let mut kinds = KindTable::new([facts.packet.0 as u16, framing.ack.0 as u16], &mut scheduler);
         let mut ports: Vec<Port> = Vec::with_capacity(topology.ports.len());
         for node in (0..topology.nodes()).map(NodeId) {
             for (number, link) in topology.links_of(node).enumerate() {
@@ -142,7 +142,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             ports[link.index()].impaired = true;
         }
         let kinds = kinds.kinds;
-        let limits_of_queues = QueueLimits::new(&scheme.fabric, &facts, transport.header);
+        let limits_of_queues = QueueLimits::new(&scheme.fabric, &facts, framing.header);
         let mut engine = Engine {
             now: Time::ZERO,
             scheduler,

@@ -8,7 +8,7 @@ use crate::engine::{Engine, Failure, prefetch, prefetch_lines};
 use crate::observer::Observer;
 use crate::workload::Workload;
 use anabranch_base::{HostId, MessageId, NodeId, Purpose, QpId, Time, stream};
-use anabranch_proto::transport::{SackReceiver, SackSender};
+use anabranch_proto::transport::{AnyReceiver, AnySender, Ends};
 use anabranch_proto::{Packet, PathFacts, Repr, lb};
 
 pub use messages::{Progress, Starts};
@@ -24,7 +24,7 @@ pub struct Hosts {
     /// By queue pair: its place in `senders` and `receivers`.
     place: Vec<u32>,
     senders: Vec<Sender>,
-    receivers: Vec<SackReceiver>,
+    receivers: Vec<AnyReceiver>,
     free: Vec<u32>,
     /// By queue pair: messages not acknowledged yet, posted or not.
     messages_left: Vec<u32>,
@@ -35,7 +35,7 @@ pub struct Hosts {
 }
 
 struct Sender {
-    sender: SackSender,
+    sender: AnySender,
     qp: u32,
     /// The place of the sender behind it in its host's round robin.
     behind: u32,
@@ -94,20 +94,14 @@ impl Hosts {
     }
 
     fn start(&mut self, qp: QpId, dst: HostId, src: HostId, recipe: &Recipe<'_>) -> u32 {
-        let anabranch_proto::TransportConfig::Sack(config) = &recipe.scheme.transport;
-        let rto = config.rto.on(&recipe.facts);
+        let transport = &recipe.scheme.transport;
+        let rto = transport.rto().on(&recipe.facts);
         let environment = lb::Environment { facts: recipe.facts, rto, trimming: recipe.scheme.fabric.trim };
         let random = stream(recipe.seed, u64::from(qp.0), Purpose::LoadBalancer);
         let lb = recipe.scheme.lb.build(&environment, random);
         let cc = recipe.scheme.cc.build(&recipe.facts);
-        let sender = Sender {
-            sender: SackSender::new(config, rto, qp, dst, cc, lb),
-            qp: qp.0,
-            behind: NONE,
-            ready: false,
-            timer: false,
-        };
-        let receiver = SackReceiver::new(config, qp, src);
+        let (sender, receiver) = transport.build(Ends { qp, src, dst }, rto, cc, lb);
+        let sender = Sender { sender, qp: qp.0, behind: NONE, ready: false, timer: false };
         let place = match self.free.pop() {
             Some(place) => {
                 self.senders[place as usize] = sender;

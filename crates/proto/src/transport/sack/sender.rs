@@ -4,7 +4,7 @@ use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
-use crate::transport::SackConfig;
+use crate::transport::{OutOfPsns, SackConfig, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
@@ -58,15 +58,6 @@ pub struct SackSender {
     /// Unacknowledged PSNs that were sent again at least once.
     resent_set: PsnSet,
     counters: SenderCounters,
-}
-
-/// What a sender counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SenderCounters {
-    /// Data packets sent again.
-    pub retransmissions: u64,
-    /// Packets that timed out.
-    pub timeouts: u64,
 }
 
 /// A message on its way.
@@ -450,8 +441,3 @@ impl SackSender {
         }
     }
 }
-
-/// A queue pair has used all its PSNs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a queue pair carries at most 2^32 packets")]
-pub struct OutOfPsns;
