@@ -13,8 +13,8 @@ use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRng, TestRunner};
 use receiver::CheckedReceiver;
-use schedule::{Schedule, any_schedule, harmless_schedule};
-use sender::CheckedSender;
+use schedule::{PACKET, Schedule, any_schedule, calm_schedule, harmless_schedule, message_id};
+use sender::{CheckedSender, QP, RECEIVER};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -32,6 +32,39 @@ fn a_path_that_loses_nothing_sees_no_retransmission() {
         prop_assert_eq!(retransmissions, 0);
         Ok(())
     });
+}
+
+/// A receiver that waits for more packets than the window admits is asked not to wait.
+#[test]
+fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> {
+    for window in [1, PACKET, 2 * PACKET, 5 * PACKET + 1, 15 * PACKET] {
+        let schedule = calm_schedule(100, 16, window);
+        prop_assert_eq!(Run::new(&schedule).finish()?, 0, "window {}", window);
+    }
+    Ok(())
+}
+
+/// One ACK cannot name two packets that lie far apart: the earlier gets its own, and what lies between gets none.
+#[test]
+fn packets_far_apart_get_an_ack_each() -> Result<(), TestCaseError> {
+    let mut receiver = CheckedReceiver::new(&calm_schedule(1000, 2, PACKET));
+    // PSN 0 stays missing, so that no cumulative PSN says it all.
+    for psn in (1..984).filter(|&psn| psn != 5) {
+        let answers = receiver.handle_packet(&data(psn))?;
+        prop_assert!(answers.len() <= 1);
+    }
+    prop_assert_eq!(receiver.handle_packet(&data(5))?, []);
+    let answers = receiver.handle_packet(&data(984))?;
+    let evs: Vec<u16> = answers.iter().map(|answer| answer.ev).collect();
+    prop_assert_eq!(evs, [5], "984 is the first of the next two");
+    Ok(())
+}
+
+/// A packet of the first message, with its PSN as entropy value.
+fn data(psn: u32) -> Packet {
+    let sent_at = Time::ZERO + Duration::from_ns(psn.into());
+    let repr = Repr::Data { psn, message: message_id(0), message_packets: 1000, sent_at, ack_now: false };
+    Packet { qp: QP, dst: RECEIVER, wire_bytes: PACKET as u16, ev: psn as u16, marked: false, repr }
 }
 
 fn check<S: Strategy<Value = Schedule>>(schedules: S, test: impl Fn(Schedule) -> Result<(), TestCaseError>) {

@@ -2,7 +2,7 @@
 
 use crate::schedule::{Schedule, message_id};
 use crate::sender::QP;
-use anabranch_base::HostId;
+use anabranch_base::{HostId, Time};
 use anabranch_proto::transport::SackReceiver;
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
@@ -17,11 +17,27 @@ pub struct CheckedReceiver {
     arrived: Vec<bool>,
     /// First PSN that has not arrived.
     cumulative: u32,
-    /// Arrived since the last ACK.
-    unreported: Vec<u32>,
+    /// Arrived since the last ACK, in the order of arrival.
+    unreported: Vec<(u32, Cause)>,
     /// By index of the message: packets that have not arrived.
     left: Vec<u32>,
     pub delivered: Vec<usize>,
+}
+
+/// What an answer echoes of the packet that it answers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Cause {
+    ev: u16,
+    marked: bool,
+    sent_at: Time,
+}
+
+/// An answer that the model wants to see.
+#[derive(Clone, Debug)]
+enum Wanted {
+    /// An ACK that tells of these.
+    Ack(Cause, Vec<u32>),
+    Nack(Cause, u32),
 }
 
 impl CheckedReceiver {
@@ -41,8 +57,8 @@ impl CheckedReceiver {
     pub fn handle_packet(&mut self, packet: &Packet) -> Result<Vec<Packet>, TestCaseError> {
         let whole = self.receiver.handle_packet(packet);
         let answers: Vec<_> = std::iter::from_fn(|| self.receiver.poll_transmit()).collect();
-        match packet.repr {
-            Repr::Data { psn, message, .. } => {
+        let wanted = match packet.repr {
+            Repr::Data { psn, message, sent_at, ack_now, .. } => {
                 let is_new = !std::mem::replace(&mut self.arrived[psn as usize], true);
                 while self.has(self.cumulative) {
                     self.cumulative += 1;
@@ -57,26 +73,22 @@ impl CheckedReceiver {
                     }
                 }
                 prop_assert_eq!(whole, expected, "the message that {} makes whole", psn);
-                self.unreported.push(psn);
-                let is_due = !is_new
-                    || packet.marked
-                    || whole.is_some()
-                    || self.unreported.len() >= self.ack_every as usize;
-                prop_assert_eq!(!answers.is_empty(), is_due, "an ACK for {}", psn);
+                let at_once = ack_now || packet.marked || !is_new || whole.is_some();
+                self.report(psn, Cause { ev: packet.ev, marked: packet.marked, sent_at }, at_once)
             }
-            Repr::Trimmed { psn, .. } => {
+            Repr::Trimmed { psn, sent_at } => {
                 prop_assert_eq!(whole, None);
-                let is_due = !self.has(psn);
-                prop_assert_eq!(answers.len(), usize::from(is_due), "NACKs for {}", psn);
+                let cause = Cause { ev: packet.ev, marked: packet.marked, sent_at };
+                match self.has(psn) {
+                    true => self.report(psn, cause, true),
+                    false => vec![Wanted::Nack(cause, psn)],
+                }
             }
             _ => return Err(TestCaseError::fail("a sender sent an answer")),
-        }
-        for answer in &answers {
-            prop_assert_eq!((answer.qp, answer.dst, answer.ev), (QP, SENDER, packet.ev));
-            self.check_answer(packet, answer)?;
-        }
-        if matches!(packet.repr, Repr::Data { .. }) && !answers.is_empty() {
-            prop_assert!(self.unreported.is_empty(), "{:?} were not reported", self.unreported);
+        };
+        prop_assert_eq!(answers.len(), wanted.len(), "{:?} instead of {:?}", answers, wanted);
+        for (answer, wanted) in answers.iter().zip(&wanted) {
+            self.check_answer(answer, wanted)?;
         }
         Ok(answers)
     }
@@ -85,24 +97,45 @@ impl CheckedReceiver {
         self.arrived.get(psn as usize).is_some_and(|&arrived| arrived)
     }
 
-    /// Says what is true, and strikes what it says off the list of things unsaid.
-    fn check_answer(&mut self, packet: &Packet, answer: &Packet) -> Result<(), TestCaseError> {
-        match (packet.repr, answer.repr) {
-            (Repr::Trimmed { psn, .. }, Repr::Nack { psn: answered }) => prop_assert_eq!(psn, answered),
-            (
-                Repr::Data { sent_at, .. },
-                Repr::Ack { cumulative, base, received, marked, sent_at: echoed },
-            ) => {
-                prop_assert_eq!((marked, echoed), (packet.marked, sent_at));
+    /// The ACKs that are due when `psn` is to be reported as well.
+    fn report(&mut self, psn: u32, cause: Cause, at_once: bool) -> Vec<Wanted> {
+        let mut acks = Vec::new();
+        if self.unreported.iter().any(|&(other, _)| psn.abs_diff(other) >= 64) {
+            acks.extend(self.ack());
+        }
+        self.unreported.push((psn, cause));
+        if at_once || self.unreported.len() >= self.ack_every as usize {
+            acks.extend(self.ack());
+        }
+        acks
+    }
+
+    /// One ACK for all that is unreported, with the last of them as its cause.
+    fn ack(&mut self) -> Option<Wanted> {
+        let psns: Vec<u32> = self.unreported.iter().map(|&(psn, _)| psn).collect();
+        let (_, cause) = self.unreported.drain(..).next_back()?;
+        Some(Wanted::Ack(cause, psns))
+    }
+
+    /// What is wanted, and nothing that is untrue.
+    fn check_answer(&self, answer: &Packet, wanted: &Wanted) -> Result<(), TestCaseError> {
+        prop_assert_eq!((answer.qp, answer.dst, answer.marked), (QP, SENDER, false));
+        match (answer.repr, wanted) {
+            (Repr::Nack { psn, sent_at }, Wanted::Nack(cause, trimmed)) => {
+                prop_assert_eq!((answer.ev, psn, sent_at), (cause.ev, *trimmed, cause.sent_at));
+            }
+            (Repr::Ack { cumulative, base, received, marked, sent_at }, Wanted::Ack(cause, psns)) => {
+                prop_assert_eq!(Cause { ev: answer.ev, marked, sent_at }, *cause);
                 prop_assert_eq!(cumulative, self.cumulative);
                 for i in 0..64 {
                     let says = received >> i & 1 == 1;
                     prop_assert!(says == self.has(base + i), "what it says of {}", base + i);
                 }
-                self.unreported.retain(|&psn| psn >= cumulative && !(base..base + 64).contains(&psn));
+                let unsaid = psns.iter().find(|&&psn| psn >= cumulative && !(base..base + 64).contains(&psn));
+                prop_assert_eq!(unsaid, None, "not reported");
             }
-            (packet, answer) => {
-                return Err(TestCaseError::fail(format!("{answer:?} is no answer to {packet:?}")));
+            (answer, wanted) => {
+                return Err(TestCaseError::fail(format!("{answer:?} instead of {wanted:?}")));
             }
         }
         Ok(())

@@ -111,7 +111,7 @@ impl CheckedSender {
             }
             return Ok(None);
         };
-        let Repr::Data { psn, message, message_packets, sent_at } = packet.repr else {
+        let Repr::Data { psn, message, message_packets, sent_at, ack_now } = packet.repr else {
             return Err(TestCaseError::fail("a sender sent what is no data"));
         };
         prop_assert!((psn as usize) < self.packets.len(), "{psn} belongs to no message");
@@ -134,6 +134,9 @@ impl CheckedSender {
         known.state = State::InFlight(now);
         self.in_flight += known.bytes;
         self.outstanding.insert((now, psn));
+        let is_full = self.in_flight + PACKET > window;
+        let is_last = self.lost.is_empty() && self.left() == 0;
+        prop_assert_eq!(ack_now, is_full || is_last, "asking for an ACK of {}", psn);
         self.check_ev(now, packet.ev)?;
         self.check()?;
         Ok(Some(packet))
@@ -155,8 +158,10 @@ impl CheckedSender {
                 }
                 self.lb.handle_ack(now, packet.ev, marked, rtt);
             }
-            Repr::Nack { psn } => {
-                if self.lose(now, psn) {
+            Repr::Nack { psn, sent_at } => {
+                // Only the copy in flight can be lost; an older one was given up before.
+                if self.packets[psn as usize].state == State::InFlight(sent_at) {
+                    self.lose(now, psn, sent_at);
                     self.lb.handle_trim(now, packet.ev);
                 }
             }
@@ -192,7 +197,7 @@ impl CheckedSender {
         {
             self.timeouts += 1;
             self.lb.handle_timeout(now);
-            self.lose(now, psn);
+            self.lose(now, psn, sent);
         }
         self.check()
     }
@@ -229,18 +234,14 @@ impl CheckedSender {
         Ok((*left == 0).then_some(known.message))
     }
 
-    /// Answers whether it was in flight.
-    fn lose(&mut self, now: Time, psn: u32) -> bool {
+    /// Gives up the copy in flight that was sent at `sent`.
+    fn lose(&mut self, now: Time, psn: u32, sent: Time) {
         let known = &mut self.packets[psn as usize];
-        let State::InFlight(sent) = known.state else {
-            return false;
-        };
         known.state = State::Lost;
         self.in_flight -= known.bytes;
         self.outstanding.remove(&(sent, psn));
         self.lost.insert(psn);
         self.cc.handle_loss(now);
-        true
     }
 
     fn check(&self) -> Result<(), TestCaseError> {
