@@ -55,10 +55,6 @@ pub enum AnySender {
 ///
 /// Drive it: [`handle_packet`](Self::handle_packet) for each packet, then [`poll_transmit`](Self::poll_transmit)
 /// until it answers none.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a pointer to follow on every packet costs more than room for few customs"
-)]
 pub enum AnyReceiver {
     /// See [`SackReceiver`].
     Sack(SackReceiver),

@@ -263,12 +263,8 @@ impl SackSender {
 
     #[cold]
     fn transmit_lost(&mut self, now: Time) -> Option<Packet> {
-        while let Some(&psn) = self.lost.front() {
-            if psn < self.unacked || self.acked.contains(psn) {
-                // An acknowledgement came after all.
-                self.lost.pop_front();
-                continue;
-            }
+        self.forget_acknowledged_losses();
+        if let Some(&psn) = self.lost.front() {
             let place = self.message_of(psn);
             let bytes = self.bytes_of(place, psn);
             if !self.window_allows(bytes) {
@@ -276,6 +272,8 @@ impl SackSender {
             }
             self.lost.pop_front();
             self.lost_set.remove(psn);
+            // Those do not count as a backlog.
+            self.forget_acknowledged_losses();
             self.counters.retransmissions += 1;
             self.resent.push_back((psn, now));
             self.resent_set.insert(psn);
@@ -283,6 +281,15 @@ impl SackSender {
             return Some(self.send(now, psn, bytes, id, packets));
         }
         self.poll_transmit(now)
+    }
+
+    /// Drops from the front of the lost packets those that an acknowledgement came for after all.
+    fn forget_acknowledged_losses(&mut self) {
+        while let Some(&psn) = self.lost.front()
+            && (psn < self.unacked || self.acked.contains(psn))
+        {
+            self.lost.pop_front();
+        }
     }
 
     /// In flight: sent, not acknowledged, not waiting to be sent again.
