@@ -2,9 +2,9 @@
 
 use crate::failure::{Failure, did_you_mean, reason};
 use crate::source::{Folder, input};
-use anabranch_report::claims::evaluate_or_explain;
+use anabranch_report::claims;
 use anabranch_results::{self as results, ResultSet};
-use anabranch_sim::scenario::{ClaimKind, Figure, Files, PaperValue, PlotKind, Scale, read_figure};
+use anabranch_sim::scenario::{Figure, Files, Scale, read_figure};
 use include_dir::{Dir, include_dir};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -111,7 +111,6 @@ impl FigureFile {
 /// # Errors
 /// When a claim itself is wrong.
 pub fn judge(figure: &Figure, scale: Scale, set: &ResultSet) -> Result<results::Figure, Failure> {
-    let claims = figure.claims.iter().map(claim).map(|claim| evaluate_or_explain(&claim, set));
     Ok(results::Figure {
         id: figure.id.clone(),
         title: figure.title.clone(),
@@ -119,8 +118,8 @@ pub fn judge(figure: &Figure, scale: Scale, set: &ResultSet) -> Result<results::
         figure: figure.figure.clone(),
         scale: scale_name(scale).to_owned(),
         assumptions: figure.assumptions.clone(),
-        plots: figure.plots.iter().map(|spec| plot(spec, figure)).collect(),
-        claims: claims.collect::<Result<_, _>>().map_err(input)?,
+        plots: figure.plots.clone(),
+        claims: claims::judge(&figure.claims, set).map_err(input)?,
     })
 }
 
@@ -129,48 +128,6 @@ pub fn scale_name(scale: Scale) -> &'static str {
     match scale {
         Scale::Quick => "quick",
         Scale::Paper => "paper",
-    }
-}
-
-fn claim(spec: &anabranch_sim::scenario::ClaimSpec) -> results::ClaimSpec {
-    results::ClaimSpec {
-        says: spec.says.clone(),
-        source: spec.source.clone(),
-        kind: match spec.kind {
-            ClaimKind::Ratio => results::ClaimKind::Ratio,
-            ClaimKind::Value => results::ClaimKind::Value,
-            ClaimKind::Range => results::ClaimKind::Range,
-            ClaimKind::Zero => results::ClaimKind::Zero,
-            ClaimKind::Order => results::ClaimKind::Order,
-        },
-        paper: match &spec.paper {
-            PaperValue::Number(number) => Some(results::ClaimValue::Number(*number)),
-            PaperValue::Range(range) => Some(results::ClaimValue::Range(*range)),
-            // The measure is the comparison.
-            PaperValue::Order(_) => None,
-        },
-        measure: spec.measure.clone(),
-        why: spec.found.clone(),
-    }
-}
-
-fn plot(spec: &anabranch_sim::scenario::PlotSpec, figure: &Figure) -> results::PlotSpec {
-    let (kind, x, y) = match spec.kind {
-        PlotKind::Series => (results::PlotKind::Series, None, &spec.y),
-        // The page names a distribution by what it is of.
-        PlotKind::Cdf => (results::PlotKind::Cdf, None, &spec.x),
-        PlotKind::Bar => (results::PlotKind::Bar, Some(&spec.x).filter(|x| *x != "scheme"), &spec.y),
-        PlotKind::Line => (results::PlotKind::Line, Some(&spec.x), &spec.y),
-    };
-    results::PlotSpec {
-        kind,
-        title: if spec.title.is_empty() { figure.title.clone() } else { spec.title.clone() },
-        y: y.clone(),
-        x: x.cloned(),
-        entity: spec.entity.clone(),
-        schemes: spec.schemes.clone(),
-        log_x: spec.log_x,
-        log_y: spec.log_y,
     }
 }
 

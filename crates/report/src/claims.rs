@@ -1,5 +1,6 @@
 //! A paper's claims held against results, by a rule that nobody chooses a band for.
 
+use crate::index::Index;
 use crate::{Measure, MeasureError};
 use anabranch_results::{ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, Outcome, ResultSet};
 use libm::{fabs, log};
@@ -20,26 +21,33 @@ pub enum ClaimError {
     },
 }
 
-/// Evaluates a claim on results.
+/// Holds claims against results. A measure that cannot be evaluated becomes part of its row, for a page that shows all
+/// claims.
 ///
 /// # Errors
-/// When the measure cannot be evaluated, or does not fit the claim's kind.
-pub fn evaluate(spec: &ClaimSpec, set: &ResultSet) -> Result<ClaimRow, ClaimError> {
-    let paper = paper_value(spec)?;
-    let measured = Measure::parse(&spec.measure)?.evaluate(set)?;
-    let outcome = outcome(spec.kind, paper, measured).map_err(|why| mismatch(spec, why))?;
-    Ok(row(spec, paper, ClaimResult::Evaluated { measured, outcome }))
+/// When a claim itself is wrong: its measure cannot be read, or its `paper` does not fit its kind.
+pub fn judge(specs: &[ClaimSpec], set: &ResultSet) -> Result<Vec<ClaimRow>, ClaimError> {
+    let index = Index::new(set);
+    specs.iter().map(|spec| judge_one(spec, &index)).collect()
 }
 
-/// As [`evaluate`], but a measure that cannot be evaluated becomes part of the row, for a page that shows all claims.
-///
-/// # Errors
-/// When the claim itself is wrong: its measure cannot be read, or its `paper` does not fit its kind.
-pub fn evaluate_or_explain(spec: &ClaimSpec, set: &ResultSet) -> Result<ClaimRow, ClaimError> {
+fn judge_one(spec: &ClaimSpec, index: &Index<'_>) -> Result<ClaimRow, ClaimError> {
     let paper = paper_value(spec)?;
-    Measure::parse(&spec.measure)?;
-    Ok(evaluate(spec, set)
-        .unwrap_or_else(|error| row(spec, paper, ClaimResult::Failed { error: error.to_string() })))
+    let measured = Measure::parse(&spec.measure)?.evaluate_indexed(index);
+    let judged = measured.map_err(|error| error.to_string()).and_then(|measured| {
+        let outcome = outcome(spec.kind, paper, measured).map_err(|why| mismatch(spec, why).to_string())?;
+        Ok(ClaimResult::Evaluated { measured, outcome })
+    });
+    Ok(ClaimRow {
+        says: spec.says.clone(),
+        source: spec.source.clone(),
+        kind: spec.kind,
+        paper,
+        order: spec.order.clone(),
+        measure: spec.measure.clone(),
+        result: judged.unwrap_or_else(|error| ClaimResult::Failed { error }),
+        why: spec.why.clone(),
+    })
 }
 
 /// How a measured number compares with the paper's.
@@ -101,18 +109,6 @@ fn paper_value(spec: &ClaimSpec) -> Result<ClaimValue, ClaimError> {
 
 fn mismatch(spec: &ClaimSpec, why: String) -> ClaimError {
     ClaimError::Mismatch { says: spec.says.clone(), why }
-}
-
-fn row(spec: &ClaimSpec, paper: ClaimValue, result: ClaimResult) -> ClaimRow {
-    ClaimRow {
-        says: spec.says.clone(),
-        source: spec.source.clone(),
-        kind: spec.kind,
-        paper,
-        measure: spec.measure.clone(),
-        result,
-        why: spec.why.clone(),
-    }
 }
 
 fn positive(paper: f64) -> Result<(), String> {
@@ -202,20 +198,21 @@ mod tests {
             kind: ClaimKind::Ratio,
             paper: Some(ClaimValue::Number(1.25)),
             measure: "max over bytes: fct_max(ops) / fct_max(reps)".into(),
-            why: None,
+            order: vec![],
+            why: Some("because".into()),
         };
-        let row = evaluate(&spec, &two_schemes()).unwrap();
+        let set = two_schemes();
+        let rows =
+            judge(&[spec.clone(), ClaimSpec { measure: "fct_max(opss)".into(), ..spec.clone() }], &set);
+        let [row, failed] = &rows.unwrap()[..] else { panic!("two claims make two rows") };
         let expected =
             ClaimResult::Evaluated { measured: ClaimValue::Number(2.0), outcome: Outcome::DirectionOnly };
-        assert_eq!(row.result, expected);
-        spec.measure = "fct_max(opss)".into();
-        let error = evaluate(&spec, &two_schemes()).unwrap_err().to_string();
+        assert_eq!((&row.result, row.why.as_deref()), (&expected, Some("because")));
+        let ClaimResult::Failed { error } = &failed.result else { panic!("{failed:?}") };
         assert!(error.contains("did you mean `ops`"), "{error}");
-        let row = evaluate_or_explain(&spec, &two_schemes()).unwrap();
-        assert!(matches!(row.result, ClaimResult::Failed { .. }));
+        spec.measure = "fct_max(".into();
+        assert!(judge(std::slice::from_ref(&spec), &set).unwrap_err().to_string().contains("column"));
         spec.paper = None;
-        assert!(
-            evaluate(&spec, &two_schemes()).unwrap_err().to_string().contains("needs the paper's number")
-        );
+        assert!(judge(&[spec], &set).unwrap_err().to_string().contains("needs the paper's number"));
     }
 }

@@ -16,7 +16,8 @@ pub(crate) struct Group<'a> {
 pub(crate) fn groups(set: &ResultSet) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for (index, run) in set.runs.iter().enumerate() {
-        match groups.iter_mut().find(|group| group.scheme == run.scheme && *group.sweep == run.sweep) {
+        // The seeds of a point mostly stand together, so the last group is tried first.
+        match groups.iter_mut().rev().find(|group| group.scheme == run.scheme && *group.sweep == run.sweep) {
             Some(group) => group.indices.push(index),
             None => groups.push(Group { scheme: &run.scheme, sweep: &run.sweep, indices: vec![index], set }),
         }
@@ -48,14 +49,4 @@ impl<'a> Group<'a> {
     pub(crate) fn total(&self, field: impl Fn(&RunRow) -> u64) -> u64 {
         self.runs().map(field).sum()
     }
-
-    /// `topology.oversubscription = 4, ...`; empty without a sweep.
-    pub(crate) fn point(&self) -> String {
-        point(self.sweep)
-    }
-}
-
-/// A point of the sweep as text.
-pub(crate) fn point(sweep: &BTreeMap<String, Value>) -> String {
-    sweep.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
 }

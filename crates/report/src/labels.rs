@@ -59,6 +59,15 @@ fn capital(word: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
+/// Colours that are distinct on light and dark ground, and to most eyes.
+pub(crate) fn palette(place: usize) -> &'static str {
+    const COLOURS: [&str; 10] = [
+        "#2f7ed8", "#e4572e", "#2a9d6f", "#a05bd6", "#e0a100", "#17a2b8", "#d6437f", "#7a8b99", "#8c6d46",
+        "#6b8e23",
+    ];
+    COLOURS[place % COLOURS.len()]
+}
+
 /// A time in microseconds with about four digits.
 pub(crate) fn micros(value: f64) -> String {
     if !value.is_finite() {
@@ -79,13 +88,18 @@ pub(crate) fn count(value: f64) -> String {
     if value.abs() < 100.0 && value.fract() != 0.0 { format!("{value:.1}") } else { thousands(value) }
 }
 
-/// A large count with M or G.
+/// A count; with M or G and three digits from a million on.
 pub(crate) fn large(value: f64) -> String {
     match value {
-        _ if value >= 1e9 => format!("{:.2} G", value / 1e9),
-        _ if value >= 1e6 => format!("{:.2} M", value / 1e6),
+        _ if value >= 1e9 => format!("{} G", three(value / 1e9)),
+        _ if value >= 1e6 => format!("{} M", three(value / 1e6)),
         _ => count(value),
     }
+}
+
+fn three(value: f64) -> String {
+    let decimals = if value >= 100.0 { 0 } else { 1 + usize::from(value < 10.0) };
+    format!("{value:.decimals$}")
 }
 
 fn thousands(value: f64) -> String {
@@ -135,7 +149,8 @@ mod tests {
         assert_eq!(micros(1_234_567.8), "1,234,568");
         assert_eq!(count(0.5), "0.5");
         assert_eq!(count(1234.5), "1,234");
-        assert_eq!(large(12_345_678.0), "12.35 M");
+        assert_eq!(large(12_345_678.0), "12.3 M");
+        assert_eq!(large(123_456_789_012.0), "123 G");
         assert_eq!(significant(1.25), "1.25");
         assert_eq!(significant(799.0), "799");
         assert_eq!(significant(1400.4), "1,400");

@@ -4,10 +4,10 @@
 
 pub mod claims;
 mod groups;
+mod index;
 mod labels;
 mod measure;
 mod page;
-mod stats;
 mod table;
 
 pub use measure::{Measure, MeasureError};

@@ -1,70 +1,134 @@
 //! Tables for a terminal.
 
 use crate::groups::{Group, groups};
-use crate::labels::{count, large, micros, significant};
-use anabranch_results::{ClaimKind, ClaimResult, ClaimRow, ClaimValue, ResultSet};
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use crate::labels::{large, micros, significant};
+use anabranch_results::{ClaimKind, ClaimResult, ClaimRow, ClaimValue, Outcome, ResultSet, RunRow};
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle, presets};
+use std::collections::BTreeSet;
 
-/// The columns of the summary, without the scheme and the sweep: head and cell.
-pub(crate) const COLUMNS: [(&str, fn(&Group<'_>) -> String); 16] = [
-    ("finished", |group| {
-        format!("{}/{}", group.total(|run| run.flows_finished), group.total(|run| run.flows))
+/// Columns of a terminal that tables try to fit.
+const WIDTH: usize = 120;
+
+/// A column of the summary for every result set: its head and its cells.
+type Column = (&'static str, fn(&Group<'_>) -> String);
+
+const FRONT: [Column; 7] = [
+    ("\nflows", |group| {
+        let (done, all) = (group.total(|run| run.flows_finished), group.total(|run| run.flows));
+        if done == all { all.to_string() } else { format!("{done}/{all}") }
     }),
-    ("FCT mean\nµs", |group| micros(group.mean(|run| run.fct_mean_us))),
+    ("mean\nFCT µs", |group| micros(group.mean(|run| run.fct_mean_us))),
     ("P50\nµs", |group| micros(group.mean(|run| run.fct_p50_us))),
     ("P99\nµs", |group| micros(group.mean(|run| run.fct_p99_us))),
     ("max\nµs", |group| micros(group.mean(|run| run.fct_max_us))),
-    ("ideal max\nµs", |group| micros(group.mean(|run| run.ideal_fct_max_us))),
-    ("all done\nµs", |group| micros(group.mean(|run| run.completion_us))),
-    ("drops", |group| count(group.mean(|run| run.drops as f64))),
-    ("link\nlosses", |group| count(group.mean(|run| run.link_losses as f64))),
-    ("trims", |group| count(group.mean(|run| run.trims as f64))),
-    ("ECN\nmarks", |group| count(group.mean(|run| run.ecn_marks as f64))),
-    ("resent", |group| count(group.mean(|run| run.retransmissions as f64))),
-    ("time-\nouts", |group| count(group.mean(|run| run.timeouts as f64))),
-    ("packet-\nhops", |group| large(group.mean(|run| run.packet_hops as f64))),
-    ("wall\ns", |group| format!("{:.2}", group.mean(|run| run.wall_s))),
-    ("seeds", |group| group.indices.len().to_string()),
+    ("ideal\nmax µs", |group| micros(group.mean(|run| run.ideal_fct_max_us))),
+    ("all\ndone µs", |group| micros(group.mean(|run| run.completion_us))),
 ];
 
-/// One row a scheme and sweep point, with a line below that says how seeds were taken together.
-pub fn table(set: &ResultSet) -> String {
+/// What went wrong or was slowed down: head, what it is called in a sentence, and the count.
+const TROUBLE: [(&str, &str, fn(&RunRow) -> u64); 6] = [
+    ("\ndrops", "drops", |run| run.drops),
+    ("link\nlosses", "link losses", |run| run.link_losses),
+    ("\ntrims", "trims", |run| run.trims),
+    ("ECN\nmarks", "ECN marks", |run| run.ecn_marks),
+    ("\nresent", "resent", |run| run.retransmissions),
+    ("time-\nouts", "timeouts", |run| run.timeouts),
+];
+
+const BACK: [Column; 2] = [
+    ("packet\nhops", |group| large(group.mean(|run| run.packet_hops as f64))),
+    ("wall\ns", |group| format!("{:.2}", group.mean(|run| run.wall_s))),
+];
+
+/// The summary as text: a row a scheme and point of the sweep.
+pub(crate) struct Summary {
+    /// Columns of words at the left; the others are numbers.
+    pub words: usize,
+    pub head: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+    /// What a reader has to know to read it, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// The summary of all runs. A column of nothing but zeros is a note instead.
+pub(crate) fn summary(set: &ResultSet) -> Summary {
     let groups = groups(set);
-    let swept = groups.iter().any(|group| !group.sweep.is_empty());
-    let mut table = plain_table();
-    let mut head = vec!["scheme"];
-    if swept {
-        head.push("sweep");
-    }
-    head.extend(COLUMNS.iter().map(|(name, _)| *name));
-    table.set_header(head);
-    for group in &groups {
-        let mut cells = vec![group.scheme.to_owned()];
-        if swept {
-            cells.push(group.point().replace(", ", "\n"));
+    let swept: BTreeSet<&str> =
+        groups.iter().flat_map(|group| group.sweep.keys().map(String::as_str)).collect();
+    let mut head = vec!["scheme".to_owned()];
+    let mut rows: Vec<Vec<String>> = groups.iter().map(|group| vec![group.scheme.to_owned()]).collect();
+    let mut add = |name: &str, cell: &dyn Fn(&Group<'_>) -> String| {
+        head.push(name.to_owned());
+        for (row, group) in rows.iter_mut().zip(&groups) {
+            row.push(cell(group));
         }
-        cells.extend(COLUMNS.iter().map(|(_, cell)| cell(group)));
-        table.add_row(cells);
+    };
+    for name in &swept {
+        add(short(name, &swept), &|group| {
+            group.sweep.get(*name).map_or_else(|| "-".to_owned(), ToString::to_string)
+        });
     }
-    for column in table.column_iter_mut().skip(1 + usize::from(swept)) {
+    for (name, cell) in FRONT {
+        add(name, &cell);
+    }
+    let mut zero = Vec::new();
+    for (name, called, number) in TROUBLE {
+        if groups.iter().all(|group| group.total(number) == 0) {
+            zero.push(called);
+        } else {
+            add(name, &|group| large(group.mean(|run| number(run) as f64)));
+        }
+    }
+    for (name, cell) in BACK {
+        add(name, &cell);
+    }
+    let seeds = |group: &Group<'_>| group.indices.len();
+    let all_alike = groups.iter().all(|group| seeds(group) == seeds(&groups[0]));
+    if !all_alike {
+        add("\nseeds", &|group| seeds(group).to_string());
+    }
+    let mut notes = notes(&groups, all_alike);
+    if !zero.is_empty() && !groups.is_empty() {
+        notes.push(format!("0 in every run: {}.", zero.join(", ")));
+    }
+    Summary { words: 1 + swept.len(), head, rows, notes }
+}
+
+/// The last part of a parameter's name, when it says which one it is.
+fn short<'a>(name: &'a str, all: &BTreeSet<&str>) -> &'a str {
+    let last = |name: &'a str| name.rsplit('.').next().unwrap_or(name);
+    let alike = all.iter().filter(|other| other.rsplit('.').next() == Some(last(name))).count();
+    if alike == 1 { last(name) } else { name }
+}
+
+/// One row a scheme and sweep point, with lines below that say how to read them.
+pub fn table(set: &ResultSet) -> String {
+    let summary = summary(set);
+    let style = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+    let mut table = plain_table(style);
+    table.set_header(summary.head);
+    table.add_rows(summary.rows);
+    for (place, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 1));
+        if place < summary.words {
+            continue;
+        }
         column.set_cell_alignment(CellAlignment::Right);
     }
     let mut text = lines(&table);
-    for note in notes(&groups) {
-        text.push_str(&note);
+    for note in summary.notes {
+        text.push_str(&wrap(&note, WIDTH));
         text.push('\n');
     }
     text
 }
 
-/// What a reader has to know to read the summary.
-pub(crate) fn notes(groups: &[Group<'_>]) -> Vec<String> {
+fn notes(groups: &[Group<'_>], all_alike: bool) -> Vec<String> {
     let mut notes = Vec::new();
-    if groups.iter().any(|group| group.indices.len() > 1) {
-        notes.push(
-            "Each number is the mean over the seeds of the runs' own numbers; `finished` is their sum."
-                .to_owned(),
-        );
+    let most = groups.iter().map(|group| group.indices.len()).max().unwrap_or(0);
+    if most > 1 {
+        let seeds = if all_alike { format!("{most} seeds") } else { "the seeds".to_owned() };
+        notes.push(format!("Means over {seeds} of the runs' own numbers; `flows` is the sum."));
     }
     let missing: u64 =
         groups.iter().map(|group| group.total(|run| run.flows.saturating_sub(run.flows_finished))).sum();
@@ -76,22 +140,32 @@ pub(crate) fn notes(groups: &[Group<'_>]) -> Vec<String> {
 
 /// One row a claim: the paper's number beside the measured one, with the outcome.
 pub fn claims_table(claims: &[ClaimRow]) -> String {
-    let mut table = plain_table();
+    let mut table = plain_table(presets::UTF8_HORIZONTAL_ONLY);
     table.set_header(["claim", "where", "kind", "paper", "measured", "outcome"]);
     for claim in claims {
         let (measured, outcome) = measured_and_outcome(claim);
-        let paper = claim_value(claim.kind, claim.paper);
-        let mut says = wrap(&claim.says, 60);
-        let explanation = match &claim.result {
-            ClaimResult::Failed { error } => Some(error),
-            ClaimResult::Evaluated { .. } => claim.why.as_ref(),
-        };
-        if let Some(explanation) = explanation {
-            says.push_str(&format!("\n  {}", wrap(explanation, 58).replace('\n', "\n  ")));
+        let paper = wrap(&paper(claim), 20);
+        let mut says = wrap(&claim.says, 50);
+        for explanation in explanations(claim) {
+            says.push_str(&format!("\n  {}", wrap(explanation, 48).replace('\n', "\n  ")));
         }
-        table.add_row([says, wrap(&claim.source, 24), claim.kind.to_string(), paper, measured, outcome]);
+        table.add_row([says, wrap(&claim.source, 16), claim.kind.to_string(), paper, measured, outcome]);
     }
     lines(&table)
+}
+
+/// What stands below a claim that could not be judged or does not hold: the error, and what was found about why.
+pub(crate) fn explanations(claim: &ClaimRow) -> impl Iterator<Item = &str> {
+    let (error, misses) = match &claim.result {
+        ClaimResult::Failed { error } => (Some(error.as_str()), true),
+        ClaimResult::Evaluated { outcome, .. } => (None, *outcome != Outcome::Holds),
+    };
+    error.into_iter().chain(claim.why.as_deref().filter(|_| misses))
+}
+
+/// What the paper says, in short: its number, or its order.
+pub(crate) fn paper(claim: &ClaimRow) -> String {
+    if claim.order.is_empty() { claim_value(claim.kind, claim.paper) } else { claim.order.join(" < ") }
 }
 
 /// The last two cells of a claim's row.
@@ -105,7 +179,7 @@ pub(crate) fn measured_and_outcome(claim: &ClaimRow) -> (String, String) {
 }
 
 /// A claim's number as people read it.
-pub(crate) fn claim_value(kind: ClaimKind, value: ClaimValue) -> String {
+fn claim_value(kind: ClaimKind, value: ClaimValue) -> String {
     match (kind, value) {
         (ClaimKind::Order, ClaimValue::Number(number)) => {
             if number == 1.0 { "true" } else { "false" }.to_owned()
@@ -115,9 +189,9 @@ pub(crate) fn claim_value(kind: ClaimKind, value: ClaimValue) -> String {
     }
 }
 
-fn plain_table() -> Table {
+fn plain_table(style: TableStyle) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    table.load_style(style);
     table.set_content_arrangement(ContentArrangement::Disabled);
     table
 }
@@ -146,7 +220,6 @@ fn wrap(text: &str, width: usize) -> String {
 mod tests {
     use super::*;
     use crate::samples::two_schemes;
-    use anabranch_results::Outcome;
 
     #[test]
     fn the_table_of_a_sweep_over_two_seeds() {
@@ -163,12 +236,38 @@ mod tests {
     }
 
     #[test]
+    fn a_busy_run_fits_a_terminal() {
+        let mut set = two_schemes();
+        for run in &mut set.runs {
+            (run.flows, run.flows_finished) = (8192, 8192);
+            for time in [&mut run.fct_mean_us, &mut run.fct_p50_us, &mut run.fct_p99_us, &mut run.fct_max_us]
+            {
+                *time = 12_345.6;
+            }
+            (run.ideal_fct_max_us, run.completion_us) = (12_345.6, 12_345.6);
+            (run.drops, run.ecn_marks) = (123_456, 123_456_789);
+            (run.retransmissions, run.timeouts, run.packet_hops) = (1_234_567, 12_345, 1_234_567_890);
+        }
+        let text = table(&set);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert!(text.contains("0 in every run: link losses, trims."), "{text}");
+    }
+
+    #[test]
+    fn parameters_that_end_alike_keep_their_whole_names() {
+        let all = BTreeSet::from(["reps.lb.buffer", "ops.lb.buffer", "workload.bytes"]);
+        assert_eq!(short("reps.lb.buffer", &all), "reps.lb.buffer");
+        assert_eq!(short("workload.bytes", &all), "bytes");
+    }
+
+    #[test]
     fn the_table_of_claims() {
         let claim = |kind, paper, result, why: Option<&str>| ClaimRow {
             says: "REPS finishes up to 1.25x faster than OPS in symmetric networks of every size".into(),
             source: "section 1, figure 3".into(),
             kind,
             paper,
+            order: if kind == ClaimKind::Order { vec!["reps".into(), "ops".into()] } else { vec![] },
             measure: "m".into(),
             result,
             why: why.map(str::to_owned),
@@ -176,7 +275,7 @@ mod tests {
         let evaluated = |measured, outcome| ClaimResult::Evaluated { measured, outcome };
         let number = ClaimValue::Number;
         insta::assert_snapshot!(claims_table(&[
-            claim(ClaimKind::Ratio, number(1.25), evaluated(number(1.2), Outcome::Holds), None),
+            claim(ClaimKind::Ratio, number(1.25), evaluated(number(1.2), Outcome::Holds), Some("Not shown.")),
             claim(
                 ClaimKind::Range,
                 ClaimValue::Range([1.1, 1.3]),
@@ -188,7 +287,7 @@ mod tests {
                 ClaimKind::Value,
                 number(799.0),
                 ClaimResult::Failed { error: "2 flows did not finish".into() },
-                None
+                Some("A link is down for good.")
             ),
         ]));
     }

@@ -25,53 +25,77 @@ pub struct Figure {
 }
 
 /// One plot, as a figure's file asks for it (a `[[plot]]` table).
+///
+/// A scheme or swept parameter that [`per`](Self::per) leaves out has a picture each, so that nothing is mixed. Of
+/// the seeds, a distribution takes the messages of all together, `line` and `bar` their mean, `series` the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields)]
 pub struct PlotSpec {
     /// The form of the plot.
     pub kind: PlotKind,
     /// Title above it.
     pub title: String,
-    /// What stands on the y axis (on the x axis for a CDF). For `line` and `bar` a field of the runs file, such
-    /// as `fct_max_us`, or the name of an extra number; for `cdf` `fct_us` or `slowdown`; for `series` a series,
-    /// such as `queue_depth_bytes`; for `slowdown-by-size` one of `mean`, `p50`, `p99`, `max`.
+    /// What stands on the y axis (on the x axis for a CDF). For `line` and `bar` one of [`crate::RunRow::FIELDS`],
+    /// such as `fct_max_us`, or the name of an extra number; for `cdf` `fct_us` or `slowdown`; for `series` a
+    /// series, such as `queue_depth_bytes`; for `slowdown-by-size` a [`crate::Statistic`]: `mean`, `p99`, `max`.
     pub y: String,
     /// For `line` and `bar`: the swept parameter on the x axis. Without it a bar is a scheme.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x: Option<String>,
+    /// A curve of its own for each value of these: `scheme`, `seed`, a swept parameter by its whole name, and in a
+    /// `series` `entity`; a series without `entity` is the mean over its entities. Empty: the usual, which is
+    /// `scheme` and, in a series, `entity`, in a line or bars every swept parameter that is not `x`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub per: Vec<String>,
     /// For `series`: only this entity and what lies below it (`tor:0/up` covers `tor:0/up:3`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
-    /// For `series`: only these schemes; all when empty.
+    /// Only these schemes; all when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schemes: Vec<String>,
-    /// Logarithmic x axis.
-    #[serde(default)]
+    /// Logarithmic x axis. Files of earlier builds say `log-x` and `log-y`.
+    #[serde(default, alias = "log-x")]
     pub log_x: bool,
     /// Logarithmic y axis.
-    #[serde(default)]
+    #[serde(default, alias = "log-y")]
     pub log_y: bool,
+}
+
+impl PlotSpec {
+    /// A plot of everything there is of `y`, with the usual curves.
+    pub fn new(kind: PlotKind, title: impl Into<String>, y: impl Into<String>) -> PlotSpec {
+        PlotSpec {
+            kind,
+            title: title.into(),
+            y: y.into(),
+            x: None,
+            per: Vec::new(),
+            entity: None,
+            schemes: Vec::new(),
+            log_x: false,
+            log_y: false,
+        }
+    }
 }
 
 /// The forms of plots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlotKind {
-    /// A measured series over time, one curve an entity and scheme.
+    /// A measured series over time.
     Series,
-    /// A distribution over messages, one curve a scheme and sweep point.
+    /// A distribution over messages.
     Cdf,
     /// A field of the runs as bars.
     Bar,
-    /// A field of the runs against a swept parameter, one curve a scheme.
+    /// A field of the runs against a swept parameter.
     Line,
-    /// Slowdown (FCT over the message's ideal FCT) by message size, one curve a scheme.
+    /// Slowdown (FCT over the message's ideal FCT) by message size.
     SlowdownBySize,
 }
 
 /// A claim as a figure's file states it (a `[[claim]]` table).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ClaimSpec {
     /// The claim, in our words.
     pub says: String,
@@ -80,12 +104,12 @@ pub struct ClaimSpec {
     /// How the measured number is compared.
     pub kind: ClaimKind,
     /// The paper's number, or its range as `[low, high]`. `zero` and `order` need none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paper: Option<ClaimValue>,
+    /// For an `order`: what the paper compares, the smallest first, in words for people.
+    pub order: Vec<String>,
     /// What to compute from the results, in the measure language of the report crate.
     pub measure: String,
     /// What was found about why the claim does not hold.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
@@ -126,6 +150,9 @@ pub struct ClaimRow {
     pub kind: ClaimKind,
     /// The paper's number: 0 for `zero`, 1 (true) for `order`.
     pub paper: ClaimValue,
+    /// For an `order`: what the paper compares, the smallest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<String>,
     /// What was computed.
     pub measure: String,
     /// What came out: keys `measured` and `outcome`, or `error`.

@@ -10,9 +10,11 @@ mod error;
 mod figure;
 mod files;
 mod schema;
+mod statistic;
 
 pub use error::ResultsError;
 pub use figure::{
     ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, Figure, Outcome, PlotKind, PlotSpec,
 };
 pub use schema::{FlowRow, ResultSet, RunRow, SeriesRow, Value};
+pub use statistic::Statistic;

@@ -71,6 +71,54 @@ pub struct RunRow {
     pub digest: String,
 }
 
+impl RunRow {
+    /// The numeric fields, under their names in the files.
+    pub const FIELDS: [&str; 17] = [
+        "flows",
+        "flows_finished",
+        "fct_mean_us",
+        "fct_p50_us",
+        "fct_p99_us",
+        "fct_max_us",
+        "ideal_fct_max_us",
+        "completion_us",
+        "drops",
+        "link_losses",
+        "trims",
+        "ecn_marks",
+        "retransmissions",
+        "timeouts",
+        "packet_hops",
+        "sim_time_us",
+        "wall_s",
+    ];
+
+    /// The number called `name`: one of [`RunRow::FIELDS`], or else an extra one.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        let count = |count: u64| Some(count as f64);
+        match name {
+            "flows" => count(self.flows),
+            "flows_finished" => count(self.flows_finished),
+            "fct_mean_us" => Some(self.fct_mean_us),
+            "fct_p50_us" => Some(self.fct_p50_us),
+            "fct_p99_us" => Some(self.fct_p99_us),
+            "fct_max_us" => Some(self.fct_max_us),
+            "ideal_fct_max_us" => Some(self.ideal_fct_max_us),
+            "completion_us" => Some(self.completion_us),
+            "drops" => count(self.drops),
+            "link_losses" => count(self.link_losses),
+            "trims" => count(self.trims),
+            "ecn_marks" => count(self.ecn_marks),
+            "retransmissions" => count(self.retransmissions),
+            "timeouts" => count(self.timeouts),
+            "packet_hops" => count(self.packet_hops),
+            "sim_time_us" => Some(self.sim_time_us),
+            "wall_s" => Some(self.wall_s),
+            _ => self.extra.get(name).copied(),
+        }
+    }
+}
+
 /// The value of a swept parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -134,4 +182,23 @@ pub struct SeriesRow {
     pub time_ps: u64,
     /// The value.
     pub value: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_has_its_number() {
+        let row = RunRow { extra: BTreeMap::from([("state_bits".into(), 74.0)]), ..RunRow::default() };
+        let document = serde_json::to_value(&row).unwrap();
+        let numeric = document.as_object().unwrap().iter().filter(|(_, value)| value.is_number());
+        let mut names: Vec<&str> = numeric.map(|(name, _)| name.as_str()).filter(|name| *name != "seed").collect();
+        let mut fields = RunRow::FIELDS;
+        names.sort_unstable();
+        fields.sort_unstable();
+        assert_eq!(names, fields);
+        assert!(RunRow::FIELDS.iter().all(|field| row.number(field) == Some(0.0)));
+        assert_eq!((row.number("state_bits"), row.number("bits")), (Some(74.0), None));
+    }
 }

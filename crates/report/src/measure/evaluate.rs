@@ -2,12 +2,12 @@
 
 use super::parse::{Call, Comparison, Function, Node, NodeKind, Operator, Over, Word};
 use super::{Fault, hint};
-use crate::stats::Statistic;
-use anabranch_results::{ClaimValue, ResultSet, RunRow, Value};
+use crate::index::Index;
+use anabranch_results::{ClaimValue, ResultSet, RunRow, Statistic, Value};
 use std::collections::BTreeSet;
 
-pub(super) fn evaluate(root: &Node, set: &ResultSet) -> Result<ClaimValue, Fault> {
-    let mut context = Context { set, bound: Vec::new() };
+pub(super) fn evaluate(root: &Node, index: &Index<'_>) -> Result<ClaimValue, Fault> {
+    let mut context = Context { index, set: index.set, bound: Vec::new() };
     let value = match &root.kind {
         NodeKind::Pair(low, high) => ClaimValue::Range([context.value(low)?, context.value(high)?]),
         NodeKind::Over { how: Over::Range, parameter, body } => {
@@ -25,6 +25,7 @@ pub(super) fn evaluate(root: &Node, set: &ResultSet) -> Result<ClaimValue, Fault
 }
 
 struct Context<'a> {
+    index: &'a Index<'a>,
     set: &'a ResultSet,
     /// What the enclosing `over`s have fixed.
     bound: Vec<(Parameter<'a>, Value)>,
@@ -214,7 +215,10 @@ impl<'a> Context<'a> {
                 if needs_all && run.flows_finished < run.flows {
                     return unfinished(at, run, run.flows - run.flows_finished, run.flows);
                 }
-                Ok(field_of(run, field))
+                run.number(field).map_or_else(
+                    || Fault::new(at, format!("the runs of `{}` have no field `{field}`", run.scheme)),
+                    Ok,
+                )
             }
             Function::Extra(name) => run.extra.get(&name.text).copied().map_or_else(
                 || {
@@ -228,10 +232,9 @@ impl<'a> Context<'a> {
             ),
             Function::Series { statistic, series, entity, from_us, to_us } => {
                 let points: Vec<f64> = self
-                    .set
-                    .series
+                    .index
+                    .series(index, &series.text)
                     .iter()
-                    .filter(|row| row.run as usize == index && row.series == series.text)
                     .filter(|row| entity.as_ref().is_none_or(|entity| covers(entity, &row.entity)))
                     .filter(|row| {
                         let time_us = row.time_ps as f64 / 1e6;
@@ -244,7 +247,7 @@ impl<'a> Context<'a> {
             Function::Flows { slowdown, statistic, min_bytes, max_bytes } => {
                 let mut numbers = Vec::new();
                 let mut missing = 0;
-                for flow in self.set.flows.iter().filter(|flow| flow.run as usize == index) {
+                for flow in self.index.flows(index) {
                     if !(*min_bytes..=*max_bytes).contains(&(flow.bytes as f64)) {
                         continue;
                     }
@@ -266,18 +269,16 @@ impl<'a> Context<'a> {
     }
 
     fn no_points(&self, series: &Word, run: usize, entity: Option<&str>) -> Result<f64, Fault> {
-        let rows = || self.set.series.iter().filter(|row| row.run as usize == run);
         let scheme = &self.set.runs[run].scheme;
-        let names: BTreeSet<&str> = rows().map(|row| row.series.as_str()).collect();
-        if !names.contains(series.text.as_str()) {
-            let hint = hint(&series.text, names);
+        let rows = self.index.series(run, &series.text);
+        if rows.is_empty() {
+            let hint = hint(&series.text, self.index.series_names(run));
             return Fault::new(
                 series.at,
                 format!("the runs of `{scheme}` have no series `{}`{hint}", series.text),
             );
         }
-        let entities: BTreeSet<&str> =
-            rows().filter(|row| row.series == series.text).map(|row| row.entity.as_str()).collect();
+        let entities: BTreeSet<&str> = rows.iter().map(|row| row.entity.as_str()).collect();
         match entity {
             Some(entity) if !entities.iter().any(|known| covers(entity, known)) => {
                 let hint = hint(entity, entities.into_iter().take(20));
@@ -319,28 +320,4 @@ fn matches(wanted: &Word, found: &Value) -> bool {
 /// Whether `entity` is `known` or contains it: `tor:0/up` covers `tor:0/up:3` but not `tor:0/upper`.
 pub(crate) fn covers(entity: &str, known: &str) -> bool {
     known.strip_prefix(entity).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
-}
-
-/// A field of [`super::parse::FIELDS`].
-pub(crate) fn field_of(run: &RunRow, field: &str) -> f64 {
-    match field {
-        "flows" => run.flows as f64,
-        "flows_finished" => run.flows_finished as f64,
-        "fct_mean_us" => run.fct_mean_us,
-        "fct_p50_us" => run.fct_p50_us,
-        "fct_p99_us" => run.fct_p99_us,
-        "fct_max_us" => run.fct_max_us,
-        "ideal_fct_max_us" => run.ideal_fct_max_us,
-        "completion_us" => run.completion_us,
-        "drops" => run.drops as f64,
-        "link_losses" => run.link_losses as f64,
-        "trims" => run.trims as f64,
-        "ecn_marks" => run.ecn_marks as f64,
-        "retransmissions" => run.retransmissions as f64,
-        "timeouts" => run.timeouts as f64,
-        "packet_hops" => run.packet_hops as f64,
-        "sim_time_us" => run.sim_time_us,
-        "wall_s" => run.wall_s,
-        _ => run.extra.get(field).copied().unwrap_or(f64::NAN),
-    }
 }

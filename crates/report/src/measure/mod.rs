@@ -18,8 +18,9 @@
 mod evaluate;
 mod parse;
 
+use crate::index::Index;
 use anabranch_results::{ClaimValue, ResultSet};
-pub(crate) use evaluate::{covers, field_of};
+pub(crate) use evaluate::covers;
 use parse::Node;
 
 /// A measure that was read and whose functions exist.
@@ -57,7 +58,12 @@ impl Measure {
     /// When it names a scheme, parameter, series or extra number that the results lack, when messages that it
     /// needs did not finish, or when it divides by zero.
     pub fn evaluate(&self, set: &ResultSet) -> Result<ClaimValue, MeasureError> {
-        evaluate::evaluate(&self.root, set).map_err(|fault| fault.within(&self.text))
+        self.evaluate_indexed(&Index::new(set))
+    }
+
+    /// As [`Measure::evaluate`], for one who evaluates several.
+    pub(crate) fn evaluate_indexed(&self, index: &Index<'_>) -> Result<ClaimValue, MeasureError> {
+        evaluate::evaluate(&self.root, index).map_err(|fault| fault.within(&self.text))
     }
 
     /// The schemes that the measure names, each once, in alphabetical order.

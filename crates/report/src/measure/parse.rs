@@ -1,7 +1,7 @@
 //! Text to tree, by recursive descent.
 
 use super::{Fault, hint};
-use crate::stats::Statistic;
+use anabranch_results::{RunRow, Statistic};
 
 /// Bounds the tree, and with it the stack that evaluating it takes.
 const MAX_NODES: usize = 512;
@@ -101,27 +101,6 @@ const SERIES_FUNCTIONS: [(&str, Statistic); 6] = [
     ("series_sum", Statistic::Sum),
     ("series_first", Statistic::First),
     ("series_last", Statistic::Last),
-];
-
-/// The numeric fields of a run, under the names of their columns.
-pub(crate) const FIELDS: [&str; 17] = [
-    "flows",
-    "flows_finished",
-    "fct_mean_us",
-    "fct_p50_us",
-    "fct_p99_us",
-    "fct_max_us",
-    "ideal_fct_max_us",
-    "completion_us",
-    "drops",
-    "link_losses",
-    "trims",
-    "ecn_marks",
-    "retransmissions",
-    "timeouts",
-    "packet_hops",
-    "sim_time_us",
-    "wall_s",
 ];
 
 impl Node {
@@ -490,11 +469,11 @@ fn function(at: usize, name: &str, arguments: &mut Arguments) -> Result<Function
                 max_bytes: arguments.number("max_bytes", f64::INFINITY)?,
             })
         }
-        _ => match FIELDS.iter().find(|field| **field == name || without_unit(field) == name) {
+        _ => match RunRow::FIELDS.into_iter().find(|field| *field == name || without_unit(field) == name) {
             Some(field) => Ok(Function::Field(field)),
             None => {
                 let others = ["extra", "fct", "slowdown", "max", "min", "abs"];
-                let known = FIELDS.iter().map(|field| without_unit(field));
+                let known = RunRow::FIELDS.iter().map(|field| without_unit(field));
                 let known = known.chain(SERIES_FUNCTIONS.iter().map(|(name, _)| *name)).chain(others);
                 Fault::new(at, format!("unknown field or function `{name}`{}", hint(name, known)))
             }

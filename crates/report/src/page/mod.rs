@@ -1,10 +1,10 @@
 //! The report page: one HTML file that opens offline.
 
+mod curves;
 mod plots;
 mod series;
 
-use crate::groups::groups;
-use crate::table::{COLUMNS, claim_value, measured_and_outcome, notes};
+use crate::table::{self, explanations, measured_and_outcome, paper};
 use anabranch_results::{ClaimResult, Figure, Outcome, ResultSet};
 use plots::Plot;
 use serde_json::json;
@@ -69,32 +69,29 @@ fn data(plots: &[Plot]) -> String {
 }
 
 fn summary(set: &ResultSet) -> String {
-    let groups = groups(set);
-    let swept = groups.iter().any(|group| !group.sweep.is_empty());
+    let summary = table::summary(set);
     let mut html =
         String::from("<section><h2>Summary</h2><div class=\"scroll\"><table class=\"numbers\"><thead><tr>");
-    html.push_str("<th>scheme</th>");
-    if swept {
-        html.push_str("<th>sweep</th>");
-    }
-    for (head, _) in COLUMNS {
-        let head = escape(head).replace("-\n", "-<wbr>").replace('\n', "<br>");
+    for head in &summary.head {
+        let head = escape(head.trim()).replace("-\n", "-<wbr>").replace('\n', "<br>");
         html.push_str(&format!("<th>{head}</th>"));
     }
     html.push_str("</tr></thead><tbody>");
-    for group in &groups {
-        html.push_str(&format!("<tr><th>{}</th>", escape(group.scheme)));
-        if swept {
-            html.push_str(&format!("<th class=\"point\">{}</th>", escape(&group.point())));
-        }
-        for (_, cell) in COLUMNS {
-            html.push_str(&format!("<td>{}</td>", escape(&cell(group))));
+    for row in &summary.rows {
+        html.push_str("<tr>");
+        for (place, cell) in row.iter().enumerate() {
+            let (open, close) = match place {
+                0 => ("<th>", "</th>"),
+                _ if place < summary.words => ("<th class=\"point\">", "</th>"),
+                _ => ("<td>", "</td>"),
+            };
+            html.push_str(&format!("{open}{}{close}", escape(cell)));
         }
         html.push_str("</tr>");
     }
     html.push_str("</tbody></table></div>");
-    for note in notes(&groups) {
-        html.push_str(&format!("<p class=\"note\">{}</p>", escape(&note)));
+    for note in &summary.notes {
+        html.push_str(&format!("<p class=\"note\">{}</p>", escape(note)));
     }
     html.push_str("</section>\n");
     html
@@ -110,13 +107,14 @@ fn claims(figure: &Figure) -> String {
     }
     for claim in &figure.claims {
         let (measured, outcome) = measured_and_outcome(claim);
-        let (class, explanation) = match &claim.result {
-            ClaimResult::Evaluated { outcome: Outcome::Holds, .. } => ("good", claim.why.as_deref()),
-            ClaimResult::Evaluated { outcome: Outcome::DirectionOnly, .. } => ("fair", claim.why.as_deref()),
-            ClaimResult::Evaluated { outcome: Outcome::Differs, .. } => ("bad", claim.why.as_deref()),
-            ClaimResult::Failed { error } => ("none", Some(error.as_str())),
+        let class = match &claim.result {
+            ClaimResult::Evaluated { outcome: Outcome::Holds, .. } => "good",
+            ClaimResult::Evaluated { outcome: Outcome::DirectionOnly, .. } => "fair",
+            ClaimResult::Evaluated { outcome: Outcome::Differs, .. } => "bad",
+            ClaimResult::Failed { .. } => "none",
         };
-        let why = explanation.map_or_else(String::new, |why| format!("<p class=\"why\">{}</p>", escape(why)));
+        let why: String =
+            explanations(claim).map(|why| format!("<p class=\"why\">{}</p>", escape(why))).collect();
         html.push_str(&format!(
             "<tr><td>{}<p class=\"note\">{} · <code>{}</code></p>{why}</td><td>{}</td><td class=\"big\">{}</td>\
              <td class=\"big\">{}</td><td><span class=\"chip {class}\">{outcome}</span></td></tr>",
@@ -124,7 +122,7 @@ fn claims(figure: &Figure) -> String {
             escape(&claim.source),
             escape(&claim.measure),
             claim.kind,
-            escape(&claim_value(claim.kind, claim.paper)),
+            escape(&paper(claim)),
             escape(&measured),
         ));
     }

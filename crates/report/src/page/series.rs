@@ -1,98 +1,138 @@
 //! Measured curves over time: a panel a scheme, a curve an entity.
 
-use super::plots::{MAX_POINTS, Plot, by_point, titled};
-use crate::groups::Group;
+use super::curves::{Curve, Picture, per};
+use super::plots::{MAX_POINTS, Plot};
+use crate::index::Index;
 use crate::labels::label;
 use crate::measure::covers;
-use anabranch_results::{PlotSpec, ResultSet};
+use anabranch_results::PlotSpec;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Curves of a panel at most.
-const MAX_ENTITIES: usize = 48;
+const MAX_CURVES: usize = 48;
 const PANEL_HEIGHT: usize = 230;
 
-/// Curves by entity, each as (microseconds, value).
-type Curves<'a> = BTreeMap<Natural<'a>, Vec<(f64, f64)>>;
+/// Curves by name, each as (microseconds, value).
+type Curves = BTreeMap<Natural, Vec<(f64, f64)>>;
 
-/// One plot a point of the sweep, of the first seed of each scheme. None where nothing was measured.
-pub(super) fn plots(set: &ResultSet, spec: &PlotSpec) -> Vec<Plot> {
-    by_point(set, spec).into_iter().filter_map(|(point, groups)| plot(set, spec, &point, &groups)).collect()
-}
-
-fn plot(set: &ResultSet, spec: &PlotSpec, point: &str, groups: &[Group<'_>]) -> Option<Plot> {
-    let panels: Vec<(&str, Curves<'_>)> = groups
-        .iter()
-        .map(|group| (group.scheme, curves(set, spec, group.indices[0])))
-        .filter(|(_, curves)| !curves.is_empty())
-        .collect();
-    let entities: BTreeSet<Natural<'_>> =
-        panels.iter().flat_map(|(_, curves)| curves.keys().copied()).collect();
-    if entities.is_empty() {
+/// One picture. None where nothing was measured.
+///
+/// Where curves differ in their scheme and in something else, each scheme has a panel.
+pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Option<Plot> {
+    let per = per(index.set, spec);
+    let by_entity = per.contains(&"entity");
+    let panel_by_scheme = per.len() > 1 && per.contains(&"scheme");
+    let mut panels: Vec<(&str, Curves)> = Vec::new();
+    let mut seeds = BTreeSet::new();
+    for curve in &picture.curves {
+        let found = of_curve(index, spec, curve, by_entity, panel_by_scheme);
+        if found.is_empty() {
+            continue;
+        }
+        seeds.insert(index.set.runs[curve.runs[0]].seed);
+        match panels.last_mut().filter(|(scheme, _)| !panel_by_scheme || *scheme == curve.scheme) {
+            Some((_, curves)) => curves.extend(found),
+            None => panels.push((curve.scheme, found)),
+        }
+    }
+    let names: BTreeSet<&Natural> = panels.iter().flat_map(|(_, curves)| curves.keys()).collect();
+    if names.is_empty() {
         return None;
     }
     let label = label(&spec.y);
-    let drawn: Vec<Natural<'_>> = entities.iter().copied().take(MAX_ENTITIES).collect();
+    let drawn: Vec<&Natural> = names.iter().copied().take(MAX_CURVES).collect();
     let mut data = Vec::new();
+    let legend: Vec<&str> = per.into_iter().filter(|name| *name != "scheme" || !panel_by_scheme).collect();
+    let x_axis = json!({
+        "title": {"text": "Simulated time (µs)"}, "separatethousands": true, "exponentformat": "none",
+        "type": if spec.log_x { "log" } else { "linear" },
+    });
     let mut layout = json!({
         "grid": {"rows": panels.len(), "columns": 1, "pattern": "coupled", "roworder": "top to bottom"},
         "showlegend": true, "hovermode": "closest",
-        "legend": {"title": {"text": "Link"}, "tracegroupgap": 0},
+        "legend": {"title": {"text": legend.join(", ")}, "tracegroupgap": 0},
         "margin": {"l": 72, "r": 16, "t": 24, "b": 56},
-        "xaxis": {"title": {"text": "Simulated time (µs)"}, "separatethousands": true, "exponentformat": "none"},
+        "xaxis": x_axis,
     });
     let mut titles = Vec::new();
-    let mut named: BTreeSet<Natural<'_>> = BTreeSet::new();
-    let top = panels
-        .iter()
-        .flat_map(|(_, curves)| curves.values().flatten())
-        .fold(0.0, |top: f64, (_, y)| top.max(*y));
+    let mut named: BTreeSet<&Natural> = BTreeSet::new();
+    let values = panels.iter().flat_map(|(_, curves)| curves.values().flatten());
+    let top = values.fold(0.0, |top: f64, (_, y)| top.max(*y));
     for (panel, (scheme, curves)) in panels.iter().enumerate() {
         let axis = if panel == 0 { "y".to_owned() } else { format!("y{}", panel + 1) };
-        layout[axis.replace('y', "yaxis")] = json!({
+        let mut y_axis = json!({
             "title": {"text": label.axis()}, "separatethousands": true, "exponentformat": "none",
-            "range": [0, top * label.factor * 1.05],
         });
-        titles.push(json!({
-            "text": format!("<b>{}</b>", super::escape(scheme)), "showarrow": false, "xref": "paper", "x": 0,
-            "xanchor": "left", "yref": format!("{axis} domain"), "y": 1.0, "yanchor": "bottom",
-        }));
-        for (place, entity) in drawn.iter().enumerate() {
-            let Some(points) = curves.get(entity) else { continue };
+        if spec.log_y {
+            y_axis["type"] = "log".into();
+        } else {
+            y_axis["range"] = json!([0, top * label.factor * 1.05]);
+        }
+        layout[axis.replace('y', "yaxis")] = y_axis;
+        if panel_by_scheme {
+            titles.push(json!({
+                "text": format!("<b>{}</b>", super::escape(scheme)), "showarrow": false, "xref": "paper", "x": 0,
+                "xanchor": "left", "yref": format!("{axis} domain"), "y": 1.0, "yanchor": "bottom",
+            }));
+        }
+        for (place, name) in drawn.iter().enumerate() {
+            let Some(points) = curves.get(*name) else { continue };
             let thin = thinned(points);
             let x: Vec<f64> = thin.iter().map(|(x, _)| *x).collect();
             let y: Vec<f64> = thin.iter().map(|(_, y)| y * label.factor).collect();
+            let hover = if panel_by_scheme { *scheme } else { name.text.as_str() };
             data.push(json!({
-                "type": "scatter", "mode": "lines", "name": entity.0, "legendgroup": entity.0,
-                "showlegend": named.insert(*entity), "xaxis": "x", "yaxis": axis, "x": x, "y": y,
+                "type": "scatter", "mode": "lines", "name": name.text, "legendgroup": name.text,
+                "showlegend": named.insert(name), "xaxis": "x", "yaxis": axis, "x": x, "y": y,
                 "line": {"width": 1.4, "color": hue(place, drawn.len())},
-                "hovertemplate": format!("{}: %{{y:,.1f}} {} at %{{x:,.1f}} µs", super::escape(scheme), label.unit),
+                "hovertemplate": format!("{}: %{{y:,.1f}} {} at %{{x:,.1f}} µs", super::escape(hover), label.unit),
             }));
         }
     }
     layout["annotations"] = Json::from(titles);
-    let seeds: BTreeSet<u64> = groups.iter().map(|group| set.runs[group.indices[0]].seed).collect();
     let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
-    let mut note = format!("Seed {}. A click in the legend hides a link in every panel.", seeds.join(", "));
-    if entities.len() > drawn.len() {
-        note.push_str(&format!(
-            " {} of {} links are drawn; series.parquet holds all.",
-            drawn.len(),
-            entities.len()
-        ));
+    let mut note = format!("Seed {}. A click in the legend hides a curve in every panel.", seeds.join(", "));
+    if !by_entity {
+        note.push_str(" Where several places were measured, their mean.");
+    }
+    if names.len() > drawn.len() {
+        let (drawn, all) = (drawn.len(), names.len());
+        note.push_str(&format!(" {drawn} of {all} curves are drawn; series.parquet holds all."));
     }
     let height = 90 + PANEL_HEIGHT * panels.len();
-    Some(Plot { title: titled(spec, point), note, height, data, layout })
+    Some(Plot { title: picture.title(spec), note, height, data, layout })
 }
 
-fn curves<'a>(set: &'a ResultSet, spec: &PlotSpec, run: usize) -> Curves<'a> {
-    let mut curves = Curves::new();
-    for row in set.series.iter().filter(|row| row.run as usize == run && row.series == spec.y) {
-        if spec.entity.as_ref().is_none_or(|entity| covers(entity, &row.entity)) {
-            curves.entry(Natural(&row.entity)).or_default().push((row.time_ps as f64 / 1e6, row.value));
+/// What the first run of a curve measured: a curve an entity, or their mean.
+fn of_curve(
+    index: &Index<'_>,
+    spec: &PlotSpec,
+    curve: &Curve<'_>,
+    by_entity: bool,
+    panel_by_scheme: bool,
+) -> Curves {
+    let name = if panel_by_scheme { curve.rest.clone() } else { curve.name() };
+    let wanted = |entity: &str| spec.entity.as_ref().is_none_or(|entity_of| covers(entity_of, entity));
+    let rows = index.series(curve.runs[0], &spec.y).iter().filter(|row| wanted(&row.entity));
+    if !by_entity {
+        let mut sums: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
+        for row in rows {
+            let (sum, count) = sums.entry(row.time_ps).or_default();
+            (*sum, *count) = (*sum + row.value, *count + 1.0);
         }
+        let mean: Vec<_> =
+            sums.into_iter().map(|(at, (sum, count))| (at as f64 / 1e6, sum / count)).collect();
+        return if mean.is_empty() { Curves::new() } else { Curves::from([(Natural::new(name), mean)]) };
     }
-    curves
+    let mut curves: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
+    for row in rows {
+        curves.entry(&row.entity).or_default().push((row.time_ps as f64 / 1e6, row.value));
+    }
+    // A plot that is about entities alone does not repeat its scheme in each name.
+    let alone = curve.rest.is_empty();
+    let full = |entity: &str| if alone { entity.to_owned() } else { format!("{name}, {entity}") };
+    curves.into_iter().map(|(entity, points)| (Natural::new(full(entity)), points)).collect()
 }
 
 /// At most [`MAX_POINTS`] points: of each stretch the lowest and the highest, so that no peak is lost.
@@ -120,26 +160,20 @@ fn hue(place: usize, count: usize) -> String {
 }
 
 /// A name in which numbers count as numbers: `up:2` before `up:10`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Natural<'a>(&'a str);
-
-impl Ord for Natural<'_> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        let key = |text: &str| -> Vec<(String, u64)> {
-            text.split([':', '/'])
-                .map(|part| match part.parse() {
-                    Ok(number) => (String::new(), number),
-                    Err(_) => (part.to_owned(), 0),
-                })
-                .collect()
-        };
-        key(self.0).cmp(&key(other.0)).then_with(|| self.0.cmp(other.0))
-    }
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Natural {
+    /// The name's parts, for its order.
+    parts: Vec<(String, u64)>,
+    text: String,
 }
 
-impl PartialOrd for Natural<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
+impl Natural {
+    fn new(text: String) -> Natural {
+        let part = |part: &str| match part.parse() {
+            Ok(number) => (String::new(), number),
+            Err(_) => (part.to_owned(), 0),
+        };
+        Natural { parts: text.split([':', '/', ' ', ',']).map(part).collect(), text }
     }
 }
 
@@ -160,9 +194,10 @@ mod tests {
 
     #[test]
     fn ports_are_in_the_order_of_their_numbers() {
-        let names: BTreeSet<Natural<'_>> = ["tor:0/up:10", "tor:0/up:2", "tor:0/down:3"].map(Natural).into();
+        let names = ["tor:0/up:10", "tor:0/up:2", "tor:0/down:3"].map(|name| Natural::new(name.to_owned()));
+        let names = BTreeSet::from(names);
         assert_eq!(
-            names.iter().map(|name| name.0).collect::<Vec<_>>(),
+            names.iter().map(|name| name.text.as_str()).collect::<Vec<_>>(),
             ["tor:0/down:3", "tor:0/up:2", "tor:0/up:10"]
         );
     }

@@ -1,6 +1,8 @@
 use super::*;
 use crate::samples::two_schemes;
-use anabranch_results::{ClaimKind, ClaimRow, ClaimValue, FlowRow, PlotKind, PlotSpec};
+use anabranch_results::{
+    ClaimKind, ClaimRow, ClaimSpec, ClaimValue, FlowRow, PlotKind, PlotSpec, RunRow, SeriesRow,
+};
 
 /// The page without plotly's own script, which is not ours to judge.
 fn own_part(set: &ResultSet) -> String {
@@ -12,14 +14,10 @@ fn own_part(set: &ResultSet) -> String {
 
 fn with_figure() -> ResultSet {
     let plot = |kind, y: &str| PlotSpec {
-        kind,
-        title: format!("A plot of {y}"),
-        y: y.into(),
-        x: Some("workload.bytes".into()),
-        entity: Some("tor:0/up".into()),
-        schemes: vec![],
-        log_x: false,
+        x: matches!(kind, PlotKind::Bar | PlotKind::Line).then(|| "workload.bytes".into()),
+        entity: (kind == PlotKind::Series).then(|| "tor:0/up".into()),
         log_y: true,
+        ..PlotSpec::new(kind, format!("A plot of {y}"), y)
     };
     let mut set = two_schemes();
     set.figure = Some(Figure {
@@ -41,12 +39,13 @@ fn with_figure() -> ResultSet {
             source: "section 4".into(),
             kind: ClaimKind::Ratio,
             paper: ClaimValue::Number(1.25),
+            order: vec![],
             measure: "fct_max(ops) < 1".into(),
             result: ClaimResult::Evaluated {
                 measured: ClaimValue::Number(1.1),
                 outcome: Outcome::DirectionOnly,
             },
-            why: None,
+            why: Some("buffers < ours".into()),
         }],
     });
     set
@@ -98,6 +97,63 @@ fn the_claim_stands_beside_what_was_measured() {
     let page = own_part(&with_figure());
     assert!(page.contains("<td class=\"big\">1.25</td><td class=\"big\">1.1</td>"));
     assert!(page.contains("<span class=\"chip fair\">direction-only</span>"));
+    assert!(page.contains("<p class=\"why\">buffers &lt; ours</p>"));
+}
+
+/// Titles of the pictures with the names of their curves.
+fn drawn(spec: PlotSpec) -> Vec<(String, Vec<String>)> {
+    let mut set = with_figure();
+    set.figure.as_mut().unwrap().plots = vec![spec];
+    let names =
+        |plot: &Plot| plot.data.iter().map(|curve| curve["name"].as_str().unwrap().to_owned()).collect();
+    plots::of(&set).iter().map(|plot| (plot.title.clone(), names(plot))).collect()
+}
+
+#[test]
+fn per_says_what_has_a_curve_of_its_own() {
+    let spec = |kind, y: &str, per: &[&str]| PlotSpec {
+        per: per.iter().map(|&name| name.to_owned()).collect(),
+        ..PlotSpec::new(kind, "T", y)
+    };
+    let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+    let queue = "queue_depth_bytes";
+    // What is not named has a picture each.
+    let usual = drawn(spec(PlotKind::Series, queue, &[]));
+    assert_eq!(usual.len(), 2);
+    assert_eq!(usual[0].0, "T (workload.bytes = 8MiB)");
+    assert_eq!(usual[0].1, texts(&["tor:0/up:0", "tor:0/up:1", "tor:1/up:0"].repeat(2)));
+    let entities = drawn(PlotSpec { schemes: texts(&["ops"]), ..spec(PlotKind::Series, queue, &["entity"]) });
+    assert_eq!(entities[1].1, texts(&["tor:0/up:0", "tor:0/up:1", "tor:1/up:0"]));
+    assert_eq!(drawn(spec(PlotKind::Series, queue, &["entity"])).len(), 4);
+    let schemes = drawn(spec(PlotKind::Series, queue, &["scheme"]));
+    assert_eq!(schemes[0], ("T (workload.bytes = 8MiB)".to_owned(), texts(&["ops", "reps"])));
+    let points = drawn(spec(PlotKind::Series, queue, &["workload.bytes"]));
+    let of_reps = texts(&["workload.bytes = 16MiB", "workload.bytes = 8MiB"]);
+    assert_eq!(points[0], ("T (reps)".to_owned(), of_reps));
+
+    let seeds = drawn(spec(PlotKind::Cdf, "fct_us", &["scheme", "seed"]));
+    let ideal = "ideal (alone in the network)";
+    assert_eq!(seeds[1].1, texts(&["reps, seed 1", "reps, seed 2", "ops, seed 1", "ops, seed 2", ideal]));
+    let all = drawn(spec(PlotKind::Cdf, "slowdown", &["scheme", "workload.bytes"]));
+    assert_eq!((all.len(), all[0].1.len(), all[0].0.as_str()), (1, 4, "T"));
+
+    let bars = drawn(spec(PlotKind::Bar, "fct_max_us", &[]));
+    assert_eq!(bars, [("T".to_owned(), texts(&["workload.bytes = 8MiB", "workload.bytes = 16MiB"]))]);
+    let line = PlotSpec { x: Some("workload.bytes".into()), ..spec(PlotKind::Line, "fct_max_us", &[]) };
+    assert_eq!(drawn(line), [("T".to_owned(), texts(&["reps", "ops"]))]);
+}
+
+#[test]
+fn a_series_without_entities_is_their_mean() {
+    let mut set = with_figure();
+    let mean = PlotSpec {
+        per: vec!["scheme".into()],
+        entity: Some("tor:0/up".into()),
+        ..PlotSpec::new(PlotKind::Series, "T", "queue_depth_packets")
+    };
+    set.series.iter_mut().for_each(|row| row.series = "queue_depth_packets".into());
+    set.figure.as_mut().unwrap().plots = vec![mean];
+    assert_eq!(plots::of(&set)[0].data[0]["y"], json!([151.0, 152.0, 153.0, 154.0]));
 }
 
 #[test]
@@ -112,4 +168,37 @@ fn a_large_run_stays_small_and_keeps_its_largest_fct() {
     let x = cdf.data[0]["x"].as_array().unwrap();
     assert!(x.len() <= plots::MAX_POINTS && x.len() > 1_000, "{}", x.len());
     assert_eq!(x.last().unwrap().as_f64(), Some(1.0 + 99.999));
+}
+
+/// A million messages and as many points: what used to scan all of them for each run and claim took minutes.
+#[test]
+fn a_page_of_many_runs_looks_at_each_row_once() {
+    let small = two_schemes();
+    let mut set = ResultSet::default();
+    for run in 0..500_u32 {
+        set.runs.push(RunRow { seed: u64::from(run), ..small.runs[0].clone() });
+        set.flows.extend((0..2_000).map(|flow| FlowRow { run, flow, ..small.flows[0].clone() }));
+        let point = |step: u32| SeriesRow {
+            run,
+            entity: format!("tor:0/up:{}", step % 16),
+            time_ps: u64::from(step / 16),
+            ..small.series[0].clone()
+        };
+        set.series.extend((0..2_000).map(point));
+    }
+    let claim = ClaimSpec {
+        says: "s".into(),
+        source: "s".into(),
+        kind: ClaimKind::Order,
+        paper: None,
+        order: vec![],
+        measure: "0 < fct(reps, mean) + (max over seed: series_max(reps, queue_depth_bytes))".into(),
+        why: None,
+    };
+    let claims = crate::claims::judge(&vec![claim; 20], &set).unwrap();
+    assert!(matches!(claims[19].result, ClaimResult::Evaluated { outcome: Outcome::Holds, .. }));
+    let spec = PlotSpec { per: vec!["seed".into()], ..PlotSpec::new(PlotKind::Cdf, "T", "fct_us") };
+    let figure = with_figure().figure.unwrap();
+    set.figure = Some(Figure { claims, plots: vec![spec], ..figure });
+    assert_eq!(plots::of(&set)[0].data.len(), 501);
 }

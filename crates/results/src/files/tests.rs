@@ -47,6 +47,7 @@ fn figure() -> Figure {
         source: "section 4".into(),
         kind: ClaimKind::Range,
         paper: ClaimValue::Range([1.2, 1.3]),
+        order: vec![],
         measure: "range over seed: fct_max(ops) / fct_max(reps)".into(),
         result,
         why: Some("a reason".into()),
@@ -59,14 +60,9 @@ fn figure() -> Figure {
         scale: "quick".into(),
         assumptions: vec!["one seed".into()],
         plots: vec![PlotSpec {
-            kind: PlotKind::SlowdownBySize,
-            title: "Slowdown".into(),
-            y: "p99".into(),
-            x: None,
-            entity: None,
-            schemes: vec![],
+            per: vec!["scheme".into()],
             log_x: true,
-            log_y: false,
+            ..PlotSpec::new(PlotKind::SlowdownBySize, "Slowdown", "p99")
         }],
         claims: vec![
             claim(ClaimResult::Evaluated {

@@ -3,7 +3,11 @@
 use super::table::Table;
 use super::tree::{self, Item, Node};
 use super::{Files, Overrides, Scenario, ScenarioError, written};
+use anabranch_results::{ClaimKind, ClaimSpec, ClaimValue, PlotSpec};
+use plot::Drawable;
 use serde::{Deserialize, Serialize};
+
+mod plot;
 
 /// How large a figure is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,95 +77,6 @@ pub enum BallsVariant {
     Recycled,
 }
 
-/// One picture.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PlotSpec {
-    /// What it looks like.
-    pub kind: PlotKind,
-    /// Its title; empty: the figure's.
-    pub title: String,
-    /// What stands along the x axis: `time`, `fct`, or a swept parameter's name.
-    pub x: String,
-    /// What stands along the y axis: a series' or a run column's name, with its unit.
-    pub y: String,
-    /// One curve for each value of these: `scheme`, `entity`, `seed`, or a swept parameter's name.
-    pub per: Vec<String>,
-    /// For a series: only this entity and what lies below it (`tor:0/up` covers `tor:0/up:3`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub entity: Option<String>,
-    /// Only these schemes; all when empty.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub schemes: Vec<String>,
-    /// Logarithmic x axis.
-    #[serde(default)]
-    pub log_x: bool,
-    /// Logarithmic y axis.
-    #[serde(default)]
-    pub log_y: bool,
-}
-
-/// What a picture looks like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PlotKind {
-    /// A measured curve over simulated time.
-    Series,
-    /// The share of flows that are done by a time.
-    Cdf,
-    /// One bar a value.
-    Bar,
-    /// Points joined over a swept parameter.
-    Line,
-}
-
-/// Something that the paper says about a figure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ClaimSpec {
-    /// The claim, in our words.
-    pub says: String,
-    /// Where the paper says it.
-    pub source: String,
-    /// How the outcome is decided.
-    pub kind: ClaimKind,
-    /// The paper's number or numbers; an order's names from the smallest to the largest.
-    pub paper: PaperValue,
-    /// What is measured, in the language of the report.
-    pub measure: String,
-    /// For a claim that does not hold: what was found about why.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub found: Option<String>,
-}
-
-/// How a claim's outcome is decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ClaimKind {
-    /// A factor between two things.
-    Ratio,
-    /// A number with a unit.
-    Value,
-    /// A smallest and a largest factor.
-    Range,
-    /// Nothing at all.
-    Zero,
-    /// Which is smaller.
-    Order,
-}
-
-/// What the paper gives for a claim.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum PaperValue {
-    /// One number.
-    Number(f64),
-    /// A smallest and a largest number.
-    Range([f64; 2]),
-    /// Names from the smallest to the largest.
-    Order(Vec<String>),
-}
-
 /// The keys of a figure file that a scenario does not have.
 const OWN_KEYS: &[&str] = &["id", "paper", "figure", "assumptions", "plot", "claim", "model", "quick"];
 
@@ -201,13 +116,16 @@ pub fn read_figure(
         Some(paper) => paper,
         None => id.split('/').next().unwrap_or_default().to_owned(),
     };
+    let title: String = table.need("title")?;
+    let plot_tables = plot_tables(&table)?;
+    let plots = plot_tables.iter().map(|table| plot::read(table, &title)).collect::<Result<_, _>>()?;
     let mut figure = Figure {
-        title: table.need("title")?,
+        title,
         paper,
         figure: table.get("figure")?.unwrap_or_else(|| id.rsplit('/').next().unwrap_or_default().to_owned()),
         scenario: None,
         model: None,
-        plots: plots(&table)?,
+        plots,
         assumptions: table.get("assumptions")?.unwrap_or_default(),
         claims: table.tables("claim", "claim")?.iter().map(claim).collect::<Result<_, _>>()?,
         id,
@@ -223,6 +141,10 @@ pub fn read_figure(
         }
         figure.scenario = Some(written::resolve(file_name, fields, files, &Overrides::default())?);
     }
+    let drawable = Drawable::of(&figure);
+    for (table, spec) in plot_tables.iter().zip(&figure.plots) {
+        drawable.check(table, spec)?;
+    }
     Ok(figure)
 }
 
@@ -232,52 +154,18 @@ fn take_table(fields: &mut tree::Fields, key: &str) -> Option<Node> {
     is_table.then(|| fields.remove(key)).flatten()
 }
 
-/// Reads `[plot]` or several `[[plot]]`.
-fn plots(root: &Table) -> Result<Vec<PlotSpec>, ScenarioError> {
+/// `[plot]`, or several `[[plot]]`.
+fn plot_tables<'a>(root: &Table<'a>) -> Result<Vec<Table<'a>>, ScenarioError> {
     match root.node("plot") {
-        None => Ok(Vec::new()),
         Some(node) if matches!(node.item, Item::Table(_)) => {
-            Ok(vec![plot(&Table::open(root.file, "[plot]", node)?)?])
+            Ok(vec![Table::open(root.file, "[plot]", node)?])
         }
-        Some(_) => root.tables("plot", "plot")?.iter().map(plot).collect(),
+        _ => root.tables("plot", "plot"),
     }
 }
 
-fn plot(table: &Table) -> Result<PlotSpec, ScenarioError> {
-    table.only(&["kind", "title", "x", "y", "per", "entity", "schemes", "log_x", "log_y"])?;
-    let kind = table.word(
-        "kind",
-        &[
-            ("series", PlotKind::Series),
-            ("cdf", PlotKind::Cdf),
-            ("bar", PlotKind::Bar),
-            ("line", PlotKind::Line),
-        ],
-    )?;
-    let (x, y) = match kind {
-        PlotKind::Series => (Some("time"), None),
-        PlotKind::Cdf => (Some("fct_us"), Some("share")),
-        PlotKind::Bar => (Some("scheme"), None),
-        PlotKind::Line => (None, None),
-    };
-    let or = |key: &str, default: Option<&str>| -> Result<String, ScenarioError> {
-        table.get(key)?.or_else(|| default.map(str::to_owned)).ok_or_else(|| table.missing(key))
-    };
-    Ok(PlotSpec {
-        kind,
-        title: table.get("title")?.unwrap_or_default(),
-        x: or("x", x)?,
-        y: or("y", y)?,
-        per: table.get("per")?.unwrap_or_else(|| vec!["scheme".to_owned()]),
-        entity: table.get("entity")?,
-        schemes: table.get("schemes")?.unwrap_or_default(),
-        log_x: table.get("log_x")?.unwrap_or(false),
-        log_y: table.get("log_y")?.unwrap_or(false),
-    })
-}
-
 fn claim(table: &Table) -> Result<ClaimSpec, ScenarioError> {
-    table.only(&["says", "source", "paper", "measure", "kind", "found"])?;
+    table.only(&["says", "source", "paper", "measure", "kind", "why", "found"])?;
     let kind = table.word(
         "kind",
         &[
@@ -288,27 +176,32 @@ fn claim(table: &Table) -> Result<ClaimSpec, ScenarioError> {
             ("order", ClaimKind::Order),
         ],
     )?;
+    if table.node("found").is_some() && table.node("why").is_some() {
+        let message = "why and found are two names for the same";
+        return Err(table.wrong("found", message, "why = \"...\", and no found"));
+    }
     Ok(ClaimSpec {
         says: table.need("says")?,
         source: table.need("source")?,
         kind,
         paper: paper_value(table, kind)?,
+        order: if kind == ClaimKind::Order { order(table)? } else { Vec::new() },
         measure: table.need("measure")?,
-        found: table.get("found")?,
+        why: table.get("why")?.or(table.get("found")?),
     })
 }
 
-/// Reads a claim's `paper`, whose form follows from the claim's kind.
-fn paper_value(table: &Table, kind: ClaimKind) -> Result<PaperValue, ScenarioError> {
+/// Reads a claim's `paper`, whose form follows from the claim's kind; an order's is not a number.
+fn paper_value(table: &Table, kind: ClaimKind) -> Result<Option<ClaimValue>, ScenarioError> {
     match kind {
-        ClaimKind::Zero if table.node("paper").is_none() => Ok(PaperValue::Number(0.0)),
+        ClaimKind::Order => Ok(None),
+        ClaimKind::Zero if table.node("paper").is_none() => Ok(None),
         ClaimKind::Zero => match table.need::<f64>("paper")? {
-            0.0 => Ok(PaperValue::Number(0.0)),
-            other => Err(table.wrong(
-                "paper",
-                format!("a claim of kind \"zero\" is about 0, not {other}"),
-                "paper = 0",
-            )),
+            0.0 => Ok(None),
+            other => {
+                let message = format!("a claim of kind \"zero\" is about 0, not {other}");
+                Err(table.wrong("paper", message, "paper = 0"))
+            }
         },
         ClaimKind::Ratio | ClaimKind::Value => {
             let number: f64 = table.need("paper")?;
@@ -316,24 +209,27 @@ fn paper_value(table: &Table, kind: ClaimKind) -> Result<PaperValue, ScenarioErr
                 let message = format!("paper must be above 0 in a ratio or a value, not {number}");
                 return Err(table.wrong("paper", message, "paper = 1.25, or kind = \"zero\""));
             }
-            Ok(PaperValue::Number(number))
+            Ok(Some(ClaimValue::Number(number)))
         }
         ClaimKind::Range => match table.need::<Vec<f64>>("paper")?[..] {
-            [low, high] if 0.0 < low && low <= high => Ok(PaperValue::Range([low, high])),
-            _ => Err(table.wrong(
-                "paper",
-                "a range has a smallest and a largest number above 0",
-                "paper = [1.1, 1.4]",
-            )),
+            [low, high] if 0.0 < low && low <= high => Ok(Some(ClaimValue::Range([low, high]))),
+            _ => {
+                let message = "a range has a smallest and a largest number above 0";
+                Err(table.wrong("paper", message, "paper = [1.1, 1.4]"))
+            }
         },
-        ClaimKind::Order => match table.node("paper").map(|node| &node.item) {
-            Some(Item::Array(_)) => Ok(PaperValue::Order(table.need("paper")?)),
-            _ => Err(table.wrong(
-                "paper",
-                "an order has names, the smallest first",
-                "paper = [\"reps\", \"ops\"]",
-            )),
-        },
+    }
+}
+
+/// Reads what an order's `paper` compares.
+fn order(table: &Table) -> Result<Vec<String>, ScenarioError> {
+    match table.node("paper").map(|node| &node.item) {
+        Some(Item::Array(names)) if names.len() >= 2 => table.need("paper"),
+        _ => Err(table.wrong(
+            "paper",
+            "an order has two names or more, the smallest first",
+            "paper = [\"reps\", \"ops\"]",
+        )),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use anabranch_base::{Duration, Rate};
 use anabranch_proto::{LbConfig, Size};
-use anabranch_results::Value;
+use anabranch_results::{ClaimValue, Value};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -300,8 +300,8 @@ fn a_figure_has_two_scales() {
     let quick = read_figure("f.toml", FIGURE, Scale::Quick, &folder()).unwrap();
     let paper = read_figure("f.toml", FIGURE, Scale::Paper, &folder()).unwrap();
     assert_eq!((quick.paper.as_str(), quick.id.as_str()), ("reps", "reps/fig-2"));
-    assert_eq!(quick.claims[0].paper, PaperValue::Number(1.25));
-    assert_eq!(quick.claims[1].paper, PaperValue::Range([1.0, 1.5]));
+    assert_eq!(quick.claims[0].paper, Some(ClaimValue::Number(1.25)));
+    assert_eq!(quick.claims[1].paper, Some(ClaimValue::Range([1.0, 1.5])));
     let (quick, paper) = (quick.scenario.unwrap(), paper.scenario.unwrap());
     assert!(matches!(quick.topology, TopologySpec::FatTree { hosts: 32, .. }), "{:?}", quick.topology);
     assert!(matches!(paper.topology, TopologySpec::FatTree { hosts: 128, .. }));

@@ -673,6 +673,14 @@ fn a_figure_says_what_is_wrong_with_it() {
         "f.toml:7:1: unknown kind \"ration\"\n  write: kind = \"ratio\""
     );
     assert_eq!(
+        said(&format!("{head}{claim}kind = \"order\"\npaper = [\"reps\"]\n")),
+        "f.toml:8:1: an order has two names or more, the smallest first\n  write: paper = [\"reps\", \"ops\"]"
+    );
+    assert_eq!(
+        said(&format!("{head}{claim}kind = \"zero\"\nwhy = \"a\"\nfound = \"b\"\n")),
+        "f.toml:9:1: why and found are two names for the same\n  write: why = \"...\", and no found"
+    );
+    assert_eq!(
         said(&format!(
             "{head}[model]\nkind = \"balls-into-bins\"\nports = [8]\nrounds = 0\nvariants = [\"ops\"]\n"
         )),

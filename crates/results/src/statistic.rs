@@ -2,12 +2,18 @@
 
 /// One number that stands for many.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Statistic {
+pub enum Statistic {
+    /// The arithmetic mean.
     Mean,
+    /// The smallest.
     Min,
+    /// The largest.
     Max,
+    /// All added up.
     Sum,
+    /// The first in their order.
     First,
+    /// The last in their order.
     Last,
     /// Nearest rank, between 0 and 100.
     Percentile(f64),
@@ -15,7 +21,7 @@ pub(crate) enum Statistic {
 
 impl Statistic {
     /// Reads `mean`, `min`, `max` or `p99.9`.
-    pub(crate) fn parse(text: &str) -> Option<Statistic> {
+    pub fn parse(text: &str) -> Option<Statistic> {
         match text {
             "mean" => Some(Statistic::Mean),
             "min" => Some(Statistic::Min),
@@ -28,7 +34,7 @@ impl Statistic {
     }
 
     /// The statistic of `numbers` in their order; none of none.
-    pub(crate) fn of(self, numbers: &[f64]) -> Option<f64> {
+    pub fn of(self, numbers: &[f64]) -> Option<f64> {
         let sum = || numbers.iter().sum::<f64>();
         match self {
             _ if numbers.is_empty() => None,

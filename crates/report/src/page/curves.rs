@@ -1,0 +1,131 @@
+//! Which runs make which curve of which picture.
+
+use crate::groups::schemes;
+use crate::labels::palette;
+use anabranch_results::{PlotKind, PlotSpec, ResultSet, RunRow};
+use std::collections::BTreeSet;
+
+/// Pictures of one plot at most; lines show the whole sweep.
+const MAX_PICTURES: usize = 8;
+
+/// One picture of a plot.
+pub(super) struct Picture<'a> {
+    /// What tells it from the plot's other pictures; empty when it is the only one.
+    name: String,
+    pub curves: Vec<Curve<'a>>,
+}
+
+/// One curve, or in a series one curve an entity.
+pub(super) struct Curve<'a> {
+    pub scheme: &'a str,
+    /// Without the scheme: `ports = 4, seed 1`. Empty when the scheme says it all.
+    pub rest: String,
+    /// Indices of its runs: seeds and, in a line, values of x.
+    pub runs: Vec<usize>,
+    named_by_scheme: bool,
+}
+
+impl Picture<'_> {
+    /// The plot's title and what tells this picture from the others.
+    pub(super) fn title(&self, spec: &PlotSpec) -> String {
+        if self.name.is_empty() { spec.title.clone() } else { format!("{} ({})", spec.title, self.name) }
+    }
+
+    /// The colour of a curve: its scheme's, the same in every plot, unless the scheme has several curves here.
+    pub(super) fn colour(&self, set: &ResultSet, place: usize) -> &'static str {
+        let here: BTreeSet<&str> = self.curves.iter().map(|curve| curve.scheme).collect();
+        if here.len() < self.curves.len() {
+            return palette(place);
+        }
+        let scheme = self.curves[place].scheme;
+        palette(schemes(set).iter().position(|name| *name == scheme).unwrap_or(0))
+    }
+}
+
+impl Curve<'_> {
+    /// What the legend says.
+    pub(super) fn name(&self) -> String {
+        match (self.named_by_scheme, self.rest.is_empty()) {
+            (_, true) => self.scheme.to_owned(),
+            (true, false) => format!("{}, {}", self.scheme, self.rest),
+            (false, false) => self.rest.clone(),
+        }
+    }
+}
+
+/// What has a curve of its own: what the plot says, or the usual.
+pub(super) fn per<'a>(set: &'a ResultSet, spec: &'a PlotSpec) -> Vec<&'a str> {
+    if !spec.per.is_empty() {
+        return spec.per.iter().map(String::as_str).collect();
+    }
+    let mut per = vec!["scheme"];
+    match spec.kind {
+        PlotKind::Series => per.push("entity"),
+        PlotKind::Bar | PlotKind::Line => {
+            per.extend(swept(set).into_iter().filter(|name| spec.x.as_deref() != Some(name)));
+        }
+        PlotKind::Cdf | PlotKind::SlowdownBySize => {}
+    }
+    per
+}
+
+/// The pictures of a plot, the first few, with the runs of their curves.
+pub(super) fn pictures<'a>(set: &'a ResultSet, spec: &PlotSpec) -> Vec<Picture<'a>> {
+    let per = per(set, spec);
+    let schemes_on_x = spec.kind == PlotKind::Bar && spec.x.is_none();
+    let curve_by_scheme = per.contains(&"scheme") && !schemes_on_x;
+    let chosen = |run: &&RunRow| spec.schemes.is_empty() || spec.schemes.contains(&run.scheme);
+    let compared: BTreeSet<&str> = set.runs.iter().filter(chosen).map(|run| run.scheme.as_str()).collect();
+    let picture_by_scheme = !curve_by_scheme && !schemes_on_x && compared.len() > 1;
+    let parameters: Vec<&str> =
+        swept(set).into_iter().filter(|name| spec.x.as_deref() != Some(name)).collect();
+    let (of_curve, of_picture): (Vec<&str>, Vec<&str>) =
+        parameters.into_iter().partition(|name| per.contains(name));
+    let values = |run: &RunRow, names: &[&str]| -> Vec<String> {
+        let value = |name: &&str| run.sweep.get(*name).map(|value| format!("{name} = {value}"));
+        names.iter().filter_map(value).collect()
+    };
+    let mut pictures: Vec<Picture<'a>> = Vec::new();
+    for (index, run) in set.runs.iter().enumerate().filter(|(_, run)| chosen(run)) {
+        let mut name = values(run, &of_picture);
+        if picture_by_scheme {
+            name.insert(0, run.scheme.clone());
+        }
+        let name = name.join(", ");
+        let mut rest = values(run, &of_curve);
+        if per.contains(&"seed") {
+            rest.push(format!("seed {}", run.seed));
+        }
+        let rest = rest.join(", ");
+        let place = pictures.iter().position(|picture| picture.name == name).unwrap_or_else(|| {
+            pictures.push(Picture { name, curves: Vec::new() });
+            pictures.len() - 1
+        });
+        let curves = &mut pictures[place].curves;
+        let same =
+            |curve: &&mut Curve<'a>| curve.rest == rest && (schemes_on_x || curve.scheme == run.scheme);
+        match curves.iter_mut().find(same) {
+            Some(curve) => curve.runs.push(index),
+            None => curves.push(Curve {
+                scheme: &run.scheme,
+                rest,
+                runs: vec![index],
+                named_by_scheme: curve_by_scheme,
+            }),
+        }
+    }
+    pictures.truncate(MAX_PICTURES);
+    pictures
+}
+
+/// Swept parameters that take more than one value.
+pub(super) fn swept(set: &ResultSet) -> Vec<&str> {
+    let names: BTreeSet<&str> =
+        set.runs.iter().flat_map(|run| run.sweep.keys().map(String::as_str)).collect();
+    let several = |name: &&str| {
+        let mut values = set.runs.iter().filter_map(|run| run.sweep.get(*name));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    names.into_iter().filter(several).collect()
+}

@@ -1,0 +1,295 @@
+//! How a figure is drawn: `[plot]` tables, and whether there will be anything to draw.
+
+use super::super::table::{Table, list, nearest};
+use super::super::{ScenarioError, Series, schemes};
+use super::{BallsVariant, Figure, ModelSpec};
+use anabranch_results::{PlotKind, PlotSpec, RunRow, Statistic};
+
+/// Reads a `[plot]` table of a figure that is called `title`.
+pub(super) fn read(table: &Table, title: &str) -> Result<PlotSpec, ScenarioError> {
+    table.only(&["kind", "title", "x", "y", "per", "entity", "schemes", "log_x", "log_y"])?;
+    let kind = table.word(
+        "kind",
+        &[
+            ("series", PlotKind::Series),
+            ("cdf", PlotKind::Cdf),
+            ("bar", PlotKind::Bar),
+            ("line", PlotKind::Line),
+            ("slowdown-by-size", PlotKind::SlowdownBySize),
+        ],
+    )?;
+    let fixed = match kind {
+        PlotKind::Series => Some("time"),
+        PlotKind::Cdf => Some("what `y` names"),
+        PlotKind::SlowdownBySize => Some("the messages' length"),
+        PlotKind::Bar | PlotKind::Line => None,
+    };
+    if let Some(fixed) = fixed.filter(|_| table.node("x").is_some()) {
+        let message = format!("x is always {fixed} in a plot of this kind");
+        return Err(table.wrong("x", message, "y alone, without x"));
+    }
+    if kind != PlotKind::Series && table.node("entity").is_some() {
+        return Err(table.wrong("entity", "entity picks curves of a series alone", "kind = \"series\""));
+    }
+    Ok(PlotSpec {
+        kind,
+        title: table.get("title")?.unwrap_or_else(|| title.to_owned()),
+        y: match kind {
+            PlotKind::Cdf => table.get("y")?.unwrap_or_else(|| "fct_us".to_owned()),
+            _ => table.need("y")?,
+        },
+        x: match kind {
+            PlotKind::Line => Some(table.need("x")?),
+            // A bar is a scheme unless something else is said.
+            _ => table.get("x")?.filter(|x| x != "scheme"),
+        },
+        per: table.get("per")?.unwrap_or_default(),
+        entity: table.get("entity")?,
+        schemes: table.get("schemes")?.unwrap_or_default(),
+        log_x: table.get("log_x")?.unwrap_or(false),
+        log_y: table.get("log_y")?.unwrap_or(false),
+    })
+}
+
+/// What the runs of a figure will have to draw.
+pub(super) struct Drawable {
+    schemes: Vec<String>,
+    parameters: Vec<String>,
+    /// Numbers of a run.
+    numbers: Vec<&'static str>,
+    curves: Vec<&'static str>,
+    messages: bool,
+}
+
+impl Drawable {
+    pub(super) fn of(figure: &Figure) -> Drawable {
+        match (&figure.scenario, &figure.model) {
+            (Some(scenario), _) => {
+                let mut curves: Vec<_> = scenario.measures.iter().map(|m| column(m.series)).collect();
+                curves.dedup();
+                Drawable {
+                    schemes: scenario.schemes.iter().map(|scheme| scheme.name.clone()).collect(),
+                    parameters: scenario.sweep.keys().cloned().collect(),
+                    numbers: RunRow::FIELDS.to_vec(),
+                    curves,
+                    messages: true,
+                }
+            }
+            (None, Some(model)) => Drawable::of_model(model),
+            (None, None) => Drawable {
+                schemes: Vec::new(),
+                parameters: Vec::new(),
+                numbers: Vec::new(),
+                curves: Vec::new(),
+                messages: false,
+            },
+        }
+    }
+
+    fn of_model(model: &ModelSpec) -> Drawable {
+        let (schemes, parameter, numbers, curves): (Vec<&str>, _, &[_], &[_]) = match model {
+            ModelSpec::BallsIntoBins { variants, .. } => {
+                let name = |variant: &BallsVariant| match variant {
+                    BallsVariant::Ops => "ops",
+                    BallsVariant::Recycled => "recycled",
+                };
+                let schemes = variants.iter().map(name).collect();
+                (schemes, "ports", &BALLS_NUMBERS, &["longest_queue_balls", "queue_length_balls"])
+            }
+            ModelSpec::StateBits {} => {
+                let schemes = schemes().iter().map(|listing| listing.name).collect();
+                (schemes, "buffer", &["state_bits"], &[])
+            }
+        };
+        Drawable {
+            schemes: schemes.into_iter().map(str::to_owned).collect(),
+            parameters: vec![parameter.to_owned()],
+            numbers: numbers.to_vec(),
+            curves: curves.to_vec(),
+            messages: false,
+        }
+    }
+
+    /// Refuses a plot that would have nothing in it.
+    ///
+    /// # Errors
+    /// The first name that no run will have.
+    pub(super) fn check(&self, table: &Table, spec: &PlotSpec) -> Result<(), ScenarioError> {
+        match spec.kind {
+            PlotKind::Line | PlotKind::Bar => known(table, "y", &spec.y, &self.numbers)?,
+            PlotKind::Series if self.curves.is_empty() => {
+                let help = "[[measure]] with series = \"link-utilisation\" or \"queue-depth\"";
+                return Err(table.wrong("y", "nothing is measured over time here", help));
+            }
+            PlotKind::Series => known(table, "y", &spec.y, &self.curves)?,
+            PlotKind::Cdf | PlotKind::SlowdownBySize if !self.messages => {
+                return Err(table.wrong("kind", "a model has no messages", "kind = \"line\" or \"bar\""));
+            }
+            PlotKind::Cdf => known(table, "y", &spec.y, &["fct_us", "slowdown"])?,
+            PlotKind::SlowdownBySize if Statistic::parse(&spec.y).is_none() => {
+                let message = format!("unknown y {:?}", spec.y);
+                return Err(table.wrong("y", message, "y = \"mean\", \"min\", \"max\" or \"p99\""));
+            }
+            PlotKind::SlowdownBySize => {}
+        }
+        let parameters: Vec<&str> = self.parameters.iter().map(String::as_str).collect();
+        if let Some(x) = &spec.x {
+            known(table, "x", x, &parameters)?;
+        }
+        let mut per = parameters;
+        per.extend(["scheme", "seed"]);
+        if spec.kind == PlotKind::Series {
+            per.push("entity");
+        }
+        for name in &spec.per {
+            known(table, "per", name, &per)?;
+        }
+        let schemes: Vec<&str> = self.schemes.iter().map(String::as_str).collect();
+        spec.schemes.iter().try_for_each(|name| known(table, "schemes", name, &schemes))
+    }
+}
+
+/// What a game of balls into bins adds to its run.
+const BALLS_NUMBERS: [&str; 9] = [
+    "balls_left",
+    "balls_removed",
+    "balls_thrown",
+    "colors_without_bin",
+    "last_change_round",
+    "last_longest_queue",
+    "longest_queue",
+    "mean_longest_queue",
+    "threshold",
+];
+
+/// What a measured curve is called in results.
+fn column(series: Series) -> &'static str {
+    match series {
+        Series::LinkUtilisation => "link_utilisation_gbps",
+        Series::QueueDepth => "queue_depth_bytes",
+    }
+}
+
+fn known(table: &Table, key: &str, written: &str, known: &[&str]) -> Result<(), ScenarioError> {
+    if known.contains(&written) {
+        return Ok(());
+    }
+    let message = format!("unknown {} {written:?} in {}", key.trim_end_matches('s'), table.name);
+    let is_list = matches!(key, "per" | "schemes");
+    let help = match nearest(written, known) {
+        Some(near) if is_list => format!("{key} = [{near:?}]"),
+        Some(near) => format!("{key} = {near:?}"),
+        None if known.is_empty() => format!("no {key}: nothing is swept here"),
+        None => format!("{key} = {}one of {}", if is_list { "a list, each " } else { "" }, list(known)),
+    };
+    Err(table.wrong(key, message, help))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{Scale, read_figure};
+    use super::*;
+    use crate::Control;
+    use crate::scenario::Files;
+    use std::collections::BTreeSet;
+
+    struct NoFiles;
+
+    impl Files for NoFiles {
+        fn read(&self, _: &str) -> Result<String, String> {
+            Err("no such file".to_owned())
+        }
+    }
+
+    const HEAD: &str = "id = \"reps/fig-1\"\ntitle = \"Tornado\"\n";
+    const PACKETS: &str = "schemes = [\"reps\", \"ops\"]\n[topology]\nkind = \"fat-tree\"\nhosts = 16\nlink = \"400Gbps\"\n\
+        [workload]\nkind = \"tornado\"\nbytes = \"4KiB\"\n[sweep]\n\"workload.bytes\" = [\"4KiB\", \"8KiB\"]\n\
+        [[measure]]\nseries = \"queue-depth\"\nevery = \"1us\"\nlinks = \"tor:0/up\"\n\
+        [[measure]]\nseries = \"link-utilisation\"\nevery = \"1us\"\nlinks = \"tor:0/up\"\n";
+    const BALLS: &str = "seeds = [1]\n[model]\nkind = \"balls-into-bins\"\nports = [4]\nrounds = 5\n\
+        variants = [\"ops\", \"recycled\"]\n";
+
+    fn figure(what: &str, plot: &str) -> Result<Figure, ScenarioError> {
+        read_figure("f.toml", &format!("{HEAD}{what}[plot]\n{plot}\n"), Scale::Quick, &NoFiles)
+    }
+
+    fn refused(what: &str, plot: &str) -> String {
+        figure(what, plot).expect_err(plot).to_string()
+    }
+
+    #[test]
+    fn a_plot_is_read_with_all_its_keys() {
+        let plot = "kind = \"series\"\ny = \"queue_depth_bytes\"\nper = [\"scheme\", \"seed\", \"workload.bytes\"]\n\
+                    entity = \"tor:0/up:1\"\nschemes = [\"ops\"]\nlog_x = true\nlog_y = true";
+        let expected = PlotSpec {
+            per: ["scheme", "seed", "workload.bytes"].map(str::to_owned).into(),
+            entity: Some("tor:0/up:1".into()),
+            schemes: vec!["ops".into()],
+            log_x: true,
+            log_y: true,
+            ..PlotSpec::new(PlotKind::Series, "Tornado", "queue_depth_bytes")
+        };
+        assert_eq!(figure(PACKETS, plot).unwrap().plots, [expected]);
+        let plots = figure(PACKETS, "kind = \"cdf\"\ntitle = \"FCT\"").unwrap().plots;
+        assert_eq!(plots, [PlotSpec::new(PlotKind::Cdf, "FCT", "fct_us")]);
+        assert!(figure(PACKETS, "kind = \"slowdown-by-size\"\ny = \"p99.9\"").is_ok());
+        assert!(figure(PACKETS, "kind = \"line\"\nx = \"workload.bytes\"\ny = \"completion_us\"").is_ok());
+        assert!(figure(BALLS, "kind = \"line\"\nx = \"ports\"\ny = \"mean_longest_queue\"").is_ok());
+    }
+
+    #[test]
+    fn a_plot_of_nothing_is_refused_where_it_stands() {
+        assert_eq!(
+            refused(PACKETS, "kind = \"bar\"\ny = \"fct_maximum_us\""),
+            "f.toml:23:1: unknown y \"fct_maximum_us\" in [plot]\n  write: y = \"fct_max_us\""
+        );
+        let cases = [
+            (PACKETS, "kind = \"line\"\ny = \"drops\"\nx = \"bytes\"", "one of \"workload.bytes\""),
+            (PACKETS, "kind = \"series\"\ny = \"queue_depth\"", "y = \"queue_depth_bytes\""),
+            (PACKETS, "kind = \"cdf\"\ny = \"fct_max_us\"", "y = \"fct_us\""),
+            (PACKETS, "kind = \"cdf\"\nx = \"slowdown\"", "what `y` names"),
+            (PACKETS, "kind = \"cdf\"\nentity = \"tor:0\"", "kind = \"series\""),
+            (PACKETS, "kind = \"cdf\"\nper = [\"entity\"]", "in [plot]"),
+            (PACKETS, "kind = \"cdf\"\nper = [\"sheme\"]", "per = [\"scheme\"]"),
+            (PACKETS, "kind = \"cdf\"\nschemes = [\"rep\"]", "schemes = [\"reps\"]"),
+            (PACKETS, "kind = \"slowdown-by-size\"\ny = \"median\"", "y = \"mean\""),
+            (BALLS, "kind = \"cdf\"", "a model has no messages"),
+            (BALLS, "kind = \"bar\"\ny = \"longest\"", "y = \"longest_queue\""),
+            (BALLS, "kind = \"series\"\ny = \"drops\"", "queue_length_balls"),
+        ];
+        for (what, plot, help) in cases {
+            let said = refused(what, plot);
+            assert!(said.contains(help), "{said}");
+        }
+        let unmeasured = &PACKETS[..PACKETS.find("[[measure]]").unwrap()];
+        let said = refused(unmeasured, "kind = \"series\"\ny = \"queue_depth_bytes\"");
+        assert!(said.contains("nothing is measured over time"), "{said}");
+    }
+
+    /// What results hold is what may be drawn.
+    #[test]
+    fn the_names_are_those_of_the_results() {
+        let plot = "kind = \"series\"\ny = \"longest_queue_balls\"";
+        let balls = figure(BALLS, plot).unwrap();
+        let results = crate::model::run(balls.model.as_ref().unwrap(), &Control::default()).unwrap();
+        let drawable = Drawable::of(&balls);
+        let names = |names: Vec<&str>| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<_>>();
+        let series = results.iter().flat_map(|result| &result.series).map(|row| row.series.clone());
+        assert_eq!(series.collect::<BTreeSet<_>>(), names(drawable.curves));
+        let extra = results.iter().flat_map(|result| result.run.extra.keys().cloned());
+        assert_eq!(extra.collect::<BTreeSet<_>>(), names(drawable.numbers));
+        let swept = results.iter().flat_map(|result| result.run.sweep.keys().cloned());
+        assert_eq!(swept.collect::<BTreeSet<_>>(), drawable.parameters.into_iter().collect());
+        let schemes = results.iter().map(|result| result.run.scheme.clone());
+        assert_eq!(schemes.collect::<BTreeSet<_>>(), drawable.schemes.into_iter().collect());
+
+        let packets = figure(PACKETS, "kind = \"cdf\"").unwrap();
+        let drawable = Drawable::of(&packets);
+        let point = packets.scenario.unwrap().points().unwrap().remove(0);
+        assert_eq!(point.sweep.into_keys().collect::<Vec<_>>(), drawable.parameters);
+        let point = figure(PACKETS, "kind = \"cdf\"").unwrap().scenario.unwrap().points().unwrap().remove(0);
+        let result = crate::run(&point, &Control::default()).unwrap();
+        let series = result.series.iter().map(|row| row.series.clone());
+        assert_eq!(series.collect::<BTreeSet<_>>(), names(drawable.curves));
+    }
+}
