@@ -92,7 +92,7 @@ pub struct ReproduceArgs {
     /// How large to run them
     #[arg(long, value_enum, default_value_t = ScaleArg::Quick)]
     pub scale: ScaleArg,
-    /// Read figures from DIR/<paper>/<figure>.toml instead of the built-in ones
+    /// Read figures from DIR/PAPER/FIGURE.toml instead of the built-in ones
     #[arg(long, value_name = "DIR")]
     pub figures_dir: Option<PathBuf>,
     #[command(flatten)]

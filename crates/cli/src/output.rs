@@ -18,7 +18,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// Writes `value` to standard output as one indented JSON document.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print()`].
 pub fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
     print(&format!("{value:#}\n"))
 }

@@ -68,7 +68,7 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
 /// One case in this process; prints one line of JSON.
 ///
 /// # Errors
-/// As [`bench`].
+/// As [`bench()`].
 pub fn case_alone(case: &str, scheme: &str) -> Result<(), Failure> {
     let known = CASES.iter().find(|known| known.name == case);
     let case = known.ok_or_else(|| Failure::Input(format!("unknown case {case:?}")))?;

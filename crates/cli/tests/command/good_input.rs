@@ -307,3 +307,27 @@ fn a_figure_whose_runs_fail_is_named_and_the_others_still_run() {
     assert!(claims[0]["error"].is_string() && claims[0]["outcome"].is_null(), "{claims}");
     assert!(claims[1]["error"].is_null() && claims[1]["outcome"].is_string(), "{claims}");
 }
+
+/// Every figure of the project at its quick scale. Outcomes at this scale are no verdict on the paper, but the
+/// mechanisms must show: REPS goes around a slow uplink, and Table 1 is what the code keeps.
+#[test]
+fn every_figure_runs_at_quick_scale_and_every_claim_is_judged() {
+    let place = Place::new();
+    let document = place.run(&["reproduce", "--scale", "quick", "--out", "out", "--json"]).expect(0).json();
+    let claims = document["claims"].as_array().unwrap();
+    let mut figures: Vec<&str> = claims.iter().map(|claim| claim["figure"].as_str().unwrap()).collect();
+    figures.dedup();
+    let expected = ["figure-2", "figure-4", "figure-7", "figure-17", "figure-18", "figure-22", "table-1"];
+    assert_eq!(figures, expected.map(|figure| format!("reps/{figure}")));
+    for claim in claims {
+        println!("{}: {} [{}]", claim["figure"], claim["says"], claim["outcome"]);
+        let outcome = claim["outcome"].as_str().unwrap_or_default();
+        assert!(["holds", "direction-only", "differs"].contains(&outcome), "{claim}");
+    }
+    let holds = |figure: &str, paper: f64| {
+        let claim = claims.iter().find(|claim| claim["figure"] == figure && claim["paper"] == paper);
+        assert_eq!(claim.expect("the claim is there")["outcome"], "holds", "{figure}, {paper}");
+    };
+    holds("reps/figure-4", 1.752);
+    holds("reps/table-1", 193.0);
+}
