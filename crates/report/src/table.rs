@@ -25,8 +25,11 @@ const FRONT: [Column; 7] = [
     ("all\ndone µs", |group| micros(group.mean(|run| run.completion_us))),
 ];
 
+/// Reads a count off a run.
+type Count = fn(&RunRow) -> u64;
+
 /// What went wrong or was slowed down: head, what it is called in a sentence, and the count.
-const TROUBLE: [(&str, &str, fn(&RunRow) -> u64); 6] = [
+const TROUBLE: [(&str, &str, Count); 6] = [
     ("\ndrops", "drops", |run| run.drops),
     ("link\nlosses", "link losses", |run| run.link_losses),
     ("\ntrims", "trims", |run| run.trims),

@@ -193,7 +193,8 @@ mod tests {
         let row = RunRow { extra: BTreeMap::from([("state_bits".into(), 74.0)]), ..RunRow::default() };
         let document = serde_json::to_value(&row).unwrap();
         let numeric = document.as_object().unwrap().iter().filter(|(_, value)| value.is_number());
-        let mut names: Vec<&str> = numeric.map(|(name, _)| name.as_str()).filter(|name| *name != "seed").collect();
+        let mut names: Vec<&str> =
+            numeric.map(|(name, _)| name.as_str()).filter(|name| *name != "seed").collect();
         let mut fields = RunRow::FIELDS;
         names.sort_unstable();
         fields.sort_unstable();
