@@ -1,6 +1,6 @@
 //! Events, and the order in which they run.
 
-use anabranch_base::{NodeId, Time};
+use anabranch_base::{LinkId, NodeId, Time};
 use anabranch_proto::Packet;
 
 /// A packet that arrives at a node. One cache line: the packet travels inside its event, so that no hop has to
@@ -33,8 +33,8 @@ pub struct Signal {
 /// What a [`Signal`] says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A port with packets waiting is free.
-    PortFree(u16),
+    /// The link of a port with packets waiting is free.
+    PortFree(LinkId),
     /// A queue pair's timer.
     Timer(u32),
     /// The host's next messages are to be posted.
@@ -90,7 +90,7 @@ impl Rank {
     #[inline]
     pub fn of_signal(signal: &Signal, place: usize) -> Self {
         match signal.what {
-            What::PortFree(port) => Rank::new(signal.node, Kind::PortFree, u64::from(port), place),
+            What::PortFree(link) => Rank::new(signal.node, Kind::PortFree, u64::from(link.0), place),
             What::Timer(qp) => Rank::new(signal.node, Kind::Timer, u64::from(qp), place),
             What::Post => Rank::new(signal.node, Kind::Post, 0, place),
             What::Parked(_, port) => Rank::new(signal.node, Kind::Arrival, u64::from(port), place),

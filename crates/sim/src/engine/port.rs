@@ -2,7 +2,7 @@
 
 use super::fifo::{Fifo, Pool};
 use super::scheduler::{LineId, Scheduler};
-use anabranch_base::{Duration, NodeId, Rate, Time};
+use anabranch_base::{Duration, LinkId, NodeId, Rate, Time};
 use anabranch_proto::Packet;
 
 /// The sending end of a link, with its queues. One cache line.
@@ -23,8 +23,8 @@ pub struct Port {
     pub node: NodeId,
     /// The node at the other end.
     pub peer: NodeId,
-    /// Its number at its node.
-    pub number: u16,
+    /// The link.
+    pub link: LinkId,
     /// The port at the other end.
     pub peer_port: u16,
     /// Index of its link's [`LinkKind`].
@@ -103,8 +103,9 @@ impl LinkKind {
 }
 
 impl Port {
-    /// Port `number` of `node`, with empty queues, whose link leads to `peer` and is of the kind numbered `kind`.
-    pub fn new(node: NodeId, number: u16, peer: NodeId, peer_port: u16, kind: u16) -> Self {
+    /// The port of `node` that sends on `link`, with empty queues; the link leads to `peer` and is of the kind
+    /// numbered `kind`.
+    pub fn new(node: NodeId, link: LinkId, peer: NodeId, peer_port: u16, kind: u16) -> Self {
         Port {
             busy_until: Time::ZERO,
             data: Fifo::EMPTY,
@@ -113,7 +114,7 @@ impl Port {
             control_bytes: 0,
             node,
             peer,
-            number,
+            link,
             peer_port,
             kind,
             wakes: false,
@@ -147,7 +148,7 @@ impl Port {
         }
         self.wakes = more || self.has_queue();
         if self.wakes {
-            scheduler.push_free(class.frees, self.busy_until, self.node, self.number);
+            scheduler.push_free(class.frees, self.busy_until, self.node, self.link);
         }
     }
 
@@ -156,7 +157,7 @@ impl Port {
     pub fn wake(&mut self, scheduler: &mut Scheduler) {
         if !self.wakes {
             self.wakes = true;
-            scheduler.push_free(LineId::WHEEL, self.busy_until, self.node, self.number);
+            scheduler.push_free(LineId::WHEEL, self.busy_until, self.node, self.link);
         }
     }
 

@@ -9,11 +9,14 @@
 use super::event::{Arrival, MAX_RANKED, Rank, Signal, What};
 use super::ring::Ring;
 use super::wheel::Wheel;
-use anabranch_base::{Duration, HostId, NodeId, QpId, Time};
+use anabranch_base::{Duration, HostId, LinkId, NodeId, QpId, Time};
 use anabranch_proto::{Packet, Repr};
 
-/// Most lines. Delays beyond that use the wheel.
+/// Most lines and the wheel. Delays beyond that use the wheel. A multiple of [`GROUP`].
 const MAX_LINES: usize = 24;
+
+/// Heads are looked at in groups of this many, which the compiler turns into straight code.
+const GROUP: usize = 8;
 
 /// A delay that has a line of its own, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +31,8 @@ impl LineId {
 pub struct Scheduler {
     /// The time of the first event of the wheel and of each line.
     heads: [Time; MAX_LINES],
-    /// How many of `heads` are in use. Line `n` has head `n`; the wheel has head 0.
-    used: usize,
+    /// How many of `heads` are looked at: a multiple of [`GROUP`]. Line `n` has head `n`; the wheel has head 0.
+    looked_at: usize,
     lines: Vec<Line>,
     wheel: Wheel,
     /// Packets of unusual size on their way.
@@ -68,7 +71,7 @@ impl Scheduler {
     pub fn new() -> Self {
         Scheduler {
             heads: [Time::NEVER; MAX_LINES],
-            used: 1,
+            looked_at: GROUP,
             lines: Vec::new(),
             wheel: Wheel::new(),
             parked: Vec::new(),
@@ -94,11 +97,11 @@ impl Scheduler {
         if let Some(index) = self.lines.iter().position(|line| line.delay == delay && fits(&line.events)) {
             return LineId(index as u8 + 1);
         }
-        if self.used == MAX_LINES {
+        if self.lines.len() + 1 == MAX_LINES {
             return LineId::WHEEL;
         }
         self.lines.push(Line { delay, events: make() });
-        self.used += 1;
+        self.looked_at = (self.lines.len() + 1).next_multiple_of(GROUP);
         LineId(self.lines.len() as u8)
     }
 
@@ -132,8 +135,8 @@ impl Scheduler {
 
     /// A port frees up; `line` is that of the delay between now and `time`.
     #[inline]
-    pub fn push_free(&mut self, line: LineId, time: Time, node: NodeId, port: u16) {
-        let signal = Signal { time, node, what: What::PortFree(port) };
+    pub fn push_free(&mut self, line: LineId, time: Time, node: NodeId, link: LinkId) {
+        let signal = Signal { time, node, what: What::PortFree(link) };
         let index = usize::from(line.0);
         if let Some(Line { events: Events::Frees(ring), .. }) = self.lines.get_mut(index.wrapping_sub(1)) {
             if ring.len() == 0 {
@@ -155,18 +158,28 @@ impl Scheduler {
     /// The time of the next event, or [`Time::NEVER`].
     #[inline]
     pub fn next_time(&self) -> Time {
-        self.heads[..self.used].iter().fold(Time::NEVER, |first, &head| first.min(head))
+        let groups = self.heads[..self.looked_at].as_chunks::<GROUP>().0;
+        groups.iter().fold(Time::NEVER, |first, group| {
+            let [a, b, c, d, e, f, g, h] = *group;
+            first.min(a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h))))
+        })
     }
 
     /// Moves the events of `time`, which is [`next_time`](Self::next_time), into `batch`, in their order.
     #[inline]
     pub fn take(&mut self, time: Time, batch: &mut Batch) {
         batch.clear();
-        for (head, line) in self.heads[1..self.used].iter_mut().zip(&mut self.lines) {
-            if *head != time {
-                continue;
-            }
-            *head = match &mut line.events {
+        let mut due = self.due(time);
+        if due & 1 != 0 {
+            self.take_from_wheel(time, batch);
+            due &= due - 1;
+        } else {
+            self.wheel.advance(time);
+        }
+        while due != 0 {
+            let index = due.trailing_zeros() as usize;
+            due &= due - 1;
+            self.heads[index] = match &mut self.lines[index - 1].events {
                 Events::Arrivals(ring) => {
                     drain(ring, time, |arrival| arrival.time, |arrival| batch.add_arrival(arrival))
                 }
@@ -175,14 +188,18 @@ impl Scheduler {
                 }
             };
         }
-        if self.heads[0] == time {
-            self.take_from_wheel(time, batch);
-        } else {
-            self.wheel.advance(time);
-        }
         if batch.order.len() > 1 {
             batch.sort();
         }
+    }
+
+    /// The heads with this time, a bit each.
+    #[inline]
+    fn due(&self, time: Time) -> u32 {
+        let groups = self.heads[..self.looked_at].as_chunks::<GROUP>().0;
+        groups.iter().rev().fold(0, |due, group| {
+            (0..GROUP).fold(due << GROUP, |due, i| due | u32::from(group[i] == time) << i)
+        })
     }
 
     fn take_from_wheel(&mut self, time: Time, batch: &mut Batch) {
