@@ -7,7 +7,8 @@ use std::process::Command;
 
 /// Runs every target for `seconds`; fails when one finds a crash, a hang or too much memory.
 ///
-/// What the fuzzer learns goes to `fuzz/found`, which git ignores; `fuzz/corpus` is only read.
+/// What the fuzzer learns goes to `fuzz/found`, which git ignores and which starts from what earlier runs learnt
+/// (`fuzz/corpus.tar.xz`: thousands of small files, so they are packed). `fuzz/corpus` holds the seeds.
 pub fn run(root: &Path, seconds: u32) -> Result<()> {
     let folder = root.join("fuzz/fuzz_targets");
     let listed =
@@ -22,6 +23,11 @@ pub fn run(root: &Path, seconds: u32) -> Result<()> {
     step(&mut cargo_fuzz(root, &["build"])).context(
         "fuzzing needs `rustup toolchain install nightly` and `cargo +nightly install cargo-fuzz`, and targets that compile",
     )?;
+    if !root.join("fuzz/found").exists() {
+        std::fs::create_dir(root.join("fuzz/found")).context("fuzz/found cannot be made")?;
+        let mut unpack = Command::new("tar");
+        step(unpack.args(["xJf", "fuzz/corpus.tar.xz", "-C", "fuzz/found"]).current_dir(root))?;
+    }
     let mut failed = Vec::new();
     for target in &targets {
         let found = format!("fuzz/found/{target}");
