@@ -34,7 +34,7 @@ pub enum Command {
     #[command(after_help = "Examples:
   anabranch reproduce                      every figure, at quick scale
   anabranch reproduce reps                 every figure of one paper
-  anabranch reproduce reps/fig-2 --scale paper
+  anabranch reproduce reps/figure-2 --scale paper
 
 A claim that does not hold is a finding and no failure: the exit code stays 0.")]
     Reproduce(ReproduceArgs),
@@ -86,7 +86,7 @@ pub struct RunArgs {
 /// Arguments of `anabranch reproduce`.
 #[derive(Debug, Args)]
 pub struct ReproduceArgs {
-    /// Papers (`reps`) or figures (`reps/fig-2`); none: all
+    /// Papers (`reps`) or figures (`reps/figure-2`); none: all
     #[arg(value_name = "PAPER[/FIGURE]")]
     pub figures: Vec<String>,
     /// How large to run them

@@ -124,7 +124,7 @@ fn name_message<O: Observer>(engine: &Engine<'_, O>, (message, posted): (Message
     let spec = &workload.messages[message.index()];
     let qp = workload.qps[spec.qp.index()];
     let state = match posted {
-        Some(time) => format!("posted at {time}"),
+        Some(time) => format!("posted at {:.3} us", time.as_us()),
         None => "never started".to_owned(),
     };
     format!("flow {message} (host {} -> host {}, {} B, {state})", qp.src, qp.dst, spec.bytes)
@@ -235,7 +235,8 @@ pub enum RunError {
     Cancelled,
     /// Messages are left and nothing new has been delivered for long.
     #[error(
-        "stalled at {at}: {reason}, and {unfinished} flows are unfinished: {}{}",
+        "stalled at {:.3} us: {reason}, and {unfinished} flows are unfinished: {}{}",
+        at.as_us(),
         flows.join("; "),
         if *unfinished > flows.len() as u64 { "; ..." } else { "" }
     )]
@@ -253,7 +254,8 @@ pub enum RunError {
     },
     /// A limit of the scenario was reached.
     #[error(
-        "reached limits.{limit} at {at} with {unfinished} flows unfinished; raise it in [limits] if that is too early"
+        "reached limits.{limit} at {:.3} us with {unfinished} flows unfinished; raise it in [limits] if that is too early",
+        at.as_us()
     )]
     Limit {
         /// Its key.

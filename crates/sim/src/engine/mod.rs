@@ -202,6 +202,9 @@ impl<'a, O: Observer> Engine<'a, O> {
             if time == Time::NEVER {
                 return Err(Failure::NothingLeft);
             }
+            if time.0 > self.limits.max_time.0 {
+                return Err(Failure::Limit("max_time"));
+            }
             self.run_agenda(time);
             self.now = time;
             self.scheduler.take(time, &mut batch);
@@ -303,9 +306,6 @@ impl<'a, O: Observer> Engine<'a, O> {
         control.show(self.now, self.counters.packet_hops, self.progress.unfinished());
         if control.cancel.load(Ordering::Relaxed) {
             return Err(Failure::Cancelled);
-        }
-        if self.now.0 > self.limits.max_time.0 {
-            return Err(Failure::Limit("max_time"));
         }
         if self.events > self.limits.max_events {
             return Err(Failure::Limit("max_events"));

@@ -183,7 +183,7 @@ fn ecmp_on_a_dead_path_stalls_and_says_who() {
             Err(RunError::Stalled { at, flows, unfinished, partial, .. }) => {
                 stalled += 1;
                 assert_eq!(unfinished, 1);
-                assert_eq!(flows, ["flow 0 (host 0 -> host 31, 1000000 B, posted at 0ps)"]);
+                assert_eq!(flows, ["flow 0 (host 0 -> host 31, 1000000 B, posted at 0.000 us)"]);
                 assert!(at < Time(3000 * US), "ended at {at} only");
                 assert!(partial.run.link_losses > 0 && partial.run.flows_finished == 0);
             }
@@ -398,4 +398,19 @@ fn the_seed_chooses_a_share_of_the_links_and_the_scheme_does_not() {
     assert_eq!(links, chosen("ops", 1));
     assert_eq!(links, chosen("reps", 1));
     assert_ne!(links, chosen("ops", 2));
+}
+
+/// A limit of simulated time holds on the smallest run: nothing that happens after it counts.
+#[test]
+fn no_event_after_max_time_happens() {
+    let whole = attempt_across("reps", "").unwrap();
+    let end = Time((whole.run.sim_time_us * 1e6) as u64);
+    match attempt_across("reps", "[limits]\nmax_time = \"20us\"\n") {
+        Err(RunError::Limit { limit, at, unfinished, partial }) => {
+            assert_eq!((limit, unfinished), ("max_time", 1));
+            assert!(at <= Time(20 * US) && Time(20 * US) < end, "ended at {at}, the whole run at {end}");
+            assert_eq!(partial.run.flows_finished, 0);
+        }
+        other => panic!("{other:?}"),
+    }
 }
