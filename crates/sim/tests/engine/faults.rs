@@ -2,7 +2,7 @@
 //! checked at the end of every run by the engine itself.
 
 use crate::support::*;
-use anabranch_base::Time;
+use anabranch_base::{Duration, Time};
 use anabranch_sim::{RunError, RunResult};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -403,9 +403,10 @@ fn the_seed_chooses_a_share_of_the_links_and_the_scheme_does_not() {
 /// A limit of simulated time holds on the smallest run: nothing that happens after it counts.
 #[test]
 fn no_event_after_max_time_happens() {
-    let whole = attempt_across("reps", "").unwrap();
-    let end = Time((whole.run.sim_time_us * 1e6) as u64);
-    match attempt_across("reps", "[limits]\nmax_time = \"20us\"\n") {
+    let mut point = points(&across("reps", ""), &[("flow.cm", ACROSS)]).remove(0);
+    let end = Time((finish(&point).run.sim_time_us * 1e6) as u64);
+    point.limits.max_time = Duration::from_us(20);
+    match attempt(&point) {
         Err(RunError::Limit { limit, at, unfinished, partial }) => {
             assert_eq!((limit, unfinished), ("max_time", 1));
             assert!(at <= Time(20 * US) && Time(20 * US) < end, "ended at {at}, the whole run at {end}");
