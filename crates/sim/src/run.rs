@@ -3,10 +3,10 @@
 use crate::engine::{Engine, Failure, Setup};
 use crate::ideal::Ideal;
 use crate::observer::{NoObserver, Observer, SeriesObserver};
-use crate::scenario::{RunPoint, TopologySpec, WorkloadSpec};
+use crate::scenario::{RunPoint, TopologySpec};
 use crate::topology::{Routing, Selector, SelectorError, Topology, TopologyError};
-use crate::workload::{Fabric, Workload, WorkloadError};
-use anabranch_base::{HostId, MessageId, Purpose, Rate, Time, stream};
+use crate::workload::{self, Fabric, Workload, WorkloadError};
+use anabranch_base::{MessageId, Purpose, Time, stream};
 use anabranch_results::{FlowRow, RunRow, SeriesRow};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -58,18 +58,9 @@ pub fn build(point: &RunPoint) -> Result<Built, RunError> {
     let text = |name: &str| point.files.get(name).map(String::as_str);
     let topology = crate::topology::build(&point.topology, point.topology.file().and_then(text))?;
     let routing = Routing::new(&topology, &|_| true);
-    let hosts = Fabric {
-        hosts: topology.hosts,
-        host_rate: host_rate(&topology),
-        tor_of: (0..topology.hosts).map(|host| routing.tor_index(HostId(host))).collect(),
-    };
-    let workload =
-        crate::workload::build(&point.workload, &hosts, point.seed, point.workload.file().and_then(text))?;
+    let file = workload::file_needed(&point.workload).and_then(text);
+    let workload = workload::build(&point.workload, &Fabric::of(&topology), point.seed, file)?;
     Ok(Built { topology, routing, workload })
-}
-
-fn host_rate(topology: &Topology) -> Rate {
-    topology.ports[0].rate
 }
 
 fn watch(point: &RunPoint, topology: &Topology) -> Result<SeriesObserver, RunError> {
@@ -298,19 +289,6 @@ impl TopologySpec {
             TopologySpec::FatTree { .. }
             | TopologySpec::SingleSwitch { .. }
             | TopologySpec::Dumbbell { .. } => None,
-        }
-    }
-}
-
-impl WorkloadSpec {
-    /// The file it refers to.
-    pub fn file(&self) -> Option<&str> {
-        match self {
-            WorkloadSpec::Cm { file, .. } | WorkloadSpec::Ns3Flows { file, .. } => Some(file),
-            WorkloadSpec::Poisson { sizes, .. } => Some(sizes),
-            WorkloadSpec::Permutation { .. } | WorkloadSpec::Tornado { .. } | WorkloadSpec::Incast { .. } => {
-                None
-            }
         }
     }
 }
