@@ -11,9 +11,10 @@ mod packet;
 mod psn_set;
 mod relative;
 pub mod transport;
+pub mod wire;
 
 pub use cc::CcConfig;
 pub use lb::LbConfig;
-pub use packet::{Packet, Repr};
+pub use packet::{Packet, Repr, SackCause};
 pub use relative::{PathFacts, Size, Span};
 pub use transport::TransportConfig;

@@ -55,20 +55,75 @@ pub enum Repr {
         /// `sent_at` of the packet that caused this ACK.
         sent_at: Time,
     },
-    /// The packet arrived trimmed: send it again.
+    /// `sack`: the packet arrived trimmed, send it again. `go_back_n`: everything from this PSN on.
     Nack {
-        /// Its PSN.
+        /// The PSN; for `go_back_n` the ePSN.
         psn: u32,
-        /// When the trimmed copy left the sender: a later copy is not meant.
+        /// When the packet that caused this left the sender: for `sack`, a later copy is not meant.
+        sent_at: Time,
+    },
+    /// Congestion notification packet (DCQCN, section 3): the notification point saw a mark.
+    Cnp,
+    /// Selective acknowledgement with the fields of STrack, figure 7.
+    Sack {
+        /// ePSN: the receiver has every PSN below.
+        expected: u32,
+        /// The PSN of bit 0 of `received`.
+        base: u32,
+        /// Which of the 64 PSNs from `base` the receiver has.
+        received: u64,
+        /// Bytes on the wire of all data packets received so far, without duplicates, modulo 2^32.
+        bytes_received: u32,
+        /// Packets received since the ePSN stands still; figure 7 has 12 bits for them.
+        out_of_order: u16,
+        /// What caused it.
+        cause: SackCause,
+        /// `sent_at` of the packet that caused it.
+        sent_at: Time,
+    },
+    /// Asks for a SACK at once (STrack, section 3.3.2). It queues with data, whose delay it is to see.
+    Probe {
+        /// The PSN from which the SACK's bitmap is to start.
+        base: u32,
+        /// When it left the sender.
         sent_at: Time,
     },
 }
 
+/// What a SACK says of the packet that caused it. A byte, so that a packet stays at 48.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackCause(u8);
+
+impl SackCause {
+    /// The packet was `marked`; it was a `probe`.
+    pub const fn new(marked: bool, probe: bool) -> Self {
+        SackCause(marked as u8 | (probe as u8) << 1)
+    }
+
+    /// It carried a congestion mark.
+    #[inline]
+    pub const fn marked(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    /// It was a probe.
+    #[inline]
+    pub const fn probe(self) -> bool {
+        self.0 & 2 != 0
+    }
+}
+
 impl Packet {
-    /// Whether this travels in the control class (ACK, NACK, trimmed), ahead of data.
+    /// Whether this travels in the control class (ACK, NACK, CNP, trimmed), ahead of data.
     #[inline]
     pub fn is_control(&self) -> bool {
-        !matches!(self.repr, Repr::Data { .. })
+        !matches!(self.repr, Repr::Data { .. } | Repr::Probe { .. })
+    }
+
+    /// Whether this goes to the queue pair's receiving end.
+    #[inline]
+    pub fn is_for_receiver(&self) -> bool {
+        matches!(self.repr, Repr::Data { .. } | Repr::Trimmed { .. } | Repr::Probe { .. })
     }
 }
 

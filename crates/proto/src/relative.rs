@@ -1,6 +1,6 @@
 //! Sizes and times that depend on the fabric: papers say "one BDP" and "half an RTT".
 
-use anabranch_base::{Bytes, Duration};
+use anabranch_base::{Bytes, Duration, Rate};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -14,6 +14,8 @@ pub struct PathFacts {
     pub bdp: Bytes,
     /// A full data packet on the wire.
     pub packet: Bytes,
+    /// Rate of the hosts' links.
+    pub line_rate: Rate,
 }
 
 /// A size: absolute (`"415KB"`), in packets (`"100packets"`), or in BDPs (`"1.5bdp"`).
@@ -129,7 +131,8 @@ mod tests {
 
     #[test]
     fn relative_sizes_follow_the_fabric() {
-        let facts = PathFacts { base_rtt: Duration::from_us(8), bdp: Bytes(400_000), packet: Bytes(4150) };
+        let (base_rtt, bdp, line_rate) = (Duration::from_us(8), Bytes(400_000), Rate::from_gbps(400));
+        let facts = PathFacts { base_rtt, bdp, packet: Bytes(4150), line_rate };
         assert_eq!("1.5bdp".parse::<Size>().unwrap().on(&facts), Bytes(600_000));
         assert_eq!("100packets".parse::<Size>().unwrap().on(&facts), Bytes(415_000));
         assert_eq!("3rtt".parse::<Span>().unwrap().on(&facts), Duration::from_us(24));

@@ -1,12 +1,16 @@
 //! Congestion control: how much may be in the network.
 
+mod dcqcn;
 mod dctcp;
+mod strack;
 
-use crate::{PathFacts, Size};
-use anabranch_base::{Duration, Time};
+use crate::{PathFacts, Size, Span};
+use anabranch_base::{Bytes, Duration, Rate, Time};
 use serde::{Deserialize, Serialize};
 
+pub use dcqcn::Dcqcn;
 pub use dctcp::Dctcp;
+pub use strack::StrackCc;
 
 /// A congestion control and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,6 +18,10 @@ pub use dctcp::Dctcp;
 pub enum CcConfig {
     /// DCTCP in the per-ACK form of MPRDMA (REPS, section 4.1).
     Dctcp(DctcpConfig),
+    /// DCQCN (SIGCOMM 2015): a rate.
+    Dcqcn(DcqcnConfig),
+    /// STrack, Algorithms 2 and 4.
+    Strack(StrackCcConfig),
     /// A window that never changes.
     Constant {
         /// The window.
@@ -35,6 +43,60 @@ pub struct DctcpConfig {
     pub loss_decrease: f64,
 }
 
+/// Parameters of DCQCN's reaction point. Its marking is the fabric's, its notification point the transport's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DcqcnConfig {
+    /// Weight of a CNP in alpha.
+    pub g: f64,
+    /// Alpha when the first CNP comes.
+    pub initial_alpha: f64,
+    /// Alpha decays once in this time without a CNP.
+    pub alpha_timer: Span,
+    /// The rate rises once in this time.
+    pub increase_timer: Span,
+    /// The rate rises once in this many bytes; 0: by the timer alone.
+    pub byte_counter: Bytes,
+    /// Steps of fast recovery (F).
+    pub fast_recovery: u32,
+    /// Additive increase of the target rate.
+    pub rate_ai: Rate,
+    /// Hyper increase of the target rate.
+    pub rate_hai: Rate,
+    /// The rate never falls below.
+    pub min_rate: Rate,
+    /// The rate is cut at most once in this time; 0: at every CNP.
+    pub decrease_interval: Span,
+    /// Bytes that may be in flight, whatever the rate.
+    pub window: Size,
+}
+
+/// Parameters of STrack's congestion control (Table 1).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StrackCcConfig {
+    /// Window at the start.
+    pub initial_window: Size,
+    /// Largest window (max_cwnd).
+    pub max_window: Size,
+    /// Queueing delay to settle at (target_Qdelay).
+    pub target_qdelay: Span,
+    /// Queueing delay above which the window follows what is delivered (target_Qhigh).
+    pub target_qhigh: Span,
+    /// Weight of a sample in the average delay (ewma).
+    pub ewma: f64,
+    /// Additive increase in packets, before scaling (beta = this * bdp_sf).
+    pub beta: f64,
+    /// Increase for fairness in packets, before scaling (eta = this * bdp_sf).
+    pub eta: f64,
+    /// Gain of the proportional increase, before scaling (alpha = this * bdp_sf * delay_sf / base_rtt).
+    pub alpha: f64,
+    /// Multiplicative decrease (gamma).
+    pub gamma: f64,
+    /// The window is cut to no less than this share at once (Algorithm 4, line 15).
+    pub max_decrease: f64,
+}
+
 /// What an ACK tells a congestion control.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
@@ -42,6 +104,10 @@ pub struct Acked {
     pub now: Time,
     /// Packets that it acknowledges for the first time.
     pub packets: u32,
+    /// Bytes on the wire that it acknowledges for the first time.
+    pub bytes: u64,
+    /// It answers a probe, not data.
+    pub probe: bool,
     /// It carries a congestion mark.
     pub marked: bool,
     /// Round trip of the packet that caused it.
@@ -52,6 +118,10 @@ pub struct Acked {
 pub enum AnyCc {
     /// See [`Dctcp`].
     Dctcp(Dctcp),
+    /// See [`Dcqcn`].
+    Dcqcn(Dcqcn),
+    /// See [`StrackCc`].
+    Strack(StrackCc),
     /// A fixed window in bytes.
     Constant(u64),
     /// Somebody else's.
@@ -62,6 +132,23 @@ pub enum AnyCc {
 pub trait CongestionControl: Send {
     /// Bytes that may be in flight.
     fn window(&self) -> u64;
+    /// The rate at which to send, when it is one that paces. Called at every send of a paced sender.
+    fn rate(&mut self, now: Time) -> Option<Rate> {
+        let _ = now;
+        None
+    }
+    /// When the rate may rise by itself; a sender that waits for its turn asks for the rate again then.
+    fn next_increase(&self) -> Option<Time> {
+        None
+    }
+    /// A packet of `bytes` bytes was sent.
+    fn handle_sent(&mut self, now: Time, bytes: u16) {
+        let _ = (now, bytes);
+    }
+    /// A CNP arrived, or an ACK that stands for one.
+    fn handle_cnp(&mut self, now: Time) {
+        let _ = now;
+    }
     /// An ACK arrived.
     fn handle_ack(&mut self, acked: &Acked);
     /// A packet was lost (timed out or trimmed).
@@ -73,6 +160,8 @@ impl CcConfig {
     pub fn build(&self, facts: &PathFacts) -> AnyCc {
         match self {
             CcConfig::Dctcp(config) => AnyCc::Dctcp(Dctcp::new(config, facts)),
+            CcConfig::Dcqcn(config) => AnyCc::Dcqcn(Dcqcn::new(config, facts)),
+            CcConfig::Strack(config) => AnyCc::Strack(StrackCc::new(config, facts)),
             CcConfig::Constant { window } => AnyCc::Constant(window.on(facts).0),
         }
     }
@@ -84,8 +173,58 @@ impl AnyCc {
     pub fn window(&self) -> u64 {
         match self {
             AnyCc::Dctcp(cc) => cc.window(),
+            AnyCc::Dcqcn(cc) => cc.window(),
+            AnyCc::Strack(cc) => cc.window(),
             AnyCc::Constant(window) => *window,
             AnyCc::Custom(cc) => cc.window(),
+        }
+    }
+
+    /// Whether it paces: then a sender asks for its [`rate`](Self::rate).
+    #[inline]
+    pub fn paces(&self) -> bool {
+        match self {
+            AnyCc::Dcqcn(_) | AnyCc::Custom(_) => true,
+            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => false,
+        }
+    }
+
+    /// The rate at which to send; none: as the window allows.
+    #[inline]
+    pub fn rate(&mut self, now: Time) -> Option<Rate> {
+        match self {
+            AnyCc::Dcqcn(cc) => Some(cc.rate(now)),
+            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => None,
+            AnyCc::Custom(cc) => cc.rate(now),
+        }
+    }
+
+    /// When the rate may rise by itself.
+    pub fn next_increase(&self) -> Option<Time> {
+        match self {
+            AnyCc::Dcqcn(cc) => cc.next_increase(),
+            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => None,
+            AnyCc::Custom(cc) => cc.next_increase(),
+        }
+    }
+
+    /// A packet of `bytes` bytes was sent.
+    #[inline]
+    pub fn handle_sent(&mut self, now: Time, bytes: u16) {
+        match self {
+            AnyCc::Dcqcn(cc) => cc.handle_sent(now, bytes),
+            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => {}
+            AnyCc::Custom(cc) => cc.handle_sent(now, bytes),
+        }
+    }
+
+    /// A CNP arrived, or an ACK that stands for one.
+    #[inline]
+    pub fn handle_cnp(&mut self, now: Time) {
+        match self {
+            AnyCc::Dcqcn(cc) => cc.handle_cnp(now),
+            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => {}
+            AnyCc::Custom(cc) => cc.handle_cnp(now),
         }
     }
 
@@ -94,7 +233,8 @@ impl AnyCc {
     pub fn handle_ack(&mut self, acked: &Acked) {
         match self {
             AnyCc::Dctcp(cc) => cc.handle_ack(acked),
-            AnyCc::Constant(_) => {}
+            AnyCc::Strack(cc) => cc.handle_ack(acked),
+            AnyCc::Dcqcn(_) | AnyCc::Constant(_) => {}
             AnyCc::Custom(cc) => cc.handle_ack(acked),
         }
     }
@@ -104,7 +244,7 @@ impl AnyCc {
     pub fn handle_loss(&mut self, now: Time) {
         match self {
             AnyCc::Dctcp(cc) => cc.handle_loss(),
-            AnyCc::Constant(_) => {}
+            AnyCc::Dcqcn(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => {}
             AnyCc::Custom(cc) => cc.handle_loss(now),
         }
     }

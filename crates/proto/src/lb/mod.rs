@@ -1,12 +1,14 @@
 //! Host load balancing: which entropy value the next packet carries.
 
 mod reps;
+mod strack;
 
 use crate::{PathFacts, Span};
 use anabranch_base::{Duration, Stream, Time};
 use serde::{Deserialize, Serialize};
 
 pub use reps::{MAX_BUFFER, Reps};
+pub use strack::StrackLb;
 
 /// A load balancer and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +23,18 @@ pub enum LbConfig {
     },
     /// Recycled entropies.
     Reps(RepsConfig),
+    /// STrack, Algorithm 3.
+    Strack(StrackLbConfig),
+}
+
+/// Parameters of STrack's load balancer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StrackLbConfig {
+    /// Entropy values, and bits of the bitmap (max_paths), 8 to 256.
+    pub max_paths: u32,
+    /// The round robin covers at least this many (Algorithm 3, line 18).
+    pub min_paths: u32,
 }
 
 /// Parameters of REPS.
@@ -79,14 +93,16 @@ pub enum AnyLb {
     Ops(u32, Stream),
     /// See [`Reps`].
     Reps(Reps),
+    /// See [`StrackLb`].
+    Strack(StrackLb),
     /// Somebody else's.
     Custom(Box<dyn LoadBalancer>),
 }
 
 /// What a load balancer of your own implements.
 pub trait LoadBalancer: Send {
-    /// The entropy value of the packet that is sent now.
-    fn next_ev(&mut self, now: Time) -> u16;
+    /// The entropy value of the packet that is sent now, within a window of `window` bytes.
+    fn next_ev(&mut self, now: Time, window: u64) -> u16;
     /// An ACK arrived with the entropy value of the packet that caused it.
     fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration);
     /// A packet timed out.
@@ -102,6 +118,7 @@ impl LbConfig {
             LbConfig::Ecmp {} => AnyLb::Ecmp(random.next_u32() as u16),
             LbConfig::Ops { evs } => AnyLb::Ops((*evs).clamp(1, 1 << 16), random),
             LbConfig::Reps(config) => AnyLb::Reps(Reps::new(config, environment, random)),
+            LbConfig::Strack(config) => AnyLb::Strack(StrackLb::new(config, environment, random)),
         }
     }
 
@@ -111,19 +128,21 @@ impl LbConfig {
             LbConfig::Ecmp {} => vec![StateField::new("entropy value", 16, 1)],
             LbConfig::Ops { .. } => Vec::new(),
             LbConfig::Reps(config) => Reps::state(config),
+            LbConfig::Strack(config) => StrackLb::state(config),
         }
     }
 }
 
 impl AnyLb {
-    /// The entropy value of the packet that is sent now.
+    /// The entropy value of the packet that is sent now, within a window of `window` bytes.
     #[inline]
-    pub fn next_ev(&mut self, now: Time) -> u16 {
+    pub fn next_ev(&mut self, now: Time, window: u64) -> u16 {
         match self {
             AnyLb::Ecmp(ev) => *ev,
             AnyLb::Ops(evs, random) => random.below(*evs) as u16,
             AnyLb::Reps(lb) => lb.next_ev(),
-            AnyLb::Custom(lb) => lb.next_ev(now),
+            AnyLb::Strack(lb) => lb.next_ev(window),
+            AnyLb::Custom(lb) => lb.next_ev(now, window),
         }
     }
 
@@ -133,6 +152,7 @@ impl AnyLb {
         match self {
             AnyLb::Ecmp(_) | AnyLb::Ops(..) => {}
             AnyLb::Reps(lb) => lb.handle_ack(now, ev, marked, rtt),
+            AnyLb::Strack(lb) => lb.handle_ack(ev, marked),
             AnyLb::Custom(lb) => lb.handle_ack(now, ev, marked, rtt),
         }
     }
@@ -140,7 +160,7 @@ impl AnyLb {
     /// A packet timed out.
     pub fn handle_timeout(&mut self, now: Time) {
         match self {
-            AnyLb::Ecmp(_) | AnyLb::Ops(..) => {}
+            AnyLb::Ecmp(_) | AnyLb::Ops(..) | AnyLb::Strack(_) => {}
             AnyLb::Reps(lb) => lb.handle_timeout(now),
             AnyLb::Custom(lb) => lb.handle_timeout(now),
         }
@@ -150,7 +170,7 @@ impl AnyLb {
     pub fn handle_trim(&mut self, now: Time, ev: u16) {
         match self {
             // REPS keeps only good paths: a trimmed packet's entropy simply does not come back.
-            AnyLb::Ecmp(_) | AnyLb::Ops(..) | AnyLb::Reps(_) => {}
+            AnyLb::Ecmp(_) | AnyLb::Ops(..) | AnyLb::Reps(_) | AnyLb::Strack(_) => {}
             AnyLb::Custom(lb) => lb.handle_trim(now, ev),
         }
     }

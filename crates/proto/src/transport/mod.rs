@@ -1,14 +1,18 @@
 //! Reliability: what makes messages whole over a fabric that loses and reorders packets.
 
+mod go_back_n;
 mod sack;
+mod strack;
 
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
-use crate::{Packet, Span};
-use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Time};
+use crate::{Packet, PathFacts, Span};
+use anabranch_base::{Bytes, HostId, MessageId, QpId, Time};
 use serde::{Deserialize, Serialize};
 
+pub use go_back_n::{GoBackNReceiver, GoBackNSender};
 pub use sack::{SackReceiver, SackSender};
+pub use strack::{StrackReceiver, StrackSender};
 
 /// A transport and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +20,52 @@ pub use sack::{SackReceiver, SackSender};
 pub enum TransportConfig {
     /// Out-of-order delivery with selective acknowledgement and retransmission.
     Sack(SackConfig),
+    /// In-order delivery as RoCEv2 NICs have it; a gap makes the sender go back.
+    GoBackN(GoBackNConfig),
+    /// STrack (section 3.3).
+    Strack(StrackConfig),
+}
+
+/// Parameters of the `go-back-n` transport, with DCQCN's notification point in its receiver.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GoBackNConfig {
+    /// Payload of a full packet.
+    pub payload: Bytes,
+    /// Headers of a data packet.
+    pub header: Bytes,
+    /// Size of an ACK, NACK or CNP.
+    pub ack: Bytes,
+    /// An ACK for every n-th packet that arrives in order (and for the last one of a message).
+    pub ack_every: u32,
+    /// A missing PSN is asked for again after this long.
+    pub nack_interval: Span,
+    /// At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says so.
+    pub cnp_interval: Span,
+    /// Without a new acknowledgement for this long the sender goes back.
+    pub rto: Span,
+}
+
+/// Parameters of the `strack` transport.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StrackConfig {
+    /// Payload of a full packet.
+    pub payload: Bytes,
+    /// Headers of a data packet, and the size of a probe.
+    pub header: Bytes,
+    /// Size of a SACK.
+    pub ack: Bytes,
+    /// A SACK once this many bytes (on the wire) have arrived since the last one.
+    pub sack_bytes: Bytes,
+    /// Losses are inferred from no fewer out-of-order packets than this (min_threshold).
+    pub min_threshold: u32,
+    /// A probe is sent after this long without a SACK.
+    pub probe_after: Span,
+    /// A probe's SACK that comes back within this time means loss, not queueing.
+    pub probe_rtt: Span,
+    /// Without a higher ePSN for this long everything unacknowledged is lost.
+    pub rto: Span,
 }
 
 /// Parameters of the `sack` transport.
@@ -47,6 +97,10 @@ pub struct SackConfig {
 pub enum AnySender {
     /// See [`SackSender`].
     Sack(SackSender),
+    /// See [`GoBackNSender`].
+    GoBackN(GoBackNSender),
+    /// See [`StrackSender`].
+    Strack(StrackSender),
     /// Somebody else's.
     Custom(Box<dyn Sender>),
 }
@@ -58,6 +112,10 @@ pub enum AnySender {
 pub enum AnyReceiver {
     /// See [`SackReceiver`].
     Sack(SackReceiver),
+    /// See [`GoBackNReceiver`].
+    GoBackN(GoBackNReceiver),
+    /// See [`StrackReceiver`].
+    Strack(StrackReceiver),
     /// Somebody else's.
     Custom(Box<dyn Receiver>),
 }
@@ -73,8 +131,13 @@ pub trait Sender: Send {
     fn handle_packet(&mut self, now: Time, packet: &Packet);
     /// Its timer is due.
     fn handle_timeout(&mut self, now: Time);
-    /// When [`handle_timeout`](Self::handle_timeout) is due. Never earlier than an earlier answer.
+    /// When [`handle_timeout`](Self::handle_timeout) is due: for a retransmission, a probe, or a paced packet.
     fn next_timeout(&mut self) -> Option<Time>;
+    /// Whether [`poll_transmit`](Self::poll_transmit) may answer none for want of time alone, so that
+    /// [`next_timeout`](Self::next_timeout) is to be asked after it did.
+    fn paces(&self) -> bool {
+        false
+    }
     /// The next data packet, if there is one and it may go out now.
     fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
     /// The next message of which every byte is acknowledged.
@@ -86,7 +149,7 @@ pub trait Sender: Send {
 /// What the receiving end of a transport of your own implements. See [`AnyReceiver`] for the order of calls.
 pub trait Receiver: Send {
     /// Takes a packet in; answers with the message that it made whole.
-    fn handle_packet(&mut self, packet: &Packet) -> Option<MessageId>;
+    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId>;
     /// The next packet to send back.
     fn poll_transmit(&mut self) -> Option<Packet>;
 }
@@ -117,29 +180,41 @@ pub struct Ends {
 }
 
 impl TransportConfig {
-    /// Both ends of a new queue pair; `rto` is the configured timeout on this fabric.
-    pub fn build(&self, ends: Ends, rto: Duration, cc: AnyCc, lb: AnyLb) -> (AnySender, AnyReceiver) {
+    /// Both ends of a new queue pair on a fabric.
+    pub fn build(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> (AnySender, AnyReceiver) {
+        let rto = self.rto().on(facts);
         match self {
             TransportConfig::Sack(config) => (
                 AnySender::Sack(SackSender::new(config, rto, ends.qp, ends.dst, cc, lb)),
                 AnyReceiver::Sack(SackReceiver::new(config, ends.qp, ends.src)),
+            ),
+            TransportConfig::GoBackN(config) => (
+                AnySender::GoBackN(GoBackNSender::new(config, facts, ends, cc, lb)),
+                AnyReceiver::GoBackN(GoBackNReceiver::new(config, facts, ends)),
+            ),
+            TransportConfig::Strack(config) => (
+                AnySender::Strack(StrackSender::new(config, facts, ends, cc, lb)),
+                AnyReceiver::Strack(StrackReceiver::new(config, ends)),
             ),
         }
     }
 
     /// How packets are cut and how big they get.
     pub fn framing(&self) -> Framing {
-        match self {
-            TransportConfig::Sack(config) => {
-                Framing { payload: config.payload, header: config.header, ack: config.ack }
-            }
-        }
+        let (payload, header, ack) = match self {
+            TransportConfig::Sack(config) => (config.payload, config.header, config.ack),
+            TransportConfig::GoBackN(config) => (config.payload, config.header, config.ack),
+            TransportConfig::Strack(config) => (config.payload, config.header, config.ack),
+        };
+        Framing { payload, header, ack }
     }
 
     /// The retransmission timeout.
     pub fn rto(&self) -> Span {
         match self {
             TransportConfig::Sack(config) => config.rto,
+            TransportConfig::GoBackN(config) => config.rto,
+            TransportConfig::Strack(config) => config.rto,
         }
     }
 }
@@ -160,6 +235,8 @@ macro_rules! dispatch {
     ($any:ident, $self:ident, $end:ident => $call:expr) => {
         match $self {
             $any::Sack($end) => $call,
+            $any::GoBackN($end) => $call,
+            $any::Strack($end) => $call,
             $any::Custom($end) => $call,
         }
     };
@@ -190,6 +267,12 @@ impl AnySender {
         dispatch!(AnySender, self, end => end.next_timeout())
     }
 
+    /// See [`Sender::paces`].
+    #[inline]
+    pub fn paces(&self) -> bool {
+        dispatch!(AnySender, self, end => end.paces())
+    }
+
     /// See [`Sender::poll_transmit`].
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
@@ -211,8 +294,8 @@ impl AnySender {
 impl AnyReceiver {
     /// See [`Receiver::handle_packet`].
     #[inline]
-    pub fn handle_packet(&mut self, packet: &Packet) -> Option<MessageId> {
-        dispatch!(AnyReceiver, self, end => end.handle_packet(packet))
+    pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
+        dispatch!(AnyReceiver, self, end => end.handle_packet(now, packet))
     }
 
     /// See [`Receiver::poll_transmit`].

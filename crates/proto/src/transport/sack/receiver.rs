@@ -75,7 +75,7 @@ impl SackReceiver {
 
     /// Takes a packet in; answers with the message that it made whole.
     #[inline]
-    pub fn handle_packet(&mut self, packet: &Packet) -> Option<MessageId> {
+    pub fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
             Repr::Data { psn, message, message_packets, sent_at, ack_now } => {
                 let cause = Cause { ev: packet.ev, marked: packet.marked, sent_at };
@@ -99,7 +99,7 @@ impl SackReceiver {
                 }
                 None
             }
-            Repr::Ack { .. } | Repr::Nack { .. } => None,
+            _ => None,
         }
     }
 

@@ -165,7 +165,8 @@ impl SackSender {
                 packets += self.acknowledge_bits(base, received);
                 let rtt = now.since(sent_at);
                 if packets > 0 {
-                    self.cc.handle_ack(&Acked { now, packets, marked, rtt });
+                    let bytes = u64::from(packets) * u64::from(self.packet_bytes);
+                    self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
                 }
                 self.lb.handle_ack(now, packet.ev, marked, rtt);
             }
@@ -175,7 +176,7 @@ impl SackSender {
                     self.lose(now, psn);
                 }
             }
-            Repr::Data { .. } | Repr::Trimmed { .. } => {}
+            _ => {}
         }
     }
 
@@ -191,6 +192,12 @@ impl SackSender {
             (a, b) => a.or(b),
         }
         .map(|sent| sent + self.rto)
+    }
+
+    /// Whether a packet may have to wait for its time.
+    #[inline]
+    pub fn paces(&self) -> bool {
+        false
     }
 
     /// Gives up as lost what was sent an RTO ago or earlier.
@@ -248,7 +255,7 @@ impl SackSender {
             qp: self.qp,
             dst: self.dst,
             wire_bytes: bytes,
-            ev: self.lb.next_ev(now),
+            ev: self.lb.next_ev(now, self.cc.window()),
             marked: false,
             repr: Repr::Data { psn, message, message_packets, sent_at: now, ack_now: self.waits() },
         }
