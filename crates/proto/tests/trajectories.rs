@@ -2,14 +2,18 @@
 //!
 //! A table that changes changes published results: read the paper before accepting it.
 
-use anabranch_base::{Bytes, Duration, Purpose, Time, stream};
+use anabranch_base::{Bytes, Duration, Purpose, Rate, Time, stream};
 use anabranch_proto::cc::{Acked, AnyCc, CcConfig, DctcpConfig};
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig, RepsConfig};
 use anabranch_proto::{PathFacts, Size, Span};
 use std::fmt::Write;
 
-const FACTS: PathFacts =
-    PathFacts { base_rtt: Duration::from_us(8), bdp: Bytes(8_000), packet: Bytes(1_000) };
+const FACTS: PathFacts = PathFacts {
+    base_rtt: Duration::from_us(8),
+    bdp: Bytes(8_000),
+    packet: Bytes(1_000),
+    line_rate: Rate::from_gbps(8),
+};
 
 mod congestion_control {
     use super::*;
@@ -33,7 +37,14 @@ mod congestion_control {
     }
 
     fn apply(cc: &mut AnyCc, event: &Event) -> String {
-        let acked = |packets, marked| Acked { now: Time::ZERO, packets, marked, rtt: FACTS.base_rtt };
+        let acked = |packets, marked| Acked {
+            now: Time::ZERO,
+            packets,
+            bytes: u64::from(packets) * FACTS.packet.0,
+            probe: false,
+            marked,
+            rtt: FACTS.base_rtt,
+        };
         match event {
             Ack(n) => {
                 cc.handle_ack(&acked(*n, false));
@@ -143,7 +154,7 @@ mod load_balancing {
         let mut evs = Vec::new();
         let name = match event {
             Send(n) => {
-                evs.extend((0..*n).map(|_| lb.next_ev(now)));
+                evs.extend((0..*n).map(|_| lb.next_ev(now, FACTS.bdp.0)));
                 format!("send {n}")
             }
             Ack(ev) => {

@@ -2,7 +2,8 @@
 
 mod series;
 
-use anabranch_base::{LinkId, Time};
+use anabranch_base::{Duration, LinkId, QpId, Time};
+use anabranch_proto::Packet;
 
 pub use series::SeriesObserver;
 
@@ -18,6 +19,49 @@ pub trait Observer {
     #[inline]
     fn queued(&mut self, link: LinkId, now: Time, bytes: u32) {
         let _ = (link, now, bytes);
+    }
+
+    /// `bytes` bytes came to a switch to go out by `link`, whether they found room or not.
+    #[inline]
+    fn offered(&mut self, link: LinkId, now: Time, bytes: u16) {
+        let _ = (link, now, bytes);
+    }
+
+    /// A packet that was to go out by `link` was dropped for lack of buffer.
+    #[inline]
+    fn dropped(&mut self, link: LinkId, now: Time) {
+        let _ = (link, now);
+    }
+
+    /// The data class of `link` must pause from now on, or may go on.
+    fn paused(&mut self, link: LinkId, now: Time, on: bool) {
+        let _ = (link, now, on);
+    }
+
+    /// `link` was paused while packets of `victims` queue pairs waited in its queue whose next egress at the
+    /// pausing switch was not congested.
+    fn held_up(&mut self, link: LinkId, now: Time, victims: u32) {
+        let _ = (link, now, victims);
+    }
+
+    /// Whether [`held_up`](Self::held_up) is wanted for `link`: counting victims means a look at every packet
+    /// that waits.
+    fn wants_victims(&self, link: LinkId) -> bool {
+        let _ = link;
+        false
+    }
+
+    /// A packet reached the receiving end of queue pair `qp`.
+    #[inline]
+    fn delivered(&mut self, qp: QpId, now: Time, packet: &Packet) {
+        let _ = (qp, now, packet);
+    }
+
+    /// An acknowledgement reached the sending end of queue pair `qp`: the round trip of the packet that caused
+    /// it, and whether that was marked.
+    #[inline]
+    fn acknowledged(&mut self, qp: QpId, now: Time, rtt: Duration, marked: bool) {
+        let _ = (qp, now, rtt, marked);
     }
 }
 

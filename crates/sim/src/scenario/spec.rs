@@ -1,7 +1,7 @@
 //! A scenario in its resolved form: every default explicit. Serialising it and reading it back gives the same.
 
 use anabranch_base::{Bytes, Duration, HostId, Rate};
-use anabranch_proto::{CcConfig, LbConfig, TransportConfig};
+use anabranch_proto::{CcConfig, LbConfig, Size, TransportConfig};
 use serde::{Deserialize, Serialize};
 
 /// Where messages flow.
@@ -195,6 +195,8 @@ pub struct Scheme {
     pub title: String,
     /// Where its parameters come from.
     pub source: String,
+    /// Queue pairs of a connection: each message is split over them, each with its own transport and entropy.
+    pub qps: u32,
     /// Reliability.
     pub transport: TransportConfig,
     /// Congestion control.
@@ -209,19 +211,56 @@ pub struct Scheme {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FabricSpec {
-    /// Capacity of a port's data queue.
-    pub queue: anabranch_proto::Size,
+    /// Capacity of a port's data queue, which drops (or trims) the rest. A lossless fabric has `pfc` instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Size>,
     /// Capacity of a port's control queue.
-    pub control_queue: anabranch_proto::Size,
-    /// No mark at or below this share of the data queue's capacity, in percent.
-    pub ecn_kmin_percent: f64,
-    /// Every packet is marked above this share, in percent.
-    pub ecn_kmax_percent: f64,
+    pub control_queue: Size,
+    /// Data is not marked while no more than this is queued.
+    pub ecn_kmin: Size,
+    /// Every data packet is marked while more than this is queued.
+    pub ecn_kmax: Size,
+    /// Chance of a mark just below `ecn_kmax`; it rises from 0 at `ecn_kmin` (Pmax).
+    pub ecn_pmax: f64,
     /// Data packets that do not fit are cut to their header instead of dropped.
     pub trim: bool,
     /// How long after a link goes down or up routing follows; without it, never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing_delay: Option<Duration>,
+    /// The data class is lossless.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pfc: Option<PfcSpec>,
+}
+
+/// Priority flow control over a buffer that all ports of a switch share.
+///
+/// Per ingress port and data class: what arrives counts against the port's share of the shared buffer until the
+/// threshold, then against its headroom, and the sender is paused; it may go on once the headroom is empty and
+/// the share has fallen `resume` below the threshold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PfcSpec {
+    /// Packet buffer of a switch, headrooms included.
+    pub buffer: Bytes,
+    /// `buffer` is that of a switch whose ports add up to this rate, and scaled to others (STrack, section 4.1);
+    /// without it every switch has `buffer`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer_rate: Option<Rate>,
+    /// Dynamic threshold: a port may hold this many times what is left of the shared buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+    /// Static threshold (XOFF) instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Size>,
+    /// A port may send again once its share is this far below the threshold (XON).
+    pub resume: Size,
+    /// Headroom of each ingress port; without it, what its link needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headroom: Option<Size>,
+    /// A pause ends by itself after this long, and is repeated for every packet that arrives meanwhile, as the
+    /// ns-3 simulators have it; without it a pause lasts until it is taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expiry: Option<Duration>,
 }
 
 /// A curve to record over time.
@@ -232,8 +271,15 @@ pub struct MeasureSpec {
     pub series: Series,
     /// Length of the interval that each point stands for.
     pub every: Duration,
-    /// Which links. Selectors: see [`crate::topology::Selector`].
-    pub links: String,
+    /// Which links, where it is about links. Selectors: see [`crate::topology::Selector`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links: Option<String>,
+    /// Which queue pairs of the workload, where it is about them: `"all"`, `"3"`, `"0-7"`, `"0,4,9-12"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qps: Option<String>,
+    /// Points at or below this are left out (of `queue-delay` alone).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<Duration>,
 }
 
 /// What a curve shows.
@@ -244,6 +290,24 @@ pub enum Series {
     LinkUtilisation,
     /// Bytes waiting in the port's queues at the end of the interval.
     QueueDepth,
+    /// What waits in the port's queues at the end of the interval, in the time that the link takes for it.
+    QueueDelay,
+    /// Bits that came to a switch in the interval to go out by the link, over its length, in Gb/s.
+    ArrivalRate,
+    /// Packets dropped in the interval for lack of buffer.
+    Drops,
+    /// Times that the link's data class was paused in the interval.
+    Pauses,
+    /// Time within the interval for which the link's data class was paused.
+    PauseTime,
+    /// Queue pairs that pauses of the interval held up though their way on was free.
+    PauseVictims,
+    /// Wire bits of data that reached the receiving end in the interval, over its length, in Gb/s.
+    FlowThroughput,
+    /// Round trips that the sender measured: a point for each acknowledgement.
+    SenderRtt,
+    /// 1 for each acknowledgement of a marked packet, 0 for the others.
+    SenderEcn,
 }
 
 /// Where a run ends, whatever happens.
