@@ -55,7 +55,7 @@ impl CheckedReceiver {
 
     /// Takes a packet in; answers with all that the receiver has to say to it.
     pub fn handle_packet(&mut self, packet: &Packet) -> Result<Vec<Packet>, TestCaseError> {
-        let whole = self.receiver.handle_packet(packet);
+        let whole = self.receiver.handle_packet(Time::ZERO, packet);
         let answers: Vec<_> = std::iter::from_fn(|| self.receiver.poll_transmit()).collect();
         let wanted = match packet.repr {
             Repr::Data { psn, message, sent_at, ack_now, .. } => {

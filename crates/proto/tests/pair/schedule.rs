@@ -1,6 +1,6 @@
 //! What one run goes through, and how it is drawn.
 
-use anabranch_base::{Bytes, Duration, MessageId, Purpose, Stream, Time, stream};
+use anabranch_base::{Bytes, Duration, MessageId, Purpose, Rate, Stream, Time, stream};
 use anabranch_proto::cc::{AnyCc, CcConfig, DctcpConfig};
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig, RepsConfig};
 use anabranch_proto::transport::SackConfig;
@@ -103,7 +103,8 @@ impl Schedule {
 
     fn facts(&self) -> PathFacts {
         let base_rtt = self.path.wire + self.path.data_delay + self.path.ack_delay;
-        PathFacts { base_rtt, bdp: Bytes(100 * PACKET), packet: Bytes(PACKET) }
+        let line_rate = Rate::from_gbps(400);
+        PathFacts { base_rtt, bdp: Bytes(100 * PACKET), packet: Bytes(PACKET), line_rate }
     }
 
     pub fn packets(&self) -> u64 {

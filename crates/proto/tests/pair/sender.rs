@@ -154,7 +154,8 @@ impl CheckedSender {
                 }
                 let packets = before - self.unacknowledged;
                 if packets > 0 {
-                    self.cc.handle_ack(&Acked { now, packets, marked, rtt });
+                    let bytes = u64::from(packets) * PACKET;
+                    self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
                 }
                 self.lb.handle_ack(now, packet.ev, marked, rtt);
             }
@@ -254,11 +255,12 @@ impl CheckedSender {
     }
 
     fn check_ev(&mut self, now: Time, ev: u16) -> Result<(), TestCaseError> {
-        prop_assert_eq!(ev, self.lb.next_ev(now));
+        prop_assert_eq!(ev, self.lb.next_ev(now, self.cc.window()));
         match &self.balancer {
             LbConfig::Ecmp {} => prop_assert_eq!(ev, *self.first_ev.get_or_insert(ev)),
             LbConfig::Ops { evs } => prop_assert!(u32::from(ev) < *evs),
             LbConfig::Reps(config) => prop_assert!(u32::from(ev) < config.evs),
+            LbConfig::Strack(config) => prop_assert!(u32::from(ev) < config.max_paths),
         }
         Ok(())
     }
