@@ -1,6 +1,6 @@
 //! Rows to Arrow columns and back. Column names carry units; a column is nullable where its field is an option.
 
-use crate::{FlowRow, ResultsError, RunRow, SeriesRow, Value};
+use crate::{FlowRow, JobRow, ResultsError, RunRow, SeriesRow, Value};
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use arrow_schema::ArrowError;
 use std::collections::BTreeMap;
@@ -37,9 +37,14 @@ impl Row for RunRow {
             ("fct_max_us", f64s(|row| row.fct_max_us), false),
             ("ideal_fct_max_us", f64s(|row| row.ideal_fct_max_us), false),
             ("completion_us", f64s(|row| row.completion_us), false),
+            ("jobs", u64s(|row| row.jobs), false),
+            ("cct_mean_us", f64s(|row| row.cct_mean_us), false),
+            ("cct_max_us", f64s(|row| row.cct_max_us), false),
             ("drops", u64s(|row| row.drops), false),
             ("link_losses", u64s(|row| row.link_losses), false),
             ("trims", u64s(|row| row.trims), false),
+            ("pause_frames", u64s(|row| row.pause_frames), false),
+            ("pause_us", f64s(|row| row.pause_us), false),
             ("ecn_marks", u64s(|row| row.ecn_marks), false),
             ("retransmissions", u64s(|row| row.retransmissions), false),
             ("timeouts", u64s(|row| row.timeouts), false),
@@ -64,9 +69,14 @@ impl Row for RunRow {
         let fct_max_us = columns.f64("fct_max_us")?;
         let ideal_fct_max_us = columns.f64("ideal_fct_max_us")?;
         let completion_us = columns.f64("completion_us")?;
+        let jobs = columns.u64("jobs")?;
+        let cct_mean_us = columns.f64("cct_mean_us")?;
+        let cct_max_us = columns.f64("cct_max_us")?;
         let drops = columns.u64("drops")?;
         let link_losses = columns.u64("link_losses")?;
         let trims = columns.u64("trims")?;
+        let pause_frames = columns.u64("pause_frames")?;
+        let pause_us = columns.f64("pause_us")?;
         let ecn_marks = columns.u64("ecn_marks")?;
         let retransmissions = columns.u64("retransmissions")?;
         let timeouts = columns.u64("timeouts")?;
@@ -89,9 +99,14 @@ impl Row for RunRow {
                     fct_max_us: fct_max_us.value(row),
                     ideal_fct_max_us: ideal_fct_max_us.value(row),
                     completion_us: completion_us.value(row),
+                    jobs: jobs.value(row),
+                    cct_mean_us: cct_mean_us.value(row),
+                    cct_max_us: cct_max_us.value(row),
                     drops: drops.value(row),
                     link_losses: link_losses.value(row),
                     trims: trims.value(row),
+                    pause_frames: pause_frames.value(row),
+                    pause_us: pause_us.value(row),
                     ecn_marks: ecn_marks.value(row),
                     retransmissions: retransmissions.value(row),
                     timeouts: timeouts.value(row),
@@ -143,7 +158,6 @@ impl Row for FlowRow {
         let delivery_ps = columns.nullable_u64("delivery_ps")?;
         let fct_ps = columns.nullable_u64("fct_ps")?;
         let ideal_fct_ps = columns.u64("ideal_fct_ps")?;
-        let option = |array: &UInt64Array, row| array.is_valid(row).then(|| array.value(row));
         Ok((0..batch.num_rows())
             .map(|row| FlowRow {
                 run: run.value(row),
@@ -156,6 +170,42 @@ impl Row for FlowRow {
                 delivery_ps: option(delivery_ps, row),
                 fct_ps: option(fct_ps, row),
                 ideal_fct_ps: ideal_fct_ps.value(row),
+            })
+            .collect())
+    }
+}
+
+impl Row for JobRow {
+    fn encode(rows: &[Self]) -> Result<RecordBatch, String> {
+        batch([
+            ("run", Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.run))), false),
+            ("job", Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.job))), false),
+            ("algorithm", texts(rows.iter().map(|row| row.algorithm.as_str())), false),
+            ("ranks", Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.ranks))), false),
+            ("bytes", Arc::new(UInt64Array::from_iter_values(rows.iter().map(|row| row.bytes))), false),
+            ("start_ps", Arc::new(UInt64Array::from_iter_values(rows.iter().map(|row| row.start_ps))), false),
+            ("cct_ps", Arc::new(UInt64Array::from_iter(rows.iter().map(|row| row.cct_ps))), true),
+        ])
+    }
+
+    fn decode(path: &Path, batch: &RecordBatch) -> Result<Vec<Self>, ResultsError> {
+        let columns = Columns { path, batch };
+        let run = columns.u32("run")?;
+        let job = columns.u32("job")?;
+        let algorithm = columns.text("algorithm")?;
+        let ranks = columns.u32("ranks")?;
+        let bytes = columns.u64("bytes")?;
+        let start_ps = columns.u64("start_ps")?;
+        let cct_ps = columns.nullable_u64("cct_ps")?;
+        Ok((0..batch.num_rows())
+            .map(|row| JobRow {
+                run: run.value(row),
+                job: job.value(row),
+                algorithm: algorithm.value(row).to_owned(),
+                ranks: ranks.value(row),
+                bytes: bytes.value(row),
+                start_ps: start_ps.value(row),
+                cct_ps: option(cct_ps, row),
             })
             .collect())
     }
@@ -193,6 +243,10 @@ impl Row for SeriesRow {
 
 fn batch<const N: usize>(columns: [(&'static str, ArrayRef, bool); N]) -> Result<RecordBatch, String> {
     RecordBatch::try_from_iter_with_nullable(columns).map_err(|error: ArrowError| error.to_string())
+}
+
+fn option(array: &UInt64Array, row: usize) -> Option<u64> {
+    array.is_valid(row).then(|| array.value(row))
 }
 
 fn texts<T: AsRef<str>>(values: impl Iterator<Item = T>) -> ArrayRef {

@@ -1,12 +1,13 @@
 //! Digests: two runs are the same run exactly when these agree.
 
-use crate::{FlowRow, RunRow, Value};
+use crate::{FlowRow, JobRow, RunRow, Value};
 
-/// Digest of everything that was simulated in one run: its row and its flows, in the order given.
+/// Digest of everything that was simulated in one run: its row, its flows and its jobs, in the order
+/// given.
 ///
 /// Left out: the real time, the digest itself, the series (observers must not change a digest) and the run's
 /// index in its result set. 32 hexadecimal digits: the first 16 bytes of a BLAKE3 hash.
-pub fn run_digest(run: &RunRow, flows: &[FlowRow]) -> String {
+pub fn run_digest(run: &RunRow, flows: &[FlowRow], jobs: &[JobRow]) -> String {
     let RunRow {
         scheme,
         seed,
@@ -19,9 +20,14 @@ pub fn run_digest(run: &RunRow, flows: &[FlowRow]) -> String {
         fct_max_us,
         ideal_fct_max_us,
         completion_us,
+        jobs: job_count,
+        cct_mean_us,
+        cct_max_us,
         drops,
         link_losses,
         trims,
+        pause_frames,
+        pause_us,
         ecn_marks,
         retransmissions,
         timeouts,
@@ -32,7 +38,7 @@ pub fn run_digest(run: &RunRow, flows: &[FlowRow]) -> String {
         digest: _,
     } = run;
     let mut hash = Encoder(blake3::Hasher::new());
-    hash.text("anabranch run 1");
+    hash.text("anabranch run 2");
     hash.text(scheme);
     hash.number(*seed);
     hash.number(sweep.len() as u64);
@@ -43,9 +49,11 @@ pub fn run_digest(run: &RunRow, flows: &[FlowRow]) -> String {
     for number in [
         flow_count,
         flows_finished,
+        job_count,
         drops,
         link_losses,
         trims,
+        pause_frames,
         ecn_marks,
         retransmissions,
         timeouts,
@@ -53,9 +61,18 @@ pub fn run_digest(run: &RunRow, flows: &[FlowRow]) -> String {
     ] {
         hash.number(*number);
     }
-    for float in
-        [fct_mean_us, fct_p50_us, fct_p99_us, fct_max_us, ideal_fct_max_us, completion_us, sim_time_us]
-    {
+    for float in [
+        fct_mean_us,
+        fct_p50_us,
+        fct_p99_us,
+        fct_max_us,
+        ideal_fct_max_us,
+        completion_us,
+        cct_mean_us,
+        cct_max_us,
+        pause_us,
+        sim_time_us,
+    ] {
         hash.float(*float);
     }
     hash.number(extra.len() as u64);
@@ -66,6 +83,10 @@ pub fn run_digest(run: &RunRow, flows: &[FlowRow]) -> String {
     hash.number(flows.len() as u64);
     for flow in flows {
         hash.flow(flow);
+    }
+    hash.number(jobs.len() as u64);
+    for job in jobs {
+        hash.job(job);
     }
     hash.finish()
 }
@@ -145,6 +166,16 @@ impl Encoder {
         self.number(*ideal_fct_ps);
     }
 
+    fn job(&mut self, job: &JobRow) {
+        let JobRow { run: _, job, algorithm, ranks, bytes, start_ps, cct_ps } = job;
+        self.number(u64::from(*job));
+        self.text(algorithm);
+        self.number(u64::from(*ranks));
+        self.number(*bytes);
+        self.number(*start_ps);
+        self.option(*cct_ps);
+    }
+
     fn finish(self) -> String {
         shorten(self.0.finalize())
     }
@@ -153,7 +184,7 @@ impl Encoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     fn run() -> RunRow {
         RunRow {
@@ -182,37 +213,59 @@ mod tests {
         }
     }
 
+    fn job(number: u32) -> JobRow {
+        JobRow {
+            run: 0,
+            job: number,
+            algorithm: "ring".into(),
+            ranks: 4,
+            bytes: 1 << 20,
+            start_ps: 3,
+            cct_ps: Some(9),
+        }
+    }
+
     #[test]
     fn real_time_and_place_in_the_set_do_not_count() {
-        let base = run_digest(&run(), &[flow(0), flow(1)]);
+        let base = run_digest(&run(), &[flow(0), flow(1)], &[job(0)]);
         let slower = RunRow { wall_s: 9.0, digest: "x".into(), ..run() };
         let moved = FlowRow { run: 5, ..flow(0) };
-        assert_eq!(base, run_digest(&slower, &[moved, flow(1)]));
+        assert_eq!(base, run_digest(&slower, &[moved, flow(1)], &[JobRow { run: 5, ..job(0) }]));
     }
 
     #[test]
     fn whatever_is_simulated_counts() {
-        let base = run_digest(&run(), &[flow(0)]);
+        let base = run_digest(&run(), &[flow(0)], &[]);
         let others = [
-            run_digest(&RunRow { scheme: "ops".into(), ..run() }, &[flow(0)]),
-            run_digest(&RunRow { seed: 2, ..run() }, &[flow(0)]),
-            run_digest(&RunRow { timeouts: 1, ..run() }, &[flow(0)]),
-            run_digest(&RunRow { fct_max_us: 12.6, ..run() }, &[flow(0)]),
-            run_digest(&RunRow { sweep: BTreeMap::new(), ..run() }, &[flow(0)]),
-            run_digest(&RunRow { extra: BTreeMap::new(), ..run() }, &[flow(0)]),
-            run_digest(&run(), &[]),
-            run_digest(&run(), &[FlowRow { fct_ps: Some(0), ..flow(0) }]),
-            run_digest(&run(), &[FlowRow { start_ps: None, ..flow(0) }]),
+            run_digest(&RunRow { scheme: "ops".into(), ..run() }, &[flow(0)], &[]),
+            run_digest(&RunRow { seed: 2, ..run() }, &[flow(0)], &[]),
+            run_digest(&RunRow { timeouts: 1, ..run() }, &[flow(0)], &[]),
+            run_digest(&RunRow { fct_max_us: 12.6, ..run() }, &[flow(0)], &[]),
+            run_digest(&RunRow { sweep: BTreeMap::new(), ..run() }, &[flow(0)], &[]),
+            run_digest(&RunRow { extra: BTreeMap::new(), ..run() }, &[flow(0)], &[]),
+            run_digest(&run(), &[], &[]),
+            run_digest(&run(), &[FlowRow { fct_ps: Some(0), ..flow(0) }], &[]),
+            run_digest(&run(), &[FlowRow { start_ps: None, ..flow(0) }], &[]),
+            run_digest(&RunRow { jobs: 1, ..run() }, &[flow(0)], &[]),
+            run_digest(&RunRow { cct_max_us: 1.0, ..run() }, &[flow(0)], &[]),
+            run_digest(&RunRow { pause_frames: 1, ..run() }, &[flow(0)], &[]),
+            run_digest(&RunRow { pause_us: 1.0, ..run() }, &[flow(0)], &[]),
+            run_digest(&run(), &[flow(0)], &[job(0)]),
+            run_digest(&run(), &[flow(0)], &[job(1)]),
+            run_digest(&run(), &[flow(0)], &[JobRow { algorithm: "butterfly".into(), ..job(0) }]),
+            run_digest(&run(), &[flow(0)], &[JobRow { ranks: 5, ..job(0) }]),
+            run_digest(&run(), &[flow(0)], &[JobRow { bytes: 5, ..job(0) }]),
+            run_digest(&run(), &[flow(0)], &[JobRow { start_ps: 5, ..job(0) }]),
+            run_digest(&run(), &[flow(0)], &[JobRow { cct_ps: None, ..job(0) }]),
         ];
-        for other in &others {
-            assert_ne!(&base, other);
-        }
+        let different: BTreeSet<&String> = others.iter().chain([&base]).collect();
+        assert_eq!(different.len(), others.len() + 1);
     }
 
     /// Digests are stored beside results, so their definition must not drift.
     #[test]
     fn the_definition_is_stable() {
         assert_eq!(text_digest("a scenario"), "50519770bf36c66bba3145c4ba60cc70");
-        assert_eq!(run_digest(&run(), &[flow(0)]), "07dde9f87a783385b1a39bf0758ce750");
+        assert_eq!(run_digest(&run(), &[flow(0)], &[job(0)]), "dbba1657c5e1095cdc431abae583747d");
     }
 }

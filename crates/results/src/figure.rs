@@ -27,7 +27,8 @@ pub struct Figure {
 /// One plot, as a figure's file asks for it (a `[[plot]]` table).
 ///
 /// A scheme or swept parameter that [`per`](Self::per) leaves out has a picture each, so that nothing is mixed. Of
-/// the seeds, a distribution takes the messages of all together, `line` and `bar` their mean, `series` the first.
+/// the seeds, a distribution takes the messages (or jobs) of all together, `line` and `bar` their mean, `series` and
+/// `points` the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlotSpec {
@@ -36,18 +37,19 @@ pub struct PlotSpec {
     /// Title above it.
     pub title: String,
     /// What stands on the y axis (on the x axis for a CDF). For `line` and `bar` one of [`crate::RunRow::FIELDS`],
-    /// such as `fct_max_us`, or the name of an extra number; for `cdf` `fct_us` or `slowdown`; for `series` a
-    /// series, such as `queue_depth_bytes`; for `slowdown-by-size` a [`crate::Statistic`]: `mean`, `p99`, `max`.
+    /// such as `fct_max_us`, or the name of an extra number; for `cdf` `fct_us` or `slowdown`, or `cct_us` of jobs; for
+    /// `series` and `points` a series, such as `queue_depth_bytes`; for `slowdown-by-size` a [`crate::Statistic`]: `mean`, `p99`, `max`.
     pub y: String,
     /// For `line` and `bar`: the swept parameter on the x axis. Without it a bar is a scheme.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x: Option<String>,
     /// A curve of its own for each value of these: `scheme`, `seed`, a swept parameter by its whole name, and in a
-    /// `series` `entity`; a series without `entity` is the mean over its entities. Empty: the usual, which is
-    /// `scheme` and, in a series, `entity`, in a line or bars every swept parameter that is not `x`.
+    /// `series` or `points` `entity`. Without `entity` a series is the mean over its entities, and points are those
+    /// of all entities together. Empty: the usual, which is `scheme` and, in a series, `entity`, in a line or bars
+    /// every swept parameter that is not `x`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub per: Vec<String>,
-    /// For `series`: only this entity and what lies below it (`tor:0/up` covers `tor:0/up:3`).
+    /// For `series` and `points`: only this entity and what lies below it (`tor:0/up` covers `tor:0/up:3`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
     /// Only these schemes; all when empty.
@@ -84,7 +86,9 @@ impl PlotSpec {
 pub enum PlotKind {
     /// A measured series over time.
     Series,
-    /// A distribution over messages.
+    /// A measured series over time as a cloud of its points, without lines.
+    Points,
+    /// A distribution over messages or jobs.
     Cdf,
     /// A field of the runs as bars.
     Bar,

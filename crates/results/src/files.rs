@@ -5,6 +5,7 @@
 //! | `scenario.toml` | the resolved scenario |
 //! | `runs.parquet` | one [`RunRow`] a row; `sweep_json` and `extra_json` hold JSON objects |
 //! | `flows.parquet` | one [`FlowRow`] a row; times that never came are null |
+//! | `jobs.parquet` | one [`JobRow`] a row; none without a collective workload |
 //! | `series.parquet` | one [`SeriesRow`] a row |
 //! | `figure.json` | the [`Figure`](crate::Figure), when there is one |
 //! | `manifest.json` | the format's number, the title, and length and digest of the files above; written last |
@@ -13,7 +14,7 @@
 
 use crate::columns::Row;
 use crate::digest::bytes_digest;
-use crate::{FlowRow, ResultSet, ResultsError, RunRow, SeriesRow};
+use crate::{FlowRow, JobRow, ResultSet, ResultsError, RunRow, SeriesRow};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
@@ -23,11 +24,12 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 const MANIFEST: &str = "manifest.json";
 const SCENARIO: &str = "scenario.toml";
 const RUNS: &str = "runs.parquet";
 const FLOWS: &str = "flows.parquet";
+const JOBS: &str = "jobs.parquet";
 const SERIES: &str = "series.parquet";
 const FIGURE: &str = "figure.json";
 /// Rows that are turned into columns at a time, to bound memory.
@@ -46,6 +48,7 @@ impl ResultSet {
             write_file(dir, SCENARIO, self.scenario_toml.as_bytes())?,
             write_rows(dir, RUNS, &self.runs)?,
             write_rows(dir, FLOWS, &self.flows)?,
+            write_rows(dir, JOBS, &self.jobs)?,
             write_rows(dir, SERIES, &self.series)?,
         ];
         if let Some(figure) = &self.figure {
@@ -73,6 +76,7 @@ impl ResultSet {
                 .map_err(|error| damaged(&dir.join(SCENARIO), error.to_string()))?,
             runs: read_rows::<RunRow>(dir, RUNS, &manifest)?,
             flows: read_rows::<FlowRow>(dir, FLOWS, &manifest)?,
+            jobs: read_rows::<JobRow>(dir, JOBS, &manifest)?,
             series: read_rows::<SeriesRow>(dir, SERIES, &manifest)?,
             figure: if manifest.files.iter().any(|file| file.name == FIGURE) {
                 let json = read_file(dir, FIGURE, &manifest)?;
@@ -86,6 +90,7 @@ impl ResultSet {
             title: manifest.title,
         };
         check_run_indices(&dir.join(FLOWS), set.flows.iter().map(|row| row.run), set.runs.len())?;
+        check_run_indices(&dir.join(JOBS), set.jobs.iter().map(|row| row.run), set.runs.len())?;
         check_run_indices(&dir.join(SERIES), set.series.iter().map(|row| row.run), set.runs.len())?;
         Ok(set)
     }
@@ -160,7 +165,7 @@ fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
         return Err(ResultsError::Format { path, found: version.format, expected: FORMAT });
     }
     let manifest: Manifest = serde_json::from_slice(&json).map_err(text)?;
-    let known = [SCENARIO, RUNS, FLOWS, SERIES, FIGURE];
+    let known = [SCENARIO, RUNS, FLOWS, JOBS, SERIES, FIGURE];
     match manifest.files.iter().find(|file| !known.contains(&file.name.as_str())) {
         Some(file) => Err(damaged(&path, format!("it lists {:?}; expected {}", file.name, known.join(", ")))),
         None => Ok(manifest),

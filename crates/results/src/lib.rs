@@ -1,7 +1,7 @@
 //! What a run leaves behind: the schema, its Parquet files and its digests. Knows no simulator type.
 //!
-//! The rows are in [`RunRow`], [`FlowRow`] and [`SeriesRow`]; a figure adds a [`Figure`]. [`ResultSet::write`]
-//! and [`ResultSet::read`] say how they lie in files.
+//! The rows are in [`RunRow`], [`FlowRow`], [`JobRow`] and [`SeriesRow`]; a figure adds a [`Figure`].
+//! [`ResultSet::write`] and [`ResultSet::read`] say how they lie in files.
 #![forbid(unsafe_code)]
 
 mod columns;
@@ -16,5 +16,5 @@ pub use error::ResultsError;
 pub use figure::{
     ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, Figure, Outcome, PlotKind, PlotSpec,
 };
-pub use schema::{FlowRow, ResultSet, RunRow, SeriesRow, Value};
+pub use schema::{FlowRow, JobRow, ResultSet, RunRow, SeriesRow, Value};
 pub use statistic::Statistic;

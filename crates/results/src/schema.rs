@@ -1,4 +1,4 @@
-//! The rows of the three result files.
+//! The rows of the four tables of results.
 
 use crate::Figure;
 use serde::{Deserialize, Serialize};
@@ -14,8 +14,11 @@ pub struct ResultSet {
     pub scenario_toml: String,
     /// One row a run (scheme x sweep point x seed), in that order.
     pub runs: Vec<RunRow>,
-    /// One row a message of each run.
+    /// One row a message of each run. A run may leave its messages out (collectives have millions of them): then
+    /// [`RunRow::flows`] says how many there were, and there is no row.
     pub flows: Vec<FlowRow>,
+    /// One row a job of each run of a collective workload.
+    pub jobs: Vec<JobRow>,
     /// Measured curves.
     pub series: Vec<SeriesRow>,
     /// The figure of a paper that this reproduces, with its claims; none for an ordinary run.
@@ -47,12 +50,22 @@ pub struct RunRow {
     pub ideal_fct_max_us: f64,
     /// From the first start to the last completion.
     pub completion_us: f64,
+    /// Jobs of a collective workload.
+    pub jobs: u64,
+    /// Mean collective completion time of the jobs that finished; 0 without jobs.
+    pub cct_mean_us: f64,
+    /// Largest collective completion time of the jobs that finished; 0 without jobs.
+    pub cct_max_us: f64,
     /// Data packets dropped for lack of buffer.
     pub drops: u64,
     /// Packets lost on links (down, lossy or corrupted) or in switches that went down.
     pub link_losses: u64,
     /// Data packets cut to their header.
     pub trims: u64,
+    /// Pause frames sent that ask to stop (XOFF).
+    pub pause_frames: u64,
+    /// Time for which a port's data class was paused, added up over all ports.
+    pub pause_us: f64,
     /// Data packets that left a queue with a mark.
     pub ecn_marks: u64,
     /// Data packets sent again.
@@ -67,13 +80,13 @@ pub struct RunRow {
     pub wall_s: f64,
     /// Numbers that a scheme or an abstract model adds, by name.
     pub extra: BTreeMap<String, f64>,
-    /// Digest of this run's flows and totals.
+    /// Digest of this run's totals, flows and jobs.
     pub digest: String,
 }
 
 impl RunRow {
     /// The numeric fields, under their names in the files.
-    pub const FIELDS: [&str; 17] = [
+    pub const FIELDS: [&str; 22] = [
         "flows",
         "flows_finished",
         "fct_mean_us",
@@ -82,9 +95,14 @@ impl RunRow {
         "fct_max_us",
         "ideal_fct_max_us",
         "completion_us",
+        "jobs",
+        "cct_mean_us",
+        "cct_max_us",
         "drops",
         "link_losses",
         "trims",
+        "pause_frames",
+        "pause_us",
         "ecn_marks",
         "retransmissions",
         "timeouts",
@@ -105,9 +123,14 @@ impl RunRow {
             "fct_max_us" => Some(self.fct_max_us),
             "ideal_fct_max_us" => Some(self.ideal_fct_max_us),
             "completion_us" => Some(self.completion_us),
+            "jobs" => count(self.jobs),
+            "cct_mean_us" => Some(self.cct_mean_us),
+            "cct_max_us" => Some(self.cct_max_us),
             "drops" => count(self.drops),
             "link_losses" => count(self.link_losses),
             "trims" => count(self.trims),
+            "pause_frames" => count(self.pause_frames),
+            "pause_us" => Some(self.pause_us),
             "ecn_marks" => count(self.ecn_marks),
             "retransmissions" => count(self.retransmissions),
             "timeouts" => count(self.timeouts),
@@ -167,6 +190,26 @@ pub struct FlowRow {
     pub fct_ps: Option<u64>,
     /// The FCT of this message alone in the network.
     pub ideal_fct_ps: u64,
+}
+
+/// One job of a run: a collective among its ranks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobRow {
+    /// Index of its run in [`ResultSet::runs`].
+    pub run: u32,
+    /// The job's number.
+    pub job: u32,
+    /// The collective and how it is done, under its name in scenarios: `ring`, `halving-doubling`.
+    pub algorithm: String,
+    /// Hosts that take part.
+    pub ranks: u32,
+    /// Bytes of the collective, as the scenario gives them.
+    pub bytes: u64,
+    /// When its first message was posted.
+    pub start_ps: u64,
+    /// Collective completion time: from the job's first posting to its last acknowledgement; none if that never
+    /// came.
+    pub cct_ps: Option<u64>,
 }
 
 /// One point of a measured curve.

@@ -30,6 +30,15 @@ fn small_set() -> ResultSet {
             fct_ps: None,
             ideal_fct_ps: 9,
         }],
+        jobs: vec![JobRow {
+            run: 0,
+            job: 7,
+            algorithm: "halving-doubling".into(),
+            ranks: 32,
+            bytes: 128_000_000,
+            start_ps: 5,
+            cct_ps: None,
+        }],
         series: vec![SeriesRow {
             run: 0,
             series: "queue_depth_bytes".into(),
@@ -122,8 +131,8 @@ fn a_missing_file_and_another_format_are_named() {
     let error = ResultSet::read(dir.path()).unwrap_err();
     assert!(matches!(error, ResultsError::Read { .. }), "{error}");
     assert!(error.to_string().contains("flows.parquet"), "{error}");
-    fs::write(dir.path().join(MANIFEST), "{\"format\": 2}").unwrap();
-    assert!(matches!(ResultSet::read(dir.path()).unwrap_err(), ResultsError::Format { found: 2, .. }));
+    fs::write(dir.path().join(MANIFEST), "{\"format\": 1}").unwrap();
+    assert!(matches!(ResultSet::read(dir.path()).unwrap_err(), ResultsError::Format { found: 1, .. }));
 }
 
 #[test]
@@ -146,12 +155,19 @@ fn a_full_disk_is_named_and_leaves_no_whole_folder() {
 
 #[test]
 fn a_run_index_out_of_range_is_refused() {
-    let dir = tempdir().unwrap();
-    let mut set = small_set();
-    set.flows[0].run = 1;
-    set.write(dir.path()).unwrap();
-    let error = ResultSet::read(dir.path()).unwrap_err().to_string();
-    assert!(error.contains("row 0 belongs to run 1, but there are 1 runs"), "{error}");
+    for (file, spoil) in [
+        (FLOWS, (|set| set.flows[0].run = 1) as fn(&mut ResultSet)),
+        (JOBS, |set| set.jobs[0].run = 1),
+        (SERIES, |set| set.series[0].run = 1),
+    ] {
+        let dir = tempdir().unwrap();
+        let mut set = small_set();
+        spoil(&mut set);
+        set.write(dir.path()).unwrap();
+        let error = ResultSet::read(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("row 0 belongs to run 1, but there are 1 runs"), "{error}");
+        assert!(error.contains(file), "{error}");
+    }
 }
 
 #[test]
@@ -182,7 +198,7 @@ fn a_swept_infinity_is_refused() {
 fn damage_is_an_error_and_never_a_panic() {
     let dir = tempdir().unwrap();
     small_set().write(dir.path()).unwrap();
-    for name in [SCENARIO, RUNS, FLOWS, SERIES, FIGURE, MANIFEST] {
+    for name in [SCENARIO, RUNS, FLOWS, JOBS, SERIES, FIGURE, MANIFEST] {
         let path = dir.path().join(name);
         let whole = fs::read(&path).unwrap();
         let step = (whole.len() / 60).max(1);
@@ -221,8 +237,8 @@ fn finite() -> impl Strategy<Value = f64> {
 prop_compose! {
     fn run_row()(
         scheme in any::<String>(),
-        counts in any::<[u64; 5]>(),
-        times in proptest::array::uniform4(finite()),
+        counts in any::<[u64; 7]>(),
+        times in proptest::array::uniform7(finite()),
         sweep in proptest::collection::btree_map(any::<String>(), value(), 0..4),
         extra in proptest::collection::btree_map(any::<String>(), finite(), 0..4),
     ) -> RunRow {
@@ -238,6 +254,11 @@ prop_compose! {
             fct_max_us: times[1],
             completion_us: times[2],
             wall_s: times[3],
+            jobs: counts[5],
+            pause_frames: counts[6],
+            cct_mean_us: times[4],
+            cct_max_us: times[5],
+            pause_us: times[6],
             extra,
             ..RunRow::default()
         }
@@ -261,6 +282,18 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    fn job_row()(
+        ids in any::<[u32; 2]>(),
+        algorithm: String,
+        numbers in any::<[u64; 2]>(),
+        cct_ps: Option<u64>,
+    ) -> JobRow {
+        let ([job, ranks], [bytes, start_ps]) = (ids, numbers);
+        JobRow { run: 0, job, algorithm, ranks, bytes, start_ps, cct_ps }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -270,13 +303,14 @@ proptest! {
         scenario_toml: String,
         runs in proptest::collection::vec(run_row(), 1..4),
         flows in proptest::collection::vec(flow_row(), 0..20),
+        jobs in proptest::collection::vec(job_row(), 0..20),
         points in proptest::collection::vec((any::<String>(), any::<String>(), any::<u64>(), finite()), 0..20),
     ) {
         let series = points
             .into_iter()
             .map(|(series, entity, time_ps, value)| SeriesRow { run: 0, series, entity, time_ps, value })
             .collect();
-        let set = ResultSet { title, scenario_toml, runs, flows, series, figure: None };
+        let set = ResultSet { title, scenario_toml, runs, flows, jobs, series, figure: None };
         let dir = tempdir().unwrap();
         set.write(dir.path()).unwrap();
         prop_assert_eq!(ResultSet::read(dir.path()).unwrap(), set);
