@@ -1,23 +1,170 @@
-//! STrack's congestion control (Algorithms 2 and 4).
+//! STrack's congestion control (STrack, section 3.2, Algorithms 1, 2 and 4, Table 1).
+//!
+//! The window is counted in packets, as the pseudocode needs for its terms to be commensurable; it is told in
+//! bytes. Everything happens once an ACK, however many packets that acknowledges. Nothing is cut on a loss: the
+//! paper leaves that to the retransmission, which waits for the window.
 
 use super::{Acked, StrackCcConfig};
 use crate::PathFacts;
+use anabranch_base::{Duration, Rate, Time};
 
-/// A window.
+/// The network for which Table 1 gives its constants: 100 Gb/s and 12 us.
+const REFERENCE_RATE: Rate = Rate::from_gbps(100);
+const REFERENCE_RTT: Duration = Duration::from_us(12);
+
+/// A window that settles where packets queue for the target delay. Names follow the paper's pseudocode.
 #[derive(Clone, Debug)]
 pub struct StrackCc {
-    window: u64,
+    /// Packets.
+    cwnd: f64,
+    /// Picoseconds.
+    avg_delay: f64,
+    /// The network's base RTT, or the shortest round trip that was measured.
+    base_rtt: Duration,
+    /// Bytes acknowledged within the last whole period.
+    achieved_bdp: u64,
+    /// Bytes acknowledged since `rxcount_clear_ts`.
+    rx_count: u64,
+    /// The first ACK starts the first period; print leaves the start open.
+    rxcount_clear_ts: Option<Time>,
+    /// None: never, which is longer ago than any time.
+    last_decrease_ts: Option<Time>,
+    last_selfai_ts: Option<Time>,
+    constants: Constants,
+}
+
+/// What does not change during a queue pair's life.
+#[derive(Clone, Debug)]
+struct Constants {
+    /// Bytes of a full packet.
+    packet: f64,
+    /// Packets.
+    max_cwnd: f64,
+    target_qdelay: Duration,
+    target_qhigh: Duration,
+    ewma: f64,
+    /// Packets.
+    beta: f64,
+    /// Packets.
+    eta: f64,
+    /// Packets a picosecond.
+    alpha: f64,
+    gamma: f64,
+    max_decrease: f64,
 }
 
 impl StrackCc {
     /// At its initial window.
+    ///
+    /// Until a first period is over, the achieved BDP counts as the largest window: print gives it no first value,
+    /// and 0 would cut the window to one packet before anything was measured.
     pub fn new(config: &StrackCcConfig, facts: &PathFacts) -> Self {
-        StrackCc { window: config.initial_window.on(facts).0 }
+        let constants = Constants::new(config, facts);
+        let max_window = config.max_window.on(facts).0;
+        StrackCc {
+            cwnd: (config.initial_window.on(facts).0 as f64 / constants.packet)
+                .clamp(1.0, constants.max_cwnd),
+            avg_delay: 0.0,
+            base_rtt: facts.base_rtt,
+            achieved_bdp: max_window,
+            rx_count: 0,
+            rxcount_clear_ts: None,
+            last_decrease_ts: None,
+            last_selfai_ts: None,
+            constants,
+        }
     }
 
+    /// To the nearest byte, so that a window of whole packets holds them all.
+    #[inline]
     pub(super) fn window(&self) -> u64 {
-        self.window
+        (self.cwnd * self.constants.packet + 0.5) as u64
     }
 
-    pub(super) fn handle_ack(&mut self, _acked: &Acked) {}
+    /// STrack, Algorithm 1, lines 5-8 and 13-14. Its line 13 and line 2 of Algorithm 4 both update the achieved
+    /// BDP; an ACK counts once.
+    #[inline]
+    pub(super) fn handle_ack(&mut self, acked: &Acked) {
+        self.base_rtt = self.base_rtt.min(acked.rtt);
+        let delay = Duration(acked.rtt.0 - self.base_rtt.0);
+        self.update_achieved_bdp(acked);
+        self.adjust_cwnd(acked.now, acked.marked, delay);
+    }
+
+    /// STrack, Algorithm 2.
+    #[inline]
+    fn update_achieved_bdp(&mut self, acked: &Acked) {
+        let period = self.base_rtt + self.constants.target_qdelay;
+        let cleared = *self.rxcount_clear_ts.get_or_insert(acked.now);
+        if !acked.probe {
+            self.rx_count += acked.bytes;
+        }
+        if acked.now.since(cleared) > period {
+            self.achieved_bdp = self.rx_count;
+            self.rx_count = 0;
+            self.rxcount_clear_ts = Some(acked.now);
+        }
+    }
+
+    /// STrack, Algorithm 4.
+    #[inline]
+    fn adjust_cwnd(&mut self, now: Time, ecn: bool, delay: Duration) {
+        let constants = &self.constants;
+        let (target, high) = (constants.target_qdelay, constants.target_qhigh);
+        let target_ps = target.0 as f64;
+        let is_over = |last: Option<Time>| last.is_none_or(|last| now.since(last) > self.base_rtt);
+        // Lines 3-5.
+        let can_decrease = is_over(self.last_decrease_ts);
+        let can_fairness_shuffle = is_over(self.last_selfai_ts);
+        self.avg_delay = self.avg_delay * (1.0 - constants.ewma) + constants.ewma * delay.0 as f64;
+        if !ecn && delay > high {
+            // Lines 6-7: it waited long, but nothing queued behind it.
+            self.cwnd += constants.beta / self.cwnd;
+        } else if !ecn && delay < target {
+            // Lines 8-9.
+            self.cwnd += constants.alpha * (target_ps - delay.0 as f64) / self.cwnd;
+        } else if can_decrease && self.avg_delay > target_ps {
+            let achieved = self.achieved_bdp as f64 / constants.packet;
+            if delay > high && achieved < constants.max_cwnd / 8.0 {
+                // Lines 11-13, both sides in packets. Nothing may have been delivered at all.
+                self.cwnd = achieved.max(1.0);
+                self.last_decrease_ts = Some(now);
+            } else if delay > target {
+                // Lines 14-16.
+                let cut = constants.gamma * (self.avg_delay - target_ps) / self.avg_delay;
+                self.cwnd *= (1.0 - cut).max(constants.max_decrease);
+                self.last_decrease_ts = Some(now);
+            }
+        }
+        // Lines 19-22.
+        if can_fairness_shuffle {
+            self.cwnd += constants.eta;
+            self.last_selfai_ts = Some(now);
+        }
+        // Not in print: at least a packet, or nothing would ever move again; the most is "roughly the BDP"
+        // (section 3, scenario 1).
+        self.cwnd = self.cwnd.clamp(1.0, constants.max_cwnd);
+    }
+}
+
+impl Constants {
+    /// STrack, Table 1.
+    fn new(config: &StrackCcConfig, facts: &PathFacts) -> Self {
+        let packet = facts.packet.0.max(1) as f64;
+        let base_rtt = facts.base_rtt.0.max(1) as f64;
+        let bdp_sf = facts.bdp.0 as f64 / REFERENCE_RATE.bytes_in(REFERENCE_RTT) as f64;
+        let delay_sf = base_rtt / REFERENCE_RTT.0 as f64;
+        Constants {
+            packet,
+            max_cwnd: (config.max_window.on(facts).0 as f64 / packet).max(1.0),
+            target_qdelay: config.target_qdelay.on(facts),
+            target_qhigh: config.target_qhigh.on(facts),
+            ewma: config.ewma,
+            beta: config.beta * bdp_sf,
+            eta: config.eta * bdp_sf,
+            alpha: config.alpha * bdp_sf * delay_sf / base_rtt,
+            gamma: config.gamma,
+            max_decrease: config.max_decrease,
+        }
+    }
 }

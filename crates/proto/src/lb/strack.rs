@@ -1,28 +1,209 @@
-//! STrack's adaptive load balancing (Algorithm 3).
+//! STrack's adaptive load balancing (STrack, section 3.1, Algorithm 3).
+//!
+//! The algorithm is printed with the meaning of a bit turned round: its lines 5 and 8 clear the bit of a marked
+//! path and set that of a good one, while line 20 skips paths whose bit is set. Here the bits mean what the prose
+//! says: a marked ACK sets its path's bit, and a set bit lets the path be skipped once.
 
 use super::{Environment, StateField, StrackLbConfig};
 use anabranch_base::Stream;
 
-/// The bitmap of paths.
+/// Most paths that a balancer may have: the bits of its bitmap.
+const MAX_PATHS: u32 = 256;
+
+/// A STrack sender's paths. Names follow the paper's pseudocode.
 #[derive(Clone, Debug)]
 pub struct StrackLb {
-    next: u16,
+    /// Bit `path` of the whole: `path` was marked and has not been skipped since.
+    bitmap: [u64; MAX_PATHS as usize / 64],
+    /// The path chosen last.
+    rr: u32,
+    /// The path of an unmarked ACK, for the next packet. Print stores a negative number for "none" and tests for
+    /// "> 0", which could never choose path 0.
+    next_path_id: Option<u16>,
+    max_paths: u32,
+    min_paths: u32,
+    /// Bytes of a full packet: the window comes in bytes, Algorithm 3 counts it in packets.
+    packet: u64,
 }
 
 impl StrackLb {
-    /// No path is marked.
-    pub fn new(_config: &StrackLbConfig, _environment: &Environment, _random: Stream) -> Self {
-        StrackLb { next: 0 }
+    /// No path is marked (line 1). The algorithm draws nothing at random.
+    pub fn new(config: &StrackLbConfig, environment: &Environment, _random: Stream) -> Self {
+        let max_paths = config.max_paths.clamp(1, MAX_PATHS);
+        StrackLb {
+            bitmap: [0; MAX_PATHS as usize / 64],
+            rr: 0,
+            next_path_id: None,
+            max_paths,
+            min_paths: config.min_paths.clamp(1, max_paths),
+            packet: environment.facts.packet.0.max(1),
+        }
     }
 
-    pub(super) fn state(_config: &StrackLbConfig) -> Vec<StateField> {
-        Vec::new()
+    /// The state of Algorithm 3, line 1. The paper prints no widths; a path of 256 takes 8 bits, and
+    /// `next_path_id` one more for "none".
+    pub(super) fn state(config: &StrackLbConfig) -> Vec<StateField> {
+        vec![
+            StateField::new("bitmap", 1, config.max_paths),
+            StateField::new("rr", 8, 1),
+            StateField::new("next_path_id", 9, 1),
+        ]
     }
 
-    pub(super) fn next_ev(&mut self, _window: u64) -> u16 {
-        self.next = (self.next + 1) % 256;
-        self.next
+    /// STrack, Algorithm 3, `choose_path`, lines 11-30, within a window of `window` bytes.
+    #[inline]
+    pub(super) fn next_ev(&mut self, window: u64) -> u16 {
+        // Lines 12-14: the path of the last ACK, if that was unmarked. The round robin goes on from it.
+        if let Some(path) = self.next_path_id.take() {
+            self.rr = u32::from(path);
+            return path;
+        }
+        // Lines 17-19: as many paths as two windows of packets reach, since what is known of others is old.
+        let two_windows = (2 * window / self.packet).min(u64::from(self.max_paths)) as u32;
+        let paths = two_windows.max(self.min_paths);
+        self.rr = (self.rr + 1) % paths;
+        // Lines 20-27: skip what is marked, but clear only the first bit on the way. That cleared bit also ends
+        // the loop after one round when every other bit in the range is set.
+        if self.is_marked(self.rr) {
+            self.bitmap[self.rr as usize / 64] &= !(1 << (self.rr % 64));
+            self.rr = self.next_unmarked(self.rr + 1, paths);
+        }
+        self.rr as u16
     }
 
-    pub(super) fn handle_ack(&mut self, _ev: u16, _marked: bool) {}
+    /// STrack, Algorithm 3, `update_ecn_bitmap`, lines 2-10.
+    #[inline]
+    pub(super) fn handle_ack(&mut self, ev: u16, marked: bool) {
+        // Not a path of this balancer.
+        if u32::from(ev) >= self.max_paths {
+            return;
+        }
+        let (word, bit) = (usize::from(ev) / 64, 1 << (ev % 64));
+        if marked {
+            // Line 4 makes the remembered path invalid.
+            self.next_path_id = None;
+            self.bitmap[word] |= bit;
+        } else {
+            self.next_path_id = Some(ev);
+            self.bitmap[word] &= !bit;
+        }
+    }
+
+    #[inline]
+    fn is_marked(&self, path: u32) -> bool {
+        self.bitmap[path as usize / 64] >> (path % 64) & 1 != 0
+    }
+
+    /// The first unmarked path at or after `from`, round the first `paths`; there is one.
+    fn next_unmarked(&self, from: u32, paths: u32) -> u32 {
+        let ahead = self.unmarked_in(from, paths);
+        ahead.or_else(|| self.unmarked_in(0, paths)).unwrap_or(0)
+    }
+
+    /// The first unmarked path in `from..to`.
+    fn unmarked_in(&self, mut from: u32, to: u32) -> Option<u32> {
+        while from < to {
+            let free = !self.bitmap[from as usize / 64] >> (from % 64);
+            if free != 0 {
+                let path = from + free.trailing_zeros();
+                return (path < to).then_some(path);
+            }
+            from = (from / 64 + 1) * 64;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PathFacts;
+    use anabranch_base::{Bytes, Duration, Purpose, Rate, stream};
+    use proptest::prelude::*;
+
+    const PACKET: u64 = 1_000;
+
+    fn balancer(max_paths: u32, min_paths: u32) -> StrackLb {
+        let facts = PathFacts {
+            base_rtt: Duration::from_us(8),
+            bdp: Bytes(100 * PACKET),
+            packet: Bytes(PACKET),
+            line_rate: Rate::from_gbps(100),
+        };
+        let environment = Environment { facts, rto: Duration::from_us(250), trimming: false };
+        let config = StrackLbConfig { max_paths, min_paths };
+        StrackLb::new(&config, &environment, stream(1, 0, Purpose::LoadBalancer))
+    }
+
+    /// The loop as it is printed, bit by bit, with the meaning of a bit put right.
+    struct Plain {
+        bitmap: Vec<bool>,
+        rr: usize,
+        next_path_id: Option<usize>,
+        min_paths: usize,
+    }
+
+    impl Plain {
+        fn choose_path(&mut self, cwnd: usize) -> usize {
+            if let Some(path) = self.next_path_id.take() {
+                self.rr = path;
+                return path;
+            }
+            let mut flag = false;
+            let paths = self.min_paths.max(self.bitmap.len().min(2 * cwnd));
+            self.rr = (self.rr + 1) % paths;
+            while self.bitmap[self.rr] {
+                if !flag {
+                    self.bitmap[self.rr] = false;
+                    flag = true;
+                }
+                self.rr = (self.rr + 1) % paths;
+            }
+            self.rr
+        }
+
+        fn update_ecn_bitmap(&mut self, path: usize, ecn: bool) {
+            self.next_path_id = (!ecn).then_some(path);
+            self.bitmap[path] = ecn;
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn agrees_with_the_printed_loop(
+            max_paths in prop_oneof![8u32..=256, Just(256u32)],
+            steps in prop::collection::vec((0u16..256, 0u8..8, 0u64..200), 1..600),
+        ) {
+            let mut lb = balancer(max_paths, 8);
+            let bitmap = vec![false; max_paths as usize];
+            let mut plain = Plain { bitmap, rr: 0, next_path_id: None, min_paths: 8 };
+            for (path, what, cwnd) in steps {
+                if what < 5 && u32::from(path) < max_paths {
+                    // Mostly marks, so that whole ranges fill up.
+                    lb.handle_ack(path, what > 0);
+                    plain.update_ecn_bitmap(path.into(), what > 0);
+                } else {
+                    let chosen = lb.next_ev(cwnd * PACKET);
+                    prop_assert_eq!(usize::from(chosen), plain.choose_path(cwnd as usize));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_range_without_an_unmarked_path_ends_where_its_bit_was_cleared() {
+        for (max_paths, window) in [(8, 0), (64, 32), (100, 50), (256, 128)] {
+            let mut lb = balancer(max_paths, 8);
+            (0..max_paths as u16).for_each(|path| lb.handle_ack(path, true));
+            let marked = |lb: &StrackLb| lb.bitmap.iter().map(|word| word.count_ones()).sum::<u32>();
+            // The round comes back to the one bit that it cleared.
+            assert_eq!((lb.next_ev(window * PACKET), marked(&lb)), (1, max_paths - 1));
+            // Path 2 is skipped and cleared, all others are marked, and path 1 is free since before.
+            assert_eq!((lb.next_ev(window * PACKET), marked(&lb)), (1, max_paths - 2));
+            // Path 2 is free: nothing is cleared.
+            assert_eq!((lb.next_ev(window * PACKET), marked(&lb)), (2, max_paths - 2));
+        }
+    }
 }

@@ -1,1 +1,3 @@
-//! Byte formats.
+//! Byte formats of what papers print as one.
+
+pub mod strack;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{PathFacts, Span};
-use anabranch_base::{Bytes, Purpose, stream};
+use anabranch_base::{Bytes, Purpose, Rate, stream};
 
 const RTT: Duration = Duration::from_us(8);
 
@@ -18,7 +18,12 @@ fn config() -> RepsConfig {
 }
 
 fn sender(config: &RepsConfig, trimming: bool) -> Reps {
-    let facts = PathFacts { base_rtt: RTT, bdp: Bytes(400_000), packet: Bytes(4150) };
+    let facts = PathFacts {
+        base_rtt: RTT,
+        bdp: Bytes(400_000),
+        packet: Bytes(4150),
+        line_rate: Rate::from_gbps(400),
+    };
     let environment = Environment { facts, rto: Duration::from_us(70), trimming };
     Reps::new(config, &environment, stream(1, 0, Purpose::LoadBalancer))
 }
