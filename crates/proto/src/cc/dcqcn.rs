@@ -1,35 +1,277 @@
-//! DCQCN's reaction point (SIGCOMM 2015, section 3 and Algorithm 1).
+//! DCQCN's reaction point (SIGCOMM 2015, section 3.1 and figure 7), and as the ns-3 simulators run it.
+//!
+//! Two forms, told apart by [`DcqcnConfig::decrease_interval`]:
+//!
+//! - 0, the paper's: every CNP cuts the rate and raises alpha, and starts both timers and the byte counter anew.
+//! - Above 0, that of the simulators published with HPCC and ConWeave: a CNP only leaves a note, which the next
+//!   expiry of the alpha timer and the next check for a cut find. The checks come every `decrease_interval` from
+//!   the first CNP on.
+//!
+//! It sets no timers. Each call first does what was due until then, in the order of time, so that nothing depends
+//! on when it is asked. What is due at the same time: alpha, then the increase, then the cut (the order in which
+//! the simulators' events run), then what the call is about.
 
 use super::DcqcnConfig;
-use crate::PathFacts;
-use anabranch_base::{Rate, Time};
+use crate::{PathFacts, Size, Span};
+use anabranch_base::{Bytes, Duration, Rate, Time};
 
-/// A sending rate.
+/// A sending rate: the line's until the first CNP.
 #[derive(Clone, Debug)]
 pub struct Dcqcn {
+    /// Bits per second, as all rates here.
+    rate: f64,
+    /// The next expiry of the increase timer; never before the first cut.
+    increase_due: Time,
+    /// The next check for a cut that will find a CNP; never without one.
+    cut_due: Time,
     window: u64,
-    rate: Rate,
+    first_cnp: Option<Time>,
+    byte_counter: u64,
+    /// Sent since the byte counter's last expiry.
+    bytes: u64,
+    /// Expiries since the last cut, of the timer (T) and of the byte counter (BC).
+    timer_stage: u32,
+    byte_stage: u32,
+    target: f64,
+    alpha: f64,
+    alpha_due: Time,
+    /// A CNP came since the alpha timer's last expiry.
+    cnp_for_alpha: bool,
+    line_rate: f64,
+    min_rate: f64,
+    rate_ai: f64,
+    rate_hai: f64,
+    g: f64,
+    initial_alpha: f64,
+    fast_recovery: u32,
+    alpha_timer: Duration,
+    increase_timer: Duration,
+    decrease_interval: Duration,
 }
 
-impl Dcqcn {
-    /// At line rate.
-    pub fn new(config: &DcqcnConfig, facts: &PathFacts) -> Self {
-        Dcqcn { window: config.window.on(facts).0, rate: facts.line_rate }
+impl DcqcnConfig {
+    /// The DCQCN paper's parameters (section 5.2), for lines of 40 Gb/s.
+    ///
+    /// Unsaid there, and set as is usual: the hyper increase, ten times the additive one; the lowest rate, 10 Mb/s.
+    pub fn paper() -> Self {
+        DcqcnConfig {
+            g: 1.0 / 256.0,
+            initial_alpha: 1.0,
+            alpha_timer: Span::Time(Duration::from_us(55)),
+            increase_timer: Span::Time(Duration::from_us(55)),
+            byte_counter: Bytes(10_000_000),
+            fast_recovery: 5,
+            rate_ai: Rate(40_000_000),
+            rate_hai: Rate(400_000_000),
+            min_rate: Rate(10_000_000),
+            decrease_interval: Span::Time(Duration::ZERO),
+            window: UNLIMITED,
+        }
     }
 
+    /// What the simulator published with HPCC is configured to, for lines of 100 Gb/s.
+    pub fn hpcc() -> Self {
+        DcqcnConfig {
+            increase_timer: Span::Time(Duration::from_us(900)),
+            rate_ai: Rate(50_000_000),
+            ..DcqcnConfig::conweave()
+        }
+    }
+
+    /// What the simulator published with ConWeave is configured to, for lines of 100 Gb/s.
+    pub fn conweave() -> Self {
+        DcqcnConfig {
+            g: 1.0 / 256.0,
+            initial_alpha: 1.0,
+            alpha_timer: Span::Time(Duration::from_us(1)),
+            increase_timer: Span::Time(Duration::from_us(300)),
+            byte_counter: Bytes(0),
+            fast_recovery: 1,
+            rate_ai: Rate(40_000_000),
+            rate_hai: Rate(100_000_000),
+            min_rate: Rate(100_000_000),
+            decrease_interval: Span::Time(Duration::from_us(4)),
+            window: UNLIMITED,
+        }
+    }
+}
+
+/// DCQCN limits the rate alone.
+const UNLIMITED: Size = Size::Bdp(1000.0);
+
+impl Dcqcn {
+    /// At line rate. A timer of no length never expires.
+    pub fn new(config: &DcqcnConfig, facts: &PathFacts) -> Self {
+        let line_rate = facts.line_rate.0 as f64;
+        Dcqcn {
+            rate: line_rate,
+            increase_due: Time::NEVER,
+            cut_due: Time::NEVER,
+            window: config.window.on(facts).0,
+            first_cnp: None,
+            byte_counter: config.byte_counter.0,
+            bytes: 0,
+            timer_stage: 0,
+            byte_stage: 0,
+            target: line_rate,
+            alpha: config.initial_alpha,
+            alpha_due: Time::NEVER,
+            cnp_for_alpha: false,
+            line_rate,
+            min_rate: (config.min_rate.0 as f64).min(line_rate),
+            rate_ai: config.rate_ai.0 as f64,
+            rate_hai: config.rate_hai.0 as f64,
+            g: config.g,
+            initial_alpha: config.initial_alpha,
+            fast_recovery: config.fast_recovery,
+            alpha_timer: config.alpha_timer.on(facts),
+            increase_timer: config.increase_timer.on(facts),
+            decrease_interval: config.decrease_interval.on(facts),
+        }
+    }
+
+    /// The target rate at `now`.
+    pub fn target(&mut self, now: Time) -> Rate {
+        self.advance(now);
+        Rate(self.target as u64)
+    }
+
+    /// Alpha, the estimate of congestion, at `now`.
+    pub fn alpha(&mut self, now: Time) -> f64 {
+        self.advance(now);
+        self.advance_alpha(now);
+        self.alpha
+    }
+
+    #[inline]
     pub(super) fn window(&self) -> u64 {
         self.window
     }
 
-    pub(super) fn rate(&mut self, _now: Time) -> Rate {
-        self.rate
+    #[inline]
+    pub(super) fn rate(&mut self, now: Time) -> Rate {
+        self.advance(now);
+        Rate(self.rate as u64)
     }
 
+    /// None at line rate: the rate rises no more.
     pub(super) fn next_increase(&self) -> Option<Time> {
-        None
+        (self.rate < self.line_rate && self.increase_due < Time::NEVER).then_some(self.increase_due)
     }
 
-    pub(super) fn handle_sent(&mut self, _now: Time, _bytes: u16) {}
+    #[inline]
+    pub(super) fn handle_sent(&mut self, now: Time, bytes: u16) {
+        if self.byte_counter == 0 || self.first_cnp.is_none() {
+            return;
+        }
+        self.advance(now);
+        self.bytes += u64::from(bytes);
+        while self.bytes >= self.byte_counter {
+            self.bytes -= self.byte_counter;
+            self.byte_stage = self.byte_stage.saturating_add(1);
+            self.increase();
+        }
+    }
 
-    pub(super) fn handle_cnp(&mut self, _now: Time) {}
+    pub(super) fn handle_cnp(&mut self, now: Time) {
+        self.advance(now);
+        self.advance_alpha(now);
+        let is_first = self.first_cnp.is_none();
+        let first = *self.first_cnp.get_or_insert(now);
+        if is_first {
+            self.alpha = self.initial_alpha;
+            self.alpha_due = after(now, self.alpha_timer);
+        }
+        if self.decrease_interval == Duration::ZERO {
+            self.cut(now);
+            self.alpha = (1.0 - self.g) * self.alpha + self.g;
+            self.alpha_due = after(now, self.alpha_timer);
+            return;
+        }
+        // The simulators do not count the first CNP for alpha, which it has just set.
+        self.cnp_for_alpha = !is_first;
+        if self.cut_due == Time::NEVER {
+            let checks = now.since(first).0 / self.decrease_interval.0 + 1;
+            self.cut_due = first + self.decrease_interval * checks;
+        }
+    }
+
+    /// Brings the rates up to `now`.
+    #[inline]
+    fn advance(&mut self, now: Time) {
+        while self.increase_due.min(self.cut_due) <= now {
+            self.expire();
+        }
+    }
+
+    /// Does what is due next.
+    #[cold]
+    fn expire(&mut self) {
+        if self.increase_due > self.cut_due {
+            let at = std::mem::replace(&mut self.cut_due, Time::NEVER);
+            self.advance_alpha(at);
+            self.cut(at);
+            return;
+        }
+        self.increase_due += self.increase_timer;
+        if self.byte_counter > 0 {
+            self.timer_stage = self.timer_stage.saturating_add(1);
+            self.increase();
+        } else {
+            // The simulators count an expiry after what it does, so that F of them are fast recovery; the paper
+            // counts it before.
+            self.increase();
+            self.timer_stage = self.timer_stage.saturating_add(1);
+        }
+    }
+
+    /// Brings alpha up to `now`; only a cut needs it.
+    fn advance_alpha(&mut self, now: Time) {
+        while self.alpha_due <= now {
+            // DCQCN, equation 2; a note of a CNP is there in the simulators' form alone.
+            let seen = if self.cnp_for_alpha { self.g } else { 0.0 };
+            self.alpha = (1.0 - self.g) * self.alpha + seen;
+            self.cnp_for_alpha = false;
+            self.alpha_due += self.alpha_timer;
+        }
+    }
+
+    fn cut(&mut self, now: Time) {
+        // DCQCN, equation 1. The simulators keep the target when nothing rose since the last cut: their option to
+        // lower it then is off.
+        if self.decrease_interval == Duration::ZERO || self.timer_stage.max(self.byte_stage) > 0 {
+            self.target = self.rate;
+        }
+        self.rate = (self.rate * (1.0 - self.alpha / 2.0)).max(self.min_rate);
+        self.increase_due = after(now, self.increase_timer);
+        self.bytes = 0;
+        self.timer_stage = 0;
+        self.byte_stage = 0;
+    }
+
+    fn increase(&mut self) {
+        let (low, high) = if self.byte_counter > 0 {
+            (self.timer_stage.min(self.byte_stage), self.timer_stage.max(self.byte_stage))
+        } else {
+            (self.timer_stage, self.timer_stage)
+        };
+        if low > self.fast_recovery {
+            // Hyper increase. The paper leaves its size to QCN: i steps at once, i being 1 where the lower count
+            // is F and one more for each after. In the paper's figure 7 the first that is no additive increase
+            // is F + 1, hence i starts at 2. The simulators take one step each time.
+            let steps = if self.byte_counter > 0 { low - self.fast_recovery + 1 } else { 1 };
+            self.target += f64::from(steps) * self.rate_hai;
+        } else if high >= self.fast_recovery {
+            // Additive increase: DCQCN, equation 4.
+            self.target += self.rate_ai;
+        }
+        self.target = self.target.min(self.line_rate);
+        // Fast recovery is this alone: DCQCN, equation 3.
+        self.rate = (self.target + self.rate) / 2.0;
+    }
+}
+
+/// When a timer expires that starts `now`.
+fn after(now: Time, timer: Duration) -> Time {
+    if timer == Duration::ZERO { Time::NEVER } else { now + timer }
 }

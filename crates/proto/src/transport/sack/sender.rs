@@ -4,6 +4,7 @@ use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
+use crate::transport::go_back_n::Pacer;
 use crate::transport::{OutOfPsns, SackConfig, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
@@ -33,7 +34,9 @@ pub struct SackSender {
     oldest: u32,
     packet_bytes: u16,
     header_bytes: u16,
-    payload: u32,
+    payload: u16,
+    /// The congestion control gives a rate: `pacer` has a say in what is sent.
+    paces: bool,
     rto: Duration,
     /// Number of the message that holds `next`, `first` being 0.
     current: usize,
@@ -57,6 +60,7 @@ pub struct SackSender {
     resent: VecDeque<(u32, Time)>,
     /// Unacknowledged PSNs that were sent again at least once.
     resent_set: PsnSet,
+    pacer: Pacer,
     counters: SenderCounters,
 }
 
@@ -83,7 +87,8 @@ impl SackSender {
             oldest: 0,
             packet_bytes: (config.payload.0 + config.header.0) as u16,
             header_bytes: config.header.0 as u16,
-            payload: config.payload.0 as u32,
+            payload: config.payload.0 as u16,
+            paces: cc.paces(),
             rto,
             current: 0,
             qp,
@@ -98,6 +103,7 @@ impl SackSender {
             lost_set: PsnSet::new(),
             resent: VecDeque::new(),
             resent_set: PsnSet::new(),
+            pacer: Pacer::new(),
             acknowledged: VecDeque::new(),
             counters: SenderCounters::default(),
         }
@@ -124,7 +130,7 @@ impl SackSender {
         Ok(())
     }
 
-    /// The next data packet, when there is one and the window allows it: lost packets first.
+    /// The next data packet, when there is one and window and rate let it go now: lost packets first.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if !self.lost.is_empty() {
@@ -137,10 +143,10 @@ impl SackSender {
         let message = self.message(self.current);
         let is_last = psn + 1 == message.first + message.packets;
         let bytes = if is_last { message.last_bytes } else { self.packet_bytes };
-        if !self.window_allows(bytes) {
+        let (id, packets) = (message.id, message.packets);
+        if !self.window_allows(bytes) || (self.paces && !self.pacer.send(now, bytes, &mut self.cc)) {
             return None;
         }
-        let (id, packets) = (message.id, message.packets);
         if is_last {
             self.current += 1;
         }
@@ -169,6 +175,10 @@ impl SackSender {
                     self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
                 }
                 self.lb.handle_ack(now, packet.ev, marked, rtt);
+                if marked && self.paces {
+                    // There are no CNPs here: the mark that the ACK brings back stands for one.
+                    self.cc.handle_cnp(now);
+                }
             }
             Repr::Nack { psn, sent_at } => {
                 if self.is_outstanding(psn) && self.last_sent(psn) == sent_at {
@@ -180,28 +190,36 @@ impl SackSender {
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due; none while nothing is in flight.
+    /// When [`handle_timeout`](Self::handle_timeout) is due; none while nothing is in flight and no packet waits for
+    /// its time.
     ///
-    /// Never earlier than an earlier answer, since the RTO is fixed.
+    /// Never earlier than an earlier answer, since the RTO is fixed, except for a packet that waits for its time.
     #[inline]
     pub fn next_timeout(&mut self) -> Option<Time> {
         let first = self.oldest_first_transmission();
         let again = self.oldest_retransmission();
-        match (first, again) {
+        let rto = match (first, again) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }
-        .map(|sent| sent + self.rto)
+        .map(|sent| sent + self.rto);
+        if self.paces
+            && let Some(due) = self.pacer.next_timeout()
+        {
+            return Some(rto.map_or(due, |rto| rto.min(due)));
+        }
+        rto
     }
 
     /// Whether a packet may have to wait for its time.
     #[inline]
     pub fn paces(&self) -> bool {
-        false
+        self.paces
     }
 
-    /// Gives up as lost what was sent an RTO ago or earlier.
+    /// Gives up as lost what was sent an RTO ago or earlier. A packet that waited for its time may ask again.
     pub fn handle_timeout(&mut self, now: Time) {
+        self.pacer.handle_timeout(now);
         while let Some(sent) = self.oldest_first_transmission().filter(|&sent| sent + self.rto <= now) {
             debug_assert!(sent <= now);
             let psn = self.oldest;
@@ -274,7 +292,7 @@ impl SackSender {
         if let Some(&psn) = self.lost.front() {
             let place = self.message_of(psn);
             let bytes = self.bytes_of(place, psn);
-            if !self.window_allows(bytes) {
+            if !self.window_allows(bytes) || (self.paces && !self.pacer.send(now, bytes, &mut self.cc)) {
                 return None;
             }
             self.lost.pop_front();

@@ -1,0 +1,73 @@
+//! When the next packet of a paced queue pair may go out.
+
+use crate::cc::AnyCc;
+use anabranch_base::{Duration, Rate, Time};
+
+/// Keeps packets apart by the time that the one before takes at the congestion control's rate.
+///
+/// The rate is the one that holds when a packet asks to go, so that a cut or an increase acts on a packet that
+/// already waits.
+pub(crate) struct Pacer {
+    /// When the last packet was sent, and its size.
+    last: Time,
+    last_bytes: u16,
+    /// When a packet that had to wait is to ask again; never when none waits.
+    due: Time,
+}
+
+impl Pacer {
+    /// Before the first packet, which need not wait.
+    pub fn new() -> Self {
+        Pacer { last: Time::ZERO, last_bytes: 0, due: Time::NEVER }
+    }
+
+    /// Whether a packet of `bytes` bytes may go out now. If so it counts as sent.
+    #[inline]
+    pub fn send(&mut self, now: Time, bytes: u16, cc: &mut AnyCc) -> bool {
+        if let Some(rate) = cc.rate(now) {
+            let free = self.last + gap(rate, self.last_bytes);
+            if now < free {
+                self.due = free.min(cc.next_increase().unwrap_or(Time::NEVER));
+                return false;
+            }
+        }
+        self.due = Time::NEVER;
+        self.last = now;
+        self.last_bytes = bytes;
+        cc.handle_sent(now, bytes);
+        true
+    }
+
+    /// When a packet that had to wait is to ask again.
+    #[inline]
+    pub fn next_timeout(&self) -> Option<Time> {
+        (self.due < Time::NEVER).then_some(self.due)
+    }
+
+    /// The packet that waited is to ask again.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if self.due <= now {
+            self.due = Time::NEVER;
+        }
+    }
+}
+
+/// As [`Rate::time_for`], in 64 bits, which suffice for a packet; at a rate of 0 as at 1 bit per second.
+#[inline]
+fn gap(rate: Rate, bytes: u16) -> Duration {
+    Duration((u64::from(bytes) * 8_000_000_000_000).div_ceil(rate.0.max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_is_the_time_on_a_link() {
+        for rate in [Rate(1), Rate(7), Rate(10_000_000), Rate(31_971_679_687), Rate::from_gbps(400)] {
+            for bytes in [0, 1, 64, 4150, u16::MAX] {
+                assert_eq!(gap(rate, bytes), rate.time_for(bytes.into()), "{bytes} B at {rate}");
+            }
+        }
+    }
+}
