@@ -1,16 +1,15 @@
 //! The sender beside a plain model of it: maps and sets, no rings, no jumps.
 
-use crate::schedule::{HEADER, PACKET, PAYLOAD, Schedule, message_id};
-use anabranch_base::{Duration, HostId, QpId, Time};
+use super::SackEnds;
+use crate::run::Sending;
+use crate::schedule::{HEADER, PACKET, PAYLOAD, QP, RECEIVER, Schedule, message_id};
+use anabranch_base::{Duration, Time};
 use anabranch_proto::cc::{Acked, AnyCc};
 use anabranch_proto::lb::{AnyLb, LbConfig};
-use anabranch_proto::transport::SackSender;
+use anabranch_proto::transport::{SackSender, SenderCounters};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-
-pub const QP: QpId = QpId(3);
-pub const RECEIVER: HostId = HostId(8);
 
 /// A [`SackSender`] of which every answer is compared with the model's.
 pub struct CheckedSender {
@@ -37,7 +36,9 @@ pub struct CheckedSender {
     last_timeout: Time,
     timeouts: u64,
     retransmissions: u64,
-    pub acknowledged: Vec<usize>,
+    /// Payload by index of the message.
+    payload: Vec<u64>,
+    acknowledged: Vec<usize>,
 }
 
 /// What the model knows of a packet.
@@ -57,14 +58,14 @@ enum State {
 }
 
 impl CheckedSender {
-    pub fn new(schedule: &Schedule) -> Self {
+    pub fn new(schedule: &Schedule<SackEnds>) -> Self {
         let (cc, lb) = (schedule.cc(), schedule.lb());
         CheckedSender {
-            sender: SackSender::new(&schedule.transport(), schedule.rto, QP, RECEIVER, cc, lb),
+            sender: SackSender::new(&schedule.transport(), schedule.ends.rto, QP, RECEIVER, cc, lb),
             cc: schedule.cc(),
             lb: schedule.lb(),
-            rto: schedule.rto,
-            balancer: schedule.balancer.clone(),
+            rto: schedule.ends.rto,
+            balancer: schedule.ends.balancer.clone(),
             first_ev: None,
             packets: Vec::new(),
             left: vec![0; schedule.messages.len()],
@@ -77,15 +78,15 @@ impl CheckedSender {
             last_timeout: Time::ZERO,
             timeouts: 0,
             retransmissions: 0,
+            payload: schedule.messages.iter().map(|message| message.bytes()).collect(),
             acknowledged: Vec::new(),
         }
     }
+}
 
-    pub fn retransmissions(&self) -> u64 {
-        self.retransmissions
-    }
-
-    pub fn post(&mut self, message: usize, bytes: u64) -> Result<(), TestCaseError> {
+impl Sending for CheckedSender {
+    fn post(&mut self, _now: Time, message: usize) -> Result<(), TestCaseError> {
+        let bytes = self.payload[message];
         prop_assert!(self.sender.post(message_id(message), bytes).is_ok());
         let of = bytes.div_ceil(PAYLOAD).max(1) as u32;
         for i in 0..of {
@@ -97,7 +98,7 @@ impl CheckedSender {
         self.check()
     }
 
-    pub fn poll_transmit(&mut self, now: Time) -> Result<Option<Packet>, TestCaseError> {
+    fn poll_transmit(&mut self, now: Time) -> Result<Option<Packet>, TestCaseError> {
         let (before, window) = (self.sender.in_flight(), self.sender.window());
         let Some(packet) = self.sender.poll_transmit(now) else {
             let next = self.lost.first().copied().or((self.left() > 0).then_some(self.sent));
@@ -142,7 +143,7 @@ impl CheckedSender {
         Ok(Some(packet))
     }
 
-    pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<(), TestCaseError> {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<(), TestCaseError> {
         self.sender.handle_packet(now, packet);
         let mut whole = Vec::new();
         match packet.repr {
@@ -180,7 +181,7 @@ impl CheckedSender {
         self.check()
     }
 
-    pub fn next_timeout(&mut self) -> Result<Option<Time>, TestCaseError> {
+    fn next_timeout(&mut self) -> Result<Option<Time>, TestCaseError> {
         let expected = self.outstanding.first().map(|&(sent, _)| sent + self.rto);
         let answered = self.sender.next_timeout();
         prop_assert_eq!(answered, expected, "the next timeout");
@@ -191,7 +192,7 @@ impl CheckedSender {
         Ok(answered)
     }
 
-    pub fn handle_timeout(&mut self, now: Time) -> Result<(), TestCaseError> {
+    fn handle_timeout(&mut self, now: Time) -> Result<(), TestCaseError> {
         self.sender.handle_timeout(now);
         while let Some(&(sent, psn)) = self.outstanding.first()
             && sent + self.rto <= now
@@ -203,8 +204,7 @@ impl CheckedSender {
         self.check()
     }
 
-    /// All that was posted is acknowledged, and nothing remains.
-    pub fn check_finished(&mut self) -> Result<(), TestCaseError> {
+    fn check_finished(&mut self) -> Result<(), TestCaseError> {
         prop_assert_eq!((self.left(), self.unacknowledged), (0, 0));
         prop_assert_eq!(self.sender.in_flight(), 0);
         prop_assert_eq!(self.sender.next_timeout(), None);
@@ -212,6 +212,16 @@ impl CheckedSender {
         Ok(())
     }
 
+    fn acknowledged(&self) -> &[usize] {
+        &self.acknowledged
+    }
+
+    fn counters(&self) -> SenderCounters {
+        SenderCounters { retransmissions: self.retransmissions, timeouts: self.timeouts }
+    }
+}
+
+impl CheckedSender {
     /// Packets that were never sent.
     fn left(&self) -> u32 {
         self.packets.len() as u32 - self.sent

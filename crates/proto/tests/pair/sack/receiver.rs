@@ -1,13 +1,12 @@
 //! The receiver beside a plain model of it.
 
-use crate::schedule::{Schedule, message_id};
-use crate::sender::QP;
-use anabranch_base::{HostId, Time};
+use super::SackEnds;
+use crate::run::Receiving;
+use crate::schedule::{QP, SENDER, Schedule, message_id};
+use anabranch_base::Time;
 use anabranch_proto::transport::SackReceiver;
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
-
-const SENDER: HostId = HostId(5);
 
 /// A [`SackReceiver`] of which every answer is compared with the model's.
 pub struct CheckedReceiver {
@@ -21,7 +20,7 @@ pub struct CheckedReceiver {
     unreported: Vec<(u32, Cause)>,
     /// By index of the message: packets that have not arrived.
     left: Vec<u32>,
-    pub delivered: Vec<usize>,
+    delivered: Vec<usize>,
 }
 
 /// What an answer echoes of the packet that it answers.
@@ -41,10 +40,10 @@ enum Wanted {
 }
 
 impl CheckedReceiver {
-    pub fn new(schedule: &Schedule) -> Self {
+    pub fn new(schedule: &Schedule<SackEnds>) -> Self {
         CheckedReceiver {
             receiver: SackReceiver::new(&schedule.transport(), QP, SENDER),
-            ack_every: schedule.ack_every,
+            ack_every: schedule.ends.ack_every,
             arrived: vec![false; schedule.packets() as usize],
             cumulative: 0,
             unreported: Vec::new(),
@@ -52,10 +51,11 @@ impl CheckedReceiver {
             delivered: Vec::new(),
         }
     }
+}
 
-    /// Takes a packet in; answers with all that the receiver has to say to it.
-    pub fn handle_packet(&mut self, packet: &Packet) -> Result<Vec<Packet>, TestCaseError> {
-        let whole = self.receiver.handle_packet(Time::ZERO, packet);
+impl Receiving for CheckedReceiver {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<Vec<Packet>, TestCaseError> {
+        let whole = self.receiver.handle_packet(now, packet);
         let answers: Vec<_> = std::iter::from_fn(|| self.receiver.poll_transmit()).collect();
         let wanted = match packet.repr {
             Repr::Data { psn, message, sent_at, ack_now, .. } => {
@@ -93,6 +93,12 @@ impl CheckedReceiver {
         Ok(answers)
     }
 
+    fn delivered(&self) -> &[usize] {
+        &self.delivered
+    }
+}
+
+impl CheckedReceiver {
     fn has(&self, psn: u32) -> bool {
         self.arrived.get(psn as usize).is_some_and(|&arrived| arrived)
     }

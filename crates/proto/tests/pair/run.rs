@@ -1,0 +1,227 @@
+//! Two ends, the path between them, and what is due when: the same for every transport.
+
+use crate::schedule::{Ends, Schedule};
+use anabranch_base::{Duration, Time};
+use anabranch_proto::transport::SenderCounters;
+use anabranch_proto::{Packet, Repr};
+use proptest::prelude::*;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A schedule that is not through after this many events never ends.
+const MOST_EVENTS: usize = 4_000_000;
+
+/// A sending end beside a model of it. Messages go by their index in the schedule.
+pub trait Sending {
+    fn post(&mut self, now: Time, message: usize) -> Result<(), TestCaseError>;
+    fn poll_transmit(&mut self, now: Time) -> Result<Option<Packet>, TestCaseError>;
+    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<(), TestCaseError>;
+    fn next_timeout(&mut self) -> Result<Option<Time>, TestCaseError>;
+    fn handle_timeout(&mut self, now: Time) -> Result<(), TestCaseError>;
+    /// All that was posted is acknowledged, and nothing remains.
+    fn check_finished(&mut self) -> Result<(), TestCaseError>;
+    /// Messages in the order in which they were acknowledged.
+    fn acknowledged(&self) -> &[usize];
+    fn counters(&self) -> SenderCounters;
+}
+
+/// A receiving end beside a model of it.
+pub trait Receiving {
+    /// Takes a packet in; answers with all that the receiver has to say to it.
+    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<Vec<Packet>, TestCaseError>;
+    /// Messages in the order in which they were delivered.
+    fn delivered(&self) -> &[usize];
+}
+
+/// What came of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    pub retransmissions: u64,
+    pub timeouts: u64,
+    pub probes: u64,
+    /// When the last message was acknowledged.
+    pub finished: Time,
+}
+
+/// A run.
+pub struct Run<'a, E: Ends> {
+    schedule: &'a Schedule<E>,
+    now: Time,
+    queue: BinaryHeap<Reverse<(Time, usize)>>,
+    /// By the second number in the queue.
+    events: Vec<Event>,
+    sender: E::Sender,
+    receiver: E::Receiver,
+    wire_is_busy: bool,
+    /// When the timer that is set rings.
+    timer: Option<Time>,
+    /// Packets sent towards the receiver and towards the sender, and when the last of them arrives.
+    sent: [u64; 2],
+    last_arrival: [Time; 2],
+    probes: u64,
+}
+
+#[derive(Clone, Copy)]
+enum Event {
+    Post(usize),
+    WireIsFree,
+    AtReceiver(Packet),
+    AtSender(Packet),
+    Timer,
+}
+
+impl<'a, E: Ends> Run<'a, E> {
+    pub fn new(schedule: &'a Schedule<E>) -> Self {
+        let (sender, receiver) = E::build(schedule);
+        let mut run = Run {
+            schedule,
+            now: Time::ZERO,
+            queue: BinaryHeap::new(),
+            events: Vec::new(),
+            sender,
+            receiver,
+            wire_is_busy: false,
+            timer: None,
+            sent: [0; 2],
+            last_arrival: [Time::ZERO; 2],
+            probes: 0,
+        };
+        for (index, message) in schedule.messages.iter().enumerate() {
+            run.at(message.at, Event::Post(index));
+        }
+        run
+    }
+
+    /// Runs until nothing is due any more.
+    pub fn finish(mut self) -> Result<Outcome, TestCaseError> {
+        let (everything, deadline) = (self.schedule.messages.len(), E::deadline(self.schedule));
+        let mut finished = Time::ZERO;
+        while let Some(Reverse((time, event))) = self.queue.pop() {
+            self.now = time;
+            let waited = everything > self.sender.acknowledged().len();
+            self.handle(self.events[event])?;
+            self.serve_wire()?;
+            self.set_timer()?;
+            let waiting = everything - self.sender.acknowledged().len();
+            prop_assert!(waiting == 0 || time <= deadline, "{} messages unacknowledged at {}", waiting, time);
+            prop_assert!(self.events.len() < MOST_EVENTS, "{waiting} messages unacknowledged, and no end");
+            if waited && waiting == 0 {
+                finished = time;
+            }
+        }
+        self.sender.check_finished()?;
+        let all: Vec<usize> = (0..everything).collect();
+        prop_assert_eq!(sorted(self.receiver.delivered()), all.clone(), "delivered once each");
+        prop_assert_eq!(sorted(self.sender.acknowledged()), all, "acknowledged once each");
+        let SenderCounters { retransmissions, timeouts } = self.sender.counters();
+        Ok(Outcome { retransmissions, timeouts, probes: self.probes, finished })
+    }
+
+    fn at(&mut self, time: Time, event: Event) {
+        self.queue.push(Reverse((time, self.events.len())));
+        self.events.push(event);
+    }
+
+    fn handle(&mut self, event: Event) -> Result<(), TestCaseError> {
+        match event {
+            Event::Post(index) => self.sender.post(self.now, index),
+            Event::WireIsFree => {
+                self.wire_is_busy = false;
+                Ok(())
+            }
+            Event::AtReceiver(packet) => {
+                for answer in self.receiver.handle_packet(self.now, &packet)? {
+                    self.carry(answer);
+                }
+                Ok(())
+            }
+            Event::AtSender(packet) => {
+                self.sender.handle_packet(self.now, &packet)?;
+                let delivered = self.receiver.delivered();
+                let early = self.sender.acknowledged().iter().find(|message| !delivered.contains(message));
+                prop_assert_eq!(early, None, "acknowledged before it was delivered");
+                Ok(())
+            }
+            // A timer that was set anew for an earlier time does not ring at the later one.
+            Event::Timer if self.timer == Some(self.now) => {
+                self.timer = None;
+                self.sender.handle_timeout(self.now)
+            }
+            Event::Timer => Ok(()),
+        }
+    }
+
+    fn serve_wire(&mut self) -> Result<(), TestCaseError> {
+        if self.wire_is_busy {
+            return Ok(());
+        }
+        if let Some(packet) = self.sender.poll_transmit(self.now)? {
+            self.wire_is_busy = true;
+            self.at(self.now + self.schedule.path.wire, Event::WireIsFree);
+            self.probes += u64::from(matches!(packet.repr, Repr::Probe { .. }));
+            self.carry(packet);
+        }
+        Ok(())
+    }
+
+    /// One timer at a time, as a NIC has it: it may find that its packet was acknowledged, and sets itself anew.
+    fn set_timer(&mut self) -> Result<(), TestCaseError> {
+        let Some(due) = self.sender.next_timeout()? else {
+            return Ok(());
+        };
+        let rings = due + self.schedule.timer_lag;
+        if self.timer.is_none_or(|set| rings < set) {
+            // The timer that was set for an earlier packet rang before this one was due.
+            prop_assert!(due > self.now || self.timer.is_some(), "a timeout that is due was not handled");
+            prop_assert!(rings > self.now, "a timeout came up that is long due");
+            self.timer = Some(rings);
+            self.at(rings, Event::Timer);
+        }
+        Ok(())
+    }
+
+    /// Lets the path have its way with a packet that is sent now.
+    fn carry(&mut self, mut packet: Packet) {
+        let (path, forth) = (&self.schedule.path, packet.is_for_receiver());
+        let way = usize::from(!forth);
+        self.sent[way] += 1;
+        let nth = self.sent[way];
+        let mut fate = path.fate(forth, nth);
+        // Each fate takes one number whether it strikes or not, so that shrinking one leaves the others.
+        let mut strikes = |chance: u32| fate.below(256) < chance && self.now < path.faults.until;
+        let is_lost = strikes(if forth { path.faults.data_loss } else { path.faults.ack_loss });
+        let is_twofold = strikes(path.faults.duplication);
+        let is_trimmed = strikes(path.faults.trimming);
+        let is_marked = strikes(path.faults.marking);
+        let delay = if forth { path.data_delay } else { path.ack_delay };
+        let mut jitter =
+            || Duration(((u128::from(fate.next_u64()) * u128::from(path.jitter.0)) >> 64) as u64);
+        let mut arrivals = [self.now + delay + jitter(), self.now + delay + jitter()];
+        if path.in_order {
+            arrivals[0] = arrivals[0].max(self.last_arrival[way]);
+            arrivals[1] = arrivals[1].max(arrivals[0]);
+        }
+        if forth {
+            packet.marked = is_marked;
+        }
+        if let Repr::Data { psn, sent_at, .. } = packet.repr
+            && is_trimmed
+        {
+            packet.repr = Repr::Trimmed { psn, sent_at };
+        }
+        let is_dropped = forth && path.faults.dropped.contains(&nth);
+        let copies = if is_lost || is_dropped { 0 } else { 1 + usize::from(is_twofold) };
+        for &arrival in &arrivals[..copies] {
+            if !path.is_cut(self.now, arrival) {
+                self.last_arrival[way] = arrival;
+                self.at(arrival, if forth { Event::AtReceiver(packet) } else { Event::AtSender(packet) });
+            }
+        }
+    }
+}
+
+fn sorted(messages: &[usize]) -> Vec<usize> {
+    let mut messages = messages.to_vec();
+    messages.sort();
+    messages
+}

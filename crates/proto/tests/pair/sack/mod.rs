@@ -1,0 +1,194 @@
+//! The `sack` transport.
+
+mod receiver;
+mod sender;
+
+use crate::check;
+use crate::run::{Receiving, Run};
+use crate::schedule::*;
+use anabranch_base::{Bytes, Duration, Purpose, Time, stream};
+use anabranch_proto::cc::{AnyCc, CcConfig, DctcpConfig};
+use anabranch_proto::lb::{AnyLb, Environment, LbConfig, RepsConfig};
+use anabranch_proto::transport::SackConfig;
+use anabranch_proto::{Packet, Repr, Size, Span};
+use proptest::prelude::*;
+use receiver::CheckedReceiver;
+use sender::CheckedSender;
+
+/// Every message arrives once and is acknowledged once, soon after the last fault.
+#[test]
+fn every_message_arrives_once_whatever_the_path_does() {
+    check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
+}
+
+/// Reordering, duplicates and marks alone make nobody send anything again.
+#[test]
+fn a_path_that_loses_nothing_sees_no_retransmission() {
+    check(harmless_schedule(), |schedule| {
+        let retransmissions = Run::new(&schedule).finish()?.retransmissions;
+        prop_assert_eq!(retransmissions, 0);
+        Ok(())
+    });
+}
+
+/// A receiver that waits for more packets than the window admits is asked not to wait.
+#[test]
+fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> {
+    for window in [1, PACKET, 2 * PACKET, 5 * PACKET + 1, 15 * PACKET] {
+        let schedule = calm_schedule(100, calm_ends(16, window));
+        prop_assert_eq!(Run::new(&schedule).finish()?.retransmissions, 0, "window {}", window);
+    }
+    Ok(())
+}
+
+/// One ACK cannot name two packets that lie far apart: the earlier gets its own, and what lies between gets none.
+#[test]
+fn packets_far_apart_get_an_ack_each() -> Result<(), TestCaseError> {
+    let mut receiver = CheckedReceiver::new(&calm_schedule(1000, calm_ends(2, PACKET)));
+    // PSN 0 stays missing, so that no cumulative PSN says it all.
+    for psn in (1..984).filter(|&psn| psn != 5) {
+        let answers = receiver.handle_packet(Time::ZERO, &data(psn))?;
+        prop_assert!(answers.len() <= 1);
+    }
+    prop_assert_eq!(receiver.handle_packet(Time::ZERO, &data(5))?, []);
+    let answers = receiver.handle_packet(Time::ZERO, &data(984))?;
+    let evs: Vec<u16> = answers.iter().map(|answer| answer.ev).collect();
+    prop_assert_eq!(evs, [5], "984 is the first of the next two");
+    Ok(())
+}
+
+/// A packet of the first message, with its PSN as entropy value.
+fn data(psn: u32) -> Packet {
+    let sent_at = Time::ZERO + Duration::from_ns(psn.into());
+    let repr = Repr::Data { psn, message: message_id(0), message_packets: 1000, sent_at, ack_now: false };
+    Packet { qp: QP, dst: RECEIVER, wire_bytes: PACKET as u16, ev: psn as u16, marked: false, repr }
+}
+
+/// How the ends are set up.
+#[derive(Clone, Debug)]
+struct SackEnds {
+    balancer: LbConfig,
+    ack_every: u32,
+    /// Bytes; the largest window where it moves.
+    window: u64,
+    dctcp: bool,
+    rto: Duration,
+}
+
+impl Ends for SackEnds {
+    type Sender = CheckedSender;
+    type Receiver = CheckedReceiver;
+
+    fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
+        (CheckedSender::new(schedule), CheckedReceiver::new(schedule))
+    }
+
+    /// When everything must be acknowledged, even with a window of one packet.
+    ///
+    /// Two RTOs and round trips after the last fault, all that it hit is given up, and what it left on the
+    /// path is gone. Then each packet takes its turn: sent and acknowledged, or, where the receiver waits for
+    /// more packets, sent, given up, sent again and acknowledged at once as a duplicate.
+    fn deadline(schedule: &Schedule<Self>) -> Time {
+        let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
+        let turn = match schedule.ends.ack_every {
+            1 => rto.max(round),
+            _ => rto + round,
+        };
+        schedule.quiet_from() + (rto + round) * 2 + (turn + schedule.path.wire) * schedule.packets()
+    }
+}
+
+impl Schedule<SackEnds> {
+    fn transport(&self) -> SackConfig {
+        SackConfig {
+            payload: Bytes(PAYLOAD),
+            header: Bytes(HEADER),
+            ack: Bytes(ACK),
+            ack_every: self.ends.ack_every,
+            rto: Span::Time(self.ends.rto),
+        }
+    }
+
+    fn lb(&self) -> AnyLb {
+        let trimming = self.path.faults.trimming > 0;
+        let environment = Environment { facts: self.path.facts(), rto: self.ends.rto, trimming };
+        self.ends.balancer.build(&environment, stream(self.path.seed, 0, Purpose::LoadBalancer))
+    }
+
+    fn cc(&self) -> AnyCc {
+        let window = Size::Bytes(Bytes(self.ends.window));
+        let config = match self.ends.dctcp {
+            true => CcConfig::Dctcp(DctcpConfig {
+                initial_window: window,
+                max_window: window,
+                decrease: 0.25,
+                loss_decrease: 1.0,
+            }),
+            false => CcConfig::Constant { window },
+        };
+        config.build(&self.path.facts())
+    }
+}
+
+fn calm_ends(ack_every: u32, window: u64) -> SackEnds {
+    let (balancer, rto) = (LbConfig::Ops { evs: 65_536 }, Duration::from_us(100));
+    SackEnds { balancer, ack_every, window, dctcp: false, rto }
+}
+
+/// Anything, sane or not: RTOs below the round trip, windows below a packet, all faults at once.
+fn any_schedule() -> impl Strategy<Value = Schedule<SackEnds>> {
+    let ends = (balancer(), ack_every(), window(), any::<bool>(), rto()).prop_map(
+        |(balancer, ack_every, window, dctcp, rto)| SackEnds { balancer, ack_every, window, dctcp, rto },
+    );
+    (messages(), ends, timer_lag(), path(), faults()).prop_map(|(messages, ends, timer_lag, path, faults)| {
+        let path = Path { faults, ..path };
+        Schedule { messages, ends, timer_lag, path }
+    })
+}
+
+/// A path that reorders, duplicates and marks but loses nothing, with an RTO beyond anything that it does.
+fn harmless_schedule() -> impl Strategy<Value = Schedule<SackEnds>> {
+    let ends = (messages(), balancer(), ack_every(), window(), any::<bool>(), timer_lag());
+    (ends, path(), chance(), chance()).prop_map(
+        |((messages, balancer, ack_every, window, dctcp, timer_lag), path, duplication, marking)| {
+            let (mut messages, mut path) = (messages, path);
+            if dctcp && ack_every > 1 && marking > 0 {
+                // A mark can shrink the window below what waits at the receiver for more packets, and only a
+                // timeout wakes the two: when a marked packet overtook others, or is smaller than what a mark
+                // takes.
+                path.jitter = Duration::ZERO;
+                messages.iter_mut().for_each(|message| message.last_payload = PAYLOAD);
+            }
+            let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
+            let path = Path { faults, ..path };
+            // The packet that makes an ACK due may have to wait for the ACK before, and for a whole window
+            // ahead of it on the wire. Each message may end in a packet that takes no room in the window.
+            let ahead = window / PACKET + messages.len() as u64;
+            let rto = path.longest_round() * 3 + path.wire * (2 * ahead + 2);
+            let ends = SackEnds { balancer, ack_every, window, dctcp, rto };
+            Schedule { messages, ends, timer_lag, path }
+        },
+    )
+}
+
+fn balancer() -> impl Strategy<Value = LbConfig> {
+    let evs = || prop_oneof![Just(65_536), 1u32..=65_536, 1u32..=32];
+    let reps = (evs(), 1u32..=32, any::<bool>(), us(1..200), 0u32..=255, 0.5..3.0).prop_map(
+        |(evs, buffer, freezing, timeout, explore_packets, failure_rtt)| {
+            let freezing_timeout = Span::Time(timeout);
+            LbConfig::Reps(RepsConfig {
+                evs,
+                buffer,
+                freezing,
+                freezing_timeout,
+                explore_packets,
+                failure_rtt,
+            })
+        },
+    );
+    prop_oneof![
+        1 => Just(LbConfig::Ecmp {}),
+        1 => evs().prop_map(|evs| LbConfig::Ops { evs }),
+        4 => reps,
+    ]
+}
