@@ -59,7 +59,7 @@ impl StrackLb {
             return path;
         }
         // Lines 17-19: as many paths as two windows of packets reach, since what is known of others is old.
-        let two_windows = (2 * window / self.packet).min(u64::from(self.max_paths)) as u32;
+        let two_windows = (window.saturating_mul(2) / self.packet).min(u64::from(self.max_paths)) as u32;
         let paths = two_windows.max(self.min_paths);
         self.rr = (self.rr + 1) % paths;
         // Lines 20-27: skip what is marked, but clear only the first bit on the way. That cleared bit also ends

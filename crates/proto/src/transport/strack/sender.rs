@@ -1,61 +1,449 @@
-//! The sending end.
+//! The sending end (STrack, section 3.3.2, and Algorithm 1).
 
-use crate::cc::AnyCc;
+use super::outgoing::Outgoing;
+use crate::PathFacts;
+use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
-use crate::transport::{Ends, StrackConfig, OutOfPsns, SenderCounters};
-use crate::{Packet, PathFacts};
-use anabranch_base::{MessageId, Time};
+use crate::packet::{Packet, Repr, SackCause};
+use crate::psn_set::PsnSet;
+use crate::transport::go_back_n::Pacer;
+use crate::transport::{Ends, OutOfPsns, SenderCounters, StrackConfig};
+use crate::wire::strack::MAX_OUT_OF_ORDER;
+use anabranch_base::{Duration, MessageId, Time};
+
+/// Most PSNs between the oldest unacknowledged packet and the newest sent one. Bounds the memory of a queue
+/// pair whose oldest packet is lost again and again.
+pub(super) const MAX_SPAN: u32 = 1 << 16;
 
 /// The sending end of a queue pair.
+///
+/// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each SACK,
+/// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it answers none. Whenever the wire is free,
+/// [`poll_transmit`](Self::poll_transmit).
+// Fields stay in this order: what every packet touches comes first, so that it shares few cache lines.
+#[repr(C)]
 pub struct StrackSender {
+    /// Bytes on the wire of every PSN that was sent, each once, without those that wait to be sent again.
+    sent: u64,
+    /// `bytes_recvd` of the newest SACK, of which the wire carries the lower 32 bits.
+    received: u64,
+    /// ePSN: every PSN below is acknowledged.
+    unacked: u32,
+    /// First PSN that was never sent.
+    next: u32,
+    /// Lost PSNs that wait to be sent again, and a PSN below which none is.
+    lost_count: u32,
+    lost_from: u32,
+    /// The PSN after the highest that the receiver is known to have.
+    heard: u32,
+    /// Recovery lasts until everything below is acknowledged.
+    recovery_end: u32,
+    /// When the ePSN rose last, or sending began after a pause.
+    rto_from: Time,
+    /// When a SACK came last, or sending began after a pause, or a probe went out.
+    probe_from: Time,
+    /// When the probe was sent of which the answer would tell a loss; never when there is none.
+    probe_sent: Time,
+    /// `next` when that probe was sent.
+    probe_next: u32,
+    header_bytes: u16,
+    probe_is_due: bool,
+    /// The congestion control gives a rate: `pacer` has a say in what is sent.
+    paces: bool,
+    outgoing: Outgoing,
+    /// Acknowledged PSNs at or above `unacked`.
+    acked: PsnSet,
     cc: AnyCc,
     lb: AnyLb,
+    lost: PsnSet,
+    ends: Ends,
+    rto: Duration,
+    probe_after: Duration,
+    probe_rtt: Duration,
+    /// Bytes of `min_threshold` packets.
+    min_threshold: u64,
+    pacer: Pacer,
+    counters: SenderCounters,
 }
 
 impl StrackSender {
     /// The sending end of a queue pair between `ends`.
-    pub fn new(_config: &StrackConfig, _facts: &PathFacts, _ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
-        StrackSender { cc, lb }
+    pub fn new(config: &StrackConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
+        let outgoing = Outgoing::new(config.payload.0, config.header.0);
+        StrackSender {
+            sent: 0,
+            received: 0,
+            unacked: 0,
+            next: 0,
+            lost_count: 0,
+            lost_from: 0,
+            heard: 0,
+            recovery_end: 0,
+            rto_from: Time::ZERO,
+            probe_from: Time::ZERO,
+            probe_sent: Time::NEVER,
+            probe_next: 0,
+            header_bytes: config.header.0 as u16,
+            probe_is_due: false,
+            paces: cc.paces(),
+            min_threshold: u64::from(config.min_threshold) * u64::from(outgoing.packet_bytes()),
+            outgoing,
+            acked: PsnSet::new(),
+            cc,
+            lb,
+            lost: PsnSet::new(),
+            ends,
+            rto: config.rto.on(facts),
+            probe_after: config.probe_after.on(facts),
+            probe_rtt: config.probe_rtt.on(facts),
+            pacer: Pacer::new(),
+            counters: SenderCounters::default(),
+        }
     }
 
     /// Queues a message of `bytes` bytes behind those already posted.
     ///
     /// # Errors
     /// When the queue pair would run out of PSNs.
-    pub fn post(&mut self, _message: MessageId, _bytes: u64) -> Result<(), OutOfPsns> {
-        Ok(())
+    pub fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
+        self.outgoing.post(message, bytes)
     }
 
-    /// Takes a packet in that the receiver sent.
-    pub fn handle_packet(&mut self, _now: Time, _packet: &Packet) {}
+    /// The next packet, when there is one and window and rate let it go now: a probe, lost packets from the
+    /// lowest PSN on, new ones.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if self.probe_is_due {
+            return Some(self.probe(now));
+        }
+        let lost = self.next_lost();
+        let psn = match lost {
+            Some(psn) => psn,
+            None if self.can_send_new() => self.next,
+            None => return None,
+        };
+        let part = self.outgoing.part(psn);
+        if !self.window_allows(part.bytes) || (self.paces && !self.pacer.send(now, part.bytes, &mut self.cc))
+        {
+            return None;
+        }
+        self.sent += u64::from(part.bytes);
+        if lost.is_some() {
+            self.take_lost(psn);
+        } else {
+            self.take_new(now);
+        }
+        let repr = Repr::Data {
+            psn,
+            message: part.message,
+            message_packets: part.message_packets,
+            sent_at: now,
+            ack_now: self.waits(),
+        };
+        Some(self.packet(now, part.bytes, repr))
+    }
 
-    /// Its timer is due.
-    pub fn handle_timeout(&mut self, _now: Time) {}
+    /// Takes a SACK in.
+    #[inline]
+    pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
+        let Repr::Sack { expected, base, received, bytes_received, out_of_order, cause, sent_at } =
+            packet.repr
+        else {
+            return;
+        };
+        let rtt = now.since(sent_at);
+        let packets = self.acknowledge(now, expected, base, received);
+        let bytes = self.count_received(bytes_received);
+        // STrack, Algorithm 1, lines 2-4: print does not leave out the answers to probes.
+        self.lb.handle_ack(now, packet.ev, cause.marked(), rtt);
+        if self.paces && cause.marked() {
+            // There are no CNPs here: the mark that the SACK brings back stands for one.
+            self.cc.handle_cnp(now);
+        }
+        // Lines 9-12.
+        self.handle_probe_answer(now, cause, sent_at, rtt);
+        // Lines 13-14.
+        self.cc.handle_ack(&Acked { now, packets, bytes, probe: cause.probe(), marked: cause.marked(), rtt });
+        // Line 15.
+        if expected >= self.unacked {
+            self.detect_by_order(now, out_of_order);
+        }
+    }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    /// When [`handle_timeout`](Self::handle_timeout) is due; none while all that was sent is acknowledged and no
+    /// packet waits for its time.
+    ///
+    /// Never earlier than an earlier answer, except for a packet that waits for its time.
+    #[inline]
     pub fn next_timeout(&mut self) -> Option<Time> {
-        None
+        let paced = if self.paces { self.pacer.next_timeout() } else { None };
+        if self.unacked == self.next {
+            return paced;
+        }
+        let due = (self.rto_from + self.rto).min(self.probe_from + self.probe_after);
+        Some(paced.map_or(due, |paced| paced.min(due)))
     }
 
     /// Whether a packet may have to wait for its time.
     #[inline]
     pub fn paces(&self) -> bool {
-        self.cc.paces()
+        self.paces
     }
 
-    /// The next data packet, if there is one and it may go out now.
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        let _ = self.lb.next_ev(now, 0);
-        None
+    /// Gives up everything when the ePSN stood still for an RTO; has a probe sent when no SACK came for long. A
+    /// packet that waited for its time may ask again.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.pacer.handle_timeout(now);
+        if self.unacked == self.next {
+            return;
+        }
+        // STrack, section 3.3.2, timeout-based detection. The timestamp starts anew: print says when it is set by
+        // an ACK, not what follows a timeout.
+        if self.rto_from + self.rto <= now {
+            self.counters.timeouts += 1;
+            self.lb.handle_timeout(now);
+            self.rto_from = now;
+            self.recover(now, self.next);
+        }
+        // Probe-based detection: a probe, and after the same time another one.
+        if self.probe_from + self.probe_after <= now {
+            self.probe_is_due = true;
+            self.probe_from = now;
+        }
     }
 
     /// The next message of which every byte is acknowledged.
+    #[inline]
     pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
-        None
+        self.outgoing.poll_acknowledged()
+    }
+
+    /// Bytes in flight (STrack, equation 1).
+    ///
+    /// A packet that was given up counts again when it is sent again. When its first copy arrives after all, it is
+    /// among the received bytes before a SACK names it; until then the difference is too small by that packet.
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        self.sent.saturating_sub(self.received)
+    }
+
+    /// Bytes that may be in flight.
+    pub fn window(&self) -> u64 {
+        self.cc.window()
+    }
+
+    /// Whether it sends lost packets again, and has not heard of all of them (loss recovery mode).
+    #[inline]
+    pub fn is_recovering(&self) -> bool {
+        self.unacked < self.recovery_end
     }
 
     /// What it counted so far.
     pub fn counters(&self) -> SenderCounters {
-        SenderCounters::default()
+        self.counters
+    }
+
+    /// At least one packet may always be in flight, so that a small window cannot stop the queue pair.
+    #[inline]
+    fn window_allows(&self, bytes: u16) -> bool {
+        let in_flight = self.in_flight();
+        in_flight == 0 || in_flight + u64::from(bytes) <= self.cc.window()
+    }
+
+    #[inline]
+    fn can_send_new(&self) -> bool {
+        self.next < self.outgoing.end() && self.next - self.unacked < MAX_SPAN
+    }
+
+    /// Whether nothing more can be sent before a SACK comes. The paper has packets that request an ACK (section
+    /// 3.3.1, condition 4) and does not say which do: these, or a window below the SACK bytes would wait for a probe.
+    #[inline]
+    fn waits(&self) -> bool {
+        !self.window_allows(self.outgoing.packet_bytes()) || (self.lost_count == 0 && !self.can_send_new())
+    }
+
+    /// The lowest PSN that waits to be sent again.
+    #[inline]
+    fn next_lost(&mut self) -> Option<u32> {
+        if self.lost_count == 0 { None } else { self.find_lost() }
+    }
+
+    #[cold]
+    fn find_lost(&mut self) -> Option<u32> {
+        let mut psn = self.lost_from.max(self.unacked);
+        while psn < self.next {
+            let inside = u64::MAX >> (64 - (self.next - psn).min(64));
+            let bits = self.lost.window(psn) & inside;
+            if bits != 0 {
+                self.lost_from = psn + bits.trailing_zeros();
+                return Some(self.lost_from);
+            }
+            psn += 64;
+        }
+        None
+    }
+
+    fn take_lost(&mut self, psn: u32) {
+        self.lost.remove(psn);
+        self.lost_count -= 1;
+        self.counters.retransmissions += 1;
+        // A packet below `probe_next` is now younger than the probe, whose answer thus proves nothing of it.
+        self.probe_sent = Time::NEVER;
+    }
+
+    #[inline]
+    fn take_new(&mut self, now: Time) {
+        if self.unacked == self.next {
+            self.rto_from = now;
+            self.probe_from = now;
+        }
+        if self.acked.make_room(self.unacked, self.next) {
+            // Both sets keep one size, so that a PSN in the range never aliases another.
+            self.lost.make_room(self.unacked, self.next);
+        }
+        self.next += 1;
+    }
+
+    /// STrack, section 3.3.2, probe-based detection. It takes no part in the window.
+    fn probe(&mut self, now: Time) -> Packet {
+        self.probe_is_due = false;
+        self.probe_from = now;
+        self.probe_sent = now;
+        self.probe_next = self.next;
+        let repr = Repr::Probe { base: self.unacked, sent_at: now };
+        self.packet(now, self.header_bytes, repr)
+    }
+
+    #[inline]
+    fn packet(&mut self, now: Time, bytes: u16, repr: Repr) -> Packet {
+        let ev = self.lb.next_ev(now, self.cc.window());
+        Packet { qp: self.ends.qp, dst: self.ends.dst, wire_bytes: bytes, ev, marked: false, repr }
+    }
+
+    /// Takes over what a SACK acknowledges; answers with the number of packets that are news.
+    #[inline]
+    fn acknowledge(&mut self, now: Time, expected: u32, base: u32, received: u64) -> u32 {
+        let before = self.unacked;
+        let packets = self.acknowledge_below(expected) + self.acknowledge_bits(base, received);
+        if self.unacked > before {
+            self.rto_from = now;
+        }
+        // Bits beyond what was sent would be somebody else's.
+        let highest = base.saturating_add(64 - received.leading_zeros());
+        self.heard = self.heard.max(expected).max(if received == 0 { 0 } else { highest }).min(self.next);
+        packets
+    }
+
+    /// Bytes that this SACK counts beyond those before it; a SACK that others overtook counts none.
+    #[inline]
+    fn count_received(&mut self, bytes_received: u32) -> u64 {
+        let more = bytes_received.wrapping_sub(self.received as u32);
+        let more = if more < 1 << 31 { u64::from(more) } else { 0 };
+        self.received += more;
+        more
+    }
+
+    /// STrack, section 3.3.2, OOO-based detection. The receiver counts from its ePSN, so the counter of a SACK
+    /// with an older one means nothing any more. The window is compared in bytes.
+    #[inline]
+    fn detect_by_order(&mut self, now: Time, out_of_order: u16) {
+        if out_of_order == 0 || self.is_recovering() {
+            return;
+        }
+        let threshold = self.cc.window().max(self.min_threshold);
+        let is_full = out_of_order >= MAX_OUT_OF_ORDER;
+        if is_full || u64::from(out_of_order) * u64::from(self.outgoing.packet_bytes()) > threshold {
+            self.recover(now, self.heard);
+        }
+    }
+
+    /// Every SACK starts the probe's time anew (STrack, Algorithm 1, line 9). That of a probe after which no other
+    /// came tells of losses if it came fast (lines 10-12; `achievedBDP == 0` there stands for "no other").
+    ///
+    /// Print recovers what is missing below the highest received PSN, which would leave a lost tail to the
+    /// timeout. What was sent before the probe and is missing in its answer is lost as well: the probe queued for
+    /// less than data has had since then to arrive.
+    #[inline]
+    fn handle_probe_answer(&mut self, now: Time, cause: SackCause, sent_at: Time, rtt: Duration) {
+        let is_telling = cause.probe() && sent_at == self.probe_sent && rtt < self.probe_rtt;
+        self.probe_from = now;
+        self.probe_sent = Time::NEVER;
+        self.probe_is_due = false;
+        if is_telling {
+            self.recover(now, self.probe_next);
+        }
+    }
+
+    /// Enters recovery: every unacknowledged PSN below `end` is lost.
+    #[cold]
+    fn recover(&mut self, now: Time, end: u32) {
+        self.recovery_end = self.recovery_end.max(end);
+        self.lost_from = self.unacked;
+        for psn in self.unacked..end {
+            if !self.acked.contains(psn) && self.lost.insert(psn) {
+                self.lost_count += 1;
+                self.sent -= u64::from(self.outgoing.part(psn).bytes);
+                self.cc.handle_loss(now);
+            }
+        }
+    }
+
+    #[inline]
+    fn acknowledge_below(&mut self, expected: u32) -> u32 {
+        let expected = expected.min(self.next);
+        let mut packets = 0;
+        while self.unacked < expected {
+            // Jump over what single bits acknowledged already.
+            self.unacked = self.acked.take_run(self.unacked);
+            if self.unacked < expected {
+                self.acknowledge_one(self.unacked);
+                packets += 1;
+            }
+        }
+        packets
+    }
+
+    #[inline]
+    fn acknowledge_bits(&mut self, base: u32, received: u64) -> u32 {
+        // Only PSNs in `unacked..next` can be news; the set says which of them are.
+        let (mut base, mut bits) = (base, received);
+        if base < self.unacked {
+            let below = self.unacked - base;
+            if below >= 64 {
+                return 0;
+            }
+            bits >>= below;
+            base = self.unacked;
+        }
+        if base >= self.next {
+            return 0;
+        }
+        if self.next - base < 64 {
+            bits &= (1 << (self.next - base)) - 1;
+        }
+        bits &= !self.acked.window(base);
+        let packets = bits.count_ones();
+        while bits != 0 {
+            self.acknowledge_one(base + bits.trailing_zeros());
+            bits &= bits - 1;
+        }
+        if self.acked.contains(self.unacked) {
+            self.unacked = self.acked.take_run(self.unacked);
+        }
+        packets
+    }
+
+    /// Counts `psn`, which was not acknowledged before, as acknowledged.
+    #[inline]
+    fn acknowledge_one(&mut self, psn: u32) {
+        self.acked.insert(psn);
+        if self.lost_count > 0 && self.lost.contains(psn) {
+            // It was not lost: its bytes are among the received ones, so they were sent.
+            self.lost.remove(psn);
+            self.lost_count -= 1;
+            self.sent += u64::from(self.outgoing.part(psn).bytes);
+        }
+        self.outgoing.acknowledge(psn);
     }
 }

@@ -1,0 +1,121 @@
+//! The messages of a queue pair's sending end, and which PSN belongs to which.
+
+use super::sender::MAX_SPAN;
+use crate::transport::OutOfPsns;
+use anabranch_base::MessageId;
+use std::collections::VecDeque;
+
+/// Messages on their way, in the order of their PSNs.
+pub(super) struct Outgoing {
+    /// The first message with unacknowledged packets: here, so that most queue pairs need no pointer to it.
+    first: Message,
+    /// First PSN that no message has claimed.
+    end: u32,
+    payload: u32,
+    header: u16,
+    packet_bytes: u16,
+    /// The messages after the first one.
+    later: VecDeque<Message>,
+    acknowledged: VecDeque<MessageId>,
+}
+
+/// What a data packet says of its message, and its size on the wire.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    pub message: MessageId,
+    pub message_packets: u32,
+    pub bytes: u16,
+}
+
+struct Message {
+    id: MessageId,
+    first: u32,
+    packets: u32,
+    unacked: u32,
+    last_bytes: u16,
+}
+
+/// Stands where no message is.
+const NO_MESSAGE: Message = Message { id: MessageId(0), first: 0, packets: 0, unacked: 0, last_bytes: 0 };
+
+impl Outgoing {
+    pub fn new(payload: u64, header: u64) -> Self {
+        Outgoing {
+            first: NO_MESSAGE,
+            end: 0,
+            payload: payload as u32,
+            header: header as u16,
+            packet_bytes: (payload + header) as u16,
+            later: VecDeque::new(),
+            acknowledged: VecDeque::new(),
+        }
+    }
+
+    /// First PSN that no message has claimed.
+    #[inline]
+    pub fn end(&self) -> u32 {
+        self.end
+    }
+
+    /// A full packet on the wire.
+    #[inline]
+    pub fn packet_bytes(&self) -> u16 {
+        self.packet_bytes
+    }
+
+    pub fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
+        let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
+        let end = u64::from(self.end) + packets;
+        let end = u32::try_from(end).ok().filter(|&end| end < u32::MAX - MAX_SPAN).ok_or(OutOfPsns)?;
+        let packets = packets as u32;
+        let last_payload = bytes - u64::from(packets - 1) * u64::from(self.payload);
+        let last_bytes = last_payload as u16 + self.header;
+        let message = Message { id, first: self.end, packets, unacked: packets, last_bytes };
+        if self.first.packets == 0 {
+            self.first = message;
+        } else {
+            self.later.push_back(message);
+        }
+        self.end = end;
+        Ok(())
+    }
+
+    /// What the packet with this PSN carries; its message is not whole yet.
+    #[inline]
+    pub fn part(&self, psn: u32) -> Part {
+        let place = self.place_of(psn);
+        let message = if place == 0 { &self.first } else { &self.later[place - 1] };
+        let is_last = psn + 1 == message.first + message.packets;
+        let bytes = if is_last { message.last_bytes } else { self.packet_bytes };
+        Part { message: message.id, message_packets: message.packets, bytes }
+    }
+
+    /// Counts a packet of a message that is not whole yet as acknowledged.
+    #[inline]
+    pub fn acknowledge(&mut self, psn: u32) {
+        let place = self.place_of(psn);
+        let message = if place == 0 { &mut self.first } else { &mut self.later[place - 1] };
+        message.unacked -= 1;
+        if message.unacked == 0 {
+            self.acknowledged.push_back(message.id);
+            while self.first.packets > 0 && self.first.unacked == 0 {
+                self.first = self.later.pop_front().unwrap_or(NO_MESSAGE);
+            }
+        }
+    }
+
+    /// The next message of which every byte is acknowledged.
+    #[inline]
+    pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
+        self.acknowledged.pop_front()
+    }
+
+    /// The number of the message that `psn` belongs to, `first` being 0.
+    #[inline]
+    fn place_of(&self, psn: u32) -> usize {
+        if psn < self.first.first + self.first.packets {
+            return 0;
+        }
+        1 + self.later.partition_point(|message| message.first + message.packets <= psn)
+    }
+}
