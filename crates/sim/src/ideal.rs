@@ -25,7 +25,7 @@ impl<'a> Ideal<'a> {
         let there = self.last_arrival(&path, 1, packet.0);
         let base_rtt = there + self.ack_return(&path);
         let rate = self.topology.ports[0].rate;
-        PathFacts { base_rtt, bdp: Bytes(rate.bytes_in(base_rtt)), packet }
+        PathFacts { base_rtt, bdp: Bytes(rate.bytes_in(base_rtt)), packet, line_rate: rate }
     }
 
     /// The FCT at the sender, from posting to the ACK of the last packet, when nothing else is in the network

@@ -2,6 +2,7 @@
 //!
 //! Start reading at [`run()`].
 
+mod collect;
 mod engine;
 mod host;
 mod ideal;

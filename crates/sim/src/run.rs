@@ -1,13 +1,15 @@
 //! One run, on one screen: build the fabric, make the workload, run the engine, hand back the results.
 
+use crate::collect::{collect, name_unfinished};
 use crate::engine::{Engine, Failure, Setup};
 use crate::ideal::Ideal;
-use crate::observer::{NoObserver, Observer, SeriesObserver};
+use crate::observer::{NoObserver, Observer, QpSelector, SeriesObserver};
 use crate::scenario::{RunPoint, TopologySpec};
+use crate::switch::{Pfc, PfcError};
 use crate::topology::{Routing, Selector, SelectorError, Topology, TopologyError};
 use crate::workload::{self, Fabric, Workload, WorkloadError};
-use anabranch_base::{MessageId, Purpose, Time, stream};
-use anabranch_results::{FlowRow, RunRow, SeriesRow};
+use anabranch_base::{Purpose, Time, stream};
+use anabranch_results::{FlowRow, JobRow, RunRow, SeriesRow};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Runs one point of a scenario. Same point, same result, whatever else the process does.
@@ -18,17 +20,20 @@ pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
     let fabric = build(point)?;
     let observer = match point.measures.is_empty() {
         true => None,
-        false => Some(watch(point, &fabric.topology)?),
+        false => Some(watch(point, &fabric)?),
     };
     control.flows_total.store(fabric.workload.messages.len() as u64, Ordering::Relaxed);
     let ideal = Ideal::new(&fabric.topology, fabric.routing.clone(), &point.scheme.transport);
+    let facts = ideal.path_facts();
+    let pfc = point.scheme.fabric.pfc.as_ref();
     let setup = Setup {
         topology: &fabric.topology,
         routing: fabric.routing,
         workload: &fabric.workload,
         faults: &point.faults,
         scheme: &point.scheme,
-        facts: ideal.path_facts(),
+        pfc: pfc.map(|spec| Pfc::new(spec, &fabric.topology, &facts)).transpose()?,
+        facts,
         limits: &point.limits,
         seed: point.seed,
     };
@@ -63,13 +68,21 @@ pub fn build(point: &RunPoint) -> Result<Built, RunError> {
     Ok(Built { topology, routing, workload })
 }
 
-fn watch(point: &RunPoint, topology: &Topology) -> Result<SeriesObserver, RunError> {
-    let mut observer = SeriesObserver::new(topology.ports.len());
+fn watch(point: &RunPoint, fabric: &Built) -> Result<SeriesObserver, RunError> {
+    let topology = &fabric.topology;
+    let mut observer = SeriesObserver::new(topology.ports.len(), point.scheme.qps);
     for (number, measure) in point.measures.iter().enumerate() {
-        // A random choice of links must be the one that a fault with the same selector would not disturb.
-        let mut random = stream(point.seed, u64::MAX - number as u64, Purpose::FaultSelection);
-        for link in measure.links.parse::<Selector>()?.links(topology, &mut random)? {
-            observer.watch(measure.series, link, measure.every);
+        if let Some(links) = &measure.links {
+            // A random choice of links must be the one that a fault with the same selector would not disturb.
+            let mut random = stream(point.seed, u64::MAX - number as u64, Purpose::FaultSelection);
+            for link in links.parse::<Selector>()?.links(topology, &mut random)? {
+                observer.watch_link(measure, link, topology.ports[link.index()].rate);
+            }
+        }
+        if let Some(qps) = &measure.qps {
+            for qp in QpSelector::parse(qps)?.qps(fabric.workload.qps.len())? {
+                observer.watch_flow(measure, qp);
+            }
         }
     }
     Ok(observer)
@@ -83,8 +96,7 @@ fn drive<O: Observer>(
     series: impl FnOnce(O, Time) -> Vec<SeriesRow>,
 ) -> Result<RunResult, RunError> {
     let outcome = engine.run(control);
-    let stuck: Vec<String> =
-        engine.unfinished_messages().take(MOST_NAMED).map(|m| name_message(&engine, m)).collect();
+    let stuck = name_unfinished(&engine);
     let mut result = collect(&engine, point, ideal);
     let at = engine.now();
     result.series = series(engine.into_observer(), at);
@@ -100,86 +112,14 @@ fn drive<O: Observer>(
             };
             Err(RunError::Stalled { at, reason, flows: stuck, unfinished, partial: Box::new(result) })
         }
+        Err(Failure::Deadlock(cycle)) => {
+            Err(RunError::Deadlock { at, cycle, unfinished, partial: Box::new(result) })
+        }
+        Err(Failure::LosslessDrop(what)) => Err(RunError::LosslessDrop { at, what }),
         Err(Failure::Limit(limit)) => {
             Err(RunError::Limit { limit, at, unfinished, partial: Box::new(result) })
         }
         Err(Failure::OutOfPsns(qp)) => Err(RunError::OutOfPsns { qp: qp.0 }),
-    }
-}
-
-/// Most stalled flows that an error names.
-const MOST_NAMED: usize = 10;
-
-fn name_message<O: Observer>(engine: &Engine<'_, O>, (message, posted): (MessageId, Option<Time>)) -> String {
-    let workload = engine.workload;
-    let spec = &workload.messages[message.index()];
-    let qp = workload.qps[spec.qp.index()];
-    let state = match posted {
-        Some(time) => format!("posted at {:.3} us", time.as_us()),
-        None => "never started".to_owned(),
-    };
-    format!("flow {message} (host {} -> host {}, {} B, {state})", qp.src, qp.dst, spec.bytes)
-}
-
-fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Ideal<'_>) -> RunResult {
-    let workload = engine.workload;
-    let flows: Vec<FlowRow> = (0..workload.messages.len() as u32)
-        .map(|number| {
-            let message = &workload.messages[number as usize];
-            let ends = workload.qps[message.qp.index()];
-            let [posted, delivered, acknowledged] = engine.progress().times(MessageId(number));
-            let since_posted = |time: Option<Time>| Some((time? - posted?).0);
-            FlowRow {
-                run: 0,
-                flow: number,
-                qp: message.qp.0,
-                src: ends.src.0,
-                dst: ends.dst.0,
-                bytes: message.bytes,
-                start_ps: posted.map(|time| time.0),
-                delivery_ps: since_posted(delivered),
-                fct_ps: since_posted(acknowledged),
-                ideal_fct_ps: ideal.fct(ends.src, ends.dst, message.bytes).0,
-            }
-        })
-        .collect();
-    let mut fcts: Vec<u64> = flows.iter().filter_map(|flow| flow.fct_ps).collect();
-    fcts.sort_unstable();
-    let us = |ps: u64| ps as f64 / 1e6;
-    // Nearest rank: the smallest FCT that at least this share of the flows does not exceed.
-    let percentile =
-        |share: usize| fcts.get((fcts.len() * share).div_ceil(100).max(1) - 1).map_or(0.0, |&ps| us(ps));
-    let first_start = flows.iter().filter_map(|flow| flow.start_ps).min().unwrap_or(0);
-    let last_end =
-        flows.iter().filter_map(|flow| Some(flow.start_ps? + flow.fct_ps?)).max().unwrap_or(first_start);
-    let counters = engine.counters();
-    let (retransmissions, timeouts) = engine.sender_counters();
-    let total: u128 = fcts.iter().map(|&ps| u128::from(ps)).sum();
-    RunResult {
-        run: RunRow {
-            scheme: point.scheme.name.clone(),
-            seed: point.seed,
-            sweep: point.sweep.clone(),
-            flows: flows.len() as u64,
-            flows_finished: fcts.len() as u64,
-            fct_mean_us: if fcts.is_empty() { 0.0 } else { total as f64 / fcts.len() as f64 / 1e6 },
-            fct_p50_us: percentile(50),
-            fct_p99_us: percentile(99),
-            fct_max_us: percentile(100),
-            ideal_fct_max_us: us(flows.iter().map(|flow| flow.ideal_fct_ps).max().unwrap_or(0)),
-            completion_us: us(last_end - first_start),
-            drops: counters.drops,
-            link_losses: counters.link_losses,
-            trims: counters.trims,
-            ecn_marks: counters.ecn_marks,
-            retransmissions,
-            timeouts,
-            packet_hops: counters.packet_hops,
-            sim_time_us: engine.now().as_us(),
-            ..RunRow::default()
-        },
-        flows,
-        series: Vec::new(),
     }
 }
 
@@ -214,6 +154,8 @@ pub struct RunResult {
     pub run: RunRow,
     /// One row a message.
     pub flows: Vec<FlowRow>,
+    /// One row a job, where the workload has jobs.
+    pub jobs: Vec<JobRow>,
     /// Measured curves.
     pub series: Vec<SeriesRow>,
 }
@@ -242,6 +184,37 @@ pub enum RunError {
         unfinished: u64,
         /// What the run came to.
         partial: Box<RunResult>,
+    },
+    /// Pauses wait for each other in a circle.
+    #[error(
+        "deadlock at {:.3} us: these links are paused, each waiting for the next and the last for the first: {}; {unfinished} flows are unfinished",
+        at.as_us(),
+        cycle.join(" -> ")
+    )]
+    Deadlock {
+        /// Simulated time at which it was found.
+        at: Time,
+        /// The links, by name.
+        cycle: Vec<String>,
+        /// Unfinished flows.
+        unfinished: u64,
+        /// What the run came to.
+        partial: Box<RunResult>,
+    },
+    /// A lossless class had no room for a packet.
+    #[error("a lossless class lost a packet at {:.3} us: {what}; raise fabric.pfc.headroom, or leave it out", at.as_us())]
+    LosslessDrop {
+        /// Simulated time.
+        at: Time,
+        /// Where, with the numbers.
+        what: String,
+    },
+    /// The lossless class cannot be built on this fabric.
+    #[error("{}: {error}", .error.parameter())]
+    Pfc {
+        /// What is wrong.
+        #[from]
+        error: PfcError,
     },
     /// A limit of the scenario was reached.
     #[error(

@@ -41,6 +41,10 @@ pub enum What {
     Post,
     /// A packet of unusual size arrives: its place among the parked ones, and the port.
     Parked(u32, u16),
+    /// A pause frame came in for a link of this node: its data class must wait, or may go on.
+    Pause(LinkId, bool),
+    /// A pause of this link may have ended by itself.
+    PauseOver(LinkId),
 }
 
 const _: () = assert!(size_of::<Signal>() == 24);
@@ -59,14 +63,16 @@ const MASK: u64 = (1 << FIELD) - 1;
 /// Most nodes, ports or queue pairs of a host, and events at one instant, that the rank can tell apart.
 pub const MAX_RANKED: u64 = 1 << FIELD;
 
-/// The kinds in their order at one node and time: a port that frees up serves what waits before a newcomer.
+/// The kinds in their order at one node and time: a pause acts before the port that it stops, and a port that
+/// frees up serves what waits before a newcomer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 enum Kind {
-    PortFree = 0,
-    Arrival = 1,
-    Timer = 2,
-    Post = 3,
+    Pause = 0,
+    PortFree = 1,
+    Arrival = 2,
+    Timer = 3,
+    Post = 4,
 }
 
 impl Rank {
@@ -92,6 +98,9 @@ impl Rank {
         match signal.what {
             What::PortFree(link) => Rank::new(signal.node, Kind::PortFree, u64::from(link.0), place),
             What::Timer(qp) => Rank::new(signal.node, Kind::Timer, u64::from(qp), place),
+            What::Pause(link, _) | What::PauseOver(link) => {
+                Rank::new(signal.node, Kind::Pause, u64::from(link.0), place)
+            }
             What::Post => Rank::new(signal.node, Kind::Post, 0, place),
             What::Parked(_, port) => Rank::new(signal.node, Kind::Arrival, u64::from(port), place),
         }

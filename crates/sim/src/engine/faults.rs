@@ -26,6 +26,8 @@ pub enum Task {
     Purge(NodeId),
     /// Routing learns which links were up at this time.
     Reroute(Time),
+    /// A link is up again and knows of no pause.
+    Restore(LinkId),
 }
 
 struct LinkHealth {
@@ -108,6 +110,7 @@ impl Faults {
                         until,
                         effect: Effect::Down,
                     });
+                    self.restore(link, until);
                 }
             }
             FaultKind::SwitchDown { switches } => {
@@ -118,6 +121,7 @@ impl Faults {
                         for link in [link, topology.reverse(link)] {
                             let health = self.health(link, topology, seed, kinds);
                             health.faults.push(Spell { from, until, effect: Effect::Down });
+                            self.restore(link, until);
                         }
                     }
                 }
@@ -149,6 +153,12 @@ impl Faults {
             }
         }
         Ok(())
+    }
+
+    fn restore(&mut self, link: LinkId, at: Time) {
+        if at < Time::NEVER {
+            self.agenda.push((at, Task::Restore(link)));
+        }
     }
 
     /// The links that a fault ever touches.

@@ -17,6 +17,8 @@ pub struct Pool {
 struct Slot {
     packet: Packet,
     next: u32,
+    /// Where it came from: the link that leaves the port by which it came in.
+    from: u32,
 }
 
 /// A first-in, first-out queue of packets in a [`Pool`].
@@ -56,10 +58,10 @@ impl Fifo {
         }
     }
 
-    /// Appends a packet.
+    /// Appends a packet that came in by the port whose outgoing link is `from`.
     #[inline]
-    pub fn push(&mut self, pool: &mut Pool, packet: &Packet) {
-        let slot = Slot { packet: *packet, next: NONE };
+    pub fn push(&mut self, pool: &mut Pool, packet: &Packet, from: u32) {
+        let slot = Slot { packet: *packet, next: NONE, from };
         let place = if pool.free == NONE {
             pool.slots.push(slot);
             pool.slots.len() as u32 - 1
@@ -78,19 +80,29 @@ impl Fifo {
         pool.used += 1;
     }
 
-    /// Removes the oldest packet.
+    /// The packets in their order, each with where it came from.
+    pub fn iter<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = (&'a Packet, u32)> + use<'a> {
+        let mut next = self.head;
+        std::iter::from_fn(move || {
+            let slot = pool.slots.get(next as usize)?;
+            next = slot.next;
+            Some((&slot.packet, slot.from))
+        })
+    }
+
+    /// Removes the oldest packet; answers also with where it came from.
     #[inline]
-    pub fn pop(&mut self, pool: &mut Pool) -> Option<Packet> {
+    pub fn pop(&mut self, pool: &mut Pool) -> Option<(Packet, u32)> {
         if self.head == NONE {
             return None;
         }
         let place = self.head;
         let slot = &mut pool.slots[place as usize];
-        let packet = slot.packet;
+        let (packet, from) = (slot.packet, slot.from);
         self.head = std::mem::replace(&mut slot.next, pool.free);
         pool.free = place;
         pool.used -= 1;
-        Some(packet)
+        Some((packet, from))
     }
 }
 
@@ -113,11 +125,14 @@ mod tests {
                 if push {
                     let repr = Repr::Nack { psn, sent_at: Time::ZERO };
                     let packet = Packet { qp: QpId(0), dst: HostId(0), wire_bytes: 64, ev: 0, marked: false, repr };
-                    queues[queue].push(&mut pool, &packet);
+                    queues[queue].push(&mut pool, &packet, psn + 7);
                     plain[queue].push_back(psn);
                 } else {
-                    let popped = queues[queue].pop(&mut pool).map(|packet| packet.repr);
-                    prop_assert_eq!(popped, plain[queue].pop_front().map(|psn| Repr::Nack { psn, sent_at: Time::ZERO }));
+                    let seen = queues[queue].iter(&pool).map(|(packet, _)| packet.repr);
+                    let nack = |psn| Repr::Nack { psn, sent_at: Time::ZERO };
+                    prop_assert!(seen.eq(plain[queue].iter().map(|&psn| nack(psn))));
+                    let popped = queues[queue].pop(&mut pool).map(|(packet, from)| (packet.repr, from));
+                    prop_assert_eq!(popped, plain[queue].pop_front().map(|psn| (nack(psn), psn + 7)));
                 }
                 prop_assert_eq!(pool.used() as usize, plain.iter().map(VecDeque::len).sum::<usize>());
             }

@@ -13,10 +13,10 @@ use crate::host::{Hosts, Progress, Recipe, Starts};
 use crate::observer::Observer;
 use crate::run::Control;
 use crate::scenario::{FaultSpec, Limits, Scheme};
-use crate::switch::{QueueLimits, Switches};
+use crate::switch::{Pfc, QueueLimits, Switches};
 use crate::topology::{Routing, SelectorError, Topology};
 use crate::workload::Workload;
-use anabranch_base::{LinkId, MessageId, NodeId, Purpose, QpId, Stream, Time, stream};
+use anabranch_base::{Duration, LinkId, MessageId, NodeId, Purpose, QpId, Stream, Time, stream};
 use anabranch_proto::{Packet, PathFacts};
 use event::{MAX_RANKED, Signal, What};
 use faults::{Faults, KindTable, Task};
@@ -25,7 +25,7 @@ use port::{LinkKind, Port};
 use scheduler::{Batch, Event, Scheduler};
 use std::sync::atomic::Ordering;
 
-pub use port::Marking;
+pub use port::{Marking, PAUSE_FRAME_BYTES};
 pub(crate) use prefetch::{prefetch, prefetch_lines};
 
 /// How many batches pass between looks at the clock, the limits and the user's wish to stop.
@@ -38,13 +38,15 @@ const WORTH_EXPECTING: usize = 20;
 /// One run in progress.
 pub struct Engine<'a, O> {
     pub(crate) now: Time,
-    scheduler: Scheduler,
+    pub(crate) scheduler: Scheduler,
     pub(crate) ports: Vec<Port>,
     pub(crate) pool: Pool,
-    kinds: Vec<LinkKind>,
+    pub(crate) kinds: Vec<LinkKind>,
     pub(crate) port_base: Vec<u32>,
     pub(crate) host_count: u32,
     pub(crate) switches: Switches,
+    /// The lossless class, where there is one.
+    pub(crate) pfc: Option<Pfc>,
     pub(crate) hosts: Hosts,
     pub(crate) progress: Progress<'a>,
     pub(crate) starts: Starts,
@@ -59,13 +61,13 @@ pub struct Engine<'a, O> {
     /// Room for the messages that a gate starts.
     pub(crate) opened: Vec<MessageId>,
     marks: Vec<Option<Box<Stream>>>,
-    faults: Faults,
+    pub(crate) faults: Faults,
     agenda_next: usize,
-    topology: &'a Topology,
+    pub(crate) topology: &'a Topology,
     limits: &'a Limits,
     events: u64,
     failure: Option<Failure>,
-    observer: O,
+    pub(crate) observer: O,
 }
 
 /// Totals over a run.
@@ -96,6 +98,10 @@ pub enum Failure {
     OutOfPsns(QpId),
     /// The user wants to stop.
     Cancelled,
+    /// Paused links that wait for each other, by name.
+    Deadlock(Vec<String>),
+    /// A lossless class had no room for a packet: where, with the numbers.
+    LosslessDrop(String),
     /// A checker found the engine wrong.
     Invariant(String),
 }
@@ -112,6 +118,8 @@ pub struct Setup<'a> {
     pub faults: &'a [FaultSpec],
     /// What carries the messages.
     pub scheme: &'a Scheme,
+    /// Its lossless class on this fabric.
+    pub pfc: Option<Pfc>,
     /// The fabric's longest path.
     pub facts: PathFacts,
     /// Where the run ends.
@@ -126,7 +134,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// # Errors
     /// A fault that names no link of this fabric.
     pub fn new(setup: Setup<'a>, observer: O) -> Result<Self, SelectorError> {
-        let Setup { topology, routing, workload, faults, scheme, facts, limits, seed } = setup;
+        let Setup { topology, routing, workload, faults, scheme, pfc, facts, limits, seed } = setup;
         let framing = scheme.transport.framing();
         let mut scheduler = Scheduler::new();
         let mut kinds = KindTable::new([facts.packet.0 as u16, framing.ack.0 as u16], &mut scheduler);
@@ -153,8 +161,9 @@ impl<'a, O: Observer> Engine<'a, O> {
             port_base: topology.port_base.clone(),
             host_count: topology.hosts,
             switches: Switches::new(topology, routing, limits_of_queues, seed),
-            hosts: Hosts::new(workload, topology.hosts),
-            progress: Progress::new(workload),
+            pfc,
+            hosts: Hosts::new(workload, topology.hosts, scheme.qps),
+            progress: Progress::new(workload, scheme.qps),
             starts: Starts::new(workload, topology.hosts),
             workload,
             recipe: Recipe { scheme, facts, seed },
@@ -200,7 +209,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                 return Err(failure);
             }
             if time == Time::NEVER {
-                return Err(Failure::NothingLeft);
+                return Err(self.pause_cycle().map_or(Failure::NothingLeft, Failure::Deadlock));
             }
             if time.0 > self.limits.max_time.0 {
                 return Err(Failure::Limit("max_time"));
@@ -216,7 +225,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             for index in 0..batch.len() {
                 match batch.event(index) {
                     Event::Arrival(arrival) if arrival.node.0 >= self.host_count => {
-                        self.handle_switch_arrival(arrival.node, &arrival.packet);
+                        self.handle_switch_arrival(arrival.node, arrival.port, &arrival.packet);
                     }
                     Event::Arrival(arrival) => self.handle_host_arrival(arrival.node, &arrival.packet),
                     Event::Signal(signal) => self.handle_signal(signal),
@@ -273,6 +282,8 @@ impl<'a, O: Observer> Engine<'a, O> {
             }
             What::Timer(qp) => self.handle_timer(signal.node, qp),
             What::Post => self.handle_post(signal.node.0),
+            What::Pause(link, stop) => self.handle_pause(signal.node, link, stop),
+            What::PauseOver(link) => self.handle_pause_over(signal.node, link),
             What::Parked(..) => unreachable!("the scheduler unparks packets"),
         }
     }
@@ -286,6 +297,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             self.agenda_next += 1;
             match task {
                 Task::Purge(node) => self.purge(node),
+                Task::Restore(link) => self.forget_pauses(link),
                 Task::Reroute(as_of) => {
                     let faults = &self.faults;
                     self.switches.routing = Routing::new(self.topology, &|link| faults.is_up(link, as_of));
@@ -296,6 +308,7 @@ impl<'a, O: Observer> Engine<'a, O> {
 
     fn purge(&mut self, node: NodeId) {
         for link in self.topology.links_of(node).map(LinkId) {
+            self.unpause(link);
             while self.dequeue(link).is_some() {
                 self.counters.link_losses += 1;
             }
@@ -318,7 +331,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             watch.news = self.news;
             watch.since = self.now;
         } else if self.now.since(watch.since) > self.limits.stall {
-            return Err(Failure::Stalled);
+            return Err(self.pause_cycle().map_or(Failure::Stalled, Failure::Deadlock));
         }
         watch.look_at = self.now.0.saturating_add(self.limits.stall.0 / 4);
         Ok(())
@@ -339,6 +352,15 @@ impl<'a, O: Observer> Engine<'a, O> {
                 "of {} packets sent, {} arrived, {drops} were dropped, {link_losses} lost, {in_queues} wait and {on_links} are on links",
                 self.injected, self.consumed
             ));
+        }
+        let switch_ports = self.ports.iter().filter(|port| port.node.0 >= self.host_count);
+        let queued: u64 = switch_ports.map(|port| u64::from(port.data_bytes)).sum();
+        match &self.pfc {
+            Some(pfc) if pfc.held() != queued => {
+                return wrong(format!("lossless buffers count {} B where {queued} B wait", pfc.held()));
+            }
+            Some(_) if drops > 0 => return wrong(format!("{drops} packets were dropped in a lossless class")),
+            _ => {}
         }
         Ok(())
     }
@@ -370,14 +392,14 @@ impl<'a, O: Observer> Engine<'a, O> {
     }
 
     #[inline]
-    pub(crate) fn is_idle(&self, link: LinkId) -> bool {
-        self.ports[link.index()].is_idle(self.now)
-    }
-
-    #[inline]
     pub(crate) fn dequeue(&mut self, link: LinkId) -> Option<Packet> {
-        let packet = self.ports[link.index()].dequeue(&mut self.pool)?;
+        let port = &mut self.ports[link.index()];
+        let (packet, from) = port.dequeue(&mut self.pool)?;
+        let node = port.node;
         self.queue_changed(link);
+        if self.pfc.is_some() && !packet.is_control() && node.0 >= self.host_count {
+            self.give_back(node, from, packet.wire_bytes);
+        }
         Some(packet)
     }
 
@@ -405,6 +427,14 @@ impl<'a, O: Observer> Engine<'a, O> {
         self.scheduler.push_signal(Signal { time, node: NodeId(host), what: What::Post });
     }
 
+    pub(crate) fn schedule_pause(&mut self, node: NodeId, link: LinkId, stop: bool, time: Time) {
+        self.scheduler.push_signal(Signal { time, node, what: What::Pause(link, stop) });
+    }
+
+    pub(crate) fn schedule_pause_over(&mut self, node: NodeId, link: LinkId, time: Time) {
+        self.scheduler.push_signal(Signal { time, node, what: What::PauseOver(link) });
+    }
+
     pub(crate) fn schedule_timer(&mut self, host: NodeId, qp: u32, time: Time) {
         self.scheduler.push_signal(Signal { time, node: host, what: What::Timer(qp) });
     }
@@ -412,6 +442,11 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// What the run came to so far.
     pub fn counters(&self) -> Counters {
         self.counters
+    }
+
+    /// Pause frames sent, and the time for which data classes were paused, over all links.
+    pub fn pauses(&self) -> (u64, Duration) {
+        self.pfc.as_ref().map_or((0, Duration::ZERO), |pfc| (pfc.pause_frames, pfc.pause_time(self.now)))
     }
 
     /// Where each message stands.

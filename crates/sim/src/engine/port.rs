@@ -33,6 +33,10 @@ pub struct Port {
     pub wakes: bool,
     /// A fault (or a lossy cable) is or will be on this link: look closer before sending.
     pub impaired: bool,
+    /// The other end has paused the data class.
+    pub paused: bool,
+    /// A pause frame is to go out, ahead of everything else.
+    pub speaks: bool,
 }
 
 /// What links of one rate and latency have in common.
@@ -54,6 +58,9 @@ struct SizeClass {
     arrivals: LineId,
     frees: LineId,
 }
+
+/// A pause frame on the wire (IEEE 802.1Qbb): the smallest Ethernet frame.
+pub const PAUSE_FRAME_BYTES: u16 = 64;
 
 /// Index of the class for unusual sizes, whose time is computed for each packet.
 const OTHER: usize = 2;
@@ -119,6 +126,8 @@ impl Port {
             kind,
             wakes: false,
             impaired: false,
+            paused: false,
+            speaks: false,
         }
     }
 
@@ -146,10 +155,23 @@ impl Port {
                 packet,
             );
         }
-        self.wakes = more || self.has_queue();
+        self.wakes = more || self.has_work();
         if self.wakes {
             scheduler.push_free(class.frees, self.busy_until, self.node, self.link);
         }
+    }
+
+    /// Occupies the wire, which is free, with a pause frame; answers with the time at which the other end acts
+    /// on it. MACs handle these frames: a switch's latency does not count.
+    pub fn transmit_pause(&mut self, kind: &LinkKind, scheduler: &mut Scheduler, now: Time) -> Time {
+        debug_assert!(self.busy_until <= now, "two packets on one wire");
+        self.busy_until = now + kind.serialisation(PAUSE_FRAME_BYTES);
+        self.speaks = false;
+        self.wakes = self.has_work();
+        if self.wakes {
+            scheduler.push_free(LineId::WHEEL, self.busy_until, self.node, self.link);
+        }
+        self.busy_until + kind.latency
     }
 
     /// A packet was queued while the wire is busy: asks for a call when it is free.
@@ -161,9 +183,9 @@ impl Port {
         }
     }
 
-    /// Whether a packet can go out without waiting.
+    /// Whether the wire is free and nothing that may go out waits for it.
     #[inline]
-    pub fn is_idle(&self, now: Time) -> bool {
+    pub fn is_free(&self, now: Time) -> bool {
         !self.wakes && self.busy_until <= now
     }
 
@@ -174,33 +196,39 @@ impl Port {
         self.data.expect(pool);
     }
 
+    /// Whether anything waits that may go out.
     #[inline]
-    fn has_queue(&self) -> bool {
-        !self.control.is_empty() || !self.data.is_empty()
+    pub fn has_work(&self) -> bool {
+        !self.control.is_empty() || (!self.data.is_empty() && !self.paused) || self.speaks
     }
 
-    /// Queues a packet of the class that `control` names. The caller has checked that it fits.
+    /// Queues a packet of the class that `control` names, which came in by the port whose outgoing link is
+    /// `from`. The caller has checked that it fits.
     #[inline]
-    pub fn enqueue(&mut self, pool: &mut Pool, packet: &Packet, control: bool) {
+    pub fn enqueue(&mut self, pool: &mut Pool, packet: &Packet, from: u32, control: bool) {
         if control {
-            self.control.push(pool, packet);
+            self.control.push(pool, packet, from);
             self.control_bytes += u32::from(packet.wire_bytes);
         } else {
-            self.data.push(pool, packet);
+            self.data.push(pool, packet, from);
             self.data_bytes += u32::from(packet.wire_bytes);
         }
     }
 
-    /// Takes the next packet: control first.
+    /// Takes the next packet that may go out: control first, data unless it is paused. With the packet comes
+    /// where it came from.
     #[inline]
-    pub fn dequeue(&mut self, pool: &mut Pool) -> Option<Packet> {
-        if let Some(packet) = self.control.pop(pool) {
-            self.control_bytes -= u32::from(packet.wire_bytes);
-            return Some(packet);
+    pub fn dequeue(&mut self, pool: &mut Pool) -> Option<(Packet, u32)> {
+        if let Some(taken) = self.control.pop(pool) {
+            self.control_bytes -= u32::from(taken.0.wire_bytes);
+            return Some(taken);
         }
-        let packet = self.data.pop(pool)?;
-        self.data_bytes -= u32::from(packet.wire_bytes);
-        Some(packet)
+        if self.paused {
+            return None;
+        }
+        let taken = self.data.pop(pool)?;
+        self.data_bytes -= u32::from(taken.0.wire_bytes);
+        Some(taken)
     }
 }
 
@@ -212,6 +240,8 @@ pub struct Marking {
     pub kmin: u32,
     /// Bytes.
     pub kmax: u32,
+    /// Chance of a mark just below `kmax`, in units of 2^-32.
+    pub pmax: u64,
 }
 
 impl Marking {
@@ -224,6 +254,6 @@ impl Marking {
         if queued > self.kmax {
             return true;
         }
-        u64::from(random()) * u64::from(self.kmax - self.kmin) < u64::from(queued - self.kmin) << 32
+        u64::from(random()) * u64::from(self.kmax - self.kmin) < u64::from(queued - self.kmin) * self.pmax
     }
 }

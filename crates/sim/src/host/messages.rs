@@ -9,6 +9,8 @@ pub struct Progress<'a> {
     posted: Vec<Time>,
     delivered: Vec<Time>,
     acknowledged: Vec<Time>,
+    /// By message: parts that are not delivered, and not acknowledged, yet. Empty where messages are not split.
+    parts_left: Vec<[u8; 2]>,
     /// By gate: activations so far.
     activations: Vec<u32>,
     unfinished: u64,
@@ -20,13 +22,19 @@ pub struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     /// Nothing has started.
-    pub fn new(workload: &'a Workload) -> Self {
+    pub fn new(workload: &'a Workload, split: u32) -> Self {
         let messages = workload.messages.len();
+        let parts = |message: &crate::workload::Message| [super::parts(message.bytes, split) as u8; 2];
+        let parts_left = match split {
+            1 => Vec::new(),
+            _ => workload.messages.iter().map(parts).collect(),
+        };
         Progress {
             workload,
             posted: vec![Time::NEVER; messages],
             delivered: vec![Time::NEVER; messages],
             acknowledged: vec![Time::NEVER; messages],
+            parts_left,
             activations: vec![0; workload.gates.len()],
             unfinished: messages as u64,
             outstanding: 0,
@@ -40,8 +48,11 @@ impl<'a> Progress<'a> {
         self.outstanding += 1;
     }
 
-    /// The receiver holds all of a message; `opened` gets the messages to post now.
+    /// The receiver holds all of a message, or of a part of one; `opened` gets the messages to post now.
     pub fn deliver(&mut self, message: MessageId, now: Time, opened: &mut Vec<MessageId>) {
+        if self.waits_for_parts(message, Done::Delivered) {
+            return;
+        }
         if self.delivered[message.index()] != Time::NEVER {
             self.broken = Some(message);
         }
@@ -49,8 +60,12 @@ impl<'a> Progress<'a> {
         self.activate(message, Done::Delivered, opened);
     }
 
-    /// The sender knows that all of a message arrived; `opened` gets the messages to post now.
+    /// The sender knows that all of a message, or of a part of one, arrived; `opened` gets the messages to post
+    /// now.
     pub fn acknowledge(&mut self, message: MessageId, now: Time, opened: &mut Vec<MessageId>) {
+        if self.waits_for_parts(message, Done::Acknowledged) {
+            return;
+        }
         if self.acknowledged[message.index()] != Time::NEVER || self.delivered[message.index()] > now {
             self.broken = Some(message);
         }
@@ -58,6 +73,16 @@ impl<'a> Progress<'a> {
         self.unfinished -= 1;
         self.outstanding -= 1;
         self.activate(message, Done::Acknowledged, opened);
+    }
+
+    /// Counts a part; whether there are more to come.
+    #[inline]
+    fn waits_for_parts(&mut self, message: MessageId, done: Done) -> bool {
+        let Some(left) = self.parts_left.get_mut(message.index()) else { return false };
+        let left = &mut left[usize::from(done == Done::Acknowledged)];
+        // One part too many ends the message twice, which is found then.
+        *left = left.saturating_sub(1);
+        *left > 0
     }
 
     fn activate(&mut self, message: MessageId, done: Done, opened: &mut Vec<MessageId>) {

@@ -21,6 +21,8 @@ const NONE: u32 = u32::MAX;
 /// Endpoints are made when a queue pair's first message is posted and reused when its last one is acknowledged,
 /// so that a million short flows need memory for those only that are alive together.
 pub struct Hosts {
+    /// Queue pairs of a connection: the workload's queue pair `q` is the engine's `q * split` and those after it.
+    split: u32,
     /// By queue pair: its place in `senders` and `receivers`.
     place: Vec<u32>,
     senders: Vec<Sender>,
@@ -41,8 +43,8 @@ struct Sender {
     behind: u32,
     /// In its host's round robin.
     ready: bool,
-    /// A timer event is on its way.
-    timer: bool,
+    /// The time of the timer event that counts; others are stale. None on its way: never.
+    timer: Time,
 }
 
 /// A queue of senders, linked through [`Sender::behind`].
@@ -67,13 +69,18 @@ pub struct Recipe<'a> {
 
 impl Hosts {
     /// No queue pair has started.
-    pub fn new(workload: &Workload, hosts: u32) -> Self {
-        let mut messages_left = vec![0; workload.qps.len()];
+    pub fn new(workload: &Workload, hosts: u32, split: u32) -> Self {
+        let qps = workload.qps.len() * split as usize;
+        let mut messages_left = vec![0; qps];
         for message in &workload.messages {
-            messages_left[message.qp.index()] += 1;
+            let first = message.qp.index() * split as usize;
+            for left in &mut messages_left[first..][..parts(message.bytes, split) as usize] {
+                *left += 1;
+            }
         }
         Hosts {
-            place: vec![NONE; workload.qps.len()],
+            split,
+            place: vec![NONE; qps],
             senders: Vec::new(),
             receivers: Vec::new(),
             free: Vec::new(),
@@ -98,10 +105,11 @@ impl Hosts {
         let rto = transport.rto().on(&recipe.facts);
         let environment = lb::Environment { facts: recipe.facts, rto, trimming: recipe.scheme.fabric.trim };
         let random = stream(recipe.seed, u64::from(qp.0), Purpose::LoadBalancer);
+        let facts = &recipe.facts;
         let lb = recipe.scheme.lb.build(&environment, random);
         let cc = recipe.scheme.cc.build(&recipe.facts);
-        let (sender, receiver) = transport.build(Ends { qp, src, dst }, rto, cc, lb);
-        let sender = Sender { sender, qp: qp.0, behind: NONE, ready: false, timer: false };
+        let (sender, receiver) = transport.build(Ends { qp, src, dst }, facts, cc, lb);
+        let sender = Sender { sender, qp: qp.0, behind: NONE, ready: false, timer: Time::NEVER };
         let place = match self.free.pop() {
             Some(place) => {
                 self.senders[place as usize] = sender;
@@ -171,6 +179,11 @@ impl Hosts {
     }
 }
 
+/// Into how many parts a message is split: as many as there are queue pairs, of a byte at least.
+pub(crate) fn parts(bytes: u64, split: u32) -> u32 {
+    bytes.clamp(1, u64::from(split)) as u32
+}
+
 impl<O: Observer> Engine<'_, O> {
     /// Posts what is due at `host`, and asks to be called for what comes next.
     pub(crate) fn handle_post(&mut self, host: u32) {
@@ -192,9 +205,10 @@ impl<O: Observer> Engine<'_, O> {
             return;
         }
         match packet.repr {
-            Repr::Data { .. } | Repr::Trimmed { .. } => {
+            Repr::Data { .. } | Repr::Trimmed { .. } | Repr::Probe { .. } => {
+                self.observer.delivered(packet.qp, self.now, packet);
                 let receiver = &mut self.hosts.receivers[place as usize];
-                let whole = receiver.handle_packet(packet);
+                let whole = receiver.handle_packet(self.now, packet);
                 while let Some(answer) = self.hosts.receivers[place as usize].poll_transmit() {
                     self.send_control(host, &answer);
                 }
@@ -205,8 +219,9 @@ impl<O: Observer> Engine<'_, O> {
                     self.post_all(opened);
                 }
             }
-            Repr::Ack { .. } | Repr::Nack { .. } => {
+            Repr::Ack { .. } | Repr::Sack { .. } | Repr::Nack { .. } | Repr::Cnp => {
                 self.news += 1;
+                self.observe_acknowledgement(packet);
                 self.hosts.senders[place as usize].sender.handle_packet(self.now, packet);
                 self.hosts.make_ready(host, place);
                 while let Some(message) = self.hosts.senders[place as usize].sender.poll_acknowledged() {
@@ -220,17 +235,27 @@ impl<O: Observer> Engine<'_, O> {
         }
     }
 
+    #[inline]
+    fn observe_acknowledgement(&mut self, packet: &Packet) {
+        let (sent_at, marked) = match packet.repr {
+            Repr::Ack { sent_at, marked, .. } => (sent_at, marked),
+            Repr::Sack { sent_at, cause, .. } => (sent_at, cause.marked()),
+            _ => return,
+        };
+        self.observer.acknowledged(packet.qp, self.now, self.now.since(sent_at), marked);
+    }
+
     /// Loads what the arrival of `packet` at its host will touch.
     #[inline]
     pub(crate) fn expect_host_arrival(&self, packet: &Packet) {
         let place = self.hosts.place[packet.qp.index()] as usize;
-        match packet.repr {
-            Repr::Data { .. } | Repr::Trimmed { .. } => {
+        match packet.is_for_receiver() {
+            true => {
                 if let Some(receiver) = self.hosts.receivers.get(place) {
                     prefetch_lines(receiver, 3);
                 }
             }
-            Repr::Ack { .. } | Repr::Nack { .. } => {
+            false => {
                 if let Some(sender) = self.hosts.senders.get(place) {
                     prefetch_lines(sender, SENDER_LINES);
                 }
@@ -254,7 +279,10 @@ impl<O: Observer> Engine<'_, O> {
             return;
         }
         let slot = &mut self.hosts.senders[place as usize];
-        slot.timer = false;
+        if slot.timer != self.now {
+            return;
+        }
+        slot.timer = Time::NEVER;
         if slot.sender.next_timeout().is_some_and(|due| due <= self.now) {
             slot.sender.handle_timeout(self.now);
             self.hosts.make_ready(host, place);
@@ -269,6 +297,7 @@ impl<O: Observer> Engine<'_, O> {
         let link = self.first_port(host);
         let packet = match self.dequeue(link) {
             Some(packet) => packet,
+            None if self.ports[link.index()].paused => return,
             None => match self.next_data(host) {
                 Some(packet) => {
                     self.injected += 1;
@@ -277,7 +306,7 @@ impl<O: Observer> Engine<'_, O> {
                 None => return,
             },
         };
-        let more = self.hosts.rounds[host.index()].first != NONE;
+        let more = self.hosts.rounds[host.index()].first != NONE && !self.ports[link.index()].paused;
         self.transmit(link, &packet, more);
     }
 
@@ -292,12 +321,16 @@ impl<O: Observer> Engine<'_, O> {
                 continue;
             }
             if let Some(packet) = slot.sender.poll_transmit(self.now) {
-                let timer = slot.timer;
+                let armed = slot.timer != Time::NEVER;
                 self.hosts.make_ready(host, place);
-                if !timer {
+                if !armed {
                     self.arm(host, qp, place);
                 }
                 return Some(packet);
+            }
+            if slot.sender.paces() {
+                // It may only wait for its time.
+                self.arm(host, qp, place);
             }
         }
         None
@@ -305,9 +338,9 @@ impl<O: Observer> Engine<'_, O> {
 
     /// Something may be there to send: sends it if the link is idle, else as soon as it is.
     #[inline]
-    fn kick(&mut self, host: NodeId) {
+    pub(crate) fn kick(&mut self, host: NodeId) {
         let link = self.first_port(host);
-        if self.is_idle(link) {
+        if self.ports[link.index()].is_free(self.now) {
             self.serve_nic(host);
         } else {
             self.wake(link);
@@ -316,14 +349,17 @@ impl<O: Observer> Engine<'_, O> {
 
     fn send_control(&mut self, host: NodeId, packet: &Packet) {
         self.injected += 1;
-        self.forward(self.first_port(host), packet);
+        self.forward(host, self.first_port(host), packet, NONE);
     }
 
     fn arm(&mut self, host: NodeId, qp: u32, place: u32) {
         let slot = &mut self.hosts.senders[place as usize];
-        if let Some(due) = slot.sender.next_timeout() {
-            slot.timer = true;
-            self.schedule_timer(host, qp, due.max(self.now + anabranch_base::Duration(1)));
+        let Some(due) = slot.sender.next_timeout() else { return };
+        let due = due.max(self.now + anabranch_base::Duration(1));
+        // An event that comes too early is cheap; one that was set for later becomes stale.
+        if due < slot.timer {
+            slot.timer = due;
+            self.schedule_timer(host, qp, due);
         }
     }
 
@@ -336,19 +372,26 @@ impl<O: Observer> Engine<'_, O> {
 
     fn post(&mut self, message: MessageId) {
         let workload = self.workload;
-        let (qp, bytes) = (workload.messages[message.index()].qp, workload.messages[message.index()].bytes);
-        let ends = workload.qps[qp.index()];
+        let (connection, bytes) =
+            (workload.messages[message.index()].qp, workload.messages[message.index()].bytes);
+        let ends = workload.qps[connection.index()];
         self.progress.post(message, self.now);
-        let mut place = self.hosts.place[qp.index()];
-        if place == NONE {
-            place = self.hosts.start(qp, ends.dst, ends.src, &self.recipe);
+        let parts = parts(bytes, self.hosts.split);
+        for part in 0..parts {
+            let qp = QpId(connection.0 * self.hosts.split + part);
+            // As even as bytes allow, the first ones longer by one.
+            let bytes = bytes / u64::from(parts) + u64::from(u64::from(part) < bytes % u64::from(parts));
+            let mut place = self.hosts.place[qp.index()];
+            if place == NONE {
+                place = self.hosts.start(qp, ends.dst, ends.src, &self.recipe);
+            }
+            let slot = &mut self.hosts.senders[place as usize];
+            if slot.sender.post(message, bytes).is_err() {
+                self.fail(Failure::OutOfPsns(qp));
+                return;
+            }
+            self.hosts.make_ready(ends.src.into(), place);
         }
-        let slot = &mut self.hosts.senders[place as usize];
-        if slot.sender.post(message, bytes).is_err() {
-            self.fail(Failure::OutOfPsns(qp));
-            return;
-        }
-        self.hosts.make_ready(ends.src.into(), place);
         self.kick(ends.src.into());
     }
 

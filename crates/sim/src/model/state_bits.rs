@@ -25,7 +25,7 @@ pub(super) fn run() -> Vec<RunResult> {
                     };
                     sizes.into_iter().map(row).collect()
                 }
-                lb @ (LbConfig::Ecmp {} | LbConfig::Ops { .. }) => {
+                lb @ (LbConfig::Ecmp {} | LbConfig::Ops { .. } | LbConfig::Strack(_)) => {
                     vec![result(listing.name, None, &lb.state())]
                 }
             }
@@ -40,7 +40,7 @@ fn result(scheme: &str, buffer: Option<u32>, state: &[StateField]) -> RunResult 
     let sweep = buffer.map(|buffer| ("buffer".to_owned(), Value::Integer(i64::from(buffer))));
     let run =
         RunRow { scheme: scheme.to_owned(), sweep: sweep.into_iter().collect(), extra, ..RunRow::default() };
-    RunResult { run, flows: Vec::new(), series: Vec::new() }
+    RunResult { run, flows: Vec::new(), jobs: Vec::new(), series: Vec::new() }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod context;
 mod error;
 mod figure;
 mod resolved;
+mod scheme_limits;
 mod schemes;
 mod spec;
 mod sweep;
@@ -26,7 +27,7 @@ pub use figure::{BallsVariant, Figure, ModelSpec, Scale, read_figure};
 pub use resolved::{RunPoint, Scenario};
 pub use schemes::{SchemeListing, scheme, schemes};
 pub use spec::{
-    FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, Scheme, Series, TierSpec, TopologySpec,
+    FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, PfcSpec, Scheme, Series, TierSpec, TopologySpec,
     WorkloadSpec,
 };
 pub use written::read;

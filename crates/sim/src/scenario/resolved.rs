@@ -6,7 +6,10 @@ use super::{
     FaultKind, FaultSpec, Limits, MeasureSpec, ScenarioError, Scheme, TopologySpec, WorkloadSpec,
     written_topology,
 };
-use crate::topology::{self, Selector, SelectorError, Topology};
+use crate::ideal::Ideal;
+use crate::observer::QpSelector;
+use crate::switch::{Pfc, check_headrooms};
+use crate::topology::{self, Routing, Selector, SelectorError, Topology};
 use crate::workload::{self, Fabric, WorkloadError};
 use anabranch_base::{Purpose, Stream, stream};
 use anabranch_results::Value;
@@ -225,7 +228,8 @@ impl Scenario {
         Ok(points)
     }
 
-    /// Builds every fabric and workload once, and finds every link that a fault or a measure names.
+    /// Builds every fabric and workload once, and finds every link that a fault or a measure names, and every queue
+    /// pair of a measure.
     ///
     /// # Errors
     /// The first thing that cannot be built or found, with its place.
@@ -233,6 +237,7 @@ impl Scenario {
         let seed = self.seeds.first().copied().unwrap_or(1);
         let mut built: Option<(&TopologySpec, Topology)> = None;
         let mut fits: Option<(&TopologySpec, &WorkloadSpec)> = None;
+        let mut qps = 0;
         for step in self.steps() {
             let topology = match built.take() {
                 Some((spec, topology)) if spec == step.topology => topology,
@@ -240,19 +245,37 @@ impl Scenario {
             };
             if fits != Some((step.topology, step.workload)) {
                 let text = workload::file_needed(step.workload).and_then(|name| self.files.get(name));
-                workload::build(step.workload, &Fabric::of(&topology), seed, text.map(String::as_str))
+                let fabric = Fabric::of(&topology);
+                let workload = workload::build(step.workload, &fabric, seed, text.map(String::as_str))
                     .map_err(|e| self.workload_refused(e))?;
+                qps = workload.qps.len();
                 fits = Some((step.topology, step.workload));
             }
+            self.check_lossless(&step, &topology)?;
             for (i, fault) in step.faults.iter().enumerate() {
                 self.find_fault(i, &fault.kind, &topology, seed)?;
             }
             for (i, measure) in self.measures.iter().enumerate() {
-                let links =
-                    Selector::parse(&measure.links).and_then(|s| s.links(&topology, &mut drawn(seed)));
-                links.map_err(|e| self.not_found(&format!("measure.{i}.links"), e))?;
+                self.find_measure(i, measure, &topology, qps, seed)?;
             }
             built = Some((step.topology, topology));
+        }
+        Ok(())
+    }
+
+    /// That the buffers of every lossless scheme hold what they must on this fabric.
+    fn check_lossless(&self, step: &Step<'_>, topology: &Topology) -> Result<(), ScenarioError> {
+        for scheme in step.schemes {
+            let Some(pfc) = &scheme.fabric.pfc else { continue };
+            let facts = Ideal::new(topology, Routing::new(topology, &|_| true), &scheme.transport).path_facts();
+            let checked = check_headrooms(pfc, topology, &facts)
+                .and_then(|()| Pfc::new(pfc, topology, &facts).map(drop));
+            checked.map_err(|error| {
+                let set = ["set", "scheme", "schemes"].map(|section| self.origin.place(section));
+                let at = set.into_iter().find(Option::is_some).flatten();
+                let message = format!("scheme {:?}: {}: {error}", scheme.name, error.parameter());
+                fault(&self.origin.file, at, message, None)
+            })?;
         }
         Ok(())
     }
@@ -294,6 +317,25 @@ impl Scenario {
             }
         };
         found.map(|_| ()).map_err(|e| self.not_found(&format!("fault.{i}.{key}"), e))
+    }
+
+    fn find_measure(
+        &self,
+        i: usize,
+        measure: &MeasureSpec,
+        on: &Topology,
+        qps: usize,
+        seed: u64,
+    ) -> Result<(), ScenarioError> {
+        if let Some(links) = &measure.links {
+            let found = Selector::parse(links).and_then(|s| s.links(on, &mut drawn(seed)));
+            found.map_err(|e| self.not_found(&format!("measure.{i}.links"), e))?;
+        }
+        if let Some(written) = &measure.qps {
+            let found = QpSelector::parse(written).and_then(|s| s.qps(qps));
+            found.map_err(|e| self.not_found(&format!("measure.{i}.qps"), e))?;
+        }
+        Ok(())
     }
 
     fn not_found(&self, path: &str, error: SelectorError) -> ScenarioError {

@@ -2,14 +2,16 @@
 
 use super::table::{fault, list, nearest};
 use super::{ScenarioError, Scheme};
-use anabranch_base::Duration;
-use anabranch_proto::{CcConfig, LbConfig, Size, Span, TransportConfig};
 
 /// A scheme that comes with the program: its name and its file, embedded.
 const BUILT_IN: &[(&str, &str)] = &[
     ("reps", include_str!("../../../../schemes/reps.toml")),
     ("ops", include_str!("../../../../schemes/ops.toml")),
     ("ecmp", include_str!("../../../../schemes/ecmp.toml")),
+    ("strack", include_str!("../../../../schemes/strack.toml")),
+    ("strack-ops", include_str!("../../../../schemes/strack-ops.toml")),
+    ("rocev2", include_str!("../../../../schemes/rocev2.toml")),
+    ("rocev2-4qp", include_str!("../../../../schemes/rocev2-4qp.toml")),
 ];
 
 /// A line of `anabranch list schemes`.
@@ -108,22 +110,35 @@ pub(super) fn no_such(scheme: &Scheme, path: &str) -> ParameterFault {
 
 /// Whether a path leads to a parameter or to a whole part.
 pub(super) fn has(scheme: &Scheme, path: &str) -> bool {
-    matches!(path, "transport" | "cc" | "lb" | "fabric")
+    matches!(path, "transport" | "cc" | "lb" | "fabric" | "fabric.pfc")
         || parameters(scheme).iter().any(|known| known == path)
 }
 
 /// Every parameter of a scheme, also those that are left out when they say "never".
 pub(super) fn parameters(scheme: &Scheme) -> Vec<String> {
     let whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");
-    let mut paths = vec!["fabric.routing_delay".to_owned()];
+    let mut paths = vec!["qps".to_owned(), "fabric.routing_delay".to_owned()];
+    if scheme.fabric.pfc.is_some() {
+        let left_out = ["alpha", "threshold", "buffer_rate", "headroom", "expiry"];
+        paths.extend(left_out.map(|key| format!("fabric.pfc.{key}")));
+    }
     for (part, value) in whole.as_table().into_iter().flatten() {
-        for (key, _) in value.as_table().into_iter().flatten() {
-            paths.push(format!("{part}.{key}"));
-        }
+        collect(part, value, &mut paths);
     }
     paths.sort();
     paths.dedup();
     paths
+}
+
+/// Adds the paths of all values in the table `value`, which stands at `at`.
+fn collect(at: &str, value: &toml::Value, paths: &mut Vec<String>) {
+    for (key, value) in value.as_table().into_iter().flatten() {
+        let path = format!("{at}.{key}");
+        match value {
+            toml::Value::Table(_) => collect(&path, value, paths),
+            _ => paths.push(path),
+        }
+    }
 }
 
 /// The known path that is most like `path`: by its whole, then by its last part.
@@ -154,107 +169,12 @@ pub(super) fn plain(problem: &str) -> String {
     .unwrap_or_else(|| line.to_owned())
 }
 
-/// Checks the numbers of a scheme.
-pub(super) fn validate(scheme: &Scheme) -> Result<(), ParameterFault> {
-    transport(&scheme.transport)?;
-    match &scheme.cc {
-        CcConfig::Dctcp(cc) => {
-            size("cc.initial_window", cc.initial_window, "\"1.5bdp\"")?;
-            size("cc.max_window", cc.max_window, "\"1.5bdp\"")?;
-            number("cc.decrease", cc.decrease, 0.0, 1.0, "0.25")?;
-            number("cc.loss_decrease", cc.loss_decrease, 0.0, f64::MAX, "1.0")?;
-        }
-        CcConfig::Constant { window } => size("cc.window", *window, "\"1bdp\"")?,
-    }
-    match &scheme.lb {
-        LbConfig::Ecmp {} => {}
-        LbConfig::Ops { evs } => whole("lb.evs", u64::from(*evs), 1, 65_536)?,
-        LbConfig::Reps(reps) => {
-            whole("lb.evs", u64::from(reps.evs), 1, 65_536)?;
-            whole("lb.buffer", u64::from(reps.buffer), 1, 32)?;
-            whole("lb.explore_packets", u64::from(reps.explore_packets), 0, 255)?;
-            span("lb.freezing_timeout", reps.freezing_timeout, "\"10ms\"")?;
-            number("lb.failure_rtt", reps.failure_rtt, 0.0, f64::MAX, "1.65")?;
-        }
-    }
-    let fabric = &scheme.fabric;
-    size("fabric.queue", fabric.queue, "\"1bdp\"")?;
-    size("fabric.control_queue", fabric.control_queue, "\"1bdp\"")?;
-    number("fabric.ecn_kmin_percent", fabric.ecn_kmin_percent, 0.0, 100.0, "20.0")?;
-    number("fabric.ecn_kmax_percent", fabric.ecn_kmax_percent, 0.0, 100.0, "80.0")?;
-    if fabric.ecn_kmin_percent > fabric.ecn_kmax_percent {
-        let (kmin, kmax) = (fabric.ecn_kmin_percent, fabric.ecn_kmax_percent);
-        return Err(ParameterFault {
-            path: "fabric.ecn_kmin_percent".to_owned(),
-            message: format!("fabric.ecn_kmin_percent ({kmin}) is above fabric.ecn_kmax_percent ({kmax})"),
-            instead: format!("{kmax}"),
-        });
-    }
-    Ok(())
-}
-
-fn transport(transport: &TransportConfig) -> Result<(), ParameterFault> {
-    match transport {
-        TransportConfig::Sack(sack) => {
-            whole("transport.payload", sack.payload.0, 1, 65_535)?;
-            // A packet's size on the wire must fit 16 bits.
-            whole("transport.header", sack.header.0, 1, 65_535 - sack.payload.0.min(65_534))?;
-            whole("transport.ack", sack.ack.0, 1, 65_535)?;
-            whole("transport.ack_every", u64::from(sack.ack_every), 1, 65_535)?;
-            span("transport.rto", sack.rto, "\"70us\"")
-        }
-    }
-}
-
-fn whole(path: &str, value: u64, least: u64, most: u64) -> Result<(), ParameterFault> {
-    if (least..=most).contains(&value) {
-        return Ok(());
-    }
-    let size = matches!(path, "transport.payload" | "transport.header" | "transport.ack");
-    let instead = value.clamp(least, most);
-    Err(ParameterFault {
-        path: path.to_owned(),
-        message: format!("{path} must be {least} to {most}{}, not {value}", if size { " bytes" } else { "" }),
-        instead: if size { format!("\"{instead}B\"") } else { instead.to_string() },
-    })
-}
-
-fn number(path: &str, value: f64, least: f64, most: f64, example: &str) -> Result<(), ParameterFault> {
-    if (least..=most).contains(&value) {
-        return Ok(());
-    }
-    let range = if most == f64::MAX { format!("{least} or more") } else { format!("{least} to {most}") };
-    let message = format!("{path} must be {range}, not {value}");
-    Err(ParameterFault { path: path.to_owned(), message, instead: example.to_owned() })
-}
-
-fn size(path: &str, size: Size, example: &str) -> Result<(), ParameterFault> {
-    let above = match size {
-        Size::Bytes(bytes) => bytes.0 > 0,
-        Size::Packets(n) | Size::Bdp(n) => n > 0.0,
-    };
-    above_zero(path, above, example)
-}
-
-fn span(path: &str, span: Span, example: &str) -> Result<(), ParameterFault> {
-    let above = match span {
-        Span::Time(time) => time > Duration::ZERO,
-        Span::Rtt(n) => n > 0.0,
-    };
-    above_zero(path, above, example)
-}
-
-fn above_zero(path: &str, above: bool, example: &str) -> Result<(), ParameterFault> {
-    if above {
-        return Ok(());
-    }
-    let message = format!("{path} must be above 0");
-    Err(ParameterFault { path: path.to_owned(), message, instead: example.to_owned() })
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::scheme_limits::validate;
     use super::*;
+    use anabranch_base::Duration;
+    use anabranch_proto::LbConfig;
 
     #[test]
     fn the_embedded_schemes_are_sound() {

@@ -263,13 +263,14 @@ fn check_name(table: &Table, name: &str) -> Result<(), ScenarioError> {
 
 /// Reads a scheme in full.
 fn whole_scheme(table: &Table) -> Result<Scheme, ScenarioError> {
-    table.only(&["name", "title", "source", "transport", "cc", "lb", "fabric"])?;
+    table.only(&["name", "title", "source", "qps", "transport", "cc", "lb", "fabric"])?;
     let name: String = table.need("name")?;
     check_name(table, &name)?;
     Ok(Scheme {
         title: table.get("title")?.unwrap_or_else(|| name.clone()),
         source: table.get("source")?.unwrap_or_default(),
         name,
+        qps: table.get("qps")?.unwrap_or(1),
         transport: part(table, "transport")?,
         cc: part(table, "cc")?,
         lb: part(table, "lb")?,
@@ -333,7 +334,7 @@ fn apply(file: &str, at: Place, mut scheme: Scheme, settings: &[&Setting]) -> Re
         scheme = schemes::set(&scheme, &setting.path, &setting.value)
             .map_err(|wrong| refused(file, setting.at, Some(setting), &wrong))?;
     }
-    schemes::validate(&scheme).map_err(|wrong| {
+    super::scheme_limits::validate(&scheme).map_err(|wrong| {
         let part = wrong.path.split('.').next().unwrap_or_default();
         let related = |path: &str| path == wrong.path || path == part || wrong.message.contains(path);
         let culprit = settings.iter().rev().find(|setting| related(&setting.path)).copied();

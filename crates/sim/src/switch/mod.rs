@@ -1,10 +1,14 @@
 //! Switches: route, admit, queue, mark.
 
+mod pfc;
+
 use crate::engine::{Engine, Marking};
 use crate::observer::Observer;
 use crate::topology::{Routing, Topology};
 use anabranch_base::{Bytes, LinkId, NodeId, Purpose, stream};
 use anabranch_proto::{Packet, PathFacts, Repr};
+
+pub use pfc::{Pfc, PfcError, check_headrooms};
 
 /// What the switches know.
 pub struct Switches {
@@ -20,7 +24,7 @@ pub struct Switches {
 /// How much a port's queues hold, and what happens to the rest.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueLimits {
-    /// Bytes of data.
+    /// Bytes of data; no limit in a lossless class, whose buffer is shared.
     pub data: u32,
     /// Bytes of control.
     pub control: u32,
@@ -34,12 +38,15 @@ impl QueueLimits {
     /// The limits of a scheme on a fabric. `header` is what trimming leaves of a packet.
     pub fn new(fabric: &crate::scenario::FabricSpec, facts: &PathFacts, header: Bytes) -> Self {
         let clip = |bytes: Bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX);
-        let data = clip(fabric.queue.on(facts));
-        let share = |percent: f64| (f64::from(data) * percent / 100.0) as u32;
+        let marking = Marking {
+            kmin: clip(fabric.ecn_kmin.on(facts)),
+            kmax: clip(fabric.ecn_kmax.on(facts)),
+            pmax: (fabric.ecn_pmax * 4_294_967_296.0) as u64,
+        };
         QueueLimits {
-            data,
+            data: fabric.queue.map_or(u32::MAX, |queue| clip(queue.on(facts))),
             control: clip(fabric.control_queue.on(facts)),
-            marking: Marking { kmin: share(fabric.ecn_kmin_percent), kmax: share(fabric.ecn_kmax_percent) },
+            marking,
             trimmed_bytes: fabric.trim.then_some(header.0 as u16),
         }
     }
@@ -58,11 +65,14 @@ impl Switches {
 }
 
 impl<O: Observer> Engine<'_, O> {
-    /// A packet reached a switch.
+    /// A packet reached a switch by `port`.
     #[inline]
-    pub(crate) fn handle_switch_arrival(&mut self, node: NodeId, packet: &Packet) {
+    pub(crate) fn handle_switch_arrival(&mut self, node: NodeId, port: u16, packet: &Packet) {
         match self.route(node, packet) {
-            Some(link) => self.forward(link, packet),
+            Some(link) => {
+                self.observer.offered(link, self.now, packet.wire_bytes);
+                self.forward(node, link, packet, self.port_base[node.index()] + u32::from(port));
+            }
             None => self.counters.link_losses += 1,
         }
     }
@@ -85,37 +95,55 @@ impl<O: Observer> Engine<'_, O> {
         Some(LinkId(self.port_base[node.index()] + u32::from(port)))
     }
 
-    /// Sends a packet by `link`, or queues it there, or trims or drops it.
+    /// Sends a packet by `link` of `node`, or queues it there, or trims or drops it. It came in by the port whose
+    /// outgoing link is `from`.
     #[inline]
-    pub(crate) fn forward(&mut self, link: LinkId, packet: &Packet) {
-        if self.is_idle(link) {
+    pub(crate) fn forward(&mut self, node: NodeId, link: LinkId, packet: &Packet, from: u32) {
+        let control = packet.is_control();
+        let port = &self.ports[link.index()];
+        if port.is_free(self.now) && (!port.paused || control) {
             self.transmit(link, packet, false);
+            return;
+        }
+        if self.pfc.is_some() && !control && !self.take_in(node, LinkId(from), packet.wire_bytes) {
+            self.drop_packet(link);
             return;
         }
         let limits = self.switches.queue;
         let port = &mut self.ports[link.index()];
-        let control = packet.is_control();
         let (held, limit) =
             if control { (port.control_bytes, limits.control) } else { (port.data_bytes, limits.data) };
         if u64::from(held) + u64::from(packet.wire_bytes) <= u64::from(limit) {
-            port.enqueue(&mut self.pool, packet, control);
+            port.enqueue(&mut self.pool, packet, from, control);
         } else if let (false, Some(trimmed)) =
             (control, limits.trimmed_bytes.and_then(|bytes| trim(packet, bytes)))
             && port.control_bytes + u32::from(trimmed.wire_bytes) <= limits.control
         {
             self.counters.trims += 1;
-            port.enqueue(&mut self.pool, &trimmed, true);
+            port.enqueue(&mut self.pool, &trimmed, from, true);
         } else {
-            self.counters.drops += 1;
+            self.drop_packet(link);
             return;
         }
         self.queue_changed(link);
-        self.wake(link);
+        if self.ports[link.index()].has_work() {
+            self.wake(link);
+        }
+    }
+
+    #[cold]
+    fn drop_packet(&mut self, link: LinkId) {
+        self.counters.drops += 1;
+        self.observer.dropped(link, self.now);
     }
 
     /// A switch port is free: sends what waits, marking data by the queue that it leaves behind.
     #[inline]
     pub(crate) fn serve_port(&mut self, link: LinkId) {
+        if self.ports[link.index()].speaks {
+            self.speak(link);
+            return;
+        }
         let Some(mut packet) = self.dequeue(link) else { return };
         if !packet.is_control() {
             let (queued, marking) = (self.ports[link.index()].data_bytes, self.switches.queue.marking);

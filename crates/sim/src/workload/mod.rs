@@ -35,6 +35,21 @@ pub struct Workload {
     pub gate_starts: Vec<MessageId>,
     /// What messages activate; each message owns a range.
     pub activations: Vec<Activation>,
+    /// The jobs that the messages belong to; none where messages stand for themselves.
+    pub jobs: Vec<Job>,
+}
+
+/// A collective among some hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// The algorithm, under its name in scenarios.
+    pub algorithm: &'static str,
+    /// Bytes of the collective, as the scenario gives them.
+    pub bytes: u64,
+    /// The host of each rank.
+    pub hosts: Vec<HostId>,
+    /// Its messages, by number.
+    pub messages: std::ops::Range<u32>,
 }
 
 /// A one-way connection.
