@@ -180,11 +180,9 @@ impl SackSender {
                     self.cc.handle_cnp(now);
                 }
             }
-            Repr::Nack { psn, sent_at } => {
-                if self.is_outstanding(psn) && self.last_sent(psn) == sent_at {
-                    self.lb.handle_trim(now, packet.ev);
-                    self.lose(now, psn);
-                }
+            Repr::Nack { psn, sent_at } if self.is_outstanding(psn) && self.last_sent(psn) == sent_at => {
+                self.lb.handle_trim(now, packet.ev);
+                self.lose(now, psn);
             }
             _ => {}
         }

@@ -1,0 +1,777 @@
+//! DCQCN through fixed scripts of CNPs, with what a person computes from its equations; and both ends of
+//! `go_back_n`, call by call.
+
+use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
+use anabranch_proto::cc::{AnyCc, CcConfig, Dcqcn, DcqcnConfig};
+use anabranch_proto::lb::AnyLb;
+use anabranch_proto::transport::{Ends, GoBackNConfig, GoBackNReceiver, GoBackNSender};
+use anabranch_proto::{Packet, PathFacts, Repr, Size, Span};
+
+fn facts(gbps: u64) -> PathFacts {
+    let line_rate = Rate::from_gbps(gbps);
+    PathFacts { base_rtt: Duration::from_us(8), bdp: Bytes(400_000), packet: Bytes(1_000), line_rate }
+}
+
+fn us(us: u64) -> Time {
+    Time::ZERO + Duration::from_us(us)
+}
+
+mod reaction_point {
+    use super::*;
+    use std::fmt::Write;
+
+    /// Rate and target in Gb/s, and alpha.
+    type State = (f64, f64, f64);
+
+    /// A flow of its own, so that asking is seen to change nothing.
+    #[derive(Clone)]
+    struct Flow(Dcqcn);
+
+    impl Flow {
+        fn new(config: DcqcnConfig, gbps: u64) -> Self {
+            Flow(Dcqcn::new(&config, &facts(gbps)))
+        }
+
+        fn with(&mut self, call: impl FnOnce(&mut AnyCc)) {
+            let mut cc = AnyCc::Dcqcn(self.0.clone());
+            call(&mut cc);
+            let AnyCc::Dcqcn(dcqcn) = cc else { unreachable!("it was put there") };
+            self.0 = dcqcn;
+        }
+
+        fn cnp(&mut self, now: Time) {
+            self.with(|cc| cc.handle_cnp(now));
+        }
+
+        /// 1 MB in 250 packets.
+        fn send_megabyte(&mut self, now: Time) {
+            self.with(|cc| (0..250).for_each(|_| cc.handle_sent(now, 4_000)));
+        }
+
+        fn rate(&mut self, now: Time) -> Rate {
+            let mut rate = Rate(0);
+            self.with(|cc| rate = cc.rate(now).expect("DCQCN paces"));
+            rate
+        }
+
+        fn next_increase(&mut self) -> Option<Time> {
+            let mut due = None;
+            self.with(|cc| due = cc.next_increase());
+            due
+        }
+
+        fn state(&mut self, now: Time) -> State {
+            let rate = self.rate(now).0 as f64 / 1e9;
+            (rate, self.0.target(now).0 as f64 / 1e9, self.0.alpha(now))
+        }
+    }
+
+    /// To a bit per second, and to what six decimals of alpha say.
+    #[track_caller]
+    fn assert_state(flow: &mut Flow, now: Time, (rate, target, alpha): State) {
+        let (is_rate, is_target, is_alpha) = flow.state(now);
+        let is_close = |a: f64, b: f64, by: f64| (a - b).abs() <= by;
+        assert!(
+            is_close(is_rate, rate, 1.01e-9)
+                && is_close(is_target, target, 1.01e-9)
+                && is_close(is_alpha, alpha, 5e-7),
+            "at {now}: rate {is_rate}, target {is_target}, alpha {is_alpha}; not {rate}, {target}, {alpha}"
+        );
+    }
+
+    /// The paper's parameters with numbers that a person can compute with: g = 1/4, F = 2, a byte counter of 1 MB.
+    fn paper_by_hand() -> DcqcnConfig {
+        DcqcnConfig { g: 0.25, fast_recovery: 2, byte_counter: Bytes(1_000_000), ..DcqcnConfig::paper() }
+    }
+
+    /// AI is 0.04 Gb/s, HAI 0.4; both timers 55 us.
+    #[test]
+    fn the_papers_form_step_by_step() {
+        let mut flow = Flow::new(paper_by_hand(), 40);
+        // No CNP: nothing changes, whatever is sent.
+        flow.send_megabyte(us(50));
+        assert_state(&mut flow, us(99), (40.0, 40.0, 1.0));
+        assert_eq!(flow.next_increase(), None);
+
+        // Equation 1: target 40, rate 40*(1 - 1/2) = 20, alpha 3/4*1 + 1/4 = 1.
+        flow.cnp(us(100));
+        assert_state(&mut flow, us(100), (20.0, 40.0, 1.0));
+        assert_eq!(flow.next_increase(), Some(us(155)));
+        assert_state(&mut flow, us(154), (20.0, 40.0, 1.0));
+        // Alpha timer: 3/4. Timer, T = 1, below F: (40 + 20)/2 = 30.
+        assert_state(&mut flow, us(155), (30.0, 40.0, 0.75));
+
+        // Target 30, rate 30*(1 - 0.375) = 18.75, alpha 3/4*0.75 + 1/4 = 0.8125. All starts anew.
+        flow.cnp(us(200));
+        assert_state(&mut flow, us(200), (18.75, 30.0, 0.8125));
+        // BC = 1: (30 + 18.75)/2.
+        flow.send_megabyte(us(210));
+        assert_state(&mut flow, us(210), (24.375, 30.0, 0.8125));
+        // T = 1, the larger is 1, below F: (30 + 24.375)/2. Alpha 3/4*0.8125. Not at 210, when the first timer was due.
+        assert_state(&mut flow, us(254), (24.375, 30.0, 0.8125));
+        assert_state(&mut flow, us(255), (27.1875, 30.0, 0.609375));
+
+        // BC = 2, T = 1: additive, target 30.04, rate (30.04 + 27.1875)/2.
+        flow.send_megabyte(us(300));
+        assert_state(&mut flow, us(300), (28.61375, 30.04, 0.609375));
+        // T = 2: target 30.08, rate (30.08 + 28.61375)/2; alpha 3/4*0.609375.
+        assert_state(&mut flow, us(310), (29.346875, 30.08, 0.45703125));
+        // BC = 3, the smaller is 2, not above F: target 30.12, rate (30.12 + 29.346875)/2.
+        flow.send_megabyte(us(320));
+        assert_state(&mut flow, us(320), (29.7334375, 30.12, 0.45703125));
+        // T = 3, the smaller is 3: hyper with i = 3 - 2 + 1 = 2: target 30.92, rate (30.92 + 29.7334375)/2.
+        assert_state(&mut flow, us(365), (30.32671875, 30.92, 0.3427734375));
+        // BC = 4, the smaller is 3: i = 2: target 31.72, rate (31.72 + 30.32671875)/2.
+        flow.send_megabyte(us(370));
+        assert_state(&mut flow, us(370), (31.023359375, 31.72, 0.3427734375));
+        // T = 4: i = 3: target 32.92, rate (32.92 + 31.023359375)/2; alpha 3/4*0.3427734375.
+        assert_state(&mut flow, us(420), (31.9716796875, 32.92, 0.257080078125));
+
+        // Target 31.9716796875, rate that * (1 - 0.1285400390625) = 27.8620367..., alpha 3/4*0.257080078125 + 1/4.
+        flow.cnp(us(421));
+        assert_state(&mut flow, us(421), (27.862_038_731_575, 31.971_679_687, 0.442_810_058_594));
+    }
+
+    /// The byte counter counts from the last cut, and keeps what is over.
+    #[test]
+    fn the_byte_counter_counts_from_the_last_cut() {
+        let mut flow = Flow::new(paper_by_hand(), 40);
+        flow.cnp(us(0));
+        flow.with(|cc| (0..249).for_each(|_| cc.handle_sent(us(1), 4_000)));
+        assert_eq!(flow.rate(us(1)), Rate::from_gbps(20));
+        flow.cnp(us(2));
+        flow.with(|cc| (0..249).for_each(|_| cc.handle_sent(us(3), 4_000)));
+        assert_eq!(flow.rate(us(3)), Rate::from_gbps(10));
+        // 996,000 B + 7,000 B: an expiry, and 3,000 B over; with 993,000 B more no second one, with 996,000 B one.
+        flow.with(|cc| cc.handle_sent(us(4), 7_000));
+        assert_eq!(flow.rate(us(4)), Rate::from_gbps(15));
+        flow.with(|cc| (0..331).for_each(|_| cc.handle_sent(us(5), 3_000)));
+        assert_eq!(flow.rate(us(5)), Rate::from_gbps(15));
+        flow.with(|cc| cc.handle_sent(us(6), 4_000));
+        // BC = 2, not below F: target 20.04.
+        assert_eq!(flow.rate(us(6)), Rate(17_520_000_000));
+    }
+
+    /// The target stops at line rate, the rate follows it there and then nothing is due; CNPs cannot cut below the
+    /// lowest rate.
+    #[test]
+    fn the_rate_stays_between_its_bounds() {
+        let mut flow = Flow::new(DcqcnConfig { byte_counter: Bytes(0), ..paper_by_hand() }, 40);
+        (0..100).for_each(|n| flow.cnp(us(n)));
+        assert_eq!(flow.rate(us(100)), Rate(10_000_000));
+        assert_eq!(flow.rate(us(100_000)), Rate::from_gbps(40));
+        assert_eq!(flow.0.target(us(100_000)), Rate::from_gbps(40));
+        assert_eq!(flow.next_increase(), None);
+    }
+
+    /// What counts is what came when, not when it was asked.
+    #[test]
+    fn asking_changes_nothing() {
+        for config in [paper_by_hand(), DcqcnConfig::hpcc(), DcqcnConfig::conweave()] {
+            let (mut asked, mut left) = (Flow::new(config.clone(), 100), Flow::new(config, 100));
+            for step in 0..2_000u64 {
+                let now = Time(step * 700_001);
+                let (rate, alpha) = (asked.rate(now), asked.0.alpha(now));
+                if step % 37 == 0 || step % 301 < 5 {
+                    asked.cnp(now);
+                    left.cnp(now);
+                }
+                if step % 11 == 0 {
+                    asked.send_megabyte(now);
+                    left.send_megabyte(now);
+                }
+                assert!(rate.0 > 0 && (0.0..=1.0).contains(&alpha));
+            }
+            let end = us(5_000);
+            assert_eq!(asked.state(end), left.state(end));
+        }
+    }
+
+    /// The rate may rise at `next_increase` and at no time before.
+    #[test]
+    fn the_next_increase_is_announced() {
+        let mut flow = Flow::new(DcqcnConfig::conweave(), 100);
+        flow.cnp(us(10));
+        assert_eq!(flow.next_increase(), None, "still at line rate");
+        let cut = flow.rate(us(14));
+        assert_eq!(flow.next_increase(), Some(us(314)));
+        assert_eq!(flow.rate(Time(us(314).0 - 1)), cut);
+        assert!(flow.rate(us(314)) > cut);
+        assert_eq!(flow.next_increase(), Some(us(614)));
+    }
+
+    /// As in ConWeave's simulator but with g = 1/4: alpha every 1 us, checks for a cut 4 us apart, a timer of 300 us,
+    /// F = 1, AI 0.04 and HAI 0.1 Gb/s.
+    #[test]
+    fn the_simulators_form_step_by_step() {
+        let mut flow = Flow::new(DcqcnConfig { g: 0.25, ..DcqcnConfig::conweave() }, 100);
+        // The first CNP sets alpha, and what it notes is not counted for alpha again.
+        flow.cnp(us(10));
+        assert_state(&mut flow, us(10), (100.0, 100.0, 1.0));
+        assert_state(&mut flow, us(13), (100.0, 100.0, 0.421875));
+        // Alpha (3/4)^4 = 0.31640625; then the check finds the CNP: 100*(1 - 0.158203125).
+        assert_state(&mut flow, us(14), (84.1796875, 100.0, 0.31640625));
+
+        // Alpha at 15: 0.2373046875; with the CNP at 16: 3/4 of it + 1/4 = 0.427978515625; at 17 0.320983886...; at
+        // 18 0.240737915..., and the check: 84.1796875*(1 - 0.120368957...) = 74.047066271. Nothing rose since the
+        // last cut: the target stays.
+        flow.cnp(Time(15_500_000));
+        assert_state(&mut flow, us(16), (84.1796875, 100.0, 0.427_978_516));
+        assert_state(&mut flow, us(18), (74.047_066_271, 100.0, 0.240_737_915));
+        // No CNP: no cut at 22. The timer of the second cut: the first expiry is fast recovery.
+        assert_state(&mut flow, us(317), (74.047_066_271, 100.0, 0.0));
+        assert_state(&mut flow, us(318), (87.023_533_135, 100.0, 0.0));
+
+        // Two CNPs before the check at 322 are one: alpha 1/4 at 321, 3/16 at 322; 87.023533135*(1 - 0.09375). The
+        // rate rose meanwhile: the target comes down to it.
+        flow.cnp(Time(320_300_000));
+        flow.cnp(Time(320_500_000));
+        assert_state(&mut flow, us(321), (87.023_533_135, 100.0, 0.25));
+        assert_state(&mut flow, us(322), (78.865_076_904, 87.023_533_135, 0.1875));
+        // Fast recovery: (87.023533135 + 78.865076904)/2.
+        assert_state(&mut flow, us(622), (82.944_305_019, 87.023_533_135, 0.0));
+        // Additive: target + 0.04, and half way to it.
+        assert_state(&mut flow, us(922), (85.003_919_077, 87.063_533_135, 0.0));
+        // Hyper: target + 0.1, and the same again: no multiples.
+        assert_state(&mut flow, us(1_222), (86.083_726_106, 87.163_533_135, 0.0));
+        assert_state(&mut flow, us(1_522), (86.673_629_621, 87.263_533_135, 0.0));
+    }
+
+    /// A CNP long after the last waits for a check of the same rhythm.
+    #[test]
+    fn checks_for_a_cut_keep_their_rhythm() {
+        let mut flow = Flow::new(DcqcnConfig { g: 0.25, ..DcqcnConfig::conweave() }, 100);
+        flow.cnp(us(1));
+        let before = flow.rate(us(100));
+        flow.cnp(us(102));
+        assert_eq!(flow.rate(Time(us(105).0 - 1)), before);
+        assert!(flow.rate(us(105)) < before);
+        // At the check itself: the one after.
+        let before = flow.rate(us(109));
+        flow.cnp(us(109));
+        assert_eq!(flow.rate(Time(us(113).0 - 1)), before);
+        assert!(flow.rate(us(113)) < before);
+    }
+
+    /// CNPs at 0, 50 and 100 us and then none, at a line of 100 Gb/s that sends 12.5 KB a microsecond.
+    fn table(config: DcqcnConfig) -> String {
+        let mut flow = Flow::new(config, 100);
+        let mut table = format!("{:>5} {:>12} {:>12} {:>9}\n", "us", "rate Mb/s", "target Mb/s", "alpha");
+        let asked = [0, 4, 50, 54, 100, 104, 155, 210, 265, 320, 375, 430, 900, 1_900, 2_900, 3_900];
+        for now in 0..=3_900 {
+            if [0, 50, 100].contains(&now) {
+                flow.cnp(us(now));
+            }
+            flow.with(|cc| cc.handle_sent(us(now), 12_500));
+            if asked.contains(&now) {
+                let (rate, target, alpha) = flow.state(us(now));
+                writeln!(table, "{now:>5} {:>12.3} {:>12.3} {alpha:>9.6}", rate * 1e3, target * 1e3).unwrap();
+            }
+        }
+        table
+    }
+
+    #[test]
+    fn parameters_of_the_paper() {
+        // By hand: each cut halves (alpha is 1); fast recovery at 155, 210, 265 and 320; then additive, at 375 the fifth
+        // expiry. The byte counter runs out at 899, 1699, 2499 and 3299: by 3900 that makes 65 + 4 steps of 40 Mb/s.
+        insta::assert_snapshot!(table(DcqcnConfig::paper()), @r"
+          us    rate Mb/s  target Mb/s     alpha
+           0    50000.000   100000.000  1.000000
+           4    50000.000   100000.000  1.000000
+          50    25000.000    50000.000  1.000000
+          54    25000.000    50000.000  1.000000
+         100    12500.000    25000.000  1.000000
+         104    12500.000    25000.000  1.000000
+         155    18750.000    25000.000  0.996094
+         210    21875.000    25000.000  0.992203
+         265    23437.500    25000.000  0.988327
+         320    24218.750    25000.000  0.984466
+         375    24629.375    25040.000  0.980621
+         430    24854.688    25080.000  0.976790
+         900    25399.638    25440.000  0.946680
+        1900    26160.000    26200.000  0.882281
+        2900    26920.000    26960.000  0.822263
+        3900    27720.000    27760.000  0.763334
+        ");
+    }
+
+    #[test]
+    fn parameters_of_hpccs_simulator() {
+        // As ConWeave's until its first increase, which is at 104 + 900 here.
+        insta::assert_snapshot!(table(DcqcnConfig::hpcc()), @r"
+          us    rate Mb/s  target Mb/s     alpha
+           0   100000.000   100000.000  1.000000
+           4    50776.684   100000.000  0.984466
+          50    50776.684   100000.000  0.822263
+          54    29964.778   100000.000  0.813351
+         100    29964.778   100000.000  0.679341
+         104    19886.889   100000.000  0.672649
+         155    19886.889   100000.000  0.550934
+         210    19886.889   100000.000  0.444234
+         265    19886.889   100000.000  0.358198
+         320    19886.889   100000.000  0.288825
+         375    19886.889   100000.000  0.232888
+         430    19886.889   100000.000  0.187784
+         900    19886.889   100000.000  0.029837
+        1900    59943.444   100000.000  0.000596
+        2900    89985.861   100000.000  0.000012
+        3900    94992.931   100000.000  0.000000
+        ");
+    }
+
+    #[test]
+    fn parameters_of_conweaves_simulator() {
+        // By hand: the cut at 4 is by half of (255/256)^4; then at 52, the check after 50, and at 104, the one after
+        // 100. The target stays, for nothing rose. From 404 on half way to it, every 300; it is at its cap.
+        insta::assert_snapshot!(table(DcqcnConfig::conweave()), @r"
+          us    rate Mb/s  target Mb/s     alpha
+           0   100000.000   100000.000  1.000000
+           4    50776.684   100000.000  0.984466
+          50    50776.684   100000.000  0.822263
+          54    29964.778   100000.000  0.813351
+         100    29964.778   100000.000  0.679341
+         104    19886.889   100000.000  0.672649
+         155    19886.889   100000.000  0.550934
+         210    19886.889   100000.000  0.444234
+         265    19886.889   100000.000  0.358198
+         320    19886.889   100000.000  0.288825
+         375    19886.889   100000.000  0.232888
+         430    59943.444   100000.000  0.187784
+         900    79971.722   100000.000  0.029837
+        1900    97496.465   100000.000  0.000596
+        2900    99843.529   100000.000  0.000012
+        3900    99980.441   100000.000  0.000000
+        ");
+    }
+}
+
+mod go_back_n {
+    use super::*;
+
+    const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
+    const ACK: u16 = 64;
+
+    /// Packets of 1,000 B, 64 of them headers; ACKs every 4.
+    fn config() -> GoBackNConfig {
+        GoBackNConfig {
+            payload: Bytes(936),
+            header: Bytes(64),
+            ack: Bytes(64),
+            ack_every: 4,
+            nack_interval: Span::Time(Duration::from_us(500)),
+            cnp_interval: Span::Time(Duration::from_us(50)),
+            rto: Span::Time(Duration::from_us(4_000)),
+        }
+    }
+
+    mod receiving {
+        use super::*;
+
+        struct Receiver(GoBackNReceiver);
+
+        impl Receiver {
+            fn new(config: GoBackNConfig) -> Self {
+                Receiver(GoBackNReceiver::new(&config, &facts(100), ENDS))
+            }
+
+            /// What it answers to a packet of a message of 10, and whether that made the message whole.
+            fn take(&mut self, now: Time, packet: &Packet) -> (Vec<Repr>, bool) {
+                let whole = self.0.handle_packet(now, packet);
+                assert!(whole.is_none_or(|message| message == MessageId(7)));
+                let answers: Vec<Packet> = std::iter::from_fn(|| self.0.poll_transmit()).collect();
+                for answer in &answers {
+                    assert_eq!((answer.qp, answer.dst, answer.ev), (ENDS.qp, ENDS.src, packet.ev));
+                    assert_eq!((answer.wire_bytes, answer.marked), (ACK, false));
+                }
+                (answers.iter().map(|answer| answer.repr).collect(), whole.is_some())
+            }
+
+            fn answers(&mut self, now: Time, packet: &Packet) -> Vec<Repr> {
+                self.take(now, packet).0
+            }
+        }
+
+        fn data(psn: u32) -> Packet {
+            let repr = Repr::Data {
+                psn,
+                message: MessageId(7),
+                message_packets: 10,
+                sent_at: us(psn.into()),
+                ack_now: false,
+            };
+            Packet { qp: ENDS.qp, dst: ENDS.dst, wire_bytes: 1_000, ev: 9, marked: false, repr }
+        }
+
+        fn marked(psn: u32) -> Packet {
+            Packet { marked: true, ..data(psn) }
+        }
+
+        fn ack(cumulative: u32, marked: bool, cause: u64) -> Repr {
+            Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at: us(cause) }
+        }
+
+        fn nack(psn: u32, cause: u64) -> Repr {
+            Repr::Nack { psn, sent_at: us(cause) }
+        }
+
+        #[test]
+        fn an_ack_for_every_fourth_packet_and_for_the_last() {
+            let mut receiver = Receiver::new(config());
+            let took: Vec<_> = (0..10).map(|psn| receiver.take(us(psn.into()), &data(psn))).collect();
+            let acked: Vec<_> = took.iter().flat_map(|(answers, _)| answers.clone()).collect();
+            assert_eq!(acked, [ack(4, false, 3), ack(8, false, 7), ack(10, false, 9)]);
+            let whole: Vec<bool> = took.iter().map(|&(_, whole)| whole).collect();
+            assert_eq!(whole, [false, false, false, false, false, false, false, false, false, true]);
+        }
+
+        #[test]
+        fn an_ack_at_once_when_asked_and_for_a_duplicate() {
+            let mut receiver = Receiver::new(config());
+            let mut first = data(0);
+            if let Repr::Data { ack_now, .. } = &mut first.repr {
+                *ack_now = true;
+            }
+            assert_eq!(receiver.answers(us(0), &first), [ack(1, false, 0)]);
+            assert_eq!(receiver.answers(us(1), &data(1)), []);
+            assert_eq!(receiver.take(us(2), &data(0)), (vec![ack(2, false, 0)], false));
+            // That ACK named PSN 1: four more until the next.
+            for psn in 2..5 {
+                assert_eq!(receiver.answers(us(3), &data(psn)), []);
+            }
+            assert_eq!(receiver.answers(us(4), &data(5)), [ack(6, false, 5)]);
+        }
+
+        #[test]
+        fn one_nack_for_each_expected_psn_and_again_after_the_interval() {
+            let mut receiver = Receiver::new(config());
+            assert_eq!(receiver.answers(us(0), &data(0)), []);
+            assert_eq!(receiver.answers(us(1), &data(2)), [nack(1, 2)]);
+            assert_eq!(receiver.answers(us(2), &data(3)), []);
+            assert_eq!(receiver.answers(us(500), &data(4)), []);
+            assert_eq!(receiver.answers(us(501), &data(5)), [nack(1, 5)]);
+            // 2 and later were thrown away: with 1 there, 2 is missing.
+            assert_eq!(receiver.answers(us(502), &data(1)), []);
+            assert_eq!(receiver.answers(us(503), &data(3)), [nack(2, 3)]);
+            assert_eq!(receiver.answers(us(504), &data(4)), []);
+        }
+
+        #[test]
+        fn a_trimmed_packet_is_a_gap() {
+            let mut receiver = Receiver::new(config());
+            let trimmed = |psn| Packet { repr: Repr::Trimmed { psn, sent_at: us(1) }, ..data(psn) };
+            assert_eq!(receiver.answers(us(0), &trimmed(0)), [nack(0, 1)]);
+            assert_eq!(receiver.answers(us(1), &data(1)), []);
+            assert_eq!(receiver.answers(us(2), &data(0)), []);
+            assert_eq!(receiver.answers(us(3), &trimmed(0)), [ack(1, false, 1)]);
+        }
+
+        #[test]
+        fn one_cnp_in_an_interval_whatever_else_the_packet_causes() {
+            let mut receiver = Receiver::new(config());
+            assert_eq!(receiver.answers(us(10), &marked(0)), [Repr::Cnp]);
+            assert_eq!(receiver.answers(us(59), &marked(1)), []);
+            assert_eq!(receiver.answers(us(60), &marked(3)), [nack(2, 3), Repr::Cnp]);
+            assert_eq!(receiver.answers(us(109), &marked(0)), [ack(2, true, 0)]);
+            assert_eq!(receiver.answers(us(110), &marked(0)), [ack(2, true, 0), Repr::Cnp]);
+        }
+
+        #[test]
+        fn without_cnps_a_mark_comes_back_in_an_ack() {
+            let no_cnps = GoBackNConfig { cnp_interval: Span::Time(Duration::ZERO), ..config() };
+            let mut receiver = Receiver::new(no_cnps);
+            assert_eq!(receiver.answers(us(0), &data(0)), []);
+            assert_eq!(receiver.answers(us(1), &marked(1)), [ack(2, true, 1)]);
+            assert_eq!(receiver.answers(us(2), &marked(2)), [ack(3, true, 2)]);
+            // One that is thrown away does not come back.
+            assert_eq!(receiver.answers(us(3), &marked(4)), [nack(3, 4)]);
+            assert_eq!(receiver.answers(us(4), &marked(5)), []);
+        }
+    }
+
+    mod sending {
+        use super::*;
+
+        const HUGE: u64 = 1 << 40;
+
+        fn sender(cc: AnyCc) -> GoBackNSender {
+            sender_with(config(), cc)
+        }
+
+        fn sender_with(config: GoBackNConfig, cc: AnyCc) -> GoBackNSender {
+            GoBackNSender::new(&config, &facts(100), ENDS, cc, AnyLb::Ecmp(9))
+        }
+
+        fn dcqcn(config: DcqcnConfig) -> AnyCc {
+            CcConfig::Dcqcn(config).build(&facts(100))
+        }
+
+        /// PSNs that go out now, one after the other, and those that ask for an ACK.
+        fn burst(sender: &mut GoBackNSender, now: Time) -> (Vec<u32>, Vec<u32>) {
+            let (mut psns, mut asking) = (Vec::new(), Vec::new());
+            while let Some(packet) = sender.poll_transmit(now) {
+                let Repr::Data { psn, sent_at, ack_now, .. } = packet.repr else { panic!("{packet:?}") };
+                assert_eq!((packet.qp, packet.dst, packet.ev, sent_at), (ENDS.qp, ENDS.dst, 9, now));
+                psns.push(psn);
+                asking.extend(ack_now.then_some(psn));
+            }
+            (psns, asking)
+        }
+
+        fn answer(sender: &mut GoBackNSender, now: Time, repr: Repr) {
+            let packet = Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: ACK, ev: 9, marked: false, repr };
+            sender.handle_packet(now, &packet);
+        }
+
+        fn ack(cumulative: u32) -> Repr {
+            Repr::Ack { cumulative, base: cumulative, received: 0, marked: false, sent_at: Time::ZERO }
+        }
+
+        fn nack(psn: u32) -> Repr {
+            Repr::Nack { psn, sent_at: Time::ZERO }
+        }
+
+        fn acknowledged(sender: &mut GoBackNSender) -> Vec<u32> {
+            std::iter::from_fn(|| sender.poll_acknowledged()).map(|message| message.0).collect()
+        }
+
+        fn psns(range: std::ops::Range<u32>) -> Vec<u32> {
+            range.collect()
+        }
+
+        /// Three messages: 3 packets, one of no bytes, and 2 packets of which the last carries a byte.
+        fn post_three(sender: &mut GoBackNSender) {
+            sender.post(MessageId(10), 3 * 936).unwrap();
+            sender.post(MessageId(11), 0).unwrap();
+            sender.post(MessageId(12), 937).unwrap();
+        }
+
+        #[test]
+        fn messages_are_cut_and_acknowledged_whole() {
+            let mut sender = sender(AnyCc::Constant(HUGE));
+            post_three(&mut sender);
+            let sent: Vec<_> = std::iter::from_fn(|| sender.poll_transmit(us(1)))
+                .map(|packet| match packet.repr {
+                    Repr::Data { psn, message, message_packets, ack_now, .. } => {
+                        (psn, message.0, message_packets, packet.wire_bytes, ack_now)
+                    }
+                    other => panic!("{other:?}"),
+                })
+                .collect();
+            let expected = [
+                (0, 10, 3, 1_000, false),
+                (1, 10, 3, 1_000, false),
+                (2, 10, 3, 1_000, false),
+                (3, 11, 1, 64, false),
+                (4, 12, 2, 1_000, false),
+                (5, 12, 2, 65, true),
+            ];
+            assert_eq!(sent, expected);
+            answer(&mut sender, us(2), ack(2));
+            assert_eq!(acknowledged(&mut sender), []);
+            answer(&mut sender, us(3), ack(4));
+            assert_eq!(acknowledged(&mut sender), [10, 11]);
+            answer(&mut sender, us(4), ack(6));
+            assert_eq!(acknowledged(&mut sender), [12]);
+            assert_eq!(sender.next_timeout(), None);
+        }
+
+        #[test]
+        fn the_window_bounds_what_is_in_flight_and_its_last_packet_asks() {
+            let mut sender = sender(AnyCc::Constant(2_500));
+            post_three(&mut sender);
+            assert_eq!(burst(&mut sender, us(0)), (psns(0..2), vec![1]));
+            // 1,000 B in flight: 1,000 B and 64 B more fit, and after the first of them no full packet does.
+            answer(&mut sender, us(1), ack(1));
+            assert_eq!(burst(&mut sender, us(1)), (psns(2..4), vec![2, 3]));
+            // 1,064 B in flight: 1,000 B and 65 B more fit.
+            answer(&mut sender, us(2), ack(2));
+            assert_eq!(burst(&mut sender, us(2)), (psns(4..6), vec![4, 5]));
+            answer(&mut sender, us(3), ack(6));
+            assert_eq!(acknowledged(&mut sender), [10, 11, 12]);
+            // A window of less than a packet lets one go at a time.
+            let mut sender = super::sending::sender(AnyCc::Constant(1));
+            post_three(&mut sender);
+            assert_eq!(burst(&mut sender, us(0)), (psns(0..1), vec![0]));
+        }
+
+        #[test]
+        fn a_nack_acknowledges_and_goes_back() {
+            let mut sender = sender(AnyCc::Constant(HUGE));
+            post_three(&mut sender);
+            assert_eq!(burst(&mut sender, us(0)).0, psns(0..6));
+            answer(&mut sender, us(1), nack(4));
+            assert_eq!(acknowledged(&mut sender), [10, 11]);
+            assert_eq!(sender.next_timeout(), None, "nothing is in flight");
+            assert_eq!(burst(&mut sender, us(1)), (psns(4..6), vec![5]));
+            assert_eq!(sender.counters().retransmissions, 2);
+            // An older one says nothing new.
+            answer(&mut sender, us(2), nack(2));
+            assert_eq!(burst(&mut sender, us(2)).0, []);
+            assert_eq!((sender.counters().retransmissions, sender.counters().timeouts), (2, 0));
+            answer(&mut sender, us(3), ack(6));
+            assert_eq!(acknowledged(&mut sender), [12]);
+        }
+
+        #[test]
+        fn an_ack_from_before_going_back_saves_what_it_names() {
+            let mut sender = sender(AnyCc::Constant(HUGE));
+            post_three(&mut sender);
+            assert_eq!(burst(&mut sender, us(0)).0, psns(0..6));
+            answer(&mut sender, us(1), nack(1));
+            let again = sender.poll_transmit(us(1)).map(|packet| packet.repr);
+            assert!(matches!(again, Some(Repr::Data { psn: 1, .. })));
+            answer(&mut sender, us(2), ack(5));
+            assert_eq!(acknowledged(&mut sender), [10, 11]);
+            assert_eq!(burst(&mut sender, us(2)).0, [5]);
+            // Nobody acknowledges what was never sent.
+            answer(&mut sender, us(3), ack(60));
+            assert_eq!(acknowledged(&mut sender), [12]);
+            assert_eq!(sender.counters().retransmissions, 2);
+        }
+
+        #[test]
+        fn the_rto_runs_from_the_last_new_acknowledgement() {
+            let mut sender = sender(AnyCc::Constant(HUGE));
+            assert_eq!(sender.next_timeout(), None);
+            post_three(&mut sender);
+            assert_eq!(burst(&mut sender, us(100)).0, psns(0..6));
+            assert_eq!(sender.next_timeout(), Some(us(4_100)));
+            answer(&mut sender, us(200), ack(4));
+            assert_eq!(sender.next_timeout(), Some(us(4_200)));
+            answer(&mut sender, us(300), ack(4));
+            assert_eq!(sender.next_timeout(), Some(us(4_200)), "that was nothing new");
+            sender.handle_timeout(us(4_199));
+            assert_eq!(sender.counters().timeouts, 0);
+            sender.handle_timeout(us(4_200));
+            assert_eq!(sender.counters().timeouts, 1);
+            assert_eq!(sender.next_timeout(), None);
+            assert_eq!(burst(&mut sender, us(4_300)).0, psns(4..6));
+            assert_eq!(sender.next_timeout(), Some(us(8_300)));
+            assert_eq!(sender.counters().retransmissions, 2);
+        }
+
+        #[test]
+        fn a_queue_pair_has_two_to_the_32_psns() {
+            let mut sender = sender(AnyCc::Constant(HUGE));
+            sender.post(MessageId(1), (u64::from(u32::MAX) - 1) * 936).unwrap();
+            assert!(sender.post(MessageId(2), 2 * 936).is_err());
+            sender.post(MessageId(3), 936).unwrap();
+        }
+
+        /// 1,000 B at 100 Gb/s last 80 ns, at 50 Gb/s 160 ns, at 75 Gb/s 106,666.67 ps: 106,667.
+        #[test]
+        fn packets_keep_the_distance_that_the_rate_says() {
+            let ps = Time;
+            let mut sender = sender(dcqcn(DcqcnConfig::paper()));
+            assert!(sender.paces());
+            sender.post(MessageId(1), 100 * 936).unwrap();
+            assert_eq!(burst(&mut sender, ps(0)).0, [0]);
+            assert_eq!(sender.next_timeout(), Some(ps(80_000)));
+            assert_eq!(burst(&mut sender, ps(79_999)).0, []);
+            assert_eq!(burst(&mut sender, ps(80_000)).0, [1]);
+            // A cut acts on the packet that waits.
+            assert_eq!(burst(&mut sender, ps(80_001)).0, []);
+            answer(&mut sender, ps(100_000), Repr::Cnp);
+            assert_eq!(burst(&mut sender, ps(160_000)).0, []);
+            assert_eq!(sender.next_timeout(), Some(ps(240_000)));
+            assert_eq!(burst(&mut sender, ps(239_999)).0, []);
+            assert_eq!(burst(&mut sender, ps(240_000)).0, [2]);
+            // The rate rises to (100 + 50)/2 at 55.1 us: the packet that waits asks again then.
+            assert_eq!(burst(&mut sender, ps(55_050_000)).0, [3]);
+            assert_eq!(burst(&mut sender, ps(55_060_000)).0, []);
+            assert_eq!(sender.next_timeout(), Some(ps(55_100_000)));
+            sender.handle_timeout(ps(55_100_000));
+            assert_eq!(burst(&mut sender, ps(55_100_000)).0, []);
+            assert_eq!(sender.next_timeout(), Some(ps(55_156_667)));
+            assert_eq!(burst(&mut sender, ps(55_156_666)).0, []);
+            assert_eq!(burst(&mut sender, ps(55_156_667)).0, [4]);
+            assert_eq!(sender.counters(), Default::default());
+        }
+
+        /// A timeout that says only that a packet may go does not come back, even when the packet did not go.
+        #[test]
+        fn a_packet_that_may_go_sets_no_timer() {
+            let mut sender = sender(dcqcn(DcqcnConfig::paper()));
+            sender.post(MessageId(1), 100 * 936).unwrap();
+            assert_eq!(burst(&mut sender, us(0)).0, [0]);
+            sender.handle_timeout(Time(80_000));
+            assert_eq!(sender.next_timeout(), Some(us(4_000)), "the RTO");
+        }
+
+        #[test]
+        fn a_marked_ack_is_a_cnp_only_when_there_are_none() {
+            let no_cnps = GoBackNConfig { cnp_interval: Span::Time(Duration::ZERO), ..config() };
+            for (config, gap) in [(config(), 80_000), (no_cnps, 160_000)] {
+                let mut sender = sender_with(config, dcqcn(DcqcnConfig::paper()));
+                sender.post(MessageId(1), 100 * 936).unwrap();
+                assert_eq!(burst(&mut sender, us(1)).0, [0]);
+                let marked = Repr::Ack { cumulative: 1, base: 1, received: 0, marked: true, sent_at: us(1) };
+                answer(&mut sender, us(1), marked);
+                assert_eq!(burst(&mut sender, Time(1_000_000 + gap - 1)).0, []);
+                assert_eq!(burst(&mut sender, Time(1_000_000 + gap)).0, [1]);
+            }
+        }
+
+        /// Four packets take half an RTO at 2 * 4 * 8,000 b / 4 ms = 16 Mb/s: below, each asks for its ACK, so that a
+        /// receiver that waits for four does not let the RTO pass.
+        #[test]
+        fn a_slow_sender_asks_for_every_ack() {
+            for (mbps, asks) in [(16, false), (15, true)] {
+                let slow = DcqcnConfig { min_rate: Rate(mbps * 1_000_000), ..DcqcnConfig::paper() };
+                let mut sender = sender(dcqcn(slow));
+                sender.post(MessageId(1), 100 * 936).unwrap();
+                (0..100).for_each(|_| answer(&mut sender, us(1), Repr::Cnp));
+                let (sent, asking) = burst(&mut sender, us(1));
+                assert_eq!((sent.len(), asking.len()), (1, usize::from(asks)), "{mbps} Mb/s");
+            }
+        }
+    }
+}
+
+mod sack {
+    use super::*;
+    use anabranch_proto::transport::{SackConfig, SackSender};
+
+    /// 1,000 B at 100 Gb/s last 80 ns; a marked ACK stands for a CNP and makes them 160 ns.
+    #[test]
+    fn packets_keep_their_distance_under_dcqcn() {
+        let config = SackConfig {
+            payload: Bytes(936),
+            header: Bytes(64),
+            ack: Bytes(64),
+            ack_every: 1,
+            rto: Span::Time(Duration::from_us(70)),
+        };
+        let cc = CcConfig::Dcqcn(DcqcnConfig { window: Size::Bdp(10.0), ..DcqcnConfig::paper() });
+        let mut sender = SackSender::new(
+            &config,
+            Duration::from_us(70),
+            QpId(3),
+            HostId(2),
+            cc.build(&facts(100)),
+            AnyLb::Ecmp(9),
+        );
+        assert!(sender.paces());
+        sender.post(MessageId(1), 100 * 936).unwrap();
+        assert!(sender.poll_transmit(Time(0)).is_some());
+        assert!(sender.poll_transmit(Time(79_999)).is_none());
+        assert_eq!(sender.next_timeout(), Some(Time(80_000)));
+        assert!(sender.poll_transmit(Time(80_000)).is_some());
+        let repr = Repr::Ack { cumulative: 1, base: 0, received: 1, marked: true, sent_at: Time::ZERO };
+        let ack = Packet { qp: QpId(3), dst: HostId(1), wire_bytes: 64, ev: 9, marked: false, repr };
+        sender.handle_packet(Time(90_000), &ack);
+        assert!(sender.poll_transmit(Time(239_999)).is_none());
+        assert_eq!(sender.next_timeout(), Some(Time(240_000)));
+        assert!(sender.poll_transmit(Time(240_000)).is_some());
+        // The packet of 80 ns is given up after the RTO, and waits for its turn as well.
+        assert_eq!(sender.next_timeout(), Some(Time(70_080_000)));
+        assert!(sender.poll_transmit(Time(70_079_000)).is_some());
+        sender.handle_timeout(Time(70_080_000));
+        assert_eq!(sender.counters().timeouts, 1);
+        assert!(sender.poll_transmit(Time(70_080_000)).is_none());
+        let again = sender.poll_transmit(Time(70_200_000)).map(|packet| packet.repr);
+        assert!(matches!(again, Some(Repr::Data { psn: 1, .. })), "{again:?}");
+        assert_eq!(sender.counters().retransmissions, 1);
+    }
+}
