@@ -1,10 +1,12 @@
 //! Observers: what is recorded while a run goes on. An absent observer costs nothing.
 
+mod qps;
 mod series;
 
 use anabranch_base::{Duration, LinkId, QpId, Time};
 use anabranch_proto::Packet;
 
+pub use qps::QpSelector;
 pub use series::SeriesObserver;
 
 /// Sees packets pass. It cannot change anything, so results do not depend on it.

@@ -1,130 +1,188 @@
-//! Curves over time: link utilisation and queue depth.
+//! Curves over time, of links and of queue pairs.
+
+mod bins;
+mod curves;
+mod level;
+#[cfg(test)]
+mod tests;
 
 use super::Observer;
-use crate::scenario::Series;
-use anabranch_base::{Duration, LinkId, Time};
+use crate::scenario::{MeasureSpec, Series};
+use anabranch_base::{Duration, LinkId, QpId, Rate, Time};
+use anabranch_proto::{Packet, Repr};
 use anabranch_results::SeriesRow;
+use bins::{Bins, Busy, PauseTime, Pauses, Unit};
+use curves::{Curve, Curves};
+use level::Level;
 
-/// Records curves of chosen links.
+/// Records curves of chosen links and queue pairs.
 pub struct SeriesObserver {
-    /// By link: index into `utilisation` plus one, or 0.
-    utilisation_of: Vec<u32>,
-    /// By link: index into `depth` plus one, or 0.
-    depth_of: Vec<u32>,
-    utilisation: Vec<Utilisation>,
-    depth: Vec<Depth>,
-}
-
-struct Utilisation {
-    link: LinkId,
-    every: Duration,
-    /// Bits times picoseconds of overlap are exact in integers: bytes sent within each interval.
-    bytes: Vec<f64>,
-}
-
-struct Depth {
-    link: LinkId,
-    every: Duration,
-    /// Bytes at the end of each interval that is over.
-    ends: Vec<u32>,
-    now: u32,
+    qps_per_connection: u32,
+    utilisation: Curves<Busy>,
+    depth: Curves<Level>,
+    delay: Curves<Level>,
+    arrivals: Curves<Bins>,
+    drops: Curves<Bins>,
+    pauses: Curves<Pauses>,
+    pause_time: Curves<PauseTime>,
+    victims: Curves<Bins>,
+    throughput: Curves<Bins>,
+    rtt: Curves<Samples>,
+    ecn: Curves<Samples>,
 }
 
 impl SeriesObserver {
-    /// Records nothing yet, on a fabric with `links` directed links.
-    pub fn new(links: usize) -> Self {
+    /// Records nothing yet, on a fabric with `links` directed links, under a scheme that splits each queue pair of
+    /// the workload into `qps_per_connection`: the hooks get the numbers after that split.
+    pub fn new(links: usize, qps_per_connection: u32) -> Self {
         SeriesObserver {
-            utilisation_of: vec![0; links],
-            depth_of: vec![0; links],
-            utilisation: Vec::new(),
-            depth: Vec::new(),
+            qps_per_connection,
+            utilisation: Curves::with_room(links),
+            depth: Curves::with_room(links),
+            delay: Curves::with_room(links),
+            arrivals: Curves::with_room(links),
+            drops: Curves::with_room(links),
+            pauses: Curves::with_room(links),
+            pause_time: Curves::with_room(links),
+            victims: Curves::with_room(links),
+            throughput: Curves::with_room(0),
+            rtt: Curves::with_room(0),
+            ecn: Curves::with_room(0),
         }
     }
 
-    /// Records a curve of `link`, a point each `every`. A link asked for twice keeps its first interval.
-    pub fn watch(&mut self, series: Series, link: LinkId, every: Duration) {
-        match series {
-            Series::LinkUtilisation if self.utilisation_of[link.index()] == 0 => {
-                self.utilisation.push(Utilisation { link, every, bytes: Vec::new() });
-                self.utilisation_of[link.index()] = self.utilisation.len() as u32;
-            }
-            Series::QueueDepth if self.depth_of[link.index()] == 0 => {
-                self.depth.push(Depth { link, every, ends: Vec::new(), now: 0 });
-                self.depth_of[link.index()] = self.depth.len() as u32;
-            }
-            _ => {}
+    /// Records the curve that `measure` asks for of `link`, which runs at `rate`. A link asked for twice keeps its
+    /// first curve; a series of queue pairs has none of links.
+    pub fn watch_link(&mut self, measure: &MeasureSpec, link: LinkId, rate: Rate) {
+        let every = measure.every;
+        let link = link.0;
+        match measure.series {
+            Series::LinkUtilisation => self.utilisation.watch(link, 1, || Busy::new(every)),
+            Series::QueueDepth => self.depth.watch(link, 1, || Level::bytes(every)),
+            Series::QueueDelay => self.delay.watch(link, 1, || Level::delay(every, rate, measure.above)),
+            Series::ArrivalRate => self.arrivals.watch(link, 1, || Bins::new(every, Unit::Gbps)),
+            Series::Drops => self.drops.watch(link, 1, || Bins::new(every, Unit::Count)),
+            Series::Pauses => self.pauses.watch(link, 1, || Pauses::new(every)),
+            Series::PauseTime => self.pause_time.watch(link, 1, || PauseTime::new(every)),
+            Series::PauseVictims => self.victims.watch(link, 1, || Bins::new(every, Unit::Count)),
+            Series::FlowThroughput | Series::SenderRtt | Series::SenderEcn => {}
         }
     }
 
-    /// The curves up to `end`, with links named by `name`.
-    pub fn into_rows(mut self, end: Time, name: impl Fn(LinkId) -> String) -> Vec<SeriesRow> {
+    /// Records the curve that `measure` asks for of queue pair `qp` of the workload. A queue pair asked for twice
+    /// keeps its first curve; a series of links has none of queue pairs.
+    pub fn watch_flow(&mut self, measure: &MeasureSpec, qp: QpId) {
+        let (qp, parts) = (qp.0, self.qps_per_connection);
+        match measure.series {
+            Series::FlowThroughput => {
+                self.throughput.watch(qp, parts, || Bins::new(measure.every, Unit::Gbps));
+            }
+            Series::SenderRtt => self.rtt.watch(qp, parts, Samples::default),
+            Series::SenderEcn => self.ecn.watch(qp, parts, Samples::default),
+            Series::LinkUtilisation
+            | Series::QueueDepth
+            | Series::QueueDelay
+            | Series::ArrivalRate
+            | Series::Drops
+            | Series::Pauses
+            | Series::PauseTime
+            | Series::PauseVictims => {}
+        }
+    }
+
+    /// The curves up to `end`, with links named by `name` and queue pairs of the workload as `flow:3`.
+    pub fn into_rows(self, end: Time, name: impl Fn(LinkId) -> String) -> Vec<SeriesRow> {
+        let link = |number| name(LinkId(number));
+        let flow = |number| format!("flow:{number}");
         let mut rows = Vec::new();
-        for curve in &mut self.utilisation {
-            let intervals = end.0.div_ceil(curve.every.0) as usize;
-            curve.bytes.resize(intervals.max(1), 0.0);
-            let entity = name(curve.link);
-            for (i, bytes) in curve.bytes.iter().enumerate() {
-                // The last interval may be cut short by the end of the run.
-                let until = ((i as u64 + 1) * curve.every.0).min(end.0.max(1));
-                let length = until.saturating_sub(i as u64 * curve.every.0).max(1);
-                rows.push(SeriesRow {
-                    run: 0,
-                    series: "link_utilisation_gbps".into(),
-                    entity: entity.clone(),
-                    time_ps: until,
-                    value: bytes * 8.0 * 1_000.0 / length as f64,
-                });
-            }
-        }
-        for curve in &mut self.depth {
-            curve.fill(end);
-            let entity = name(curve.link);
-            for (i, bytes) in curve.ends.iter().enumerate() {
-                rows.push(SeriesRow {
-                    run: 0,
-                    series: "queue_depth_bytes".into(),
-                    entity: entity.clone(),
-                    time_ps: (i as u64 + 1) * curve.every.0,
-                    value: f64::from(*bytes),
-                });
-            }
-        }
+        self.utilisation.rows("link_utilisation_gbps", end, link, &mut rows);
+        self.depth.rows("queue_depth_bytes", end, link, &mut rows);
+        self.delay.rows("queue_delay_us", end, link, &mut rows);
+        self.arrivals.rows("arrival_rate_gbps", end, link, &mut rows);
+        self.drops.rows("drops", end, link, &mut rows);
+        self.pauses.rows("pauses", end, link, &mut rows);
+        self.pause_time.rows("pause_time_us", end, link, &mut rows);
+        self.victims.rows("pause_victims", end, link, &mut rows);
+        self.throughput.rows("flow_throughput_gbps", end, flow, &mut rows);
+        self.rtt.rows("sender_rtt_us", end, flow, &mut rows);
+        self.ecn.rows("sender_ecn", end, flow, &mut rows);
         rows
-    }
-}
-
-impl Depth {
-    /// Closes the intervals that end before or at `now`.
-    fn fill(&mut self, now: Time) {
-        let over = (now.0 / self.every.0) as usize;
-        if over > self.ends.len() {
-            self.ends.resize(over, self.now);
-        }
     }
 }
 
 impl Observer for SeriesObserver {
     fn transmitted(&mut self, link: LinkId, from: Time, until: Time, bytes: u16) {
-        let Some(index) = self.utilisation_of[link.index()].checked_sub(1) else { return };
-        let curve = &mut self.utilisation[index as usize];
-        let every = curve.every.0;
-        let (first, last) = (from.0 / every, (until.0.max(1) - 1) / every);
-        if curve.bytes.len() <= last as usize {
-            curve.bytes.resize(last as usize + 1, 0.0);
-        }
-        // Bytes are spread evenly over the time on the wire, so a packet across a boundary counts on both sides.
-        let length = (until.0 - from.0) as f64;
-        for i in first..=last {
-            let overlap = until.0.min((i + 1) * every) - from.0.max(i * every);
-            curve.bytes[i as usize] += f64::from(bytes) * (overlap as f64 / length);
+        if let Some(curve) = self.utilisation.of(link.index()) {
+            curve.add(from, until, bytes);
         }
     }
 
     fn queued(&mut self, link: LinkId, now: Time, bytes: u32) {
-        let Some(index) = self.depth_of[link.index()].checked_sub(1) else { return };
-        let curve = &mut self.depth[index as usize];
-        // A change exactly at the end of an interval belongs to the next one.
-        curve.fill(now);
-        curve.now = bytes;
+        if let Some(curve) = self.depth.of(link.index()) {
+            curve.set(now, bytes);
+        }
+        if let Some(curve) = self.delay.of(link.index()) {
+            curve.set(now, bytes);
+        }
+    }
+
+    fn offered(&mut self, link: LinkId, now: Time, bytes: u16) {
+        if let Some(curve) = self.arrivals.of(link.index()) {
+            curve.add(now, f64::from(bytes));
+        }
+    }
+
+    fn dropped(&mut self, link: LinkId, now: Time) {
+        if let Some(curve) = self.drops.of(link.index()) {
+            curve.add(now, 1.0);
+        }
+    }
+
+    fn paused(&mut self, link: LinkId, now: Time, on: bool) {
+        if let Some(curve) = self.pauses.of(link.index()) {
+            curve.set(now, on);
+        }
+        if let Some(curve) = self.pause_time.of(link.index()) {
+            curve.set(now, on);
+        }
+    }
+
+    fn held_up(&mut self, link: LinkId, now: Time, victims: u32) {
+        if let Some(curve) = self.victims.of(link.index()) {
+            curve.add(now, f64::from(victims));
+        }
+    }
+
+    fn wants_victims(&self, link: LinkId) -> bool {
+        self.victims.has(link.index())
+    }
+
+    fn delivered(&mut self, qp: QpId, now: Time, packet: &Packet) {
+        if let Some(curve) = self.throughput.of(qp.index())
+            && matches!(packet.repr, Repr::Data { .. })
+        {
+            curve.add(now, f64::from(packet.wire_bytes));
+        }
+    }
+
+    fn acknowledged(&mut self, qp: QpId, now: Time, rtt: Duration, marked: bool) {
+        if let Some(curve) = self.rtt.of(qp.index()) {
+            curve.points.push((now.0, rtt.as_us()));
+        }
+        if let Some(curve) = self.ecn.of(qp.index()) {
+            curve.points.push((now.0, f64::from(u8::from(marked))));
+        }
+    }
+}
+
+/// A point for each event, at its own time.
+#[derive(Default)]
+struct Samples {
+    points: Vec<(u64, f64)>,
+}
+
+impl Curve for Samples {
+    fn points(self, _: Time) -> Vec<(u64, f64)> {
+        self.points
     }
 }

@@ -61,16 +61,110 @@ pub(super) fn fault(table: &Table) -> Result<FaultSpec, ScenarioError> {
     Ok(FaultSpec { kind, at: table.get("at")?.unwrap_or_default(), duration })
 }
 
+const SERIES: &[(&str, Series)] = &[
+    ("link-utilisation", Series::LinkUtilisation),
+    ("queue-delay", Series::QueueDelay),
+    ("queue-depth", Series::QueueDepth),
+    ("arrival-rate", Series::ArrivalRate),
+    ("drops", Series::Drops),
+    ("pauses", Series::Pauses),
+    ("pause-time", Series::PauseTime),
+    ("pause-victims", Series::PauseVictims),
+    ("flow-throughput", Series::FlowThroughput),
+    ("sender-rtt", Series::SenderRtt),
+    ("sender-ecn", Series::SenderEcn),
+];
+
+/// What a series has points of.
+enum PointsOf {
+    /// Links, one an interval.
+    Links,
+    /// Queue pairs, one an interval.
+    Qps,
+    /// Queue pairs, one an acknowledgement.
+    Acks,
+}
+
+impl PointsOf {
+    fn series(series: Series) -> PointsOf {
+        match series {
+            Series::LinkUtilisation
+            | Series::QueueDepth
+            | Series::QueueDelay
+            | Series::ArrivalRate
+            | Series::Drops
+            | Series::Pauses
+            | Series::PauseTime
+            | Series::PauseVictims => PointsOf::Links,
+            Series::FlowThroughput => PointsOf::Qps,
+            Series::SenderRtt | Series::SenderEcn => PointsOf::Acks,
+        }
+    }
+}
+
 /// Reads one `[[measure]]`.
 pub(super) fn measure(table: &Table) -> Result<MeasureSpec, ScenarioError> {
-    table.only(&["series", "every", "links"])?;
-    let series = table.word(
-        "series",
-        &[("link-utilisation", Series::LinkUtilisation), ("queue-depth", Series::QueueDepth)],
-    )?;
+    table.only(&["series", "every", "links", "qps", "above"])?;
+    let series = table.word("series", SERIES)?;
+    let word = SERIES.iter().find(|(_, known)| *known == series).map_or("", |(word, _)| word);
+    let above = above(table, word, series)?;
+    match PointsOf::series(series) {
+        PointsOf::Links => {
+            if table.node("qps").is_some() {
+                let message = format!("{word:?} is measured on links, not on queue pairs");
+                let help = format!("links = {} instead of qps", super::table::example("links"));
+                return Err(table.wrong("qps", message, help));
+            }
+            let links = Some(selector(table, "links")?);
+            Ok(MeasureSpec { series, every: interval(table)?, links, qps: None, above })
+        }
+        PointsOf::Qps => {
+            let qps = Some(qps(table, word)?);
+            Ok(MeasureSpec { series, every: interval(table)?, links: None, qps, above })
+        }
+        PointsOf::Acks => {
+            let qps = Some(qps(table, word)?);
+            // The resolved form has a zero here: its points stand for no interval.
+            let every: Duration = table.get("every")?.unwrap_or_default();
+            if every != Duration::ZERO {
+                let message = format!("{word:?} has a point for each acknowledgement, not for each interval");
+                return Err(table.wrong("every", message, format!("series = {word:?} without every")));
+            }
+            Ok(MeasureSpec { series, every, links: None, qps, above })
+        }
+    }
+}
+
+fn interval(table: &Table) -> Result<Duration, ScenarioError> {
     let every = table.get("every")?.unwrap_or(Duration::from_us(20));
     table.above_zero("every", every)?;
-    Ok(MeasureSpec { series, every, links: selector(table, "links")? })
+    Ok(every)
+}
+
+fn above(table: &Table, word: &str, series: Series) -> Result<Option<Duration>, ScenarioError> {
+    if series != Series::QueueDelay && table.node("above").is_some() {
+        let message = format!("above is for \"queue-delay\" alone, not for {word:?}");
+        return Err(table.wrong("above", message, format!("series = {word:?} without above")));
+    }
+    table.get("above").map_err(|e| ScenarioError { help: Some("above = \"8us\"".to_owned()), ..e })
+}
+
+/// The queue pairs of a series that is about them.
+fn qps(table: &Table, word: &str) -> Result<String, ScenarioError> {
+    const EXAMPLE: &str = "qps = \"all\", or some of them: qps = \"0-7\", qps = \"0,4,9-12\"";
+    if table.node("links").is_some() {
+        let message = format!("{word:?} is measured on queue pairs, not on links");
+        return Err(table.wrong("links", message, "qps = \"all\" instead of links"));
+    }
+    let written: Option<String> =
+        table.get("qps").map_err(|e| ScenarioError { help: Some(EXAMPLE.to_owned()), ..e })?;
+    match written {
+        None => Err(ScenarioError { help: Some(EXAMPLE.to_owned()), ..table.missing("qps") }),
+        Some(qps) if qps.trim().is_empty() => {
+            Err(table.wrong("qps", "qps is empty and selects nothing", EXAMPLE))
+        }
+        Some(qps) => Ok(qps),
+    }
 }
 
 /// Reads `[limits]`.

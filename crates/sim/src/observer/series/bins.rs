@@ -1,0 +1,163 @@
+//! What happens within each interval, added up.
+
+use super::curves::Curve;
+use anabranch_base::{Duration, Time};
+
+/// How sums become values.
+#[derive(Clone, Copy)]
+pub(super) enum Unit {
+    /// As they are.
+    Count,
+    /// Bytes over the length of the interval, in Gb/s.
+    Gbps,
+    /// Picoseconds, in microseconds.
+    Us,
+}
+
+/// A sum for each interval. The last one may be cut short by the end of the run.
+pub(super) struct Bins {
+    every: u64,
+    unit: Unit,
+    /// Up to the last interval in which something happened. Whole numbers below 2^53 are exact in them.
+    sums: Vec<f64>,
+}
+
+impl Bins {
+    pub(super) fn new(every: Duration, unit: Unit) -> Self {
+        Bins { every: every.0, unit, sums: Vec::new() }
+    }
+
+    /// Adds what happens at an instant; at the border of two intervals it belongs to the later one.
+    #[inline]
+    pub(super) fn add(&mut self, now: Time, amount: f64) {
+        self.add_to((now.0 / self.every) as usize, amount);
+    }
+
+    fn add_to(&mut self, interval: usize, amount: f64) {
+        if self.sums.len() <= interval {
+            self.sums.resize(interval + 1, 0.0);
+        }
+        self.sums[interval] += amount;
+    }
+
+    /// Adds what lasts from `from` until `until`: `amount` of the picoseconds that fall into each interval.
+    fn spread(&mut self, from: Time, until: Time, amount: impl Fn(u64) -> f64) {
+        if from >= until {
+            return;
+        }
+        for i in from.0 / self.every..=(until.0 - 1) / self.every {
+            let start = i * self.every;
+            let overlap = until.0.min(start.saturating_add(self.every)) - from.0.max(start);
+            self.add_to(i as usize, amount(overlap));
+        }
+    }
+
+    /// The number of intervals of a run that ends at `end`: at least one.
+    fn intervals(&self, end: Time) -> usize {
+        end.0.div_ceil(self.every).max(1) as usize
+    }
+}
+
+impl Curve for Bins {
+    fn points(mut self, end: Time) -> Vec<(u64, f64)> {
+        let intervals = self.intervals(end);
+        // The last instant of a run has no later interval to belong to.
+        let late: f64 = self.sums.drain(intervals.min(self.sums.len())..).sum();
+        self.sums.resize(intervals, 0.0);
+        self.sums[intervals - 1] += late;
+        let value = |(i, &sum): (usize, &f64)| {
+            let start = i as u64 * self.every;
+            let until = start.saturating_add(self.every).min(end.0.max(1));
+            let length = (until - start) as f64;
+            let value = match self.unit {
+                Unit::Count => sum,
+                Unit::Gbps => sum * 8.0 * 1_000.0 / length,
+                Unit::Us => sum / 1e6,
+            };
+            (until, value)
+        };
+        self.sums.iter().enumerate().map(value).collect()
+    }
+}
+
+/// The rate at which a link sends.
+pub(super) struct Busy {
+    sent: Bins,
+}
+
+impl Busy {
+    pub(super) fn new(every: Duration) -> Self {
+        Busy { sent: Bins::new(every, Unit::Gbps) }
+    }
+
+    /// Bytes are spread evenly over the time on the wire, so a packet across a border counts on both sides.
+    #[inline]
+    pub(super) fn add(&mut self, from: Time, until: Time, bytes: u16) {
+        let length = until.since(from).0 as f64;
+        self.sent.spread(from, until, |overlap| f64::from(bytes) * (overlap as f64 / length));
+    }
+}
+
+impl Curve for Busy {
+    fn points(mut self, end: Time) -> Vec<(u64, f64)> {
+        // What is on the wire at the end of the run may go on after it.
+        self.sent.sums.truncate(self.sent.intervals(end));
+        self.sent.points(end)
+    }
+}
+
+/// How many pauses begin. A pause that is repeated while it lasts goes on.
+pub(super) struct Pauses {
+    paused: bool,
+    begun: Bins,
+}
+
+impl Pauses {
+    pub(super) fn new(every: Duration) -> Self {
+        Pauses { paused: false, begun: Bins::new(every, Unit::Count) }
+    }
+
+    pub(super) fn set(&mut self, now: Time, on: bool) {
+        if on && !self.paused {
+            self.begun.add(now, 1.0);
+        }
+        self.paused = on;
+    }
+}
+
+impl Curve for Pauses {
+    fn points(self, end: Time) -> Vec<(u64, f64)> {
+        self.begun.points(end)
+    }
+}
+
+/// How long a link is paused.
+pub(super) struct PauseTime {
+    since: Option<Time>,
+    paused: Bins,
+}
+
+impl PauseTime {
+    pub(super) fn new(every: Duration) -> Self {
+        PauseTime { since: None, paused: Bins::new(every, Unit::Us) }
+    }
+
+    pub(super) fn set(&mut self, now: Time, on: bool) {
+        match (self.since, on) {
+            (None, true) => self.since = Some(now),
+            (Some(since), false) => {
+                self.paused.spread(since, now, |overlap| overlap as f64);
+                self.since = None;
+            }
+            // Repeated, or taken back without need.
+            (Some(_), true) | (None, false) => {}
+        }
+    }
+}
+
+impl Curve for PauseTime {
+    fn points(mut self, end: Time) -> Vec<(u64, f64)> {
+        self.set(end, false);
+        self.paused.points(end)
+    }
+}

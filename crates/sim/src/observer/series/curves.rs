@@ -1,0 +1,74 @@
+//! The curves of one series, found by a link's or queue pair's number without a search.
+
+use anabranch_base::Time;
+use anabranch_results::SeriesRow;
+
+/// A curve of one link or queue pair.
+pub(super) trait Curve {
+    /// Its points (time in picoseconds, value) in the order of time, in a run that ended at `end`.
+    fn points(self, end: Time) -> Vec<(u64, f64)>;
+}
+
+/// All curves of a series.
+pub(super) struct Curves<C> {
+    /// By the number that events carry: index into `curves` plus one, or 0. Empty while nothing is watched.
+    of: Vec<u32>,
+    /// How long `of` becomes at once.
+    room: usize,
+    /// In the order in which they were asked for, each with the number that names it.
+    curves: Vec<(u32, C)>,
+}
+
+impl<C: Curve> Curves<C> {
+    /// No curve yet; events will carry numbers below `room`, where that is known.
+    pub(super) fn with_room(room: usize) -> Self {
+        Curves { of: Vec::new(), room, curves: Vec::new() }
+    }
+
+    /// Adds the curve of `entity`, unless it has one. Events name it by any of `parts` numbers from
+    /// `entity * parts` on.
+    pub(super) fn watch(&mut self, entity: u32, parts: u32, curve: impl FnOnce() -> C) {
+        let first = entity as usize * parts as usize;
+        let numbers = first..first + parts as usize;
+        if self.of.len() < numbers.end {
+            self.of.resize(numbers.end.max(self.room), 0);
+        }
+        if self.of[numbers.clone()].iter().all(|index| *index == 0) {
+            self.curves.push((entity, curve()));
+            self.of[numbers].fill(self.curves.len() as u32);
+        }
+    }
+
+    /// The curve that an event with this number belongs to.
+    #[inline]
+    pub(super) fn of(&mut self, number: usize) -> Option<&mut C> {
+        let index = self.of.get(number)?.checked_sub(1)?;
+        self.curves.get_mut(index as usize).map(|(_, curve)| curve)
+    }
+
+    /// Whether there is a curve for events with this number.
+    #[inline]
+    pub(super) fn has(&self, number: usize) -> bool {
+        self.of.get(number).is_some_and(|index| *index != 0)
+    }
+
+    /// Appends the points of all curves, those of a curve together.
+    pub(super) fn rows(
+        self,
+        series: &str,
+        end: Time,
+        name: impl Fn(u32) -> String,
+        rows: &mut Vec<SeriesRow>,
+    ) {
+        for (entity, curve) in self.curves {
+            let entity = name(entity);
+            rows.extend(curve.points(end).into_iter().map(|(time_ps, value)| SeriesRow {
+                run: 0,
+                series: series.to_owned(),
+                entity: entity.clone(),
+                time_ps,
+                value,
+            }));
+        }
+    }
+}

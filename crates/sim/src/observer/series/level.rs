@@ -1,0 +1,90 @@
+//! A queue's level at the end of each interval.
+
+use super::curves::Curve;
+use anabranch_base::{Duration, Rate, Time};
+
+/// What waits at the end of each interval that is over by the end of the run. A queue whose level stays costs
+/// nothing, however long.
+pub(super) struct Level {
+    every: u64,
+    /// End of the first interval that is not over.
+    open_until: u64,
+    /// Bytes that wait now.
+    bytes: u32,
+    /// From which interval on an interval ends with how many bytes, until the next entry; 0 before the first one.
+    changes: Vec<(u64, u32)>,
+    /// The link's rate, where the level is told as a delay.
+    rate: Option<Rate>,
+    /// Levels up to this many bytes have no point.
+    quiet: Option<u64>,
+}
+
+impl Level {
+    /// In bytes.
+    pub(super) fn bytes(every: Duration) -> Self {
+        Level { every: every.0, open_until: every.0, bytes: 0, changes: Vec::new(), rate: None, quiet: None }
+    }
+
+    /// In microseconds that a link of `rate` takes for the bytes; points at or below `above` are left out.
+    pub(super) fn delay(every: Duration, rate: Rate, above: Option<Duration>) -> Self {
+        // A whole number of bytes takes longer than `above` exactly when it is more than the link carries in it.
+        let quiet = above.map(|above| rate.bytes_in(above));
+        Level { rate: Some(rate), quiet, ..Level::bytes(every) }
+    }
+
+    /// From now on, `bytes` bytes wait. A change exactly at the end of an interval belongs to the next one.
+    #[inline]
+    pub(super) fn set(&mut self, now: Time, bytes: u32) {
+        if now.0 >= self.open_until {
+            self.close(now);
+        }
+        self.bytes = bytes;
+    }
+
+    /// Closes the intervals that end before or at `now`: all of them end with the bytes that wait.
+    fn close(&mut self, now: Time) {
+        let first = self.open_until / self.every - 1;
+        let level = if self.is_quiet(self.bytes) { 0 } else { self.bytes };
+        if level != self.changes.last().map_or(0, |&(_, level)| level) {
+            self.changes.push((first, level));
+        }
+        self.open_until = (now.0 / self.every + 1).saturating_mul(self.every);
+    }
+
+    fn is_quiet(&self, bytes: u32) -> bool {
+        self.quiet.is_some_and(|quiet| u64::from(bytes) <= quiet)
+    }
+}
+
+impl Curve for Level {
+    fn points(mut self, end: Time) -> Vec<(u64, f64)> {
+        let over = end.0 / self.every;
+        if over == 0 {
+            return Vec::new();
+        }
+        if end.0 >= self.open_until {
+            self.close(end);
+        }
+        let starts = std::iter::once((0, 0)).chain(self.changes.iter().copied());
+        let ends = self.changes.iter().map(|&(first, _)| first).chain([over]);
+        let mut points = Vec::new();
+        for ((first, bytes), until) in starts.zip(ends) {
+            if !self.is_quiet(bytes) {
+                let value = match self.rate {
+                    Some(rate) => rate.time_for(u64::from(bytes)).as_us(),
+                    None => f64::from(bytes),
+                };
+                points.extend((first..until).map(|i| ((i + 1) * self.every, value)));
+            }
+        }
+        points
+    }
+}
+
+#[cfg(test)]
+impl Level {
+    /// How much it remembers.
+    pub(super) fn changes(&self) -> usize {
+        self.changes.len()
+    }
+}
