@@ -1,12 +1,13 @@
 //! Results sorted by run, once, so that nobody scans all flows or all curves for one run.
 
-use anabranch_results::{FlowRow, ResultSet, SeriesRow};
+use anabranch_results::{FlowRow, JobRow, ResultSet, SeriesRow};
 use std::collections::BTreeMap;
 
-/// A result set with its flows and curves by run. Rows of a run keep their order.
+/// A result set with its flows, jobs and curves by run. Rows of a run keep their order.
 pub(crate) struct Index<'a> {
     pub set: &'a ResultSet,
     flows: Vec<Vec<&'a FlowRow>>,
+    jobs: Vec<Vec<&'a JobRow>>,
     /// By run, then by series.
     series: Vec<BTreeMap<&'a str, Vec<&'a SeriesRow>>>,
 }
@@ -20,18 +21,29 @@ impl<'a> Index<'a> {
                 of_run.push(flow);
             }
         }
+        let mut jobs = vec![Vec::new(); set.runs.len()];
+        for job in &set.jobs {
+            if let Some(of_run) = jobs.get_mut(job.run as usize) {
+                of_run.push(job);
+            }
+        }
         let mut series = vec![BTreeMap::new(); set.runs.len()];
         for row in &set.series {
             if let Some(of_run) = series.get_mut(row.run as usize) {
                 of_run.entry(row.series.as_str()).or_insert_with(Vec::new).push(row);
             }
         }
-        Index { set, flows, series }
+        Index { set, flows, jobs, series }
     }
 
-    /// The messages of a run.
+    /// The messages of a run; none when it does not record them one by one.
     pub(crate) fn flows(&self, run: usize) -> &[&'a FlowRow] {
         &self.flows[run]
+    }
+
+    /// The jobs of a run.
+    pub(crate) fn jobs(&self, run: usize) -> &[&'a JobRow] {
+        &self.jobs[run]
     }
 
     /// The points of a run's series; none when it was not measured.

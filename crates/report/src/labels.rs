@@ -37,6 +37,7 @@ pub(crate) fn label(name: &str) -> Label {
         .find_map(|(end, unit, factor)| Some((name.strip_suffix(end)?, *unit, *factor)))
         .unwrap_or(match name {
             "slowdown" => (name, "FCT / ideal FCT", 1.0),
+            "sender_ecn" => (name, "1: marked, 0: not", 1.0),
             _ => (name, "count", 1.0),
         });
     let mut words = String::new();
@@ -45,7 +46,7 @@ pub(crate) fn label(name: &str) -> Label {
             words.push(' ');
         }
         match word {
-            "fct" | "ecn" => words.push_str(&word.to_uppercase()),
+            "fct" | "cct" | "ecn" | "rtt" => words.push_str(&word.to_uppercase()),
             "p50" | "p99" => words.push_str(&word.to_uppercase()),
             _ if place == 0 => words.push_str(&capital(word)),
             _ => words.push_str(word),
@@ -60,12 +61,19 @@ fn capital(word: &str) -> String {
 }
 
 /// Colours that are distinct on light and dark ground, and to most eyes.
+const COLOURS: [&str; 10] = [
+    "#2f7ed8", "#e4572e", "#2a9d6f", "#a05bd6", "#e0a100", "#25b9d0", "#d63f8c", "#6b7684", "#96622c",
+    "#8fb021",
+];
+
 pub(crate) fn palette(place: usize) -> &'static str {
-    const COLOURS: [&str; 10] = [
-        "#2f7ed8", "#e4572e", "#2a9d6f", "#a05bd6", "#e0a100", "#17a2b8", "#d6437f", "#7a8b99", "#8c6d46",
-        "#6b8e23",
-    ];
     COLOURS[place % COLOURS.len()]
+}
+
+/// Of the curves with one colour, each has lines of its own.
+pub(crate) fn dash(place: usize) -> &'static str {
+    const DASHES: [&str; 5] = ["solid", "dash", "dot", "dashdot", "longdash"];
+    DASHES[place / COLOURS.len() % DASHES.len()]
 }
 
 /// A time in microseconds with about four digits.
@@ -102,7 +110,7 @@ fn three(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-fn thousands(value: f64) -> String {
+pub(crate) fn thousands(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -140,7 +148,18 @@ mod tests {
         assert_eq!(label("link_utilisation_gbps").axis(), "Link utilisation (Gbps)");
         assert_eq!(label("fct_max_us").axis(), "FCT max (µs)");
         assert_eq!(label("drops").axis(), "Drops (count)");
+        assert_eq!(label("cct_max_us").axis(), "CCT max (µs)");
+        assert_eq!(label("sender_rtt_us").axis(), "Sender RTT (µs)");
+        assert_eq!(label("pause_frames").axis(), "Pause frames (count)");
         assert_eq!(label("wall_s").axis(), "Wall (s)");
+    }
+
+    #[test]
+    fn fifty_curves_look_different() {
+        let looks: std::collections::BTreeSet<_> =
+            (0..50).map(|place| (palette(place), dash(place))).collect();
+        assert_eq!(looks.len(), 50);
+        assert_eq!((dash(0), dash(9), dash(10)), ("solid", "solid", "dash"));
     }
 
     #[test]

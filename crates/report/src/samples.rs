@@ -1,6 +1,6 @@
 //! Made-up results for the tests of this crate.
 
-use anabranch_results::{FlowRow, ResultSet, RunRow, SeriesRow, Value};
+use anabranch_results::{FlowRow, JobRow, ResultSet, RunRow, SeriesRow, Value};
 use std::collections::BTreeMap;
 
 /// `reps` and `ops` at 8 and 16 MiB with seeds 1 and 2. Largest FCT, mean of the seeds: reps 100 and 200 us, ops 120
@@ -18,6 +18,46 @@ pub(crate) fn two_schemes() -> ResultSet {
                 add_run(&mut set, scheme, bytes, seed, max, drops);
             }
         }
+    }
+    set
+}
+
+/// A collective workload, which records jobs and pauses but no messages: `strack` with jobs of 100, 110 and 120 us,
+/// `rocev2` with jobs of 300, 310 and 320 us.
+pub(crate) fn collectives() -> ResultSet {
+    let mut set = ResultSet { title: "Collectives".into(), ..ResultSet::default() };
+    for (run, (scheme, first_us, pause_frames)) in
+        [("strack", 100, 0), ("rocev2", 300, 4_321)].iter().enumerate()
+    {
+        set.runs.push(RunRow {
+            scheme: (*scheme).into(),
+            seed: 1,
+            flows: 1_000_000,
+            flows_finished: 1_000_000,
+            fct_mean_us: 10.0,
+            fct_p50_us: 9.0,
+            fct_p99_us: 20.0,
+            fct_max_us: 25.0,
+            ideal_fct_max_us: 5.0,
+            completion_us: f64::from(first_us + 20),
+            jobs: 3,
+            cct_mean_us: f64::from(first_us + 10),
+            cct_max_us: f64::from(first_us + 20),
+            pause_frames: *pause_frames,
+            pause_us: *pause_frames as f64 * 12.5,
+            packet_hops: 98_765_432,
+            wall_s: 9.5,
+            ..RunRow::default()
+        });
+        set.jobs.extend((0..3).map(|job: u32| JobRow {
+            run: run as u32,
+            job,
+            algorithm: "ring".into(),
+            ranks: 32,
+            bytes: 1_000_000 * u64::from(job + 1),
+            start_ps: 0,
+            cct_ps: Some(u64::from(*first_us as u32 + 10 * job) * 1_000_000),
+        }));
     }
     set
 }

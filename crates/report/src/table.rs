@@ -15,7 +15,11 @@ type Column = (&'static str, fn(&Group<'_>) -> String);
 const FRONT: [Column; 7] = [
     ("\nflows", |group| {
         let (done, all) = (group.total(|run| run.flows_finished), group.total(|run| run.flows));
-        if done == all { all.to_string() } else { format!("{done}/{all}") }
+        match done == all {
+            true if all < 1_000_000 => all.to_string(),
+            true => large(all as f64),
+            false => format!("{done}/{all}"),
+        }
     }),
     ("mean\nFCT µs", |group| micros(group.mean(|run| run.fct_mean_us))),
     ("P50\nµs", |group| micros(group.mean(|run| run.fct_p50_us))),
@@ -23,6 +27,31 @@ const FRONT: [Column; 7] = [
     ("max\nµs", |group| micros(group.mean(|run| run.fct_max_us))),
     ("ideal\nmax µs", |group| micros(group.mean(|run| run.ideal_fct_max_us))),
     ("all\ndone µs", |group| micros(group.mean(|run| run.completion_us))),
+];
+
+/// For runs with jobs: collective completion times.
+const OF_JOBS: [Column; 3] = [
+    ("\njobs", |group| group.total(|run| run.jobs).to_string()),
+    ("mean\nCCT µs", |group| micros(group.mean(|run| run.cct_mean_us))),
+    ("max\nCCT µs", |group| micros(group.mean(|run| run.cct_max_us))),
+];
+
+/// For runs with pauses.
+const OF_PAUSES: [Column; 2] = [
+    ("pause\nframes", |group| large(group.mean(|run| run.pause_frames as f64))),
+    ("paused\nport-µs", |group| large(group.mean(|run| run.pause_us.round()))),
+];
+
+/// What a terminal that is too narrow for everything can do without, the first to go first.
+const SPARE: [&str; 8] = [
+    "P50\nµs",
+    "all\ndone µs",
+    "ideal\nmax µs",
+    "P99\nµs",
+    "link\nlosses",
+    "time-\nouts",
+    "wall\ns",
+    "packet\nhops",
 ];
 
 /// Reads a count off a run.
@@ -74,6 +103,16 @@ pub(crate) fn summary(set: &ResultSet) -> Summary {
     for (name, cell) in FRONT {
         add(name, &cell);
     }
+    if set.runs.iter().any(|run| run.jobs > 0) {
+        for (name, cell) in OF_JOBS {
+            add(name, &cell);
+        }
+    }
+    if set.runs.iter().any(|run| run.pause_frames > 0 || run.pause_us > 0.0) {
+        for (name, cell) in OF_PAUSES {
+            add(name, &cell);
+        }
+    }
     let mut zero = Vec::new();
     for (name, called, number) in TROUBLE {
         if groups.iter().all(|group| group.total(number) == 0) {
@@ -104,13 +143,43 @@ fn short<'a>(name: &'a str, all: &BTreeSet<&str>) -> &'a str {
     if alike == 1 { last(name) } else { name }
 }
 
-/// One row a scheme and sweep point, with lines below that say how to read them.
+/// One row a scheme and sweep point, with lines below that say how to read them. Columns that make it wider than a
+/// terminal are named below instead.
 pub fn table(set: &ResultSet) -> String {
-    let summary = summary(set);
+    let mut summary = summary(set);
+    let mut spared = Vec::new();
+    let mut spare = SPARE.into_iter();
+    loop {
+        let text = drawn(&summary);
+        let fits = text.lines().all(|line| line.chars().count() <= WIDTH);
+        let Some(head) = (if fits { None } else { spare.next() }) else {
+            break finished(text, summary, &spared);
+        };
+        if let Some(place) = summary.head.iter().position(|name| name == head) {
+            spared.push(summary.head.remove(place).replace("-\n", "").replace('\n', " ").trim().to_owned());
+            summary.rows.iter_mut().for_each(|row| drop(row.remove(place)));
+        }
+    }
+}
+
+/// The table with its notes.
+fn finished(mut text: String, summary: Summary, spared: &[String]) -> String {
+    let mut notes = summary.notes;
+    if !spared.is_empty() {
+        notes.push(format!("Left out here, on the page: {}.", spared.join(", ")));
+    }
+    for note in notes {
+        text.push_str(&wrap(&note, WIDTH));
+        text.push('\n');
+    }
+    text
+}
+
+fn drawn(summary: &Summary) -> String {
     let style = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
     let mut table = plain_table(style);
-    table.set_header(summary.head);
-    table.add_rows(summary.rows);
+    table.set_header(&summary.head);
+    table.add_rows(&summary.rows);
     for (place, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
         if place < summary.words {
@@ -118,12 +187,7 @@ pub fn table(set: &ResultSet) -> String {
         }
         column.set_cell_alignment(CellAlignment::Right);
     }
-    let mut text = lines(&table);
-    for note in summary.notes {
-        text.push_str(&wrap(&note, WIDTH));
-        text.push('\n');
-    }
-    text
+    lines(&table)
 }
 
 fn notes(groups: &[Group<'_>], all_alike: bool) -> Vec<String> {
@@ -222,7 +286,7 @@ fn wrap(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::two_schemes;
+    use crate::samples::{collectives, two_schemes};
 
     #[test]
     fn the_table_of_a_sweep_over_two_seeds() {
@@ -254,6 +318,34 @@ mod tests {
         let text = table(&set);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         assert!(text.contains("0 in every run: link losses, trims."), "{text}");
+    }
+
+    #[test]
+    fn jobs_and_pauses_have_columns_where_there_are_any() {
+        insta::assert_snapshot!(table(&collectives()));
+        let text = table(&two_schemes());
+        assert!(!text.contains("CCT") && !text.contains("paus"), "{text}");
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_a_terminal_are_named_below() {
+        let mut set = collectives();
+        for run in &mut set.runs {
+            run.sweep.insert("topology.oversubscription".into(), anabranch_results::Value::Integer(4));
+            (run.drops, run.link_losses, run.ecn_marks) = (123_456, 123_456, 123_456_789);
+            (run.retransmissions, run.timeouts) = (123_456, 123_456);
+            (run.pause_frames, run.pause_us) = (123_456, 123_456_789.0);
+            for time in [&mut run.fct_mean_us, &mut run.fct_p50_us, &mut run.fct_p99_us, &mut run.fct_max_us]
+            {
+                *time = 123_456.7;
+            }
+        }
+        let text = table(&set);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        let note = text.lines().find(|line| line.starts_with("Left out here, on the page: P50 µs, "));
+        assert!(note.is_some(), "{text}");
+        assert!(text.contains("port-µs") && text.contains("drops"), "{text}");
+        assert_eq!(summary(&set).head.len(), 21, "the page has them all");
     }
 
     #[test]

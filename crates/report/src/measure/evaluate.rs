@@ -1,9 +1,9 @@
 //! A measure's tree and results to a number.
 
-use super::parse::{Call, Comparison, Function, Node, NodeKind, Operator, Over, Word};
+use super::parse::{Call, Comparison, Function, Node, NodeKind, Operator, Over, Quantity, Word};
 use super::{Fault, hint};
 use crate::index::Index;
-use anabranch_results::{ClaimValue, ResultSet, RunRow, Statistic, Value};
+use anabranch_results::{ClaimValue, FlowRow, ResultSet, RunRow, Statistic, Value};
 use std::collections::BTreeSet;
 
 pub(super) fn evaluate(root: &Node, index: &Index<'_>) -> Result<ClaimValue, Fault> {
@@ -211,9 +211,19 @@ impl<'a> Context<'a> {
         let run = &self.set.runs[index];
         match function {
             Function::Field(field) => {
-                let needs_all = field.starts_with("fct_") || *field == "completion_us";
-                if needs_all && run.flows_finished < run.flows {
-                    return unfinished(at, run, run.flows - run.flows_finished, run.flows);
+                let needs_flows = field.starts_with("fct_") || *field == "completion_us";
+                if needs_flows && run.flows_finished < run.flows {
+                    return unfinished(at, run, run.flows - run.flows_finished, run.flows, "messages");
+                }
+                if field.starts_with("cct_") {
+                    let jobs = self.index.jobs(index);
+                    if jobs.is_empty() {
+                        return unrecorded(at, run, Quantity::Cct);
+                    }
+                    let missing = jobs.iter().filter(|job| job.cct_ps.is_none()).count();
+                    if missing > 0 {
+                        return unfinished(at, run, missing as u64, jobs.len() as u64, "jobs");
+                    }
                 }
                 run.number(field).map_or_else(
                     || Fault::new(at, format!("the runs of `{}` have no field `{field}`", run.scheme)),
@@ -244,26 +254,48 @@ impl<'a> Context<'a> {
                     .collect();
                 statistic.of(&points).map_or_else(|| self.no_points(series, index, entity.as_deref()), Ok)
             }
-            Function::Flows { slowdown, statistic, min_bytes, max_bytes } => {
-                let mut numbers = Vec::new();
-                let mut missing = 0;
-                for flow in self.index.flows(index) {
-                    if !(*min_bytes..=*max_bytes).contains(&(flow.bytes as f64)) {
-                        continue;
-                    }
-                    match flow.fct_ps {
-                        Some(fct) if *slowdown => numbers.push(fct as f64 / flow.ideal_fct_ps.max(1) as f64),
-                        Some(fct) => numbers.push(fct as f64 / 1e6),
-                        None => missing += 1,
-                    }
+            Function::Each { quantity, statistic, min_bytes, max_bytes } => {
+                let lengths = *min_bytes..=*max_bytes;
+                let found = self.each(index, *quantity);
+                if found.is_empty() {
+                    return unrecorded(at, run, *quantity);
                 }
-                if missing > 0 {
-                    return unfinished(at, run, missing, missing + numbers.len() as u64);
+                let wanted: Vec<Option<f64>> = found
+                    .into_iter()
+                    .filter(|(bytes, _)| lengths.contains(&(*bytes as f64)))
+                    .map(|(_, value)| value)
+                    .collect();
+                let finished: Vec<f64> = wanted.iter().copied().flatten().collect();
+                if finished.len() < wanted.len() {
+                    let missing = wanted.len() - finished.len();
+                    return unfinished(at, run, missing as u64, wanted.len() as u64, plural(*quantity));
                 }
-                statistic.of(&numbers).map_or_else(
-                    || Fault::new(at, format!("`{}` has no messages of these lengths", run.scheme)),
+                statistic.of(&finished).map_or_else(
+                    || {
+                        let what = plural(*quantity);
+                        Fault::new(at, format!("`{}` has no {what} of these lengths", run.scheme))
+                    },
                     Ok,
                 )
+            }
+        }
+    }
+
+    /// Lengths and values of a run's messages or jobs; no value for one that did not finish.
+    fn each(&self, run: usize, quantity: Quantity) -> Vec<(u64, Option<f64>)> {
+        let us = |ps: u64| ps as f64 / 1e6;
+        match quantity {
+            Quantity::Fct => {
+                let flows = self.index.flows(run).iter();
+                flows.map(|flow| (flow.bytes, flow.fct_ps.map(us))).collect()
+            }
+            Quantity::Slowdown => {
+                let slowdown = |flow: &&FlowRow| Some(flow.fct_ps? as f64 / flow.ideal_fct_ps.max(1) as f64);
+                self.index.flows(run).iter().map(|flow| (flow.bytes, slowdown(flow))).collect()
+            }
+            Quantity::Cct => {
+                let jobs = self.index.jobs(run).iter();
+                jobs.map(|job| (job.bytes, job.cct_ps.map(us))).collect()
             }
         }
     }
@@ -294,13 +326,35 @@ impl<'a> Context<'a> {
     }
 }
 
-fn unfinished(at: usize, run: &RunRow, missing: u64, all: u64) -> Result<f64, Fault> {
+fn plural(quantity: Quantity) -> &'static str {
+    match quantity {
+        Quantity::Fct | Quantity::Slowdown => "messages",
+        Quantity::Cct => "jobs",
+    }
+}
+
+/// There is no row to look at.
+fn unrecorded(at: usize, run: &RunRow, quantity: Quantity) -> Result<f64, Fault> {
+    let scheme = &run.scheme;
+    Fault::new(
+        at,
+        match quantity {
+            Quantity::Cct => format!("the runs of `{scheme}` have no jobs: only a collective workload has"),
+            Quantity::Fct | Quantity::Slowdown if run.flows > 0 => format!(
+                "the runs of `{scheme}` do not record their {} messages one by one, as there are so many; \
+                 use a number of the whole run, such as fct_max({scheme}), or cct({scheme}, max)",
+                run.flows
+            ),
+            Quantity::Fct | Quantity::Slowdown => format!("the runs of `{scheme}` have no messages"),
+        },
+    )
+}
+
+fn unfinished(at: usize, run: &RunRow, missing: u64, all: u64, what: &str) -> Result<f64, Fault> {
     let (scheme, seed) = (&run.scheme, run.seed);
     Fault::new(
         at,
-        format!(
-            "{missing} of {all} messages of `{scheme}`, seed {seed}, did not finish, so this is not known"
-        ),
+        format!("{missing} of {all} {what} of `{scheme}`, seed {seed}, did not finish, so this is not known"),
     )
 }
 

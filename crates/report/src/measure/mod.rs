@@ -10,6 +10,7 @@
 //!   `from_us < time <= to_us`, of the entity and what lies below it; then the mean over the seeds.
 //! - `fct(reps, p99, min_bytes=0, max_bytes=100000)` and `slowdown(...)`: over the messages of a run with
 //!   `min_bytes <= length <= max_bytes`; a percentile (`p50`, `p99.9`), `mean`, `min` or `max`.
+//! - `cct(strack, max, min_bytes=0, max_bytes=100000)`: the completion times of a run's collective jobs, likewise.
 //! - Filters in any call: `fct_max(ops, workload.bytes="8MiB", seed=1)`.
 //! - `max over workload.bytes: ...`, also `min`, `mean`, `first`, `last`: over the values of a swept parameter (its
 //!   last part is enough) or of `seed`, in the order of the runs. `range over ...` gives the lowest and the highest,

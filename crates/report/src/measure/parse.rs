@@ -76,14 +76,28 @@ pub(super) enum Function {
         from_us: f64,
         to_us: f64,
     },
-    /// FCT in microseconds, or slowdown, of the messages of these lengths.
-    Flows {
-        slowdown: bool,
+    /// A statistic over the messages or jobs of these lengths.
+    Each {
+        quantity: Quantity,
         statistic: Statistic,
         min_bytes: f64,
         max_bytes: f64,
     },
 }
+
+/// What is taken of each message or job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quantity {
+    /// Flow completion time in microseconds.
+    Fct,
+    /// Flow completion time over the ideal one.
+    Slowdown,
+    /// Collective completion time of a job in microseconds.
+    Cct,
+}
+
+const QUANTITIES: [(&str, Quantity); 3] =
+    [("fct", Quantity::Fct), ("slowdown", Quantity::Slowdown), ("cct", Quantity::Cct)];
 
 /// A name or value as written.
 #[derive(Clone, Debug, PartialEq)]
@@ -453,28 +467,29 @@ fn function(at: usize, name: &str, arguments: &mut Arguments) -> Result<Function
             to_us: arguments.number("to_us", f64::INFINITY)?,
         });
     }
+    if let Some((_, quantity)) = QUANTITIES.iter().find(|(known, _)| *known == name) {
+        let word = arguments.next(at, "mean, min, max or a percentile such as p99")?;
+        let Some(statistic) = Statistic::parse(&word.text) else {
+            let message =
+                format!("expected mean, min, max or a percentile such as p99, found `{}`", word.text);
+            return Fault::new(word.at, message);
+        };
+        return Ok(Function::Each {
+            quantity: *quantity,
+            statistic,
+            min_bytes: arguments.number("min_bytes", 0.0)?,
+            max_bytes: arguments.number("max_bytes", f64::INFINITY)?,
+        });
+    }
     match name {
         "extra" => Ok(Function::Extra(arguments.next(at, "the number's name")?)),
-        "fct" | "slowdown" => {
-            let word = arguments.next(at, "mean, min, max or a percentile such as p99")?;
-            let Some(statistic) = Statistic::parse(&word.text) else {
-                let message =
-                    format!("expected mean, min, max or a percentile such as p99, found `{}`", word.text);
-                return Fault::new(word.at, message);
-            };
-            Ok(Function::Flows {
-                slowdown: name == "slowdown",
-                statistic,
-                min_bytes: arguments.number("min_bytes", 0.0)?,
-                max_bytes: arguments.number("max_bytes", f64::INFINITY)?,
-            })
-        }
         _ => match RunRow::FIELDS.into_iter().find(|field| *field == name || without_unit(field) == name) {
             Some(field) => Ok(Function::Field(field)),
             None => {
-                let others = ["extra", "fct", "slowdown", "max", "min", "abs"];
                 let known = RunRow::FIELDS.iter().map(|field| without_unit(field));
-                let known = known.chain(SERIES_FUNCTIONS.iter().map(|(name, _)| *name)).chain(others);
+                let known = known.chain(SERIES_FUNCTIONS.iter().map(|(name, _)| *name));
+                let known = known.chain(QUANTITIES.iter().map(|(name, _)| *name));
+                let known = known.chain(["extra", "max", "min", "abs"]);
                 Fault::new(at, format!("unknown field or function `{name}`{}", hint(name, known)))
             }
         },

@@ -1,5 +1,5 @@
 use super::*;
-use crate::samples::two_schemes;
+use crate::samples::{collectives, two_schemes};
 use anabranch_results::Value;
 use proptest::prelude::*;
 
@@ -69,6 +69,52 @@ fn messages_are_chosen_by_length() {
     assert_eq!(number("fct(reps, max, bytes=8MiB, seed=1)"), 95.0);
     assert_eq!(number("fct(reps, max, max_bytes=1000, bytes=8MiB, seed=1)"), 75.0);
     assert_eq!(number("slowdown(reps, p50, min_bytes=1001, bytes=8MiB, seed=1)"), 1.9);
+}
+
+fn of_collectives(text: &str) -> Result<ClaimValue, String> {
+    let evaluated = Measure::parse(text).and_then(|measure| measure.evaluate(&collectives()));
+    evaluated.map_err(|error| error.to_string())
+}
+
+#[test]
+fn jobs_have_completion_times() {
+    for (text, expected) in [
+        ("cct(strack, max)", 120.0),
+        ("cct(strack, min, min_bytes=1000001)", 110.0),
+        ("cct(rocev2, p50, max_bytes=2000000, seed=1)", 300.0),
+        ("cct(rocev2, mean) / cct(strack, mean)", 310.0 / 110.0),
+        ("cct_max(rocev2) - cct_mean(rocev2)", 10.0),
+        ("jobs(strack) + pause_frames(rocev2)", 4_324.0),
+        ("pause(rocev2)", 54_012.5),
+        ("fct_max(strack)", 25.0),
+    ] {
+        assert_eq!(of_collectives(text), Ok(ClaimValue::Number(expected)), "{text}");
+    }
+    let error = error("cct(reps, max, bytes=8MiB)");
+    assert!(error.contains("no jobs: only a collective workload has"), "{error}");
+    let error = of_collectives("cct(strack, max, min_bytes=9e9)").unwrap_err();
+    assert!(error.contains("no jobs of these lengths"), "{error}");
+}
+
+#[test]
+fn messages_that_are_not_recorded_are_explained() {
+    for text in ["fct(strack, p99)", "slowdown(strack, max)"] {
+        let error = of_collectives(text).unwrap_err();
+        assert!(error.contains("do not record their 1000000 messages one by one"), "{error}");
+        assert!(error.contains("cct(strack, max)"), "{error}");
+    }
+}
+
+#[test]
+fn an_unfinished_job_has_no_completion_time() {
+    let mut set = collectives();
+    set.jobs[1].cct_ps = None;
+    let evaluate = |text: &str| Measure::parse(text).unwrap().evaluate(&set);
+    for text in ["cct(strack, min)", "cct_max(strack)"] {
+        let error = evaluate(text).unwrap_err().to_string();
+        assert!(error.contains("1 of 3 jobs of `strack`, seed 1, did not finish"), "{error}");
+    }
+    assert_eq!(evaluate("cct(strack, max, max_bytes=1000000)"), Ok(ClaimValue::Number(100.0)));
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Which runs make which curve of which picture.
 
 use crate::groups::schemes;
-use crate::labels::palette;
+use crate::labels::{dash, palette};
 use anabranch_results::{PlotKind, PlotSpec, ResultSet, RunRow};
+use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 
 /// Pictures of one plot at most; lines show the whole sweep.
@@ -15,7 +16,7 @@ pub(super) struct Picture<'a> {
     pub curves: Vec<Curve<'a>>,
 }
 
-/// One curve, or in a series one curve an entity.
+/// One curve, or in a series (and in points by entity) one curve an entity.
 pub(super) struct Curve<'a> {
     pub scheme: &'a str,
     /// Without the scheme: `ports = 4, seed 1`. Empty when the scheme says it all.
@@ -31,15 +32,31 @@ impl Picture<'_> {
         if self.name.is_empty() { spec.title.clone() } else { format!("{} ({})", spec.title, self.name) }
     }
 
-    /// The colour of a curve: its scheme's, the same in every plot, unless the scheme has several curves here.
-    pub(super) fn colour(&self, set: &ResultSet, place: usize) -> &'static str {
+    /// The look of a curve: its scheme's, the same in every plot, unless the scheme has several curves here.
+    pub(super) fn look(&self, set: &ResultSet, place: usize) -> usize {
         let here: BTreeSet<&str> = self.curves.iter().map(|curve| curve.scheme).collect();
-        if here.len() < self.curves.len() {
-            return palette(place);
-        }
-        let scheme = self.curves[place].scheme;
-        palette(schemes(set).iter().position(|name| *name == scheme).unwrap_or(0))
+        if here.len() < self.curves.len() { place } else { scheme_look(set, self.curves[place].scheme) }
     }
+
+    /// The colour of a curve.
+    pub(super) fn colour(&self, set: &ResultSet, place: usize) -> &'static str {
+        palette(self.look(set, place))
+    }
+
+    /// The line of a curve.
+    pub(super) fn line(&self, set: &ResultSet, place: usize) -> Json {
+        line(self.look(set, place), 2.0)
+    }
+}
+
+/// The look of a scheme that has one curve.
+pub(super) fn scheme_look(set: &ResultSet, scheme: &str) -> usize {
+    schemes(set).iter().position(|name| *name == scheme).unwrap_or(0)
+}
+
+/// The line that goes with a look.
+pub(super) fn line(look: usize, width: f64) -> Json {
+    json!({"color": palette(look), "dash": dash(look), "width": width})
 }
 
 impl Curve<'_> {
@@ -64,7 +81,7 @@ pub(super) fn per<'a>(set: &'a ResultSet, spec: &'a PlotSpec) -> Vec<&'a str> {
         PlotKind::Bar | PlotKind::Line => {
             per.extend(swept(set).into_iter().filter(|name| spec.x.as_deref() != Some(name)));
         }
-        PlotKind::Cdf | PlotKind::SlowdownBySize => {}
+        PlotKind::Points | PlotKind::Cdf | PlotKind::SlowdownBySize => {}
     }
     per
 }

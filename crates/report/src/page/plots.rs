@@ -38,7 +38,7 @@ pub(super) fn of(set: &ResultSet) -> Vec<Plot> {
 
 fn drawn(index: &Index<'_>, spec: &PlotSpec) -> Vec<Plot> {
     let draw = |picture: Picture<'_>| match spec.kind {
-        PlotKind::Series => series::plot(index, spec, &picture),
+        PlotKind::Series | PlotKind::Points => series::plot(index, spec, &picture),
         PlotKind::Cdf => Some(cdf(index, spec, &picture)),
         PlotKind::Bar | PlotKind::Line => Some(against_sweep(index.set, spec, &picture)),
         PlotKind::SlowdownBySize => Some(slowdowns(index, spec, &picture)),
@@ -55,7 +55,10 @@ fn usual(set: &ResultSet) -> Vec<PlotSpec> {
             ..PlotSpec::new(PlotKind::Line, title, "fct_max_us")
         });
     }
-    if !set.runs.is_empty() {
+    if !set.jobs.is_empty() {
+        specs.push(PlotSpec::new(PlotKind::Cdf, "Distribution of collective completion times", "cct_us"));
+    }
+    if !set.flows.is_empty() {
         specs.push(PlotSpec::new(PlotKind::Cdf, "Distribution of flow completion times", "fct_us"));
     }
     if set.flows.iter().any(|flow| flow.bytes != set.flows[0].bytes) {
@@ -63,8 +66,14 @@ fn usual(set: &ResultSet) -> Vec<PlotSpec> {
         specs.push(slowdown("Slowdown by message size, 99th percentile", "p99"));
         specs.push(slowdown("Slowdown by message size, mean", "mean"));
     }
-    for name in set.series.iter().map(|row| row.series.as_str()).collect::<BTreeSet<_>>() {
-        specs.push(PlotSpec::new(PlotKind::Series, format!("{} over time", label(name).name), name));
+    let mut measured: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for row in &set.series {
+        measured.entry(&row.series).or_default().insert(&row.entity);
+    }
+    for (name, entities) in measured {
+        // Too many curves for one picture are one cloud.
+        let kind = if entities.len() > series::MAX_CURVES { PlotKind::Points } else { PlotKind::Series };
+        specs.push(PlotSpec::new(kind, format!("{} over time", label(name).name), name));
     }
     specs
 }
@@ -81,23 +90,64 @@ fn slowdown(flow: &FlowRow) -> Option<f64> {
     flow.fct_ps.map(|fct| fct as f64 / flow.ideal_fct_ps.max(1) as f64)
 }
 
+/// What a distribution is over.
+struct Population {
+    axis: &'static str,
+    /// The things counted.
+    things: &'static str,
+    /// What is drawn beside the curves.
+    has_ideal: bool,
+    /// One value a thing, none for one that did not finish.
+    values: fn(&Index<'_>, &Curve<'_>) -> Vec<Option<f64>>,
+}
+
+fn population(y: &str) -> Population {
+    match y {
+        "slowdown" => Population {
+            axis: "Slowdown (FCT / ideal FCT)",
+            things: "flows",
+            has_ideal: false,
+            values: |index, curve| flows_of(index, curve).map(slowdown).collect(),
+        },
+        "cct_us" => Population {
+            axis: "Collective completion time (µs)",
+            things: "jobs",
+            has_ideal: false,
+            values: |index, curve| {
+                let jobs = curve.runs.iter().flat_map(|&run| index.jobs(run));
+                jobs.map(|job| job.cct_ps.map(micros)).collect()
+            },
+        },
+        _ => Population {
+            axis: "Flow completion time (µs)",
+            things: "flows",
+            has_ideal: true,
+            values: |index, curve| flows_of(index, curve).map(|flow| flow.fct_ps.map(micros)).collect(),
+        },
+    }
+}
+
 fn cdf(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
-    let slow = spec.y == "slowdown";
+    let Population { axis, things, has_ideal, values } = population(&spec.y);
     let mut data = Vec::new();
     let mut range = (f64::INFINITY, f64::NEG_INFINITY);
     let mut unfinished = 0;
+    let mut without = Vec::new();
     for (place, curve) in picture.curves.iter().enumerate() {
-        let value = |flow: &FlowRow| if slow { slowdown(flow) } else { flow.fct_ps.map(micros) };
-        let mut values: Vec<f64> = flows_of(index, curve).filter_map(value).collect();
+        let each = values(index, curve);
+        if each.is_empty() {
+            without.push(curve.name());
+        }
+        let mut values: Vec<f64> = each.iter().copied().flatten().collect();
         values.sort_by(f64::total_cmp);
-        let all = flows_of(index, curve).count();
-        unfinished += all - values.len();
+        unfinished += each.len() - values.len();
         let Some((first, last)) = values.first().zip(values.last()) else { continue };
         range = (range.0.min(*first), range.1.max(*last));
-        let line = json!({"color": picture.colour(index.set, place), "width": 2, "shape": "hv"});
-        data.push(distribution(&curve.name(), &values, all, line));
+        let mut line = picture.line(index.set, place);
+        line["shape"] = "hv".into();
+        data.push(distribution(&curve.name(), &values, each.len(), line));
     }
-    if let Some(curve) = picture.curves.first().filter(|_| !slow) {
+    if let Some(curve) = picture.curves.first().filter(|_| has_ideal) {
         let mut ideal: Vec<f64> = flows_of(index, curve).map(|flow| micros(flow.ideal_fct_ps)).collect();
         ideal.sort_by(f64::total_cmp);
         if let Some((first, last)) = ideal.first().zip(ideal.last()) {
@@ -107,15 +157,17 @@ fn cdf(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
         }
     }
     let log = spec.log_x || (range.0 > 0.0 && range.1 > 20.0 * range.0);
-    let axis = if slow { "Slowdown (FCT / ideal FCT)" } else { "Flow completion time (µs)" };
-    let mut note = "A curve's height is the share of flows that took this long or less.".to_owned();
+    let mut note = format!("A curve's height is the share of {things} that took this long or less.");
     if picture.curves.iter().any(|curve| curve.runs.len() > 1) {
         note.insert_str(0, "All seeds together. ");
     }
     if unfinished > 0 {
-        note.push_str(&format!(" {unfinished} flows did not finish: their curves end below 100 %."));
+        note.push_str(&format!(" {unfinished} {things} did not finish: their curves end below 100 %."));
     }
-    let y = json!({"title": {"text": "Share of flows (%)"}, "range": [0, 101]});
+    if !without.is_empty() {
+        note.push_str(&format!(" Not drawn, as the results hold no {things} of it: {}.", without.join("; ")));
+    }
+    let y = json!({"title": {"text": format!("Share of {things} (%)")}, "range": [0, 101]});
     Plot { title: picture.title(spec), note, height: HEIGHT, data, layout: layout(number_axis(axis, log), y) }
 }
 
@@ -160,7 +212,7 @@ fn slowdowns(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot 
             bins.into_iter().map(|(top, values)| (top, statistic.of(&values))).unzip();
         data.push(json!({
             "type": "scatter", "mode": "lines+markers", "name": curve.name(), "x": x, "y": y,
-            "line": {"color": picture.colour(index.set, place), "width": 2},
+            "line": picture.line(index.set, place),
         }));
     }
     let x = json!({
@@ -170,7 +222,10 @@ fn slowdowns(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot 
     if !spec.log_y {
         y["rangemode"] = "tozero".into();
     }
-    let note = "Bins hold about as many messages each. 1 is as fast as alone in the network.".to_owned();
+    let mut note = "Bins hold about as many messages each. 1 is as fast as alone in the network.".to_owned();
+    if sizes.is_empty() {
+        note.push_str(" Nothing is drawn, as the results hold no messages one by one.");
+    }
     Plot { title: picture.title(spec), note, height: HEIGHT, data, layout: layout(x, y) }
 }
 
@@ -207,14 +262,13 @@ fn against_sweep(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> Plo
             (None, rest) => rest.to_owned(),
             (Some(_), _) => curve.name(),
         };
-        let colour = picture.colour(set, place);
         data.push(json!({
             "type": kind, "mode": "lines+markers", "name": name, "x": x, "y": mean,
             "error_y": {
                 "type": "data", "symmetric": false, "thickness": 1,
                 "array": above(&high, &mean), "arrayminus": above(&mean, &low),
             },
-            "line": {"color": colour, "width": 2}, "marker": {"color": colour},
+            "line": picture.line(set, place), "marker": {"color": picture.colour(set, place)},
         }));
     }
     let numeric = data.iter().flat_map(|curve| curve["x"].as_array()).flatten().all(Json::is_number);

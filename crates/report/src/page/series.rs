@@ -1,35 +1,45 @@
-//! Measured curves over time: a panel a scheme, a curve an entity.
+//! Measured values over time: a panel a scheme, a curve an entity, or a cloud of points.
 
-use super::curves::{Curve, Picture, per};
+use super::curves::{Curve, Picture, line, per, scheme_look};
 use super::plots::{MAX_POINTS, Plot};
 use crate::index::Index;
-use crate::labels::label;
+use crate::labels::{label, palette, thousands};
 use crate::measure::covers;
-use anabranch_results::PlotSpec;
+use anabranch_results::{PlotKind, PlotSpec, SeriesRow};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Curves of a panel at most.
-const MAX_CURVES: usize = 48;
+pub(super) const MAX_CURVES: usize = 48;
+/// Points of all clouds of a panel at most.
+const MAX_CLOUD: usize = 20_000;
+/// Stretches of time of which a cloud that has more keeps as many points each.
+const STRETCHES: usize = 400;
 const PANEL_HEIGHT: usize = 230;
 
-/// Curves by name, each as (microseconds, value).
-type Curves = BTreeMap<Natural, Vec<(f64, f64)>>;
+/// Points as (microseconds, value).
+type Points = Vec<(f64, f64)>;
+/// Curves by name.
+type Curves = BTreeMap<Natural, Points>;
 
 /// One picture. None where nothing was measured.
 ///
-/// Where curves differ in their scheme and in something else, each scheme has a panel.
+/// Where curves differ in their scheme and in something else, each scheme has a panel; a cloud always has.
 pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Option<Plot> {
+    let cloud = spec.kind == PlotKind::Points;
     let per = per(index.set, spec);
     let by_entity = per.contains(&"entity");
-    let panel_by_scheme = per.len() > 1 && per.contains(&"scheme");
+    let panel_by_scheme = per.contains(&"scheme") && (per.len() > 1 || cloud);
     let mut panels: Vec<(&str, Curves)> = Vec::new();
     let mut seeds = BTreeSet::new();
+    let mut entities = BTreeSet::new();
     for curve in &picture.curves {
-        let found = of_curve(index, spec, curve, by_entity, panel_by_scheme);
+        let rows = rows_of(index, spec, curve);
+        let found = of_curve(spec, curve, &rows, by_entity, panel_by_scheme);
         if found.is_empty() {
             continue;
         }
+        entities.extend(rows.iter().map(|row| entity_kind(&row.entity)));
         seeds.insert(index.set.runs[curve.runs[0]].seed);
         match panels.last_mut().filter(|(scheme, _)| !panel_by_scheme || *scheme == curve.scheme) {
             Some((_, curves)) => curves.extend(found),
@@ -43,15 +53,21 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
     let label = label(&spec.y);
     let drawn: Vec<&Natural> = names.iter().copied().take(MAX_CURVES).collect();
     let mut data = Vec::new();
-    let legend: Vec<&str> = per.into_iter().filter(|name| *name != "scheme" || !panel_by_scheme).collect();
+    let entity_title = if entities.len() == 1 { entities.first().copied() } else { None }.unwrap_or("place");
+    let legend: Vec<&str> = per
+        .iter()
+        .filter(|name| **name != "scheme" || !panel_by_scheme)
+        .map(|name| if *name == "entity" { entity_title } else { *name })
+        .collect();
     let x_axis = json!({
         "title": {"text": "Simulated time (µs)"}, "separatethousands": true, "exponentformat": "none",
         "type": if spec.log_x { "log" } else { "linear" },
     });
     let mut layout = json!({
         "grid": {"rows": panels.len(), "columns": 1, "pattern": "coupled", "roworder": "top to bottom"},
-        "showlegend": true, "hovermode": "closest",
-        "legend": {"title": {"text": legend.join(", ")}, "tracegroupgap": 0},
+        // Alone in its panel, a scheme's cloud is named by the panel.
+        "showlegend": !legend.is_empty(), "hovermode": "closest",
+        "legend": {"title": {"text": legend.join(", ")}, "tracegroupgap": 0, "itemsizing": "constant"},
         "margin": {"l": 72, "r": 16, "t": 24, "b": 56},
         "xaxis": x_axis,
     });
@@ -59,6 +75,7 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
     let mut named: BTreeSet<&Natural> = BTreeSet::new();
     let values = panels.iter().flat_map(|(_, curves)| curves.values().flatten());
     let top = values.fold(0.0, |top: f64, (_, y)| top.max(*y));
+    let (mut points_drawn, mut points_measured) = (0, 0);
     for (panel, (scheme, curves)) in panels.iter().enumerate() {
         let axis = if panel == 0 { "y".to_owned() } else { format!("y{}", panel + 1) };
         let mut y_axis = json!({
@@ -78,56 +95,106 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
         }
         for (place, name) in drawn.iter().enumerate() {
             let Some(points) = curves.get(*name) else { continue };
-            let thin = thinned(points);
+            let thin =
+                if cloud { thinned_cloud(points, MAX_CLOUD / curves.len()) } else { thinned_curve(points) };
+            points_drawn += thin.len();
+            points_measured += points.len();
             let x: Vec<f64> = thin.iter().map(|(x, _)| *x).collect();
             let y: Vec<f64> = thin.iter().map(|(_, y)| y * label.factor).collect();
             let hover = if panel_by_scheme { *scheme } else { name.text.as_str() };
-            data.push(json!({
-                "type": "scatter", "mode": "lines", "name": name.text, "legendgroup": name.text,
+            // What stands for a scheme looks as it does in the other plots.
+            let look = if per == ["scheme"] { scheme_look(index.set, &name.text) } else { place };
+            let mut trace = json!({
+                "type": "scatter", "name": name.text, "legendgroup": name.text,
                 "showlegend": named.insert(name), "xaxis": "x", "yaxis": axis, "x": x, "y": y,
-                "line": {"width": 1.4, "color": hue(place, drawn.len())},
                 "hovertemplate": format!("{}: %{{y:,.1f}} {} at %{{x:,.1f}} µs", super::escape(hover), label.unit),
-            }));
+            });
+            if cloud {
+                trace["mode"] = "markers".into();
+                trace["marker"] = json!({"color": palette(look), "size": 3, "opacity": 0.6});
+            } else {
+                trace["mode"] = "lines".into();
+                trace["line"] = line(look, 1.4);
+            }
+            data.push(trace);
         }
     }
     layout["annotations"] = Json::from(titles);
     let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
-    let mut note = format!("Seed {}. A click in the legend hides a curve in every panel.", seeds.join(", "));
+    let mut note = format!("Seed {}.", seeds.join(", "));
+    if !legend.is_empty() {
+        note.push_str(" A click in the legend hides a curve in every panel.");
+    }
     if !by_entity {
-        note.push_str(" Where several places were measured, their mean.");
+        note.push_str(match cloud {
+            true => " Where several places were measured, the points of all.",
+            false => " Where several places were measured, their mean.",
+        });
     }
     if names.len() > drawn.len() {
         let (drawn, all) = (drawn.len(), names.len());
         note.push_str(&format!(" {drawn} of {all} curves are drawn; series.parquet holds all."));
     }
+    if cloud && points_drawn < points_measured {
+        note.push_str(&format!(
+            " {} of {} points are drawn: where they are dense, of each short stretch of time the largest and some \
+             below it, evenly chosen; series.parquet holds all.",
+            thousands(points_drawn as f64),
+            thousands(points_measured as f64),
+        ));
+    }
     let height = 90 + PANEL_HEIGHT * panels.len();
     Some(Plot { title: picture.title(spec), note, height, data, layout })
 }
 
-/// What the first run of a curve measured: a curve an entity, or their mean.
+/// What kind of place an entity is, for people.
+fn entity_kind(entity: &str) -> &str {
+    match entity.split_once(':') {
+        _ if entity.contains('/') => "link",
+        Some(("qp", _)) => "queue pair",
+        Some((kind, _)) => kind,
+        None => "place",
+    }
+}
+
+/// What the first run of a curve measured.
+fn rows_of<'a>(index: &Index<'a>, spec: &PlotSpec, curve: &Curve<'_>) -> Vec<&'a SeriesRow> {
+    let wanted = |entity: &str| spec.entity.as_ref().is_none_or(|entity_of| covers(entity_of, entity));
+    let rows = index.series(curve.runs[0], &spec.y).iter().copied();
+    rows.filter(|row| wanted(&row.entity)).collect()
+}
+
+/// Measured rows as a curve an entity, or as their mean, or for a cloud all together.
 fn of_curve(
-    index: &Index<'_>,
     spec: &PlotSpec,
     curve: &Curve<'_>,
+    rows: &[&SeriesRow],
     by_entity: bool,
     panel_by_scheme: bool,
 ) -> Curves {
-    let name = if panel_by_scheme { curve.rest.clone() } else { curve.name() };
-    let wanted = |entity: &str| spec.entity.as_ref().is_none_or(|entity_of| covers(entity_of, entity));
-    let rows = index.series(curve.runs[0], &spec.y).iter().filter(|row| wanted(&row.entity));
+    let point = |row: &SeriesRow| (row.time_ps as f64 / 1e6, row.value);
+    let name = if panel_by_scheme && !curve.rest.is_empty() { curve.rest.clone() } else { curve.name() };
+    if rows.is_empty() {
+        return Curves::new();
+    }
+    if !by_entity && spec.kind == PlotKind::Points {
+        let mut all: Points = rows.iter().map(|row| point(row)).collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        return Curves::from([(Natural::new(name), all)]);
+    }
     if !by_entity {
         let mut sums: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
         for row in rows {
             let (sum, count) = sums.entry(row.time_ps).or_default();
             (*sum, *count) = (*sum + row.value, *count + 1.0);
         }
-        let mean: Vec<_> =
+        let mean: Points =
             sums.into_iter().map(|(at, (sum, count))| (at as f64 / 1e6, sum / count)).collect();
-        return if mean.is_empty() { Curves::new() } else { Curves::from([(Natural::new(name), mean)]) };
+        return Curves::from([(Natural::new(name), mean)]);
     }
-    let mut curves: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
+    let mut curves: BTreeMap<&str, Points> = BTreeMap::new();
     for row in rows {
-        curves.entry(&row.entity).or_default().push((row.time_ps as f64 / 1e6, row.value));
+        curves.entry(&row.entity).or_default().push(point(row));
     }
     // A plot that is about entities alone does not repeat its scheme in each name.
     let alone = curve.rest.is_empty();
@@ -136,7 +203,7 @@ fn of_curve(
 }
 
 /// At most [`MAX_POINTS`] points: of each stretch the lowest and the highest, so that no peak is lost.
-fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+fn thinned_curve(points: &[(f64, f64)]) -> Points {
     if points.len() <= MAX_POINTS {
         return points.to_vec();
     }
@@ -154,9 +221,24 @@ fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     thin
 }
 
-/// Colours around the wheel, readable on light and dark ground.
-fn hue(place: usize, count: usize) -> String {
-    format!("hsl({}, 65%, 50%)", place * 330 / count.max(1))
+/// At most about `most` points, which are in the order of their times: of each stretch of time the largest and, at
+/// even distances in rank, others below it.
+fn thinned_cloud(points: &[(f64, f64)], most: usize) -> Points {
+    let (Some(first), Some(last)) = (points.first(), points.last()) else { return Points::new() };
+    if points.len() <= most {
+        return points.to_vec();
+    }
+    let stretch = (last.0 - first.0) / STRETCHES as f64;
+    let share = (most / STRETCHES).max(1);
+    let mut thin = Points::with_capacity(most);
+    let number = |time: f64| (((time - first.0) / stretch) as usize).min(STRETCHES - 1);
+    for together in points.chunk_by(|a, b| number(a.0) == number(b.0)) {
+        let mut falling: Vec<&(f64, f64)> = together.iter().collect();
+        falling.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let kept = falling.len().min(share);
+        thin.extend((0..kept).map(|place| *falling[place * falling.len() / kept]));
+    }
+    thin
 }
 
 /// A name in which numbers count as numbers: `up:2` before `up:10`.
@@ -186,10 +268,33 @@ mod tests {
         let mut points: Vec<(f64, f64)> = (0..100_000).map(|step| (f64::from(step), 1.0)).collect();
         points[54_321].1 = 9.0;
         points[77_777].1 = 0.0;
-        let thin = thinned(&points);
+        let thin = thinned_curve(&points);
         assert!(thin.len() <= MAX_POINTS);
         assert!(thin.contains(&(54_321.0, 9.0)) && thin.contains(&(77_777.0, 0.0)));
         assert!(thin.is_sorted_by(|a, b| a.0 < b.0));
+    }
+
+    #[test]
+    fn a_thinned_cloud_keeps_the_largest_of_each_stretch_and_some_of_the_others() {
+        // 1,000 links at each of 800 instants; at every instant one link waits longest.
+        let points: Points = (0..800_000_u32)
+            .map(|number| (f64::from(number / 1_000), f64::from(number % 1_000 * 7 % 1_000)))
+            .collect();
+        let thin = thinned_cloud(&points, MAX_CLOUD);
+        assert!(thin.len() <= MAX_CLOUD && thin.len() > MAX_CLOUD / 2, "{}", thin.len());
+        let mean = thin.iter().map(|(_, y)| y).sum::<f64>() / thin.len() as f64;
+        assert!((mean - 500.0).abs() < 20.0, "{mean}");
+        let largest = thin.iter().filter(|(_, y)| *y == 999.0).count();
+        assert!(largest >= STRETCHES, "{largest}");
+        assert_eq!(thinned_cloud(&points[..100], 100), points[..100]);
+        let at_once: Points = (0..500).map(|value| (3.0, f64::from(value))).collect();
+        assert!(thinned_cloud(&at_once, 100).contains(&(3.0, 499.0)));
+    }
+
+    #[test]
+    fn entities_are_called_what_they_are() {
+        let kinds = ["tor:0/up:3", "qp:4", "bin:7", "bins"].map(entity_kind);
+        assert_eq!(kinds, ["link", "queue pair", "bin", "place"]);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::samples::two_schemes;
+use crate::samples::{collectives, two_schemes};
 use anabranch_results::{
     ClaimKind, ClaimRow, ClaimSpec, ClaimValue, FlowRow, PlotKind, PlotSpec, RunRow, SeriesRow,
 };
@@ -154,6 +154,91 @@ fn a_series_without_entities_is_their_mean() {
     set.series.iter_mut().for_each(|row| row.series = "queue_depth_packets".into());
     set.figure.as_mut().unwrap().plots = vec![mean];
     assert_eq!(plots::of(&set)[0].data[0]["y"], json!([151.0, 152.0, 153.0, 154.0]));
+}
+
+/// Points of two schemes at many links.
+fn delays() -> ResultSet {
+    let mut set = collectives();
+    for run in 0..2 {
+        set.series.extend((0..60_000_u32).map(|number| SeriesRow {
+            run,
+            series: "queue_delay_us".into(),
+            entity: format!("tor:{}/up:{}", number % 300 / 4, number % 4),
+            time_ps: u64::from(number / 300) * 1_000_000,
+            value: f64::from(number % 300) / f64::from(1 + number / 3_000) * f64::from(run + 1) / 10.0,
+        }));
+    }
+    set
+}
+
+#[test]
+fn points_are_one_cloud_a_scheme_and_thinned() {
+    let mut set = delays();
+    let page = own_part(&set);
+    assert!(page.len() < 1_500_000, "{}", page.len());
+    let usual = plots::of(&set).into_iter().find(|plot| plot.title.contains("Queue delay")).unwrap();
+    let spec = |per: &[&str], entity: Option<&str>| PlotSpec {
+        per: per.iter().map(|&name| name.to_owned()).collect(),
+        entity: entity.map(str::to_owned),
+        ..PlotSpec::new(PlotKind::Points, "T", "queue_delay_us")
+    };
+    let mut drawn = |spec| {
+        let figure = with_figure().figure.unwrap();
+        set.figure = Some(Figure { plots: vec![spec], ..figure });
+        plots::of(&set)
+    };
+    let asked = drawn(spec(&["scheme"], None)).remove(0);
+    assert_eq!(
+        (&asked.data, &asked.note),
+        (&usual.data, &usual.note),
+        "more entities than curves are a cloud"
+    );
+    let [strack, rocev2] = &asked.data[..] else { panic!("{} traces", asked.data.len()) };
+    assert_eq!((strack["name"].as_str(), rocev2["name"].as_str()), (Some("strack"), Some("rocev2")));
+    assert_eq!((strack["mode"].as_str(), rocev2["yaxis"].as_str()), (Some("markers"), Some("y2")));
+    let y: Vec<f64> = rocev2["y"].as_array().unwrap().iter().map(|y| y.as_f64().unwrap()).collect();
+    assert!(y.len() <= 20_000 && y.len() > 8_000, "{}", y.len());
+    assert_eq!(y.iter().copied().fold(0.0, f64::max), 59.8);
+    assert!(asked.note.contains("of 120,000 points are drawn"), "{}", asked.note);
+    let few = drawn(spec(&["entity"], Some("tor:3")));
+    assert_eq!((few.len(), few[0].data.len()), (2, 4));
+    assert!(!few[0].note.contains("points are drawn"), "{}", few[0].note);
+    assert_eq!(few[0].layout["legend"]["title"]["text"], "link");
+}
+
+#[test]
+fn jobs_have_a_distribution_and_missing_messages_are_said() {
+    let mut set = collectives();
+    let usual = plots::of(&set);
+    let [jobs] = &usual[..] else { panic!("{} plots", usual.len()) };
+    assert_eq!(jobs.data[0]["x"], json!([100.0, 110.0, 120.0]));
+    assert_eq!(jobs.data[1]["name"], "rocev2");
+    assert_eq!(jobs.layout["yaxis"]["title"]["text"], "Share of jobs (%)");
+    set.jobs[5].cct_ps = None;
+    assert!(plots::of(&set)[0].note.contains("1 jobs did not finish"));
+    let plots = vec![
+        PlotSpec::new(PlotKind::Cdf, "T", "fct_us"),
+        PlotSpec::new(PlotKind::SlowdownBySize, "T", "p99"),
+    ];
+    set.figure = Some(Figure { plots, ..with_figure().figure.unwrap() });
+    let plots = plots::of(&set);
+    assert!(plots[0].note.contains("the results hold no flows of it: strack; rocev2"), "{}", plots[0].note);
+    assert!(plots[1].note.contains("hold no messages one by one"), "{}", plots[1].note);
+}
+
+#[test]
+fn many_curves_differ_in_colour_or_dash() {
+    let mut set = two_schemes();
+    set.runs.truncate(1);
+    set.flows.clear();
+    let row = SeriesRow { run: 0, ..set.series[0].clone() };
+    set.series =
+        (0..32).map(|port| SeriesRow { entity: format!("tor:0/up:{port}"), ..row.clone() }).collect();
+    let plots = plots::of(&set);
+    let looks: std::collections::BTreeSet<String> =
+        plots[0].data.iter().map(|curve| curve["line"].to_string()).collect();
+    assert_eq!((plots.len(), looks.len()), (1, 32));
+    assert_eq!(plots[0].layout["legend"]["title"]["text"], "link");
 }
 
 #[test]
