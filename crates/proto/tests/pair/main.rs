@@ -4,9 +4,12 @@
 //! 2,000 random schedules a property, and 100,000 when the environment variable `ANABRANCH_LONG` is set. Failing
 //! schedules are shrunk and printed; nothing is written to disk.
 
+mod congestion;
+mod go_back_n;
 mod run;
 mod sack;
 mod schedule;
+mod strack;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRng, TestRunner};

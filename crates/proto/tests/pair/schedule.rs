@@ -3,12 +3,14 @@
 use crate::run::{Receiving, Sending};
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Stream, Time, stream};
 use anabranch_proto::PathFacts;
+use anabranch_proto::transport;
 use proptest::prelude::*;
 use std::fmt::Debug;
 
 pub const QP: QpId = QpId(3);
 pub const SENDER: HostId = HostId(5);
 pub const RECEIVER: HostId = HostId(8);
+pub const ENDS: transport::Ends = transport::Ends { qp: QP, src: SENDER, dst: RECEIVER };
 
 pub const PAYLOAD: u64 = 1000;
 pub const HEADER: u64 = 64;

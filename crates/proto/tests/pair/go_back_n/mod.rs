@@ -1,0 +1,215 @@
+//! The `go-back-n` transport, with DCQCN, DCTCP or a fixed window.
+
+mod receiver;
+mod sender;
+
+use crate::check;
+use crate::congestion::{constant, dcqcn, dctcp, slowest_packet};
+use crate::run::Run;
+use crate::schedule::*;
+use anabranch_base::{Bytes, Duration, Purpose, Rate, Time, stream};
+use anabranch_proto::cc::{AnyCc, CcConfig};
+use anabranch_proto::lb::{AnyLb, Environment, LbConfig};
+use anabranch_proto::transport::{AnyReceiver, AnySender, GoBackNConfig, TransportConfig};
+use anabranch_proto::{PathFacts, Size, Span};
+use proptest::prelude::*;
+use receiver::CheckedReceiver;
+use sender::CheckedSender;
+
+/// Every message arrives once, in order of posting, and is acknowledged once, soon after the last fault.
+#[test]
+fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
+    check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
+}
+
+/// Whatever the delays, duplicates, marks and rates: nobody sends anything again.
+#[test]
+fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
+    check(lossless_schedule(true), |schedule| {
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (0, 0));
+        Ok(())
+    });
+}
+
+/// Packets that overtake each other look like losses to a receiver that keeps order, so that they may be sent
+/// again; they arrive once all the same.
+#[test]
+fn a_path_that_loses_nothing_but_order_delivers_once() {
+    check(lossless_schedule(false), |schedule| Run::new(&schedule).finish().map(drop));
+}
+
+/// A receiver that waits for more packets than the window admits is asked not to wait.
+#[test]
+fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> {
+    for window in [1, PACKET, 2 * PACKET, 5 * PACKET + 1, 15 * PACKET] {
+        let schedule = calm_schedule(100, calm_ends(16, window));
+        prop_assert_eq!(Run::new(&schedule).finish()?.retransmissions, 0, "window {}", window);
+    }
+    Ok(())
+}
+
+/// A gap is repaired a round trip after it shows: by a NACK, without a timeout, and sent again is what was under way.
+#[test]
+fn one_loss_costs_a_round_trip() -> Result<(), TestCaseError> {
+    for ack_every in [1, 4, 100] {
+        let mut schedule = calm_schedule(400, calm_ends(ack_every, 1000 * PACKET));
+        let calm = Run::new(&schedule).finish()?;
+        let (wire, round) = (schedule.path.wire, schedule.path.longest_round());
+        for lost in 1..400 {
+            schedule.path.faults.dropped = vec![lost];
+            let outcome = Run::new(&schedule).finish()?;
+            prop_assert_eq!(outcome.timeouts, 0, "packet {}", lost);
+            let latest = calm.finished + round + wire * 2;
+            prop_assert!(outcome.finished <= latest, "packet {lost}: {} after {latest}", outcome.finished);
+            let under_way = round.0.div_ceil(wire.0) + 2;
+            prop_assert!(outcome.retransmissions <= under_way.min(401 - lost), "packet {lost}: {outcome:?}");
+        }
+        schedule.path.faults.dropped = vec![400];
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!(outcome.timeouts, 1, "no gap shows the last one");
+        prop_assert!(outcome.retransmissions <= u64::from(ack_every), "{:?}", outcome);
+    }
+    Ok(())
+}
+
+/// How the ends are set up.
+#[derive(Clone, Debug)]
+struct GoBackNEnds {
+    balancer: LbConfig,
+    cc: CcConfig,
+    /// How many packets the wire carries while one passes at line rate.
+    slower: u64,
+    ack_every: u32,
+    nack_interval: Duration,
+    cnp_interval: Duration,
+    rto: Duration,
+}
+
+impl Ends for GoBackNEnds {
+    type Sender = CheckedSender;
+    type Receiver = CheckedReceiver;
+
+    fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
+        let (sender, receiver) =
+            schedule.transport().build(ENDS, &schedule.facts(), schedule.cc(), schedule.lb());
+        match (sender, receiver) {
+            (AnySender::GoBackN(sender), AnyReceiver::GoBackN(receiver)) => {
+                (CheckedSender::new(schedule, sender), CheckedReceiver::new(schedule, receiver))
+            }
+            _ => unreachable!("go-back-n builds its own ends"),
+        }
+    }
+
+    /// Two RTOs and round trips after the last fault, what it left on the path is gone. Then each packet takes its
+    /// turn at the lowest rate: sent and acknowledged, or, where the receiver waits for more packets, sent, given
+    /// up, sent again and acknowledged at once as a duplicate.
+    fn deadline(schedule: &Schedule<Self>) -> Time {
+        let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
+        let pace = schedule.slowest_packet() + schedule.timer_lag;
+        let turn = (rto + pace + schedule.path.wire) * 2 + round;
+        schedule.quiet_from() + (rto + round) * 2 + turn * schedule.packets()
+    }
+}
+
+impl Schedule<GoBackNEnds> {
+    fn facts(&self) -> PathFacts {
+        let facts = self.path.facts();
+        PathFacts { line_rate: Rate(facts.line_rate.0 / self.ends.slower), ..facts }
+    }
+
+    fn transport(&self) -> TransportConfig {
+        TransportConfig::GoBackN(GoBackNConfig {
+            payload: Bytes(PAYLOAD),
+            header: Bytes(HEADER),
+            ack: Bytes(ACK),
+            ack_every: self.ends.ack_every,
+            nack_interval: Span::Time(self.ends.nack_interval),
+            cnp_interval: Span::Time(self.ends.cnp_interval),
+            rto: Span::Time(self.ends.rto),
+        })
+    }
+
+    fn cc(&self) -> AnyCc {
+        self.ends.cc.build(&self.facts())
+    }
+
+    fn lb(&self) -> AnyLb {
+        let environment = Environment { facts: self.facts(), rto: self.ends.rto, trimming: false };
+        self.ends.balancer.build(&environment, stream(self.path.seed, 0, Purpose::LoadBalancer))
+    }
+
+    /// What a packet takes at the lowest rate.
+    fn slowest_packet(&self) -> Duration {
+        slowest_packet(&self.ends.cc, &self.facts())
+    }
+}
+
+fn calm_ends(ack_every: u32, window: u64) -> GoBackNEnds {
+    GoBackNEnds {
+        balancer: LbConfig::Ecmp {},
+        cc: CcConfig::Constant { window: Size::Bytes(Bytes(window)) },
+        slower: 1,
+        ack_every,
+        nack_interval: Duration::from_us(500),
+        cnp_interval: Duration::from_us(50),
+        rto: Duration::from_us(100),
+    }
+}
+
+/// Anything, sane or not: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
+/// order.
+fn any_schedule() -> impl Strategy<Value = Schedule<GoBackNEnds>> {
+    (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
+        |(messages, ends, rto, timer_lag, path, faults, in_order)| {
+            let faults = Faults { trimming: 0, ..faults };
+            Schedule {
+                messages,
+                ends: GoBackNEnds { rto, ..ends },
+                timer_lag,
+                path: Path { faults, in_order, ..path },
+            }
+        },
+    )
+}
+
+/// A path that delays, duplicates and marks, with an RTO just beyond what that can take.
+fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<GoBackNEnds>> {
+    (messages(), ends(), timer_lag(), path(), chance(), chance()).prop_map(
+        move |(messages, ends, timer_lag, path, duplication, marking)| {
+            let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
+            let path = Path { faults, in_order, ..path };
+            let mut schedule = Schedule { messages, ends, timer_lag, path };
+            // At a low rate a packet asks for an ACK when `ack_every` of them would take half an RTO; what is
+            // left of it must hold the packet that asks, and the rate may have fallen meanwhile. Each packet that
+            // waits for its time waits for the late timer too.
+            let path = &schedule.path;
+            let asked = path.longest_round() + (schedule.slowest_packet() + timer_lag + path.wire) * 2;
+            schedule.ends.rto = asked * 2 + (path.wire + timer_lag) * u64::from(schedule.ends.ack_every);
+            schedule
+        },
+    )
+}
+
+/// All but the RTO.
+fn ends() -> impl Strategy<Value = GoBackNEnds> {
+    let balancer = prop_oneof![
+        3 => Just(LbConfig::Ecmp {}),
+        1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops { evs }),
+    ];
+    let nack_interval = prop_oneof![Just(Duration::ZERO), us(1..20), us(20..600)];
+    let cnp_interval =
+        prop_oneof![2 => Just(Duration::ZERO), 1 => us(1..20), 2 => Just(Duration::from_us(50))];
+    let cc = prop_oneof![2 => constant(), 1 => dctcp(), 4 => dcqcn()];
+    (balancer, cc, 1u64..5, ack_every(), nack_interval, cnp_interval).prop_map(
+        |(balancer, cc, slower, ack_every, nack_interval, cnp_interval)| GoBackNEnds {
+            balancer,
+            cc,
+            slower,
+            ack_every,
+            nack_interval,
+            cnp_interval,
+            rto: Duration::ZERO,
+        },
+    )
+}

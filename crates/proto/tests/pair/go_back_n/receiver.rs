@@ -1,0 +1,104 @@
+//! The receiver beside a plain model of it.
+
+use super::GoBackNEnds;
+use crate::run::Receiving;
+use crate::schedule::{Planned, QP, SENDER, Schedule, message_id};
+use anabranch_base::{Duration, Time};
+use anabranch_proto::transport::GoBackNReceiver;
+use anabranch_proto::{Packet, Repr};
+use proptest::prelude::*;
+
+/// A [`GoBackNReceiver`] of which every answer is compared with the model's.
+pub struct CheckedReceiver {
+    receiver: GoBackNReceiver,
+    ack_every: u32,
+    nack_interval: Duration,
+    cnp_interval: Duration,
+    planned: Vec<Planned>,
+    /// ePSN.
+    expected: u32,
+    /// Arrived in order since the last answer that told the ePSN.
+    unreported: u32,
+    /// When the ePSN was last asked for.
+    nacked: Option<Time>,
+    last_cnp: Option<Time>,
+    delivered: Vec<usize>,
+}
+
+impl CheckedReceiver {
+    pub fn new(schedule: &Schedule<GoBackNEnds>, receiver: GoBackNReceiver) -> Self {
+        CheckedReceiver {
+            receiver,
+            ack_every: schedule.ends.ack_every,
+            nack_interval: schedule.ends.nack_interval,
+            cnp_interval: schedule.ends.cnp_interval,
+            planned: schedule.planned(),
+            expected: 0,
+            unreported: 0,
+            nacked: None,
+            last_cnp: None,
+            delivered: Vec::new(),
+        }
+    }
+
+    /// Whether an interval that `last` began is over.
+    fn is_over(last: Option<Time>, interval: Duration, now: Time) -> bool {
+        last.is_none_or(|last| now - last >= interval)
+    }
+}
+
+impl Receiving for CheckedReceiver {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<Vec<Packet>, TestCaseError> {
+        let whole = self.receiver.handle_packet(now, packet);
+        let answers: Vec<_> = std::iter::from_fn(|| self.receiver.poll_transmit()).collect();
+        let Repr::Data { psn, sent_at, ack_now, .. } = packet.repr else {
+            return Err(TestCaseError::fail("a sender sent what is no data"));
+        };
+        let pays_marks = packet.marked && self.cnp_interval == Duration::ZERO;
+        let (mut delivered, mut acks, mut nacks) = (None, psn < self.expected, false);
+        if psn == self.expected {
+            let known = self.planned[psn as usize];
+            self.expected += 1;
+            self.unreported += 1;
+            self.nacked = None;
+            if known.is_last {
+                delivered = Some(message_id(known.message));
+                self.delivered.push(known.message);
+            }
+            acks = known.is_last || ack_now || pays_marks || self.unreported >= self.ack_every;
+        } else if psn > self.expected && Self::is_over(self.nacked, self.nack_interval, now) {
+            self.nacked = Some(now);
+            nacks = true;
+        }
+        prop_assert_eq!(whole, delivered, "the message that {} makes whole", psn);
+        let cumulative = self.expected;
+        let mut wanted = Vec::new();
+        if acks {
+            let marked = packet.marked;
+            wanted.push(Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at });
+        }
+        if nacks {
+            wanted.push(Repr::Nack { psn: cumulative, sent_at });
+        }
+        if acks || nacks {
+            self.unreported = 0;
+        }
+        if packet.marked && !pays_marks && Self::is_over(self.last_cnp, self.cnp_interval, now) {
+            self.last_cnp = Some(now);
+            wanted.push(Repr::Cnp);
+        }
+        let said: Vec<_> = answers.iter().map(|answer| answer.repr).collect();
+        prop_assert_eq!(said, wanted, "the answers to {:?}", packet);
+        for answer in &answers {
+            prop_assert_eq!(
+                (answer.qp, answer.dst, answer.ev, answer.marked),
+                (QP, SENDER, packet.ev, false)
+            );
+        }
+        Ok(answers)
+    }
+
+    fn delivered(&self) -> &[usize] {
+        &self.delivered
+    }
+}

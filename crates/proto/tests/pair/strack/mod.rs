@@ -1,0 +1,228 @@
+//! The `strack` transport, with its own congestion control and load balancer and with others.
+
+mod receiver;
+mod sender;
+
+use crate::check;
+use crate::congestion::{constant, dcqcn, dctcp, slowest_packet, strack};
+use crate::run::Run;
+use crate::schedule::*;
+use anabranch_base::{Bytes, Duration, Purpose, Time, stream};
+use anabranch_proto::cc::{AnyCc, CcConfig};
+use anabranch_proto::lb::{AnyLb, Environment, LbConfig, StrackLbConfig};
+use anabranch_proto::transport::{AnyReceiver, AnySender, StrackConfig, TransportConfig};
+use anabranch_proto::{Size, Span};
+use proptest::prelude::*;
+use receiver::CheckedReceiver;
+use sender::CheckedSender;
+
+/// Every message arrives once and is acknowledged once, soon after the last fault.
+#[test]
+fn every_message_arrives_once_whatever_the_path_does() {
+    check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
+}
+
+/// Whatever the delays, duplicates and marks, and however early the probes: nobody sends anything again.
+#[test]
+fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
+    check(lossless_schedule(true), |schedule| {
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (0, 0));
+        Ok(())
+    });
+}
+
+/// The paper lets a packet count as lost that max(cwnd, min_threshold) later ones overtook (section 3.3.2); one
+/// that fewer did is not sent again. Probes are either not due in that time, or their answers are not fast.
+#[test]
+fn a_path_that_loses_nothing_and_reorders_little_sees_no_retransmission() {
+    check(lossless_schedule(false), |schedule| {
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (0, 0));
+        if schedule.ends.probe_after > schedule.path.longest_round() {
+            prop_assert_eq!(outcome.probes, 0);
+        }
+        Ok(())
+    });
+}
+
+/// A receiver that waits for more bytes than the window admits is asked not to wait.
+#[test]
+fn a_window_below_sack_bytes_waits_for_nothing() -> Result<(), TestCaseError> {
+    for window in [1, PACKET, 2 * PACKET, 5 * PACKET + 1, 15 * PACKET] {
+        let schedule = calm_schedule(100, calm_ends(16, window));
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.retransmissions, outcome.probes), (0, 0), "window {}", window);
+    }
+    Ok(())
+}
+
+/// One lost packet is sent again, alone, without a timeout: the packets behind it show the gap within a window's
+/// time, and where too few come behind it a probe does (section 3.3.2).
+#[test]
+fn one_loss_costs_one_packet_and_no_timeout() -> Result<(), TestCaseError> {
+    for (sack_every, window) in [(1, 20), (1, 80), (1, 4), (8, 20)] {
+        let mut schedule = calm_schedule(400, calm_ends(sack_every, window * PACKET));
+        let calm = Run::new(&schedule).finish()?;
+        let round = schedule.path.longest_round();
+        for lost in 1..=400 {
+            schedule.path.faults.dropped = vec![lost];
+            let outcome = Run::new(&schedule).finish()?;
+            prop_assert_eq!(outcome.timeouts, 0, "packet {}", lost);
+            // Coalesced SACKs may leave packets unnamed that lie below the highest heard of.
+            prop_assert!((1..=sack_every).contains(&outcome.retransmissions), "packet {lost}: {outcome:?}");
+            let latest = calm.finished + schedule.ends.probe_after + round * 3;
+            prop_assert!(outcome.finished <= latest, "packet {lost}: {} after {latest}", outcome.finished);
+        }
+    }
+    Ok(())
+}
+
+/// How the ends are set up.
+#[derive(Clone, Debug)]
+struct StrackEnds {
+    balancer: LbConfig,
+    cc: CcConfig,
+    /// Full packets that make a SACK due; 0: any packet does.
+    sack_every: u64,
+    min_threshold: u32,
+    probe_after: Duration,
+    probe_rtt: Duration,
+    rto: Duration,
+}
+
+impl Ends for StrackEnds {
+    type Sender = CheckedSender;
+    type Receiver = CheckedReceiver;
+
+    fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
+        let (sender, receiver) =
+            schedule.transport().build(ENDS, &schedule.path.facts(), schedule.cc(), schedule.lb());
+        match (sender, receiver) {
+            (AnySender::Strack(sender), AnyReceiver::Strack(receiver)) => {
+                (CheckedSender::new(schedule, sender), CheckedReceiver::new(schedule, receiver))
+            }
+            _ => unreachable!("strack builds its own ends"),
+        }
+    }
+
+    /// Two RTOs and round trips after the last fault, what it left on the path is gone. Then each packet takes its
+    /// turn at the lowest rate: sent, given up and sent again, until a probe or enough copies bring a SACK.
+    fn deadline(schedule: &Schedule<Self>) -> Time {
+        let StrackEnds { rto, probe_after, sack_every, cc, .. } = &schedule.ends;
+        let (rto, round) = (*rto + schedule.timer_lag, schedule.path.longest_round());
+        let pace = slowest_packet(cc, &schedule.path.facts()) + schedule.timer_lag;
+        let probe = (*probe_after + schedule.timer_lag + round).max(schedule.path.wire * *sack_every);
+        let turn = (rto + pace + schedule.path.wire) * 2 + round + probe;
+        schedule.quiet_from() + (rto + round) * 2 + turn * schedule.packets()
+    }
+}
+
+impl Schedule<StrackEnds> {
+    fn transport(&self) -> TransportConfig {
+        TransportConfig::Strack(StrackConfig {
+            payload: Bytes(PAYLOAD),
+            header: Bytes(HEADER),
+            ack: Bytes(ACK),
+            sack_bytes: Bytes(self.ends.sack_every * PACKET),
+            min_threshold: self.ends.min_threshold,
+            probe_after: Span::Time(self.ends.probe_after),
+            probe_rtt: Span::Time(self.ends.probe_rtt),
+            rto: Span::Time(self.ends.rto),
+        })
+    }
+
+    fn cc(&self) -> AnyCc {
+        self.ends.cc.build(&self.path.facts())
+    }
+
+    fn lb(&self) -> AnyLb {
+        let environment = Environment { facts: self.path.facts(), rto: self.ends.rto, trimming: false };
+        self.ends.balancer.build(&environment, stream(self.path.seed, 0, Purpose::LoadBalancer))
+    }
+}
+
+/// With the paper's three RTTs before a probe, whose answer is fast within two.
+fn calm_ends(sack_every: u64, window: u64) -> StrackEnds {
+    StrackEnds {
+        balancer: LbConfig::Strack(StrackLbConfig { max_paths: 256, min_paths: 8 }),
+        cc: CcConfig::Constant { window: Size::Bytes(Bytes(window)) },
+        sack_every,
+        min_threshold: 5,
+        probe_after: Duration::from_us(24),
+        probe_rtt: Duration::from_us(16),
+        rto: Duration::from_us(300),
+    }
+}
+
+/// Anything, sane or not: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
+/// order.
+fn any_schedule() -> impl Strategy<Value = Schedule<StrackEnds>> {
+    let probes = (us(1..100), us(0..60));
+    (messages(), ends(), rto(), probes, timer_lag(), path(), faults(), any::<bool>()).prop_map(
+        |(messages, ends, rto, (probe_after, probe_rtt), timer_lag, path, faults, in_order)| {
+            let faults = Faults { trimming: 0, ..faults };
+            Schedule {
+                messages,
+                ends: StrackEnds { rto, probe_after, probe_rtt, ..ends },
+                timer_lag,
+                path: Path { faults, in_order, ..path },
+            }
+        },
+    )
+}
+
+/// A path that delays, duplicates and marks, with an RTO just beyond that. It keeps order, or it lets as many
+/// packets overtake one as the paper tolerates.
+fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<StrackEnds>> {
+    let probes = (us(1..100), us(0..60), any::<bool>());
+    (messages(), ends(), probes, timer_lag(), path(), chance(), chance()).prop_map(
+        move |(messages, ends, (probe_after, probe_rtt, early), timer_lag, path, duplication, marking)| {
+            let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
+            let mut path = Path { faults, in_order, ..path };
+            if !in_order {
+                let window = match &ends.cc {
+                    CcConfig::Constant { window } => window.on(&path.facts()).0 / PACKET,
+                    _ => 1,
+                };
+                // Packets that leave within this time can overtake one.
+                let tolerated = window.max(ends.min_threshold.into());
+                let most = Duration((path.wire * (tolerated + 1)).0 - 1);
+                path.jitter = path.jitter.min(most);
+            }
+            // The packet at the ePSN was sent before the ePSN rose to it, and its SACK goes out when it arrives.
+            let longer = Duration(path.longest_round().0 + 1);
+            // On a path that keeps order a probe arrives behind all that was sent before; otherwise it must be no
+            // evidence.
+            let shortest = path.data_delay + path.ack_delay;
+            let (probe_after, probe_rtt) = match (in_order, early) {
+                (true, _) => (probe_after, probe_rtt),
+                (false, true) => (probe_after, shortest),
+                (false, false) => (longer, probe_rtt),
+            };
+            let ends = StrackEnds { rto: longer, probe_after, probe_rtt, ..ends };
+            Schedule { messages, ends, timer_lag, path }
+        },
+    )
+}
+
+/// All but the times.
+fn ends() -> impl Strategy<Value = StrackEnds> {
+    let own = (1u32..=8, 8u32..=256)
+        .prop_map(|(min_paths, max_paths)| LbConfig::Strack(StrackLbConfig { max_paths, min_paths }));
+    let balancer = prop_oneof![2 => own, 1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops { evs })];
+    let cc = prop_oneof![4 => strack(), 3 => constant(), 1 => dctcp(), 1 => dcqcn()];
+    let sack_every = prop_oneof![Just(0), Just(1), Just(4), Just(16), Just(100), Just(2_000)];
+    let min_threshold = prop_oneof![3 => Just(5), 1 => 1u32..10];
+    (balancer, cc, sack_every, min_threshold).prop_map(|(balancer, cc, sack_every, min_threshold)| {
+        StrackEnds {
+            balancer,
+            cc,
+            sack_every,
+            min_threshold,
+            probe_after: Duration::ZERO,
+            probe_rtt: Duration::ZERO,
+            rto: Duration::ZERO,
+        }
+    })
+}
