@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const MAX_CURVES: usize = 48;
 /// Points of all clouds of a panel at most.
 const MAX_CLOUD: usize = 20_000;
-/// Stretches of time of which a cloud that has more keeps as many points each.
+/// Stretches of time at most of which a cloud that has more keeps as many points each.
 const STRETCHES: usize = 400;
 const PANEL_HEIGHT: usize = 230;
 
@@ -67,7 +67,11 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
         "grid": {"rows": panels.len(), "columns": 1, "pattern": "coupled", "roworder": "top to bottom"},
         // Alone in its panel, a scheme's cloud is named by the panel.
         "showlegend": !legend.is_empty(), "hovermode": "closest",
-        "legend": {"title": {"text": legend.join(", ")}, "tracegroupgap": 0, "itemsizing": "constant"},
+        "legend": {
+            "title": {"text": legend.join(", ")}, "tracegroupgap": 0,
+            // The points of a cloud are too small for a legend.
+            "itemsizing": if cloud { "constant" } else { "trace" },
+        },
         "margin": {"l": 72, "r": 16, "t": 24, "b": 56},
         "xaxis": x_axis,
     });
@@ -229,10 +233,11 @@ fn thinned_cloud(points: &[(f64, f64)], most: usize) -> Points {
         return points.to_vec();
     }
     let stretch = (last.0 - first.0) / STRETCHES as f64;
-    let share = (most / STRETCHES).max(1);
-    let mut thin = Points::with_capacity(most);
     let number = |time: f64| (((time - first.0) / stretch) as usize).min(STRETCHES - 1);
-    for together in points.chunk_by(|a, b| number(a.0) == number(b.0)) {
+    let stretches: Vec<&[(f64, f64)]> = points.chunk_by(|a, b| number(a.0) == number(b.0)).collect();
+    let share = (most / stretches.len()).max(1);
+    let mut thin = Points::with_capacity(most);
+    for together in stretches {
         let mut falling: Vec<&(f64, f64)> = together.iter().collect();
         falling.sort_by(|a, b| b.1.total_cmp(&a.1));
         let kept = falling.len().min(share);

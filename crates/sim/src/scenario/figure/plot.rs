@@ -1,7 +1,7 @@
 //! How a figure is drawn: `[plot]` tables, and whether there will be anything to draw.
 
 use super::super::table::{Table, list, nearest};
-use super::super::{ScenarioError, Series, schemes};
+use super::super::{ScenarioError, Series, WorkloadSpec, schemes};
 use super::{BallsVariant, Figure, ModelSpec};
 use anabranch_results::{PlotKind, PlotSpec, RunRow, Statistic};
 
@@ -12,6 +12,7 @@ pub(super) fn read(table: &Table, title: &str) -> Result<PlotSpec, ScenarioError
         "kind",
         &[
             ("series", PlotKind::Series),
+            ("points", PlotKind::Points),
             ("cdf", PlotKind::Cdf),
             ("bar", PlotKind::Bar),
             ("line", PlotKind::Line),
@@ -19,7 +20,7 @@ pub(super) fn read(table: &Table, title: &str) -> Result<PlotSpec, ScenarioError
         ],
     )?;
     let fixed = match kind {
-        PlotKind::Series => Some("time"),
+        PlotKind::Series | PlotKind::Points => Some("time"),
         PlotKind::Cdf => Some("what `y` names"),
         PlotKind::SlowdownBySize => Some("the messages' length"),
         PlotKind::Bar | PlotKind::Line => None,
@@ -28,8 +29,10 @@ pub(super) fn read(table: &Table, title: &str) -> Result<PlotSpec, ScenarioError
         let message = format!("x is always {fixed} in a plot of this kind");
         return Err(table.wrong("x", message, "y alone, without x"));
     }
-    if kind != PlotKind::Series && table.node("entity").is_some() {
-        return Err(table.wrong("entity", "entity picks curves of a series alone", "kind = \"series\""));
+    let over_time = matches!(kind, PlotKind::Series | PlotKind::Points);
+    if !over_time && table.node("entity").is_some() {
+        let message = "entity picks curves of a series or of points alone";
+        return Err(table.wrong("entity", message, "kind = \"series\" or \"points\""));
     }
     Ok(PlotSpec {
         kind,
@@ -59,13 +62,15 @@ pub(super) struct Drawable {
     numbers: Vec<&'static str>,
     curves: Vec<&'static str>,
     messages: bool,
+    /// Jobs of a collective workload.
+    jobs: bool,
 }
 
 impl Drawable {
     pub(super) fn of(figure: &Figure) -> Drawable {
         match (&figure.scenario, &figure.model) {
             (Some(scenario), _) => {
-                let mut curves: Vec<_> = scenario.measures.iter().map(|m| column(m.series)).collect();
+                let mut curves: Vec<_> = scenario.measures.iter().map(|m| m.series.column()).collect();
                 curves.dedup();
                 Drawable {
                     schemes: scenario.schemes.iter().map(|scheme| scheme.name.clone()).collect(),
@@ -73,6 +78,7 @@ impl Drawable {
                     numbers: RunRow::FIELDS.to_vec(),
                     curves,
                     messages: true,
+                    jobs: matches!(scenario.workload, WorkloadSpec::Collective(_)),
                 }
             }
             (None, Some(model)) => Drawable::of_model(model),
@@ -82,6 +88,7 @@ impl Drawable {
                 numbers: Vec::new(),
                 curves: Vec::new(),
                 messages: false,
+                jobs: false,
             },
         }
     }
@@ -107,6 +114,7 @@ impl Drawable {
             numbers: numbers.to_vec(),
             curves: curves.to_vec(),
             messages: false,
+            jobs: false,
         }
     }
 
@@ -117,15 +125,19 @@ impl Drawable {
     pub(super) fn check(&self, table: &Table, spec: &PlotSpec) -> Result<(), ScenarioError> {
         match spec.kind {
             PlotKind::Line | PlotKind::Bar => known(table, "y", &spec.y, &self.numbers)?,
-            PlotKind::Series if self.curves.is_empty() => {
+            PlotKind::Series | PlotKind::Points if self.curves.is_empty() => {
                 let help = "[[measure]] with series = \"link-utilisation\" or \"queue-depth\"";
                 return Err(table.wrong("y", "nothing is measured over time here", help));
             }
-            PlotKind::Series => known(table, "y", &spec.y, &self.curves)?,
+            PlotKind::Series | PlotKind::Points => known(table, "y", &spec.y, &self.curves)?,
             PlotKind::Cdf | PlotKind::SlowdownBySize if !self.messages => {
                 return Err(table.wrong("kind", "a model has no messages", "kind = \"line\" or \"bar\""));
             }
-            PlotKind::Cdf => known(table, "y", &spec.y, &["fct_us", "slowdown"])?,
+            PlotKind::Cdf if spec.y == "cct_us" && !self.jobs => {
+                let message = "cct_us is the time of a job, and only a collective workload has jobs";
+                return Err(table.wrong("y", message, "y = \"fct_us\" or \"slowdown\""));
+            }
+            PlotKind::Cdf => known(table, "y", &spec.y, &["fct_us", "slowdown", "cct_us"])?,
             PlotKind::SlowdownBySize if Statistic::parse(&spec.y).is_none() => {
                 let message = format!("unknown y {:?}", spec.y);
                 return Err(table.wrong("y", message, "y = \"mean\", \"min\", \"max\" or \"p99\""));
@@ -138,7 +150,7 @@ impl Drawable {
         }
         let mut per = parameters;
         per.extend(["scheme", "seed"]);
-        if spec.kind == PlotKind::Series {
+        if matches!(spec.kind, PlotKind::Series | PlotKind::Points) {
             per.push("entity");
         }
         for name in &spec.per {
@@ -162,11 +174,22 @@ const BALLS_NUMBERS: [&str; 9] = [
     "threshold",
 ];
 
-/// What a measured curve is called in results.
-fn column(series: Series) -> &'static str {
-    match series {
-        Series::LinkUtilisation => "link_utilisation_gbps",
-        Series::QueueDepth => "queue_depth_bytes",
+impl Series {
+    /// What a curve of this is called in results, with its unit.
+    pub fn column(self) -> &'static str {
+        match self {
+            Series::LinkUtilisation => "link_utilisation_gbps",
+            Series::QueueDepth => "queue_depth_bytes",
+            Series::QueueDelay => "queue_delay_us",
+            Series::ArrivalRate => "arrival_rate_gbps",
+            Series::Drops => "drops",
+            Series::Pauses => "pauses",
+            Series::PauseTime => "pause_time_us",
+            Series::PauseVictims => "pause_victims",
+            Series::FlowThroughput => "flow_throughput_gbps",
+            Series::SenderRtt => "sender_rtt_us",
+            Series::SenderEcn => "sender_ecn",
+        }
     }
 }
 
@@ -233,6 +256,19 @@ mod tests {
         let plots = figure(PACKETS, "kind = \"cdf\"\ntitle = \"FCT\"").unwrap().plots;
         assert_eq!(plots, [PlotSpec::new(PlotKind::Cdf, "FCT", "fct_us")]);
         assert!(figure(PACKETS, "kind = \"slowdown-by-size\"\ny = \"p99.9\"").is_ok());
+        let plot = "kind = \"points\"\ny = \"queue_depth_bytes\"\nentity = \"tor:0/up\"\nper = [\"entity\"]";
+        let expected = PlotSpec {
+            per: vec!["entity".to_owned()],
+            entity: Some("tor:0/up".into()),
+            ..PlotSpec::new(PlotKind::Points, "Tornado", "queue_depth_bytes")
+        };
+        assert_eq!(figure(PACKETS, plot).unwrap().plots, [expected]);
+        let collective = PACKETS.replace(
+            "kind = \"tornado\"",
+            "kind = \"collective\"\nalgorithm = \"ring\"\nranks = 4\njobs = 2",
+        );
+        let spec = figure(&collective, "kind = \"cdf\"\ny = \"cct_us\"").unwrap();
+        assert_eq!(spec.plots, [PlotSpec::new(PlotKind::Cdf, "Tornado", "cct_us")]);
         assert!(figure(PACKETS, "kind = \"line\"\nx = \"workload.bytes\"\ny = \"completion_us\"").is_ok());
         assert!(figure(BALLS, "kind = \"line\"\nx = \"ports\"\ny = \"mean_longest_queue\"").is_ok());
     }
@@ -253,6 +289,14 @@ mod tests {
             (PACKETS, "kind = \"cdf\"\nper = [\"sheme\"]", "per = [\"scheme\"]"),
             (PACKETS, "kind = \"cdf\"\nschemes = [\"rep\"]", "schemes = [\"reps\"]"),
             (PACKETS, "kind = \"slowdown-by-size\"\ny = \"median\"", "y = \"mean\""),
+            (PACKETS, "kind = \"cdf\"\ny = \"cct_us\"", "only a collective workload has jobs"),
+            (
+                PACKETS,
+                "kind = \"cdf\"\ny = \"fct_us\"\nentity = \"tor:0\"",
+                "kind = \"series\" or \"points\"",
+            ),
+            (PACKETS, "kind = \"points\"\ny = \"queue_depth\"", "y = \"queue_depth_bytes\""),
+            (PACKETS, "kind = \"points\"\ny = \"queue_depth_bytes\"\nx = \"workload.bytes\"", "always time"),
             (BALLS, "kind = \"cdf\"", "a model has no messages"),
             (BALLS, "kind = \"bar\"\ny = \"longest\"", "y = \"longest_queue\""),
             (BALLS, "kind = \"series\"\ny = \"drops\"", "queue_length_balls"),
