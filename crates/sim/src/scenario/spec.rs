@@ -1,5 +1,6 @@
 //! A scenario in its resolved form: every default explicit. Serialising it and reading it back gives the same.
 
+use crate::workload::collective::CollectiveSpec;
 use anabranch_base::{Bytes, Duration, HostId, Rate};
 use anabranch_proto::{CcConfig, LbConfig, Size, TransportConfig};
 use serde::{Deserialize, Serialize};
@@ -110,6 +111,8 @@ pub enum WorkloadSpec {
         /// Arrivals stop after this long.
         duration: Duration,
     },
+    /// Jobs that run a collective.
+    Collective(CollectiveSpec),
     /// An htsim connection matrix.
     Cm {
         /// The file's name, as the scenario gives it.

@@ -1,8 +1,10 @@
 //! `[workload]` as written, with its short forms.
 
 use super::context::Context;
-use super::table::{Table, example, list, nearest};
+use super::table::{Table, example, list, nearest, split_help};
 use super::{ScenarioError, WorkloadSpec};
+use crate::workload::WorkloadError;
+use crate::workload::collective::{Algorithm, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
 use anabranch_base::{Bytes, Duration, HostId};
 
 /// The size distributions that come with the program.
@@ -17,6 +19,7 @@ enum Kind {
     Tornado,
     Incast,
     Poisson,
+    Collective,
     Cm,
     Ns3Flows,
 }
@@ -26,6 +29,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("tornado", Kind::Tornado),
     ("incast", Kind::Incast),
     ("poisson", Kind::Poisson),
+    ("collective", Kind::Collective),
     ("cm", Kind::Cm),
     ("ns3-flows", Kind::Ns3Flows),
 ];
@@ -69,6 +73,7 @@ pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSp
             Ok(WorkloadSpec::Incast { bytes: bytes(table)?, degree, target: HostId(target) })
         }
         Kind::Poisson => poisson(cx, table, hosts),
+        Kind::Collective => collective(table, hosts),
         Kind::Cm => {
             table.only(&["kind", "file", "start_unit"])?;
             let file: String = table.need("file")?;
@@ -110,6 +115,56 @@ fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Scen
     let duration: Duration = table.need("duration")?;
     table.above_zero("duration", duration)?;
     Ok(WorkloadSpec::Poisson { sizes, load, hosts: taking_part(table, "hosts", 2, hosts)?, duration })
+}
+
+fn collective(table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
+    table.only(&[
+        "kind",
+        "algorithm",
+        "bytes",
+        "ranks",
+        "jobs",
+        "placement",
+        "groups",
+        "chunk",
+        "connections",
+    ])?;
+    let algorithm = table.word("algorithm", &Algorithm::ALL)?;
+    let members = members(table, hosts)?;
+    let to_all = algorithm == Algorithm::Alltoall;
+    let chunk = table.get("chunk")?.or_else(|| (!to_all).then_some(DEFAULT_CHUNK));
+    let all = members.largest().saturating_sub(1);
+    let connections = table.get("connections")?.or_else(|| to_all.then_some(all));
+    let spec = CollectiveSpec { algorithm, bytes: bytes(table)?, members, chunk, connections };
+    match spec.check(hosts) {
+        Ok(()) => Ok(WorkloadSpec::Collective(spec)),
+        Err(WorkloadError::Key { key, what }) => {
+            let (message, help) = split_help(&what, key);
+            let help = help.unwrap_or_else(|| format!("another {key}"));
+            Err(table.wrong(key, format!("{key}: {message}"), help))
+        }
+        Err(other) => Err(table.wrong("algorithm", other.to_string(), "another workload")),
+    }
+}
+
+/// Hosts in groups as listed, or jobs that are placed: by default one, of all hosts.
+fn members(table: &Table, hosts: u32) -> Result<Members, ScenarioError> {
+    let Some(groups) = table.get("groups")? else {
+        let ranks = table.get("ranks")?.unwrap_or(hosts);
+        let jobs = table.get("jobs")?.unwrap_or(1);
+        let placement = match table.node("placement") {
+            None => Placement::Blocks,
+            Some(_) => table.word("placement", &Placement::ALL)?,
+        };
+        return Ok(Members::Placed { ranks, jobs, placement });
+    };
+    match ["ranks", "jobs", "placement"].iter().find(|key| table.node(key).is_some()) {
+        None => Ok(Members::Groups { groups }),
+        Some(key) => {
+            let message = format!("{key} says what groups already say");
+            Err(table.wrong(key, message, format!("groups or {key}, not both")))
+        }
+    }
 }
 
 fn bytes(table: &Table) -> Result<Bytes, ScenarioError> {

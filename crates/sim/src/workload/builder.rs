@@ -1,6 +1,6 @@
 //! Making the compact form of a workload from convenient calls.
 
-use super::{Activation, Done, Gate, Message, Opens, Qp, Start, Workload, WorkloadError};
+use super::{Activation, Done, Gate, Job, Message, Opens, Qp, Start, Workload, WorkloadError};
 use anabranch_base::{GateId, HostId, MessageId, QpId};
 
 /// Collects queue pairs, messages, gates and activations, in the order of the calls.
@@ -25,6 +25,26 @@ impl WorkloadBuilder {
         builder.workload.qps.reserve_exact(messages);
         builder.workload.messages.reserve_exact(messages);
         builder
+    }
+
+    /// A builder with room for as many messages, gates with a start each, and activations.
+    pub(super) fn with_room(messages: usize, gates: usize, activations: usize) -> Self {
+        let mut builder = Self::default();
+        builder.workload.messages.reserve_exact(messages);
+        builder.workload.gates.reserve_exact(gates);
+        builder.workload.gate_starts.reserve_exact(gates);
+        builder.activations.reserve_exact(activations);
+        builder
+    }
+
+    /// How many messages there are: the number of the next one.
+    pub(super) fn messages(&self) -> u32 {
+        last_id(self.workload.messages.len() + 1)
+    }
+
+    /// Adds a job, of messages that are there and behind those of earlier jobs.
+    pub fn add_job(&mut self, job: Job) {
+        self.workload.jobs.push(job);
     }
 
     /// Adds a queue pair from `src` to `dst`.
@@ -78,6 +98,7 @@ impl WorkloadBuilder {
         self.workload.gates.shrink_to_fit();
         self.workload.gate_starts.shrink_to_fit();
         self.workload.activations.shrink_to_fit();
+        self.workload.jobs.shrink_to_fit();
         self.workload.validate()?;
         Ok(self.workload)
     }

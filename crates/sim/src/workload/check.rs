@@ -3,6 +3,7 @@
 use super::{Gate, Message, Opens, Start, Workload, WorkloadError};
 use anabranch_base::MessageId;
 use std::mem::size_of;
+use std::ops::Range;
 
 impl Workload {
     /// Checks that every id and range points at something, that no host sends to itself, that each message
@@ -31,6 +32,8 @@ impl Workload {
             + held(&self.gates)
             + held(&self.gate_starts)
             + held(&self.activations)
+            + held(&self.jobs)
+            + self.jobs.iter().map(|job| held(&job.hosts)).sum::<usize>()
     }
 
     fn check_references(&self) -> Result<(), String> {
@@ -57,6 +60,18 @@ impl Workload {
             if gate.opens == Opens::After(0) {
                 return Err(format!("gate {id} opens after no activation; the least is 1"));
             }
+        }
+        let mut from = 0;
+        for (id, job) in self.jobs.iter().enumerate() {
+            let Range { start, end } = job.messages;
+            if start < from || end < start || end as usize > self.messages.len() {
+                return Err(format!(
+                    "job {id} has messages {start} to {end} (not included); write a range from {from} or later to {} \
+                     at most",
+                    self.messages.len()
+                ));
+            }
+            from = end;
         }
         match self.activations.iter().find(|a| a.gate.index() >= self.gates.len()) {
             Some(a) => Err(format!("a message activates gate {}, which does not exist", a.gate)),

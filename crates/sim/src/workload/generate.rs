@@ -1,6 +1,6 @@
 //! From what a scenario says to a workload: the synthetic generators, and the choice of a file's reader.
 
-use super::{SizeDistribution, Start, Workload, WorkloadBuilder, WorkloadError, cm, ns3, text};
+use super::{SizeDistribution, Start, Workload, WorkloadBuilder, WorkloadError, cm, collective, ns3, text};
 use crate::scenario::WorkloadSpec;
 use crate::topology::Topology;
 use anabranch_base::{Bytes, Duration, HostId, Purpose, Rate, Time, stream};
@@ -43,7 +43,7 @@ pub fn file_needed(spec: &WorkloadSpec) -> Option<&str> {
 }
 
 /// Makes the workload of `spec` on a fabric. Equal arguments give equal workloads on every machine; `seed`
-/// matters to permutations, incasts and Poisson arrivals. `file_text` is the text of [`file_needed`].
+/// matters to permutations, incasts, Poisson arrivals and collectives at random places. `file_text` is the text of [`file_needed`].
 ///
 /// # Errors
 /// [`WorkloadError`] when the spec does not fit the fabric or its file is wrong.
@@ -70,6 +70,7 @@ pub fn build(
             };
             Poisson { sizes, load: *load, hosts: *taking_part, duration: *duration }.build(hosts, seed)
         }
+        WorkloadSpec::Collective(spec) => collective::build(spec, hosts, seed),
         WorkloadSpec::Cm { file, start_unit } => cm::parse(file, text_of(file)?, *start_unit, hosts.hosts),
         WorkloadSpec::Ns3Flows { file, origin } => ns3::parse(file, text_of(file)?, *origin, hosts.hosts),
     }

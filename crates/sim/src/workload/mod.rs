@@ -5,6 +5,7 @@
 mod builder;
 mod check;
 mod cm;
+pub mod collective;
 mod error;
 mod generate;
 mod ns3;
@@ -35,7 +36,8 @@ pub struct Workload {
     pub gate_starts: Vec<MessageId>,
     /// What messages activate; each message owns a range.
     pub activations: Vec<Activation>,
-    /// The jobs that the messages belong to; none where messages stand for themselves.
+    /// The jobs that the messages belong to, in the order of their messages; none where messages stand for
+    /// themselves.
     pub jobs: Vec<Job>,
 }
 
@@ -48,7 +50,7 @@ pub struct Job {
     pub bytes: u64,
     /// The host of each rank.
     pub hosts: Vec<HostId>,
-    /// Its messages, by number.
+    /// Its messages, by number. No message is in two jobs.
     pub messages: std::ops::Range<u32>,
 }
 

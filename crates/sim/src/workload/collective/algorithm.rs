@@ -1,0 +1,394 @@
+//! The algorithms: who sends which bytes to whom, step by step.
+
+use super::plan::{Action, Plan, Planner, Send, Transfer};
+use serde::{Deserialize, Serialize};
+
+/// How a collective is carried out.
+///
+/// A buffer of B bytes is split into N blocks (N ranks) that differ by at most one byte, the longer ones first;
+/// with fewer bytes than ranks the last blocks are empty and nothing is sent for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Algorithm {
+    /// AllReduce on a ring: N-1 steps reduce, N-1 steps hand round the result, a block a step. `bytes` is the
+    /// buffer of each rank.
+    AllreduceRing,
+    /// AllReduce on two binary trees, each with half of the buffer: a node sends to its parent what it has from
+    /// both its children, the root sends the result down. `bytes` is the buffer of each rank.
+    ///
+    /// The trees are those of NCCL: an inner node of one is a leaf of the other.
+    AllreduceDoubleBinaryTree,
+    /// AllReduce by recursive halving (which reduces) and recursive doubling (which hands round), of
+    /// Rabenseifner. `bytes` is the buffer of each rank.
+    ///
+    /// With N no power of two, as Thakur, Rabenseifner and Gropp (Optimization of Collective Communication
+    /// Operations in MPICH, 2005): of the first 2r ranks, with N - r the next lower power of two, each even one
+    /// first gives its buffer to its odd neighbour, which takes part for both and returns the result at the end.
+    AllreduceHalvingDoubling,
+    /// AllReduce as a butterfly: log2 N steps in which pairs exchange whole buffers. `bytes` is the buffer of each
+    /// rank. N that is no power of two: as for halving and doubling.
+    AllreduceRecursiveDoubling,
+    /// AllGather on a ring, N-1 steps. `bytes` is the result; each rank starts with its block of it.
+    AllgatherRing,
+    /// ReduceScatter on a ring, N-1 steps. `bytes` is the input of each rank; each ends with its block reduced.
+    ReducescatterRing,
+    /// Each rank has a block for every rank: the next rank's first, then the one after it, and so on. `bytes` is
+    /// the input of a rank, the block for itself (which is not sent) included. A block is one message.
+    Alltoall,
+}
+
+impl Algorithm {
+    /// Every algorithm, by its name in scenarios.
+    pub const ALL: [(&'static str, Algorithm); 7] = [
+        ("allreduce-ring", Algorithm::AllreduceRing),
+        ("allreduce-double-binary-tree", Algorithm::AllreduceDoubleBinaryTree),
+        ("allreduce-halving-doubling", Algorithm::AllreduceHalvingDoubling),
+        ("allreduce-recursive-doubling", Algorithm::AllreduceRecursiveDoubling),
+        ("allgather-ring", Algorithm::AllgatherRing),
+        ("reducescatter-ring", Algorithm::ReducescatterRing),
+        ("alltoall", Algorithm::Alltoall),
+    ];
+
+    /// Its name in scenarios.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, algorithm)| *algorithm == self).map_or("", |(name, _)| name)
+    }
+
+    /// What `ranks` ranks (at least 1) send, in chunks of at most `chunk` bytes (at least 1). An all-to-all sends
+    /// whole blocks, of which a rank has at most `connections` open.
+    ///
+    /// # Panics
+    /// When there are more than 2^32 messages or dependencies; see [`Algorithm::messages`].
+    pub fn plan(self, ranks: u32, bytes: u64, chunk: u64, connections: u32) -> Plan {
+        assert!(
+            self.messages(ranks, bytes, chunk) <= u64::from(u32::MAX),
+            "a plan has 2^32 messages at most"
+        );
+        let blocks = Blocks { bytes, count: ranks };
+        let mut planner = Planner::new(ranks, chunk);
+        match self {
+            Algorithm::AllreduceRing => {
+                ring_reduce_scatter(&mut planner, blocks);
+                ring_all_gather(&mut planner, blocks);
+            }
+            Algorithm::AllgatherRing => ring_all_gather(&mut planner, blocks),
+            Algorithm::ReducescatterRing => ring_reduce_scatter(&mut planner, blocks),
+            Algorithm::AllreduceDoubleBinaryTree => double_binary_tree(&mut planner, ranks, bytes),
+            Algorithm::AllreduceHalvingDoubling => folded(&mut planner, ranks, bytes, halving_doubling),
+            Algorithm::AllreduceRecursiveDoubling => folded(&mut planner, ranks, bytes, recursive_doubling),
+            Algorithm::Alltoall => return alltoall(blocks, connections),
+        }
+        planner.finish()
+    }
+
+    /// How many messages [`Algorithm::plan`] has.
+    pub fn messages(self, ranks: u32, bytes: u64, chunk: u64) -> u64 {
+        let n = u64::from(ranks);
+        let chunks = |(from, to): (u64, u64)| (to - from).div_ceil(chunk);
+        let of_blocks = |bytes: u64, count: u32| {
+            let (size, longer) = (bytes / u64::from(count), bytes % u64::from(count));
+            let shorter = u64::from(count) - longer;
+            (longer.saturating_mul((size + 1).div_ceil(chunk)))
+                .saturating_add(shorter.saturating_mul(size.div_ceil(chunk)))
+        };
+        let around = of_blocks(bytes, ranks).saturating_mul(n - 1);
+        let fold = Fold::of(ranks);
+        let whole = chunks((0, bytes));
+        let folding = (2 * u64::from(fold.extra)).saturating_mul(whole);
+        match self {
+            Algorithm::AllreduceRing => around.saturating_mul(2),
+            Algorithm::AllgatherRing | Algorithm::ReducescatterRing => around,
+            Algorithm::AllreduceDoubleBinaryTree => of_blocks(bytes, 2).saturating_mul(2 * (n - 1)),
+            Algorithm::AllreduceRecursiveDoubling => whole
+                .saturating_mul(u64::from(fold.taking_part) * u64::from(fold.taking_part.ilog2()))
+                .saturating_add(folding),
+            Algorithm::AllreduceHalvingDoubling => {
+                let blocks = Blocks { bytes, count: fold.taking_part };
+                let step = |step: u32| {
+                    let width = fold.taking_part >> (step + 1);
+                    let parts = (0..fold.taking_part / width).map(|part| blocks.range(part * width, width));
+                    parts.map(chunks).fold(0, u64::saturating_add).saturating_mul(u64::from(width))
+                };
+                let halving = (0..fold.taking_part.ilog2()).map(step).fold(0, u64::saturating_add);
+                halving.saturating_mul(2).saturating_add(folding)
+            }
+            Algorithm::Alltoall => bytes.min(n).saturating_mul(n - 1),
+        }
+    }
+}
+
+/// A buffer in blocks that differ by at most one byte, the longer ones first.
+#[derive(Clone, Copy)]
+struct Blocks {
+    bytes: u64,
+    count: u32,
+}
+
+impl Blocks {
+    /// The bytes of `count` blocks from block `first`.
+    fn range(self, first: u32, count: u32) -> (u64, u64) {
+        (self.start(first), self.start(first + count))
+    }
+
+    fn start(self, block: u32) -> u64 {
+        let (block, count) = (u64::from(block), u64::from(self.count));
+        block * (self.bytes / count) + block.min(self.bytes % count)
+    }
+}
+
+/// After step s, rank r holds the sum of s + 2 ranks of block r - 2 - s; after the last step, block r of all.
+fn ring_reduce_scatter(planner: &mut Planner, blocks: Blocks) {
+    let n = blocks.count;
+    for step in 0..n - 1 {
+        planner.step((0..n).map(|src| around(src, blocks, n - 1 - step, Action::Reduce)));
+    }
+}
+
+/// Rank r begins with block r; in each step it hands on the block that it received in the one before.
+fn ring_all_gather(planner: &mut Planner, blocks: Blocks) {
+    let n = blocks.count;
+    for step in 0..n - 1 {
+        planner.step((0..n).map(|src| around(src, blocks, n - step, Action::Copy)));
+    }
+}
+
+/// Rank `src` sends to the next one the block `ahead` of its own number.
+fn around(src: u32, blocks: Blocks, ahead: u32, action: Action) -> Transfer {
+    let n = u64::from(blocks.count);
+    let modulo = |number: u64| (number % n) as u32;
+    let block = modulo(u64::from(src) + u64::from(ahead));
+    Transfer { src, dst: modulo(u64::from(src) + 1), range: blocks.range(block, 1), action }
+}
+
+fn double_binary_tree(planner: &mut Planner, ranks: u32, bytes: u64) {
+    let halves = Blocks { bytes, count: 2 };
+    for (tree, parents) in double_tree(ranks).iter().enumerate() {
+        let range = halves.range(tree as u32, 1);
+        let depths = depths(parents);
+        let deepest = depths.iter().copied().max().unwrap_or(0);
+        // The children and parents of one level.
+        let level = |depth: u32| {
+            let at = move |&(_, &of): &(usize, &u32)| of == depth;
+            let edge = |(child, _): (usize, &u32)| parents[child].map(|parent| (child as u32, parent));
+            depths.iter().enumerate().filter(at).filter_map(edge).collect::<Vec<_>>()
+        };
+        for depth in (1..=deepest).rev() {
+            let up = level(depth);
+            planner.step(up.iter().map(|&(child, parent)| Transfer {
+                src: child,
+                dst: parent,
+                range,
+                action: Action::Reduce,
+            }));
+        }
+        for depth in 1..=deepest {
+            let down = level(depth);
+            planner.step(down.iter().map(|&(child, parent)| Transfer {
+                src: parent,
+                dst: child,
+                range,
+                action: Action::Copy,
+            }));
+        }
+    }
+}
+
+/// The parent of each rank in the two trees; a root has none.
+///
+/// The first is NCCL's binary tree over the bits of the rank: odd ranks are its leaves. The second is its mirror
+/// image for even N, where odd and even change places, and the first one turned by one rank for odd N.
+fn double_tree(ranks: u32) -> [Vec<Option<u32>>; 2] {
+    let place_of = |rank: u32| match ranks % 2 {
+        0 => ranks - 1 - rank,
+        _ => (rank + ranks - 1) % ranks,
+    };
+    let rank_at = |place: u32| match ranks % 2 {
+        0 => ranks - 1 - place,
+        _ => (place + 1) % ranks,
+    };
+    [
+        (0..ranks).map(|rank| tree_parent(rank, ranks)).collect(),
+        (0..ranks).map(|rank| tree_parent(place_of(rank), ranks).map(rank_at)).collect(),
+    ]
+}
+
+/// With b the lowest bit of the rank, its parent has that bit cleared and the next one set; where no such rank
+/// is, only cleared.
+fn tree_parent(rank: u32, ranks: u32) -> Option<u32> {
+    if rank == 0 {
+        return None;
+    }
+    let bit = 1 << rank.trailing_zeros();
+    let cleared = rank ^ bit;
+    let above = u64::from(cleared) | (u64::from(bit) << 1);
+    Some(if above < u64::from(ranks) { above as u32 } else { cleared })
+}
+
+fn depths(parents: &[Option<u32>]) -> Vec<u32> {
+    let depth = |rank: usize| std::iter::successors(parents[rank], |&above| parents[above as usize]).count();
+    (0..parents.len()).map(|rank| depth(rank) as u32).collect()
+}
+
+/// How a count of ranks is brought to a power of two.
+#[derive(Clone, Copy)]
+struct Fold {
+    /// The highest power of two that is not above the count.
+    taking_part: u32,
+    /// The ranks beyond it: as many even ranks, from 0, give their buffer to the odd one above.
+    extra: u32,
+}
+
+impl Fold {
+    fn of(ranks: u32) -> Self {
+        let taking_part = 1 << ranks.ilog2();
+        Fold { taking_part, extra: ranks - taking_part }
+    }
+
+    /// The rank that takes part as number `number`.
+    fn rank(self, number: u32) -> u32 {
+        if number < self.extra { 2 * number + 1 } else { number + self.extra }
+    }
+}
+
+fn folded(planner: &mut Planner, ranks: u32, bytes: u64, inner: fn(&mut Planner, Fold, u64)) {
+    let fold = Fold::of(ranks);
+    let range = (0, bytes);
+    if fold.extra == 0 {
+        return inner(planner, fold, bytes);
+    }
+    let even = |pair: u32| 2 * pair;
+    planner.step((0..fold.extra).map(|pair| Transfer {
+        src: even(pair),
+        dst: even(pair) + 1,
+        range,
+        action: Action::Reduce,
+    }));
+    inner(planner, fold, bytes);
+    planner.step((0..fold.extra).map(|pair| Transfer {
+        src: even(pair) + 1,
+        dst: even(pair),
+        range,
+        action: Action::Copy,
+    }));
+}
+
+/// Partners first half the ranks away, then a quarter, and so on, each giving away the half of its blocks that
+/// the partner keeps; then the same way back, each with all that it has.
+fn halving_doubling(planner: &mut Planner, fold: Fold, bytes: u64) {
+    let n = fold.taking_part;
+    let blocks = Blocks { bytes, count: n };
+    let mut exchange = |distance: u32, kept_by_partner: bool, action: Action| {
+        planner.step((0..n).map(|number| {
+            let partner = number ^ distance;
+            let first = if kept_by_partner { partner } else { number } & !(distance - 1);
+            let range = blocks.range(first, distance);
+            Transfer { src: fold.rank(number), dst: fold.rank(partner), range, action }
+        }));
+    };
+    let distances = (0..n.ilog2()).map(|bit| 1 << bit);
+    for distance in distances.clone().rev() {
+        exchange(distance, true, Action::Reduce);
+    }
+    for distance in distances {
+        exchange(distance, false, Action::Copy);
+    }
+}
+
+fn recursive_doubling(planner: &mut Planner, fold: Fold, bytes: u64) {
+    for bit in 0..fold.taking_part.ilog2() {
+        planner.step((0..fold.taking_part).map(|number| Transfer {
+            src: fold.rank(number),
+            dst: fold.rank(number ^ (1 << bit)),
+            range: (0, bytes),
+            action: Action::Reduce,
+        }));
+    }
+}
+
+/// The order keeps an incast away: in round k, rank r sends to r + k. // STrack, section 4.3
+fn alltoall(blocks: Blocks, connections: u32) -> Plan {
+    let n = blocks.count;
+    let mut plan = Plan { ranks: n, open: Some(connections), ..Plan::default() };
+    for round in 1..n {
+        for src in 0..n {
+            let dst = ((u64::from(src) + u64::from(round)) % u64::from(n)) as u32;
+            let (from, to) = blocks.range(dst, 1);
+            if from < to {
+                let bytes = to - from;
+                let action = Action::Copy;
+                plan.sends.push(Send {
+                    src,
+                    dst,
+                    from,
+                    bytes,
+                    action,
+                    step: round - 1,
+                    waits_from: 0,
+                    waits_len: 0,
+                });
+            }
+        }
+    }
+    plan
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_messages_is_known_beforehand() {
+        for (name, algorithm) in Algorithm::ALL {
+            for ranks in 2..=20 {
+                for (bytes, chunk) in [(1, 1), (7, 2), (1000, 13), (1 << 20, 64_000)] {
+                    let plan = algorithm.plan(ranks, bytes, chunk, 1);
+                    let expected = algorithm.messages(ranks, bytes, chunk);
+                    assert_eq!(
+                        plan.sends.len() as u64,
+                        expected,
+                        "{name}, {ranks} ranks, {bytes} B / {chunk} B"
+                    );
+                }
+            }
+            assert!(algorithm.messages(1 << 17, u64::MAX, 1) > u64::from(u32::MAX), "{name}");
+        }
+    }
+
+    #[test]
+    fn both_trees_are_binary_and_an_inner_node_of_one_is_a_leaf_of_the_other() {
+        for ranks in 2..=130 {
+            let trees = double_tree(ranks);
+            let children = |tree: &[Option<u32>], of: u32| tree.iter().filter(|p| **p == Some(of)).count();
+            for tree in &trees {
+                assert_eq!(tree.iter().filter(|parent| parent.is_none()).count(), 1, "{ranks} ranks, roots");
+                assert!((0..ranks).all(|rank| children(tree, rank) <= 2), "{ranks} ranks");
+                let deepest = depths(tree).into_iter().max().unwrap();
+                assert!(deepest <= ranks.ilog2() + 1, "{ranks} ranks, depth {deepest}");
+            }
+            // With an odd count one rank more is an inner node of both.
+            let leaf = |tree: &[Option<u32>], rank: u32| children(tree, rank) == 0;
+            let neither = (0..ranks).filter(|&rank| !leaf(&trees[0], rank) && !leaf(&trees[1], rank)).count();
+            let both = (0..ranks).filter(|&rank| leaf(&trees[0], rank) && leaf(&trees[1], rank)).count();
+            assert_eq!((both, neither), (0, (ranks % 2) as usize), "{ranks} ranks");
+        }
+    }
+
+    #[test]
+    fn the_trees_of_eight_and_seven() {
+        let parents = |tree: &[Option<u32>]| tree.iter().map(|p| p.map_or(-1, i64::from)).collect::<Vec<_>>();
+        let [first, second] = double_tree(8);
+        assert_eq!(parents(&first), [-1, 2, 4, 2, 0, 6, 4, 6]);
+        assert_eq!(parents(&second), [1, 3, 1, 7, 5, 3, 5, -1]);
+        let [first, second] = double_tree(7);
+        assert_eq!(parents(&first), [-1, 2, 4, 2, 0, 6, 4]);
+        assert_eq!(parents(&second), [5, -1, 3, 5, 3, 1, 0]);
+    }
+
+    #[test]
+    fn a_ring_chunk_waits_for_one_and_a_tree_chunk_for_its_children() {
+        let ring = Algorithm::AllreduceRing.plan(4, 4000, 100, 0);
+        assert!(ring.sends.iter().all(|send| send.waits_len == u32::from(send.step > 0)));
+        let tree = Algorithm::AllreduceDoubleBinaryTree.plan(8, 4000, 100, 0);
+        assert!(tree.sends.iter().all(|send| send.waits_len <= 2));
+    }
+}

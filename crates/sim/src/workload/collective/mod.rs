@@ -1,0 +1,321 @@
+//! Collectives: jobs whose ranks send to each other in chunks that depend on each other.
+//!
+//! An [`Algorithm`] gives a [`Plan`] for a number of ranks; each job puts it on its hosts, with one queue pair for
+//! each ordered pair of ranks that communicate. A rank's own reduction takes no time.
+
+mod algorithm;
+mod place;
+mod plan;
+
+pub use algorithm::Algorithm;
+pub use plan::{Action, Plan, Send};
+
+use super::{Done, Fabric, Job, MAX_MESSAGES, Opens, Start, Workload, WorkloadBuilder, WorkloadError};
+use anabranch_base::{Bytes, GateId, HostId, MessageId, QpId, Time};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The chunk of a scenario that does not say one.
+pub const DEFAULT_CHUNK: Bytes = Bytes(128_000);
+
+/// Jobs that each run one collective, all from time 0.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CollectiveSpec {
+    /// How.
+    pub algorithm: Algorithm,
+    /// Size of the collective; see [`Algorithm`] for what it is the size of.
+    pub bytes: Bytes,
+    /// Who takes part.
+    #[serde(flatten)]
+    pub members: Members,
+    /// Most bytes of a message. Not for an all-to-all, which sends whole blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk: Option<Bytes>,
+    /// Only for an all-to-all: most destinations that a rank has open at once. When all of the block of one is
+    /// acknowledged, the next one starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<u32>,
+}
+
+/// Who takes part in the jobs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Members {
+    /// The hosts of each job, by rank. A host may be in several jobs.
+    Groups {
+        /// One list a job.
+        groups: Vec<Vec<u32>>,
+    },
+    /// Jobs of one size, no host in two of them.
+    Placed {
+        /// Ranks of a job.
+        ranks: u32,
+        /// Number of jobs.
+        jobs: u32,
+        /// Which hosts they are on.
+        placement: Placement,
+    },
+}
+
+/// How jobs are put on hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// Hosts drawn by the seed, in the order drawn.
+    Random,
+    /// The hosts in their order: job 0 has the first ones.
+    Blocks,
+    /// Each rank of a job under a different ToR: those with the most free hosts, the lowest host of each.
+    Spread,
+}
+
+impl Placement {
+    /// Every placement, by its name in scenarios.
+    pub const ALL: [(&'static str, Placement); 3] =
+        [("random", Placement::Random), ("blocks", Placement::Blocks), ("spread", Placement::Spread)];
+}
+
+impl CollectiveSpec {
+    /// Checks what does not depend on which host is under which ToR.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Key`] with what to write instead.
+    pub fn check(&self, hosts: u32) -> Result<(), WorkloadError> {
+        if self.bytes.0 == 0 {
+            return Err(WorkloadError::key("bytes", "a collective of no bytes sends nothing; write \"8MB\""));
+        }
+        match &self.members {
+            Members::Groups { groups } => check_groups(groups, hosts)?,
+            Members::Placed { ranks, jobs, .. } => check_placed(*ranks, *jobs, hosts)?,
+        }
+        self.check_chunk()?;
+        self.check_connections()?;
+        self.check_messages()
+    }
+
+    fn check_chunk(&self) -> Result<(), WorkloadError> {
+        match (self.algorithm, self.chunk) {
+            (Algorithm::Alltoall, Some(_)) => Err(WorkloadError::key(
+                "chunk",
+                "an all-to-all sends the block for each rank as one message; leave out chunk",
+            )),
+            (_, Some(Bytes(0))) => Err(WorkloadError::key(
+                "chunk",
+                format!("a chunk must have at least 1B; write {DEFAULT_CHUNK}"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_connections(&self) -> Result<(), WorkloadError> {
+        let Some(connections) = self.connections else { return Ok(()) };
+        if self.algorithm != Algorithm::Alltoall {
+            let what = format!(
+                "only an all-to-all opens connections one after the other, not {}; leave out connections",
+                self.algorithm.name()
+            );
+            return Err(WorkloadError::key("connections", what));
+        }
+        let most = self.members.largest() - 1;
+        if connections == 0 || connections > most {
+            let what = format!(
+                "a rank sends to {most} others, so {connections} of them cannot be open; write {}",
+                connections.clamp(1, most)
+            );
+            return Err(WorkloadError::key("connections", what));
+        }
+        Ok(())
+    }
+
+    fn check_messages(&self) -> Result<(), WorkloadError> {
+        let of = |ranks: u32| self.algorithm.messages(ranks, self.bytes.0, self.chunk_bytes());
+        let messages = match &self.members {
+            Members::Groups { groups } => {
+                groups.iter().map(|group| of(group.len() as u32)).fold(0, u64::saturating_add)
+            }
+            Members::Placed { ranks, jobs, .. } => of(*ranks).saturating_mul(u64::from(*jobs)),
+        };
+        if messages <= u64::from(MAX_MESSAGES) {
+            return Ok(());
+        }
+        let count = match messages {
+            u64::MAX => "more than 2^64".to_owned(),
+            counted => counted.to_string(),
+        };
+        let (key, instead) = match self.algorithm {
+            Algorithm::Alltoall => ("ranks", "fewer ranks or jobs"),
+            _ => ("chunk", "a larger chunk, or fewer ranks or jobs"),
+        };
+        let key = match (key, &self.members) {
+            ("ranks", Members::Groups { .. }) => "groups",
+            _ => key,
+        };
+        let what = format!("{count} messages would be sent, and the most is {MAX_MESSAGES}; write {instead}");
+        Err(WorkloadError::key(key, what))
+    }
+
+    /// The most bytes of a message. The blocks of an all-to-all have no limit.
+    fn chunk_bytes(&self) -> u64 {
+        self.chunk.map_or(u64::MAX, |chunk| chunk.0)
+    }
+
+    fn plan(&self, ranks: u32) -> Plan {
+        let connections = self.connections.unwrap_or(ranks - 1);
+        self.algorithm.plan(ranks, self.bytes.0, self.chunk_bytes(), connections)
+    }
+}
+
+impl Members {
+    /// Ranks of the largest job.
+    pub fn largest(&self) -> u32 {
+        match self {
+            Members::Groups { groups } => groups.iter().map(Vec::len).max().unwrap_or(0) as u32,
+            Members::Placed { ranks, .. } => *ranks,
+        }
+    }
+}
+
+/// Ranks that are too few, for both ways to say them.
+const TOO_FEW: &str = "a collective is among 2 ranks at least";
+
+fn check_placed(ranks: u32, jobs: u32, hosts: u32) -> Result<(), WorkloadError> {
+    if ranks < 2 {
+        return Err(WorkloadError::key("ranks", format!("{TOO_FEW}, not {ranks}; write 2")));
+    }
+    if ranks > hosts {
+        let what =
+            format!("a job of {ranks} ranks is larger than the fabric of {hosts} hosts; write {hosts}");
+        return Err(WorkloadError::key("ranks", what));
+    }
+    if jobs == 0 {
+        return Err(WorkloadError::key("jobs", "there must be a job; write 1"));
+    }
+    if u64::from(ranks) * u64::from(jobs) > u64::from(hosts) {
+        let what = format!(
+            "{jobs} jobs of {ranks} ranks need {} hosts, and the fabric has {hosts}; write {}",
+            u64::from(ranks) * u64::from(jobs),
+            hosts / ranks
+        );
+        return Err(WorkloadError::key("jobs", what));
+    }
+    Ok(())
+}
+
+fn check_groups(groups: &[Vec<u32>], hosts: u32) -> Result<(), WorkloadError> {
+    let wrong = |what: String| Err(WorkloadError::key("groups", what));
+    if groups.is_empty() {
+        return wrong("there must be a group; write [[0, 1]]".to_owned());
+    }
+    for (number, group) in groups.iter().enumerate() {
+        if group.len() < 2 {
+            return wrong(format!(
+                "{TOO_FEW}, and group {number} has {}; write at least 2 hosts",
+                group.len()
+            ));
+        }
+        if let Some(outside) = group.iter().find(|&&host| host >= hosts) {
+            return wrong(format!(
+                "group {number} has host {outside}, which does not exist; write hosts of 0 to {}",
+                hosts.saturating_sub(1)
+            ));
+        }
+        let mut sorted = group.clone();
+        sorted.sort_unstable();
+        if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return wrong(format!("group {number} has host {} twice; write each host once", twice[0]));
+        }
+    }
+    Ok(())
+}
+
+/// The workload of `spec`; the seed matters to random placement.
+pub(super) fn build(spec: &CollectiveSpec, fabric: &Fabric, seed: u64) -> Result<Workload, WorkloadError> {
+    spec.check(fabric.hosts)?;
+    let groups = match &spec.members {
+        Members::Groups { groups } => groups.clone(),
+        Members::Placed { ranks, jobs, placement } => place::groups(*placement, *ranks, *jobs, fabric, seed)?,
+    };
+    // All jobs of one size have one plan.
+    let mut plans: BTreeMap<usize, Plan> = BTreeMap::new();
+    for group in &groups {
+        plans.entry(group.len()).or_insert_with(|| spec.plan(group.len() as u32));
+    }
+    let sum = |of: fn(&Plan) -> usize| groups.iter().map(|group| of(&plans[&group.len()])).sum();
+    let mut builder =
+        WorkloadBuilder::with_room(sum(|plan| plan.sends.len()), sum(Plan::gates), sum(Plan::activations));
+    for group in groups {
+        let hosts = group.iter().copied().map(HostId).collect();
+        plans[&group.len()].add_job(&mut builder, spec, hosts);
+    }
+    builder.build()
+}
+
+impl Plan {
+    /// Gates that a job of this plan has.
+    fn gates(&self) -> usize {
+        match self.open {
+            None => self.sends.iter().filter(|send| send.waits_len > 0).count(),
+            Some(_) => self.ranks as usize,
+        }
+    }
+
+    /// Activations that a job of this plan has, at most.
+    fn activations(&self) -> usize {
+        match self.open {
+            None => self.waits.len(),
+            Some(_) => self.sends.len(),
+        }
+    }
+
+    /// Adds a job of this plan on `hosts`, which are as many as its ranks.
+    fn add_job(&self, builder: &mut WorkloadBuilder, spec: &CollectiveSpec, hosts: Vec<HostId>) {
+        let mut qps: BTreeMap<(u32, u32), QpId> = BTreeMap::new();
+        let first = builder.messages();
+        // By rank, how many of its sends may still start at once.
+        let mut at_once = vec![self.open.unwrap_or(0); self.ranks as usize];
+        let mut queued: Vec<Vec<MessageId>> = vec![Vec::new(); self.ranks as usize];
+        for send in &self.sends {
+            let qp = *qps
+                .entry((send.src, send.dst))
+                .or_insert_with(|| builder.add_qp(hosts[send.src as usize], hosts[send.dst as usize]));
+            let src = send.src as usize;
+            let waits = match self.open {
+                None => send.waits_len > 0,
+                Some(_) => at_once[src] == 0,
+            };
+            at_once[src] = at_once[src].saturating_sub(1);
+            let start = if waits { Start::ByGate } else { Start::At(Time::ZERO) };
+            let message = builder.add_message(qp, send.bytes, start);
+            if waits && self.open.is_some() {
+                queued[src].push(message);
+            } else if waits {
+                let gate = builder.add_gate(Opens::After(send.waits_len), &[message]);
+                for wait in self.waits_of(send) {
+                    builder.activate(MessageId(first + wait), Done::Delivered, gate);
+                }
+            }
+        }
+        if self.open.is_some() {
+            self.open_one_by_one(builder, first, &queued);
+        }
+        let messages = first..builder.messages();
+        let (algorithm, bytes) = (spec.algorithm.name(), spec.bytes.0);
+        builder.add_job(Job { algorithm, bytes, hosts, messages });
+    }
+
+    /// Lets every end of a rank's send start its next queued one.
+    fn open_one_by_one(&self, builder: &mut WorkloadBuilder, first: u32, queued: &[Vec<MessageId>]) {
+        let gates: Vec<Option<GateId>> = queued
+            .iter()
+            .map(|messages| (!messages.is_empty()).then(|| builder.add_gate(Opens::Each, messages)))
+            .collect();
+        for (message, send) in (first..).map(MessageId).zip(&self.sends) {
+            if let Some(gate) = gates[send.src as usize] {
+                builder.activate(message, Done::Acknowledged, gate);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+//! Which hosts the ranks of each job are on.
+
+use super::super::{Fabric, WorkloadError};
+use super::Placement;
+use anabranch_base::{Purpose, stream};
+
+/// The hosts of each of `jobs` jobs, by rank. There are hosts enough.
+pub(super) fn groups(
+    placement: Placement,
+    ranks: u32,
+    jobs: u32,
+    fabric: &Fabric,
+    seed: u64,
+) -> Result<Vec<Vec<u32>>, WorkloadError> {
+    let mut hosts: Vec<u32> = (0..fabric.hosts).collect();
+    match placement {
+        Placement::Blocks => {}
+        Placement::Random => stream(seed, 0, Purpose::WorkloadPairs).shuffle(&mut hosts),
+        Placement::Spread => return spread(ranks, jobs, fabric),
+    }
+    Ok(hosts.chunks_exact(ranks as usize).take(jobs as usize).map(<[u32]>::to_vec).collect())
+}
+
+/// Taking from the ToRs with the most free hosts leaves later jobs as many ToRs as can be.
+fn spread(ranks: u32, jobs: u32, fabric: &Fabric) -> Result<Vec<Vec<u32>>, WorkloadError> {
+    let mut by_tor: Vec<(u32, u32)> = fabric.tor_of.iter().copied().zip(0..).collect();
+    by_tor.sort_unstable();
+    let mut tors: Vec<&[(u32, u32)]> = by_tor.chunk_by(|a, b| a.0 == b.0).collect();
+    let count = tors.len();
+    if ranks as usize > count {
+        let what = format!(
+            "{ranks} ranks cannot be under different ToRs: the fabric has {count}; write at most {count} ranks, or \
+             placement = \"random\""
+        );
+        return Err(WorkloadError::key("placement", what));
+    }
+    let mut groups = Vec::with_capacity(jobs as usize);
+    for job in 0..jobs {
+        // The sort is stable: among equals the first ToR comes first.
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by_key(|&tor| std::cmp::Reverse(tors[tor].len()));
+        order.truncate(ranks as usize);
+        order.sort_unstable();
+        let mut group = Vec::with_capacity(ranks as usize);
+        for tor in order {
+            let Some((&(_, host), others)) = tors[tor].split_first() else {
+                let what = format!(
+                    "only {job} jobs of {ranks} ranks fit with each rank under a different ToR; write at most {job} \
+                     jobs, or placement = \"random\""
+                );
+                return Err(WorkloadError::key("placement", what));
+            };
+            group.push(host);
+            tors[tor] = others;
+        }
+        groups.push(group);
+    }
+    Ok(groups)
+}

@@ -1,0 +1,240 @@
+//! What the ranks of one collective send to each other, chunk by chunk, and what each chunk waits for.
+
+use std::collections::BTreeMap;
+
+/// A collective among ranks `0..ranks`, as messages that depend on each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Number of ranks.
+    pub ranks: u32,
+    /// Every message; those that one waits for come before it.
+    pub sends: Vec<Send>,
+    /// The messages (places in `sends`) that others wait for; each send owns a range.
+    pub waits: Vec<u32>,
+    /// Where set, a rank has at most this many sends open: the first ones start at once, each later one (in the
+    /// order of `sends`) when one that is open is acknowledged.
+    pub open: Option<u32>,
+}
+
+/// One message of a collective: a piece of the sender's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Send {
+    /// The sending rank.
+    pub src: u32,
+    /// The receiving rank.
+    pub dst: u32,
+    /// First byte, in the buffer of the collective (for an all-to-all, in the sender's own input).
+    pub from: u64,
+    /// Length in bytes, at least 1.
+    pub bytes: u64,
+    /// What the receiver does with it.
+    pub action: Action,
+    /// The step of the algorithm. Within a step a rank sends what it held before the step: what it receives in
+    /// the step is reduced or copied behind that.
+    pub step: u32,
+    /// First of the messages it waits for, in [`Plan::waits`].
+    pub waits_from: u32,
+    /// Number of them. The sender has received them all when it starts; 0 starts at once.
+    pub waits_len: u32,
+}
+
+/// What a receiver does with the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Combines them with its own.
+    Reduce,
+    /// Puts them in the place of its own.
+    Copy,
+}
+
+impl Plan {
+    /// The messages that `send` waits for, all delivered to its sender.
+    pub fn waits_of(&self, send: &Send) -> &[u32] {
+        &self.waits[send.waits_from as usize..][..send.waits_len as usize]
+    }
+}
+
+/// A range of bytes that one rank sends to another in one step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transfer {
+    pub src: u32,
+    pub dst: u32,
+    /// From the first byte to behind the last; nothing is sent when it is empty.
+    pub range: (u64, u64),
+    pub action: Action,
+}
+
+/// Makes a plan out of steps.
+///
+/// What a chunk waits for is not said by the algorithms: it is every chunk that put something into the bytes it
+/// carries since they were last overwritten. That is what a rank needs to have received, no more and no less.
+pub(super) struct Planner {
+    plan: Plan,
+    chunk: u64,
+    step: u32,
+    written: Vec<Written>,
+}
+
+impl Planner {
+    pub(super) fn new(ranks: u32, chunk: u64) -> Self {
+        let plan = Plan { ranks, ..Plan::default() };
+        Planner { plan, chunk, step: 0, written: (0..ranks).map(|_| Written::default()).collect() }
+    }
+
+    /// One step: all of it is sent from what the ranks held before.
+    pub(super) fn step(&mut self, transfers: impl IntoIterator<Item = Transfer>) {
+        let mut received = Vec::new();
+        for transfer in transfers {
+            let (start, end) = transfer.range;
+            let writer = Writer { first: self.plan.sends.len() as u32, start };
+            let mut from = start;
+            while from < end {
+                let to = end.min(from.saturating_add(self.chunk));
+                self.send(&transfer, from, to);
+                from = to;
+            }
+            if start < end {
+                received.push((transfer, writer));
+            }
+        }
+        for (transfer, writer) in received {
+            self.written[transfer.dst as usize].write(transfer.range, writer, transfer.action);
+        }
+        self.step += 1;
+    }
+
+    pub(super) fn finish(self) -> Plan {
+        self.plan
+    }
+
+    fn send(&mut self, transfer: &Transfer, from: u64, to: u64) {
+        let waits_from = self.plan.waits.len();
+        self.written[transfer.src as usize].writers(from, to, self.chunk, &mut self.plan.waits);
+        self.plan.waits[waits_from..].sort_unstable();
+        // Pieces of one earlier chunk may be known apart from each other.
+        let mut kept = waits_from;
+        for next in waits_from..self.plan.waits.len() {
+            if kept == waits_from || self.plan.waits[kept - 1] != self.plan.waits[next] {
+                self.plan.waits[kept] = self.plan.waits[next];
+                kept += 1;
+            }
+        }
+        self.plan.waits.truncate(kept);
+        self.plan.sends.push(Send {
+            src: transfer.src,
+            dst: transfer.dst,
+            from,
+            bytes: to - from,
+            action: transfer.action,
+            step: self.step,
+            waits_from: waits_from as u32,
+            waits_len: (kept - waits_from) as u32,
+        });
+    }
+}
+
+/// The chunks of a transfer: they follow each other from `start` in places from `first`.
+#[derive(Clone, Copy, Debug)]
+struct Writer {
+    first: u32,
+    start: u64,
+}
+
+/// Which received transfers made up a rank's buffer. Bytes in no piece are the rank's own input.
+#[derive(Default)]
+struct Written {
+    /// By first byte: the byte behind the last, and who wrote the piece.
+    pieces: BTreeMap<u64, (u64, Vec<Writer>)>,
+}
+
+impl Written {
+    fn write(&mut self, (start, end): (u64, u64), writer: Writer, action: Action) {
+        self.split(start);
+        self.split(end);
+        let inside: Vec<u64> = self.pieces.range(start..end).map(|(&from, _)| from).collect();
+        if action == Action::Copy {
+            for from in inside {
+                self.pieces.remove(&from);
+            }
+            self.pieces.insert(start, (end, vec![writer]));
+            return;
+        }
+        let mut at = start;
+        for from in inside {
+            if at < from {
+                self.pieces.insert(at, (from, vec![writer]));
+            }
+            if let Some((to, writers)) = self.pieces.get_mut(&from) {
+                writers.push(writer);
+                at = *to;
+            }
+        }
+        if at < end {
+            self.pieces.insert(at, (end, vec![writer]));
+        }
+    }
+
+    /// Cuts the piece around `at` in two, so that one begins there.
+    fn split(&mut self, at: u64) {
+        let Some((&from, (to, writers))) = self.pieces.range_mut(..at).next_back() else { return };
+        if at < *to {
+            let behind = (*to, writers.clone());
+            *to = at;
+            debug_assert!(from < at);
+            self.pieces.insert(at, behind);
+        }
+    }
+
+    /// Adds the chunks that wrote into `from..to`, some perhaps twice.
+    fn writers(&self, from: u64, to: u64, chunk: u64, into: &mut Vec<u32>) {
+        let before = self.pieces.range(..=from).next_back().map_or(from, |(&start, _)| start);
+        for (&start, (end, writers)) in self.pieces.range(before..to) {
+            let (low, high) = (start.max(from), (*end).min(to));
+            if low >= high {
+                continue;
+            }
+            for writer in writers {
+                let nth = |byte: u64| writer.first + ((byte - writer.start) / chunk) as u32;
+                into.extend(nth(low)..=nth(high - 1));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chunk_waits_for_what_was_written_into_its_bytes_and_for_nothing_else() {
+        let mut planner = Planner::new(3, 10);
+        let transfer = |src, dst, range, action| Transfer { src, dst, range, action };
+        planner.step([transfer(0, 1, (0, 40), Action::Reduce)]);
+        planner.step([transfer(2, 1, (5, 25), Action::Reduce)]);
+        planner.step([transfer(2, 1, (30, 40), Action::Copy)]);
+        planner.step([transfer(1, 0, (0, 20), Action::Copy), transfer(1, 0, (20, 45), Action::Copy)]);
+        let plan = planner.finish();
+        let waits: Vec<&[u32]> = plan.sends.iter().map(|send| plan.waits_of(send)).collect();
+        let none: &[u32] = &[];
+        assert_eq!(waits[..7], [none; 7]);
+        // Chunks 0..4 of the first transfer, 4 and 5 (from byte 5) of the second, 6 overwrites chunk 3.
+        let expected: [&[u32]; 5] = [&[0, 4], &[1, 4, 5], &[2, 5], &[6], &[]];
+        assert_eq!(waits[7..], expected);
+    }
+
+    #[test]
+    fn what_a_step_brings_is_not_sent_within_it() {
+        let mut planner = Planner::new(2, 10);
+        let swap = [
+            Transfer { src: 0, dst: 1, range: (0, 10), action: Action::Reduce },
+            Transfer { src: 1, dst: 0, range: (0, 10), action: Action::Reduce },
+        ];
+        planner.step(swap);
+        planner.step(swap);
+        let plan = planner.finish();
+        let waits: Vec<&[u32]> = plan.sends.iter().map(|send| plan.waits_of(send)).collect();
+        let expected: [&[u32]; 4] = [&[], &[], &[1], &[0]];
+        assert_eq!(waits, expected);
+        assert_eq!(plan.sends.iter().map(|send| send.step).collect::<Vec<_>>(), [0, 0, 1, 1]);
+    }
+}

@@ -1,0 +1,177 @@
+use super::*;
+use anabranch_base::Rate;
+
+const GBPS: u64 = 1_000_000_000;
+
+/// `tors` ToRs with `hosts_per_tor` hosts each.
+fn fabric(tors: u32, hosts_per_tor: u32) -> Fabric {
+    let hosts = tors * hosts_per_tor;
+    Fabric {
+        hosts,
+        host_rate: Rate(400 * GBPS),
+        tor_of: (0..hosts).map(|host| host / hosts_per_tor).collect(),
+    }
+}
+
+fn placed(ranks: u32, jobs: u32, placement: Placement) -> CollectiveSpec {
+    CollectiveSpec {
+        algorithm: Algorithm::AllreduceRing,
+        bytes: Bytes(1000),
+        members: Members::Placed { ranks, jobs, placement },
+        chunk: Some(Bytes(100)),
+        connections: None,
+    }
+}
+
+fn grouped(groups: &[&[u32]]) -> CollectiveSpec {
+    let groups = groups.iter().map(|group| group.to_vec()).collect();
+    CollectiveSpec { members: Members::Groups { groups }, ..placed(2, 1, Placement::Blocks) }
+}
+
+fn to_all(ranks: u32, connections: u32) -> CollectiveSpec {
+    CollectiveSpec {
+        algorithm: Algorithm::Alltoall,
+        chunk: None,
+        connections: Some(connections),
+        ..placed(ranks, 1, Placement::Blocks)
+    }
+}
+
+fn hosts_of(spec: &CollectiveSpec, fabric: &Fabric, seed: u64) -> Vec<Vec<u32>> {
+    let jobs = build(spec, fabric, seed).unwrap().jobs;
+    jobs.iter().map(|job| job.hosts.iter().map(|host| host.0).collect()).collect()
+}
+
+#[test]
+fn jobs_are_placed() {
+    let fabric = fabric(4, 4);
+    assert_eq!(hosts_of(&placed(3, 2, Placement::Blocks), &fabric, 1), [[0, 1, 2], [3, 4, 5]]);
+    let spread = hosts_of(&placed(3, 5, Placement::Spread), &fabric, 1);
+    assert_eq!(spread, [[0, 4, 8], [1, 5, 12], [2, 9, 13], [6, 10, 14], [3, 7, 11]]);
+    let random = hosts_of(&placed(4, 4, Placement::Random), &fabric, 1);
+    let mut all: Vec<u32> = random.concat();
+    assert_ne!(all, (0..16).collect::<Vec<_>>());
+    all.sort_unstable();
+    assert_eq!(all, (0..16).collect::<Vec<_>>(), "no host in two jobs");
+    assert_eq!(random, hosts_of(&placed(4, 4, Placement::Random), &fabric, 1));
+    assert_ne!(random, hosts_of(&placed(4, 4, Placement::Random), &fabric, 2));
+    assert_eq!(hosts_of(&grouped(&[&[5, 0, 7], &[0, 1]]), &fabric, 1), [vec![5, 0, 7], vec![0, 1]]);
+}
+
+#[test]
+fn jobs_have_ranges_of_messages_and_a_queue_pair_for_each_pair() {
+    let workload = build(&placed(4, 3, Placement::Blocks), &fabric(4, 4), 1).unwrap();
+    let ranges: Vec<_> = workload.jobs.iter().map(|job| job.messages.clone()).collect();
+    assert_eq!(ranges, [0..72, 72..144, 144..216]);
+    assert!(workload.jobs.iter().all(|job| job.algorithm == "allreduce-ring"));
+    let pairs: Vec<(u32, u32)> = workload.qps[4..8].iter().map(|qp| (qp.src.0, qp.dst.0)).collect();
+    assert_eq!(pairs, [(4, 5), (5, 6), (6, 7), (7, 4)]);
+    assert_eq!(workload.qps.len(), 12);
+    // 1000 B in 4 blocks of 250 B in chunks of 100, 100 and 50 B; the first step of 6 starts at once.
+    let bytes: Vec<u64> = workload.messages[..3].iter().map(|message| message.bytes).collect();
+    assert_eq!(bytes, [100, 100, 50]);
+    let at_once = workload.messages.iter().filter(|message| message.start == Start::At(Time::ZERO)).count();
+    assert_eq!(at_once, 3 * 12);
+}
+
+#[test]
+fn an_all_to_all_opens_the_next_when_one_is_acknowledged() {
+    let workload = build(&to_all(5, 2), &fabric(1, 5), 1).unwrap();
+    let ends = |message: MessageId| workload.qps[workload.messages[message.index()].qp.index()];
+    for rank in 0..5 {
+        let mine: Vec<MessageId> =
+            (0..20).map(MessageId).filter(|&message| ends(message).src.0 == rank).collect();
+        let to: Vec<u32> = mine.iter().map(|&message| ends(message).dst.0).collect();
+        assert_eq!(to, (1..5).map(|ahead| (rank + ahead) % 5).collect::<Vec<_>>());
+        let at_once =
+            |message: &&MessageId| workload.messages[message.index()].start == Start::At(Time::ZERO);
+        assert_eq!(mine.iter().take_while(at_once).count(), 2);
+        let gate = workload.gates[rank as usize];
+        assert_eq!(gate.opens, Opens::Each);
+        assert_eq!(workload.gate_starts[gate.starts_from as usize..][..gate.starts_len as usize], mine[2..]);
+    }
+    assert!(workload.activations.iter().all(|activation| activation.on == Done::Acknowledged));
+    let all_open = build(&to_all(5, 4), &fabric(1, 5), 1).unwrap();
+    assert_eq!((all_open.gates.len(), all_open.activations.len()), (0, 0));
+}
+
+#[test]
+fn bytes_that_ranks_do_not_divide_make_blocks_that_differ_by_one_byte() {
+    let spec = CollectiveSpec { bytes: Bytes(10), ..to_all(4, 3) };
+    let workload = build(&spec, &fabric(1, 4), 1).unwrap();
+    let to: Vec<(u32, u64)> =
+        workload.messages[..4].iter().map(|m| (workload.qps[m.qp.index()].dst.0, m.bytes)).collect();
+    assert_eq!(to, [(1, 3), (2, 2), (3, 2), (0, 3)]);
+    let fewer_than_ranks = CollectiveSpec { bytes: Bytes(1), ..placed(8, 1, Placement::Blocks) };
+    assert_eq!(build(&fewer_than_ranks, &fabric(1, 8), 1).unwrap().messages.len(), 14);
+}
+
+#[test]
+fn what_is_wrong_is_said_with_what_to_write() {
+    let wrong = |spec: CollectiveSpec| build(&spec, &fabric(4, 4), 1).unwrap_err().to_string();
+    let blocks = |ranks, jobs| placed(ranks, jobs, Placement::Blocks);
+    let spread = |ranks, jobs| placed(ranks, jobs, Placement::Spread);
+    for (spec, expected) in [
+        (blocks(1, 1), "workload.ranks: a collective is among 2 ranks at least, not 1; write 2"),
+        (blocks(17, 1), "workload.ranks: a job of 17 ranks is larger than the fabric of 16 hosts; write 16"),
+        (blocks(5, 4), "workload.jobs: 4 jobs of 5 ranks need 20 hosts, and the fabric has 16; write 3"),
+        (blocks(5, 0), "workload.jobs: there must be a job; write 1"),
+        (
+            spread(5, 1),
+            "workload.placement: 5 ranks cannot be under different ToRs: the fabric has 4; write at most 4 ranks, or \
+             placement = \"random\"",
+        ),
+        (grouped(&[]), "workload.groups: there must be a group; write [[0, 1]]"),
+        (
+            grouped(&[&[0, 1], &[3]]),
+            "workload.groups: a collective is among 2 ranks at least, and group 1 has 1; write at least 2 hosts",
+        ),
+        (
+            grouped(&[&[0, 1, 16]]),
+            "workload.groups: group 0 has host 16, which does not exist; write hosts of 0 to 15",
+        ),
+        (grouped(&[&[0, 3, 0]]), "workload.groups: group 0 has host 0 twice; write each host once"),
+        (
+            to_all(5, 0),
+            "workload.connections: a rank sends to 4 others, so 0 of them cannot be open; write 1",
+        ),
+        (
+            to_all(5, 5),
+            "workload.connections: a rank sends to 4 others, so 5 of them cannot be open; write 4",
+        ),
+        (
+            CollectiveSpec { connections: Some(1), ..blocks(4, 1) },
+            "workload.connections: only an all-to-all opens connections one after the other, not allreduce-ring; \
+             leave out connections",
+        ),
+        (
+            CollectiveSpec { chunk: Some(Bytes(5)), ..to_all(5, 4) },
+            "workload.chunk: an all-to-all sends the block for each rank as one message; leave out chunk",
+        ),
+        (
+            CollectiveSpec { chunk: Some(Bytes(0)), ..blocks(4, 1) },
+            "workload.chunk: a chunk must have at least 1B; write 128KB",
+        ),
+        (
+            CollectiveSpec { bytes: Bytes(0), ..blocks(4, 1) },
+            "workload.bytes: a collective of no bytes sends nothing; write \"8MB\"",
+        ),
+        (
+            CollectiveSpec { bytes: Bytes(20_000_000), chunk: Some(Bytes(1)), ..blocks(4, 1) },
+            "workload.chunk: 120000000 messages would be sent, and the most is 50000000; write a larger chunk, or \
+             fewer ranks or jobs",
+        ),
+    ] {
+        assert_eq!(wrong(spec), expected);
+    }
+}
+
+#[test]
+fn a_spread_that_runs_out_of_tors_says_how_many_jobs_fit() {
+    // Three hosts under the first ToR, one under each other: only the first job finds two ToRs twice.
+    let uneven = Fabric { hosts: 5, host_rate: Rate(GBPS), tor_of: vec![0, 0, 0, 1, 2] };
+    assert_eq!(hosts_of(&placed(2, 2, Placement::Spread), &uneven, 1), [[0, 3], [1, 4]]);
+    let tight = Fabric { hosts: 4, host_rate: Rate(GBPS), tor_of: vec![0, 0, 0, 1] };
+    let text = build(&placed(2, 2, Placement::Spread), &tight, 1).unwrap_err().to_string();
+    assert!(text.contains("only 1 jobs of 2 ranks fit"), "{text}");
+}
