@@ -56,7 +56,8 @@ A claim that does not hold is a finding and no failure: the exit code stays 0.")
     /// Measure the simulator's own speed and memory on one core
     #[command(after_help = "Examples:
   anabranch bench
-  anabranch bench perm128 perm1024 --scheme reps --json")]
+  anabranch bench perm128 perm1024 --scheme reps --json
+  anabranch bench perm1024 --scheme reps --scheme rocev2   # also what a lossless hop takes of a lossy one")]
     Bench(BenchArgs),
     /// One bench case in a process of its own, so that its peak memory is its own
     #[command(hide = true)]
@@ -173,10 +174,10 @@ pub struct ReportArgs {
 /// Arguments of `anabranch bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// perm128, perm1024, perm8192; none: all
+    /// perm128, perm1024, perm8192; none: all [each with reps and ops, perm1024 with rocev2 and strack too]
     #[arg(value_name = "CASE")]
     pub cases: Vec<String>,
-    /// Only this scheme: reps or ops [repeat for more; default: both]
+    /// Only this scheme: reps, ops, rocev2 or strack, in any case [repeat for more; default: those of the case]
     #[arg(long = "scheme", value_name = "NAME")]
     pub schemes: Vec<String>,
     /// Print one JSON document on standard output, and nothing else

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::progress::Progress;
 use anabranch_results::digest::run_digest;
-use anabranch_results::{FlowRow, ResultSet, RunRow, SeriesRow, Value};
+use anabranch_results::{FlowRow, JobRow, ResultSet, RunRow, SeriesRow, Value};
 use anabranch_sim::scenario::RunPoint;
 use anabranch_sim::{Control, RunError, RunResult};
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
@@ -22,6 +22,8 @@ pub struct Outcome {
     pub runs: Vec<RunRow>,
     /// Their flows.
     pub flows: Vec<FlowRow>,
+    /// Their jobs.
+    pub jobs: Vec<JobRow>,
     /// Their curves.
     pub series: Vec<SeriesRow>,
     /// The runs that failed. One that stalled or hit a limit also has a row, with what it came to.
@@ -51,18 +53,19 @@ impl Outcome {
 
     /// Adds the results of a run, with their digest.
     fn push(&mut self, result: RunResult) {
-        let RunResult { mut run, flows, series } = result;
-        run.digest = run_digest(&run, &flows);
+        let RunResult { mut run, flows, jobs, series } = result;
+        run.digest = run_digest(&run, &flows, &jobs);
         let index = self.runs.len() as u32;
         self.runs.push(run);
         self.flows.extend(flows.into_iter().map(|row| FlowRow { run: index, ..row }));
+        self.jobs.extend(jobs.into_iter().map(|row| JobRow { run: index, ..row }));
         self.series.extend(series.into_iter().map(|row| SeriesRow { run: index, ..row }));
     }
 
     /// The results under a title, with the resolved scenario that gave them.
     pub fn into_results(self, title: String, scenario_toml: String) -> ResultSet {
-        let Outcome { runs, flows, series, .. } = self;
-        ResultSet { title, scenario_toml, runs, flows, series, figure: None }
+        let Outcome { runs, flows, jobs, series, .. } = self;
+        ResultSet { title, scenario_toml, runs, flows, jobs, series, figure: None }
     }
 }
 

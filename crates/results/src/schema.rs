@@ -199,7 +199,7 @@ pub struct JobRow {
     pub run: u32,
     /// The job's number.
     pub job: u32,
-    /// The collective and how it is done, under its name in scenarios: `ring`, `halving-doubling`.
+    /// The collective and how it is done, under its name in scenarios: `allreduce-ring`, `alltoall`.
     pub algorithm: String,
     /// Hosts that take part.
     pub ranks: u32,

@@ -16,14 +16,20 @@ struct Case {
     name: &'static str,
     hosts: u32,
     bytes: &'static str,
+    /// The schemes that it runs with unless others are asked for.
+    schemes: &'static [&'static str],
 }
 
 const CASES: &[Case] = &[
-    Case { name: "perm128", hosts: 128, bytes: "16MiB" },
-    Case { name: "perm1024", hosts: 1024, bytes: "8MiB" },
-    Case { name: "perm8192", hosts: 8192, bytes: "2MB" },
+    Case { name: "perm128", hosts: 128, bytes: "16MiB", schemes: &["reps", "ops"] },
+    Case { name: "perm1024", hosts: 1024, bytes: "8MiB", schemes: SCHEMES },
+    Case { name: "perm8192", hosts: 8192, bytes: "2MB", schemes: &["reps", "ops"] },
 ];
-const SCHEMES: &[&str] = &["reps", "ops"];
+const SCHEMES: &[&str] = &["reps", "ops", LOSSLESS, "strack"];
+/// The case and the schemes that tell what a lossless hop takes of a lossy one.
+const COMPARED: &str = "perm1024";
+const LOSSY: &str = "reps";
+const LOSSLESS: &str = "rocev2";
 
 /// What a case came to.
 #[derive(Debug, Serialize, Deserialize)]
@@ -42,27 +48,27 @@ struct Measured {
 /// # Errors
 /// An unknown case or scheme; a run that failed.
 pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
-    let cases = chosen("case", &args.cases, &CASES.iter().map(|case| case.name).collect::<Vec<_>>())?;
-    let schemes = chosen("bench scheme", &args.schemes, SCHEMES)?;
+    let pairs = chosen(&args.cases, &args.schemes)?;
     let mut rows = Vec::new();
     if !args.json {
         print(&format!(
-            "{:10} {:6} {:>14} {:>9} {:>16} {:>9} {:>12}\n",
+            "{:10} {:7} {:>14} {:>9} {:>16} {:>9} {:>12}\n",
             "case", "scheme", "packet-hops", "wall s", "packet-hops/s", "ns a hop", "peak memory"
         ))?;
     }
-    for case in cases {
-        for scheme in &schemes {
-            let measured = in_a_process(case, scheme)?;
-            if args.json {
-                note(&format!("{case} {scheme}: {:.2} s", measured.wall_s));
-            } else {
-                print(&line(&measured))?;
-            }
-            rows.push(measured);
+    for (case, scheme) in pairs {
+        let measured = in_a_process(case, scheme)?;
+        if args.json {
+            note(&format!("{case} {scheme}: {:.2} s", measured.wall_s));
+        } else {
+            print(&line(&measured))?;
         }
+        rows.push(measured);
     }
-    if args.json { print_json(&json!({ "cases": rows })) } else { Ok(()) }
+    if args.json {
+        return print_json(&json!({ "cases": rows }));
+    }
+    lossless_to_lossy(&rows).map_or(Ok(()), |text| print(&text))
 }
 
 /// One case in this process; prints one line of JSON.
@@ -98,7 +104,24 @@ pub fn case_alone(case: &str, scheme: &str) -> Result<(), Failure> {
     print(&format!("{}\n", json!(measured)))
 }
 
-fn chosen<'a>(what: &str, wanted: &'a [String], known: &[&'a str]) -> Result<Vec<&'a str>, Failure> {
+/// What to run: each case with each scheme.
+fn chosen(cases: &[String], schemes: &[String]) -> Result<Vec<(&'static str, &'static str)>, Failure> {
+    let names: Vec<&'static str> = CASES.iter().map(|case| case.name).collect();
+    let cases = known("case", cases, &names)?;
+    let schemes = known("bench scheme", schemes, SCHEMES)?;
+    let cases: Vec<&Case> = match cases[..] {
+        [] => CASES.iter().collect(),
+        _ => cases.iter().filter_map(|name| CASES.iter().find(|case| case.name == *name)).collect(),
+    };
+    let of_case = |case: &&'static Case| {
+        let schemes = if schemes.is_empty() { case.schemes } else { &schemes[..] };
+        schemes.iter().map(|scheme| (case.name, *scheme)).collect::<Vec<_>>()
+    };
+    Ok(cases.iter().flat_map(of_case).collect())
+}
+
+/// The names asked for, as they are known.
+fn known(what: &str, wanted: &[String], known: &[&'static str]) -> Result<Vec<&'static str>, Failure> {
     if let Some(unknown) = wanted.iter().find(|name| !known.contains(&name.as_str())) {
         let hint = did_you_mean(unknown, known.iter().copied());
         return Err(Failure::Input(format!(
@@ -106,7 +129,17 @@ fn chosen<'a>(what: &str, wanted: &'a [String], known: &[&'a str]) -> Result<Vec
             known.join(", ")
         )));
     }
-    Ok(if wanted.is_empty() { known.to_vec() } else { wanted.iter().map(String::as_str).collect() })
+    Ok(wanted.iter().filter_map(|name| known.iter().copied().find(|known| known == name)).collect())
+}
+
+/// A sentence on what a lossless hop takes, when both were measured.
+fn lossless_to_lossy(rows: &[Measured]) -> Option<String> {
+    let with = |scheme| rows.iter().find(|row| row.case == COMPARED && row.scheme == scheme);
+    let (lossless, lossy) = (with(LOSSLESS)?, with(LOSSY)?);
+    let ratio = lossless.ns_per_hop / lossy.ns_per_hop;
+    Some(format!(
+        "\n{COMPARED}: a lossless hop ({LOSSLESS}) takes {ratio:.2} times as long as a lossy one ({LOSSY}).\n"
+    ))
 }
 
 fn in_a_process(case: &str, scheme: &str) -> Result<Measured, Failure> {
@@ -129,7 +162,7 @@ fn line(row: &Measured) -> String {
     let peak =
         row.peak_rss_bytes.map_or("unknown".to_owned(), |bytes| format!("{:.0} MB", bytes as f64 / 1e6));
     format!(
-        "{:10} {:6} {:>14} {:>9.2} {:>14.2} M {:>9.1} {:>12}\n",
+        "{:10} {:7} {:>14} {:>9.2} {:>14.2} M {:>9.1} {:>12}\n",
         row.case,
         row.scheme,
         row.packet_hops,
@@ -153,5 +186,57 @@ struct NoFiles;
 impl Files for NoFiles {
     fn read(&self, _: &str) -> Result<String, String> {
         Err("bench cases name no files".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(cases: &[&str], schemes: &[&str]) -> Vec<(&'static str, &'static str)> {
+        let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        chosen(&owned(cases), &owned(schemes)).unwrap()
+    }
+
+    #[test]
+    fn a_case_has_its_schemes_unless_others_are_asked_for() {
+        assert_eq!(
+            pairs(&[], &[]),
+            [
+                ("perm128", "reps"),
+                ("perm128", "ops"),
+                ("perm1024", "reps"),
+                ("perm1024", "ops"),
+                ("perm1024", "rocev2"),
+                ("perm1024", "strack"),
+                ("perm8192", "reps"),
+                ("perm8192", "ops"),
+            ]
+        );
+        assert_eq!(pairs(&["perm128"], &["rocev2"]), [("perm128", "rocev2")]);
+        assert_eq!(
+            pairs(&["perm8192", "perm128"], &["ops", "reps"]),
+            [("perm8192", "ops"), ("perm8192", "reps"), ("perm128", "ops"), ("perm128", "reps")]
+        );
+        let error = chosen(&[], &["rocv2".to_owned()]).unwrap_err().to_string();
+        assert!(error.contains("unknown bench scheme \"rocv2\"") && error.contains("rocev2"), "{error}");
+    }
+
+    #[test]
+    fn the_ratio_is_that_of_the_time_a_hop() {
+        let row = |case: &str, scheme: &str, ns_per_hop| Measured {
+            case: case.to_owned(),
+            scheme: scheme.to_owned(),
+            packet_hops: 1,
+            wall_s: 1.0,
+            packet_hops_per_s: 1.0,
+            ns_per_hop,
+            peak_rss_bytes: None,
+        };
+        let rows =
+            [row("perm128", "reps", 50.0), row("perm1024", "reps", 100.0), row("perm1024", "rocev2", 175.0)];
+        let text = lossless_to_lossy(&rows).unwrap();
+        assert!(text.contains("(rocev2) takes 1.75 times as long as a lossy one (reps)"), "{text}");
+        assert_eq!(lossless_to_lossy(&rows[..2]), None);
     }
 }

@@ -14,6 +14,7 @@ const WORKLOADS: &[(&str, &str)] = &[
     ("tornado", "host i sends to its twin in the other half of the fabric"),
     ("incast", "many hosts send to one"),
     ("poisson", "random arrivals at a load, sizes from a distribution or a file"),
+    ("collective", "AllReduce, AllGather, ReduceScatter or AllToAll, by many jobs at once"),
     ("cm", "an htsim connection matrix, with triggers (file = \"x.cm\")"),
     ("ns3-flows", "an ns-3 flow file (file = \"flow.txt\")"),
 ];

@@ -40,6 +40,7 @@ fn a_run_prints_a_table_and_writes_a_folder() {
     files.sort();
     let expected = [
         "flows.parquet",
+        "jobs.parquet",
         "made-by.json",
         "manifest.json",
         "report.html",
@@ -58,11 +59,33 @@ fn json_has_stable_names() {
     let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&document), ["scenario", "digest", "folder", "runs", "failed"]);
     let expected = "scheme seed sweep flows flows_finished fct_mean_us fct_p50_us fct_p99_us fct_max_us \
-                    ideal_fct_max_us completion_us drops link_losses trims ecn_marks retransmissions timeouts \
-                    packet_hops sim_time_us wall_s extra digest";
+                    ideal_fct_max_us completion_us jobs cct_mean_us cct_max_us drops link_losses trims \
+                    pause_frames pause_us ecn_marks retransmissions timeouts packet_hops sim_time_us wall_s extra digest";
     assert_eq!(names(&document["runs"][0]), expected.split_whitespace().collect::<Vec<_>>());
     assert_eq!(document["runs"][0]["flows"], 16);
+    assert_eq!((&document["runs"][0]["jobs"], &document["runs"][0]["pause_frames"]), (&0.into(), &0.into()));
     assert_eq!(document["runs"][1]["scheme"], "ops");
+}
+
+/// Two jobs of four ranks: they have completion times in the table, in JSON and in the stored results.
+#[test]
+fn jobs_of_a_collective_have_completion_times() {
+    let place = Place::new();
+    let jobs = "kind = \"collective\"\nalgorithm = \"allreduce-ring\"\nranks = 4\njobs = 2";
+    place.write("s.toml", edited("kind = \"permutation\"", jobs));
+    let document = run_json(&place, &["s.toml"]);
+    for run in document["runs"].as_array().unwrap() {
+        let (mean, max) = (run["cct_mean_us"].as_f64().unwrap(), run["cct_max_us"].as_f64().unwrap());
+        assert_eq!(run["jobs"], 2);
+        assert!(0.0 < mean && mean <= max && max <= run["sim_time_us"].as_f64().unwrap(), "{run}");
+    }
+    let folder = document["folder"].as_str().unwrap();
+    let ended = place.run(&["report", folder]).expect(0);
+    for text in ["jobs", "CCT"] {
+        assert!(ended.stdout.contains(text), "no {text:?} in:\n{}", ended.stdout);
+    }
+    let page = fs::read_to_string(place.path().join(folder).join("report.html")).unwrap();
+    assert!(page.contains("Distribution of collective completion times"));
 }
 
 #[test]
@@ -199,7 +222,7 @@ fn report_redraws_what_is_stored() {
 fn lists_name_what_there_is() {
     let place = Place::new();
     for (what, name) in
-        [("schemes", "reps"), ("workloads", "permutation"), ("topologies", "fat-tree"), ("figures", "")]
+        [("schemes", "reps"), ("workloads", "collective"), ("topologies", "fat-tree"), ("figures", "")]
     {
         let document = place.run(&["list", what, "--json"]).expect(0).json();
         let names: Vec<&str> =

@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(figure(PACKETS, plot).unwrap().plots, [expected]);
         let collective = PACKETS.replace(
             "kind = \"tornado\"",
-            "kind = \"collective\"\nalgorithm = \"ring\"\nranks = 4\njobs = 2",
+            "kind = \"collective\"\nalgorithm = \"allreduce-ring\"\nranks = 4\njobs = 2",
         );
         let spec = figure(&collective, "kind = \"cdf\"\ny = \"cct_us\"").unwrap();
         assert_eq!(spec.plots, [PlotSpec::new(PlotKind::Cdf, "Tornado", "cct_us")]);
