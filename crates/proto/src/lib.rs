@@ -16,5 +16,5 @@ pub mod wire;
 pub use cc::CcConfig;
 pub use lb::LbConfig;
 pub use packet::{Packet, Repr, SackCause};
-pub use relative::{PathFacts, Size, Span};
+pub use relative::{Pace, PathFacts, Size, Span};
 pub use transport::TransportConfig;

@@ -38,6 +38,15 @@ pub enum Span {
     Rtt(f64),
 }
 
+/// A rate: absolute (`"40Mbps"`) or as a share of the hosts' line rate (`"0.05line"`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// A rate.
+    Rate(Rate),
+    /// A share of the line rate.
+    Line(f64),
+}
+
 impl Size {
     /// The size in bytes on a fabric.
     pub fn on(self, facts: &PathFacts) -> Bytes {
@@ -55,6 +64,16 @@ impl Span {
         match self {
             Span::Time(span) => span,
             Span::Rtt(n) => Duration((n * facts.base_rtt.0 as f64) as u64),
+        }
+    }
+}
+
+impl Pace {
+    /// The rate on a fabric.
+    pub fn on(self, facts: &PathFacts) -> Rate {
+        match self {
+            Pace::Rate(rate) => rate,
+            Pace::Line(share) => Rate((share * facts.line_rate.0 as f64) as u64),
         }
     }
 }
@@ -85,6 +104,25 @@ impl FromStr for Span {
             return Ok(Span::Rtt(n));
         }
         text.parse().map(Span::Time).map_err(|e| format!("{e}; \"3rtt\" works too"))
+    }
+}
+
+impl FromStr for Pace {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(share) = multiple(text, "line") {
+            return Ok(Pace::Line(share));
+        }
+        text.parse().map(Pace::Rate).map_err(|e| format!("{e}; \"0.05line\" works too"))
+    }
+}
+
+impl fmt::Display for Pace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Pace::Rate(rate) => rate.fmt(f),
+            Pace::Line(share) => write!(f, "{share}line"),
+        }
     }
 }
 
@@ -124,6 +162,7 @@ macro_rules! as_text {
 }
 as_text!(Size);
 as_text!(Span);
+as_text!(Pace);
 
 #[cfg(test)]
 mod tests {
@@ -137,6 +176,8 @@ mod tests {
         assert_eq!("100packets".parse::<Size>().unwrap().on(&facts), Bytes(415_000));
         assert_eq!("3rtt".parse::<Span>().unwrap().on(&facts), Duration::from_us(24));
         assert_eq!("70us".parse::<Span>().unwrap().on(&facts), Duration::from_us(70));
+        assert_eq!("0.05line".parse::<Pace>().unwrap().on(&facts), Rate::from_gbps(20));
+        assert_eq!("40Mbps".parse::<Pace>().unwrap().on(&facts), Rate(40_000_000));
         assert!("-1bdp".parse::<Size>().is_err());
         assert!("nanbdp".parse::<Size>().is_err());
     }

@@ -5,7 +5,7 @@ use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
 use anabranch_proto::cc::{AnyCc, CcConfig, Dcqcn, DcqcnConfig};
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{Ends, GoBackNConfig, GoBackNReceiver, GoBackNSender};
-use anabranch_proto::{Packet, PathFacts, Repr, Size, Span};
+use anabranch_proto::{Pace, Packet, PathFacts, Repr, Size, Span};
 
 fn facts(gbps: u64) -> PathFacts {
     let line_rate = Rate::from_gbps(gbps);
@@ -718,7 +718,7 @@ mod go_back_n {
         #[test]
         fn a_slow_sender_asks_for_every_ack() {
             for (mbps, asks) in [(16, false), (15, true)] {
-                let slow = DcqcnConfig { min_rate: Rate(mbps * 1_000_000), ..DcqcnConfig::paper() };
+                let slow = DcqcnConfig { min_rate: Pace::Rate(Rate(mbps * 1_000_000)), ..DcqcnConfig::paper() };
                 let mut sender = sender(dcqcn(slow));
                 sender.post(MessageId(1), 100 * 936).unwrap();
                 (0..100).for_each(|_| answer(&mut sender, us(1), Repr::Cnp));

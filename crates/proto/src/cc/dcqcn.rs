@@ -12,7 +12,7 @@
 //! the simulators' events run), then what the call is about.
 
 use super::DcqcnConfig;
-use crate::{PathFacts, Size, Span};
+use crate::{Pace, PathFacts, Size, Span};
 use anabranch_base::{Bytes, Duration, Rate, Time};
 
 /// A sending rate: the line's until the first CNP.
@@ -61,9 +61,9 @@ impl DcqcnConfig {
             increase_timer: Span::Time(Duration::from_us(55)),
             byte_counter: Bytes(10_000_000),
             fast_recovery: 5,
-            rate_ai: Rate(40_000_000),
-            rate_hai: Rate(400_000_000),
-            min_rate: Rate(10_000_000),
+            rate_ai: Pace::Rate(Rate(40_000_000)),
+            rate_hai: Pace::Rate(Rate(400_000_000)),
+            min_rate: Pace::Rate(Rate(10_000_000)),
             decrease_interval: Span::Time(Duration::ZERO),
             window: UNLIMITED,
         }
@@ -73,7 +73,7 @@ impl DcqcnConfig {
     pub fn hpcc() -> Self {
         DcqcnConfig {
             increase_timer: Span::Time(Duration::from_us(900)),
-            rate_ai: Rate(50_000_000),
+            rate_ai: Pace::Rate(Rate(50_000_000)),
             ..DcqcnConfig::conweave()
         }
     }
@@ -87,9 +87,9 @@ impl DcqcnConfig {
             increase_timer: Span::Time(Duration::from_us(300)),
             byte_counter: Bytes(0),
             fast_recovery: 1,
-            rate_ai: Rate(40_000_000),
-            rate_hai: Rate(100_000_000),
-            min_rate: Rate(100_000_000),
+            rate_ai: Pace::Rate(Rate(40_000_000)),
+            rate_hai: Pace::Rate(Rate(100_000_000)),
+            min_rate: Pace::Rate(Rate(100_000_000)),
             decrease_interval: Span::Time(Duration::from_us(4)),
             window: UNLIMITED,
         }
@@ -118,9 +118,9 @@ impl Dcqcn {
             alpha_due: Time::NEVER,
             cnp_for_alpha: false,
             line_rate,
-            min_rate: (config.min_rate.0 as f64).min(line_rate),
-            rate_ai: config.rate_ai.0 as f64,
-            rate_hai: config.rate_hai.0 as f64,
+            min_rate: (config.min_rate.on(facts).0 as f64).min(line_rate),
+            rate_ai: config.rate_ai.on(facts).0 as f64,
+            rate_hai: config.rate_hai.on(facts).0 as f64,
             g: config.g,
             initial_alpha: config.initial_alpha,
             fast_recovery: config.fast_recovery,

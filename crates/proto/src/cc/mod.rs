@@ -4,7 +4,7 @@ mod dcqcn;
 mod dctcp;
 mod strack;
 
-use crate::{PathFacts, Size, Span};
+use crate::{Pace, PathFacts, Size, Span};
 use anabranch_base::{Bytes, Duration, Rate, Time};
 use serde::{Deserialize, Serialize};
 
@@ -60,11 +60,11 @@ pub struct DcqcnConfig {
     /// Steps of fast recovery (F).
     pub fast_recovery: u32,
     /// Additive increase of the target rate.
-    pub rate_ai: Rate,
+    pub rate_ai: Pace,
     /// Hyper increase of the target rate.
-    pub rate_hai: Rate,
+    pub rate_hai: Pace,
     /// The rate never falls below.
-    pub min_rate: Rate,
+    pub min_rate: Pace,
     /// The rate is cut at most once in this time; 0: at every CNP.
     pub decrease_interval: Span,
     /// Bytes that may be in flight, whatever the rate.

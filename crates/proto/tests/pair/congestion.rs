@@ -3,7 +3,7 @@
 use crate::schedule::{PACKET, us, window};
 use anabranch_base::{Bytes, Duration, Rate};
 use anabranch_proto::cc::{CcConfig, DcqcnConfig, DctcpConfig, StrackCcConfig};
-use anabranch_proto::{PathFacts, Size, Span};
+use anabranch_proto::{Pace, PathFacts, Size, Span};
 use proptest::prelude::*;
 
 /// A window that never changes.
@@ -34,7 +34,7 @@ pub fn dcqcn() -> impl Strategy<Value = CcConfig> {
             increase_timer: Span::Time(increase),
             byte_counter: Bytes(byte_counter),
             fast_recovery,
-            min_rate: Rate(min_mbps * 1_000_000),
+            min_rate: Pace::Rate(Rate(min_mbps * 1_000_000)),
             decrease_interval: Span::Time(decrease),
             ..paper_dcqcn(window)
         },
@@ -63,7 +63,7 @@ pub fn strack() -> impl Strategy<Value = CcConfig> {
 /// What a packet takes at the lowest rate of a congestion control, if it has one.
 pub fn slowest_packet(cc: &CcConfig, facts: &PathFacts) -> Duration {
     match cc {
-        CcConfig::Dcqcn(config) => config.min_rate.min(facts.line_rate).time_for(PACKET),
+        CcConfig::Dcqcn(config) => config.min_rate.on(&facts).min(facts.line_rate).time_for(PACKET),
         _ => Duration::ZERO,
     }
 }
@@ -77,9 +77,9 @@ fn paper_dcqcn(window: u64) -> DcqcnConfig {
         increase_timer: Span::Time(Duration::from_us(55)),
         byte_counter: Bytes(10_000_000),
         fast_recovery: 5,
-        rate_ai: Rate(40_000_000),
-        rate_hai: Rate(400_000_000),
-        min_rate: Rate(100_000_000),
+        rate_ai: Pace::Rate(Rate(40_000_000)),
+        rate_hai: Pace::Rate(Rate(400_000_000)),
+        min_rate: Pace::Rate(Rate(100_000_000)),
         decrease_interval: Span::Time(Duration::ZERO),
         window: bytes(window),
     }

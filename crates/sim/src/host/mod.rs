@@ -43,8 +43,11 @@ struct Sender {
     behind: u32,
     /// In its host's round robin.
     ready: bool,
-    /// The time of the timer event that counts; others are stale. None on its way: never.
+    /// The time of the next timer event; never: there is none.
     timer: Time,
+    /// The time of the one after it, so that a timeout that waits behind paced packets is not scheduled with each
+    /// of them. Events at other times are stale.
+    later: Time,
 }
 
 /// A queue of senders, linked through [`Sender::behind`].
@@ -109,7 +112,7 @@ impl Hosts {
         let lb = recipe.scheme.lb.build(&environment, random);
         let cc = recipe.scheme.cc.build(&recipe.facts);
         let (sender, receiver) = transport.build(Ends { qp, src, dst }, facts, cc, lb);
-        let sender = Sender { sender, qp: qp.0, behind: NONE, ready: false, timer: Time::NEVER };
+        let sender = Sender { sender, qp: qp.0, behind: NONE, ready: false, timer: Time::NEVER, later: Time::NEVER };
         let place = match self.free.pop() {
             Some(place) => {
                 self.senders[place as usize] = sender;
@@ -282,13 +285,13 @@ impl<O: Observer> Engine<'_, O> {
         if slot.timer != self.now {
             return;
         }
-        slot.timer = Time::NEVER;
+        slot.timer = std::mem::replace(&mut slot.later, Time::NEVER);
         if slot.sender.next_timeout().is_some_and(|due| due <= self.now) {
             slot.sender.handle_timeout(self.now);
             self.hosts.make_ready(host, place);
         }
-        self.arm(host, qp, place);
         self.kick(host);
+        self.arm(host, qp, place);
     }
 
     /// The NIC's link is free: sends what is next.
@@ -356,8 +359,9 @@ impl<O: Observer> Engine<'_, O> {
         let slot = &mut self.hosts.senders[place as usize];
         let Some(due) = slot.sender.next_timeout() else { return };
         let due = due.max(self.now + anabranch_base::Duration(1));
-        // An event that comes too early is cheap; one that was set for later becomes stale.
+        // An event that comes too early is cheap.
         if due < slot.timer {
+            slot.later = slot.later.min(slot.timer);
             slot.timer = due;
             self.schedule_timer(host, qp, due);
         }

@@ -3,7 +3,7 @@
 use super::schemes::ParameterFault;
 use super::{FabricSpec, PfcSpec, Scheme};
 use anabranch_base::{Bytes, Duration};
-use anabranch_proto::{CcConfig, LbConfig, Size, Span, TransportConfig};
+use anabranch_proto::{CcConfig, LbConfig, Pace, Size, Span, TransportConfig};
 
 /// Checks the numbers of a scheme.
 pub(super) fn validate(scheme: &Scheme) -> Result<(), ParameterFault> {
@@ -39,10 +39,14 @@ fn congestion_control(cc: &CcConfig) -> Result<(), ParameterFault> {
         CcConfig::Dcqcn(cc) => {
             number("cc.g", cc.g, 0.0, 1.0, "0.00390625")?;
             number("cc.initial_alpha", cc.initial_alpha, 0.0, 1.0, "1.0")?;
-            span("cc.alpha_timer", cc.alpha_timer, "\"55us\"")?;
-            span("cc.increase_timer", cc.increase_timer, "\"55us\"")?;
+            timer("cc.alpha_timer", cc.alpha_timer)?;
+            timer("cc.increase_timer", cc.increase_timer)?;
             whole("cc.fast_recovery", u64::from(cc.fast_recovery), 1, 1_000_000)?;
-            whole("cc.min_rate", cc.min_rate.0, 1, u64::MAX)?;
+            let above = match cc.min_rate {
+                Pace::Rate(rate) => rate.0 > 0,
+                Pace::Line(share) => share > 0.0,
+            };
+            above_zero("cc.min_rate", above, "\"100Mbps\"")?;
             size("cc.window", cc.window, "\"1000bdp\"")
         }
         CcConfig::Strack(cc) => {
@@ -194,6 +198,19 @@ fn span(path: &str, span: Span, example: &str) -> Result<(), ParameterFault> {
         Span::Rtt(n) => n > 0.0,
     };
     above_zero(path, above, example)
+}
+
+/// A timer whose expiries are stepped through one by one.
+fn timer(path: &str, span: Span) -> Result<(), ParameterFault> {
+    let least = Duration::from_ns(100);
+    match span {
+        Span::Time(time) if time < least => Err(ParameterFault {
+            path: path.to_owned(),
+            message: format!("{path} must be at least {least}, not {time}"),
+            instead: "\"55us\"".to_owned(),
+        }),
+        _ => self::span(path, span, "\"55us\""),
+    }
 }
 
 fn above_zero(path: &str, above: bool, example: &str) -> Result<(), ParameterFault> {
