@@ -1,0 +1,169 @@
+//! Section 3.3.1: when a SACK is sent, and what it says.
+
+use super::*;
+use anabranch_proto::transport::StrackReceiver;
+
+/// What a SACK says of the receiver's state: ePSN, base, bitmap, OOO.
+type Said = (u32, u32, u64, u16);
+
+fn receiver() -> StrackReceiver {
+    StrackReceiver::new(&config(), ENDS)
+}
+
+fn data(psn: u32, ack_now: bool) -> Packet {
+    let sent_at = at(psn.into());
+    let repr = Repr::Data { psn, message: MESSAGE, message_packets: 5_000, sent_at, ack_now };
+    Packet { qp: ENDS.qp, dst: ENDS.dst, wire_bytes: PACKET as u16, ev: psn as u16 + 1, marked: false, repr }
+}
+
+fn answers(receiver: &mut StrackReceiver, packet: &Packet) -> Vec<Packet> {
+    receiver.handle_packet(Time::ZERO, packet);
+    std::iter::from_fn(|| receiver.poll_transmit()).collect()
+}
+
+/// The SACKs that packets with these PSNs cause.
+fn sacks(receiver: &mut StrackReceiver, psns: impl IntoIterator<Item = u32>) -> Vec<Said> {
+    let mut said = Vec::new();
+    for psn in psns {
+        said.extend(answers(receiver, &data(psn, false)).iter().map(say));
+    }
+    said
+}
+
+fn say(packet: &Packet) -> Said {
+    let Repr::Sack { expected, base, received, out_of_order, .. } = packet.repr else { panic!("{packet:?}") };
+    (expected, base, received, out_of_order)
+}
+
+fn bytes_received(packet: &Packet) -> u32 {
+    let Repr::Sack { bytes_received, .. } = packet.repr else { panic!("{packet:?}") };
+    bytes_received
+}
+
+/// Condition 2.
+#[test]
+fn a_packet_with_the_epsn_is_answered_at_once() {
+    let mut receiver = receiver();
+    assert_eq!(sacks(&mut receiver, [0, 1, 2]), [(1, 1, 0, 0), (2, 2, 0, 0), (3, 3, 0, 0)]);
+    assert_eq!(sacks(&mut receiver, [4, 5]), []);
+    assert_eq!(sacks(&mut receiver, [3]), [(6, 6, 0, 0)], "over what came before it");
+}
+
+/// Condition 1: four packets since the last SACK, whatever caused that.
+#[test]
+fn enough_bytes_are_answered() {
+    let mut receiver = receiver();
+    assert_eq!(sacks(&mut receiver, [1, 2, 3]), []);
+    let answer = answers(&mut receiver, &data(4, false));
+    let expected = Packet {
+        qp: ENDS.qp,
+        dst: ENDS.src,
+        wire_bytes: ACK as u16,
+        ev: 5,
+        marked: false,
+        repr: Repr::Sack {
+            expected: 0,
+            base: 0,
+            received: bits(1..=4),
+            bytes_received: 4_000,
+            out_of_order: 4,
+            cause: SackCause::new(false, false),
+            sent_at: at(4),
+        },
+    };
+    assert_eq!(answer, [expected], "it echoes the packet that caused it");
+    assert_eq!(sacks(&mut receiver, [5, 6, 7]), []);
+    assert_eq!(sacks(&mut receiver, [0]), [(8, 8, 0, 0)]);
+    assert_eq!(sacks(&mut receiver, [9, 10, 11]), [], "counted from that SACK on");
+    assert_eq!(sacks(&mut receiver, [12]), [(8, 8, bits(1..=4), 4)]);
+}
+
+/// Condition 4, and the echo of a mark.
+#[test]
+fn a_request_is_answered() {
+    let mut receiver = receiver();
+    let mut packet = data(2, true);
+    packet.marked = true;
+    let answer = answers(&mut receiver, &packet);
+    assert_eq!(answer.iter().map(say).collect::<Vec<_>>(), [(0, 0, bits([2]), 1)]);
+    let Repr::Sack { cause, .. } = answer[0].repr else { panic!() };
+    assert_eq!((cause.marked(), cause.probe(), answer[0].marked), (true, false, false));
+}
+
+/// Condition 3, with the base that the probe asks for.
+#[test]
+fn a_probe_is_answered_from_its_base() {
+    let mut receiver = receiver();
+    sacks(&mut receiver, [0, 1, 2, 4, 70]);
+    let mut probe = |base| {
+        let repr = Repr::Probe { base, sent_at: at(99) };
+        let packet = Packet { repr, wire_bytes: HEADER as u16, ..data(40, false) };
+        let answer = answers(&mut receiver, &packet);
+        assert_eq!(answer.len(), 1);
+        let Repr::Sack { cause, sent_at, .. } = answer[0].repr else { panic!() };
+        assert_eq!((cause, sent_at, answer[0].ev), (SackCause::new(false, true), at(99), 41));
+        say(&answer[0])
+    };
+    assert_eq!(probe(3), (3, 3, bits([1]), 2));
+    assert_eq!(probe(1), (3, 1, bits([0, 1, 3]), 2), "below the ePSN all have arrived");
+    assert_eq!(probe(60), (3, 60, bits([10]), 2));
+    assert_eq!(probe(200), (3, 200, 0, 2));
+    // 4 and 70 are still unsaid: their segment comes with the next SACK, two packets on.
+    assert_eq!(sacks(&mut receiver, [200]), []);
+    assert_eq!(sacks(&mut receiver, [201]), [(3, 3, bits([1]), 4)]);
+}
+
+/// Segments of 64 from the ePSN on; that of the lowest PSN since the last SACK is sent.
+#[test]
+fn the_lowest_psn_since_the_last_sack_chooses_the_segment() {
+    let mut receiver = receiver();
+    assert_eq!(sacks(&mut receiver, [133, 131, 130, 132]), [(0, 128, bits(2..=5), 4)]);
+    assert_eq!(sacks(&mut receiver, [134, 63, 200, 64]), [(0, 0, bits([63]), 8)]);
+    assert_eq!(sacks(&mut receiver, [202, 135, 64 + 9, 201]), [(0, 64, bits([0, 9]), 12)]);
+    // The ePSN moves, and the segments with it.
+    assert_eq!(sacks(&mut receiver, [0]), [(1, 1, bits([62, 63]), 0)]);
+    assert_eq!(sacks(&mut receiver, [129, 300, 301, 302]), [(1, 129, bits(0..=6), 4)]);
+    // A low PSN from before the ePSN moved: the first segment.
+    assert_eq!(sacks(&mut receiver, [2, 3]), []);
+    assert_eq!(sacks(&mut receiver, [1]), [(4, 4, bits([59, 60]), 0)]);
+}
+
+/// A copy is none of the four conditions; it counts among the bytes that arrived, not among those received.
+#[test]
+fn a_copy_is_dropped_without_an_answer_of_its_own() {
+    let mut receiver = receiver();
+    sacks(&mut receiver, [0]);
+    assert_eq!(sacks(&mut receiver, [2, 0, 2]), []);
+    let answer = answers(&mut receiver, &data(0, false));
+    assert_eq!(say(&answer[0]), (1, 1, bits([1]), 1));
+    assert_eq!(bytes_received(&answer[0]), 2_000);
+    let answer = answers(&mut receiver, &data(0, true));
+    assert_eq!((answer.len(), bytes_received(&answer[0])), (1, 2_000));
+}
+
+#[test]
+fn the_counter_stops_at_12_bits_and_starts_anew_when_the_epsn_moves() {
+    let mut receiver = receiver();
+    let said = sacks(&mut receiver, 1..4_201);
+    assert_eq!(said[1_022].3, 4_092);
+    assert_eq!(said[1_023].3, 4_095);
+    assert_eq!(said.last().unwrap().3, 4_095);
+    sacks(&mut receiver, 4_300..4_304);
+    assert_eq!(sacks(&mut receiver, [0]), [(4_201, 4_201, 0, 0)]);
+    assert_eq!(sacks(&mut receiver, 4_304..4_308), [(4_201, 4_265, bits(35..=42), 4)]);
+}
+
+#[test]
+fn messages_are_delivered_once_in_the_order_in_which_they_are_whole() {
+    let mut receiver = receiver();
+    let part = |psn, message, packets| {
+        let (message, sent_at) = (MessageId(message), Time::ZERO);
+        let repr = Repr::Data { psn, message, message_packets: packets, sent_at, ack_now: false };
+        Packet { repr, ..data(psn, false) }
+    };
+    let arrivals = [part(3, 1, 2), part(0, 0, 2), part(4, 2, 1), part(2, 1, 2), part(2, 1, 2), part(4, 2, 1)];
+    let mut whole = arrivals.map(|packet| receiver.handle_packet(Time::ZERO, &packet)).to_vec();
+    whole.extend([part(1, 0, 2), part(0, 0, 2)].map(|packet| receiver.handle_packet(Time::ZERO, &packet)));
+    let (zero, one, two) = (Some(MessageId(0)), Some(MessageId(1)), Some(MessageId(2)));
+    assert_eq!(whole, [None, None, two, one, None, None, zero, None]);
+}
