@@ -43,8 +43,6 @@ pub enum What {
     Parked(u32, u16),
     /// A pause frame came in for a link of this node: its data class must wait, or may go on.
     Pause(LinkId, bool),
-    /// A pause of this link may have ended by itself.
-    PauseOver(LinkId),
 }
 
 const _: () = assert!(size_of::<Signal>() == 24);
@@ -98,9 +96,7 @@ impl Rank {
         match signal.what {
             What::PortFree(link) => Rank::new(signal.node, Kind::PortFree, u64::from(link.0), place),
             What::Timer(qp) => Rank::new(signal.node, Kind::Timer, u64::from(qp), place),
-            What::Pause(link, _) | What::PauseOver(link) => {
-                Rank::new(signal.node, Kind::Pause, u64::from(link.0), place)
-            }
+            What::Pause(link, _) => Rank::new(signal.node, Kind::Pause, u64::from(link.0), place),
             What::Post => Rank::new(signal.node, Kind::Post, 0, place),
             What::Parked(_, port) => Rank::new(signal.node, Kind::Arrival, u64::from(port), place),
         }

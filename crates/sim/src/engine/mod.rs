@@ -195,6 +195,10 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// at what is left.
     pub fn run(&mut self, control: &Control) -> Result<(), Failure> {
         let outcome = self.run_events(control);
+        if let Err(Failure::LosslessDrop(_)) = outcome {
+            // It breaks the same rule as a checker would find broken, and says more.
+            return outcome;
+        }
         self.check()?;
         outcome
     }
@@ -283,7 +287,6 @@ impl<'a, O: Observer> Engine<'a, O> {
             What::Timer(qp) => self.handle_timer(signal.node, qp),
             What::Post => self.handle_post(signal.node.0),
             What::Pause(link, stop) => self.handle_pause(signal.node, link, stop),
-            What::PauseOver(link) => self.handle_pause_over(signal.node, link),
             What::Parked(..) => unreachable!("the scheduler unparks packets"),
         }
     }
@@ -359,7 +362,9 @@ impl<'a, O: Observer> Engine<'a, O> {
             Some(pfc) if pfc.held() != queued => {
                 return wrong(format!("lossless buffers count {} B where {queued} B wait", pfc.held()));
             }
-            Some(_) if drops > 0 => return wrong(format!("{drops} packets were dropped in a lossless class")),
+            Some(_) if drops > 0 => {
+                return wrong(format!("{drops} packets were dropped in a lossless class"));
+            }
             _ => {}
         }
         Ok(())
@@ -429,10 +434,6 @@ impl<'a, O: Observer> Engine<'a, O> {
 
     pub(crate) fn schedule_pause(&mut self, node: NodeId, link: LinkId, stop: bool, time: Time) {
         self.scheduler.push_signal(Signal { time, node, what: What::Pause(link, stop) });
-    }
-
-    pub(crate) fn schedule_pause_over(&mut self, node: NodeId, link: LinkId, time: Time) {
-        self.scheduler.push_signal(Signal { time, node, what: What::PauseOver(link) });
     }
 
     pub(crate) fn schedule_timer(&mut self, host: NodeId, qp: u32, time: Time) {

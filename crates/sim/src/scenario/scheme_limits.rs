@@ -140,7 +140,9 @@ fn lossless(pfc: &PfcSpec, trim: bool) -> Result<(), ParameterFault> {
             let both = if alpha.is_some() { "exclude each other" } else { "are both missing" };
             return Err(ParameterFault {
                 path: "fabric.pfc.alpha".to_owned(),
-                message: format!("fabric.pfc.alpha (dynamic threshold) and fabric.pfc.threshold (static) {both}"),
+                message: format!(
+                    "fabric.pfc.alpha (dynamic threshold) and fabric.pfc.threshold (static) {both}"
+                ),
                 instead: "one of them, such as alpha = 0.125".to_owned(),
             });
         }
@@ -148,9 +150,6 @@ fn lossless(pfc: &PfcSpec, trim: bool) -> Result<(), ParameterFault> {
     size("fabric.pfc.resume", pfc.resume, "\"2packets\"")?;
     if let Some(headroom) = pfc.headroom {
         size("fabric.pfc.headroom", headroom, "\"120KB\"")?;
-    }
-    if let Some(expiry) = pfc.expiry {
-        above_zero("fabric.pfc.expiry", expiry > Duration::ZERO, "\"5us\"")?;
     }
     if trim {
         return Err(ParameterFault {

@@ -119,7 +119,7 @@ pub(super) fn parameters(scheme: &Scheme) -> Vec<String> {
     let whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");
     let mut paths = vec!["qps".to_owned(), "fabric.routing_delay".to_owned()];
     if scheme.fabric.pfc.is_some() {
-        let left_out = ["alpha", "threshold", "buffer_rate", "headroom", "expiry"];
+        let left_out = ["alpha", "threshold", "buffer_rate", "headroom"];
         paths.extend(left_out.map(|key| format!("fabric.pfc.{key}")));
     }
     for (part, value) in whole.as_table().into_iter().flatten() {

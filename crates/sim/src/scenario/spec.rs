@@ -260,10 +260,6 @@ pub struct PfcSpec {
     /// Headroom of each ingress port; without it, what its link needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headroom: Option<Size>,
-    /// A pause ends by itself after this long, and is repeated for every packet that arrives meanwhile, as the
-    /// ns-3 simulators have it; without it a pause lasts until it is taken back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expiry: Option<Duration>,
 }
 
 /// A curve to record over time.

@@ -18,9 +18,8 @@ pub struct Pfc {
     shared: Vec<Shared>,
     threshold: Threshold,
     resume: u32,
-    expiry: Option<Duration>,
-    /// By link: since when its data class is paused, and when that ends by itself.
-    paused: Vec<Paused>,
+    /// By link: since when its data class is paused; never: it is not.
+    paused_since: Vec<Time>,
     /// Pause frames (XOFF) sent.
     pub pause_frames: u64,
     /// Time for which links' data classes were paused, over all links, without the pauses that still last.
@@ -46,12 +45,6 @@ struct Ingress {
 struct Shared {
     size: u64,
     used: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Paused {
-    since: Time,
-    until: Time,
 }
 
 /// When an ingress port's share is used up (XOFF).
@@ -89,7 +82,9 @@ pub enum PfcError {
         needed: Bytes,
     },
     /// A switch's buffer does not even hold its headrooms.
-    #[error("{switch} has a buffer of {buffer}, and the headrooms of its ports alone take {headrooms}: use more than that")]
+    #[error(
+        "{switch} has a buffer of {buffer}, and the headrooms of its ports alone take {headrooms}: use more than that"
+    )]
     Buffer {
         /// The switch.
         switch: String,
@@ -132,8 +127,9 @@ pub fn headroom_needed(topology: &Topology, link: LinkId, facts: &PathFacts) -> 
 /// The first link for which it does not.
 pub fn check_headrooms(spec: &PfcSpec, topology: &Topology, facts: &PathFacts) -> Result<(), PfcError> {
     let Some(given) = spec.headroom.map(|size| size.on(facts)) else { return Ok(()) };
-    let into_switches =
-        (0..topology.ports.len() as u32).map(LinkId).filter(|l| topology.switch(topology.ports[l.index()].peer).is_some());
+    let into_switches = (0..topology.ports.len() as u32)
+        .map(LinkId)
+        .filter(|l| topology.switch(topology.ports[l.index()].peer).is_some());
     for link in into_switches {
         let needed = headroom_needed(topology, link, facts);
         if given < needed {
@@ -168,13 +164,16 @@ impl Pfc {
             }
             let buffer = match spec.buffer_rate {
                 None => spec.buffer.0,
-                Some(whole) => (u128::from(spec.buffer.0) * u128::from(rate) / u128::from(whole.0.max(1))) as u64,
+                Some(whole) => {
+                    (u128::from(spec.buffer.0) * u128::from(rate) / u128::from(whole.0.max(1))) as u64
+                }
             };
-            let size = buffer.checked_sub(headrooms).filter(|&left| left > 0).ok_or_else(|| PfcError::Buffer {
-                switch: topology.node_name(node),
-                buffer: Bytes(buffer),
-                headrooms: Bytes(headrooms),
-            })?;
+            let size =
+                buffer.checked_sub(headrooms).filter(|&left| left > 0).ok_or_else(|| PfcError::Buffer {
+                    switch: topology.node_name(node),
+                    buffer: Bytes(buffer),
+                    headrooms: Bytes(headrooms),
+                })?;
             shared.push(Shared { size, used: 0 });
         }
         let threshold = match (spec.threshold, spec.alpha) {
@@ -186,8 +185,7 @@ impl Pfc {
             shared,
             threshold,
             resume: clip(spec.resume.on(facts)),
-            expiry: spec.expiry,
-            paused: vec![Paused { since: Time::NEVER, until: Time::NEVER }; links],
+            paused_since: vec![Time::NEVER; links],
             pause_frames: 0,
             pause_time: Duration::ZERO,
         })
@@ -247,8 +245,8 @@ impl Pfc {
 
     /// Time for which data classes were paused until `now`, over all links.
     pub fn pause_time(&self, now: Time) -> Duration {
-        let lasting = self.paused.iter().filter(|paused| paused.since <= now);
-        lasting.fold(self.pause_time, |sum, paused| sum + now.since(paused.since))
+        let lasting = self.paused_since.iter().filter(|since| **since <= now);
+        lasting.fold(self.pause_time, |sum, &since| sum + now.since(since))
     }
 }
 
@@ -262,9 +260,8 @@ impl<O: Observer> Engine<'_, O> {
         match pfc.admit(from, switch, bytes) {
             Admission::Fits => true,
             Admission::Pause => {
-                let again = pfc.expiry.is_some() && pfc.ingress[from.index()].told;
-                if !pfc.ingress[from.index()].stopped || again {
-                    self.tell(from, true, again);
+                if !pfc.ingress[from.index()].stopped {
+                    self.tell(from, true);
                 }
                 true
             }
@@ -286,19 +283,18 @@ impl<O: Observer> Engine<'_, O> {
         let Some(pfc) = &mut self.pfc else { return };
         let from = LinkId(from);
         if pfc.release(from, (node.0 - self.host_count) as usize, bytes) {
-            self.tell(from, false, false);
+            self.tell(from, false);
         }
     }
 
-    /// Has a pause frame sent on `link`, at once or as soon as the packet on the wire is over. `again` repeats
-    /// what was said.
-    fn tell(&mut self, link: LinkId, stop: bool, again: bool) {
+    /// Has a pause frame sent on `link`, at once or as soon as the packet on the wire is over.
+    fn tell(&mut self, link: LinkId, stop: bool) {
         let Some(pfc) = &mut self.pfc else { return };
         let ingress = &mut pfc.ingress[link.index()];
         ingress.stopped = stop;
         let port = &mut self.ports[link.index()];
         // A frame that waits says what holds when it goes out; when that is what the other end knows, none does.
-        port.speaks = ingress.told != stop || again;
+        port.speaks = ingress.told != stop;
         if port.speaks {
             if port.is_free(self.now) {
                 self.speak(link);
@@ -325,33 +321,15 @@ impl<O: Observer> Engine<'_, O> {
 
     /// A pause frame for `link` came in.
     pub(crate) fn handle_pause(&mut self, node: NodeId, link: LinkId, stop: bool) {
-        if stop {
-            let Some(pfc) = &mut self.pfc else { return };
-            let until = pfc.expiry.map_or(Time::NEVER, |expiry| self.now + expiry);
-            let paused = &mut pfc.paused[link.index()];
-            paused.until = until;
-            if until != Time::NEVER {
-                self.schedule_pause_over(node, link, until);
-            }
-            if self.ports[link.index()].paused {
-                return;
-            }
-            if let Some(pfc) = &mut self.pfc {
-                pfc.paused[link.index()].since = self.now;
-            }
+        if !stop {
+            return self.go_on(node, link);
+        }
+        let Some(pfc) = &mut self.pfc else { return };
+        if !self.ports[link.index()].paused {
+            pfc.paused_since[link.index()] = self.now;
             self.ports[link.index()].paused = true;
             self.observer.paused(link, self.now, true);
             self.count_victims(link);
-        } else {
-            self.go_on(node, link);
-        }
-    }
-
-    /// A pause may have ended by itself.
-    pub(crate) fn handle_pause_over(&mut self, node: NodeId, link: LinkId) {
-        let over = self.pfc.as_ref().is_some_and(|pfc| pfc.paused[link.index()].until <= self.now);
-        if over {
-            self.go_on(node, link);
         }
     }
 
@@ -366,7 +344,7 @@ impl<O: Observer> Engine<'_, O> {
             let ingress = &mut pfc.ingress[back.index()];
             ingress.told = false;
             if ingress.stopped {
-                self.tell(back, true, true);
+                self.tell(back, true);
             }
         }
     }
@@ -377,9 +355,8 @@ impl<O: Observer> Engine<'_, O> {
             return false;
         }
         if let Some(pfc) = &mut self.pfc {
-            let paused = &mut pfc.paused[link.index()];
-            pfc.pause_time = pfc.pause_time + self.now.since(paused.since);
-            paused.since = Time::NEVER;
+            let since = std::mem::replace(&mut pfc.paused_since[link.index()], Time::NEVER);
+            pfc.pause_time = pfc.pause_time + self.now.since(since);
         }
         self.ports[link.index()].paused = false;
         self.observer.paused(link, self.now, false);
@@ -431,7 +408,8 @@ impl<O: Observer> Engine<'_, O> {
         self.pfc.as_ref()?;
         // 0: not seen; 1: on the way; 2: leads to no cycle.
         let mut seen = vec![0u8; self.ports.len()];
-        let paused = (0..self.ports.len()).filter(|&l| self.ports[l].paused && !self.ports[l].data.is_empty());
+        let paused =
+            (0..self.ports.len()).filter(|&l| self.ports[l].paused && !self.ports[l].data.is_empty());
         for start in paused {
             let mut way: Vec<(usize, Vec<usize>)> = Vec::new();
             if seen[start] == 0 {
@@ -446,7 +424,8 @@ impl<O: Observer> Engine<'_, O> {
                     }
                     Some(next) if seen[next] == 1 => {
                         let from = way.iter().position(|(link, _)| *link == next).unwrap_or(0);
-                        let names = way[from..].iter().map(|(link, _)| self.topology.link_name(LinkId(*link as u32)));
+                        let names =
+                            way[from..].iter().map(|(link, _)| self.topology.link_name(LinkId(*link as u32)));
                         return Some(names.collect());
                     }
                     Some(next) if seen[next] == 0 => {
@@ -492,8 +471,7 @@ mod tests {
             shared: vec![Shared { size, used: 0 }],
             threshold,
             resume: 1_000,
-            expiry: None,
-            paused: Vec::new(),
+            paused_since: Vec::new(),
             pause_frames: 0,
             pause_time: Duration::ZERO,
         }
