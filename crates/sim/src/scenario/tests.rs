@@ -143,6 +143,17 @@ fn faults_measures_limits_and_sweeps_read_back() {
         [[measure]]
         series = "queue-depth"
         links = "tor:0/up"
+        [[measure]]
+        series = "queue-delay"
+        links = "tor:0/up"
+        above = "8us"
+        every = "1us"
+        [[measure]]
+        series = "flow-throughput"
+        qps = "0,4,9-12"
+        [[measure]]
+        series = "sender-rtt"
+        qps = "all"
         [limits]
         max_time = "3ms"
         [[scheme]]
@@ -157,6 +168,55 @@ fn faults_measures_limits_and_sweeps_read_back() {
         "fault.3.probability" = [0.5, 1]
         "#
     )));
+}
+
+#[test]
+fn every_series_reads_with_its_defaults() {
+    let measure = |text: &str| {
+        let measures = scenario(&format!("{GOOD}[[measure]]\n{text}\n")).measures;
+        assert_eq!(measures.len(), 1);
+        measures[0].clone()
+    };
+    let us = Duration::from_us;
+    for (word, series) in [
+        ("link-utilisation", Series::LinkUtilisation),
+        ("queue-depth", Series::QueueDepth),
+        ("queue-delay", Series::QueueDelay),
+        ("arrival-rate", Series::ArrivalRate),
+        ("drops", Series::Drops),
+        ("pauses", Series::Pauses),
+        ("pause-time", Series::PauseTime),
+        ("pause-victims", Series::PauseVictims),
+    ] {
+        let read = measure(&format!("series = {word:?}\nlinks = \"all\""));
+        let links = Some("all".to_owned());
+        assert_eq!(read, MeasureSpec { series, every: us(20), links, qps: None, above: None });
+    }
+    for (word, series, every) in [
+        ("flow-throughput", Series::FlowThroughput, us(20)),
+        ("sender-rtt", Series::SenderRtt, Duration::ZERO),
+        ("sender-ecn", Series::SenderEcn, Duration::ZERO),
+    ] {
+        let read = measure(&format!("series = {word:?}\nqps = \"0-31\""));
+        let qps = Some("0-31".to_owned());
+        assert_eq!(read, MeasureSpec { series, every, links: None, qps, above: None });
+    }
+    let delay = measure("series = \"queue-delay\"\nlinks = \"all\"\nabove = \"8us\"\nevery = \"1us\"");
+    assert_eq!((delay.above, delay.every), (Some(us(8)), us(1)));
+}
+
+#[test]
+fn queue_pairs_are_looked_up_at_every_point_of_a_sweep() {
+    let text = format!(
+        "{GOOD}[[measure]]\nseries = \"sender-rtt\"\nqps = \"40\"\n[sweep]\ntopology.hosts = [128, 32]\n"
+    );
+    let swept = read("s.toml", &text, &folder(), &Overrides::default()).unwrap();
+    let help = Some("qps = \"31\"".to_owned());
+    let refused = swept.check().unwrap_err();
+    assert_eq!((refused.line, refused.help), (Some(13), help), "{}", refused.message);
+    assert!(refused.message.contains("32 queue pairs"), "{}", refused.message);
+    let text = text.replace("[128, 32]", "[128, 64]");
+    read("s.toml", &text, &folder(), &Overrides::default()).unwrap().check().unwrap();
 }
 
 #[test]

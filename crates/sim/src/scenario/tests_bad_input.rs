@@ -510,6 +510,154 @@ links = ""
     ),
     (
         "[workload]",
+        r#"[[measure]]
+series = "drop"
+links = "all"
+[workload]"#,
+        r#"perm.toml:9:1: unknown series "drop"
+  write: series = "drops""#,
+    ),
+    (
+        "[workload]",
+        r#"[[measure]]
+series = "sender_rtt"
+qps = "all"
+[workload]"#,
+        r#"perm.toml:9:1: unknown series "sender_rtt"
+  write: series = "sender-rtt""#,
+    ),
+    (
+        "[workload]",
+        r#"[[measure]]
+series = "pause-time"
+[workload]"#,
+        r#"perm.toml:8:3: [[measure]] has no "links"
+  write: links = "tor-uplinks:3%""#,
+    ),
+    (
+        "[workload]",
+        r#"[[measure]]
+series = "flow-throughput"
+[workload]"#,
+        r#"perm.toml:8:3: [[measure]] has no "qps"
+  write: qps = "all", or some of them: qps = "0-7", qps = "0,4,9-12""#,
+    ),
+    (
+        "[workload]",
+        r#"[[measure]]
+series = "sender-ecn"
+qps = " "
+[workload]"#,
+        r#"perm.toml:10:1: qps is empty and selects nothing
+  write: qps = "all", or some of them: qps = "0-7", qps = "0,4,9-12""#,
+    ),
+    (
+        "[workload]",
+        r#"[[measure]]
+series = "sender-ecn"
+qps = 3
+[workload]"#,
+        r#"perm.toml:10:1: qps: must be text in quotes, not 3
+  write: qps = "all", or some of them: qps = "0-7", qps = "0,4,9-12""#,
+    ),
+    (
+        "[workload]",
+        r#"[[measure]]
+series = "drops"
+links = "all"
+qps = "all"
+[workload]"#,
+        r#"perm.toml:11:1: "drops" is measured on links, not on queue pairs
+  write: links = "tor-uplinks:3%" instead of qps"#,
+    ),
+    (
+        "[workload]",
+        r#"[[measure]]
+series = "sender-rtt"
+links = "all"
+[workload]"#,
+        r#"perm.toml:10:1: "sender-rtt" is measured on queue pairs, not on links
+  write: qps = "all" instead of links"#,
+    ),
+    (
+        "[workload]",
+        r#"[[measure]]
+series = "queue-depth"
+links = "all"
+above = "8us"
+[workload]"#,
+        r#"perm.toml:11:1: above is for "queue-delay" alone, not for "queue-depth"
+  write: series = "queue-depth" without above"#,
+    ),
+    (
+        "[workload]",
+        r#"[[measure]]
+series = "queue-delay"
+links = "all"
+above = "8"
+[workload]"#,
+        r#"perm.toml:11:1: above: "8" is not a time such as "8us"; add a unit: ps, ns, us, ms, s
+  write: above = "8us""#,
+    ),
+    (
+        "[workload]",
+        r#"[[measure]]
+series = "sender-rtt"
+qps = "all"
+every = "1us"
+[workload]"#,
+        r#"perm.toml:11:1: "sender-rtt" has a point for each acknowledgement, not for each interval
+  write: series = "sender-rtt" without every"#,
+    ),
+    (
+        "[workload]",
+        r#"[[measure]]
+series = "flow-throughput"
+qps = "all"
+every = "0us"
+[workload]"#,
+        r#"perm.toml:11:1: every must be above 0
+  write: every = "20us""#,
+    ),
+    (
+        "[workload]",
+        r#"[[measure]]
+series = "pauses"
+links = "tor:0/up"
+abov = "8us"
+[workload]"#,
+        r#"perm.toml:11:1: unknown key "abov" in [[measure]]
+  write: above = "8us" (did you mean "above"?)"#,
+    ),
+    (
+        "[workload]",
+        r#"[[measure]]
+series = "sender-rtt"
+qps = "0..7"
+[workload]"#,
+        r#"perm.toml:10:1: "0..7": "0..7" is neither a queue pair's number nor a range of them such as "0-7"
+  write: qps = "0,4,9-12""#,
+    ),
+    (
+        "[workload]",
+        r#"[[measure]]
+series = "sender-rtt"
+qps = "0,7-3"
+[workload]"#,
+        r#"perm.toml:10:1: "0,7-3": "7-3" runs backwards
+  write: qps = "3-7""#,
+    ),
+    (
+        "[workload]",
+        r#"[[measure]]
+series = "flow-throughput"
+qps = "3,28-40"
+[workload]"#,
+        r#"perm.toml:10:1: "3,28-40": the workload has 32 queue pairs, numbers 0 to 31, and no 40
+  write: qps = "3,28-31""#,
+    ),
+    (
+        "[workload]",
         r#"[limits]
 max_time = "0s"
 [workload]"#,
