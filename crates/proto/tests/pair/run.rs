@@ -39,6 +39,8 @@ pub struct Outcome {
     pub retransmissions: u64,
     pub timeouts: u64,
     pub probes: u64,
+    /// Data packets that the path lost.
+    pub lost: u64,
     /// When the last message was acknowledged.
     pub finished: Time,
 }
@@ -59,6 +61,7 @@ pub struct Run<'a, E: Ends> {
     sent: [u64; 2],
     last_arrival: [Time; 2],
     probes: u64,
+    lost: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -85,6 +88,7 @@ impl<'a, E: Ends> Run<'a, E> {
             sent: [0; 2],
             last_arrival: [Time::ZERO; 2],
             probes: 0,
+            lost: 0,
         };
         for (index, message) in schedule.messages.iter().enumerate() {
             run.at(message.at, Event::Post(index));
@@ -114,7 +118,7 @@ impl<'a, E: Ends> Run<'a, E> {
         prop_assert_eq!(sorted(self.receiver.delivered()), all.clone(), "delivered once each");
         prop_assert_eq!(sorted(self.sender.acknowledged()), all, "acknowledged once each");
         let SenderCounters { retransmissions, timeouts } = self.sender.counters();
-        Ok(Outcome { retransmissions, timeouts, probes: self.probes, finished })
+        Ok(Outcome { retransmissions, timeouts, probes: self.probes, lost: self.lost, finished })
     }
 
     fn at(&mut self, time: Time, event: Event) {
@@ -211,11 +215,12 @@ impl<'a, E: Ends> Run<'a, E> {
         }
         let is_dropped = forth && path.faults.dropped.contains(&nth);
         let copies = if is_lost || is_dropped { 0 } else { 1 + usize::from(is_twofold) };
-        for &arrival in &arrivals[..copies] {
-            if !path.is_cut(self.now, arrival) {
-                self.last_arrival[way] = arrival;
-                self.at(arrival, if forth { Event::AtReceiver(packet) } else { Event::AtSender(packet) });
-            }
+        let arrives = |arrival: &&Time| !path.is_cut(self.now, **arrival);
+        let arrived: Vec<Time> = arrivals[..copies].iter().filter(arrives).copied().collect();
+        self.lost += u64::from(arrived.is_empty() && matches!(packet.repr, Repr::Data { .. }));
+        for arrival in arrived {
+            self.last_arrival[way] = arrival;
+            self.at(arrival, if forth { Event::AtReceiver(packet) } else { Event::AtSender(packet) });
         }
     }
 }

@@ -165,7 +165,9 @@ pub fn calm_schedule<E>(packets: u32, ends: E) -> Schedule<E> {
 }
 
 pub fn messages() -> impl Strategy<Value = Vec<Post>> {
-    let message = (us(0..300), 1u32..=200, 0..=PAYLOAD).prop_map(|(after, packets, last)| Post {
+    let packets = prop_oneof![1 => Just(1), 1 => 1u32..5, 4 => 1u32..=200];
+    let last = prop_oneof![4 => 0..=PAYLOAD, 1 => Just(1), 1 => Just(PAYLOAD)];
+    let message = (us(0..300), packets, last).prop_map(|(after, packets, last)| Post {
         at: Time::ZERO + after,
         packets,
         last_payload: if packets == 1 { last } else { last.max(1) },
@@ -178,7 +180,7 @@ pub fn ack_every() -> impl Strategy<Value = u32> {
 }
 
 pub fn window() -> impl Strategy<Value = u64> {
-    prop_oneof![1..16 * PACKET, 1..64 * PACKET, 64 * PACKET..1000 * PACKET]
+    prop_oneof![1 => 1..=PACKET, 4 => 1..16 * PACKET, 4 => 1..64 * PACKET, 4 => 64 * PACKET..1000 * PACKET]
 }
 
 pub fn rto() -> impl Strategy<Value = Duration> {

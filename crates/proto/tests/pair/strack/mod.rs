@@ -46,6 +46,17 @@ fn a_path_that_loses_nothing_and_reorders_little_sees_no_retransmission() {
     });
 }
 
+/// Where every packet is answered and order is kept, the sender knows what is lost: it sends that again, and nothing
+/// that arrived. It needs no timeout for it.
+#[test]
+fn a_path_that_keeps_order_sees_only_what_it_lost_again() {
+    check(lossy_schedule(), |schedule| {
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (outcome.lost, 0));
+        Ok(())
+    });
+}
+
 /// A receiver that waits for more bytes than the window admits is asked not to wait.
 #[test]
 fn a_window_below_sack_bytes_waits_for_nothing() -> Result<(), TestCaseError> {
@@ -202,6 +213,21 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<StrackEnd
             };
             let ends = StrackEnds { rto: longer, probe_after, probe_rtt, ..ends };
             Schedule { messages, ends, timer_lag, path }
+        },
+    )
+}
+
+/// A path that loses and marks what the sender sends, and carries every SACK. As with the paper's two and three RTTs,
+/// an answer that is fast comes before the next probe; here every answer is fast. No timeout comes.
+fn lossy_schedule() -> impl Strategy<Value = Schedule<StrackEnds>> {
+    (messages(), ends(), us(0..100), timer_lag(), path(), 1u32..200, chance(), us(0..400)).prop_map(
+        |(messages, ends, patience, timer_lag, path, data_loss, marking, until)| {
+            let until = Time::ZERO + until;
+            let faults = Faults { until, data_loss, marking, ..Faults::default() };
+            let never = Duration::from_us(1_000_000);
+            let probe_after = Duration(path.longest_round().0 + 1) + patience;
+            let ends = StrackEnds { sack_every: 0, rto: never, probe_after, probe_rtt: probe_after, ..ends };
+            Schedule { messages, ends, timer_lag, path: Path { faults, in_order: true, ..path } }
         },
     )
 }

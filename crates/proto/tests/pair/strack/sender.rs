@@ -33,6 +33,8 @@ pub struct CheckedSender {
     next: u32,
     /// By PSN below `next`.
     acked: Vec<bool>,
+    /// How many of them are.
+    acked_packets: u32,
     /// Every PSN below is acknowledged.
     unacked: u32,
     /// Given up and not sent again.
@@ -73,6 +75,7 @@ impl CheckedSender {
             end: 0,
             next: 0,
             acked: Vec::new(),
+            acked_packets: 0,
             unacked: 0,
             lost: BTreeSet::new(),
             sent: 0,
@@ -112,6 +115,7 @@ impl CheckedSender {
         if std::mem::replace(&mut self.acked[psn as usize], true) {
             return Ok(None);
         }
+        self.acked_packets += 1;
         let known = self.planned[psn as usize];
         if self.lost.remove(&psn) {
             // It was not lost.
@@ -220,13 +224,13 @@ impl Sending for CheckedSender {
         else {
             return Err(TestCaseError::fail("a receiver sent what is no SACK"));
         };
-        let (before, rtt) = (self.acked.iter().filter(|&&acked| acked).count(), now - sent_at);
+        let (before, rtt) = (self.acked_packets, now - sent_at);
         let (mut whole, unacked) = (Vec::new(), self.unacked);
         let named: Vec<u32> = (0..64).filter(|i| received >> i & 1 == 1).map(|i| base + i).collect();
         for psn in (self.unacked..expected).chain(named.iter().copied()) {
             whole.extend(self.acknowledge(psn)?);
         }
-        let packets = (self.acked.iter().filter(|&&acked| acked).count() - before) as u32;
+        let packets = self.acked_packets - before;
         while self.unacked < self.next && self.acked[self.unacked as usize] {
             self.unacked += 1;
         }
