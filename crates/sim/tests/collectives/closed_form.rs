@@ -1,0 +1,104 @@
+//! When a ring AllReduce on an idle fabric ends.
+
+use anabranch_sim::Control;
+use anabranch_sim::scenario::{self, Files, Overrides};
+
+struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, _: &str) -> Result<String, String> {
+        Err("no such file".to_owned())
+    }
+}
+
+const PAYLOAD: u64 = 4086;
+/// A full packet, an ACK and a microsecond, in ps at 400 Gb/s.
+const T: u64 = 4150 * 20;
+const A: u64 = 64 * 20;
+const US: u64 = 1_000_000;
+
+/// The CCT, in ps, of one ring AllReduce among `ranks` hosts on one switch, with blocks of `chunks` chunks of
+/// `packets` full packets (serialisation time T each, an ACK A), links of latency `latency`, windows that never
+/// fill and an ACK for each packet.
+///
+/// A rank sends M = 2 (N - 1) blocks of k chunks. Let S be the time to send a chunk. From the end of sending a
+/// chunk it takes L = T + 2 d until the next rank has it (one more store and forward, two links), which sends it
+/// on at once if its link is free. So chunk c of block s starts at
+///
+/// > t(s, c) = max(t(s-1, c) + S + L, end of the chunk before it).
+///
+/// All ranks do the same at the same time. A block therefore begins max(k S, S + L) after the one before it: its
+/// own sending time when the ring is full, the way of one chunk when it is not. The last one takes k S and L to
+/// arrive, and its ACK 2 (A + d) to return:
+///
+/// > CCT = (M - 1) max(k S, S + L) + k S + L + 2 (A + d)
+///
+/// ACKs go first on the link that data take. A rank owes an ACK for each packet that it receives, as many as it
+/// sends:
+/// - In a full ring each packet has one before it, S = P (T + A), but for the first floor(L / (T + A)) ones: for
+///   so long nothing has arrived.
+/// - With one chunk a block, and ways longer than a chunk, all ACKs but that of the last packet are sent while
+///   the link is idle: S = P T, and each block but the first is A late.
+fn ring_allreduce(ranks: u64, chunks: u64, packets: u64, latency: u64) -> u64 {
+    let blocks = 2 * (ranks - 1);
+    let way = T + 2 * latency;
+    let back = 2 * (A + latency);
+    let with_acks = packets * (T + A);
+    if chunks * with_acks >= with_acks + way {
+        let before_the_first_ack = way / (T + A) * A;
+        return blocks * chunks * with_acks - before_the_first_ack + way + back;
+    }
+    assert!(chunks == 1 && packets * T < way, "ACKs and data would share the link for a part of each block");
+    let (first, later) = (packets * T + way, packets * T + way + A);
+    first + (blocks - 1) * later + back
+}
+
+/// The CCT of the same, simulated.
+fn simulated(scheme: &str, ranks: u64, chunks: u64, packets: u64, latency_us: u64) -> u64 {
+    let chunk = packets * PAYLOAD;
+    let bytes = ranks * chunks * chunk;
+    let text = format!(
+        "schemes = [\"{scheme}\"]\n[topology]\nkind = \"single-switch\"\nhosts = {ranks}\nlink = \"400Gbps\"\n\
+         link_latency = \"{latency_us}us\"\nswitch_latency = \"0ns\"\n\
+         [workload]\nkind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"{bytes}B\"\nchunk = \"{chunk}B\"\n\
+         [set]\n\"{scheme}.cc\" = {{ kind = \"constant\", window = \"60000packets\" }}\n\
+         \"{scheme}.transport.rto\" = \"9ms\"\n\"{scheme}.fabric.queue\" = \"60000packets\"\n\
+         \"{scheme}.fabric.control_queue\" = \"60000packets\"\n"
+    );
+    let scenario =
+        scenario::read("test.toml", &text, &NoFiles, &Overrides::default()).unwrap_or_else(|e| panic!("{e}"));
+    let point = scenario.points().unwrap().remove(0);
+    let result = anabranch_sim::run(&point, &Control::default()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((result.run.drops, result.run.retransmissions), (0, 0));
+    assert_eq!(result.jobs.len(), 1);
+    result.jobs[0].cct_ps.unwrap()
+}
+
+#[test]
+fn one_ring_allreduce_ends_when_arithmetic_says() {
+    let mut wrong = Vec::new();
+    for (ranks, chunks, packets, latency_us) in [
+        // The way of a chunk decides.
+        (2, 1, 1, 1),
+        (4, 1, 10, 1),
+        (8, 1, 20, 2),
+        (16, 1, 5, 1),
+        // The ring is full.
+        (2, 8, 32, 1),
+        (4, 4, 32, 1),
+        (8, 8, 10, 1),
+        (16, 6, 32, 1),
+    ] {
+        let expected = ring_allreduce(ranks, chunks, packets, latency_us * US);
+        for scheme in ["reps", "ecmp"] {
+            let cct = simulated(scheme, ranks, chunks, packets, latency_us);
+            println!(
+                "{scheme}, {ranks} ranks, {chunks} x {packets} packets: {cct} ps, expected {expected} ps"
+            );
+            if cct.abs_diff(expected) > T {
+                wrong.push((scheme, ranks, chunks, packets, cct, expected));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "more than a packet time of {T} ps off: {wrong:?}");
+}

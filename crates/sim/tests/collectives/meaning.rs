@@ -1,0 +1,70 @@
+//! Every rank ends with every contribution exactly once, in whatever order messages arrive.
+
+use crate::symbolic::Collective;
+use anabranch_base::{MessageId, Purpose, Stream, stream};
+use anabranch_sim::workload::Opens;
+use anabranch_sim::workload::collective::Algorithm;
+
+fn order(number: u64) -> Stream {
+    stream(number, 0, Purpose::Model)
+}
+
+/// The sizes divide neither by the ranks nor by the chunk; the last ones are smaller than the ranks are many.
+fn sizes(ranks: u32) -> [(u64, u64); 3] {
+    let ranks = u64::from(ranks);
+    [(4 * ranks + 3, 3), (ranks / 2 + 1, 5), (2 * ranks - 1, 2 * ranks)]
+}
+
+#[test]
+fn every_algorithm_means_what_it_says_for_2_to_64_ranks_in_any_order() {
+    for (name, algorithm) in Algorithm::ALL {
+        for ranks in 2..=64 {
+            for (number, (bytes, chunk)) in (0..).zip(sizes(ranks)) {
+                let connections = [1, ranks.div_ceil(3), ranks - 1][number as usize].min(ranks - 1);
+                let collective = Collective::new(algorithm, ranks, bytes, chunk, connections);
+                for order_number in 0..3 {
+                    collective
+                        .run(&mut order(100 * number + order_number), None)
+                        .unwrap_or_else(|e| panic!("{name}, {ranks} ranks, {bytes} B / {chunk} B: {e}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_dependency_can_be_left_out() {
+    for (name, algorithm) in Algorithm::ALL.into_iter().filter(|(_, a)| *a != Algorithm::Alltoall) {
+        for ranks in [2, 3, 4, 5, 6, 7, 8, 12] {
+            let whole = Collective::new(algorithm, ranks, 2 * u64::from(ranks) + 1, 3, 1);
+            let mut dropped = 0;
+            for (owner, message) in whole.workload.messages.iter().enumerate() {
+                for nth in 0..message.activations_len as usize {
+                    let late = Some(MessageId(owner as u32));
+                    whole.run(&mut order(1), late).unwrap();
+                    let result = whole.without(owner, nth).run(&mut order(1), late);
+                    assert!(result.is_err(), "{name}, {ranks} ranks: message {owner} need not be waited for");
+                    dropped += 1;
+                }
+            }
+            let sends_at_once = ranks == 2
+                && !matches!(algorithm, Algorithm::AllreduceRing | Algorithm::AllreduceHalvingDoubling)
+                && algorithm != Algorithm::AllreduceDoubleBinaryTree;
+            assert_eq!(dropped == 0, sends_at_once, "{name}, {ranks} ranks");
+        }
+    }
+}
+
+#[test]
+fn an_all_to_all_keeps_its_connections_busy() {
+    // Every end of an open one starts the next: as many starts as there are messages beyond the first ones.
+    for connections in 1..7 {
+        let collective = Collective::new(Algorithm::Alltoall, 8, 80, 1, connections);
+        let gates = &collective.workload.gates;
+        assert_eq!(gates.len(), 8);
+        assert!(gates.iter().all(|gate| gate.opens == Opens::Each && gate.starts_len == 7 - connections));
+        for number in 0..5 {
+            collective.run(&mut order(number), None).unwrap();
+        }
+    }
+}
