@@ -14,7 +14,11 @@ const MOST_NAMED: usize = 10;
 
 /// Some of the messages that are not acknowledged, by name.
 pub(crate) fn name_unfinished<O: Observer>(engine: &Engine<'_, O>) -> Vec<String> {
-    engine.unfinished_messages().take(MOST_NAMED).map(|message| name_message(engine.workload, message)).collect()
+    engine
+        .unfinished_messages()
+        .take(MOST_NAMED)
+        .map(|message| name_message(engine.workload, message))
+        .collect()
 }
 
 fn name_message(workload: &Workload, (message, posted): (MessageId, Option<Time>)) -> String {

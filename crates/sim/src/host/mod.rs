@@ -112,7 +112,8 @@ impl Hosts {
         let lb = recipe.scheme.lb.build(&environment, random);
         let cc = recipe.scheme.cc.build(&recipe.facts);
         let (sender, receiver) = transport.build(Ends { qp, src, dst }, facts, cc, lb);
-        let sender = Sender { sender, qp: qp.0, behind: NONE, ready: false, timer: Time::NEVER, later: Time::NEVER };
+        let sender =
+            Sender { sender, qp: qp.0, behind: NONE, ready: false, timer: Time::NEVER, later: Time::NEVER };
         let place = match self.free.pop() {
             Some(place) => {
                 self.senders[place as usize] = sender;

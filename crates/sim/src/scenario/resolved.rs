@@ -267,7 +267,8 @@ impl Scenario {
     fn check_lossless(&self, step: &Step<'_>, topology: &Topology) -> Result<(), ScenarioError> {
         for scheme in step.schemes {
             let Some(pfc) = &scheme.fabric.pfc else { continue };
-            let facts = Ideal::new(topology, Routing::new(topology, &|_| true), &scheme.transport).path_facts();
+            let facts =
+                Ideal::new(topology, Routing::new(topology, &|_| true), &scheme.transport).path_facts();
             let checked = check_headrooms(pfc, topology, &facts)
                 .and_then(|()| Pfc::new(pfc, topology, &facts).map(drop));
             checked.map_err(|error| {
