@@ -33,7 +33,7 @@ fn every_algorithm_means_what_it_says_for_2_to_64_ranks_in_any_order() {
 }
 
 #[test]
-fn no_dependency_can_be_left_out() {
+fn no_dependency_can_be_left_out_unless_another_implies_it() {
     for (name, algorithm) in Algorithm::ALL.into_iter().filter(|(_, a)| *a != Algorithm::Alltoall) {
         for ranks in [2, 3, 4, 5, 6, 7, 8, 12] {
             let whole = Collective::new(algorithm, ranks, 2 * u64::from(ranks) + 1, 3, 1);
@@ -43,8 +43,12 @@ fn no_dependency_can_be_left_out() {
                     let late = Some(MessageId(owner as u32));
                     whole.run(&mut order(1), late).unwrap();
                     let result = whole.without(owner, nth).run(&mut order(1), late);
-                    assert!(result.is_err(), "{name}, {ranks} ranks: message {owner} need not be waited for");
-                    dropped += 1;
+                    let implied = whole.implied(owner, nth);
+                    assert!(
+                        implied || result.is_err(),
+                        "{name}, {ranks} ranks: nothing needs message {owner}"
+                    );
+                    dropped += u32::from(result.is_err());
                 }
             }
             let sends_at_once = ranks == 2

@@ -122,6 +122,28 @@ impl Collective {
         Self::of(self.algorithm, self.bytes, workload, self.plan.clone(), self.connections)
     }
 
+    /// Whether what activation `nth` of `owner` starts waits for `owner` in another way too: for a message that
+    /// was itself sent behind it. (A chunk that lies across two pieces of different origin can.)
+    pub fn implied(&self, owner: usize, nth: usize) -> bool {
+        let activation =
+            self.workload.activations[self.workload.messages[owner].activations_from as usize + nth];
+        let gate = self.workload.gates[activation.gate.index()];
+        let started = self.workload.gate_starts[gate.starts_from as usize].index();
+        let waits =
+            |message: usize| self.plan.waits_of(&self.plan.sends[message]).iter().map(|&m| m as usize);
+        let mut seen = vec![false; self.plan.sends.len()];
+        let mut behind: Vec<usize> = waits(started).filter(|&message| message != owner).collect();
+        while let Some(message) = behind.pop() {
+            if message == owner {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[message], true) {
+                behind.extend(waits(message));
+            }
+        }
+        false
+    }
+
     /// What rank `rank` must end with: of the cuts in a range, the ranks that must have contributed.
     fn expected(&self, rank: usize) -> Vec<(usize, usize, Vec<u8>)> {
         let cut = |byte: u64| self.cuts.binary_search(&byte).unwrap();

@@ -99,10 +99,9 @@ impl CollectiveSpec {
                 "chunk",
                 "an all-to-all sends the block for each rank as one message; leave out chunk",
             )),
-            (_, Some(Bytes(0))) => Err(WorkloadError::key(
-                "chunk",
-                format!("a chunk must have at least 1B; write {DEFAULT_CHUNK}"),
-            )),
+            (_, Some(Bytes(0))) => {
+                Err(WorkloadError::key("chunk", "a chunk must have at least 1B; write \"128KB\""))
+            }
             _ => Ok(()),
         }
     }

@@ -150,7 +150,7 @@ fn what_is_wrong_is_said_with_what_to_write() {
         ),
         (
             CollectiveSpec { chunk: Some(Bytes(0)), ..blocks(4, 1) },
-            "workload.chunk: a chunk must have at least 1B; write 128KB",
+            "workload.chunk: a chunk must have at least 1B; write \"128KB\"",
         ),
         (
             CollectiveSpec { bytes: Bytes(0), ..blocks(4, 1) },
