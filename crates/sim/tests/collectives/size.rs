@@ -4,7 +4,6 @@ use anabranch_base::{Bytes, Rate};
 use anabranch_sim::scenario::WorkloadSpec;
 use anabranch_sim::workload::collective::{Algorithm, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
 use anabranch_sim::workload::{self, Fabric};
-use std::time::Instant;
 
 fn jobs_of_32(algorithm: Algorithm, jobs: u32) -> (usize, usize) {
     let spec = CollectiveSpec {
@@ -16,10 +15,9 @@ fn jobs_of_32(algorithm: Algorithm, jobs: u32) -> (usize, usize) {
     };
     let fabric =
         Fabric { hosts: 2048, host_rate: Rate(400_000_000_000), tor_of: (0..2048).map(|h| h / 32).collect() };
-    let from = Instant::now();
     let built = workload::build(&WorkloadSpec::Collective(spec), &fabric, 1, None).unwrap();
     let (messages, bytes) = (built.messages.len(), built.memory_bytes());
-    println!("{}: {jobs} jobs, {messages} messages, {bytes} B, {:?}", algorithm.name(), from.elapsed());
+    println!("{}: {jobs} jobs, {messages} messages, {bytes} B", algorithm.name());
     (messages, bytes)
 }
 
