@@ -180,12 +180,12 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<GoBackNEn
             let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
             let path = Path { faults, in_order, ..path };
             let mut schedule = Schedule { messages, ends, timer_lag, path };
-            // At a low rate a packet asks for an ACK when `ack_every` of them would take half an RTO; what is
-            // left of it must hold the packet that asks, and the rate may have fallen meanwhile. Each packet that
-            // waits for its time waits for the late timer too.
-            let path = &schedule.path;
-            let asked = path.longest_round() + (schedule.slowest_packet() + timer_lag + path.wire) * 2;
-            schedule.ends.rto = asked * 2 + (path.wire + timer_lag) * u64::from(schedule.ends.ack_every);
+            // At a low rate a packet asks for an ACK when `ack_every` of them would take half an RTO. The other half
+            // must hold the packet that asks, at a rate that may have fallen meanwhile, and what the late timer adds
+            // to each that waits for its time.
+            let (path, ack_every) = (&schedule.path, u64::from(schedule.ends.ack_every));
+            let asked = path.longest_round() + (schedule.slowest_packet() + path.wire) * 2;
+            schedule.ends.rto = (asked + timer_lag * (ack_every + 2)) * 2 + path.wire * ack_every;
             schedule
         },
     )
