@@ -63,7 +63,7 @@ pub fn strack() -> impl Strategy<Value = CcConfig> {
 /// What a packet takes at the lowest rate of a congestion control, if it has one.
 pub fn slowest_packet(cc: &CcConfig, facts: &PathFacts) -> Duration {
     match cc {
-        CcConfig::Dcqcn(config) => config.min_rate.on(&facts).min(facts.line_rate).time_for(PACKET),
+        CcConfig::Dcqcn(config) => config.min_rate.on(facts).min(facts.line_rate).time_for(PACKET),
         _ => Duration::ZERO,
     }
 }
