@@ -6,5 +6,6 @@ mod closed_forms;
 mod determinism;
 mod engine_rules;
 mod faults;
+mod lossless;
 mod peers;
 mod support;

@@ -1,0 +1,587 @@
+//! The lossless fabric: pauses and buffers by hand, deadlocks, what holds always, and messages over several queue
+//! pairs.
+
+use crate::support::*;
+use anabranch_base::Bytes;
+use anabranch_proto::Size;
+use anabranch_results::SeriesRow;
+use anabranch_sim::scenario::{PfcSpec, RunPoint};
+use anabranch_sim::{RunError, RunResult};
+use std::collections::BTreeSet;
+
+/// Picoseconds that a full packet takes at 100 Gb/s.
+const T: u64 = FULL * 80;
+
+/// RoCEv2 without its congestion control, its marks and its ACKs (but those at the end of a message).
+const UNCONTROLLED: &str = r#"
+        [set]
+        "rocev2.cc" = { kind = "constant", window = "60000packets" }
+        "rocev2.transport.ack_every" = 65535
+        "rocev2.transport.rto" = "9ms"
+        "rocev2.fabric.control_queue" = "60000packets"
+        "rocev2.fabric.ecn_kmin" = "60000packets"
+        "rocev2.fabric.ecn_kmax" = "60000packets"
+"#;
+
+/// The same point over ample buffers with a static threshold, and what else is given.
+fn with_threshold(mut point: RunPoint, packets: u64, headroom: Option<u64>) -> RunPoint {
+    let pfc = point.scheme.fabric.pfc.as_mut().expect("RoCEv2 is lossless");
+    *pfc = PfcSpec {
+        buffer: Bytes(100_000_000),
+        buffer_rate: None,
+        alpha: None,
+        threshold: Some(Size::Packets(packets as f64)),
+        resume: Size::Packets(2.0),
+        headroom: headroom.map(|bytes| Size::Bytes(Bytes(bytes))),
+    };
+    point
+}
+
+/// The connections of a matrix file: (source, destination, start in ps, packets).
+fn matrix(hosts: u32, flows: &[(u32, u32, u64, u64)]) -> String {
+    let lines = flows
+        .iter()
+        .map(|(src, dst, start, packets)| format!("{src}->{dst} start {start} size {}\n", packets * PAYLOAD));
+    format!("Nodes {hosts}\nConnections {}\n{}", flows.len(), lines.collect::<String>())
+}
+
+fn points_of<'a>(result: &'a RunResult, series: &str, entity: &str) -> Vec<&'a SeriesRow> {
+    let rows: Vec<&SeriesRow> =
+        result.series.iter().filter(|row| row.series == series && row.entity == entity).collect();
+    assert!(!rows.is_empty(), "no {series} of {entity}");
+    rows
+}
+
+/// When a link's only pause began and ended, to the picosecond, from the shares of the intervals that it filled.
+fn only_pause(result: &RunResult, link: &str) -> (u64, u64) {
+    let rows = points_of(result, "pause_time_us", link);
+    let paused: Vec<&&SeriesRow> = rows.iter().filter(|row| row.value > 0.0).collect();
+    let part = |row: &SeriesRow| (row.value * 1e6).round() as u64;
+    let (first, last) = (paused.first().expect("a pause"), paused.last().expect("a pause"));
+    let whole = paused.len() as u64 - 1;
+    assert_eq!((last.time_ps - first.time_ps) / EVERY, whole, "the pause has a gap");
+    (first.time_ps - part(first), last.time_ps - EVERY + part(last))
+}
+
+/// Length of the intervals of all series here.
+const EVERY: u64 = 10_000;
+
+fn measured(series: &str, links: &str) -> String {
+    format!("[[measure]]\nseries = \"{series}\"\nevery = \"10ns\"\nlinks = \"{links}\"\n")
+}
+
+/// Hosts 0 and 1 send 40 packets each to host 2, from the first switch to the second, over a trunk of twice the
+/// rate of the host links: the second switch's port to host 2 is the bottleneck.
+mod line {
+    use super::*;
+
+    /// Picoseconds that a full packet takes on the trunk, and a pause frame.
+    pub const H: u64 = FULL * 40;
+    pub const FRAME: u64 = 64 * 40;
+    pub const HOST_LINK: u64 = US;
+    pub const TRUNK: u64 = 2 * US;
+    pub const SWITCH: u64 = 300_000;
+    pub const THRESHOLD: u64 = 20;
+    pub const RESUME: u64 = 2;
+    /// When the trunk's first packet is at the second switch. The others follow one in H; one leaves in T = 2H.
+    pub const FIRST: u64 = T + HOST_LINK + SWITCH + H + TRUNK + SWITCH;
+    /// Packet k finds (k + 1) / 2 - 1 packets there, so the first one above the threshold is number 2 * 20 + 1.
+    pub const DECIDES: u64 = 2 * THRESHOLD + 1;
+    /// The pause acts on the trunk.
+    pub const XOFF: u64 = FIRST + DECIDES * H + FRAME + TRUNK;
+    /// Packet k begins at `FIRST + k * H - (H + TRUNK + SWITCH)`, which is before XOFF for
+    /// `k < 42 + (2 * TRUNK + SWITCH + FRAME) / H = 67.9`: 26 packets come after the one that decides.
+    pub const LAST: u64 = 67;
+    /// Of which two in three are... each T two came and one left: 34 wait when the last one is in.
+    pub const DEEPEST: u64 = LAST.div_ceil(2);
+    /// From then on one leaves in T: at `FIRST + m * T` there are 67 - m left, and 18 at m = 49.
+    pub const RESUMES: u64 = LAST - (THRESHOLD - RESUME);
+    pub const XON: u64 = FIRST + RESUMES * T + FRAME + TRUNK;
+
+    pub fn text(rest: &str) -> String {
+        format!(
+            r#"
+            schemes = ["rocev2"]
+            [topology]
+            kind = "dumbbell"
+            hosts = 4
+            link = "100Gbps"
+            trunk = "200Gbps"
+            link_latency = "1us"
+            trunk_latency = "2us"
+            switch_latency = "300ns"
+            [workload]
+            file = "f.cm"
+            {}{}{}{rest}
+            {}
+            "#,
+            measured("queue-depth", "tor:1/down:0"),
+            measured("pauses", "tor:0/up:0"),
+            measured("pause-time", "tor:0/up:0"),
+            UNCONTROLLED
+        )
+    }
+
+    pub fn run(rest: &str) -> RunResult {
+        run_with_rto(rest, "9ms")
+    }
+
+    pub fn run_with_rto(rest: &str, rto: &str) -> RunResult {
+        let flows = matrix(4, &[(0, 2, 0, 40), (1, 2, 0, 40)]);
+        let points = points(&text(rest).replace("9ms", rto), &[("f.cm", &flows)]);
+        finish(&with_threshold(points[0].clone(), THRESHOLD, None))
+    }
+
+    /// When the last byte was delivered.
+    pub fn delivered(result: &RunResult) -> u64 {
+        result.flows.iter().filter_map(|flow| flow.delivery_ps).max().expect("flows that ended")
+    }
+}
+
+#[test]
+fn a_pause_on_a_line_of_two_switches_by_hand() {
+    let result = line::run("");
+    assert_eq!(only_pause(&result, "tor:0/up:0"), (line::XOFF, line::XON));
+    let begun: f64 = points_of(&result, "pauses", "tor:0/up:0").iter().map(|row| row.value).sum();
+    assert_eq!((result.run.pause_frames, begun), (1, 1.0));
+    let paused = (line::XON - line::XOFF) as f64 / 1e6;
+    assert!((result.run.pause_us - paused).abs() < 1e-9, "{} us, not {paused}", result.run.pause_us);
+    let depth = points_of(&result, "queue_depth_bytes", "tor:1/down:0");
+    let deepest = depth.iter().map(|row| row.value as u64).max();
+    assert_eq!((line::DEEPEST, deepest), (34, Some(34 * FULL)));
+    let reached = depth.iter().find(|row| row.value as u64 == 34 * FULL).expect("it was reached").time_ps;
+    let expected = line::FIRST + line::LAST * line::H;
+    assert!(reached > expected && reached <= expected + EVERY, "{reached} for {expected}");
+    // The bottleneck never ran dry: the pause cost nothing.
+    assert_eq!(line::delivered(&result), line::FIRST + 80 * T + line::HOST_LINK);
+    assert_eq!((result.run.drops, result.run.retransmissions, result.run.timeouts), (0, 0, 0));
+}
+
+fn trunk_down(from: u64, until: u64) -> String {
+    format!(
+        "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = \"{from}ps\"\nduration = \"{}ps\"\n",
+        until - from
+    )
+}
+
+/// The trunk goes down after the last packet before the pause is in, and comes back after the XON was lost: the
+/// first switch forgets the pause at the repair, at which nothing else happens, and sends its 12 packets.
+#[test]
+fn a_repaired_link_forgets_its_pause() {
+    let (from, until) = (line::FIRST + 40 * T, line::FIRST + 80 * T);
+    let result = line::run(&trunk_down(from, until));
+    assert_eq!(only_pause(&result, "tor:0/up:0"), (line::XOFF, until));
+    let last = until + line::H + line::TRUNK + line::SWITCH + 12 * T + line::HOST_LINK;
+    assert_eq!(line::delivered(&result), last);
+    assert_eq!((result.run.link_losses, result.run.retransmissions, result.run.timeouts), (0, 0, 0));
+}
+
+/// The link fails while the pause holds, and comes back while it still should. The headroom is in use, so nothing
+/// more may come than what is on its way already.
+#[test]
+fn a_pause_that_still_holds_holds_after_a_repair() {
+    // The last packet is in at 54 T, and from 80 T on what came over the trunk leaves.
+    let fault = trunk_down(worst::FIRST + 56 * T, worst::FIRST + 57 * T);
+    assert_lossless_after(worst::attempted(None, true, &fault));
+    // The same on the line, by hand: the pause ends when it would have ended without the fault.
+    let result = line::run(&trunk_down(line::FIRST + 36 * T, line::FIRST + 37 * T));
+    assert_eq!(line::delivered(&result), line::FIRST + 80 * T + line::HOST_LINK);
+    assert_eq!((result.run.drops, result.run.link_losses, result.run.timeouts), (0, 0, 0));
+}
+
+#[track_caller]
+fn assert_lossless_after(outcome: Result<RunResult, RunError>) {
+    let run = outcome.unwrap_or_else(|e| panic!("{e}")).run;
+    assert_eq!((run.flows_finished, run.drops, run.retransmissions), (run.flows, 0, 0));
+}
+
+/// The way back runs at 1 Gb/s, so that a pause frame takes 512 ns.
+#[test]
+fn a_pause_frame_takes_its_time_on_a_slower_link() {
+    let slow =
+        "[[fault]]\nkind = \"rate\"\nlinks = \"tor:1/up:0\"\nboth_directions = false\nrate = \"1Gbps\"\n";
+    let (began, _) = only_pause(&line::run(slow), "tor:0/up:0");
+    assert_eq!(began, line::XOFF - line::FRAME + 512_000);
+}
+
+/// The link fails just behind the pause frame and comes back before it lands: what was on the wire is lost, so the
+/// second switch has room again, says so in vain, and knows of no pause. The frame must be lost like all else, or
+/// nothing would ever take the pause back.
+#[test]
+fn a_pause_frame_on_a_link_that_fails_is_lost() {
+    let sent = line::FIRST + line::DECIDES * line::H + line::FRAME;
+    let rest = trunk_down(sent + 1, sent + 5 * T);
+    let result = line::run_with_rto(&rest, "200us");
+    assert!(result.run.link_losses > 0 && result.run.retransmissions > 0);
+}
+
+/// A trunk that is down for good while it is paused must not hold what waits for it for ever: those packets are
+/// lost, and their senders go another way or give up on them; here another cable takes the rest.
+#[test]
+fn a_link_that_fails_for_good_while_it_is_paused_lets_go_of_what_waits() {
+    // Two cables between the switches; whichever carries flow 0 is paused by the bottleneck behind it.
+    let graph = "6 2 6\n4 5\n0 4 100Gbps 1000ns 0\n1 4 100Gbps 1000ns 0\n2 5 100Gbps 1000ns 0\n3 5 100Gbps 1000ns 0\n4 5 100Gbps 2000ns 0\n4 5 100Gbps 2000ns 0\n";
+    for cable in [0, 1] {
+        let text = format!(
+            r#"
+            schemes = ["rocev2"]
+            seeds = [1, 2, 3]
+            [topology]
+            file = "g.txt"
+            [workload]
+            file = "f.cm"
+            [[fault]]
+            kind = "link-down"
+            links = "tor:0/up:{cable}"
+            at = "20us"
+            {}
+            "rocev2.fabric.routing_delay" = "10us"
+            "#,
+            UNCONTROLLED
+        )
+        .replace("\"9ms\"", "\"100us\"");
+        let flows = matrix(4, &[(0, 2, 0, 400), (1, 2, 0, 400), (3, 2, 0, 400)]);
+        for point in points(&text, &[("g.txt", graph), ("f.cm", &flows)]) {
+            assert!(finish(&with_threshold(point, 10, None)).run.pause_frames > 0);
+        }
+    }
+}
+
+/// The worst case of a trunk's headroom: a full packet the other way starts in the very instant at which the
+/// second switch decides to pause, and nothing that came over the trunk leaves meanwhile.
+///
+/// Trunk and hosts at 100 Gb/s. Hosts 7 to 10 fill the port to host 6 with 80 packets, which take until 80 T.
+/// Then 40 packets of host 0 come over the trunk, one in T: 20 fit, the 21st decides. By hand, from the end of its
+/// transmission on, packets begin until the pause frame acts, which is
+/// `latency + switch + T (the packet in its way) + frame + latency = 7 T + 160 ps` later: 8 packets. So the headroom
+/// takes 9 packets in all, 37,350 B, and not one byte less.
+mod worst {
+    use super::*;
+
+    pub const FRAME: u64 = 64 * 80;
+    pub const HOST_LINK: u64 = 500_000;
+    pub const SWITCH: u64 = 100_000;
+    pub const TRUNK: u64 = (6 * T - FRAME - SWITCH + 160) / 2;
+    pub const NEEDED: u64 = 9 * FULL;
+    const THRESHOLD: u64 = 20;
+
+    /// Host 0's first packet would be at the second switch if it started at 0.
+    pub const FIRST: u64 = (T + HOST_LINK + SWITCH) + (T + TRUNK + SWITCH);
+
+    pub fn text(rest: &str) -> String {
+        format!(
+            r#"
+            schemes = ["rocev2"]
+            [topology]
+            kind = "dumbbell"
+            hosts = 12
+            link = "100Gbps"
+            trunk = "100Gbps"
+            link_latency = "500ns"
+            trunk_latency = "{TRUNK}ps"
+            switch_latency = "100ns"
+            [workload]
+            file = "f.cm"
+            {rest}
+            {}
+            "#,
+            UNCONTROLLED
+        )
+    }
+
+    pub fn flows(reverse: bool) -> String {
+        let starts = 20 * T;
+        let decides = starts + FIRST + THRESHOLD * T;
+        let mut flows = vec![(7, 6, 0, 20), (8, 6, 0, 20), (9, 6, 0, 20), (10, 6, 0, 20), (0, 6, starts, 40)];
+        if reverse {
+            flows.push((11, 1, decides - (T + HOST_LINK + SWITCH), 1));
+        }
+        matrix(12, &flows)
+    }
+
+    pub fn attempted(headroom: Option<u64>, reverse: bool, rest: &str) -> Result<RunResult, RunError> {
+        let points = points(&text(rest), &[("f.cm", &flows(reverse))]);
+        attempt(&with_threshold(points[0].clone(), THRESHOLD, headroom))
+    }
+}
+
+#[track_caller]
+fn assert_lossless(outcome: Result<RunResult, RunError>) {
+    let result = outcome.unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((result.run.pause_frames, result.run.drops, result.run.retransmissions), (1, 0, 0));
+}
+
+#[track_caller]
+fn assert_lost(outcome: Result<RunResult, RunError>) {
+    match outcome {
+        Err(RunError::LosslessDrop { what, .. }) => {
+            assert!(what.contains("tor:0/up:0"), "the trunk is not named: {what}");
+        }
+        Err(other) => panic!("not told as a loss: {other}"),
+        Ok(result) => panic!("nothing was lost, with {} pauses", result.run.pause_frames),
+    }
+}
+
+#[test]
+fn headroom_covers_the_worst_case_and_nothing_less_does() {
+    assert_lossless(worst::attempted(None, true, ""));
+    assert_lossless(worst::attempted(Some(worst::NEEDED), true, ""));
+    assert_lost(worst::attempted(Some(worst::NEEDED - 1), true, ""));
+    assert_lost(worst::attempted(Some(worst::NEEDED - FULL), true, ""));
+}
+
+/// Without the packet in the pause frame's way the headroom takes a packet less.
+#[test]
+fn an_idle_way_back_needs_a_packet_less() {
+    assert_lossless(worst::attempted(Some(worst::NEEDED - FULL), false, ""));
+    assert_lost(worst::attempted(Some(worst::NEEDED - FULL - 1), false, ""));
+}
+
+/// What the formula asks for is enough, and above what the worst case takes by less than a packet, whatever the
+/// link's latency.
+#[test]
+fn the_headroom_asked_for_is_tight_within_a_packet() {
+    let checked = |bytes: u64| {
+        let text = format!("{}\"rocev2.fabric.pfc.headroom\" = \"{bytes}B\"\n", worst::text(""));
+        read(&text, &[("f.cm", &worst::flows(true))]).check()
+    };
+    let asked = (worst::NEEDED..worst::NEEDED + FULL).find(|&bytes| checked(bytes).is_ok());
+    assert_eq!(asked, Some(worst::NEEDED + 3), "2 B for 160 ps, and one to round up");
+    let refused = checked(worst::NEEDED - FULL).unwrap_err().to_string();
+    assert!(refused.contains("tor:0/up:0") && refused.contains("37353"), "{refused}");
+}
+
+/// Four switches in a ring, a host on each; each host sends to the one two switches on. Either way round is as
+/// short.
+fn ring(packets: u64, seeds: &str) -> Vec<RunPoint> {
+    let graph = "8 4 8\n4 5 6 7\n0 4 100Gbps 1000ns 0\n1 5 100Gbps 1000ns 0\n2 6 100Gbps 1000ns 0\n3 7 100Gbps 1000ns 0\n4 5 100Gbps 1000ns 0\n5 6 100Gbps 1000ns 0\n6 7 100Gbps 1000ns 0\n7 4 100Gbps 1000ns 0\n";
+    let text = format!(
+        "schemes = [\"rocev2\"]\nseeds = {seeds}\n[topology]\nfile = \"ring.txt\"\n[workload]\nfile = \"f.cm\"\n{}",
+        UNCONTROLLED
+    );
+    let flows = matrix(4, &[(0, 2, 0, packets), (1, 3, 0, packets), (2, 0, 0, packets), (3, 1, 0, packets)]);
+    let points = points(&text, &[("ring.txt", graph), ("f.cm", &flows)]);
+    points.into_iter().map(|point| with_threshold(point, 10, None)).collect()
+}
+
+#[test]
+fn a_ring_of_four_switches_deadlocks_and_its_links_are_named() {
+    let seeds = format!("{:?}", (1..=48).collect::<Vec<u64>>());
+    // Each switch's two cables are in the order of the switches that they lead to.
+    let onward = ["tor:0/up:0", "tor:1/up:1", "tor:2/up:1", "tor:3/up:0"];
+    let backward = ["tor:0/up:1", "tor:3/up:1", "tor:2/up:0", "tor:1/up:0"];
+    let turned = |cycle: &[&str; 4], by: usize| -> Vec<String> {
+        (0..4).map(|i| cycle[(i + by) % 4].to_owned()).collect()
+    };
+    let mut ways = BTreeSet::new();
+    let mut stuck_seeds = Vec::new();
+    for point in ring(400, &seeds) {
+        match attempt(&point) {
+            Ok(result) => assert_eq!(result.run.flows_finished, 4),
+            Err(RunError::Deadlock { cycle, unfinished, .. }) => {
+                let way = [onward, backward].iter().position(|way| (0..4).any(|by| turned(way, by) == cycle));
+                ways.insert(way.unwrap_or_else(|| panic!("no cycle of the ring: {cycle:?}")));
+                assert!(unfinished > 0);
+                stuck_seeds.push(point.seed);
+            }
+            Err(other) => panic!("seed {}: {other}", point.seed),
+        }
+    }
+    assert!(!ways.is_empty(), "no seed sends all four flows the same way round");
+    // One in eight goes round.
+    assert!(stuck_seeds.len() < 24, "{stuck_seeds:?}");
+    for point in ring(8, &format!("{stuck_seeds:?}")) {
+        assert_eq!(finish(&point).run.pause_frames, 0);
+    }
+}
+
+/// RoCEv2 on two tiers of switches with eight and four ports, each of which has `buffer` bytes.
+fn small_fabric(scheme: &str, workload: &str, alpha: f64, buffer: u64, rest: &str) -> Vec<RunPoint> {
+    let text = format!(
+        r#"
+        schemes = ["{scheme}"]
+        seeds = [1, 2, 3]
+        [topology]
+        kind = "fat-tree"
+        hosts = 16
+        tiers = 2
+        hosts_per_tor = 4
+        link = "100Gbps"
+        link_latency = "500ns"
+        switch_latency = "0ns"
+        [workload]
+        {workload}
+        {rest}
+        "#
+    );
+    let tight = |mut point: RunPoint| {
+        let pfc = point.scheme.fabric.pfc.as_mut().expect("RoCEv2 is lossless");
+        *pfc = PfcSpec {
+            buffer: Bytes(buffer),
+            buffer_rate: None,
+            alpha: Some(alpha),
+            resume: Size::Packets(1.0),
+            ..pfc.clone()
+        };
+        point
+    };
+    points(&text, &[]).into_iter().map(tight).collect()
+}
+
+const PERMUTATION: &str = "kind = \"permutation\"\nbytes = \"200KB\"";
+const INCAST: &str = "kind = \"incast\"\nbytes = \"100KB\"\ndegree = 15";
+
+/// What the eight headrooms of a ToR take: `500 ns + T + frame + 500 ns` at 12.5 B/ns are 16,714 B, and one more
+/// byte, and two packets.
+const HEADROOMS: u64 = 8 * (16_714 + 1 + 2 * FULL);
+
+#[test]
+fn a_buffer_must_be_larger_than_its_headrooms() {
+    match attempt(&small_fabric("rocev2", PERMUTATION, 1.0, HEADROOMS, "")[0]) {
+        Err(error @ RunError::Pfc { .. }) => {
+            let said = error.to_string();
+            assert!(said.starts_with("fabric.pfc.buffer: tor:0 ") && said.contains("200120B"), "{said}");
+        }
+        other => panic!("{other:?}"),
+    }
+    finish(&small_fabric("rocev2", PERMUTATION, 1.0, HEADROOMS + 1, "")[0]);
+}
+
+#[test]
+fn nothing_is_lost_however_small_the_buffer() {
+    for workload in [PERMUTATION, INCAST] {
+        for alpha in [0.0625, 1.0, 16.0] {
+            for more in [1, 3 * FULL, 40 * FULL] {
+                for scheme in ["rocev2", "rocev2-4qp"] {
+                    for point in small_fabric(scheme, workload, alpha, HEADROOMS + more, "") {
+                        let run = finish(&point).run;
+                        assert_eq!((run.drops, run.link_losses), (0, 0));
+                        assert!(more > 3 * FULL || run.pause_frames > 0, "{alpha} {more} {workload}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn links_that_fail_and_are_repaired_do_not_stop_a_lossless_fabric() {
+    let faults = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor-uplinks:30%\"\nat = \"10us\"\nduration = \"37us\"\n[[fault]]\nkind = \"switch-down\"\nswitches = \"spine:0\"\nat = \"60us\"\nduration = \"21us\"\n[set]\n\"*.transport.rto\" = \"300us\"\n\"*.transport.nack_interval\" = \"50us\"\n";
+    for workload in [PERMUTATION, INCAST] {
+        for point in small_fabric("rocev2", workload, 1.0, HEADROOMS + 3 * FULL, faults) {
+            let run = finish(&point).run;
+            assert!(run.pause_frames > 0 && run.drops == 0);
+        }
+    }
+}
+
+/// ACKs are not in the lossless class: one that finds its queue full is dropped, and the run goes on.
+#[test]
+fn a_full_control_queue_is_no_loss_of_the_lossless_class() {
+    let settings = "[set]\n\"*.fabric.control_queue\" = \"1B\"\n\"*.transport.rto\" = \"300us\"\n";
+    for point in small_fabric("rocev2", PERMUTATION, 1.0, 64_000_000, settings) {
+        finish(&point);
+    }
+}
+
+/// One message of `bytes` bytes between two hosts of a switch, over four queue pairs.
+fn split(bytes: u64) -> RunResult {
+    let text = r#"
+        schemes = ["rocev2-4qp"]
+        [topology]
+        kind = "single-switch"
+        hosts = 2
+        link = "100Gbps"
+        link_latency = "1us"
+        switch_latency = "0ns"
+        [workload]
+        file = "f.cm"
+        [set]
+        "*.cc" = { kind = "constant", window = "60000packets" }
+        "*.transport.ack_every" = 65535
+    "#;
+    let flow = format!("Nodes 2\nConnections 1\n0->1 start 0 size {bytes}\n");
+    finish_one(text, &[("f.cm", &flow)])
+}
+
+/// Wire sizes of the packets of each part, by hand: parts as even as can be, of a byte at least.
+fn parts(bytes: u64) -> Vec<Vec<u64>> {
+    let count = bytes.clamp(1, 4);
+    let part = |i: u64| bytes / count + u64::from(i < bytes % count);
+    let packets = |bytes: u64| {
+        let full = (bytes - 1) / PAYLOAD;
+        let last = bytes - full * PAYLOAD + HEADER;
+        std::iter::repeat_n(FULL, full as usize).chain([last]).collect()
+    };
+    (0..count).map(part).map(packets).collect()
+}
+
+#[test]
+fn a_message_is_split_over_four_queue_pairs() {
+    for bytes in [1, 2, 3, 4, 5, 7, 4 * PAYLOAD, 4 * PAYLOAD + 1, 10 * PAYLOAD, 100_003] {
+        let result = split(bytes);
+        let parts = parts(bytes);
+        let payload: u64 = parts.iter().flatten().map(|wire| wire - HEADER).sum();
+        assert_eq!(payload, bytes);
+        let packets: u64 = parts.iter().map(|part| part.len() as u64).sum();
+        // Each packet passes two links, and so does the ACK of each part.
+        assert_eq!(result.run.packet_hops, 2 * (packets + parts.len() as u64), "{bytes} B");
+        let flow = &result.flows[0];
+        assert_eq!((result.flows.len(), flow.bytes), (1, bytes));
+        // The parts take turns; each packet leaves right after the one before, and crosses the second link when it
+        // is there and that is free.
+        let rounds = parts.iter().map(Vec::len).max().unwrap();
+        let in_turn = (0..rounds).flat_map(|round| parts.iter().filter_map(move |part| part.get(round)));
+        let (mut sent, mut free) = (0, 0);
+        for wire in in_turn {
+            sent += wire * 80;
+            free = free.max(sent + US) + wire * 80;
+        }
+        let delivery = free + US;
+        assert_eq!(flow.delivery_ps, Some(delivery), "{bytes} B");
+        // The last part's ACK ends the message.
+        assert_eq!(flow.fct_ps, Some(delivery + 2 * (ACK * 80 + US)), "{bytes} B");
+    }
+}
+
+/// With as many full packets in each part, the split costs nothing.
+#[test]
+fn four_equal_parts_take_as_long_as_the_whole() {
+    for packets in [1, 3, 50] {
+        let result = split(4 * packets * PAYLOAD);
+        assert_eq!(result.flows[0].fct_ps, Some(result.flows[0].ideal_fct_ps));
+    }
+}
+
+#[test]
+fn a_flow_alone_over_rocev2_takes_the_ideal_time() {
+    for bytes in [1, PAYLOAD, PAYLOAD + 1, 4 * PAYLOAD, 2_000_000] {
+        let flow = format!("Nodes 16\nConnections 1\n0->15 start 0 size {bytes}\n");
+        let text = "schemes = [\"rocev2\"]\n[topology]\nkind = \"fat-tree\"\nhosts = 16\ntiers = 3\nlink = \"100Gbps\"\n[workload]\nfile = \"f.cm\"\n";
+        let result = finish_one(text, &[("f.cm", &flow)]);
+        assert_eq!(result.flows[0].fct_ps, Some(result.flows[0].ideal_fct_ps), "{bytes} B");
+        assert_eq!((result.run.pause_frames, result.run.ecn_marks), (0, 0));
+    }
+}
+
+#[test]
+fn lossless_runs_are_the_same_observed_or_not_alone_or_not() {
+    let measures = ["queue-depth", "pauses", "pause-time", "pause-victims", "link-utilisation"]
+        .map(|series| measured(series, "all").replace("10ns", "1us"))
+        .concat();
+    for (scheme, workload) in [("rocev2", INCAST), ("rocev2-4qp", PERMUTATION), ("rocev2-4qp", INCAST)] {
+        let unseen = small_fabric(scheme, workload, 1.0, HEADROOMS + 3 * FULL, "");
+        let seen = small_fabric(scheme, workload, 1.0, HEADROOMS + 3 * FULL, &measures);
+        let digests = |points: &[RunPoint]| -> Vec<String> {
+            points.iter().map(|point| digest(&finish(point))).collect()
+        };
+        let (alone, watched) = std::thread::scope(|scope| {
+            let beside = scope.spawn(|| digests(&seen));
+            let first = digests(&unseen);
+            (first, beside.join().unwrap())
+        });
+        assert_eq!(alone, watched);
+        assert_eq!(alone, digests(&unseen));
+        assert_eq!(alone.iter().collect::<BTreeSet<_>>().len(), alone.len(), "seeds make no difference");
+    }
+}
