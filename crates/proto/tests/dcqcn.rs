@@ -718,7 +718,8 @@ mod go_back_n {
         #[test]
         fn a_slow_sender_asks_for_every_ack() {
             for (mbps, asks) in [(16, false), (15, true)] {
-                let slow = DcqcnConfig { min_rate: Pace::Rate(Rate(mbps * 1_000_000)), ..DcqcnConfig::paper() };
+                let slow =
+                    DcqcnConfig { min_rate: Pace::Rate(Rate(mbps * 1_000_000)), ..DcqcnConfig::paper() };
                 let mut sender = sender(dcqcn(slow));
                 sender.post(MessageId(1), 100 * 936).unwrap();
                 (0..100).for_each(|_| answer(&mut sender, us(1), Repr::Cnp));

@@ -94,10 +94,10 @@ fn ten_packets_alone_leave_and_arrive_when_arithmetic_says() {
 
     // Packet k (from 0) starts at k T, is at the switch at (k + 1) T + D and at the receiver at (k + 2) T + 2 D.
     let end = 11 * T + 4 * D + 2 * A;
-    let packet = FULL as f64 * 8.0 / 1_000.0;
+    let gbps = |packets: u32| f64::from(packets) * FULL as f64 * 8.0 / 1_000.0;
     let points = |packets: [u32; 7]| {
         let mut points: Vec<(u64, f64)> =
-            (1..).zip(packets).map(|(i, packets)| (i * US, f64::from(packets) * packet)).collect();
+            (1..).zip(packets).map(|(i, packets)| (i * US, gbps(packets))).collect();
         points.push((end, 0.0));
         points
     };

@@ -50,6 +50,19 @@ pub struct Dcqcn {
 }
 
 impl DcqcnConfig {
+    /// The names of the parameter sets.
+    pub const PRESETS: [&'static str; 3] = ["paper", "hpcc", "conweave"];
+
+    /// The parameter set of that name: one of [`Self::PRESETS`].
+    pub fn preset(name: &str) -> Option<Self> {
+        match name {
+            "paper" => Some(Self::paper()),
+            "hpcc" => Some(Self::hpcc()),
+            "conweave" => Some(Self::conweave()),
+            _ => None,
+        }
+    }
+
     /// The DCQCN paper's parameters (section 5.2), for lines of 40 Gb/s.
     ///
     /// Unsaid there, and set as is usual: the hyper increase, ten times the additive one; the lowest rate, 10 Mb/s.

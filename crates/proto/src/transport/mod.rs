@@ -90,10 +90,6 @@ pub struct SackConfig {
 /// [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
 /// [`poll_acknowledged`](Self::poll_acknowledged) until it answers none. Whenever the wire is free,
 /// [`poll_transmit`](Self::poll_transmit).
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a pointer to follow on every packet costs more than room for few customs"
-)]
 pub enum AnySender {
     /// See [`SackSender`].
     Sack(SackSender),

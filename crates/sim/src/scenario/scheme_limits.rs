@@ -108,8 +108,6 @@ fn fabric(fabric: &FabricSpec) -> Result<(), ParameterFault> {
         }
     }
     size("fabric.control_queue", fabric.control_queue, "\"1bdp\"")?;
-    size("fabric.ecn_kmin", fabric.ecn_kmin, "\"0.2bdp\"")?;
-    size("fabric.ecn_kmax", fabric.ecn_kmax, "\"0.8bdp\"")?;
     number("fabric.ecn_pmax", fabric.ecn_pmax, 0.0, 1.0, "1.0")?;
     let above = match (fabric.ecn_kmin, fabric.ecn_kmax) {
         (Size::Bytes(kmin), Size::Bytes(kmax)) => kmin > kmax,

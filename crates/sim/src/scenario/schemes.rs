@@ -2,6 +2,7 @@
 
 use super::table::{fault, list, nearest};
 use super::{ScenarioError, Scheme};
+use anabranch_proto::cc::{CcConfig, DcqcnConfig};
 
 /// A scheme that comes with the program: its name and its file, embedded.
 const BUILT_IN: &[(&str, &str)] = &[
@@ -72,6 +73,9 @@ pub(super) struct ParameterFault {
 /// Sets the parameter at a dotted path, such as `lb.buffer`; a table replaces a whole part, such as `lb`.
 pub(super) fn set(scheme: &Scheme, path: &str, value: &toml::Value) -> Result<Scheme, ParameterFault> {
     let mut whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");
+    if path == PRESET && matches!(scheme.cc, CcConfig::Dcqcn(_)) {
+        return preset(scheme, value);
+    }
     if matches!(path, "name" | "title" | "source") || path.is_empty() {
         return Err(no_such(scheme, path));
     }
@@ -81,6 +85,9 @@ pub(super) fn set(scheme: &Scheme, path: &str, value: &toml::Value) -> Result<Sc
         table = table.and_then(|t| t.get_mut(part)).and_then(toml::Value::as_table_mut);
     }
     let Some(table) = table else { return Err(no_such(scheme, path)) };
+    if let Some((_, other)) = INSTEAD_OF.iter().find(|(set, _)| *set == path) {
+        table.remove(*other);
+    }
     let before = table.insert(leaf.to_owned(), value.clone());
     whole.try_into().map_err(|e: toml::de::Error| {
         let problem = e.message().to_owned();
@@ -94,6 +101,26 @@ pub(super) fn set(scheme: &Scheme, path: &str, value: &toml::Value) -> Result<Sc
         };
         ParameterFault { path: path.to_owned(), message: format!("{path}: {}", plain(&problem)), instead }
     })
+}
+
+/// Parameters that take the place of another one: either threshold of the other; a buffer that is given anew is
+/// that of every switch unless `buffer_rate`, which is set after it, says otherwise.
+const INSTEAD_OF: [(&str, &str); 3] = [
+    ("fabric.pfc.alpha", "threshold"),
+    ("fabric.pfc.threshold", "alpha"),
+    ("fabric.pfc.buffer", "buffer_rate"),
+];
+
+/// Stands for all parameters of DCQCN: a named set of them.
+pub(super) const PRESET: &str = "cc.preset";
+
+fn preset(scheme: &Scheme, value: &toml::Value) -> Result<Scheme, ParameterFault> {
+    let config = value.as_str().and_then(DcqcnConfig::preset).ok_or_else(|| ParameterFault {
+        path: PRESET.to_owned(),
+        message: format!("{PRESET}: {value} is no parameter set of DCQCN"),
+        instead: format!("one of {}", list(&DcqcnConfig::PRESETS)),
+    })?;
+    Ok(Scheme { cc: CcConfig::Dcqcn(config), ..scheme.clone() })
 }
 
 /// The fault of a path that leads to no parameter.
@@ -118,6 +145,9 @@ pub(super) fn has(scheme: &Scheme, path: &str) -> bool {
 pub(super) fn parameters(scheme: &Scheme) -> Vec<String> {
     let whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");
     let mut paths = vec!["qps".to_owned(), "fabric.routing_delay".to_owned()];
+    if matches!(scheme.cc, CcConfig::Dcqcn(_)) {
+        paths.push(PRESET.to_owned());
+    }
     if scheme.fabric.pfc.is_some() {
         let left_out = ["alpha", "threshold", "buffer_rate", "headroom"];
         paths.extend(left_out.map(|key| format!("fabric.pfc.{key}")));
@@ -196,6 +226,33 @@ mod tests {
         assert_eq!(delayed.fabric.routing_delay, Some(Duration::from_us(10_000)));
         let other: toml::Value = toml::from_str("kind = \"ops\"\nevs = 32").unwrap();
         assert_eq!(set(&reps, "lb", &other).unwrap().lb, LbConfig::Ops { evs: 32 });
+    }
+
+    #[test]
+    fn a_preset_replaces_all_parameters_of_dcqcn() {
+        let rocev2 = scheme("rocev2").unwrap();
+        for name in DcqcnConfig::PRESETS {
+            let changed = set(&rocev2, "cc.preset", &toml::Value::String(name.into())).unwrap();
+            assert_eq!(changed.cc, CcConfig::Dcqcn(DcqcnConfig::preset(name).unwrap()));
+            assert_eq!(validate(&changed), Ok(()), "{name}");
+        }
+        let wrong = set(&rocev2, "cc.preset", &toml::Value::String("mlx".into())).unwrap_err();
+        assert_eq!(wrong.instead, "one of \"paper\", \"hpcc\", \"conweave\"");
+        assert!(set(&scheme("reps").unwrap(), "cc.preset", &toml::Value::String("paper".into())).is_err());
+    }
+
+    #[test]
+    fn a_threshold_takes_the_place_of_the_other_and_a_buffer_that_of_its_scale() {
+        let set_to = |scheme: &Scheme, path, value: toml::Value| set(scheme, path, &value).unwrap();
+        let rocev2 = scheme("rocev2").unwrap();
+        let fixed = set_to(&rocev2, "fabric.pfc.threshold", "1bdp".into());
+        assert_eq!(validate(&fixed), Ok(()));
+        let dynamic = set_to(&fixed, "fabric.pfc.alpha", 0.125.into());
+        assert_eq!(dynamic, rocev2);
+        let small = set_to(&rocev2, "fabric.pfc.buffer", "9MB".into());
+        assert_eq!(small.fabric.pfc.as_ref().unwrap().buffer_rate, None);
+        let scaled = set_to(&small, "fabric.pfc.buffer_rate", "2.4Tbps".into());
+        assert!(scaled.fabric.pfc.unwrap().buffer_rate.is_some());
     }
 
     #[test]

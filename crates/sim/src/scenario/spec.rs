@@ -246,7 +246,7 @@ pub struct PfcSpec {
     /// Packet buffer of a switch, headrooms included.
     pub buffer: Bytes,
     /// `buffer` is that of a switch whose ports add up to this rate, and scaled to others (STrack, section 4.1);
-    /// without it every switch has `buffer`.
+    /// without it every switch has `buffer`. Setting `buffer` alone takes it away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer_rate: Option<Rate>,
     /// Dynamic threshold: a port may hold this many times what is left of the shared buffer.

@@ -233,7 +233,7 @@ fn a_sweep_multiplies_the_runs_and_defaults_follow_it() {
         let evs = match &point.scheme.lb {
             LbConfig::Ops { evs } => *evs,
             LbConfig::Reps(reps) => reps.evs,
-            LbConfig::Ecmp {} => panic!(),
+            LbConfig::Ecmp {} | LbConfig::Strack(_) => panic!(),
         };
         assert_eq!(point.sweep["*.lb.evs"], Value::Integer(i64::from(evs)));
     }
@@ -250,7 +250,7 @@ fn parameters_are_set_one_scheme_or_all() {
     let LbConfig::Reps(reps) = &s.schemes[0].lb else { panic!() };
     // In the order of their paths: `*` before a name, so the name has the last word.
     assert_eq!(reps.buffer, 16);
-    assert!(s.schemes.iter().all(|scheme| scheme.fabric.queue == Size::Bdp(2.0)));
+    assert!(s.schemes.iter().all(|scheme| scheme.fabric.queue == Some(Size::Bdp(2.0))));
 }
 
 #[test]

@@ -330,7 +330,10 @@ fn known_scheme(file: &str, setting: &Setting, running: &[String]) -> Result<(),
 
 /// Applies the settings that are meant for a scheme, and checks its numbers.
 fn apply(file: &str, at: Place, mut scheme: Scheme, settings: &[&Setting]) -> Result<Scheme, ScenarioError> {
-    for setting in settings {
+    // A preset stands for many parameters, so that single ones come after it, wherever they are written.
+    let (presets, single): (Vec<&Setting>, Vec<&Setting>) =
+        settings.iter().partition(|setting| setting.path == schemes::PRESET);
+    for setting in presets.into_iter().chain(single) {
         scheme = schemes::set(&scheme, &setting.path, &setting.value)
             .map_err(|wrong| refused(file, setting.at, Some(setting), &wrong))?;
     }

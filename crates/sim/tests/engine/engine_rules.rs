@@ -71,9 +71,9 @@ fn a_queue_holds_its_limit_and_drops_the_rest() {
 fn marks_start_above_kmin_and_are_certain_above_kmax() {
     // Kmin = Kmax: a step, with no chance in it.
     for threshold in [0, 16, 40, 62, 63] {
-        let percent = threshold as f64 * 100.0 / 64.0;
+        let bytes = threshold * FULL;
         let settings = format!(
-            "\"*.fabric.queue\" = \"64packets\"\n\"*.fabric.ecn_kmin_percent\" = {percent:?}\n\"*.fabric.ecn_kmax_percent\" = {percent:?}"
+            "\"*.fabric.queue\" = \"64packets\"\n\"*.fabric.ecn_kmin\" = \"{bytes}B\"\n\"*.fabric.ecn_kmax\" = \"{bytes}B\""
         );
         let expected = left_behind(64).filter(|&left| left > threshold).count() as u64;
         assert_eq!(two_to_one(64, &settings).run.ecn_marks, expected, "threshold {threshold}");
@@ -84,7 +84,7 @@ fn marks_start_above_kmin_and_are_certain_above_kmax() {
 fn marks_grow_linearly_between_kmin_and_kmax() {
     let packets = 2000;
     let (kmin, kmax) = (400.0, 1600.0);
-    let settings = "\"*.fabric.queue\" = \"2000packets\"\n\"*.fabric.ecn_kmin_percent\" = 20.0\n\"*.fabric.ecn_kmax_percent\" = 80.0";
+    let settings = "\"*.fabric.queue\" = \"2000packets\"\n\"*.fabric.ecn_kmin\" = \"400packets\"\n\"*.fabric.ecn_kmax\" = \"1600packets\"";
     let chances = left_behind(packets).map(|left| ((left as f64 - kmin) / (kmax - kmin)).clamp(0.0, 1.0));
     let (mean, variance) = chances.fold((0.0, 0.0), |(mean, var), p| (mean + p, var + p * (1.0 - p)));
     let marks = two_to_one(packets, settings).run.ecn_marks as f64;

@@ -95,6 +95,86 @@ fn the_ns3_topology_and_flows_run() {
     assert_eq!(result.run.flows, count);
 }
 
+/// The set-up of ConWeave's simulator: DCQCN with its parameters, an ACK a packet that carries the mark, ECN and
+/// PFC as its configuration has them (9 MB a switch, alpha 1/16), no switch latency.
+const CONWEAVE: &str = r#"
+seeds = [1, 2, 3]
+[topology]
+kind = "graph"
+file = "t.txt"
+switch_latency = "0ns"
+[workload]
+kind = "ns3-flows"
+file = "f.txt"
+[[scheme]]
+base = "rocev2"
+name = "rocev2-conweave"
+[scheme.set]
+"cc.preset" = "conweave"
+"transport.payload" = "1000B"
+"transport.header" = "48B"
+"transport.ack" = "60B"
+"transport.ack_every" = 1
+"transport.nack_interval" = "4us"
+"transport.cnp_interval" = "0us"
+"transport.rto" = "4ms"
+"fabric.control_queue" = "1MB"
+"fabric.ecn_kmin" = "100KB"
+"fabric.ecn_kmax" = "400KB"
+"fabric.ecn_pmax" = 0.2
+"fabric.pfc" = { buffer = "9MB", alpha = 0.0625, resume = "3KB" }
+[limits]
+stall = "100ms"
+"#;
+
+/// RoCEv2 over PFC on the ns-3 fabric: mean and P99 slowdown within 10 % of the reference's, as the mean over
+/// seeds (salts differ, and the largest flows decide the tail).
+#[test]
+fn slowdowns_agree_with_the_ns3_reference() {
+    let Some(folder) = peers() else { return };
+    let data = folder.join("data/ns3");
+    let topology = peer_file(&data, "leaf_spine_128_100G_OS2.txt");
+    let flows = peer_file(&data, "alistorage_128h_load25_5ms.flow.txt");
+    let results = in_two_threads(&points(CONWEAVE, &[("t.txt", &topology), ("f.txt", &flows)]));
+    let ours: Vec<[f64; 2]> = results.iter().map(slowdowns).collect();
+    for ([mean, p99], RunResult { run, .. }) in ours.iter().zip(&results) {
+        println!(
+            "seed {}: slowdown mean {mean:.3}, P99 {p99:.3}; {} pause frames, {} drops",
+            run.seed, run.pause_frames, run.drops
+        );
+        assert_eq!((run.drops, run.retransmissions), (0, 0), "nothing is lost on a lossless fabric");
+    }
+    let csv = peer_file(&folder, "reference/ns3.csv");
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let column = |name: &str| rows[0].iter().position(|n| *n == name).unwrap();
+    let row = rows.iter().find(|row| row[..2] == ["pfc", "ecmp"]).unwrap();
+    for (i, name) in ["slowdown_mean", "slowdown_p99"].into_iter().enumerate() {
+        let theirs: f64 = row[column(name)].parse().unwrap();
+        let ours = ours.iter().map(|run| run[i]).sum::<f64>() / ours.len() as f64;
+        println!("{name}: {ours:.3} against {theirs:.3}, {:+.1} %", (ours / theirs - 1.0) * 100.0);
+        assert!((ours / theirs - 1.0).abs() <= 0.10, "{name}");
+    }
+}
+
+/// Mean and P99 of FCT over the ideal that the reference uses: the latencies there and back, 1,000 B a hop, and
+/// every byte with its headers at the line rate; 1 at the least.
+fn slowdowns(result: &RunResult) -> [f64; 2] {
+    let mut slowdowns: Vec<f64> = result
+        .flows
+        .iter()
+        .map(|flow| {
+            // 16 hosts a ToR, 100G, 1 us a link.
+            let hops = if flow.src / 16 == flow.dst / 16 { 2.0 } else { 4.0 };
+            let bytes = (flow.bytes + flow.bytes.div_ceil(1_000) * 48) as f64;
+            let ideal_us = 2.0 * hops + (hops * 1_000.0 + bytes) * 8.0 / 100e3;
+            (flow.fct_ps.unwrap() as f64 / 1e6 / ideal_us).max(1.0)
+        })
+        .collect();
+    slowdowns.sort_by(f64::total_cmp);
+    let mean = slowdowns.iter().sum::<f64>() / slowdowns.len() as f64;
+    [mean, slowdowns[slowdowns.len() * 99 / 100]]
+}
+
 /// The set-up of the reference runs.
 const REFERENCE: &str = r#"
 schemes = ["reps", "ops", "ecmp"]
@@ -110,8 +190,8 @@ switch_latency = "0ns"
 file = "perm_128n_16MiB.cm"
 [set]
 "*.fabric.queue" = "100packets"
-"*.fabric.ecn_kmin_percent" = 20.0
-"*.fabric.ecn_kmax_percent" = 80.0
+"*.fabric.ecn_kmin" = "20packets"
+"*.fabric.ecn_kmax" = "80packets"
 "*.fabric.trim" = false
 "*.cc.initial_window" = "151packets"
 "*.cc.max_window" = "151packets"

@@ -54,7 +54,7 @@ pub fn finish_one(text: &str, files: &Named<'_>) -> RunResult {
 
 /// The digest of a result.
 pub fn digest(result: &RunResult) -> String {
-    run_digest(&result.run, &result.flows)
+    run_digest(&result.run, &result.flows, &result.jobs)
 }
 
 /// The folder with other simulators' inputs and results; says so where there is none.
