@@ -19,15 +19,15 @@ pub struct Faults {
     pub agenda: Vec<(Time, Task)>,
 }
 
-/// Something that happens to the whole engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Something that happens to the whole engine; at one time in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
     /// A switch loses what it holds.
     Purge(NodeId),
+    /// A link went down or is up again.
+    SettlePause(LinkId),
     /// Routing learns which links were up at this time.
     Reroute(Time),
-    /// A link is up again and knows of no pause.
-    Restore(LinkId),
 }
 
 struct LinkHealth {
@@ -74,7 +74,7 @@ impl Faults {
             let random = stream(seed, number as u64, Purpose::FaultSelection);
             faults.add(spec, routing_delay, topology, seed, kinds, random)?;
         }
-        faults.agenda.sort_by_key(|(time, task)| (*time, matches!(task, Task::Reroute(_))));
+        faults.agenda.sort_by_key(|(time, task)| (*time, *task));
         faults.agenda.dedup();
         Ok(faults)
     }
@@ -110,7 +110,7 @@ impl Faults {
                         until,
                         effect: Effect::Down,
                     });
-                    self.restore(link, until);
+                    self.settle_pauses(topology, link, from, until);
                 }
             }
             FaultKind::SwitchDown { switches } => {
@@ -121,7 +121,7 @@ impl Faults {
                         for link in [link, topology.reverse(link)] {
                             let health = self.health(link, topology, seed, kinds);
                             health.faults.push(Spell { from, until, effect: Effect::Down });
-                            self.restore(link, until);
+                            self.settle_pauses(topology, link, from, until);
                         }
                     }
                 }
@@ -155,9 +155,11 @@ impl Faults {
         Ok(())
     }
 
-    fn restore(&mut self, link: LinkId, at: Time) {
-        if at < Time::NEVER {
-            self.agenda.push((at, Task::Restore(link)));
+    /// The pauses of a link depend on both of its directions: frames come on the one for the other.
+    fn settle_pauses(&mut self, topology: &Topology, link: LinkId, from: Time, until: Time) {
+        for time in [from, until].into_iter().filter(|&time| time < Time::NEVER) {
+            let both = [link, topology.reverse(link)];
+            self.agenda.extend(both.map(|link| (time, Task::SettlePause(link))));
         }
     }
 

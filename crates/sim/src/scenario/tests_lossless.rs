@@ -21,47 +21,180 @@ bytes = "1MiB"
 /// What is said about the settings, the first of which stands in line 14.
 fn said(settings: &str) -> String {
     let text = format!("{LINE}{settings}\n");
-    let read = read("s.toml", &text, &folder(), &Overrides::default());
-    read.and_then(|scenario| scenario.check()).expect_err(&text).to_string()
+    attempt(&text).expect_err(&text).to_string()
 }
 
+fn attempt(text: &str) -> Result<Scenario, ScenarioError> {
+    let scenario = read("s.toml", text, &folder(), &Overrides::default())?;
+    scenario.check().map(|()| scenario)
+}
+
+/// Wrong settings in one line, and the whole of what is said about them.
+const CASES: &[(&str, &str)] = &[
+    (
+        r#""rocev2.fabric.pfc.headroom" = "0B""#,
+        r#"s.toml:14:1: fabric.pfc.headroom must be above 0
+  write: "rocev2.fabric.pfc.headroom" = "120KB""#,
+    ),
+    (
+        r#""rocev2.fabric.pfc.buffer" = "0B""#,
+        r#"s.toml:14:1: fabric.pfc.buffer must be above 0
+  write: "rocev2.fabric.pfc.buffer" = "256MB""#,
+    ),
+    (
+        r#""rocev2.fabric.pfc.buffer_rate" = "0bps""#,
+        r#"s.toml:14:1: fabric.pfc.buffer_rate must be above 0
+  write: "rocev2.fabric.pfc.buffer_rate" = "51.2Tbps""#,
+    ),
+    (
+        r#""rocev2.fabric.pfc.alpha" = 0.0"#,
+        r#"s.toml:14:1: fabric.pfc.alpha must be 0.0000152587890625 to 65536, not 0
+  write: "rocev2.fabric.pfc.alpha" = 0.125"#,
+    ),
+    (
+        r#""rocev2.fabric.pfc.alpha" = "1/8""#,
+        r#"s.toml:14:1: fabric.pfc.alpha: invalid type: string "1/8", expected a number
+  write: "rocev2.fabric.pfc.alpha" = 0.125"#,
+    ),
+    (
+        r#""rocev2.fabric.pfc.resume" = "0B""#,
+        r#"s.toml:14:1: fabric.pfc.resume must be above 0
+  write: "rocev2.fabric.pfc.resume" = "2packets""#,
+    ),
+    (
+        r#""rocev2.fabric.pfc.resume" = 2"#,
+        r#"s.toml:14:1: fabric.pfc.resume: invalid type: integer `2`, expected text in quotes
+  write: "rocev2.fabric.pfc.resume" = "2packets""#,
+    ),
+    (
+        r#""rocev2.fabric.trim" = true"#,
+        r#"s.toml:14:1: a lossless class has nothing to trim
+  write: "rocev2.fabric.trim" = false"#,
+    ),
+    (
+        r#""rocev2.qps" = 0"#,
+        r#"s.toml:14:1: qps must be 1 to 64, not 0
+  write: "rocev2.qps" = 1"#,
+    ),
+    (
+        r#""rocev2.qps" = 65"#,
+        r#"s.toml:14:1: qps must be 1 to 64, not 65
+  write: "rocev2.qps" = 64"#,
+    ),
+    (
+        r#""rocev2.cc.alpha_timer" = "99ns""#,
+        r#"s.toml:14:1: cc.alpha_timer must be at least 100ns, not 99ns
+  write: "rocev2.cc.alpha_timer" = "55us""#,
+    ),
+    (
+        r#""rocev2.cc.increase_timer" = "99999ps""#,
+        r#"s.toml:14:1: cc.increase_timer must be at least 100ns, not 99.999ns
+  write: "rocev2.cc.increase_timer" = "55us""#,
+    ),
+    (
+        r#""rocev2.fabric.pfc.headrom" = "1MB""#,
+        r#"s.toml:14:1: scheme "rocev2" has no parameter "fabric.pfc.headrom"
+  write: "rocev2.fabric.pfc.headroom" = "1MB""#,
+    ),
+    (
+        r#""rocev2.fabric.pfc.bufer" = "1GB""#,
+        r#"s.toml:14:1: scheme "rocev2" has no parameter "fabric.pfc.bufer"
+  write: "rocev2.fabric.pfc.buffer" = "1GB""#,
+    ),
+];
+
+#[test]
+fn every_fault_of_a_lossless_scheme_has_its_place_and_its_cure() {
+    for (settings, expected) in CASES {
+        assert_eq!(said(settings), *expected);
+    }
+}
+
+/// What the advice says, put in place of the fault, is a good scenario.
 #[track_caller]
-fn assert_said(settings: &str, expected: &str) {
-    assert_eq!(said(settings), expected);
+fn assert_advice_works(said: &str) {
+    let (_, advice) = said.split_once("\n  write: ").unwrap_or_else(|| panic!("no advice: {said}"));
+    attempt(&format!("{LINE}{advice}\n")).unwrap_or_else(|e| panic!("{said}\nthen: {e}"));
 }
 
 #[test]
-fn dump() {
-    for settings in [
-        "\"rocev2.fabric.pfc.headroom\" = \"30KB\"",
-        "\"rocev2.fabric.pfc.headroom\" = \"9packets\"",
-        "\"rocev2.fabric.pfc.headroom\" = \"0B\"",
-        "\"rocev2.fabric.pfc.buffer\" = \"1MB\"",
-        "\"rocev2.fabric.pfc.buffer\" = \"0B\"",
-        "\"rocev2.fabric.pfc.buffer_rate\" = \"0bps\"",
-        "\"rocev2.fabric.pfc.threshold\" = \"20packets\"",
-        "\"rocev2.fabric.pfc.threshold\" = \"20packets\"\n\"rocev2.fabric.pfc.alpha\" = 1.0",
-        "\"rocev2.fabric.pfc.alpha\" = 0.0",
-        "\"rocev2.fabric.pfc.alpha\" = -1.0",
-        "\"rocev2.fabric.pfc.alpha\" = 70000.0",
-        "\"rocev2.fabric.pfc.alpha\" = \"a\"",
-        "\"rocev2.fabric.pfc.resume\" = \"0B\"",
-        "\"rocev2.fabric.pfc.resume\" = \"0packets\"",
-        "\"rocev2.fabric.pfc.resume\" = 2",
-        "\"rocev2.fabric.queue\" = \"1bdp\"",
-        "\"rocev2.fabric.trim\" = true",
-        "\"rocev2.qps\" = 0",
-        "\"rocev2.qps\" = 65",
-        "\"rocev2.cc.alpha_timer\" = \"99ns\"",
-        "\"rocev2.cc.increase_timer\" = \"0us\"",
-        "\"rocev2.fabric.pfc.treshold\" = \"20packets\"",
-        "\"rocev2.fabric.pfc.headrom\" = \"100KB\"",
-        "\"rocev2.fabric.pfc.xon\" = \"100KB\"",
-        "\"rocev2.fabric.pfc.expiry\" = \"5us\"",
-        "\"rocev2.fabric.pfc.headroom\" = \"100000packets\"",
-        "\"rocev2.cc.min_rate\" = \"0bps\"",
-        "\"rocev2.transport.ack_every\" = 0",
-    ] {
-        println!("{settings}\n    -> {}", said(settings));
+fn the_cures_work() {
+    // The buffer of this small fabric's switches is a small share of the large switch's.
+    for (settings, expected) in CASES.iter().filter(|(settings, _)| !settings.contains("headrom")) {
+        assert_advice_works(expected);
+        assert!(attempt(&format!("{LINE}{settings}\n")).is_err());
     }
+}
+
+/// Of all links the trunk needs most: in `2 us + T + frame + 2 us` it carries 104,214 B at 25 B/ns; and a byte, and
+/// two packets of 4,150 B.
+#[test]
+fn a_headroom_that_is_too_small_is_told_with_what_would_do() {
+    let said = said(r#""rocev2.fabric.pfc.headroom" = "100KB""#);
+    assert!(said.starts_with("s.toml:14:1: scheme \"rocev2\": fabric.pfc.headroom: "), "{said}");
+    assert!(said.contains("a headroom of 100KB") && said.contains("tor:0/up:0"), "{said}");
+    assert!(said.contains("112515B"), "{said}");
+    assert_advice_works(&said);
+    assert!(attempt(&format!("{LINE}\"rocev2.fabric.pfc.headroom\" = \"112515B\"\n")).is_ok());
+}
+
+/// The cure must be enough for all links at once.
+#[test]
+fn the_link_that_needs_most_is_named() {
+    let said = said(r#""rocev2.fabric.pfc.headroom" = "10KB""#);
+    assert!(said.contains("tor:0/up:0") && said.contains("112515B"), "{said}");
+}
+
+/// A switch here has ports of 400 Gb/s in all: `256MB` for 51.2 Tb/s makes 2 MB, and `10MB` make 78,125 B, less
+/// than the headrooms of a trunk and two hosts.
+#[test]
+fn a_buffer_that_is_too_small_is_told_with_what_would_do() {
+    let said = said(r#""rocev2.fabric.pfc.buffer" = "10MB""#);
+    assert!(said.starts_with("s.toml:14:1: scheme \"rocev2\": fabric.pfc.buffer: "), "{said}");
+    assert!(said.contains("tor:0 has a buffer of 78125B"), "{said}");
+    let headrooms = 112_515 + 2 * (29_214 + 1 + 8_300);
+    assert!(said.contains(&format!("{headrooms}B")), "{said}");
+    assert_advice_works(&said);
+}
+
+/// `[set]` can turn a dynamic threshold into a static one.
+#[test]
+fn a_static_threshold_replaces_a_dynamic_one() {
+    let text = format!("{LINE}\"rocev2.fabric.pfc.threshold\" = \"20packets\"\n");
+    let scenario = attempt(&text).unwrap_or_else(|e| panic!("{e}"));
+    let pfc = scenario.schemes[0].fabric.pfc.as_ref().expect("it is lossless");
+    assert!(pfc.threshold.is_some() && pfc.alpha.is_none(), "{pfc:?}");
+}
+
+#[test]
+fn two_thresholds_exclude_each_other() {
+    let both = "\"rocev2.fabric.pfc.threshold\" = \"20packets\"\n\"rocev2.fabric.pfc.alpha\" = 1.0";
+    let said = said(both);
+    assert!(said.starts_with("s.toml:14:1: ") || said.starts_with("s.toml:15:1: "), "{said}");
+    assert!(
+        said.contains(
+            "fabric.pfc.alpha (dynamic threshold) and fabric.pfc.threshold (static) exclude each other"
+        ),
+        "{said}"
+    );
+    assert!(!said.contains("= one of them"), "{said}");
+}
+
+/// A scheme in full without either threshold.
+#[test]
+fn one_threshold_is_needed() {
+    let whole = attempt(LINE).unwrap_or_else(|e| panic!("{e}")).to_toml();
+    let without: String =
+        whole.lines().filter(|l| !l.starts_with("alpha = ")).map(|l| format!("{l}\n")).collect();
+    let said = attempt(&without).expect_err(&without).to_string();
+    assert!(said.contains("fabric.pfc.threshold (static) are both missing"), "{said}");
+    assert!(said.contains("alpha = 0.125") && !said.contains("= one of them"), "{said}");
+}
+
+#[test]
+fn a_queue_and_a_lossless_class_exclude_each_other() {
+    let said = said(r#""rocev2.fabric.queue" = "1bdp""#);
+    let expected = "s.toml:14:1: fabric.queue and fabric.pfc exclude each other: ";
+    assert!(said.starts_with(expected), "{said}");
+    assert!(!said.contains("= one of them"), "{said}");
 }

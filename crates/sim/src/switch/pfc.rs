@@ -333,20 +333,18 @@ impl<O: Observer> Engine<'_, O> {
         }
     }
 
-    /// A link that was down is up again: neither end remembers a pause of it, and one that holds is said anew.
-    pub(crate) fn forget_pauses(&mut self, link: LinkId) {
-        if self.pfc.is_none() {
-            return;
-        }
-        self.go_on(self.topology.source(link), link);
+    /// `link` went down or is up again. While it is down nothing holds back what waits for it, which is lost as on
+    /// any link that is down; once it is up, its two ends agree again on whether it is paused: no frame that was
+    /// lost meanwhile may hold it for ever, and nothing may come that the headroom has no room for.
+    pub(crate) fn settle_pause(&mut self, link: LinkId) {
         let back = self.topology.reverse(link);
-        if let Some(pfc) = &mut self.pfc {
-            let ingress = &mut pfc.ingress[back.index()];
-            ingress.told = false;
-            if ingress.stopped {
-                self.tell(back, true);
-            }
-        }
+        let up = self.faults.is_up(link, self.now) && self.faults.is_up(back, self.now);
+        let Some(pfc) = &mut self.pfc else { return };
+        let ingress = &mut pfc.ingress[back.index()];
+        ingress.told = ingress.stopped && up;
+        let (stop, node) = (ingress.told, self.topology.source(link));
+        self.ports[back.index()].speaks = false;
+        self.handle_pause(node, link, stop);
     }
 
     /// Takes the pause off `link`; false when there is none.
