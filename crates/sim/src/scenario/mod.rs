@@ -16,6 +16,8 @@ mod table;
 mod tests;
 #[cfg(test)]
 mod tests_bad_input;
+#[cfg(test)]
+mod tests_lossless;
 mod tree;
 mod written;
 mod written_rest;

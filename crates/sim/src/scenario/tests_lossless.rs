@@ -88,7 +88,7 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         r#""rocev2.cc.increase_timer" = "99999ps""#,
-        r#"s.toml:14:1: cc.increase_timer must be at least 100ns, not 99.999ns
+        r#"s.toml:14:1: cc.increase_timer must be at least 100ns, not 99999ps
   write: "rocev2.cc.increase_timer" = "55us""#,
     ),
     (
@@ -197,4 +197,13 @@ fn a_queue_and_a_lossless_class_exclude_each_other() {
     let expected = "s.toml:14:1: fabric.queue and fabric.pfc exclude each other: ";
     assert!(said.starts_with(expected), "{said}");
     assert!(!said.contains("= one of them"), "{said}");
+}
+
+/// Sums of absurd sizes do not wrap.
+#[test]
+fn absurd_sizes_are_refused_as_others_are() {
+    for headroom in ["9000000TB", "1e30packets"] {
+        let said = said(&format!("\"rocev2.fabric.pfc.headroom\" = \"{headroom}\""));
+        assert!(said.contains("fabric.pfc."), "{said}");
+    }
 }

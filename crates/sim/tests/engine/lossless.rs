@@ -215,35 +215,47 @@ fn a_pause_frame_on_a_link_that_fails_is_lost() {
     assert!(result.run.link_losses > 0 && result.run.retransmissions > 0);
 }
 
-/// A trunk that is down for good while it is paused must not hold what waits for it for ever: those packets are
-/// lost, and their senders go another way or give up on them; here another cable takes the rest.
-#[test]
-fn a_link_that_fails_for_good_while_it_is_paused_lets_go_of_what_waits() {
-    // Two cables between the switches; whichever carries flow 0 is paused by the bottleneck behind it.
+/// Two cables between the switches, and three hosts that send to one. A cable fails while pauses hold.
+fn a_cable_fails(cable: u32, duration: &str) -> Vec<RunPoint> {
     let graph = "6 2 6\n4 5\n0 4 100Gbps 1000ns 0\n1 4 100Gbps 1000ns 0\n2 5 100Gbps 1000ns 0\n3 5 100Gbps 1000ns 0\n4 5 100Gbps 2000ns 0\n4 5 100Gbps 2000ns 0\n";
-    for cable in [0, 1] {
-        let text = format!(
-            r#"
-            schemes = ["rocev2"]
-            seeds = [1, 2, 3]
-            [topology]
-            file = "g.txt"
-            [workload]
-            file = "f.cm"
-            [[fault]]
-            kind = "link-down"
-            links = "tor:0/up:{cable}"
-            at = "20us"
-            {}
-            "rocev2.fabric.routing_delay" = "10us"
-            "#,
-            UNCONTROLLED
-        )
-        .replace("\"9ms\"", "\"100us\"");
-        let flows = matrix(4, &[(0, 2, 0, 400), (1, 2, 0, 400), (3, 2, 0, 400)]);
-        for point in points(&text, &[("g.txt", graph), ("f.cm", &flows)]) {
-            assert!(finish(&with_threshold(point, 10, None)).run.pause_frames > 0);
-        }
+    let text = format!(
+        r#"
+        schemes = ["rocev2"]
+        seeds = [1, 2, 3]
+        [topology]
+        file = "g.txt"
+        [workload]
+        file = "f.cm"
+        [[fault]]
+        kind = "link-down"
+        links = "tor:0/up:{cable}"
+        at = "20us"
+        {duration}
+        {UNCONTROLLED}
+        "rocev2.fabric.routing_delay" = "10us"
+        "#
+    )
+    .replace("9ms", "100us");
+    let flows = matrix(4, &[(0, 2, 0, 400), (1, 2, 0, 400), (3, 2, 0, 400)]);
+    let points = points(&text, &[("g.txt", graph), ("f.cm", &flows)]);
+    points.into_iter().map(|point| with_threshold(point, 10, None)).collect()
+}
+
+/// What waits for a link that is paused and then fails for good must not wait for ever, and hold up everybody
+/// behind it: it is lost like all that goes out on that link, and sent again over the other cable.
+#[test]
+fn a_link_that_fails_while_it_is_paused_lets_go_of_what_waits() {
+    for point in a_cable_fails(0, "").iter().chain(&a_cable_fails(1, "")) {
+        assert!(finish(point).run.pause_frames > 0);
+    }
+}
+
+/// Even if nothing else is left to happen before the repair, the repair is.
+#[test]
+fn a_run_waits_for_the_repair_of_a_link() {
+    let duration = "duration = \"5ms\"";
+    for point in a_cable_fails(0, duration).iter().chain(&a_cable_fails(1, duration)) {
+        finish(point);
     }
 }
 
