@@ -183,24 +183,15 @@ impl Faults {
     /// What becomes of a packet that goes out on an impaired `link` now: the kind that the link is now, and
     /// whether the packet is lost on it.
     pub fn fate(&mut self, link: LinkId, kinds: &[LinkKind], now: Time, packet: &Packet) -> (u16, bool) {
-        let Some(index) = self.find(link) else {
-            unreachable!("link {link} is marked as impaired and has no fault")
-        };
-        let health = &mut self.links[index];
-        let active = |spell: &&Spell| spell.from <= now && now < spell.until;
-        let kind =
-            health.faults.iter().filter(active).fold(health.normal, |kind, spell| match spell.effect {
-                Effect::Kind(other) => other,
-                _ => kind,
-            });
+        let kind = self.kind_at(link, now);
         let link_kind = &kinds[kind as usize];
         let arrives = now + link_kind.serialisation(packet.wire_bytes) + link_kind.latency;
-        let cut = |spell: &Spell| {
-            matches!(spell.effect, Effect::Down) && spell.from <= arrives && now < spell.until
-        };
-        if health.faults.iter().any(cut) {
+        if self.is_cut(link, now, arrives) {
             return (kind, true);
         }
+        let Some(index) = self.find(link) else { return (kind, false) };
+        let health = &mut self.links[index];
+        let active = |spell: &&Spell| spell.from <= now && now < spell.until;
         let survives =
             health.faults.iter().filter(active).fold(1.0 - health.base_loss, |p, spell| match spell.effect {
                 Effect::PacketLoss(loss) => p * (1.0 - loss),
@@ -208,6 +199,27 @@ impl Faults {
                 Effect::Down | Effect::Kind(_) => p,
             });
         (kind, survives < 1.0 && health.random.unit() >= survives)
+    }
+
+    /// The kind that an impaired `link` is of at `time`.
+    pub fn kind_at(&self, link: LinkId, time: Time) -> u16 {
+        let Some(index) = self.find(link) else {
+            unreachable!("link {link} is marked as impaired and has no fault")
+        };
+        let health = &self.links[index];
+        let active = |spell: &&Spell| spell.from <= time && time < spell.until;
+        health.faults.iter().filter(active).fold(health.normal, |kind, spell| match spell.effect {
+            Effect::Kind(other) => other,
+            _ => kind,
+        })
+    }
+
+    /// Whether `link` is down at any time from `sent` to `arrives`.
+    pub fn is_cut(&self, link: LinkId, sent: Time, arrives: Time) -> bool {
+        let cut = |spell: &Spell| {
+            matches!(spell.effect, Effect::Down) && spell.from <= arrives && sent < spell.until
+        };
+        self.find(link).is_some_and(|index| self.links[index].faults.iter().any(cut))
     }
 
     fn find(&self, link: LinkId) -> Option<usize> {

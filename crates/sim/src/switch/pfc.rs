@@ -304,7 +304,8 @@ impl<O: Observer> Engine<'_, O> {
         }
     }
 
-    /// Sends the pause frame that waits at `link`, which is free.
+    /// Sends the pause frame that waits at `link`, which is free. It is lost where the link goes down; random
+    /// losses spare it, since one that is lost would not be said again.
     pub(crate) fn speak(&mut self, link: LinkId) {
         let Some(pfc) = &mut self.pfc else { return };
         let ingress = &mut pfc.ingress[link.index()];
@@ -312,9 +313,12 @@ impl<O: Observer> Engine<'_, O> {
         pfc.pause_frames += u64::from(ingress.stopped);
         let stop = ingress.stopped;
         let port = &mut self.ports[link.index()];
+        if port.impaired {
+            port.kind = self.faults.kind_at(link, self.now);
+        }
         let acts_at = port.transmit_pause(&self.kinds[port.kind as usize], &mut self.scheduler, self.now);
         let peer = port.peer;
-        if !port.impaired || self.faults.is_up(link, self.now) {
+        if !port.impaired || !self.faults.is_cut(link, self.now, acts_at) {
             self.schedule_pause(peer, self.topology.reverse(link), stop, acts_at);
         }
     }
