@@ -212,13 +212,19 @@ impl<'a, O: Observer> Engine<'a, O> {
             if let Some(failure) = self.failure.take() {
                 return Err(failure);
             }
-            if time == Time::NEVER {
+            let due = self.faults.agenda.get(self.agenda_next).map_or(Time::NEVER, |(due, _)| *due);
+            let first = time.min(due);
+            if first == Time::NEVER {
                 return Err(self.pause_cycle().map_or(Failure::NothingLeft, Failure::Deadlock));
             }
-            if time.0 > self.limits.max_time.0 {
+            if first.0 > self.limits.max_time.0 {
                 return Err(Failure::Limit("max_time"));
             }
-            self.run_agenda(time);
+            if due <= time {
+                // It may bring new events, also ones before `time`.
+                self.run_agenda(due);
+                continue;
+            }
             self.now = time;
             self.scheduler.take(time, &mut batch);
             self.events += batch.len() as u64;
@@ -291,12 +297,11 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
     }
 
-    /// Does what faults ask for up to `time`, before the events of that time.
+    /// Does what faults ask for at `time`, before the events of that time.
     fn run_agenda(&mut self, time: Time) {
-        while let Some(&(due, task)) =
-            self.faults.agenda.get(self.agenda_next).filter(|(due, _)| *due <= time)
+        self.now = time;
+        while let Some(&(_, task)) = self.faults.agenda.get(self.agenda_next).filter(|(due, _)| *due == time)
         {
-            self.now = due;
             self.agenda_next += 1;
             match task {
                 Task::Purge(node) => self.purge(node),

@@ -272,10 +272,10 @@ impl Scenario {
             let checked = check_headrooms(pfc, topology, &facts)
                 .and_then(|()| Pfc::new(pfc, topology, &facts).map(drop));
             checked.map_err(|error| {
-                let set = ["set", "scheme", "schemes"].map(|section| self.origin.place(section));
-                let at = set.into_iter().find(Option::is_some).flatten();
-                let message = format!("scheme {:?}: {}: {error}", scheme.name, error.parameter());
-                fault(&self.origin.file, at, message, None)
+                let (parameter, needed) = (error.parameter(), error.needed());
+                let message = format!("scheme {:?}: {parameter}: {error}", scheme.name);
+                let (at, written) = self.origin.setting(&scheme.name, parameter);
+                fault(&self.origin.file, at, message, Some(format!("{written} = \"{needed}\"")))
             })?;
         }
         Ok(())
@@ -449,10 +449,37 @@ impl Origin {
         swept.map_or_else(|| self.root.place(&path.split('.').collect::<Vec<_>>()), |node| node.at)
     }
 
+    /// Where a parameter of a scheme is set, and how that is written; where it is not, the place of `[set]` or of
+    /// the schemes.
+    fn setting(&self, scheme: &str, parameter: &str) -> (Place, String) {
+        let own = format!("\"{scheme}.{parameter}\"");
+        let names = [format!("{scheme}.{parameter}"), format!("*.{parameter}")];
+        for section in ["set", "sweep"] {
+            let found = self.section(section).and_then(|node| find(node, "", &names));
+            if let Some((at, name)) = found {
+                return (at, format!("\"{name}\""));
+            }
+        }
+        let sections = ["set", "scheme", "schemes"].map(|section| self.place(section));
+        (sections.into_iter().find(Option::is_some).flatten(), own)
+    }
+
     fn section(&self, key: &str) -> Option<&Node> {
         match &self.root.item {
             Item::Table(fields) => fields.get(key),
             _ => None,
         }
     }
+}
+
+/// The value below `node` whose dotted path is one of `names`, quoted and bare keys alike.
+fn find<'a>(node: &Node, at: &str, names: &'a [String]) -> Option<(Place, &'a str)> {
+    let Item::Table(fields) = &node.item else { return None };
+    fields.iter().find_map(|(key, node)| {
+        let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+        match names.iter().find(|name| **name == path) {
+            Some(name) => Some((node.at, name.as_str())),
+            None => find(node, &path, names),
+        }
+    })
 }

@@ -96,7 +96,7 @@ fn fabric(fabric: &FabricSpec) -> Result<(), ParameterFault> {
                 path: "fabric.queue".to_owned(),
                 message: "fabric.queue and fabric.pfc exclude each other: a port drops what does not fit, or pauses"
                     .to_owned(),
-                instead: "one of them".to_owned(),
+                instead: "either queue or pfc: a [[scheme]] in full, or one whose base has what you want".to_owned(),
             });
         }
         (None, None) => {
@@ -126,6 +126,15 @@ fn fabric(fabric: &FabricSpec) -> Result<(), ParameterFault> {
     Ok(())
 }
 
+/// The fault of both thresholds or none.
+pub(super) fn thresholds(how: &str) -> ParameterFault {
+    ParameterFault {
+        path: "fabric.pfc.alpha".to_owned(),
+        message: format!("fabric.pfc.alpha (dynamic threshold) and fabric.pfc.threshold (static) {how}"),
+        instead: "either alpha = 0.125 or threshold = \"1bdp\"".to_owned(),
+    }
+}
+
 fn lossless(pfc: &PfcSpec, trim: bool) -> Result<(), ParameterFault> {
     above_zero("fabric.pfc.buffer", pfc.buffer > Bytes(0), "\"256MB\"")?;
     if let Some(rate) = pfc.buffer_rate {
@@ -135,14 +144,7 @@ fn lossless(pfc: &PfcSpec, trim: bool) -> Result<(), ParameterFault> {
         (Some(alpha), None) => number("fabric.pfc.alpha", alpha, 1.0 / 65_536.0, 65_536.0, "0.125")?,
         (None, Some(threshold)) => size("fabric.pfc.threshold", threshold, "\"1bdp\"")?,
         (alpha, _) => {
-            let both = if alpha.is_some() { "exclude each other" } else { "are both missing" };
-            return Err(ParameterFault {
-                path: "fabric.pfc.alpha".to_owned(),
-                message: format!(
-                    "fabric.pfc.alpha (dynamic threshold) and fabric.pfc.threshold (static) {both}"
-                ),
-                instead: "one of them, such as alpha = 0.125".to_owned(),
-            });
+            return Err(thresholds(if alpha.is_some() { "exclude each other" } else { "are both missing" }));
         }
     }
     size("fabric.pfc.resume", pfc.resume, "\"2packets\"")?;

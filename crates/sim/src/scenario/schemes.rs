@@ -70,6 +70,13 @@ pub(super) struct ParameterFault {
     pub instead: String,
 }
 
+impl ParameterFault {
+    /// Whether `instead` is words and no value.
+    pub(super) fn is_words(&self) -> bool {
+        self.instead.starts_with("one of") || self.instead.starts_with("either")
+    }
+}
+
 /// Sets the parameter at a dotted path, such as `lb.buffer`; a table replaces a whole part, such as `lb`.
 pub(super) fn set(scheme: &Scheme, path: &str, value: &toml::Value) -> Result<Scheme, ParameterFault> {
     let mut whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");

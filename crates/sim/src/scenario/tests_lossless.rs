@@ -145,13 +145,17 @@ fn the_link_that_needs_most_is_named() {
     assert!(said.contains("tor:0/up:0") && said.contains("112515B"), "{said}");
 }
 
-/// A switch here has ports of 400 Gb/s in all: `256MB` for 51.2 Tb/s makes 2 MB, and `10MB` make 78,125 B, less
-/// than the headrooms of a trunk and two hosts.
+/// A switch's ports are a trunk and two hosts. Set alone, the buffer is that of every switch; with a rate it is
+/// scaled to the 400 Gb/s of the switch's ports.
 #[test]
 fn a_buffer_that_is_too_small_is_told_with_what_would_do() {
-    let said = said(r#""rocev2.fabric.pfc.buffer" = "10MB""#);
+    let scaled = r#""rocev2.fabric.pfc.buffer_rate" = "51.2Tbps""#;
+    let said_scaled = said(&format!("\"rocev2.fabric.pfc.buffer\" = \"10MB\"\n{scaled}"));
+    assert!(said_scaled.contains("tor:0 has a buffer of 78125B"), "{said_scaled}");
+    assert_advice_works(&format!("{said_scaled}\n{scaled}"));
+    let said = said(r#""rocev2.fabric.pfc.buffer" = "100KB""#);
     assert!(said.starts_with("s.toml:14:1: scheme \"rocev2\": fabric.pfc.buffer: "), "{said}");
-    assert!(said.contains("tor:0 has a buffer of 78125B"), "{said}");
+    assert!(said.contains("tor:0 has a buffer of 100KB"), "{said}");
     let headrooms = 112_515 + 2 * (29_214 + 1 + 8_300);
     assert!(said.contains(&format!("{headrooms}B")), "{said}");
     assert_advice_works(&said);

@@ -333,6 +333,15 @@ fn apply(file: &str, at: Place, mut scheme: Scheme, settings: &[&Setting]) -> Re
     // A preset stands for many parameters, so that single ones come after it, wherever they are written.
     let (presets, single): (Vec<&Setting>, Vec<&Setting>) =
         settings.iter().partition(|setting| setting.path == schemes::PRESET);
+    let set = |path: &str| settings.iter().find(|setting| setting.path == path);
+    if let (Some(_), Some(setting)) = (set("fabric.pfc.alpha"), set("fabric.pfc.threshold")) {
+        return Err(refused(
+            file,
+            setting.at,
+            Some(setting),
+            &super::scheme_limits::thresholds("exclude each other"),
+        ));
+    }
     for setting in presets.into_iter().chain(single) {
         scheme = schemes::set(&scheme, &setting.path, &setting.value)
             .map_err(|wrong| refused(file, setting.at, Some(setting), &wrong))?;
@@ -348,12 +357,10 @@ fn apply(file: &str, at: Place, mut scheme: Scheme, settings: &[&Setting]) -> Re
 
 fn refused(file: &str, at: Place, setting: Option<&Setting>, wrong: &ParameterFault) -> ScenarioError {
     let help = match setting {
-        Some(setting)
-            if wrong.message.contains("has no parameter") && !wrong.instead.starts_with("one of") =>
-        {
+        Some(setting) if wrong.message.contains("has no parameter") && !wrong.is_words() => {
             format!("{} = {}", setting.written(&wrong.instead), setting.value)
         }
-        Some(_) if wrong.message.contains("has no parameter") => wrong.instead.clone(),
+        _ if wrong.is_words() => wrong.instead.clone(),
         Some(setting) if setting.path == wrong.path => {
             format!("{} = {}", setting.written(&wrong.path), wrong.instead)
         }

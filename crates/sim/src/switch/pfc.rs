@@ -71,10 +71,10 @@ enum Admission {
 pub enum PfcError {
     /// A headroom does not cover what is on its way when a pause goes out.
     #[error(
-        "a headroom of {given} does not cover the round trip of {link}, which needs {needed} at the least (or leave headroom out: then every port gets what its link needs)"
+        "a headroom of {given} does not cover the round trip of {link}, which needs {needed} (without headroom every port gets what its link needs)"
     )]
     Headroom {
-        /// The link.
+        /// The link that needs most.
         link: String,
         /// As configured.
         given: Bytes,
@@ -82,16 +82,16 @@ pub enum PfcError {
         needed: Bytes,
     },
     /// A switch's buffer does not even hold its headrooms.
-    #[error(
-        "{switch} has a buffer of {buffer}, and the headrooms of its ports alone take {headrooms}: use more than that"
-    )]
+    #[error("{switch} has a buffer of {buffer}, and the headrooms of its ports alone take {headrooms}")]
     Buffer {
-        /// The switch.
+        /// The switch that lacks most.
         switch: String,
         /// As configured, scaled.
         buffer: Bytes,
         /// The sum of its headrooms.
         headrooms: Bytes,
+        /// What to configure at the least.
+        needed: Bytes,
     },
 }
 
@@ -101,6 +101,13 @@ impl PfcError {
         match self {
             PfcError::Headroom { .. } => "fabric.pfc.headroom",
             PfcError::Buffer { .. } => "fabric.pfc.buffer",
+        }
+    }
+
+    /// The least value that would do.
+    pub fn needed(&self) -> Bytes {
+        match self {
+            PfcError::Headroom { needed, .. } | PfcError::Buffer { needed, .. } => *needed,
         }
     }
 }
@@ -124,19 +131,19 @@ pub fn headroom_needed(topology: &Topology, link: LinkId, facts: &PathFacts) -> 
 /// That every headroom covers its link's round trip.
 ///
 /// # Errors
-/// The first link for which it does not.
+/// The link for which it lacks most.
 pub fn check_headrooms(spec: &PfcSpec, topology: &Topology, facts: &PathFacts) -> Result<(), PfcError> {
     let Some(given) = spec.headroom.map(|size| size.on(facts)) else { return Ok(()) };
     let into_switches = (0..topology.ports.len() as u32)
         .map(LinkId)
         .filter(|l| topology.switch(topology.ports[l.index()].peer).is_some());
-    for link in into_switches {
-        let needed = headroom_needed(topology, link, facts);
-        if given < needed {
-            return Err(PfcError::Headroom { link: topology.link_name(link), given, needed });
-        }
-    }
-    Ok(())
+    let most = into_switches
+        .map(|link| (headroom_needed(topology, link, facts), std::cmp::Reverse(link)))
+        .max()
+        .filter(|(needed, _)| given < *needed);
+    most.map_or(Ok(()), |(needed, link)| {
+        Err(PfcError::Headroom { link: topology.link_name(link.0), given, needed })
+    })
 }
 
 impl Pfc {
@@ -151,6 +158,7 @@ impl Pfc {
         let mut ingress =
             vec![Ingress { shared: 0, headroom_used: 0, headroom: 0, stopped: false, told: false }; links];
         let mut shared = Vec::with_capacity(topology.switches.len());
+        let mut worst: Option<PfcError> = None;
         for node in (topology.hosts..topology.nodes()).map(NodeId) {
             let (mut rate, mut headrooms) = (0u64, 0u64);
             for link in topology.links_of(node).map(LinkId) {
@@ -160,21 +168,33 @@ impl Pfc {
                     None => headroom_needed(topology, topology.reverse(link), facts),
                 };
                 ingress[link.index()].headroom = clip(headroom);
-                headrooms += headroom.0;
+                headrooms = headrooms.saturating_add(headroom.0);
             }
-            let buffer = match spec.buffer_rate {
-                None => spec.buffer.0,
-                Some(whole) => {
-                    (u128::from(spec.buffer.0) * u128::from(rate) / u128::from(whole.0.max(1))) as u64
-                }
+            let scaled = |bytes: u64, by: u64, of: u64| {
+                u64::try_from(u128::from(bytes) * u128::from(by) / u128::from(of.max(1))).unwrap_or(u64::MAX)
             };
-            let size =
-                buffer.checked_sub(headrooms).filter(|&left| left > 0).ok_or_else(|| PfcError::Buffer {
-                    switch: topology.node_name(node),
-                    buffer: Bytes(buffer),
-                    headrooms: Bytes(headrooms),
-                })?;
-            shared.push(Shared { size, used: 0 });
+            let (buffer, least) = match spec.buffer_rate {
+                None => (spec.buffer.0, headrooms.saturating_add(1)),
+                Some(whole) => (
+                    scaled(spec.buffer.0, rate, whole.0),
+                    scaled(headrooms.saturating_add(1), whole.0, rate).saturating_add(1),
+                ),
+            };
+            match buffer.checked_sub(headrooms).filter(|&left| left > 0) {
+                Some(size) => shared.push(Shared { size, used: 0 }),
+                None if worst.as_ref().is_none_or(|worst| worst.needed().0 < least) => {
+                    worst = Some(PfcError::Buffer {
+                        switch: topology.node_name(node),
+                        buffer: Bytes(buffer),
+                        headrooms: Bytes(headrooms),
+                        needed: Bytes(least),
+                    });
+                }
+                None => {}
+            }
+        }
+        if let Some(worst) = worst {
+            return Err(worst);
         }
         let threshold = match (spec.threshold, spec.alpha) {
             (Some(size), _) => Threshold::Static(size.on(facts).0),
