@@ -33,10 +33,10 @@ mod reaction_point {
         }
 
         fn with(&mut self, call: impl FnOnce(&mut AnyCc)) {
-            let mut cc = AnyCc::Dcqcn(self.0.clone());
+            let mut cc = AnyCc::Dcqcn(Box::new(self.0.clone()));
             call(&mut cc);
             let AnyCc::Dcqcn(dcqcn) = cc else { unreachable!("it was put there") };
-            self.0 = dcqcn;
+            self.0 = *dcqcn;
         }
 
         fn cnp(&mut self, now: Time) {

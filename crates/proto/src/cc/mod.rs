@@ -115,13 +115,14 @@ pub struct Acked {
 }
 
 /// Any congestion control. It answers with an allowance and learns from feedback; it never sees a load balancer.
+// The large ones are boxed: a sender's fields share few cache lines then, whatever its congestion control.
 pub enum AnyCc {
     /// See [`Dctcp`].
     Dctcp(Dctcp),
     /// See [`Dcqcn`].
-    Dcqcn(Dcqcn),
+    Dcqcn(Box<Dcqcn>),
     /// See [`StrackCc`].
-    Strack(StrackCc),
+    Strack(Box<StrackCc>),
     /// A fixed window in bytes.
     Constant(u64),
     /// Somebody else's.
@@ -160,8 +161,8 @@ impl CcConfig {
     pub fn build(&self, facts: &PathFacts) -> AnyCc {
         match self {
             CcConfig::Dctcp(config) => AnyCc::Dctcp(Dctcp::new(config, facts)),
-            CcConfig::Dcqcn(config) => AnyCc::Dcqcn(Dcqcn::new(config, facts)),
-            CcConfig::Strack(config) => AnyCc::Strack(StrackCc::new(config, facts)),
+            CcConfig::Dcqcn(config) => AnyCc::Dcqcn(Box::new(Dcqcn::new(config, facts))),
+            CcConfig::Strack(config) => AnyCc::Strack(Box::new(StrackCc::new(config, facts))),
             CcConfig::Constant { window } => AnyCc::Constant(window.on(facts).0),
         }
     }

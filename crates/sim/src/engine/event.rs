@@ -90,11 +90,20 @@ impl Rank {
         Rank::new(arrival.node, Kind::Arrival, u64::from(arrival.port), place)
     }
 
+    /// The rank of the signal of a port that frees up, at `place` in its batch.
+    #[inline]
+    pub fn of_free(signal: &Signal, place: usize) -> Self {
+        let What::PortFree(link) = signal.what else {
+            unreachable!("lines of signals hold ports that free up")
+        };
+        Rank::new(signal.node, Kind::PortFree, u64::from(link.0), place)
+    }
+
     /// The rank of a signal at `place` in its batch.
     #[inline]
     pub fn of_signal(signal: &Signal, place: usize) -> Self {
         match signal.what {
-            What::PortFree(link) => Rank::new(signal.node, Kind::PortFree, u64::from(link.0), place),
+            What::PortFree(_) => Rank::of_free(signal, place),
             What::Timer(qp) => Rank::new(signal.node, Kind::Timer, u64::from(qp), place),
             What::Pause(link, _) => Rank::new(signal.node, Kind::Pause, u64::from(link.0), place),
             What::Post => Rank::new(signal.node, Kind::Post, 0, place),

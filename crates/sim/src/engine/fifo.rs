@@ -91,7 +91,7 @@ impl Fifo {
     }
 
     /// Removes the oldest packet; answers also with where it came from.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, pool: &mut Pool) -> Option<(Packet, u32)> {
         if self.head == NONE {
             return None;

@@ -217,7 +217,7 @@ impl Port {
 
     /// Takes the next packet that may go out: control first, data unless it is paused. With the packet comes
     /// where it came from.
-    #[inline]
+    #[inline(always)]
     pub fn dequeue(&mut self, pool: &mut Pool) -> Option<(Packet, u32)> {
         if let Some(taken) = self.control.pop(pool) {
             self.control_bytes -= u32::from(taken.0.wire_bytes);

@@ -184,7 +184,7 @@ impl Scheduler {
                     drain(ring, time, |arrival| arrival.time, |arrival| batch.add_arrival(arrival))
                 }
                 Events::Frees(ring) => {
-                    drain(ring, time, |signal| signal.time, |signal| batch.add_signal(*signal))
+                    drain(ring, time, |signal| signal.time, |signal| batch.add_free(*signal))
                 }
             };
         }
@@ -293,6 +293,13 @@ impl Batch {
     fn add_arrival(&mut self, arrival: &Arrival) {
         self.order.push(Rank::of_arrival(arrival, self.arrivals.len()));
         self.arrivals.push(*arrival);
+    }
+
+    /// Adds the signal of a port that frees up.
+    #[inline]
+    fn add_free(&mut self, signal: Signal) {
+        self.order.push(Rank::of_free(&signal, MAX_RANKED as usize - 1 - self.signals.len()));
+        self.signals.push(signal);
     }
 
     #[inline]

@@ -82,8 +82,23 @@ fn transport(transport: &TransportConfig) -> Result<(), ParameterFault> {
             above_zero("transport.sack_bytes", strack.sack_bytes > Bytes(0), "\"16KB\"")?;
             whole("transport.min_threshold", u64::from(strack.min_threshold), 1, 4_095)?;
             span("transport.probe_after", strack.probe_after, "\"3rtt\"")?;
-            span("transport.probe_rtt", strack.probe_rtt, "\"2rtt\"")
+            span("transport.probe_rtt", strack.probe_rtt, "\"3rtt\"")?;
+            match (strack.probe_rtt, strack.probe_after) {
+                (Span::Rtt(rtt), Span::Rtt(after)) if rtt > after => Err(late_probe(strack.probe_after)),
+                (Span::Time(rtt), Span::Time(after)) if rtt > after => Err(late_probe(strack.probe_after)),
+                _ => Ok(()),
+            }
         }
+    }
+}
+
+/// The next probe would go out before the answer that tells of a loss, and take its place.
+fn late_probe(after: Span) -> ParameterFault {
+    ParameterFault {
+        path: "transport.probe_rtt".to_owned(),
+        message: "transport.probe_rtt is above transport.probe_after, so no probe could tell of a loss"
+            .to_owned(),
+        instead: format!("\"{after}\""),
     }
 }
 

@@ -273,7 +273,8 @@ impl Pfc {
 impl<O: Observer> Engine<'_, O> {
     /// Takes a data packet of `bytes` bytes into the lossless buffer of the switch that it came to by the port
     /// of `from`; false when there is no room, which fails the run.
-    #[inline]
+    // Apart from its callers, which stay small for the fabrics without it.
+    #[inline(never)]
     pub(crate) fn take_in(&mut self, node: NodeId, from: LinkId, bytes: u16) -> bool {
         let Some(pfc) = &mut self.pfc else { return true };
         let switch = (node.0 - self.host_count) as usize;
@@ -298,7 +299,7 @@ impl<O: Observer> Engine<'_, O> {
     }
 
     /// A data packet left the lossless buffer.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn give_back(&mut self, node: NodeId, from: u32, bytes: u16) {
         let Some(pfc) = &mut self.pfc else { return };
         let from = LinkId(from);

@@ -50,9 +50,10 @@ pub struct SackSender {
     acked: PsnSet,
     /// When each PSN was last sent, by PSN modulo its length.
     sent_at: Vec<Time>,
-    cc: AnyCc,
     acknowledged: VecDeque<MessageId>,
     lb: AnyLb,
+    /// After the balancer: of a window-based one only the beginning is used.
+    cc: AnyCc,
     /// The messages after the first one, in PSN order.
     later: VecDeque<Outgoing>,
     lost_set: PsnSet,
