@@ -120,7 +120,9 @@ fn one(index: usize, point: &RunPoint, control: &Control, progress: &Progress) -
         Ok(Err(error)) => {
             let error_text = error.to_string();
             let partial = match error {
-                RunError::Stalled { partial, .. } | RunError::Limit { partial, .. } => Some(sealed(*partial)),
+                RunError::Stalled { partial, .. }
+                | RunError::Deadlock { partial, .. }
+                | RunError::Limit { partial, .. } => Some(sealed(*partial)),
                 _ => None,
             };
             End::Failed { error: error_text, partial }

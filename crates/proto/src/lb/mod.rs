@@ -31,7 +31,7 @@ pub enum LbConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StrackLbConfig {
-    /// Entropy values, and bits of the bitmap (max_paths), 8 to 256.
+    /// Entropy values, and bits of the bitmap (max_paths), 1 to 256.
     pub max_paths: u32,
     /// The round robin covers at least this many (Algorithm 3, line 18).
     pub min_paths: u32,

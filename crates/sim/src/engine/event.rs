@@ -30,6 +30,25 @@ pub struct Signal {
     pub what: What,
 }
 
+/// The signal that nearly all are: the link of a port with packets waiting is free.
+#[derive(Clone, Copy, Debug)]
+pub struct Free {
+    /// When.
+    pub time: Time,
+    /// Where.
+    pub node: NodeId,
+    /// Which.
+    pub link: LinkId,
+}
+
+impl Free {
+    /// As a signal among others.
+    #[inline]
+    pub fn signal(self) -> Signal {
+        Signal { time: self.time, node: self.node, what: What::PortFree(self.link) }
+    }
+}
+
 /// What a [`Signal`] says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
@@ -90,20 +109,17 @@ impl Rank {
         Rank::new(arrival.node, Kind::Arrival, u64::from(arrival.port), place)
     }
 
-    /// The rank of the signal of a port that frees up, at `place` in its batch.
+    /// The rank of a port that frees up, at `place` in its batch.
     #[inline]
-    pub fn of_free(signal: &Signal, place: usize) -> Self {
-        let What::PortFree(link) = signal.what else {
-            unreachable!("lines of signals hold ports that free up")
-        };
-        Rank::new(signal.node, Kind::PortFree, u64::from(link.0), place)
+    pub fn of_free(free: &Free, place: usize) -> Self {
+        Rank::new(free.node, Kind::PortFree, u64::from(free.link.0), place)
     }
 
     /// The rank of a signal at `place` in its batch.
     #[inline]
     pub fn of_signal(signal: &Signal, place: usize) -> Self {
         match signal.what {
-            What::PortFree(_) => Rank::of_free(signal, place),
+            What::PortFree(link) => Rank::new(signal.node, Kind::PortFree, u64::from(link.0), place),
             What::Timer(qp) => Rank::new(signal.node, Kind::Timer, u64::from(qp), place),
             What::Pause(link, _) => Rank::new(signal.node, Kind::Pause, u64::from(link.0), place),
             What::Post => Rank::new(signal.node, Kind::Post, 0, place),

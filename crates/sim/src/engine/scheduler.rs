@@ -6,7 +6,7 @@
 //! odd packet sizes, a port that frees up at an odd time) goes to a timing wheel. Taking the next events means
 //! looking at a dozen heads.
 
-use super::event::{Arrival, MAX_RANKED, Rank, Signal, What};
+use super::event::{Arrival, Free, MAX_RANKED, Rank, Signal, What};
 use super::ring::Ring;
 use super::wheel::Wheel;
 use anabranch_base::{Duration, HostId, LinkId, NodeId, QpId, Time};
@@ -47,7 +47,7 @@ struct Line {
 
 enum Events {
     Arrivals(Ring<Arrival>),
-    Frees(Ring<Signal>),
+    Frees(Ring<Free>),
 }
 
 /// The events of one time, in their order.
@@ -90,7 +90,7 @@ impl Scheduler {
 
     /// The line for ports that free up after exactly `delay`.
     pub fn free_line(&mut self, delay: Duration) -> LineId {
-        self.line(delay, |events| matches!(events, Events::Frees(_)), || Events::Frees(Ring::new(NO_SIGNAL)))
+        self.line(delay, |events| matches!(events, Events::Frees(_)), || Events::Frees(Ring::new(NO_FREE)))
     }
 
     fn line(&mut self, delay: Duration, fits: impl Fn(&Events) -> bool, make: impl Fn() -> Events) -> LineId {
@@ -136,15 +136,15 @@ impl Scheduler {
     /// A port frees up; `line` is that of the delay between now and `time`.
     #[inline]
     pub fn push_free(&mut self, line: LineId, time: Time, node: NodeId, link: LinkId) {
-        let signal = Signal { time, node, what: What::PortFree(link) };
+        let free = Free { time, node, link };
         let index = usize::from(line.0);
         if let Some(Line { events: Events::Frees(ring), .. }) = self.lines.get_mut(index.wrapping_sub(1)) {
             if ring.len() == 0 {
                 self.heads[index] = time;
             }
-            ring.push(signal);
+            ring.push(free);
         } else {
-            self.push_signal(signal);
+            self.push_signal(free.signal());
         }
     }
 
@@ -183,9 +183,7 @@ impl Scheduler {
                 Events::Arrivals(ring) => {
                     drain(ring, time, |arrival| arrival.time, |arrival| batch.add_arrival(arrival))
                 }
-                Events::Frees(ring) => {
-                    drain(ring, time, |signal| signal.time, |signal| batch.add_free(*signal))
-                }
+                Events::Frees(ring) => drain(ring, time, |free| free.time, |free| batch.add_free(*free)),
             };
         }
         if batch.order.len() > 1 {
@@ -249,7 +247,7 @@ fn drain<T: Copy>(
 }
 
 /// Fillers of unused places.
-const NO_SIGNAL: Signal = Signal { time: Time::NEVER, node: NodeId(0), what: What::Post };
+const NO_FREE: Free = Free { time: Time::NEVER, node: NodeId(0), link: LinkId(0) };
 const NO_ARRIVAL: Arrival = Arrival {
     time: Time::NEVER,
     node: NodeId(0),
@@ -297,9 +295,9 @@ impl Batch {
 
     /// Adds the signal of a port that frees up.
     #[inline]
-    fn add_free(&mut self, signal: Signal) {
-        self.order.push(Rank::of_free(&signal, MAX_RANKED as usize - 1 - self.signals.len()));
-        self.signals.push(signal);
+    fn add_free(&mut self, free: Free) {
+        self.order.push(Rank::of_free(&free, MAX_RANKED as usize - 1 - self.signals.len()));
+        self.signals.push(free.signal());
     }
 
     #[inline]
