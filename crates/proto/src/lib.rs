@@ -8,6 +8,7 @@
 pub mod cc;
 pub mod lb;
 mod packet;
+pub mod program;
 mod psn_set;
 mod relative;
 pub mod transport;
@@ -16,5 +17,6 @@ pub mod wire;
 pub use cc::CcConfig;
 pub use lb::LbConfig;
 pub use packet::{Packet, Repr, SackCause};
+pub use program::ProgramConfig;
 pub use relative::{Pace, PathFacts, Size, Span};
 pub use transport::TransportConfig;

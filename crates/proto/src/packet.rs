@@ -15,6 +15,8 @@ pub struct Packet {
     pub ev: u16,
     /// Congestion experienced: a switch marked it.
     pub marked: bool,
+    /// What programs in switches write for each other into bits that no host looks at; 0 from a host.
+    pub tag: u16,
     /// What it says.
     pub repr: Repr,
 }
@@ -34,6 +36,8 @@ pub enum Repr {
         sent_at: Time,
         /// The sender will send no more before it hears of this one: acknowledge at once.
         ack_now: bool,
+        /// Times that programs in switches write for each other; 0 from a host.
+        stamps: u32,
     },
     /// A data packet whose payload a switch cut off.
     Trimmed {
@@ -88,6 +92,11 @@ pub enum Repr {
         /// When it left the sender.
         sent_at: Time,
     },
+    /// From one switch's program to another's, by way of the host behind it, which never sees it.
+    Program {
+        /// What it says, in the bits of that program.
+        word: u64,
+    },
 }
 
 /// What a SACK says of the packet that caused it. A byte, so that a packet stays at 48.
@@ -114,7 +123,7 @@ impl SackCause {
 }
 
 impl Packet {
-    /// Whether this travels in the control class (ACK, NACK, CNP, trimmed), ahead of data.
+    /// Whether this travels in the control class (ACK, NACK, CNP, trimmed, between programs), ahead of data.
     #[inline]
     pub fn is_control(&self) -> bool {
         !matches!(self.repr, Repr::Data { .. } | Repr::Probe { .. })

@@ -399,8 +399,9 @@ mod go_back_n {
                 message_packets: 10,
                 sent_at: us(psn.into()),
                 ack_now: false,
+                stamps: 0,
             };
-            Packet { qp: ENDS.qp, dst: ENDS.dst, wire_bytes: 1_000, ev: 9, marked: false, repr }
+            Packet { qp: ENDS.qp, dst: ENDS.dst, wire_bytes: 1_000, ev: 9, marked: false, tag: 0, repr }
         }
 
         fn marked(psn: u32) -> Packet {
@@ -519,7 +520,8 @@ mod go_back_n {
         }
 
         fn answer(sender: &mut GoBackNSender, now: Time, repr: Repr) {
-            let packet = Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: ACK, ev: 9, marked: false, repr };
+            let packet =
+                Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: ACK, ev: 9, marked: false, tag: 0, repr };
             sender.handle_packet(now, &packet);
         }
 
@@ -760,7 +762,7 @@ mod sack {
         assert_eq!(sender.next_timeout(), Some(Time(80_000)));
         assert!(sender.poll_transmit(Time(80_000)).is_some());
         let repr = Repr::Ack { cumulative: 1, base: 0, received: 1, marked: true, sent_at: Time::ZERO };
-        let ack = Packet { qp: QpId(3), dst: HostId(1), wire_bytes: 64, ev: 9, marked: false, repr };
+        let ack = Packet { qp: QpId(3), dst: HostId(1), wire_bytes: 64, ev: 9, marked: false, tag: 0, repr };
         sender.handle_packet(Time(90_000), &ack);
         assert!(sender.poll_transmit(Time(239_999)).is_none());
         assert_eq!(sender.next_timeout(), Some(Time(240_000)));

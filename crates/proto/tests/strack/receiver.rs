@@ -12,8 +12,16 @@ fn receiver() -> StrackReceiver {
 
 fn data(psn: u32, ack_now: bool) -> Packet {
     let sent_at = at(psn.into());
-    let repr = Repr::Data { psn, message: MESSAGE, message_packets: 5_000, sent_at, ack_now };
-    Packet { qp: ENDS.qp, dst: ENDS.dst, wire_bytes: PACKET as u16, ev: psn as u16 + 1, marked: false, repr }
+    let repr = Repr::Data { psn, message: MESSAGE, message_packets: 5_000, sent_at, ack_now, stamps: 0 };
+    Packet {
+        qp: ENDS.qp,
+        dst: ENDS.dst,
+        wire_bytes: PACKET as u16,
+        ev: psn as u16 + 1,
+        marked: false,
+        tag: 0,
+        repr,
+    }
 }
 
 fn answers(receiver: &mut StrackReceiver, packet: &Packet) -> Vec<Packet> {
@@ -61,6 +69,7 @@ fn enough_bytes_are_answered() {
         wire_bytes: ACK as u16,
         ev: 5,
         marked: false,
+        tag: 0,
         repr: Repr::Sack {
             expected: 0,
             base: 0,
@@ -158,7 +167,7 @@ fn messages_are_delivered_once_in_the_order_in_which_they_are_whole() {
     let mut receiver = receiver();
     let part = |psn, message, packets| {
         let (message, sent_at) = (MessageId(message), Time::ZERO);
-        let repr = Repr::Data { psn, message, message_packets: packets, sent_at, ack_now: false };
+        let repr = Repr::Data { psn, message, message_packets: packets, sent_at, ack_now: false, stamps: 0 };
         Packet { repr, ..data(psn, false) }
     };
     let arrivals = [part(3, 1, 2), part(0, 0, 2), part(4, 2, 1), part(2, 1, 2), part(2, 1, 2), part(4, 2, 1)];

@@ -46,7 +46,8 @@ fn answer(
 ) {
     let (bytes_received, cause) = (packets * PACKET as u32, SackCause::new(false, probe));
     let repr = Repr::Sack { expected, base, received, bytes_received, out_of_order, cause, sent_at };
-    let packet = Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: ACK as u16, ev: 9, marked: false, repr };
+    let packet =
+        Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: ACK as u16, ev: 9, marked: false, tag: 0, repr };
     sender.handle_packet(at(us), &packet);
 }
 

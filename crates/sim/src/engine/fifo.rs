@@ -124,7 +124,7 @@ mod tests {
                 let psn = number as u32;
                 if push {
                     let repr = Repr::Nack { psn, sent_at: Time::ZERO };
-                    let packet = Packet { qp: QpId(0), dst: HostId(0), wire_bytes: 64, ev: 0, marked: false, repr };
+                    let packet = Packet { qp: QpId(0), dst: HostId(0), wire_bytes: 64, ev: 0, marked: false, tag: 0, repr };
                     queues[queue].push(&mut pool, &packet, psn + 7);
                     plain[queue].push_back(psn);
                 } else {

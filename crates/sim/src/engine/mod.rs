@@ -479,7 +479,7 @@ pub fn bench_scheduler(pending: u32, events: u64) -> u64 {
     let line = scheduler.arrival_line(delay);
     let repr = anabranch_proto::Repr::Nack { psn: 0, sent_at: Time::ZERO };
     let dst = anabranch_base::HostId(0);
-    let packet = Packet { qp: QpId(0), dst, wire_bytes: 4150, ev: 0, marked: false, repr };
+    let packet = Packet { qp: QpId(0), dst, wire_bytes: 4150, ev: 0, marked: false, tag: 0, repr };
     for node in 0..pending {
         scheduler.push_arrival(line, Time(u64::from(node) * 40) + delay, NodeId(node), 0, &packet);
     }

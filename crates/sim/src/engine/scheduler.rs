@@ -258,6 +258,7 @@ const NO_ARRIVAL: Arrival = Arrival {
         wire_bytes: 0,
         ev: 0,
         marked: false,
+        tag: 0,
         repr: Repr::Nack { psn: 0, sent_at: Time::ZERO },
     },
 };

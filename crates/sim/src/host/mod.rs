@@ -238,6 +238,8 @@ impl<O: Observer> Engine<'_, O> {
                 }
                 self.kick(host);
             }
+            // A program that is gone would have taken it out.
+            Repr::Program { .. } => {}
         }
     }
 

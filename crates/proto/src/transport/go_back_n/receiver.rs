@@ -65,7 +65,7 @@ impl GoBackNReceiver {
     pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let (Packet { ev, marked, .. }, mut whole) = (*packet, None);
         match packet.repr {
-            Repr::Data { psn, message, message_packets, sent_at, ack_now } if psn == self.expected => {
+            Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } if psn == self.expected => {
                 self.expected += 1;
                 self.unacked += 1;
                 self.nacked = None;
@@ -126,6 +126,6 @@ impl GoBackNReceiver {
 
     #[inline]
     fn answer(&self, ev: u16, repr: Repr) -> Packet {
-        Packet { qp: self.qp, dst: self.sender, wire_bytes: self.ack_bytes, ev, marked: false, repr }
+        Packet { qp: self.qp, dst: self.sender, wire_bytes: self.ack_bytes, ev, marked: false, tag: 0, repr }
     }
 }

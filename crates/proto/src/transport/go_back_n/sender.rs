@@ -150,7 +150,15 @@ impl GoBackNSender {
             wire_bytes: bytes,
             ev: self.lb.next_ev(now, self.cc.window()),
             marked: false,
-            repr: Repr::Data { psn, message: id, message_packets, sent_at: now, ack_now: self.asks(now) },
+            tag: 0,
+            repr: Repr::Data {
+                psn,
+                message: id,
+                message_packets,
+                sent_at: now,
+                ack_now: self.asks(now),
+                stamps: 0,
+            },
         })
     }
 

@@ -77,7 +77,7 @@ impl SackReceiver {
     #[inline]
     pub fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
-            Repr::Data { psn, message, message_packets, sent_at, ack_now } => {
+            Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } => {
                 let cause = Cause { ev: packet.ev, marked: packet.marked, sent_at };
                 let fresh = self.accept(psn);
                 self.note(psn, cause);
@@ -128,7 +128,7 @@ impl SackReceiver {
 
     #[inline]
     fn answer(&self, ev: u16, repr: Repr) -> Packet {
-        Packet { qp: self.qp, dst: self.sender, wire_bytes: self.ack_bytes, ev, marked: false, repr }
+        Packet { qp: self.qp, dst: self.sender, wire_bytes: self.ack_bytes, ev, marked: false, tag: 0, repr }
     }
 
     /// Marks `psn` as arrived; false when it had arrived before.

@@ -274,7 +274,15 @@ impl SackSender {
             wire_bytes: bytes,
             ev: self.lb.next_ev(now, self.cc.window()),
             marked: false,
-            repr: Repr::Data { psn, message, message_packets, sent_at: now, ack_now: self.waits() },
+            tag: 0,
+            repr: Repr::Data {
+                psn,
+                message,
+                message_packets,
+                sent_at: now,
+                ack_now: self.waits(),
+                stamps: 0,
+            },
         }
     }
 

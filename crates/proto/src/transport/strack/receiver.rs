@@ -68,7 +68,7 @@ impl StrackReceiver {
     #[inline]
     pub fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
-            Repr::Data { psn, message, message_packets, sent_at, ack_now } => {
+            Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } => {
                 let is_expected = psn == self.expected;
                 let is_fresh = self.accept(psn, packet.wire_bytes);
                 self.lowest = Some(self.lowest.map_or(psn, |lowest| lowest.min(psn)));
@@ -112,7 +112,7 @@ impl StrackReceiver {
             sent_at,
         };
         let (qp, dst, wire_bytes) = (self.ends.qp, self.ends.src, self.sack_size);
-        Some(Packet { qp, dst, wire_bytes, ev, marked: false, repr })
+        Some(Packet { qp, dst, wire_bytes, ev, marked: false, tag: 0, repr })
     }
 
     /// Marks `psn` as arrived; false when it had arrived before.

@@ -140,6 +140,7 @@ impl StrackSender {
             message_packets: part.message_packets,
             sent_at: now,
             ack_now: self.waits(),
+            stamps: 0,
         };
         Some(self.packet(now, part.bytes, repr))
     }
@@ -319,7 +320,7 @@ impl StrackSender {
     #[inline]
     fn packet(&mut self, now: Time, bytes: u16, repr: Repr) -> Packet {
         let ev = self.lb.next_ev(now, self.cc.window());
-        Packet { qp: self.ends.qp, dst: self.ends.dst, wire_bytes: bytes, ev, marked: false, repr }
+        Packet { qp: self.ends.qp, dst: self.ends.dst, wire_bytes: bytes, ev, marked: false, tag: 0, repr }
     }
 
     /// Takes over what a SACK acknowledges; answers with the number of packets that are news.

@@ -125,7 +125,7 @@ impl Sending for CheckedSender {
             }
             return Ok(None);
         };
-        let Repr::Data { psn, message, message_packets, sent_at, ack_now } = packet.repr else {
+        let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
             return Err(TestCaseError::fail("a sender sent what is no data"));
         };
         prop_assert_eq!(psn, self.next);

@@ -60,8 +60,9 @@ fn packets_far_apart_get_an_ack_each() -> Result<(), TestCaseError> {
 /// A packet of the first message, with its PSN as entropy value.
 fn data(psn: u32) -> Packet {
     let sent_at = Time::ZERO + Duration::from_ns(psn.into());
-    let repr = Repr::Data { psn, message: message_id(0), message_packets: 1000, sent_at, ack_now: false };
-    Packet { qp: QP, dst: RECEIVER, wire_bytes: PACKET as u16, ev: psn as u16, marked: false, repr }
+    let repr =
+        Repr::Data { psn, message: message_id(0), message_packets: 1000, sent_at, ack_now: false, stamps: 0 };
+    Packet { qp: QP, dst: RECEIVER, wire_bytes: PACKET as u16, ev: psn as u16, marked: false, tag: 0, repr }
 }
 
 /// How the ends are set up.

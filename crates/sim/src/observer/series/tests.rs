@@ -40,9 +40,15 @@ fn curve(entity: &str, points: &[(u64, f64)]) -> Vec<(String, u64, f64)> {
 }
 
 fn data(wire_bytes: u16) -> Packet {
-    let repr =
-        Repr::Data { psn: 0, message: MessageId(0), message_packets: 1, sent_at: Time::ZERO, ack_now: false };
-    Packet { qp: QpId(0), dst: HostId(0), wire_bytes, ev: 0, marked: false, repr }
+    let repr = Repr::Data {
+        psn: 0,
+        message: MessageId(0),
+        message_packets: 1,
+        sent_at: Time::ZERO,
+        ack_now: false,
+        stamps: 0,
+    };
+    Packet { qp: QpId(0), dst: HostId(0), wire_bytes, ev: 0, marked: false, tag: 0, repr }
 }
 
 #[test]
