@@ -9,7 +9,7 @@ mod nack_drop;
 mod themis_spraying;
 
 use crate::{Packet, PathFacts, Span};
-use anabranch_base::{Bytes, Stream, Time};
+use anabranch_base::{Bytes, HostId, Stream, Time};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -59,6 +59,8 @@ pub struct ProgramFacts {
 pub struct Passage {
     /// The time.
     pub now: Time,
+    /// The host that sent the packet, as its IP header says.
+    pub src: HostId,
     /// It came from a host of this switch.
     pub from_host: bool,
     /// It goes to a host of this switch.
