@@ -61,7 +61,9 @@ pub struct Passage {
     pub now: Time,
     /// The host that sent the packet, as its IP header says.
     pub src: HostId,
-    /// It came from a host of this switch.
+    /// At ingress: the port by which it came in.
+    pub port: u16,
+    /// At ingress: it came from a host of this switch.
     pub from_host: bool,
     /// It goes to a host of this switch.
     pub to_host: bool,
@@ -89,8 +91,9 @@ pub enum Verdict {
 pub struct Emitted {
     /// The packet; routing sends it on, and it passes no ingress of this switch again.
     pub packet: Packet,
-    /// It is one that the program held.
-    pub held: bool,
+    /// The program held it: [`Passage::port`] of its arrival, whose buffer it goes on to take up. None: the program
+    /// made it.
+    pub held: Option<u16>,
 }
 
 /// A number that a program counts.
