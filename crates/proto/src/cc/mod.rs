@@ -154,6 +154,10 @@ pub trait CongestionControl: Send {
     fn handle_ack(&mut self, acked: &Acked);
     /// A packet was lost (timed out or trimmed).
     fn handle_loss(&mut self, now: Time);
+    /// A NIC heard that a packet is missing, and thinks that congestion dropped it.
+    fn handle_nack(&mut self, now: Time) {
+        self.handle_loss(now);
+    }
 }
 
 impl CcConfig {
@@ -247,6 +251,16 @@ impl AnyCc {
             AnyCc::Dctcp(cc) => cc.handle_loss(),
             AnyCc::Dcqcn(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => {}
             AnyCc::Custom(cc) => cc.handle_loss(now),
+        }
+    }
+
+    /// A NIC heard that a packet is missing, and thinks that congestion dropped it: a loss, where a congestion
+    /// control has no other answer.
+    pub fn handle_nack(&mut self, now: Time) {
+        match self {
+            AnyCc::Dcqcn(cc) => cc.handle_nack(now),
+            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => self.handle_loss(now),
+            AnyCc::Custom(cc) => cc.handle_nack(now),
         }
     }
 }

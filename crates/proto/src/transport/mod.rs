@@ -1,6 +1,7 @@
 //! Reliability: what makes messages whole over a fabric that loses and reorders packets.
 
 mod go_back_n;
+mod rnic_sr;
 mod sack;
 mod strack;
 
@@ -11,6 +12,7 @@ use anabranch_base::{Bytes, HostId, MessageId, QpId, Time};
 use serde::{Deserialize, Serialize};
 
 pub use go_back_n::{GoBackNReceiver, GoBackNSender};
+pub use rnic_sr::{RnicSrReceiver, RnicSrSender};
 pub use sack::{SackReceiver, SackSender};
 pub use strack::{StrackReceiver, StrackSender};
 
@@ -22,6 +24,8 @@ pub enum TransportConfig {
     Sack(SackConfig),
     /// In-order delivery as RoCEv2 NICs have it; a gap makes the sender go back.
     GoBackN(GoBackNConfig),
+    /// Selective repeat as commodity RDMA NICs have it (Themis-spraying, section 2.3).
+    RnicSr(RnicSrConfig),
     /// STrack (section 3.3).
     Strack(StrackConfig),
 }
@@ -44,6 +48,30 @@ pub struct GoBackNConfig {
     pub cnp_interval: Span,
     /// Without a new acknowledgement for this long the sender goes back.
     pub rto: Span,
+}
+
+/// Parameters of the `rnic-sr` transport, with DCQCN's notification point in its receiver.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RnicSrConfig {
+    /// Payload of a full packet.
+    pub payload: Bytes,
+    /// Headers of a data packet.
+    pub header: Bytes,
+    /// Size of an ACK, NACK or CNP.
+    pub ack: Bytes,
+    /// An ACK for every n packets by which the ePSN advances (and for the last one of a message, and a duplicate).
+    pub ack_every: u32,
+    /// The transmit window: packets from the lowest unacknowledged one on that may have been sent.
+    pub window_packets: u32,
+    /// At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says so.
+    pub cnp_interval: Span,
+    /// Without a new acknowledgement for this long everything unacknowledged is sent again.
+    pub rto: Span,
+    /// False: a NIC with timeouts alone, which takes no notice of a NACK, not even of what it acknowledges.
+    pub hears_nacks: bool,
+    /// The queue pair sends nothing for this long from the start of each retransmission that a NACK asked for.
+    pub retransmission_block: Span,
 }
 
 /// Parameters of the `strack` transport.
@@ -95,6 +123,8 @@ pub enum AnySender {
     Sack(SackSender),
     /// See [`GoBackNSender`].
     GoBackN(GoBackNSender),
+    /// See [`RnicSrSender`].
+    RnicSr(RnicSrSender),
     /// See [`StrackSender`].
     Strack(StrackSender),
     /// Somebody else's.
@@ -104,12 +134,14 @@ pub enum AnySender {
 /// The receiving end of a queue pair, whatever its transport.
 ///
 /// Drive it: [`handle_packet`](Self::handle_packet) for each packet, then [`poll_transmit`](Self::poll_transmit)
-/// until it answers none.
+/// until it answers none; and when the packet delivered a message, [`poll_delivered`](Self::poll_delivered) likewise.
 pub enum AnyReceiver {
     /// See [`SackReceiver`].
     Sack(SackReceiver),
     /// See [`GoBackNReceiver`].
     GoBackN(GoBackNReceiver),
+    /// See [`RnicSrReceiver`].
+    RnicSr(RnicSrReceiver),
     /// See [`StrackReceiver`].
     Strack(StrackReceiver),
     /// Somebody else's.
@@ -144,8 +176,13 @@ pub trait Sender: Send {
 
 /// What the receiving end of a transport of your own implements. See [`AnyReceiver`] for the order of calls.
 pub trait Receiver: Send {
-    /// Takes a packet in; answers with the message that it made whole.
+    /// Takes a packet in; answers with the first message that it delivers.
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId>;
+    /// The next message that the last packet delivered: where messages are delivered in order, one packet may be
+    /// all that several waited for.
+    fn poll_delivered(&mut self) -> Option<MessageId> {
+        None
+    }
     /// The next packet to send back.
     fn poll_transmit(&mut self) -> Option<Packet>;
 }
@@ -157,6 +194,8 @@ pub struct SenderCounters {
     pub retransmissions: u64,
     /// Packets that timed out.
     pub timeouts: u64,
+    /// NACKs that a NIC heard, old ones included (`rnic_sr`).
+    pub nacks: u64,
 }
 
 /// A queue pair has used all its PSNs.
@@ -188,6 +227,10 @@ impl TransportConfig {
                 AnySender::GoBackN(GoBackNSender::new(config, facts, ends, cc, lb)),
                 AnyReceiver::GoBackN(GoBackNReceiver::new(config, facts, ends)),
             ),
+            TransportConfig::RnicSr(config) => (
+                AnySender::RnicSr(RnicSrSender::new(config, facts, ends, cc, lb)),
+                AnyReceiver::RnicSr(RnicSrReceiver::new(config, facts, ends)),
+            ),
             TransportConfig::Strack(config) => (
                 AnySender::Strack(StrackSender::new(config, facts, ends, cc, lb)),
                 AnyReceiver::Strack(StrackReceiver::new(config, ends)),
@@ -200,6 +243,7 @@ impl TransportConfig {
         let (payload, header, ack) = match self {
             TransportConfig::Sack(config) => (config.payload, config.header, config.ack),
             TransportConfig::GoBackN(config) => (config.payload, config.header, config.ack),
+            TransportConfig::RnicSr(config) => (config.payload, config.header, config.ack),
             TransportConfig::Strack(config) => (config.payload, config.header, config.ack),
         };
         Framing { payload, header, ack }
@@ -210,6 +254,7 @@ impl TransportConfig {
         match self {
             TransportConfig::Sack(config) => config.rto,
             TransportConfig::GoBackN(config) => config.rto,
+            TransportConfig::RnicSr(config) => config.rto,
             TransportConfig::Strack(config) => config.rto,
         }
     }
@@ -232,6 +277,7 @@ macro_rules! dispatch {
         match $self {
             $any::Sack($end) => $call,
             $any::GoBackN($end) => $call,
+            $any::RnicSr($end) => $call,
             $any::Strack($end) => $call,
             $any::Custom($end) => $call,
         }
@@ -292,6 +338,16 @@ impl AnyReceiver {
     #[inline]
     pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         dispatch!(AnyReceiver, self, end => end.handle_packet(now, packet))
+    }
+
+    /// See [`Receiver::poll_delivered`].
+    #[inline]
+    pub fn poll_delivered(&mut self) -> Option<MessageId> {
+        match self {
+            AnyReceiver::RnicSr(receiver) => receiver.poll_delivered(),
+            AnyReceiver::Sack(_) | AnyReceiver::GoBackN(_) | AnyReceiver::Strack(_) => None,
+            AnyReceiver::Custom(receiver) => receiver.poll_delivered(),
+        }
     }
 
     /// See [`Receiver::poll_transmit`].

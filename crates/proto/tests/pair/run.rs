@@ -38,6 +38,7 @@ pub trait Receiving {
 pub struct Outcome {
     pub retransmissions: u64,
     pub timeouts: u64,
+    pub nacks: u64,
     pub probes: u64,
     /// Data packets that the path lost.
     pub lost: u64,
@@ -117,8 +118,8 @@ impl<'a, E: Ends> Run<'a, E> {
         let all: Vec<usize> = (0..everything).collect();
         prop_assert_eq!(sorted(self.receiver.delivered()), all.clone(), "delivered once each");
         prop_assert_eq!(sorted(self.sender.acknowledged()), all, "acknowledged once each");
-        let SenderCounters { retransmissions, timeouts } = self.sender.counters();
-        Ok(Outcome { retransmissions, timeouts, probes: self.probes, lost: self.lost, finished })
+        let SenderCounters { retransmissions, timeouts, nacks } = self.sender.counters();
+        Ok(Outcome { retransmissions, timeouts, nacks, probes: self.probes, lost: self.lost, finished })
     }
 
     fn at(&mut self, time: Time, event: Event) {

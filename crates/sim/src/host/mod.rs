@@ -214,15 +214,16 @@ impl<O: Observer> Engine<'_, O> {
             Repr::Data { .. } | Repr::Trimmed { .. } | Repr::Probe { .. } => {
                 self.observer.delivered(packet.qp, self.now, packet);
                 let receiver = &mut self.hosts.receivers[place as usize];
-                let whole = receiver.handle_packet(self.now, packet);
+                let mut delivered = receiver.handle_packet(self.now, packet);
                 while let Some(answer) = self.hosts.receivers[place as usize].poll_transmit() {
                     self.send_control(host, &answer);
                 }
-                if let Some(message) = whole {
+                while let Some(message) = delivered {
                     self.news += 1;
                     let mut opened = std::mem::take(&mut self.opened);
                     self.progress.deliver(message, self.now, &mut opened);
                     self.post_all(opened);
+                    delivered = self.hosts.receivers[place as usize].poll_delivered();
                 }
             }
             Repr::Ack { .. } | Repr::Sack { .. } | Repr::Nack { .. } | Repr::Cnp => {

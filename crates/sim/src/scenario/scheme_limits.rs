@@ -78,6 +78,10 @@ fn transport(transport: &TransportConfig) -> Result<(), ParameterFault> {
             whole("transport.ack_every", u64::from(gbn.ack_every), 1, 65_535)?;
             span("transport.nack_interval", gbn.nack_interval, "\"500us\"")
         }
+        TransportConfig::RnicSr(nic) => {
+            whole("transport.ack_every", u64::from(nic.ack_every), 1, 65_535)?;
+            whole("transport.window_packets", u64::from(nic.window_packets), 1, 65_535)
+        }
         TransportConfig::Strack(strack) => {
             above_zero("transport.sack_bytes", strack.sack_bytes > Bytes(0), "\"16KB\"")?;
             whole("transport.min_threshold", u64::from(strack.min_threshold), 1, 4_095)?;

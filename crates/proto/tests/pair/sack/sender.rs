@@ -217,7 +217,7 @@ impl Sending for CheckedSender {
     }
 
     fn counters(&self) -> SenderCounters {
-        SenderCounters { retransmissions: self.retransmissions, timeouts: self.timeouts }
+        SenderCounters { retransmissions: self.retransmissions, timeouts: self.timeouts, nacks: 0 }
     }
 }
 
