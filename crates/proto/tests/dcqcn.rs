@@ -43,6 +43,10 @@ mod reaction_point {
             self.with(|cc| cc.handle_cnp(now));
         }
 
+        fn nack(&mut self, now: Time) {
+            self.with(|cc| cc.handle_nack(now));
+        }
+
         /// 1 MB in 250 packets.
         fn send_megabyte(&mut self, now: Time) {
             self.with(|cc| (0..250).for_each(|_| cc.handle_sent(now, 4_000)));
@@ -176,6 +180,10 @@ mod reaction_point {
                     asked.cnp(now);
                     left.cnp(now);
                 }
+                if step % 53 == 0 {
+                    asked.nack(now);
+                    left.nack(now);
+                }
                 if step % 11 == 0 {
                     asked.send_megabyte(now);
                     left.send_megabyte(now);
@@ -251,6 +259,126 @@ mod reaction_point {
         flow.cnp(us(109));
         assert_eq!(flow.rate(Time(us(113).0 - 1)), before);
         assert!(flow.rate(us(113)) < before);
+    }
+
+    /// As in `the_papers_form_step_by_step`: F = 2, AI 0.04 Gb/s, both timers 55 us.
+    #[test]
+    fn a_nack_halves_the_target_and_recovery_leads_back() {
+        let mut flow = Flow::new(paper_by_hand(), 40);
+        flow.nack(us(100));
+        assert_state(&mut flow, us(100), (20.0, 40.0, 1.0));
+        assert_eq!(flow.next_increase(), Some(us(155)));
+        // T = 1: half way to the target. Alpha stays: no CNP ever started its timer.
+        assert_state(&mut flow, us(155), (30.0, 40.0, 1.0));
+        // Half the target again, not half the rate, and all starts anew: the next expiry is not at 210.
+        flow.nack(us(160));
+        assert_state(&mut flow, us(214), (20.0, 40.0, 1.0));
+        assert_state(&mut flow, us(215), (30.0, 40.0, 1.0));
+        // T = 2: additive, but the target is at its cap. T = 3 likewise.
+        assert_state(&mut flow, us(270), (35.0, 40.0, 1.0));
+        assert_state(&mut flow, us(325), (37.5, 40.0, 1.0));
+
+        // A CNP: target 37.5, rate 18.75, alpha 3/4*1 + 1/4. A NACK finds half the target and changes nothing, nor
+        // does it put off the timer: T = 1 at 395, (37.5 + 18.75)/2; alpha 3/4.
+        flow.cnp(us(340));
+        flow.nack(us(341));
+        assert_state(&mut flow, us(394), (18.75, 37.5, 1.0));
+        assert_state(&mut flow, us(395), (28.125, 37.5, 0.75));
+        // Halved by a NACK at 18.75, the next CNP makes that the target and cuts to 18.75*(1 - 0.375).
+        flow.nack(us(396));
+        assert_state(&mut flow, us(396), (18.75, 37.5, 0.75));
+        flow.cnp(us(397));
+        assert_state(&mut flow, us(397), (11.71875, 18.75, 0.8125));
+        // Half of 18.75 is less: but after T = 1, (18.75 + 11.71875)/2 = 15.234375, a NACK cuts to it.
+        flow.nack(us(452));
+        assert_state(&mut flow, us(452), (9.375, 18.75, 0.609375));
+    }
+
+    /// The byte counter leads back as well, from the NACK on: 249 packets before it do not count.
+    #[test]
+    fn the_byte_counter_counts_from_the_last_nack() {
+        let mut flow = Flow::new(paper_by_hand(), 40);
+        flow.with(|cc| (0..249).for_each(|_| cc.handle_sent(us(1), 4_000)));
+        flow.nack(us(2));
+        flow.with(|cc| (0..249).for_each(|_| cc.handle_sent(us(3), 4_000)));
+        assert_eq!(flow.rate(us(3)), Rate::from_gbps(20));
+        flow.with(|cc| (0..249).for_each(|_| cc.handle_sent(us(3), 4_000)));
+        assert_eq!(flow.rate(us(3)), Rate::from_gbps(30));
+        flow.nack(us(4));
+        flow.with(|cc| (0..249).for_each(|_| cc.handle_sent(us(4), 4_000)));
+        assert_eq!(flow.rate(us(4)), Rate::from_gbps(20));
+    }
+
+    /// In the simulators' form the check for a cut stays due, and alpha with it: 100 -> 50 by the NACK at 12 us, and at
+    /// 14 us the CNP's cut, 50*(1 - 0.158203125). Nothing rose since the NACK: the target stays.
+    #[test]
+    fn a_nack_leaves_a_cnp_its_cut() {
+        let mut flow = Flow::new(DcqcnConfig { g: 0.25, ..DcqcnConfig::conweave() }, 100);
+        flow.cnp(us(10));
+        flow.nack(us(12));
+        assert_state(&mut flow, us(13), (50.0, 100.0, 0.421875));
+        assert_state(&mut flow, us(14), (42.08984375, 100.0, 0.31640625));
+    }
+
+    /// Themis-spraying, figure 2b: however many NACKs come, half the line remains; and they do not hold down what
+    /// CNPs cut before them.
+    #[test]
+    fn many_nacks_leave_half_the_line() {
+        for apart in [1, 2, 50] {
+            let mut flow = Flow::new(DcqcnConfig::conweave(), 100);
+            let rates: Vec<u64> = (0..10_000)
+                .map(|now| {
+                    if now % apart == 0 {
+                        flow.nack(us(now));
+                    }
+                    flow.rate(us(now)).0
+                })
+                .collect();
+            let mean = rates.iter().sum::<u64>() / rates.len() as u64;
+            assert!((50_000_000_000..55_000_000_000).contains(&mean), "{mean} b/s, a NACK every {apart} us");
+        }
+        let mut flow = Flow::new(DcqcnConfig::conweave(), 100);
+        (0..50).for_each(|now| flow.cnp(us(now)));
+        assert!(flow.rate(us(55)) < Rate::from_gbps(1));
+        (60..400).for_each(|now| flow.nack(us(now)));
+        assert_eq!(flow.rate(us(400)), Rate::from_gbps(50));
+    }
+
+    #[test]
+    fn a_nack_cuts_no_lower_than_the_lowest_rate() {
+        let mut flow = Flow::new(DcqcnConfig { min_rate: Pace::Line(0.75), ..paper_by_hand() }, 40);
+        flow.nack(us(0));
+        assert_state(&mut flow, us(1), (30.0, 40.0, 1.0));
+    }
+
+    /// NACKs at 0, 50 and 400 us and then none, at a line of 100 Gb/s that sends 12.5 KB a microsecond.
+    #[test]
+    fn nacks_with_parameters_of_conweaves_simulator() {
+        let mut flow = Flow::new(DcqcnConfig::conweave(), 100);
+        let mut table = format!("{:>5} {:>12} {:>12} {:>9}\n", "us", "rate Mb/s", "target Mb/s", "alpha");
+        for now in [0, 50, 349, 350, 399, 400, 649, 699, 700, 1_000, 1_300, 1_600] {
+            if [0, 50, 400].contains(&now) {
+                flow.nack(us(now));
+            }
+            let (rate, target, alpha) = flow.state(us(now));
+            writeln!(table, "{now:>5} {:>12.3} {:>12.3} {alpha:>9.6}", rate * 1e3, target * 1e3).unwrap();
+        }
+        // The NACK at 50 finds half the target, so that the timer of the one at 0 runs on; the one at 400 finds more.
+        insta::assert_snapshot!(table, @r"
+           us    rate Mb/s  target Mb/s     alpha
+            0    50000.000   100000.000  1.000000
+           50    50000.000   100000.000  1.000000
+          349    75000.000   100000.000  1.000000
+          350    75000.000   100000.000  1.000000
+          399    75000.000   100000.000  1.000000
+          400    50000.000   100000.000  1.000000
+          649    50000.000   100000.000  1.000000
+          699    50000.000   100000.000  1.000000
+          700    75000.000   100000.000  1.000000
+         1000    87500.000   100000.000  1.000000
+         1300    93750.000   100000.000  1.000000
+         1600    96875.000   100000.000  1.000000
+        ");
     }
 
     /// CNPs at 0, 50 and 100 us and then none, at a line of 100 Gb/s that sends 12.5 KB a microsecond.

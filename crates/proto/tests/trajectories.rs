@@ -22,8 +22,9 @@ mod congestion_control {
         Ack(u32),
         Marked(u32),
         Loss,
+        Nack,
     }
-    use Event::{Ack, Loss, Marked};
+    use Event::{Ack, Loss, Marked, Nack};
 
     /// The window after each event; sizes in packets of 1,000 B.
     fn table(config: CcConfig, script: &[Event]) -> String {
@@ -58,19 +59,23 @@ mod congestion_control {
                 cc.handle_loss(Time::ZERO);
                 "loss".to_string()
             }
+            Nack => {
+                cc.handle_nack(Time::ZERO);
+                "nack".to_string()
+            }
         }
     }
 
     fn script() -> Vec<Event> {
         let mut script = vec![Ack(1), Ack(1), Ack(4), Marked(1), Marked(4), Loss, Ack(1)];
-        script.extend([Loss, Loss, Loss, Ack(1), Ack(1), Marked(1), Ack(16), Ack(100)]);
+        script.extend([Loss, Loss, Loss, Ack(1), Ack(1), Marked(1), Ack(16), Ack(100), Nack]);
         script
     }
 
     /// By hand: 4000 + 1000*1000/4000 = 4250; + 1000*1000/4250 = 4485.29; + 4*1000*1000/4485.29 = 5377.10;
     /// a mark takes a quarter of a packet a packet: 5127.10, 4127.10; a loss takes one: 3127.10;
     /// + 1000*1000/3127.10 = 3446.89; three losses end at the floor of one packet; 1000 + 1000 = 2000;
-    /// + 500 = 2500; a mark: 2250; + 16*1000*1000/2250 = 9361.11; + 10682.49 passes the cap.
+    /// + 500 = 2500; a mark: 2250; + 16*1000*1000/2250 = 9361.11; + 10682.49 passes the cap; a NACK is a loss.
     #[test]
     fn dctcp() {
         let config = DctcpConfig {
@@ -97,13 +102,15 @@ mod congestion_control {
         marked 1       2250
         ack 16         9361
         ack 100       12000
+        nack          11000
         ");
     }
 
     #[test]
     fn constant() {
         let config = CcConfig::Constant { window: Size::Packets(4.0) };
-        insta::assert_snapshot!(table(config, &script()[..6]), @r"
+        let script: Vec<Event> = script().into_iter().take(6).chain([Nack]).collect();
+        insta::assert_snapshot!(table(config, &script), @r"
         event        window
         start          4000
         ack 1          4000
@@ -112,6 +119,7 @@ mod congestion_control {
         marked 1       4000
         marked 4       4000
         loss           4000
+        nack           4000
         ");
     }
 }
