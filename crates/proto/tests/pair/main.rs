@@ -6,6 +6,7 @@
 
 mod congestion;
 mod go_back_n;
+mod rnic_sr;
 mod run;
 mod sack;
 mod schedule;

@@ -1,0 +1,290 @@
+//! The `rnic-sr` transport, with DCQCN, DCTCP or a fixed window, hearing NACKs or not.
+
+mod receiver;
+mod sender;
+
+use crate::check;
+use crate::congestion::{constant, dcqcn, dctcp, slowest_packet};
+use crate::run::Run;
+use crate::schedule::*;
+use anabranch_base::{Bytes, Duration, Purpose, Rate, Time, stream};
+use anabranch_proto::cc::{AnyCc, CcConfig};
+use anabranch_proto::lb::{AnyLb, Environment, LbConfig};
+use anabranch_proto::transport::{AnyReceiver, AnySender, RnicSrConfig, TransportConfig};
+use anabranch_proto::{PathFacts, Size, Span};
+use proptest::prelude::*;
+use receiver::CheckedReceiver;
+use sender::CheckedSender;
+
+/// Every message arrives once, in order of posting, and is acknowledged once, soon after the last fault.
+#[test]
+fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
+    check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
+}
+
+/// Whatever the delays, duplicates, marks and rates: nobody sends anything again.
+#[test]
+fn a_path_that_loses_nothing_and_keeps_order_sees_no_retransmission() {
+    check(lossless_schedule(true, any::<bool>()), |schedule| {
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.retransmissions, outcome.timeouts, outcome.nacks), (0, 0, 0));
+        Ok(())
+    });
+}
+
+/// A NIC with timeouts alone lets packets overtake each other as they please.
+#[test]
+fn without_nacks_a_path_that_loses_nothing_but_order_sees_no_retransmission() {
+    check(lossless_schedule(false, Just(false)), |schedule| {
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.retransmissions, outcome.timeouts, outcome.nacks), (0, 0, 0));
+        Ok(())
+    });
+}
+
+/// One that hears NACKs takes packets that overtake each other for losses: it answers each NACK with two packets at
+/// most. They arrive once all the same, and no timeout strikes.
+#[test]
+fn a_path_that_loses_nothing_but_order_costs_two_packets_a_nack() {
+    check(lossless_schedule(false, Just(true)), |schedule| {
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert!(outcome.retransmissions <= 2 * outcome.nacks, "{outcome:?}");
+        prop_assert_eq!(outcome.timeouts, 0);
+        Ok(())
+    });
+    let mut schedule = calm_schedule(400, calm_ends(4, 1000 * PACKET));
+    schedule.path.jitter = Duration::from_us(1);
+    let outcome = Run::new(&schedule).finish().expect("it ends");
+    assert!(outcome.nacks > 20 && outcome.retransmissions > 20, "{outcome:?}");
+}
+
+/// A receiver that waits for more packets than a window admits is asked not to wait.
+#[test]
+fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> {
+    for jitter in [Duration::ZERO, Duration::from_us(2)] {
+        for (bytes, packets) in [(1, 512), (5 * PACKET + 1, 512), (1000 * PACKET, 1), (1000 * PACKET, 15)] {
+            let ends = RnicSrEnds {
+                window_packets: packets,
+                hears_nacks: jitter == Duration::ZERO,
+                ..calm_ends(16, bytes)
+            };
+            let mut schedule = calm_schedule(100, ends);
+            schedule.path.jitter = jitter;
+            let outcome = Run::new(&schedule).finish()?;
+            prop_assert_eq!(outcome.retransmissions, 0, "{} B, {} packets, {}", bytes, packets, jitter);
+        }
+    }
+    Ok(())
+}
+
+/// A gap is repaired a round trip after it shows, by a NACK, and two packets are sent again.
+#[test]
+fn one_loss_costs_a_round_trip_and_two_packets() -> Result<(), TestCaseError> {
+    for ack_every in [1, 4, 100] {
+        let mut schedule = calm_schedule(400, calm_ends(ack_every, 1000 * PACKET));
+        let calm = Run::new(&schedule).finish()?;
+        let (wire, round) = (schedule.path.wire, schedule.path.longest_round());
+        for lost in 1..400 {
+            schedule.path.faults.dropped = vec![lost];
+            let outcome = Run::new(&schedule).finish()?;
+            let again = if lost == 399 { 1..=2 } else { 2..=2 };
+            prop_assert!(again.contains(&outcome.retransmissions), "packet {lost}: {outcome:?}");
+            prop_assert_eq!((outcome.timeouts, outcome.nacks), (0, 1), "packet {}", lost);
+            let latest = calm.finished + round + wire * 3;
+            prop_assert!(outcome.finished <= latest, "packet {lost}: {} after {latest}", outcome.finished);
+        }
+        schedule.path.faults.dropped = vec![400];
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.timeouts, outcome.nacks), (1, 0), "no gap shows the last one");
+        prop_assert!(outcome.retransmissions <= u64::from(ack_every), "{:?}", outcome);
+    }
+    Ok(())
+}
+
+/// Without NACKs a loss waits for the timeout, which sends again all that is unacknowledged until an ACK saves the
+/// rest, a round trip later.
+#[test]
+fn without_nacks_a_loss_costs_a_timeout() -> Result<(), TestCaseError> {
+    let mut schedule = calm_schedule(400, RnicSrEnds { hears_nacks: false, ..calm_ends(4, 1000 * PACKET) });
+    schedule.path.faults.dropped = vec![100];
+    let outcome = Run::new(&schedule).finish()?;
+    prop_assert_eq!((outcome.timeouts, outcome.nacks), (1, 0));
+    let under_way = schedule.path.longest_round().0 / schedule.path.wire.0;
+    prop_assert!(outcome.retransmissions.abs_diff(under_way) <= 2, "{outcome:?}");
+    Ok(())
+}
+
+/// The ePSN has had its NACK: when the packet that it brought is lost as well, the timeout must repair that. The
+/// loss of any other packet has a NACK of its own, once the first one is repaired.
+#[test]
+fn a_packet_lost_twice_costs_a_timeout() -> Result<(), TestCaseError> {
+    let mut schedule = calm_schedule(400, calm_ends(4, 1000 * PACKET));
+    let mut late = Vec::new();
+    for other in 101..=300 {
+        schedule.path.faults.dropped = vec![100, other];
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert!(outcome.timeouts <= 1);
+        if outcome.timeouts == 1 {
+            prop_assert_eq!(outcome.nacks, 1);
+            late.push(other);
+        }
+    }
+    // Packet 101 tells of the loss of 100: a round trip later, it is sent again.
+    let round = schedule.path.longest_round().0 / schedule.path.wire.0;
+    prop_assert_eq!(late, vec![101 + round]);
+    Ok(())
+}
+
+/// How the ends are set up.
+#[derive(Clone, Debug)]
+struct RnicSrEnds {
+    balancer: LbConfig,
+    cc: CcConfig,
+    /// How many packets the wire carries while one passes at line rate.
+    slower: u64,
+    ack_every: u32,
+    window_packets: u32,
+    cnp_interval: Duration,
+    rto: Duration,
+    hears_nacks: bool,
+    retransmission_block: Duration,
+}
+
+impl Ends for RnicSrEnds {
+    type Sender = CheckedSender;
+    type Receiver = CheckedReceiver;
+
+    fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
+        let (sender, receiver) =
+            schedule.transport().build(ENDS, &schedule.facts(), schedule.cc(), schedule.lb());
+        match (sender, receiver) {
+            (AnySender::RnicSr(sender), AnyReceiver::RnicSr(receiver)) => {
+                (CheckedSender::new(schedule, sender), CheckedReceiver::new(schedule, receiver))
+            }
+            _ => unreachable!("rnic-sr builds its own ends"),
+        }
+    }
+
+    /// Two RTOs and round trips after the last fault, what it left on the path is gone. Then each packet takes its
+    /// turn at the lowest rate: sent and acknowledged, or, where the receiver waits for more packets, sent, given
+    /// up, sent again and acknowledged at once as a duplicate; with two more before it that a NACK brought, and
+    /// that block the path.
+    fn deadline(schedule: &Schedule<Self>) -> Time {
+        let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
+        let pace = schedule.slowest_packet() + schedule.timer_lag + schedule.ends.retransmission_block;
+        let turn = (rto + pace + schedule.path.wire) * 2 + (pace + schedule.path.wire) * 2 + round;
+        schedule.quiet_from() + (rto + round) * 2 + turn * schedule.packets()
+    }
+}
+
+impl Schedule<RnicSrEnds> {
+    fn facts(&self) -> PathFacts {
+        let facts = self.path.facts();
+        PathFacts { line_rate: Rate(facts.line_rate.0 / self.ends.slower), ..facts }
+    }
+
+    fn transport(&self) -> TransportConfig {
+        TransportConfig::RnicSr(RnicSrConfig {
+            payload: Bytes(PAYLOAD),
+            header: Bytes(HEADER),
+            ack: Bytes(ACK),
+            ack_every: self.ends.ack_every,
+            window_packets: self.ends.window_packets,
+            cnp_interval: Span::Time(self.ends.cnp_interval),
+            rto: Span::Time(self.ends.rto),
+            hears_nacks: self.ends.hears_nacks,
+            retransmission_block: Span::Time(self.ends.retransmission_block),
+        })
+    }
+
+    fn cc(&self) -> AnyCc {
+        self.ends.cc.build(&self.facts())
+    }
+
+    fn lb(&self) -> AnyLb {
+        let environment = Environment { facts: self.facts(), rto: self.ends.rto, trimming: false };
+        self.ends.balancer.build(&environment, stream(self.path.seed, 0, Purpose::LoadBalancer))
+    }
+
+    /// What a packet takes at the lowest rate.
+    fn slowest_packet(&self) -> Duration {
+        slowest_packet(&self.ends.cc, &self.facts())
+    }
+}
+
+fn calm_ends(ack_every: u32, window: u64) -> RnicSrEnds {
+    RnicSrEnds {
+        balancer: LbConfig::Ecmp {},
+        cc: CcConfig::Constant { window: Size::Bytes(Bytes(window)) },
+        slower: 1,
+        ack_every,
+        window_packets: 512,
+        cnp_interval: Duration::from_us(50),
+        rto: Duration::from_us(100),
+        hears_nacks: true,
+        retransmission_block: Duration::ZERO,
+    }
+}
+
+/// Anything, sane or not: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
+/// order.
+fn any_schedule() -> impl Strategy<Value = Schedule<RnicSrEnds>> {
+    (messages(), ends(any::<bool>()), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
+        |(messages, ends, rto, timer_lag, path, faults, in_order)| Schedule {
+            messages,
+            ends: RnicSrEnds { rto, ..ends },
+            timer_lag,
+            path: Path { faults, in_order, ..path },
+        },
+    )
+}
+
+/// A path that delays, duplicates and marks, with an RTO just beyond what that can take.
+fn lossless_schedule(
+    in_order: bool,
+    hears_nacks: impl Strategy<Value = bool>,
+) -> impl Strategy<Value = Schedule<RnicSrEnds>> {
+    (messages(), ends(hears_nacks), timer_lag(), path(), chance(), chance()).prop_map(
+        move |(messages, ends, timer_lag, path, duplication, marking)| {
+            let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
+            let path = Path { faults, in_order, ..path };
+            let mut schedule = Schedule { messages, ends, timer_lag, path };
+            // At a low rate a packet asks for an ACK when `ack_every` of them would take half an RTO. The other half
+            // must hold the packet that asks, at a rate that may have fallen meanwhile, and what the late timer adds
+            // to each that waits for its time. What NACKs bring goes first, twice at most before each.
+            let (path, ack_every) = (&schedule.path, u64::from(schedule.ends.ack_every));
+            let slowest = (schedule.slowest_packet() + path.wire) * 2;
+            let asked = path.longest_round() + slowest + (timer_lag + path.wire) * (ack_every + 2);
+            let copies = (slowest + timer_lag + schedule.ends.retransmission_block) * 2 * (ack_every + 2);
+            let copies = if schedule.ends.hears_nacks { copies } else { Duration::ZERO };
+            schedule.ends.rto = (asked + copies) * 2;
+            schedule
+        },
+    )
+}
+
+/// All but the RTO.
+fn ends(hears_nacks: impl Strategy<Value = bool>) -> impl Strategy<Value = RnicSrEnds> {
+    let balancer = prop_oneof![
+        3 => Just(LbConfig::Ecmp {}),
+        1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops { evs }),
+    ];
+    let cnp_interval =
+        prop_oneof![2 => Just(Duration::ZERO), 1 => us(1..20), 2 => Just(Duration::from_us(50))];
+    let cc = prop_oneof![2 => constant(), 1 => dctcp(), 4 => dcqcn()];
+    let window_packets = prop_oneof![1 => 1u32..4, 2 => 4u32..100, 2 => Just(512)];
+    let block = prop_oneof![2 => Just(Duration::ZERO), 1 => ns(1..2_000), 1 => us(2..20)];
+    (balancer, cc, 1u64..5, ack_every(), window_packets, cnp_interval, hears_nacks, block).prop_map(
+        |(balancer, cc, slower, ack_every, window_packets, cnp_interval, hears_nacks, block)| RnicSrEnds {
+            balancer,
+            cc,
+            slower,
+            ack_every,
+            window_packets,
+            cnp_interval,
+            rto: Duration::ZERO,
+            hears_nacks,
+            retransmission_block: block,
+        },
+    )
+}
