@@ -1,0 +1,279 @@
+//! The destination ToR: keeps what overtakes the TAIL until the TAIL has come, or is given up.
+//!
+//! What it does at the edges:
+//! - A TAIL that is lost: its arrival is estimated, and what is held goes out a little later, with a CLEAR, since
+//!   the source ToR waits for one (the public simulator clears for a TAIL only). The TAIL's epoch counts as done.
+//! - A TAIL, or another packet of the old path, after that: it is handed on at once. It is out of order, but holding
+//!   it would help nobody. The TAIL brings another CLEAR, in case the first was lost.
+//! - A retransmission is a packet like any other: it is marked with the epoch and phase in which it passes the source
+//!   ToR.
+//! - A packet of an earlier epoch is handed on at once, ahead of what is held, since it was sent before it.
+//! - A packet of a later epoch while something is held: the source ToR gave up waiting for a CLEAR. What is held goes
+//!   out ahead of it, as after a timeout.
+
+use super::ConweaveConfig;
+use super::header::{self, Age, Epoch, Header, Stamp, Word, WordKind};
+use crate::lb::StateField;
+use crate::program::{Emitted, Passage, ProgramFacts, Verdict};
+use crate::{Packet, Repr};
+use anabranch_base::{Duration, HostId, QpId, Time};
+use std::collections::{BTreeSet, VecDeque};
+
+/// The queue pairs whose receivers are hosts of the switch.
+pub(super) struct Destination {
+    flush_extra: Duration,
+    default_wait: Duration,
+    /// Size of a control packet.
+    control: u16,
+    /// What the switch calls itself: the first of its hosts that it saw.
+    name: Option<HostId>,
+    /// By queue pair; none before its first packet.
+    qps: Vec<Option<Box<Arrivals>>>,
+    /// When each queue pair that holds something lets it go.
+    releases: BTreeSet<(Time, QpId)>,
+    held_bytes: u64,
+    pub counts: Counts,
+}
+
+#[derive(Default)]
+pub(super) struct Counts {
+    pub notifies: u64,
+    pub held_packets: u64,
+    /// Times that a TAIL let packets go.
+    pub flushed_by_tail: u64,
+    /// Times that a TAIL was given up.
+    pub flushed_by_timeout: u64,
+    pub max_held_bytes: u64,
+    pub max_reorder_queues: u64,
+}
+
+/// What is known of a queue pair.
+struct Arrivals {
+    /// The host that sends.
+    src: HostId,
+    epoch: Epoch,
+    /// The epoch's TAIL has come, or is no longer waited for.
+    tail_done: bool,
+    /// The epoch's last packet by the old path: when it passed the source ToR, and when it came.
+    old_path: Option<(Stamp, Time)>,
+    /// While packets are held: when the TAIL passed the source ToR.
+    tail: Stamp,
+    /// While packets are held: when they go out at the latest.
+    release: Time,
+    /// With the port by which each came.
+    held: VecDeque<(Packet, u16)>,
+}
+
+impl Arrivals {
+    /// Another epoch begins.
+    fn begin(&mut self, epoch: Epoch) {
+        (self.epoch, self.tail_done, self.old_path) = (epoch, false, None);
+    }
+}
+
+impl Destination {
+    pub fn new(config: &ConweaveConfig, facts: &ProgramFacts) -> Self {
+        Destination {
+            flush_extra: config.flush_extra.on(&facts.path),
+            default_wait: config.default_wait.on(&facts.path),
+            control: facts.ack.0.min(u64::from(u16::MAX)) as u16,
+            name: None,
+            qps: Vec::new(),
+            releases: BTreeSet::new(),
+            held_bytes: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    pub fn state() -> Vec<StateField> {
+        vec![
+            StateField::new("destination: epoch", 4, 1),
+            StateField::new("destination: TAIL done", 1, 1),
+            StateField::new("destination: old path known", 1, 1),
+            StateField::new("destination: old path's stamp", 16, 1),
+            StateField::new("destination: old path's arrival", 32, 1),
+            StateField::new("destination: TAIL's stamp", 16, 1),
+            StateField::new("destination: release", 32, 1),
+            StateField::new("destination: reordering queue", 8, 1),
+        ]
+    }
+
+    /// A data packet from elsewhere to one of the switch's hosts, marked by its source ToR.
+    pub fn receive(
+        &mut self,
+        header: Header,
+        packet: &mut Packet,
+        at: &Passage,
+        out: &mut Vec<Emitted>,
+    ) -> Verdict {
+        let Repr::Data { stamps, .. } = &mut packet.repr else { return Verdict::Forward };
+        let (passed, tail) = header::of_stamps(*stamps);
+        // The host is not to see them.
+        (*stamps, packet.tag) = (0, 0);
+        self.name.get_or_insert(packet.dst);
+        // Each marked packet, as in the public simulator.
+        if packet.marked {
+            self.counts.notifies += 1;
+            out.push(self.control(packet.qp, at.src, WordKind::Notify(header.port)));
+        }
+        if header.init {
+            out.push(self.control(packet.qp, at.src, WordKind::Reply(header.epoch)));
+        }
+
+        let qp = self.arrivals(packet.qp, at.src, header.epoch);
+        let mut outran = false;
+        match header.epoch.age(qp.epoch) {
+            Age::Earlier => return Verdict::Forward,
+            Age::Same => {}
+            Age::Later => {
+                qp.begin(header.epoch);
+                outran = !qp.held.is_empty();
+                if outran {
+                    self.counts.flushed_by_timeout += 1;
+                    self.release(packet.qp, out);
+                }
+            }
+        }
+        if header.rerouted {
+            return self.receive_rerouted(packet, tail, at, outran, out);
+        }
+        self.receive_by_old_path(packet.qp, passed, at.now);
+        if header.tail {
+            self.end_epoch(packet.qp, out);
+        }
+        in_order(packet, at, outran, out)
+    }
+
+    /// A packet before the TAIL, or the TAIL.
+    fn receive_by_old_path(&mut self, id: QpId, passed: Stamp, now: Time) {
+        let flush_extra = self.flush_extra;
+        let Some(qp) = &mut self.qps[id.index()] else { return };
+        qp.old_path = Some((passed, now));
+        if !qp.held.is_empty() {
+            // The newest packet of the old path makes the best estimate.
+            self.releases.remove(&(qp.release, id));
+            qp.release = now + qp.tail.since(passed) + flush_extra;
+            self.releases.insert((qp.release, id));
+        }
+    }
+
+    /// The TAIL is here: what it held up may go, right after it.
+    fn end_epoch(&mut self, id: QpId, out: &mut Vec<Emitted>) {
+        let Some(qp) = &mut self.qps[id.index()] else { return };
+        qp.tail_done = true;
+        let clear = (qp.src, WordKind::Clear(qp.epoch));
+        if !qp.held.is_empty() {
+            self.counts.flushed_by_tail += 1;
+            self.release(id, out);
+        }
+        out.push(self.control(id, clear.0, clear.1));
+    }
+
+    /// A packet after the TAIL.
+    fn receive_rerouted(
+        &mut self,
+        packet: &Packet,
+        tail: Stamp,
+        at: &Passage,
+        outran: bool,
+        out: &mut Vec<Emitted>,
+    ) -> Verdict {
+        let (flush_extra, default_wait) = (self.flush_extra, self.default_wait);
+        let Some(qp) = &mut self.qps[packet.qp.index()] else { return Verdict::Forward };
+        if qp.tail_done {
+            return in_order(packet, at, outran, out);
+        }
+        if qp.held.is_empty() {
+            // The TAIL takes as long as the last packet by its path did.
+            let release = match qp.old_path {
+                Some((passed, came)) => came + tail.since(passed) + flush_extra,
+                None => at.now + default_wait,
+            };
+            if release <= at.now {
+                self.give_up(packet.qp, out);
+                return in_order(packet, at, outran, out);
+            }
+            (qp.tail, qp.release) = (tail, release);
+            self.releases.insert((release, packet.qp));
+        }
+        qp.held.push_back((*packet, at.port));
+        self.held_bytes += u64::from(packet.wire_bytes);
+        self.counts.held_packets += 1;
+        self.counts.max_held_bytes = self.counts.max_held_bytes.max(self.held_bytes);
+        self.counts.max_reorder_queues = self.counts.max_reorder_queues.max(self.releases.len() as u64);
+        Verdict::Hold
+    }
+
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.releases.first().map(|(due, _)| *due)
+    }
+
+    pub fn handle_timeout(&mut self, now: Time, out: &mut Vec<Emitted>) {
+        while let Some(&(due, id)) = self.releases.first()
+            && due <= now
+        {
+            self.give_up(id, out);
+        }
+    }
+
+    /// The TAIL has not come in time.
+    fn give_up(&mut self, id: QpId, out: &mut Vec<Emitted>) {
+        let Some(qp) = &mut self.qps[id.index()] else { return };
+        qp.tail_done = true;
+        let clear = (qp.src, WordKind::Clear(qp.epoch));
+        self.counts.flushed_by_timeout += 1;
+        self.release(id, out);
+        out.push(self.control(id, clear.0, clear.1));
+    }
+
+    /// Lets go what a queue pair holds.
+    fn release(&mut self, id: QpId, out: &mut Vec<Emitted>) {
+        let Some(qp) = &mut self.qps[id.index()] else { return };
+        self.releases.remove(&(qp.release, id));
+        for (packet, port) in qp.held.drain(..) {
+            self.held_bytes -= u64::from(packet.wire_bytes);
+            out.push(Emitted { packet, held: Some(port) });
+        }
+    }
+
+    fn arrivals(&mut self, id: QpId, src: HostId, epoch: Epoch) -> &mut Arrivals {
+        if self.qps.len() <= id.index() {
+            self.qps.resize_with(id.index() + 1, || None);
+        }
+        self.qps[id.index()].get_or_insert_with(|| {
+            Box::new(Arrivals {
+                src,
+                epoch,
+                tail_done: false,
+                old_path: None,
+                tail: Stamp::default(),
+                release: Time::NEVER,
+                held: VecDeque::new(),
+            })
+        })
+    }
+
+    /// To the source ToR, by way of the sending host's address.
+    fn control(&self, qp: QpId, dst: HostId, kind: WordKind) -> Emitted {
+        let word = Word { kind, tor: self.name.unwrap_or_default() }.bits();
+        let packet = Packet {
+            qp,
+            dst,
+            wire_bytes: self.control,
+            ev: 0,
+            marked: false,
+            tag: 0,
+            repr: Repr::Program { word },
+        };
+        Emitted { packet, held: None }
+    }
+}
+
+/// Hands a packet on: behind those in `out` when it outran them, since a forwarded packet goes ahead of `out`.
+fn in_order(packet: &Packet, at: &Passage, outran: bool, out: &mut Vec<Emitted>) -> Verdict {
+    if !outran {
+        return Verdict::Forward;
+    }
+    out.push(Emitted { packet: *packet, held: Some(at.port) });
+    Verdict::Hold
+}

@@ -1,0 +1,194 @@
+//! What ToRs write for each other: into a data packet's tag and stamps, and into control packets.
+
+use anabranch_base::{Duration, HostId, Time};
+
+/// Ports that a tag can name. A ToR with more equal-cost ports uses the first 256.
+pub(super) const MAX_PORTS: u16 = 1 << 8;
+
+/// Epochs count modulo this.
+const EPOCHS: u8 = 1 << 4;
+
+/// How many epochs a packet may be ahead of what the destination ToR knows. The source ToR starts an epoch only when
+/// the one before was answered, or after the expiry; so more than one ahead means that all packets of an epoch were
+/// lost. The other twelve values are for stragglers of epochs gone by.
+const MOST_AHEAD: u8 = 4;
+
+/// The source ToR's word in the tag of a data packet: 16 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub epoch: Epoch,
+    /// Sent by the new path, after the TAIL.
+    pub rerouted: bool,
+    /// First of its epoch: asks for a reply.
+    pub init: bool,
+    /// Last by the old path.
+    pub tail: bool,
+    /// The path, as the source ToR numbers its ports.
+    pub port: u8,
+}
+
+/// An epoch of a queue pair, modulo 16.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Epoch(u8);
+
+/// How one epoch stands to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Age {
+    Earlier,
+    Same,
+    Later,
+}
+
+impl Epoch {
+    pub fn next(self) -> Epoch {
+        Epoch((self.0 + 1) % EPOCHS)
+    }
+
+    /// How this one stands to `known`.
+    pub fn age(self, known: Epoch) -> Age {
+        match self.0.wrapping_sub(known.0) % EPOCHS {
+            0 => Age::Same,
+            1..=MOST_AHEAD => Age::Later,
+            _ => Age::Earlier,
+        }
+    }
+}
+
+/// Bit 15: the tag is ConWeave's. 14 to 11: epoch. 10: phase. 9: INIT. 8: TAIL. 7 to 0: port.
+impl Header {
+    pub fn tag(self) -> u16 {
+        1 << 15
+            | u16::from(self.epoch.0) << 11
+            | u16::from(self.rerouted) << 10
+            | u16::from(self.init) << 9
+            | u16::from(self.tail) << 8
+            | u16::from(self.port)
+    }
+
+    pub fn of_tag(tag: u16) -> Option<Header> {
+        let bit = |place: u32| tag >> place & 1 != 0;
+        bit(15).then_some(Header {
+            epoch: Epoch((tag >> 11) as u8 % EPOCHS),
+            rerouted: bit(10),
+            init: bit(9),
+            tail: bit(8),
+            port: tag as u8,
+        })
+    }
+}
+
+/// A time in 16 bits, as it travels in packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stamp(u16);
+
+impl Stamp {
+    /// 8.192 ns, a shift for hardware. 65,536 of them are 537 us: more than the expiry of 300 us, and packets
+    /// further apart than that are of different epochs, whose stamps are never compared.
+    const UNIT_SHIFT: u32 = 13;
+
+    pub fn of(now: Time) -> Stamp {
+        Stamp((now.0 >> Self::UNIT_SHIFT) as u16)
+    }
+
+    /// The time since `earlier`, to a unit more or less.
+    pub fn since(self, earlier: Stamp) -> Duration {
+        Duration(u64::from(self.0.wrapping_sub(earlier.0)) << Self::UNIT_SHIFT)
+    }
+}
+
+/// The 32 bits of a data packet's `stamps`: when it passed the source ToR below, when its TAIL did above.
+pub(super) fn stamps(passed: Stamp, tail: Stamp) -> u32 {
+    u32::from(tail.0) << 16 | u32::from(passed.0)
+}
+
+/// When a data packet passed the source ToR, and when its TAIL did.
+pub(super) fn of_stamps(stamps: u32) -> (Stamp, Stamp) {
+    (Stamp(stamps as u16), Stamp((stamps >> 16) as u16))
+}
+
+/// A control packet's word, from the destination to the source ToR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Word {
+    pub kind: WordKind,
+    /// The destination ToR, by the name that it goes by. Hardware reads it in the IP header.
+    pub tor: HostId,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WordKind {
+    /// The INIT of this epoch has arrived.
+    Reply(Epoch),
+    /// Nothing is held any more for this epoch's reroute.
+    Clear(Epoch),
+    /// A packet that came by this port was marked.
+    Notify(u8),
+}
+
+/// Bits 63 to 56: these are ConWeave's. 47 to 16: ToR. 15 to 8: kind. 7 to 0: epoch or port.
+impl Word {
+    const OWN: u64 = 0xc5 << 56;
+
+    pub fn bits(self) -> u64 {
+        let (kind, value) = match self.kind {
+            WordKind::Reply(epoch) => (0, epoch.0),
+            WordKind::Clear(epoch) => (1, epoch.0),
+            WordKind::Notify(port) => (2, port),
+        };
+        Self::OWN | u64::from(self.tor.0) << 16 | kind << 8 | u64::from(value)
+    }
+
+    pub fn of_bits(bits: u64) -> Option<Word> {
+        let value = bits as u8;
+        let kind = match bits >> 8 & 0xff {
+            0 => WordKind::Reply(Epoch(value % EPOCHS)),
+            1 => WordKind::Clear(Epoch(value % EPOCHS)),
+            2 => WordKind::Notify(value),
+            _ => return None,
+        };
+        (bits >> 56 << 56 == Self::OWN).then_some(Word { kind, tor: HostId((bits >> 16) as u32) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tag_of_ours_reads_back_and_no_other_is_ours() {
+        for tag in 0..=u16::MAX {
+            match Header::of_tag(tag) {
+                Some(header) => assert_eq!(header.tag(), tag),
+                None => assert!(tag < 1 << 15, "{tag:#x}"),
+            }
+        }
+    }
+
+    #[test]
+    fn words_read_back_and_others_are_not_ours() {
+        let tor = HostId(u32::MAX - 1);
+        for kind in [WordKind::Reply(Epoch(15)), WordKind::Clear(Epoch(3)), WordKind::Notify(255)] {
+            let word = Word { kind, tor };
+            assert_eq!(Word::of_bits(word.bits()), Some(word));
+            assert_eq!(Word::of_bits(word.bits() ^ 1 << 60), None, "another program's");
+        }
+    }
+
+    #[test]
+    fn an_epoch_is_ahead_by_at_most_four() {
+        for known in 0..EPOCHS {
+            let ages: Vec<Age> =
+                (0..EPOCHS).map(|ahead| Epoch((known + ahead) % EPOCHS).age(Epoch(known))).collect();
+            assert_eq!(ages[0], Age::Same);
+            assert_eq!(ages[1..=4], [Age::Later; 4]);
+            assert_eq!(ages[5..], [Age::Earlier; 11]);
+        }
+    }
+
+    #[test]
+    fn stamps_wrap() {
+        let (early, late) = (Time(536_800_000), Time(536_800_000 + 300_000_000));
+        let span = Stamp::of(late).since(Stamp::of(early));
+        assert!(span.0.abs_diff(300_000_000) <= 8_192, "{span}");
+        assert_eq!(of_stamps(stamps(Stamp(7), Stamp(65_535))), (Stamp(7), Stamp(65_535)));
+    }
+}
