@@ -1,0 +1,192 @@
+//! The double-length variable base bitmap (Themis-spraying, Appendix A).
+
+/// Which packets of a queue pair have gone out to the receiving NIC: the Proxy Bitmap (section 4.2).
+///
+/// Twice as many bits as the transmit window has packets, in two halves. A half's base bit says which value of its
+/// bits means "not received"; it flips when the start pointer leaves the half, all of whose packets have then been
+/// received, so that no bit is ever cleared.
+pub(super) struct ProxyBitmap {
+    /// Bit `psn % (2 * window)` stands for `psn`.
+    words: Box<[u64]>,
+    /// Packets of the transmit window: bits of a half.
+    window: u32,
+    /// The start pointer: the receiving NIC has every PSN below, as its ACKs and NACKs say (epsn_array).
+    start: u32,
+    /// The base bits of the first and the second half.
+    base: [bool; 2],
+}
+
+impl ProxyBitmap {
+    /// Nothing received yet, for a transmit window of `window` packets.
+    pub(super) fn new(window: u32) -> Self {
+        let window = window.max(1);
+        let words = vec![0; (window as usize * 2).div_ceil(64)].into_boxed_slice();
+        ProxyBitmap { words, window, start: 0, base: [false; 2] }
+    }
+
+    /// Whether `psn`, which is less than a window beyond the start pointer, has gone out.
+    #[inline]
+    pub(super) fn contains(&self, psn: u32) -> bool {
+        psn < self.start || self.bit(psn) != self.base[self.half(psn)]
+    }
+
+    /// `psn` goes out.
+    ///
+    /// A copy of a packet below the start pointer changes nothing. Its bit may stand for a later packet already:
+    /// when the start pointer is in the other half, for the one two windows on, which has not come.
+    #[inline]
+    pub(super) fn insert(&mut self, psn: u32) {
+        if psn < self.start {
+            return;
+        }
+        debug_assert!(psn - self.start < self.window, "PSN {psn} is beyond the window from {}", self.start);
+        let received = !self.base[self.half(psn)];
+        let (word, bit) = self.place(psn);
+        if received {
+            self.words[word] |= bit;
+        } else {
+            self.words[word] &= !bit;
+        }
+    }
+
+    /// The receiving NIC has every PSN below `start`, at most a window beyond what it had.
+    #[inline]
+    pub(super) fn advance(&mut self, start: u32) {
+        if start <= self.start {
+            return;
+        }
+        debug_assert!(start - self.start <= self.window, "more acknowledged than the window holds");
+        // Appendix A: the base bit of the half that the pointer leaves flips.
+        for half in self.start / self.window..start / self.window {
+            let base = &mut self.base[half as usize % 2];
+            *base = !*base;
+        }
+        self.start = start;
+    }
+
+    #[inline]
+    fn half(&self, psn: u32) -> usize {
+        (psn / self.window) as usize % 2
+    }
+
+    #[inline]
+    fn bit(&self, psn: u32) -> bool {
+        let (word, bit) = self.place(psn);
+        self.words[word] & bit != 0
+    }
+
+    #[inline]
+    fn place(&self, psn: u32) -> (usize, u64) {
+        let place = u64::from(psn) % (u64::from(self.window) * 2);
+        (place as usize / 64, 1 << (place % 64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    /// Figure 17 with a window of 4: the bits of a half serve again with the opposite meaning once the start
+    /// pointer has left it, and none is cleared.
+    #[test]
+    fn a_half_is_used_again_with_its_base_flipped() {
+        let mut bitmap = ProxyBitmap::new(4);
+        let bits = |bitmap: &ProxyBitmap| format!("{:08b}", bitmap.words[0].reverse_bits() >> 56);
+        [0, 1, 3].into_iter().for_each(|psn| bitmap.insert(psn));
+        bitmap.advance(2);
+        bitmap.insert(4);
+        assert_eq!(
+            (bits(&bitmap), bitmap.base),
+            ("11011000".into(), [false, false]),
+            "17a: in the first half"
+        );
+        assert_eq!([2, 3, 4, 5].map(|psn| bitmap.contains(psn)), [false, true, true, false]);
+
+        bitmap.insert(2);
+        bitmap.advance(5);
+        assert_eq!(
+            (bits(&bitmap), bitmap.base),
+            ("11111000".into(), [true, false]),
+            "17b: in the second half"
+        );
+        assert_eq!([5, 6, 7, 8].map(|psn| bitmap.contains(psn)), [false; 4], "8 has the bit that 0 had");
+
+        bitmap.insert(8);
+        assert_eq!((bits(&bitmap), bitmap.base), ("01111000".into(), [true, false]));
+        assert!(bitmap.contains(8), "in the first half, 0 means received now");
+        [5, 6, 7].into_iter().for_each(|psn| bitmap.insert(psn));
+        bitmap.advance(9);
+        assert_eq!((bits(&bitmap), bitmap.base), ("01111111".into(), [true, true]), "back in the first half");
+        assert_eq!([9, 10, 11, 12].map(|psn| bitmap.contains(psn)), [false; 4]);
+    }
+
+    #[test]
+    fn a_copy_from_before_the_start_pointer_is_not_taken_for_the_packet_two_windows_on() {
+        let mut bitmap = ProxyBitmap::new(4);
+        (0..4).for_each(|psn| bitmap.insert(psn));
+        bitmap.advance(4);
+        (4..7).for_each(|psn| bitmap.insert(psn));
+        bitmap.advance(7);
+        bitmap.insert(1);
+        assert!(!bitmap.contains(9), "1 and 9 share a bit");
+        assert!(bitmap.contains(1));
+    }
+
+    /// What happens at a ToR.
+    #[derive(Clone, Debug)]
+    enum Step {
+        /// A packet this far into the window goes out.
+        Insert(u32),
+        /// A copy of one this far below the start pointer does.
+        Copy(u32),
+        /// Everything that is missing below this place of the window goes out, in order.
+        Fill(u32),
+        /// The NIC acknowledges all but this many of those that it could.
+        Acknowledge(u32),
+    }
+
+    fn steps() -> impl Strategy<Value = (u32, Vec<Step>)> {
+        let step = prop_oneof![
+            4 => (0u32..4000).prop_map(Step::Insert),
+            1 => (1u32..4000).prop_map(Step::Copy),
+            2 => (1u32..4000).prop_map(Step::Fill),
+            2 => (0u32..4).prop_map(Step::Acknowledge),
+        ];
+        (prop_oneof![1u32..9, 60u32..70, Just(512u32)], prop::collection::vec(step, 1..200))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Against a plain set: arrivals in any order within the window, over many turns of the ring.
+        #[test]
+        fn agrees_with_a_plain_set((window, steps) in steps()) {
+            let (mut bitmap, mut plain, mut start) = (ProxyBitmap::new(window), BTreeSet::new(), 0);
+            for step in steps {
+                match step {
+                    Step::Insert(ahead) => {
+                        bitmap.insert(start + ahead % window);
+                        plain.insert(start + ahead % window);
+                    }
+                    Step::Copy(behind) if behind <= start => bitmap.insert(start - behind),
+                    Step::Copy(_) => {}
+                    Step::Fill(count) => (start..start + 1 + (count - 1) % window).for_each(|psn| {
+                        bitmap.insert(psn);
+                        plain.insert(psn);
+                    }),
+                    Step::Acknowledge(less) => {
+                        let all = (start..).find(|psn| !plain.contains(psn)).unwrap_or(start);
+                        start = start.max(all.saturating_sub(less));
+                        bitmap.advance(start);
+                        bitmap.advance(start.saturating_sub(less));
+                    }
+                }
+                for psn in start.saturating_sub(window * 3)..start + window {
+                    prop_assert_eq!(bitmap.contains(psn), plain.contains(&psn), "{} from {}", psn, start);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Themis for packet spraying: PSNs decide paths, so that the receiver's ToR can tell lost packets from late ones.
+//!
+//! Commodity NICs take a packet out of order for a loss. Themis-S at the sender's ToR sends each packet along the
+//! path that its PSN names; Themis-D at the receiver's ToR drops the NACKs that reordering alone has caused. One
+//! instance at each ToR is both, for different queue pairs. Only queue pairs between ToRs take part.
+
+mod bitmap;
+mod by_qp;
+mod destination;
+mod source;
+
+use super::{Emitted, Passage, Program, ProgramCounter, ProgramFacts, Total, Verdict};
+use crate::lb::StateField;
+use crate::{Packet, Repr};
+use anabranch_base::Stream;
+use destination::Destination;
+use serde::{Deserialize, Serialize};
+use source::Source;
+
+/// Bit of [`Packet::tag`] that makes a NACK a Path Avoidance Signal (section 4.4).
+const PATH_AVOIDANCE_SIGNAL: u16 = 1 << 0;
+
+/// Bit of [`Packet::tag`] of a data packet that Themis-S has sprayed. It tells Themis-D, which sees packets as they
+/// leave, those between ToRs from those of a neighbour under the same ToR (section 5: only the former count).
+const SPRAYED: u16 = 1 << 1;
+
+/// Parameters of Themis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ThemisSprayingConfig {
+    /// Entries of the tables that have one for each path (N_paths, Table 2).
+    pub paths: u32,
+    /// Packets that a NIC has unacknowledged at most (N_TX window, Table 2); half the bits of the bitmap.
+    pub window: u32,
+    /// A NACK is valid only when a later packet of the same path has passed (C2, section 4.2).
+    pub confirmation: bool,
+    /// Undetermined NACKs wait for what later packets say (section 4.3); without it they are dropped.
+    pub lazy_drop: bool,
+    /// Retransmissions take another path (section 4.4).
+    pub reroute: bool,
+    /// Paths whose packets stay out are avoided (section 4.4).
+    pub failure_handling: bool,
+    /// A path is avoided when a packet this many PSNs beyond the missing one passes (OOO_THRESHOLD).
+    pub ooo_threshold: u32,
+    /// Packets for which a path is avoided (AVOIDANCE_WINDOW).
+    pub avoidance_window: u32,
+}
+
+/// The program of one ToR.
+pub struct ThemisSpraying {
+    source: Source,
+    destination: Destination,
+}
+
+impl ThemisSpraying {
+    /// Before the first packet. Without lazy dropping no failure is noticed, since nothing is stashed.
+    pub fn new(config: &ThemisSprayingConfig, facts: &ProgramFacts, random: Stream) -> Self {
+        debug_assert!(facts.paths <= config.paths, "{} paths, {} entries", facts.paths, config.paths);
+        ThemisSpraying {
+            source: Source::new(config, facts, random),
+            destination: Destination::new(config, facts),
+        }
+    }
+
+    /// Tables 3 and 4: what Themis-S (`S:`) and Themis-D (`D:`) keep for a queue pair.
+    pub(super) fn state(config: &ThemisSprayingConfig) -> Vec<StateField> {
+        vec![
+            StateField::new("S: recved_nack_psn", 32, 1),
+            StateField::new("S: path_adaptive_count", 32, config.paths),
+            StateField::new("D: bitmap_array", 1, config.window * 2),
+            StateField::new("D: epsn_array", 32, 1),
+            StateField::new("D: base_first_half", 8, 1),
+            StateField::new("D: base_second_half", 8, 1),
+            StateField::new("D: path_psn_max_array", 32, config.paths),
+            StateField::new("D: stashed_nack_psn", 32, 1),
+            StateField::new("D: stashed_nack_valid", 8, 1),
+            StateField::new("D: stash_nack_path_id", 32, 1),
+            StateField::new("D: stash_nack_qpn", 32, 1),
+            StateField::new("D: stash_nack_egress_port", 16, 1),
+        ]
+    }
+
+    /// Equation 5: bytes of state in a ToR with `nics` NICs of `qps_per_nic` queue pairs to other ToRs. The PathMap
+    /// has 2 bytes a path.
+    pub fn tor_bytes(config: &ThemisSprayingConfig, qps_per_nic: u64, nics: u64) -> u64 {
+        let bits = |field: &StateField| u64::from(field.bits) * u64::from(field.count);
+        let qp_bytes = Self::state(config).iter().map(bits).sum::<u64>().div_ceil(8);
+        u64::from(config.paths) * 2 + qp_bytes * qps_per_nic * nics
+    }
+}
+
+impl Program for ThemisSpraying {
+    fn ingress(&mut self, packet: &mut Packet, at: &Passage, _: &mut Vec<Emitted>) -> Verdict {
+        match (at.from_host, at.to_host, packet.repr) {
+            (true, false, Repr::Data { psn, .. }) => return self.source.handle_data(packet, psn),
+            (false, true, Repr::Nack { psn, .. }) => self.source.handle_nack(packet, psn),
+            (true, false, Repr::Ack { cumulative, .. }) => self.destination.handle_ack(packet, cumulative),
+            (true, false, Repr::Nack { psn, sent_at }) => {
+                return self.destination.handle_nack(packet, psn, sent_at);
+            }
+            _ => {}
+        }
+        Verdict::Forward
+    }
+
+    fn egress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) {
+        if let Repr::Data { psn, .. } = packet.repr
+            && at.to_host
+            && packet.tag & SPRAYED != 0
+        {
+            self.destination.handle_data(packet, psn, out);
+        }
+    }
+
+    /// The NACKs that reach senders, as far as the fabric does not lose them, are `nacks_valid`, `nacks_confirmed`
+    /// and `avoidance_signals` together.
+    fn counters(&self) -> Vec<ProgramCounter> {
+        let sum = |name, value| ProgramCounter { name, value, total: Total::Sum };
+        let (source, destination) = (&self.source.counters, &self.destination.counters);
+        vec![
+            sum("nacks_valid", destination.valid),
+            sum("nacks_invalid", destination.invalid),
+            sum("nacks_undetermined", destination.undetermined),
+            sum("nacks_confirmed", destination.confirmed),
+            sum("nacks_refuted", destination.refuted),
+            sum("avoidance_signals", destination.avoidance_signals),
+            sum("rerouted", source.rerouted),
+            sum("avoided", source.avoided),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tables 3 and 4, and equation 5 with the values of Table 2: "about 9.7 MB", exactly 9.64.
+    #[test]
+    fn state_is_as_large_as_the_paper_says() {
+        let config = ThemisSprayingConfig {
+            paths: 128,
+            window: 512,
+            confirmation: true,
+            lazy_drop: true,
+            reroute: true,
+            failure_handling: true,
+            ooo_threshold: 448,
+            avoidance_window: 2_000_000,
+        };
+        let bytes = |side: &str| {
+            let fields = ThemisSpraying::state(&config);
+            fields.iter().filter(|f| f.name.starts_with(side)).map(|f| f.bits * f.count).sum::<u32>() / 8
+        };
+        assert_eq!((bytes("S: "), bytes("D: ")), (516, 661));
+        assert_eq!(ThemisSpraying::tor_bytes(&config, 512, 16), 256 + (516 + 661) * 512 * 16);
+        assert_eq!(ThemisSpraying::tor_bytes(&config, 512, 16), 9_642_240);
+    }
+}
