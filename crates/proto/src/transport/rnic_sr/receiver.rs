@@ -40,8 +40,8 @@ struct OpenMessage {
     id: MessageId,
     /// Packets that have not arrived.
     left: u32,
-    /// The highest PSN of it that has arrived: of a message with none left, its last.
-    highest: u32,
+    /// Any PSN of it that has arrived: messages' PSNs do not overlap, so that this tells where it stands.
+    psn: u32,
 }
 
 /// The packet that causes an answer, which echoes these.
@@ -121,11 +121,10 @@ impl RnicSrReceiver {
     /// The next message that the last packet delivered.
     #[inline]
     pub fn poll_delivered(&mut self) -> Option<MessageId> {
-        let is_whole = |first: &OpenMessage| first.left == 0 && first.highest < self.expected;
-        if !self.open.front().is_some_and(is_whole) {
-            return None;
-        }
-        self.open.pop_front().map(|first| first.id)
+        // With all of it here, the ePSN has passed all of it or nothing.
+        let first = self.open.front().filter(|first| first.left == 0 && first.psn < self.expected)?.id;
+        self.open.pop_front();
+        Some(first)
     }
 
     /// The next ACK, NACK or CNP to send, if one is due.
@@ -168,19 +167,12 @@ impl RnicSrReceiver {
     /// Counts a fresh packet of a message.
     #[inline]
     fn count(&mut self, psn: u32, id: MessageId, packets: u32) {
-        // PSNs of messages do not overlap, so `psn` belongs to the first one with a packet at or above it, to the
-        // one before, or to one between them of which nothing has arrived.
-        let place = self.open.partition_point(|open| open.highest < psn);
-        if let Some(open) = self.open.get_mut(place).filter(|open| open.id == id) {
-            open.left -= 1;
-            return;
-        }
-        match place.checked_sub(1).and_then(|before| self.open.get_mut(before)).filter(|open| open.id == id) {
-            Some(open) => {
-                open.left -= 1;
-                open.highest = psn;
-            }
-            None => self.open.insert(place, OpenMessage { id, left: packets - 1, highest: psn }),
+        let place = self.open.partition_point(|open| open.psn < psn);
+        // It belongs to a neighbour, or to a message between them of which nothing has arrived.
+        let neighbours = place.saturating_sub(1)..(place + 1).min(self.open.len());
+        match self.open.range_mut(neighbours).find(|open| open.id == id) {
+            Some(open) => open.left -= 1,
+            None => self.open.insert(place, OpenMessage { id, left: packets - 1, psn }),
         }
     }
 
