@@ -25,6 +25,10 @@ pub enum Purpose {
     FaultSelection = 8,
     /// An abstract model that is no packet network (balls into bins).
     Model = 9,
+    /// A switch's choices among equal-cost ports.
+    PortChoice = 10,
+    /// A program in a switch.
+    Program = 11,
 }
 
 /// A random stream with a stable definition (PCG-XSH-RR 64/32, seeded through SplitMix64).

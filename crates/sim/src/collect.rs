@@ -55,6 +55,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     let counters = engine.counters();
     let (retransmissions, timeouts) = engine.sender_counters();
     let (pause_frames, pause_time) = engine.pauses();
+    let programs = engine.program_counters().into_iter();
     RunResult {
         run: RunRow {
             scheme: point.scheme.name.clone(),
@@ -81,6 +82,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
             timeouts,
             packet_hops: counters.packet_hops,
             sim_time_us: engine.now().as_us(),
+            extra: programs.map(|(name, count)| (name.to_owned(), count as f64)).collect(),
             ..RunRow::default()
         },
         flows,

@@ -5,7 +5,7 @@ use crate::engine::{Engine, Failure, Setup};
 use crate::ideal::Ideal;
 use crate::observer::{NoObserver, Observer, QpSelector, SeriesObserver};
 use crate::scenario::{RunPoint, TopologySpec};
-use crate::switch::{Pfc, PfcError};
+use crate::switch::{Pfc, PfcError, ProgramError, Programs};
 use crate::topology::{Routing, Selector, SelectorError, Topology, TopologyError};
 use crate::workload::{self, Fabric, Workload, WorkloadError};
 use anabranch_base::{Purpose, Time, stream};
@@ -26,6 +26,7 @@ pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
     let ideal = Ideal::new(&fabric.topology, fabric.routing.clone(), &point.scheme.transport);
     let facts = ideal.path_facts();
     let pfc = point.scheme.fabric.pfc.as_ref();
+    let programs = Programs::new(&point.scheme, &fabric.topology, &fabric.routing, &facts, point.seed)?;
     let setup = Setup {
         topology: &fabric.topology,
         routing: fabric.routing,
@@ -33,6 +34,7 @@ pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
         faults: &point.faults,
         scheme: &point.scheme,
         pfc: pfc.map(|spec| Pfc::new(spec, &fabric.topology, &facts)).transpose()?,
+        programs,
         facts,
         limits: &point.limits,
         seed: point.seed,
@@ -215,6 +217,13 @@ pub enum RunError {
         /// What is wrong.
         #[from]
         error: PfcError,
+    },
+    /// A switch's program cannot be on this fabric.
+    #[error("{}: {error}", .error.remedy().0)]
+    Program {
+        /// What is wrong.
+        #[from]
+        error: ProgramError,
     },
     /// A limit of the scenario was reached.
     #[error(

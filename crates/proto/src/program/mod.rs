@@ -168,6 +168,16 @@ impl ProgramConfig {
         }
     }
 
+    /// Entries of its tables that have one for each path; none where it has no such tables.
+    pub fn path_entries(&self) -> Option<u32> {
+        match self {
+            ProgramConfig::ThemisSpraying(config) => Some(config.paths),
+            ProgramConfig::Conweave(_) | ProgramConfig::Flowlet { .. } | ProgramConfig::NackDrop { .. } => {
+                None
+            }
+        }
+    }
+
     /// The state that a switch keeps for a queue pair, field by field.
     pub fn state(&self) -> Vec<StateField> {
         match self {

@@ -13,7 +13,7 @@ use crate::host::{Hosts, Progress, Recipe, Starts};
 use crate::observer::Observer;
 use crate::run::Control;
 use crate::scenario::{FaultSpec, Limits, Scheme};
-use crate::switch::{Pfc, QueueLimits, Switches};
+use crate::switch::{Pfc, Programs, QueueLimits, Switches};
 use crate::topology::{Routing, SelectorError, Topology};
 use crate::workload::Workload;
 use anabranch_base::{Duration, LinkId, MessageId, NodeId, Purpose, QpId, Stream, Time, stream};
@@ -47,6 +47,8 @@ pub struct Engine<'a, O> {
     pub(crate) switches: Switches,
     /// The lossless class, where there is one.
     pub(crate) pfc: Option<Pfc>,
+    /// What switches do beyond ECMP.
+    pub(crate) programs: Option<Box<Programs>>,
     pub(crate) hosts: Hosts,
     pub(crate) progress: Progress<'a>,
     pub(crate) starts: Starts,
@@ -120,6 +122,8 @@ pub struct Setup<'a> {
     pub scheme: &'a Scheme,
     /// Its lossless class on this fabric.
     pub pfc: Option<Pfc>,
+    /// What its switches do beyond ECMP.
+    pub programs: Option<Programs>,
     /// The fabric's longest path.
     pub facts: PathFacts,
     /// Where the run ends.
@@ -134,7 +138,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// # Errors
     /// A fault that names no link of this fabric.
     pub fn new(setup: Setup<'a>, observer: O) -> Result<Self, SelectorError> {
-        let Setup { topology, routing, workload, faults, scheme, pfc, facts, limits, seed } = setup;
+        let Setup { topology, routing, workload, faults, scheme, pfc, programs, facts, limits, seed } = setup;
         let framing = scheme.transport.framing();
         let mut scheduler = Scheduler::new();
         let mut kinds = KindTable::new([facts.packet.0 as u16, framing.ack.0 as u16], &mut scheduler);
@@ -162,6 +166,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             host_count: topology.hosts,
             switches: Switches::new(topology, routing, limits_of_queues, seed),
             pfc,
+            programs: programs.map(Box::new),
             hosts: Hosts::new(workload, topology.hosts, scheme.qps),
             progress: Progress::new(workload, scheme.qps),
             starts: Starts::new(workload, topology.hosts),
@@ -256,6 +261,10 @@ impl<'a, O: Observer> Engine<'a, O> {
     fn expect(&self, event: Event<'_>) {
         match event {
             Event::Arrival(arrival) if arrival.node.0 >= self.host_count => {
+                if self.programs.is_some() {
+                    // Its way is not known before it is there.
+                    return;
+                }
                 if let Some(link) = self.route(arrival.node, &arrival.packet) {
                     prefetch(&self.ports[link.index()]);
                 }
@@ -290,6 +299,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                     self.serve_nic(signal.node);
                 }
             }
+            What::Timer(_) if signal.node.0 >= self.host_count => self.handle_program_timer(signal.node),
             What::Timer(qp) => self.handle_timer(signal.node, qp),
             What::Post => self.handle_post(signal.node.0),
             What::Pause(link, stop) => self.handle_pause(signal.node, link, stop),
@@ -355,9 +365,10 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
         let Counters { drops, link_losses, .. } = self.counters;
         let (in_queues, on_links) = (self.pool.used(), self.scheduler.packets());
-        if self.injected != self.consumed + drops + link_losses + in_queues + on_links {
+        let held = self.programs.as_ref().map_or(0, |programs| programs.held());
+        if self.injected != self.consumed + drops + link_losses + in_queues + on_links + held {
             return wrong(format!(
-                "of {} packets sent, {} arrived, {drops} were dropped, {link_losses} lost, {in_queues} wait and {on_links} are on links",
+                "of {} packets sent, {} arrived, {drops} were dropped, {link_losses} lost, {in_queues} wait, {held} are held and {on_links} are on links",
                 self.injected, self.consumed
             ));
         }
@@ -448,6 +459,11 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// Pause frames sent, and the time for which data classes were paused, over all links.
     pub fn pauses(&self) -> (u64, Duration) {
         self.pfc.as_ref().map_or((0, Duration::ZERO), |pfc| (pfc.pause_frames, pfc.pause_time(self.now)))
+    }
+
+    /// What programs in switches counted.
+    pub fn program_counters(&self) -> std::collections::BTreeMap<&'static str, u64> {
+        self.programs.as_ref().map_or_else(Default::default, |programs| programs.counters())
     }
 
     /// Where each message stands.

@@ -29,8 +29,8 @@ pub use figure::{BallsVariant, Figure, ModelSpec, Scale, read_figure};
 pub use resolved::{RunPoint, Scenario};
 pub use schemes::{SchemeListing, scheme, schemes};
 pub use spec::{
-    FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, PfcSpec, Scheme, Series, TierSpec, TopologySpec,
-    WorkloadSpec,
+    FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, PfcSpec, RoutingMode, Scheme, Series, TierSpec,
+    TopologySpec, WorkloadSpec,
 };
 pub use written::read;
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::ideal::Ideal;
 use crate::observer::QpSelector;
-use crate::switch::{Pfc, check_headrooms};
+use crate::switch::{Pfc, Programs, check_headrooms};
 use crate::topology::{self, Routing, Selector, SelectorError, Topology};
 use crate::workload::{self, Fabric, WorkloadError};
 use anabranch_base::{Purpose, Stream, stream};
@@ -252,6 +252,7 @@ impl Scenario {
                 fits = Some((step.topology, step.workload));
             }
             self.check_lossless(&step, &topology)?;
+            self.check_programs(&step, &topology, seed)?;
             for (i, fault) in step.faults.iter().enumerate() {
                 self.find_fault(i, &fault.kind, &topology, seed)?;
             }
@@ -276,6 +277,21 @@ impl Scenario {
                 let message = format!("scheme {:?}: {parameter}: {error}", scheme.name);
                 let (at, written) = self.origin.setting(&scheme.name, parameter);
                 fault(&self.origin.file, at, message, Some(format!("{written} = \"{needed}\"")))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// That the program of every scheme can be on this fabric.
+    fn check_programs(&self, step: &Step<'_>, on: &Topology, seed: u64) -> Result<(), ScenarioError> {
+        for scheme in step.schemes.iter().filter(|scheme| scheme.fabric.program.is_some()) {
+            let routing = Routing::new(on, &|_| true);
+            let facts = Ideal::new(on, routing.clone(), &scheme.transport).path_facts();
+            Programs::new(scheme, on, &routing, &facts, seed).map(drop).map_err(|error| {
+                let (parameter, instead) = error.remedy();
+                let message = format!("scheme {:?}: {parameter}: {error}", scheme.name);
+                let (at, written) = self.origin.setting(&scheme.name, parameter);
+                fault(&self.origin.file, at, message, Some(format!("{written} = {instead}")))
             })?;
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use crate::workload::collective::CollectiveSpec;
 use anabranch_base::{Bytes, Duration, HostId, Rate};
-use anabranch_proto::{CcConfig, LbConfig, Size, TransportConfig};
+use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, Size, TransportConfig};
 use serde::{Deserialize, Serialize};
 
 /// Where messages flow.
@@ -230,9 +230,35 @@ pub struct FabricSpec {
     /// How long after a link goes down or up routing follows; without it, never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing_delay: Option<Duration>,
+    /// How switches choose among equal-cost ports.
+    #[serde(default)]
+    pub routing: RoutingMode,
     /// The data class is lossless.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pfc: Option<PfcSpec>,
+    /// A program in switches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramConfig>,
+    /// The switches that the program is attached to; without it, every ToR. Selectors: see
+    /// [`crate::topology::Selector`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_at: Option<String>,
+}
+
+/// How a switch chooses among equal-cost ports. What is no data (ACKs and the like) goes by ECMP in all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RoutingMode {
+    /// A hash over flow, entropy value and the switch's salt.
+    #[default]
+    Ecmp,
+    /// The same with a hash that is linear in the entropy value, as those of real switches are: a change of the
+    /// entropy value changes the path alike for every flow (Themis-spraying, section 4.1).
+    EcmpLinear,
+    /// The port with the shortest queue, at random among equals (Themis-spraying, section 2.2).
+    Adaptive,
+    /// A random port for each packet at the source ToR, ECMP above it.
+    Spray,
 }
 
 /// Priority flow control over a buffer that all ports of a switch share.

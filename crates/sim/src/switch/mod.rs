@@ -1,6 +1,8 @@
 //! Switches: route, admit, queue, mark.
 
+mod path_map;
 mod pfc;
+mod program;
 
 use crate::engine::{Engine, Marking};
 use crate::observer::Observer;
@@ -9,6 +11,7 @@ use anabranch_base::{Bytes, LinkId, NodeId, Purpose, stream};
 use anabranch_proto::{Packet, PathFacts, Repr};
 
 pub use pfc::{Pfc, PfcError, check_headrooms};
+pub use program::{ProgramError, Programs};
 
 /// What the switches know.
 pub struct Switches {
@@ -68,6 +71,10 @@ impl<O: Observer> Engine<'_, O> {
     /// A packet reached a switch by `port`.
     #[inline]
     pub(crate) fn handle_switch_arrival(&mut self, node: NodeId, port: u16, packet: &Packet) {
+        if self.programs.is_some() {
+            self.pass(node, port, packet);
+            return;
+        }
         match self.route(node, packet) {
             Some(link) => {
                 self.observer.offered(link, self.now, packet.wire_bytes);
@@ -102,7 +109,11 @@ impl<O: Observer> Engine<'_, O> {
         let control = packet.is_control();
         let port = &self.ports[link.index()];
         if port.is_free(self.now) && (!port.paused || control) {
-            self.transmit(link, packet, false);
+            if self.programs.is_some() && node.0 >= self.host_count {
+                self.pass_out(node, link, packet);
+            } else {
+                self.transmit(link, packet, false);
+            }
             return;
         }
         if self.pfc.is_some() && !control && !self.take_in(node, LinkId(from), packet.wire_bytes) {
@@ -152,7 +163,12 @@ impl<O: Observer> Engine<'_, O> {
                 self.counters.ecn_marks += 1;
             }
         }
-        self.transmit(link, &packet, false);
+        if self.programs.is_some() {
+            let node = self.ports[link.index()].node;
+            self.pass_out(node, link, &packet);
+        } else {
+            self.transmit(link, &packet, false);
+        }
     }
 }
 

@@ -1,0 +1,308 @@
+//! Programs in switches, and choices among equal-cost ports that are no plain hash.
+
+use super::path_map::{self, PathMapError};
+use crate::engine::Engine;
+use crate::observer::Observer;
+use crate::scenario::{RoutingMode, Scheme};
+use crate::topology::{Routing, Selector, SelectorError, Topology};
+use anabranch_base::{Duration, LinkId, NodeId, Purpose, Stream, Time, stream};
+use anabranch_proto::program::{AnyProgram, Emitted, Passage, ProgramFacts, Total, Verdict};
+use anabranch_proto::{Packet, PathFacts, Repr};
+use std::collections::BTreeMap;
+
+/// The switches that an unsaid `program_at` stands for.
+const EVERY_TOR: &str = "tor:100%";
+
+/// What switches do beyond ECMP.
+pub struct Programs {
+    routing: RoutingMode,
+    /// By switch: its program.
+    attached: Vec<Option<Attached>>,
+    /// By switch: draws of its choices.
+    random: Vec<Stream>,
+    /// Room for what a program sends.
+    out: Vec<Emitted>,
+    /// Packets that programs keep.
+    held: u64,
+}
+
+struct Attached {
+    program: AnyProgram,
+    /// The time of its next timer event; never: there is none. Events at other times are stale.
+    timer: Time,
+}
+
+/// A program that cannot be on a fabric.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProgramError {
+    /// No such switches.
+    #[error(transparent)]
+    At(#[from] SelectorError),
+    /// More paths than the program's tables have entries.
+    #[error("there are {paths} paths between two ToRs, and the program's tables have {table} entries")]
+    Paths {
+        /// Of the fabric.
+        paths: u32,
+        /// As configured.
+        table: u32,
+    },
+    /// The ToR's choice of a port does not decide the path, and entropy values do not either.
+    #[error("{0}")]
+    PathMap(#[from] PathMapError),
+}
+
+impl ProgramError {
+    /// The parameter of the scheme that is wrong, as a path, and what to write there.
+    pub fn remedy(&self) -> (&'static str, String) {
+        match self {
+            ProgramError::At(_) => ("fabric.program_at", format!("{EVERY_TOR:?}")),
+            ProgramError::Paths { paths, .. } => ("fabric.program.paths", paths.to_string()),
+            ProgramError::PathMap(_) => ("fabric.routing", "\"ecmp-linear\"".to_owned()),
+        }
+    }
+}
+
+impl Programs {
+    /// What `scheme` asks of the switches; none where they need only ECMP.
+    ///
+    /// # Errors
+    /// A program that this fabric cannot carry.
+    pub fn new(
+        scheme: &Scheme,
+        topology: &Topology,
+        routing: &Routing,
+        facts: &PathFacts,
+        seed: u64,
+    ) -> Result<Option<Self>, ProgramError> {
+        let fabric = &scheme.fabric;
+        if fabric.program.is_none() && fabric.routing == RoutingMode::Ecmp {
+            return Ok(None);
+        }
+        let switches = topology.switches.len() as u64;
+        let mut attached: Vec<Option<Attached>> = (0..switches).map(|_| None).collect();
+        if let Some(program) = &fabric.program {
+            let paths = path_map::paths(topology, routing);
+            if let Some(table) = program.path_entries().filter(|table| *table < paths) {
+                return Err(ProgramError::Paths { paths, table });
+            }
+            let path_map = match program.path_entries() {
+                Some(_) => path_map::build(topology, routing, fabric.routing)?,
+                None => None,
+            };
+            let ack = scheme.transport.framing().ack;
+            let facts = ProgramFacts { path: *facts, ack, paths, path_map };
+            let at: Selector = fabric.program_at.as_deref().unwrap_or(EVERY_TOR).parse()?;
+            let mut random = stream(seed, u64::MAX, Purpose::Program);
+            for node in at.switches(topology, &mut random)? {
+                let switch = node.0 - topology.hosts;
+                let random = stream(seed, u64::from(switch), Purpose::Program);
+                let program = program.build(&facts, random);
+                attached[switch as usize] = Some(Attached { program, timer: Time::NEVER });
+            }
+        }
+        let random = (0..switches).map(|switch| stream(seed, switch, Purpose::PortChoice)).collect();
+        Ok(Some(Programs { routing: fabric.routing, attached, random, out: Vec::new(), held: 0 }))
+    }
+
+    /// Packets that programs keep.
+    pub(crate) fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// What the programs counted, over all switches.
+    pub(crate) fn counters(&self) -> BTreeMap<&'static str, u64> {
+        let mut totals = BTreeMap::new();
+        for attached in self.attached.iter().flatten() {
+            for counter in attached.program.counters() {
+                let total = totals.entry(counter.name).or_insert(0u64);
+                *total = match counter.total {
+                    Total::Sum => *total + counter.value,
+                    Total::Max => counter.value.max(*total),
+                };
+            }
+        }
+        totals
+    }
+}
+
+impl<O: Observer> Engine<'_, O> {
+    /// A packet reached a switch by `port`, where there is more than ECMP.
+    // Apart from its callers, which stay small for fabrics without it.
+    #[inline(never)]
+    pub(super) fn pass(&mut self, node: NodeId, port: u16, packet: &Packet) {
+        let from = self.port_base[node.index()] + u32::from(port);
+        let at = Passage {
+            now: self.now,
+            src: self.source_of(packet),
+            port,
+            from_host: self.ports[from as usize].peer.0 < self.host_count,
+            ..self.passage(node, packet)
+        };
+        let mut packet = *packet;
+        let mut chosen = None;
+        if let Some((program, out)) = self.program(node) {
+            match program.ingress(&mut packet, &at, out) {
+                Verdict::Forward => {}
+                Verdict::Port(number) => chosen = Some(number),
+                Verdict::Drop => {
+                    self.consumed += 1;
+                    self.after_program(node);
+                    return;
+                }
+                Verdict::Hold => {
+                    if let Some(programs) = &mut self.programs {
+                        programs.held += 1;
+                    }
+                    self.after_program(node);
+                    return;
+                }
+            }
+        }
+        match self.choose(node, &packet, &at, chosen) {
+            Some(link) => {
+                self.observer.offered(link, self.now, packet.wire_bytes);
+                self.forward(node, link, &packet, from);
+            }
+            None => self.counters.link_losses += 1,
+        }
+        self.after_program(node);
+    }
+
+    /// Sends a packet by `link` of a switch, which is free, past the switch's program.
+    #[inline(never)]
+    pub(super) fn pass_out(&mut self, node: NodeId, link: LinkId, packet: &Packet) {
+        let port = &self.ports[link.index()];
+        let at =
+            Passage { queued: port.data_bytes, src: self.source_of(packet), ..self.passage(node, packet) };
+        let mut packet = *packet;
+        if let Some((program, out)) = self.program(node) {
+            program.egress(&mut packet, &at, out);
+        }
+        self.transmit(link, &packet, false);
+        self.after_program(node);
+    }
+
+    /// The timer of a switch's program.
+    pub(crate) fn handle_program_timer(&mut self, node: NodeId) {
+        let now = self.now;
+        let Some(programs) = &mut self.programs else { return };
+        let Some(attached) = &mut programs.attached[(node.0 - self.host_count) as usize] else { return };
+        if attached.timer != now {
+            return;
+        }
+        attached.timer = Time::NEVER;
+        if attached.program.next_timeout().is_some_and(|due| due <= now) {
+            attached.program.handle_timeout(now, &mut programs.out);
+        }
+        self.after_program(node);
+    }
+
+    fn program(&mut self, node: NodeId) -> Option<(&mut AnyProgram, &mut Vec<Emitted>)> {
+        let programs = self.programs.as_deref_mut()?;
+        let attached = programs.attached[(node.0 - self.host_count) as usize].as_mut()?;
+        Some((&mut attached.program, &mut programs.out))
+    }
+
+    /// Sends what the program of `node` has put out, and sees to its timer.
+    fn after_program(&mut self, node: NodeId) {
+        let now = self.now;
+        let Some(programs) = &mut self.programs else { return };
+        let Some(attached) = &mut programs.attached[(node.0 - self.host_count) as usize] else { return };
+        let due = attached.program.next_timeout().map(|due| due.max(now + Duration(1)));
+        if let Some(due) = due.filter(|due| *due < attached.timer) {
+            attached.timer = due;
+            self.schedule_timer(node, 0, due);
+        }
+        let Some(programs) = &mut self.programs else { return };
+        if programs.out.is_empty() {
+            return;
+        }
+        // What goes out at once passes the program again, which may put out more.
+        let mut out = std::mem::take(&mut programs.out);
+        for Emitted { packet, held } in out.drain(..) {
+            match (held, &mut self.programs) {
+                (Some(_), Some(programs)) => programs.held -= 1,
+                _ => self.injected += 1,
+            }
+            let from = self.port_base[node.index()] + u32::from(held.unwrap_or(0));
+            let at = self.passage(node, &packet);
+            match self.choose(node, &packet, &at, None) {
+                Some(link) => self.forward(node, link, &packet, from),
+                None => self.counters.link_losses += 1,
+            }
+        }
+        if let Some(programs) = &mut self.programs
+            && programs.out.is_empty()
+        {
+            programs.out = out;
+        }
+    }
+
+    /// What a program sees of a packet's way.
+    fn passage(&self, node: NodeId, packet: &Packet) -> Passage {
+        let switch = node.0 - self.host_count;
+        let tor = self.switches.routing.tor_index(packet.dst);
+        let to_host = tor == switch;
+        let ports = match to_host {
+            true => 1,
+            false => self.switches.routing.group(switch as usize, tor).len() as u16,
+        };
+        Passage { now: self.now, src: packet.dst, port: 0, from_host: false, to_host, ports, queued: 0 }
+    }
+
+    /// The host that sent a packet, as its IP header would say.
+    fn source_of(&self, packet: &Packet) -> anabranch_base::HostId {
+        let ends = self.workload.qps[packet.qp.index() / self.recipe.scheme.qps as usize];
+        if packet.dst == ends.dst { ends.src } else { ends.dst }
+    }
+
+    /// The egress link: the one that a program chose, else as the fabric routes.
+    fn choose(&mut self, node: NodeId, packet: &Packet, at: &Passage, chosen: Option<u16>) -> Option<LinkId> {
+        let programs = self.programs.as_deref_mut()?;
+        let sprays = match programs.routing {
+            RoutingMode::Adaptive => true,
+            RoutingMode::Spray => at.from_host,
+            RoutingMode::Ecmp | RoutingMode::EcmpLinear => false,
+        };
+        if at.to_host || at.ports < 2 {
+            return self.route(node, packet);
+        }
+        let switch = (node.0 - self.host_count) as usize;
+        let group = self.switches.routing.group(switch, self.switches.routing.tor_index(packet.dst));
+        let base = self.port_base[node.index()];
+        let link = |port: u16| Some(LinkId(base + u32::from(port)));
+        if let Some(number) = chosen {
+            return link(group[usize::from(number) % group.len()]);
+        }
+        if programs.routing == RoutingMode::EcmpLinear {
+            let tier = self.topology.switches[switch].tier;
+            let place = path_map::choice(packet, self.switches.salts[switch], tier, group.len());
+            return link(group[place]);
+        }
+        if !sprays || !matches!(packet.repr, Repr::Data { .. }) {
+            return self.route(node, packet);
+        }
+        let random = &mut programs.random[switch];
+        if programs.routing == RoutingMode::Spray {
+            return link(group[random.below(group.len() as u32) as usize]);
+        }
+        // The shortest queue; among equals each is as likely: the i-th one found takes the place with chance 1/i.
+        let depth = |port: u16| {
+            let port = &self.ports[(base + u32::from(port)) as usize];
+            port.data_bytes + port.control_bytes
+        };
+        let (mut best, mut least, mut equals) = (group[0], depth(group[0]), 1);
+        for &port in &group[1..] {
+            let depth = depth(port);
+            if depth < least {
+                (best, least, equals) = (port, depth, 1);
+            } else if depth == least {
+                equals += 1;
+                if random.below(equals) == 0 {
+                    best = port;
+                }
+            }
+        }
+        link(best)
+    }
+}
