@@ -51,3 +51,89 @@ impl Program for Flowlet {
         vec![ProgramCounter { name: "flowlets", value: self.count, total: Total::Sum }]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_base::{HostId, MessageId, Purpose, QpId, stream};
+
+    const GAP: Duration = Duration::from_us(100);
+
+    fn flowlet() -> Flowlet {
+        Flowlet::new(GAP, stream(1, 0, Purpose::Model))
+    }
+
+    fn data(qp: u32) -> Packet {
+        let sent_at = Time::ZERO;
+        let (message, message_packets) = (MessageId(0), 1);
+        let repr = Repr::Data { psn: 0, message, message_packets, sent_at, ack_now: false, stamps: 0 };
+        Packet { qp: QpId(qp), dst: HostId(9), wire_bytes: 1_048, ev: 0, marked: false, tag: 0, repr }
+    }
+
+    fn leaving(now: Time) -> Passage {
+        Passage { now, src: HostId(0), port: 0, from_host: true, to_host: false, ports: 8, queued: 0 }
+    }
+
+    fn send(flowlet: &mut Flowlet, qp: u32, now: Time) -> u16 {
+        let mut out = Vec::new();
+        match flowlet.ingress(&mut data(qp), &leaving(now), &mut out) {
+            Verdict::Port(port) if port < 8 => port,
+            verdict => panic!("{verdict:?}"),
+        }
+    }
+
+    fn flowlets(flowlet: &Flowlet) -> u64 {
+        flowlet.counters()[0].value
+    }
+
+    #[test]
+    fn packets_no_further_apart_than_the_gap_stay_together() {
+        let mut flowlet = flowlet();
+        let port = send(&mut flowlet, 0, Time::ZERO);
+        // Each counts from the one before it, not from the first.
+        for i in 1..20 {
+            assert_eq!(send(&mut flowlet, 0, Time::ZERO + GAP * i), port);
+        }
+        assert_eq!(flowlets(&flowlet), 1);
+    }
+
+    #[test]
+    fn a_longer_gap_draws_any_port() {
+        let mut flowlet = flowlet();
+        let mut taken = [0; 8];
+        let mut now = Time::ZERO;
+        for _ in 0..800 {
+            taken[usize::from(send(&mut flowlet, 0, now))] += 1;
+            now = now + GAP + Duration(1);
+        }
+        assert!(taken.iter().all(|&count| (60..140).contains(&count)), "{taken:?}");
+        assert_eq!(flowlets(&flowlet), 800);
+    }
+
+    #[test]
+    fn queue_pairs_have_flowlets_of_their_own() {
+        let mut flowlet = flowlet();
+        let port = send(&mut flowlet, 3, Time::ZERO);
+        for at in 1..10 {
+            send(&mut flowlet, at as u32 % 3, Time::ZERO + GAP * at);
+            assert_eq!(send(&mut flowlet, 3, Time::ZERO + GAP * at), port);
+        }
+    }
+
+    #[test]
+    fn all_else_is_left_to_routing() {
+        let mut flowlet = flowlet();
+        let ack = Packet { repr: Repr::Cnp, ..data(0) };
+        let out_of = leaving(Time::ZERO);
+        let others = [
+            (ack, out_of),
+            (data(0), Passage { from_host: false, ..out_of }),
+            (data(0), Passage { to_host: true, ports: 1, ..out_of }),
+            (data(0), Passage { ports: 0, ..out_of }),
+        ];
+        for (mut packet, at) in others {
+            assert_eq!(flowlet.ingress(&mut packet, &at, &mut Vec::new()), Verdict::Forward);
+        }
+        assert_eq!(flowlets(&flowlet), 0);
+    }
+}

@@ -37,3 +37,60 @@ impl Program for NackDrop {
         vec![sum("nacks_passed", self.passed), sum("nacks_dropped", self.dropped)]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_base::{HostId, Purpose, QpId, Time, stream};
+
+    const ARRIVING: Passage = Passage {
+        now: Time::ZERO,
+        src: HostId(0),
+        port: 0,
+        from_host: false,
+        to_host: true,
+        ports: 1,
+        queued: 0,
+    };
+
+    fn drops(share: f64) -> NackDrop {
+        NackDrop::new(share, stream(1, 0, Purpose::Model))
+    }
+
+    fn nack() -> Packet {
+        let repr = Repr::Nack { psn: 0, sent_at: Time::ZERO };
+        Packet { qp: QpId(0), dst: HostId(9), wire_bytes: 60, ev: 0, marked: false, tag: 0, repr }
+    }
+
+    /// Passed and dropped.
+    fn counts(drops: &NackDrop) -> (u64, u64) {
+        let counters = drops.counters();
+        assert_eq!([counters[0].name, counters[1].name], ["nacks_passed", "nacks_dropped"]);
+        (counters[0].value, counters[1].value)
+    }
+
+    #[test]
+    fn it_drops_its_share_and_counts_what_it_did() {
+        for (share, least, most) in [(0.0, 0, 0), (0.25, 2_300, 2_700), (1.0, 10_000, 10_000)] {
+            let mut program = drops(share);
+            let verdicts = (0..10_000).map(|_| program.ingress(&mut nack(), &ARRIVING, &mut Vec::new()));
+            let dropped = verdicts.filter(|verdict| *verdict == Verdict::Drop).count() as u64;
+            assert!((least..=most).contains(&dropped), "{dropped} of 10000 at {share}");
+            assert_eq!(counts(&program), (10_000 - dropped, dropped));
+        }
+    }
+
+    #[test]
+    fn only_nacks_on_their_way_to_its_hosts_are_dropped() {
+        let mut program = drops(1.0);
+        let others = [
+            (Packet { repr: Repr::Cnp, ..nack() }, ARRIVING),
+            (nack(), Passage { to_host: false, ports: 4, ..ARRIVING }),
+            (nack(), Passage { from_host: true, ..ARRIVING }),
+        ];
+        for (mut packet, at) in others {
+            assert_eq!(program.ingress(&mut packet, &at, &mut Vec::new()), Verdict::Forward);
+        }
+        assert_eq!(counts(&program), (0, 0));
+    }
+}

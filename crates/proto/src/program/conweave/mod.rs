@@ -36,8 +36,7 @@ pub struct ConweaveConfig {
     pub flush_extra: Span,
     /// Held packets go out after this long when nothing is known of the TAIL.
     pub default_wait: Span,
-    /// Without a CLEAR for this long a queue pair may be rerouted again; after a pause longer than this it takes
-    /// any path.
+    /// Without a CLEAR for this long a queue pair may be rerouted again; one that was idle for longer takes any path.
     pub expiry: Span,
 }
 
@@ -99,7 +98,7 @@ impl Program for Conweave {
         vec![
             sum("reroutes", sent.reroutes),
             sum("reroutes_refused", sent.reroutes_refused),
-            sum("moves_after_pause", sent.moves_after_pause),
+            sum("moves_after_idle", sent.moves_after_idle),
             sum("replies_in_time", sent.replies_in_time),
             sum("replies_late", sent.replies_late),
             sum("clears_missed", sent.clears_missed),

@@ -29,7 +29,7 @@ pub(super) struct Counts {
     pub reroutes: u64,
     /// Packets that should have been a TAIL, but both sampled paths were paused, or there is but one.
     pub reroutes_refused: u64,
-    pub moves_after_pause: u64,
+    pub moves_after_idle: u64,
     pub replies_in_time: u64,
     pub replies_late: u64,
     /// Reroutes that no CLEAR ended within the expiry.
@@ -92,17 +92,17 @@ impl Source {
         }
         let known = self.qps[qp];
         let mut route = known.unwrap_or_else(|| self.first_route(packet.dst, at));
-        let paused_for = at.now.since(route.last);
+        let idle_for = at.now.since(route.last);
         route.last = at.now;
         let mut header =
             Header { epoch: route.epoch, rerouted: false, init: false, tail: false, port: route.port };
         let mut tail = Stamp::default();
         match route.phase {
             _ if known.is_none() => header.init = true,
-            // After a pause nothing of the queue pair is left in the fabric: any path will do, as with flowlets.
-            _ if paused_for > self.expiry => {
+            // Nothing of the queue pair is left in the fabric by now: any path will do, as with flowlets.
+            _ if idle_for > self.expiry => {
                 if let Some(port) = self.sample(route.dst, at, None) {
-                    self.counts.moves_after_pause += u64::from(port != route.port);
+                    self.counts.moves_after_idle += u64::from(port != route.port);
                     route.port = port;
                 }
                 header.init = true;
@@ -123,8 +123,8 @@ impl Source {
                 }
             }
             Phase::Asked(_) => {}
-            // The CLEAR was lost, and a queue pair that never pauses would stay here for ever: the public simulator
-            // knows only the pause. It stays on its path, so nothing is reordered.
+            // The CLEAR was lost, and a queue pair that never idles would stay here for ever: the public simulator
+            // looks at idle time only. It stays on its path, so nothing is reordered.
             Phase::Rerouted(tail_at) if at.now.since(tail_at) > self.expiry => {
                 self.counts.clears_missed += 1;
                 header.init = true;

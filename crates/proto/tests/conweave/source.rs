@@ -1,0 +1,165 @@
+//! The source ToR, packet by packet.
+
+use super::*;
+
+#[test]
+fn a_reply_in_time_begins_the_next_epoch_on_the_same_path() {
+    let mut pair = Pair::new(&config(), 4);
+    let (first, port) = pair.send(us(0), 0);
+    assert!(is_init(&first));
+    let (second, by) = pair.send(us(1), 1);
+    assert!(!is_init(&second) && by == port, "one INIT an epoch");
+    let reply = pair.arrive(us(5), &first).control;
+    assert_eq!(reply.len(), 1);
+    // The last moment that is in time.
+    pair.hear(us(DEADLINE_US), &reply);
+    let (third, by) = pair.send(us(DEADLINE_US + 1), 2);
+    assert!(is_init(&third) && !is_tail(&third) && by == port);
+    assert_ne!(first.tag, third.tag, "another epoch");
+    // Its deadline counts from its own INIT.
+    let (fourth, by) = pair.send(us(2 * DEADLINE_US + 1), 3);
+    assert!(!is_tail(&fourth) && by == port);
+    assert_eq!((pair.sent("reroutes"), pair.sent("replies_in_time")), (0, 1));
+}
+
+#[test]
+fn a_late_reply_makes_the_next_packet_the_tail_and_the_rest_goes_elsewhere() {
+    let mut pair = Pair::new(&config(), 4);
+    let (first, old) = pair.send(us(0), 0);
+    let (second, by) = pair.send(us(DEADLINE_US), 1);
+    assert!(!is_tail(&second) && by == old, "not late yet");
+    let reply = pair.arrive(us(5), &first).control;
+    pair.hear(us(DEADLINE_US) + Duration(1), &reply);
+    let (tail, by) = pair.send(us(DEADLINE_US) + Duration(1), 2);
+    assert!(is_tail(&tail) && !is_rerouted(&tail) && by == old);
+    let (after, new) = pair.send(us(14), 3);
+    assert!(is_rerouted(&after) && !is_tail(&after) && new != old);
+    let (later, by) = pair.send(us(100), 4);
+    assert!(is_rerouted(&later) && by == new, "no other reroute before a CLEAR");
+    assert_eq!((pair.sent("reroutes"), pair.sent("replies_late")), (1, 1));
+}
+
+#[test]
+fn a_clear_begins_an_epoch_on_the_new_path_and_allows_the_next_reroute() {
+    let mut pair = Pair::new(&config(), 4);
+    let (_, new, init, tail) = pair.reroute();
+    pair.arrive(us(20), &init);
+    let clear = pair.arrive(us(21), &tail).control;
+    assert_eq!(clear.len(), 1);
+    pair.hear(us(25), &clear);
+    let (next, by) = pair.send(us(26), 2);
+    assert!(is_init(&next) && !is_rerouted(&next) && by == new);
+    // The same CLEAR again is of an epoch gone by.
+    pair.hear(us(27), &clear);
+    let (still, _) = pair.send(us(28), 3);
+    assert!(!is_init(&still));
+    let (tail, by) = pair.send(us(26 + DEADLINE_US + 1), 4);
+    assert!(is_tail(&tail) && by == new);
+    pair.hear(us(40), &clear);
+    let (after, by) = pair.send(us(41), 5);
+    assert!(is_rerouted(&after) && by != new, "an old CLEAR does not end this reroute");
+    assert_eq!(pair.sent("reroutes"), 2);
+}
+
+#[test]
+fn without_a_clear_the_expiry_ends_a_reroute_on_the_new_path() {
+    let mut pair = Pair::new(&config(), 4);
+    let (_, new, ..) = pair.reroute();
+    let tail_at = us(DEADLINE_US + 1);
+    let steps = [100, 200, 300].map(|after| pair.send(tail_at + Duration::from_us(after), 2));
+    assert!(steps.iter().all(|(packet, by)| is_rerouted(packet) && *by == new));
+    let (next, by) = pair.send(tail_at + Duration::from_us(300) + Duration(1), 3);
+    assert!(is_init(&next) && !is_rerouted(&next) && by == new);
+    assert_eq!((pair.sent("clears_missed"), pair.sent("moves_after_idle")), (1, 0));
+    let (tail, _) = pair.send(us(400), 4);
+    assert!(is_tail(&tail));
+}
+
+#[test]
+fn after_idling_any_path_will_do() {
+    let mut moved = 0;
+    for qp in 0..32 {
+        let mut pair = Pair::new(&config(), 4);
+        (0..qp).for_each(|other| assert!(is_init(&pair.send_on(other, us(0), 0).0)));
+        let (_, old) = pair.send_on(qp, us(0), 0);
+        let (early, by) = pair.send_on(qp, us(10), 1);
+        assert!(!is_init(&early) && by == old);
+        let (tail, by) = pair.send_on(qp, us(310), 1);
+        assert!(is_tail(&tail) && by == old, "idle for the expiry, not longer");
+        let (next, by) = pair.send_on(qp, us(610) + Duration(1), 2);
+        assert!(is_init(&next) && !is_rerouted(&next));
+        assert_eq!(pair.sent("clears_missed"), 0);
+        moved += u32::from(by != old);
+    }
+    assert!((16..32).contains(&moved), "three of four: {moved}");
+}
+
+/// A NOTIFY for `port`: a marked packet that came by it.
+fn notify(pair: &mut Pair, now: Time, port: u16) {
+    for qp in 1_000.. {
+        let (mut packet, by) = pair.send_on(qp, now, 0);
+        if by == port {
+            packet.marked = true;
+            let control = pair.arrive(now, &packet).control;
+            assert!(!control.is_empty(), "a NOTIFY");
+            pair.hear(now, &control);
+            return;
+        }
+    }
+}
+
+#[test]
+fn with_both_samples_paused_it_stays_and_tries_again() {
+    let mut pair = Pair::new(&config(), 2);
+    let (first, old) = pair.send(us(0), 0);
+    pair.arrive(us(1), &first);
+    let other = 1 - old;
+    notify(&mut pair, us(4), other);
+    for at in [13, 15, 19] {
+        let (packet, by) = pair.send(us(at), 1);
+        assert!(!is_tail(&packet) && !is_rerouted(&packet) && by == old, "{at}");
+    }
+    assert_eq!((pair.sent("reroutes"), pair.sent("reroutes_refused")), (0, 3));
+    // Paused for 16 us, not longer.
+    let (tail, by) = pair.send(us(4 + 16), 2);
+    assert!(is_tail(&tail) && by == old);
+    assert_eq!(pair.send(us(21), 3).1, other);
+}
+
+#[test]
+fn a_pause_is_of_one_path_and_new_queue_pairs_heed_it() {
+    let mut pair = Pair::new(&config(), 3);
+    notify(&mut pair, us(0), 0);
+    notify(&mut pair, us(0), 1);
+    let ports: Vec<u16> = (0..60).map(|qp| pair.send_on(qp, us(1), 0).1).collect();
+    // The first of two samples that is not paused; with both paused, at random.
+    let free = ports.iter().filter(|&&port| port == 2).count();
+    assert!((30..60).contains(&free), "5/9 and a third of 4/9: {free}");
+    let late: Vec<u16> = (60..120).map(|qp| pair.send_on(qp, us(17), 0).1).collect();
+    let free = late.iter().filter(|&&port| port == 2).count();
+    assert!((8..32).contains(&free), "a third: {free}");
+}
+
+#[test]
+fn with_one_path_it_never_leaves_it() {
+    let mut pair = Pair::new(&config(), 1);
+    let sent: Vec<(Packet, u16)> = (0..50).map(|i| pair.send(us(10 * i), 0)).collect();
+    assert!(sent.iter().all(|(packet, port)| *port == 0 && !is_tail(packet) && !is_rerouted(packet)));
+}
+
+#[test]
+fn new_paths_are_drawn_from_all_others() {
+    let mut taken = [[0; 4]; 4];
+    let mut pair = Pair::new(&config(), 4);
+    for qp in 0..400 {
+        let (_, old) = pair.send_on(qp, us(0), 0);
+        pair.send_on(qp, us(20), 1);
+        let (_, new) = pair.send_on(qp, us(20), 2);
+        taken[usize::from(old)][usize::from(new)] += 1;
+    }
+    for (old, row) in taken.iter().enumerate() {
+        for (new, &count) in row.iter().enumerate() {
+            assert_eq!(count == 0, old == new, "{taken:?}");
+        }
+    }
+}
