@@ -1,0 +1,407 @@
+//! Two ToRs with Themis between two commodity NICs, and the paths between them.
+//!
+//! Data goes from the sender's wire to its ToR, along one of the paths, each of which keeps order and loses packets,
+//! through the queue at the receiver's ToR, and to the receiver, which loses nothing. What comes back goes by a way
+//! that reorders and may lose.
+
+use crate::tor::{QP, RECEIVER, SENDER, counter, facts};
+use anabranch_base::{Bytes, Duration, Purpose, Stream, Time, stream};
+use anabranch_proto::cc::CcConfig;
+use anabranch_proto::lb::{Environment, LbConfig};
+use anabranch_proto::program::{Emitted, Passage, Program, ThemisSpraying, ThemisSprayingConfig, Verdict};
+use anabranch_proto::transport::{AnyReceiver, AnySender, Ends, RnicSrConfig, TransportConfig};
+use anabranch_proto::{Packet, Repr, Size, Span};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::ops::Range;
+
+/// How long a wire is busy with a packet.
+pub const WIRE: Duration = Duration(100_000);
+/// From a NIC to its ToR, and back.
+const HOP: Duration = Duration(500_000);
+pub const RTO: Duration = Duration::from_us(4000);
+const PAYLOAD: u64 = 1000;
+/// Never down.
+pub const UP: Range<Time> = Time::NEVER..Time::NEVER;
+
+/// A run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Packets of each message; all are posted at the start.
+    pub messages: Vec<u32>,
+    /// Of the NIC, and of the program's bitmap.
+    pub window: u32,
+    pub ack_every: u32,
+    pub program: ThemisSprayingConfig,
+    /// The paths.
+    pub paths: Vec<Path>,
+    /// The way back takes 1 us, and up to this much longer.
+    pub control_jitter: Duration,
+    /// Chance in 256 that the way back loses a packet.
+    pub control_loss: u32,
+    /// These copies of packets are lost on their paths: the PSN and which copy, the first being 0.
+    pub dropped: Vec<(u32, u32)>,
+    /// And these between the receiver's ToR and the receiver.
+    pub dropped_at_last_hop: Vec<(u32, u32)>,
+    pub seed: u64,
+}
+
+/// A path between the ToRs, which keeps order.
+#[derive(Clone, Debug)]
+pub struct Path {
+    pub delay: Duration,
+    /// Each packet takes up to this much longer.
+    pub jitter: Duration,
+    /// Chance in 256 that it loses a packet.
+    pub loss: u32,
+    /// What comes to it meanwhile is lost.
+    pub down: Range<Time>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Outcome {
+    pub timeouts: Vec<Timeout>,
+    pub retransmissions: u64,
+    /// NACKs that the sender heard.
+    pub nacks_heard: u64,
+    /// PSNs of the NACKs that went on their way to the sender, each with how many copies of the packet had been lost.
+    pub nacks_forwarded: Vec<(u32, u32)>,
+    /// Copies lost on paths, by PSN.
+    pub lost: BTreeMap<u32, u32>,
+    /// Messages in the order of their delivery, and of their acknowledgement.
+    pub delivered: Vec<u32>,
+    pub acknowledged: Vec<u32>,
+    counters: Vec<(&'static str, u64)>,
+}
+
+/// The state of the first missing packet when the sender's timeout struck.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeout {
+    /// The receiver's ePSN.
+    pub psn: u32,
+    /// Copies of it that its paths had lost.
+    pub lost: u32,
+    /// A packet from beyond it arrived after the ePSN had come to it: the receiver has sent its NACK.
+    pub asked: bool,
+    /// A later packet of the same path has passed the receiver's ToR.
+    pub passed: bool,
+}
+
+impl Outcome {
+    /// What both ToRs counted under a name.
+    pub fn counter(&self, name: &str) -> u64 {
+        self.counters.iter().filter(|counter| counter.0 == name).map(|counter| counter.1).sum()
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Event {
+    SenderWireIsFree,
+    Timer,
+    AtSourceTor(Packet),
+    AtDestinationTor(Packet),
+    LeavesForReceiver(Packet),
+    AtReceiver(Packet),
+    ControlAtDestinationTor(Packet),
+    ControlAtSourceTor(Packet),
+    AtSender(Packet),
+}
+
+/// The whole of it.
+struct Fabric<'a> {
+    plan: &'a Plan,
+    now: Time,
+    queue: BinaryHeap<Reverse<(Time, usize)>>,
+    events: Vec<Event>,
+    sender: AnySender,
+    receiver: AnyReceiver,
+    source: ThemisSpraying,
+    destination: ThemisSpraying,
+    wire_is_busy: bool,
+    timer: Option<Time>,
+    /// When the last packet of each path arrives, and when the last one in the receiver's queue has left.
+    last_arrival: Vec<Time>,
+    last_departure: Time,
+    random: Stream,
+    copies: BTreeMap<u32, u32>,
+    copies_at_last_hop: BTreeMap<u32, u32>,
+    /// What the receiver has from its ePSN on.
+    arrived: BTreeSet<u32>,
+    expected: u32,
+    asked: BTreeSet<u32>,
+    /// By PSN modulo the number of paths: the highest that has passed the receiver's ToR.
+    highest: BTreeMap<u32, u32>,
+    outcome: Outcome,
+}
+
+/// Runs a plan until nothing is due.
+pub fn run(plan: &Plan) -> Outcome {
+    let mut fabric = Fabric::new(plan);
+    fabric.serve_sender();
+    while let Some(Reverse((time, event))) = fabric.queue.pop() {
+        assert!(fabric.events.len() < 4_000_000, "it never ends");
+        fabric.now = time;
+        fabric.handle(fabric.events[event]);
+        fabric.serve_sender();
+    }
+    fabric.outcome()
+}
+
+impl<'a> Fabric<'a> {
+    fn new(plan: &'a Plan) -> Self {
+        let facts = facts(plan.paths.len() as u32);
+        let transport = TransportConfig::RnicSr(RnicSrConfig {
+            payload: Bytes(PAYLOAD),
+            header: Bytes(64),
+            ack: Bytes(64),
+            ack_every: plan.ack_every,
+            window_packets: plan.window,
+            cnp_interval: Span::Time(Duration::from_us(50)),
+            rto: Span::Time(RTO),
+            hears_nacks: true,
+            retransmission_block: Span::Time(Duration::ZERO),
+        });
+        let environment = Environment { facts: facts.path, rto: RTO, trimming: false };
+        let cc = CcConfig::Constant { window: Size::Packets(100_000.0) }.build(&facts.path);
+        let lb = LbConfig::Ecmp {}.build(&environment, stream(plan.seed, 0, Purpose::LoadBalancer));
+        let ends = Ends { qp: QP, src: SENDER, dst: RECEIVER };
+        let (mut sender, receiver) = transport.build(ends, &facts.path, cc, lb);
+        for (id, &packets) in plan.messages.iter().enumerate() {
+            let bytes = u64::from(packets) * PAYLOAD;
+            sender.post(anabranch_base::MessageId(id as u32), bytes).expect("there are PSNs enough");
+        }
+        let program = ThemisSprayingConfig { window: plan.window, ..plan.program.clone() };
+        let build = |tor| ThemisSpraying::new(&program, &facts, stream(plan.seed, tor, Purpose::Model));
+        Fabric {
+            plan,
+            now: Time::ZERO,
+            queue: BinaryHeap::new(),
+            events: Vec::new(),
+            sender,
+            receiver,
+            source: build(1),
+            destination: build(2),
+            wire_is_busy: false,
+            timer: None,
+            last_arrival: vec![Time::ZERO; plan.paths.len()],
+            last_departure: Time::ZERO,
+            random: stream(plan.seed, 3, Purpose::LinkLoss),
+            copies: BTreeMap::new(),
+            copies_at_last_hop: BTreeMap::new(),
+            arrived: BTreeSet::new(),
+            expected: 0,
+            asked: BTreeSet::new(),
+            highest: BTreeMap::new(),
+            outcome: Outcome {
+                timeouts: Vec::new(),
+                retransmissions: 0,
+                nacks_heard: 0,
+                nacks_forwarded: Vec::new(),
+                lost: BTreeMap::new(),
+                delivered: Vec::new(),
+                acknowledged: Vec::new(),
+                counters: Vec::new(),
+            },
+        }
+    }
+
+    fn at(&mut self, time: Time, event: Event) {
+        self.queue.push(Reverse((time, self.events.len())));
+        self.events.push(event);
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::SenderWireIsFree => self.wire_is_busy = false,
+            Event::Timer => self.handle_timer(),
+            Event::AtSourceTor(packet) => self.spray(packet),
+            Event::AtDestinationTor(packet) => self.queue_up(packet),
+            Event::LeavesForReceiver(packet) => self.leave(packet),
+            Event::AtReceiver(packet) => self.receive(packet),
+            Event::ControlAtDestinationTor(packet) => self.send_back(packet),
+            Event::ControlAtSourceTor(packet) => self.hand_to_sender(packet),
+            Event::AtSender(packet) => {
+                assert_eq!(packet.tag, 0, "a host sees what ToRs say to each other: {packet:?}");
+                self.sender.handle_packet(self.now, &packet);
+            }
+        }
+    }
+
+    fn serve_sender(&mut self) {
+        while let Some(message) = self.sender.poll_acknowledged() {
+            self.outcome.acknowledged.push(message.0);
+        }
+        if !self.wire_is_busy
+            && let Some(packet) = self.sender.poll_transmit(self.now)
+        {
+            self.wire_is_busy = true;
+            self.at(self.now + WIRE, Event::SenderWireIsFree);
+            self.at(self.now + WIRE + HOP, Event::AtSourceTor(packet));
+        }
+        if let Some(due) = self.sender.next_timeout()
+            && self.timer.is_none_or(|set| due < set)
+        {
+            self.timer = Some(due);
+            self.at(due, Event::Timer);
+        }
+    }
+
+    fn handle_timer(&mut self) {
+        if self.timer != Some(self.now) {
+            return;
+        }
+        self.timer = None;
+        let before = self.sender.counters().timeouts;
+        self.sender.handle_timeout(self.now);
+        if self.sender.counters().timeouts > before {
+            let (psn, paths) = (self.expected, self.plan.paths.len() as u32);
+            self.outcome.timeouts.push(Timeout {
+                psn,
+                lost: self.outcome.lost.get(&psn).copied().unwrap_or(0),
+                asked: self.asked.contains(&psn),
+                passed: self.highest.get(&(psn % paths)).is_some_and(|&highest| highest > psn),
+            });
+        }
+    }
+
+    /// The sender's ToR sends a packet along a path.
+    fn spray(&mut self, mut packet: Packet) {
+        let mut out = Vec::new();
+        let at = self.passage(SENDER, true, false);
+        let Verdict::Port(port) = self.source.ingress(&mut packet, &at, &mut out) else {
+            panic!("{packet:?} is not sprayed");
+        };
+        let at = self.passage(SENDER, false, false);
+        self.source.egress(&mut packet, &at, &mut out);
+        assert_eq!(out, [], "Themis-S sends nothing of its own");
+        let index = usize::from(port) % self.plan.paths.len();
+        let path = &self.plan.paths[index];
+        let is_lost = self.random.below(256) < path.loss;
+        let late = jitter(&mut self.random, path.jitter);
+        let psn = psn_of(&packet);
+        let is_dropped = self.plan.dropped.contains(&(psn, count(&mut self.copies, psn)));
+        if is_lost || is_dropped || path.down.contains(&self.now) {
+            count(&mut self.outcome.lost, psn);
+            return;
+        }
+        let arrival = (self.now + path.delay + late).max(self.last_arrival[index]);
+        self.last_arrival[index] = arrival;
+        self.at(arrival, Event::AtDestinationTor(packet));
+    }
+
+    /// The receiver's ToR puts a packet into the queue to the receiver.
+    fn queue_up(&mut self, mut packet: Packet) {
+        let mut out = Vec::new();
+        let at = self.passage(SENDER, false, true);
+        let verdict = self.destination.ingress(&mut packet, &at, &mut out);
+        assert_eq!((verdict, out), (Verdict::Forward, Vec::new()));
+        self.last_departure = (self.last_departure + WIRE).max(self.now);
+        self.at(self.last_departure, Event::LeavesForReceiver(packet));
+    }
+
+    fn leave(&mut self, mut packet: Packet) {
+        let (mut out, psn) = (Vec::new(), psn_of(&packet));
+        let at = self.passage(SENDER, false, true);
+        self.destination.egress(&mut packet, &at, &mut out);
+        let highest = self.highest.entry(psn % self.plan.paths.len() as u32).or_default();
+        *highest = psn.max(*highest);
+        for Emitted { packet, held } in out {
+            assert_eq!(held, None);
+            self.carry_back(packet);
+        }
+        let copy = (psn, count(&mut self.copies_at_last_hop, psn));
+        if !self.plan.dropped_at_last_hop.contains(&copy) {
+            self.at(self.now + WIRE + HOP, Event::AtReceiver(packet));
+        }
+    }
+
+    fn receive(&mut self, packet: Packet) {
+        assert_eq!(packet.tag, 0, "a host sees what ToRs say to each other: {packet:?}");
+        let psn = psn_of(&packet);
+        if psn > self.expected {
+            self.asked.insert(self.expected);
+        }
+        if psn >= self.expected {
+            self.arrived.insert(psn);
+            while self.arrived.remove(&self.expected) {
+                self.expected += 1;
+            }
+        }
+        let mut delivered = self.receiver.handle_packet(self.now, &packet);
+        while let Some(message) = delivered {
+            self.outcome.delivered.push(message.0);
+            delivered = self.receiver.poll_delivered();
+        }
+        while let Some(answer) = self.receiver.poll_transmit() {
+            self.at(self.now + HOP, Event::ControlAtDestinationTor(answer));
+        }
+    }
+
+    /// An answer of the receiver comes to its ToR.
+    fn send_back(&mut self, mut packet: Packet) {
+        let mut out = Vec::new();
+        let at = self.passage(RECEIVER, true, false);
+        let verdict = self.destination.ingress(&mut packet, &at, &mut out);
+        assert_eq!(out, [], "nothing is sent at ingress");
+        match verdict {
+            Verdict::Forward => self.carry_back(packet),
+            Verdict::Drop => assert!(matches!(packet.repr, Repr::Nack { .. }), "{packet:?} is dropped"),
+            Verdict::Port(_) | Verdict::Hold => panic!("{verdict:?} for {packet:?}"),
+        }
+    }
+
+    fn carry_back(&mut self, packet: Packet) {
+        if let Repr::Nack { psn, .. } = packet.repr {
+            let lost = self.outcome.lost.get(&psn).copied().unwrap_or(0);
+            self.outcome.nacks_forwarded.push((psn, lost));
+        }
+        let is_lost = self.random.below(256) < self.plan.control_loss;
+        let late = jitter(&mut self.random, self.plan.control_jitter);
+        if !is_lost {
+            self.at(self.now + Duration::from_us(1) + late, Event::ControlAtSourceTor(packet));
+        }
+    }
+
+    fn hand_to_sender(&mut self, mut packet: Packet) {
+        let mut out = Vec::new();
+        let at = self.passage(RECEIVER, false, true);
+        let verdict = self.source.ingress(&mut packet, &at, &mut out);
+        self.source.egress(&mut packet, &at, &mut out);
+        assert_eq!((verdict, out), (Verdict::Forward, Vec::new()));
+        self.at(self.now + HOP, Event::AtSender(packet));
+    }
+
+    fn passage(&self, src: anabranch_base::HostId, from_host: bool, to_host: bool) -> Passage {
+        let ports = if to_host { 1 } else { self.plan.paths.len() as u16 };
+        Passage { now: self.now, src, port: 0, from_host, to_host, ports, queued: 0 }
+    }
+
+    fn outcome(mut self) -> Outcome {
+        let names = self.source.counters().into_iter().map(|counter| counter.name);
+        let total = |name| counter(&self.source, name) + counter(&self.destination, name);
+        self.outcome.counters = names.map(|name| (name, total(name))).collect();
+        let counters = self.sender.counters();
+        assert_eq!(counters.timeouts, self.outcome.timeouts.len() as u64);
+        (self.outcome.retransmissions, self.outcome.nacks_heard) = (counters.retransmissions, counters.nacks);
+        self.outcome
+    }
+}
+
+fn psn_of(packet: &Packet) -> u32 {
+    match packet.repr {
+        Repr::Data { psn, .. } => psn,
+        _ => panic!("{packet:?} carries no data"),
+    }
+}
+
+/// How often `psn` was counted before.
+fn count(counts: &mut BTreeMap<u32, u32>, psn: u32) -> u32 {
+    let count = counts.entry(psn).or_default();
+    *count += 1;
+    *count - 1
+}
+
+fn jitter(random: &mut Stream, up_to: Duration) -> Duration {
+    Duration(((u128::from(random.next_u64()) * u128::from(up_to.0)) >> 64) as u64)
+}

@@ -1,0 +1,176 @@
+//! What holds on every schedule that loses nothing between the receiver's ToR and the receiver, while failure
+//! handling is off (sections 4.2 to 4.4, and section 7 for where the paper sets the limits).
+
+use crate::fabric::*;
+use crate::tor::PAPER;
+use anabranch_base::{Duration, Time};
+use anabranch_proto::program::ThemisSprayingConfig;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestError, TestRng, TestRunner};
+
+/// 2,000 random plans, and 100,000 when the environment variable `ANABRANCH_LONG` is set.
+fn check(plans: impl Strategy<Value = Plan>, test: impl Fn(Plan) -> Result<(), TestCaseError>) {
+    let cases = if std::env::var_os("ANABRANCH_LONG").is_some() { 100_000 } else { 2_000 };
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let rng = TestRng::deterministic_rng(config.rng_algorithm);
+    match TestRunner::new_with_rng(config, rng).run(&plans, test) {
+        Ok(()) => {}
+        Err(TestError::Fail(why, plan)) => panic!("{why}\nsmallest plan: {plan:#?}"),
+        Err(TestError::Abort(why)) => panic!("{why}"),
+    }
+}
+
+/// All of Themis but its failure handling, which gives up the rule that a PSN names a path.
+pub const NO_FAILURES: ThemisSprayingConfig = ThemisSprayingConfig { failure_handling: false, ..PAPER };
+
+/// A packet that its path lost comes again without a timeout, unless
+///
+/// - its retransmission was lost too;
+/// - or it is in the tail of its path: no later packet of the path passes the receiver's ToR, so that nothing can
+///   confirm its NACK;
+/// - or it is in the tail of the arrivals: after the receiver's ePSN has come to it, no packet from beyond it
+///   arrives, so that the NIC sends no NACK that Themis could judge.
+///
+/// The last is not in the paper, and no program in a switch can help it. A schedule: packets 0 to 5 over three paths
+/// are all there is, and 0 and 2 are lost. The NACK for 0 brings 0 and a copy of 5; when that copy comes first, 0
+/// moves the ePSN to 2, and nothing comes any more that could make the NIC ask for 2, though 5 has shown Themis-D
+/// that it is lost.
+#[test]
+fn what_a_path_lost_comes_again_without_a_timeout() {
+    check(plans(Just(0)), |plan| {
+        let outcome = run(&plan);
+        for timeout in &outcome.timeouts {
+            let Timeout { lost, asked, passed, .. } = *timeout;
+            prop_assert!(lost >= 2 || (lost == 1 && !(asked && passed)), "{:?}", timeout);
+        }
+        finished(&plan, &outcome)
+    });
+}
+
+/// No NACK goes to the sender for a packet that was late and not lost, whatever is lost on the way back.
+#[test]
+fn no_nack_is_forwarded_for_a_packet_that_was_only_late() {
+    check(plans(prop_oneof![Just(0u32), 0u32..100]), |plan| {
+        let outcome = run(&plan);
+        let late = outcome.nacks_forwarded.iter().find(|(_, lost)| *lost == 0);
+        prop_assert_eq!(late, None, "a NACK for a packet that was not lost");
+        let counted =
+            ["nacks_valid", "nacks_confirmed", "avoidance_signals"].map(|name| outcome.counter(name));
+        prop_assert_eq!(counted.iter().sum::<u64>(), outcome.nacks_forwarded.len() as u64);
+        prop_assert_eq!(counted[2], 0);
+        let settled = outcome.counter("nacks_confirmed") + outcome.counter("nacks_refuted");
+        let stashed = outcome.counter("nacks_undetermined");
+        prop_assert!(settled == stashed, "{} of {} stashed NACKs settled at the end", settled, stashed);
+        finished(&plan, &outcome)
+    });
+}
+
+/// With everything that may go wrong, failures handled, and any of the parts missing.
+#[test]
+fn everything_is_delivered_once_in_order() {
+    let parts = (any::<[bool; 4]>(), 1u32..20, 0u32..40);
+    let plans = (plans(0u32..100), parts).prop_map(|(mut plan, (parts, ooo_threshold, avoidance_window))| {
+        let [confirmation, lazy_drop, reroute, failure_handling] = parts;
+        plan.program = ThemisSprayingConfig {
+            confirmation,
+            lazy_drop,
+            reroute,
+            failure_handling,
+            ooo_threshold,
+            avoidance_window,
+            ..PAPER
+        };
+        plan
+    });
+    check(plans, |plan| finished(&plan, &run(&plan)));
+}
+
+/// One loss, of each packet in turn, on paths of different lengths: those that a later packet of their path follows
+/// cost no timeout, the others one each.
+#[test]
+fn one_loss_costs_a_timeout_only_in_the_tail() {
+    for ack_every in [1, 16] {
+        let mut plan = calm(&[300]);
+        plan.ack_every = ack_every;
+        for psn in 0..300 {
+            plan.dropped = vec![(psn, 0)];
+            let outcome = run(&plan);
+            let (timeouts, is_tail) = (outcome.timeouts.len(), psn >= 300 - plan.paths.len() as u32);
+            assert_eq!(timeouts, usize::from(is_tail), "packet {psn}: {outcome:#?}");
+            if !is_tail {
+                assert_eq!(outcome.nacks_forwarded, [(psn, 1)]);
+                assert_eq!((outcome.nacks_heard, outcome.counter("rerouted")), (1, 1));
+                assert!(outcome.retransmissions <= 2);
+            }
+        }
+    }
+}
+
+/// Nothing lost: nothing is sent again, however much the paths differ.
+#[test]
+fn reordering_alone_costs_nothing() {
+    let outcome = run(&calm(&[1000, 1000]));
+    assert_eq!((outcome.retransmissions, outcome.nacks_heard), (0, 0));
+    assert!(outcome.counter("nacks_invalid") + outcome.counter("nacks_refuted") > 100, "{outcome:?}");
+}
+
+fn finished(plan: &Plan, outcome: &Outcome) -> Result<(), TestCaseError> {
+    let all: Vec<u32> = (0..plan.messages.len() as u32).collect();
+    prop_assert_eq!(&outcome.delivered, &all, "delivered once, in order");
+    prop_assert_eq!(&outcome.acknowledged, &all, "acknowledged once, in order");
+    Ok(())
+}
+
+/// Five paths of 2 to 10 us, and a window of 64 packets, which last 6.4 us.
+pub fn calm(messages: &[u32]) -> Plan {
+    let path =
+        |i: u64| Path { delay: Duration::from_us(2 + i * 2), jitter: Duration::ZERO, loss: 0, down: UP };
+    Plan {
+        messages: messages.to_vec(),
+        window: 64,
+        ack_every: 1,
+        program: NO_FAILURES,
+        paths: (0..5).map(path).collect(),
+        control_jitter: Duration::ZERO,
+        control_loss: 0,
+        dropped: Vec::new(),
+        dropped_at_last_hop: Vec::new(),
+        seed: 1,
+    }
+}
+
+/// Any plan without losses at the last hop, and all of Themis but its failure handling, with or without rerouting.
+fn plans(control_loss: impl Strategy<Value = u32>) -> impl Strategy<Value = Plan> {
+    let us = |us: std::ops::Range<u64>| us.prop_map(Duration::from_us);
+    let loss = prop_oneof![2 => Just(0u32), 2 => 0u32..30, 1 => 0u32..200];
+    let outage = (0u64..100, 1u64..10_000)
+        .prop_map(|(from, us)| Time(from * 1_000_000)..Time((from + us) * 1_000_000));
+    let down = prop_oneof![8 => Just(UP), 1 => outage];
+    let path = (us(1..20), prop_oneof![Just(Duration::ZERO), us(1..30)], loss, down)
+        .prop_map(|(delay, jitter, loss, down)| Path { delay, jitter, loss, down });
+    let messages = prop::collection::vec(prop_oneof![1u32..8, 1u32..150], 1..4);
+    let window = prop_oneof![1u32..8, 1u32..100];
+    let ack_every = prop_oneof![Just(1u32), 2u32..20];
+    let nics = (messages, window, ack_every);
+    let fabric =
+        (prop::collection::vec(path, 1..7), prop_oneof![Just(Duration::ZERO), us(1..30)], control_loss);
+    let dropped = prop::collection::vec((0u32..60, 0u32..2), 0..4);
+    (nics, fabric, dropped, any::<bool>(), any::<u64>()).prop_map(|(nics, fabric, dropped, reroute, seed)| {
+        let (messages, window, ack_every) = nics;
+        let (paths, control_jitter, control_loss) = fabric;
+        let program = ThemisSprayingConfig { reroute, ..NO_FAILURES };
+        let dropped_at_last_hop = Vec::new();
+        Plan {
+            messages,
+            window,
+            ack_every,
+            program,
+            paths,
+            control_jitter,
+            control_loss,
+            dropped,
+            dropped_at_last_hop,
+            seed,
+        }
+    })
+}
