@@ -7,7 +7,9 @@ use crate::run::RunResult;
 use crate::scenario::RunPoint;
 use crate::workload::{Job, Workload};
 use anabranch_base::{MessageId, Time};
+use anabranch_proto::TransportConfig;
 use anabranch_results::{FlowRow, JobRow, RunRow};
+use std::collections::BTreeMap;
 
 /// Most stalled flows that an error names.
 const MOST_NAMED: usize = 10;
@@ -53,9 +55,14 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     let last_end = times.filter_map(|[.., acknowledged]| acknowledged).max().unwrap_or(first_start);
     let ccts: Vec<u64> = jobs.iter().filter_map(|job| job.cct_ps).collect();
     let counters = engine.counters();
-    let (retransmissions, timeouts) = engine.sender_counters();
+    let senders = engine.sender_counters();
     let (pause_frames, pause_time) = engine.pauses();
-    let programs = engine.program_counters().into_iter();
+    let mut extra: BTreeMap<String, f64> =
+        engine.program_counters().into_iter().map(|(name, count)| (name.to_owned(), count as f64)).collect();
+    if matches!(point.scheme.transport, TransportConfig::RnicSr(_)) {
+        extra.insert("nacks".to_owned(), senders.nacks as f64);
+        extra.insert("nacks_of_a_qp_max".to_owned(), senders.most_nacks as f64);
+    }
     RunResult {
         run: RunRow {
             scheme: point.scheme.name.clone(),
@@ -78,11 +85,11 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
             ecn_marks: counters.ecn_marks,
             pause_frames,
             pause_us: pause_time.as_us(),
-            retransmissions,
-            timeouts,
+            retransmissions: senders.retransmissions,
+            timeouts: senders.timeouts,
             packet_hops: counters.packet_hops,
             sim_time_us: engine.now().as_us(),
-            extra: programs.map(|(name, count)| (name.to_owned(), count as f64)).collect(),
+            extra,
             ..RunRow::default()
         },
         flows,

@@ -9,7 +9,7 @@ mod ring;
 mod scheduler;
 mod wheel;
 
-use crate::host::{Hosts, Progress, Recipe, Starts};
+use crate::host::{Hosts, Progress, Recipe, Starts, Totals};
 use crate::observer::Observer;
 use crate::run::Control;
 use crate::scenario::{FaultSpec, Limits, Scheme};
@@ -471,8 +471,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         &self.progress
     }
 
-    /// Data packets sent again, and timeouts.
-    pub fn sender_counters(&self) -> (u64, u64) {
+    /// What the senders counted.
+    pub fn sender_counters(&self) -> Totals {
         self.hosts.counters()
     }
 

@@ -8,7 +8,7 @@ use crate::engine::{Engine, Failure, prefetch, prefetch_lines};
 use crate::observer::Observer;
 use crate::workload::Workload;
 use anabranch_base::{HostId, MessageId, NodeId, Purpose, QpId, Time, stream};
-use anabranch_proto::transport::{AnyReceiver, AnySender, Ends};
+use anabranch_proto::transport::{AnyReceiver, AnySender, Ends, SenderCounters};
 use anabranch_proto::{Packet, PathFacts, Repr, lb};
 
 pub use messages::{Progress, Starts};
@@ -32,8 +32,31 @@ pub struct Hosts {
     messages_left: Vec<u32>,
     /// By host: the round robin of queue pairs that may have something to send.
     rounds: Vec<Round>,
-    retransmissions: u64,
-    timeouts: u64,
+    /// Of queue pairs that are done.
+    totals: Totals,
+}
+
+/// What senders counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Data packets sent again.
+    pub retransmissions: u64,
+    /// Packets that timed out.
+    pub timeouts: u64,
+    /// NACKs heard.
+    pub nacks: u64,
+    /// NACKs heard by the queue pair that heard most.
+    pub most_nacks: u64,
+}
+
+impl Totals {
+    fn add(mut self, counters: SenderCounters) -> Self {
+        self.retransmissions += counters.retransmissions;
+        self.timeouts += counters.timeouts;
+        self.nacks += counters.nacks;
+        self.most_nacks = self.most_nacks.max(counters.nacks);
+        self
+    }
 }
 
 // In this order, so that these share a cache line with the beginning of the sender.
@@ -91,18 +114,14 @@ impl Hosts {
             free: Vec::new(),
             messages_left,
             rounds: vec![Round { first: NONE, last: NONE }; hosts as usize],
-            retransmissions: 0,
-            timeouts: 0,
+            totals: Totals::default(),
         }
     }
 
-    /// Data packets sent again, and timeouts, over all queue pairs.
-    pub fn counters(&self) -> (u64, u64) {
+    /// What all queue pairs counted.
+    pub fn counters(&self) -> Totals {
         let live = self.place.iter().filter(|&&place| place != NONE);
-        live.fold((self.retransmissions, self.timeouts), |(again, timeouts), &place| {
-            let counters = self.senders[place as usize].sender.counters();
-            (again + counters.retransmissions, timeouts + counters.timeouts)
-        })
+        live.fold(self.totals, |totals, &place| totals.add(self.senders[place as usize].sender.counters()))
     }
 
     fn start(&mut self, qp: QpId, dst: HostId, src: HostId, recipe: &Recipe<'_>) -> u32 {
@@ -137,9 +156,7 @@ impl Hosts {
         *left -= 1;
         if *left == 0 {
             let place = std::mem::replace(&mut self.place[qp.index()], NONE);
-            let counters = self.senders[place as usize].sender.counters();
-            self.retransmissions += counters.retransmissions;
-            self.timeouts += counters.timeouts;
+            self.totals = self.totals.add(self.senders[place as usize].sender.counters());
             if self.senders[place as usize].ready {
                 // Still in its host's round robin: freed when its turn comes.
                 self.senders[place as usize].qp = NONE;
