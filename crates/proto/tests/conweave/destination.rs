@@ -191,3 +191,17 @@ fn each_marked_packet_is_told_of() {
     (6..9).for_each(|at| assert_eq!(pair.arrive(us(at), &packet).control.len(), 1));
     assert_eq!(pair.received("notifies"), 3);
 }
+
+#[test]
+fn what_went_out_is_held_no_more() {
+    let mut pair = Pair::new(&config(), 4);
+    for qp in 0..3 {
+        pair.send_on(qp, us(0), 0);
+        let (tail, _) = pair.send_on(qp, us(13), 1);
+        let (after, _) = pair.send_on(qp, us(14), 2);
+        pair.arrive(us(18), &after);
+        assert_eq!(pair.arrive(us(19), &tail).delivered, [1, 2]);
+    }
+    let counts = ["held_packets", "max_held_bytes", "max_reorder_queues", "flushed_by_tail"];
+    assert_eq!(counts.map(|name| pair.received(name)), [3, 1_048, 1, 3]);
+}

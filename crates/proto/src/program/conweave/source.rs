@@ -124,7 +124,7 @@ impl Source {
             }
             Phase::Asked(_) => {}
             // The CLEAR was lost, and a queue pair that never idles would stay here for ever: the public simulator
-            // looks at idle time only. It stays on its path, so nothing is reordered.
+            // looks at idle time only. It stays on its path; the destination ToR has given up what the old one still has.
             Phase::Rerouted(tail_at) if at.now.since(tail_at) > self.expiry => {
                 self.counts.clears_missed += 1;
                 header.init = true;
