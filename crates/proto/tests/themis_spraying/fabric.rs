@@ -76,7 +76,7 @@ pub struct Outcome {
 }
 
 /// The state of the first missing packet when the sender's timeout struck.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timeout {
     /// The receiver's ePSN.
     pub psn: u32,

@@ -7,6 +7,7 @@ use anabranch_base::{Duration, Time};
 use anabranch_proto::program::ThemisSprayingConfig;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRng, TestRunner};
+use std::cell::Cell;
 
 /// 2,000 random plans, and 100,000 when the environment variable `ANABRANCH_LONG` is set.
 fn check(plans: impl Strategy<Value = Plan>, test: impl Fn(Plan) -> Result<(), TestCaseError>) {
@@ -31,20 +32,46 @@ pub const NO_FAILURES: ThemisSprayingConfig = ThemisSprayingConfig { failure_han
 /// - or it is in the tail of the arrivals: after the receiver's ePSN has come to it, no packet from beyond it
 ///   arrives, so that the NIC sends no NACK that Themis could judge.
 ///
-/// The last is not in the paper, and no program in a switch can help it. A schedule: packets 0 to 5 over three paths
-/// are all there is, and 0 and 2 are lost. The NACK for 0 brings 0 and a copy of 5; when that copy comes first, 0
-/// moves the ePSN to 2, and nothing comes any more that could make the NIC ask for 2, though 5 has shown Themis-D
-/// that it is lost.
+/// The last is not in the paper, and no program in a switch can help it: see
+/// [`the_tail_of_the_arrivals_waits_for_the_timeout`].
 #[test]
 fn what_a_path_lost_comes_again_without_a_timeout() {
+    let [repaired, again, path_tail, arrivals_tail] = [const { Cell::new(0) }; 4];
+    let add = |sum: &Cell<u64>, count: usize| sum.set(sum.get() + count as u64);
     check(plans(Just(0)), |plan| {
         let outcome = run(&plan);
+        add(&repaired, outcome.nacks_heard as usize);
         for timeout in &outcome.timeouts {
             let Timeout { lost, asked, passed, .. } = *timeout;
             prop_assert!(lost >= 2 || (lost == 1 && !(asked && passed)), "{:?}", timeout);
+            add(&again, usize::from(lost >= 2));
+            add(&path_tail, usize::from(lost == 1 && !passed));
+            add(&arrivals_tail, usize::from(lost == 1 && passed));
         }
         finished(&plan, &outcome)
     });
+    let found = [repaired, again, path_tail, arrivals_tail].map(Cell::into_inner);
+    let [repaired, again, path_tail, arrivals_tail] = found;
+    assert!(again > 0 && path_tail > 0 && arrivals_tail > 0, "each of the exceptions occurs: {found:?}");
+    assert!(repaired > 5_000, "a NACK repairs what is no exception: {found:?}");
+}
+
+/// Packets 0 to 5 over three paths are all there is, and 0 and 2 are lost. The NACK for 0 brings 0 and a copy of 5;
+/// that copy comes first, since the path of 0 is long. Then 0 moves the ePSN to 2, and nothing comes any more that
+/// could make the NIC ask for 2, though 5, of the same path, has shown Themis-D that it is lost.
+#[test]
+fn the_tail_of_the_arrivals_waits_for_the_timeout() {
+    let timeouts = [0, 1, 2].map(|long| {
+        let mut plan = calm(&[6]);
+        plan.paths.truncate(3);
+        plan.paths[long].delay = Duration::from_us(30);
+        plan.program.reroute = false;
+        plan.dropped = vec![(0, 0), (2, 0)];
+        run(&plan).timeouts
+    });
+    let expected = Timeout { psn: 2, lost: 1, asked: false, passed: true };
+    // One of the three is the path of packet 0.
+    assert_eq!(timeouts.iter().filter(|timeouts| timeouts[..] == [expected]).count(), 1, "{timeouts:?}");
 }
 
 /// No NACK goes to the sender for a packet that was late and not lost, whatever is lost on the way back.

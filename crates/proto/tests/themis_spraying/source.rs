@@ -138,3 +138,17 @@ fn signals_for_strangers_are_cleared() {
     let own = tor.spray(7);
     assert_eq!(tor.spray(3), own);
 }
+
+/// A ToR is the source of some queue pairs and the destination of others.
+#[test]
+fn one_instance_is_source_and_destination() {
+    let mut tor = Tor::new(&PAPER, 2);
+    let back = QpId(8);
+    tor.deliver_all(&[1, 3]);
+    let base = tor.ingress(&mut data(back, 0), true, false);
+    assert_eq!(tor.ingress(&mut nack(back, 0), false, true), Verdict::Forward);
+    assert_ne!(tor.ingress(&mut data(back, 0), true, false), base, "rerouted");
+    assert_eq!(tor.nack(0), Verdict::Drop, "asked for at this ToR");
+    assert_eq!(tor.deliver(2), [(0, false)]);
+    assert_eq!((tor.counter("rerouted"), tor.counter("nacks_confirmed")), (1, 1));
+}
