@@ -91,8 +91,8 @@ pub enum Verdict {
 pub struct Emitted {
     /// The packet; routing sends it on, and it passes no ingress of this switch again.
     pub packet: Packet,
-    /// The program held it: [`Passage::port`] of its arrival, whose buffer it goes on to take up. None: the program
-    /// made it.
+    /// The program held it, in the buffer of the port by which it came: [`Passage::port`] of its arrival. None: the
+    /// program made it.
     pub held: Option<u16>,
 }
 

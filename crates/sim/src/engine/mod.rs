@@ -365,7 +365,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
         let Counters { drops, link_losses, .. } = self.counters;
         let (in_queues, on_links) = (self.pool.used(), self.scheduler.packets());
-        let held = self.programs.as_ref().map_or(0, |programs| programs.held());
+        let (held, held_bytes) = self.programs.as_ref().map_or((0, 0), |programs| programs.held());
         if self.injected != self.consumed + drops + link_losses + in_queues + on_links + held {
             return wrong(format!(
                 "of {} packets sent, {} arrived, {drops} were dropped, {link_losses} lost, {in_queues} wait, {held} are held and {on_links} are on links",
@@ -373,7 +373,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             ));
         }
         let switch_ports = self.ports.iter().filter(|port| port.node.0 >= self.host_count);
-        let queued: u64 = switch_ports.map(|port| u64::from(port.data_bytes)).sum();
+        let queued = held_bytes + switch_ports.map(|port| u64::from(port.data_bytes)).sum::<u64>();
         if let Some(pfc) = self.pfc.as_ref().filter(|pfc| pfc.held() != queued) {
             return wrong(format!("lossless buffers count {} B where {queued} B wait", pfc.held()));
         }

@@ -22,8 +22,9 @@ pub struct Programs {
     random: Vec<Stream>,
     /// Room for what a program sends.
     out: Vec<Emitted>,
-    /// Packets that programs keep.
+    /// Packets that programs keep, and their bytes.
     held: u64,
+    held_bytes: u64,
 }
 
 struct Attached {
@@ -101,12 +102,19 @@ impl Programs {
             }
         }
         let random = (0..switches).map(|switch| stream(seed, switch, Purpose::PortChoice)).collect();
-        Ok(Some(Programs { routing: fabric.routing, attached, random, out: Vec::new(), held: 0 }))
+        Ok(Some(Programs {
+            routing: fabric.routing,
+            attached,
+            random,
+            out: Vec::new(),
+            held: 0,
+            held_bytes: 0,
+        }))
     }
 
-    /// Packets that programs keep.
-    pub(crate) fn held(&self) -> u64 {
-        self.held
+    /// Packets that programs keep, and their bytes.
+    pub(crate) fn held(&self) -> (u64, u64) {
+        (self.held, self.held_bytes)
     }
 
     /// What the programs counted, over all switches.
@@ -150,8 +158,13 @@ impl<O: Observer> Engine<'_, O> {
                     return;
                 }
                 Verdict::Hold => {
-                    if let Some(programs) = &mut self.programs {
+                    // It waits in the switch's buffer, whose lossless part counts it.
+                    let room = self.pfc.is_none() || self.take_in(node, LinkId(from), packet.wire_bytes);
+                    if let Some(programs) = self.programs.as_mut().filter(|_| room) {
                         programs.held += 1;
+                        programs.held_bytes += u64::from(packet.wire_bytes);
+                    } else {
+                        self.counters.drops += 1;
                     }
                     self.after_program(node);
                     return;
@@ -220,13 +233,18 @@ impl<O: Observer> Engine<'_, O> {
         // What goes out at once passes the program again, which may put out more.
         let mut out = std::mem::take(&mut programs.out);
         for Emitted { packet, held } in out.drain(..) {
-            match (held, &mut self.programs) {
-                (Some(_), Some(programs)) => programs.held -= 1,
-                _ => self.injected += 1,
-            }
             let from = self.port_base[node.index()] + u32::from(held.unwrap_or(0));
             let at = self.passage(node, &packet);
-            match self.choose(node, &packet, &at, None) {
+            let way = self.choose(node, &packet, &at, None);
+            match (held, &mut self.programs) {
+                (Some(_), Some(programs)) => {
+                    programs.held -= 1;
+                    programs.held_bytes -= u64::from(packet.wire_bytes);
+                }
+                _ => self.injected += 1,
+            }
+            match way {
+                Some(link) if held.is_some() => self.release(node, link, &packet, from),
                 Some(link) => self.forward(node, link, &packet, from),
                 None => self.counters.link_losses += 1,
             }
@@ -235,6 +253,25 @@ impl<O: Observer> Engine<'_, O> {
             && programs.out.is_empty()
         {
             programs.out = out;
+        }
+    }
+
+    /// Sends a packet that a program held, which the lossless buffer goes on to count until it is on the wire.
+    fn release(&mut self, node: NodeId, link: LinkId, packet: &Packet, from: u32) {
+        if self.pfc.is_none() {
+            self.forward(node, link, packet, from);
+            return;
+        }
+        let port = &mut self.ports[link.index()];
+        if port.is_free(self.now) && !port.paused {
+            self.pass_out(node, link, packet);
+            self.give_back(node, from, packet.wire_bytes);
+            return;
+        }
+        port.enqueue(&mut self.pool, packet, from, false);
+        self.queue_changed(link);
+        if self.ports[link.index()].has_work() {
+            self.wake(link);
         }
     }
 
