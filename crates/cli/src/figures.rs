@@ -106,7 +106,7 @@ impl FigureFile {
     }
 }
 
-/// The figure's part of its results: its claims, held against what was measured.
+/// The figure's part of its results: its claims, held against what was measured. What was run is left empty.
 ///
 /// # Errors
 /// When a claim itself is wrong.
@@ -117,6 +117,7 @@ pub fn judge(figure: &Figure, scale: Scale, set: &ResultSet) -> Result<results::
         paper: figure.paper.clone(),
         figure: figure.figure.clone(),
         scale: scale_name(scale).to_owned(),
+        sizes: String::new(),
         assumptions: figure.assumptions.clone(),
         plots: figure.plots.clone(),
         claims: claims::judge(&figure.claims, set).map_err(input)?,

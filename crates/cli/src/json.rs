@@ -21,6 +21,7 @@ pub fn run(digest: &str, done: &Simulated) -> Value {
 pub fn figure(id: &str, digest: &str, done: &Simulated) -> Value {
     let mut document = run(digest, done);
     document["figure"] = json!(id);
+    document["sizes"] = json!(done.results.figure.as_ref().map(|figure| figure.sizes.as_str()));
     document
 }
 
@@ -45,6 +46,7 @@ pub fn claim(figure: &str, scale: &str, claim: &ClaimRow) -> Value {
     })
 }
 
+/// A number that the run did not come to is null.
 fn row(run: &RunRow) -> Value {
     json!({
         "scheme": run.scheme,
@@ -52,15 +54,16 @@ fn row(run: &RunRow) -> Value {
         "sweep": run.sweep,
         "flows": run.flows,
         "flows_finished": run.flows_finished,
-        "fct_mean_us": run.fct_mean_us,
-        "fct_p50_us": run.fct_p50_us,
-        "fct_p99_us": run.fct_p99_us,
-        "fct_max_us": run.fct_max_us,
+        "fct_mean_us": run.number("fct_mean_us"),
+        "fct_p50_us": run.number("fct_p50_us"),
+        "fct_p99_us": run.number("fct_p99_us"),
+        "fct_max_us": run.number("fct_max_us"),
         "ideal_fct_max_us": run.ideal_fct_max_us,
-        "completion_us": run.completion_us,
+        "completion_us": run.number("completion_us"),
         "jobs": run.jobs,
-        "cct_mean_us": run.cct_mean_us,
-        "cct_max_us": run.cct_max_us,
+        "jobs_finished": run.jobs_finished,
+        "cct_mean_us": run.number("cct_mean_us"),
+        "cct_max_us": run.number("cct_max_us"),
         "drops": run.drops,
         "link_losses": run.link_losses,
         "trims": run.trims,

@@ -12,6 +12,7 @@ mod json;
 mod model;
 mod output;
 mod progress;
+mod sizes;
 mod source;
 mod store;
 

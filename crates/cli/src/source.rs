@@ -40,7 +40,13 @@ pub fn load(path: &Path, over: &Overrides) -> Result<Prepared, Failure> {
         (text, path.parent().unwrap_or(Path::new("")).to_owned(), folder_name(path))
     };
     let shown = if path == Path::new("-") { "<standard input>".into() } else { path.display().to_string() };
-    let scenario = read(&shown, &text, &Folder(folder), over).map_err(input)?;
+    let mut scenario = read(&shown, &text, &Folder(folder), over).map_err(input)?;
+    // Without a title it is called what messages call the file: where that lies is nobody's title.
+    if scenario.title == shown
+        && let Some(file) = path.file_name()
+    {
+        scenario.title = file.to_string_lossy().into_owned();
+    }
     prepare(name, scenario)
 }
 

@@ -34,7 +34,7 @@ pub fn judge(specs: &[ClaimSpec], set: &ResultSet) -> Result<Vec<ClaimRow>, Clai
 fn judge_one(spec: &ClaimSpec, index: &Index<'_>) -> Result<ClaimRow, ClaimError> {
     let paper = paper_value(spec)?;
     let measured = Measure::parse(&spec.measure)?.evaluate_indexed(index);
-    let judged = measured.map_err(|error| error.to_string()).and_then(|measured| {
+    let judged = measured.map_err(|error| beside_its_measure(&error)).and_then(|measured| {
         let outcome = outcome(spec.kind, paper, measured).map_err(|why| mismatch(spec, why).to_string())?;
         Ok(ClaimResult::Evaluated { measured, outcome })
     });
@@ -48,6 +48,11 @@ fn judge_one(spec: &ClaimSpec, index: &Index<'_>) -> Result<ClaimRow, ClaimError
         result: judged.unwrap_or_else(|error| ClaimResult::Failed { error }),
         why: spec.why.clone(),
     })
+}
+
+/// A measure may be forty lines long, and the row has it already.
+fn beside_its_measure(error: &MeasureError) -> String {
+    format!("{} (column {} of the measure)", error.message, error.column)
 }
 
 /// How a measured number compares with the paper's.
@@ -138,7 +143,7 @@ fn within(p: f64, m: f64, band: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::two_schemes;
+    use crate::samples::{collectives, two_schemes};
 
     fn number(kind: ClaimKind, p: f64, m: f64) -> Outcome {
         outcome(kind, ClaimValue::Number(p), ClaimValue::Number(m)).unwrap()
@@ -190,6 +195,46 @@ mod tests {
         );
     }
 
+    /// Whatever a claim asks of a run that failed, its stand-in numbers do not win it.
+    #[test]
+    fn unfinished_jobs_make_a_claim_an_error() {
+        let mut set = collectives();
+        (set.runs[1].jobs_finished, set.runs[1].cct_mean_us, set.runs[1].cct_max_us) = (0, 0.0, 0.0);
+        for job in set.jobs.iter_mut().filter(|job| job.run == 1) {
+            job.cct_ps = None;
+        }
+        let spec = |measure: &str| ClaimSpec {
+            says: "RoCEv2 is faster".into(),
+            source: "nowhere".into(),
+            kind: ClaimKind::Order,
+            paper: None,
+            order: vec![],
+            measure: measure.into(),
+            why: None,
+        };
+        let of = [
+            "cct_max(rocev2)",
+            "cct_mean(rocev2)",
+            "cct(rocev2, max)",
+            "cct(rocev2, p50, max_bytes=1000000)",
+        ];
+        let specs: Vec<ClaimSpec> = of.iter().map(|of| spec(&format!("{of} < cct_max(strack)"))).collect();
+        let says = |set: &ResultSet| -> Vec<String> {
+            let results = judge(&specs, set).unwrap().into_iter().map(|row| row.result);
+            let error = |result| match result {
+                ClaimResult::Failed { error } => error,
+                won => panic!("{won:?}"),
+            };
+            results.map(error).collect()
+        };
+        for error in says(&set) {
+            assert!(error.contains("jobs of `rocev2`, seed 1, did not finish"), "{error}");
+        }
+        // Nor where the jobs themselves are not there to be counted.
+        set.jobs.retain(|job| job.run == 0);
+        assert!(says(&set).iter().all(|error| error.contains("rocev2")));
+    }
+
     #[test]
     fn a_claim_becomes_a_row() {
         let mut spec = ClaimSpec {
@@ -209,7 +254,7 @@ mod tests {
             ClaimResult::Evaluated { measured: ClaimValue::Number(2.0), outcome: Outcome::DirectionOnly };
         assert_eq!((&row.result, row.why.as_deref()), (&expected, Some("because")));
         let ClaimResult::Failed { error } = &failed.result else { panic!("{failed:?}") };
-        assert!(error.contains("did you mean `ops`"), "{error}");
+        assert!(error.ends_with("did you mean `ops`? (column 9 of the measure)"), "{error}");
         spec.measure = "fct_max(".into();
         assert!(judge(std::slice::from_ref(&spec), &set).unwrap_err().to_string().contains("column"));
         spec.paper = None;

@@ -1,6 +1,6 @@
 //! Runs that differ only in their seed, taken together.
 
-use anabranch_results::{ResultSet, RunRow, Value};
+use anabranch_results::{ResultSet, RunRow, Statistic, Value};
 use std::collections::BTreeMap;
 
 /// One scheme at one point of the sweep.
@@ -39,6 +39,12 @@ pub(crate) fn schemes(set: &ResultSet) -> Vec<&str> {
 impl<'a> Group<'a> {
     pub(crate) fn runs(&self) -> impl Iterator<Item = &'a RunRow> {
         self.indices.iter().map(|&index| &self.set.runs[index])
+    }
+
+    /// Mean over the seeds of what [`RunRow::number`] calls `name`; none when a seed did not come to it.
+    pub(crate) fn mean_number(&self, name: &str) -> Option<f64> {
+        let numbers = self.runs().map(|run| run.number(name)).collect::<Option<Vec<f64>>>()?;
+        Statistic::Mean.of(&numbers)
     }
 
     /// Mean over the seeds.

@@ -1,6 +1,6 @@
 //! Made-up results for the tests of this crate.
 
-use anabranch_results::{FlowRow, JobRow, ResultSet, RunRow, SeriesRow, Value};
+use anabranch_results::{Figure, FlowRow, JobRow, ResultSet, RunRow, SeriesRow, Value};
 use std::collections::BTreeMap;
 
 /// `reps` and `ops` at 8 and 16 MiB with seeds 1 and 2. Largest FCT, mean of the seeds: reps 100 and 200 us, ops 120
@@ -41,6 +41,7 @@ pub(crate) fn collectives() -> ResultSet {
             ideal_fct_max_us: 5.0,
             completion_us: f64::from(first_us + 20),
             jobs: 3,
+            jobs_finished: 3,
             cct_mean_us: f64::from(first_us + 10),
             cct_max_us: f64::from(first_us + 20),
             pause_frames: *pause_frames,
@@ -60,6 +61,21 @@ pub(crate) fn collectives() -> ResultSet {
         }));
     }
     set
+}
+
+/// A figure at a scale, without plots and claims.
+pub(crate) fn figure(scale: &str) -> Figure {
+    Figure {
+        id: "reps/fig02".into(),
+        title: "</script><b>".into(),
+        paper: "REPS".into(),
+        figure: "Figure 2".into(),
+        scale: scale.into(),
+        sizes: "128 hosts < 1024".into(),
+        assumptions: vec!["a < b".into()],
+        plots: Vec::new(),
+        claims: Vec::new(),
+    }
 }
 
 fn add_run(set: &mut ResultSet, scheme: &str, bytes: &str, seed: u64, max: f64, drops: u64) {

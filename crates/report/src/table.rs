@@ -2,7 +2,7 @@
 
 use crate::groups::{Group, groups};
 use crate::labels::{large, micros, significant};
-use anabranch_results::{ClaimKind, ClaimResult, ClaimRow, ClaimValue, Outcome, ResultSet, RunRow};
+use anabranch_results::{ClaimKind, ClaimResult, ClaimRow, ClaimValue, Figure, Outcome, ResultSet, RunRow};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle, presets};
 use std::collections::BTreeSet;
 
@@ -13,27 +13,20 @@ const WIDTH: usize = 120;
 type Column = (&'static str, fn(&Group<'_>) -> String);
 
 const FRONT: [Column; 7] = [
-    ("\nflows", |group| {
-        let (done, all) = (group.total(|run| run.flows_finished), group.total(|run| run.flows));
-        match done == all {
-            true if all < 1_000_000 => all.to_string(),
-            true => large(all as f64),
-            false => format!("{done}/{all}"),
-        }
-    }),
-    ("mean\nFCT µs", |group| micros(group.mean(|run| run.fct_mean_us))),
-    ("P50\nµs", |group| micros(group.mean(|run| run.fct_p50_us))),
-    ("P99\nµs", |group| micros(group.mean(|run| run.fct_p99_us))),
-    ("max\nµs", |group| micros(group.mean(|run| run.fct_max_us))),
-    ("ideal\nmax µs", |group| micros(group.mean(|run| run.ideal_fct_max_us))),
-    ("all\ndone µs", |group| micros(group.mean(|run| run.completion_us))),
+    ("\nflows", |group| finished_of(group.total(|run| run.flows_finished), group.total(|run| run.flows))),
+    ("mean\nFCT µs", |group| time(group, "fct_mean_us")),
+    ("P50\nµs", |group| time(group, "fct_p50_us")),
+    ("P99\nµs", |group| time(group, "fct_p99_us")),
+    ("max\nµs", |group| time(group, "fct_max_us")),
+    ("ideal\nmax µs", |group| time(group, "ideal_fct_max_us")),
+    ("all\ndone µs", |group| time(group, "completion_us")),
 ];
 
 /// For runs with jobs: collective completion times.
 const OF_JOBS: [Column; 3] = [
-    ("\njobs", |group| group.total(|run| run.jobs).to_string()),
-    ("mean\nCCT µs", |group| micros(group.mean(|run| run.cct_mean_us))),
-    ("max\nCCT µs", |group| micros(group.mean(|run| run.cct_max_us))),
+    ("\njobs", |group| finished_of(group.total(|run| run.jobs_finished), group.total(|run| run.jobs))),
+    ("mean\nCCT µs", |group| time(group, "cct_mean_us")),
+    ("max\nCCT µs", |group| time(group, "cct_max_us")),
 ];
 
 /// For runs with pauses.
@@ -71,6 +64,20 @@ const BACK: [Column; 2] = [
     ("packet\nhops", |group| large(group.mean(|run| run.packet_hops as f64))),
     ("wall\ns", |group| format!("{:.2}", group.mean(|run| run.wall_s))),
 ];
+
+/// How many there are, and how many of them finished when not all did.
+fn finished_of(done: u64, all: u64) -> String {
+    match done == all {
+        true if all < 1_000_000 => all.to_string(),
+        true => large(all as f64),
+        false => format!("{done}/{all}"),
+    }
+}
+
+/// A time as the mean over the seeds; a dash when there is none, so that a failed scheme does not look fast.
+fn time(group: &Group<'_>, name: &str) -> String {
+    group.mean_number(name).map_or_else(|| "-".to_owned(), micros)
+}
 
 /// The summary as text: a row a scheme and point of the sweep.
 pub(crate) struct Summary {
@@ -202,19 +209,30 @@ fn notes(groups: &[Group<'_>], all_alike: bool) -> Vec<String> {
     if missing > 0 {
         notes.push(format!("Flows that did not finish: {missing}. FCT columns are about those that did."));
     }
+    let of_jobs = |count: fn(&RunRow) -> u64| groups.iter().map(|group| group.total(count)).sum::<u64>();
+    let missing = of_jobs(|run| run.jobs.saturating_sub(run.jobs_finished));
+    if missing > 0 {
+        let all = of_jobs(|run| run.jobs);
+        notes.push(format!(
+            "Jobs that did not finish: {missing} of {all}. A scheme that lacks one has no CCT."
+        ));
+    }
     notes
 }
 
-/// One row a claim: the paper's number beside the measured one, with the outcome.
-pub fn claims_table(claims: &[ClaimRow]) -> String {
+/// One row a claim of a figure: the paper's number beside the measured one, with the outcome. Empty without claims.
+pub fn claims_table(figure: &Figure) -> String {
+    if figure.claims.is_empty() {
+        return String::new();
+    }
     let mut table = plain_table(presets::UTF8_HORIZONTAL_ONLY);
     table.set_header(["claim", "where", "kind", "paper", "measured", "outcome"]);
-    for claim in claims {
+    for claim in &figure.claims {
         let (measured, outcome) = measured_and_outcome(claim);
         let paper = wrap(&paper(claim), 20);
         let mut says = wrap(&claim.says, 50);
-        for explanation in explanations(claim) {
-            says.push_str(&format!("\n  {}", wrap(explanation, 48).replace('\n', "\n  ")));
+        for explanation in explanations(figure, claim) {
+            says.push_str(&format!("\n  {}", wrap(&explanation, 48).replace('\n', "\n  ")));
         }
         table.add_row([says, wrap(&claim.source, 16), claim.kind.to_string(), paper, measured, outcome]);
     }
@@ -222,12 +240,15 @@ pub fn claims_table(claims: &[ClaimRow]) -> String {
 }
 
 /// What stands below a claim that could not be judged or does not hold: the error, and what was found about why.
-pub(crate) fn explanations(claim: &ClaimRow) -> impl Iterator<Item = &str> {
+/// Findings are about the paper's scale, and beside the numbers of another they say so.
+pub(crate) fn explanations(figure: &Figure, claim: &ClaimRow) -> impl Iterator<Item = String> {
     let (error, misses) = match &claim.result {
         ClaimResult::Failed { error } => (Some(error.as_str()), true),
         ClaimResult::Evaluated { outcome, .. } => (None, *outcome != Outcome::Holds),
     };
-    error.into_iter().chain(claim.why.as_deref().filter(|_| misses))
+    let scale = if figure.is_quick() { "At paper scale: " } else { "" };
+    let why = claim.why.as_deref().filter(|_| misses).map(|why| format!("{scale}{why}"));
+    error.map(str::to_owned).into_iter().chain(why)
 }
 
 /// What the paper says, in short: its number, or its order.
@@ -286,7 +307,7 @@ fn wrap(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::{collectives, two_schemes};
+    use crate::samples::{collectives, figure, two_schemes};
 
     #[test]
     fn the_table_of_a_sweep_over_two_seeds() {
@@ -349,6 +370,31 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_failed_does_not_look_fast() {
+        let mut set = collectives();
+        let failed = &mut set.runs[1];
+        (failed.flows_finished, failed.jobs_finished) = (2_042, 0);
+        (failed.completion_us, failed.cct_mean_us, failed.cct_max_us) = (174.1, 0.0, 0.0);
+        let row = |set: &ResultSet| summary(set).rows.pop().unwrap();
+        let cells = "rocev2 2042/1000000 10.00 9.00 20.00 25.00 5.00 - 0/3 - -";
+        assert_eq!(row(&set)[..11].join(" "), cells);
+        let text = table(&set);
+        assert!(
+            text.contains("Jobs that did not finish: 3 of 6. A scheme that lacks one has no CCT."),
+            "{text}"
+        );
+        // Two of three are no CCT either: the slowest is missing.
+        (set.runs[1].jobs_finished, set.runs[1].cct_max_us) = (2, 310.0);
+        assert_eq!(row(&set)[8..11].join(" "), "2/3 - -");
+        set.runs[1].flows_finished = 0;
+        assert_eq!(row(&set)[2..6].join(" "), "- - - -");
+        // One seed without is enough.
+        set.runs.push(RunRow { seed: 2, ..set.runs[1].clone() });
+        (set.runs[1].flows_finished, set.runs[1].jobs_finished) = (1_000_000, 3);
+        assert_eq!(row(&set)[1..11].join(" "), "1000000/2000000 - - - - 5.00 - 5/6 - -");
+    }
+
+    #[test]
     fn parameters_that_end_alike_keep_their_whole_names() {
         let all = BTreeSet::from(["reps.lb.buffer", "ops.lb.buffer", "workload.bytes"]);
         assert_eq!(short("reps.lb.buffer", &all), "reps.lb.buffer");
@@ -369,7 +415,7 @@ mod tests {
         };
         let evaluated = |measured, outcome| ClaimResult::Evaluated { measured, outcome };
         let number = ClaimValue::Number;
-        insta::assert_snapshot!(claims_table(&[
+        let claims = vec![
             claim(ClaimKind::Ratio, number(1.25), evaluated(number(1.2), Outcome::Holds), Some("Not shown.")),
             claim(
                 ClaimKind::Range,
@@ -382,8 +428,16 @@ mod tests {
                 ClaimKind::Value,
                 number(799.0),
                 ClaimResult::Failed { error: "2 flows did not finish".into() },
-                Some("A link is down for good.")
+                Some("A link is down for good."),
             ),
-        ]));
+        ];
+        let mut figure = Figure { claims, ..figure("paper") };
+        insta::assert_snapshot!("the_table_of_claims", claims_table(&figure));
+        figure.scale = "quick".into();
+        let quick = claims_table(&figure);
+        let found: Vec<&str> = quick.lines().filter(|line| line.contains("At paper scale: ")).collect();
+        assert_eq!(found.len(), 2, "each finding, and no error:\n{quick}");
+        figure.claims.clear();
+        assert_eq!(claims_table(&figure), "");
     }
 }

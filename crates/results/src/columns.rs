@@ -38,6 +38,7 @@ impl Row for RunRow {
             ("ideal_fct_max_us", f64s(|row| row.ideal_fct_max_us), false),
             ("completion_us", f64s(|row| row.completion_us), false),
             ("jobs", u64s(|row| row.jobs), false),
+            ("jobs_finished", u64s(|row| row.jobs_finished), false),
             ("cct_mean_us", f64s(|row| row.cct_mean_us), false),
             ("cct_max_us", f64s(|row| row.cct_max_us), false),
             ("drops", u64s(|row| row.drops), false),
@@ -70,6 +71,11 @@ impl Row for RunRow {
         let ideal_fct_max_us = columns.f64("ideal_fct_max_us")?;
         let completion_us = columns.f64("completion_us")?;
         let jobs = columns.u64("jobs")?;
+        // Format 2 lacks it; whoever reads the folder counts it from the jobs.
+        let jobs_finished = match batch.column_by_name("jobs_finished") {
+            Some(_) => Some(columns.u64("jobs_finished")?),
+            None => None,
+        };
         let cct_mean_us = columns.f64("cct_mean_us")?;
         let cct_max_us = columns.f64("cct_max_us")?;
         let drops = columns.u64("drops")?;
@@ -100,6 +106,7 @@ impl Row for RunRow {
                     ideal_fct_max_us: ideal_fct_max_us.value(row),
                     completion_us: completion_us.value(row),
                     jobs: jobs.value(row),
+                    jobs_finished: jobs_finished.map_or(0, |column| column.value(row)),
                     cct_mean_us: cct_mean_us.value(row),
                     cct_max_us: cct_max_us.value(row),
                     drops: drops.value(row),

@@ -21,6 +21,8 @@ pub fn run_digest(run: &RunRow, flows: &[FlowRow], jobs: &[JobRow]) -> String {
         ideal_fct_max_us,
         completion_us,
         jobs: job_count,
+        // Follows from the jobs themselves.
+        jobs_finished: _,
         cct_mean_us,
         cct_max_us,
         drops,

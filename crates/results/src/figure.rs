@@ -16,6 +16,10 @@ pub struct Figure {
     pub figure: String,
     /// `quick` or `paper`.
     pub scale: String,
+    /// What was run, in words: hosts and lengths; the title may name those of another scale. Empty for a model, and
+    /// in results of earlier builds.
+    #[serde(default)]
+    pub sizes: String,
     /// What the paper does not say and was chosen here.
     pub assumptions: Vec<String>,
     /// What to draw.
@@ -61,6 +65,13 @@ pub struct PlotSpec {
     /// Logarithmic y axis.
     #[serde(default, alias = "log-y")]
     pub log_y: bool,
+}
+
+impl Figure {
+    /// Whether this is the small form of the figure, which says nothing about the paper's numbers.
+    pub fn is_quick(&self) -> bool {
+        self.scale == "quick"
+    }
 }
 
 impl PlotSpec {
@@ -113,7 +124,7 @@ pub struct ClaimSpec {
     pub order: Vec<String>,
     /// What to compute from the results, in the measure language of the report crate.
     pub measure: String,
-    /// What was found about why the claim does not hold.
+    /// What was found about why the claim does not hold, at the paper's scale.
     pub why: Option<String>,
 }
 
@@ -162,7 +173,7 @@ pub struct ClaimRow {
     /// What came out: keys `measured` and `outcome`, or `error`.
     #[serde(flatten)]
     pub result: ClaimResult,
-    /// What was found about why the claim does not hold.
+    /// What was found about why the claim does not hold, at the paper's scale.
     pub why: Option<String>,
 }
 

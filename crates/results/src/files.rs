@@ -24,7 +24,10 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-const FORMAT: u64 = 2;
+/// 3: the runs tell how many of their jobs finished.
+const FORMAT: u64 = 3;
+/// The oldest format that is still read.
+const OLDEST_FORMAT: u64 = 2;
 const MANIFEST: &str = "manifest.json";
 const SCENARIO: &str = "scenario.toml";
 const RUNS: &str = "runs.parquet";
@@ -71,7 +74,7 @@ impl ResultSet {
         }
         let manifest = read_manifest(dir)?;
         let scenario = read_file(dir, SCENARIO, &manifest)?;
-        let set = ResultSet {
+        let mut set = ResultSet {
             scenario_toml: String::from_utf8(scenario)
                 .map_err(|error| damaged(&dir.join(SCENARIO), error.to_string()))?,
             runs: read_rows::<RunRow>(dir, RUNS, &manifest)?,
@@ -92,6 +95,12 @@ impl ResultSet {
         check_run_indices(&dir.join(FLOWS), set.flows.iter().map(|row| row.run), set.runs.len())?;
         check_run_indices(&dir.join(JOBS), set.jobs.iter().map(|row| row.run), set.runs.len())?;
         check_run_indices(&dir.join(SERIES), set.series.iter().map(|row| row.run), set.runs.len())?;
+        if manifest.format == OLDEST_FORMAT {
+            set.runs.iter_mut().for_each(|run| run.jobs_finished = 0);
+            for job in set.jobs.iter().filter(|job| job.cct_ps.is_some()) {
+                set.runs[job.run as usize].jobs_finished += 1;
+            }
+        }
         Ok(set)
     }
 }
@@ -161,7 +170,7 @@ fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
     }
     let text = |error: serde_json::Error| damaged(&path, error.to_string());
     let version: Version = serde_json::from_slice(&json).map_err(text)?;
-    if version.format != FORMAT {
+    if !(OLDEST_FORMAT..=FORMAT).contains(&version.format) {
         return Err(ResultsError::Format { path, found: version.format, expected: FORMAT });
     }
     let manifest: Manifest = serde_json::from_slice(&json).map_err(text)?;

@@ -52,9 +52,11 @@ pub struct RunRow {
     pub completion_us: f64,
     /// Jobs of a collective workload.
     pub jobs: u64,
-    /// Mean collective completion time of the jobs that finished; 0 without jobs.
+    /// Jobs of which every message finished.
+    pub jobs_finished: u64,
+    /// Mean collective completion time of the jobs that finished; 0 without such.
     pub cct_mean_us: f64,
-    /// Largest collective completion time of the jobs that finished; 0 without jobs.
+    /// Largest collective completion time of the jobs that finished; 0 without such.
     pub cct_max_us: f64,
     /// Data packets dropped for lack of buffer.
     pub drops: u64,
@@ -86,7 +88,7 @@ pub struct RunRow {
 
 impl RunRow {
     /// The numeric fields, under their names in the files.
-    pub const FIELDS: [&str; 22] = [
+    pub const FIELDS: [&str; 23] = [
         "flows",
         "flows_finished",
         "fct_mean_us",
@@ -96,6 +98,7 @@ impl RunRow {
         "ideal_fct_max_us",
         "completion_us",
         "jobs",
+        "jobs_finished",
         "cct_mean_us",
         "cct_max_us",
         "drops",
@@ -112,8 +115,20 @@ impl RunRow {
     ];
 
     /// The number called `name`: one of [`RunRow::FIELDS`], or else an extra one.
+    ///
+    /// None when there is no such number, and when this run did not come to it, whatever its field holds: an FCT
+    /// when no message finished, the completion time when one is missing, a CCT when a job is missing.
     pub fn number(&self, name: &str) -> Option<f64> {
         let count = |count: u64| Some(count as f64);
+        let exists = match name {
+            "fct_mean_us" | "fct_p50_us" | "fct_p99_us" | "fct_max_us" => self.flows_finished > 0,
+            "completion_us" => 0 < self.flows && self.flows <= self.flows_finished,
+            "cct_mean_us" | "cct_max_us" => 0 < self.jobs && self.jobs <= self.jobs_finished,
+            _ => true,
+        };
+        if !exists {
+            return None;
+        }
         match name {
             "flows" => count(self.flows),
             "flows_finished" => count(self.flows_finished),
@@ -124,6 +139,7 @@ impl RunRow {
             "ideal_fct_max_us" => Some(self.ideal_fct_max_us),
             "completion_us" => Some(self.completion_us),
             "jobs" => count(self.jobs),
+            "jobs_finished" => count(self.jobs_finished),
             "cct_mean_us" => Some(self.cct_mean_us),
             "cct_max_us" => Some(self.cct_max_us),
             "drops" => count(self.drops),
@@ -233,7 +249,14 @@ mod tests {
 
     #[test]
     fn every_field_has_its_number() {
-        let row = RunRow { extra: BTreeMap::from([("state_bits".into(), 74.0)]), ..RunRow::default() };
+        let row = RunRow {
+            flows: 1,
+            flows_finished: 1,
+            jobs: 1,
+            jobs_finished: 1,
+            extra: BTreeMap::from([("state_bits".into(), 74.0)]),
+            ..RunRow::default()
+        };
         let document = serde_json::to_value(&row).unwrap();
         let numeric = document.as_object().unwrap().iter().filter(|(_, value)| value.is_number());
         let mut names: Vec<&str> =
@@ -242,7 +265,21 @@ mod tests {
         names.sort_unstable();
         fields.sort_unstable();
         assert_eq!(names, fields);
-        assert!(RunRow::FIELDS.iter().all(|field| row.number(field) == Some(0.0)));
+        let value = |field: &str| Some(f64::from(field.starts_with("flows") || field.starts_with("jobs")));
+        assert!(RunRow::FIELDS.iter().all(|field| row.number(field) == value(field)));
         assert_eq!((row.number("state_bits"), row.number("bits")), (Some(74.0), None));
+    }
+
+    #[test]
+    fn what_a_run_did_not_come_to_is_no_number() {
+        let row = RunRow { flows: 4, flows_finished: 3, jobs: 2, jobs_finished: 1, ..RunRow::default() };
+        let missing = |row: &RunRow| -> Vec<&str> {
+            RunRow::FIELDS.into_iter().filter(|field| row.number(field).is_none()).collect()
+        };
+        assert_eq!(missing(&row), ["completion_us", "cct_mean_us", "cct_max_us"]);
+        assert!(missing(&RunRow { flows_finished: 4, jobs_finished: 2, ..row.clone() }).is_empty());
+        let fcts = ["fct_mean_us", "fct_p50_us", "fct_p99_us", "fct_max_us"];
+        assert_eq!(missing(&RunRow { flows_finished: 0, ..row })[..4], fcts);
+        assert_eq!(missing(&RunRow::default()).len(), 7, "a model sends nothing");
     }
 }

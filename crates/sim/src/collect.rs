@@ -77,6 +77,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
             ideal_fct_max_us: us(ideal_fct_max(workload, ideal)),
             completion_us: us((last_end - first_start).0),
             jobs: jobs.len() as u64,
+            jobs_finished: ccts.len() as u64,
             cct_mean_us: mean_us(&ccts),
             cct_max_us: us(ccts.iter().copied().max().unwrap_or(0)),
             drops: counters.drops,

@@ -27,7 +27,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     fresh.persist(&page).map_err(|error| refused(error.error))?;
     let mut text = format!("{}\n\n{}\n", results.title, anabranch_report::table(&results).trim_end());
     if let Some(figure) = &results.figure {
-        text.push_str(&format!("\n{}\n", anabranch_report::claims_table(&figure.claims).trim_end()));
+        text.push_str(&format!("\n{}\n", anabranch_report::claims_table(figure).trim_end()));
     }
     print(&format!("{text}\nreport: {}\n", page.display()))
 }

@@ -5,8 +5,8 @@ use crate::args::{ReproduceArgs, ScaleArg};
 use crate::execute::execute;
 use crate::failure::Failure;
 use crate::output::{note, print, print_json};
-use crate::{figures, interrupt, json, model, source};
-use anabranch_results::{ClaimResult, ClaimRow, Outcome};
+use crate::{figures, interrupt, json, model, sizes, source};
+use anabranch_results::{self as results, ClaimResult, ClaimRow, Outcome};
 use anabranch_sim::scenario::{Figure, Scale};
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
             claims_json
                 .extend(judged.iter().map(|row| json::claim(&figure.id, figures::scale_name(scale), row)));
         } else {
-            print(&text(figure, &done, judged))?;
+            print(&text(figure, &done))?;
         }
         claims.extend_from_slice(judged);
         match verdict {
@@ -59,7 +59,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
                 .collect(),
         ))?;
     } else {
-        print(&format!("{}\n", summary(&claims)))?;
+        print(&format!("{}\n", summary(&claims, scale)))?;
     }
     match interrupted {
         Some(why) => Err(Failure::Interrupted(why)),
@@ -71,9 +71,13 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
 /// Runs one figure; the digest of what was run, and what came of it.
 fn one(figure: &Figure, scale: Scale, args: &ReproduceArgs) -> Result<(String, Simulated), Failure> {
     let name = format!("{}-{}", figure.id.replace('/', "-"), figures::scale_name(scale));
-    let judge = |set: &_| figures::judge(figure, scale, set).map(Some);
     if let Some(scenario) = &figure.scenario {
         let prepared = source::prepare(name, scenario.clone())?;
+        let sizes = sizes::of(&prepared.points);
+        let judge = |set: &_| {
+            let judged = figures::judge(figure, scale, set)?;
+            Ok(Some(results::Figure { sizes: sizes.clone(), ..judged }))
+        };
         let job = Job {
             item: &prepared.item,
             title: &figure.title,
@@ -92,19 +96,23 @@ fn one(figure: &Figure, scale: Scale, args: &ReproduceArgs) -> Result<(String, S
         title: &figure.title,
         runs: 1,
         simulate: &|| Ok(model::compute(spec)),
-        figure: &judge,
+        figure: &|set| figures::judge(figure, scale, set).map(Some),
     };
     Ok((item.digest.clone(), job.perform(&args.output)?))
 }
 
 /// A figure's tables, for people.
-fn text(figure: &Figure, done: &Simulated, claims: &[ClaimRow]) -> String {
+fn text(figure: &Figure, done: &Simulated) -> String {
     let mut text = format!("{}, {}: {}\n", figure.id, figure.figure, figure.title);
+    let judged = done.results.figure.as_ref();
+    if let Some(judged) = judged.filter(|judged| !judged.sizes.is_empty()) {
+        text.push_str(&format!("{} scale: {}\n", judged.scale, judged.sizes));
+    }
     if figure.scenario.is_some() && !done.results.runs.is_empty() {
         text.push_str(&format!("\n{}\n", anabranch_report::table(&done.results).trim_end()));
     }
-    if !claims.is_empty() {
-        text.push_str(&format!("\n{}\n", anabranch_report::claims_table(claims).trim_end()));
+    if let Some(judged) = judged.filter(|judged| !judged.claims.is_empty()) {
+        text.push_str(&format!("\n{}\n", anabranch_report::claims_table(judged).trim_end()));
     }
     if let Some(folder) = &done.folder {
         text.push_str(&format!("\nreport: {}\n", folder.join("report.html").display()));
@@ -112,17 +120,22 @@ fn text(figure: &Figure, done: &Simulated, claims: &[ClaimRow]) -> String {
     text + "\n"
 }
 
-/// `7 claims: 5 hold, 1 direction-only, 1 differs`.
-fn summary(claims: &[ClaimRow]) -> String {
+/// `7 claims: 5 hold, 1 direction-only, 1 differ`, and what that is worth at a scale.
+fn summary(claims: &[ClaimRow], scale: Scale) -> String {
     let count = |wanted: Outcome| {
         let is = |row: &&ClaimRow| matches!(row.result, ClaimResult::Evaluated { outcome, .. } if outcome == wanted);
         claims.iter().filter(is).count()
     };
     let failed = claims.iter().filter(|row| matches!(row.result, ClaimResult::Failed { .. })).count();
     let failed = if failed == 0 { String::new() } else { format!(", {failed} could not be judged") };
+    let worth = match scale {
+        Scale::Quick => "\nThis is the quick scale: the outcomes that count are those at `--scale paper`.",
+        Scale::Paper => "",
+    };
     format!(
-        "{} claims: {} hold, {} direction-only, {} differ{failed}",
+        "{} claim{}: {} hold, {} direction-only, {} differ{failed}{worth}",
         claims.len(),
+        if claims.len() == 1 { "" } else { "s" },
         count(Outcome::Holds),
         count(Outcome::DirectionOnly),
         count(Outcome::Differs),

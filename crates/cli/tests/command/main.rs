@@ -5,3 +5,4 @@ mod bench;
 mod common;
 mod good_input;
 mod interrupted;
+mod unfinished;

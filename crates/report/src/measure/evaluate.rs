@@ -226,7 +226,7 @@ impl<'a> Context<'a> {
                     }
                 }
                 run.number(field).map_or_else(
-                    || Fault::new(at, format!("the runs of `{}` have no field `{field}`", run.scheme)),
+                    || Fault::new(at, format!("the runs of `{}` sent nothing for `{field}`", run.scheme)),
                     Ok,
                 )
             }

@@ -5,7 +5,7 @@ mod plots;
 mod series;
 
 use crate::table::{self, explanations, measured_and_outcome, paper};
-use anabranch_results::{ClaimResult, Figure, Outcome, ResultSet};
+use anabranch_results::{ClaimResult, ClaimRow, Figure, Outcome, ResultSet};
 use plots::Plot;
 use serde_json::json;
 
@@ -22,6 +22,7 @@ pub fn html(set: &ResultSet) -> String {
             escape(&figure.title),
             escape(&figure.scale),
         ));
+        body.push_str(&sizes(figure));
     }
     body.push_str("</header>\n<main>\n");
     if let Some(figure) = &set.figure {
@@ -53,6 +54,19 @@ pub fn html(set: &ResultSet) -> String {
         data(&plots),
         include_str!("page.js"),
     )
+}
+
+/// What was run, which is less than the title says when the scale is not the paper's.
+fn sizes(figure: &Figure) -> String {
+    if figure.sizes.is_empty() {
+        return String::new();
+    }
+    let rest = if figure.is_quick() {
+        ". The title, the findings and the assumptions are of the paper scale"
+    } else {
+        ""
+    };
+    format!("<p class=\"sub\">{} scale: {}{rest}.</p>", escape(&figure.scale), escape(&figure.sizes))
 }
 
 /// Of the scripts that the plotly crate bundles the first alone: the second typesets formulas.
@@ -114,13 +128,12 @@ fn claims(figure: &Figure) -> String {
             ClaimResult::Failed { .. } => "none",
         };
         let why: String =
-            explanations(claim).map(|why| format!("<p class=\"why\">{}</p>", escape(why))).collect();
+            explanations(figure, claim).map(|why| format!("<p class=\"why\">{}</p>", escape(&why))).collect();
         html.push_str(&format!(
-            "<tr><td>{}<p class=\"note\">{} · <code>{}</code></p>{why}</td><td>{}</td><td class=\"big\">{}</td>\
+            "<tr><td>{}{}{why}</td><td>{}</td><td class=\"big\">{}</td>\
              <td class=\"big\">{}</td><td><span class=\"chip {class}\">{outcome}</span></td></tr>",
             escape(&claim.says),
-            escape(&claim.source),
-            escape(&claim.measure),
+            source_and_measure(claim),
             claim.kind,
             escape(&paper(claim)),
             escape(&measured),
@@ -130,13 +143,28 @@ fn claims(figure: &Figure) -> String {
         html.push_str("</tbody></table></div></section>\n");
     }
     if !figure.assumptions.is_empty() {
-        html.push_str("<section><h2>Assumptions</h2><p class=\"note\">What the paper does not say.</p><ul>");
+        let scale = if figure.is_quick() { " They are those of the paper scale." } else { "" };
+        html.push_str(&format!(
+            "<section><h2>Assumptions</h2><p class=\"note\">What the paper does not say.{scale}</p><ul>"
+        ));
         for assumption in &figure.assumptions {
             html.push_str(&format!("<li>{}</li>", escape(assumption)));
         }
         html.push_str("</ul></section>\n");
     }
     html
+}
+
+/// Where a claim stands and how it is computed; a long formula is folded away.
+fn source_and_measure(claim: &ClaimRow) -> String {
+    const LONGEST_SHOWN: usize = 100;
+    let (source, measure) = (escape(&claim.source), escape(&claim.measure));
+    if claim.measure.chars().count() <= LONGEST_SHOWN {
+        return format!("<p class=\"note\">{source} · <code>{measure}</code></p>");
+    }
+    format!(
+        "<div class=\"note\">{source} <details><summary>formula</summary><code>{measure}</code></details></div>"
+    )
 }
 
 /// Text as HTML shows it, in elements and in quoted attributes.

@@ -4,7 +4,7 @@ use super::curves::{Curve, Picture, pictures, swept};
 use super::series;
 use crate::index::Index;
 use crate::labels::label;
-use anabranch_results::{FlowRow, PlotKind, PlotSpec, ResultSet, Statistic, Value};
+use anabranch_results::{FlowRow, PlotKind, PlotSpec, ResultSet, RunRow, Statistic, Value};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,12 +48,20 @@ fn drawn(index: &Index<'_>, spec: &PlotSpec) -> Vec<Plot> {
 
 fn usual(set: &ResultSet) -> Vec<PlotSpec> {
     let mut specs = Vec::new();
+    // Of a job nobody asks for the messages: what counts is when it is done.
+    let (of_jobs, of_messages): (Vec<&RunRow>, Vec<&RunRow>) = set.runs.iter().partition(|run| run.jobs > 0);
     for name in swept(set) {
-        let title = format!("Largest FCT against {name}");
-        specs.push(PlotSpec {
-            x: Some(name.to_owned()),
-            ..PlotSpec::new(PlotKind::Line, title, "fct_max_us")
-        });
+        let mut against = |what: &str, y: &str| {
+            let title = format!("{what} against {name}");
+            let x = Some(name.to_owned());
+            specs.push(PlotSpec { x, ..PlotSpec::new(PlotKind::Line, title, y) });
+        };
+        if !of_jobs.is_empty() {
+            against("Largest CCT", "cct_max_us");
+        }
+        if !of_messages.is_empty() {
+            against("Largest FCT", "fct_max_us");
+        }
     }
     if !set.jobs.is_empty() {
         specs.push(PlotSpec::new(PlotKind::Cdf, "Distribution of collective completion times", "cct_us"));
@@ -132,13 +140,15 @@ fn cdf(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     let mut data = Vec::new();
     let mut range = (f64::INFINITY, f64::NEG_INFINITY);
     let mut unfinished = 0;
-    let mut without = Vec::new();
+    let (mut without, mut none_finished) = (Vec::new(), Vec::new());
     for (place, curve) in picture.curves.iter().enumerate() {
         let each = values(index, curve);
-        if each.is_empty() {
-            without.push(curve.name());
-        }
         let mut values: Vec<f64> = each.iter().copied().flatten().collect();
+        match (each.is_empty(), values.is_empty()) {
+            (true, _) => without.push(curve.name()),
+            (false, true) => none_finished.push(curve.name()),
+            (false, false) => {}
+        }
         values.sort_by(f64::total_cmp);
         unfinished += each.len() - values.len();
         let Some((first, last)) = values.first().zip(values.last()) else { continue };
@@ -163,6 +173,12 @@ fn cdf(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     }
     if unfinished > 0 {
         note.push_str(&format!(" {unfinished} {things} did not finish: their curves end below 100 %."));
+    }
+    if !none_finished.is_empty() {
+        note.push_str(&format!(
+            " Not drawn, as none of its {things} finished: {}.",
+            none_finished.join("; ")
+        ));
     }
     if !without.is_empty() {
         note.push_str(&format!(" Not drawn, as the results hold no {things} of it: {}.", without.join("; ")));
@@ -233,19 +249,25 @@ fn slowdowns(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot 
 fn against_sweep(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     let label = label(&spec.y);
     let mut data = Vec::new();
+    let mut note = "Mean over the seeds; the whiskers are the least and the largest.".to_owned();
+    let mut gaps = Gaps::default();
     for (place, curve) in picture.curves.iter().enumerate() {
         let mut points: Vec<(Json, Vec<f64>)> = Vec::new();
-        for run in curve.runs.iter().map(|&run| &set.runs[run]) {
-            let Some(number) = run.number(&spec.y) else { continue };
+        let runs = || curve.runs.iter().map(|&run| &set.runs[run]);
+        for run in runs() {
             let at = match &spec.x {
                 Some(name) => run.sweep.get(name).map_or(Json::Null, coordinate),
                 None => run.scheme.as_str().into(),
             };
+            // A point of which one seed has no number would be the mean of the lucky ones.
+            let number = run.number(&spec.y).map_or(f64::NAN, |number| number * label.factor);
             match points.iter_mut().find(|(known, _)| *known == at) {
-                Some((_, numbers)) => numbers.push(number * label.factor),
-                None => points.push((at, vec![number * label.factor])),
+                Some((_, numbers)) => numbers.push(number),
+                None => points.push((at, vec![number])),
             }
         }
+        runs().for_each(|run| gaps.note(run, spec, curve));
+        points.retain(|(_, numbers)| numbers.iter().all(|number| !number.is_nan()));
         if points.is_empty() {
             continue;
         }
@@ -280,10 +302,49 @@ fn against_sweep(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> Plo
     if !spec.log_y {
         y["rangemode"] = "tozero".into();
     }
-    let note = "Mean over the seeds; the whiskers are the least and the largest.".to_owned();
+    note.push_str(&gaps.text());
     let mut layout = layout(x, y);
     layout["barmode"] = "group".into();
     Plot { title: picture.title(spec), note, height: HEIGHT, data, layout }
+}
+
+/// What a plot of fields does not show, or shows in part: by the reason, the names of what it is about.
+#[derive(Default)]
+struct Gaps(BTreeMap<&'static str, Vec<String>>);
+
+impl Gaps {
+    /// Notes what a run's number says less than it seems to.
+    fn note(&mut self, run: &RunRow, spec: &PlotSpec, curve: &Curve<'_>) {
+        let y = spec.y.as_str();
+        let of_messages = y.starts_with("fct_") || y == "completion_us";
+        let lacks_messages = of_messages && run.flows_finished < run.flows;
+        let reason = match run.number(y) {
+            Some(_) if lacks_messages => "Only of the messages that finished",
+            Some(_) => return,
+            None if y.starts_with("cct_") && run.jobs_finished < run.jobs => {
+                "Not drawn, as jobs did not finish"
+            }
+            None if lacks_messages => "Not drawn, as messages did not finish",
+            None => "Not drawn, as there is no such number",
+        };
+        let mut name = match spec.x {
+            Some(_) => curve.name(),
+            None if curve.rest.is_empty() => run.scheme.clone(),
+            None => format!("{}, {}", run.scheme, curve.rest),
+        };
+        if let Some(value) = spec.x.as_ref().and_then(|x| run.sweep.get(x)) {
+            name.push_str(&format!(" at {value}"));
+        }
+        let names = self.0.entry(reason).or_default();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+
+    /// A sentence a reason, each after a space.
+    fn text(&self) -> String {
+        self.0.iter().map(|(reason, names)| format!(" {reason}: {}.", names.join("; "))).collect()
+    }
 }
 
 fn coordinate(value: &Value) -> Json {

@@ -1,7 +1,7 @@
 use super::*;
-use crate::samples::{collectives, two_schemes};
+use crate::samples::{collectives, figure, two_schemes};
 use anabranch_results::{
-    ClaimKind, ClaimRow, ClaimSpec, ClaimValue, FlowRow, PlotKind, PlotSpec, RunRow, SeriesRow,
+    ClaimKind, ClaimRow, ClaimSpec, ClaimValue, FlowRow, PlotKind, PlotSpec, RunRow, SeriesRow, Value,
 };
 
 /// The page without plotly's own script, which is not ours to judge.
@@ -21,12 +21,6 @@ fn with_figure() -> ResultSet {
     };
     let mut set = two_schemes();
     set.figure = Some(Figure {
-        id: "reps/fig02".into(),
-        title: "</script><b>".into(),
-        paper: "REPS".into(),
-        figure: "Figure 2".into(),
-        scale: "quick".into(),
-        assumptions: vec!["a < b".into()],
         plots: vec![
             plot(PlotKind::Series, "queue_depth_bytes"),
             plot(PlotKind::Bar, "fct_max_us"),
@@ -47,6 +41,7 @@ fn with_figure() -> ResultSet {
             },
             why: Some("buffers < ours".into()),
         }],
+        ..figure("quick")
     });
     set
 }
@@ -97,7 +92,30 @@ fn the_claim_stands_beside_what_was_measured() {
     let page = own_part(&with_figure());
     assert!(page.contains("<td class=\"big\">1.25</td><td class=\"big\">1.1</td>"));
     assert!(page.contains("<span class=\"chip fair\">direction-only</span>"));
-    assert!(page.contains("<p class=\"why\">buffers &lt; ours</p>"));
+    assert!(page.contains("<p class=\"why\">At paper scale: buffers &lt; ours</p>"));
+}
+
+#[test]
+fn a_quick_page_says_what_was_run_and_what_is_of_the_paper_scale() {
+    let mut set = with_figure();
+    let quick = own_part(&set);
+    assert!(quick.contains("quick scale: 128 hosts &lt; 1024. The title, the findings"), "{quick}");
+    assert!(quick.contains("does not say. They are those of the paper scale.</p>"));
+    set.figure.as_mut().unwrap().scale = "paper".into();
+    let paper = own_part(&set);
+    assert!(paper.contains("paper scale: 128 hosts &lt; 1024.</p>"));
+    assert!(paper.contains("<p class=\"why\">buffers &lt; ours</p>"));
+    assert!(!paper.contains("of the paper scale") && !paper.contains("At paper scale"));
+}
+
+#[test]
+fn a_long_formula_is_folded() {
+    let mut set = with_figure();
+    assert!(own_part(&set).contains("<p class=\"note\">section 4 · <code>fct_max(ops) &lt; 1</code></p>"));
+    let long = ["fct_max(ops)"; 40].join(" + ");
+    set.figure.as_mut().unwrap().claims[0].measure.clone_from(&long);
+    let folded = format!("<details><summary>formula</summary><code>{long}</code></details>");
+    assert!(own_part(&set).contains(&folded));
 }
 
 /// Titles of the pictures with the names of their curves.
@@ -224,6 +242,58 @@ fn jobs_have_a_distribution_and_missing_messages_are_said() {
     let plots = plots::of(&set);
     assert!(plots[0].note.contains("the results hold no flows of it: strack; rocev2"), "{}", plots[0].note);
     assert!(plots[1].note.contains("hold no messages one by one"), "{}", plots[1].note);
+}
+
+#[test]
+fn a_sweep_over_jobs_opens_with_their_times() {
+    let mut set = collectives();
+    for (run, connections) in set.runs.iter_mut().zip([1, 2]) {
+        run.sweep.insert("workload.connections".into(), Value::Integer(connections));
+    }
+    let titles =
+        |set: &ResultSet| -> Vec<String> { plots::of(set).into_iter().map(|plot| plot.title).collect() };
+    assert_eq!(titles(&set)[0], "Largest CCT against workload.connections");
+    assert!(!titles(&set).iter().any(|title| title.contains("FCT")), "{:?}", titles(&set));
+    assert_eq!(titles(&two_schemes())[0], "Largest FCT against workload.bytes");
+}
+
+#[test]
+fn a_scheme_whose_jobs_did_not_finish_is_named_and_not_drawn() {
+    let mut set = collectives();
+    set.jobs.iter_mut().filter(|job| job.run == 1).for_each(|job| job.cct_ps = None);
+    (set.runs[1].jobs_finished, set.runs[1].cct_max_us, set.runs[1].flows_finished) = (0, 0.0, 9);
+    let cdf = plots::of(&set).remove(0);
+    assert_eq!(cdf.data.len(), 1);
+    assert!(cdf.note.contains("Not drawn, as none of its jobs finished: rocev2."), "{}", cdf.note);
+    let spec = |x: Option<&str>, y: &str| PlotSpec {
+        x: x.map(str::to_owned),
+        ..PlotSpec::new(if x.is_some() { PlotKind::Line } else { PlotKind::Bar }, "T", y)
+    };
+    let drawn = |set: &ResultSet, spec: PlotSpec| {
+        let figure = Some(Figure { plots: vec![spec], ..figure("paper") });
+        plots::of(&ResultSet { figure, ..set.clone() }).remove(0)
+    };
+    let bars = drawn(&set, spec(None, "cct_max_us"));
+    assert_eq!(bars.data[0]["x"], json!(["strack"]));
+    assert!(bars.note.ends_with(" Not drawn, as jobs did not finish: rocev2."), "{}", bars.note);
+    let bars = drawn(&set, spec(None, "completion_us"));
+    assert!(bars.note.ends_with(" Not drawn, as messages did not finish: rocev2."), "{}", bars.note);
+    let bars = drawn(&set, spec(None, "fct_max_us"));
+    assert_eq!(bars.data[0]["x"], json!(["strack", "rocev2"]));
+    assert!(bars.note.ends_with(" Only of the messages that finished: rocev2."), "{}", bars.note);
+    let bars = drawn(&set, spec(None, "rounds"));
+    assert!(bars.note.ends_with(" Not drawn, as there is no such number: strack; rocev2."), "{}", bars.note);
+    // A second seed that finished does not stand for the first, and other points are drawn.
+    set.runs.push(RunRow { seed: 2, ..set.runs[1].clone() });
+    set.runs.push(set.runs[1].clone());
+    for (run, load) in set.runs.iter_mut().zip([1, 1, 1, 2]) {
+        run.sweep.insert("load".into(), Value::Integer(load));
+    }
+    set.runs[2].jobs_finished = 3;
+    set.runs[3].jobs_finished = 3;
+    let line = drawn(&set, spec(Some("load"), "cct_max_us"));
+    assert_eq!((&line.data[0]["x"], &line.data[1]["x"]), (&json!([1]), &json!([2])));
+    assert!(line.note.ends_with("Not drawn, as jobs did not finish: rocev2 at 1."), "{}", line.note);
 }
 
 #[test]

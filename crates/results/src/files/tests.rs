@@ -67,6 +67,7 @@ fn figure() -> Figure {
         paper: "REPS".into(),
         figure: "Figure 2".into(),
         scale: "quick".into(),
+        sizes: "128 hosts".into(),
         assumptions: vec!["one seed".into()],
         plots: vec![PlotSpec {
             per: vec!["scheme".into()],
@@ -108,6 +109,30 @@ fn rows_of_several_batches_come_back_in_order() {
     };
     let dir = tempdir().unwrap();
     set.write(dir.path()).unwrap();
+    assert_eq!(ResultSet::read(dir.path()).unwrap(), set);
+}
+
+/// Format 2 is format 3 without the column of jobs that finished.
+#[test]
+fn results_of_format_2_are_read_and_their_finished_jobs_counted() {
+    let dir = tempdir().unwrap();
+    let mut set = small_set();
+    let job = set.jobs.remove(0);
+    set.jobs = [None, Some(5), Some(7)].map(|cct_ps| JobRow { cct_ps, ..job.clone() }).into();
+    set.runs[0].jobs = 3;
+    set.write(dir.path()).unwrap();
+    let whole = RunRow::encode(&set.runs).unwrap();
+    let place = whole.schema().index_of("jobs_finished").unwrap();
+    let kept: Vec<usize> = (0..whole.num_columns()).filter(|&column| column != place).collect();
+    let older = whole.project(&kept).unwrap();
+    let mut writer = ArrowWriter::try_new(Vec::new(), older.schema(), None).unwrap();
+    writer.write(&older).unwrap();
+    let runs = write_file(dir.path(), RUNS, &writer.into_inner().unwrap()).unwrap();
+    let mut manifest = read_manifest(dir.path()).unwrap();
+    manifest.format = 2;
+    *manifest.files.iter_mut().find(|file| file.name == RUNS).unwrap() = runs;
+    write_file(dir.path(), MANIFEST, &to_json(dir.path(), MANIFEST, &manifest).unwrap()).unwrap();
+    set.runs[0].jobs_finished = 2;
     assert_eq!(ResultSet::read(dir.path()).unwrap(), set);
 }
 

@@ -1,0 +1,83 @@
+//! What the runs of a figure come to, in words, from its resolved scenario: titles name the sizes of the paper.
+
+use anabranch_sim::scenario::{RunPoint, TopologySpec, WorkloadSpec};
+use anabranch_sim::workload::collective::Members;
+
+/// Hosts and lengths of the first point, and over what it is swept. Empty without points.
+///
+/// `128 hosts, permutation of 8MiB; swept: topology.oversubscription = 1, 4`
+pub fn of(points: &[RunPoint]) -> String {
+    let Some(first) = points.first() else { return String::new() };
+    let mut text = format!("{}, {}", fabric(&first.topology), traffic(first));
+    for (place, name) in first.sweep.keys().enumerate() {
+        let mut values: Vec<String> = Vec::new();
+        for value in points.iter().filter_map(|point| point.sweep.get(name)).map(ToString::to_string) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        text.push_str(if place == 0 { "; swept: " } else { ", " });
+        text.push_str(&format!("{name} = {}", values.join(", ")));
+    }
+    text
+}
+
+fn fabric(topology: &TopologySpec) -> String {
+    match topology {
+        TopologySpec::FatTree { hosts, .. }
+        | TopologySpec::SingleSwitch { hosts, .. }
+        | TopologySpec::Dumbbell { hosts, .. } => format!("{hosts} hosts"),
+        TopologySpec::Graph { file, .. } => format!("the hosts of {file}"),
+    }
+}
+
+/// What is sent. A swept parameter is left to the list of its values.
+fn traffic(point: &RunPoint) -> String {
+    let bytes = |bytes: &dyn std::fmt::Display| match point.sweep.contains_key("workload.bytes") {
+        true => String::new(),
+        false => format!(" of {bytes}"),
+    };
+    match &point.workload {
+        WorkloadSpec::Permutation { bytes: length, .. } => format!("permutation{}", bytes(length)),
+        WorkloadSpec::Tornado { bytes: length, .. } => format!("tornado{}", bytes(length)),
+        WorkloadSpec::Incast { bytes: length, degree, .. } => format!("{degree}:1 incast{}", bytes(length)),
+        WorkloadSpec::Poisson { sizes, load, duration, .. } => {
+            format!("{sizes} at {}% load for {duration}", load * 100.0)
+        }
+        WorkloadSpec::Collective(spec) => {
+            let algorithm = match point.sweep.contains_key("workload.algorithm") {
+                true => "collective",
+                false => spec.algorithm.name(),
+            };
+            let members = match &spec.members {
+                Members::Groups { groups } => format!("{} jobs", groups.len()),
+                Members::Placed { ranks, jobs, .. } => format!("{jobs} jobs of {ranks} ranks"),
+            };
+            format!("{algorithm}{}, {members}", bytes(&spec.bytes))
+        }
+        WorkloadSpec::Cm { file, .. } | WorkloadSpec::Ns3Flows { file, .. } => format!("flows of {file}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures;
+    use crate::source::prepare;
+    use anabranch_sim::scenario::Scale;
+
+    fn of_figure(id: &str, scale: Scale) -> String {
+        let chosen = figures::choose(figures::all(None).unwrap(), &[id.to_owned()]).unwrap();
+        let scenario = chosen[0].read(scale).unwrap().scenario.unwrap();
+        of(&prepare("t".into(), scenario).unwrap().points)
+    }
+
+    #[test]
+    fn the_sizes_are_those_of_the_scale() {
+        assert_eq!(of_figure("strack/figure-16", Scale::Paper), "8192 hosts, 32:1 incast of 16MB");
+        let quick = of_figure("strack/figure-16", Scale::Quick);
+        assert!(!quick.contains("8192") && quick.contains(":1 incast of "), "{quick}");
+        let jobs = of_figure("strack/figure-21", Scale::Paper);
+        assert!(jobs.contains(", 64 jobs of 32 ranks; swept: topology.oversubscription = 1, 4"), "{jobs}");
+    }
+}
