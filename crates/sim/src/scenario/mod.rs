@@ -6,6 +6,7 @@
 mod context;
 mod error;
 mod figure;
+mod lossless;
 mod resolved;
 mod scheme_limits;
 mod schemes;
@@ -18,6 +19,10 @@ mod tests;
 mod tests_bad_input;
 #[cfg(test)]
 mod tests_lossless;
+#[cfg(test)]
+mod tests_programs;
+#[cfg(test)]
+mod tests_settings;
 mod tree;
 mod written;
 mod written_rest;

@@ -1,5 +1,6 @@
 //! A whole scenario, resolved, and the runs that it stands for.
 
+use super::lossless::{self, round_up};
 use super::table::{Table, fault, or_example, split_help};
 use super::tree::{Item, Node, Place};
 use super::{
@@ -11,7 +12,7 @@ use crate::observer::QpSelector;
 use crate::switch::{Pfc, Programs, check_headrooms};
 use crate::topology::{self, Routing, Selector, SelectorError, Topology};
 use crate::workload::{self, Fabric, WorkloadError};
-use anabranch_base::{Purpose, Stream, stream};
+use anabranch_base::{Bytes, Purpose, Stream, stream};
 use anabranch_results::Value;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -270,14 +271,19 @@ impl Scenario {
             let Some(pfc) = &scheme.fabric.pfc else { continue };
             let facts =
                 Ideal::new(topology, Routing::new(topology, &|_| true), &scheme.transport).path_facts();
+            let refused = |parameter: &str, blamed: &[&str], problem: String, instead: Bytes| {
+                let message = format!("scheme {:?}: {parameter}: {problem}", scheme.name);
+                let (at, written) = self.origin.setting(&scheme.name, parameter, blamed);
+                fault(&self.origin.file, at, message, Some(format!("{written} = \"{instead}\"")))
+            };
             let checked = check_headrooms(pfc, topology, &facts)
                 .and_then(|()| Pfc::new(pfc, topology, &facts).map(drop));
             checked.map_err(|error| {
-                let (parameter, needed) = (error.parameter(), error.needed());
-                let message = format!("scheme {:?}: {parameter}: {error}", scheme.name);
-                let (at, written) = self.origin.setting(&scheme.name, parameter);
-                fault(&self.origin.file, at, message, Some(format!("{written} = \"{needed}\"")))
+                refused(error.parameter(), &[], error.to_string(), round_up(error.needed()))
             })?;
+            if let Some(wrong) = lossless::thresholds(pfc, topology, &facts) {
+                return Err(refused(wrong.parameter, wrong.blamed, wrong.problem, wrong.instead));
+            }
         }
         Ok(())
     }
@@ -290,7 +296,7 @@ impl Scenario {
             Programs::new(scheme, on, &routing, &facts, seed).map(drop).map_err(|error| {
                 let (parameter, instead) = error.remedy();
                 let message = format!("scheme {:?}: {parameter}: {error}", scheme.name);
-                let (at, written) = self.origin.setting(&scheme.name, parameter);
+                let (at, written) = self.origin.setting(&scheme.name, parameter, &[]);
                 fault(&self.origin.file, at, message, Some(format!("{written} = {instead}")))
             })?;
         }
@@ -465,19 +471,26 @@ impl Origin {
         swept.map_or_else(|| self.root.place(&path.split('.').collect::<Vec<_>>()), |node| node.at)
     }
 
-    /// Where a parameter of a scheme is set, and how that is written; where it is not, the place of `[set]` or of
-    /// the schemes.
-    fn setting(&self, scheme: &str, parameter: &str) -> (Place, String) {
+    /// Where a parameter of a scheme is set, and how that is written; where it is not, the place of the first of
+    /// `blamed` that is, of the part that it belongs to, of `[set]` or of the schemes.
+    fn setting(&self, scheme: &str, parameter: &str, blamed: &[&str]) -> (Place, String) {
         let own = format!("\"{scheme}.{parameter}\"");
-        let names = [format!("{scheme}.{parameter}"), format!("*.{parameter}")];
-        for section in ["set", "sweep"] {
-            let found = self.section(section).and_then(|node| find(node, "", &names));
-            if let Some((at, name)) = found {
-                return (at, format!("\"{name}\""));
-            }
+        if let Some((at, name)) = self.set(scheme, parameter) {
+            return (at, format!("\"{name}\""));
+        }
+        let part = parameter.rsplit_once('.').map_or(parameter, |(part, _)| part);
+        if let Some((at, _)) = blamed.iter().chain([&part]).find_map(|other| self.set(scheme, other)) {
+            return (at, own);
         }
         let sections = ["set", "scheme", "schemes"].map(|section| self.place(section));
         (sections.into_iter().find(Option::is_some).flatten(), own)
+    }
+
+    /// The place of a setting and its name, which has the scheme's or `*` in front.
+    fn set(&self, scheme: &str, parameter: &str) -> Option<(Place, String)> {
+        let names = [format!("{scheme}.{parameter}"), format!("*.{parameter}")];
+        let sections = ["set", "sweep"].into_iter().filter_map(|section| self.section(section));
+        sections.filter_map(|node| find(node, "", &names)).map(|(at, name)| (at, name.to_owned())).next()
     }
 
     fn section(&self, key: &str) -> Option<&Node> {

@@ -3,7 +3,8 @@
 use super::schemes::ParameterFault;
 use super::{FabricSpec, PfcSpec, Scheme};
 use anabranch_base::{Bytes, Duration};
-use anabranch_proto::{CcConfig, LbConfig, Pace, Size, Span, TransportConfig};
+use anabranch_proto::program::ThemisSprayingConfig;
+use anabranch_proto::{CcConfig, LbConfig, Pace, ProgramConfig, Size, Span, TransportConfig};
 
 /// Checks the numbers of a scheme.
 pub(super) fn validate(scheme: &Scheme) -> Result<(), ParameterFault> {
@@ -25,7 +26,64 @@ pub(super) fn validate(scheme: &Scheme) -> Result<(), ParameterFault> {
             whole("lb.min_paths", u64::from(strack.min_paths), 1, u64::from(strack.max_paths))?;
         }
     }
-    fabric(&scheme.fabric)
+    fabric(&scheme.fabric)?;
+    match (&scheme.fabric.program, &scheme.fabric.program_at) {
+        (Some(config), _) => program(config, scheme),
+        (None, Some(at)) => Err(ParameterFault::words(
+            "fabric.program_at",
+            format!("fabric.program_at is {at:?}, but there is no fabric.program to be there"),
+            "fabric.program beside it, or no program_at",
+        )),
+        (None, None) => Ok(()),
+    }
+}
+
+fn program(program: &ProgramConfig, scheme: &Scheme) -> Result<(), ParameterFault> {
+    match program {
+        ProgramConfig::ThemisSpraying(config) => themis_spraying(config, scheme),
+        ProgramConfig::Conweave(config) => {
+            span("fabric.program.reply_extra", config.reply_extra, "\"4us\"")?;
+            span("fabric.program.path_pause", config.path_pause, "\"16us\"")?;
+            span("fabric.program.flush_extra", config.flush_extra, "\"16us\"")?;
+            span("fabric.program.default_wait", config.default_wait, "\"200us\"")?;
+            span("fabric.program.expiry", config.expiry, "\"300us\"")
+        }
+        ProgramConfig::Flowlet { gap } => span("fabric.program.gap", *gap, "\"100us\""),
+        ProgramConfig::NackDrop { share } => number("fabric.program.share", *share, 0.0, 1.0, "0.5"),
+    }
+}
+
+fn themis_spraying(config: &ThemisSprayingConfig, scheme: &Scheme) -> Result<(), ParameterFault> {
+    let most = u64::from(u32::MAX);
+    whole("fabric.program.paths", u64::from(config.paths), 1, 65_536)?;
+    whole("fabric.program.window", u64::from(config.window), 1, 65_536)?;
+    whole("fabric.program.ooo_threshold", u64::from(config.ooo_threshold), 1, most)?;
+    whole("fabric.program.avoidance_window", u64::from(config.avoidance_window), 1, most)?;
+    let TransportConfig::RnicSr(nic) = &scheme.transport else {
+        return Err(ParameterFault::words(
+            "fabric.program",
+            "the fabric.program themis-spraying needs transport.kind = \"rnic-sr\": its bitmap covers a window \
+             in packets, which no other transport keeps, and it answers to its NACKs"
+                .to_owned(),
+            "fabric.program for a scheme with that transport: themis-spraying, sr-ar, sr-ecmp, sr-spray, conweave",
+        ));
+    };
+    if nic.window_packets > config.window {
+        let message = format!(
+            "fabric.program.window is {}, and the transport's window (transport.window_packets) of {} packets is \
+             larger than what such a bitmap covers",
+            config.window, nic.window_packets
+        );
+        return Err(ParameterFault::value("fabric.program.window", message, nic.window_packets.to_string()));
+    }
+    if scheme.lb != (LbConfig::Ecmp {}) {
+        let message =
+            "the fabric.program themis-spraying names a packet's path by its PSN, so that lb.kind must be \
+                       \"ecmp\", which leaves the entropy value alone"
+                .to_owned();
+        return Err(ParameterFault::value("lb", message, "{ kind = \"ecmp\" }"));
+    }
+    Ok(())
 }
 
 fn congestion_control(cc: &CcConfig) -> Result<(), ParameterFault> {
@@ -42,11 +100,13 @@ fn congestion_control(cc: &CcConfig) -> Result<(), ParameterFault> {
             timer("cc.alpha_timer", cc.alpha_timer)?;
             timer("cc.increase_timer", cc.increase_timer)?;
             whole("cc.fast_recovery", u64::from(cc.fast_recovery), 1, 1_000_000)?;
-            let above = match cc.min_rate {
+            let pace = |pace: Pace| match pace {
                 Pace::Rate(rate) => rate.0 > 0,
                 Pace::Line(share) => share > 0.0,
             };
-            above_zero("cc.min_rate", above, "\"100Mbps\"")?;
+            above_zero("cc.min_rate", pace(cc.min_rate), "\"100Mbps\"")?;
+            above_zero("cc.rate_ai", pace(cc.rate_ai), "\"0.05line\"")?;
+            above_zero("cc.rate_hai", pace(cc.rate_hai), "\"0.1line\"")?;
             size("cc.window", cc.window, "\"1000bdp\"")
         }
         CcConfig::Strack(cc) => {
@@ -98,32 +158,28 @@ fn transport(transport: &TransportConfig) -> Result<(), ParameterFault> {
 
 /// The next probe would go out before the answer that tells of a loss, and take its place.
 fn late_probe(after: Span) -> ParameterFault {
-    ParameterFault {
-        path: "transport.probe_rtt".to_owned(),
-        message: "transport.probe_rtt is above transport.probe_after, so no probe could tell of a loss"
+    let message = "transport.probe_rtt is above transport.probe_after, so no probe could tell of a loss";
+    ParameterFault::value("transport.probe_rtt", message.to_owned(), format!("\"{after}\""))
+}
+
+/// The fault of a queue that drops in a lossless class.
+pub(super) fn queue_and_pfc() -> ParameterFault {
+    ParameterFault::words(
+        "fabric.queue",
+        "fabric.queue and fabric.pfc exclude each other: a port drops what does not fit, or pauses"
             .to_owned(),
-        instead: format!("\"{after}\""),
-    }
+        "either queue or pfc",
+    )
 }
 
 fn fabric(fabric: &FabricSpec) -> Result<(), ParameterFault> {
     match (fabric.queue, &fabric.pfc) {
         (Some(queue), None) => size("fabric.queue", queue, "\"1bdp\"")?,
         (None, Some(pfc)) => lossless(pfc, fabric.trim)?,
-        (Some(_), Some(_)) => {
-            return Err(ParameterFault {
-                path: "fabric.queue".to_owned(),
-                message: "fabric.queue and fabric.pfc exclude each other: a port drops what does not fit, or pauses"
-                    .to_owned(),
-                instead: "either queue or pfc: a [[scheme]] in full, or one whose base has what you want".to_owned(),
-            });
-        }
+        (Some(_), Some(_)) => return Err(queue_and_pfc()),
         (None, None) => {
-            return Err(ParameterFault {
-                path: "fabric".to_owned(),
-                message: "fabric needs queue, or pfc for a lossless class".to_owned(),
-                instead: "queue = \"1bdp\"".to_owned(),
-            });
+            let message = "fabric needs queue, or pfc for a lossless class".to_owned();
+            return Err(ParameterFault::words("fabric", message, "queue = \"1bdp\" in fabric"));
         }
     }
     size("fabric.control_queue", fabric.control_queue, "\"1bdp\"")?;
@@ -136,22 +192,19 @@ fn fabric(fabric: &FabricSpec) -> Result<(), ParameterFault> {
     };
     if above {
         let (kmin, kmax) = (fabric.ecn_kmin, fabric.ecn_kmax);
-        return Err(ParameterFault {
-            path: "fabric.ecn_kmin".to_owned(),
-            message: format!("fabric.ecn_kmin ({kmin}) is above fabric.ecn_kmax ({kmax})"),
-            instead: format!("\"{kmax}\""),
-        });
+        let message = format!("fabric.ecn_kmin ({kmin}) is above fabric.ecn_kmax ({kmax})");
+        return Err(ParameterFault::value("fabric.ecn_kmin", message, format!("\"{kmax}\"")));
     }
     Ok(())
 }
 
 /// The fault of both thresholds or none.
 pub(super) fn thresholds(how: &str) -> ParameterFault {
-    ParameterFault {
-        path: "fabric.pfc.alpha".to_owned(),
-        message: format!("fabric.pfc.alpha (dynamic threshold) and fabric.pfc.threshold (static) {how}"),
-        instead: "either alpha = 0.125 or threshold = \"1bdp\"".to_owned(),
-    }
+    ParameterFault::words(
+        "fabric.pfc.alpha",
+        format!("fabric.pfc.alpha (dynamic threshold) and fabric.pfc.threshold (static) {how}"),
+        "either alpha = 0.125 or threshold = \"1bdp\"",
+    )
 }
 
 fn lossless(pfc: &PfcSpec, trim: bool) -> Result<(), ParameterFault> {
@@ -160,7 +213,13 @@ fn lossless(pfc: &PfcSpec, trim: bool) -> Result<(), ParameterFault> {
         above_zero("fabric.pfc.buffer_rate", rate.0 > 0, "\"51.2Tbps\"")?;
     }
     match (pfc.alpha, pfc.threshold) {
-        (Some(alpha), None) => number("fabric.pfc.alpha", alpha, 1.0 / 65_536.0, 65_536.0, "0.125")?,
+        // It is kept in 2^-16ths.
+        (Some(alpha), None) if !(1.0 / 65_536.0..=65_536.0).contains(&alpha) => {
+            let least = if alpha > 0.0 && alpha < 1.0 { "1/65536 or more" } else { "above 0" };
+            let message = format!("fabric.pfc.alpha must be {least} and at most 65536, not {alpha}");
+            return Err(ParameterFault::value("fabric.pfc.alpha", message, "0.125"));
+        }
+        (Some(_), None) => {}
         (None, Some(threshold)) => size("fabric.pfc.threshold", threshold, "\"1bdp\"")?,
         (alpha, _) => {
             return Err(thresholds(if alpha.is_some() { "exclude each other" } else { "are both missing" }));
@@ -171,11 +230,8 @@ fn lossless(pfc: &PfcSpec, trim: bool) -> Result<(), ParameterFault> {
         size("fabric.pfc.headroom", headroom, "\"120KB\"")?;
     }
     if trim {
-        return Err(ParameterFault {
-            path: "fabric.trim".to_owned(),
-            message: "a lossless class has nothing to trim".to_owned(),
-            instead: "false".to_owned(),
-        });
+        let message = "a lossless class has nothing to trim".to_owned();
+        return Err(ParameterFault::value("fabric.trim", message, "false"));
     }
     Ok(())
 }
@@ -186,11 +242,10 @@ fn whole(path: &str, value: u64, least: u64, most: u64) -> Result<(), ParameterF
     }
     let size = matches!(path, "transport.payload" | "transport.header" | "transport.ack");
     let instead = value.clamp(least, most);
-    Err(ParameterFault {
-        path: path.to_owned(),
-        message: format!("{path} must be {least} to {most}{}, not {value}", if size { " bytes" } else { "" }),
-        instead: if size { format!("\"{instead}B\"") } else { instead.to_string() },
-    })
+    let unit = if size { " bytes" } else { "" };
+    let message = format!("{path} must be {least} to {most}{unit}, not {value}");
+    let instead = if size { format!("\"{instead}B\"") } else { instead.to_string() };
+    Err(ParameterFault::value(path, message, instead))
 }
 
 fn number(path: &str, value: f64, least: f64, most: f64, example: &str) -> Result<(), ParameterFault> {
@@ -199,7 +254,7 @@ fn number(path: &str, value: f64, least: f64, most: f64, example: &str) -> Resul
     }
     let range = if most == f64::MAX { format!("{least} or more") } else { format!("{least} to {most}") };
     let message = format!("{path} must be {range}, not {value}");
-    Err(ParameterFault { path: path.to_owned(), message, instead: example.to_owned() })
+    Err(ParameterFault::value(path, message, example))
 }
 
 fn size(path: &str, size: Size, example: &str) -> Result<(), ParameterFault> {
@@ -222,11 +277,10 @@ fn span(path: &str, span: Span, example: &str) -> Result<(), ParameterFault> {
 fn timer(path: &str, span: Span) -> Result<(), ParameterFault> {
     let least = Duration::from_ns(100);
     match span {
-        Span::Time(time) if time < least => Err(ParameterFault {
-            path: path.to_owned(),
-            message: format!("{path} must be at least {least}, not {time}"),
-            instead: "\"55us\"".to_owned(),
-        }),
+        Span::Time(time) if time < least => {
+            let message = format!("{path} must be at least {least}, not {time}");
+            Err(ParameterFault::value(path, message, "\"55us\""))
+        }
         _ => self::span(path, span, "\"55us\""),
     }
 }
@@ -236,5 +290,5 @@ fn above_zero(path: &str, above: bool, example: &str) -> Result<(), ParameterFau
         return Ok(());
     }
     let message = format!("{path} must be above 0");
-    Err(ParameterFault { path: path.to_owned(), message, instead: example.to_owned() })
+    Err(ParameterFault::value(path, message, example))
 }

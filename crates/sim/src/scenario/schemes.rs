@@ -13,6 +13,12 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("strack-ops", include_str!("../../../../schemes/strack-ops.toml")),
     ("rocev2", include_str!("../../../../schemes/rocev2.toml")),
     ("rocev2-4qp", include_str!("../../../../schemes/rocev2-4qp.toml")),
+    ("themis-spraying", include_str!("../../../../schemes/themis-spraying.toml")),
+    ("sr-ar", include_str!("../../../../schemes/sr-ar.toml")),
+    ("to-ar", include_str!("../../../../schemes/to-ar.toml")),
+    ("sr-ecmp", include_str!("../../../../schemes/sr-ecmp.toml")),
+    ("sr-spray", include_str!("../../../../schemes/sr-spray.toml")),
+    ("conweave", include_str!("../../../../schemes/conweave.toml")),
 ];
 
 /// A line of `anabranch list schemes`.
@@ -66,14 +72,31 @@ pub(super) struct ParameterFault {
     /// Such as `lb.buffer`.
     pub path: String,
     pub message: String,
-    /// A value, or words.
-    pub instead: String,
+    pub instead: Instead,
+}
+
+/// What to write instead of a faulty parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Instead {
+    /// Another value of it, as TOML.
+    Value(String),
+    /// Another parameter with the same value.
+    Parameter(String),
+    /// Another parameter with this value, as TOML.
+    Setting(String, String),
+    /// Something that takes words.
+    Words(String),
 }
 
 impl ParameterFault {
-    /// Whether `instead` is words and no value.
-    pub(super) fn is_words(&self) -> bool {
-        self.instead.starts_with("one of") || self.instead.starts_with("either")
+    /// A fault that another value cures.
+    pub(super) fn value(path: &str, message: String, instead: impl Into<String>) -> ParameterFault {
+        ParameterFault { path: path.to_owned(), message, instead: Instead::Value(instead.into()) }
+    }
+
+    /// A fault whose cure takes words.
+    pub(super) fn words(path: &str, message: String, instead: impl Into<String>) -> ParameterFault {
+        ParameterFault { path: path.to_owned(), message, instead: Instead::Words(instead.into()) }
     }
 }
 
@@ -98,53 +121,119 @@ pub(super) fn set(scheme: &Scheme, path: &str, value: &toml::Value) -> Result<Sc
     let before = table.insert(leaf.to_owned(), value.clone());
     whole.try_into().map_err(|e: toml::de::Error| {
         let problem = e.message().to_owned();
-        if before.is_none() && problem.contains("unknown field") {
+        if before.is_none() && !value.is_table() && problem.contains("unknown field") {
             return no_such(scheme, path);
         }
         let instead = match before {
-            Some(before @ toml::Value::Table(_)) => format!("a table with the keys {}", keys(&before)),
+            Some(toml::Value::Table(_)) | None => example(path).to_owned(),
             Some(before) => before.to_string(),
-            None => "\"10ms\"".to_owned(),
         };
-        ParameterFault { path: path.to_owned(), message: format!("{path}: {}", plain(&problem)), instead }
+        ParameterFault::value(path, format!("{path}{}", said(&problem, value)), instead)
     })
 }
 
 /// Parameters that take the place of another one: either threshold of the other; a buffer that is given anew is
-/// that of every switch unless `buffer_rate`, which is set after it, says otherwise.
-const INSTEAD_OF: [(&str, &str); 3] = [
+/// that of every switch unless `buffer_rate`, which is set after it, says otherwise; a lossless class of a queue
+/// that drops, and the other way round.
+const INSTEAD_OF: [(&str, &str); 5] = [
+    ("fabric.pfc", "queue"),
     ("fabric.pfc.alpha", "threshold"),
     ("fabric.pfc.threshold", "alpha"),
     ("fabric.pfc.buffer", "buffer_rate"),
+    ("fabric.queue", "pfc"),
 ];
+
+/// A lossless class, for those that have none.
+const PFC_EXAMPLE: &str = "{ buffer = \"256MB\", alpha = 0.125, resume = \"2packets\" }";
+
+const TRANSPORT_EXAMPLE: &str = "{ kind = \"sack\", payload = \"4096B\", header = \"64B\", ack = \"64B\", ack_every = 1, rto = \"70us\" }";
+
+const FABRIC_EXAMPLE: &str = "{ queue = \"1bdp\", control_queue = \"1bdp\", ecn_kmin = \"0.2bdp\", ecn_kmax = \"0.8bdp\", ecn_pmax = 1.0, trim = false }";
+
+/// A value of a part, or of a parameter that may be left out.
+fn example(path: &str) -> &'static str {
+    match path {
+        "transport" => TRANSPORT_EXAMPLE,
+        "cc" => "{ kind = \"constant\", window = \"1bdp\" }",
+        "lb" => "{ kind = \"ops\", evs = 65536 }",
+        "fabric.pfc" => PFC_EXAMPLE,
+        "fabric.program" => "{ kind = \"flowlet\", gap = \"100us\" }",
+        "fabric.program_at" => "\"tor:100%\"",
+        "fabric.pfc.alpha" => "0.125",
+        "fabric.pfc.buffer_rate" => "\"51.2Tbps\"",
+        "fabric.pfc.headroom" => "\"120KB\"",
+        "fabric.queue" | "fabric.pfc.threshold" => "\"1bdp\"",
+        "fabric.routing_delay" => "\"10ms\"",
+        _ => FABRIC_EXAMPLE,
+    }
+}
+
+/// What a deserialiser says about a value, for people, to stand behind the parameter's name.
+pub(super) fn said(problem: &str, value: &toml::Value) -> String {
+    let relative = |text: &str| {
+        let number = ["bdp", "packets", "rtt", "line"].iter().find_map(|unit| text.trim().strip_suffix(unit));
+        number.and_then(|number| number.trim().parse::<f64>().ok())
+    };
+    match value.as_str().and_then(relative) {
+        Some(number) if number <= 0.0 => " must be above 0".to_owned(),
+        _ => format!(": {}", plain(problem)),
+    }
+}
 
 /// Stands for all parameters of DCQCN: a named set of them.
 pub(super) const PRESET: &str = "cc.preset";
 
 fn preset(scheme: &Scheme, value: &toml::Value) -> Result<Scheme, ParameterFault> {
-    let config = value.as_str().and_then(DcqcnConfig::preset).ok_or_else(|| ParameterFault {
-        path: PRESET.to_owned(),
-        message: format!("{PRESET}: {value} is no parameter set of DCQCN"),
-        instead: format!("one of {}", list(&DcqcnConfig::PRESETS)),
+    let config = value.as_str().and_then(DcqcnConfig::preset).ok_or_else(|| {
+        let message = format!("{PRESET}: {value} is no parameter set of DCQCN");
+        match value.as_str().and_then(|name| nearest(name, &DcqcnConfig::PRESETS)) {
+            Some(near) => ParameterFault::value(PRESET, message, format!("{near:?}")),
+            None => ParameterFault::words(PRESET, message, format!("one of {}", list(&DcqcnConfig::PRESETS))),
+        }
     })?;
     Ok(Scheme { cc: CcConfig::Dcqcn(config), ..scheme.clone() })
 }
 
 /// The fault of a path that leads to no parameter.
 pub(super) fn no_such(scheme: &Scheme, path: &str) -> ParameterFault {
+    let name = &scheme.name;
+    let with = |has: &dyn Fn(&Scheme) -> bool| {
+        let all = BUILT_IN.iter().filter(|(_, text)| has(&parse(text)));
+        all.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+    };
+    if path.starts_with("fabric.pfc.") && scheme.fabric.pfc.is_none() {
+        return ParameterFault {
+            path: path.to_owned(),
+            message: format!(
+                "scheme {name:?} has no PFC, so it has no {path:?} (schemes with PFC: {})",
+                with(&|scheme| scheme.fabric.pfc.is_some())
+            ),
+            instead: Instead::Setting("fabric.pfc".to_owned(), PFC_EXAMPLE.to_owned()),
+        };
+    }
+    if path.starts_with("fabric.program.") && scheme.fabric.program.is_none() {
+        let message = format!("scheme {name:?} has no program in its switches, so it has no {path:?}");
+        let instead = with(&|scheme| scheme.fabric.program.is_some());
+        return ParameterFault::words(path, message, format!("that for a scheme with a program: {instead}"));
+    }
+    if path == PRESET {
+        let message = format!("scheme {name:?} has no parameter {path:?}, which is a parameter set of DCQCN");
+        let instead = with(&|scheme| matches!(scheme.cc, CcConfig::Dcqcn(_)));
+        return ParameterFault::words(path, message, format!("that for a scheme with DCQCN: {instead}"));
+    }
     let known = parameters(scheme);
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let near = nearest_path(path, &known).map(str::to_owned);
-    ParameterFault {
-        path: path.to_owned(),
-        message: format!("scheme {:?} has no parameter {path:?}", scheme.name),
-        instead: near.unwrap_or_else(|| format!("one of {}", known.join(", "))),
-    }
+    let instead = match nearest_path(path, &known) {
+        Some(near) => Instead::Parameter(near.to_owned()),
+        None => Instead::Words(format!("one of {}", known.join(", "))),
+    };
+    let message = format!("scheme {name:?} has no parameter {path:?}");
+    ParameterFault { path: path.to_owned(), message, instead }
 }
 
 /// Whether a path leads to a parameter or to a whole part.
 pub(super) fn has(scheme: &Scheme, path: &str) -> bool {
-    matches!(path, "transport" | "cc" | "lb" | "fabric" | "fabric.pfc")
+    matches!(path, "transport" | "cc" | "lb" | "fabric" | "fabric.pfc" | "fabric.program")
         || parameters(scheme).iter().any(|known| known == path)
 }
 
@@ -154,6 +243,9 @@ pub(super) fn parameters(scheme: &Scheme) -> Vec<String> {
     let mut paths = vec!["qps".to_owned(), "fabric.routing_delay".to_owned()];
     if matches!(scheme.cc, CcConfig::Dcqcn(_)) {
         paths.push(PRESET.to_owned());
+    }
+    if scheme.fabric.program.is_some() {
+        paths.push("fabric.program_at".to_owned());
     }
     if scheme.fabric.pfc.is_some() {
         let left_out = ["alpha", "threshold", "buffer_rate", "headroom"];
@@ -186,10 +278,6 @@ fn nearest_path<'a>(path: &str, known: &[&'a str]) -> Option<&'a str> {
     let by_last =
         nearest(&last(path), &lasts).and_then(|near| known.iter().find(|known| last(known) == near));
     by_last.copied().or_else(|| nearest(path, known))
-}
-
-fn keys(table: &toml::Value) -> String {
-    table.as_table().map(|t| t.keys().cloned().collect::<Vec<_>>().join(", ")).unwrap_or_default()
 }
 
 /// The words of a deserialiser for people.
@@ -244,7 +332,7 @@ mod tests {
             assert_eq!(validate(&changed), Ok(()), "{name}");
         }
         let wrong = set(&rocev2, "cc.preset", &toml::Value::String("mlx".into())).unwrap_err();
-        assert_eq!(wrong.instead, "one of \"paper\", \"hpcc\", \"conweave\"");
+        assert_eq!(wrong.instead, Instead::Words("one of \"paper\", \"hpcc\", \"conweave\"".to_owned()));
         assert!(set(&scheme("reps").unwrap(), "cc.preset", &toml::Value::String("paper".into())).is_err());
     }
 
@@ -260,6 +348,43 @@ mod tests {
         assert_eq!(small.fabric.pfc.as_ref().unwrap().buffer_rate, None);
         let scaled = set_to(&small, "fabric.pfc.buffer_rate", "2.4Tbps".into());
         assert!(scaled.fabric.pfc.unwrap().buffer_rate.is_some());
+    }
+
+    #[test]
+    fn a_queue_takes_the_place_of_a_lossless_class_and_the_other_way_round() {
+        let rocev2 = scheme("rocev2").unwrap();
+        let lossy = set(&rocev2, "fabric.queue", &"5bdp".into()).unwrap();
+        assert!(lossy.fabric.pfc.is_none() && lossy.fabric.queue.is_some());
+        assert_eq!(validate(&lossy), Ok(()));
+        let pfc = toml::from_str(&format!("pfc = {PFC_EXAMPLE}")).unwrap();
+        let toml::Value::Table(pfc) = pfc else { panic!("{pfc}") };
+        let conweave = set(&scheme("conweave").unwrap(), "fabric.pfc", &pfc["pfc"]).unwrap();
+        assert!(conweave.fabric.pfc.is_some() && conweave.fabric.queue.is_none());
+        assert_eq!(validate(&conweave), Ok(()));
+    }
+
+    /// Values that are advised for parts and for what may be left out.
+    #[test]
+    fn examples_can_be_set() {
+        let (themis, rocev2) = (scheme("themis-spraying").unwrap(), scheme("rocev2").unwrap());
+        let themis_paths =
+            ["transport", "cc", "lb", "fabric", "fabric.pfc", "fabric.program", "fabric.program_at"];
+        let rocev2_paths = [
+            "fabric.pfc.alpha",
+            "fabric.pfc.buffer_rate",
+            "fabric.pfc.headroom",
+            "fabric.queue",
+            "fabric.pfc.threshold",
+            "fabric.routing_delay",
+        ];
+        for (scheme, path) in themis_paths
+            .map(|path| (&themis, path))
+            .into_iter()
+            .chain(rocev2_paths.map(|path| (&rocev2, path)))
+        {
+            let value: toml::Table = toml::from_str(&format!("value = {}", example(path))).unwrap();
+            set(scheme, path, &value["value"]).unwrap_or_else(|fault| panic!("{path}: {fault:?}"));
+        }
     }
 
     #[test]

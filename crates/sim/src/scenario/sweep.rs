@@ -64,9 +64,19 @@ fn setting(file: &str, key: &str, node: &Node) -> Result<Setting, ScenarioError>
     }
 }
 
-/// Everything but a table that only groups: a table with a `kind` is the value of a whole part.
+/// Everything but a table that only groups: a table with a `kind` is the value of a whole part, and so is one with
+/// all that a lossless class (`fabric.pfc`) needs.
 fn whole_value(node: &Node) -> bool {
-    !matches!(&node.item, Item::Table(fields) if !fields.contains_key("kind"))
+    let Item::Table(fields) = &node.item else { return true };
+    let has = |key: &str| fields.contains_key(key);
+    has("kind") || (has("buffer") && has("resume") && (has("alpha") || has("threshold")))
+}
+
+/// The first parameter below `fields`, and its value, as `[scheme.set]` takes them.
+pub(super) fn first_leaf(prefix: &str, fields: &Fields) -> Option<(String, toml::Value)> {
+    let mut found = Vec::new();
+    leaves(prefix, fields, &|_| false, &mut found);
+    found.into_iter().next().map(|(path, node)| (path, node.value()))
 }
 
 /// The values below `fields` with their dotted paths, in which quoted and bare keys look the same.

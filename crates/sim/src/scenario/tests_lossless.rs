@@ -48,7 +48,12 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         r#""rocev2.fabric.pfc.alpha" = 0.0"#,
-        r#"s.toml:14:1: fabric.pfc.alpha must be 0.0000152587890625 to 65536, not 0
+        r#"s.toml:14:1: fabric.pfc.alpha must be above 0 and at most 65536, not 0
+  write: "rocev2.fabric.pfc.alpha" = 0.125"#,
+    ),
+    (
+        r#""rocev2.fabric.pfc.alpha" = 0.00001"#,
+        r#"s.toml:14:1: fabric.pfc.alpha must be 1/65536 or more and at most 65536, not 0.00001
   write: "rocev2.fabric.pfc.alpha" = 0.125"#,
     ),
     (
@@ -92,6 +97,46 @@ const CASES: &[(&str, &str)] = &[
   write: "rocev2.cc.increase_timer" = "55us""#,
     ),
     (
+        r#""rocev2.fabric.pfc.threshold" = "3MB""#,
+        r#"s.toml:14:1: scheme "rocev2": fabric.pfc.threshold: a port pauses once it holds 3MB, and the whole buffer of tor:0 has 2MB
+  write: "rocev2.fabric.pfc.threshold" = "666KB""#,
+    ),
+    (
+        r#""rocev2.fabric.pfc.threshold" = "2packets""#,
+        r#"s.toml:14:1: scheme "rocev2": fabric.pfc.resume: a port goes on once its share is 8300B below the threshold, and fabric.pfc.threshold is 8300B
+  write: "rocev2.fabric.pfc.resume" = "4KB""#,
+    ),
+    (
+        r#""rocev2.fabric.pfc.resume" = "3MB""#,
+        r#"s.toml:14:1: scheme "rocev2": fabric.pfc.resume: a port goes on once its share is 3MB below the threshold, and the whole buffer of tor:0 has 2MB
+  write: "rocev2.fabric.pfc.resume" = "8300B""#,
+    ),
+    (
+        r#""rocev2.cc.preset" = "hpc""#,
+        r#"s.toml:14:1: cc.preset: "hpc" is no parameter set of DCQCN
+  write: "rocev2.cc.preset" = "hpcc""#,
+    ),
+    (
+        r#""rocev2.cc.rate_ai" = "0line""#,
+        r#"s.toml:14:1: cc.rate_ai must be above 0
+  write: "rocev2.cc.rate_ai" = "0.05line""#,
+    ),
+    (
+        r#""rocev2.cc.rate_hai" = "0bps""#,
+        r#"s.toml:14:1: cc.rate_hai must be above 0
+  write: "rocev2.cc.rate_hai" = "0.1line""#,
+    ),
+    (
+        r#""rocev2.cc.window" = "0bdp""#,
+        r#"s.toml:14:1: cc.window must be above 0
+  write: "rocev2.cc.window" = "1000bdp""#,
+    ),
+    (
+        r#""rocev2.cc.window" = "-1 bdp""#,
+        r#"s.toml:14:1: cc.window must be above 0
+  write: "rocev2.cc.window" = "1000bdp""#,
+    ),
+    (
         r#""rocev2.fabric.pfc.headrom" = "1MB""#,
         r#"s.toml:14:1: scheme "rocev2" has no parameter "fabric.pfc.headrom"
   write: "rocev2.fabric.pfc.headroom" = "1MB""#,
@@ -133,7 +178,8 @@ fn a_headroom_that_is_too_small_is_told_with_what_would_do() {
     let said = said(r#""rocev2.fabric.pfc.headroom" = "100KB""#);
     assert!(said.starts_with("s.toml:14:1: scheme \"rocev2\": fabric.pfc.headroom: "), "{said}");
     assert!(said.contains("a headroom of 100KB") && said.contains("tor:0/up:0"), "{said}");
-    assert!(said.contains("112515B"), "{said}");
+    assert!(said.contains("needs 112515B"), "{said}");
+    assert!(said.ends_with("= \"113KB\""), "{said}");
     assert_advice_works(&said);
     assert!(attempt(&format!("{LINE}\"rocev2.fabric.pfc.headroom\" = \"112515B\"\n")).is_ok());
 }
@@ -195,12 +241,41 @@ fn one_threshold_is_needed() {
     assert!(said.contains("alpha = 0.125") && !said.contains("= one of them"), "{said}");
 }
 
+/// Either takes the place of the other, but not both at once.
 #[test]
 fn a_queue_and_a_lossless_class_exclude_each_other() {
-    let said = said(r#""rocev2.fabric.queue" = "1bdp""#);
-    let expected = "s.toml:14:1: fabric.queue and fabric.pfc exclude each other: ";
-    assert!(said.starts_with(expected), "{said}");
-    assert!(!said.contains("= one of them"), "{said}");
+    let queue = "\"rocev2.fabric.queue\" = \"1bdp\"";
+    let lossy = attempt(&format!("{LINE}{queue}\n")).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(lossy.schemes[0].fabric.pfc, None);
+    let pfc = "\"rocev2.fabric.pfc\" = { buffer = \"256MB\", alpha = 0.125, resume = \"2packets\" }";
+    assert_eq!(
+        said(&format!("{queue}\n{pfc}")),
+        "s.toml:14:1: fabric.queue and fabric.pfc exclude each other: a port drops what does not fit, or pauses\n  \
+         write: either queue or pfc"
+    );
+}
+
+/// A lossy scheme becomes lossless by a whole table, however it is written, and what is advised works.
+#[test]
+fn a_table_makes_a_scheme_lossless() {
+    let line = LINE.replace("rocev2", "strack");
+    let attempt = |settings: &str| {
+        let text = format!("{line}{settings}\n");
+        let scenario = read("s.toml", &text, &folder(), &Overrides::default())?;
+        scenario.check().map(|()| scenario)
+    };
+    let said = attempt("\"strack.fabric.pfc.buffer\" = \"9MB\"").unwrap_err().to_string();
+    let expected = r#"s.toml:14:1: scheme "strack" has no PFC, so it has no "fabric.pfc.buffer" (schemes with PFC: rocev2, rocev2-4qp)
+  write: "strack.fabric.pfc" = { buffer = "256MB", alpha = 0.125, resume = "2packets" }"#;
+    assert_eq!(said, expected);
+    let (_, advice) = said.split_once("write: ").unwrap();
+    let dotted = "[set.strack.fabric.pfc]\nbuffer = \"9MB\"\nthreshold = \"1MB\"\nresume = \"3KB\"";
+    for settings in [advice, dotted] {
+        let lossless = attempt(settings).unwrap_or_else(|e| panic!("{settings}: {e}"));
+        assert!(lossless.schemes[0].fabric.pfc.is_some() && lossless.schemes[0].fabric.queue.is_none());
+    }
+    let missing = attempt("\"strack.fabric.pfc\" = { buffer = \"9MB\", alpha = 0.125 }").unwrap_err();
+    assert!(missing.to_string().contains("has no PFC"), "{missing}");
 }
 
 /// Sums of absurd sizes do not wrap.

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::resolved::{Origin, Point, Scenario};
-use super::schemes::{self, ParameterFault};
+use super::schemes::{self, Instead, ParameterFault};
 use super::sweep::{self, Setting};
 use super::table::{Read, Table, fault, list, nearest};
 use super::tree::{self, Fields, Item, Node, Place};
@@ -230,6 +230,9 @@ fn own_scheme(table: &Table) -> Result<Scheme, ScenarioError> {
     if table.node("base").is_none() {
         return whole_scheme(table);
     }
+    if let Some((key, node)) = PARTS.iter().find_map(|key| Some((*key, table.node(key)?))) {
+        return Err(part_beside_base(table, key, node));
+    }
     table.only(&["base", "name", "title", "set"])?;
     let base: String = table.need("base")?;
     let mut scheme = schemes::built_in(&base).ok_or_else(|| {
@@ -248,6 +251,24 @@ fn own_scheme(table: &Table) -> Result<Scheme, ScenarioError> {
     scheme.title = table.get("title")?.unwrap_or(default);
     scheme.name = name;
     apply(table.file, table.at, scheme, &settings.iter().collect::<Vec<_>>())
+}
+
+/// What a scheme in full has, and one with a base sets.
+const PARTS: [&str; 5] = ["qps", "transport", "cc", "lb", "fabric"];
+
+/// The fault of a part that stands beside `base` instead of in `set`.
+fn part_beside_base(table: &Table, key: &str, node: &Node) -> ScenarioError {
+    let form = match &node.item {
+        Item::Table(_) => format!("[scheme.{key}]"),
+        _ => format!("{key:?}"),
+    };
+    let message = format!("a [[scheme]] with a base has its parameters in set, not in {form}");
+    let (path, value) = match &node.item {
+        Item::Table(fields) => sweep::first_leaf(key, fields)
+            .unwrap_or_else(|| ("fabric.routing_delay".to_owned(), "10ms".into())),
+        _ => (key.to_owned(), node.value()),
+    };
+    fault(table.file, node.at, message, Some(format!("[scheme.set] and below it {path:?} = {value}")))
 }
 
 fn check_name(table: &Table, name: &str) -> Result<(), ScenarioError> {
@@ -305,7 +326,8 @@ fn part<T: serde::de::DeserializeOwned>(table: &Table, key: &str) -> Result<T, S
         let (name, at) =
             culprit.map_or((key.to_owned(), node.at), |(leaf, node)| (format!("{key}.{leaf}"), node.at));
         let help = "what anabranch check prints for a scheme that comes with the program".to_owned();
-        fault(table.file, at, format!("{name}: {}", schemes::plain(problem)), Some(help))
+        let value = culprit.map_or_else(|| node.value(), |(_, node)| node.value());
+        fault(table.file, at, format!("{name}{}", schemes::said(problem, &value)), Some(help))
     })
 }
 
@@ -334,13 +356,14 @@ fn apply(file: &str, at: Place, mut scheme: Scheme, settings: &[&Setting]) -> Re
     let (presets, single): (Vec<&Setting>, Vec<&Setting>) =
         settings.iter().partition(|setting| setting.path == schemes::PRESET);
     let set = |path: &str| settings.iter().find(|setting| setting.path == path);
-    if let (Some(_), Some(setting)) = (set("fabric.pfc.alpha"), set("fabric.pfc.threshold")) {
-        return Err(refused(
-            file,
-            setting.at,
-            Some(setting),
-            &super::scheme_limits::thresholds("exclude each other"),
-        ));
+    for (one, other) in [("fabric.pfc.alpha", "fabric.pfc.threshold"), ("fabric.pfc", "fabric.queue")] {
+        if let (Some(_), Some(setting)) = (set(one), set(other)) {
+            let wrong = match one {
+                "fabric.pfc" => super::scheme_limits::queue_and_pfc(),
+                _ => super::scheme_limits::thresholds("exclude each other"),
+            };
+            return Err(refused(file, setting.at, Some(setting), &wrong));
+        }
     }
     for setting in presets.into_iter().chain(single) {
         scheme = schemes::set(&scheme, &setting.path, &setting.value)
@@ -356,15 +379,15 @@ fn apply(file: &str, at: Place, mut scheme: Scheme, settings: &[&Setting]) -> Re
 }
 
 fn refused(file: &str, at: Place, setting: Option<&Setting>, wrong: &ParameterFault) -> ScenarioError {
-    let help = match setting {
-        Some(setting) if wrong.message.contains("has no parameter") && !wrong.is_words() => {
-            format!("{} = {}", setting.written(&wrong.instead), setting.value)
-        }
-        _ if wrong.is_words() => wrong.instead.clone(),
-        Some(setting) if setting.path == wrong.path => {
-            format!("{} = {}", setting.written(&wrong.path), wrong.instead)
-        }
-        _ => format!("{} = {}", wrong.path, wrong.instead),
+    let written = |path: &str| setting.map_or_else(|| path.to_owned(), |setting| setting.written(path));
+    let help = match &wrong.instead {
+        Instead::Value(value) => format!("{} = {value}", written(&wrong.path)),
+        Instead::Parameter(path) => match setting {
+            Some(setting) => format!("{} = {}", written(path), setting.value),
+            None => path.clone(),
+        },
+        Instead::Setting(path, value) => format!("{} = {value}", written(path)),
+        Instead::Words(words) => words.clone(),
     };
     fault(file, at, wrong.message.clone(), Some(help))
 }

@@ -139,6 +139,10 @@ fn collective(table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> 
     match spec.check(hosts) {
         Ok(()) => Ok(WorkloadSpec::Collective(spec)),
         Err(WorkloadError::Key { key, what }) => {
+            if let Some((message, left_out)) = what.rsplit_once("; leave out ") {
+                let help = format!("[workload] without {left_out}");
+                return Err(table.wrong(key, format!("{key}: {message}"), help));
+            }
             let (message, help) = split_help(&what, key);
             let help = help.unwrap_or_else(|| format!("another {key}"));
             Err(table.wrong(key, format!("{key}: {message}"), help))

@@ -1,0 +1,138 @@
+//! Settings that miss their scheme, with the whole message: where, what, and what to write instead.
+
+use super::tests::folder;
+use super::*;
+
+const HEAD: &str = r#"schemes = ["reps", "strack"]
+[topology]
+kind = "fat-tree"
+hosts = 32
+link = "400Gbps"
+"#;
+
+const WORKLOAD: &str = r#"[workload]
+kind = "permutation"
+bytes = "1MiB"
+"#;
+
+fn said(text: &str) -> String {
+    read("s.toml", text, &folder(), &Overrides::default())
+        .and_then(|s| s.check())
+        .expect_err(text)
+        .to_string()
+}
+
+/// A setting in line 10, and the whole of what is said about it.
+const CASES: &[(&str, &str)] = &[
+    (
+        r#""reps.fabric.pfc.alpha" = 0.125"#,
+        r#"s.toml:10:1: scheme "reps" has no PFC, so it has no "fabric.pfc.alpha" (schemes with PFC: rocev2, rocev2-4qp)
+  write: "reps.fabric.pfc" = { buffer = "256MB", alpha = 0.125, resume = "2packets" }"#,
+    ),
+    (
+        r#""reps.cc.preset" = "hpcc""#,
+        r#"s.toml:10:1: scheme "reps" has no parameter "cc.preset", which is a parameter set of DCQCN
+  write: that for a scheme with DCQCN: rocev2, rocev2-4qp, themis-spraying, sr-ar, to-ar, sr-ecmp, sr-spray, conweave"#,
+    ),
+    (
+        r#""reps.fabric.program.paths" = 8"#,
+        r#"s.toml:10:1: scheme "reps" has no program in its switches, so it has no "fabric.program.paths"
+  write: that for a scheme with a program: themis-spraying, conweave"#,
+    ),
+    (
+        r#""reps.fabric.program_at" = "spine:0""#,
+        r#"s.toml:10:1: fabric.program_at is "spine:0", but there is no fabric.program to be there
+  write: fabric.program beside it, or no program_at"#,
+    ),
+    (
+        r#""reps.fabric.routing_delay" = 5"#,
+        r#"s.toml:10:1: fabric.routing_delay: "5" is not a time such as "500ns", "1.5us" or "10ms"; add a unit: ps, ns, us, ms, s
+  write: "reps.fabric.routing_delay" = "10ms""#,
+    ),
+    (
+        r#""reps.fabric.routing" = "adaptiv""#,
+        r#"s.toml:10:1: fabric.routing: unknown variant `adaptiv`, expected one of `ecmp`, `ecmp-linear`, `adaptive`, `spray`
+  write: "reps.fabric.routing" = "ecmp""#,
+    ),
+    (
+        r#""reps.cc" = 5"#,
+        r#"s.toml:10:1: cc: invalid type: integer `5`, expected internally tagged enum CcConfig
+  write: "reps.cc" = { kind = "constant", window = "1bdp" }"#,
+    ),
+    (
+        r#""*.cc.max_window" = "0packets""#,
+        r#"s.toml:10:1: cc.max_window must be above 0
+  write: "*.cc.max_window" = "1.5bdp""#,
+    ),
+    (
+        r#""reps.fabric.ecn_kmax" = "0.1bdp""#,
+        r#"s.toml:10:1: fabric.ecn_kmin (0.2bdp) is above fabric.ecn_kmax (0.1bdp)
+  write: "reps.fabric.ecn_kmin" = "0.1bdp""#,
+    ),
+];
+
+#[test]
+fn every_setting_that_misses_has_its_place_and_its_cure() {
+    let mut wrong = String::new();
+    for (settings, expected) in CASES {
+        let said = said(&format!("{HEAD}{WORKLOAD}[set]\n{settings}\n"));
+        if said != *expected {
+            wrong += &format!("--- said\n{said}\n--- expected\n{expected}\n\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Parts of a scheme beside `base`, from line 9 on.
+#[test]
+fn a_scheme_with_a_base_has_its_parameters_in_set() {
+    let own = |parts: &str| {
+        said(&format!("{HEAD}{WORKLOAD}[[scheme]]\nbase = \"rocev2\"\nname = \"a\"\n{parts}\n"))
+    };
+    assert_eq!(
+        own("[scheme.fabric.pfc]\nthreshold = \"1bdp\""),
+        "s.toml:12:9: a [[scheme]] with a base has its parameters in set, not in [scheme.fabric]\n  \
+         write: [scheme.set] and below it \"fabric.pfc.threshold\" = \"1bdp\""
+    );
+    assert_eq!(
+        own("qps = 4"),
+        "s.toml:12:1: a [[scheme]] with a base has its parameters in set, not in \"qps\"\n  \
+         write: [scheme.set] and below it \"qps\" = 4"
+    );
+    let good = format!("{HEAD}{WORKLOAD}[[scheme]]\nbase = \"rocev2\"\nname = \"a\"\n[scheme.set]\n");
+    let read = |set: &str| read("s.toml", &format!("{good}{set}\n"), &folder(), &Overrides::default());
+    assert!(read("\"fabric.pfc.threshold\" = \"1bdp\"\n\"qps\" = 4").is_ok());
+}
+
+#[test]
+fn a_key_of_another_collective_is_left_out() {
+    let workload = |algorithm: &str, key: &str| {
+        said(&format!(
+            "{HEAD}[workload]\nkind = \"collective\"\nalgorithm = \"{algorithm}\"\nbytes = \"1MB\"\n{key}\n"
+        ))
+    };
+    assert_eq!(
+        workload("allreduce-ring", "connections = 2"),
+        "s.toml:10:1: connections: only an all-to-all opens connections one after the other, not allreduce-ring\n  \
+         write: [workload] without connections"
+    );
+    assert_eq!(
+        workload("alltoall", "chunk = \"128KB\""),
+        "s.toml:10:1: chunk: an all-to-all sends the block for each rank as one message\n  \
+         write: [workload] without chunk"
+    );
+}
+
+/// The buffer of every switch, and that of a switch of 51.2 Tb/s, which small ones have a small part of.
+#[test]
+fn sizes_that_are_needed_are_rounded_up() {
+    for (scale, unit) in [("", "KB"), ("\"rocev2.fabric.pfc.buffer_rate\" = \"51.2Tbps\"\n", "KB")] {
+        let head = HEAD.replace("\"strack\"", "\"rocev2\"");
+        let text = format!("{head}{WORKLOAD}[set]\n\"rocev2.fabric.pfc.buffer\" = \"1KB\"\n{scale}");
+        let said = said(&text);
+        let advice =
+            said.split_once("\n  write: \"rocev2.fabric.pfc.buffer\" = \"").map(|(_, advice)| advice);
+        let number = advice.and_then(|advice| advice.strip_suffix(&format!("{unit}\"")));
+        assert!(number.is_some_and(|number| number.len() <= 5 && number.parse::<u32>().is_ok()), "{said}");
+    }
+}
