@@ -37,12 +37,27 @@ fn traffic(point: &RunPoint) -> String {
         true => String::new(),
         false => format!(" of {bytes}"),
     };
+    // Not all hosts need to send.
+    let part = |senders: u32| match point.topology {
+        TopologySpec::FatTree { hosts, .. }
+        | TopologySpec::SingleSwitch { hosts, .. }
+        | TopologySpec::Dumbbell { hosts, .. }
+            if senders < hosts =>
+        {
+            format!(" from {senders} of them")
+        }
+        _ => String::new(),
+    };
     match &point.workload {
-        WorkloadSpec::Permutation { bytes: length, .. } => format!("permutation{}", bytes(length)),
-        WorkloadSpec::Tornado { bytes: length, .. } => format!("tornado{}", bytes(length)),
+        WorkloadSpec::Permutation { bytes: length, hosts, .. } => {
+            format!("permutation{}{}", bytes(length), part(*hosts))
+        }
+        WorkloadSpec::Tornado { bytes: length, senders } => {
+            format!("tornado{}{}", bytes(length), part(*senders))
+        }
         WorkloadSpec::Incast { bytes: length, degree, .. } => format!("{degree}:1 incast{}", bytes(length)),
-        WorkloadSpec::Poisson { sizes, load, duration, .. } => {
-            format!("{sizes} at {}% load for {duration}", load * 100.0)
+        WorkloadSpec::Poisson { sizes, load, duration, hosts } => {
+            format!("{sizes} at {}% load for {duration}{}", load * 100.0, part(*hosts))
         }
         WorkloadSpec::Collective(spec) => {
             let algorithm = match point.sweep.contains_key("workload.algorithm") {
@@ -77,6 +92,8 @@ mod tests {
         assert_eq!(of_figure("strack/figure-16", Scale::Paper), "8192 hosts, 32:1 incast of 16MB");
         let quick = of_figure("strack/figure-16", Scale::Quick);
         assert!(!quick.contains("8192") && quick.contains(":1 incast of "), "{quick}");
+        let slow = of_figure("reps/figure-4", Scale::Quick);
+        assert_eq!(slow, "128 hosts, tornado of 32MiB from 4 of them");
         let jobs = of_figure("strack/figure-21", Scale::Paper);
         assert!(jobs.contains(", 64 jobs of 32 ranks; swept: topology.oversubscription = 1, 4"), "{jobs}");
     }

@@ -86,9 +86,10 @@ fn summary(set: &ResultSet) -> String {
     let summary = table::summary(set);
     let mut html =
         String::from("<section><h2>Summary</h2><div class=\"scroll\"><table class=\"numbers\"><thead><tr>");
-    for head in &summary.head {
+    for (place, head) in summary.head.iter().enumerate() {
         let head = escape(head.trim()).replace("-\n", "-<wbr>").replace('\n', "<br>");
-        html.push_str(&format!("<th>{head}</th>"));
+        let class = if place < summary.words { " class=\"word\"" } else { "" };
+        html.push_str(&format!("<th{class}>{head}</th>"));
     }
     html.push_str("</tr></thead><tbody>");
     for row in &summary.rows {

@@ -150,8 +150,8 @@ fn cdf(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
             (false, false) => {}
         }
         values.sort_by(f64::total_cmp);
-        unfinished += each.len() - values.len();
         let Some((first, last)) = values.first().zip(values.last()) else { continue };
+        unfinished += each.len() - values.len();
         range = (range.0.min(*first), range.1.max(*last));
         let mut line = picture.line(index.set, place);
         line["shape"] = "hv".into();

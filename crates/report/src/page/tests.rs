@@ -265,6 +265,7 @@ fn a_scheme_whose_jobs_did_not_finish_is_named_and_not_drawn() {
     let cdf = plots::of(&set).remove(0);
     assert_eq!(cdf.data.len(), 1);
     assert!(cdf.note.contains("Not drawn, as none of its jobs finished: rocev2."), "{}", cdf.note);
+    assert!(!cdf.note.contains("below 100 %"), "{}", cdf.note);
     let spec = |x: Option<&str>, y: &str| PlotSpec {
         x: x.map(str::to_owned),
         ..PlotSpec::new(if x.is_some() { PlotKind::Line } else { PlotKind::Bar }, "T", y)
