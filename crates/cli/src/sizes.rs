@@ -16,7 +16,7 @@ pub fn of(points: &[RunPoint]) -> String {
                 values.push(value);
             }
         }
-        text.push_str(if place == 0 { "; swept: " } else { ", " });
+        text.push_str(if place == 0 { "; swept: " } else { "; " });
         text.push_str(&format!("{name} = {}", values.join(", ")));
     }
     text
@@ -95,6 +95,6 @@ mod tests {
         let slow = of_figure("reps/figure-4", Scale::Quick);
         assert_eq!(slow, "128 hosts, tornado of 32MiB from 4 of them");
         let jobs = of_figure("strack/figure-21", Scale::Paper);
-        assert!(jobs.contains(", 64 jobs of 32 ranks; swept: topology.oversubscription = 1, 4"), "{jobs}");
+        assert!(jobs.contains(", 64 jobs of 32 ranks; swept: topology.oversubscription = 1, 4; "), "{jobs}");
     }
 }
