@@ -21,7 +21,9 @@ pub fn run(digest: &str, done: &Simulated) -> Value {
 pub fn figure(id: &str, digest: &str, done: &Simulated) -> Value {
     let mut document = run(digest, done);
     document["figure"] = json!(id);
-    document["sizes"] = json!(done.results.figure.as_ref().map(|figure| figure.sizes.as_str()));
+    let sizes =
+        done.results.figure.as_ref().map(|figure| figure.sizes.as_str()).filter(|text| !text.is_empty());
+    document["sizes"] = json!(sizes);
     document
 }
 

@@ -55,7 +55,13 @@ fn traffic(point: &RunPoint) -> String {
         WorkloadSpec::Tornado { bytes: length, senders } => {
             format!("tornado{}{}", bytes(length), part(*senders))
         }
-        WorkloadSpec::Incast { bytes: length, degree, .. } => format!("{degree}:1 incast{}", bytes(length)),
+        WorkloadSpec::Incast { bytes: length, degree, .. } => {
+            let degree = match point.sweep.contains_key("workload.degree") {
+                true => String::new(),
+                false => format!("{degree}:1 "),
+            };
+            format!("{degree}incast{}", bytes(length))
+        }
         WorkloadSpec::Poisson { sizes, load, duration, hosts } => {
             format!("{sizes} at {}% load for {duration}{}", load * 100.0, part(*hosts))
         }
@@ -65,13 +71,20 @@ fn traffic(point: &RunPoint) -> String {
                 false => spec.algorithm.name(),
             };
             let members = match &spec.members {
-                Members::Groups { groups } => format!("{} jobs", groups.len()),
-                Members::Placed { ranks, jobs, .. } => format!("{jobs} jobs of {ranks} ranks"),
+                Members::Groups { groups } => counted(groups.len(), "job"),
+                Members::Placed { ranks, jobs, .. } => {
+                    format!("{} of {ranks} ranks", counted(*jobs as usize, "job"))
+                }
             };
             format!("{algorithm}{}, {members}", bytes(&spec.bytes))
         }
         WorkloadSpec::Cm { file, .. } | WorkloadSpec::Ns3Flows { file, .. } => format!("flows of {file}"),
     }
+}
+
+/// `1 job`, `2 jobs`.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
@@ -92,6 +105,9 @@ mod tests {
         assert_eq!(of_figure("strack/figure-16", Scale::Paper), "8192 hosts, 32:1 incast of 16MB");
         let quick = of_figure("strack/figure-16", Scale::Quick);
         assert!(!quick.contains("8192") && quick.contains(":1 incast of "), "{quick}");
+        let degrees = of_figure("strack/figure-20", Scale::Quick);
+        assert!(degrees.contains(" hosts, incast of 2MB; swept: workload.degree = 8, "), "{degrees}");
+        assert!(of_figure("strack/figure-1", Scale::Quick).ends_with(", 1 job of 32 ranks"));
         let slow = of_figure("reps/figure-4", Scale::Quick);
         assert_eq!(slow, "128 hosts, tornado of 32MiB from 4 of them");
         let jobs = of_figure("strack/figure-21", Scale::Paper);
