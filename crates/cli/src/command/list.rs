@@ -5,6 +5,9 @@ use crate::failure::Failure;
 use crate::figures;
 use crate::output::{print, print_json};
 use crate::source::input;
+use anabranch_proto::ProgramConfig;
+use anabranch_proto::lb::StateField;
+use anabranch_proto::program::ThemisSpraying;
 use anabranch_sim::scenario::{scheme, schemes};
 use serde_json::{Value, json};
 
@@ -69,24 +72,72 @@ fn show(what: &str, rows: Vec<(String, String)>, as_json: bool) -> Result<(), Fa
     print(&rows.iter().map(|(name, title)| format!("{name:width$}  {title}\n")).collect::<String>())
 }
 
-/// The hardware state of each scheme's load balancer.
+/// The hardware state of each scheme: of its load balancer in the NIC, and of its program in a switch.
 fn state(as_json: bool) -> Result<(), Failure> {
     let mut text = String::new();
     let mut rows = Vec::new();
     for listing in schemes() {
-        let fields = scheme(listing.name).map_err(input)?.lb.state();
-        let total: u64 = fields.iter().map(|field| u64::from(field.bits) * u64::from(field.count)).sum();
+        let scheme = scheme(listing.name).map_err(input)?;
+        let fields = scheme.lb.state();
+        let total = bits(&fields);
         text.push_str(&format!("{}: {total} bits of load balancer state a queue pair\n", listing.name));
-        for field in &fields {
-            let bits = u64::from(field.bits) * u64::from(field.count);
-            let parts = if field.count == 1 {
-                String::new()
-            } else {
-                format!("  ({} x {})", field.count, field.bits)
-            };
-            text.push_str(&format!("  {:5} bits  {}{parts}\n", bits, field.name));
+        push_fields(&mut text, &fields);
+        let mut row = json!({ "name": listing.name, "lb_state_bits": total, "lb_state": fields });
+        if let Some(program) = &scheme.fabric.program {
+            let (words, of_program) = program_state(program);
+            text.push_str(&words);
+            row["program"] = of_program;
         }
-        rows.push(json!({ "name": listing.name, "lb_state_bits": total, "lb_state": fields }));
+        rows.push(row);
     }
     if as_json { print_json(&json!({ "schemes": rows })) } else { print(&text) }
+}
+
+/// Queue pairs to other ToRs that each NIC has, and NICs of a ToR, for the total of a ToR: those of Themis-spraying,
+/// Table 2.
+const NIC_QPS: u64 = 512;
+const TOR_NICS: u64 = 16;
+
+/// A program's state in words, and as JSON.
+fn program_state(program: &ProgramConfig) -> (String, Value) {
+    let fields = program.state();
+    let total = bits(&fields);
+    let mut text =
+        format!("  in a switch: {total} bits ({} B) of program state a queue pair\n", total.div_ceil(8));
+    let mut json = json!({ "state_bits": total, "state_bytes": total.div_ceil(8), "state": fields });
+    let ProgramConfig::ThemisSpraying(config) = program else {
+        push_fields(&mut text, &fields);
+        return (text, json);
+    };
+    for (side, tor, key) in [
+        ("S: ", "at the source ToR (Themis-S)", "source_tor_bytes"),
+        ("D: ", "at the destination ToR (Themis-D)", "destination_tor_bytes"),
+    ] {
+        let of_side: Vec<StateField> =
+            fields.iter().filter(|field| field.name.starts_with(side)).cloned().collect();
+        let bytes = bits(&of_side).div_ceil(8);
+        text.push_str(&format!("  {tor}: {bytes} B\n"));
+        push_fields(&mut text, &of_side);
+        json[key] = bytes.into();
+    }
+    let bytes = ThemisSpraying::tor_bytes(config, NIC_QPS, TOR_NICS);
+    text.push_str(&format!(
+        "  in a ToR of {TOR_NICS} NICs with {NIC_QPS} queue pairs each: {bytes} B ({:.2} MB)\n",
+        bytes as f64 / 1e6
+    ));
+    json["tor"] = json!({ "nics": TOR_NICS, "queue_pairs_per_nic": NIC_QPS, "bytes": bytes });
+    (text, json)
+}
+
+fn bits(fields: &[StateField]) -> u64 {
+    fields.iter().map(|field| u64::from(field.bits) * u64::from(field.count)).sum()
+}
+
+fn push_fields(text: &mut String, fields: &[StateField]) {
+    for field in fields {
+        let bits = u64::from(field.bits) * u64::from(field.count);
+        let parts =
+            if field.count == 1 { String::new() } else { format!("  ({} x {})", field.count, field.bits) };
+        text.push_str(&format!("  {:5} bits  {}{parts}\n", bits, field.name));
+    }
 }

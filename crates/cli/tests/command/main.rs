@@ -5,4 +5,5 @@ mod bench;
 mod common;
 mod good_input;
 mod interrupted;
+mod listing;
 mod unfinished;

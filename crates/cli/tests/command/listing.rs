@@ -1,0 +1,54 @@
+//! `anabranch list schemes --state`, and schemes with programs in `anabranch check`.
+
+use crate::common::{Place, edited};
+
+/// Tables 3 and 4 of the Themis-spraying paper, and equation 5 with the values of its Table 2: about 9.7 MB there.
+#[test]
+fn state_of_programs_is_listed() {
+    let place = Place::new();
+    let text = place.run(&["list", "schemes", "--state"]).expect(0).stdout;
+    for line in [
+        "reps: 193 bits of load balancer state a queue pair",
+        "  in a switch: 9416 bits (1177 B) of program state a queue pair",
+        "  at the source ToR (Themis-S): 516 B",
+        "   4096 bits  S: path_adaptive_count  (128 x 32)",
+        "  at the destination ToR (Themis-D): 661 B",
+        "   1024 bits  D: bitmap_array  (1024 x 1)",
+        "  in a ToR of 16 NICs with 512 queue pairs each: 9642240 B (9.64 MB)",
+    ] {
+        assert!(text.lines().any(|printed| printed == line), "no {line:?} in:\n{text}");
+    }
+    let document = place.run(&["list", "schemes", "--state", "--json"]).expect(0).json();
+    let rows = document["schemes"].as_array().unwrap();
+    let row = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap();
+    let themis = &row("themis-spraying")["program"];
+    assert_eq!((&themis["state_bits"], &themis["state_bytes"]), (&9416.into(), &1177.into()));
+    assert_eq!((&themis["source_tor_bytes"], &themis["destination_tor_bytes"]), (&516.into(), &661.into()));
+    let tor = serde_json::json!({ "nics": 16, "queue_pairs_per_nic": 512, "bytes": 9_642_240 });
+    assert_eq!(themis["tor"], tor);
+    let conweave = &row("conweave")["program"];
+    assert!(conweave["state_bits"].as_u64().unwrap() > 0 && conweave["tor"].is_null(), "{conweave}");
+    assert!(row("reps")["program"].is_null() && row("reps")["lb_state_bits"] == 193);
+}
+
+#[test]
+fn check_prints_programs_and_refuses_those_that_do_not_fit() {
+    let place = Place::new();
+    let schemes = "[\"themis-spraying\", \"conweave\"]";
+    place.write("s.toml", edited("[\"reps\", \"ops\"]", schemes));
+    let ended = place.run(&["check", "s.toml"]).expect(0);
+    for line in
+        ["routing = \"ecmp-linear\"", "kind = \"themis-spraying\"", "kind = \"conweave\"", "lazy_drop = true"]
+    {
+        assert!(ended.stdout.lines().any(|printed| printed == line), "no {line:?} in:\n{}", ended.stdout);
+    }
+    let text = edited("[\"reps\", \"ops\"]", schemes);
+    place.write("s.toml", format!("{text}\n[set]\n\"themis-spraying.fabric.program_at\" = \"core:100%\"\n"));
+    let ended = place.run(&["check", "s.toml"]).expect(2);
+    assert!(
+        ended.stderr.contains("s.toml:16:1: scheme \"themis-spraying\": fabric.program_at: "),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.stderr.contains("= \"tor:100%\""), "{}", ended.stderr);
+}
