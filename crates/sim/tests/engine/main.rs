@@ -8,4 +8,5 @@ mod engine_rules;
 mod faults;
 mod lossless;
 mod peers;
+mod programs;
 mod support;
