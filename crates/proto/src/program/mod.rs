@@ -67,7 +67,7 @@ pub struct Passage {
     pub from_host: bool,
     /// It goes to a host of this switch.
     pub to_host: bool,
-    /// Equal-cost ports on its way; 1 to a host of this switch, 0 when there is no way.
+    /// Equal-cost ports on its way when every link is up; 1 to a host of this switch, 0 when there is no way.
     pub ports: u16,
     /// At egress: bytes of data that it leaves behind in its queue.
     pub queued: u32,
@@ -78,7 +78,8 @@ pub struct Passage {
 pub enum Verdict {
     /// It goes where routing sends it.
     Forward,
-    /// It goes by this one of the equal-cost ports, modulo their number.
+    /// It goes by this one of the equal-cost ports, modulo their number; by another one if routing knows that it is
+    /// gone.
     Port(u16),
     /// It is dropped, or the program has taken from it what it needs.
     Drop,

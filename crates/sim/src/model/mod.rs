@@ -13,7 +13,9 @@ use crate::{Control, RunResult};
 /// `extra` what [`balls`] lists; its curves are `queue_length_balls` of `bin:0` and so on (in games of at most
 /// [`balls::MAX_BIN_CURVES`] bins) and `longest_queue_balls` of `bins`, with a round drawn as a microsecond.
 /// `state-bits` has a row for each balancer with `state_bits` and `state_bits:FIELD` in `extra`; a balancer with a
-/// buffer has one for a buffer of 1 and one for its own size, told apart by `buffer` in `sweep`.
+/// buffer has one for a buffer of 1 and one for its own size, told apart by `buffer` in `sweep`;
+/// a scheme with a program has `program_bytes`, that of Themis also `source_tor_bytes`, `destination_tor_bytes` and
+/// `tor_bytes`.
 ///
 /// # Errors
 /// A game too large to hold, or a user who stopped it.

@@ -40,7 +40,7 @@ pub fn build(
     mode: RoutingMode,
 ) -> Result<Option<Arc<[u16]>>, PathMapError> {
     let sizes = sizes(topology, routing);
-    if sizes.len() < 2 {
+    if sizes.iter().skip(1).all(|n| *n == 1) {
         return Ok(None);
     }
     if mode != RoutingMode::EcmpLinear {
@@ -66,7 +66,7 @@ pub fn build(
     }
 }
 
-/// Equal-cost ports at each switch on a way with the most paths, from a ToR on, without those that have no choice.
+/// Equal-cost ports at each switch on a way with the most paths, from a ToR on, tier by tier upwards and then down.
 fn sizes(topology: &Topology, routing: &Routing) -> Vec<usize> {
     let tors = topology.tors();
     let mut most = Vec::new();
@@ -75,9 +75,7 @@ fn sizes(topology: &Topology, routing: &Routing) -> Vec<usize> {
         while at != to {
             let group = routing.group(at as usize, to);
             let Some(&port) = group.first() else { break };
-            if group.len() > 1 {
-                sizes.push(group.len());
-            }
+            sizes.push(group.len());
             let node = anabranch_base::NodeId(topology.hosts + at);
             at = topology.ports[topology.link(node, port).index()].peer.0 - topology.hosts;
         }
@@ -91,7 +89,7 @@ fn sizes(topology: &Topology, routing: &Routing) -> Vec<usize> {
 /// The member of an ECMP group of `n` that a packet takes at a switch of `tier`: by a hash that is linear in the
 /// entropy value, so that xoring that with the same bits moves every flow alike.
 pub fn choice(packet: &Packet, salt: u64, tier: u8, n: usize) -> usize {
-    let flow = (u64::from(packet.qp.0) << 32 | u64::from(packet.dst.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let flow = ((u64::from(packet.qp.0) << 32) | u64::from(packet.dst.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut hash = flow ^ salt;
     hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     let hash = (hash >> 32) as u32 ^ linear(packet.ev, tier);
@@ -106,7 +104,7 @@ fn linear(ev: u16, tier: u8) -> u32 {
         2 => 0x1_8005,
         _ => 0x1_a097,
     };
-    let product = (0..16).filter(|bit| ev >> bit & 1 == 1).fold(0, |sum, bit| sum ^ (polynomial << bit));
+    let product = (0..16).filter(|bit| (ev >> bit) & 1 == 1).fold(0, |sum, bit| sum ^ (polynomial << bit));
     // The middle of the product: every bit of the entropy value reaches it.
     product >> 8
 }
@@ -147,7 +145,7 @@ mod tests {
             let (salt, repr) = (flow * 0x1234_5678_9abc, Repr::Nack { psn: 0, sent_at: Time::ZERO });
             let mut seen = BTreeSet::new();
             for change in map.iter() {
-                let ev = 77 * flow as u16 ^ change;
+                let ev = (77 * flow as u16) ^ change;
                 let dst = HostId(127);
                 let packet =
                     Packet { qp: QpId(flow as u32), dst, wire_bytes: 64, ev, marked: false, tag: 0, repr };
@@ -155,6 +153,21 @@ mod tests {
             }
             assert_eq!(seen.len(), 16, "flow {flow}");
         }
+    }
+
+    /// One uplink a ToR: only the tier above chooses.
+    #[test]
+    fn a_choice_above_the_tor_alone_needs_a_map_too() {
+        let (mut tier, pod_hosts) =
+            fat_tree_defaults(128, 3, 4, None, Rate::from_gbps(100), Duration::ZERO, Duration::ZERO).unwrap();
+        assert_eq!(tier[0].radix_up, 1);
+        tier[1].radix_up = 4;
+        let topology = build_topology(&TopologySpec::FatTree { hosts: 128, tier, pod_hosts }, None).unwrap();
+        let routing = Routing::new(&topology, &|_| true);
+        assert_eq!(sizes(&topology, &routing)[..2], [1, 4]);
+        let map = build(&topology, &routing, RoutingMode::EcmpLinear).unwrap().unwrap();
+        assert_eq!(map.len(), 4);
+        assert!(build(&topology, &routing, RoutingMode::Ecmp).is_err());
     }
 
     #[test]

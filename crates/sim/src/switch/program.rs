@@ -16,6 +16,9 @@ const EVERY_TOR: &str = "tor:100%";
 /// What switches do beyond ECMP.
 pub struct Programs {
     routing: RoutingMode,
+    /// Routes with every link up, by which a program numbers ports: those that are left keep their numbers when
+    /// routing learns that others are gone.
+    healthy: Routing,
     /// By switch: its program.
     attached: Vec<Option<Attached>>,
     /// By switch: draws of its choices.
@@ -104,6 +107,7 @@ impl Programs {
         let random = (0..switches).map(|switch| stream(seed, switch, Purpose::PortChoice)).collect();
         Ok(Some(Programs {
             routing: fabric.routing,
+            healthy: routing.clone(),
             attached,
             random,
             out: Vec::new(),
@@ -280,9 +284,12 @@ impl<O: Observer> Engine<'_, O> {
         let switch = node.0 - self.host_count;
         let tor = self.switches.routing.tor_index(packet.dst);
         let to_host = tor == switch;
-        let ports = match to_host {
-            true => 1,
-            false => self.switches.routing.group(switch as usize, tor).len() as u16,
+        let ports = match (&self.programs, to_host) {
+            (_, true) => 1,
+            (Some(programs), false) if !self.switches.routing.is_empty(switch as usize, tor) => {
+                programs.healthy.group(switch as usize, tor).len() as u16
+            }
+            _ => 0,
         };
         Passage { now: self.now, src: packet.dst, port: 0, from_host: false, to_host, ports, queued: 0 }
     }
@@ -309,7 +316,11 @@ impl<O: Observer> Engine<'_, O> {
         let base = self.port_base[node.index()];
         let link = |port: u16| Some(LinkId(base + u32::from(port)));
         if let Some(number) = chosen {
-            return link(group[usize::from(number) % group.len()]);
+            let all = programs.healthy.group(switch, self.switches.routing.tor_index(packet.dst));
+            let port = all[usize::from(number) % all.len()];
+            // One that is gone has its packets spread over what is left.
+            let port = if group.contains(&port) { port } else { group[usize::from(number) % group.len()] };
+            return link(port);
         }
         if programs.routing == RoutingMode::EcmpLinear {
             let tier = self.topology.switches[switch].tier;

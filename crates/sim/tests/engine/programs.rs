@@ -61,9 +61,11 @@ fn each_scheme_spreads_as_it_says() {
     for even in [themis, timeouts] {
         let (least, most) = spread(even);
         assert!(most / least < 1.05, "{}: {least} to {most}", even.run.scheme);
-        assert!(even.run.fct_max_us < 1.2 * even.run.ideal_fct_max_us, "{}", even.run.scheme);
         assert_eq!(even.run.retransmissions, 0, "{}", even.run.scheme);
     }
+    assert!(themis.run.fct_max_us < 1.05 * themis.run.ideal_fct_max_us, "{}", themis.run.fct_max_us);
+    // Adaptive routing sees the ToR's queues alone: those of the spines' ports down still walk at random.
+    assert!(timeouts.run.fct_max_us < 0.5 * ecmp.run.fct_max_us, "{}", timeouts.run.fct_max_us);
     let (least, most) = spread(spray);
     assert!(most / least < 1.15 && least < most, "random, but a law of large numbers: {least} to {most}");
     let (least, most) = spread(ecmp);
