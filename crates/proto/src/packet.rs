@@ -59,9 +59,10 @@ pub enum Repr {
         /// `sent_at` of the packet that caused this ACK.
         sent_at: Time,
     },
-    /// `sack`: the packet arrived trimmed, send it again. `go_back_n`: everything from this PSN on.
+    /// `sack`: the packet arrived trimmed, send it again. `go_back_n`: everything from this PSN on. `rnic_sr`: a
+    /// packet from beyond this PSN arrived; all below it did too.
     Nack {
-        /// The PSN; for `go_back_n` the ePSN.
+        /// The PSN; for `go_back_n` and `rnic_sr` the ePSN.
         psn: u32,
         /// When the packet that caused this left the sender: for `sack`, a later copy is not meant.
         sent_at: Time,

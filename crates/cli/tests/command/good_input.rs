@@ -342,10 +342,23 @@ fn every_figure_runs_at_quick_scale_and_every_claim_is_judged() {
     figures.dedup();
     let reps = ["figure-2", "figure-4", "figure-7", "figure-17", "figure-18", "figure-22", "table-1"];
     let strack = [1, 2, 3, 4, 8, 9, 10, 12, 14, 15, 16, 19, 20, 21, 22];
+    let themis_spraying = [
+        "figure-1",
+        "figure-2",
+        "figure-10",
+        "figure-11",
+        "figure-12",
+        "figure-12-alltoall",
+        "figure-13",
+        "figure-13-alltoall",
+        "figure-16",
+        "table-3",
+    ];
     let expected: Vec<String> = reps
         .iter()
         .map(|figure| format!("reps/{figure}"))
         .chain(strack.iter().map(|number| format!("strack/figure-{number}")))
+        .chain(themis_spraying.iter().map(|figure| format!("themis-spraying/{figure}")))
         .collect();
     assert_eq!(figures, expected);
     for claim in claims {
@@ -359,4 +372,5 @@ fn every_figure_runs_at_quick_scale_and_every_claim_is_judged() {
     };
     holds("reps/figure-4", 1.752);
     holds("reps/table-1", 193.0);
+    holds("themis-spraying/table-3", 661.0);
 }

@@ -105,7 +105,7 @@ impl Drawable {
             }
             ModelSpec::StateBits {} => {
                 let schemes = schemes().iter().map(|listing| listing.name).collect();
-                (schemes, "buffer", &["state_bits"], &[])
+                (schemes, "buffer", &["state_bits", "program_bytes"], &[])
             }
         };
         Drawable {
