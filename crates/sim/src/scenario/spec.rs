@@ -154,7 +154,7 @@ pub enum FaultKind {
         /// Both directions of each cable, or only the selected one.
         both_directions: bool,
     },
-    /// The switches lose all they hold; their links are down.
+    /// The switches lose all that waits for their links, which are down; programs in them go on.
     SwitchDown {
         /// Which switches.
         switches: String,
