@@ -297,7 +297,11 @@ impl Scenario {
                 let (parameter, instead) = error.remedy();
                 let message = format!("scheme {:?}: {parameter}: {error}", scheme.name);
                 let (at, written) = self.origin.setting(&scheme.name, parameter, &[]);
-                fault(&self.origin.file, at, message, Some(format!("{written} = {instead}")))
+                let help = instead.map_or_else(
+                    || "numbers of hosts and uplinks that are powers of two".to_owned(),
+                    |instead| format!("{written} = {instead}"),
+                );
+                fault(&self.origin.file, at, message, Some(help))
             })?;
         }
         Ok(())

@@ -221,3 +221,23 @@ fn parameters_of_programs_are_set_and_swept() {
     let again = good(&scenario.to_toml());
     assert_eq!(again, scenario);
 }
+
+/// A map of paths needs powers of two, which no setting of the scheme can bring.
+#[test]
+fn three_tiers_in_threes_have_no_map() {
+    let text = r#"schemes = ["themis-spraying"]
+[topology]
+kind = "fat-tree"
+hosts = 54
+hosts_per_tor = 3
+tiers = 3
+link = "200Gbps"
+[workload]
+kind = "permutation"
+bytes = "1MiB"
+"#;
+    let error = attempt(text).map(drop).unwrap_err().to_string();
+    let said = r#"s.toml:1:1: scheme "themis-spraying": fabric.program: a switch has 3 equal-cost ports; where switches above the ToR choose too, their numbers must be powers of two
+  write: numbers of hosts and uplinks that are powers of two"#;
+    assert_eq!(error, said);
+}

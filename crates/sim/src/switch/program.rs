@@ -56,12 +56,16 @@ pub enum ProgramError {
 }
 
 impl ProgramError {
-    /// The parameter of the scheme that is wrong, as a path, and what to write there.
-    pub fn remedy(&self) -> (&'static str, String) {
+    /// The parameter of the scheme that is wrong, as a path, and what to write there; none where only another fabric
+    /// helps.
+    pub fn remedy(&self) -> (&'static str, Option<String>) {
         match self {
-            ProgramError::At(_) => ("fabric.program_at", format!("{EVERY_TOR:?}")),
-            ProgramError::Paths { paths, .. } => ("fabric.program.paths", paths.to_string()),
-            ProgramError::PathMap(_) => ("fabric.routing", "\"ecmp-linear\"".to_owned()),
+            ProgramError::At(_) => ("fabric.program_at", Some(format!("{EVERY_TOR:?}"))),
+            ProgramError::Paths { paths, .. } => ("fabric.program.paths", Some(paths.to_string())),
+            ProgramError::PathMap(PathMapError::NotLinear(_)) => {
+                ("fabric.routing", Some("\"ecmp-linear\"".to_owned()))
+            }
+            ProgramError::PathMap(_) => ("fabric.program", None),
         }
     }
 }
