@@ -69,7 +69,7 @@ fn wrong_collectives_are_refused_with_what_to_write() {
         (format!("{ring}connections = 4"), vec!["only an all-to-all"]),
         (format!("{to_all}connections = 0"), vec!["test.toml:11", "connections = 1"]),
         (format!("{to_all}connections = 32"), vec!["connections = 31"]),
-        (format!("{to_all}chunk = \"1KB\""), vec!["leave out chunk"]),
+        (format!("{to_all}chunk = \"1KB\""), vec!["without chunk"]),
         (format!("{ring}chunk = \"4B\""), vec!["124000000 messages", "the most is 50000000"]),
         (format!("{ring}rank = 8"), vec!["ranks = 8"]),
     ] {
