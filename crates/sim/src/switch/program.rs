@@ -322,8 +322,11 @@ impl<O: Observer> Engine<'_, O> {
         if let Some(number) = chosen {
             let all = programs.healthy.group(switch, self.switches.routing.tor_index(packet.dst));
             let port = all[usize::from(number) % all.len()];
-            // One that is gone has its packets spread over what is left.
-            let port = if group.contains(&port) { port } else { group[usize::from(number) % group.len()] };
+            if !group.contains(&port) {
+                // The hash sends a queue pair's packets that were to take it by one other port, and those of
+                // another queue pair by another.
+                return self.route(node, packet);
+            }
             return link(port);
         }
         if programs.routing == RoutingMode::EcmpLinear {
