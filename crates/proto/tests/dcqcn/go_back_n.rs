@@ -1,0 +1,384 @@
+//! Both ends of `go_back_n` with DCQCN, call by call.
+
+use super::*;
+
+const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
+const ACK: u16 = 64;
+
+/// Packets of 1,000 B, 64 of them headers; ACKs every 4.
+fn config() -> GoBackNConfig {
+    GoBackNConfig {
+        payload: Bytes(936),
+        header: Bytes(64),
+        ack: Bytes(64),
+        ack_every: 4,
+        nack_interval: Span::Time(Duration::from_us(500)),
+        cnp_interval: Span::Time(Duration::from_us(50)),
+        rto: Span::Time(Duration::from_us(4_000)),
+    }
+}
+
+mod receiving {
+    use super::*;
+
+    struct Receiver(GoBackNReceiver);
+
+    impl Receiver {
+        fn new(config: GoBackNConfig) -> Self {
+            Receiver(GoBackNReceiver::new(&config, &facts(100), ENDS))
+        }
+
+        /// What it answers to a packet of a message of 10, and whether that made the message whole.
+        fn take(&mut self, now: Time, packet: &Packet) -> (Vec<Repr>, bool) {
+            let whole = self.0.handle_packet(now, packet);
+            assert!(whole.is_none_or(|message| message == MessageId(7)));
+            let answers: Vec<Packet> = std::iter::from_fn(|| self.0.poll_transmit()).collect();
+            for answer in &answers {
+                assert_eq!((answer.qp, answer.dst, answer.ev), (ENDS.qp, ENDS.src, packet.ev));
+                assert_eq!((answer.wire_bytes, answer.marked), (ACK, false));
+            }
+            (answers.iter().map(|answer| answer.repr).collect(), whole.is_some())
+        }
+
+        fn answers(&mut self, now: Time, packet: &Packet) -> Vec<Repr> {
+            self.take(now, packet).0
+        }
+    }
+
+    fn data(psn: u32) -> Packet {
+        let repr = Repr::Data {
+            psn,
+            message: MessageId(7),
+            message_packets: 10,
+            sent_at: us(psn.into()),
+            ack_now: false,
+            stamps: 0,
+        };
+        Packet { qp: ENDS.qp, dst: ENDS.dst, wire_bytes: 1_000, ev: 9, marked: false, tag: 0, repr }
+    }
+
+    fn marked(psn: u32) -> Packet {
+        Packet { marked: true, ..data(psn) }
+    }
+
+    fn ack(cumulative: u32, marked: bool, cause: u64) -> Repr {
+        Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at: us(cause) }
+    }
+
+    fn nack(psn: u32, cause: u64) -> Repr {
+        Repr::Nack { psn, sent_at: us(cause) }
+    }
+
+    #[test]
+    fn an_ack_for_every_fourth_packet_and_for_the_last() {
+        let mut receiver = Receiver::new(config());
+        let took: Vec<_> = (0..10).map(|psn| receiver.take(us(psn.into()), &data(psn))).collect();
+        let acked: Vec<_> = took.iter().flat_map(|(answers, _)| answers.clone()).collect();
+        assert_eq!(acked, [ack(4, false, 3), ack(8, false, 7), ack(10, false, 9)]);
+        let whole: Vec<bool> = took.iter().map(|&(_, whole)| whole).collect();
+        assert_eq!(whole, [false, false, false, false, false, false, false, false, false, true]);
+    }
+
+    #[test]
+    fn an_ack_at_once_when_asked_and_for_a_duplicate() {
+        let mut receiver = Receiver::new(config());
+        let mut first = data(0);
+        if let Repr::Data { ack_now, .. } = &mut first.repr {
+            *ack_now = true;
+        }
+        assert_eq!(receiver.answers(us(0), &first), [ack(1, false, 0)]);
+        assert_eq!(receiver.answers(us(1), &data(1)), []);
+        assert_eq!(receiver.take(us(2), &data(0)), (vec![ack(2, false, 0)], false));
+        // That ACK named PSN 1: four more until the next.
+        for psn in 2..5 {
+            assert_eq!(receiver.answers(us(3), &data(psn)), []);
+        }
+        assert_eq!(receiver.answers(us(4), &data(5)), [ack(6, false, 5)]);
+    }
+
+    #[test]
+    fn one_nack_for_each_expected_psn_and_again_after_the_interval() {
+        let mut receiver = Receiver::new(config());
+        assert_eq!(receiver.answers(us(0), &data(0)), []);
+        assert_eq!(receiver.answers(us(1), &data(2)), [nack(1, 2)]);
+        assert_eq!(receiver.answers(us(2), &data(3)), []);
+        assert_eq!(receiver.answers(us(500), &data(4)), []);
+        assert_eq!(receiver.answers(us(501), &data(5)), [nack(1, 5)]);
+        // 2 and later were thrown away: with 1 there, 2 is missing.
+        assert_eq!(receiver.answers(us(502), &data(1)), []);
+        assert_eq!(receiver.answers(us(503), &data(3)), [nack(2, 3)]);
+        assert_eq!(receiver.answers(us(504), &data(4)), []);
+    }
+
+    #[test]
+    fn a_trimmed_packet_is_a_gap() {
+        let mut receiver = Receiver::new(config());
+        let trimmed = |psn| Packet { repr: Repr::Trimmed { psn, sent_at: us(1) }, ..data(psn) };
+        assert_eq!(receiver.answers(us(0), &trimmed(0)), [nack(0, 1)]);
+        assert_eq!(receiver.answers(us(1), &data(1)), []);
+        assert_eq!(receiver.answers(us(2), &data(0)), []);
+        assert_eq!(receiver.answers(us(3), &trimmed(0)), [ack(1, false, 1)]);
+    }
+
+    #[test]
+    fn one_cnp_in_an_interval_whatever_else_the_packet_causes() {
+        let mut receiver = Receiver::new(config());
+        assert_eq!(receiver.answers(us(10), &marked(0)), [Repr::Cnp]);
+        assert_eq!(receiver.answers(us(59), &marked(1)), []);
+        assert_eq!(receiver.answers(us(60), &marked(3)), [nack(2, 3), Repr::Cnp]);
+        assert_eq!(receiver.answers(us(109), &marked(0)), [ack(2, true, 0)]);
+        assert_eq!(receiver.answers(us(110), &marked(0)), [ack(2, true, 0), Repr::Cnp]);
+    }
+
+    #[test]
+    fn without_cnps_a_mark_comes_back_in_an_ack() {
+        let no_cnps = GoBackNConfig { cnp_interval: Span::Time(Duration::ZERO), ..config() };
+        let mut receiver = Receiver::new(no_cnps);
+        assert_eq!(receiver.answers(us(0), &data(0)), []);
+        assert_eq!(receiver.answers(us(1), &marked(1)), [ack(2, true, 1)]);
+        assert_eq!(receiver.answers(us(2), &marked(2)), [ack(3, true, 2)]);
+        // One that is thrown away does not come back.
+        assert_eq!(receiver.answers(us(3), &marked(4)), [nack(3, 4)]);
+        assert_eq!(receiver.answers(us(4), &marked(5)), []);
+    }
+}
+
+mod sending {
+    use super::*;
+
+    const HUGE: u64 = 1 << 40;
+
+    fn sender(cc: AnyCc) -> GoBackNSender {
+        sender_with(config(), cc)
+    }
+
+    fn sender_with(config: GoBackNConfig, cc: AnyCc) -> GoBackNSender {
+        GoBackNSender::new(&config, &facts(100), ENDS, cc, AnyLb::Ecmp(9))
+    }
+
+    fn dcqcn(config: DcqcnConfig) -> AnyCc {
+        CcConfig::Dcqcn(config).build(&facts(100))
+    }
+
+    /// PSNs that go out now, one after the other, and those that ask for an ACK.
+    fn burst(sender: &mut GoBackNSender, now: Time) -> (Vec<u32>, Vec<u32>) {
+        let (mut psns, mut asking) = (Vec::new(), Vec::new());
+        while let Some(packet) = sender.poll_transmit(now) {
+            let Repr::Data { psn, sent_at, ack_now, .. } = packet.repr else { panic!("{packet:?}") };
+            assert_eq!((packet.qp, packet.dst, packet.ev, sent_at), (ENDS.qp, ENDS.dst, 9, now));
+            psns.push(psn);
+            asking.extend(ack_now.then_some(psn));
+        }
+        (psns, asking)
+    }
+
+    fn answer(sender: &mut GoBackNSender, now: Time, repr: Repr) {
+        let packet =
+            Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: ACK, ev: 9, marked: false, tag: 0, repr };
+        sender.handle_packet(now, &packet);
+    }
+
+    fn ack(cumulative: u32) -> Repr {
+        Repr::Ack { cumulative, base: cumulative, received: 0, marked: false, sent_at: Time::ZERO }
+    }
+
+    fn nack(psn: u32) -> Repr {
+        Repr::Nack { psn, sent_at: Time::ZERO }
+    }
+
+    fn acknowledged(sender: &mut GoBackNSender) -> Vec<u32> {
+        std::iter::from_fn(|| sender.poll_acknowledged()).map(|message| message.0).collect()
+    }
+
+    fn psns(range: std::ops::Range<u32>) -> Vec<u32> {
+        range.collect()
+    }
+
+    /// Three messages: 3 packets, one of no bytes, and 2 packets of which the last carries a byte.
+    fn post_three(sender: &mut GoBackNSender) {
+        sender.post(MessageId(10), 3 * 936).unwrap();
+        sender.post(MessageId(11), 0).unwrap();
+        sender.post(MessageId(12), 937).unwrap();
+    }
+
+    #[test]
+    fn messages_are_cut_and_acknowledged_whole() {
+        let mut sender = sender(AnyCc::Constant(HUGE));
+        post_three(&mut sender);
+        let sent: Vec<_> = std::iter::from_fn(|| sender.poll_transmit(us(1)))
+            .map(|packet| match packet.repr {
+                Repr::Data { psn, message, message_packets, ack_now, .. } => {
+                    (psn, message.0, message_packets, packet.wire_bytes, ack_now)
+                }
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let expected = [
+            (0, 10, 3, 1_000, false),
+            (1, 10, 3, 1_000, false),
+            (2, 10, 3, 1_000, false),
+            (3, 11, 1, 64, false),
+            (4, 12, 2, 1_000, false),
+            (5, 12, 2, 65, true),
+        ];
+        assert_eq!(sent, expected);
+        answer(&mut sender, us(2), ack(2));
+        assert_eq!(acknowledged(&mut sender), []);
+        answer(&mut sender, us(3), ack(4));
+        assert_eq!(acknowledged(&mut sender), [10, 11]);
+        answer(&mut sender, us(4), ack(6));
+        assert_eq!(acknowledged(&mut sender), [12]);
+        assert_eq!(sender.next_timeout(), None);
+    }
+
+    #[test]
+    fn the_window_bounds_what_is_in_flight_and_its_last_packet_asks() {
+        let mut sender = sender(AnyCc::Constant(2_500));
+        post_three(&mut sender);
+        assert_eq!(burst(&mut sender, us(0)), (psns(0..2), vec![1]));
+        // 1,000 B in flight: 1,000 B and 64 B more fit, and after the first of them no full packet does.
+        answer(&mut sender, us(1), ack(1));
+        assert_eq!(burst(&mut sender, us(1)), (psns(2..4), vec![2, 3]));
+        // 1,064 B in flight: 1,000 B and 65 B more fit.
+        answer(&mut sender, us(2), ack(2));
+        assert_eq!(burst(&mut sender, us(2)), (psns(4..6), vec![4, 5]));
+        answer(&mut sender, us(3), ack(6));
+        assert_eq!(acknowledged(&mut sender), [10, 11, 12]);
+        // A window of less than a packet lets one go at a time.
+        let mut sender = super::sending::sender(AnyCc::Constant(1));
+        post_three(&mut sender);
+        assert_eq!(burst(&mut sender, us(0)), (psns(0..1), vec![0]));
+    }
+
+    #[test]
+    fn a_nack_acknowledges_and_goes_back() {
+        let mut sender = sender(AnyCc::Constant(HUGE));
+        post_three(&mut sender);
+        assert_eq!(burst(&mut sender, us(0)).0, psns(0..6));
+        answer(&mut sender, us(1), nack(4));
+        assert_eq!(acknowledged(&mut sender), [10, 11]);
+        assert_eq!(sender.next_timeout(), None, "nothing is in flight");
+        assert_eq!(burst(&mut sender, us(1)), (psns(4..6), vec![5]));
+        assert_eq!(sender.counters().retransmissions, 2);
+        // An older one says nothing new.
+        answer(&mut sender, us(2), nack(2));
+        assert_eq!(burst(&mut sender, us(2)).0, []);
+        assert_eq!((sender.counters().retransmissions, sender.counters().timeouts), (2, 0));
+        answer(&mut sender, us(3), ack(6));
+        assert_eq!(acknowledged(&mut sender), [12]);
+    }
+
+    #[test]
+    fn an_ack_from_before_going_back_saves_what_it_names() {
+        let mut sender = sender(AnyCc::Constant(HUGE));
+        post_three(&mut sender);
+        assert_eq!(burst(&mut sender, us(0)).0, psns(0..6));
+        answer(&mut sender, us(1), nack(1));
+        let again = sender.poll_transmit(us(1)).map(|packet| packet.repr);
+        assert!(matches!(again, Some(Repr::Data { psn: 1, .. })));
+        answer(&mut sender, us(2), ack(5));
+        assert_eq!(acknowledged(&mut sender), [10, 11]);
+        assert_eq!(burst(&mut sender, us(2)).0, [5]);
+        // Nobody acknowledges what was never sent.
+        answer(&mut sender, us(3), ack(60));
+        assert_eq!(acknowledged(&mut sender), [12]);
+        assert_eq!(sender.counters().retransmissions, 2);
+    }
+
+    #[test]
+    fn the_rto_runs_from_the_last_new_acknowledgement() {
+        let mut sender = sender(AnyCc::Constant(HUGE));
+        assert_eq!(sender.next_timeout(), None);
+        post_three(&mut sender);
+        assert_eq!(burst(&mut sender, us(100)).0, psns(0..6));
+        assert_eq!(sender.next_timeout(), Some(us(4_100)));
+        answer(&mut sender, us(200), ack(4));
+        assert_eq!(sender.next_timeout(), Some(us(4_200)));
+        answer(&mut sender, us(300), ack(4));
+        assert_eq!(sender.next_timeout(), Some(us(4_200)), "that was nothing new");
+        sender.handle_timeout(us(4_199));
+        assert_eq!(sender.counters().timeouts, 0);
+        sender.handle_timeout(us(4_200));
+        assert_eq!(sender.counters().timeouts, 1);
+        assert_eq!(sender.next_timeout(), None);
+        assert_eq!(burst(&mut sender, us(4_300)).0, psns(4..6));
+        assert_eq!(sender.next_timeout(), Some(us(8_300)));
+        assert_eq!(sender.counters().retransmissions, 2);
+    }
+
+    #[test]
+    fn a_queue_pair_has_two_to_the_32_psns() {
+        let mut sender = sender(AnyCc::Constant(HUGE));
+        sender.post(MessageId(1), (u64::from(u32::MAX) - 1) * 936).unwrap();
+        assert!(sender.post(MessageId(2), 2 * 936).is_err());
+        sender.post(MessageId(3), 936).unwrap();
+    }
+
+    /// 1,000 B at 100 Gb/s last 80 ns, at 50 Gb/s 160 ns, at 75 Gb/s 106,666.67 ps: 106,667.
+    #[test]
+    fn packets_keep_the_distance_that_the_rate_says() {
+        let ps = Time;
+        let mut sender = sender(dcqcn(DcqcnConfig::paper()));
+        assert!(sender.paces());
+        sender.post(MessageId(1), 100 * 936).unwrap();
+        assert_eq!(burst(&mut sender, ps(0)).0, [0]);
+        assert_eq!(sender.next_timeout(), Some(ps(80_000)));
+        assert_eq!(burst(&mut sender, ps(79_999)).0, []);
+        assert_eq!(burst(&mut sender, ps(80_000)).0, [1]);
+        // A cut acts on the packet that waits.
+        assert_eq!(burst(&mut sender, ps(80_001)).0, []);
+        answer(&mut sender, ps(100_000), Repr::Cnp);
+        assert_eq!(burst(&mut sender, ps(160_000)).0, []);
+        assert_eq!(sender.next_timeout(), Some(ps(240_000)));
+        assert_eq!(burst(&mut sender, ps(239_999)).0, []);
+        assert_eq!(burst(&mut sender, ps(240_000)).0, [2]);
+        // The rate rises to (100 + 50)/2 at 55.1 us: the packet that waits asks again then.
+        assert_eq!(burst(&mut sender, ps(55_050_000)).0, [3]);
+        assert_eq!(burst(&mut sender, ps(55_060_000)).0, []);
+        assert_eq!(sender.next_timeout(), Some(ps(55_100_000)));
+        sender.handle_timeout(ps(55_100_000));
+        assert_eq!(burst(&mut sender, ps(55_100_000)).0, []);
+        assert_eq!(sender.next_timeout(), Some(ps(55_156_667)));
+        assert_eq!(burst(&mut sender, ps(55_156_666)).0, []);
+        assert_eq!(burst(&mut sender, ps(55_156_667)).0, [4]);
+        assert_eq!(sender.counters(), Default::default());
+    }
+
+    /// A timeout that says only that a packet may go does not come back, even when the packet did not go.
+    #[test]
+    fn a_packet_that_may_go_sets_no_timer() {
+        let mut sender = sender(dcqcn(DcqcnConfig::paper()));
+        sender.post(MessageId(1), 100 * 936).unwrap();
+        assert_eq!(burst(&mut sender, us(0)).0, [0]);
+        sender.handle_timeout(Time(80_000));
+        assert_eq!(sender.next_timeout(), Some(us(4_000)), "the RTO");
+    }
+
+    #[test]
+    fn a_marked_ack_is_a_cnp_only_when_there_are_none() {
+        let no_cnps = GoBackNConfig { cnp_interval: Span::Time(Duration::ZERO), ..config() };
+        for (config, gap) in [(config(), 80_000), (no_cnps, 160_000)] {
+            let mut sender = sender_with(config, dcqcn(DcqcnConfig::paper()));
+            sender.post(MessageId(1), 100 * 936).unwrap();
+            assert_eq!(burst(&mut sender, us(1)).0, [0]);
+            let marked = Repr::Ack { cumulative: 1, base: 1, received: 0, marked: true, sent_at: us(1) };
+            answer(&mut sender, us(1), marked);
+            assert_eq!(burst(&mut sender, Time(1_000_000 + gap - 1)).0, []);
+            assert_eq!(burst(&mut sender, Time(1_000_000 + gap)).0, [1]);
+        }
+    }
+
+    /// Four packets take half an RTO at 2 * 4 * 8,000 b / 4 ms = 16 Mb/s: below, each asks for its ACK, so that a
+    /// receiver that waits for four does not let the RTO pass.
+    #[test]
+    fn a_slow_sender_asks_for_every_ack() {
+        for (mbps, asks) in [(16, false), (15, true)] {
+            let slow = DcqcnConfig { min_rate: Pace::Rate(Rate(mbps * 1_000_000)), ..DcqcnConfig::paper() };
+            let mut sender = sender(dcqcn(slow));
+            sender.post(MessageId(1), 100 * 936).unwrap();
+            (0..100).for_each(|_| answer(&mut sender, us(1), Repr::Cnp));
+            let (sent, asking) = burst(&mut sender, us(1));
+            assert_eq!((sent.len(), asking.len()), (1, usize::from(asks)), "{mbps} Mb/s");
+        }
+    }
+}

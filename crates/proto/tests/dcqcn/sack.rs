@@ -1,0 +1,46 @@
+//! The `sack` transport under a congestion control with a rate.
+
+use super::*;
+use anabranch_proto::transport::{SackConfig, SackSender};
+
+/// 1,000 B at 100 Gb/s last 80 ns; a marked ACK stands for a CNP and makes them 160 ns.
+#[test]
+fn packets_keep_their_distance_under_dcqcn() {
+    let config = SackConfig {
+        payload: Bytes(936),
+        header: Bytes(64),
+        ack: Bytes(64),
+        ack_every: 1,
+        rto: Span::Time(Duration::from_us(70)),
+    };
+    let cc = CcConfig::Dcqcn(DcqcnConfig { window: Size::Bdp(10.0), ..DcqcnConfig::paper() });
+    let mut sender = SackSender::new(
+        &config,
+        Duration::from_us(70),
+        QpId(3),
+        HostId(2),
+        cc.build(&facts(100)),
+        AnyLb::Ecmp(9),
+    );
+    assert!(sender.paces());
+    sender.post(MessageId(1), 100 * 936).unwrap();
+    assert!(sender.poll_transmit(Time(0)).is_some());
+    assert!(sender.poll_transmit(Time(79_999)).is_none());
+    assert_eq!(sender.next_timeout(), Some(Time(80_000)));
+    assert!(sender.poll_transmit(Time(80_000)).is_some());
+    let repr = Repr::Ack { cumulative: 1, base: 0, received: 1, marked: true, sent_at: Time::ZERO };
+    let ack = Packet { qp: QpId(3), dst: HostId(1), wire_bytes: 64, ev: 9, marked: false, tag: 0, repr };
+    sender.handle_packet(Time(90_000), &ack);
+    assert!(sender.poll_transmit(Time(239_999)).is_none());
+    assert_eq!(sender.next_timeout(), Some(Time(240_000)));
+    assert!(sender.poll_transmit(Time(240_000)).is_some());
+    // The packet of 80 ns is given up after the RTO, and waits for its turn as well.
+    assert_eq!(sender.next_timeout(), Some(Time(70_080_000)));
+    assert!(sender.poll_transmit(Time(70_079_000)).is_some());
+    sender.handle_timeout(Time(70_080_000));
+    assert_eq!(sender.counters().timeouts, 1);
+    assert!(sender.poll_transmit(Time(70_080_000)).is_none());
+    let again = sender.poll_transmit(Time(70_200_000)).map(|packet| packet.repr);
+    assert!(matches!(again, Some(Repr::Data { psn: 1, .. })), "{again:?}");
+    assert_eq!(sender.counters().retransmissions, 1);
+}
