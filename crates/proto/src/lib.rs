@@ -16,7 +16,7 @@ pub mod wire;
 
 pub use cc::CcConfig;
 pub use lb::LbConfig;
-pub use packet::{Packet, Repr, SackCause};
+pub use packet::{Msn, Packet, Repr, SackCause};
 pub use program::ProgramConfig;
 pub use relative::{Pace, PathFacts, Size, Span};
 pub use transport::TransportConfig;

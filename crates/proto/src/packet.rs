@@ -38,11 +38,15 @@ pub enum Repr {
         ack_now: bool,
         /// Times that programs in switches write for each other; 0 from a host.
         stamps: u32,
+        /// `dcp`: the request of the send queue that it belongs to.
+        msn: Msn,
     },
     /// A data packet whose payload a switch cut off.
     Trimmed {
         /// PSN of the data packet.
         psn: u32,
+        /// `msn` of the data packet.
+        msn: Msn,
         /// When it left the sender.
         sent_at: Time,
     },
@@ -66,6 +70,14 @@ pub enum Repr {
         psn: u32,
         /// When the packet that caused this left the sender: for `sack`, a later copy is not meant.
         sent_at: Time,
+    },
+    /// A trimmed packet on its way back to the sender (DCP, section 4.1, step 2): the receiver has swapped its source
+    /// and destination.
+    HeaderOnly {
+        /// PSN of the data packet.
+        psn: u32,
+        /// `msn` of the data packet.
+        msn: Msn,
     },
     /// Congestion notification packet (DCQCN, section 3): the notification point saw a mark.
     Cnp,
@@ -123,8 +135,40 @@ impl SackCause {
     }
 }
 
+/// What DCP's packets carry of their message: its number in the order of posting (MSN, 24 bits), and how often the
+/// sender had timed out for it when the packet left (sRetryNo, 8 bits). Four bytes, so that a packet stays at 48.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Msn(u32);
+
+impl Msn {
+    /// Where there is none: other transports than `dcp`.
+    pub const NONE: Msn = Msn(0);
+
+    /// One past the largest number.
+    pub const LIMIT: u32 = 1 << 24;
+
+    /// That of the message with this number, below [`Msn::LIMIT`].
+    pub const fn new(number: u32, retry: u8) -> Self {
+        debug_assert!(number < Msn::LIMIT);
+        Msn(number << 8 | retry as u32)
+    }
+
+    /// The message's number on its queue pair, from 0.
+    #[inline]
+    pub const fn number(self) -> u32 {
+        self.0 >> 8
+    }
+
+    /// sRetryNo (DCP, section 4.5).
+    #[inline]
+    pub const fn retry(self) -> u8 {
+        self.0 as u8
+    }
+}
+
 impl Packet {
-    /// Whether this travels in the control class (ACK, NACK, CNP, trimmed, between programs), ahead of data.
+    /// Whether this travels in the control class (ACK, NACK, CNP, trimmed or turned round, between programs), ahead of
+    /// data.
     #[inline]
     pub fn is_control(&self) -> bool {
         !matches!(self.repr, Repr::Data { .. } | Repr::Probe { .. })

@@ -168,6 +168,11 @@ pub trait Sender: Send {
     }
     /// The next data packet, if there is one and it may go out now.
     fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
+    /// Whether the NIC is to go on with this queue pair after the packet that it just gave, before it turns to the
+    /// others.
+    fn keeps_turn(&self) -> bool {
+        false
+    }
     /// The next message of which every byte is acknowledged.
     fn poll_acknowledged(&mut self) -> Option<MessageId>;
     /// What it counted so far.
@@ -196,6 +201,8 @@ pub struct SenderCounters {
     pub timeouts: u64,
     /// NACKs that a NIC heard, old ones included (`rnic_sr`).
     pub nacks: u64,
+    /// Batches of retransmissions fetched from host memory (`dcp`).
+    pub fetches: u64,
 }
 
 /// A queue pair has used all its PSNs.
@@ -319,6 +326,15 @@ impl AnySender {
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         dispatch!(AnySender, self, end => end.poll_transmit(now))
+    }
+
+    /// See [`Sender::keeps_turn`].
+    #[inline]
+    pub fn keeps_turn(&self) -> bool {
+        match self {
+            AnySender::Sack(_) | AnySender::GoBackN(_) | AnySender::RnicSr(_) | AnySender::Strack(_) => false,
+            AnySender::Custom(sender) => sender.keeps_turn(),
+        }
     }
 
     /// See [`Sender::poll_acknowledged`].

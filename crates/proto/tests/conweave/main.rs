@@ -4,7 +4,7 @@ use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Ti
 use anabranch_proto::program::{
     Conweave, ConweaveConfig, Emitted, Passage, Program, ProgramConfig, ProgramFacts, Verdict,
 };
-use anabranch_proto::{Packet, PathFacts, Repr, Span};
+use anabranch_proto::{Msn, Packet, PathFacts, Repr, Span};
 
 mod destination;
 mod fabric;
@@ -48,6 +48,7 @@ fn data(qp: u32, psn: u32) -> Packet {
         sent_at: Time::ZERO,
         ack_now: false,
         stamps: 0,
+        msn: Msn::NONE,
     };
     Packet { qp: QpId(qp), dst: RECEIVER, wire_bytes: 1_048, ev: 0, marked: false, tag: 0, repr }
 }

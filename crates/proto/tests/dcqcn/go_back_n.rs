@@ -1,6 +1,7 @@
 //! Both ends of `go_back_n` with DCQCN, call by call.
 
 use super::*;
+use anabranch_proto::Msn;
 
 const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
 const ACK: u16 = 64;
@@ -53,6 +54,7 @@ mod receiving {
             sent_at: us(psn.into()),
             ack_now: false,
             stamps: 0,
+            msn: Msn::NONE,
         };
         Packet { qp: ENDS.qp, dst: ENDS.dst, wire_bytes: 1_000, ev: 9, marked: false, tag: 0, repr }
     }
@@ -113,7 +115,8 @@ mod receiving {
     #[test]
     fn a_trimmed_packet_is_a_gap() {
         let mut receiver = Receiver::new(config());
-        let trimmed = |psn| Packet { repr: Repr::Trimmed { psn, sent_at: us(1) }, ..data(psn) };
+        let trimmed =
+            |psn| Packet { repr: Repr::Trimmed { psn, msn: Msn::NONE, sent_at: us(1) }, ..data(psn) };
         assert_eq!(receiver.answers(us(0), &trimmed(0)), [nack(0, 1)]);
         assert_eq!(receiver.answers(us(1), &data(1)), []);
         assert_eq!(receiver.answers(us(2), &data(0)), []);

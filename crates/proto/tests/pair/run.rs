@@ -3,7 +3,7 @@
 use crate::schedule::{Ends, Schedule};
 use anabranch_base::{Duration, Time};
 use anabranch_proto::transport::SenderCounters;
-use anabranch_proto::{Packet, Repr};
+use anabranch_proto::{Msn, Packet, Repr};
 use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -118,7 +118,7 @@ impl<'a, E: Ends> Run<'a, E> {
         let all: Vec<usize> = (0..everything).collect();
         prop_assert_eq!(sorted(self.receiver.delivered()), all.clone(), "delivered once each");
         prop_assert_eq!(sorted(self.sender.acknowledged()), all, "acknowledged once each");
-        let SenderCounters { retransmissions, timeouts, nacks } = self.sender.counters();
+        let SenderCounters { retransmissions, timeouts, nacks, .. } = self.sender.counters();
         Ok(Outcome { retransmissions, timeouts, nacks, probes: self.probes, lost: self.lost, finished })
     }
 
@@ -212,7 +212,7 @@ impl<'a, E: Ends> Run<'a, E> {
         if let Repr::Data { psn, sent_at, .. } = packet.repr
             && is_trimmed
         {
-            packet.repr = Repr::Trimmed { psn, sent_at };
+            packet.repr = Repr::Trimmed { psn, msn: Msn::NONE, sent_at };
         }
         let is_dropped = forth && path.faults.dropped.contains(&nth);
         let copies = if is_lost || is_dropped { 0 } else { 1 + usize::from(is_twofold) };

@@ -1,8 +1,8 @@
 //! The receiving end.
 
 use super::*;
-use anabranch_proto::Packet;
 use anabranch_proto::transport::RnicSrReceiver;
+use anabranch_proto::{Msn, Packet};
 
 struct Receiver(RnicSrReceiver);
 
@@ -41,7 +41,15 @@ fn data(psn: u32) -> Packet {
 
 fn of(psn: u32, message: u32, message_packets: u32) -> Packet {
     let message = MessageId(message);
-    let repr = Repr::Data { psn, message, message_packets, sent_at: Time::ZERO, ack_now: false, stamps: 0 };
+    let repr = Repr::Data {
+        psn,
+        message,
+        message_packets,
+        sent_at: Time::ZERO,
+        ack_now: false,
+        stamps: 0,
+        msn: Msn::NONE,
+    };
     Packet { qp: ENDS.qp, dst: ENDS.dst, wire_bytes: 1_000, ev: 9, marked: false, tag: 5, repr }
 }
 
@@ -116,6 +124,7 @@ fn answers_carry_the_epsn_and_the_time_of_their_cause() {
             sent_at,
             ack_now: true,
             stamps: 6,
+            msn: Msn::NONE,
         };
         Packet { repr, ev: 100 + psn as u16, ..data(psn) }
     };
@@ -243,7 +252,8 @@ fn without_cnps_a_mark_comes_back_in_an_ack() {
 fn a_trimmed_packet_is_thrown_away() {
     let mut receiver = Receiver::new(config());
     for psn in [0, 1] {
-        let trimmed = Packet { repr: Repr::Trimmed { psn, sent_at: us(1) }, marked: true, ..data(psn) };
+        let trimmed =
+            Packet { repr: Repr::Trimmed { psn, msn: Msn::NONE, sent_at: us(1) }, marked: true, ..data(psn) };
         assert_eq!(receiver.take(us(0), &trimmed), (vec![], vec![]));
     }
     assert_eq!(receiver.answers(&asking(data(0))), [ack(1)]);

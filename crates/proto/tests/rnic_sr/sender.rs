@@ -147,13 +147,13 @@ fn a_nack_is_answered_with_two_packets() {
     assert_eq!((0..10).filter_map(|_| sender.poll_transmit(us(0))).count(), 10);
     answer(&mut sender, us(1), nack(4));
     assert_eq!(burst(&mut sender, us(1)), [4, 9, 10, 11]);
-    assert_eq!(sender.counters(), SenderCounters { retransmissions: 2, timeouts: 0, nacks: 1 });
+    assert_eq!(sender.counters(), SenderCounters { retransmissions: 2, timeouts: 0, nacks: 1, fetches: 0 });
     // It acknowledged 0 to 3.
     assert_eq!(sender.next_timeout(), Some(us(4_001)));
     // The last packet alone is missing: it is the one that was sent last.
     answer(&mut sender, us(2), nack(11));
     assert_eq!(send(&mut sender, us(2)), [(11, true)]);
-    assert_eq!(sender.counters(), SenderCounters { retransmissions: 3, timeouts: 0, nacks: 2 });
+    assert_eq!(sender.counters(), SenderCounters { retransmissions: 3, timeouts: 0, nacks: 2, fetches: 0 });
     answer(&mut sender, us(3), ack(12));
     assert_eq!(acknowledged(&mut sender), [1]);
 }
@@ -181,7 +181,7 @@ fn a_nack_from_before_an_acknowledgement_is_old() {
     answer(&mut sender, us(3), nack(10));
     assert_eq!(burst(&mut sender, us(3)), []);
     assert_eq!(acknowledged(&mut sender), [1]);
-    assert_eq!(sender.counters(), SenderCounters { retransmissions: 0, timeouts: 0, nacks: 2 });
+    assert_eq!(sender.counters(), SenderCounters { retransmissions: 0, timeouts: 0, nacks: 2, fetches: 0 });
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn a_nic_that_hears_no_nacks_takes_no_notice_of_them() {
     sender.handle_timeout(us(4_000));
     assert_eq!(burst(&mut sender, us(4_000)), [0]);
     assert_eq!(burst(&mut sender, Time(us(4_000).0 + 80_000)), [1], "at line rate");
-    assert_eq!(sender.counters(), SenderCounters { retransmissions: 2, timeouts: 1, nacks: 0 });
+    assert_eq!(sender.counters(), SenderCounters { retransmissions: 2, timeouts: 1, nacks: 0, fetches: 0 });
 }
 
 /// Section 2.3, issue 1: 1,000 B at 100 Gb/s last 80 ns, at half the rate 160 ns. Copies are paced as well.
@@ -333,7 +333,7 @@ fn a_timeouts_packets_do_not_block() {
     sender.handle_timeout(us(5_001));
     // The copy of PSN 9 that waited is one of them now.
     asks_at_the_end(send(&mut sender, us(5_001)), 4..10);
-    assert_eq!(sender.counters(), SenderCounters { retransmissions: 7, timeouts: 1, nacks: 1 });
+    assert_eq!(sender.counters(), SenderCounters { retransmissions: 7, timeouts: 1, nacks: 1, fetches: 0 });
 }
 
 #[test]
@@ -390,7 +390,7 @@ fn an_ack_after_a_timeout_saves_what_it_names() {
     assert!(sender.poll_transmit(us(4_000)).is_some());
     answer(&mut sender, us(4_001), ack(7));
     assert_eq!(burst(&mut sender, us(4_001)), psns(7..10));
-    assert_eq!(sender.counters(), SenderCounters { retransmissions: 4, timeouts: 1, nacks: 0 });
+    assert_eq!(sender.counters(), SenderCounters { retransmissions: 4, timeouts: 1, nacks: 0, fetches: 0 });
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Section 3.3.1: when a SACK is sent, and what it says.
 
 use super::*;
+use anabranch_proto::Msn;
 use anabranch_proto::transport::StrackReceiver;
 
 /// What a SACK says of the receiver's state: ePSN, base, bitmap, OOO.
@@ -12,7 +13,15 @@ fn receiver() -> StrackReceiver {
 
 fn data(psn: u32, ack_now: bool) -> Packet {
     let sent_at = at(psn.into());
-    let repr = Repr::Data { psn, message: MESSAGE, message_packets: 5_000, sent_at, ack_now, stamps: 0 };
+    let repr = Repr::Data {
+        psn,
+        message: MESSAGE,
+        message_packets: 5_000,
+        sent_at,
+        ack_now,
+        stamps: 0,
+        msn: Msn::NONE,
+    };
     Packet {
         qp: ENDS.qp,
         dst: ENDS.dst,
@@ -167,7 +176,15 @@ fn messages_are_delivered_once_in_the_order_in_which_they_are_whole() {
     let mut receiver = receiver();
     let part = |psn, message, packets| {
         let (message, sent_at) = (MessageId(message), Time::ZERO);
-        let repr = Repr::Data { psn, message, message_packets: packets, sent_at, ack_now: false, stamps: 0 };
+        let repr = Repr::Data {
+            psn,
+            message,
+            message_packets: packets,
+            sent_at,
+            ack_now: false,
+            stamps: 0,
+            msn: Msn::NONE,
+        };
         Packet { repr, ..data(psn, false) }
     };
     let arrivals = [part(3, 1, 2), part(0, 0, 2), part(4, 2, 1), part(2, 1, 2), part(2, 1, 2), part(4, 2, 1)];

@@ -4,7 +4,7 @@ use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Ti
 use anabranch_proto::program::{
     Emitted, Passage, Program, ProgramFacts, ThemisSpraying, ThemisSprayingConfig, Verdict,
 };
-use anabranch_proto::{Packet, PathFacts, Repr};
+use anabranch_proto::{Msn, Packet, PathFacts, Repr};
 use std::sync::Arc;
 
 pub const QP: QpId = QpId(7);
@@ -143,7 +143,15 @@ pub fn counter(program: &ThemisSpraying, name: &str) -> u64 {
 /// A data packet as its host sends it.
 pub fn data(qp: QpId, psn: u32) -> Packet {
     let (message, message_packets) = (MessageId(0), 10_000);
-    let repr = Repr::Data { psn, message, message_packets, sent_at: Time::ZERO, ack_now: false, stamps: 0 };
+    let repr = Repr::Data {
+        psn,
+        message,
+        message_packets,
+        sent_at: Time::ZERO,
+        ack_now: false,
+        stamps: 0,
+        msn: Msn::NONE,
+    };
     Packet { qp, dst: RECEIVER, wire_bytes: 1064, ev: 0x1234, marked: false, tag: 0, repr }
 }
 

@@ -243,7 +243,11 @@ impl<O: Observer> Engine<'_, O> {
                     delivered = self.hosts.receivers[place as usize].poll_delivered();
                 }
             }
-            Repr::Ack { .. } | Repr::Sack { .. } | Repr::Nack { .. } | Repr::Cnp => {
+            Repr::Ack { .. }
+            | Repr::Sack { .. }
+            | Repr::Nack { .. }
+            | Repr::HeaderOnly { .. }
+            | Repr::Cnp => {
                 self.news += 1;
                 self.observe_acknowledgement(packet);
                 self.hosts.senders[place as usize].sender.handle_packet(self.now, packet);

@@ -185,6 +185,6 @@ fn ecmp_choice(packet: &Packet, salt: u64, n: usize) -> usize {
 
 /// A data packet cut to its header.
 fn trim(packet: &Packet, bytes: u16) -> Option<Packet> {
-    let Repr::Data { psn, sent_at, .. } = packet.repr else { return None };
-    Some(Packet { wire_bytes: bytes, repr: Repr::Trimmed { psn, sent_at }, ..*packet })
+    let Repr::Data { psn, sent_at, msn, .. } = packet.repr else { return None };
+    Some(Packet { wire_bytes: bytes, repr: Repr::Trimmed { psn, msn, sent_at }, ..*packet })
 }

@@ -80,7 +80,7 @@ impl GoBackNReceiver {
                 }
             }
             // A duplicate: the sender does not know that the first copy arrived.
-            Repr::Data { psn, sent_at, .. } | Repr::Trimmed { psn, sent_at } if psn < self.expected => {
+            Repr::Data { psn, sent_at, .. } | Repr::Trimmed { psn, sent_at, .. } if psn < self.expected => {
                 self.due = Some(Due::Ack { ev, marked, sent_at });
             }
             // A trimmed packet leaves the same gap as those before it.

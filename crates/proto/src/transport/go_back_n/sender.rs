@@ -4,7 +4,7 @@ use super::Pacer;
 use crate::PathFacts;
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
-use crate::packet::{Packet, Repr};
+use crate::packet::{Msn, Packet, Repr};
 use crate::transport::{Ends, GoBackNConfig, OutOfPsns, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
@@ -158,6 +158,7 @@ impl GoBackNSender {
                 sent_at: now,
                 ack_now: self.asks(now),
                 stamps: 0,
+                msn: Msn::NONE,
             },
         })
     }

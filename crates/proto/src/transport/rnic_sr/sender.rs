@@ -3,7 +3,7 @@
 use crate::PathFacts;
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
-use crate::packet::{Packet, Repr};
+use crate::packet::{Msn, Packet, Repr};
 use crate::transport::go_back_n::Pacer;
 use crate::transport::{Ends, OutOfPsns, RnicSrConfig, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
@@ -290,7 +290,15 @@ impl RnicSrSender {
             ev: self.lb.next_ev(now, self.cc.window()),
             marked: false,
             tag: 0,
-            repr: Repr::Data { psn, message, message_packets, sent_at: now, ack_now, stamps: 0 },
+            repr: Repr::Data {
+                psn,
+                message,
+                message_packets,
+                sent_at: now,
+                ack_now,
+                stamps: 0,
+                msn: Msn::NONE,
+            },
         }
     }
 

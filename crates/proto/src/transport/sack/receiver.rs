@@ -89,7 +89,7 @@ impl SackReceiver {
                 }
                 whole
             }
-            Repr::Trimmed { psn, sent_at } => {
+            Repr::Trimmed { psn, sent_at, .. } => {
                 if psn >= self.cumulative && !self.contains(psn) {
                     self.due = Some(Due::Nack { ev: packet.ev, psn, sent_at });
                 } else {

@@ -2,7 +2,7 @@
 
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
-use crate::packet::{Packet, Repr};
+use crate::packet::{Msn, Packet, Repr};
 use crate::psn_set::PsnSet;
 use crate::transport::go_back_n::Pacer;
 use crate::transport::{OutOfPsns, SackConfig, SenderCounters};
@@ -282,6 +282,7 @@ impl SackSender {
                 sent_at: now,
                 ack_now: self.waits(),
                 stamps: 0,
+                msn: Msn::NONE,
             },
         }
     }

@@ -4,7 +4,7 @@ use super::outgoing::Outgoing;
 use crate::PathFacts;
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
-use crate::packet::{Packet, Repr, SackCause};
+use crate::packet::{Msn, Packet, Repr, SackCause};
 use crate::psn_set::PsnSet;
 use crate::transport::go_back_n::Pacer;
 use crate::transport::{Ends, OutOfPsns, SenderCounters, StrackConfig};
@@ -141,6 +141,7 @@ impl StrackSender {
             sent_at: now,
             ack_now: self.waits(),
             stamps: 0,
+            msn: Msn::NONE,
         };
         Some(self.packet(now, part.bytes, repr))
     }

@@ -76,7 +76,7 @@ impl Receiving for CheckedReceiver {
                 let at_once = ack_now || packet.marked || !is_new || whole.is_some();
                 self.report(psn, Cause { ev: packet.ev, marked: packet.marked, sent_at }, at_once)
             }
-            Repr::Trimmed { psn, sent_at } => {
+            Repr::Trimmed { psn, sent_at, .. } => {
                 prop_assert_eq!(whole, None);
                 let cause = Cause { ev: packet.ev, marked: packet.marked, sent_at };
                 match self.has(psn) {

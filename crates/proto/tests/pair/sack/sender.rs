@@ -217,7 +217,11 @@ impl Sending for CheckedSender {
     }
 
     fn counters(&self) -> SenderCounters {
-        SenderCounters { retransmissions: self.retransmissions, timeouts: self.timeouts, nacks: 0 }
+        SenderCounters {
+            retransmissions: self.retransmissions,
+            timeouts: self.timeouts,
+            ..Default::default()
+        }
     }
 }
 

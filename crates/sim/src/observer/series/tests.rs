@@ -2,6 +2,7 @@
 
 use super::*;
 use anabranch_base::{HostId, MessageId};
+use anabranch_proto::Msn;
 
 /// A picosecond count that is easy to read: a microsecond.
 const US: u64 = 1_000_000;
@@ -47,6 +48,7 @@ fn data(wire_bytes: u16) -> Packet {
         sent_at: Time::ZERO,
         ack_now: false,
         stamps: 0,
+        msn: Msn::NONE,
     };
     Packet { qp: QpId(0), dst: HostId(0), wire_bytes, ev: 0, marked: false, tag: 0, repr }
 }
@@ -259,7 +261,7 @@ fn flows_gather_all_parts_of_their_queue_pair() {
     }
     // What carries no payload does not count.
     for repr in [
-        Repr::Trimmed { psn: 0, sent_at: Time::ZERO },
+        Repr::Trimmed { psn: 0, msn: Msn::NONE, sent_at: Time::ZERO },
         Repr::Probe { base: 0, sent_at: Time::ZERO },
         Repr::Cnp,
     ] {
