@@ -5,7 +5,7 @@ use crate::engine::{Engine, Failure, Setup};
 use crate::ideal::Ideal;
 use crate::observer::{NoObserver, Observer, QpSelector, SeriesObserver};
 use crate::scenario::{RunPoint, TopologySpec};
-use crate::switch::{Pfc, PfcError, ProgramError, Programs};
+use crate::switch::{Pfc, PfcError, ProgramError, Programs, WeightError, weights};
 use crate::topology::{Routing, Selector, SelectorError, Topology, TopologyError};
 use crate::workload::{self, Fabric, Workload, WorkloadError};
 use anabranch_base::{Purpose, Time, stream};
@@ -27,6 +27,8 @@ pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
     let facts = ideal.path_facts();
     let pfc = point.scheme.fabric.pfc.as_ref();
     let programs = Programs::new(&point.scheme, &fabric.topology, &fabric.routing, &facts, point.seed)?;
+    let header = point.scheme.transport.framing().header;
+    let weights = weights(&point.scheme.fabric, &fabric.topology, &facts, header)?;
     let setup = Setup {
         topology: &fabric.topology,
         routing: fabric.routing,
@@ -35,6 +37,7 @@ pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
         scheme: &point.scheme,
         pfc: pfc.map(|spec| Pfc::new(spec, &fabric.topology, &facts)).transpose()?,
         programs,
+        weights,
         facts,
         limits: &point.limits,
         seed: point.seed,
@@ -217,6 +220,13 @@ pub enum RunError {
         /// What is wrong.
         #[from]
         error: PfcError,
+    },
+    /// No weight keeps trimmed packets from being lost on this fabric.
+    #[error("fabric.wrr: {error}")]
+    Weight {
+        /// What is wrong.
+        #[from]
+        error: WeightError,
     },
     /// A switch's program cannot be on this fabric.
     #[error("{}: {error}", .error.remedy().0)]

@@ -8,7 +8,7 @@ use super::scheduler::Scheduler;
 use crate::scenario::{FaultKind, FaultSpec};
 use crate::topology::{Selector, SelectorError, Topology};
 use anabranch_base::{Duration, LinkId, NodeId, Purpose, Stream, Time, stream};
-use anabranch_proto::Packet;
+use anabranch_proto::{Packet, Repr};
 
 /// The faults of a run.
 pub struct Faults {
@@ -52,6 +52,19 @@ enum Effect {
     Kind(u16),
     PacketLoss(f64),
     BitErrors(f64),
+    /// Of data, in the switch that sends.
+    SwitchLoss(f64),
+}
+
+/// What becomes of a packet on its link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It arrives.
+    Arrives,
+    /// The link loses it.
+    Lost,
+    /// The switch that was to send it trims or drops it.
+    Refused,
 }
 
 impl Faults {
@@ -139,6 +152,15 @@ impl Faults {
                     self.health(link, topology, seed, kinds).faults.push(Spell { from, until, effect });
                 }
             }
+            FaultKind::SwitchLoss { links, both_directions, probability } => {
+                let from_switch = |link: &LinkId| {
+                    topology.switch(topology.ports[topology.reverse(*link).index()].peer).is_some()
+                };
+                for link in pick(links, *both_directions)?.into_iter().filter(from_switch) {
+                    let effect = Effect::SwitchLoss(*probability);
+                    self.health(link, topology, seed, kinds).faults.push(Spell { from, until, effect });
+                }
+            }
             FaultKind::BitErrors { links, both_directions, probability } => {
                 for link in pick(links, *both_directions)? {
                     let effect = Effect::BitErrors(*probability);
@@ -180,25 +202,35 @@ impl Faults {
         !self.links[health].faults.iter().any(down)
     }
 
-    /// What becomes of a packet that goes out on an impaired `link` now: the kind that the link is now, and
-    /// whether the packet is lost on it.
-    pub fn fate(&mut self, link: LinkId, kinds: &[LinkKind], now: Time, packet: &Packet) -> (u16, bool) {
+    /// What becomes of a packet that goes out on an impaired `link` now, and the kind that the link is now.
+    pub fn fate(&mut self, link: LinkId, kinds: &[LinkKind], now: Time, packet: &Packet) -> (u16, Fate) {
         let kind = self.kind_at(link, now);
         let link_kind = &kinds[kind as usize];
         let arrives = now + link_kind.serialisation(packet.wire_bytes) + link_kind.latency;
         if self.is_cut(link, now, arrives) {
-            return (kind, true);
+            return (kind, Fate::Lost);
         }
-        let Some(index) = self.find(link) else { return (kind, false) };
+        let Some(index) = self.find(link) else { return (kind, Fate::Arrives) };
         let health = &mut self.links[index];
         let active = |spell: &&Spell| spell.from <= now && now < spell.until;
         let survives =
             health.faults.iter().filter(active).fold(1.0 - health.base_loss, |p, spell| match spell.effect {
                 Effect::PacketLoss(loss) => p * (1.0 - loss),
                 Effect::BitErrors(errors) => p * libm::pow(1.0 - errors, f64::from(packet.wire_bytes) * 8.0),
-                Effect::Down | Effect::Kind(_) => p,
+                Effect::Down | Effect::Kind(_) | Effect::SwitchLoss(_) => p,
             });
-        (kind, survives < 1.0 && health.random.unit() >= survives)
+        if survives < 1.0 && health.random.unit() >= survives {
+            return (kind, Fate::Lost);
+        }
+        if !matches!(packet.repr, Repr::Data { .. }) {
+            return (kind, Fate::Arrives);
+        }
+        let passes = health.faults.iter().filter(active).fold(1.0, |p, spell| match spell.effect {
+            Effect::SwitchLoss(loss) => p * (1.0 - loss),
+            _ => p,
+        });
+        let refused = passes < 1.0 && health.random.unit() >= passes;
+        (kind, if refused { Fate::Refused } else { Fate::Arrives })
     }
 
     /// The kind that an impaired `link` is of at `time`.

@@ -19,7 +19,7 @@ use crate::workload::Workload;
 use anabranch_base::{Duration, LinkId, MessageId, NodeId, Purpose, QpId, Stream, Time, stream};
 use anabranch_proto::{Packet, PathFacts};
 use event::{MAX_RANKED, Signal, What};
-use faults::{Faults, KindTable, Task};
+use faults::{Fate, Faults, KindTable, Task};
 use fifo::Pool;
 use port::{LinkKind, Port};
 use scheduler::{Batch, Event, Scheduler};
@@ -83,6 +83,8 @@ pub struct Counters {
     pub link_losses: u64,
     /// Data packets cut to their header.
     pub trims: u64,
+    /// Trimmed packets dropped, on either half of their way; among `drops`.
+    pub header_drops: u64,
     /// Data packets marked.
     pub ecn_marks: u64,
 }
@@ -124,6 +126,8 @@ pub struct Setup<'a> {
     pub pfc: Option<Pfc>,
     /// What its switches do beyond ECMP.
     pub programs: Option<Programs>,
+    /// By switch: the weight of its control queues, in 2^-16ths; empty where they go first.
+    pub weights: Vec<u32>,
     /// The fabric's longest path.
     pub facts: PathFacts,
     /// Where the run ends.
@@ -138,7 +142,19 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// # Errors
     /// A fault that names no link of this fabric.
     pub fn new(setup: Setup<'a>, observer: O) -> Result<Self, SelectorError> {
-        let Setup { topology, routing, workload, faults, scheme, pfc, programs, facts, limits, seed } = setup;
+        let Setup {
+            topology,
+            routing,
+            workload,
+            faults,
+            scheme,
+            pfc,
+            programs,
+            weights,
+            facts,
+            limits,
+            seed,
+        } = setup;
         let framing = scheme.transport.framing();
         let mut scheduler = Scheduler::new();
         let mut kinds = KindTable::new([facts.packet.0 as u16, framing.ack.0 as u16], &mut scheduler);
@@ -146,7 +162,11 @@ impl<'a, O: Observer> Engine<'a, O> {
         for node in (0..topology.nodes()).map(NodeId) {
             for link in topology.links_of(node).map(LinkId) {
                 let port = &topology.ports[link.index()];
-                ports.push(Port::new(node, link, port.peer, port.peer_port, kinds.kind(topology, link)));
+                let kind = kinds.kind(topology, link);
+                let weight =
+                    node.0.checked_sub(topology.hosts).and_then(|switch| weights.get(switch as usize));
+                let weight = weight.copied().unwrap_or(0);
+                ports.push(Port::new(node, link, port.peer, port.peer_port, kind, weight));
             }
         }
         let faults = Faults::new(faults, scheme.fabric.routing_delay, topology, seed, &mut kinds)?;
@@ -389,15 +409,45 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// its queues waits.
     #[inline]
     pub(crate) fn transmit(&mut self, link: LinkId, packet: &Packet, more: bool) {
+        let (mut packet, mut lost, trimmed) = (packet, false, &mut None);
+        if self.ports[link.index()].impaired {
+            match self.impair(link, packet) {
+                Impaired::Arrives => {}
+                Impaired::Lost => lost = true,
+                Impaired::Trimmed(header) => packet = trimmed.insert(header),
+                Impaired::Dropped => {
+                    // The queue goes on as if it had not been there.
+                    self.drop_packet(link, packet);
+                    self.ports[link.index()].skip(&mut self.scheduler, self.now, more);
+                    return;
+                }
+            }
+        }
         self.counters.packet_hops += 1;
         let port = &mut self.ports[link.index()];
-        let mut lost = false;
-        if port.impaired {
-            (port.kind, lost) = self.faults.fate(link, &self.kinds, self.now, packet);
-            self.counters.link_losses += u64::from(lost);
-        }
         port.transmit(&self.kinds[port.kind as usize], &mut self.scheduler, self.now, packet, lost, more);
         self.observer.transmitted(link, self.now, port.busy_until, packet.wire_bytes);
+    }
+
+    /// What faults do to a packet that is to go out on an impaired link.
+    #[cold]
+    fn impair(&mut self, link: LinkId, packet: &Packet) -> Impaired {
+        let (kind, fate) = self.faults.fate(link, &self.kinds, self.now, packet);
+        self.ports[link.index()].kind = kind;
+        match fate {
+            Fate::Arrives => Impaired::Arrives,
+            Fate::Lost => {
+                self.counters.link_losses += 1;
+                Impaired::Lost
+            }
+            Fate::Refused => match self.switches.trim(packet) {
+                Some(header) => {
+                    self.counters.trims += 1;
+                    Impaired::Trimmed(header)
+                }
+                None => Impaired::Dropped,
+            },
+        }
     }
 
     /// A packet was queued at a busy link.
@@ -512,6 +562,14 @@ pub fn bench_scheduler(pending: u32, events: u64) -> u64 {
         sum = sum.wrapping_add(now.0);
     }
     sum
+}
+
+/// What becomes of a packet on an impaired link.
+enum Impaired {
+    Arrives,
+    Lost,
+    Trimmed(Packet),
+    Dropped,
 }
 
 /// Watches that the run gets on.

@@ -29,6 +29,10 @@ pub struct Port {
     pub peer_port: u16,
     /// Index of its link's [`LinkKind`].
     pub kind: u16,
+    /// Bytes of control that may go for 2^16 bytes of data while both wait; 0: control goes first.
+    weight: u32,
+    /// Bytes by which control is ahead of its share while both wait.
+    ahead: i32,
     /// An event at `busy_until` is on its way.
     pub wakes: bool,
     /// A fault (or a lossy cable) is or will be on this link: look closer before sending.
@@ -111,8 +115,8 @@ impl LinkKind {
 
 impl Port {
     /// The port of `node` that sends on `link`, with empty queues; the link leads to `peer` and is of the kind
-    /// numbered `kind`.
-    pub fn new(node: NodeId, link: LinkId, peer: NodeId, peer_port: u16, kind: u16) -> Self {
+    /// numbered `kind`; `weight` is that of its control queue, in 2^-16ths, 0 where that goes first.
+    pub fn new(node: NodeId, link: LinkId, peer: NodeId, peer_port: u16, kind: u16, weight: u32) -> Self {
         Port {
             busy_until: Time::ZERO,
             data: Fifo::EMPTY,
@@ -124,6 +128,8 @@ impl Port {
             link,
             peer_port,
             kind,
+            weight,
+            ahead: 0,
             wakes: false,
             impaired: false,
             paused: false,
@@ -215,12 +221,43 @@ impl Port {
         }
     }
 
-    /// Takes the next packet that may go out: control first, data unless it is paused. With the packet comes
+    /// Whether it is control's turn (DCP, section 4.2: weighted round robin). A queue that waits alone goes, and
+    /// runs up no account.
+    #[inline]
+    fn weigh(&mut self) -> bool {
+        if self.control.is_empty() || self.data.is_empty() || self.paused {
+            self.ahead = 0;
+            return true;
+        }
+        self.ahead <= 0
+    }
+
+    /// A packet that was to go out does not: asks for a call at once if `more` waits, or anything in the queues.
+    pub fn skip(&mut self, scheduler: &mut Scheduler, now: Time, more: bool) {
+        if more || self.has_work() {
+            self.wakes = true;
+            // Not now: what happens at one node at one time is one event.
+            scheduler.push_free(LineId::WHEEL, now + Duration(1), self.node, self.link);
+        }
+    }
+
+    /// Takes the next packet that may go out: control first or by weight, data unless it is paused. With the packet comes
     /// where it came from.
     #[inline(always)]
     pub fn dequeue(&mut self, pool: &mut Pool) -> Option<(Packet, u32)> {
+        if self.weight > 0 && !self.weigh() {
+            // It is data's turn, which waits.
+            let taken = self.data.pop(pool)?;
+            self.data_bytes -= u32::from(taken.0.wire_bytes);
+            let share = (u64::from(taken.0.wire_bytes) * u64::from(self.weight)) >> 16;
+            self.ahead -= share as i32;
+            return Some(taken);
+        }
         if let Some(taken) = self.control.pop(pool) {
             self.control_bytes -= u32::from(taken.0.wire_bytes);
+            if self.weight > 0 {
+                self.ahead += i32::from(taken.0.wire_bytes);
+            }
             return Some(taken);
         }
         if self.paused {

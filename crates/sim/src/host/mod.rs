@@ -184,6 +184,18 @@ impl Hosts {
         }
     }
 
+    /// Puts a sender that has just been taken out back at the head of its host's round robin.
+    fn keep_turn(&mut self, host: NodeId, place: u32) {
+        let round = &mut self.rounds[host.index()];
+        let behind = std::mem::replace(&mut round.first, place);
+        if behind == NONE {
+            round.last = place;
+        }
+        let sender = &mut self.senders[place as usize];
+        sender.ready = true;
+        sender.behind = behind;
+    }
+
     /// Takes the sender whose turn it is out of the round robin.
     #[inline]
     fn take_turn(&mut self, host: NodeId) -> Option<u32> {
@@ -352,7 +364,11 @@ impl<O: Observer> Engine<'_, O> {
             }
             if let Some(packet) = slot.sender.poll_transmit(self.now) {
                 let armed = slot.timer != Time::NEVER;
-                self.hosts.make_ready(host, place);
+                if slot.sender.keeps_turn() {
+                    self.hosts.keep_turn(host, place);
+                } else {
+                    self.hosts.make_ready(host, place);
+                }
                 if !armed {
                     self.arm(host, qp, place);
                 }

@@ -35,7 +35,7 @@ pub use resolved::{RunPoint, Scenario};
 pub use schemes::{SchemeListing, scheme, schemes};
 pub use spec::{
     FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, PfcSpec, RoutingMode, Scheme, Series, TierSpec,
-    TopologySpec, WorkloadSpec,
+    TopologySpec, WorkloadSpec, WrrSpec,
 };
 pub use written::read;
 

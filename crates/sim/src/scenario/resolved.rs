@@ -9,7 +9,7 @@ use super::{
 };
 use crate::ideal::Ideal;
 use crate::observer::QpSelector;
-use crate::switch::{Pfc, Programs, check_headrooms};
+use crate::switch::{Pfc, Programs, check_headrooms, weights};
 use crate::topology::{self, Routing, Selector, SelectorError, Topology};
 use crate::workload::{self, Fabric, WorkloadError};
 use anabranch_base::{Bytes, Purpose, Stream, stream};
@@ -254,6 +254,7 @@ impl Scenario {
             }
             self.check_lossless(&step, &topology)?;
             self.check_programs(&step, &topology, seed)?;
+            self.check_weights(&step, &topology)?;
             for (i, fault) in step.faults.iter().enumerate() {
                 self.find_fault(i, &fault.kind, &topology, seed)?;
             }
@@ -307,6 +308,22 @@ impl Scenario {
         Ok(())
     }
 
+    /// That the weight of every scheme's control queues can be computed on this fabric.
+    fn check_weights(&self, step: &Step<'_>, on: &Topology) -> Result<(), ScenarioError> {
+        for scheme in step.schemes.iter().filter(|scheme| scheme.fabric.wrr.is_some()) {
+            let facts = Ideal::new(on, Routing::new(on, &|_| true), &scheme.transport).path_facts();
+            let header = scheme.transport.framing().header;
+            weights(&scheme.fabric, on, &facts, header).map(drop).map_err(|error| {
+                let message = format!("scheme {:?}: fabric.wrr: {error}", scheme.name);
+                let (at, written) = self.origin.setting(&scheme.name, "fabric.wrr", &[]);
+                let help =
+                    format!("{written} = {}, or a weight by hand: {{ weight = 2.0 }}", error.instead());
+                fault(&self.origin.file, at, message, Some(help))
+            })?;
+        }
+        Ok(())
+    }
+
     fn build(&self, spec: &TopologySpec) -> Result<Topology, ScenarioError> {
         let text = match spec {
             TopologySpec::Graph { file, .. } => self.files.get(file).map(String::as_str),
@@ -338,6 +355,7 @@ impl Scenario {
             FaultKind::LinkDown { links, .. }
             | FaultKind::Rate { links, .. }
             | FaultKind::PacketLoss { links, .. }
+            | FaultKind::SwitchLoss { links, .. }
             | FaultKind::BitErrors { links, .. } => {
                 let found = Selector::parse(links).and_then(|s| s.links(on, &mut drawn(seed)));
                 ("links", found.map(|links| links.len()))

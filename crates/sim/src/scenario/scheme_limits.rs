@@ -1,7 +1,7 @@
 //! Whether the numbers of a scheme make sense.
 
 use super::schemes::ParameterFault;
-use super::{FabricSpec, PfcSpec, Scheme};
+use super::{FabricSpec, PfcSpec, Scheme, WrrSpec};
 use anabranch_base::{Bytes, Duration};
 use anabranch_proto::program::ThemisSprayingConfig;
 use anabranch_proto::{CcConfig, LbConfig, Pace, ProgramConfig, Size, Span, TransportConfig};
@@ -183,6 +183,13 @@ fn fabric(fabric: &FabricSpec) -> Result<(), ParameterFault> {
         }
     }
     size("fabric.control_queue", fabric.control_queue, "\"1bdp\"")?;
+    if let Some(wrr) = &fabric.wrr {
+        control_weight(wrr)?;
+    }
+    if fabric.acks_with_data && fabric.pfc.is_some() {
+        let message = "fabric.acks_with_data: a lossless class (fabric.pfc) counts data alone".to_owned();
+        return Err(ParameterFault::value("fabric.acks_with_data", message, "false"));
+    }
     number("fabric.ecn_pmax", fabric.ecn_pmax, 0.0, 1.0, "1.0")?;
     let above = match (fabric.ecn_kmin, fabric.ecn_kmax) {
         (Size::Bytes(kmin), Size::Bytes(kmax)) => kmin > kmax,
@@ -196,6 +203,22 @@ fn fabric(fabric: &FabricSpec) -> Result<(), ParameterFault> {
         return Err(ParameterFault::value("fabric.ecn_kmin", message, format!("\"{kmax}\"")));
     }
     Ok(())
+}
+
+fn control_weight(wrr: &WrrSpec) -> Result<(), ParameterFault> {
+    if wrr.radix.is_some() && wrr.weight.is_some() {
+        let message =
+            "fabric.wrr.radix and fabric.wrr.weight exclude each other: the weight is computed or given";
+        return Err(ParameterFault::value("fabric.wrr", message.to_owned(), "{ radix = 16 }"));
+    }
+    if let Some(radix) = wrr.radix {
+        whole("fabric.wrr.radix", radix.into(), 2, 65_536)?;
+    }
+    match wrr.weight {
+        // It is kept in 2^-16ths.
+        Some(weight) => number("fabric.wrr.weight", weight, 1.0 / 65_536.0, 65_535.0, "2.0"),
+        None => Ok(()),
+    }
 }
 
 /// The fault of both thresholds or none.

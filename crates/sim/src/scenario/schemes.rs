@@ -134,13 +134,15 @@ pub(super) fn set(scheme: &Scheme, path: &str, value: &toml::Value) -> Result<Sc
 
 /// Parameters that take the place of another one: either threshold of the other; a buffer that is given anew is
 /// that of every switch unless `buffer_rate`, which is set after it, says otherwise; a lossless class of a queue
-/// that drops, and the other way round.
-const INSTEAD_OF: [(&str, &str); 5] = [
+/// that drops, and the other way round; a weight that is computed of one that is given.
+const INSTEAD_OF: [(&str, &str); 7] = [
     ("fabric.pfc", "queue"),
     ("fabric.pfc.alpha", "threshold"),
     ("fabric.pfc.threshold", "alpha"),
     ("fabric.pfc.buffer", "buffer_rate"),
     ("fabric.queue", "pfc"),
+    ("fabric.wrr.radix", "weight"),
+    ("fabric.wrr.weight", "radix"),
 ];
 
 /// A lossless class, for those that have none.
@@ -159,6 +161,9 @@ fn example(path: &str) -> &'static str {
         "fabric.pfc" => PFC_EXAMPLE,
         "fabric.program" => "{ kind = \"flowlet\", gap = \"100us\" }",
         "fabric.program_at" => "\"tor:100%\"",
+        "fabric.wrr" => "{ radix = 16 }",
+        "fabric.wrr.radix" => "16",
+        "fabric.wrr.weight" => "2.0",
         "fabric.pfc.alpha" => "0.125",
         "fabric.pfc.buffer_rate" => "\"51.2Tbps\"",
         "fabric.pfc.headroom" => "\"120KB\"",
@@ -233,14 +238,14 @@ pub(super) fn no_such(scheme: &Scheme, path: &str) -> ParameterFault {
 
 /// Whether a path leads to a parameter or to a whole part.
 pub(super) fn has(scheme: &Scheme, path: &str) -> bool {
-    matches!(path, "transport" | "cc" | "lb" | "fabric" | "fabric.pfc" | "fabric.program")
+    matches!(path, "transport" | "cc" | "lb" | "fabric" | "fabric.pfc" | "fabric.program" | "fabric.wrr")
         || parameters(scheme).iter().any(|known| known == path)
 }
 
 /// Every parameter of a scheme, also those that are left out when they say "never".
 pub(super) fn parameters(scheme: &Scheme) -> Vec<String> {
     let whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");
-    let mut paths = vec!["qps".to_owned(), "fabric.routing_delay".to_owned()];
+    let mut paths = ["qps", "fabric.routing_delay", "fabric.acks_with_data"].map(str::to_owned).to_vec();
     if matches!(scheme.cc, CcConfig::Dcqcn(_)) {
         paths.push(PRESET.to_owned());
     }
@@ -250,6 +255,9 @@ pub(super) fn parameters(scheme: &Scheme) -> Vec<String> {
     if scheme.fabric.pfc.is_some() {
         let left_out = ["alpha", "threshold", "buffer_rate", "headroom"];
         paths.extend(left_out.map(|key| format!("fabric.pfc.{key}")));
+    }
+    if scheme.fabric.wrr.is_some() {
+        paths.extend(["radix", "weight"].map(|key| format!("fabric.wrr.{key}")));
     }
     for (part, value) in whole.as_table().into_iter().flatten() {
         collect(part, value, &mut paths);
@@ -374,6 +382,7 @@ mod tests {
             "fabric.pfc.buffer_rate",
             "fabric.pfc.headroom",
             "fabric.queue",
+            "fabric.wrr",
             "fabric.pfc.threshold",
             "fabric.routing_delay",
         ];

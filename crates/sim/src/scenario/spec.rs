@@ -177,6 +177,16 @@ pub enum FaultKind {
         /// Between 0 and 1.
         probability: f64,
     },
+    /// The switches that send on the links drop each data packet with this probability, or trim it where they trim.
+    /// What hosts send is left alone.
+    SwitchLoss {
+        /// Which links.
+        links: String,
+        /// Both directions of each cable, or only the selected one.
+        both_directions: bool,
+        /// Between 0 and 1.
+        probability: f64,
+    },
     /// Each bit is wrong with this probability; a packet with a wrong bit is lost.
     BitErrors {
         /// Which links.
@@ -227,6 +237,13 @@ pub struct FabricSpec {
     pub ecn_pmax: f64,
     /// Data packets that do not fit are cut to their header instead of dropped.
     pub trim: bool,
+    /// The control queue shares the link with the data queue by weight; without it, it goes first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wrr: Option<WrrSpec>,
+    /// In switches, only trimmed packets are control packets: ACKs, NACKs and CNPs wait with data, take its paths, and
+    /// are dropped where data is trimmed (DCP, section 4.2).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub acks_with_data: bool,
     /// How long after a link goes down or up routing follows; without it, never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing_delay: Option<Duration>,
@@ -245,7 +262,24 @@ pub struct FabricSpec {
     pub program_at: Option<String>,
 }
 
-/// How a switch chooses among equal-cost ports. What is no data (ACKs and the like) goes by ECMP in all of them.
+/// Weighted round robin of a port's control and data queue (DCP, section 4.2).
+///
+/// A weight of w lets w bytes of control go for each byte of data while both queues wait. With data packets r times as
+/// long as trimmed ones and N ports, w = (N - 1) / (r - N + 1) drains all that N - 1 ports can bring for one when
+/// everything is trimmed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrrSpec {
+    /// N; without it, each switch's own number of ports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub radix: Option<u32>,
+    /// w itself, instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
+}
+
+/// How a switch chooses among equal-cost ports. What is no data (ACKs and the like) goes by ECMP in all of them, but
+/// for trimmed packets under `Adaptive`, and ACKs that wait with data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoutingMode {

@@ -10,6 +10,7 @@ enum Kind {
     SwitchDown,
     Rate,
     PacketLoss,
+    SwitchLoss,
     BitErrors,
 }
 
@@ -18,6 +19,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("switch-down", Kind::SwitchDown),
     ("rate", Kind::Rate),
     ("packet-loss", Kind::PacketLoss),
+    ("switch-loss", Kind::SwitchLoss),
     ("bit-errors", Kind::BitErrors),
 ];
 
@@ -28,7 +30,7 @@ pub(super) fn fault(table: &Table) -> Result<FaultSpec, ScenarioError> {
         Kind::LinkDown => &["links", "both_directions"],
         Kind::SwitchDown => &["switches"],
         Kind::Rate => &["links", "both_directions", "rate"],
-        Kind::PacketLoss | Kind::BitErrors => &["links", "both_directions", "probability"],
+        Kind::PacketLoss | Kind::SwitchLoss | Kind::BitErrors => &["links", "both_directions", "probability"],
     };
     table.only(&[&["kind", "at", "duration"], own].concat())?;
     let both = || Ok(table.get("both_directions")?.unwrap_or(true));
@@ -44,6 +46,11 @@ pub(super) fn fault(table: &Table) -> Result<FaultSpec, ScenarioError> {
             FaultKind::Rate { links: selector(table, "links")?, both_directions: both()?, rate }
         }
         Kind::PacketLoss => FaultKind::PacketLoss {
+            links: selector(table, "links")?,
+            both_directions: both()?,
+            probability: probability(table)?,
+        },
+        Kind::SwitchLoss => FaultKind::SwitchLoss {
             links: selector(table, "links")?,
             both_directions: both()?,
             probability: probability(table)?,

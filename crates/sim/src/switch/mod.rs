@@ -3,6 +3,7 @@
 mod path_map;
 mod pfc;
 mod program;
+mod wrr;
 
 use crate::engine::{Engine, Marking};
 use crate::observer::Observer;
@@ -12,6 +13,7 @@ use anabranch_proto::{Packet, PathFacts, Repr};
 
 pub use pfc::{Pfc, PfcError, check_headrooms};
 pub use program::{ProgramError, Programs};
+pub use wrr::{WeightError, weights};
 
 /// What the switches know.
 pub struct Switches {
@@ -35,6 +37,8 @@ pub struct QueueLimits {
     pub marking: Marking,
     /// Size of a trimmed packet; none where switches drop.
     pub trimmed_bytes: Option<u16>,
+    /// Only trimmed packets are control packets.
+    pub acks_with_data: bool,
 }
 
 impl QueueLimits {
@@ -51,6 +55,7 @@ impl QueueLimits {
             control: clip(fabric.control_queue.on(facts)),
             marking,
             trimmed_bytes: fabric.trim.then_some(header.0 as u16),
+            acks_with_data: fabric.acks_with_data,
         }
     }
 }
@@ -64,6 +69,16 @@ impl Switches {
         let host_port = (0..topology.hosts)
             .map(|host| topology.ports[topology.port_base[host as usize] as usize].peer_port);
         Switches { routing, salts, host_port: host_port.collect(), queue }
+    }
+
+    /// A data packet cut to its header; none where switches do not trim, and of what is no data.
+    pub(crate) fn trim(&self, packet: &Packet) -> Option<Packet> {
+        let (Some(wire_bytes), Repr::Data { psn, sent_at, msn, .. }) =
+            (self.queue.trimmed_bytes, packet.repr)
+        else {
+            return None;
+        };
+        Some(Packet { wire_bytes, repr: Repr::Trimmed { psn, msn, sent_at }, ..*packet })
     }
 }
 
@@ -106,7 +121,10 @@ impl<O: Observer> Engine<'_, O> {
     /// outgoing link is `from`.
     #[inline]
     pub(crate) fn forward(&mut self, node: NodeId, link: LinkId, packet: &Packet, from: u32) {
-        let control = packet.is_control();
+        let mut control = packet.is_control();
+        if self.switches.queue.acks_with_data && control && node.0 >= self.host_count {
+            control = is_trimmed(packet);
+        }
         let port = &self.ports[link.index()];
         if port.is_free(self.now) && (!port.paused || control) {
             if self.programs.is_some() && node.0 >= self.host_count {
@@ -117,7 +135,7 @@ impl<O: Observer> Engine<'_, O> {
             return;
         }
         if self.pfc.is_some() && !control && !self.take_in(node, LinkId(from), packet.wire_bytes) {
-            self.drop_packet(link);
+            self.drop_packet(link, packet);
             return;
         }
         let limits = self.switches.queue;
@@ -126,14 +144,16 @@ impl<O: Observer> Engine<'_, O> {
             if control { (port.control_bytes, limits.control) } else { (port.data_bytes, limits.data) };
         if u64::from(held) + u64::from(packet.wire_bytes) <= u64::from(limit) {
             port.enqueue(&mut self.pool, packet, from, control);
-        } else if let (false, Some(trimmed)) =
-            (control, limits.trimmed_bytes.and_then(|bytes| trim(packet, bytes)))
-            && port.control_bytes + u32::from(trimmed.wire_bytes) <= limits.control
-        {
+        } else if let Some(trimmed) = self.switches.trim(packet) {
             self.counters.trims += 1;
+            let port = &mut self.ports[link.index()];
+            if port.control_bytes + u32::from(trimmed.wire_bytes) > limits.control {
+                self.drop_packet(link, &trimmed);
+                return;
+            }
             port.enqueue(&mut self.pool, &trimmed, from, true);
         } else {
-            self.drop_packet(link);
+            self.drop_packet(link, packet);
             return;
         }
         self.queue_changed(link);
@@ -143,8 +163,9 @@ impl<O: Observer> Engine<'_, O> {
     }
 
     #[cold]
-    fn drop_packet(&mut self, link: LinkId) {
+    pub(crate) fn drop_packet(&mut self, link: LinkId, packet: &Packet) {
         self.counters.drops += 1;
+        self.counters.header_drops += u64::from(is_trimmed(packet));
         self.observer.dropped(link, self.now);
     }
 
@@ -183,8 +204,7 @@ fn ecmp_choice(packet: &Packet, salt: u64, n: usize) -> usize {
     (((hash >> 32) * n as u64) >> 32) as usize
 }
 
-/// A data packet cut to its header.
-fn trim(packet: &Packet, bytes: u16) -> Option<Packet> {
-    let Repr::Data { psn, sent_at, msn, .. } = packet.repr else { return None };
-    Some(Packet { wire_bytes: bytes, repr: Repr::Trimmed { psn, msn, sent_at }, ..*packet })
+/// Whether a packet is a trimmed one, on its way to the receiver or back.
+fn is_trimmed(packet: &Packet) -> bool {
+    matches!(packet.repr, Repr::Trimmed { .. } | Repr::HeaderOnly { .. })
 }

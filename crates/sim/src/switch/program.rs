@@ -334,7 +334,13 @@ impl<O: Observer> Engine<'_, O> {
             let place = path_map::choice(packet, self.switches.salts[switch], tier, group.len());
             return link(group[place]);
         }
-        if !sprays || !matches!(packet.repr, Repr::Data { .. }) {
+        let sprayed = match packet.repr {
+            Repr::Data { .. } => true,
+            // DCP, section 4.2: the switch chooses a port whatever it trims or trimmed.
+            Repr::Trimmed { .. } | Repr::HeaderOnly { .. } => programs.routing == RoutingMode::Adaptive,
+            _ => self.switches.queue.acks_with_data,
+        };
+        if !sprays || !sprayed {
             return self.route(node, packet);
         }
         let random = &mut programs.random[switch];
