@@ -409,43 +409,43 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// its queues waits.
     #[inline]
     pub(crate) fn transmit(&mut self, link: LinkId, packet: &Packet, more: bool) {
-        let (mut packet, mut lost, trimmed) = (packet, false, &mut None);
         if self.ports[link.index()].impaired {
-            match self.impair(link, packet) {
-                Impaired::Arrives => {}
-                Impaired::Lost => lost = true,
-                Impaired::Trimmed(header) => packet = trimmed.insert(header),
-                Impaired::Dropped => {
-                    // The queue goes on as if it had not been there.
-                    self.drop_packet(link, packet);
-                    self.ports[link.index()].skip(&mut self.scheduler, self.now, more);
-                    return;
-                }
-            }
+            self.transmit_impaired(link, packet, more);
+        } else {
+            self.put_on_wire(link, packet, false, more);
         }
+    }
+
+    #[inline(always)]
+    fn put_on_wire(&mut self, link: LinkId, packet: &Packet, lost: bool, more: bool) {
         self.counters.packet_hops += 1;
         let port = &mut self.ports[link.index()];
         port.transmit(&self.kinds[port.kind as usize], &mut self.scheduler, self.now, packet, lost, more);
         self.observer.transmitted(link, self.now, port.busy_until, packet.wire_bytes);
     }
 
-    /// What faults do to a packet that is to go out on an impaired link.
+    /// The same on a link with faults.
     #[cold]
-    fn impair(&mut self, link: LinkId, packet: &Packet) -> Impaired {
+    #[inline(never)]
+    fn transmit_impaired(&mut self, link: LinkId, packet: &Packet, more: bool) {
         let (kind, fate) = self.faults.fate(link, &self.kinds, self.now, packet);
         self.ports[link.index()].kind = kind;
         match fate {
-            Fate::Arrives => Impaired::Arrives,
+            Fate::Arrives => self.put_on_wire(link, packet, false, more),
             Fate::Lost => {
                 self.counters.link_losses += 1;
-                Impaired::Lost
+                self.put_on_wire(link, packet, true, more);
             }
             Fate::Refused => match self.switches.trim(packet) {
                 Some(header) => {
                     self.counters.trims += 1;
-                    Impaired::Trimmed(header)
+                    self.put_on_wire(link, &header, false, more);
                 }
-                None => Impaired::Dropped,
+                None => {
+                    // The queue goes on as if it had not been there.
+                    self.drop_packet(link, packet);
+                    self.ports[link.index()].skip(&mut self.scheduler, self.now, more);
+                }
             },
         }
     }
@@ -562,14 +562,6 @@ pub fn bench_scheduler(pending: u32, events: u64) -> u64 {
         sum = sum.wrapping_add(now.0);
     }
     sum
-}
-
-/// What becomes of a packet on an impaired link.
-enum Impaired {
-    Arrives,
-    Lost,
-    Trimmed(Packet),
-    Dropped,
 }
 
 /// Watches that the run gets on.
