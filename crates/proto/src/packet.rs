@@ -31,10 +31,12 @@ pub enum Repr {
         /// The message it belongs to.
         message: MessageId,
         /// Packets of that message, so that the receiver needs no other word of it (as RETH in every packet).
+        /// `dcp`: of the request.
         message_packets: u32,
         /// When this copy left the sender; echoed, so that a retransmission gives no wrong RTT.
         sent_at: Time,
-        /// The sender will send no more before it hears of this one: acknowledge at once.
+        /// The sender will send no more before it hears of this one: acknowledge at once. `dcp`: the request that it
+        /// belongs to is signalled, that is, wants a CQE (AckReq of the BTH).
         ack_now: bool,
         /// Times that programs in switches write for each other; 0 from a host.
         stamps: u32,
@@ -52,7 +54,7 @@ pub enum Repr {
     },
     /// Selective acknowledgement.
     Ack {
-        /// ePSN: the receiver has every PSN below.
+        /// ePSN: the receiver has every PSN below. `dcp`: eMSN, for the requests of the send queue.
         cumulative: u32,
         /// The PSN of bit 0 of `received`.
         base: u32,

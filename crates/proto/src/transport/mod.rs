@@ -1,5 +1,6 @@
 //! Reliability: what makes messages whole over a fabric that loses and reorders packets.
 
+mod dcp;
 mod go_back_n;
 mod rnic_sr;
 mod sack;
@@ -11,6 +12,7 @@ use crate::{Packet, PathFacts, Span};
 use anabranch_base::{Bytes, HostId, MessageId, QpId, Time};
 use serde::{Deserialize, Serialize};
 
+pub use dcp::{DcpReceiver, DcpSender, reception as dcp_reception};
 pub use go_back_n::{GoBackNReceiver, GoBackNSender};
 pub use rnic_sr::{RnicSrReceiver, RnicSrSender};
 pub use sack::{SackReceiver, SackSender};
@@ -28,6 +30,8 @@ pub enum TransportConfig {
     RnicSr(RnicSrConfig),
     /// STrack (section 3.3).
     Strack(StrackConfig),
+    /// DCP (sections 4.3 to 4.5).
+    Dcp(DcpConfig),
 }
 
 /// Parameters of the `go-back-n` transport, with DCQCN's notification point in its receiver.
@@ -96,6 +100,32 @@ pub struct StrackConfig {
     pub rto: Span,
 }
 
+/// Parameters of the `dcp` transport, with DCQCN's notification point in its receiver.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DcpConfig {
+    /// Payload of a full packet.
+    pub payload: Bytes,
+    /// Headers of a data packet, and what is left of a trimmed one.
+    pub header: Bytes,
+    /// Size of an ACK or CNP.
+    pub ack: Bytes,
+    /// Bits of the packet counter of a message, 1 to 31. A longer message goes as several requests.
+    pub counter_bits: u32,
+    /// Requests from the oldest unacknowledged one on that the receiver tracks; also the WQEs of a turn (n).
+    pub tracked_messages: u32,
+    /// Payload that a queue pair sends in a turn.
+    pub round_quota: Bytes,
+    /// Packets to send again that are fetched from host memory at once.
+    pub batch: u32,
+    /// One round trip over PCIe; a fetch of packets to send again takes two. 0: none.
+    pub pcie: Span,
+    /// At most one CNP in this time; 0: one for every marked packet.
+    pub cnp_interval: Span,
+    /// The coarse timeout of the oldest unacknowledged request.
+    pub rto: Span,
+}
+
 /// Parameters of the `sack` transport.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -127,6 +157,8 @@ pub enum AnySender {
     RnicSr(RnicSrSender),
     /// See [`StrackSender`].
     Strack(StrackSender),
+    /// See [`DcpSender`].
+    Dcp(DcpSender),
     /// Somebody else's.
     Custom(Box<dyn Sender>),
 }
@@ -144,6 +176,8 @@ pub enum AnyReceiver {
     RnicSr(RnicSrReceiver),
     /// See [`StrackReceiver`].
     Strack(StrackReceiver),
+    /// See [`DcpReceiver`].
+    Dcp(DcpReceiver),
     /// Somebody else's.
     Custom(Box<dyn Receiver>),
 }
@@ -242,6 +276,10 @@ impl TransportConfig {
                 AnySender::Strack(StrackSender::new(config, facts, ends, cc, lb)),
                 AnyReceiver::Strack(StrackReceiver::new(config, ends)),
             ),
+            TransportConfig::Dcp(config) => (
+                AnySender::Dcp(DcpSender::new(config, facts, ends, cc, lb)),
+                AnyReceiver::Dcp(DcpReceiver::new(config, facts, ends)),
+            ),
         }
     }
 
@@ -252,6 +290,7 @@ impl TransportConfig {
             TransportConfig::GoBackN(config) => (config.payload, config.header, config.ack),
             TransportConfig::RnicSr(config) => (config.payload, config.header, config.ack),
             TransportConfig::Strack(config) => (config.payload, config.header, config.ack),
+            TransportConfig::Dcp(config) => (config.payload, config.header, config.ack),
         };
         Framing { payload, header, ack }
     }
@@ -263,6 +302,7 @@ impl TransportConfig {
             TransportConfig::GoBackN(config) => config.rto,
             TransportConfig::RnicSr(config) => config.rto,
             TransportConfig::Strack(config) => config.rto,
+            TransportConfig::Dcp(config) => config.rto,
         }
     }
 }
@@ -286,6 +326,7 @@ macro_rules! dispatch {
             $any::GoBackN($end) => $call,
             $any::RnicSr($end) => $call,
             $any::Strack($end) => $call,
+            $any::Dcp($end) => $call,
             $any::Custom($end) => $call,
         }
     };
@@ -333,6 +374,7 @@ impl AnySender {
     pub fn keeps_turn(&self) -> bool {
         match self {
             AnySender::Sack(_) | AnySender::GoBackN(_) | AnySender::RnicSr(_) | AnySender::Strack(_) => false,
+            AnySender::Dcp(sender) => sender.keeps_turn(),
             AnySender::Custom(sender) => sender.keeps_turn(),
         }
     }
@@ -361,6 +403,7 @@ impl AnyReceiver {
     pub fn poll_delivered(&mut self) -> Option<MessageId> {
         match self {
             AnyReceiver::RnicSr(receiver) => receiver.poll_delivered(),
+            AnyReceiver::Dcp(receiver) => receiver.poll_delivered(),
             AnyReceiver::Sack(_) | AnyReceiver::GoBackN(_) | AnyReceiver::Strack(_) => None,
             AnyReceiver::Custom(receiver) => receiver.poll_delivered(),
         }

@@ -5,6 +5,7 @@
 //! schedules are shrunk and printed; nothing is written to disk.
 
 mod congestion;
+mod dcp;
 mod go_back_n;
 mod rnic_sr;
 mod run;

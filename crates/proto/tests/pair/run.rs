@@ -3,7 +3,7 @@
 use crate::schedule::{Ends, Schedule};
 use anabranch_base::{Duration, Time};
 use anabranch_proto::transport::SenderCounters;
-use anabranch_proto::{Msn, Packet, Repr};
+use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -209,10 +209,10 @@ impl<'a, E: Ends> Run<'a, E> {
         if forth {
             packet.marked = is_marked;
         }
-        if let Repr::Data { psn, sent_at, .. } = packet.repr
+        if let Repr::Data { psn, sent_at, msn, .. } = packet.repr
             && is_trimmed
         {
-            packet.repr = Repr::Trimmed { psn, msn: Msn::NONE, sent_at };
+            packet.repr = Repr::Trimmed { psn, msn, sent_at };
         }
         let is_dropped = forth && path.faults.dropped.contains(&nth);
         let copies = if is_lost || is_dropped { 0 } else { 1 + usize::from(is_twofold) };

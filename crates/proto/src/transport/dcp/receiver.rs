@@ -1,0 +1,202 @@
+//! The receiving end.
+
+use crate::PathFacts;
+use crate::packet::{Msn, Packet, Repr};
+use crate::transport::{DcpConfig, Ends};
+use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
+use std::collections::VecDeque;
+
+/// The receiving end of a queue pair, with DCQCN's notification point.
+///
+/// Drive it: [`handle_packet`](Self::handle_packet) for each packet, then [`poll_transmit`](Self::poll_transmit)
+/// until it answers none, and [`poll_delivered`](Self::poll_delivered) likewise.
+///
+/// It relies on a network that does not copy packets: each is counted when it comes.
+pub struct DcpReceiver {
+    /// eMSN: every request below is complete.
+    expected: u32,
+    /// rRetryNo: the round of the request `expected` that is counted.
+    retry: u8,
+    /// The requests from `expected` on, each at its number modulo their count.
+    tracked: Box<[Tracked]>,
+    /// A trimmed packet on its way back.
+    turned: Option<Packet>,
+    ack_due: Option<Cause>,
+    /// The entropy value of the marked packet that a CNP is due for.
+    cnp_due: Option<u16>,
+    /// Messages that the last packet delivered, after the first.
+    delivered: VecDeque<MessageId>,
+    last_cnp: Option<Time>,
+    cnp_interval: Duration,
+    ack_bytes: u16,
+    header_bytes: u16,
+    qp: QpId,
+    sender: HostId,
+}
+
+/// What is known of a request that is not complete, or waits for earlier ones (DCP, figure 6c). The name of the
+/// message is the simulation's, for its CQE; hardware has the rest in two bytes.
+#[derive(Clone, Copy)]
+struct Tracked {
+    /// Packets that came.
+    count: u32,
+    /// mcf: all came.
+    is_complete: bool,
+    /// Cf: a CQE is wanted.
+    is_signalled: bool,
+    message: MessageId,
+}
+
+const UNTOUCHED: Tracked =
+    Tracked { count: 0, is_complete: false, is_signalled: false, message: MessageId(0) };
+
+/// The packet that causes an ACK, which echoes these.
+#[derive(Clone, Copy)]
+struct Cause {
+    ev: u16,
+    marked: bool,
+    sent_at: Time,
+}
+
+impl DcpReceiver {
+    /// The receiving end of a queue pair between `ends`.
+    pub fn new(config: &DcpConfig, facts: &PathFacts, ends: Ends) -> Self {
+        DcpReceiver {
+            expected: 0,
+            retry: 0,
+            tracked: vec![UNTOUCHED; config.tracked_messages.max(1) as usize].into_boxed_slice(),
+            turned: None,
+            ack_due: None,
+            cnp_due: None,
+            delivered: VecDeque::new(),
+            last_cnp: None,
+            cnp_interval: config.cnp_interval.on(facts),
+            ack_bytes: config.ack.0 as u16,
+            header_bytes: config.header.0 as u16,
+            qp: ends.qp,
+            sender: ends.src,
+        }
+    }
+
+    /// Takes a packet in; answers with the first message that it delivers.
+    ///
+    /// ACKs come a message: with a `cnp_interval` of 0 every marked packet has a CNP of its own.
+    #[inline]
+    pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
+        match packet.repr {
+            Repr::Data { message, message_packets, sent_at, ack_now, msn, .. } => {
+                if packet.marked {
+                    self.notify(now, packet.ev);
+                }
+                let cause = Cause { ev: packet.ev, marked: packet.marked, sent_at };
+                if msn.number() < self.expected {
+                    // Unsaid: the sender does not know that the message is complete. The ACK was lost.
+                    self.ack_due = Some(cause);
+                    return None;
+                }
+                if self.is_counted(msn) && self.count(msn, message, message_packets, ack_now) {
+                    self.ack_due = Some(cause);
+                    return self.complete();
+                }
+                None
+            }
+            Repr::Trimmed { psn, msn, .. } => {
+                // DCP, section 4.1, step 2: back to the sender, and nothing is remembered.
+                let repr = Repr::HeaderOnly { psn, msn };
+                self.turned = Some(self.answer(packet.ev, self.header_bytes, repr));
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// The next message that the last packet delivered.
+    #[inline]
+    pub fn poll_delivered(&mut self) -> Option<MessageId> {
+        self.delivered.pop_front()
+    }
+
+    /// The next header-only packet, ACK or CNP to send, if one is due.
+    #[inline]
+    pub fn poll_transmit(&mut self) -> Option<Packet> {
+        if let Some(turned) = self.turned.take() {
+            return Some(turned);
+        }
+        if let Some(Cause { ev, marked, sent_at }) = self.ack_due.take() {
+            let cumulative = self.expected;
+            let repr = Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at };
+            return Some(self.answer(ev, self.ack_bytes, repr));
+        }
+        let ev = self.cnp_due.take()?;
+        Some(self.answer(ev, self.ack_bytes, Repr::Cnp))
+    }
+
+    /// Whether a packet of a request that is not complete counts: DCP, section 4.5, the coarse timeout.
+    #[inline]
+    fn is_counted(&mut self, msn: Msn) -> bool {
+        let ahead = msn.number() - self.expected;
+        if ahead > 0 {
+            // The sender times out for its oldest request alone, which is never beyond the eMSN: these are all of
+            // their first round. One that is not tracked is none that a sender may send.
+            return (ahead as usize) < self.tracked.len();
+        }
+        // Numbers go round: the later one is less than half of them ahead.
+        match msn.retry().wrapping_sub(self.retry) {
+            0 => true,
+            1..128 => {
+                self.retry = msn.retry();
+                self.slot(msn.number()).count = 0;
+                true
+            }
+            // Of an earlier round, which was given up.
+            128.. => false,
+        }
+    }
+
+    /// Counts a packet; whether it completes the request of the eMSN.
+    #[inline]
+    fn count(&mut self, msn: Msn, message: MessageId, packets: u32, is_signalled: bool) -> bool {
+        let is_expected = msn.number() == self.expected;
+        let tracked = self.slot(msn.number());
+        tracked.count += 1;
+        tracked.message = message;
+        // DCP, section 4.5: as many as the message has. Of a Send only the last packet says whether a CQE is wanted;
+        // here each does.
+        tracked.is_complete = tracked.count == packets;
+        tracked.is_signalled = is_signalled;
+        tracked.is_complete && is_expected
+    }
+
+    /// DCP, section 4.5: once the request of the eMSN is complete, the eMSN goes on to the next that is not, and the
+    /// CQEs of those that it passes are due in order. Answers with the first.
+    fn complete(&mut self) -> Option<MessageId> {
+        while self.slot(self.expected).is_complete {
+            let whole = std::mem::replace(self.slot(self.expected), UNTOUCHED);
+            if whole.is_signalled {
+                self.delivered.push_back(whole.message);
+            }
+            self.expected += 1;
+        }
+        self.retry = 0;
+        self.delivered.pop_front()
+    }
+
+    #[inline]
+    fn slot(&mut self, number: u32) -> &mut Tracked {
+        let count = self.tracked.len();
+        &mut self.tracked[number as usize % count]
+    }
+
+    /// DCQCN, section 3.1: the notification point's one CNP in `cnp_interval`.
+    fn notify(&mut self, now: Time, ev: u16) {
+        if self.last_cnp.is_none_or(|last| now.since(last) >= self.cnp_interval) {
+            self.last_cnp = Some(now);
+            self.cnp_due = Some(ev);
+        }
+    }
+
+    #[inline]
+    fn answer(&self, ev: u16, wire_bytes: u16, repr: Repr) -> Packet {
+        Packet { qp: self.qp, dst: self.sender, wire_bytes, ev, marked: false, tag: 0, repr }
+    }
+}

@@ -1,0 +1,472 @@
+//! The sending end.
+
+use super::largest_request;
+use crate::PathFacts;
+use crate::cc::{Acked, AnyCc};
+use crate::lb::AnyLb;
+use crate::packet::{Msn, Packet, Repr};
+use crate::transport::go_back_n::Pacer;
+use crate::transport::{DcpConfig, Ends, OutOfPsns, SenderCounters};
+use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
+use std::collections::VecDeque;
+
+/// Rounds of a message that are given up after the same time; each one after them, after twice the time of the one
+/// before.
+const PLAIN_ROUNDS: u32 = 7;
+
+/// Doublings of the timeout, at most.
+const MOST_DOUBLINGS: u32 = 16;
+
+/// The sending end of a queue pair.
+///
+/// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each packet that comes
+/// back, [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it answers none. Whenever the wire is free,
+/// [`poll_transmit`](Self::poll_transmit); when that answers none and it [`paces`](Self::paces), ask for the next
+/// timeout again. While it [`keeps_turn`](Self::keeps_turn), a NIC with several queue pairs asks this one again.
+// Fields stay in this order: what every packet touches comes first, so that it shares few cache lines.
+#[repr(C)]
+pub struct DcpSender {
+    /// Bytes on the wire of the packets sent so far, each once, of requests that are not acknowledged.
+    sent: u64,
+    /// Bytes of them that wait in the RetransQ: they are not in flight.
+    waiting: u64,
+    /// The PSN to send next for the first time.
+    next: u32,
+    /// First PSN that no message has claimed.
+    end: u32,
+    /// unaMSN: every request below is acknowledged.
+    unacked: u32,
+    /// How many requests from `unacked` on were sent in full: the number, among them, of the one that holds `next`.
+    current: u32,
+    /// What is still to be sent again of the request `unacked` after a timeout: PSNs from here on, to before there.
+    again: u32,
+    again_end: u32,
+    /// Rounds of the request `unacked` that were given up; sRetryNo is the lowest 8 bits of it.
+    rounds: u32,
+    /// Fetched entries, at the front of `retransmissions`.
+    fetched: u32,
+    /// Payload that this QP's turn may still take.
+    turn_bytes: u64,
+    /// The turn's WQEs end before this request.
+    turn_end: u32,
+    packet_bytes: u16,
+    header_bytes: u16,
+    payload: u16,
+    /// The turn goes on.
+    keeps_turn: bool,
+    /// The congestion control gives a rate: `pacer` has a say in what is sent.
+    paces: bool,
+    qp: QpId,
+    dst: HostId,
+    /// When the fetched packets are here.
+    fetched_at: Time,
+    /// When a fetch that something waits for is through; never when nothing waits.
+    resume: Time,
+    /// When the timer started.
+    since: Time,
+    rto: Duration,
+    fetch_time: Duration,
+    pacer: Pacer,
+    tracked: u32,
+    largest: u32,
+    batch: u32,
+    round_quota: u64,
+    cc: AnyCc,
+    lb: AnyLb,
+    /// The send queue: requests from `unacked` on.
+    queue: VecDeque<Request>,
+    /// The RetransQ: in host memory, but for the fetched ones.
+    retransmissions: VecDeque<Entry>,
+    acknowledged: VecDeque<MessageId>,
+    counters: SenderCounters,
+}
+
+/// A WQE: a message, or a part of one that the receiver can count.
+struct Request {
+    message: MessageId,
+    first: u32,
+    packets: u32,
+    last_bytes: u16,
+    /// The last one of its message.
+    is_signalled: bool,
+}
+
+/// A packet to send again (DCP, section 4.3).
+#[derive(Clone, Copy)]
+struct Entry {
+    msn: u32,
+    psn: u32,
+    /// Its size on the wire, which hardware knows from the WQE.
+    bytes: u16,
+}
+
+impl DcpSender {
+    /// The sending end of a queue pair between `ends`.
+    pub fn new(config: &DcpConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
+        DcpSender {
+            sent: 0,
+            waiting: 0,
+            next: 0,
+            end: 0,
+            unacked: 0,
+            current: 0,
+            again: 0,
+            again_end: 0,
+            rounds: 0,
+            fetched: 0,
+            turn_bytes: 0,
+            turn_end: 0,
+            packet_bytes: (config.payload.0 + config.header.0) as u16,
+            header_bytes: config.header.0 as u16,
+            payload: config.payload.0 as u16,
+            keeps_turn: false,
+            paces: cc.paces(),
+            qp: ends.qp,
+            dst: ends.dst,
+            fetched_at: Time::ZERO,
+            resume: Time::NEVER,
+            since: Time::ZERO,
+            rto: config.rto.on(facts),
+            // DCP, footnote 9: entries and WQEs take one round trip, the payload another.
+            fetch_time: config.pcie.on(facts) * 2,
+            pacer: Pacer::new(),
+            tracked: config.tracked_messages.max(1),
+            largest: largest_request(config),
+            batch: config.batch.max(1),
+            round_quota: config.round_quota.0,
+            cc,
+            lb,
+            queue: VecDeque::new(),
+            retransmissions: VecDeque::new(),
+            acknowledged: VecDeque::new(),
+            counters: SenderCounters::default(),
+        }
+    }
+
+    /// Queues a message of `bytes` bytes behind those already posted. One with more packets than a counter of the
+    /// receiver holds goes as several requests, of which only the last one wants a CQE.
+    ///
+    /// # Errors
+    /// When the queue pair would run out of PSNs or MSNs.
+    pub fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
+        let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
+        let end = u32::try_from(u64::from(self.end) + packets).map_err(|_| OutOfPsns)?;
+        let requests = packets.div_ceil(u64::from(self.largest));
+        if u64::from(self.unacked) + self.queue.len() as u64 + requests > u64::from(Msn::LIMIT) {
+            return Err(OutOfPsns);
+        }
+        let last_payload = bytes - (packets - 1) * u64::from(self.payload);
+        while self.end < end {
+            let packets = self.largest.min(end - self.end);
+            let is_signalled = self.end + packets == end;
+            let last_bytes =
+                if is_signalled { last_payload as u16 + self.header_bytes } else { self.packet_bytes };
+            self.queue.push_back(Request { message, first: self.end, packets, last_bytes, is_signalled });
+            self.end += packets;
+        }
+        Ok(())
+    }
+
+    /// The next data packet, if there is one and window, rate and PCIe let it go now.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if !self.keeps_turn {
+            // DCP, section 4.3, Tx path: a turn takes up to n WQEs from the head of the send queue.
+            self.turn_bytes = self.round_quota;
+            self.turn_end = self.unacked + self.tracked;
+        }
+        let packet = self.next_packet(now);
+        self.keeps_turn = packet.is_some() && self.turn_goes_on();
+        packet
+    }
+
+    /// Whether this queue pair's turn goes on after the packet that it just gave (DCP, section 4.3, Tx path): the
+    /// next full packet fits the quota, belongs to the turn's WQEs, and may be sent as far as the window goes. What
+    /// is fetched for retransmission counts in the quota, and new data follows it in the same turn.
+    #[inline]
+    pub fn keeps_turn(&self) -> bool {
+        self.keeps_turn
+    }
+
+    /// Takes a packet in that the receiver sent.
+    #[inline]
+    pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
+        match packet.repr {
+            Repr::Ack { cumulative, marked, sent_at, .. } => {
+                let rtt = now.since(sent_at);
+                self.acknowledge(now, cumulative, marked, rtt);
+                self.lb.handle_ack(now, packet.ev, marked, rtt);
+            }
+            Repr::HeaderOnly { psn, msn } => {
+                // DCP, section 4.3: retransmission and congestion control know nothing of each other.
+                self.lb.handle_trim(now, packet.ev);
+                self.enqueue(psn, msn);
+            }
+            Repr::Cnp => self.cc.handle_cnp(now),
+            _ => {}
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due: for the RTO, a fetch, or a packet that waits for its
+    /// time, which asks again when the rate may have risen.
+    #[inline]
+    pub fn next_timeout(&mut self) -> Option<Time> {
+        let rto = if self.is_timed() { self.expiry() } else { Time::NEVER };
+        let due = rto.min(self.resume).min(self.pacer.next_timeout().unwrap_or(Time::NEVER));
+        (due < Time::NEVER).then_some(due)
+    }
+
+    /// DCP, section 4.5: when no higher eMSN came for an RTO, all packets of the oldest unacknowledged request are
+    /// sent again, as a new round. What earlier rounds still had to send again is forgotten, since the new one sends
+    /// it; other requests go on as before. A packet that waited for its time may ask again.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.pacer.handle_timeout(now);
+        if self.resume <= now {
+            self.resume = Time::NEVER;
+        }
+        if self.is_timed() && self.expiry() <= now {
+            self.rounds += 1;
+            let oldest = &self.queue[0];
+            (self.again, self.again_end) = (oldest.first, oldest.first + oldest.packets);
+            self.since = now;
+            self.forget(self.unacked);
+            self.counters.timeouts += 1;
+            self.lb.handle_timeout(now);
+            self.cc.handle_loss(now);
+        }
+    }
+
+    /// Whether a packet may have to wait for its time.
+    #[inline]
+    pub fn paces(&self) -> bool {
+        self.paces || self.fetch_time > Duration::ZERO
+    }
+
+    /// The next message of which every byte is acknowledged.
+    #[inline]
+    pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
+        self.acknowledged.pop_front()
+    }
+
+    /// What it counted so far.
+    pub fn counters(&self) -> SenderCounters {
+        self.counters
+    }
+
+    /// Retransmissions first, then what a timeout repeats, then new data.
+    ///
+    /// DCP, section 4.3, has the NIC look at the RetransQ when the queue pair is scheduled. Here it looks before each
+    /// packet: with a batch as long as a turn that is the same, and a smaller batch makes as many fetches.
+    #[inline]
+    fn next_packet(&mut self, now: Time) -> Option<Packet> {
+        if !self.retransmissions.is_empty() {
+            return self.send_copy(now);
+        }
+        if self.again < self.again_end {
+            return self.send_again(now);
+        }
+        self.next_fits().then(|| self.send_next(now))?
+    }
+
+    #[inline]
+    fn turn_goes_on(&self) -> bool {
+        let is_new = self.retransmissions.is_empty() && self.again == self.again_end;
+        let is_there = !is_new || (self.next_fits() && self.unacked + self.current < self.turn_end);
+        self.turn_bytes >= u64::from(self.payload) && is_there
+    }
+
+    /// Whether there is new data, of a request that the receiver tracks, and the window has room for it.
+    ///
+    /// ACKs come a message: a window that is smaller would stop the queue pair, so that it does not hold for the
+    /// oldest request.
+    #[inline]
+    fn next_fits(&self) -> bool {
+        if self.next == self.end || self.current >= self.tracked {
+            return false;
+        }
+        let bytes = u64::from(self.queue[self.current as usize].bytes_of(self.next, self.packet_bytes));
+        self.current == 0 || self.in_flight() + bytes <= self.cc.window()
+    }
+
+    #[inline]
+    fn in_flight(&self) -> u64 {
+        self.sent - self.waiting
+    }
+
+    /// Sends the next packet for the first time, which fits.
+    #[inline]
+    fn send_next(&mut self, now: Time) -> Option<Packet> {
+        let (psn, place) = (self.next, self.current);
+        let request = &self.queue[place as usize];
+        let bytes = request.bytes_of(psn, self.packet_bytes);
+        let is_last = psn + 1 == request.first + request.packets;
+        if self.paces && !self.pacer.send(now, bytes, &mut self.cc) {
+            return None;
+        }
+        self.sent += u64::from(bytes);
+        self.next += 1;
+        self.current += u32::from(is_last);
+        Some(self.packet(now, self.unacked + place, psn, bytes))
+    }
+
+    /// Sends the next packet of a new round. It obeys the rate, and no window: it takes the place of one that was
+    /// lost.
+    #[cold]
+    fn send_again(&mut self, now: Time) -> Option<Packet> {
+        let psn = self.again;
+        let bytes = self.queue[0].bytes_of(psn, self.packet_bytes);
+        if self.paces && !self.pacer.send(now, bytes, &mut self.cc) {
+            return None;
+        }
+        self.again += 1;
+        self.counters.retransmissions += 1;
+        Some(self.packet(now, self.unacked, psn, bytes))
+    }
+
+    /// Sends the first packet of the RetransQ again, once it is fetched. DCP, section 4.3, challenge 2: congestion
+    /// control governs it as it governs new data.
+    #[cold]
+    fn send_copy(&mut self, now: Time) -> Option<Packet> {
+        if self.fetched == 0 {
+            self.fetch(now);
+        }
+        if now < self.fetched_at {
+            self.resume = self.fetched_at;
+            return None;
+        }
+        self.resume = Time::NEVER;
+        let &Entry { msn, psn, bytes } = self.retransmissions.front()?;
+        if self.paces && !self.pacer.send(now, bytes, &mut self.cc) {
+            return None;
+        }
+        self.retransmissions.pop_front();
+        self.fetched -= 1;
+        self.waiting -= u64::from(bytes);
+        self.counters.retransmissions += 1;
+        Some(self.packet(now, msn, psn, bytes))
+    }
+
+    /// DCP, section 4.3: min(16, len, awin / MTU) entries, and at least one, so that a small window cannot stop
+    /// the queue pair. The WQEs come with them: as many as the receiver tracks, from the head of the send queue, so
+    /// that those of all entries are among them and none is ever fetched by itself.
+    fn fetch(&mut self, now: Time) {
+        let room = self.cc.window().saturating_sub(self.in_flight()) / u64::from(self.packet_bytes);
+        let most = (self.retransmissions.len() as u64).min(self.batch.into());
+        self.fetched = most.min(room.max(1)) as u32;
+        self.fetched_at = now + self.fetch_time;
+        self.counters.fetches += 1;
+    }
+
+    /// A packet of this request; counts in the turn, and starts the timer again where it is its request's.
+    #[inline]
+    fn packet(&mut self, now: Time, number: u32, psn: u32, bytes: u16) -> Packet {
+        self.turn_bytes = self.turn_bytes.saturating_sub(u64::from(bytes - self.header_bytes));
+        if number == self.unacked {
+            self.since = now;
+        }
+        let msn = Msn::new(number, self.retry_of(number));
+        let request = &self.queue[(number - self.unacked) as usize];
+        Packet {
+            qp: self.qp,
+            dst: self.dst,
+            wire_bytes: bytes,
+            ev: self.lb.next_ev(now, self.cc.window()),
+            marked: false,
+            tag: 0,
+            repr: Repr::Data {
+                psn,
+                message: request.message,
+                message_packets: request.packets,
+                sent_at: now,
+                ack_now: request.is_signalled,
+                stamps: 0,
+                msn,
+            },
+        }
+    }
+
+    /// The number of the request's current round: sRetryNo counts timeouts of the oldest one alone.
+    #[inline]
+    fn retry_of(&self, number: u32) -> u8 {
+        if number == self.unacked { self.rounds as u8 } else { 0 }
+    }
+
+    /// Whether the timer runs: the oldest request was sent in full, in this round.
+    #[inline]
+    fn is_timed(&self) -> bool {
+        self.current > 0 && self.again == self.again_end
+    }
+
+    /// When the timer runs out.
+    #[inline]
+    fn expiry(&self) -> Time {
+        let doublings = self.rounds.saturating_sub(PLAIN_ROUNDS).min(MOST_DOUBLINGS);
+        self.since + self.rto * (1 << doublings)
+    }
+
+    /// DCP, section 4.3, Rx path: a packet arrived trimmed, and goes into the RetransQ. One whose request is
+    /// acknowledged, or of a round that was given up, asks for what is not wanted any more.
+    fn enqueue(&mut self, psn: u32, msn: Msn) {
+        let number = msn.number();
+        let place = number.checked_sub(self.unacked).map(|place| place as usize);
+        let Some(request) = place.and_then(|place| self.queue.get(place)) else { return };
+        let of_request = request.first..(request.first + request.packets).min(self.next);
+        if of_request.contains(&psn) && msn.retry() == self.retry_of(number) {
+            let bytes = request.bytes_of(psn, self.packet_bytes);
+            self.retransmissions.push_back(Entry { msn: number, psn, bytes });
+            self.waiting += u64::from(bytes);
+        }
+    }
+
+    /// Takes the entries of requests up to this one out of the RetransQ, fetched or not.
+    fn forget(&mut self, last: u32) {
+        let (mut place, mut fetched, mut waiting) = (0, 0, 0);
+        let limit = self.fetched;
+        self.retransmissions.retain(|entry| {
+            let stays = entry.msn > last;
+            if stays {
+                fetched += u32::from(place < limit);
+                waiting += u64::from(entry.bytes);
+            }
+            place += 1;
+            stays
+        });
+        (self.fetched, self.waiting) = (fetched, waiting);
+    }
+
+    /// Every request below `expected` is complete (DCP, section 4.5).
+    fn acknowledge(&mut self, now: Time, expected: u32, marked: bool, rtt: Duration) {
+        // A receiver has nothing whole that was not sent.
+        let expected = expected.min(self.unacked + self.current);
+        if expected <= self.unacked {
+            return;
+        }
+        let (mut packets, mut bytes) = (0, 0);
+        for request in self.queue.drain(..(expected - self.unacked) as usize) {
+            packets += request.packets;
+            bytes +=
+                u64::from(request.packets - 1) * u64::from(self.packet_bytes) + u64::from(request.last_bytes);
+            if request.is_signalled {
+                self.acknowledged.push_back(request.message);
+            }
+        }
+        // What a later round still had to send again is not wanted any more.
+        self.forget(expected - 1);
+        self.sent -= bytes;
+        self.current -= expected - self.unacked;
+        self.unacked = expected;
+        self.rounds = 0;
+        self.again = self.again_end;
+        self.since = now;
+        self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
+    }
+}
+
+impl Request {
+    /// Size on the wire of the packet with this PSN, where a full one has `full`.
+    #[inline]
+    fn bytes_of(&self, psn: u32, full: u16) -> u16 {
+        if psn + 1 == self.first + self.packets { self.last_bytes } else { full }
+    }
+}

@@ -1,0 +1,275 @@
+//! The `dcp` transport, with DCQCN, DCTCP or a fixed window, with and without a cost of PCIe. The network never
+//! copies a packet: DCP relies on that.
+
+mod receiver;
+mod sender;
+
+use crate::check;
+use crate::congestion::{constant, dcqcn, dctcp, slowest_packet};
+use crate::run::Run;
+use crate::schedule::*;
+use anabranch_base::{Bytes, Duration, Purpose, Rate, Time, stream};
+use anabranch_proto::cc::{AnyCc, CcConfig};
+use anabranch_proto::lb::{AnyLb, Environment, LbConfig};
+use anabranch_proto::transport::{AnyReceiver, AnySender, DcpConfig, TransportConfig};
+use anabranch_proto::{PathFacts, Size, Span};
+use proptest::prelude::*;
+use receiver::CheckedReceiver;
+use sender::CheckedSender;
+
+/// Whatever is lost, in whatever direction: every message arrives once, in order of posting, and is acknowledged
+/// once, soon after the last fault; and no packet is counted twice in a round (which the receiver's model checks).
+#[test]
+fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
+    check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
+}
+
+/// Section 4.5, exactly once: where only payloads are lost, whatever the order, no data packet arrives twice (which
+/// the receiver's model checks), and no timeout strikes.
+#[test]
+fn with_a_lossless_control_plane_each_packet_arrives_exactly_once() {
+    check(trimming_schedule(), |schedule| {
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.timeouts, outcome.nacks, outcome.lost), (0, 0, 0));
+        Ok(())
+    });
+}
+
+/// Section 4.3: one packet more for each that was trimmed, and a round trip later, whichever it is.
+#[test]
+fn one_trim_costs_a_round_trip_and_one_packet() -> Result<(), TestCaseError> {
+    let mut schedule = calm_schedule(400, calm_ends());
+    let calm = Run::new(&schedule).finish()?;
+    schedule.path.faults.trimming = 3;
+    schedule.path.faults.until = Time::ZERO + Duration::from_us(400);
+    let mut repeated = 0;
+    for seed in 0..200 {
+        schedule.path.seed = seed;
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.timeouts, outcome.lost), (0, 0));
+        // Each trim of a trim costs another round trip.
+        let latest = calm.finished + (schedule.path.longest_round() + schedule.path.wire) * 4;
+        prop_assert!(outcome.finished <= latest, "{:?} after {}", outcome, latest);
+        repeated += outcome.retransmissions;
+    }
+    // 3 / 256 of 80,000, and of those again.
+    prop_assert!((860..1_040).contains(&repeated), "{}", repeated);
+    Ok(())
+}
+
+/// A lost data packet leaves no trace: the whole message is sent again after the timeout, and nothing else.
+#[test]
+fn one_loss_costs_a_timeout_and_its_message() -> Result<(), TestCaseError> {
+    let mut schedule = calm_schedule(100, calm_ends());
+    let others = [150, 50].map(|packets| Post { at: Time::ZERO, packets, last_payload: PAYLOAD });
+    schedule.messages.extend(others);
+    for (lost, packets) in [(1, 100), (100, 100), (101, 150), (250, 150), (251, 50), (300, 50)] {
+        schedule.path.faults.dropped = vec![lost];
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (packets, 1), "packet {}", lost);
+    }
+    Ok(())
+}
+
+/// A message that takes longer than the timeout at its rate is not started over.
+#[test]
+fn a_message_may_take_longer_than_the_timeout() -> Result<(), TestCaseError> {
+    for slower in [1, 50] {
+        let mut schedule = calm_schedule(2_000, DcpEnds { slower, ..calm_ends() });
+        schedule.ends.cc = CcConfig::Dcqcn(anabranch_proto::cc::DcqcnConfig::paper());
+        schedule.ends.rto = Duration::from_us(20);
+        schedule.path.faults.trimming = 20;
+        schedule.path.faults.until = Time::NEVER;
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!(outcome.timeouts, 0);
+        prop_assert!(outcome.finished >= Time::ZERO + schedule.ends.rto * 9);
+    }
+    Ok(())
+}
+
+/// How the ends are set up.
+#[derive(Clone, Debug)]
+struct DcpEnds {
+    balancer: LbConfig,
+    cc: CcConfig,
+    /// How many packets the wire carries while one passes at line rate.
+    slower: u64,
+    counter_bits: u32,
+    tracked: u32,
+    quota: u64,
+    batch: u32,
+    pcie: Duration,
+    cnp_interval: Duration,
+    rto: Duration,
+    /// Nothing but payload is lost: each packet arrives exactly once.
+    exactly_once: bool,
+}
+
+/// What the send queue holds.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    message: usize,
+    first: u32,
+    packets: u32,
+    /// The last one of its message.
+    is_signalled: bool,
+}
+
+impl Ends for DcpEnds {
+    type Sender = CheckedSender;
+    type Receiver = CheckedReceiver;
+
+    fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
+        let (sender, receiver) =
+            schedule.transport().build(ENDS, &schedule.facts(), schedule.cc(), schedule.lb());
+        match (sender, receiver) {
+            (AnySender::Dcp(sender), AnyReceiver::Dcp(receiver)) => {
+                (CheckedSender::new(schedule, sender), CheckedReceiver::new(schedule, receiver))
+            }
+            _ => unreachable!("dcp builds its own ends"),
+        }
+    }
+
+    /// The timeout that runs when the last fault is over may have doubled as long as that took. After that a request
+    /// needs one round in which all of its packets arrive; while the timeout is below the spread of the delays,
+    /// rounds may meet, but after seven it doubles: sixteen rounds suffice for the paths that are drawn.
+    fn deadline(schedule: &Schedule<Self>) -> Time {
+        let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
+        let turn = schedule.turn();
+        let doubled = (schedule.quiet_from() - Time::ZERO) * 2;
+        let sending = turn * (schedule.packets() * 16);
+        let waiting = (rto * 24 + round * 8) * schedule.requests().len() as u64;
+        schedule.quiet_from() + doubled + sending + waiting
+    }
+}
+
+impl Schedule<DcpEnds> {
+    fn facts(&self) -> PathFacts {
+        let facts = self.path.facts();
+        PathFacts { line_rate: Rate(facts.line_rate.0 / self.ends.slower), ..facts }
+    }
+
+    fn transport(&self) -> TransportConfig {
+        TransportConfig::Dcp(DcpConfig {
+            payload: Bytes(PAYLOAD),
+            header: Bytes(HEADER),
+            ack: Bytes(ACK),
+            counter_bits: self.ends.counter_bits,
+            tracked_messages: self.ends.tracked,
+            round_quota: Bytes(self.ends.quota),
+            batch: self.ends.batch,
+            pcie: Span::Time(self.ends.pcie),
+            cnp_interval: Span::Time(self.ends.cnp_interval),
+            rto: Span::Time(self.ends.rto),
+        })
+    }
+
+    fn cc(&self) -> AnyCc {
+        self.ends.cc.build(&self.facts())
+    }
+
+    fn lb(&self) -> AnyLb {
+        let environment = Environment { facts: self.facts(), rto: self.ends.rto, trimming: true };
+        self.ends.balancer.build(&environment, stream(self.path.seed, 0, Purpose::LoadBalancer))
+    }
+
+    /// By MSN.
+    fn requests(&self) -> Vec<Request> {
+        let (largest, mut requests) = ((1 << self.ends.counter_bits) - 1, Vec::<Request>::new());
+        for (psn, planned) in self.planned().into_iter().enumerate() {
+            match requests.last_mut() {
+                Some(last) if !last.is_signalled && last.packets < largest => last.packets += 1,
+                _ => requests.push(Request {
+                    message: planned.message,
+                    first: psn as u32,
+                    packets: 1,
+                    is_signalled: false,
+                }),
+            }
+            if let Some(last) = requests.last_mut() {
+                last.is_signalled = planned.is_last;
+            }
+        }
+        requests
+    }
+
+    /// What a packet takes at the lowest rate, fetched by itself.
+    fn turn(&self) -> Duration {
+        let slowest = slowest_packet(&self.ends.cc, &self.facts());
+        slowest + self.path.wire + self.ends.pcie * 2 + self.timer_lag * 2
+    }
+}
+
+fn calm_ends() -> DcpEnds {
+    DcpEnds {
+        balancer: LbConfig::Ecmp {},
+        cc: CcConfig::Constant { window: Size::Bytes(Bytes(1000 * PACKET)) },
+        slower: 1,
+        counter_bits: 14,
+        tracked: 8,
+        quota: 16_384,
+        batch: 16,
+        pcie: Duration::ZERO,
+        cnp_interval: Duration::from_us(50),
+        rto: Duration::from_us(100),
+        exactly_once: false,
+    }
+}
+
+/// Anything, sane or not: RTOs below the round trip and the spread of the delays, windows below a packet, all faults
+/// at once.
+fn any_schedule() -> impl Strategy<Value = Schedule<DcpEnds>> {
+    (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
+        |(messages, ends, rto, timer_lag, path, faults, in_order)| Schedule {
+            messages,
+            ends: DcpEnds { rto, ..ends },
+            timer_lag,
+            path: Path { faults: Faults { duplication: 0, ..faults }, in_order, ..path },
+        },
+    )
+}
+
+/// A path that delays, trims and marks, with an RTO just beyond what that can take: a packet's way there, its
+/// header's way back, and all that may be sent again before it.
+fn trimming_schedule() -> impl Strategy<Value = Schedule<DcpEnds>> {
+    (messages(), ends(), timer_lag(), path(), 0u32..160, chance()).prop_map(
+        |(messages, ends, timer_lag, path, trimming, marking)| {
+            let faults = Faults { until: Time::NEVER, trimming, marking, ..Faults::default() };
+            let ends = DcpEnds { exactly_once: true, ..ends };
+            let mut schedule = Schedule { messages, ends, timer_lag, path: Path { faults, ..path } };
+            schedule.ends.rto = schedule.path.longest_round() + schedule.turn() * (schedule.packets() + 1);
+            schedule
+        },
+    )
+}
+
+/// All but the RTO.
+fn ends() -> impl Strategy<Value = DcpEnds> {
+    let balancer = prop_oneof![
+        3 => Just(LbConfig::Ecmp {}),
+        1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops { evs }),
+    ];
+    let cnp_interval =
+        prop_oneof![2 => Just(Duration::ZERO), 1 => us(1..20), 2 => Just(Duration::from_us(50))];
+    let cc = prop_oneof![2 => constant(), 1 => dctcp(), 4 => dcqcn()];
+    let tracking =
+        (prop_oneof![3 => Just(14), 2 => 1u32..9], prop_oneof![2 => Just(8), 1 => 1u32..8, 1 => 8u32..40]);
+    let batch = prop_oneof![2 => Just(16), 1 => Just(1), 1 => 2u32..40];
+    let pcie = prop_oneof![2 => Just(Duration::ZERO), 1 => Just(Duration::from_us(1)), 1 => ns(1..3_000)];
+    let quota = prop_oneof![2 => Just(16_384u64), 1 => 1u64..40_000];
+    (balancer, cc, 1u64..5, tracking, quota, batch, pcie, cnp_interval).prop_map(
+        |(balancer, cc, slower, (counter_bits, tracked), quota, batch, pcie, cnp_interval)| DcpEnds {
+            balancer,
+            cc,
+            slower,
+            counter_bits,
+            tracked,
+            quota,
+            batch,
+            pcie,
+            cnp_interval,
+            rto: Duration::ZERO,
+            exactly_once: false,
+        },
+    )
+}

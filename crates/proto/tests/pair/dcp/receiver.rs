@@ -1,0 +1,116 @@
+//! The receiver beside a plain model of it, which remembers PSNs instead of counting them.
+
+use super::{DcpEnds, Request};
+use crate::run::Receiving;
+use crate::schedule::{ACK, HEADER, QP, SENDER, Schedule, message_id};
+use anabranch_base::{Duration, Time};
+use anabranch_proto::transport::DcpReceiver;
+use anabranch_proto::{Packet, Repr};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+/// A [`DcpReceiver`] of which every answer is compared with the model's.
+pub struct CheckedReceiver {
+    receiver: DcpReceiver,
+    cnp_interval: Duration,
+    exactly_once: bool,
+    requests: Vec<Request>,
+    tracked: usize,
+    /// By MSN: the round that is counted, and the PSNs of it that came.
+    rounds: Vec<(u8, BTreeSet<u32>)>,
+    /// PSNs that ever came whole.
+    arrived: BTreeSet<u32>,
+    /// eMSN.
+    expected: usize,
+    last_cnp: Option<Time>,
+    delivered: Vec<usize>,
+}
+
+impl CheckedReceiver {
+    pub fn new(schedule: &Schedule<DcpEnds>, receiver: DcpReceiver) -> Self {
+        let requests = schedule.requests();
+        CheckedReceiver {
+            receiver,
+            cnp_interval: schedule.ends.cnp_interval,
+            exactly_once: schedule.ends.exactly_once,
+            tracked: schedule.ends.tracked as usize,
+            rounds: vec![(0, BTreeSet::new()); requests.len()],
+            requests,
+            arrived: BTreeSet::new(),
+            expected: 0,
+            last_cnp: None,
+            delivered: Vec::new(),
+        }
+    }
+
+    fn is_whole(&self, number: usize) -> bool {
+        self.rounds.get(number).is_some_and(|(_, psns)| psns.len() == self.requests[number].packets as usize)
+    }
+}
+
+impl Receiving for CheckedReceiver {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<Vec<Packet>, TestCaseError> {
+        let first = self.receiver.handle_packet(now, packet);
+        let answers: Vec<_> = std::iter::from_fn(|| self.receiver.poll_transmit()).collect();
+        let others: Vec<_> = std::iter::from_fn(|| self.receiver.poll_delivered()).collect();
+        prop_assert!(first.is_some() || others.is_empty(), "{:?} after none", others);
+        let mut wanted = Vec::new();
+        let before = self.expected;
+        let mut size = ACK;
+        match packet.repr {
+            Repr::Trimmed { psn, msn, .. } => {
+                size = HEADER;
+                wanted.push(Repr::HeaderOnly { psn, msn });
+            }
+            Repr::Data { psn, msn, sent_at, .. } => {
+                let is_first = self.arrived.insert(psn);
+                prop_assert!(is_first || !self.exactly_once, "PSN {psn} came twice");
+                let number = msn.number() as usize;
+                prop_assert!(number < self.expected + self.tracked, "the sender runs ahead");
+                let is_old = number < self.expected;
+                if !is_old {
+                    let (retry, psns) = &mut self.rounds[number];
+                    prop_assert!(number == self.expected || msn.retry() == 0, "a round of a later message");
+                    // Less than half of the numbers ahead.
+                    if retry.wrapping_sub(msn.retry()) > 127 {
+                        (*retry, *psns) = (msn.retry(), BTreeSet::new());
+                    }
+                    if *retry == msn.retry() {
+                        prop_assert!(psns.insert(psn), "PSN {psn} is counted twice in round {retry}");
+                    }
+                }
+                while self.is_whole(self.expected) {
+                    self.expected += 1;
+                }
+                if is_old || self.expected > before {
+                    let (cumulative, marked) = (self.expected as u32, packet.marked);
+                    wanted.push(Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at });
+                }
+                let may_notify = self.last_cnp.is_none_or(|last| now - last >= self.cnp_interval);
+                if packet.marked && may_notify {
+                    self.last_cnp = Some(now);
+                    wanted.push(Repr::Cnp);
+                }
+            }
+            _ => return Err(TestCaseError::fail("a sender sent what is no data")),
+        }
+        let said: Vec<_> = answers.iter().map(|answer| answer.repr).collect();
+        prop_assert_eq!(said, wanted, "the answers to {:?}", packet);
+        for answer in &answers {
+            let echoed = (answer.qp, answer.dst, answer.ev, answer.marked);
+            prop_assert_eq!(echoed, (QP, SENDER, packet.ev, false));
+            prop_assert_eq!(u64::from(answer.wire_bytes), size);
+        }
+        let passed = &self.requests[before..self.expected];
+        let whole: Vec<_> = passed.iter().filter(|r| r.is_signalled).map(|r| r.message).collect();
+        let delivered: Vec<_> = first.into_iter().chain(others).collect();
+        let expected: Vec<_> = whole.iter().map(|&message| message_id(message)).collect();
+        prop_assert_eq!(delivered, expected, "messages that {:?} delivers", packet);
+        self.delivered.extend(whole);
+        Ok(answers)
+    }
+
+    fn delivered(&self) -> &[usize] {
+        &self.delivered
+    }
+}

@@ -1,0 +1,294 @@
+//! The sender beside a plain model of it.
+
+use super::{DcpEnds, Request};
+use crate::run::Sending;
+use crate::schedule::{HEADER, PACKET, PAYLOAD, Planned, QP, RECEIVER, Schedule, message_id};
+use anabranch_base::{Rate, Time};
+use anabranch_proto::cc::{Acked, AnyCc};
+use anabranch_proto::lb::AnyLb;
+use anabranch_proto::transport::{DcpSender, SenderCounters};
+use anabranch_proto::{Msn, Packet, Repr};
+use proptest::prelude::*;
+
+/// A [`DcpSender`] of which every answer is compared with the model's.
+pub struct CheckedSender {
+    sender: DcpSender,
+    ends: DcpEnds,
+    /// Twins of the sender's own, told what the model knows.
+    cc: AnyCc,
+    lb: AnyLb,
+    line_rate: Rate,
+    planned: Vec<Planned>,
+    requests: Vec<Request>,
+    /// Payload by index of the message.
+    payload: Vec<u64>,
+    /// PSNs that posted messages claimed.
+    end: u32,
+    /// unaMSN.
+    unacked: usize,
+    /// The PSN to send next for the first time.
+    next: u32,
+    /// PSNs to send again: fetched, waiting, and of the oldest request's new round.
+    fetched: Vec<u32>,
+    waiting: Vec<u32>,
+    again: Vec<u32>,
+    fetched_at: Time,
+    /// Timeouts of the oldest request.
+    rounds: u32,
+    since: Time,
+    /// Payload sent in this turn, and the oldest request when it began, while it lasts.
+    turn: Option<(u64, usize)>,
+    /// When the last packet left, and its size.
+    last: Option<(Time, u64)>,
+    counters: SenderCounters,
+    acknowledged: Vec<usize>,
+}
+
+impl CheckedSender {
+    pub fn new(schedule: &Schedule<DcpEnds>, sender: DcpSender) -> Self {
+        CheckedSender {
+            sender,
+            ends: schedule.ends.clone(),
+            cc: schedule.cc(),
+            lb: schedule.lb(),
+            line_rate: schedule.facts().line_rate,
+            planned: schedule.planned(),
+            requests: schedule.requests(),
+            payload: schedule.messages.iter().map(|message| message.bytes()).collect(),
+            end: 0,
+            unacked: 0,
+            next: 0,
+            fetched: Vec::new(),
+            waiting: Vec::new(),
+            again: Vec::new(),
+            fetched_at: Time::ZERO,
+            rounds: 0,
+            since: Time::ZERO,
+            turn: None,
+            last: None,
+            counters: SenderCounters::default(),
+            acknowledged: Vec::new(),
+        }
+    }
+
+    fn bytes(&self, psns: impl IntoIterator<Item = u32>) -> u64 {
+        psns.into_iter().map(|psn| self.planned[psn as usize].bytes).sum()
+    }
+
+    /// MSN of the request that holds a PSN.
+    fn number(&self, psn: u32) -> usize {
+        self.requests.partition_point(|request| request.first + request.packets <= psn)
+    }
+
+    /// PSNs of a request.
+    fn psns(&self, number: usize) -> std::ops::Range<u32> {
+        self.requests.get(number).map_or(self.end..self.end, |r| r.first..r.first + r.packets)
+    }
+
+    fn in_flight(&self) -> u64 {
+        let lost = self.fetched.iter().chain(&self.waiting).copied();
+        self.bytes(self.psns(self.unacked).start..self.next) - self.bytes(lost)
+    }
+
+    fn next_fits(&self) -> bool {
+        if self.next == self.end {
+            return false;
+        }
+        let (number, bytes) = (self.number(self.next), self.planned[self.next as usize].bytes);
+        number == self.unacked
+            || number < self.unacked + self.ends.tracked as usize
+                && self.in_flight() + bytes <= self.cc.window()
+    }
+
+    fn has_copies(&self) -> bool {
+        !(self.fetched.is_empty() && self.waiting.is_empty() && self.again.is_empty())
+    }
+
+    /// The oldest request was sent in full, in this round.
+    fn is_timed(&self) -> bool {
+        self.next > self.psns(self.unacked).start
+            && self.next >= self.psns(self.unacked).end
+            && self.again.is_empty()
+    }
+
+    fn expiry(&self) -> Time {
+        self.since + self.ends.rto * (1 << self.rounds.saturating_sub(7).min(16))
+    }
+
+    fn fetch(&mut self, now: Time) {
+        if self.fetched.is_empty() && !self.waiting.is_empty() {
+            let room = self.cc.window().saturating_sub(self.in_flight()) / PACKET;
+            let most = self.waiting.len().min(self.ends.batch as usize).min(room.max(1) as usize);
+            self.fetched = self.waiting.drain(..most).collect();
+            self.fetched_at = now + self.ends.pcie * 2;
+            self.counters.fetches += 1;
+        }
+    }
+
+    fn check(&self) -> Result<(), TestCaseError> {
+        prop_assert_eq!(self.sender.counters(), self.counters);
+        Ok(())
+    }
+}
+
+impl Sending for CheckedSender {
+    fn post(&mut self, _now: Time, message: usize) -> Result<(), TestCaseError> {
+        prop_assert!(self.sender.post(message_id(message), self.payload[message]).is_ok());
+        self.end += self.planned[self.end as usize].of;
+        Ok(())
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Result<Option<Packet>, TestCaseError> {
+        let answer = self.sender.poll_transmit(now);
+        self.fetch(now);
+        let of_round = || self.again.first().copied();
+        let fresh = || self.next_fits().then_some(self.next);
+        let turn = self.fetched.first().copied().or_else(of_round).or_else(fresh);
+        let mut free_at = match (self.cc.rate(now), self.last) {
+            (Some(rate), Some((last, bytes))) => last + rate.time_for(bytes),
+            _ => Time::ZERO,
+        };
+        if !self.fetched.is_empty() && now < self.fetched_at {
+            free_at = self.fetched_at;
+        }
+        let may = turn.is_some() && free_at <= now;
+        prop_assert_eq!(answer.is_some(), may, "whether {:?} goes, due {}, at {}", turn, free_at, now);
+        let (Some(packet), Some(turn)) = (answer, turn) else {
+            self.turn = None;
+            prop_assert!(!self.sender.keeps_turn());
+            if turn.is_some() {
+                prop_assert!(self.sender.paces());
+                let due = self.sender.next_timeout();
+                prop_assert!(due.is_some_and(|due| due <= free_at), "{due:?} instead of {free_at}");
+            }
+            return Ok(None);
+        };
+        let Repr::Data { psn, message, message_packets, sent_at, ack_now, msn, .. } = packet.repr else {
+            return Err(TestCaseError::fail("a sender sent what is no data"));
+        };
+        let (number, known) = (self.number(psn), self.planned[psn as usize]);
+        let Request { packets, is_signalled, .. } = self.requests[number];
+        let retry = if number == self.unacked { self.rounds as u8 } else { 0 };
+        prop_assert_eq!(psn, turn);
+        prop_assert_eq!(msn, Msn::new(number as u32, retry));
+        prop_assert_eq!(u64::from(packet.wire_bytes), known.bytes);
+        prop_assert_eq!((message, message_packets), (message_id(known.message), packets));
+        prop_assert_eq!(ack_now, is_signalled);
+        prop_assert_eq!((packet.qp, packet.dst, sent_at, packet.marked), (QP, RECEIVER, now, false));
+        let paces = self.cc.rate(now).is_some();
+        if let Some((last, bytes)) = self.last.filter(|_| paces) {
+            let gap = self.line_rate.time_for(bytes);
+            prop_assert!(now >= last + gap, "{psn} left {} after {bytes} B", now.since(last));
+        }
+        let began = self.turn.unwrap_or((0, self.unacked));
+        if !self.fetched.is_empty() {
+            self.fetched.remove(0);
+            self.counters.retransmissions += 1;
+        } else if !self.again.is_empty() {
+            self.again.remove(0);
+            self.counters.retransmissions += 1;
+        } else {
+            self.next += 1;
+        }
+        if number == self.unacked {
+            self.since = now;
+        }
+        if paces {
+            self.last = Some((now, known.bytes));
+            self.cc.handle_sent(now, packet.wire_bytes);
+        }
+        prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));
+        let sent = began.0 + known.bytes - HEADER;
+        let fits = self.next_fits() && self.number(self.next) < began.1 + self.ends.tracked as usize;
+        let goes_on = sent + PAYLOAD <= self.ends.quota && (self.has_copies() || fits);
+        prop_assert_eq!(self.sender.keeps_turn(), goes_on, "the turn after {}", psn);
+        self.turn = goes_on.then_some((sent, began.1));
+        self.check()?;
+        Ok(Some(packet))
+    }
+
+    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<(), TestCaseError> {
+        self.sender.handle_packet(now, packet);
+        let mut whole = Vec::new();
+        match packet.repr {
+            Repr::Ack { cumulative, marked, sent_at, .. } => {
+                let (expected, rtt) = (cumulative as usize, now - sent_at);
+                if expected > self.unacked {
+                    let passed = self.psns(self.unacked).start..self.psns(expected - 1).end;
+                    prop_assert!(passed.end <= self.next, "acknowledged before it was sent");
+                    let (packets, bytes) = (passed.end - passed.start, self.bytes(passed.clone()));
+                    let requests = &self.requests[self.unacked..expected];
+                    whole.extend(requests.iter().filter(|r| r.is_signalled).map(|r| r.message));
+                    self.fetched.retain(|&psn| psn >= passed.end);
+                    self.waiting.retain(|&psn| psn >= passed.end);
+                    self.again.clear();
+                    self.unacked = expected;
+                    self.rounds = 0;
+                    self.since = now;
+                    self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
+                }
+                self.lb.handle_ack(now, packet.ev, marked, rtt);
+            }
+            Repr::HeaderOnly { psn, msn } => {
+                self.lb.handle_trim(now, packet.ev);
+                let number = msn.number() as usize;
+                prop_assert_eq!(self.number(psn), number);
+                let retry = if number == self.unacked { self.rounds as u8 } else { 0 };
+                if number >= self.unacked && msn.retry() == retry {
+                    prop_assert!(!self.waiting.contains(&psn) && !self.fetched.contains(&psn));
+                    prop_assert!(!self.again.contains(&psn), "trimmed before it was sent");
+                    self.waiting.push(psn);
+                }
+            }
+            Repr::Cnp => self.cc.handle_cnp(now),
+            _ => return Err(TestCaseError::fail("a receiver sent data")),
+        }
+        let answered: Vec<_> = std::iter::from_fn(|| self.sender.poll_acknowledged()).collect();
+        let expected: Vec<_> = whole.iter().map(|&message| message_id(message)).collect();
+        prop_assert_eq!(answered, expected, "messages acknowledged by {:?}", packet);
+        self.acknowledged.extend(whole);
+        self.check()
+    }
+
+    fn next_timeout(&mut self) -> Result<Option<Time>, TestCaseError> {
+        let answered = self.sender.next_timeout();
+        let due = self.is_timed().then(|| self.expiry());
+        if !self.sender.paces() {
+            prop_assert_eq!(answered, due, "the timeout");
+        } else if let Some(due) = due {
+            prop_assert!(answered.is_some_and(|answered| answered <= due), "{answered:?} after {due}");
+        }
+        Ok(answered)
+    }
+
+    fn handle_timeout(&mut self, now: Time) -> Result<(), TestCaseError> {
+        self.sender.handle_timeout(now);
+        if self.is_timed() && self.expiry() <= now {
+            let psns = self.psns(self.unacked);
+            self.rounds += 1;
+            self.counters.timeouts += 1;
+            self.fetched.retain(|psn| !psns.contains(psn));
+            self.waiting.retain(|psn| !psns.contains(psn));
+            self.again = psns.collect();
+            self.since = now;
+            self.lb.handle_timeout(now);
+            self.cc.handle_loss(now);
+        }
+        self.check()
+    }
+
+    fn check_finished(&mut self) -> Result<(), TestCaseError> {
+        prop_assert_eq!((self.unacked, self.next), (self.requests.len(), self.end));
+        prop_assert!(!self.has_copies());
+        prop_assert_eq!(self.sender.next_timeout(), None);
+        Ok(())
+    }
+
+    fn acknowledged(&self) -> &[usize] {
+        &self.acknowledged
+    }
+
+    fn counters(&self) -> SenderCounters {
+        self.counters
+    }
+}
