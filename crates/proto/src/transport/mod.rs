@@ -2,6 +2,7 @@
 
 mod dcp;
 mod go_back_n;
+mod irn;
 mod rnic_sr;
 mod sack;
 mod strack;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use dcp::{DcpReceiver, DcpSender, reception as dcp_reception};
 pub use go_back_n::{GoBackNReceiver, GoBackNSender};
+pub use irn::{IrnConfig, IrnReceiver, IrnSender};
 pub use rnic_sr::{RnicSrReceiver, RnicSrSender};
 pub use sack::{SackReceiver, SackSender};
 pub use strack::{StrackReceiver, StrackSender};
@@ -28,6 +30,8 @@ pub enum TransportConfig {
     GoBackN(GoBackNConfig),
     /// Selective repeat as commodity RDMA NICs have it (Themis-spraying, section 2.3).
     RnicSr(RnicSrConfig),
+    /// IRN (SIGCOMM 2018, section 3), as DCP retells it (section 2.2).
+    Irn(IrnConfig),
     /// STrack (section 3.3).
     Strack(StrackConfig),
     /// DCP (sections 4.3 to 4.5).
@@ -155,6 +159,8 @@ pub enum AnySender {
     GoBackN(GoBackNSender),
     /// See [`RnicSrSender`].
     RnicSr(RnicSrSender),
+    /// See [`IrnSender`].
+    Irn(IrnSender),
     /// See [`StrackSender`].
     Strack(StrackSender),
     /// See [`DcpSender`].
@@ -174,6 +180,8 @@ pub enum AnyReceiver {
     GoBackN(GoBackNReceiver),
     /// See [`RnicSrReceiver`].
     RnicSr(RnicSrReceiver),
+    /// See [`IrnReceiver`].
+    Irn(IrnReceiver),
     /// See [`StrackReceiver`].
     Strack(StrackReceiver),
     /// See [`DcpReceiver`].
@@ -272,6 +280,15 @@ impl TransportConfig {
                 AnySender::RnicSr(RnicSrSender::new(config, facts, ends, cc, lb)),
                 AnyReceiver::RnicSr(RnicSrReceiver::new(config, facts, ends)),
             ),
+            TransportConfig::Irn(config) => (
+                AnySender::Irn(IrnSender::new(config, facts, ends, cc, lb)),
+                AnyReceiver::Irn(IrnReceiver::new(
+                    config.ack,
+                    config.ack_every,
+                    config.cnp_interval.on(facts),
+                    ends,
+                )),
+            ),
             TransportConfig::Strack(config) => (
                 AnySender::Strack(StrackSender::new(config, facts, ends, cc, lb)),
                 AnyReceiver::Strack(StrackReceiver::new(config, ends)),
@@ -289,6 +306,7 @@ impl TransportConfig {
             TransportConfig::Sack(config) => (config.payload, config.header, config.ack),
             TransportConfig::GoBackN(config) => (config.payload, config.header, config.ack),
             TransportConfig::RnicSr(config) => (config.payload, config.header, config.ack),
+            TransportConfig::Irn(config) => (config.payload, config.header, config.ack),
             TransportConfig::Strack(config) => (config.payload, config.header, config.ack),
             TransportConfig::Dcp(config) => (config.payload, config.header, config.ack),
         };
@@ -301,6 +319,7 @@ impl TransportConfig {
             TransportConfig::Sack(config) => config.rto,
             TransportConfig::GoBackN(config) => config.rto,
             TransportConfig::RnicSr(config) => config.rto,
+            TransportConfig::Irn(config) => config.rto,
             TransportConfig::Strack(config) => config.rto,
             TransportConfig::Dcp(config) => config.rto,
         }
@@ -325,6 +344,7 @@ macro_rules! dispatch {
             $any::Sack($end) => $call,
             $any::GoBackN($end) => $call,
             $any::RnicSr($end) => $call,
+            $any::Irn($end) => $call,
             $any::Strack($end) => $call,
             $any::Dcp($end) => $call,
             $any::Custom($end) => $call,
@@ -373,7 +393,8 @@ impl AnySender {
     #[inline]
     pub fn keeps_turn(&self) -> bool {
         match self {
-            AnySender::Sack(_) | AnySender::GoBackN(_) | AnySender::RnicSr(_) | AnySender::Strack(_) => false,
+            AnySender::Sack(_) | AnySender::GoBackN(_) | AnySender::RnicSr(_) => false,
+            AnySender::Irn(_) | AnySender::Strack(_) => false,
             AnySender::Dcp(sender) => sender.keeps_turn(),
             AnySender::Custom(sender) => sender.keeps_turn(),
         }
@@ -404,6 +425,7 @@ impl AnyReceiver {
         match self {
             AnyReceiver::RnicSr(receiver) => receiver.poll_delivered(),
             AnyReceiver::Dcp(receiver) => receiver.poll_delivered(),
+            AnyReceiver::Irn(receiver) => receiver.poll_delivered(),
             AnyReceiver::Sack(_) | AnyReceiver::GoBackN(_) | AnyReceiver::Strack(_) => None,
             AnyReceiver::Custom(receiver) => receiver.poll_delivered(),
         }

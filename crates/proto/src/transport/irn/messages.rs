@@ -1,0 +1,115 @@
+//! The messages of a queue pair's sending end that are acknowledged in order, and which PSN belongs to which.
+
+use crate::transport::{Framing, OutOfPsns};
+use anabranch_base::MessageId;
+use std::collections::VecDeque;
+
+/// Messages on their way, in the order of their PSNs.
+pub(in crate::transport) struct Messages {
+    /// The first message with unacknowledged packets: here, so that most queue pairs need no pointer to it.
+    first: Message,
+    /// First PSN that no message has claimed.
+    end: u32,
+    payload: u16,
+    header: u16,
+    /// The messages after the first one.
+    later: VecDeque<Message>,
+    acknowledged: VecDeque<MessageId>,
+}
+
+/// What a data packet says of its message, and its size on the wire.
+#[derive(Clone, Copy)]
+pub(in crate::transport) struct Part {
+    pub message: MessageId,
+    pub message_packets: u32,
+    pub bytes: u16,
+}
+
+struct Message {
+    id: MessageId,
+    first: u32,
+    packets: u32,
+    last_bytes: u16,
+}
+
+/// Stands where no message is.
+const NO_MESSAGE: Message = Message { id: MessageId(0), first: 0, packets: 0, last_bytes: 0 };
+
+impl Messages {
+    pub fn new(framing: &Framing) -> Self {
+        Messages {
+            first: NO_MESSAGE,
+            end: 0,
+            payload: framing.payload.0 as u16,
+            header: framing.header.0 as u16,
+            later: VecDeque::new(),
+            acknowledged: VecDeque::new(),
+        }
+    }
+
+    /// First PSN that no message has claimed.
+    #[inline]
+    pub fn end(&self) -> u32 {
+        self.end
+    }
+
+    /// A full packet on the wire.
+    #[inline]
+    pub fn packet_bytes(&self) -> u16 {
+        self.payload + self.header
+    }
+
+    /// Queues a message of `bytes` bytes behind those already posted.
+    pub fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
+        let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
+        let end = u32::try_from(u64::from(self.end) + packets).map_err(|_| OutOfPsns)?;
+        let packets = packets as u32;
+        let last_payload = bytes - u64::from(packets - 1) * u64::from(self.payload);
+        let last_bytes = last_payload as u16 + self.header;
+        let message = Message { id, first: self.end, packets, last_bytes };
+        if self.first.packets == 0 {
+            self.first = message;
+        } else {
+            self.later.push_back(message);
+        }
+        self.end = end;
+        Ok(())
+    }
+
+    /// What the packet with this PSN carries, which is neither acknowledged nor beyond what was posted.
+    #[inline]
+    pub fn part(&self, psn: u32) -> Part {
+        let message = if psn < self.first.end() {
+            &self.first
+        } else {
+            &self.later[self.later.partition_point(|message| message.end() <= psn)]
+        };
+        let bytes = if psn + 1 == message.end() { message.last_bytes } else { self.packet_bytes() };
+        Part { message: message.id, message_packets: message.packets, bytes }
+    }
+
+    /// The PSNs from `from`, the lowest that was not acknowledged, to before `to` are. Returns their bytes on the
+    /// wire.
+    pub fn acknowledge(&mut self, from: u32, to: u32) -> u64 {
+        let mut bytes = u64::from(to - from) * u64::from(self.packet_bytes());
+        while self.first.packets > 0 && self.first.end() <= to {
+            bytes -= u64::from(self.packet_bytes() - self.first.last_bytes);
+            self.acknowledged.push_back(self.first.id);
+            self.first = self.later.pop_front().unwrap_or(NO_MESSAGE);
+        }
+        bytes
+    }
+
+    /// The next message of which every byte is acknowledged.
+    #[inline]
+    pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
+        self.acknowledged.pop_front()
+    }
+}
+
+impl Message {
+    #[inline]
+    fn end(&self) -> u32 {
+        self.first + self.packets
+    }
+}

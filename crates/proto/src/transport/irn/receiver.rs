@@ -1,0 +1,175 @@
+//! The receiving end, of `irn` and of `rack-tlp`.
+
+use crate::packet::{Packet, Repr};
+use crate::psn_set::PsnSet;
+use crate::transport::Ends;
+use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Time};
+use std::collections::VecDeque;
+
+/// The receiving end of a queue pair, with DCQCN's notification point.
+///
+/// Drive it: [`handle_packet`](Self::handle_packet) for each packet, then [`poll_transmit`](Self::poll_transmit)
+/// until it answers none, and [`poll_delivered`](Self::poll_delivered) likewise.
+pub struct IrnReceiver {
+    /// ePSN: every PSN below has arrived.
+    expected: u32,
+    /// How far the ePSN came since the last ACK.
+    unacked: u32,
+    ack_every: u32,
+    /// Highest PSN that arrived out of order and asked for an ACK, until the ePSN passes it.
+    asked: Option<u32>,
+    ack_due: Option<Cause>,
+    /// The entropy value of the marked packet that a CNP is due for.
+    cnp_due: Option<u16>,
+    /// Arrived above `expected`: the bitmap.
+    arrived: PsnSet,
+    /// Messages of which packets have arrived and that are not delivered, in the order of their PSNs.
+    open: VecDeque<OpenMessage>,
+    last_cnp: Option<Time>,
+    cnp_interval: Duration,
+    ack_bytes: u16,
+    qp: QpId,
+    sender: HostId,
+}
+
+struct OpenMessage {
+    id: MessageId,
+    /// Packets that have not arrived.
+    left: u32,
+    /// Any PSN of it that has arrived: messages' PSNs do not overlap, so that this tells where it stands.
+    psn: u32,
+}
+
+/// The packet that causes an answer, which echoes these.
+#[derive(Clone, Copy)]
+struct Cause {
+    psn: u32,
+    ev: u16,
+    marked: bool,
+    sent_at: Time,
+}
+
+impl IrnReceiver {
+    /// The receiving end of a queue pair between `ends`: ACKs of `ack` bytes for every `ack_every` packets, and
+    /// CNPs no less than `cnp_interval` apart (0: none, the ACKs of marked packets stand for them).
+    pub fn new(ack: Bytes, ack_every: u32, cnp_interval: Duration, ends: Ends) -> Self {
+        IrnReceiver {
+            expected: 0,
+            unacked: 0,
+            ack_every: ack_every.max(1),
+            asked: None,
+            ack_due: None,
+            cnp_due: None,
+            arrived: PsnSet::new(),
+            open: VecDeque::new(),
+            last_cnp: None,
+            cnp_interval,
+            ack_bytes: ack.0 as u16,
+            qp: ends.qp,
+            sender: ends.src,
+        }
+    }
+
+    /// Takes a packet in; answers with the first message that it delivers.
+    ///
+    /// Messages are delivered in order: one is whole when the ePSN has passed its last packet. Only data counts: such
+    /// a NIC knows no trimmed packets and throws them away.
+    #[inline]
+    pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
+        let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
+            return None;
+        };
+        let expected = self.expected;
+        let is_fresh = self.accept(psn);
+        if is_fresh {
+            self.count(psn, message, message_packets);
+        }
+        // DCP, section 2.2: a SACK upon every packet out of order. One below the ePSN is a duplicate: the sender
+        // does not know that the first copy arrived.
+        let mut at_once = ack_now || psn != expected;
+        if psn > expected {
+            if ack_now {
+                self.asked = Some(self.asked.map_or(psn, |asked| asked.max(psn)));
+            }
+        } else if self.asked.is_some_and(|asked| asked < self.expected) {
+            // The ePSN that this packet asked for could not pass it. The sender may wait for that.
+            self.asked = None;
+            at_once = true;
+        }
+        let delivered = self.poll_delivered();
+        let pays_mark = packet.marked && self.cnp_interval == Duration::ZERO;
+        if at_once || delivered.is_some() || pays_mark || self.unacked >= self.ack_every {
+            self.ack_due = Some(Cause { psn, ev: packet.ev, marked: packet.marked, sent_at });
+        }
+        if packet.marked && !pays_mark {
+            self.notify(now, packet.ev);
+        }
+        delivered
+    }
+
+    /// The next message that the last packet delivered.
+    #[inline]
+    pub fn poll_delivered(&mut self) -> Option<MessageId> {
+        // With all of it here, the ePSN has passed all of it or nothing.
+        let first = self.open.front().filter(|first| first.left == 0 && first.psn < self.expected)?.id;
+        self.open.pop_front();
+        Some(first)
+    }
+
+    /// The next ACK or CNP to send, if one is due.
+    ///
+    /// Every ACK names the packet that caused it beside the ePSN. Where that packet is beyond the ePSN, this is a
+    /// SACK (or IRN's NACK, which says the same).
+    #[inline]
+    pub fn poll_transmit(&mut self) -> Option<Packet> {
+        if let Some(Cause { psn, ev, marked, sent_at }) = self.ack_due.take() {
+            self.unacked = 0;
+            let repr = Repr::Ack { cumulative: self.expected, base: psn, received: 1, marked, sent_at };
+            return Some(self.answer(ev, repr));
+        }
+        let ev = self.cnp_due.take()?;
+        Some(self.answer(ev, Repr::Cnp))
+    }
+
+    /// Marks `psn` as arrived; false when it had arrived before.
+    #[inline]
+    fn accept(&mut self, psn: u32) -> bool {
+        if psn < self.expected {
+            return false;
+        }
+        self.arrived.make_room(self.expected, psn);
+        if !self.arrived.insert(psn) {
+            return false;
+        }
+        if psn == self.expected {
+            self.expected = self.arrived.take_run(psn);
+            self.unacked += self.expected - psn;
+        }
+        true
+    }
+
+    /// Counts a fresh packet of a message.
+    #[inline]
+    fn count(&mut self, psn: u32, id: MessageId, packets: u32) {
+        let place = self.open.partition_point(|open| open.psn < psn);
+        // It belongs to a neighbour, or to a message between them of which nothing has arrived.
+        let neighbours = place.saturating_sub(1)..(place + 1).min(self.open.len());
+        match self.open.range_mut(neighbours).find(|open| open.id == id) {
+            Some(open) => open.left -= 1,
+            None => self.open.insert(place, OpenMessage { id, left: packets - 1, psn }),
+        }
+    }
+
+    /// DCQCN, section 3.1: the notification point's one CNP in `cnp_interval`.
+    fn notify(&mut self, now: Time, ev: u16) {
+        if self.last_cnp.is_none_or(|last| now.since(last) >= self.cnp_interval) {
+            self.last_cnp = Some(now);
+            self.cnp_due = Some(ev);
+        }
+    }
+
+    #[inline]
+    fn answer(&self, ev: u16, repr: Repr) -> Packet {
+        Packet { qp: self.qp, dst: self.sender, wire_bytes: self.ack_bytes, ev, marked: false, tag: 0, repr }
+    }
+}

@@ -1,0 +1,276 @@
+//! The sending end.
+
+use super::IrnConfig;
+use super::flow::{Asking, Flow};
+use crate::PathFacts;
+use crate::cc::AnyCc;
+use crate::lb::AnyLb;
+use crate::packet::{Packet, Repr};
+use crate::psn_set::PsnSet;
+use crate::transport::{Ends, Framing, OutOfPsns, SenderCounters};
+use anabranch_base::{Duration, MessageId, Time};
+
+/// The sending end of a queue pair.
+///
+/// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each packet that comes
+/// back, [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it answers none. Whenever the wire is free,
+/// [`poll_transmit`](Self::poll_transmit); when that answers none and it [`paces`](Self::paces), ask for the next
+/// timeout again.
+// Fields stay in this order: what every packet touches comes first, so that it shares few cache lines.
+#[repr(C)]
+pub struct IrnSender {
+    /// Bytes on the wire of the PSNs in flight, each once: copies do not count.
+    in_flight: u64,
+    /// One past the highest SACKed PSN; not above `unacked` when none is.
+    sacked_below: u32,
+    /// PSNs from `unacked` on that may be sent: the BDP cap.
+    window_packets: u32,
+    rto_low_packets: u32,
+    timeout_takes_all: bool,
+    recovery: Option<Recovery>,
+    /// When the timer of the RTO started: at the last new cumulative acknowledgement, at a timeout, or at the first
+    /// packet after a pause.
+    since: Time,
+    rto_low: Duration,
+    rto_high: Duration,
+    flow: Flow,
+    /// SACKed PSNs, all above `unacked`: the bitmap.
+    sacked: PsnSet,
+}
+
+/// Loss recovery.
+struct Recovery {
+    /// One past the recovery PSN: the highest that was in flight when recovery was entered.
+    end: u32,
+    /// Every lost packet below was sent again.
+    cursor: u32,
+    /// A timeout takes what is below for lost, SACKed packets aside.
+    given_up_below: u32,
+}
+
+impl IrnSender {
+    /// The sending end of a queue pair between `ends`.
+    pub fn new(config: &IrnConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
+        let &IrnConfig { payload, header, ack, ack_every, rto_low_packets, timeout_takes_all, .. } = config;
+        let (rto_low, rto_high) = (config.rto_low.on(facts), config.rto.on(facts));
+        let asking =
+            Asking { ack_every, rto: rto_low.min(rto_high), cnp_interval: config.cnp_interval.on(facts) };
+        let window = config.window.on(facts).0.div_ceil((payload.0 + header.0).max(1));
+        IrnSender {
+            in_flight: 0,
+            sacked_below: 0,
+            window_packets: window.clamp(1, u64::from(u32::MAX)) as u32,
+            rto_low_packets,
+            timeout_takes_all,
+            recovery: None,
+            since: Time::ZERO,
+            rto_low,
+            rto_high,
+            flow: Flow::new(&Framing { payload, header, ack }, &asking, ends, cc, lb),
+            sacked: PsnSet::new(),
+        }
+    }
+
+    /// Queues a message of `bytes` bytes behind those already posted.
+    ///
+    /// # Errors
+    /// When the queue pair would run out of PSNs.
+    pub fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
+        self.flow.messages.post(id, bytes)
+    }
+
+    /// The next data packet, if there is one and it may go out now: in loss recovery lost packets come first, and
+    /// new ones when no more are known to be lost (DCP, section 2.2).
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        match self.next_lost() {
+            Some(psn) => self.send_again(now, psn),
+            None => self.send_next(now),
+        }
+    }
+
+    /// Takes a packet in that the receiver sent.
+    #[inline]
+    pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
+        match packet.repr {
+            Repr::Ack { cumulative, base, received, marked, sent_at } => {
+                let rtt = now.since(sent_at);
+                self.acknowledge(now, cumulative, marked, rtt);
+                if received != 0 {
+                    self.select(now, base);
+                }
+                self.flow.hear(now, packet.ev, marked, rtt);
+            }
+            Repr::Cnp => self.flow.cc.handle_cnp(now),
+            _ => {}
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or for a packet
+    /// that waits for its time, which asks again when the rate may have risen.
+    #[inline]
+    pub fn next_timeout(&mut self) -> Option<Time> {
+        let due = self.rto_due().min(self.flow.pacer.next_timeout().unwrap_or(Time::NEVER));
+        (due < Time::NEVER).then_some(due)
+    }
+
+    /// Enters loss recovery when the ePSN stands still for an RTO. A packet that waited for its time may ask again.
+    ///
+    /// Both papers have the packet of the ePSN sent again first, and then what has a SACKed packet above it. By that
+    /// letter the last packets in flight, which have none, each wait for a timeout of their own: tens of timeouts
+    /// where a burst loses its tail. Whether a timeout repeats those too is unsaid; `timeout_takes_all` decides.
+    ///
+    /// In recovery a timeout begins a new one, in which each lost packet is sent again once more.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.flow.pacer.handle_timeout(now);
+        if self.rto_due() <= now {
+            let Flow { unacked, next, .. } = self.flow;
+            let given_up_below = if self.timeout_takes_all { next } else { unacked + 1 };
+            self.recovery = Some(Recovery { end: next, cursor: unacked, given_up_below });
+            self.since = now;
+            self.flow.counters.timeouts += 1;
+            self.flow.lb.handle_timeout(now);
+            self.flow.cc.handle_loss(now);
+        }
+    }
+
+    /// Whether a packet may have to wait for its time.
+    #[inline]
+    pub fn paces(&self) -> bool {
+        self.flow.paces
+    }
+
+    /// The next message of which every byte is acknowledged.
+    #[inline]
+    pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
+        self.flow.messages.poll_acknowledged()
+    }
+
+    /// What it counted so far.
+    pub fn counters(&self) -> SenderCounters {
+        self.flow.counters
+    }
+
+    /// IRN, section 3.1: the low timeout where only few packets are in flight, so that a needless one costs little;
+    /// never when none is.
+    #[inline]
+    fn rto_due(&self) -> Time {
+        match self.flow.next - self.flow.unacked {
+            0 => Time::NEVER,
+            few if few <= self.rto_low_packets => self.since + self.rto_low,
+            _ => self.since + self.rto_high,
+        }
+    }
+
+    /// The next packet to send again.
+    ///
+    /// DCP, section 2.2: lost is what has a SACKed packet above it, and each is sent again once in a recovery, since
+    /// an ACK does not tell which copy it is for. The search goes on where it stopped.
+    ///
+    /// Unsaid: whether that holds for packets that were first sent in this recovery, above the recovery PSN. The
+    /// rule makes no difference, and so none is made here.
+    #[inline]
+    fn next_lost(&mut self) -> Option<u32> {
+        let recovery = self.recovery.as_mut()?;
+        let lost_below = self.sacked_below.max(recovery.given_up_below);
+        let mut psn = recovery.cursor.max(self.flow.unacked);
+        while psn < self.sacked_below && self.sacked.contains(psn) {
+            psn += 1;
+        }
+        recovery.cursor = psn;
+        (psn < lost_below).then_some(psn)
+    }
+
+    /// Sends a lost packet again. It obeys the rate, and no window: it takes the place of one that was lost, or so
+    /// the NIC thinks.
+    #[cold]
+    fn send_again(&mut self, now: Time, psn: u32) -> Option<Packet> {
+        let part = self.flow.messages.part(psn);
+        if !self.flow.pace(now, part.bytes) {
+            return None;
+        }
+        if let Some(recovery) = &mut self.recovery {
+            recovery.cursor = psn + 1;
+        }
+        self.flow.counters.retransmissions += 1;
+        let goes_on = self.goes_on();
+        Some(self.flow.packet(now, psn, part, goes_on))
+    }
+
+    #[inline]
+    fn send_next(&mut self, now: Time) -> Option<Packet> {
+        let psn = self.flow.next;
+        if psn == self.flow.messages.end() {
+            return None;
+        }
+        let part = self.flow.messages.part(psn);
+        if !self.windows_allow(part.bytes) || !self.flow.pace(now, part.bytes) {
+            return None;
+        }
+        if psn == self.flow.unacked {
+            self.since = now;
+        }
+        self.flow.next += 1;
+        self.in_flight += u64::from(part.bytes);
+        let goes_on = self.goes_on();
+        Some(self.flow.packet(now, psn, part, goes_on))
+    }
+
+    /// BDP-FC (IRN, section 3.2): the distance of a new packet's PSN from the lowest unacknowledged one stays below
+    /// the cap. Of the congestion control's window, at least one packet may always be in flight, so that a small one
+    /// cannot stop the queue pair.
+    #[inline]
+    fn windows_allow(&self, bytes: u16) -> bool {
+        self.flow.next - self.flow.unacked < self.window_packets
+            && (self.in_flight == 0 || self.in_flight + u64::from(bytes) <= self.flow.cc.window())
+    }
+
+    /// Whether another packet may follow before an ACK comes.
+    #[inline]
+    fn goes_on(&mut self) -> bool {
+        self.next_lost().is_some()
+            || (self.flow.next < self.flow.messages.end()
+                && self.windows_allow(self.flow.messages.packet_bytes()))
+    }
+
+    /// Everything below `cumulative` has arrived.
+    #[inline]
+    fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) {
+        let cumulative = cumulative.min(self.flow.next);
+        if cumulative <= self.flow.unacked {
+            return;
+        }
+        for psn in self.flow.unacked..cumulative.min(self.sacked_below) {
+            self.sacked.remove(psn);
+        }
+        let packets = cumulative - self.flow.unacked;
+        let bytes = self.flow.advance(cumulative);
+        self.in_flight -= bytes;
+        self.since = now;
+        // IRN, section 3.1: out of recovery when the ePSN is above the recovery PSN.
+        if self.recovery.as_ref().is_some_and(|recovery| recovery.end <= cumulative) {
+            self.recovery = None;
+        }
+        self.flow.tell(now, packets, bytes, marked, rtt);
+    }
+
+    /// The packet that an ACK names has arrived. It is a SACK where that is above the lowest unacknowledged one; a
+    /// SACK that was overtaken by an acknowledgement of its packet says nothing new.
+    #[inline]
+    fn select(&mut self, now: Time, psn: u32) {
+        if psn <= self.flow.unacked || psn >= self.flow.next {
+            return;
+        }
+        self.sacked.make_room(self.flow.unacked, psn);
+        self.sacked.insert(psn);
+        self.sacked_below = self.sacked_below.max(psn + 1);
+        // DCP, section 2.2: a SACK puts the sender into recovery, but not a second time.
+        if self.recovery.is_none() {
+            let Flow { unacked, next, .. } = self.flow;
+            self.recovery = Some(Recovery { end: next, cursor: unacked, given_up_below: unacked });
+            // One sign of congestion a recovery, for a congestion control that takes losses for one.
+            self.flow.cc.handle_loss(now);
+        }
+    }
+}

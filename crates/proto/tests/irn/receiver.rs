@@ -1,0 +1,152 @@
+//! The receiving end.
+
+use super::*;
+use anabranch_proto::transport::IrnReceiver;
+use anabranch_proto::{Msn, Packet};
+
+struct Receiver(IrnReceiver);
+
+impl Receiver {
+    fn new(ack_every: u32, cnp_us: u64) -> Self {
+        Receiver(IrnReceiver::new(Bytes(64), ack_every, Duration::from_us(cnp_us), ENDS))
+    }
+
+    /// What it answers to a packet, and the messages that this delivers.
+    fn take(&mut self, now: Time, packet: &Packet) -> (Vec<Repr>, Vec<u32>) {
+        let first = self.0.handle_packet(now, packet);
+        let answers: Vec<Packet> = std::iter::from_fn(|| self.0.poll_transmit()).collect();
+        for answer in &answers {
+            assert_eq!((answer.qp, answer.dst, answer.ev), (ENDS.qp, ENDS.src, packet.ev));
+            assert_eq!((answer.wire_bytes, answer.marked, answer.tag), (ACK, false, 0));
+        }
+        let others = std::iter::from_fn(|| first.and_then(|_| self.0.poll_delivered()));
+        let delivered = ids(first.into_iter().chain(others));
+        assert_eq!(self.0.poll_delivered(), None);
+        (answers.iter().map(|answer| answer.repr).collect(), delivered)
+    }
+
+    fn answers(&mut self, packet: &Packet) -> Vec<Repr> {
+        self.take(us(0), packet).0
+    }
+
+    fn delivered(&mut self, packet: &Packet) -> Vec<u32> {
+        self.take(us(0), packet).1
+    }
+}
+
+/// A packet of message 7, which has a thousand.
+fn data(psn: u32) -> Packet {
+    of(psn, 7, 1_000)
+}
+
+fn of(psn: u32, message: u32, message_packets: u32) -> Packet {
+    let message = MessageId(message);
+    let (sent_at, msn) = (Time::ZERO, Msn::NONE);
+    let repr = Repr::Data { psn, message, message_packets, sent_at, ack_now: false, stamps: 0, msn };
+    Packet { qp: ENDS.qp, dst: ENDS.dst, wire_bytes: 1_000, ev: 9, marked: false, tag: 5, repr }
+}
+
+fn asking(mut packet: Packet) -> Packet {
+    if let Repr::Data { ack_now, .. } = &mut packet.repr {
+        *ack_now = true;
+    }
+    packet
+}
+
+fn marked(psn: u32) -> Packet {
+    Packet { marked: true, ..data(psn) }
+}
+
+/// DCP, section 2.2: each packet out of order has its SACK, with the ePSN and its own PSN.
+#[test]
+fn every_packet_out_of_order_has_its_sack() {
+    let mut receiver = Receiver::new(1, 50);
+    assert_eq!(receiver.answers(&data(0)), [ack(1, 0)]);
+    for psn in [2, 3, 70, 5] {
+        assert_eq!(receiver.answers(&data(psn)), [ack(1, psn)]);
+    }
+    // Once more, a second copy.
+    assert_eq!(receiver.answers(&data(3)), [ack(1, 3)]);
+    assert_eq!(receiver.answers(&data(1)), [ack(4, 1)]);
+    assert_eq!(receiver.answers(&data(4)), [ack(6, 4)]);
+    assert_eq!(receiver.answers(&data(2)), [ack(6, 2)]);
+    for psn in 6..69 {
+        assert_eq!(receiver.answers(&data(psn)), [ack(psn + 1, psn)]);
+    }
+    assert_eq!(receiver.answers(&data(69)), [ack(71, 69)]);
+}
+
+#[test]
+fn packets_in_order_share_an_ack() {
+    let mut receiver = Receiver::new(4, 50);
+    assert_eq!(receiver.answers(&data(0)), []);
+    assert_eq!(receiver.answers(&data(1)), []);
+    assert_eq!(receiver.answers(&data(2)), []);
+    assert_eq!(receiver.answers(&data(3)), [ack(4, 3)]);
+    // The ePSN jumps: what it passes counts.
+    assert_eq!(receiver.answers(&data(5)), [ack(4, 5)]);
+    assert_eq!(receiver.answers(&data(6)), [ack(4, 6)]);
+    assert_eq!(receiver.answers(&data(4)), []);
+    assert_eq!(receiver.answers(&data(7)), [ack(8, 7)]);
+    // A SACK says where the ePSN is, like any ACK.
+    assert_eq!(receiver.answers(&data(8)), []);
+    assert_eq!(receiver.answers(&data(10)), [ack(9, 10)]);
+    assert_eq!(receiver.answers(&data(9)), []);
+    assert_eq!(receiver.answers(&asking(data(11))), [ack(12, 11)]);
+    // A duplicate.
+    assert_eq!(receiver.answers(&data(12)), []);
+    assert_eq!(receiver.answers(&data(12)), [ack(13, 12)]);
+}
+
+/// A sender that sends no more waits for the ePSN to pass its last packet.
+#[test]
+fn who_asked_out_of_order_is_answered_when_the_epsn_passes() {
+    let mut receiver = Receiver::new(100, 50);
+    assert_eq!(receiver.answers(&asking(data(3))), [ack(0, 3)]);
+    assert_eq!(receiver.answers(&asking(data(2))), [ack(0, 2)]);
+    assert_eq!(receiver.answers(&data(0)), []);
+    assert_eq!(receiver.answers(&data(1)), [ack(4, 1)]);
+    assert_eq!(receiver.answers(&data(4)), []);
+}
+
+#[test]
+fn messages_are_delivered_once_and_in_order() {
+    let mut receiver = Receiver::new(100, 50);
+    assert_eq!(receiver.delivered(&of(3, 21, 1)), []);
+    assert_eq!(receiver.delivered(&of(5, 22, 2)), []);
+    assert_eq!(receiver.delivered(&of(4, 22, 2)), []);
+    assert_eq!(receiver.delivered(&of(0, 20, 3)), []);
+    assert_eq!(receiver.delivered(&of(2, 20, 3)), []);
+    assert_eq!(receiver.delivered(&of(2, 20, 3)), []);
+    assert_eq!(receiver.take(us(0), &of(1, 20, 3)), (vec![ack(6, 1)], vec![20, 21, 22]));
+    assert_eq!(receiver.take(us(0), &of(1, 20, 3)), (vec![ack(6, 1)], vec![]));
+    // The last packet of a message is acknowledged at once.
+    assert_eq!(receiver.take(us(0), &of(6, 23, 1)), (vec![ack(7, 6)], vec![23]));
+}
+
+/// DCQCN's notification point: one CNP in 50 us, however many packets are marked.
+#[test]
+fn marks_bring_cnps_no_closer_than_their_interval() {
+    let mut receiver = Receiver::new(100, 50);
+    assert_eq!(receiver.take(us(10), &marked(0)).0, [Repr::Cnp]);
+    assert_eq!(receiver.take(us(59), &marked(1)).0, []);
+    assert_eq!(receiver.take(us(60), &marked(2)).0, [Repr::Cnp]);
+    let with_mark = Repr::Ack { cumulative: 3, base: 4, received: 1, marked: true, sent_at: Time::ZERO };
+    assert_eq!(receiver.take(us(110), &marked(4)).0, [with_mark, Repr::Cnp]);
+}
+
+#[test]
+fn without_cnps_a_marked_packet_is_acknowledged_at_once() {
+    let mut receiver = Receiver::new(100, 0);
+    assert_eq!(receiver.answers(&data(0)), []);
+    let with_mark = Repr::Ack { cumulative: 2, base: 1, received: 1, marked: true, sent_at: Time::ZERO };
+    assert_eq!(receiver.answers(&marked(1)), [with_mark]);
+}
+
+#[test]
+fn trimmed_packets_are_thrown_away() {
+    let mut receiver = Receiver::new(1, 0);
+    let repr = Repr::Trimmed { psn: 0, msn: Msn::NONE, sent_at: Time::ZERO };
+    assert_eq!(receiver.take(us(0), &Packet { repr, ..marked(0) }), (vec![], vec![]));
+    assert_eq!(receiver.answers(&data(0)), [ack(1, 0)]);
+}
