@@ -260,6 +260,13 @@ fn a_lost_tail_waits_for_a_timeout() {
     assert_eq!(more.next_timeout(), Some(us(433)));
 }
 
+#[test]
+fn a_low_timeout_above_the_high_one_is_that() {
+    let mut sender = posted(IrnConfig { rto_low: Span::Time(Duration::from_us(321)), ..config() }, 1);
+    assert_eq!(burst(&mut sender, us(0)), [0]);
+    assert_eq!(time_out(&mut sender, us(320)), [0]);
+}
+
 /// The low timeout that was due first finds more packets in flight.
 #[test]
 fn a_timer_that_rings_early_does_nothing() {

@@ -7,6 +7,7 @@
 mod congestion;
 mod dcp;
 mod go_back_n;
+mod irn;
 mod rnic_sr;
 mod run;
 mod sack;

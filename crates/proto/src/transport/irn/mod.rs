@@ -33,7 +33,7 @@ pub struct IrnConfig {
     pub ack_every: u32,
     /// BDP-FC: a new packet goes out while its PSN is less than this beyond the lowest unacknowledged one.
     pub window: Size,
-    /// RTO_low: the timeout with at most `rto_low_packets` packets in flight.
+    /// RTO_low: the timeout with at most `rto_low_packets` packets in flight, where it is shorter than RTO_high.
     pub rto_low: Span,
     /// RTO_high: the timeout with more.
     pub rto: Span,

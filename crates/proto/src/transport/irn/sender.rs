@@ -53,9 +53,10 @@ impl IrnSender {
     /// The sending end of a queue pair between `ends`.
     pub fn new(config: &IrnConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         let &IrnConfig { payload, header, ack, ack_every, rto_low_packets, timeout_takes_all, .. } = config;
-        let (rto_low, rto_high) = (config.rto_low.on(facts), config.rto.on(facts));
-        let asking =
-            Asking { ack_every, rto: rto_low.min(rto_high), cnp_interval: config.cnp_interval.on(facts) };
+        let rto_high = config.rto.on(facts);
+        // A timeout that became earlier as more packets go out might have been due before they did.
+        let rto_low = config.rto_low.on(facts).min(rto_high);
+        let asking = Asking { ack_every, rto: rto_low, cnp_interval: config.cnp_interval.on(facts) };
         let window = config.window.on(facts).0.div_ceil((payload.0 + header.0).max(1));
         IrnSender {
             in_flight: 0,

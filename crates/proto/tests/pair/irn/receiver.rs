@@ -1,0 +1,114 @@
+//! The receiver beside a plain model of it.
+
+use crate::run::Receiving;
+use crate::schedule::{Planned, QP, SENDER, message_id};
+use anabranch_base::{Duration, Time};
+use anabranch_proto::transport::IrnReceiver;
+use anabranch_proto::{Packet, Repr};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+/// An [`IrnReceiver`] of which every answer is compared with the model's.
+pub struct CheckedReceiver {
+    receiver: IrnReceiver,
+    ack_every: u32,
+    cnp_interval: Duration,
+    planned: Vec<Planned>,
+    /// PSNs that arrived.
+    arrived: BTreeSet<u32>,
+    /// First PSN that has not arrived.
+    expected: u32,
+    /// What the last ACK said of the ePSN.
+    reported: u32,
+    /// PSNs that asked for an ACK before the ePSN passed them.
+    asked: BTreeSet<u32>,
+    last_cnp: Option<Time>,
+    delivered: Vec<usize>,
+}
+
+impl CheckedReceiver {
+    pub fn new(
+        receiver: IrnReceiver,
+        ack_every: u32,
+        cnp_interval: Duration,
+        planned: Vec<Planned>,
+    ) -> Self {
+        CheckedReceiver {
+            receiver,
+            ack_every,
+            cnp_interval,
+            planned,
+            arrived: BTreeSet::new(),
+            expected: 0,
+            reported: 0,
+            asked: BTreeSet::new(),
+            last_cnp: None,
+            delivered: Vec::new(),
+        }
+    }
+}
+
+impl Receiving for CheckedReceiver {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<Vec<Packet>, TestCaseError> {
+        let first = self.receiver.handle_packet(now, packet);
+        let answers: Vec<_> = std::iter::from_fn(|| self.receiver.poll_transmit()).collect();
+        let others: Vec<_> = std::iter::from_fn(|| self.receiver.poll_delivered()).collect();
+        prop_assert!(first.is_some() || others.is_empty(), "{:?} after none", others);
+        let Repr::Data { psn, sent_at, ack_now, .. } = packet.repr else {
+            prop_assert!(matches!(packet.repr, Repr::Trimmed { .. }), "a sender sent what is no data");
+            prop_assert_eq!((first, answers.len()), (None, 0), "it was thrown away");
+            return Ok(answers);
+        };
+        let is_fresh = self.arrived.insert(psn);
+        let before = self.expected;
+        while self.arrived.contains(&self.expected) {
+            self.expected += 1;
+        }
+        // All that the ePSN passed: messages that end there, and those who asked.
+        let passed = before..self.expected;
+        let whole: Vec<usize> = self.planned[before as usize..self.expected as usize]
+            .iter()
+            .filter(|planned| planned.is_last)
+            .map(|planned| planned.message)
+            .collect();
+        let delivered: Vec<_> = first.into_iter().chain(others).collect();
+        let expected: Vec<_> = whole.iter().map(|&message| message_id(message)).collect();
+        prop_assert_eq!(delivered, expected, "messages that {} delivers", psn);
+        let waited = self.asked.last().is_some_and(|asked| passed.contains(asked));
+        if waited {
+            self.asked.clear();
+        }
+        let is_early = psn > before;
+        if is_early && ack_now {
+            self.asked.insert(psn);
+        }
+        let pays_mark = packet.marked && self.cnp_interval == Duration::ZERO;
+        let at_once = !is_fresh || is_early || ack_now || waited || !whole.is_empty() || pays_mark;
+        let cumulative = self.expected;
+        let mut wanted = Vec::new();
+        if at_once || cumulative - self.reported >= self.ack_every {
+            self.reported = cumulative;
+            let marked = packet.marked;
+            wanted.push(Repr::Ack { cumulative, base: psn, received: 1, marked, sent_at });
+        }
+        let may_notify = self.last_cnp.is_none_or(|last| now - last >= self.cnp_interval);
+        if packet.marked && !pays_mark && may_notify {
+            self.last_cnp = Some(now);
+            wanted.push(Repr::Cnp);
+        }
+        let said: Vec<_> = answers.iter().map(|answer| answer.repr).collect();
+        prop_assert_eq!(said, wanted, "the answers to {:?}", packet);
+        for answer in &answers {
+            prop_assert_eq!(
+                (answer.qp, answer.dst, answer.ev, answer.marked),
+                (QP, SENDER, packet.ev, false)
+            );
+        }
+        self.delivered.extend(whole);
+        Ok(answers)
+    }
+
+    fn delivered(&self) -> &[usize] {
+        &self.delivered
+    }
+}
