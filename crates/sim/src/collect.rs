@@ -63,6 +63,9 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
         extra.insert("nacks".to_owned(), senders.nacks as f64);
         extra.insert("nacks_of_a_qp_max".to_owned(), senders.most_nacks as f64);
     }
+    if matches!(point.scheme.transport, TransportConfig::Dcp(_)) {
+        extra.insert("fetches".to_owned(), senders.fetches as f64);
+    }
     if point.scheme.fabric.trim {
         extra.insert("header_drops".to_owned(), counters.header_drops as f64);
     }

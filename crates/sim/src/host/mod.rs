@@ -47,6 +47,8 @@ pub struct Totals {
     pub nacks: u64,
     /// NACKs heard by the queue pair that heard most.
     pub most_nacks: u64,
+    /// Batches of retransmissions fetched from host memory.
+    pub fetches: u64,
 }
 
 impl Totals {
@@ -54,6 +56,7 @@ impl Totals {
         self.retransmissions += counters.retransmissions;
         self.timeouts += counters.timeouts;
         self.nacks += counters.nacks;
+        self.fetches += counters.fetches;
         self.most_nacks = self.most_nacks.max(counters.nacks);
         self
     }

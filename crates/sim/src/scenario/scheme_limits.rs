@@ -142,6 +142,17 @@ fn transport(transport: &TransportConfig) -> Result<(), ParameterFault> {
             whole("transport.ack_every", u64::from(nic.ack_every), 1, 65_535)?;
             whole("transport.window_packets", u64::from(nic.window_packets), 1, 65_535)
         }
+        TransportConfig::Irn(irn) => {
+            whole("transport.ack_every", u64::from(irn.ack_every), 1, 65_535)?;
+            size("transport.window", irn.window, "\"1bdp\"")?;
+            span("transport.rto_low", irn.rto_low, "\"100us\"")
+        }
+        TransportConfig::Dcp(dcp) => {
+            whole("transport.counter_bits", u64::from(dcp.counter_bits), 1, 31)?;
+            whole("transport.tracked_messages", u64::from(dcp.tracked_messages), 1, 65_535)?;
+            whole("transport.batch", u64::from(dcp.batch), 1, 65_535)?;
+            above_zero("transport.round_quota", dcp.round_quota > Bytes(0), "\"16KB\"")
+        }
         TransportConfig::Strack(strack) => {
             above_zero("transport.sack_bytes", strack.sack_bytes > Bytes(0), "\"16KB\"")?;
             whole("transport.min_threshold", u64::from(strack.min_threshold), 1, 4_095)?;

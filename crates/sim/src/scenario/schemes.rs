@@ -19,6 +19,15 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("sr-ecmp", include_str!("../../../../schemes/sr-ecmp.toml")),
     ("sr-spray", include_str!("../../../../schemes/sr-spray.toml")),
     ("conweave", include_str!("../../../../schemes/conweave.toml")),
+    ("dcp", include_str!("../../../../schemes/dcp.toml")),
+    ("dcp-dcqcn", include_str!("../../../../schemes/dcp-dcqcn.toml")),
+    ("irn-ar", include_str!("../../../../schemes/irn-ar.toml")),
+    ("irn-ar-dcqcn", include_str!("../../../../schemes/irn-ar-dcqcn.toml")),
+    ("irn-ecmp", include_str!("../../../../schemes/irn-ecmp.toml")),
+    ("irn-ecmp-dcqcn", include_str!("../../../../schemes/irn-ecmp-dcqcn.toml")),
+    ("pfc-ecmp", include_str!("../../../../schemes/pfc-ecmp.toml")),
+    ("pfc-ecmp-dcqcn", include_str!("../../../../schemes/pfc-ecmp-dcqcn.toml")),
+    ("timeout", include_str!("../../../../schemes/timeout.toml")),
 ];
 
 /// A line of `anabranch list schemes`.

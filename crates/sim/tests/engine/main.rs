@@ -10,3 +10,4 @@ mod lossless;
 mod peers;
 mod programs;
 mod support;
+mod trimming;

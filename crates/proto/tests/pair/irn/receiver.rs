@@ -27,12 +27,7 @@ pub struct CheckedReceiver {
 }
 
 impl CheckedReceiver {
-    pub fn new(
-        receiver: IrnReceiver,
-        ack_every: u32,
-        cnp_interval: Duration,
-        planned: Vec<Planned>,
-    ) -> Self {
+    pub fn new(receiver: IrnReceiver, ack_every: u32, cnp_interval: Duration, planned: Vec<Planned>) -> Self {
         CheckedReceiver {
             receiver,
             ack_every,

@@ -1,0 +1,138 @@
+//! DCP's fabric: trimming, control queues by weight, and what both ends make of it.
+
+use crate::support::*;
+use anabranch_sim::RunResult;
+
+/// All but one of the hosts on one switch send to the last one at once; whatever finds three packets queued is trimmed.
+fn incast(hosts: u32, wrr: &str, control_queue: &str) -> RunResult {
+    let senders = hosts - 1;
+    let text = format!(
+        r#"
+schemes = ["dcp"]
+[topology]
+kind = "single-switch"
+hosts = {hosts}
+link = "100Gbps"
+link_latency = "1us"
+[workload]
+kind = "incast"
+degree = {senders}
+target = {senders}
+bytes = "200KB"
+[set]
+"dcp.fabric.queue" = "3packets"
+"dcp.fabric.control_queue" = "{control_queue}"
+"dcp.fabric.wrr" = {wrr}
+"#
+    );
+    finish_one(&text, &[])
+}
+
+fn extra(result: &RunResult, name: &str) -> f64 {
+    *result.run.extra.get(name).unwrap_or_else(|| panic!("no {name} in {:?}", result.run.extra))
+}
+
+/// DCP, section 4.2: with the computed weight the control queue drains what N - 1 ports can bring for one, all of it
+/// trimmed. Packets are 18.5 times as long as their headers, so that N may be 19.
+#[test]
+fn no_header_is_lost_in_any_incast_up_to_n_minus_1_at_the_computed_weight() {
+    for hosts in [3, 4, 6, 8, 11, 16, 18, 19] {
+        let result = incast(hosts, "{}", "3KB");
+        assert_eq!((extra(&result, "header_drops"), result.run.drops), (0.0, 0), "{hosts} hosts");
+        assert_eq!(result.run.timeouts, 0, "{hosts} hosts");
+        assert!(result.run.trims > 100, "{hosts} hosts: {} trims", result.run.trims);
+    }
+}
+
+#[test]
+fn headers_are_lost_at_a_third_of_the_computed_weight() {
+    let whole = 15.0 / (1057.0 / 57.0 - 15.0);
+    let result = incast(16, &format!("{{ weight = {} }}", whole / 3.0), "3KB");
+    assert!(extra(&result, "header_drops") > 0.0);
+    // Section 4.5: the timeout makes up for them.
+    assert!(result.run.timeouts > 0);
+}
+
+/// With a weight of 1 control and data share the link evenly while both wait. Headers alone fill their queue, so that
+/// their goodput tells.
+#[test]
+fn the_weight_divides_the_link() {
+    let [even, most] =
+        ["{ weight = 1.0 }", "{ weight = 1000.0 }"].map(|wrr| incast(16, wrr, "10MB").run.completion_us);
+    assert!(even < most, "{even} us, {most} us");
+}
+
+const ADAPTIVE: &str = r#"
+schemes = ["dcp", "dcp-dcqcn"]
+[topology]
+kind = "leaf-spine"
+hosts = 32
+hosts_per_tor = 8
+oversubscription = 2
+link = "100Gbps"
+link_latency = "1us"
+[workload]
+kind = "permutation"
+bytes = "1MB"
+[set]
+"*.fabric.queue" = "100KB"
+"#;
+
+/// DCP, section 4.5, "exactly once": each trimmed packet is sent again once, and nothing else is.
+#[test]
+fn as_many_packets_are_sent_again_as_were_trimmed() {
+    for result in finish_all(ADAPTIVE, &[]) {
+        let run = &result.run;
+        assert!(run.trims > 100, "{}: {}", run.scheme, run.trims);
+        assert_eq!((run.retransmissions, run.timeouts, run.drops), (run.trims, 0, 0), "{}", run.scheme);
+        assert!(extra(&result, "fetches") * 16.0 >= run.retransmissions as f64);
+    }
+}
+
+/// The same with what a switch is told to refuse (DCP, section 6.1: the testbed's losses), which others drop.
+#[test]
+fn what_a_switch_refuses_is_trimmed_where_it_trims_and_else_dropped() {
+    let results = finish_all(
+        r#"
+schemes = ["dcp", "irn-ecmp", "pfc-ecmp", "timeout"]
+[topology]
+kind = "dumbbell"
+hosts = 4
+link = "100Gbps"
+link_latency = "1us"
+[workload]
+kind = "tornado"
+bytes = "4MB"
+senders = 1
+[[fault]]
+kind = "switch-loss"
+links = "all"
+probability = 0.01
+"#,
+        &[],
+    );
+    for result in &results {
+        let run = &result.run;
+        let refused = if run.scheme == "dcp" { run.trims } else { run.drops };
+        // 4,000 packets pass two switches.
+        assert!((40..140).contains(&refused) || run.scheme == "pfc-ecmp", "{}: {refused}", run.scheme);
+        assert_eq!(run.link_losses, 0);
+        match run.scheme.as_str() {
+            "dcp" => assert_eq!((run.retransmissions, run.timeouts, run.drops), (run.trims, 0, 0)),
+            _ => assert!(run.retransmissions >= run.drops && run.trims == 0, "{run:?}"),
+        }
+    }
+}
+
+/// DCP, section 4.5: when the control plane is not lossless, the timeout makes up for it.
+#[test]
+fn messages_are_whole_when_links_lose_headers_and_go_down() {
+    let text = format!(
+        "{ADAPTIVE}\n[[fault]]\nkind = \"packet-loss\"\nlinks = \"all\"\nprobability = 0.01\nduration = \"200us\"\n\
+         [[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = \"50us\"\nduration = \"100us\"\n"
+    );
+    for result in finish_all(&text, &[]) {
+        assert_eq!(result.run.flows_finished, 32);
+        assert!(result.run.timeouts > 0 && result.run.link_losses > 0, "{:?}", result.run);
+    }
+}
