@@ -1,0 +1,94 @@
+//! How packets to send again are fetched from host memory (section 4.3).
+
+use super::*;
+
+/// With round trips over PCIe of 1 us and batches of so many packets, those that go out in `span`, when 16,000 were
+/// trimmed at its start.
+fn repeated(batch: u32, span: Duration) -> Vec<(Time, u32)> {
+    let pcie = Span::Time(Duration::from_us(1));
+    let mut sender = sender(DcpConfig { pcie, batch, ..config() });
+    assert!(sender.paces());
+    post(&mut sender, [16_000, 1_000]);
+    // Those of message 1 are new data that could go meanwhile.
+    (0..16_000).for_each(|_| assert!(sender.poll_transmit(us(0)).is_some()));
+    (0..16_000).for_each(|psn| answer(&mut sender, us(0), header_only(psn, 0, 0)));
+    let (mut now, mut sent) = (us(0), Vec::new());
+    while now < us(0) + span {
+        while let Some(packet) = sender.poll_transmit(now) {
+            let Repr::Data { psn, .. } = packet.repr else { panic!("{packet:?}") };
+            sent.push((now, psn));
+        }
+        now = sender.next_timeout().unwrap();
+        sender.handle_timeout(now);
+    }
+    assert_eq!(sender.counters().fetches, sent.len() as u64 / u64::from(batch) + 1);
+    sent
+}
+
+/// Footnote 9: 1 KB in 2 us is 4 Gb/s. Sixteen of them (footnote 10), in the same time, are sixteen times as much.
+#[test]
+fn one_fetch_for_each_packet_makes_four_gigabits() {
+    // The first one is there after 2 us, and the last one at the end.
+    let span = Duration::from_us(201);
+    let one_by_one = repeated(1, span);
+    let expected: Vec<(Time, u32)> = (0..100).map(|i| (us(2 * (i + 1)), i as u32)).collect();
+    assert_eq!(one_by_one, expected);
+    let bits = one_by_one.len() as u64 * PAYLOAD * 8;
+    assert_eq!(Rate(bits * 1_000_000 / 200), Rate::from_gbps(4));
+    let batched = repeated(16, span);
+    assert_eq!(batched.len(), 16 * one_by_one.len());
+    assert!(
+        batched
+            .iter()
+            .enumerate()
+            .all(|(i, &(at, psn))| (at, psn) == (us(2 * (i as u64 / 16 + 1)), i as u32))
+    );
+}
+
+/// min(16, len, awin / MTU), and at least one.
+#[test]
+fn a_batch_is_bounded_by_the_queue_and_the_window() {
+    let fetches = |headers: u32, window: u64, batch: u32| {
+        let mut sender = windowed(DcpConfig { batch, ..config() }, window);
+        post(&mut sender, [100]);
+        assert_eq!(psns(&mut sender, us(0)).len(), 100);
+        (0..headers).for_each(|psn| answer(&mut sender, us(1), header_only(psn, 0, 0)));
+        assert_eq!(psns(&mut sender, us(1)), range(0..headers));
+        sender.counters().fetches
+    };
+    assert_eq!(fetches(1, HUGE, 16), 1);
+    assert_eq!(fetches(16, HUGE, 16), 1);
+    assert_eq!(fetches(17, HUGE, 16), 2);
+    assert_eq!(fetches(17, HUGE, 1), 17);
+    assert_eq!(fetches(17, HUGE, 0), 17, "at least one");
+    // 100 in flight less those whose headers came: awin is 4 packets more than what is to be sent again.
+    assert_eq!(fetches(32, 104 * PACKET, 16), 2);
+    // No room: one at a time. Ten in the window: 10 - 0, then none.
+    assert_eq!(fetches(17, 80 * PACKET, 16), 17);
+    assert_eq!(fetches(20, 90 * PACKET, 16), 1 + 10);
+    assert_eq!(fetches(20, 90 * PACKET - 1, 16), 1 + 11);
+}
+
+/// Nothing goes out while a batch is fetched, not even new data; what comes meanwhile is for the next one.
+#[test]
+fn a_fetch_holds_up_the_queue_pair() {
+    let pcie = Span::Time(Duration::from_us(3));
+    let mut sender = sender(DcpConfig { pcie, ..config() });
+    post(&mut sender, [50]);
+    for _ in 0..4 {
+        assert!(sender.poll_transmit(us(0)).is_some());
+    }
+    answer(&mut sender, us(10), header_only(1, 0, 0));
+    assert_eq!(sender.poll_transmit(us(10)), None);
+    assert!(!sender.keeps_turn());
+    assert_eq!(sender.next_timeout(), Some(us(16)));
+    answer(&mut sender, us(11), header_only(3, 0, 0));
+    assert_eq!(sender.poll_transmit(Time(us(16).0 - 1)), None);
+    sender.handle_timeout(us(16));
+    assert_eq!(sender.next_timeout(), None, "not all of it is sent: no timeout runs");
+    assert_eq!(psns(&mut sender, us(16)), [1]);
+    assert_eq!(sender.counters().fetches, 2);
+    assert_eq!(sender.next_timeout(), Some(us(22)));
+    assert_eq!(psns(&mut sender, us(22))[..2], [3, 4]);
+    assert_eq!(sender.counters().fetches, 2);
+}

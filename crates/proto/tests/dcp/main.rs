@@ -1,0 +1,123 @@
+//! DCP's ends, call by call: sections 4.3 to 4.5, and the bytes of figure 4.
+
+mod batches;
+mod receiver;
+mod reception;
+mod sender;
+mod timeouts;
+mod turns;
+mod wire;
+
+use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
+use anabranch_proto::cc::AnyCc;
+use anabranch_proto::lb::AnyLb;
+use anabranch_proto::transport::{DcpConfig, DcpSender, Ends};
+use anabranch_proto::{Msn, Packet, PathFacts, Repr, Span};
+
+const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
+const ACK: u16 = 64;
+const HEADER: u16 = 57;
+const PAYLOAD: u64 = 1_000;
+/// A full packet.
+const PACKET: u64 = 1_057;
+const HUGE: u64 = 1 << 40;
+const RTO: Duration = Duration::from_us(4_000);
+
+const FACTS: PathFacts = PathFacts {
+    base_rtt: Duration::from_us(8),
+    bdp: Bytes(400_000),
+    packet: Bytes(PACKET),
+    line_rate: Rate::from_gbps(100),
+};
+
+/// The paper's values; packets of 1,057 B.
+fn config() -> DcpConfig {
+    DcpConfig {
+        payload: Bytes(PAYLOAD),
+        header: Bytes(HEADER.into()),
+        ack: Bytes(ACK.into()),
+        counter_bits: 14,
+        tracked_messages: 8,
+        round_quota: Bytes(16_000),
+        batch: 16,
+        pcie: Span::Time(Duration::ZERO),
+        cnp_interval: Span::Time(Duration::from_us(50)),
+        rto: Span::Time(RTO),
+    }
+}
+
+fn us(us: u64) -> Time {
+    Time::ZERO + Duration::from_us(us)
+}
+
+fn ids(messages: impl IntoIterator<Item = MessageId>) -> Vec<u32> {
+    messages.into_iter().map(|message| message.0).collect()
+}
+
+fn ack(cumulative: u32) -> Repr {
+    Repr::Ack { cumulative, base: cumulative, received: 0, marked: false, sent_at: Time::ZERO }
+}
+
+fn header_only(psn: u32, number: u32, retry: u8) -> Repr {
+    Repr::HeaderOnly { psn, msn: Msn::new(number, retry) }
+}
+
+fn sender(config: DcpConfig) -> DcpSender {
+    windowed(config, HUGE)
+}
+
+fn windowed(config: DcpConfig, window: u64) -> DcpSender {
+    DcpSender::new(&config, &FACTS, ENDS, AnyCc::Constant(window), AnyLb::Ecmp(9))
+}
+
+/// Posts messages of as many packets, numbered from 10.
+fn post<const N: usize>(sender: &mut DcpSender, packets: [u64; N]) {
+    for (id, packets) in (10..).zip(packets) {
+        sender.post(MessageId(id), packets * PAYLOAD).unwrap();
+    }
+}
+
+fn answer(sender: &mut DcpSender, now: Time, repr: Repr) {
+    let packet = Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: ACK, ev: 9, marked: false, tag: 0, repr };
+    sender.handle_packet(now, &packet);
+}
+
+/// What goes out now: PSN, MSN and sRetryNo of each packet.
+fn send(sender: &mut DcpSender, now: Time) -> Vec<(u32, u32, u8)> {
+    std::iter::from_fn(|| sender.poll_transmit(now))
+        .map(|packet| match packet.repr {
+            Repr::Data { psn, sent_at, msn, stamps: 0, .. } => {
+                assert_eq!((packet.qp, packet.dst, packet.ev), (ENDS.qp, ENDS.dst, 9));
+                assert_eq!((packet.marked, packet.tag, sent_at), (false, 0, now));
+                (psn, msn.number(), msn.retry())
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect()
+}
+
+/// PSNs that go out now.
+fn psns(sender: &mut DcpSender, now: Time) -> Vec<u32> {
+    send(sender, now).into_iter().map(|(psn, ..)| psn).collect()
+}
+
+fn acknowledged(sender: &mut DcpSender) -> Vec<u32> {
+    ids(std::iter::from_fn(|| sender.poll_acknowledged()))
+}
+
+fn range(range: std::ops::Range<u32>) -> Vec<u32> {
+    range.collect()
+}
+
+/// Section 4.5: two bytes a message. Table 3: 32 B a queue pair, of which the text accounts for 24.
+#[test]
+fn state_in_bits() {
+    let state = config().state();
+    let bits = |names: &[&str]| -> u32 {
+        let named = state.iter().filter(|field| names.contains(&field.name));
+        named.map(|field| field.bits * field.count).sum()
+    };
+    assert_eq!(bits(&["packet counter", "mcf", "Cf"]), 8 * 2 * 8);
+    assert_eq!(bits(&["eMSN", "rRetryNo", "unaMSN", "sRetryNo"]), 8 * 8);
+    assert_eq!(state.iter().map(|field| field.bits * field.count).sum::<u32>(), 24 * 8);
+}

@@ -1,0 +1,191 @@
+//! What the receiver counts and says (section 4.5).
+
+use super::*;
+use anabranch_proto::transport::DcpReceiver;
+
+pub struct Receiver(DcpReceiver);
+
+impl Receiver {
+    pub fn new(config: DcpConfig) -> Self {
+        Receiver(DcpReceiver::new(&config, &FACTS, ENDS))
+    }
+
+    /// What it answers to a packet at time 0, and the messages that this delivers.
+    pub fn take(&mut self, packet: &Packet) -> (Vec<Repr>, Vec<u32>) {
+        self.take_at(us(0), packet)
+    }
+
+    fn take_at(&mut self, now: Time, packet: &Packet) -> (Vec<Repr>, Vec<u32>) {
+        let first = self.0.handle_packet(now, packet);
+        let answers: Vec<Packet> = std::iter::from_fn(|| self.0.poll_transmit()).collect();
+        for answer in &answers {
+            assert_eq!((answer.qp, answer.dst, answer.ev), (ENDS.qp, ENDS.src, packet.ev));
+            let size = if matches!(answer.repr, Repr::HeaderOnly { .. }) { HEADER } else { ACK };
+            assert_eq!((answer.wire_bytes, answer.marked, answer.tag), (size, false, 0));
+        }
+        let others = std::iter::from_fn(|| self.0.poll_delivered());
+        let delivered = ids(first.into_iter().chain(others));
+        (answers.iter().map(|answer| answer.repr).collect(), delivered)
+    }
+}
+
+/// A packet of a message with its own CQE.
+pub fn data(psn: u32, message: u32, message_packets: u32, number: u32, retry: u8) -> Packet {
+    let repr = Repr::Data {
+        psn,
+        message: MessageId(message),
+        message_packets,
+        sent_at: Time::ZERO,
+        ack_now: true,
+        stamps: 0,
+        msn: Msn::new(number, retry),
+    };
+    Packet { qp: ENDS.qp, dst: ENDS.dst, wire_bytes: 1_057, ev: 9, marked: false, tag: 5, repr }
+}
+
+fn unsignalled(mut packet: Packet) -> Packet {
+    if let Repr::Data { ack_now, .. } = &mut packet.repr {
+        *ack_now = false;
+    }
+    packet
+}
+
+/// Figure 6c: packets of three messages in any order; a message is complete when as many came as it has, and CQEs
+/// and ACKs wait for the eMSN.
+#[test]
+fn messages_complete_out_of_order_and_are_delivered_in_order() {
+    let mut receiver = Receiver::new(config());
+    // PSNs 0 to 2 are message 20, 3 and 4 message 10, 5 message 30.
+    let packet = |psn: u32| match psn {
+        0..3 => data(psn, 20, 3, 0, 0),
+        3..5 => data(psn, 10, 2, 1, 0),
+        _ => data(psn, 30, 1, 2, 0),
+    };
+    for psn in [5, 1, 4, 2, 3] {
+        assert_eq!(receiver.take(&packet(psn)), (vec![], vec![]), "PSN {psn}");
+    }
+    assert_eq!(receiver.take(&packet(0)), (vec![ack(3)], vec![20, 10, 30]));
+    assert_eq!(receiver.take(&data(6, 40, 1, 3, 0)), (vec![ack(4)], vec![40]));
+}
+
+/// Every order of seven packets of four messages.
+#[test]
+fn whatever_the_order_counting_suffices() {
+    let (message, packets) = ([0, 0, 1, 2, 2, 2, 3], [2, 2, 1, 3, 3, 3, 1]);
+    for mut code in 0..5_040 {
+        let mut left: Vec<usize> = (0..7).collect();
+        let (mut receiver, mut came, mut expected) = (Receiver::new(config()), [0; 4], 0);
+        while !left.is_empty() {
+            let psn = left.remove(code % left.len());
+            code /= left.len() + 1;
+            came[message[psn]] += 1;
+            let before = expected;
+            while expected < 4 && came[expected] == [2, 1, 3, 1][expected] {
+                expected += 1;
+            }
+            let packet = data(psn as u32, 100 + message[psn] as u32, packets[psn], message[psn] as u32, 0);
+            let answers = if expected > before { vec![ack(expected as u32)] } else { vec![] };
+            let delivered: Vec<u32> = (before..expected).map(|number| 100 + number as u32).collect();
+            assert_eq!(receiver.take(&packet), (answers, delivered));
+        }
+    }
+}
+
+/// Cf: a part of a message that is not its last wants no CQE, but an ACK.
+#[test]
+fn a_request_without_a_cqe_is_acknowledged_all_the_same() {
+    let mut receiver = Receiver::new(config());
+    assert_eq!(receiver.take(&unsignalled(data(0, 7, 1, 0, 0))), (vec![ack(1)], vec![]));
+    assert_eq!(receiver.take(&data(2, 7, 1, 2, 0)), (vec![], vec![]));
+    assert_eq!(receiver.take(&unsignalled(data(1, 7, 1, 1, 0))), (vec![ack(3)], vec![7]));
+}
+
+/// The ring has eight places, each used again and again.
+#[test]
+fn eight_messages_are_tracked() {
+    let mut receiver = Receiver::new(config());
+    for base in [0, 8, 16] {
+        for number in base + 1..base + 8 {
+            assert_eq!(receiver.take(&data(number, number, 1, number, 0)), (vec![], vec![]));
+        }
+        // The ninth would take the place of the first.
+        assert_eq!(receiver.take(&data(base + 8, 99, 1, base + 8, 0)), (vec![], vec![]));
+        let all: Vec<u32> = (base..base + 8).collect();
+        assert_eq!(receiver.take(&data(base, base, 1, base, 0)), (vec![ack(base + 8)], all));
+    }
+}
+
+/// Section 4.1, step 2: turned round at once, with its own entropy value; nothing is remembered.
+#[test]
+fn a_trimmed_packet_goes_back() {
+    let mut receiver = Receiver::new(config());
+    for (psn, number, retry) in [(0, 0, 0), (1, 0, 200), (77, 5, 0), (9_999, 100, 0)] {
+        let msn = Msn::new(number, retry);
+        let trimmed = Packet {
+            repr: Repr::Trimmed { psn, msn, sent_at: us(1) },
+            marked: true,
+            ev: 1_000 + psn as u16,
+            ..data(psn, 7, 2, number, retry)
+        };
+        assert_eq!(receiver.take(&trimmed), (vec![header_only(psn, number, retry)], vec![]));
+    }
+    assert_eq!(receiver.take(&data(1, 7, 2, 0, 0)), (vec![], vec![]));
+    assert_eq!(receiver.take(&data(0, 7, 2, 0, 0)), (vec![ack(1)], vec![7]));
+}
+
+/// sRetryNo greater than rRetryNo: the counter begins anew. Smaller: of a round that was given up.
+#[test]
+fn a_new_round_counts_from_zero() {
+    let mut receiver = Receiver::new(config());
+    let mut nothing = |psn, retry| assert_eq!(receiver.take(&data(psn, 7, 3, 0, retry)), (vec![], vec![]));
+    nothing(0, 0);
+    nothing(1, 0);
+    nothing(1, 1);
+    nothing(2, 0);
+    nothing(0, 1);
+    nothing(2, 3);
+    nothing(2, 1);
+    nothing(1, 3);
+    nothing(0, 2);
+    assert_eq!(receiver.take(&data(0, 7, 3, 0, 3)), (vec![ack(1)], vec![7]));
+    // rRetryNo is that of the eMSN's message, and this one begins with 0; packets counted before it was its turn stay.
+    assert_eq!(receiver.take(&data(3, 8, 2, 1, 0)), (vec![], vec![]));
+    assert_eq!(receiver.take(&data(6, 9, 2, 2, 0)), (vec![], vec![]));
+    assert_eq!(receiver.take(&data(4, 8, 2, 1, 0)), (vec![ack(2)], vec![8]));
+    assert_eq!(receiver.take(&data(5, 9, 2, 2, 0)), (vec![ack(3)], vec![9]));
+}
+
+/// An old round may complete, when nothing of the new one came before.
+#[test]
+fn an_old_round_may_complete_first() {
+    let mut receiver = Receiver::new(config());
+    assert_eq!(receiver.take(&data(0, 7, 2, 0, 0)), (vec![], vec![]));
+    assert_eq!(receiver.take(&data(1, 7, 2, 0, 0)), (vec![ack(1)], vec![7]));
+    // Those of the new round find it complete.
+    assert_eq!(receiver.take(&data(0, 7, 2, 0, 1)), (vec![ack(1)], vec![]));
+    assert_eq!(receiver.take(&data(2, 8, 1, 1, 0)), (vec![ack(2)], vec![8]));
+    assert_eq!(receiver.take(&data(1, 7, 2, 0, 1)), (vec![ack(2)], vec![]));
+}
+
+/// What an ACK echoes, and what comes with it.
+#[test]
+fn one_cnp_in_an_interval_or_one_for_each_mark() {
+    let marked = |psn| Packet { marked: true, ..data(psn, 7, 4, 0, 0) };
+    let said = |interval, times: [u64; 4]| {
+        let cnp_interval = Span::Time(Duration::from_us(interval));
+        let mut receiver = Receiver::new(DcpConfig { cnp_interval, ..config() });
+        let takes = (0..).zip(times).map(|(psn, at)| receiver.take_at(us(at), &marked(psn)).0);
+        takes.collect::<Vec<_>>()
+    };
+    let marked_ack = Repr::Ack { cumulative: 1, base: 1, received: 0, marked: true, sent_at: Time::ZERO };
+    let cnp = || vec![Repr::Cnp];
+    assert_eq!(said(50, [10, 59, 60, 109]), [cnp(), vec![], cnp(), vec![marked_ack]]);
+    assert_eq!(said(0, [1, 1, 1, 1]), [cnp(), cnp(), cnp(), vec![marked_ack, Repr::Cnp]]);
+    let mut receiver = Receiver::new(config());
+    let mut last = data(0, 7, 1, 0, 0);
+    if let Repr::Data { sent_at, .. } = &mut last.repr {
+        *sent_at = us(30);
+    }
+    let echoed = Repr::Ack { cumulative: 1, base: 1, received: 0, marked: false, sent_at: us(30) };
+    assert_eq!(receiver.take_at(us(40), &last), (vec![echoed], vec![7]));
+}

@@ -1,0 +1,223 @@
+//! What the sender sends, and when it may.
+
+use super::*;
+use anabranch_proto::cc::{Acked, CcConfig, CongestionControl, DcqcnConfig};
+use anabranch_proto::lb::LoadBalancer;
+use anabranch_proto::transport::SenderCounters;
+use std::sync::{Arc, Mutex};
+
+#[test]
+fn messages_are_cut_and_acknowledged_by_their_msn() {
+    let mut sender = sender(config());
+    sender.post(MessageId(20), 3_000).unwrap();
+    sender.post(MessageId(10), 0).unwrap();
+    sender.post(MessageId(30), 1_001).unwrap();
+    let sent: Vec<_> = std::iter::from_fn(|| sender.poll_transmit(us(1)))
+        .map(|packet| match packet.repr {
+            Repr::Data { psn, message, message_packets, ack_now, msn, .. } => {
+                (psn, message.0, message_packets, packet.wire_bytes, ack_now, msn.number())
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let expected = [
+        (0, 20, 3, 1_057, true, 0),
+        (1, 20, 3, 1_057, true, 0),
+        (2, 20, 3, 1_057, true, 0),
+        (3, 10, 1, 57, true, 1),
+        (4, 30, 2, 1_057, true, 2),
+        (5, 30, 2, 58, true, 2),
+    ];
+    assert_eq!(sent, expected);
+    answer(&mut sender, us(2), ack(0));
+    assert_eq!(acknowledged(&mut sender), []);
+    answer(&mut sender, us(2), ack(2));
+    assert_eq!(acknowledged(&mut sender), [20, 10]);
+    answer(&mut sender, us(2), ack(1));
+    answer(&mut sender, us(2), ack(9));
+    assert_eq!(acknowledged(&mut sender), [30]);
+    assert_eq!(sender.next_timeout(), None);
+    assert_eq!(sender.counters(), SenderCounters::default());
+}
+
+/// Section 4.5: the counter has 14 bits. A message with more packets goes in parts, and the last one wants the CQE.
+#[test]
+fn a_message_beyond_the_counter_goes_in_parts() {
+    let mut sender = sender(config());
+    sender.post(MessageId(5), 2 * 16_383 * PAYLOAD + 1).unwrap();
+    let mut parts: Vec<(u32, u32, bool, u32)> = Vec::new();
+    while let Some(packet) = sender.poll_transmit(us(0)) {
+        let Repr::Data { message_packets, ack_now, msn, message: MessageId(5), .. } = packet.repr else {
+            panic!("{packet:?}");
+        };
+        match parts.last_mut() {
+            Some(last) if last.0 == msn.number() => last.3 += 1,
+            _ => parts.push((msn.number(), message_packets, ack_now, 1)),
+        }
+    }
+    assert_eq!(parts, [(0, 16_383, false, 16_383), (1, 16_383, false, 16_383), (2, 1, true, 1)]);
+    answer(&mut sender, us(1), ack(2));
+    assert_eq!(acknowledged(&mut sender), []);
+    answer(&mut sender, us(1), ack(3));
+    assert_eq!(acknowledged(&mut sender), [5]);
+    // One packet less, and it is one part less.
+    sender.post(MessageId(6), 16_383 * PAYLOAD).unwrap();
+    assert_eq!(send(&mut sender, us(2)).into_iter().map(|(_, msn, _)| msn).max(), Some(3));
+}
+
+/// Section 4.3: the packet of the header, and no other, ahead of new data.
+#[test]
+fn a_header_brings_its_packet_and_no_other() {
+    let mut sender = windowed(config(), 6 * PACKET);
+    post(&mut sender, [4, 4]);
+    assert_eq!(psns(&mut sender, us(0)), range(0..6));
+    answer(&mut sender, us(1), header_only(2, 0, 0));
+    answer(&mut sender, us(1), header_only(5, 1, 0));
+    // Both are out of flight until they are sent again: that makes no room for others.
+    assert_eq!(send(&mut sender, us(1)), [(2, 0, 0), (5, 1, 0)]);
+    answer(&mut sender, us(2), header_only(2, 0, 0));
+    answer(&mut sender, us(2), ack(1));
+    assert_eq!(psns(&mut sender, us(2)), [6, 7], "complete, after all");
+    assert_eq!(sender.counters().retransmissions, 2);
+    // Nobody can have trimmed what was not sent, or is not there.
+    let mut sender = super::sender(config());
+    post(&mut sender, [4]);
+    assert!(sender.poll_transmit(us(3)).is_some());
+    for (psn, number, retry) in [(1, 0, 0), (0, 1, 0), (0, 9, 0), (0, 0, 1)] {
+        answer(&mut sender, us(3), header_only(psn, number, retry));
+    }
+    assert_eq!(psns(&mut sender, us(3)), [1, 2, 3]);
+    assert_eq!(sender.counters(), SenderCounters::default());
+}
+
+/// The receiver tracks 8 messages, whatever the window.
+#[test]
+fn no_message_beyond_those_that_are_tracked() {
+    let mut sender = sender(config());
+    post(&mut sender, [2; 12]);
+    assert_eq!(psns(&mut sender, us(0)), range(0..16));
+    answer(&mut sender, us(1), ack(3));
+    assert_eq!(psns(&mut sender, us(1)), range(16..22));
+}
+
+/// ACKs come a message: the window holds back all but the oldest one.
+#[test]
+fn a_window_below_a_message() {
+    let mut sender = windowed(config(), 5 * PACKET - 1);
+    post(&mut sender, [10, 2, 10]);
+    assert_eq!(psns(&mut sender, us(0)), range(0..10));
+    answer(&mut sender, us(1), ack(1));
+    assert_eq!(psns(&mut sender, us(1)), range(10..14), "4 packets and no fifth");
+    answer(&mut sender, us(2), ack(2));
+    assert_eq!(psns(&mut sender, us(2)), range(14..22));
+    let mut sender = windowed(config(), 5 * PACKET);
+    post(&mut sender, [2, 10]);
+    assert_eq!(psns(&mut sender, us(0)), range(0..5));
+}
+
+/// Section 4.3, challenge 2: congestion control governs retransmissions, which wait in the RetransQ.
+#[test]
+fn the_rate_holds_for_copies() {
+    let cc = CcConfig::Dcqcn(DcqcnConfig::paper()).build(&FACTS);
+    let mut sender = DcpSender::new(&config(), &FACTS, ENDS, cc, AnyLb::Ecmp(9));
+    assert!(sender.paces() && !super::sender(config()).paces());
+    post(&mut sender, [100]);
+    // 1,057 B at 100 Gb/s.
+    let gap = 84_560;
+    for psn in 0..4 {
+        assert_eq!(psns(&mut sender, Time(gap * u64::from(psn))), [psn]);
+    }
+    for psn in 0..4 {
+        answer(&mut sender, Time(gap * 4 - 1), header_only(psn, 0, 0));
+    }
+    answer(&mut sender, Time(gap * 4 - 1), Repr::Cnp);
+    assert_eq!(psns(&mut sender, Time(gap * 4)), []);
+    assert_eq!(sender.next_timeout(), Some(Time(gap * 5)), "half the rate");
+    for i in 0..4 {
+        assert_eq!(psns(&mut sender, Time(gap * (5 + 2 * i) - 1)), []);
+        sender.handle_timeout(Time(gap * (5 + 2 * i)));
+        assert_eq!(psns(&mut sender, Time(gap * (5 + 2 * i))), [i as u32]);
+    }
+    assert_eq!(psns(&mut sender, Time(gap * 13 - 1)), []);
+    assert_eq!(psns(&mut sender, Time(gap * 13)), [4]);
+}
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<String>>>);
+
+impl Log {
+    fn push(&self, what: String) {
+        self.0.lock().unwrap().push(what);
+    }
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+impl CongestionControl for Log {
+    fn window(&self) -> u64 {
+        HUGE
+    }
+    fn handle_cnp(&mut self, _: Time) {
+        self.push("cnp".into());
+    }
+    fn handle_ack(&mut self, acked: &Acked) {
+        let Acked { packets, bytes, marked, rtt, .. } = acked;
+        self.push(format!("ack {packets} {bytes} {marked} {}", rtt.0 / 1_000_000));
+    }
+    fn handle_loss(&mut self, _: Time) {
+        self.push("loss".into());
+    }
+}
+
+impl LoadBalancer for Log {
+    fn next_ev(&mut self, _: Time, _: u64) -> u16 {
+        9
+    }
+    fn handle_ack(&mut self, _: Time, ev: u16, marked: bool, rtt: Duration) {
+        self.push(format!("path {ev} {marked} {}", rtt.0 / 1_000_000));
+    }
+    fn handle_timeout(&mut self, _: Time) {
+        self.push("path timeout".into());
+    }
+    fn handle_trim(&mut self, _: Time, ev: u16) {
+        self.push(format!("path trim {ev}"));
+    }
+}
+
+/// Section 4.3: retransmission and congestion control are decoupled, so that a trim is no loss to it; a timeout is.
+#[test]
+fn what_congestion_control_and_the_balancer_hear() {
+    let (log, paths) = (Log::default(), Log::default());
+    let (cc, lb) = (AnyCc::Custom(Box::new(log.clone())), AnyLb::Custom(Box::new(paths.clone())));
+    let mut sender = DcpSender::new(&config(), &FACTS, ENDS, cc, lb);
+    sender.post(MessageId(1), 2_500).unwrap();
+    post(&mut sender, [1]);
+    assert_eq!(psns(&mut sender, us(0)), range(0..4));
+    answer(&mut sender, us(1), header_only(1, 0, 0));
+    assert_eq!((log.take(), paths.take()), (vec![], vec!["path trim 9".to_string()]));
+    let marked = |cumulative| Repr::Ack { cumulative, base: 0, received: 0, marked: true, sent_at: us(2) };
+    answer(&mut sender, us(7), marked(1));
+    assert_eq!(log.take(), [format!("ack 3 {} true 5", 2_500 + 3 * 57)], "marks have CNPs of their own");
+    assert_eq!(paths.take(), ["path 9 true 5"]);
+    answer(&mut sender, us(8), marked(1));
+    assert_eq!((log.take(), paths.take()), (vec![], vec!["path 9 true 6".to_string()]));
+    answer(&mut sender, us(8), Repr::Cnp);
+    assert_eq!(log.take(), ["cnp"]);
+    sender.handle_timeout(us(4_007));
+    assert_eq!((log.take(), paths.take()), (vec!["loss".to_string()], vec!["path timeout".to_string()]));
+}
+
+#[test]
+fn a_queue_pair_has_so_many_psns_and_msns() {
+    let mut sender = super::sender(DcpConfig { counter_bits: 31, ..config() });
+    sender.post(MessageId(1), (u64::from(u32::MAX) - 1) * PAYLOAD).unwrap();
+    assert!(sender.post(MessageId(2), 2 * PAYLOAD).is_err());
+    sender.post(MessageId(3), PAYLOAD).unwrap();
+    // Parts of three packets: 2^24 of them.
+    let mut sender = super::sender(DcpConfig { counter_bits: 2, ..config() });
+    sender.post(MessageId(1), (u64::from(Msn::LIMIT) - 2) * 3 * PAYLOAD).unwrap();
+    assert!(sender.post(MessageId(2), 7 * PAYLOAD).is_err());
+    sender.post(MessageId(3), 6 * PAYLOAD).unwrap();
+    assert!(sender.post(MessageId(4), 0).is_err());
+}

@@ -1,0 +1,237 @@
+//! The coarse timeout and its retry numbers (section 4.5).
+
+use super::receiver::{Receiver, data};
+use super::*;
+use anabranch_proto::transport::SenderCounters;
+
+/// Times out once, at the time that it gives.
+fn time_out(sender: &mut DcpSender) -> Time {
+    let (due, before) = (sender.next_timeout().unwrap(), sender.counters().timeouts);
+    sender.handle_timeout(Time(due.0 - 1));
+    assert_eq!(sender.counters().timeouts, before);
+    sender.handle_timeout(due);
+    assert_eq!(sender.counters().timeouts, before + 1);
+    due
+}
+
+/// All packets of the oldest message, with the next number, and nothing of later ones.
+#[test]
+fn a_timeout_repeats_the_oldest_message() {
+    let mut sender = sender(config());
+    post(&mut sender, [3, 2]);
+    assert_eq!(send(&mut sender, us(1)), [(0, 0, 0), (1, 0, 0), (2, 0, 0), (3, 1, 0), (4, 1, 0)]);
+    assert_eq!(time_out(&mut sender), us(4_001));
+    assert_eq!(send(&mut sender, us(4_001)), [(0, 0, 1), (1, 0, 1), (2, 0, 1)]);
+    assert_eq!(time_out(&mut sender), us(8_001));
+    assert_eq!(send(&mut sender, us(8_001)), [(0, 0, 2), (1, 0, 2), (2, 0, 2)]);
+    // The next one begins with 0, and with a new time.
+    answer(&mut sender, us(9_000), ack(1));
+    assert_eq!(time_out(&mut sender), us(13_000));
+    assert_eq!(send(&mut sender, us(13_000)), [(3, 1, 1), (4, 1, 1)]);
+    assert_eq!(sender.counters(), SenderCounters { retransmissions: 8, timeouts: 3, nacks: 0, fetches: 0 });
+}
+
+/// "If the received ACK's eMSN is greater than the unaMSN, the timer is reset. Otherwise, the timer continues."
+#[test]
+fn only_a_higher_emsn_resets_the_timer() {
+    let mut sender = sender(config());
+    post(&mut sender, [1, 1, 1]);
+    assert_eq!(sender.next_timeout(), None);
+    assert_eq!(psns(&mut sender, us(10)), [0, 1, 2]);
+    assert_eq!(sender.next_timeout(), Some(us(4_010)));
+    answer(&mut sender, us(100), ack(0));
+    assert_eq!(sender.next_timeout(), Some(us(4_010)));
+    answer(&mut sender, us(200), ack(1));
+    assert_eq!(sender.next_timeout(), Some(us(4_200)));
+    answer(&mut sender, us(300), ack(1));
+    assert_eq!(sender.next_timeout(), Some(us(4_200)));
+    answer(&mut sender, us(300), header_only(2, 2, 0));
+    assert_eq!(psns(&mut sender, us(301)), [2]);
+    assert_eq!(sender.next_timeout(), Some(us(4_200)), "of a later message");
+    answer(&mut sender, us(400), header_only(1, 1, 0));
+    assert_eq!(psns(&mut sender, us(401)), [1]);
+    assert_eq!(sender.next_timeout(), Some(us(4_401)), "it may still arrive");
+    answer(&mut sender, us(500), ack(3));
+    assert_eq!(sender.next_timeout(), None);
+}
+
+/// Our rule: the timer does not run while packets of the message wait to be sent. By the text's the message would
+/// start over here before it was ever sent in full.
+#[test]
+fn the_timer_waits_for_the_last_packet() {
+    let mut sender = sender(config());
+    post(&mut sender, [3]);
+    for (at, due) in [(0, None), (5_000, None), (10_000, Some(us(14_000)))] {
+        assert!(sender.poll_transmit(us(at)).is_some());
+        assert_eq!(sender.next_timeout(), due);
+        sender.handle_timeout(us(at + 3_999));
+    }
+    assert_eq!(time_out(&mut sender), us(14_000));
+    // The same in a later round.
+    for (at, due) in [(14_000, None), (19_000, None), (24_000, Some(us(28_000)))] {
+        assert!(sender.poll_transmit(us(at)).is_some());
+        assert_eq!(sender.next_timeout(), due);
+        sender.handle_timeout(us(at + 3_999));
+    }
+    assert_eq!(sender.counters().timeouts, 1);
+}
+
+/// The new round sends all of it: what the old one still had to repeat is forgotten, waiting or fetched. Later
+/// messages' packets are not.
+#[test]
+fn a_timeout_forgets_what_its_message_had_to_repeat() {
+    let pcie = Span::Time(Duration::from_us(5_000));
+    for pcie in [Span::Time(Duration::ZERO), pcie] {
+        let mut sender = sender(DcpConfig { pcie, batch: 3, ..config() });
+        post(&mut sender, [3, 3]);
+        assert_eq!(psns(&mut sender, us(0)), range(0..6));
+        for (psn, number) in [(0, 0), (4, 1), (2, 0), (1, 0), (3, 1)] {
+            answer(&mut sender, us(1), header_only(psn, number, 0));
+        }
+        let waits = pcie != Span::Time(Duration::ZERO);
+        if waits {
+            assert_eq!(sender.poll_transmit(us(1)), None);
+            sender.handle_timeout(us(4_000));
+            assert_eq!(sender.counters().timeouts, 1);
+            sender.handle_timeout(us(10_001));
+            assert_eq!(send(&mut sender, us(10_001)), [(4, 1, 0)], "fetched before");
+            sender.handle_timeout(us(20_001));
+            assert_eq!(send(&mut sender, us(20_001)), [(3, 1, 0), (0, 0, 1), (1, 0, 1), (2, 0, 1)]);
+            assert_eq!(sender.counters().fetches, 2);
+        } else {
+            sender.handle_timeout(us(4_000));
+            let expected = [(4, 1, 0), (3, 1, 0), (0, 0, 1), (1, 0, 1), (2, 0, 1)];
+            assert_eq!(send(&mut sender, us(4_000)), expected);
+            assert_eq!(sender.counters().fetches, 1);
+        }
+        assert_eq!(sender.counters().retransmissions, 5);
+    }
+}
+
+/// What a forgotten header took out of flight is in flight again: the window does not leak.
+#[test]
+fn the_window_stays_whole() {
+    for number in [0, 1] {
+        let mut sender = windowed(config(), 6 * PACKET);
+        post(&mut sender, [3, 9]);
+        assert_eq!(psns(&mut sender, us(0)), range(0..6));
+        sender.handle_timeout(us(4_000));
+        assert_eq!(psns(&mut sender, us(4_000)), range(0..3));
+        // A new round is trimmed while the old one completes, or goes on.
+        answer(&mut sender, us(4_001), header_only(1, 0, 1));
+        match number {
+            0 => sender.handle_timeout(us(8_000)),
+            _ => answer(&mut sender, us(4_002), ack(1)),
+        }
+        let expected = if number == 0 { range(0..3) } else { range(6..12) };
+        assert_eq!(psns(&mut sender, us(8_000)), expected);
+    }
+}
+
+/// Our rule: a header of an earlier round is not obeyed. Both the round and the header would bring PSN 1, and the
+/// receiver, which counts, would take 0, 1, 1 for the whole message.
+#[test]
+fn a_late_header_of_an_earlier_round_asks_for_nothing() {
+    let mut sender = sender(config());
+    let mut receiver = Receiver::new(config());
+    post(&mut sender, [3]);
+    assert_eq!(psns(&mut sender, us(0)), range(0..3));
+    time_out(&mut sender);
+    assert_eq!(send(&mut sender, us(4_000)), [(0, 0, 1), (1, 0, 1), (2, 0, 1)]);
+    answer(&mut sender, us(4_001), header_only(1, 0, 0));
+    assert_eq!(send(&mut sender, us(4_001)), []);
+    answer(&mut sender, us(4_001), header_only(2, 0, 1));
+    assert_eq!(send(&mut sender, us(4_001)), [(2, 0, 1)]);
+    // This is what the receiver would do.
+    for psn in [0, 1] {
+        assert_eq!(receiver.take(&data(psn, 10, 3, 0, 1)), (vec![], vec![]));
+    }
+    assert_eq!(receiver.take(&data(1, 10, 3, 0, 1)), (vec![ack(1)], vec![10]), "without PSN 2");
+}
+
+/// Our rule: later messages carry 0. Were the number the queue pair's, message 1 would begin with the 1 of message
+/// 0, and its own first timeout would be 1 again: PSNs 1 and 1 would make it whole.
+#[test]
+fn later_messages_carry_no_retry_number() {
+    let mut sender = windowed(config(), 3 * PACKET);
+    post(&mut sender, [2, 2]);
+    assert_eq!(psns(&mut sender, us(0)), range(0..3));
+    time_out(&mut sender);
+    assert_eq!(send(&mut sender, us(4_000)), [(0, 0, 1), (1, 0, 1)]);
+    answer(&mut sender, us(4_001), header_only(2, 1, 0));
+    assert_eq!(send(&mut sender, us(4_001)), [(2, 1, 0)]);
+    answer(&mut sender, us(4_001), header_only(2, 1, 1));
+    assert_eq!(send(&mut sender, us(4_001)), [], "no such round");
+    answer(&mut sender, us(4_002), ack(1));
+    assert_eq!(send(&mut sender, us(4_002)), [(3, 1, 0)]);
+    time_out(&mut sender);
+    assert_eq!(send(&mut sender, us(8_002)), [(2, 1, 1), (3, 1, 1)]);
+    // This is what the receiver would do.
+    let mut receiver = Receiver::new(config());
+    receiver.take(&data(0, 10, 1, 0, 1));
+    assert_eq!(receiver.take(&data(2, 11, 2, 1, 1)), (vec![], vec![]), "the first round");
+    assert_eq!(receiver.take(&data(2, 11, 2, 1, 1)), (vec![ack(2)], vec![11]), "the second, without PSN 3");
+}
+
+/// An ACK that comes after its message timed out: the rest of the round is not wanted.
+#[test]
+fn an_ack_ends_a_round() {
+    let mut sender = sender(config());
+    post(&mut sender, [3, 1, 1]);
+    assert_eq!(psns(&mut sender, us(0)), range(0..5));
+    time_out(&mut sender);
+    assert!(sender.poll_transmit(us(4_000)).is_some());
+    answer(&mut sender, us(4_001), header_only(0, 0, 1));
+    answer(&mut sender, us(4_002), ack(2));
+    assert_eq!(send(&mut sender, us(4_002)), []);
+    assert_eq!(acknowledged(&mut sender), [10, 11]);
+    assert_eq!(sender.next_timeout(), Some(us(8_002)));
+}
+
+/// Our rule: the first eight timeouts of a message come after the RTO each; then each takes twice as long.
+#[test]
+fn later_rounds_take_longer() {
+    let mut sender = sender(config());
+    post(&mut sender, [1, 1]);
+    assert_eq!(psns(&mut sender, us(0)), range(0..2));
+    let mut last = us(0);
+    for round in 0..100u32 {
+        let due = time_out(&mut sender);
+        let doublings = round.saturating_sub(7).min(16);
+        assert_eq!(due - last, RTO * (1 << doublings), "round {round}");
+        assert_eq!(send(&mut sender, due), [(0, 0, round as u8 + 1)]);
+        last = due;
+    }
+    // The next message begins anew.
+    answer(&mut sender, last, ack(1));
+    assert_eq!(time_out(&mut sender), last + RTO);
+}
+
+/// Why: a receiver that heard nothing of 256 rounds would count the next one on top of what it has. As far as the
+/// numbers tell rounds apart, 127 of them, a sender takes more than six million RTOs.
+#[test]
+fn retry_numbers_do_not_go_round_unheard() {
+    let mut sender = sender(config());
+    post(&mut sender, [3]);
+    assert_eq!(psns(&mut sender, us(0)), range(0..3));
+    let mut due = us(0);
+    for _ in 0..128 {
+        due = time_out(&mut sender);
+        assert_eq!(psns(&mut sender, due), range(0..3));
+    }
+    assert!(due > us(0) + RTO * 6_000_000);
+    let mut receiver = Receiver::new(config());
+    for (psn, rounds) in [(0, 0), (1, 0), (1, 256)] {
+        let (_, delivered) = receiver.take(&data(psn, 10, 3, 0, rounds as u8));
+        assert_eq!(delivered.len(), usize::from(rounds == 256), "what must not come to pass");
+    }
+    // As long as it hears one of each 127, the number may go round.
+    let (mut receiver, mut sent) = (Receiver::new(config()), 0u32);
+    for _ in 0..20 {
+        sent += 127;
+        assert_eq!(receiver.take(&data(1, 10, 3, 0, sent as u8)), (vec![], vec![]));
+        assert_eq!(receiver.take(&data(2, 10, 3, 0, sent as u8)), (vec![], vec![]));
+        assert_eq!(receiver.take(&data(0, 10, 3, 0, (sent - 1) as u8)), (vec![], vec![]), "an old one");
+    }
+    assert_eq!(receiver.take(&data(0, 10, 3, 0, sent as u8)), (vec![ack(1)], vec![10]));
+}
