@@ -3,6 +3,7 @@
 mod dcp;
 mod go_back_n;
 mod irn;
+mod rack_tlp;
 mod rnic_sr;
 mod sack;
 mod strack;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use dcp::{DcpReceiver, DcpSender, reception as dcp_reception};
 pub use go_back_n::{GoBackNReceiver, GoBackNSender};
 pub use irn::{IrnConfig, IrnReceiver, IrnSender};
+pub use rack_tlp::{RackTlpConfig, RackTlpSender};
 pub use rnic_sr::{RnicSrReceiver, RnicSrSender};
 pub use sack::{SackReceiver, SackSender};
 pub use strack::{StrackReceiver, StrackSender};
@@ -32,6 +34,8 @@ pub enum TransportConfig {
     RnicSr(RnicSrConfig),
     /// IRN (SIGCOMM 2018, section 3), as DCP retells it (section 2.2).
     Irn(IrnConfig),
+    /// RACK-TLP (RFC 8985), as DCP compares itself with it (section 6.3).
+    RackTlp(RackTlpConfig),
     /// STrack (section 3.3).
     Strack(StrackConfig),
     /// DCP (sections 4.3 to 4.5).
@@ -161,6 +165,8 @@ pub enum AnySender {
     RnicSr(RnicSrSender),
     /// See [`IrnSender`].
     Irn(IrnSender),
+    /// See [`RackTlpSender`].
+    RackTlp(RackTlpSender),
     /// See [`StrackSender`].
     Strack(StrackSender),
     /// See [`DcpSender`].
@@ -182,6 +188,8 @@ pub enum AnyReceiver {
     RnicSr(RnicSrReceiver),
     /// See [`IrnReceiver`].
     Irn(IrnReceiver),
+    /// The same as `irn`'s.
+    RackTlp(IrnReceiver),
     /// See [`StrackReceiver`].
     Strack(StrackReceiver),
     /// See [`DcpReceiver`].
@@ -280,15 +288,20 @@ impl TransportConfig {
                 AnySender::RnicSr(RnicSrSender::new(config, facts, ends, cc, lb)),
                 AnyReceiver::RnicSr(RnicSrReceiver::new(config, facts, ends)),
             ),
-            TransportConfig::Irn(config) => (
-                AnySender::Irn(IrnSender::new(config, facts, ends, cc, lb)),
-                AnyReceiver::Irn(IrnReceiver::new(
-                    config.ack,
-                    config.ack_every,
-                    config.cnp_interval.on(facts),
-                    ends,
-                )),
-            ),
+            TransportConfig::Irn(config) => {
+                let cnp_interval = config.cnp_interval.on(facts);
+                (
+                    AnySender::Irn(IrnSender::new(config, facts, ends, cc, lb)),
+                    AnyReceiver::Irn(IrnReceiver::new(config.ack, config.ack_every, cnp_interval, ends)),
+                )
+            }
+            TransportConfig::RackTlp(config) => {
+                let cnp_interval = config.cnp_interval.on(facts);
+                (
+                    AnySender::RackTlp(RackTlpSender::new(config, facts, ends, cc, lb)),
+                    AnyReceiver::RackTlp(IrnReceiver::new(config.ack, config.ack_every, cnp_interval, ends)),
+                )
+            }
             TransportConfig::Strack(config) => (
                 AnySender::Strack(StrackSender::new(config, facts, ends, cc, lb)),
                 AnyReceiver::Strack(StrackReceiver::new(config, ends)),
@@ -307,6 +320,7 @@ impl TransportConfig {
             TransportConfig::GoBackN(config) => (config.payload, config.header, config.ack),
             TransportConfig::RnicSr(config) => (config.payload, config.header, config.ack),
             TransportConfig::Irn(config) => (config.payload, config.header, config.ack),
+            TransportConfig::RackTlp(config) => (config.payload, config.header, config.ack),
             TransportConfig::Strack(config) => (config.payload, config.header, config.ack),
             TransportConfig::Dcp(config) => (config.payload, config.header, config.ack),
         };
@@ -320,6 +334,7 @@ impl TransportConfig {
             TransportConfig::GoBackN(config) => config.rto,
             TransportConfig::RnicSr(config) => config.rto,
             TransportConfig::Irn(config) => config.rto,
+            TransportConfig::RackTlp(config) => config.rto,
             TransportConfig::Strack(config) => config.rto,
             TransportConfig::Dcp(config) => config.rto,
         }
@@ -345,6 +360,7 @@ macro_rules! dispatch {
             $any::GoBackN($end) => $call,
             $any::RnicSr($end) => $call,
             $any::Irn($end) => $call,
+            $any::RackTlp($end) => $call,
             $any::Strack($end) => $call,
             $any::Dcp($end) => $call,
             $any::Custom($end) => $call,
@@ -394,8 +410,8 @@ impl AnySender {
     pub fn keeps_turn(&self) -> bool {
         match self {
             AnySender::Sack(_) | AnySender::GoBackN(_) | AnySender::RnicSr(_) => false,
-            AnySender::Irn(_) | AnySender::Strack(_) => false,
             AnySender::Dcp(sender) => sender.keeps_turn(),
+            AnySender::Irn(_) | AnySender::RackTlp(_) | AnySender::Strack(_) => false,
             AnySender::Custom(sender) => sender.keeps_turn(),
         }
     }
@@ -425,7 +441,7 @@ impl AnyReceiver {
         match self {
             AnyReceiver::RnicSr(receiver) => receiver.poll_delivered(),
             AnyReceiver::Dcp(receiver) => receiver.poll_delivered(),
-            AnyReceiver::Irn(receiver) => receiver.poll_delivered(),
+            AnyReceiver::Irn(receiver) | AnyReceiver::RackTlp(receiver) => receiver.poll_delivered(),
             AnyReceiver::Sack(_) | AnyReceiver::GoBackN(_) | AnyReceiver::Strack(_) => None,
             AnyReceiver::Custom(receiver) => receiver.poll_delivered(),
         }

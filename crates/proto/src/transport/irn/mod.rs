@@ -15,6 +15,7 @@ use crate::{Size, Span};
 use anabranch_base::Bytes;
 use serde::{Deserialize, Serialize};
 
+pub(super) use flow::{Asking, Flow};
 pub use receiver::IrnReceiver;
 pub use sender::IrnSender;
 
