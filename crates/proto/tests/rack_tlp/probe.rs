@@ -1,0 +1,125 @@
+//! The tail loss probe.
+
+use super::*;
+
+/// RFC 8985, section 7: two smoothed RTTs after the last packet, it is sent again.
+#[test]
+fn a_lost_tail_is_found_by_a_probe() {
+    let mut sender = Sender::with(4);
+    sender.stream(0, 0..4);
+    sender.ack(us(10), 1, 0);
+    sender.ack(us(11), 2, 1);
+    // 10 us both times.
+    assert_eq!(sender.ring(us(31)), [3]);
+    assert_eq!(sender.counted(), (1, 0));
+    // Its ACK says that 2 is missing, too, which was sent long before.
+    assert_eq!(sender.upon(us(41), 2, 3), [2]);
+    assert_eq!(sender.upon(us(51), 4, 2), []);
+    assert_eq!(sender.acknowledged(), [1]);
+    assert_eq!(sender.counted(), (2, 0));
+    assert_eq!(sender.end.next_timeout(), None);
+}
+
+/// There is no handshake: before the first ACK, the RTT is the path's.
+#[test]
+fn the_first_probe_goes_by_the_paths_round_trip() {
+    let mut sender = Sender::with(1);
+    assert_eq!(sender.burst(us(5)), [0]);
+    assert_eq!(sender.ring(us(5 + 16)), [0]);
+    assert_eq!(sender.upon(us(29), 1, 0), []);
+    assert_eq!(sender.acknowledged(), [1]);
+}
+
+/// RFC 6298: an eighth of each new RTT.
+#[test]
+fn the_round_trip_is_smoothed() {
+    let mut sender = Sender::with(4);
+    assert_eq!(sender.burst(us(0)), psns(0..4));
+    sender.ack(us(16), 1, 0);
+    assert_eq!(sender.end.next_timeout(), Some(us(16 + 32)));
+    sender.ack(us(24), 2, 1);
+    assert_eq!(sender.end.next_timeout(), Some(us(24 + 34)));
+    // Also by that of an ACK which tells of nothing new.
+    sender.ack(us(33), 2, 1);
+    sender.ack(us(33), 3, 2);
+    assert_eq!(sender.end.next_timeout(), Some(us(33) + Duration((17_000_000 * 7 + 33_000_000) / 8 * 7 / 8 * 2 + 33_000_000 / 4)));
+}
+
+/// One probe at a time; after it comes the RTO, in full.
+#[test]
+fn after_a_probe_comes_the_timeout() {
+    let mut sender = Sender::with(3);
+    sender.stream(0, 0..3);
+    assert_eq!(sender.ring(us(18)), [2]);
+    assert_eq!(sender.ring(us(318)), psns(0..3));
+    assert_eq!(sender.counted(), (4, 1));
+}
+
+/// New data makes a better probe, even beyond the window, and counts as no retransmission.
+#[test]
+fn a_probe_is_new_data_where_there_is_some() {
+    let small = RackTlpConfig { window: Size::Bytes(Bytes(2_000)), ..config() };
+    let mut sender = Sender::new(&small, AnyCc::Constant(HUGE), 9);
+    assert_eq!(sender.burst(us(0)), [0, 1]);
+    assert_eq!(sender.ring(us(16)), [2]);
+    assert_eq!(sender.counted(), (0, 0));
+    // It alone arrived: 0 and 1 were sent before it and long ago.
+    assert_eq!(sender.upon(us(24), 0, 2), [0, 1]);
+    assert_eq!(sender.counted(), (2, 0));
+}
+
+/// New data starts its time again, and so does an ACK that moves the ePSN.
+#[test]
+fn a_probe_waits_for_the_last_packet_and_ack() {
+    let mut sender = Sender::with(3);
+    sender.stream(0, 0..2);
+    assert_eq!(sender.end.next_timeout(), Some(us(17)));
+    sender.stream(5, 2..3);
+    assert_eq!(sender.end.next_timeout(), Some(us(21)));
+    sender.ack(us(8), 1, 0);
+    assert_eq!(sender.end.next_timeout(), Some(us(24)));
+    // A gap is the reordering timer's, and when it is filled the probe's time starts again.
+    sender.ack(us(13), 1, 2);
+    assert_eq!(sender.end.next_timeout(), Some(us(17)));
+    sender.end.post(MessageId(2), 936).unwrap();
+    sender.stream(14, 3..4);
+    assert_eq!(sender.end.next_timeout(), Some(us(17)));
+    sender.ack(us(15), 3, 1);
+    let srtt = |srtt: u64, rtt: u64| (srtt * 7 + rtt) / 8;
+    let smoothed = srtt(8_000_000, 14_000_000);
+    assert_eq!(sender.end.next_timeout(), Some(us(15) + Duration(smoothed * 2)));
+}
+
+/// In recovery the other timers do its work; after it, probes are sent again.
+#[test]
+fn no_probe_in_recovery() {
+    let mut sender = Sender::with(6);
+    sender.stream(0, 0..5);
+    sender.ack(us(9), 0, 1);
+    sender.end.handle_timeout(us(16));
+    assert_eq!(sender.one(us(16)), Some((0, false)));
+    assert_eq!(sender.one(us(16)), Some((5, true)));
+    // 2 to 4 were sent before that copy of 0, and long ago.
+    assert_eq!(sender.upon(us(24), 2, 0), [2, 3, 4]);
+    // Nothing is SACKed, but the ePSN is not where it is to be: only the RTO's time runs.
+    assert_eq!(sender.end.next_timeout(), Some(us(324)));
+    sender.ack(us(32), 3, 2);
+    sender.ack(us(32), 4, 3);
+    assert_eq!(sender.upon(us(32), 5, 4), [5]);
+    // The recovery of that loss began with 5 packets sent; now there is another one's.
+    assert_eq!(sender.upon(us(40), 6, 5), []);
+    sender.end.post(MessageId(2), 936).unwrap();
+    assert_eq!(sender.burst(us(41)), [6]);
+    assert_eq!(sender.ring(us(41 + 16)), [6]);
+}
+
+/// The RTO is short: the probe goes when it strikes, and the RTO starts anew (RFC 8985, TLP_calc_PTO).
+#[test]
+fn a_probe_is_no_later_than_the_timeout() {
+    let short = RackTlpConfig { rto: Span::Time(Duration::from_us(10)), ..config() };
+    let mut sender = Sender::new(&short, AnyCc::Constant(HUGE), 2);
+    assert_eq!(sender.burst(us(0)), [0, 1]);
+    assert_eq!(sender.ring(us(10)), [1]);
+    assert_eq!(sender.ring(us(20)), [0]);
+    assert_eq!(sender.counted(), (2, 1));
+}
