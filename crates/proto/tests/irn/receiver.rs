@@ -83,19 +83,26 @@ fn packets_in_order_share_an_ack() {
     assert_eq!(receiver.answers(&data(1)), []);
     assert_eq!(receiver.answers(&data(2)), []);
     assert_eq!(receiver.answers(&data(3)), [ack(4, 3)]);
-    // The ePSN jumps: what it passes counts.
+    // What fills a gap or part of it is acknowledged at once.
     assert_eq!(receiver.answers(&data(5)), [ack(4, 5)]);
     assert_eq!(receiver.answers(&data(6)), [ack(4, 6)]);
-    assert_eq!(receiver.answers(&data(4)), []);
-    assert_eq!(receiver.answers(&data(7)), [ack(8, 7)]);
-    // A SACK says where the ePSN is, like any ACK.
-    assert_eq!(receiver.answers(&data(8)), []);
-    assert_eq!(receiver.answers(&data(10)), [ack(9, 10)]);
-    assert_eq!(receiver.answers(&data(9)), []);
-    assert_eq!(receiver.answers(&asking(data(11))), [ack(12, 11)]);
+    assert_eq!(receiver.answers(&data(4)), [ack(7, 4)]);
+    assert_eq!(receiver.answers(&data(7)), []);
+    assert_eq!(receiver.answers(&data(12)), [ack(8, 12)]);
+    assert_eq!(receiver.answers(&data(9)), [ack(8, 9)]);
+    assert_eq!(receiver.answers(&data(8)), [ack(10, 8)]);
+    assert_eq!(receiver.answers(&data(10)), [ack(11, 10)]);
+    assert_eq!(receiver.answers(&data(11)), [ack(13, 11)]);
+    // An ACK counts for all before it.
+    assert_eq!(receiver.answers(&data(13)), []);
+    assert_eq!(receiver.answers(&asking(data(14))), [ack(15, 14)]);
+    for psn in 15..18 {
+        assert_eq!(receiver.answers(&data(psn)), []);
+    }
+    assert_eq!(receiver.answers(&data(18)), [ack(19, 18)]);
     // A duplicate.
-    assert_eq!(receiver.answers(&data(12)), []);
-    assert_eq!(receiver.answers(&data(12)), [ack(13, 12)]);
+    assert_eq!(receiver.answers(&data(19)), []);
+    assert_eq!(receiver.answers(&data(19)), [ack(20, 19)]);
 }
 
 /// A sender that sends no more waits for the ePSN to pass its last packet.
@@ -104,7 +111,7 @@ fn who_asked_out_of_order_is_answered_when_the_epsn_passes() {
     let mut receiver = Receiver::new(100, 50);
     assert_eq!(receiver.answers(&asking(data(3))), [ack(0, 3)]);
     assert_eq!(receiver.answers(&asking(data(2))), [ack(0, 2)]);
-    assert_eq!(receiver.answers(&data(0)), []);
+    assert_eq!(receiver.answers(&data(0)), [ack(1, 0)]);
     assert_eq!(receiver.answers(&data(1)), [ack(4, 1)]);
     assert_eq!(receiver.answers(&data(4)), []);
 }

@@ -8,6 +8,7 @@ mod congestion;
 mod dcp;
 mod go_back_n;
 mod irn;
+mod rack_tlp;
 mod rnic_sr;
 mod run;
 mod sack;

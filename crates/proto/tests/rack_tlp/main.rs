@@ -84,7 +84,8 @@ impl Sender {
     }
 
     fn hear(&mut self, now: Time, repr: Repr) {
-        let packet = Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: 64, ev: 9, marked: false, tag: 0, repr };
+        let packet =
+            Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: 64, ev: 9, marked: false, tag: 0, repr };
         self.end.handle_packet(now, &packet);
     }
 
@@ -201,7 +202,8 @@ fn the_window_bounds_what_is_in_flight() {
     // 3 and 5 are lost, and take the room that they left.
     assert_eq!(sender.ring(us(16)), [3, 5]);
     // Their first copies arrive after all.
-    let late = |cumulative, psn| Repr::Ack { cumulative, base: psn, received: 1, marked: false, sent_at: us(0) };
+    let late =
+        |cumulative, psn| Repr::Ack { cumulative, base: psn, received: 1, marked: false, sent_at: us(0) };
     sender.hear(us(17), late(5, 3));
     assert_eq!(sender.burst(us(17)), [105]);
     sender.hear(us(17), late(7, 5));

@@ -42,7 +42,10 @@ fn the_round_trip_is_smoothed() {
     // Also by that of an ACK which tells of nothing new.
     sender.ack(us(33), 2, 1);
     sender.ack(us(33), 3, 2);
-    assert_eq!(sender.end.next_timeout(), Some(us(33) + Duration((17_000_000 * 7 + 33_000_000) / 8 * 7 / 8 * 2 + 33_000_000 / 4)));
+    assert_eq!(
+        sender.end.next_timeout(),
+        Some(us(33) + Duration((17_000_000 * 7 + 33_000_000) / 8 * 7 / 8 * 2 + 33_000_000 / 4))
+    );
 }
 
 /// One probe at a time; after it comes the RTO, in full.

@@ -144,7 +144,11 @@ fn what_is_acknowledged_meanwhile_is_not_sent_again() {
 /// RFC 8985, section 6.3: the lowest packet, and those that are an RTT and the window old.
 #[test]
 fn a_timeout_takes_the_lowest_packet_and_the_old_ones() {
-    let mut sender = Sender::new(&RackTlpConfig { rto: Span::Time(Duration::from_us(30)), ..config() }, AnyCc::Constant(HUGE), 20);
+    let mut sender = Sender::new(
+        &RackTlpConfig { rto: Span::Time(Duration::from_us(30)), ..config() },
+        AnyCc::Constant(HUGE),
+        20,
+    );
     sender.stream(0, 0..2);
     // The probe is new data. It, too, is lost.
     assert_eq!(sender.one(us(17)), Some((2, false)));

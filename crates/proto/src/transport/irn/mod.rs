@@ -30,7 +30,7 @@ pub struct IrnConfig {
     /// Size of an ACK or CNP.
     pub ack: Bytes,
     /// An ACK for every n packets by which the ePSN advances (and for the last one of a message, a packet out of
-    /// order, and a duplicate).
+    /// order, one that fills a gap, and a duplicate).
     pub ack_every: u32,
     /// BDP-FC: a new packet goes out while its PSN is less than this beyond the lowest unacknowledged one.
     pub window: Size,

@@ -16,8 +16,8 @@ pub struct IrnReceiver {
     /// How far the ePSN came since the last ACK.
     unacked: u32,
     ack_every: u32,
-    /// Highest PSN that arrived out of order and asked for an ACK, until the ePSN passes it.
-    asked: Option<u32>,
+    /// One past the highest PSN that has arrived.
+    highest: u32,
     ack_due: Option<Cause>,
     /// The entropy value of the marked packet that a CNP is due for.
     cnp_due: Option<u16>,
@@ -57,7 +57,7 @@ impl IrnReceiver {
             expected: 0,
             unacked: 0,
             ack_every: ack_every.max(1),
-            asked: None,
+            highest: 0,
             ack_due: None,
             cnp_due: None,
             arrived: PsnSet::new(),
@@ -79,26 +79,18 @@ impl IrnReceiver {
         let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
             return None;
         };
-        let expected = self.expected;
-        let is_fresh = self.accept(psn);
-        if is_fresh {
-            self.count(psn, message, message_packets);
-        }
         // DCP, section 2.2: a SACK upon every packet out of order. One below the ePSN is a duplicate: the sender
-        // does not know that the first copy arrived.
-        let mut at_once = ack_now || psn != expected;
-        if psn > expected {
-            if ack_now {
-                self.asked = Some(self.asked.map_or(psn, |asked| asked.max(psn)));
-            }
-        } else if self.asked.is_some_and(|asked| asked < self.expected) {
-            // The ePSN that this packet asked for could not pass it. The sender may wait for that.
-            self.asked = None;
-            at_once = true;
+        // does not know that the first copy arrived. One that fills a gap, or part of it, is acknowledged at once as
+        // in TCP (RFC 5681, section 4.2): the sender may wait for that, or else send it again.
+        let is_in_order = psn == self.expected && psn >= self.highest;
+        self.highest = self.highest.max(psn + 1);
+        if self.accept(psn) {
+            self.count(psn, message, message_packets);
         }
         let delivered = self.poll_delivered();
         let pays_mark = packet.marked && self.cnp_interval == Duration::ZERO;
-        if at_once || delivered.is_some() || pays_mark || self.unacked >= self.ack_every {
+        let at_once = ack_now || !is_in_order || delivered.is_some() || pays_mark;
+        if at_once || self.unacked >= self.ack_every {
             self.ack_due = Some(Cause { psn, ev: packet.ev, marked: packet.marked, sent_at });
         }
         if packet.marked && !pays_mark {

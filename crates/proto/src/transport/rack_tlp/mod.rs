@@ -25,7 +25,7 @@ pub struct RackTlpConfig {
     /// Size of an ACK or CNP.
     pub ack: Bytes,
     /// An ACK for every n packets by which the ePSN advances (and for the last one of a message, a packet out of
-    /// order, and a duplicate).
+    /// order, one that fills a gap, and a duplicate).
     pub ack_every: u32,
     /// Bytes in flight: sent, and neither acknowledged nor taken for lost.
     pub window: Size,

@@ -267,8 +267,8 @@ impl RackTlpSender {
     fn time_out(&mut self, now: Time) {
         self.flow.counters.timeouts += 1;
         self.flow.lb.handle_timeout(now);
-        // Another loss for the congestion control, even where one was found before.
-        self.recovery_end = None;
+        // A sign of congestion of its own, even in recovery.
+        self.enter_recovery(now);
         let unacked = self.flow.unacked;
         if self.flights.get(unacked).state == State::InFlight {
             self.lose(now, unacked);
@@ -287,13 +287,17 @@ impl RackTlpSender {
         self.flights.set(psn, State::Lost);
         self.lost.push_back(psn);
         if self.recovery_end.is_none() {
-            self.recovery_end = Some(self.flow.next);
-            // RFC 8985, section 7.1.
-            self.probe = Probe::None;
-            self.probe_due = Time::NEVER;
-            // One sign of congestion a recovery, for a congestion control that takes losses for one.
-            self.flow.cc.handle_loss(now);
+            self.enter_recovery(now);
         }
+    }
+
+    /// One sign of congestion a recovery, for a congestion control that takes losses for one; and no probes
+    /// (RFC 8985, section 7.1).
+    fn enter_recovery(&mut self, now: Time) {
+        self.recovery_end = Some(self.flow.next);
+        self.probe = Probe::None;
+        self.probe_due = Time::NEVER;
+        self.flow.cc.handle_loss(now);
     }
 
     /// RFC 8985, section 7.2: a probe is due two smoothed RTTs from now, or when the RTO would be, while packets are
@@ -315,7 +319,11 @@ impl RackTlpSender {
     /// (RFC 8985, section 8: the timers exclude each other).
     #[inline]
     fn rto_due(&self) -> Time {
-        if self.in_flight == 0 || self.reorder_due < Time::NEVER { Time::NEVER } else { self.since + self.rto }
+        if self.in_flight == 0 || self.reorder_due < Time::NEVER {
+            Time::NEVER
+        } else {
+            self.since + self.rto
+        }
     }
 
     /// The next packet to send again.

@@ -20,8 +20,6 @@ pub struct CheckedReceiver {
     expected: u32,
     /// What the last ACK said of the ePSN.
     reported: u32,
-    /// PSNs that asked for an ACK before the ePSN passed them.
-    asked: BTreeSet<u32>,
     last_cnp: Option<Time>,
     delivered: Vec<usize>,
 }
@@ -36,7 +34,6 @@ impl CheckedReceiver {
             arrived: BTreeSet::new(),
             expected: 0,
             reported: 0,
-            asked: BTreeSet::new(),
             last_cnp: None,
             delivered: Vec::new(),
         }
@@ -59,8 +56,7 @@ impl Receiving for CheckedReceiver {
         while self.arrived.contains(&self.expected) {
             self.expected += 1;
         }
-        // All that the ePSN passed: messages that end there, and those who asked.
-        let passed = before..self.expected;
+        // All that the ePSN passed: messages that end there.
         let whole: Vec<usize> = self.planned[before as usize..self.expected as usize]
             .iter()
             .filter(|planned| planned.is_last)
@@ -69,16 +65,10 @@ impl Receiving for CheckedReceiver {
         let delivered: Vec<_> = first.into_iter().chain(others).collect();
         let expected: Vec<_> = whole.iter().map(|&message| message_id(message)).collect();
         prop_assert_eq!(delivered, expected, "messages that {} delivers", psn);
-        let waited = self.asked.last().is_some_and(|asked| passed.contains(asked));
-        if waited {
-            self.asked.clear();
-        }
+        let is_last = self.arrived.last() == Some(&psn);
         let is_early = psn > before;
-        if is_early && ack_now {
-            self.asked.insert(psn);
-        }
         let pays_mark = packet.marked && self.cnp_interval == Duration::ZERO;
-        let at_once = !is_fresh || is_early || ack_now || waited || !whole.is_empty() || pays_mark;
+        let at_once = !is_fresh || is_early || !is_last || ack_now || !whole.is_empty() || pays_mark;
         let cumulative = self.expected;
         let mut wanted = Vec::new();
         if at_once || cumulative - self.reported >= self.ack_every {

@@ -1,0 +1,235 @@
+//! The `rack-tlp` transport, with DCQCN, DCTCP or a fixed window.
+
+mod sender;
+
+use crate::check;
+use crate::congestion::{constant, dcqcn, dctcp, slowest_packet};
+use crate::irn::CheckedReceiver;
+use crate::run::Run;
+use crate::schedule::*;
+use anabranch_base::{Bytes, Duration, Purpose, Rate, Time, stream};
+use anabranch_proto::cc::{AnyCc, CcConfig};
+use anabranch_proto::lb::{AnyLb, Environment, LbConfig};
+use anabranch_proto::transport::{AnyReceiver, AnySender, RackTlpConfig, TransportConfig};
+use anabranch_proto::{PathFacts, Size, Span};
+use proptest::prelude::*;
+use sender::CheckedSender;
+
+/// Every message arrives once, in order of posting, and is acknowledged once, soon after the last fault.
+#[test]
+fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
+    check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
+}
+
+/// However much reordering its window holds, and with duplicates, marks and rates: nobody sends anything again.
+#[test]
+fn reordering_within_the_window_sees_no_retransmission() {
+    check(lossless_schedule(), |schedule| {
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (0, 0));
+        Ok(())
+    });
+}
+
+/// A receiver that waits for more packets than a window admits is asked not to wait.
+#[test]
+fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> {
+    for jitter in [Duration::ZERO, Duration::from_us(2)] {
+        for (bytes, packets) in [(1, 512), (5 * PACKET + 1, 512), (1000 * PACKET, 1), (1000 * PACKET, 15)] {
+            let cc = CcConfig::Constant { window: Size::Bytes(Bytes(bytes)) };
+            let mut schedule = calm_schedule(100, RackTlpEnds { cc, ..calm_ends(16, packets) });
+            schedule.path.jitter = jitter;
+            let outcome = Run::new(&schedule).finish()?;
+            prop_assert_eq!(
+                (outcome.retransmissions, outcome.timeouts),
+                (0, 0),
+                "{} B, {} packets, {}",
+                bytes,
+                packets,
+                jitter
+            );
+        }
+    }
+    Ok(())
+}
+
+/// DCP, section 6.3: a loss is repaired two round trips after the packet was sent, and one packet is sent again. The
+/// tail is the probe's.
+#[test]
+fn one_loss_costs_two_round_trips_and_one_packet() -> Result<(), TestCaseError> {
+    for ack_every in [1, 4, 100] {
+        let mut schedule = calm_schedule(400, calm_ends(ack_every, 1000));
+        let calm = Run::new(&schedule).finish()?;
+        let (wire, round) = (schedule.path.wire, schedule.path.longest_round());
+        for lost in 1..=400 {
+            schedule.path.faults.dropped = vec![lost];
+            let outcome = Run::new(&schedule).finish()?;
+            prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (1, 0), "packet {}", lost);
+            let rounds = if lost == 400 { 3 } else { 2 };
+            let latest = calm.finished + round * rounds + wire * 2;
+            prop_assert!(outcome.finished <= latest, "packet {lost}: {} after {latest}", outcome.finished);
+        }
+    }
+    Ok(())
+}
+
+/// DCP, section 6.3: no timeout for a retransmission that is lost, as long as others follow it.
+#[test]
+fn a_packet_lost_twice_costs_no_timeout() -> Result<(), TestCaseError> {
+    let mut schedule = calm_schedule(1000, calm_ends(1, 1000));
+    for other in 101..=1001 {
+        schedule.path.faults.dropped = vec![100, other];
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (2, 0), "packet {}", other);
+    }
+    Ok(())
+}
+
+/// How the ends are set up.
+#[derive(Clone, Debug)]
+pub struct RackTlpEnds {
+    balancer: LbConfig,
+    cc: CcConfig,
+    /// How many packets the wire carries while one passes at line rate.
+    slower: u64,
+    ack_every: u32,
+    window: u64,
+    reo_wnd: Duration,
+    rto: Duration,
+    cnp_interval: Duration,
+}
+
+impl Ends for RackTlpEnds {
+    type Sender = CheckedSender;
+    type Receiver = CheckedReceiver;
+
+    fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
+        let (sender, receiver) =
+            schedule.transport().build(ENDS, &schedule.facts(), schedule.cc(), schedule.lb());
+        match (sender, receiver) {
+            (AnySender::RackTlp(sender), AnyReceiver::RackTlp(receiver)) => {
+                let RackTlpEnds { ack_every, cnp_interval, .. } = schedule.ends;
+                let planned = schedule.planned();
+                let receiver = CheckedReceiver::new(receiver, ack_every, cnp_interval, planned);
+                (CheckedSender::new(schedule, sender), receiver)
+            }
+            _ => unreachable!("rack-tlp builds its own ends"),
+        }
+    }
+
+    /// Two RTOs and round trips after the last fault, what it left on the path is gone. Then each packet takes its
+    /// turn at the lowest rate: sent, overtaken, lost by the reordering timer or the RTO, sent again, and
+    /// acknowledged.
+    fn deadline(schedule: &Schedule<Self>) -> Time {
+        let rto = schedule.ends.rto + schedule.timer_lag;
+        let round = schedule.path.longest_round() + schedule.ends.reo_wnd + schedule.timer_lag;
+        let pace = schedule.slowest_packet() + schedule.timer_lag + schedule.path.wire;
+        schedule.quiet_from() + (rto + round) * 2 + (rto + pace + round) * 2 * schedule.packets()
+    }
+}
+
+impl Schedule<RackTlpEnds> {
+    fn facts(&self) -> PathFacts {
+        let facts = self.path.facts();
+        PathFacts { line_rate: Rate(facts.line_rate.0 / self.ends.slower), ..facts }
+    }
+
+    fn transport(&self) -> TransportConfig {
+        TransportConfig::RackTlp(RackTlpConfig {
+            payload: Bytes(PAYLOAD),
+            header: Bytes(HEADER),
+            ack: Bytes(ACK),
+            ack_every: self.ends.ack_every,
+            window: Size::Bytes(Bytes(self.ends.window)),
+            reo_wnd: Span::Time(self.ends.reo_wnd),
+            rto: Span::Time(self.ends.rto),
+            cnp_interval: Span::Time(self.ends.cnp_interval),
+        })
+    }
+
+    fn cc(&self) -> AnyCc {
+        self.ends.cc.build(&self.facts())
+    }
+
+    fn lb(&self) -> AnyLb {
+        let environment = Environment { facts: self.facts(), rto: self.ends.rto, trimming: false };
+        self.ends.balancer.build(&environment, stream(self.path.seed, 0, Purpose::LoadBalancer))
+    }
+
+    /// What a packet takes at the lowest rate.
+    fn slowest_packet(&self) -> Duration {
+        slowest_packet(&self.ends.cc, &self.facts())
+    }
+}
+
+fn calm_ends(ack_every: u32, packets: u64) -> RackTlpEnds {
+    RackTlpEnds {
+        balancer: LbConfig::Ecmp {},
+        cc: CcConfig::Constant { window: Size::Bytes(Bytes(1 << 40)) },
+        slower: 1,
+        ack_every,
+        window: packets * PACKET,
+        reo_wnd: Duration::from_us(8),
+        rto: Duration::from_us(320),
+        cnp_interval: Duration::from_us(50),
+    }
+}
+
+/// Anything, sane or not: RTOs below the round trip, windows below a packet, all faults at once, for ever out of
+/// order.
+fn any_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
+    (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
+        |(messages, ends, rto, timer_lag, path, faults, in_order)| Schedule {
+            messages,
+            ends: RackTlpEnds { rto, ..ends },
+            timer_lag,
+            path: Path { faults, in_order, ..path },
+        },
+    )
+}
+
+/// A path that reorders, duplicates and marks, with a window and an RTO just beyond what that can take, and a round
+/// trip that its jitter does not double: then probes are in time.
+fn lossless_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
+    (messages(), ends(), timer_lag(), path(), (chance(), chance()), any::<bool>()).prop_map(
+        |(messages, ends, timer_lag, path, (duplication, marking), in_order)| {
+            let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
+            let shortest = path.data_delay + path.ack_delay;
+            let jitter = path.jitter.min(Duration(shortest.0 / 2));
+            let path = Path { faults, in_order, jitter, ..path };
+            let mut schedule = Schedule { messages, ends, timer_lag, path };
+            let path = &schedule.path;
+            schedule.ends.reo_wnd = path.jitter * 2 + Duration(1);
+            // As for `rnic-sr`. A probe that waits for its time may come as late as any packet.
+            let slowest = (schedule.slowest_packet() + path.wire) * 2;
+            let asked = path.longest_round() * 3 + slowest;
+            let packets = (timer_lag + path.wire) * (u64::from(schedule.ends.ack_every) + 2);
+            schedule.ends.rto = (asked + packets) * 2;
+            schedule
+        },
+    )
+}
+
+/// All but the RTO.
+fn ends() -> impl Strategy<Value = RackTlpEnds> {
+    let balancer = prop_oneof![
+        3 => Just(LbConfig::Ecmp {}),
+        1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops { evs }),
+    ];
+    let cnp_interval =
+        prop_oneof![2 => Just(Duration::ZERO), 1 => us(1..20), 2 => Just(Duration::from_us(50))];
+    let cc = prop_oneof![2 => constant(), 1 => dctcp(), 4 => dcqcn()];
+    let reo_wnd = prop_oneof![1 => Just(Duration::ZERO), 2 => ns(0..5_000), 2 => us(5..40)];
+    (balancer, cc, 1u64..5, ack_every(), window(), cnp_interval, reo_wnd).prop_map(
+        |(balancer, cc, slower, ack_every, window, cnp_interval, reo_wnd)| RackTlpEnds {
+            balancer,
+            cc,
+            slower,
+            ack_every,
+            window,
+            reo_wnd,
+            rto: Duration::ZERO,
+            cnp_interval,
+        },
+    )
+}
