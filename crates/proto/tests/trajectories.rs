@@ -3,8 +3,8 @@
 //! A table that changes changes published results: read the paper before accepting it.
 
 use anabranch_base::{Bytes, Duration, Purpose, Rate, Time, stream};
-use anabranch_proto::cc::{Acked, AnyCc, CcConfig, DctcpConfig};
-use anabranch_proto::lb::{AnyLb, Environment, LbConfig, RepsConfig};
+use anabranch_proto::cc::{Acked, AnyCc, CcConfig, DctcpConfig, MpRdmaCcConfig};
+use anabranch_proto::lb::{AnyLb, Environment, LbConfig, MpRdmaLbConfig, RepsConfig};
 use anabranch_proto::{PathFacts, Size, Span};
 use std::fmt::Write;
 
@@ -23,8 +23,9 @@ mod congestion_control {
         Marked(u32),
         Loss,
         Nack,
+        Restart,
     }
-    use Event::{Ack, Loss, Marked, Nack};
+    use Event::{Ack, Loss, Marked, Nack, Restart};
 
     /// The window after each event; sizes in packets of 1,000 B.
     fn table(config: CcConfig, script: &[Event]) -> String {
@@ -62,6 +63,10 @@ mod congestion_control {
             Nack => {
                 cc.handle_nack(Time::ZERO);
                 "nack".to_string()
+            }
+            Restart => {
+                cc.handle_restart(Time::ZERO);
+                "restart".to_string()
             }
         }
     }
@@ -106,10 +111,60 @@ mod congestion_control {
         ");
     }
 
+    /// By hand: 4000 + 1000*1000/4000 = 4250; + 1000*1000/4250 = 4485.29; + 4*1000*1000/4485.29 = 5377.10;
+    /// a mark takes half a packet a packet: 4877.10, 2877.10; a loss takes one: 1877.10; + 1000*1000/1877.10 =
+    /// 2409.83; three losses end at the floor of one packet; 1000 + 1000 = 2000; + 500 = 2500; a mark: 2000;
+    /// + 16*1000*1000/2000 = 10000; + 10000 passes the cap; a NACK is a loss; and back to the start.
+    #[test]
+    fn mp_rdma() {
+        let config = MpRdmaCcConfig { initial_window: Size::Packets(4.0), max_window: Size::Bdp(1.5) };
+        let script: Vec<Event> = script().into_iter().chain([Restart]).collect();
+        insta::assert_snapshot!(table(CcConfig::MpRdma(config), &script), @r"
+        event        window
+        start          4000
+        ack 1          4250
+        ack 1          4485
+        ack 4          5377
+        marked 1       4877
+        marked 4       2877
+        loss           1877
+        ack 1          2409
+        loss           1409
+        loss           1000
+        loss           1000
+        ack 1          2000
+        ack 1          2500
+        marked 1       2000
+        ack 16        10000
+        ack 100       12000
+        nack          11000
+        restart        4000
+        ");
+        // A start above the cap is at the cap, and one below a packet is a packet.
+        let table = |initial_window, max_window| {
+            let config = MpRdmaCcConfig { initial_window, max_window };
+            table(CcConfig::MpRdma(config), &[Ack(1), Marked(4), Restart])
+        };
+        insta::assert_snapshot!(table(Size::Packets(9.0), Size::Packets(3.0)), @r"
+        event        window
+        start          3000
+        ack 1          3000
+        marked 4       1000
+        restart        3000
+        ");
+        insta::assert_snapshot!(table(Size::Packets(0.1), Size::Packets(0.5)), @r"
+        event        window
+        start          1000
+        ack 1          1000
+        marked 4       1000
+        restart        1000
+        ");
+    }
+
     #[test]
     fn constant() {
         let config = CcConfig::Constant { window: Size::Packets(4.0) };
-        let script: Vec<Event> = script().into_iter().take(6).chain([Nack]).collect();
+        let script: Vec<Event> = script().into_iter().take(6).chain([Nack, Restart]).collect();
         insta::assert_snapshot!(table(config, &script), @r"
         event        window
         start          4000
@@ -120,6 +175,7 @@ mod congestion_control {
         marked 4       4000
         loss           4000
         nack           4000
+        restart        4000
         ");
     }
 }
@@ -367,6 +423,49 @@ mod load_balancing {
         70  timeout
         71  trim 3
         71  send 4                   62902 11055 31485 25932
+        ");
+    }
+
+    /// The paths of ACKs, marked or not, each for one packet and the oldest first; random ones when none is left, as
+    /// in the first window, and after a timeout. Probing is certain here: at 9 us, and again 8 us later,
+    /// a packet takes a random path instead of its own. The random paths are those of `ops` below, where a draw for
+    /// a probe skips two.
+    #[test]
+    fn mp_rdma() {
+        let config =
+            LbConfig::MpRdma(MpRdmaLbConfig { paths: 65_536, probe: 1.0, probe_interval: Span::Rtt(1.0) });
+        let script = [
+            (0, Send(4)),
+            (8, Ack(11)),
+            (8, Marked(22)),
+            (8, Ack(22)),
+            (9, Send(2)),
+            (16, Ack(33)),
+            (16, Trim(33)),
+            (16, Send(2)),
+            (17, Ack(44)),
+            (17, Ack(45)),
+            (17, Ack(46)),
+            (17, Send(2)),
+            (20, Timeout),
+            (20, Send(1)),
+        ];
+        insta::assert_snapshot!(table(config, false, &script), @r"
+        us  event            frozen  EVs
+         0  send 4                   39096 14432 46066 7607
+         8  ack 11
+         8  marked 22
+         8  ack 22
+         9  send 2                   18237 22
+        16  ack 33
+        16  trim 33
+        16  send 2                   22 33
+        17  ack 44
+        17  ack 45
+        17  ack 46
+        17  send 2                   20442 45
+        20  timeout
+        20  send 1                   34194
         ");
     }
 

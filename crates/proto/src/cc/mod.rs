@@ -2,6 +2,7 @@
 
 mod dcqcn;
 mod dctcp;
+mod mp_rdma;
 mod strack;
 
 use crate::{Pace, PathFacts, Size, Span};
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub use dcqcn::Dcqcn;
 pub use dctcp::Dctcp;
+pub use mp_rdma::{MpRdmaCc, MpRdmaCcConfig};
 pub use strack::StrackCc;
 
 /// A congestion control and its parameters.
@@ -22,6 +24,8 @@ pub enum CcConfig {
     Dcqcn(DcqcnConfig),
     /// STrack, Algorithms 2 and 4.
     Strack(StrackCcConfig),
+    /// MP-RDMA (NSDI 2018): a window that each ACK changes, for all paths together.
+    MpRdma(MpRdmaCcConfig),
     /// A window that never changes.
     Constant {
         /// The window.
@@ -123,6 +127,8 @@ pub enum AnyCc {
     Dcqcn(Box<Dcqcn>),
     /// See [`StrackCc`].
     Strack(Box<StrackCc>),
+    /// See [`MpRdmaCc`].
+    MpRdma(MpRdmaCc),
     /// A fixed window in bytes.
     Constant(u64),
     /// Somebody else's.
@@ -154,6 +160,10 @@ pub trait CongestionControl: Send {
     fn handle_ack(&mut self, acked: &Acked);
     /// A packet was lost (timed out or trimmed).
     fn handle_loss(&mut self, now: Time);
+    /// The queue pair sends again after a pause that its transport finds long.
+    fn handle_restart(&mut self, now: Time) {
+        let _ = now;
+    }
     /// A NIC heard that a packet is missing, and thinks that congestion dropped it.
     fn handle_nack(&mut self, now: Time) {
         self.handle_loss(now);
@@ -167,6 +177,7 @@ impl CcConfig {
             CcConfig::Dctcp(config) => AnyCc::Dctcp(Dctcp::new(config, facts)),
             CcConfig::Dcqcn(config) => AnyCc::Dcqcn(Box::new(Dcqcn::new(config, facts))),
             CcConfig::Strack(config) => AnyCc::Strack(Box::new(StrackCc::new(config, facts))),
+            CcConfig::MpRdma(config) => AnyCc::MpRdma(MpRdmaCc::new(config, facts)),
             CcConfig::Constant { window } => AnyCc::Constant(window.on(facts).0),
         }
     }
@@ -180,6 +191,7 @@ impl AnyCc {
             AnyCc::Dctcp(cc) => cc.window(),
             AnyCc::Dcqcn(cc) => cc.window(),
             AnyCc::Strack(cc) => cc.window(),
+            AnyCc::MpRdma(cc) => cc.window(),
             AnyCc::Constant(window) => *window,
             AnyCc::Custom(cc) => cc.window(),
         }
@@ -190,7 +202,7 @@ impl AnyCc {
     pub fn paces(&self) -> bool {
         match self {
             AnyCc::Dcqcn(_) | AnyCc::Custom(_) => true,
-            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => false,
+            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => false,
         }
     }
 
@@ -199,7 +211,7 @@ impl AnyCc {
     pub fn rate(&mut self, now: Time) -> Option<Rate> {
         match self {
             AnyCc::Dcqcn(cc) => Some(cc.rate(now)),
-            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => None,
+            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => None,
             AnyCc::Custom(cc) => cc.rate(now),
         }
     }
@@ -208,7 +220,7 @@ impl AnyCc {
     pub fn next_increase(&self) -> Option<Time> {
         match self {
             AnyCc::Dcqcn(cc) => cc.next_increase(),
-            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => None,
+            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => None,
             AnyCc::Custom(cc) => cc.next_increase(),
         }
     }
@@ -218,7 +230,7 @@ impl AnyCc {
     pub fn handle_sent(&mut self, now: Time, bytes: u16) {
         match self {
             AnyCc::Dcqcn(cc) => cc.handle_sent(now, bytes),
-            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => {}
+            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => {}
             AnyCc::Custom(cc) => cc.handle_sent(now, bytes),
         }
     }
@@ -228,7 +240,7 @@ impl AnyCc {
     pub fn handle_cnp(&mut self, now: Time) {
         match self {
             AnyCc::Dcqcn(cc) => cc.handle_cnp(now),
-            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => {}
+            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => {}
             AnyCc::Custom(cc) => cc.handle_cnp(now),
         }
     }
@@ -239,6 +251,7 @@ impl AnyCc {
         match self {
             AnyCc::Dctcp(cc) => cc.handle_ack(acked),
             AnyCc::Strack(cc) => cc.handle_ack(acked),
+            AnyCc::MpRdma(cc) => cc.handle_ack(acked),
             AnyCc::Dcqcn(_) | AnyCc::Constant(_) => {}
             AnyCc::Custom(cc) => cc.handle_ack(acked),
         }
@@ -249,8 +262,18 @@ impl AnyCc {
     pub fn handle_loss(&mut self, now: Time) {
         match self {
             AnyCc::Dctcp(cc) => cc.handle_loss(),
+            AnyCc::MpRdma(cc) => cc.handle_loss(),
             AnyCc::Dcqcn(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => {}
             AnyCc::Custom(cc) => cc.handle_loss(now),
+        }
+    }
+
+    /// The queue pair sends again after a pause that its transport finds long.
+    pub fn handle_restart(&mut self, now: Time) {
+        match self {
+            AnyCc::MpRdma(cc) => cc.handle_restart(),
+            AnyCc::Dctcp(_) | AnyCc::Dcqcn(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => {}
+            AnyCc::Custom(cc) => cc.handle_restart(now),
         }
     }
 
@@ -259,7 +282,9 @@ impl AnyCc {
     pub fn handle_nack(&mut self, now: Time) {
         match self {
             AnyCc::Dcqcn(cc) => cc.handle_nack(now),
-            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => self.handle_loss(now),
+            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => {
+                self.handle_loss(now)
+            }
             AnyCc::Custom(cc) => cc.handle_nack(now),
         }
     }

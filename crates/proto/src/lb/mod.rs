@@ -1,5 +1,6 @@
 //! Host load balancing: which entropy value the next packet carries.
 
+mod mp_rdma;
 mod reps;
 mod strack;
 
@@ -7,6 +8,7 @@ use crate::{PathFacts, Span};
 use anabranch_base::{Duration, Stream, Time};
 use serde::{Deserialize, Serialize};
 
+pub use mp_rdma::{MpRdmaLb, MpRdmaLbConfig};
 pub use reps::{MAX_BUFFER, Reps};
 pub use strack::StrackLb;
 
@@ -25,6 +27,8 @@ pub enum LbConfig {
     Reps(RepsConfig),
     /// STrack, Algorithm 3.
     Strack(StrackLbConfig),
+    /// MP-RDMA (NSDI 2018): a packet takes the path of the ACK that lets it go.
+    MpRdma(MpRdmaLbConfig),
 }
 
 /// Parameters of STrack's load balancer.
@@ -95,6 +99,8 @@ pub enum AnyLb {
     Reps(Reps),
     /// See [`StrackLb`].
     Strack(StrackLb),
+    /// See [`MpRdmaLb`].
+    MpRdma(MpRdmaLb),
     /// Somebody else's.
     Custom(Box<dyn LoadBalancer>),
 }
@@ -119,6 +125,7 @@ impl LbConfig {
             LbConfig::Ops { evs } => AnyLb::Ops((*evs).clamp(1, 1 << 16), random),
             LbConfig::Reps(config) => AnyLb::Reps(Reps::new(config, environment, random)),
             LbConfig::Strack(config) => AnyLb::Strack(StrackLb::new(config, environment, random)),
+            LbConfig::MpRdma(config) => AnyLb::MpRdma(MpRdmaLb::new(config, environment, random)),
         }
     }
 
@@ -129,6 +136,7 @@ impl LbConfig {
             LbConfig::Ops { .. } => Vec::new(),
             LbConfig::Reps(config) => Reps::state(config),
             LbConfig::Strack(config) => StrackLb::state(config),
+            LbConfig::MpRdma(_) => MpRdmaLb::state(),
         }
     }
 }
@@ -142,6 +150,7 @@ impl AnyLb {
             AnyLb::Ops(evs, random) => random.below(*evs) as u16,
             AnyLb::Reps(lb) => lb.next_ev(),
             AnyLb::Strack(lb) => lb.next_ev(window),
+            AnyLb::MpRdma(lb) => lb.next_ev(now),
             AnyLb::Custom(lb) => lb.next_ev(now, window),
         }
     }
@@ -153,6 +162,7 @@ impl AnyLb {
             AnyLb::Ecmp(_) | AnyLb::Ops(..) => {}
             AnyLb::Reps(lb) => lb.handle_ack(now, ev, marked, rtt),
             AnyLb::Strack(lb) => lb.handle_ack(ev, marked),
+            AnyLb::MpRdma(lb) => lb.handle_ack(ev),
             AnyLb::Custom(lb) => lb.handle_ack(now, ev, marked, rtt),
         }
     }
@@ -162,6 +172,7 @@ impl AnyLb {
         match self {
             AnyLb::Ecmp(_) | AnyLb::Ops(..) | AnyLb::Strack(_) => {}
             AnyLb::Reps(lb) => lb.handle_timeout(now),
+            AnyLb::MpRdma(lb) => lb.handle_timeout(),
             AnyLb::Custom(lb) => lb.handle_timeout(now),
         }
     }
@@ -170,7 +181,7 @@ impl AnyLb {
     pub fn handle_trim(&mut self, now: Time, ev: u16) {
         match self {
             // REPS keeps only good paths: a trimmed packet's entropy simply does not come back.
-            AnyLb::Ecmp(_) | AnyLb::Ops(..) | AnyLb::Reps(_) | AnyLb::Strack(_) => {}
+            AnyLb::Ecmp(_) | AnyLb::Ops(..) | AnyLb::Reps(_) | AnyLb::Strack(_) | AnyLb::MpRdma(_) => {}
             AnyLb::Custom(lb) => lb.handle_trim(now, ev),
         }
     }

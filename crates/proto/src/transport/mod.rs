@@ -4,6 +4,7 @@ mod dcp;
 mod go_back_n;
 mod irn;
 mod rack_tlp;
+mod mp_rdma;
 mod rnic_sr;
 mod sack;
 mod strack;
@@ -18,6 +19,7 @@ pub use dcp::{DcpReceiver, DcpSender, reception as dcp_reception};
 pub use go_back_n::{GoBackNReceiver, GoBackNSender};
 pub use irn::{IrnConfig, IrnReceiver, IrnSender};
 pub use rack_tlp::{RackTlpConfig, RackTlpSender};
+pub use mp_rdma::{MpRdmaConfig, MpRdmaReceiver, MpRdmaSender};
 pub use rnic_sr::{RnicSrReceiver, RnicSrSender};
 pub use sack::{SackReceiver, SackSender};
 pub use strack::{StrackReceiver, StrackSender};
@@ -40,6 +42,8 @@ pub enum TransportConfig {
     Strack(StrackConfig),
     /// DCP (sections 4.3 to 4.5).
     Dcp(DcpConfig),
+    /// MP-RDMA (NSDI 2018): paths clocked by ACKs, a small bitmap at the receiver, and going back.
+    MpRdma(MpRdmaConfig),
 }
 
 /// Parameters of the `go-back-n` transport, with DCQCN's notification point in its receiver.
@@ -171,6 +175,8 @@ pub enum AnySender {
     Strack(StrackSender),
     /// See [`DcpSender`].
     Dcp(DcpSender),
+    /// See [`MpRdmaSender`].
+    MpRdma(MpRdmaSender),
     /// Somebody else's.
     Custom(Box<dyn Sender>),
 }
@@ -194,6 +200,8 @@ pub enum AnyReceiver {
     Strack(StrackReceiver),
     /// See [`DcpReceiver`].
     Dcp(DcpReceiver),
+    /// See [`MpRdmaReceiver`].
+    MpRdma(MpRdmaReceiver),
     /// Somebody else's.
     Custom(Box<dyn Receiver>),
 }
@@ -310,6 +318,10 @@ impl TransportConfig {
                 AnySender::Dcp(DcpSender::new(config, facts, ends, cc, lb)),
                 AnyReceiver::Dcp(DcpReceiver::new(config, facts, ends)),
             ),
+            TransportConfig::MpRdma(config) => (
+                AnySender::MpRdma(MpRdmaSender::new(config, facts, ends, cc, lb)),
+                AnyReceiver::MpRdma(MpRdmaReceiver::new(config, ends)),
+            ),
         }
     }
 
@@ -323,6 +335,7 @@ impl TransportConfig {
             TransportConfig::RackTlp(config) => (config.payload, config.header, config.ack),
             TransportConfig::Strack(config) => (config.payload, config.header, config.ack),
             TransportConfig::Dcp(config) => (config.payload, config.header, config.ack),
+            TransportConfig::MpRdma(config) => (config.payload, config.header, config.ack),
         };
         Framing { payload, header, ack }
     }
@@ -337,6 +350,7 @@ impl TransportConfig {
             TransportConfig::RackTlp(config) => config.rto,
             TransportConfig::Strack(config) => config.rto,
             TransportConfig::Dcp(config) => config.rto,
+            TransportConfig::MpRdma(config) => config.rto,
         }
     }
 }
@@ -363,6 +377,7 @@ macro_rules! dispatch {
             $any::RackTlp($end) => $call,
             $any::Strack($end) => $call,
             $any::Dcp($end) => $call,
+            $any::MpRdma($end) => $call,
             $any::Custom($end) => $call,
         }
     };
@@ -411,7 +426,7 @@ impl AnySender {
         match self {
             AnySender::Sack(_) | AnySender::GoBackN(_) | AnySender::RnicSr(_) => false,
             AnySender::Dcp(sender) => sender.keeps_turn(),
-            AnySender::Irn(_) | AnySender::RackTlp(_) | AnySender::Strack(_) => false,
+            AnySender::Irn(_) | AnySender::RackTlp(_) | AnySender::MpRdma(_) | AnySender::Strack(_) => false,
             AnySender::Custom(sender) => sender.keeps_turn(),
         }
     }
@@ -442,6 +457,7 @@ impl AnyReceiver {
             AnyReceiver::RnicSr(receiver) => receiver.poll_delivered(),
             AnyReceiver::Dcp(receiver) => receiver.poll_delivered(),
             AnyReceiver::Irn(receiver) | AnyReceiver::RackTlp(receiver) => receiver.poll_delivered(),
+            AnyReceiver::MpRdma(receiver) => receiver.poll_delivered(),
             AnyReceiver::Sack(_) | AnyReceiver::GoBackN(_) | AnyReceiver::Strack(_) => None,
             AnyReceiver::Custom(receiver) => receiver.poll_delivered(),
         }

@@ -25,6 +25,11 @@ pub(super) fn validate(scheme: &Scheme) -> Result<(), ParameterFault> {
             whole("lb.max_paths", u64::from(strack.max_paths), 1, 256)?;
             whole("lb.min_paths", u64::from(strack.min_paths), 1, u64::from(strack.max_paths))?;
         }
+        LbConfig::MpRdma(lb) => {
+            whole("lb.paths", u64::from(lb.paths), 1, 65_536)?;
+            number("lb.probe", lb.probe, 0.0, 1.0, "0.01")?;
+            span("lb.probe_interval", lb.probe_interval, "\"1rtt\"")?;
+        }
     }
     fabric(&scheme.fabric)?;
     match (&scheme.fabric.program, &scheme.fabric.program_at) {
@@ -121,6 +126,10 @@ fn congestion_control(cc: &CcConfig) -> Result<(), ParameterFault> {
             number("cc.gamma", cc.gamma, 0.0, 1.0, "0.8")?;
             number("cc.max_decrease", cc.max_decrease, 0.0, 1.0, "0.5")
         }
+        CcConfig::MpRdma(cc) => {
+            size("cc.initial_window", cc.initial_window, "\"1bdp\"")?;
+            size("cc.max_window", cc.max_window, "\"1.5bdp\"")
+        }
         CcConfig::Constant { window } => size("cc.window", *window, "\"1bdp\""),
     }
 }
@@ -152,6 +161,15 @@ fn transport(transport: &TransportConfig) -> Result<(), ParameterFault> {
             whole("transport.tracked_messages", u64::from(dcp.tracked_messages), 1, 65_535)?;
             whole("transport.batch", u64::from(dcp.batch), 1, 65_535)?;
             above_zero("transport.round_quota", dcp.round_quota > Bytes(0), "\"16KB\"")
+        }
+        TransportConfig::RackTlp(rack) => {
+            whole("transport.ack_every", u64::from(rack.ack_every), 1, 65_535)?;
+            size("transport.window", rack.window, "\"1bdp\"")
+        }
+        TransportConfig::MpRdma(mp_rdma) => {
+            whole("transport.delta", u64::from(mp_rdma.delta), 1, 65_535)?;
+            whole("transport.bitmap", u64::from(mp_rdma.bitmap), 1, 65_535)?;
+            span("transport.restart_after", mp_rdma.restart_after, "\"3rtt\"")
         }
         TransportConfig::Strack(strack) => {
             above_zero("transport.sack_bytes", strack.sack_bytes > Bytes(0), "\"16KB\"")?;

@@ -1,0 +1,70 @@
+//! MP-RDMA's window: one for the whole queue pair, whatever its paths, that every ACK changes.
+//!
+//! The text of the paper (NSDI 2018) was not at hand. The steps of an ACK are those on which public simulations of it
+//! agree; REPS (section 4.1) describes the same control, and its answer to a loss.
+
+use super::Acked;
+use crate::{PathFacts, Size};
+use serde::{Deserialize, Serialize};
+
+/// Parameters of MP-RDMA's window. Its steps are fixed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MpRdmaCcConfig {
+    /// Window at the start, and after a pause.
+    pub initial_window: Size,
+    /// Largest window. The paper is not known to have one; without it the window of a queue pair that is never marked
+    /// would grow for ever.
+    pub max_window: Size,
+}
+
+/// The window in bytes; grows by a packet a round trip, shrinks by half a packet a marked packet.
+#[derive(Clone, Debug)]
+pub struct MpRdmaCc {
+    window: f64,
+    packet: f64,
+    initial: f64,
+    max: f64,
+}
+
+impl MpRdmaCc {
+    /// A window at its initial size.
+    pub fn new(config: &MpRdmaCcConfig, facts: &PathFacts) -> Self {
+        let packet = facts.packet.0 as f64;
+        let max = (config.max_window.on(facts).0 as f64).max(packet);
+        let initial = (config.initial_window.on(facts).0 as f64).clamp(packet, max);
+        MpRdmaCc { window: initial, packet, initial, max }
+    }
+
+    #[inline]
+    pub(super) fn window(&self) -> u64 {
+        self.window as u64
+    }
+
+    /// In packets: +1/cwnd for each that is not marked, -1/2 for each that is.
+    #[inline]
+    pub(super) fn handle_ack(&mut self, acked: &Acked) {
+        let packets = f64::from(acked.packets);
+        if acked.marked {
+            self.set(self.window - packets * self.packet / 2.0);
+        } else {
+            self.set(self.window + packets * self.packet * self.packet / self.window);
+        }
+    }
+
+    /// A packet of the window is given up: for a loss (REPS, section 4.1), and whenever the transport says so.
+    #[inline]
+    pub(super) fn handle_loss(&mut self) {
+        self.set(self.window - self.packet);
+    }
+
+    /// After a pause the window is that of a new queue pair.
+    pub(super) fn handle_restart(&mut self) {
+        self.window = self.initial;
+    }
+
+    #[inline]
+    fn set(&mut self, window: f64) {
+        self.window = window.clamp(self.packet, self.max);
+    }
+}

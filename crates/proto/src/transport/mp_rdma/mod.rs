@@ -1,0 +1,48 @@
+//! The `mp-rdma` transport: MP-RDMA ("Multi-Path Transport for RDMA in Datacenters", NSDI 2018), as DCP compares
+//! itself with it (DCP, sections 3, 6.2 and 6.3).
+//!
+//! The receiver acknowledges every packet by itself, by the path on which it came, keeps those out of order in a
+//! small bitmap, and refuses with a NACK what lies beyond it. Each answer lets packets go, by the same path: as many
+//! as the window has room for (multi-path ACK clocking). A path whose packets come back too late is given no more
+//! (out-of-order aware path selection). A NACK or a timeout makes the sender go back (DCP, table 2). The network is
+//! kept lossless by PFC; there is no DCQCN.
+//!
+//! The window is the congestion control's (`mp-rdma`), the choice of paths the balancer's (`mp-rdma`). This transport
+//! knows how many packets an ACK lets go and tells the balancer of the ACK once for each, since neither sees the
+//! other. It takes no notice of a congestion control's rate.
+//!
+//! The text of the paper was not at hand, so that no section of it is named here. What the code follows is what its
+//! abstract and later papers say of it, and three public simulations where they agree; where they do not, or say
+//! nothing, the code says so. The third of its mechanisms, `synchronise`, which orders what is written to memory, is
+//! left out: messages are delivered in order here anyhow.
+
+mod receiver;
+mod sender;
+
+use crate::Span;
+use anabranch_base::Bytes;
+use serde::{Deserialize, Serialize};
+
+pub use receiver::MpRdmaReceiver;
+pub use sender::MpRdmaSender;
+
+/// Parameters of the `mp-rdma` transport.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MpRdmaConfig {
+    /// Payload of a full packet.
+    pub payload: Bytes,
+    /// Headers of a data packet.
+    pub header: Bytes,
+    /// Size of an ACK or NACK.
+    pub ack: Bytes,
+    /// A path is slow when the packet that an ACK names lies further than this behind the highest that any ACK named
+    /// (Delta; 32 in simulations of it).
+    pub delta: u32,
+    /// Packets from the ePSN on that the receiver has room for (L; 64 in simulations of it).
+    pub bitmap: u32,
+    /// A queue pair that had nothing on its way for this long starts anew, with the window of the start.
+    pub restart_after: Span,
+    /// Without a new cumulative acknowledgement for this long the sender goes back. The paper's is unknown.
+    pub rto: Span,
+}

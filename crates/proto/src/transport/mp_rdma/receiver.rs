@@ -1,0 +1,113 @@
+//! The receiving end.
+
+use super::MpRdmaConfig;
+use crate::packet::{Packet, Repr};
+use crate::transport::Ends;
+use anabranch_base::{HostId, MessageId, QpId, Time};
+use std::collections::VecDeque;
+
+/// The receiving end of a queue pair.
+///
+/// Drive it: [`handle_packet`](Self::handle_packet) for each packet, then [`poll_transmit`](Self::poll_transmit)
+/// until it answers none, and [`poll_delivered`](Self::poll_delivered) likewise.
+pub struct MpRdmaReceiver {
+    /// ePSN: every PSN below has arrived.
+    expected: u32,
+    /// L: packets from `expected` on that it takes.
+    bitmap: u32,
+    /// Packets of the message that `expected` belongs to and the ePSN has passed.
+    passed: u32,
+    ack_bytes: u16,
+    qp: QpId,
+    sender: HostId,
+    answer: Option<Packet>,
+    /// What arrived from `expected` on, as far as the highest PSN that did. The bitmap of the paper, whose slots are
+    /// said to mark a message's last packet; here they name the message.
+    slots: VecDeque<Option<Part>>,
+    delivered: VecDeque<MessageId>,
+}
+
+/// A packet's message, and how many packets that has.
+#[derive(Clone, Copy)]
+struct Part {
+    message: MessageId,
+    of: u32,
+}
+
+impl MpRdmaReceiver {
+    /// The receiving end of a queue pair between `ends`.
+    pub fn new(config: &MpRdmaConfig, ends: Ends) -> Self {
+        MpRdmaReceiver {
+            expected: 0,
+            bitmap: config.bitmap.max(1),
+            passed: 0,
+            ack_bytes: config.ack.0 as u16,
+            qp: ends.qp,
+            sender: ends.src,
+            answer: None,
+            slots: VecDeque::new(),
+            delivered: VecDeque::new(),
+        }
+    }
+
+    /// Takes a packet in; answers with the first message that it delivers.
+    ///
+    /// Messages are delivered in order: one is whole when the ePSN has passed its last packet. Every data packet has
+    /// one answer, which echoes its path: an ACK with its PSN, its mark and the ePSN, or a NACK. Only data counts: a
+    /// trimmed packet is thrown away.
+    #[inline]
+    pub fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
+        let Repr::Data { psn, message, message_packets, sent_at, .. } = packet.repr else {
+            return None;
+        };
+        // Beyond the bitmap: dropped, and answered with a NACK for what is missing, each time.
+        if psn >= self.expected && psn - self.expected >= self.bitmap {
+            self.answer = Some(self.packet(packet.ev, Repr::Nack { psn: self.expected, sent_at }));
+            return None;
+        }
+        // A duplicate is acknowledged as well: the sender counts answers, and does not know that the first copy came.
+        // Unsaid, and the two simulations differ.
+        if psn >= self.expected {
+            self.accept((psn - self.expected) as usize, Part { message, of: message_packets });
+        }
+        let (cumulative, marked) = (self.expected, packet.marked);
+        let repr = Repr::Ack { cumulative, base: psn, received: 1, marked, sent_at };
+        self.answer = Some(self.packet(packet.ev, repr));
+        self.poll_delivered()
+    }
+
+    /// The next message that the last packet delivered.
+    #[inline]
+    pub fn poll_delivered(&mut self) -> Option<MessageId> {
+        self.delivered.pop_front()
+    }
+
+    /// The ACK or NACK to send, if one is due.
+    #[inline]
+    pub fn poll_transmit(&mut self) -> Option<Packet> {
+        self.answer.take()
+    }
+
+    /// Marks the packet so many beyond the ePSN as arrived, and moves the ePSN past all that is there.
+    #[inline]
+    fn accept(&mut self, ahead: usize, part: Part) {
+        if self.slots.len() <= ahead {
+            self.slots.resize(ahead + 1, None);
+        }
+        self.slots[ahead] = Some(part);
+        while let Some(&Some(Part { message, of })) = self.slots.front() {
+            self.slots.pop_front();
+            self.expected += 1;
+            self.passed += 1;
+            if self.passed == of {
+                self.passed = 0;
+                self.delivered.push_back(message);
+            }
+        }
+    }
+
+    #[inline]
+    fn packet(&self, ev: u16, repr: Repr) -> Packet {
+        Packet { qp: self.qp, dst: self.sender, wire_bytes: self.ack_bytes, ev, marked: false, tag: 0, repr }
+    }
+}

@@ -1,0 +1,334 @@
+//! The sending end.
+
+use super::MpRdmaConfig;
+use crate::PathFacts;
+use crate::cc::{Acked, AnyCc};
+use crate::lb::AnyLb;
+use crate::packet::{Msn, Packet, Repr};
+use crate::transport::{Ends, OutOfPsns, SenderCounters};
+use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
+use std::collections::VecDeque;
+
+/// An ACK lets no more packets go than this by its path: the one that it stands for, and one when the window grew.
+const MOST_CLOCKED: u32 = 2;
+
+/// The sending end of a queue pair.
+///
+/// Drive it: [`post`](Self::post) messages, [`handle_packet`](Self::handle_packet) for each packet that comes
+/// back, [`handle_timeout`](Self::handle_timeout) at [`next_timeout`](Self::next_timeout), and after each of these
+/// [`poll_acknowledged`](Self::poll_acknowledged) until it answers none. Whenever the wire is free,
+/// [`poll_transmit`](Self::poll_transmit).
+// Fields stay in this order: what every packet touches comes first, so that it shares few cache lines.
+#[repr(C)]
+pub struct MpRdmaSender {
+    /// Every PSN below is acknowledged (snd_una).
+    unacked: u32,
+    /// The PSN to send next (snd_nxt; snd_retx once the sender went back).
+    next: u32,
+    /// First PSN that was never sent.
+    fresh: u32,
+    /// First PSN that no message has claimed.
+    end: u32,
+    /// Packets on their way: sent and not answered. The window that the paper's sender has left is
+    /// cwnd + inflate - (snd_nxt - snd_una), where each ACK adds one to `inflate` and takes from it what it moves
+    /// snd_una. That leaves sent packets minus ACKs, which is counted here by itself, so that it holds as well when
+    /// packets are sent again.
+    in_flight: u32,
+    /// Packets that ACKs let go and that have not gone: the balancer holds their paths.
+    clocked: u32,
+    /// The highest PSN that an ACK named (snd_ooh).
+    highest: u32,
+    /// Delta: how far behind `highest` an ACK's packet may be.
+    delta: u32,
+    /// Below this PSN packets were sent again, or are to be.
+    recovery: u32,
+    packet_bytes: u16,
+    header_bytes: u16,
+    payload: u16,
+    qp: QpId,
+    dst: HostId,
+    /// When the sender last went back.
+    went_back: Time,
+    /// When the timer of the RTO started: at the last new acknowledgement, at a timeout, or at the first packet after
+    /// a pause.
+    since: Time,
+    rto: Duration,
+    restart_after: Duration,
+    /// The first message with unacknowledged packets: here, so that most queue pairs need no pointer to it.
+    first: Outgoing,
+    cc: AnyCc,
+    lb: AnyLb,
+    acknowledged: VecDeque<MessageId>,
+    /// The messages after the first one, in PSN order.
+    later: VecDeque<Outgoing>,
+    counters: SenderCounters,
+}
+
+/// A message on its way.
+struct Outgoing {
+    id: MessageId,
+    first: u32,
+    packets: u32,
+    last_bytes: u16,
+}
+
+/// Stands where no message is.
+const NO_MESSAGE: Outgoing = Outgoing { id: MessageId(0), first: 0, packets: 0, last_bytes: 0 };
+
+impl MpRdmaSender {
+    /// The sending end of a queue pair between `ends`.
+    pub fn new(config: &MpRdmaConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
+        MpRdmaSender {
+            unacked: 0,
+            next: 0,
+            fresh: 0,
+            end: 0,
+            in_flight: 0,
+            clocked: 0,
+            highest: 0,
+            delta: config.delta,
+            recovery: 0,
+            packet_bytes: (config.payload.0 + config.header.0) as u16,
+            header_bytes: config.header.0 as u16,
+            payload: config.payload.0 as u16,
+            qp: ends.qp,
+            dst: ends.dst,
+            went_back: Time::ZERO,
+            since: Time::ZERO,
+            rto: config.rto.on(facts),
+            restart_after: config.restart_after.on(facts),
+            first: NO_MESSAGE,
+            cc,
+            lb,
+            acknowledged: VecDeque::new(),
+            later: VecDeque::new(),
+            counters: SenderCounters::default(),
+        }
+    }
+
+    /// Queues a message of `bytes` bytes behind those already posted.
+    ///
+    /// # Errors
+    /// When the queue pair would run out of PSNs.
+    pub fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
+        let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
+        let end = u32::try_from(u64::from(self.end) + packets).map_err(|_| OutOfPsns)?;
+        let packets = packets as u32;
+        let last_payload = bytes - u64::from(packets - 1) * u64::from(self.payload);
+        let last_bytes = last_payload as u16 + self.header_bytes;
+        let message = Outgoing { id, first: self.end, packets, last_bytes };
+        if self.first.packets == 0 {
+            self.first = message;
+        } else {
+            self.later.push_back(message);
+        }
+        self.end = end;
+        Ok(())
+    }
+
+    /// The next data packet, if there is one and the window has room for it.
+    ///
+    /// Room that no ACK accounts for is used as well, at once: that of the first window, and what an ACK freed beyond
+    /// the two packets that it may let go. One simulation sends the latter with the ACKs that follow, or when a timer
+    /// rings, so that they come in no burst; such room is rare enough here, after timeouts and lost ACKs.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if self.next == self.end || self.in_flight >= self.window() {
+            return None;
+        }
+        let psn = self.next;
+        let message = self.message(psn);
+        let (id, message_packets) = (message.id, message.packets);
+        let is_last = psn + 1 == message.first + message_packets;
+        let wire_bytes = if is_last { message.last_bytes } else { self.packet_bytes };
+        if psn == self.unacked {
+            if psn == self.fresh && now.since(self.since) >= self.restart_after {
+                self.cc.handle_restart(now);
+            }
+            self.since = now;
+        }
+        self.next += 1;
+        self.in_flight += 1;
+        self.clocked = self.clocked.saturating_sub(1);
+        if psn < self.fresh {
+            self.counters.retransmissions += 1;
+        } else {
+            self.fresh = self.next;
+        }
+        Some(Packet {
+            qp: self.qp,
+            dst: self.dst,
+            wire_bytes,
+            ev: self.lb.next_ev(now, self.cc.window()),
+            marked: false,
+            tag: 0,
+            // Every packet is acknowledged by itself.
+            repr: Repr::Data {
+                psn,
+                message: id,
+                message_packets,
+                sent_at: now,
+                ack_now: true,
+                stamps: 0,
+                msn: Msn::NONE,
+            },
+        })
+    }
+
+    /// Takes a packet in that the receiver sent.
+    #[inline]
+    pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
+        match packet.repr {
+            Repr::Ack { cumulative, base: psn, marked, sent_at, .. } => {
+                self.acknowledge(now, cumulative);
+                self.count_answer();
+                let (rtt, bytes) = (now.since(sent_at), u64::from(self.packet_bytes));
+                // Each ACK, and a duplicate's too: the window counts packets, not what they acknowledge.
+                self.cc.handle_ack(&Acked { now, packets: 1, bytes, probe: false, marked, rtt });
+                if self.is_slow(psn, sent_at) {
+                    // Out-of-order aware path selection: no packet may follow by that path, and the window gives up
+                    // the packet that it lost, or another path would take it at once.
+                    self.cc.handle_loss(now);
+                } else {
+                    self.clock(now, packet.ev, marked, rtt);
+                }
+            }
+            Repr::Nack { psn, sent_at } => {
+                self.counters.nacks += 1;
+                self.acknowledge(now, psn);
+                self.count_answer();
+                // One for an earlier PSN is older than an acknowledgement that came. One for a packet that left before
+                // the sender went back is answered by what goes out since: a bitmap that overflows brings many.
+                if psn == self.unacked && psn < self.next && sent_at >= self.went_back {
+                    self.go_back(now);
+                }
+                // Its packet has left the network, so that another may go. Whether the window shrinks is unsaid; here
+                // it does not: a NACK tells of a path that is late, not of one that is full.
+                self.clock(now, packet.ev, false, now.since(sent_at));
+            }
+            _ => {}
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due: while packets are in flight or unacknowledged.
+    #[inline]
+    pub fn next_timeout(&mut self) -> Option<Time> {
+        (self.unacked < self.next || self.in_flight > 0).then_some(self.since + self.rto)
+    }
+
+    /// Sends everything unacknowledged again when nothing new was acknowledged for an RTO.
+    ///
+    /// One simulation of the paper halves the window then, the others have no timeouts; here a packet is taken off, which
+    /// is what REPS says of a loss under this control (section 4.1).
+    pub fn handle_timeout(&mut self, now: Time) {
+        if self.next_timeout().is_some_and(|due| due <= now) {
+            self.go_back(now);
+            // All that was in flight is given up, and so are the ACKs' paths, of which one may have failed.
+            self.in_flight = 0;
+            self.clocked = 0;
+            self.since = now;
+            self.counters.timeouts += 1;
+            self.lb.handle_timeout(now);
+            self.cc.handle_loss(now);
+        }
+    }
+
+    /// Never: the window alone holds packets back.
+    #[inline]
+    pub fn paces(&self) -> bool {
+        false
+    }
+
+    /// The next message of which every byte is acknowledged.
+    #[inline]
+    pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
+        self.acknowledged.pop_front()
+    }
+
+    /// What it counted so far.
+    pub fn counters(&self) -> SenderCounters {
+        self.counters
+    }
+
+    /// Packets that may be in flight: one at least, so that a small window cannot stop the queue pair.
+    #[inline]
+    fn window(&self) -> u32 {
+        let packets = self.cc.window() / u64::from(self.packet_bytes);
+        u32::try_from(packets).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// Everything below `cumulative` has arrived.
+    #[inline]
+    fn acknowledge(&mut self, now: Time, cumulative: u32) {
+        if cumulative <= self.unacked {
+            return;
+        }
+        while self.first.packets > 0 && self.first.first + self.first.packets <= cumulative {
+            self.acknowledged.push_back(self.first.id);
+            self.first = self.later.pop_front().unwrap_or(NO_MESSAGE);
+        }
+        self.unacked = cumulative;
+        // After it went back, more may have arrived than was sent again.
+        self.next = self.next.max(cumulative);
+        self.since = now;
+    }
+
+    /// A packet that was in flight is answered.
+    ///
+    /// What was lost has no answer, and would count for ever: unless packets were sent again, there are no more in
+    /// flight than are unacknowledged. (A timeout forgets the rest.)
+    #[inline]
+    fn count_answer(&mut self) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        if self.unacked >= self.recovery {
+            self.in_flight = self.in_flight.min(self.next - self.unacked);
+        }
+    }
+
+    /// Whether the packet that an ACK names came by a slow path: its PSN is lower than snd_ooh - Delta. A packet that
+    /// was sent again is late for another reason, and says nothing of its path.
+    #[inline]
+    fn is_slow(&mut self, psn: u32, sent_at: Time) -> bool {
+        self.highest = self.highest.max(psn);
+        let was_sent_again = psn < self.recovery && sent_at >= self.went_back;
+        self.highest - psn > self.delta && !was_sent_again
+    }
+
+    /// Multi-path ACK clocking: what an answer makes room for goes by the path of that answer. None when the window
+    /// shrank, and so the path loses a packet; two when it grew by one.
+    #[inline]
+    fn clock(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
+        let room = self.window().saturating_sub(self.in_flight).saturating_sub(self.clocked);
+        let backlog = (self.end - self.next).saturating_sub(self.clocked);
+        if room > 0 && backlog == 0 {
+            // Use it or lose it: an ACK that could let a packet go and finds none takes one off the window, since no
+            // ACK will come for it by that path.
+            self.cc.handle_loss(now);
+        }
+        let packets = room.min(backlog).min(MOST_CLOCKED);
+        self.clocked += packets;
+        for _ in 0..packets {
+            self.lb.handle_ack(now, ev, marked, rtt);
+        }
+    }
+
+    /// DCP, section 3: MP-RDMA goes back. It starts again at the first unacknowledged packet and sends all that
+    /// follow, but for what is acknowledged meanwhile, as answers let them go: what is in flight still counts.
+    ///
+    /// In one public simulation new packets wait until all is repaired, and each answer lets one packet go whatever the
+    /// window; here the window says how many, and new packets follow without a pause.
+    fn go_back(&mut self, now: Time) {
+        self.next = self.unacked;
+        self.recovery = self.fresh;
+        self.went_back = now;
+    }
+
+    /// The message that `psn` belongs to, which is neither acknowledged nor beyond what was posted.
+    #[inline]
+    fn message(&self, psn: u32) -> &Outgoing {
+        if psn < self.first.first + self.first.packets {
+            return &self.first;
+        }
+        &self.later[self.later.partition_point(|message| message.first + message.packets <= psn)]
+    }
+}

@@ -1,0 +1,107 @@
+//! Both ends of `mp-rdma`, call by call.
+
+mod paths;
+mod receiver;
+mod recovery;
+mod sender;
+mod window;
+
+use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
+use anabranch_proto::cc::{CcConfig, MpRdmaCcConfig};
+use anabranch_proto::lb::{AnyLb, Environment, LbConfig, MpRdmaLbConfig};
+use anabranch_proto::transport::{Ends, MpRdmaConfig, MpRdmaSender};
+use anabranch_proto::{Packet, PathFacts, Repr, Size, Span};
+
+const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
+const ACK: u16 = 64;
+const PATHS: u32 = 10_000;
+
+const FACTS: PathFacts = PathFacts {
+    base_rtt: Duration::from_us(8),
+    bdp: Bytes(400_000),
+    packet: Bytes(1_000),
+    line_rate: Rate::from_gbps(100),
+};
+
+/// Packets of 1,000 B, 64 of them headers; Delta and L as simulations of the paper have them.
+fn config() -> MpRdmaConfig {
+    MpRdmaConfig {
+        payload: Bytes(936),
+        header: Bytes(64),
+        ack: Bytes(64),
+        delta: 32,
+        bitmap: 64,
+        restart_after: Span::Time(Duration::from_us(500)),
+        rto: Span::Time(Duration::from_us(100)),
+    }
+}
+
+/// Never probes, unless told to.
+fn paths(probe: f64) -> AnyLb {
+    let environment = Environment { facts: FACTS, rto: Duration::from_us(100), trimming: false };
+    let config = MpRdmaLbConfig { paths: PATHS, probe, probe_interval: Span::Rtt(1.0) };
+    LbConfig::MpRdma(config).build(&environment, stream(1, 0, Purpose::LoadBalancer))
+}
+
+/// A sender that starts with a window of so many packets.
+fn sender(window: f64) -> MpRdmaSender {
+    let cc = CcConfig::MpRdma(MpRdmaCcConfig {
+        initial_window: Size::Packets(window),
+        max_window: Size::Packets(1_000.0),
+    });
+    MpRdmaSender::new(&config(), &FACTS, ENDS, cc.build(&FACTS), paths(0.0))
+}
+
+fn us(us: u64) -> Time {
+    Time::ZERO + Duration::from_us(us)
+}
+
+fn ids(messages: impl IntoIterator<Item = MessageId>) -> Vec<u32> {
+    messages.into_iter().map(|message| message.0).collect()
+}
+
+/// Posts one message of as many packets.
+fn post(sender: &mut MpRdmaSender, packets: u64) {
+    sender.post(MessageId(1), packets * 936).unwrap();
+}
+
+/// PSNs that go out now, one after the other, each with its path.
+fn send(sender: &mut MpRdmaSender, now: Time) -> Vec<(u32, u16)> {
+    std::iter::from_fn(|| sender.poll_transmit(now))
+        .map(|packet| match packet.repr {
+            Repr::Data { psn, sent_at, ack_now: true, stamps: 0, .. } => {
+                assert_eq!((packet.qp, packet.dst), (ENDS.qp, ENDS.dst));
+                assert_eq!((packet.marked, packet.tag, sent_at), (false, 0, now));
+                (psn, packet.ev)
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect()
+}
+
+/// PSNs that go out now.
+fn burst(sender: &mut MpRdmaSender, now: Time) -> Vec<u32> {
+    send(sender, now).into_iter().map(|(psn, _)| psn).collect()
+}
+
+fn answer(sender: &mut MpRdmaSender, now: Time, ev: u16, repr: Repr) {
+    let packet = Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: ACK, ev, marked: false, tag: 0, repr };
+    sender.handle_packet(now, &packet);
+}
+
+/// The ACK of `psn`, sent at 0, when every PSN below `cumulative` has arrived.
+fn ack(psn: u32, cumulative: u32) -> Repr {
+    Repr::Ack { cumulative, base: psn, received: 1, marked: false, sent_at: Time::ZERO }
+}
+
+fn marked(psn: u32, cumulative: u32) -> Repr {
+    Repr::Ack { cumulative, base: psn, received: 1, marked: true, sent_at: Time::ZERO }
+}
+
+fn nack(psn: u32, sent_at: Time) -> Repr {
+    Repr::Nack { psn, sent_at }
+}
+
+fn psns(range: std::ops::Range<u32>) -> Vec<u32> {
+    range.collect()
+}

@@ -1,0 +1,254 @@
+//! Going back: what a NACK and a timeout make the sender do.
+
+use super::*;
+use anabranch_proto::transport::MpRdmaReceiver;
+
+/// A sender with a window of so many packets, none of which changes, that has sent them at 1 us.
+fn busy(window: u32) -> MpRdmaSender {
+    let cc = anabranch_proto::cc::AnyCc::Constant(u64::from(window) * 1_000);
+    let mut sender = MpRdmaSender::new(&config(), &FACTS, ENDS, cc, paths(0.0));
+    post(&mut sender, 1_000);
+    assert_eq!(burst(&mut sender, us(1)), psns(0..window));
+    sender
+}
+
+/// 0 is lost. 1 to 63 are kept and acknowledged; 64 has no slot. Its NACK is the first answer that sends 0 again.
+#[test]
+fn a_bitmap_that_overflows_makes_the_sender_go_back() {
+    let mut sender = busy(10);
+    let mut receiver = MpRdmaReceiver::new(&config(), ENDS);
+    let mut wire: Vec<Packet> = Vec::new();
+    let mut answers = Vec::new();
+    for psn in 1..10 {
+        answer(&mut sender, us(9), 7, ack(psn, 0));
+        wire.extend(std::iter::from_fn(|| sender.poll_transmit(us(9))));
+        let _ = receiver.handle_packet(us(5), &data_like(psn));
+        let _ = receiver.poll_transmit();
+    }
+    // Each answer lets one packet go, so that one place is taken by the packet that is lost.
+    for _ in 10..64 {
+        let packet = wire.remove(0);
+        receiver.handle_packet(us(9), &packet);
+        let ack = receiver.poll_transmit().expect("an answer");
+        assert!(matches!(ack.repr, Repr::Ack { cumulative: 0, .. }));
+        sender.handle_packet(us(9), &ack);
+        wire.extend(std::iter::from_fn(|| sender.poll_transmit(us(9))));
+    }
+    assert_eq!(sender.counters().retransmissions, 0);
+    for packet in wire.drain(..) {
+        receiver.handle_packet(us(17), &packet);
+        answers.push(receiver.poll_transmit().expect("an answer"));
+    }
+    assert!(answers.iter().all(|answer| matches!(answer.repr, Repr::Nack { psn: 0, .. })));
+    // All nine were sent before the first NACK came: it alone is obeyed, the others let a packet go each.
+    let mut again = Vec::new();
+    for (place, answer) in answers.iter().enumerate() {
+        sender.handle_packet(us(25), answer);
+        again.extend(std::iter::from_fn(|| sender.poll_transmit(us(25))));
+        assert_eq!(again.len(), place + 1);
+    }
+    let first = again[0];
+    assert!(matches!(first.repr, Repr::Data { psn: 0, .. }));
+    assert_eq!((sender.counters().nacks, sender.counters().retransmissions), (9, 9));
+    // 0 is what 1 to 63 waited for. What follows is not sent again.
+    receiver.handle_packet(us(29), &first);
+    let ack = receiver.poll_transmit().expect("an answer");
+    assert!(matches!(ack.repr, Repr::Ack { cumulative: 64, .. }));
+    sender.handle_packet(us(33), &ack);
+    let next: Vec<u32> = burst(&mut sender, us(33));
+    assert_eq!(next[0], 64);
+}
+
+fn data_like(psn: u32) -> Packet {
+    let repr = Repr::Data {
+        psn,
+        message: MessageId(1),
+        message_packets: 1_000,
+        sent_at: us(1),
+        ack_now: true,
+        stamps: 0,
+        msn: anabranch_proto::Msn::NONE,
+    };
+    Packet { qp: ENDS.qp, dst: ENDS.dst, wire_bytes: 1_000, ev: 7, marked: false, tag: 0, repr }
+}
+
+/// Everything from the ePSN on, in order, as answers let it go; then new packets.
+#[test]
+fn what_follows_is_sent_again_and_then_what_is_new() {
+    let mut sender = busy(4);
+    answer(&mut sender, us(9), 7, nack(1, us(1)));
+    let mut sent = burst(&mut sender, us(9));
+    for _ in 0..4 {
+        answer(&mut sender, us(9), 7, ack(0, 1));
+        sent.extend(burst(&mut sender, us(9)));
+    }
+    assert_eq!(sent, [1, 2, 3, 4, 5]);
+    assert_eq!(sender.counters().retransmissions, 3);
+}
+
+#[test]
+fn a_nack_sends_by_the_path_on_which_it_came() {
+    let mut sender = busy(4);
+    answer(&mut sender, us(9), 7, nack(0, us(1)));
+    assert_eq!(send(&mut sender, us(9)), [(0, 7)]);
+    answer(&mut sender, us(9), 9_999, nack(0, us(1)));
+    assert_eq!(send(&mut sender, us(9)), [(1, 9_999)]);
+}
+
+/// It is told by the time at which its packet left, which the NACK echoes.
+#[test]
+fn only_a_packet_that_left_since_makes_the_sender_go_back_again() {
+    let mut sender = busy(4);
+    answer(&mut sender, us(9), 7, nack(0, us(1)));
+    assert_eq!(burst(&mut sender, us(9)), [0]);
+    answer(&mut sender, us(10), 7, nack(0, Time(us(9).0 - 1)));
+    assert_eq!(burst(&mut sender, us(10)), [1]);
+    answer(&mut sender, us(17), 7, nack(0, us(9)));
+    assert_eq!(burst(&mut sender, us(17)), [0]);
+    answer(&mut sender, us(18), 7, nack(0, us(10)));
+    assert_eq!(burst(&mut sender, us(18)), [1]);
+}
+
+#[test]
+fn an_old_nack_asks_for_nothing() {
+    let mut sender = busy(4);
+    answer(&mut sender, us(9), 7, ack(1, 2));
+    // One of the two that it acknowledges had no answer, and leaves the count with it.
+    assert_eq!(burst(&mut sender, us(9)), [4, 5]);
+    answer(&mut sender, us(9), 7, nack(1, us(1)));
+    assert_eq!(burst(&mut sender, us(9)), [6]);
+    assert_eq!(sender.counters().retransmissions, 0);
+}
+
+/// What the receiver has is not sent again, even when the sender has not come to it yet.
+#[test]
+fn what_is_acknowledged_meanwhile_is_left_out() {
+    let mut sender = busy(6);
+    answer(&mut sender, us(9), 7, nack(0, us(1)));
+    assert_eq!(burst(&mut sender, us(9)), [0]);
+    answer(&mut sender, us(17), 7, ack(0, 4));
+    assert_eq!(burst(&mut sender, us(17)), [4]);
+    answer(&mut sender, us(17), 7, ack(4, 6));
+    assert_eq!(burst(&mut sender, us(17))[0], 6);
+    assert_eq!(sender.counters().retransmissions, 2);
+}
+
+/// Sent again at 9 us: its ACK may be as late as it is. A copy that left before says that its path is slow.
+#[test]
+fn a_packet_that_was_sent_again_is_not_late() {
+    for (sent_at, goes) in [(us(9), true), (Time(us(9).0 - 1), false)] {
+        let mut sender = busy(60);
+        answer(&mut sender, us(9), 7, ack(50, 0));
+        answer(&mut sender, us(9), 7, nack(0, us(1)));
+        burst(&mut sender, us(9));
+        let repr = Repr::Ack { cumulative: 1, base: 0, received: 1, marked: false, sent_at };
+        answer(&mut sender, us(17), 7, repr);
+        let paths: Vec<u16> = send(&mut sender, us(17)).into_iter().map(|(_, path)| path).collect();
+        // The window of this sender never changes, so that a packet goes all the same: by another path.
+        assert_eq!(paths.len(), 1);
+        assert_eq!(paths[0] == 7, goes, "sent at {sent_at}");
+    }
+}
+
+/// A packet that was first sent after the sender went back is judged as ever.
+#[test]
+fn a_new_packet_may_be_late_after_the_sender_went_back() {
+    let mut sender = busy(60);
+    answer(&mut sender, us(9), 7, nack(0, us(1)));
+    burst(&mut sender, us(9));
+    let repr = |psn| Repr::Ack { cumulative: 60, base: psn, received: 1, marked: false, sent_at: us(20) };
+    for (psn, goes) in [(100, true), (60, false), (68, true), (67, false)] {
+        answer(&mut sender, us(30), 7, repr(psn));
+        let sent = send(&mut sender, us(30));
+        assert_eq!(sent[0].1 == 7, goes, "{psn}");
+    }
+}
+
+#[test]
+fn a_timeout_sends_everything_again() {
+    let mut sender = busy(4);
+    assert_eq!(sender.next_timeout(), Some(us(101)));
+    sender.handle_timeout(Time(us(101).0 - 1));
+    assert_eq!(burst(&mut sender, us(100)), []);
+    sender.handle_timeout(us(101));
+    assert_eq!(sender.next_timeout(), None, "until something is sent");
+    assert_eq!(burst(&mut sender, us(103)), psns(0..4));
+    assert_eq!(sender.next_timeout(), Some(us(203)));
+    let counters = sender.counters();
+    assert_eq!((counters.timeouts, counters.retransmissions), (1, 4));
+}
+
+/// 4 packets are 3 after it.
+#[test]
+fn a_timeout_takes_a_packet_off_the_window() {
+    let mut sender = sender(4.0);
+    post(&mut sender, 100);
+    send(&mut sender, us(0));
+    sender.handle_timeout(us(100));
+    assert_eq!(burst(&mut sender, us(100)), psns(0..3));
+}
+
+/// They were clocked by ACKs of long ago.
+#[test]
+fn a_timeout_forgets_the_paths_that_waited() {
+    let mut sender = busy(4);
+    answer(&mut sender, us(9), 9_999, ack(1, 0));
+    sender.handle_timeout(us(101));
+    let sent = send(&mut sender, us(101));
+    assert_eq!(sent.len(), 4);
+    assert!(sent.iter().all(|&(_, path)| path != 9_999));
+    // And counts them no more: the next ACK's packet goes by its path.
+    answer(&mut sender, us(109), 9_999, ack(0, 1));
+    assert_eq!(send(&mut sender, us(109)), [(4, 9_999)]);
+}
+
+/// The timer runs from the last new acknowledgement; an ACK out of order is none.
+#[test]
+fn only_new_acknowledgements_put_the_timeout_off() {
+    let mut sender = busy(4);
+    answer(&mut sender, us(50), 7, ack(2, 0));
+    assert_eq!(burst(&mut sender, us(50)), [4]);
+    assert_eq!(sender.next_timeout(), Some(us(101)));
+    answer(&mut sender, us(60), 7, ack(0, 1));
+    assert_eq!(sender.next_timeout(), Some(us(160)));
+    answer(&mut sender, us(70), 7, ack(0, 1));
+    assert_eq!(sender.next_timeout(), Some(us(160)));
+}
+
+/// It has nothing on its way again, but what was in flight may have been lost, and hold the window's place.
+#[test]
+fn a_sender_that_went_back_and_has_not_sent_yet_has_a_timeout() {
+    let mut sender = sender(4.0);
+    post(&mut sender, 100);
+    send(&mut sender, us(0));
+    answer(&mut sender, us(8), 7, marked(2, 0));
+    answer(&mut sender, us(8), 7, marked(3, 0));
+    assert_eq!(burst(&mut sender, us(8)), [4]);
+    answer(&mut sender, us(9), 7, marked(4, 0));
+    answer(&mut sender, us(9), 7, nack(1, us(8)));
+    assert_eq!(sender.next_timeout(), Some(us(109)));
+    sender.handle_timeout(us(109));
+    assert_eq!(burst(&mut sender, us(109)), [1]);
+}
+
+/// What was lost leaves the count when all that was sent again is acknowledged.
+#[test]
+fn a_lost_packet_holds_no_place_after_recovery() {
+    let mut sender = busy(4);
+    // 0 is lost, 1 to 3 are acknowledged, and 4 to 6 follow; 6 finds no slot.
+    for psn in 1..4 {
+        answer(&mut sender, us(9), 7, ack(psn, 0));
+    }
+    assert_eq!(burst(&mut sender, us(9)), [4, 5, 6]);
+    answer(&mut sender, us(17), 7, ack(4, 0));
+    answer(&mut sender, us(17), 7, ack(5, 0));
+    answer(&mut sender, us(17), 7, nack(0, us(9)));
+    assert_eq!(burst(&mut sender, us(17)), [0, 1, 2], "the lost one holds the fourth place");
+    answer(&mut sender, us(25), 7, ack(0, 6));
+    assert_eq!(burst(&mut sender, us(25)), [6]);
+    answer(&mut sender, us(25), 7, ack(1, 6));
+    answer(&mut sender, us(25), 7, ack(2, 6));
+    assert_eq!(burst(&mut sender, us(25)), [7, 8]);
+    answer(&mut sender, us(33), 7, ack(6, 7));
+    assert_eq!(burst(&mut sender, us(33)), [9, 10], "four in flight: 7 to 10");
+}

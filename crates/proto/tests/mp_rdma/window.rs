@@ -1,0 +1,181 @@
+//! How many packets are in flight: one window for all paths, and what each ACK does to it.
+
+use super::*;
+use anabranch_proto::cc::{Acked, AnyCc, CongestionControl};
+use std::sync::{Arc, Mutex};
+
+/// A congestion control that writes down what it is told, with a window of 4 packets.
+struct Told(Arc<Mutex<Vec<String>>>);
+
+impl CongestionControl for Told {
+    fn window(&self) -> u64 {
+        4_000
+    }
+    fn handle_ack(&mut self, acked: &Acked) {
+        let Acked { now, packets, bytes, probe, marked, rtt } = acked;
+        assert_eq!((*now, *probe), (us(8), false));
+        self.0.lock().unwrap().push(format!("{packets} packet, {bytes} B, marked {marked}, {rtt}"));
+    }
+    fn handle_loss(&mut self, _now: Time) {
+        self.0.lock().unwrap().push("loss".to_owned());
+    }
+    fn handle_restart(&mut self, now: Time) {
+        self.0.lock().unwrap().push(format!("restart at {now}"));
+    }
+}
+
+fn told() -> (MpRdmaSender, Arc<Mutex<Vec<String>>>) {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let cc = AnyCc::Custom(Box::new(Told(log.clone())));
+    (MpRdmaSender::new(&config(), &FACTS, ENDS, cc, paths(0.0)), log)
+}
+
+/// By hand, in packets: 4 in flight. Four ACKs add 1/4, 1/4.25, 1/4.485 and 1/4.708, and are 4.921 then: not yet 5.
+/// The fifth adds 1/4.921 and makes it 5.124.
+#[test]
+fn an_ack_adds_a_packet_a_window() {
+    let mut sender = sender(4.0);
+    post(&mut sender, 100);
+    assert_eq!(burst(&mut sender, us(0)), psns(0..4));
+    for psn in 0..4 {
+        answer(&mut sender, us(8), 7, ack(psn, psn + 1));
+        assert_eq!(burst(&mut sender, us(8)), [psn + 4]);
+    }
+    answer(&mut sender, us(16), 7, ack(4, 5));
+    assert_eq!(burst(&mut sender, us(16)), [8, 9]);
+}
+
+/// 4 packets: 3.5, so that 3 are in flight; 3.0, and the next ACK's packet may go; 2.5; 2.0; 1.5; 1.0, and no less.
+#[test]
+fn a_marked_ack_takes_half_a_packet() {
+    let mut sender = sender(4.0);
+    post(&mut sender, 100);
+    assert_eq!(burst(&mut sender, us(0)), psns(0..4));
+    let mut next = 4;
+    for (psn, goes) in [false, true, false, true, false, true, true, true].into_iter().enumerate() {
+        answer(&mut sender, us(8), 7, marked(psn as u32, psn as u32 + 1));
+        let expected = if goes { vec![next] } else { vec![] };
+        assert_eq!(burst(&mut sender, us(8)), expected, "after the ACK of {psn}");
+        next += u32::from(goes);
+    }
+}
+
+/// Half a packet up and half a packet down: two ACKs by two packets, one marked, are as before.
+#[test]
+fn the_window_is_one_for_all_paths() {
+    let mut sender = sender(2.0);
+    post(&mut sender, 100);
+    assert_eq!(burst(&mut sender, us(0)), psns(0..2));
+    answer(&mut sender, us(8), 1, ack(0, 1));
+    assert_eq!(burst(&mut sender, us(8)), [2], "2.5");
+    answer(&mut sender, us(8), 2, marked(1, 2));
+    assert_eq!(burst(&mut sender, us(8)), [3], "2.0");
+}
+
+/// An ACK out of order lets a packet go as well as one in order; what it acknowledges below does not.
+#[test]
+fn acks_count_and_not_what_they_acknowledge() {
+    let mut sender = sender(4.0);
+    post(&mut sender, 100);
+    assert_eq!(burst(&mut sender, us(0)), psns(0..4));
+    answer(&mut sender, us(8), 7, ack(2, 0));
+    assert_eq!(burst(&mut sender, us(8)), [4]);
+    answer(&mut sender, us(8), 7, ack(1, 0));
+    assert_eq!(burst(&mut sender, us(8)), [5]);
+    answer(&mut sender, us(8), 7, ack(0, 3));
+    assert_eq!(burst(&mut sender, us(8)), [6]);
+    answer(&mut sender, us(8), 7, ack(3, 4));
+    assert_eq!(burst(&mut sender, us(8)), [7]);
+}
+
+/// The ACKs of 0 and 1 are lost. That of 2 says that all three have arrived: three packets leave the count.
+#[test]
+fn a_lost_ack_holds_no_place_for_ever() {
+    let mut sender = sender(4.0);
+    post(&mut sender, 100);
+    assert_eq!(burst(&mut sender, us(0)), psns(0..4));
+    answer(&mut sender, us(8), 7, ack(2, 3));
+    assert_eq!(burst(&mut sender, us(8)), [4, 5, 6]);
+}
+
+#[test]
+fn the_congestion_control_is_told_of_each_ack_as_a_packet() {
+    let (mut sender, log) = told();
+    post(&mut sender, 100);
+    assert_eq!(burst(&mut sender, us(0)), psns(0..4));
+    answer(&mut sender, us(8), 7, ack(0, 1));
+    answer(&mut sender, us(8), 7, marked(3, 1));
+    // A duplicate's ACK, and one that acknowledges two.
+    answer(&mut sender, us(8), 7, ack(0, 1));
+    answer(&mut sender, us(8), 7, ack(1, 3));
+    // Not a NACK.
+    answer(&mut sender, us(8), 7, nack(3, us(0)));
+    let told = |marked: bool| format!("1 packet, 1000 B, marked {marked}, {}", Duration::from_us(8));
+    assert_eq!(*log.lock().unwrap(), [told(false), told(true), told(false), told(false)]);
+}
+
+/// It changes the window as any other, and then takes a packet more, which is the one that it could let go.
+#[test]
+fn a_late_ack_takes_a_packet_off_the_window() {
+    let (mut sender, log) = told();
+    post(&mut sender, 100);
+    send(&mut sender, us(0));
+    for psn in 0..34 {
+        answer(&mut sender, us(8), 7, ack(psn, psn + 1));
+        send(&mut sender, us(8));
+    }
+    log.lock().unwrap().clear();
+    answer(&mut sender, us(8), 7, marked(1, 34));
+    answer(&mut sender, us(8), 7, marked(0, 34));
+    let marked = format!("1 packet, 1000 B, marked true, {}", Duration::from_us(8));
+    assert_eq!(*log.lock().unwrap(), [marked.as_str(), &marked, "loss"]);
+}
+
+/// An ACK that could let a packet go and finds none costs a packet: 4.25 - 1; 3.56 - 1; 2.95 - 1; 2.46 - 1 = 1.46.
+#[test]
+fn window_that_is_not_used_is_lost() {
+    let mut sender = sender(4.0);
+    post(&mut sender, 4);
+    assert_eq!(burst(&mut sender, us(0)), psns(0..4));
+    for psn in 0..4 {
+        answer(&mut sender, us(8), 7, ack(psn, psn + 1));
+    }
+    post(&mut sender, 100);
+    assert_eq!(burst(&mut sender, us(9)), [4], "1.46");
+    answer(&mut sender, us(17), 7, ack(4, 5));
+    assert_eq!(burst(&mut sender, us(17)), [5, 6], "2.14");
+}
+
+/// 500 us without anything on its way: the window of the start. A microsecond less: 1.46 packets, as above.
+#[test]
+fn after_a_pause_the_window_is_that_of_the_start() {
+    for (pause, expected) in [(499, psns(4..5)), (500, psns(4..8))] {
+        let mut sender = sender(4.0);
+        post(&mut sender, 4);
+        assert_eq!(burst(&mut sender, us(700)), psns(0..4));
+        for psn in 0..4 {
+            answer(&mut sender, us(708), 7, ack(psn, psn + 1));
+        }
+        post(&mut sender, 100);
+        assert_eq!(burst(&mut sender, us(708 + pause)), expected, "{pause} us");
+    }
+}
+
+/// Only a queue pair with nothing on its way pauses: not one that waits for an ACK, and goes back.
+#[test]
+fn a_restart_needs_all_to_be_acknowledged() {
+    let (mut sender, log) = told();
+    post(&mut sender, 2);
+    assert_eq!(burst(&mut sender, us(499)), psns(0..2));
+    assert!(log.lock().unwrap().is_empty(), "the first packet left soon enough");
+    sender.handle_timeout(us(599));
+    assert_eq!(burst(&mut sender, us(2_000)), psns(0..2));
+    post(&mut sender, 2);
+    assert_eq!(burst(&mut sender, us(3_000)), psns(2..4));
+    assert_eq!(*log.lock().unwrap(), ["loss"]);
+    answer(&mut sender, us(8), 7, ack(3, 4));
+    log.lock().unwrap().clear();
+    post(&mut sender, 1);
+    assert_eq!(burst(&mut sender, us(5_000)), [4]);
+    assert_eq!(*log.lock().unwrap(), [format!("restart at {}", us(5_000))]);
+}
