@@ -9,6 +9,7 @@ mod dcp;
 mod go_back_n;
 mod irn;
 mod rack_tlp;
+mod mp_rdma;
 mod rnic_sr;
 mod run;
 mod sack;

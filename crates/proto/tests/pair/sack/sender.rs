@@ -275,6 +275,7 @@ impl CheckedSender {
             LbConfig::Ops { evs } => prop_assert!(u32::from(ev) < *evs),
             LbConfig::Reps(config) => prop_assert!(u32::from(ev) < config.evs),
             LbConfig::Strack(config) => prop_assert!(u32::from(ev) < config.max_paths),
+            LbConfig::MpRdma(config) => prop_assert!(u32::from(ev) < config.paths),
         }
         Ok(())
     }

@@ -1,0 +1,214 @@
+//! The `mp-rdma` transport, with its own window and paths, or others.
+
+mod receiver;
+mod sender;
+
+use crate::check;
+use crate::congestion::{constant, dctcp};
+use crate::run::Run;
+use crate::schedule::*;
+use anabranch_base::{Bytes, Duration, Purpose, Time, stream};
+use anabranch_proto::cc::{AnyCc, CcConfig, MpRdmaCcConfig};
+use anabranch_proto::lb::{AnyLb, Environment, LbConfig, MpRdmaLbConfig};
+use anabranch_proto::transport::{AnyReceiver, AnySender, MpRdmaConfig, TransportConfig};
+use anabranch_proto::{Size, Span};
+use proptest::prelude::*;
+use receiver::CheckedReceiver;
+use sender::CheckedSender;
+
+/// Every message arrives once, in order of posting, and is acknowledged once, soon after the last fault.
+#[test]
+fn every_message_arrives_once_and_in_order_whatever_the_path_does() {
+    check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
+}
+
+/// Whatever the marks, and however packets overtake each other, as long as the bitmap holds them: nobody sends
+/// anything again.
+#[test]
+fn a_path_that_loses_nothing_and_reorders_within_the_bitmap_sees_no_retransmission() {
+    check(lossless_schedule(), |schedule| {
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.retransmissions, outcome.timeouts, outcome.nacks), (0, 0, 0));
+        Ok(())
+    });
+}
+
+/// One slot fewer than the path needs, and it shows. The first packet is late by 64 others: it needs as many slots,
+/// and its own.
+#[test]
+fn a_bitmap_that_is_too_small_makes_the_sender_go_back() -> Result<(), TestCaseError> {
+    for (bitmap, fits) in [(400, true), (1, false)] {
+        let mut schedule = calm_schedule(400, calm_ends(128));
+        schedule.ends.bitmap = bitmap;
+        schedule.path.jitter = Duration::from_us(1);
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.nacks == 0, outcome.retransmissions == 0), (fits, fits), "{:?}", outcome);
+        prop_assert_eq!(outcome.timeouts, 0);
+    }
+    Ok(())
+}
+
+/// A loss shows when a packet has no slot, 64 packets later. It costs as many round trips as that takes to come back
+/// and the packet to arrive; of what is sent again, the receiver has 63. Nearer to the end, only the timeout tells.
+#[test]
+fn one_loss_costs_a_nack_or_near_the_end_a_timeout() -> Result<(), TestCaseError> {
+    let mut schedule = calm_schedule(400, calm_ends(128));
+    let calm = Run::new(&schedule).finish()?;
+    let (wire, round) = (schedule.path.wire, schedule.path.longest_round());
+    let on_the_way = round.0 / wire.0 + 2;
+    for lost in 1..=400 {
+        schedule.path.faults.dropped = vec![lost];
+        let outcome = Run::new(&schedule).finish()?;
+        let has_nack = lost + 64 <= 400;
+        prop_assert_eq!((outcome.nacks > 0, outcome.timeouts), (has_nack, u64::from(!has_nack)), "{}", lost);
+        // All that was in flight when the first NACK came, and all before it from the lost one on.
+        let most = if has_nack { 64 + on_the_way } else { 401 - lost };
+        prop_assert!(outcome.retransmissions <= most, "{}: {:?}", lost, outcome);
+        let waited = if has_nack { round } else { schedule.ends.rto };
+        let latest = calm.finished + waited + round + wire * (64 + on_the_way);
+        prop_assert!(outcome.finished <= latest, "packet {}: {} after {}", lost, outcome.finished, latest);
+    }
+    Ok(())
+}
+
+/// The first copy that is sent again is lost as well: its NACKs are those of packets that left since.
+#[test]
+fn a_packet_lost_twice_costs_another_nack() -> Result<(), TestCaseError> {
+    let mut schedule = calm_schedule(400, calm_ends(128));
+    schedule.path.faults.dropped = vec![100];
+    let once = Run::new(&schedule).finish()?;
+    // It goes out again a round trip after packet 164 did, which is the first without a slot.
+    let again = 164 + schedule.path.longest_round().0 / schedule.path.wire.0 + 1;
+    schedule.path.faults.dropped = vec![100, again];
+    let twice = Run::new(&schedule).finish()?;
+    prop_assert_eq!((once.timeouts, twice.timeouts), (0, 0));
+    prop_assert!(twice.nacks > once.nacks && twice.finished > once.finished, "{:?}, {:?}", once, twice);
+    Ok(())
+}
+
+/// How the ends are set up.
+#[derive(Clone, Debug)]
+struct MpRdmaEnds {
+    balancer: LbConfig,
+    cc: CcConfig,
+    delta: u32,
+    bitmap: u32,
+    restart_after: Duration,
+    rto: Duration,
+    /// Each packet is answered once: then the model knows how many are on their way.
+    all_answered: bool,
+}
+
+impl Ends for MpRdmaEnds {
+    type Sender = CheckedSender;
+    type Receiver = CheckedReceiver;
+
+    fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
+        let (sender, receiver) =
+            schedule.transport().build(ENDS, &schedule.path.facts(), schedule.cc(), schedule.lb());
+        match (sender, receiver) {
+            (AnySender::MpRdma(sender), AnyReceiver::MpRdma(receiver)) => {
+                (CheckedSender::new(schedule, sender), CheckedReceiver::new(schedule, receiver))
+            }
+            _ => unreachable!("mp-rdma builds its own ends"),
+        }
+    }
+
+    /// An RTO and a round trip after the last fault, what it left on the path is gone. Then each packet takes its turn:
+    /// the lowest unacknowledged one always has a slot, is sent before all others when the sender goes back, at the
+    /// latest by the timeout, and is acknowledged a round trip later.
+    fn deadline(schedule: &Schedule<Self>) -> Time {
+        let turn =
+            schedule.ends.rto + schedule.timer_lag + schedule.path.wire + schedule.path.longest_round();
+        schedule.quiet_from() + turn * (schedule.packets() + 1)
+    }
+}
+
+impl Schedule<MpRdmaEnds> {
+    fn transport(&self) -> TransportConfig {
+        TransportConfig::MpRdma(MpRdmaConfig {
+            payload: Bytes(PAYLOAD),
+            header: Bytes(HEADER),
+            ack: Bytes(ACK),
+            delta: self.ends.delta,
+            bitmap: self.ends.bitmap,
+            restart_after: Span::Time(self.ends.restart_after),
+            rto: Span::Time(self.ends.rto),
+        })
+    }
+
+    fn cc(&self) -> AnyCc {
+        self.ends.cc.build(&self.path.facts())
+    }
+
+    fn lb(&self) -> AnyLb {
+        let environment = Environment { facts: self.path.facts(), rto: self.ends.rto, trimming: false };
+        self.ends.balancer.build(&environment, stream(self.path.seed, 0, Purpose::LoadBalancer))
+    }
+}
+
+/// A window of so many packets that never changes.
+fn calm_ends(window: u64) -> MpRdmaEnds {
+    MpRdmaEnds {
+        balancer: LbConfig::MpRdma(MpRdmaLbConfig {
+            paths: 256,
+            probe: 0.01,
+            probe_interval: Span::Rtt(1.0),
+        }),
+        cc: CcConfig::Constant { window: Size::Bytes(Bytes(window * PACKET)) },
+        delta: 32,
+        bitmap: 64,
+        restart_after: Duration::from_us(300),
+        rto: Duration::from_us(100),
+        all_answered: false,
+    }
+}
+
+/// Anything, sane or not: RTOs below the round trip, windows below a packet, bitmaps of one slot, all faults at once,
+/// for ever out of order.
+fn any_schedule() -> impl Strategy<Value = Schedule<MpRdmaEnds>> {
+    (messages(), ends(), rto(), timer_lag(), path(), faults(), any::<bool>()).prop_map(
+        |(messages, ends, rto, timer_lag, path, faults, in_order)| Schedule {
+            messages,
+            ends: MpRdmaEnds { rto, ..ends },
+            timer_lag,
+            path: Path { faults, in_order, ..path },
+        },
+    )
+}
+
+/// A path that delays and marks, and reorders no more than the bitmap holds, with an RTO just beyond a round trip.
+fn lossless_schedule() -> impl Strategy<Value = Schedule<MpRdmaEnds>> {
+    (messages(), ends(), timer_lag(), path(), chance()).prop_map(
+        |(messages, ends, timer_lag, path, marking)| {
+            let faults = Faults { until: Time::NEVER, marking, ..Faults::default() };
+            // As many packets as leave while one takes its jitter, and that one.
+            let bitmap = (path.jitter.0 / path.wire.0) as u32 + 1;
+            let rto = path.longest_round() + Duration(1);
+            let ends = MpRdmaEnds { bitmap, rto, all_answered: true, ..ends };
+            Schedule { messages, ends, timer_lag, path: Path { faults, ..path } }
+        },
+    )
+}
+
+/// All but the RTO.
+fn ends() -> impl Strategy<Value = MpRdmaEnds> {
+    let probe = (1u32..=65_536, prop_oneof![Just(0.0), Just(0.01), Just(1.0)], us(0..30));
+    let balancer = prop_oneof![
+        4 => probe.prop_map(|(paths, probe, interval)| {
+            LbConfig::MpRdma(MpRdmaLbConfig { paths, probe, probe_interval: Span::Time(interval) })
+        }),
+        1 => Just(LbConfig::Ecmp {}),
+        1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops { evs }),
+    ];
+    let own = (window(), 1u64..=100).prop_map(|(max, percent)| {
+        let of = |percent: u64| Size::Bytes(Bytes((max * percent / 100).max(1)));
+        CcConfig::MpRdma(MpRdmaCcConfig { initial_window: of(percent), max_window: of(100) })
+    });
+    let cc = prop_oneof![4 => own, 1 => constant(), 1 => dctcp()];
+    let bitmap = prop_oneof![1 => 1u32..4, 2 => 4u32..200, 3 => Just(64)];
+    let delta = prop_oneof![1 => 0u32..4, 2 => 4u32..100, 3 => Just(32)];
+    (balancer, cc, delta, bitmap, us(1..500)).prop_map(|(balancer, cc, delta, bitmap, restart_after)| {
+        MpRdmaEnds { balancer, cc, delta, bitmap, restart_after, rto: Duration::ZERO, all_answered: false }
+    })
+}

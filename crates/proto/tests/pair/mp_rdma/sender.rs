@@ -1,0 +1,232 @@
+//! The sender beside a plain model of it.
+
+use super::MpRdmaEnds;
+use crate::run::Sending;
+use crate::schedule::{PACKET, Planned, QP, RECEIVER, Schedule, message_id};
+use anabranch_base::Time;
+use anabranch_proto::cc::{Acked, AnyCc};
+use anabranch_proto::lb::AnyLb;
+use anabranch_proto::transport::{MpRdmaSender, SenderCounters};
+use anabranch_proto::{Packet, Repr};
+use proptest::prelude::*;
+
+/// An [`MpRdmaSender`] of which every answer is compared with the model's.
+pub struct CheckedSender {
+    sender: MpRdmaSender,
+    ends: MpRdmaEnds,
+    /// Twins of the sender's own, told what the model knows.
+    cc: AnyCc,
+    lb: AnyLb,
+    planned: Vec<Planned>,
+    /// Payload by index of the message.
+    payload: Vec<u64>,
+    /// PSNs that posted messages claimed.
+    end: u32,
+    /// Every PSN below is acknowledged.
+    unacked: u32,
+    /// The PSN to send next.
+    next: u32,
+    /// First PSN that was never sent.
+    fresh: u32,
+    /// Packets sent and not answered, as far as the sender can know.
+    in_flight: u32,
+    /// Packets sent less answers, since the beginning.
+    on_the_way: u32,
+    /// Packets that answers let go and that have not gone.
+    clocked: u32,
+    /// The highest PSN that an ACK named.
+    highest: u32,
+    /// When the sender went back last, and the first PSN that had never been sent then.
+    back: (Time, u32),
+    /// When the RTO's time began to run.
+    since: Time,
+    counters: SenderCounters,
+    acknowledged: Vec<usize>,
+}
+
+impl CheckedSender {
+    pub fn new(schedule: &Schedule<MpRdmaEnds>, sender: MpRdmaSender) -> Self {
+        CheckedSender {
+            sender,
+            ends: schedule.ends.clone(),
+            cc: schedule.cc(),
+            lb: schedule.lb(),
+            planned: schedule.planned(),
+            payload: schedule.messages.iter().map(|message| message.bytes()).collect(),
+            end: 0,
+            unacked: 0,
+            next: 0,
+            fresh: 0,
+            in_flight: 0,
+            on_the_way: 0,
+            clocked: 0,
+            highest: 0,
+            back: (Time::ZERO, 0),
+            since: Time::ZERO,
+            counters: SenderCounters::default(),
+            acknowledged: Vec::new(),
+        }
+    }
+
+    /// Whole packets of the window, of which there is one at least.
+    fn window(&self) -> u32 {
+        ((self.cc.window() / PACKET) as u32).max(1)
+    }
+
+    /// A packet was answered, and everything below `cumulative` arrived: the messages that this makes whole.
+    fn answered(&mut self, now: Time, cumulative: u32) -> Vec<usize> {
+        let mut whole = Vec::new();
+        if cumulative > self.unacked {
+            let arrived = &self.planned[self.unacked as usize..cumulative as usize];
+            whole.extend(arrived.iter().filter(|planned| planned.is_last).map(|planned| planned.message));
+            self.unacked = cumulative;
+            self.next = self.next.max(cumulative);
+            self.since = now;
+        }
+        self.in_flight = self.in_flight.saturating_sub(1);
+        self.on_the_way = self.on_the_way.saturating_sub(1);
+        let all_repaired = self.unacked >= self.back.1;
+        if all_repaired && self.in_flight > self.next - self.unacked {
+            self.in_flight = self.next - self.unacked;
+        }
+        whole
+    }
+
+    /// What an answer by path `ev` lets go.
+    fn clock(&mut self, now: Time, ev: u16, marked: bool, sent_at: Time) {
+        let taken = self.in_flight + self.clocked;
+        let waiting = (self.end - self.next).saturating_sub(self.clocked);
+        if taken >= self.window() {
+            return;
+        }
+        if waiting == 0 {
+            self.cc.handle_loss(now);
+        }
+        for _ in 0..waiting.min(self.window() - taken).min(2) {
+            self.clocked += 1;
+            self.lb.handle_ack(now, ev, marked, now - sent_at);
+        }
+    }
+
+    fn check_counters(&self) -> Result<(), TestCaseError> {
+        prop_assert_eq!(self.sender.counters(), self.counters);
+        Ok(())
+    }
+}
+
+impl Sending for CheckedSender {
+    fn post(&mut self, _now: Time, message: usize) -> Result<(), TestCaseError> {
+        prop_assert!(self.sender.post(message_id(message), self.payload[message]).is_ok());
+        self.end += self.planned[self.end as usize].of;
+        Ok(())
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Result<Option<Packet>, TestCaseError> {
+        let answer = self.sender.poll_transmit(now);
+        let may = self.next < self.end && self.in_flight < self.window();
+        prop_assert_eq!(answer.is_some(), may, "whether {} goes, {} in flight", self.next, self.in_flight);
+        let Some(packet) = answer else {
+            return Ok(None);
+        };
+        let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
+            return Err(TestCaseError::fail("a sender sent what is no data"));
+        };
+        prop_assert_eq!((psn, ack_now), (self.next, true));
+        let known = self.planned[psn as usize];
+        prop_assert_eq!(u64::from(packet.wire_bytes), known.bytes);
+        prop_assert_eq!((message, message_packets), (message_id(known.message), known.of));
+        prop_assert_eq!((packet.qp, packet.dst, sent_at, packet.marked), (QP, RECEIVER, now, false));
+        // An idle queue pair starts anew.
+        if self.unacked == self.fresh && now - self.since >= self.ends.restart_after {
+            self.cc.handle_restart(now);
+        }
+        if psn == self.unacked {
+            self.since = now;
+        }
+        self.counters.retransmissions += u64::from(psn < self.fresh);
+        self.next += 1;
+        self.fresh = self.fresh.max(self.next);
+        self.in_flight += 1;
+        self.on_the_way += 1;
+        self.clocked = self.clocked.saturating_sub(1);
+        if self.ends.all_answered {
+            prop_assert_eq!(self.in_flight, self.on_the_way);
+            prop_assert!(self.on_the_way <= self.window());
+        }
+        prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));
+        self.check_counters()?;
+        Ok(Some(packet))
+    }
+
+    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<(), TestCaseError> {
+        self.sender.handle_packet(now, packet);
+        let whole = match packet.repr {
+            Repr::Ack { cumulative, base: psn, marked, sent_at, .. } => {
+                let whole = self.answered(now, cumulative);
+                let rtt = now - sent_at;
+                self.cc.handle_ack(&Acked { now, packets: 1, bytes: PACKET, probe: false, marked, rtt });
+                self.highest = self.highest.max(psn);
+                let (went_back, fresh) = self.back;
+                let may_be_late = psn < fresh && sent_at >= went_back;
+                if psn + self.ends.delta < self.highest && !may_be_late {
+                    self.cc.handle_loss(now);
+                } else {
+                    self.clock(now, packet.ev, marked, sent_at);
+                }
+                whole
+            }
+            Repr::Nack { psn, sent_at } => {
+                self.counters.nacks += 1;
+                let whole = self.answered(now, psn);
+                if psn == self.unacked && self.next > psn && sent_at >= self.back.0 {
+                    self.next = psn;
+                    self.back = (now, self.fresh);
+                }
+                self.clock(now, packet.ev, false, sent_at);
+                whole
+            }
+            _ => return Err(TestCaseError::fail("a receiver sent what is no answer")),
+        };
+        let answered: Vec<_> = std::iter::from_fn(|| self.sender.poll_acknowledged()).collect();
+        let expected: Vec<_> = whole.iter().map(|&message| message_id(message)).collect();
+        prop_assert_eq!(answered, expected, "messages acknowledged by {:?}", packet);
+        self.acknowledged.extend(whole);
+        self.check_counters()
+    }
+
+    fn next_timeout(&mut self) -> Result<Option<Time>, TestCaseError> {
+        let answered = self.sender.next_timeout();
+        let runs = self.unacked < self.next || self.in_flight > 0;
+        prop_assert_eq!(answered, runs.then_some(self.since + self.ends.rto));
+        Ok(answered)
+    }
+
+    fn handle_timeout(&mut self, now: Time) -> Result<(), TestCaseError> {
+        self.sender.handle_timeout(now);
+        let runs = self.unacked < self.next || self.in_flight > 0;
+        if runs && self.since + self.ends.rto <= now {
+            self.counters.timeouts += 1;
+            self.next = self.unacked;
+            self.back = (now, self.fresh);
+            self.since = now;
+            (self.in_flight, self.clocked) = (0, 0);
+            self.lb.handle_timeout(now);
+            self.cc.handle_loss(now);
+        }
+        self.check_counters()
+    }
+
+    fn check_finished(&mut self) -> Result<(), TestCaseError> {
+        prop_assert_eq!((self.unacked, self.next, self.in_flight), (self.end, self.end, 0));
+        prop_assert_eq!(self.sender.next_timeout(), None);
+        Ok(())
+    }
+
+    fn acknowledged(&self) -> &[usize] {
+        &self.acknowledged
+    }
+
+    fn counters(&self) -> SenderCounters {
+        self.counters
+    }
+}
