@@ -94,6 +94,11 @@ fn ack(psn: u32, cumulative: u32) -> Repr {
     Repr::Ack { cumulative, base: psn, received: 1, marked: false, sent_at: Time::ZERO }
 }
 
+/// The ACK of a copy of `psn` that left at `sent_at`.
+fn ack_of(psn: u32, cumulative: u32, sent_at: Time) -> Repr {
+    Repr::Ack { cumulative, base: psn, received: 1, marked: false, sent_at }
+}
+
 fn marked(psn: u32, cumulative: u32) -> Repr {
     Repr::Ack { cumulative, base: psn, received: 1, marked: true, sent_at: Time::ZERO }
 }

@@ -72,17 +72,21 @@ fn data_like(psn: u32) -> Packet {
     Packet { qp: ENDS.qp, dst: ENDS.dst, wire_bytes: 1_000, ev: 7, marked: false, tag: 0, repr }
 }
 
-/// Everything from the ePSN on, in order, as answers let it go; then new packets.
+/// Everything from the ePSN on, in order, as answers let it go; then new packets. 2 and 3 may still be on their way when
+/// the sender goes back, and hold their places until their answers come.
 #[test]
 fn what_follows_is_sent_again_and_then_what_is_new() {
     let mut sender = busy(4);
     answer(&mut sender, us(9), 7, nack(1, us(1)));
-    let mut sent = burst(&mut sender, us(9));
-    for _ in 0..4 {
-        answer(&mut sender, us(9), 7, ack(0, 1));
-        sent.extend(burst(&mut sender, us(9)));
-    }
-    assert_eq!(sent, [1, 2, 3, 4, 5]);
+    assert_eq!(burst(&mut sender, us(9)), [1, 2]);
+    answer(&mut sender, us(10), 7, ack_of(2, 1, us(1)));
+    assert_eq!(burst(&mut sender, us(10)), [3]);
+    answer(&mut sender, us(10), 7, nack(1, us(1)));
+    assert_eq!(burst(&mut sender, us(10)), [4]);
+    answer(&mut sender, us(10), 7, ack_of(2, 1, us(1)));
+    assert_eq!(burst(&mut sender, us(10)), [], "a third answer for two");
+    answer(&mut sender, us(17), 7, ack_of(2, 1, us(9)));
+    assert_eq!(burst(&mut sender, us(17)), [5]);
     assert_eq!(sender.counters().retransmissions, 3);
 }
 
@@ -109,15 +113,17 @@ fn only_a_packet_that_left_since_makes_the_sender_go_back_again() {
     assert_eq!(burst(&mut sender, us(18)), [1]);
 }
 
+/// An acknowledgement overtook it. That says nothing of the packet that was refused, which nothing else asks for.
 #[test]
-fn an_old_nack_asks_for_nothing() {
+fn a_nack_for_less_than_is_acknowledged_is_obeyed_as_well() {
     let mut sender = busy(4);
     answer(&mut sender, us(9), 7, ack(1, 2));
-    // One of the two that it acknowledges had no answer, and leaves the count with it.
     assert_eq!(burst(&mut sender, us(9)), [4, 5]);
     answer(&mut sender, us(9), 7, nack(1, us(1)));
-    assert_eq!(burst(&mut sender, us(9)), [6]);
-    assert_eq!(sender.counters().retransmissions, 0);
+    assert_eq!(burst(&mut sender, us(9)), [2]);
+    answer(&mut sender, us(17), 7, ack_of(2, 6, us(9)));
+    answer(&mut sender, us(17), 7, nack(3, us(9)));
+    assert_eq!(burst(&mut sender, us(17)), psns(6..10), "there is nothing to go back to");
 }
 
 /// What the receiver has is not sent again, even when the sender has not come to it yet.
@@ -126,9 +132,9 @@ fn what_is_acknowledged_meanwhile_is_left_out() {
     let mut sender = busy(6);
     answer(&mut sender, us(9), 7, nack(0, us(1)));
     assert_eq!(burst(&mut sender, us(9)), [0]);
-    answer(&mut sender, us(17), 7, ack(0, 4));
+    answer(&mut sender, us(17), 7, ack_of(0, 4, us(9)));
     assert_eq!(burst(&mut sender, us(17)), [4]);
-    answer(&mut sender, us(17), 7, ack(4, 6));
+    answer(&mut sender, us(17), 7, ack_of(4, 6, us(17)));
     assert_eq!(burst(&mut sender, us(17))[0], 6);
     assert_eq!(sender.counters().retransmissions, 2);
 }
@@ -145,8 +151,8 @@ fn a_packet_that_was_sent_again_is_not_late() {
         answer(&mut sender, us(17), 7, repr);
         let paths: Vec<u16> = send(&mut sender, us(17)).into_iter().map(|(_, path)| path).collect();
         // The window of this sender never changes, so that a packet goes all the same: by another path.
-        assert_eq!(paths.len(), 1);
-        assert_eq!(paths[0] == 7, goes, "sent at {sent_at}");
+        assert_eq!(paths, if goes { vec![7] } else { paths.clone() }, "sent at {sent_at}");
+        assert_eq!(paths.contains(&7), goes, "sent at {sent_at}");
     }
 }
 
@@ -215,20 +221,16 @@ fn only_new_acknowledgements_put_the_timeout_off() {
     assert_eq!(sender.next_timeout(), Some(us(160)));
 }
 
-/// It has nothing on its way again, but what was in flight may have been lost, and hold the window's place.
+/// It has nothing on its way again, but what was in flight may have been lost, and hold places in the window.
 #[test]
 fn a_sender_that_went_back_and_has_not_sent_yet_has_a_timeout() {
-    let mut sender = sender(4.0);
-    post(&mut sender, 100);
-    send(&mut sender, us(0));
-    answer(&mut sender, us(8), 7, marked(2, 0));
-    answer(&mut sender, us(8), 7, marked(3, 0));
-    assert_eq!(burst(&mut sender, us(8)), [4]);
-    answer(&mut sender, us(9), 7, marked(4, 0));
-    answer(&mut sender, us(9), 7, nack(1, us(8)));
-    assert_eq!(sender.next_timeout(), Some(us(109)));
-    sender.handle_timeout(us(109));
-    assert_eq!(burst(&mut sender, us(109)), [1]);
+    let mut sender = busy(2);
+    answer(&mut sender, us(9), 7, nack(0, us(1)));
+    assert_eq!(sender.next_timeout(), Some(us(101)));
+    answer(&mut sender, us(9), 7, ack_of(1, 0, us(1)));
+    assert_eq!(sender.next_timeout(), None);
+    assert_eq!(burst(&mut sender, us(10)), [0, 1]);
+    assert_eq!(sender.next_timeout(), Some(us(110)));
 }
 
 /// What was lost leaves the count when all that was sent again is acknowledged.
@@ -244,11 +246,11 @@ fn a_lost_packet_holds_no_place_after_recovery() {
     answer(&mut sender, us(17), 7, ack(5, 0));
     answer(&mut sender, us(17), 7, nack(0, us(9)));
     assert_eq!(burst(&mut sender, us(17)), [0, 1, 2], "the lost one holds the fourth place");
-    answer(&mut sender, us(25), 7, ack(0, 6));
-    assert_eq!(burst(&mut sender, us(25)), [6]);
-    answer(&mut sender, us(25), 7, ack(1, 6));
-    answer(&mut sender, us(25), 7, ack(2, 6));
-    assert_eq!(burst(&mut sender, us(25)), [7, 8]);
-    answer(&mut sender, us(33), 7, ack(6, 7));
+    answer(&mut sender, us(25), 7, ack_of(0, 6, us(17)));
+    assert_eq!(burst(&mut sender, us(25)), [6, 7, 8]);
+    answer(&mut sender, us(25), 7, ack_of(1, 6, us(17)));
+    answer(&mut sender, us(25), 7, ack_of(2, 6, us(17)));
+    assert_eq!(burst(&mut sender, us(25)), [], "which the last one acknowledged already");
+    answer(&mut sender, us(33), 7, ack_of(6, 7, us(25)));
     assert_eq!(burst(&mut sender, us(33)), [9, 10], "four in flight: 7 to 10");
 }

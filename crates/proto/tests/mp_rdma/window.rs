@@ -88,6 +88,24 @@ fn acks_count_and_not_what_they_acknowledge() {
     assert_eq!(burst(&mut sender, us(8)), [7]);
 }
 
+/// The ACK of 1 overtakes that of 0, which comes for a packet that was counted off by then.
+#[test]
+fn an_ack_that_was_overtaken_counts_once() {
+    let mut sender = sender(4.0);
+    post(&mut sender, 100);
+    assert_eq!(burst(&mut sender, us(0)), psns(0..4));
+    answer(&mut sender, us(8), 7, ack(1, 2));
+    assert_eq!(burst(&mut sender, us(8)), [4, 5]);
+    answer(&mut sender, us(8), 7, ack(0, 1));
+    assert_eq!(burst(&mut sender, us(8)), []);
+    // Out of order: 3 was named, and what acknowledges 2 and 3 takes 2 alone off the count.
+    answer(&mut sender, us(8), 7, ack(3, 2));
+    answer(&mut sender, us(8), 7, ack(3, 2));
+    assert_eq!(burst(&mut sender, us(8)), [6]);
+    answer(&mut sender, us(8), 7, ack(2, 4));
+    assert_eq!(burst(&mut sender, us(8)), [7, 8], "a window of 5.2");
+}
+
 /// The ACKs of 0 and 1 are lost. That of 2 says that all three have arrived: three packets leave the count.
 #[test]
 fn a_lost_ack_holds_no_place_for_ever() {

@@ -5,6 +5,7 @@ use crate::PathFacts;
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
 use crate::packet::{Msn, Packet, Repr};
+use crate::psn_set::PsnSet;
 use crate::transport::{Ends, OutOfPsns, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
@@ -29,11 +30,10 @@ pub struct MpRdmaSender {
     fresh: u32,
     /// First PSN that no message has claimed.
     end: u32,
-    /// Packets on their way: sent and not answered. The window that the paper's sender has left is
-    /// cwnd + inflate - (snd_nxt - snd_una), where each ACK adds one to `inflate` and takes from it what it moves
-    /// snd_una. That leaves sent packets minus ACKs, which is counted here by itself, so that it holds as well when
-    /// packets are sent again.
-    in_flight: u32,
+    /// Of the PSNs from `unacked` to `next`, how many are acknowledged one by one: the members of `named`.
+    inflate: u32,
+    /// Packets from before the sender went back that are not answered.
+    stray: u32,
     /// Packets that ACKs let go and that have not gone: the balancer holds their paths.
     clocked: u32,
     /// The highest PSN that an ACK named (snd_ooh).
@@ -47,6 +47,9 @@ pub struct MpRdmaSender {
     payload: u16,
     qp: QpId,
     dst: HostId,
+    /// PSNs from `unacked` to `next` that ACKs named since the sender went back. A NIC has the number alone, adds one
+    /// for each ACK and takes off it what that moves snd_una; this is the same, but where ACKs overtake each other.
+    named: PsnSet,
     /// When the sender last went back.
     went_back: Time,
     /// When the timer of the RTO started: at the last new acknowledgement, at a timeout, or at the first packet after
@@ -83,7 +86,8 @@ impl MpRdmaSender {
             next: 0,
             fresh: 0,
             end: 0,
-            in_flight: 0,
+            inflate: 0,
+            stray: 0,
             clocked: 0,
             highest: 0,
             delta: config.delta,
@@ -93,6 +97,7 @@ impl MpRdmaSender {
             payload: config.payload.0 as u16,
             qp: ends.qp,
             dst: ends.dst,
+            named: PsnSet::new(),
             went_back: Time::ZERO,
             since: Time::ZERO,
             rto: config.rto.on(facts),
@@ -133,7 +138,7 @@ impl MpRdmaSender {
     /// rings, so that they come in no burst; such room is rare enough here, after timeouts and lost ACKs.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        if self.next == self.end || self.in_flight >= self.window() {
+        if self.next == self.end || self.in_flight() >= self.window() {
             return None;
         }
         let psn = self.next;
@@ -148,7 +153,6 @@ impl MpRdmaSender {
             self.since = now;
         }
         self.next += 1;
-        self.in_flight += 1;
         self.clocked = self.clocked.saturating_sub(1);
         if psn < self.fresh {
             self.counters.retransmissions += 1;
@@ -181,7 +185,7 @@ impl MpRdmaSender {
         match packet.repr {
             Repr::Ack { cumulative, base: psn, marked, sent_at, .. } => {
                 self.acknowledge(now, cumulative);
-                self.count_answer();
+                self.count(psn, sent_at);
                 let (rtt, bytes) = (now.since(sent_at), u64::from(self.packet_bytes));
                 // Each ACK, and a duplicate's too: the window counts packets, not what they acknowledge.
                 self.cc.handle_ack(&Acked { now, packets: 1, bytes, probe: false, marked, rtt });
@@ -196,11 +200,14 @@ impl MpRdmaSender {
             Repr::Nack { psn, sent_at } => {
                 self.counters.nacks += 1;
                 self.acknowledge(now, psn);
-                self.count_answer();
-                // One for an earlier PSN is older than an acknowledgement that came. One for a packet that left before
-                // the sender went back is answered by what goes out since: a bitmap that overflows brings many.
-                if psn == self.unacked && psn < self.next && sent_at >= self.went_back {
+                // A bitmap that overflows brings many. The packet of one that left before the sender went back is
+                // sent again anyhow. One that left since must be, whatever the NACK asks for: an acknowledgement may
+                // have overtaken it, and nothing else tells that its packet was dropped.
+                if sent_at < self.went_back {
+                    self.stray = self.stray.saturating_sub(1);
+                } else if self.unacked < self.next {
                     self.go_back(now);
+                    self.stray = self.stray.saturating_sub(1);
                 }
                 // Its packet has left the network, so that another may go. Whether the window shrinks is unsaid; here
                 // it does not: a NACK tells of a path that is late, not of one that is full.
@@ -213,7 +220,7 @@ impl MpRdmaSender {
     /// When [`handle_timeout`](Self::handle_timeout) is due: while packets are in flight or unacknowledged.
     #[inline]
     pub fn next_timeout(&mut self) -> Option<Time> {
-        (self.unacked < self.next || self.in_flight > 0).then_some(self.since + self.rto)
+        (self.unacked < self.next || self.stray > 0).then_some(self.since + self.rto)
     }
 
     /// Sends everything unacknowledged again when nothing new was acknowledged for an RTO.
@@ -224,7 +231,7 @@ impl MpRdmaSender {
         if self.next_timeout().is_some_and(|due| due <= now) {
             self.go_back(now);
             // All that was in flight is given up, and so are the ACKs' paths, of which one may have failed.
-            self.in_flight = 0;
+            self.stray = 0;
             self.clocked = 0;
             self.since = now;
             self.counters.timeouts += 1;
@@ -257,6 +264,14 @@ impl MpRdmaSender {
         u32::try_from(packets).unwrap_or(u32::MAX).max(1)
     }
 
+    /// Packets on their way, as far as the sender can know. The window that the paper's sender has left is
+    /// cwnd + inflate - (snd_nxt - snd_una): what is subtracted from cwnd is this, unless it went back. Then packets
+    /// from before may still be on their way, and count as well.
+    #[inline]
+    fn in_flight(&self) -> u32 {
+        self.stray + (self.next - self.unacked) - self.inflate
+    }
+
     /// Everything below `cumulative` has arrived.
     #[inline]
     fn acknowledge(&mut self, now: Time, cumulative: u32) {
@@ -267,21 +282,28 @@ impl MpRdmaSender {
             self.acknowledged.push_back(self.first.id);
             self.first = self.later.pop_front().unwrap_or(NO_MESSAGE);
         }
+        for psn in self.unacked..cumulative.min(self.next) {
+            self.inflate -= u32::from(self.named.contains(psn));
+            self.named.remove(psn);
+        }
         self.unacked = cumulative;
+        if cumulative >= self.recovery {
+            // All from before has arrived. What was lost of it will have no answer, and must not count for ever.
+            self.stray = 0;
+        }
         // After it went back, more may have arrived than was sent again.
         self.next = self.next.max(cumulative);
         self.since = now;
     }
 
-    /// A packet that was in flight is answered.
-    ///
-    /// What was lost has no answer, and would count for ever: unless packets were sent again, there are no more in
-    /// flight than are unacknowledged. (A timeout forgets the rest.)
+    /// The packet that an ACK names is on its way no more.
     #[inline]
-    fn count_answer(&mut self) {
-        self.in_flight = self.in_flight.saturating_sub(1);
-        if self.unacked >= self.recovery {
-            self.in_flight = self.in_flight.min(self.next - self.unacked);
+    fn count(&mut self, psn: u32, sent_at: Time) {
+        if sent_at < self.went_back {
+            self.stray = self.stray.saturating_sub(1);
+        } else if self.unacked <= psn && psn < self.next {
+            self.named.make_room(self.unacked, psn);
+            self.inflate += u32::from(self.named.insert(psn));
         }
     }
 
@@ -298,7 +320,7 @@ impl MpRdmaSender {
     /// shrank, and so the path loses a packet; two when it grew by one.
     #[inline]
     fn clock(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
-        let room = self.window().saturating_sub(self.in_flight).saturating_sub(self.clocked);
+        let room = self.window().saturating_sub(self.in_flight()).saturating_sub(self.clocked);
         let backlog = (self.end - self.next).saturating_sub(self.clocked);
         if room > 0 && backlog == 0 {
             // Use it or lose it: an ACK that could let a packet go and finds none takes one off the window, since no
@@ -318,6 +340,11 @@ impl MpRdmaSender {
     /// In one public simulation new packets wait until all is repaired, and each answer lets one packet go whatever the
     /// window; here the window says how many, and new packets follow without a pause.
     fn go_back(&mut self, now: Time) {
+        self.stray = self.in_flight();
+        for psn in self.unacked..self.next {
+            self.named.remove(psn);
+        }
+        self.inflate = 0;
         self.next = self.unacked;
         self.recovery = self.fresh;
         self.went_back = now;

@@ -9,6 +9,7 @@ use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{MpRdmaSender, SenderCounters};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 
 /// An [`MpRdmaSender`] of which every answer is compared with the model's.
 pub struct CheckedSender {
@@ -28,8 +29,10 @@ pub struct CheckedSender {
     next: u32,
     /// First PSN that was never sent.
     fresh: u32,
-    /// Packets sent and not answered, as far as the sender can know.
-    in_flight: u32,
+    /// PSNs that were sent since the sender went back and that no ACK of such a copy named.
+    under_way: BTreeSet<u32>,
+    /// Packets from before that are not answered.
+    stray: u32,
     /// Packets sent less answers, since the beginning.
     on_the_way: u32,
     /// Packets that answers let go and that have not gone.
@@ -57,7 +60,8 @@ impl CheckedSender {
             unacked: 0,
             next: 0,
             fresh: 0,
-            in_flight: 0,
+            under_way: BTreeSet::new(),
+            stray: 0,
             on_the_way: 0,
             clocked: 0,
             highest: 0,
@@ -73,6 +77,19 @@ impl CheckedSender {
         ((self.cc.window() / PACKET) as u32).max(1)
     }
 
+    /// Packets that the sender must think to be in the network.
+    fn in_flight(&self) -> u32 {
+        self.stray + self.under_way.len() as u32
+    }
+
+    /// The sender starts again at the first unacknowledged packet; so many may still be in the network.
+    fn go_back(&mut self, now: Time, stray: u32) {
+        self.stray = stray;
+        self.under_way.clear();
+        self.next = self.unacked;
+        self.back = (now, self.fresh);
+    }
+
     /// A packet was answered, and everything below `cumulative` arrived: the messages that this makes whole.
     fn answered(&mut self, now: Time, cumulative: u32) -> Vec<usize> {
         let mut whole = Vec::new();
@@ -83,18 +100,17 @@ impl CheckedSender {
             self.next = self.next.max(cumulative);
             self.since = now;
         }
-        self.in_flight = self.in_flight.saturating_sub(1);
-        self.on_the_way = self.on_the_way.saturating_sub(1);
-        let all_repaired = self.unacked >= self.back.1;
-        if all_repaired && self.in_flight > self.next - self.unacked {
-            self.in_flight = self.next - self.unacked;
+        self.under_way = self.under_way.split_off(&self.unacked);
+        if self.unacked >= self.back.1 {
+            self.stray = 0;
         }
+        self.on_the_way = self.on_the_way.saturating_sub(1);
         whole
     }
 
     /// What an answer by path `ev` lets go.
     fn clock(&mut self, now: Time, ev: u16, marked: bool, sent_at: Time) {
-        let taken = self.in_flight + self.clocked;
+        let taken = self.in_flight() + self.clocked;
         let waiting = (self.end - self.next).saturating_sub(self.clocked);
         if taken >= self.window() {
             return;
@@ -123,8 +139,8 @@ impl Sending for CheckedSender {
 
     fn poll_transmit(&mut self, now: Time) -> Result<Option<Packet>, TestCaseError> {
         let answer = self.sender.poll_transmit(now);
-        let may = self.next < self.end && self.in_flight < self.window();
-        prop_assert_eq!(answer.is_some(), may, "whether {} goes, {} in flight", self.next, self.in_flight);
+        let may = self.next < self.end && self.in_flight() < self.window();
+        prop_assert_eq!(answer.is_some(), may, "whether {} goes, {} in flight", self.next, self.in_flight());
         let Some(packet) = answer else {
             return Ok(None);
         };
@@ -146,12 +162,12 @@ impl Sending for CheckedSender {
         self.counters.retransmissions += u64::from(psn < self.fresh);
         self.next += 1;
         self.fresh = self.fresh.max(self.next);
-        self.in_flight += 1;
+        self.under_way.insert(psn);
         self.on_the_way += 1;
         self.clocked = self.clocked.saturating_sub(1);
         if self.ends.all_answered {
-            prop_assert_eq!(self.in_flight, self.on_the_way);
-            prop_assert!(self.on_the_way <= self.window());
+            // Those of which the ACK was overtaken by another that says that they arrived are known to have arrived.
+            prop_assert!(self.in_flight() <= self.on_the_way && self.stray == 0);
         }
         prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));
         self.check_counters()?;
@@ -163,6 +179,11 @@ impl Sending for CheckedSender {
         let whole = match packet.repr {
             Repr::Ack { cumulative, base: psn, marked, sent_at, .. } => {
                 let whole = self.answered(now, cumulative);
+                if sent_at < self.back.0 {
+                    self.stray = self.stray.saturating_sub(1);
+                } else {
+                    self.under_way.remove(&psn);
+                }
                 let rtt = now - sent_at;
                 self.cc.handle_ack(&Acked { now, packets: 1, bytes: PACKET, probe: false, marked, rtt });
                 self.highest = self.highest.max(psn);
@@ -178,9 +199,10 @@ impl Sending for CheckedSender {
             Repr::Nack { psn, sent_at } => {
                 self.counters.nacks += 1;
                 let whole = self.answered(now, psn);
-                if psn == self.unacked && self.next > psn && sent_at >= self.back.0 {
-                    self.next = psn;
-                    self.back = (now, self.fresh);
+                if sent_at < self.back.0 {
+                    self.stray = self.stray.saturating_sub(1);
+                } else if self.next > self.unacked {
+                    self.go_back(now, self.in_flight().saturating_sub(1));
                 }
                 self.clock(now, packet.ev, false, sent_at);
                 whole
@@ -196,20 +218,19 @@ impl Sending for CheckedSender {
 
     fn next_timeout(&mut self) -> Result<Option<Time>, TestCaseError> {
         let answered = self.sender.next_timeout();
-        let runs = self.unacked < self.next || self.in_flight > 0;
+        let runs = self.unacked < self.next || self.stray > 0;
         prop_assert_eq!(answered, runs.then_some(self.since + self.ends.rto));
         Ok(answered)
     }
 
     fn handle_timeout(&mut self, now: Time) -> Result<(), TestCaseError> {
         self.sender.handle_timeout(now);
-        let runs = self.unacked < self.next || self.in_flight > 0;
+        let runs = self.unacked < self.next || self.stray > 0;
         if runs && self.since + self.ends.rto <= now {
             self.counters.timeouts += 1;
-            self.next = self.unacked;
-            self.back = (now, self.fresh);
+            self.go_back(now, 0);
             self.since = now;
-            (self.in_flight, self.clocked) = (0, 0);
+            self.clocked = 0;
             self.lb.handle_timeout(now);
             self.cc.handle_loss(now);
         }
@@ -217,7 +238,7 @@ impl Sending for CheckedSender {
     }
 
     fn check_finished(&mut self) -> Result<(), TestCaseError> {
-        prop_assert_eq!((self.unacked, self.next, self.in_flight), (self.end, self.end, 0));
+        prop_assert_eq!((self.unacked, self.next, self.in_flight()), (self.end, self.end, 0));
         prop_assert_eq!(self.sender.next_timeout(), None);
         Ok(())
     }
