@@ -97,7 +97,7 @@ fn an_ack_without_anything_to_send_leaves_no_path_behind() {
     assert!(sent.iter().all(|&(_, path)| is_drawn(path)), "{sent:?}");
 }
 
-/// A million of packets clocked by one path, one a round trip: a hundredth of them probes another one.
+/// 100,000 packets clocked by one path, one a round trip: a hundredth of them probes another one.
 #[test]
 fn one_packet_in_a_hundred_round_trips_probes() {
     let mut lb = paths(0.01);

@@ -72,8 +72,8 @@ fn data_like(psn: u32) -> Packet {
     Packet { qp: ENDS.qp, dst: ENDS.dst, wire_bytes: 1_000, ev: 7, marked: false, tag: 0, repr }
 }
 
-/// Everything from the ePSN on, in order, as answers let it go; then new packets. 2 and 3 may still be on their way when
-/// the sender goes back, and hold their places until their answers come.
+/// Everything from the ePSN on, in order, as answers let it go; then new packets. 2 and 3 may still be on their way
+/// when the sender goes back, and hold their places until their answers come.
 #[test]
 fn what_follows_is_sent_again_and_then_what_is_new() {
     let mut sender = busy(4);

@@ -225,8 +225,8 @@ impl MpRdmaSender {
 
     /// Sends everything unacknowledged again when nothing new was acknowledged for an RTO.
     ///
-    /// One simulation of the paper halves the window then, the others have no timeouts; here a packet is taken off, which
-    /// is what REPS says of a loss under this control (section 4.1).
+    /// One simulation of the paper halves the window then, the others have no timeouts; here a packet is taken off,
+    /// which is what REPS says of a loss under this control (section 4.1).
     pub fn handle_timeout(&mut self, now: Time) {
         if self.next_timeout().is_some_and(|due| due <= now) {
             self.go_back(now);
@@ -337,8 +337,8 @@ impl MpRdmaSender {
     /// DCP, section 3: MP-RDMA goes back. It starts again at the first unacknowledged packet and sends all that
     /// follow, but for what is acknowledged meanwhile, as answers let them go: what is in flight still counts.
     ///
-    /// In one public simulation new packets wait until all is repaired, and each answer lets one packet go whatever the
-    /// window; here the window says how many, and new packets follow without a pause.
+    /// In one simulation of the paper new packets wait until all is repaired, and each answer lets one packet go
+    /// whatever the window; here the window says how many, and new packets follow without a pause.
     fn go_back(&mut self, now: Time) {
         self.stray = self.in_flight();
         for psn in self.unacked..self.next {

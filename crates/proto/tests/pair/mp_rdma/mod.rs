@@ -133,9 +133,9 @@ impl Ends for MpRdmaEnds {
         }
     }
 
-    /// An RTO and a round trip after the last fault, what it left on the path is gone. Then each packet takes its turn:
-    /// the lowest unacknowledged one always has a slot, is sent before all others when the sender goes back, at the
-    /// latest by the timeout, and is acknowledged a round trip later.
+    /// An RTO and a round trip after the last fault, what it left on the path is gone. Then each packet takes its
+    /// turn: the lowest unacknowledged one always has a slot, is sent before all others when the sender goes back, at
+    /// the latest by the timeout, and is acknowledged a round trip later.
     fn deadline(schedule: &Schedule<Self>) -> Time {
         let turn =
             schedule.ends.rto + schedule.timer_lag + schedule.path.wire + schedule.path.longest_round();
