@@ -29,6 +29,10 @@ pub enum Purpose {
     PortChoice = 10,
     /// A program in a switch.
     Program = 11,
+    /// When the incasts beside a background start.
+    IncastArrivals = 12,
+    /// Receiver and senders of an incast beside a background.
+    IncastHosts = 13,
 }
 
 /// A random stream with a stable definition (PCG-XSH-RR 64/32, seeded through SplitMix64).

@@ -62,8 +62,12 @@ fn traffic(point: &RunPoint) -> String {
             };
             format!("{degree}incast{}", bytes(length))
         }
-        WorkloadSpec::Poisson { sizes, load, duration, hosts } => {
-            format!("{sizes} at {}% load for {duration}{}", load * 100.0, part(*hosts))
+        WorkloadSpec::Poisson { sizes, load, duration, hosts, incast } => {
+            let incast = match incast {
+                Some(incast) => format!(" and {}:1 incasts at {}%", incast.degree, incast.load * 100.0),
+                None => String::new(),
+            };
+            format!("{sizes} at {}% load{incast} for {duration}{}", load * 100.0, part(*hosts))
         }
         WorkloadSpec::Collective(spec) => {
             let algorithm = match point.sweep.contains_key("workload.algorithm") {

@@ -112,6 +112,10 @@ fn add_run(set: &mut ResultSet, scheme: &str, bytes: &str, seed: u64, max: f64, 
             delivery_ps: Some(((fct_us - 1.0) * 1e6) as u64),
             fct_ps: Some((fct_us * 1e6) as u64),
             ideal_fct_ps: 50_000_000,
+            group: "".into(),
+            packets: 1 + u64::from(flow),
+            retransmissions: Some(0),
+            timeouts: Some(0),
         });
     }
     for (entity, base) in [("tor:0/up:0", 100.0), ("tor:0/up:1", 200.0), ("tor:1/up:0", 900.0)] {

@@ -1,8 +1,12 @@
 //! Rows to Arrow columns and back. Column names carry units; a column is nullable where its field is an option.
 
 use crate::{FlowRow, JobRow, ResultsError, RunRow, SeriesRow, Value};
-use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use arrow_array::{
+    Array, ArrayRef, ArrowPrimitiveType, Float64Array, PrimitiveArray, RecordBatch, StringArray, UInt32Array,
+    UInt64Array,
+};
 use arrow_schema::ArrowError;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -36,6 +40,10 @@ impl Row for RunRow {
             ("fct_p99_us", f64s(|row| row.fct_p99_us), false),
             ("fct_max_us", f64s(|row| row.fct_max_us), false),
             ("ideal_fct_max_us", f64s(|row| row.ideal_fct_max_us), false),
+            ("slowdown_mean", f64s(|row| row.slowdown_mean), false),
+            ("slowdown_p50", f64s(|row| row.slowdown_p50), false),
+            ("slowdown_p95", f64s(|row| row.slowdown_p95), false),
+            ("slowdown_p99", f64s(|row| row.slowdown_p99), false),
             ("completion_us", f64s(|row| row.completion_us), false),
             ("jobs", u64s(|row| row.jobs), false),
             ("jobs_finished", u64s(|row| row.jobs_finished), false),
@@ -69,13 +77,15 @@ impl Row for RunRow {
         let fct_p99_us = columns.f64("fct_p99_us")?;
         let fct_max_us = columns.f64("fct_max_us")?;
         let ideal_fct_max_us = columns.f64("ideal_fct_max_us")?;
+        // Formats 2 and 3 lack them; whoever reads the folder computes them from the flows.
+        let slowdown_mean = columns.newer("slowdown_mean", Columns::f64)?;
+        let slowdown_p50 = columns.newer("slowdown_p50", Columns::f64)?;
+        let slowdown_p95 = columns.newer("slowdown_p95", Columns::f64)?;
+        let slowdown_p99 = columns.newer("slowdown_p99", Columns::f64)?;
         let completion_us = columns.f64("completion_us")?;
         let jobs = columns.u64("jobs")?;
         // Format 2 lacks it; whoever reads the folder counts it from the jobs.
-        let jobs_finished = match batch.column_by_name("jobs_finished") {
-            Some(_) => Some(columns.u64("jobs_finished")?),
-            None => None,
-        };
+        let jobs_finished = columns.newer("jobs_finished", Columns::u64)?;
         let cct_mean_us = columns.f64("cct_mean_us")?;
         let cct_max_us = columns.f64("cct_max_us")?;
         let drops = columns.u64("drops")?;
@@ -104,6 +114,10 @@ impl Row for RunRow {
                     fct_p99_us: fct_p99_us.value(row),
                     fct_max_us: fct_max_us.value(row),
                     ideal_fct_max_us: ideal_fct_max_us.value(row),
+                    slowdown_mean: slowdown_mean.map_or(0.0, |column| column.value(row)),
+                    slowdown_p50: slowdown_p50.map_or(0.0, |column| column.value(row)),
+                    slowdown_p95: slowdown_p95.map_or(0.0, |column| column.value(row)),
+                    slowdown_p99: slowdown_p99.map_or(0.0, |column| column.value(row)),
                     completion_us: completion_us.value(row),
                     jobs: jobs.value(row),
                     jobs_finished: jobs_finished.map_or(0, |column| column.value(row)),
@@ -139,6 +153,9 @@ impl Row for FlowRow {
         let options = |field: fn(&FlowRow) -> Option<u64>| -> ArrayRef {
             Arc::new(UInt64Array::from_iter(rows.iter().map(field)))
         };
+        let counts = |field: fn(&FlowRow) -> Option<u32>| -> ArrayRef {
+            Arc::new(UInt32Array::from_iter(rows.iter().map(field)))
+        };
         batch([
             ("run", u32s(|row| row.run), false),
             ("flow", u32s(|row| row.flow), false),
@@ -150,6 +167,10 @@ impl Row for FlowRow {
             ("delivery_ps", options(|row| row.delivery_ps), true),
             ("fct_ps", options(|row| row.fct_ps), true),
             ("ideal_fct_ps", u64s(|row| row.ideal_fct_ps), false),
+            ("group", texts(rows.iter().map(|row| row.group.as_ref())), false),
+            ("packets", u64s(|row| row.packets), false),
+            ("retransmissions", counts(|row| row.retransmissions), true),
+            ("timeouts", counts(|row| row.timeouts), true),
         ])
     }
 
@@ -165,6 +186,11 @@ impl Row for FlowRow {
         let delivery_ps = columns.nullable_u64("delivery_ps")?;
         let fct_ps = columns.nullable_u64("fct_ps")?;
         let ideal_fct_ps = columns.u64("ideal_fct_ps")?;
+        // Formats 2 and 3 lack these.
+        let group = columns.newer("group", Columns::text)?;
+        let packets = columns.newer("packets", Columns::u64)?;
+        let retransmissions = columns.newer("retransmissions", Columns::nullable_u32)?;
+        let timeouts = columns.newer("timeouts", Columns::nullable_u32)?;
         Ok((0..batch.num_rows())
             .map(|row| FlowRow {
                 run: run.value(row),
@@ -177,6 +203,10 @@ impl Row for FlowRow {
                 delivery_ps: option(delivery_ps, row),
                 fct_ps: option(fct_ps, row),
                 ideal_fct_ps: ideal_fct_ps.value(row),
+                group: group.map_or(Cow::Borrowed(""), |column| known_group(column.value(row))),
+                packets: packets.map_or(0, |column| column.value(row)),
+                retransmissions: retransmissions.and_then(|column| option(column, row)),
+                timeouts: timeouts.and_then(|column| option(column, row)),
             })
             .collect())
     }
@@ -252,8 +282,16 @@ fn batch<const N: usize>(columns: [(&'static str, ArrayRef, bool); N]) -> Result
     RecordBatch::try_from_iter_with_nullable(columns).map_err(|error: ArrowError| error.to_string())
 }
 
-fn option(array: &UInt64Array, row: usize) -> Option<u64> {
+fn option<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>, row: usize) -> Option<T::Native> {
     array.is_valid(row).then(|| array.value(row))
+}
+
+/// A group's name, without memory of its own where it is a usual one.
+fn known_group(name: &str) -> Cow<'static, str> {
+    match ["", "background", "incast"].into_iter().find(|known| *known == name) {
+        Some(known) => Cow::Borrowed(known),
+        None => Cow::Owned(name.to_owned()),
+    }
 }
 
 fn texts<T: AsRef<str>>(values: impl Iterator<Item = T>) -> ArrayRef {
@@ -332,6 +370,10 @@ impl<'a> Columns<'a> {
         self.typed(column, "UInt32", false)
     }
 
+    fn nullable_u32(&self, column: &'static str) -> Result<&'a UInt32Array, ResultsError> {
+        self.typed(column, "UInt32", true)
+    }
+
     fn u64(&self, column: &'static str) -> Result<&'a UInt64Array, ResultsError> {
         self.typed(column, "UInt64", false)
     }
@@ -346,6 +388,15 @@ impl<'a> Columns<'a> {
 
     fn text(&self, column: &'static str) -> Result<&'a StringArray, ResultsError> {
         self.typed(column, "Utf8", false)
+    }
+
+    /// A column that earlier formats lack.
+    fn newer<A>(
+        &self,
+        column: &'static str,
+        read: fn(&Self, &'static str) -> Result<A, ResultsError>,
+    ) -> Result<Option<A>, ResultsError> {
+        self.batch.column_by_name(column).map(|_| read(self, column)).transpose()
     }
 
     fn typed<A: Array + 'static>(

@@ -5,8 +5,10 @@ use crate::{FlowRow, JobRow, RunRow, Value};
 /// Digest of everything that was simulated in one run: its row, its flows and its jobs, in the order
 /// given.
 ///
-/// Left out: the real time, the digest itself, the series (observers must not change a digest) and the run's
-/// index in its result set. 32 hexadecimal digits: the first 16 bytes of a BLAKE3 hash.
+/// Left out: the real time, the digest itself, the series (observers must not change a digest), the run's index in
+/// its result set, what follows from the rest (slowdowns, packets of a flow), and what each flow sent again, whose
+/// sums count. Groups of flows count where there are any. So a digest of results without groups is that of builds
+/// which did not know groups. 32 hexadecimal digits: the first 16 bytes of a BLAKE3 hash.
 pub fn run_digest(run: &RunRow, flows: &[FlowRow], jobs: &[JobRow]) -> String {
     let RunRow {
         scheme,
@@ -19,6 +21,10 @@ pub fn run_digest(run: &RunRow, flows: &[FlowRow], jobs: &[JobRow]) -> String {
         fct_p99_us,
         fct_max_us,
         ideal_fct_max_us,
+        slowdown_mean: _,
+        slowdown_p50: _,
+        slowdown_p95: _,
+        slowdown_p99: _,
         completion_us,
         jobs: job_count,
         // Follows from the jobs themselves.
@@ -90,6 +96,9 @@ pub fn run_digest(run: &RunRow, flows: &[FlowRow], jobs: &[JobRow]) -> String {
     for job in jobs {
         hash.job(job);
     }
+    if flows.iter().any(|flow| !flow.group.is_empty()) {
+        flows.iter().for_each(|flow| hash.text(&flow.group));
+    }
     hash.finish()
 }
 
@@ -157,7 +166,22 @@ impl Encoder {
     }
 
     fn flow(&mut self, flow: &FlowRow) {
-        let FlowRow { run: _, flow, qp, src, dst, bytes, start_ps, delivery_ps, fct_ps, ideal_fct_ps } = flow;
+        let FlowRow {
+            run: _,
+            flow,
+            qp,
+            src,
+            dst,
+            bytes,
+            start_ps,
+            delivery_ps,
+            fct_ps,
+            ideal_fct_ps,
+            group: _,
+            packets: _,
+            retransmissions: _,
+            timeouts: _,
+        } = flow;
         for id in [flow, qp, src, dst] {
             self.number(u64::from(*id));
         }
@@ -212,6 +236,10 @@ mod tests {
             delivery_ps: Some(7),
             fct_ps: None,
             ideal_fct_ps: 5,
+            group: "".into(),
+            packets: 1,
+            retransmissions: Some(0),
+            timeouts: None,
         }
     }
 
@@ -228,10 +256,10 @@ mod tests {
     }
 
     #[test]
-    fn real_time_and_place_in_the_set_do_not_count() {
+    fn what_follows_from_the_rest_and_place_in_the_set_do_not_count() {
         let base = run_digest(&run(), &[flow(0), flow(1)], &[job(0)]);
-        let slower = RunRow { wall_s: 9.0, digest: "x".into(), ..run() };
-        let moved = FlowRow { run: 5, ..flow(0) };
+        let slower = RunRow { wall_s: 9.0, digest: "x".into(), slowdown_p95: 3.0, ..run() };
+        let moved = FlowRow { run: 5, packets: 9, retransmissions: None, timeouts: Some(2), ..flow(0) };
         assert_eq!(base, run_digest(&slower, &[moved, flow(1)], &[JobRow { run: 5, ..job(0) }]));
     }
 
@@ -248,6 +276,8 @@ mod tests {
             run_digest(&run(), &[], &[]),
             run_digest(&run(), &[FlowRow { fct_ps: Some(0), ..flow(0) }], &[]),
             run_digest(&run(), &[FlowRow { start_ps: None, ..flow(0) }], &[]),
+            run_digest(&run(), &[FlowRow { group: "incast".into(), ..flow(0) }], &[]),
+            run_digest(&run(), &[FlowRow { group: "background".into(), ..flow(0) }], &[]),
             run_digest(&RunRow { jobs: 1, ..run() }, &[flow(0)], &[]),
             run_digest(&RunRow { cct_max_us: 1.0, ..run() }, &[flow(0)], &[]),
             run_digest(&RunRow { pause_frames: 1, ..run() }, &[flow(0)], &[]),

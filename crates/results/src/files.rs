@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `scenario.toml` | the resolved scenario |
 //! | `runs.parquet` | one [`RunRow`] a row; `sweep_json` and `extra_json` hold JSON objects |
-//! | `flows.parquet` | one [`FlowRow`] a row; times that never came are null |
+//! | `flows.parquet` | one [`FlowRow`] a row; times that never came and counts that are not known are null |
 //! | `jobs.parquet` | one [`JobRow`] a row; none without a collective workload |
 //! | `series.parquet` | one [`SeriesRow`] a row |
 //! | `figure.json` | the [`Figure`](crate::Figure), when there is one |
@@ -24,8 +24,9 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-/// 3: the runs tell how many of their jobs finished.
-const FORMAT: u64 = 3;
+/// 3: the runs tell how many of their jobs finished. 4: the runs tell their slowdowns; the flows their group, their
+/// packets, and what was sent again.
+const FORMAT: u64 = 4;
 /// The oldest format that is still read.
 const OLDEST_FORMAT: u64 = 2;
 const MANIFEST: &str = "manifest.json";
@@ -99,6 +100,12 @@ impl ResultSet {
             set.runs.iter_mut().for_each(|run| run.jobs_finished = 0);
             for job in set.jobs.iter().filter(|job| job.cct_ps.is_some()) {
                 set.runs[job.run as usize].jobs_finished += 1;
+            }
+        }
+        if manifest.format < FORMAT {
+            // The flows of a run stand together.
+            for flows in set.flows.chunk_by(|a, b| a.run == b.run) {
+                set.runs[flows[0].run as usize].set_slowdowns(flows.iter());
             }
         }
         Ok(set)

@@ -1,7 +1,8 @@
 //! The rows of the four tables of results.
 
-use crate::Figure;
+use crate::{Figure, Statistic};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -48,6 +49,15 @@ pub struct RunRow {
     pub fct_max_us: f64,
     /// Largest FCT that a flow would have alone in the network.
     pub ideal_fct_max_us: f64,
+    /// Mean slowdown ([`FlowRow::slowdown`]) of the flows that finished; 0 without such, and where there is no row
+    /// a flow.
+    pub slowdown_mean: f64,
+    /// Median slowdown, likewise.
+    pub slowdown_p50: f64,
+    /// 95th percentile of the slowdown, likewise.
+    pub slowdown_p95: f64,
+    /// 99th percentile of the slowdown, likewise.
+    pub slowdown_p99: f64,
     /// From the first start to the last completion.
     pub completion_us: f64,
     /// Jobs of a collective workload.
@@ -88,7 +98,7 @@ pub struct RunRow {
 
 impl RunRow {
     /// The numeric fields, under their names in the files.
-    pub const FIELDS: [&str; 23] = [
+    pub const FIELDS: [&str; 27] = [
         "flows",
         "flows_finished",
         "fct_mean_us",
@@ -96,6 +106,10 @@ impl RunRow {
         "fct_p99_us",
         "fct_max_us",
         "ideal_fct_max_us",
+        "slowdown_mean",
+        "slowdown_p50",
+        "slowdown_p95",
+        "slowdown_p99",
         "completion_us",
         "jobs",
         "jobs_finished",
@@ -117,11 +131,15 @@ impl RunRow {
     /// The number called `name`: one of [`RunRow::FIELDS`], or else an extra one.
     ///
     /// None when there is no such number, and when this run did not come to it, whatever its field holds: an FCT
-    /// when no message finished, the completion time when one is missing, a CCT when a job is missing.
+    /// or slowdown when no message finished, the completion time when one is missing, a CCT when a job is missing.
+    /// A run of jobs has no slowdowns, as its messages have no rows.
     pub fn number(&self, name: &str) -> Option<f64> {
         let count = |count: u64| Some(count as f64);
         let exists = match name {
             "fct_mean_us" | "fct_p50_us" | "fct_p99_us" | "fct_max_us" => self.flows_finished > 0,
+            "slowdown_mean" | "slowdown_p50" | "slowdown_p95" | "slowdown_p99" => {
+                self.flows_finished > 0 && self.jobs == 0
+            }
             "completion_us" => 0 < self.flows && self.flows <= self.flows_finished,
             "cct_mean_us" | "cct_max_us" => 0 < self.jobs && self.jobs <= self.jobs_finished,
             _ => true,
@@ -137,6 +155,10 @@ impl RunRow {
             "fct_p99_us" => Some(self.fct_p99_us),
             "fct_max_us" => Some(self.fct_max_us),
             "ideal_fct_max_us" => Some(self.ideal_fct_max_us),
+            "slowdown_mean" => Some(self.slowdown_mean),
+            "slowdown_p50" => Some(self.slowdown_p50),
+            "slowdown_p95" => Some(self.slowdown_p95),
+            "slowdown_p99" => Some(self.slowdown_p99),
             "completion_us" => Some(self.completion_us),
             "jobs" => count(self.jobs),
             "jobs_finished" => count(self.jobs_finished),
@@ -155,6 +177,18 @@ impl RunRow {
             "wall_s" => Some(self.wall_s),
             _ => self.extra.get(name).copied(),
         }
+    }
+
+    /// Sets the slowdowns from the run's flows.
+    pub fn set_slowdowns<'a>(&mut self, flows: impl Iterator<Item = &'a FlowRow>) {
+        let mut slowdowns: Vec<f64> = flows.filter_map(FlowRow::slowdown).collect();
+        let mean = Statistic::Mean.of(&slowdowns);
+        slowdowns.sort_unstable_by(f64::total_cmp);
+        let percentile = |percent| Statistic::percentile(percent, &slowdowns).unwrap_or(0.0);
+        self.slowdown_mean = mean.unwrap_or(0.0);
+        self.slowdown_p50 = percentile(50.0);
+        self.slowdown_p95 = percentile(95.0);
+        self.slowdown_p99 = percentile(99.0);
     }
 }
 
@@ -206,6 +240,28 @@ pub struct FlowRow {
     pub fct_ps: Option<u64>,
     /// The FCT of this message alone in the network.
     pub ideal_fct_ps: u64,
+    /// The part of the workload that it belongs to, such as `background` or `incast`; empty where there is one part.
+    pub group: Cow<'static, str>,
+    /// Data packets that it takes when none is sent again; 0 in results of earlier builds.
+    pub packets: u64,
+    /// Data packets sent again. None where other messages use the same queue pair, whose packets nobody tells
+    /// apart, and in results of earlier builds.
+    pub retransmissions: Option<u32>,
+    /// Timeouts that fired, likewise.
+    pub timeouts: Option<u32>,
+}
+
+impl FlowRow {
+    /// The FCT over the ideal one; none if it did not finish.
+    pub fn slowdown(&self) -> Option<f64> {
+        Some(self.fct_ps? as f64 / self.ideal_fct_ps.max(1) as f64)
+    }
+
+    /// Data packets sent again over the packets that it takes: 1 when as many were sent again. None where
+    /// [`FlowRow::retransmissions`] is.
+    pub fn retransmitted_share(&self) -> Option<f64> {
+        Some(f64::from(self.retransmissions?) / self.packets.max(1) as f64)
+    }
 }
 
 /// One job of a run: a collective among its ranks.
@@ -265,8 +321,13 @@ mod tests {
         names.sort_unstable();
         fields.sort_unstable();
         assert_eq!(names, fields);
-        let value = |field: &str| Some(f64::from(field.starts_with("flows") || field.starts_with("jobs")));
+        let value = |field: &str| match field {
+            _ if field.starts_with("slowdown") => None,
+            _ => Some(f64::from(field.starts_with("flows") || field.starts_with("jobs"))),
+        };
         assert!(RunRow::FIELDS.iter().all(|field| row.number(field) == value(field)));
+        let of_messages = RunRow { jobs: 0, slowdown_p95: 2.5, ..row.clone() };
+        assert_eq!(of_messages.number("slowdown_p95"), Some(2.5));
         assert_eq!((row.number("state_bits"), row.number("bits")), (Some(74.0), None));
     }
 
@@ -276,10 +337,42 @@ mod tests {
         let missing = |row: &RunRow| -> Vec<&str> {
             RunRow::FIELDS.into_iter().filter(|field| row.number(field).is_none()).collect()
         };
-        assert_eq!(missing(&row), ["completion_us", "cct_mean_us", "cct_max_us"]);
-        assert!(missing(&RunRow { flows_finished: 4, jobs_finished: 2, ..row.clone() }).is_empty());
+        let slowdowns = ["slowdown_mean", "slowdown_p50", "slowdown_p95", "slowdown_p99"];
+        let of_jobs = ["completion_us", "cct_mean_us", "cct_max_us"];
+        assert_eq!(missing(&row), [&slowdowns[..], &of_jobs].concat());
+        assert_eq!(missing(&RunRow { flows_finished: 4, jobs_finished: 2, ..row.clone() }), slowdowns);
+        assert_eq!(missing(&RunRow { jobs: 0, ..row.clone() }), of_jobs);
         let fcts = ["fct_mean_us", "fct_p50_us", "fct_p99_us", "fct_max_us"];
         assert_eq!(missing(&RunRow { flows_finished: 0, ..row })[..4], fcts);
-        assert_eq!(missing(&RunRow::default()).len(), 7, "a model sends nothing");
+        assert_eq!(missing(&RunRow::default()).len(), 11, "a model sends nothing");
+    }
+
+    #[test]
+    fn slowdowns_are_nearest_ranks_of_the_flows_that_finished() {
+        let flow = |slowdown: Option<u64>| FlowRow {
+            run: 0,
+            flow: 0,
+            qp: 0,
+            src: 0,
+            dst: 1,
+            bytes: 4096,
+            start_ps: Some(0),
+            delivery_ps: None,
+            fct_ps: slowdown.map(|slowdown| 10 * slowdown),
+            ideal_fct_ps: 10,
+            group: "".into(),
+            packets: 4,
+            retransmissions: Some(6),
+            timeouts: None,
+        };
+        let flows: Vec<FlowRow> = (1..=100).rev().map(Some).chain([None]).map(flow).collect();
+        let mut row = RunRow::default();
+        row.set_slowdowns(flows.iter());
+        let found = [row.slowdown_mean, row.slowdown_p50, row.slowdown_p95, row.slowdown_p99];
+        assert_eq!(found, [50.5, 50.0, 95.0, 99.0]);
+        row.set_slowdowns(flows[100..].iter());
+        assert_eq!(row, RunRow::default());
+        assert_eq!(flows[0].retransmitted_share(), Some(1.5));
+        assert_eq!(FlowRow { retransmissions: None, ..flow(None) }.retransmitted_share(), None);
     }
 }

@@ -1,12 +1,13 @@
 //! From an engine that has stopped to the rows of its results.
 
 use crate::engine::Engine;
+use crate::host::parts;
 use crate::ideal::Ideal;
 use crate::observer::Observer;
 use crate::run::RunResult;
 use crate::scenario::RunPoint;
 use crate::workload::{Job, Workload};
-use anabranch_base::{MessageId, Time};
+use anabranch_base::{MessageId, QpId, Time};
 use anabranch_proto::TransportConfig;
 use anabranch_results::{FlowRow, JobRow, RunRow};
 use std::collections::BTreeMap;
@@ -39,7 +40,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     let workload = engine.workload;
     let messages = (0..workload.messages.len() as u32).map(MessageId);
     let flows: Vec<FlowRow> = match workload.jobs.is_empty() {
-        true => messages.clone().map(|message| flow_row(engine, ideal, message)).collect(),
+        true => flow_rows(engine, point, ideal),
         false => Vec::new(),
     };
     let jobs: Vec<JobRow> =
@@ -69,45 +70,74 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     if point.scheme.fabric.trim {
         extra.insert("header_drops".to_owned(), counters.header_drops as f64);
     }
-    RunResult {
-        run: RunRow {
-            scheme: point.scheme.name.clone(),
-            seed: point.seed,
-            sweep: point.sweep.clone(),
-            flows: workload.messages.len() as u64,
-            flows_finished: fcts.len() as u64,
-            fct_mean_us: mean_us(&fcts),
-            fct_p50_us: percentile(50),
-            fct_p99_us: percentile(99),
-            fct_max_us: percentile(100),
-            ideal_fct_max_us: us(ideal_fct_max(workload, ideal)),
-            completion_us: us((last_end - first_start).0),
-            jobs: jobs.len() as u64,
-            jobs_finished: ccts.len() as u64,
-            cct_mean_us: mean_us(&ccts),
-            cct_max_us: us(ccts.iter().copied().max().unwrap_or(0)),
-            drops: counters.drops,
-            link_losses: counters.link_losses,
-            trims: counters.trims,
-            ecn_marks: counters.ecn_marks,
-            pause_frames,
-            pause_us: pause_time.as_us(),
-            retransmissions: senders.retransmissions,
-            timeouts: senders.timeouts,
-            packet_hops: counters.packet_hops,
-            sim_time_us: engine.now().as_us(),
-            extra,
-            ..RunRow::default()
-        },
-        flows,
-        jobs,
-        series: Vec::new(),
-    }
+    let mut run = RunRow {
+        scheme: point.scheme.name.clone(),
+        seed: point.seed,
+        sweep: point.sweep.clone(),
+        flows: workload.messages.len() as u64,
+        flows_finished: fcts.len() as u64,
+        fct_mean_us: mean_us(&fcts),
+        fct_p50_us: percentile(50),
+        fct_p99_us: percentile(99),
+        fct_max_us: percentile(100),
+        ideal_fct_max_us: us(ideal_fct_max(workload, ideal)),
+        completion_us: us((last_end - first_start).0),
+        jobs: jobs.len() as u64,
+        jobs_finished: ccts.len() as u64,
+        cct_mean_us: mean_us(&ccts),
+        cct_max_us: us(ccts.iter().copied().max().unwrap_or(0)),
+        drops: counters.drops,
+        link_losses: counters.link_losses,
+        trims: counters.trims,
+        ecn_marks: counters.ecn_marks,
+        pause_frames,
+        pause_us: pause_time.as_us(),
+        retransmissions: senders.retransmissions,
+        timeouts: senders.timeouts,
+        packet_hops: counters.packet_hops,
+        sim_time_us: engine.now().as_us(),
+        extra,
+        ..RunRow::default()
+    };
+    run.set_slowdowns(flows.iter());
+    RunResult { run, flows, jobs, series: Vec::new() }
 }
 
 fn mean_us(ps: &[u64]) -> f64 {
     let total: u128 = ps.iter().map(|&ps| u128::from(ps)).sum();
     if ps.is_empty() { 0.0 } else { total as f64 / ps.len() as f64 / 1e6 }
+}
+
+fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Ideal<'_>) -> Vec<FlowRow> {
+    let workload = engine.workload;
+    let mut messages_of = vec![0_u32; workload.qps.len()];
+    for message in &workload.messages {
+        messages_of[message.qp.index()] += 1;
+    }
+    let mut groups = workload.groups.iter().peekable();
+    let row = |number: u32| {
+        while groups.peek().is_some_and(|group| group.messages.end <= number) {
+            groups.next();
+        }
+        let group = groups.peek().filter(|group| group.messages.contains(&number));
+        let mut row = flow_row(engine, ideal, MessageId(number));
+        row.group = group.map_or("", |group| group.name).into();
+        row.packets = packets(row.bytes, ideal.payload(), point.scheme.qps);
+        // What several messages share a queue pair for cannot be told apart.
+        if messages_of[row.qp as usize] == 1 {
+            let [retransmissions, timeouts] = engine.resent(QpId(row.qp));
+            (row.retransmissions, row.timeouts) = (Some(retransmissions), Some(timeouts));
+        }
+        row
+    };
+    (0..workload.messages.len() as u32).map(row).collect()
+}
+
+/// Data packets of a message that is split among the queue pairs of its connection.
+fn packets(bytes: u64, payload: u64, split: u32) -> u64 {
+    let parts = u64::from(parts(bytes, split));
+    let (each, longer) = (bytes / parts, bytes % parts);
+    longer * (each + 1).div_ceil(payload) + (parts - longer) * each.div_ceil(payload)
 }
 
 fn flow_row<O: Observer>(engine: &Engine<'_, O>, ideal: &Ideal<'_>, number: MessageId) -> FlowRow {
@@ -126,6 +156,10 @@ fn flow_row<O: Observer>(engine: &Engine<'_, O>, ideal: &Ideal<'_>, number: Mess
         delivery_ps: since_posted(delivered),
         fct_ps: since_posted(acknowledged),
         ideal_fct_ps: ideal.fct(ends.src, ends.dst, message.bytes).0,
+        group: "".into(),
+        packets: 0,
+        retransmissions: None,
+        timeouts: None,
     }
 }
 

@@ -28,6 +28,11 @@ impl<'a> Ideal<'a> {
         PathFacts { base_rtt, bdp: Bytes(rate.bytes_in(base_rtt)), packet, line_rate: rate }
     }
 
+    /// The bytes of a message that a full packet carries.
+    pub fn payload(&self) -> u64 {
+        self.framing.payload.0
+    }
+
     /// The FCT at the sender, from posting to the ACK of the last packet, when nothing else is in the network
     /// and the window never closes. On links of different rates it can be a little too low: the ACK of a short
     /// last packet may then wait behind the one before it.

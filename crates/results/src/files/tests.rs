@@ -29,6 +29,10 @@ fn small_set() -> ResultSet {
             delivery_ps: None,
             fct_ps: None,
             ideal_fct_ps: 9,
+            group: "incast".into(),
+            packets: 3,
+            retransmissions: Some(7),
+            timeouts: None,
         }],
         jobs: vec![JobRow {
             run: 0,
@@ -112,27 +116,70 @@ fn rows_of_several_batches_come_back_in_order() {
     assert_eq!(ResultSet::read(dir.path()).unwrap(), set);
 }
 
+/// Writes `set` as an earlier format did: without the columns of these beginnings.
+fn write_older(set: &ResultSet, dir: &Path, format: u64, missing: &[&str]) {
+    fn file<R: Row>(dir: &Path, name: &str, rows: &[R], missing: &[&str]) -> FileEntry {
+        let whole = R::encode(rows).unwrap();
+        let schema = whole.schema();
+        let lacks =
+            |column: &usize| missing.iter().any(|start| schema.field(*column).name().starts_with(start));
+        let kept: Vec<usize> = (0..whole.num_columns()).filter(|column| !lacks(column)).collect();
+        let older = whole.project(&kept).unwrap();
+        let mut writer = ArrowWriter::try_new(Vec::new(), older.schema(), None).unwrap();
+        writer.write(&older).unwrap();
+        write_file(dir, name, &writer.into_inner().unwrap()).unwrap()
+    }
+    set.write(dir).unwrap();
+    let mut manifest = read_manifest(dir).unwrap();
+    manifest.format = format;
+    // A run's own counts of what was sent again were there before.
+    let of_runs: Vec<&str> =
+        missing.iter().copied().filter(|name| !["retransmissions", "timeouts"].contains(name)).collect();
+    for entry in [file(dir, RUNS, &set.runs, &of_runs), file(dir, FLOWS, &set.flows, missing)] {
+        let place = manifest.files.iter().position(|file| file.name == entry.name).unwrap();
+        manifest.files[place] = entry;
+    }
+    write_file(dir, MANIFEST, &to_json(dir, MANIFEST, &manifest).unwrap()).unwrap();
+}
+
+/// What format 4 added.
+const SINCE_4: [&str; 5] = ["slowdown", "group", "packets", "retransmissions", "timeouts"];
+
+/// The flow of [`small_set`] in results that lack what format 4 added.
+fn older_flow() -> FlowRow {
+    let flow = small_set().flows.remove(0);
+    FlowRow { group: "".into(), packets: 0, retransmissions: None, timeouts: None, ..flow }
+}
+
 /// Format 2 is format 3 without the column of jobs that finished.
 #[test]
 fn results_of_format_2_are_read_and_their_finished_jobs_counted() {
     let dir = tempdir().unwrap();
-    let mut set = small_set();
+    let mut set = ResultSet { flows: vec![older_flow()], ..small_set() };
     let job = set.jobs.remove(0);
     set.jobs = [None, Some(5), Some(7)].map(|cct_ps| JobRow { cct_ps, ..job.clone() }).into();
     set.runs[0].jobs = 3;
-    set.write(dir.path()).unwrap();
-    let whole = RunRow::encode(&set.runs).unwrap();
-    let place = whole.schema().index_of("jobs_finished").unwrap();
-    let kept: Vec<usize> = (0..whole.num_columns()).filter(|&column| column != place).collect();
-    let older = whole.project(&kept).unwrap();
-    let mut writer = ArrowWriter::try_new(Vec::new(), older.schema(), None).unwrap();
-    writer.write(&older).unwrap();
-    let runs = write_file(dir.path(), RUNS, &writer.into_inner().unwrap()).unwrap();
-    let mut manifest = read_manifest(dir.path()).unwrap();
-    manifest.format = 2;
-    *manifest.files.iter_mut().find(|file| file.name == RUNS).unwrap() = runs;
-    write_file(dir.path(), MANIFEST, &to_json(dir.path(), MANIFEST, &manifest).unwrap()).unwrap();
+    write_older(&set, dir.path(), 2, &[&SINCE_4[..], &["jobs_finished"]].concat());
     set.runs[0].jobs_finished = 2;
+    assert_eq!(ResultSet::read(dir.path()).unwrap(), set);
+}
+
+#[test]
+fn results_of_format_3_are_read_and_their_slowdowns_computed() {
+    let dir = tempdir().unwrap();
+    let mut set = small_set();
+    set.runs.push(set.runs[0].clone());
+    let flow = |run, fct_ps| FlowRow { run, fct_ps, ..older_flow() };
+    set.flows = vec![flow(0, Some(9)), flow(0, Some(27)), flow(0, None), flow(1, Some(18))];
+    write_older(&set, dir.path(), 3, &SINCE_4);
+    let of_run = |slowdowns: [f64; 4]| RunRow {
+        slowdown_mean: slowdowns[0],
+        slowdown_p50: slowdowns[1],
+        slowdown_p95: slowdowns[2],
+        slowdown_p99: slowdowns[3],
+        ..small_set().runs.remove(0)
+    };
+    set.runs = vec![of_run([2.0, 1.0, 3.0, 3.0]), of_run([2.0; 4])];
     assert_eq!(ResultSet::read(dir.path()).unwrap(), set);
 }
 
@@ -277,6 +324,7 @@ prop_compose! {
             packet_hops: counts[4],
             fct_mean_us: times[0],
             fct_max_us: times[1],
+            slowdown_p99: times[1],
             completion_us: times[2],
             wall_s: times[3],
             jobs: counts[5],
@@ -291,7 +339,14 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn flow_row()(ids in any::<[u32; 4]>(), bytes: u64, times in any::<[Option<u64>; 3]>(), ideal: u64) -> FlowRow {
+    fn flow_row()(
+        ids in any::<[u32; 4]>(),
+        bytes: u64,
+        times in any::<[Option<u64>; 3]>(),
+        ideal: u64,
+        group: String,
+        counts in any::<[Option<u32>; 2]>(),
+    ) -> FlowRow {
         FlowRow {
             run: 0,
             flow: ids[0],
@@ -303,6 +358,10 @@ prop_compose! {
             delivery_ps: times[1],
             fct_ps: times[2],
             ideal_fct_ps: ideal,
+            group: group.into(),
+            packets: ideal,
+            retransmissions: counts[0],
+            timeouts: counts[1],
         }
     }
 }

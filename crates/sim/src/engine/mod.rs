@@ -526,6 +526,11 @@ impl<'a, O: Observer> Engine<'a, O> {
         self.hosts.counters()
     }
 
+    /// Data packets sent again and timeouts of a connection of the workload.
+    pub(crate) fn resent(&self, connection: QpId) -> [u32; 2] {
+        self.hosts.resent(connection)
+    }
+
     /// Simulated time so far.
     pub fn now(&self) -> Time {
         self.now

@@ -34,6 +34,8 @@ pub struct Hosts {
     rounds: Vec<Round>,
     /// Of queue pairs that are done.
     totals: Totals,
+    /// By connection: data packets sent again and timeouts of its queue pairs that are done.
+    resent: Vec<[u32; 2]>,
 }
 
 /// What senders counted.
@@ -118,6 +120,7 @@ impl Hosts {
             messages_left,
             rounds: vec![Round { first: NONE, last: NONE }; hosts as usize],
             totals: Totals::default(),
+            resent: vec![[0; 2]; workload.qps.len()],
         }
     }
 
@@ -125,6 +128,14 @@ impl Hosts {
     pub fn counters(&self) -> Totals {
         let live = self.place.iter().filter(|&&place| place != NONE);
         live.fold(self.totals, |totals, &place| totals.add(self.senders[place as usize].sender.counters()))
+    }
+
+    /// Data packets sent again and timeouts of all queue pairs of a connection so far.
+    pub fn resent(&self, connection: QpId) -> [u32; 2] {
+        let first = connection.index() * self.split as usize;
+        let live = self.place[first..][..self.split as usize].iter().filter(|&&place| place != NONE);
+        let counters = live.map(|&place| self.senders[place as usize].sender.counters());
+        counters.fold(self.resent[connection.index()], add_resent)
     }
 
     fn start(&mut self, qp: QpId, dst: HostId, src: HostId, recipe: &Recipe<'_>) -> u32 {
@@ -159,7 +170,10 @@ impl Hosts {
         *left -= 1;
         if *left == 0 {
             let place = std::mem::replace(&mut self.place[qp.index()], NONE);
-            self.totals = self.totals.add(self.senders[place as usize].sender.counters());
+            let counters = self.senders[place as usize].sender.counters();
+            self.totals = self.totals.add(counters);
+            let resent = &mut self.resent[qp.index() / self.split as usize];
+            *resent = add_resent(*resent, counters);
             if self.senders[place as usize].ready {
                 // Still in its host's round robin: freed when its turn comes.
                 self.senders[place as usize].qp = NONE;
@@ -215,6 +229,11 @@ impl Hosts {
         }
         Some(place)
     }
+}
+
+fn add_resent([retransmissions, timeouts]: [u32; 2], counters: SenderCounters) -> [u32; 2] {
+    let add = |sum: u32, count: u64| sum.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
+    [add(retransmissions, counters.retransmissions), add(timeouts, counters.timeouts)]
 }
 
 /// Into how many parts a message is split: as many as there are queue pairs, of a byte at least.

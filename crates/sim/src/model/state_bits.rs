@@ -27,7 +27,10 @@ pub(super) fn run() -> Vec<RunResult> {
                     };
                     sizes.into_iter().map(row).collect()
                 }
-                lb @ (LbConfig::Ecmp {} | LbConfig::Ops { .. } | LbConfig::Strack(_) | LbConfig::MpRdma(_)) => {
+                lb @ (LbConfig::Ecmp {}
+                | LbConfig::Ops { .. }
+                | LbConfig::Strack(_)
+                | LbConfig::MpRdma(_)) => {
                     let mut result = result(listing.name, None, &lb.state());
                     result.run.extra.extend(program);
                     vec![result]

@@ -23,6 +23,8 @@ mod tests_lossless;
 mod tests_programs;
 #[cfg(test)]
 mod tests_settings;
+#[cfg(test)]
+mod tests_workloads;
 mod tree;
 mod written;
 mod written_rest;
@@ -34,8 +36,8 @@ pub use figure::{BallsVariant, Figure, ModelSpec, Scale, read_figure};
 pub use resolved::{RunPoint, Scenario};
 pub use schemes::{SchemeListing, scheme, schemes};
 pub use spec::{
-    FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, PfcSpec, RoutingMode, Scheme, Series, TierSpec,
-    TopologySpec, WorkloadSpec, WrrSpec,
+    FabricSpec, FaultKind, FaultSpec, IncastsSpec, Limits, MeasureSpec, PfcSpec, RoutingMode, Scheme, Series,
+    TierSpec, TopologySpec, WorkloadSpec, WrrSpec,
 };
 pub use written::read;
 

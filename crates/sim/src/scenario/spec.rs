@@ -110,6 +110,9 @@ pub enum WorkloadSpec {
         hosts: u32,
         /// Arrivals stop after this long.
         duration: Duration,
+        /// Incasts beside it, none unless said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        incast: Option<IncastsSpec>,
     },
     /// Jobs that run a collective.
     Collective(CollectiveSpec),
@@ -127,6 +130,18 @@ pub enum WorkloadSpec {
         /// The instant in the file at which the run starts.
         origin: Duration,
     },
+}
+
+/// Incasts that come at random beside a background, among its hosts and for as long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IncastsSpec {
+    /// Senders of an incast, all different and none the receiver.
+    pub degree: u32,
+    /// What each of them sends.
+    pub bytes: Bytes,
+    /// The bytes of all incasts as a share of what all hosts can send, above 0: as the load of the background.
+    pub load: f64,
 }
 
 /// Something that breaks, for a while.

@@ -110,6 +110,11 @@ fn resolved_forms_read_back() {
             "kind = \"fat-tree\"\nhosts = 32\nlink = \"400Gbps\"",
             "kind = \"poisson\"\nsizes = \"websearch\"\nload = 0.3\nduration = \"10us\"",
         ),
+        (
+            "kind = \"fat-tree\"\nhosts = 32\nlink = \"400Gbps\"",
+            "kind = \"poisson\"\nsizes = \"websearch\"\nload = 0.3\nduration = \"100us\"\n\
+             incast = { degree = 8, bytes = \"64KB\", load = 0.1 }",
+        ),
     ] {
         assert_round_trip(&with(topology, workload));
     }

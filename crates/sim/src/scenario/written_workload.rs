@@ -2,9 +2,9 @@
 
 use super::context::Context;
 use super::table::{Table, example, list, nearest, split_help};
-use super::{ScenarioError, WorkloadSpec};
-use crate::workload::WorkloadError;
+use super::{IncastsSpec, ScenarioError, WorkloadSpec};
 use crate::workload::collective::{Algorithm, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
+use crate::workload::{MOST_LOAD, WorkloadError};
 use anabranch_base::{Bytes, Duration, HostId};
 
 /// The size distributions that come with the program.
@@ -92,7 +92,7 @@ pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSp
 }
 
 fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
-    table.only(&["kind", "sizes", "load", "hosts", "duration"])?;
+    table.only(&["kind", "sizes", "load", "hosts", "duration", "incast"])?;
     let sizes: String = table.need("sizes")?;
     // The same rule as `workload::file_needed`: a file's name has an extension or a folder.
     if sizes.contains(['.', '/']) {
@@ -105,16 +105,48 @@ fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Scen
         return Err(table.wrong("sizes", format!("unknown size distribution {sizes:?}"), help));
     }
     let load: f64 = table.need("load")?;
-    if !(load > 0.0 && load <= 1.5) {
-        let message = format!("load must be above 0 and at most 1.5 of a host's line rate, not {load}");
+    if !(load > 0.0 && load <= MOST_LOAD) {
+        let message =
+            format!("load must be above 0 and at most {MOST_LOAD} of a host's line rate, not {load}");
         let percent = load / 100.0;
-        let instead =
-            if percent > 0.0 && percent <= 1.5 { percent.to_string() } else { example("load").to_owned() };
+        let instead = match percent > 0.0 && percent <= MOST_LOAD {
+            true => percent.to_string(),
+            false => example("load").to_owned(),
+        };
         return Err(table.wrong("load", message, format!("load = {instead}")));
     }
     let duration: Duration = table.need("duration")?;
     table.above_zero("duration", duration)?;
-    Ok(WorkloadSpec::Poisson { sizes, load, hosts: taking_part(table, "hosts", 2, hosts)?, duration })
+    let hosts = taking_part(table, "hosts", 2, hosts)?;
+    let incast = match table.node("incast") {
+        Some(node) => Some(incasts(&Table::open(table.file, "[workload.incast]", node)?, hosts, load)?),
+        None => None,
+    };
+    Ok(WorkloadSpec::Poisson { sizes, load, hosts, duration, incast })
+}
+
+/// Incasts beside a background that has the load `beside` on `hosts` hosts.
+fn incasts(table: &Table, hosts: u32, beside: f64) -> Result<IncastsSpec, ScenarioError> {
+    table.only(&["degree", "bytes", "load"])?;
+    let degree: u32 = table.need("degree")?;
+    table.within("degree", u64::from(degree), 1, u64::from(hosts - 1))?;
+    let bytes = bytes(table)?;
+    let load: f64 = table.need("load")?;
+    if !(load > 0.0 && beside + load <= MOST_LOAD) {
+        let message = format!(
+            "load of incasts must be above 0 and, with the {beside} of the background, at most {MOST_LOAD} of the \
+             hosts' line rate, not {load}"
+        );
+        let percent = load / 100.0;
+        let fits = percent > 0.0 && beside + percent <= MOST_LOAD;
+        let help = match (fits, beside + 0.05 <= MOST_LOAD) {
+            (true, _) => format!("load = {percent}"),
+            (false, true) => "load = 0.05".to_owned(),
+            (false, false) => "load = 0.05, and a smaller load of [workload]".to_owned(),
+        };
+        return Err(table.wrong("load", message, help));
+    }
+    Ok(IncastsSpec { degree, bytes, load })
 }
 
 fn collective(table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {

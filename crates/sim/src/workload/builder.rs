@@ -1,6 +1,6 @@
 //! Making the compact form of a workload from convenient calls.
 
-use super::{Activation, Done, Gate, Job, Message, Opens, Qp, Start, Workload, WorkloadError};
+use super::{Activation, Done, Gate, Group, Job, Message, Opens, Qp, Start, Workload, WorkloadError};
 use anabranch_base::{GateId, HostId, MessageId, QpId};
 
 /// Collects queue pairs, messages, gates and activations, in the order of the calls.
@@ -45,6 +45,12 @@ impl WorkloadBuilder {
     /// Adds a job, of messages that are there and behind those of earlier jobs.
     pub fn add_job(&mut self, job: Job) {
         self.workload.jobs.push(job);
+    }
+
+    /// Gives the messages added since the last group, or since the beginning, a name in results.
+    pub fn end_group(&mut self, name: &'static str) {
+        let from = self.workload.groups.last().map_or(0, |group| group.messages.end);
+        self.workload.groups.push(Group { name, messages: from..self.messages() });
     }
 
     /// Adds a queue pair from `src` to `dst`.

@@ -33,6 +33,7 @@ impl Workload {
             + held(&self.gate_starts)
             + held(&self.activations)
             + held(&self.jobs)
+            + held(&self.groups)
             + self.jobs.iter().map(|job| held(&job.hosts)).sum::<usize>()
     }
 

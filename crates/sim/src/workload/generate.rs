@@ -1,9 +1,12 @@
 //! From what a scenario says to a workload: the synthetic generators, and the choice of a file's reader.
 
 use super::{SizeDistribution, Start, Workload, WorkloadBuilder, WorkloadError, cm, collective, ns3, text};
-use crate::scenario::WorkloadSpec;
+use crate::scenario::{IncastsSpec, WorkloadSpec};
 use crate::topology::Topology;
 use anabranch_base::{Bytes, Duration, HostId, Purpose, Rate, Time, stream};
+use incasts::Incasts;
+
+mod incasts;
 
 /// What a workload has to know of the fabric.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,13 +65,14 @@ pub fn build(
         }
         WorkloadSpec::Tornado { bytes, senders } => tornado(hosts, *bytes, *senders),
         WorkloadSpec::Incast { bytes, degree, target } => incast(hosts, *bytes, *degree, *target, seed),
-        WorkloadSpec::Poisson { sizes, load, hosts: taking_part, duration } => {
+        WorkloadSpec::Poisson { sizes, load, hosts: taking_part, duration, incast } => {
             let sizes = match (SizeDistribution::named(sizes), file_needed(spec)) {
                 (Some(known), _) => known,
                 (None, Some(file)) => SizeDistribution::parse(file, text_of(file)?)?,
                 (None, None) => return Err(unknown_sizes(sizes)),
             };
-            Poisson { sizes, load: *load, hosts: *taking_part, duration: *duration }.build(hosts, seed)
+            let (load, duration, incast) = (*load, *duration, incast.as_ref());
+            Poisson { sizes, load, hosts: *taking_part, duration, incast }.build(hosts, seed)
         }
         WorkloadSpec::Collective(spec) => collective::build(spec, hosts, seed),
         WorkloadSpec::Cm { file, start_unit } => cm::parse(file, text_of(file)?, *start_unit, hosts.hosts),
@@ -217,18 +221,20 @@ fn incast(
     at_once(senders.into_iter().map(|sender| (sender, target.0)), bytes)
 }
 
-/// Some overload is a fair question; more is a percentage by mistake.
-const MOST_LOAD: f64 = 1.5;
+/// The largest load. Some overload is a fair question; more is a percentage by mistake.
+pub(crate) const MOST_LOAD: f64 = 1.5;
 
-/// Each host starts messages at exponential gaps, to uniform others, of sizes from a distribution.
-struct Poisson {
+/// Each host starts messages at exponential gaps, to uniform others, of sizes from a distribution. Incasts come after
+/// them, so that with incasts or without the background has the same messages, numbers and random draws.
+struct Poisson<'a> {
     sizes: SizeDistribution,
     load: f64,
     hosts: u32,
     duration: Duration,
+    incast: Option<&'a IncastsSpec>,
 }
 
-impl Poisson {
+impl Poisson<'_> {
     fn build(&self, fabric: &Fabric, seed: u64) -> Result<Workload, WorkloadError> {
         check_hosts(fabric, self.hosts)?;
         if !(self.load > 0.0 && self.load <= MOST_LOAD) {
@@ -238,8 +244,26 @@ impl Poisson {
             );
             return Err(WorkloadError::key("load", what));
         }
+        if let Some(incast) =
+            self.incast.filter(|spec| !(spec.load > 0.0 && spec.load + self.load <= MOST_LOAD))
+        {
+            let what = format!(
+                "write a share of the line rate above 0 and, together with the background's {}, at most {MOST_LOAD} \
+                 (10 % is 0.1), not {}",
+                self.load, incast.load
+            );
+            return Err(WorkloadError::key("incast.load", what));
+        }
+        let incasts = self.incast.map(|spec| Incasts {
+            spec,
+            hosts: self.hosts,
+            host_rate: fabric.host_rate,
+            duration: self.duration,
+        });
         let mean_gap = 8.0 * self.sizes.mean() / (self.load * fabric.host_rate.0 as f64) * 1e12;
-        let expected = f64::from(self.hosts) * self.duration.0 as f64 / mean_gap;
+        let of_background = f64::from(self.hosts) * self.duration.0 as f64 / mean_gap;
+        let of_incasts = incasts.as_ref().map_or(Ok(0.0), Incasts::expected)?;
+        let expected = of_background + of_incasts;
         if expected > f64::from(MAX_MESSAGES) {
             let what = format!(
                 "about {expected:.0} messages would start in {}, and the most is {MAX_MESSAGES}; write a shorter one",
@@ -247,7 +271,7 @@ impl Poisson {
             );
             return Err(WorkloadError::key("duration", what));
         }
-        let mut arrivals: Vec<Arrival> = Vec::with_capacity(expected as usize);
+        let mut arrivals: Vec<Arrival> = Vec::with_capacity(of_background as usize);
         for host in 0..self.hosts {
             self.arrivals_of(host, mean_gap, seed, &mut arrivals);
         }
@@ -264,6 +288,11 @@ impl Poisson {
         for arrival in arrivals {
             let qp = builder.add_qp(HostId(arrival.src), HostId(arrival.dst));
             builder.add_message(qp, arrival.bytes, Start::At(arrival.start));
+        }
+        if let Some(incasts) = incasts {
+            builder.end_group("background");
+            incasts.add(seed, &mut builder)?;
+            builder.end_group("incast");
         }
         builder.build()
     }

@@ -14,6 +14,7 @@ mod text;
 
 pub use builder::WorkloadBuilder;
 pub use error::WorkloadError;
+pub(crate) use generate::MOST_LOAD;
 pub use generate::{Fabric, MAX_MESSAGES, build, file_needed};
 pub use sizes::SizeDistribution;
 
@@ -39,6 +40,17 @@ pub struct Workload {
     /// The jobs that the messages belong to, in the order of their messages; none where messages stand for
     /// themselves.
     pub jobs: Vec<Job>,
+    /// Parts of the workload that results tell apart, in the order of their messages; none where it is one.
+    pub groups: Vec<Group>,
+}
+
+/// Messages that results tell apart from the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its name in results.
+    pub name: &'static str,
+    /// Its messages, by number. No message is in two groups.
+    pub messages: std::ops::Range<u32>,
 }
 
 /// A collective among some hosts.

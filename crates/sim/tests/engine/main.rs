@@ -6,6 +6,7 @@ mod closed_forms;
 mod determinism;
 mod engine_rules;
 mod faults;
+mod flow_rows;
 mod lossless;
 mod peers;
 mod programs;

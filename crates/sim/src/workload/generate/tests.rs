@@ -1,4 +1,5 @@
 use super::*;
+use crate::workload::Group;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -17,7 +18,14 @@ fn permutation_of(hosts: u32, cross_tor: bool) -> WorkloadSpec {
 }
 
 fn poisson(sizes: &str, load: f64, hosts: u32, duration: Duration) -> WorkloadSpec {
-    WorkloadSpec::Poisson { sizes: sizes.into(), load, hosts, duration }
+    WorkloadSpec::Poisson { sizes: sizes.into(), load, hosts, duration, incast: None }
+}
+
+/// WebSearch at load 0.3 on all of 32 hosts for 20 ms, with incasts.
+fn with_incasts(degree: u32, bytes: u64, load: f64) -> WorkloadSpec {
+    let duration = Duration::from_us(20_000);
+    let incast = Some(IncastsSpec { degree, bytes: Bytes(bytes), load });
+    WorkloadSpec::Poisson { sizes: "websearch".into(), load: 0.3, hosts: 32, duration, incast }
 }
 
 fn wrong(spec: WorkloadSpec, fabric: &Fabric) -> String {
@@ -127,6 +135,48 @@ fn a_million_messages_fit() {
 }
 
 #[test]
+fn incasts_leave_the_background_as_it_is() {
+    let fabric = fabric(64, 16);
+    let alone = build(&poisson("websearch", 0.3, 32, Duration::from_us(20_000)), &fabric, 1, None).unwrap();
+    let both = build(&with_incasts(8, 64_000, 0.1), &fabric, 1, None).unwrap();
+    let count = alone.messages.len();
+    assert!(alone.groups.is_empty());
+    assert_eq!((&both.messages[..count], &both.qps[..count]), (&alone.messages[..], &alone.qps[..]));
+    let all = both.messages.len() as u32;
+    let group = |name, messages| Group { name, messages };
+    assert_eq!(both.groups, [group("background", 0..count as u32), group("incast", count as u32..all)]);
+}
+
+#[test]
+fn incasts_meet_their_load_and_each_has_its_own_hosts() {
+    for (degree, bytes, load) in [(8, 64_000, 0.1), (31, 10_000, 0.05), (1, 100_000, 0.3)] {
+        let w = build(&with_incasts(degree, bytes, load), &fabric(64, 16), 1, None).unwrap();
+        let of = w.groups[1].messages.start as usize..w.groups[1].messages.end as usize;
+        assert!(w.messages[of.clone()].iter().all(|message| message.bytes == bytes));
+        // What 32 hosts at 100 Gb/s can send in 20 ms is 8 GB.
+        let found = of.len() as f64 * bytes as f64 / 8e9;
+        assert!((found / load - 1.0).abs() < 0.1, "{degree}: load {found}, not {load}");
+        let pairs = &pairs(&w)[of.clone()];
+        let mut receivers = BTreeSet::new();
+        let mut earlier = Time::ZERO;
+        for (incast, messages) in pairs.chunks(degree as usize).zip(w.messages[of].chunks(degree as usize)) {
+            let receiver = incast[0].1;
+            receivers.insert(receiver);
+            assert!(incast.iter().all(|(src, dst)| *dst == receiver && *src < 32 && src != dst));
+            assert!(incast.is_sorted() && incast.windows(2).all(|two| two[0] != two[1]), "{incast:?}");
+            assert_eq!(incast.len(), degree as usize);
+            let Start::At(start) = messages[0].start else { panic!("a gate in an incast") };
+            assert!(messages.iter().all(|message| message.start == Start::At(start)));
+            assert!(earlier <= start && start.0 < 20_000_000_000);
+            earlier = start;
+        }
+        assert_eq!(receivers.len(), 32, "everybody receives");
+        let senders: BTreeSet<u32> = pairs.iter().map(|pair| pair.0).collect();
+        assert_eq!(senders.len(), 32, "everybody sends");
+    }
+}
+
+#[test]
 fn wrong_specs_are_explained() {
     let eight = fabric(8, 5);
     let bytes = Bytes(1);
@@ -176,6 +226,32 @@ fn wrong_specs_are_explained() {
             "duration: no message starts in 1ps: a host starts one every 342.2 us on average; write a longer duration",
         ),
     ];
+    let of_incasts = [
+        (with_incasts(32, 1, 0.1), "incast.degree: write 1 to 31 (the hosts without the receiver), not 32"),
+        (with_incasts(0, 1, 0.1), "incast.degree: write 1 to 31 (the hosts without the receiver), not 0"),
+        (with_incasts(8, 0, 0.1), "incast.bytes: a message must have at least 1B"),
+        (
+            with_incasts(8, 1, 1.21),
+            "incast.load: write a share of the line rate above 0 and, together with the background's 0.3, at most 1.5 \
+             (10 % is 0.1), not 1.21",
+        ),
+        (
+            with_incasts(8, 1, 0.0),
+            "incast.load: write a share of the line rate above 0 and, together with the background's 0.3, at most 1.5 \
+             (10 % is 0.1), not 0",
+        ),
+        (
+            with_incasts(8, 1_000_000_000, 0.01),
+            "duration: no incast starts in 20ms: one starts every 2000000.0 us on average; write a longer duration",
+        ),
+        (
+            with_incasts(8, 1, 0.1),
+            "duration: about 800001169 messages would start in 20ms, and the most is 50000000; write a shorter one",
+        ),
+    ];
+    for (spec, expected) in of_incasts {
+        assert_eq!(wrong(spec, &fabric(64, 16)), format!("workload.{expected}"));
+    }
     for (spec, expected) in cases {
         assert_eq!(wrong(spec, &eight), format!("workload.{expected}"));
     }

@@ -1,0 +1,90 @@
+//! What the rows of flows say of each flow's packets, and of its part in the workload.
+
+use crate::support::*;
+
+const LOSSY: &str = r#"
+schemes = ["ops", "reps"]
+[topology]
+kind = "single-switch"
+hosts = 8
+link = "100Gbps"
+[workload]
+kind = "permutation"
+bytes = "300KB"
+[[fault]]
+kind = "packet-loss"
+links = "all"
+probability = 0.02
+"#;
+
+#[test]
+fn what_each_flow_sent_again_adds_up_to_what_the_run_sent_again() {
+    for qps in ["", "[set]\n\"*.qps\" = 4\n"] {
+        for result in finish_all(&format!("{LOSSY}{qps}"), &[]) {
+            let sum = |count: fn(&anabranch_results::FlowRow) -> Option<u32>| -> u64 {
+                result.flows.iter().map(|flow| u64::from(count(flow).unwrap())).sum()
+            };
+            assert!(result.run.retransmissions > 8, "{}", result.run.retransmissions);
+            assert_eq!(sum(|flow| flow.retransmissions), result.run.retransmissions);
+            assert_eq!(sum(|flow| flow.timeouts), result.run.timeouts);
+            assert!(
+                result.flows.iter().any(|flow| flow.retransmissions == Some(0)) || sum(|f| f.timeouts) > 0
+            );
+        }
+    }
+}
+
+#[test]
+fn packets_are_those_of_all_queue_pairs() {
+    let one = "schemes = [\"ops\"]\n[topology]\nkind = \"single-switch\"\nhosts = 2\nlink = \"100Gbps\"\n\
+               [workload]\nkind = \"permutation\"\nbytes = \"12289B\"\n[set]\n";
+    // Of 4096 bytes each: three are full, one has a byte. In two parts of 6145 and 6144: two each.
+    let packets = |set: &str| finish_one(&format!("{one}\"*.transport.payload\" = \"4096B\"\n{set}"), &[]);
+    let of = |set: &str| -> Vec<u64> { packets(set).flows.iter().map(|flow| flow.packets).collect() };
+    assert_eq!(of(""), [4, 4]);
+    assert_eq!(of("\"*.qps\" = 2\n"), [4, 4]);
+    assert_eq!(of("\"*.qps\" = 8\n"), [8, 8]);
+}
+
+#[test]
+fn messages_that_share_a_queue_pair_do_not_say_what_they_sent_again() {
+    let text = "schemes = [\"ops\"]\n[topology]\nkind = \"single-switch\"\nhosts = 4\nlink = \"100Gbps\"\n\
+                [workload]\nfile = \"two.cm\"\n";
+    let matrix = "Nodes 4\nConnections 3\nTriggers 1\n0->1 id 1 start 0 size 10000 send_done_trigger 1\n\
+                  0->1 id 1 trigger 1 size 20000\n2->3 id 2 start 0 size 5000\ntrigger id 1 oneshot\n";
+    let result = finish_one(text, &[("two.cm", matrix)]);
+    let shared = |qp: u32| result.flows.iter().filter(|flow| flow.qp == qp).count() > 1;
+    for flow in &result.flows {
+        assert_eq!(flow.retransmissions, if shared(flow.qp) { None } else { Some(0) });
+        assert_eq!(flow.timeouts, flow.retransmissions);
+        assert_eq!(flow.group, "");
+    }
+    assert_eq!(result.flows.len(), 3);
+}
+
+#[test]
+fn incasts_and_background_are_told_apart() {
+    let text = "schemes = [\"ops\"]\n[topology]\nkind = \"single-switch\"\nhosts = 16\nlink = \"100Gbps\"\n\
+                [workload]\nkind = \"poisson\"\nsizes = \"alistorage\"\nload = 0.2\nduration = \"200us\"\n";
+    let incast = "incast = { degree = 8, bytes = \"20KB\", load = 0.1 }\n";
+    let (alone, both) = (finish_one(text, &[]), finish_one(&format!("{text}{incast}"), &[]));
+    assert!(alone.flows.iter().all(|flow| flow.group.is_empty()));
+    let count = alone.flows.len();
+    assert!(both.flows.len() > count && (both.flows.len() - count).is_multiple_of(8));
+    for (number, flow) in both.flows.iter().enumerate() {
+        assert_eq!(flow.group, if number < count { "background" } else { "incast" });
+        let planned =
+            |flow: &anabranch_results::FlowRow| (flow.qp, flow.src, flow.dst, flow.bytes, flow.start_ps);
+        match alone.flows.get(number) {
+            Some(other) => assert_eq!(planned(flow), planned(other)),
+            None => assert_eq!(flow.bytes, 20_000),
+        }
+    }
+    let named = both.flows.iter().map(|flow| &*flow.group).collect::<std::collections::BTreeSet<&str>>();
+    assert_eq!(named.len(), 2);
+    assert_ne!(digest(&alone), digest(&both));
+    let slowdown = both.run.number("slowdown_p95").unwrap();
+    let mut slowdowns: Vec<f64> = both.flows.iter().filter_map(|flow| flow.slowdown()).collect();
+    slowdowns.sort_by(f64::total_cmp);
+    assert_eq!(slowdown, slowdowns[(slowdowns.len() * 95).div_ceil(100) - 1]);
+}
