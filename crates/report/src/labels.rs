@@ -36,7 +36,7 @@ pub(crate) fn label(name: &str) -> Label {
         .iter()
         .find_map(|(end, unit, factor)| Some((name.strip_suffix(end)?, *unit, *factor)))
         .unwrap_or(match name {
-            "slowdown" => (name, "FCT / ideal FCT", 1.0),
+            _ if name.starts_with("slowdown") => (name, "FCT / ideal FCT", 1.0),
             "sender_ecn" => (name, "1: marked, 0: not", 1.0),
             _ => (name, "count", 1.0),
         });
@@ -47,7 +47,7 @@ pub(crate) fn label(name: &str) -> Label {
         }
         match word {
             "fct" | "cct" | "ecn" | "rtt" => words.push_str(&word.to_uppercase()),
-            "p50" | "p99" => words.push_str(&word.to_uppercase()),
+            "p50" | "p95" | "p99" => words.push_str(&word.to_uppercase()),
             _ if place == 0 => words.push_str(&capital(word)),
             _ => words.push_str(word),
         }

@@ -22,6 +22,13 @@ const FRONT: [Column; 7] = [
     ("all\ndone µs", |group| time(group, "completion_us")),
 ];
 
+/// For runs whose messages have several lengths.
+const OF_LENGTHS: [Column; 3] = [
+    ("slow-\ndown P50", |group| ratio(group, "slowdown_p50")),
+    ("slow-\ndown P95", |group| ratio(group, "slowdown_p95")),
+    ("slow-\ndown P99", |group| ratio(group, "slowdown_p99")),
+];
+
 /// For runs with jobs: collective completion times.
 const OF_JOBS: [Column; 3] = [
     ("\njobs", |group| finished_of(group.total(|run| run.jobs_finished), group.total(|run| run.jobs))),
@@ -36,7 +43,7 @@ const OF_PAUSES: [Column; 2] = [
 ];
 
 /// What a terminal that is too narrow for everything can do without, the first to go first.
-const SPARE: [&str; 8] = [
+const SPARE: [&str; 11] = [
     "P50\nµs",
     "all\ndone µs",
     "ideal\nmax µs",
@@ -45,6 +52,9 @@ const SPARE: [&str; 8] = [
     "time-\nouts",
     "wall\ns",
     "packet\nhops",
+    "slow-\ndown P50",
+    "slow-\ndown P95",
+    "slow-\ndown P99",
 ];
 
 /// Reads a count off a run.
@@ -79,6 +89,11 @@ fn time(group: &Group<'_>, name: &str) -> String {
     group.mean_number(name).map_or_else(|| "-".to_owned(), micros)
 }
 
+/// A slowdown, likewise.
+fn ratio(group: &Group<'_>, name: &str) -> String {
+    group.mean_number(name).map_or_else(|| "-".to_owned(), |number| format!("{number:.2}"))
+}
+
 /// The summary as text: a row a scheme and point of the sweep.
 pub(crate) struct Summary {
     /// Columns of words at the left; the others are numbers.
@@ -109,6 +124,11 @@ pub(crate) fn summary(set: &ResultSet) -> Summary {
     }
     for (name, cell) in FRONT {
         add(name, &cell);
+    }
+    if set.flows.iter().any(|flow| flow.bytes != set.flows[0].bytes) {
+        for (name, cell) in OF_LENGTHS {
+            add(name, &cell);
+        }
     }
     if set.runs.iter().any(|run| run.jobs > 0) {
         for (name, cell) in OF_JOBS {

@@ -41,8 +41,8 @@ pub struct PlotSpec {
     /// Title above it.
     pub title: String,
     /// What stands on the y axis (on the x axis for a CDF). For `line` and `bar` one of [`crate::RunRow::FIELDS`],
-    /// such as `fct_max_us`, or the name of an extra number; for `cdf` `fct_us` or `slowdown`, or `cct_us` of jobs; for
-    /// `series` and `points` a series, such as `queue_depth_bytes`; for `slowdown-by-size` a [`crate::Statistic`]: `mean`, `p99`, `max`.
+    /// such as `fct_max_us`, or the name of an extra number; for `cdf` `fct_us`, `slowdown` or `retransmitted_share`, or
+    /// `cct_us` of jobs; for `flows` `fct_us`, `slowdown` or `retransmitted_share`; for `series` and `points` a series, such as `queue_depth_bytes`; for `slowdown-by-size` a [`crate::Statistic`]: `mean`, `p99`, `max`.
     pub y: String,
     /// For `line` and `bar`: the swept parameter on the x axis. Without it a bar is a scheme.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,6 +56,15 @@ pub struct PlotSpec {
     /// For `series` and `points`: only this entity and what lies below it (`tor:0/up` covers `tor:0/up:3`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
+    /// For `cdf`, `flows` and `slowdown-by-size`: only the messages of this part of the workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// For `cdf`, `flows` and `slowdown-by-size`: only messages of this length or more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_bytes: Option<u64>,
+    /// For `cdf`, `flows` and `slowdown-by-size`: only messages of this length or less.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
     /// Only these schemes; all when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schemes: Vec<String>,
@@ -84,6 +93,9 @@ impl PlotSpec {
             x: None,
             per: Vec::new(),
             entity: None,
+            group: None,
+            min_bytes: None,
+            max_bytes: None,
             schemes: Vec::new(),
             log_x: false,
             log_y: false,
@@ -107,6 +119,8 @@ pub enum PlotKind {
     Line,
     /// Slowdown (FCT over the message's ideal FCT) by message size.
     SlowdownBySize,
+    /// A point a message: a number of it by its length.
+    Flows,
 }
 
 /// A claim as a figure's file states it (a `[[claim]]` table).

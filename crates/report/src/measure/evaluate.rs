@@ -211,7 +211,11 @@ impl<'a> Context<'a> {
         let run = &self.set.runs[index];
         match function {
             Function::Field(field) => {
-                let needs_flows = field.starts_with("fct_") || *field == "completion_us";
+                let of_slowdown = field.starts_with("slowdown_");
+                let needs_flows = of_slowdown || field.starts_with("fct_") || *field == "completion_us";
+                if of_slowdown && self.index.flows(index).is_empty() {
+                    return unrecorded(at, run, Quantity::Slowdown);
+                }
                 if needs_flows && run.flows_finished < run.flows {
                     return unfinished(at, run, run.flows - run.flows_finished, run.flows, "messages");
                 }
@@ -254,9 +258,9 @@ impl<'a> Context<'a> {
                     .collect();
                 statistic.of(&points).map_or_else(|| self.no_points(series, index, entity.as_deref()), Ok)
             }
-            Function::Each { quantity, statistic, min_bytes, max_bytes } => {
+            Function::Each { quantity, statistic, group, min_bytes, max_bytes } => {
                 let lengths = *min_bytes..=*max_bytes;
-                let found = self.each(index, *quantity);
+                let found = self.each(index, *quantity, group.as_ref())?;
                 if found.is_empty() {
                     return unrecorded(at, run, *quantity);
                 }
@@ -268,6 +272,9 @@ impl<'a> Context<'a> {
                 let finished: Vec<f64> = wanted.iter().copied().flatten().collect();
                 if finished.len() < wanted.len() {
                     let missing = wanted.len() - finished.len();
+                    if quantity.is_count() {
+                        return untold(at, run, missing, wanted.len());
+                    }
                     return unfinished(at, run, missing as u64, wanted.len() as u64, plural(*quantity));
                 }
                 statistic.of(&finished).map_or_else(
@@ -281,21 +288,38 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Lengths and values of a run's messages or jobs; no value for one that did not finish.
-    fn each(&self, run: usize, quantity: Quantity) -> Vec<(u64, Option<f64>)> {
+    /// Lengths and values of a run's messages or jobs; no value where it is not known.
+    fn each(
+        &self,
+        run: usize,
+        quantity: Quantity,
+        group: Option<&Word>,
+    ) -> Result<Vec<(u64, Option<f64>)>, Fault> {
         let us = |ps: u64| ps as f64 / 1e6;
-        match quantity {
-            Quantity::Fct => {
-                let flows = self.index.flows(run).iter();
-                flows.map(|flow| (flow.bytes, flow.fct_ps.map(us))).collect()
-            }
-            Quantity::Slowdown => {
-                let slowdown = |flow: &&FlowRow| Some(flow.fct_ps? as f64 / flow.ideal_fct_ps.max(1) as f64);
-                self.index.flows(run).iter().map(|flow| (flow.bytes, slowdown(flow))).collect()
-            }
-            Quantity::Cct => {
-                let jobs = self.index.jobs(run).iter();
-                jobs.map(|job| (job.bytes, job.cct_ps.map(us))).collect()
+        if quantity == Quantity::Cct {
+            return Ok(self.index.jobs(run).iter().map(|job| (job.bytes, job.cct_ps.map(us))).collect());
+        }
+        let flows = self.index.flows(run);
+        let value = |flow: &FlowRow| match quantity {
+            Quantity::Fct | Quantity::Cct => flow.fct_ps.map(us),
+            Quantity::Slowdown => flow.slowdown(),
+            Quantity::Retransmissions => flow.retransmissions.map(f64::from),
+            Quantity::RetransmittedShare => flow.retransmitted_share(),
+            Quantity::Timeouts => flow.timeouts.map(f64::from),
+        };
+        let wanted = |flow: &&&FlowRow| group.is_none_or(|group| flow.group == group.text);
+        let found: Vec<_> = flows.iter().filter(wanted).map(|flow| (flow.bytes, value(flow))).collect();
+        match group.filter(|_| found.is_empty() && !flows.is_empty()) {
+            None => Ok(found),
+            Some(group) => {
+                let known: BTreeSet<&str> =
+                    flows.iter().map(|flow| &*flow.group).filter(|name| !name.is_empty()).collect();
+                let hint = hint(&group.text, known);
+                let scheme = &self.set.runs[run].scheme;
+                Fault::new(
+                    group.at,
+                    format!("no messages of `{scheme}` are in a group `{}`{hint}", group.text),
+                )
             }
         }
     }
@@ -327,9 +351,13 @@ impl<'a> Context<'a> {
 }
 
 fn plural(quantity: Quantity) -> &'static str {
-    match quantity {
-        Quantity::Fct | Quantity::Slowdown => "messages",
-        Quantity::Cct => "jobs",
+    if quantity == Quantity::Cct { "jobs" } else { "messages" }
+}
+
+impl Quantity {
+    /// Counted as it happens, so that it is known of a message that did not finish too.
+    fn is_count(self) -> bool {
+        matches!(self, Quantity::Retransmissions | Quantity::RetransmittedShare | Quantity::Timeouts)
     }
 }
 
@@ -340,12 +368,12 @@ fn unrecorded(at: usize, run: &RunRow, quantity: Quantity) -> Result<f64, Fault>
         at,
         match quantity {
             Quantity::Cct => format!("the runs of `{scheme}` have no jobs: only a collective workload has"),
-            Quantity::Fct | Quantity::Slowdown if run.flows > 0 => format!(
+            _ if run.flows > 0 => format!(
                 "the runs of `{scheme}` do not record their {} messages one by one, as there are so many; \
                  use a number of the whole run, such as fct_max({scheme}), or cct({scheme}, max)",
                 run.flows
             ),
-            Quantity::Fct | Quantity::Slowdown => format!("the runs of `{scheme}` have no messages"),
+            _ => format!("the runs of `{scheme}` have no messages"),
         },
     )
 }
@@ -355,6 +383,18 @@ fn unfinished(at: usize, run: &RunRow, missing: u64, all: u64, what: &str) -> Re
     Fault::new(
         at,
         format!("{missing} of {all} {what} of `{scheme}`, seed {seed}, did not finish, so this is not known"),
+    )
+}
+
+/// Messages that do not say what they sent again.
+fn untold(at: usize, run: &RunRow, missing: usize, all: usize) -> Result<f64, Fault> {
+    let (scheme, seed) = (&run.scheme, run.seed);
+    Fault::new(
+        at,
+        format!(
+            "of {missing} of {all} messages of `{scheme}`, seed {seed}, this is not known, as they share their queue \
+             pairs with others or an earlier build recorded them"
+        ),
     )
 }
 

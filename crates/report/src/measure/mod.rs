@@ -9,7 +9,11 @@
 //!   `series_mean`, `series_sum`, `series_first`, `series_last`: over all points of a run in the window
 //!   `from_us < time <= to_us`, of the entity and what lies below it; then the mean over the seeds.
 //! - `fct(reps, p99, min_bytes=0, max_bytes=100000)` and `slowdown(...)`: over the messages of a run with
-//!   `min_bytes <= length <= max_bytes`; a percentile (`p50`, `p99.9`), `mean`, `min` or `max`.
+//!   `min_bytes <= length <= max_bytes`; a percentile (`p50`, `p99.9`), `mean`, `min`, `max`, `sum`, or `share`: how
+//!   many of all are above 0. `group=incast` takes the messages of one part of the workload.
+//! - `retransmissions(irn, share, max_bytes=200000)`, `timeouts(irn, sum, group=background)`: what messages sent again
+//!   and how often they timed out, likewise; without a statistic the number of the whole run.
+//!   `retransmitted_share(irn, max)`: data packets of a message sent again over the packets that it takes.
 //! - `cct(strack, max, min_bytes=0, max_bytes=100000)`: the completion times of a run's collective jobs, likewise.
 //! - Filters in any call: `fct_max(ops, workload.bytes="8MiB", seed=1)`.
 //! - `max over workload.bytes: ...`, also `min`, `mean`, `first`, `last`: over the values of a swept parameter (its

@@ -80,6 +80,8 @@ pub(super) enum Function {
     Each {
         quantity: Quantity,
         statistic: Statistic,
+        /// Only the messages of this part of the workload.
+        group: Option<Word>,
         min_bytes: f64,
         max_bytes: f64,
     },
@@ -94,10 +96,25 @@ pub(super) enum Quantity {
     Slowdown,
     /// Collective completion time of a job in microseconds.
     Cct,
+    /// Data packets of a message sent again.
+    Retransmissions,
+    /// Data packets of a message sent again over those that it takes.
+    RetransmittedShare,
+    /// Timeouts of a message.
+    Timeouts,
 }
 
-const QUANTITIES: [(&str, Quantity); 3] =
-    [("fct", Quantity::Fct), ("slowdown", Quantity::Slowdown), ("cct", Quantity::Cct)];
+const QUANTITIES: [(&str, Quantity); 6] = [
+    ("fct", Quantity::Fct),
+    ("slowdown", Quantity::Slowdown),
+    ("cct", Quantity::Cct),
+    ("retransmissions", Quantity::Retransmissions),
+    ("retransmitted_share", Quantity::RetransmittedShare),
+    ("timeouts", Quantity::Timeouts),
+];
+
+/// What a function over messages wants after the scheme.
+const STATISTICS: &str = "mean, min, max, sum, share (of those above 0) or a percentile such as p99";
 
 /// A name or value as written.
 #[derive(Clone, Debug, PartialEq)]
@@ -439,6 +456,12 @@ impl Arguments {
         Some(self.named.remove(place).1)
     }
 
+    /// Whether they are those of a function over messages.
+    fn about_messages(&self) -> bool {
+        let asks = |(key, _): &(Word, Word)| ["group", "min_bytes", "max_bytes"].contains(&key.text.as_str());
+        !self.positional.is_empty() || self.named.iter().any(asks)
+    }
+
     fn number(&mut self, name: &str, default: f64) -> Result<f64, Fault> {
         match self.named(name) {
             None => Ok(default),
@@ -467,16 +490,22 @@ fn function(at: usize, name: &str, arguments: &mut Arguments) -> Result<Function
             to_us: arguments.number("to_us", f64::INFINITY)?,
         });
     }
-    if let Some((_, quantity)) = QUANTITIES.iter().find(|(known, _)| *known == name) {
-        let word = arguments.next(at, "mean, min, max or a percentile such as p99")?;
+    // A name that is both is a number of the whole run, unless messages are asked for.
+    let whole = RunRow::FIELDS.contains(&name) && !arguments.about_messages();
+    let quantity = QUANTITIES.iter().find(|(known, _)| *known == name && !whole);
+    if let Some((_, quantity)) = quantity {
+        let word = arguments.next(at, STATISTICS)?;
         let Some(statistic) = Statistic::parse(&word.text) else {
-            let message =
-                format!("expected mean, min, max or a percentile such as p99, found `{}`", word.text);
-            return Fault::new(word.at, message);
+            return Fault::new(word.at, format!("expected {STATISTICS}, found `{}`", word.text));
+        };
+        let group = match quantity {
+            Quantity::Cct => None,
+            _ => arguments.named("group"),
         };
         return Ok(Function::Each {
             quantity: *quantity,
             statistic,
+            group,
             min_bytes: arguments.number("min_bytes", 0.0)?,
             max_bytes: arguments.number("max_bytes", f64::INFINITY)?,
         });

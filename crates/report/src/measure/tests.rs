@@ -71,6 +71,86 @@ fn messages_are_chosen_by_length() {
     assert_eq!(number("slowdown(reps, p50, min_bytes=1001, bytes=8MiB, seed=1)"), 1.9);
 }
 
+/// [`two_schemes`] with messages in two groups: of 4 packets each, the longer one of a run in `incast`. At seed 2 `ops`
+/// sends 6 packets of the longer one again and times out twice, 1 packet of the shorter one.
+fn with_groups() -> ResultSet {
+    let mut set = two_schemes();
+    for flow in &mut set.flows {
+        let run = &set.runs[flow.run as usize];
+        let long = flow.bytes > 1000;
+        flow.packets = 4;
+        flow.group = if long { "incast" } else { "background" }.into();
+        if run.scheme == "ops" && run.seed == 2 {
+            (flow.retransmissions, flow.timeouts) =
+                (Some(if long { 6 } else { 1 }), Some(2 * u32::from(long)));
+        }
+    }
+    set.runs.iter_mut().for_each(|run| (run.timeouts, run.slowdown_p95) = (3, 2.5));
+    set
+}
+
+#[test]
+fn groups_and_what_messages_sent_again_are_measured() {
+    let set = with_groups();
+    let number = |text: &str| match Measure::parse(text).and_then(|measure| measure.evaluate(&set)) {
+        Ok(ClaimValue::Number(number)) => number,
+        other => panic!("{text}: {other:?}"),
+    };
+    for (text, expected) in [
+        ("slowdown(reps, max, group=incast, bytes=8MiB, seed=1)", 1.9),
+        ("slowdown(reps, max, group=\"background\", bytes=8MiB, seed=1)", 1.5),
+        ("fct(reps, sum, bytes=8MiB, seed=1)", 170.0),
+        ("retransmissions(ops, share, bytes=8MiB, seed=2)", 1.0),
+        ("retransmissions(ops, share, bytes=8MiB, seed=1)", 0.0),
+        ("retransmissions(ops, share, bytes=8MiB)", 0.5),
+        ("retransmissions(ops, max, bytes=8MiB, seed=2, max_bytes=1000)", 1.0),
+        ("retransmitted_share(ops, max, bytes=8MiB, seed=2)", 1.5),
+        ("retransmitted_share(ops, mean, bytes=8MiB, seed=2, group=background)", 0.25),
+        ("timeouts(ops, sum, group=incast, bytes=8MiB, seed=2)", 2.0),
+        ("timeouts(ops, sum, group=background, bytes=8MiB, seed=2)", 0.0),
+        ("timeouts(ops, share, bytes=8MiB, seed=2)", 0.5),
+        // The number of the whole run, as ever.
+        ("timeouts(ops, bytes=8MiB)", 3.0),
+        ("retransmissions(ops, bytes=8MiB)", 30.0),
+        ("slowdown_p95(ops, bytes=8MiB)", 2.5),
+    ] {
+        assert_eq!(number(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_known_of_groups_and_retransmissions_is_explained() {
+    let mut set = with_groups();
+    set.flows[0].retransmissions = None;
+    let error = |text: &str| {
+        Measure::parse(text).and_then(|measure| measure.evaluate(&set)).expect_err(text).to_string()
+    };
+    for (text, column, words) in [
+        ("slowdown(reps, p99, group=incst, bytes=8MiB)", 27, "did you mean `incast`?"),
+        ("timeouts(reps, group=incast, bytes=8MiB)", 1, "expected mean, min, max, sum, share"),
+        ("timeouts(reps, median, bytes=8MiB)", 16, "found `median`"),
+        (
+            "retransmissions(reps, sum, bytes=8MiB)",
+            1,
+            "of 1 of 2 messages of `reps`, seed 1, this is not known",
+        ),
+        ("retransmitted_share(reps, bytes=8MiB)", 1, "expected mean, min, max, sum, share"),
+        ("cct(reps, max, group=incast, bytes=8MiB)", 16, "no swept parameter `group`"),
+    ] {
+        let message = error(text);
+        assert!(message.contains(&format!("column {column}: ")), "{text}: {message}");
+        assert!(message.contains(words), "{text}: {message}");
+    }
+    let message = of_collectives("slowdown_p95(strack)").unwrap_err();
+    assert!(message.contains("do not record their 1000000 messages one by one"), "{message}");
+    set.flows[0].fct_ps = None;
+    set.runs[0].flows_finished = 1;
+    let message = Measure::parse("slowdown_p95(reps, bytes=8MiB)").unwrap().evaluate(&set).unwrap_err();
+    assert!(message.to_string().contains("did not finish"), "{message}");
+    let none = Measure::parse("slowdown(reps, p99, group=incast, bytes=8MiB)").unwrap();
+    assert!(none.evaluate(&two_schemes()).unwrap_err().to_string().contains("there are none"));
+}
+
 fn of_collectives(text: &str) -> Result<ClaimValue, String> {
     let evaluated = Measure::parse(text).and_then(|measure| measure.evaluate(&collectives()));
     evaluated.map_err(|error| error.to_string())

@@ -81,7 +81,7 @@ pub(super) fn per<'a>(set: &'a ResultSet, spec: &'a PlotSpec) -> Vec<&'a str> {
         PlotKind::Bar | PlotKind::Line => {
             per.extend(swept(set).into_iter().filter(|name| spec.x.as_deref() != Some(name)));
         }
-        PlotKind::Points | PlotKind::Cdf | PlotKind::SlowdownBySize => {}
+        PlotKind::Points | PlotKind::Cdf | PlotKind::SlowdownBySize | PlotKind::Flows => {}
     }
     per
 }

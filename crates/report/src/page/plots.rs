@@ -3,7 +3,7 @@
 use super::curves::{Curve, Picture, pictures, swept};
 use super::series;
 use crate::index::Index;
-use crate::labels::label;
+use crate::labels::{label, thousands};
 use anabranch_results::{FlowRow, PlotKind, PlotSpec, ResultSet, RunRow, Statistic, Value};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +22,8 @@ pub(super) struct Plot {
 /// Points of a curve at most, so that the page of a large run stays small.
 pub(super) const MAX_POINTS: usize = 2000;
 const HEIGHT: usize = 440;
+/// Points of a cloud of messages at most, of all curves.
+const MAX_CLOUD: usize = 20_000;
 /// The plots of a figure as it asks for them, otherwise those that the results have something to say in.
 pub(super) fn of(set: &ResultSet) -> Vec<Plot> {
     let usual_ones;
@@ -40,6 +42,7 @@ fn drawn(index: &Index<'_>, spec: &PlotSpec) -> Vec<Plot> {
     let draw = |picture: Picture<'_>| match spec.kind {
         PlotKind::Series | PlotKind::Points => series::plot(index, spec, &picture),
         PlotKind::Cdf => Some(cdf(index, spec, &picture)),
+        PlotKind::Flows => Some(flows(index, spec, &picture)),
         PlotKind::Bar | PlotKind::Line => Some(against_sweep(index.set, spec, &picture)),
         PlotKind::SlowdownBySize => Some(slowdowns(index, spec, &picture)),
     };
@@ -86,63 +89,88 @@ fn usual(set: &ResultSet) -> Vec<PlotSpec> {
     specs
 }
 
-fn flows_of<'a>(index: &'a Index<'_>, curve: &'a Curve<'_>) -> impl Iterator<Item = &'a FlowRow> {
-    curve.runs.iter().flat_map(|&run| index.flows(run).iter().copied())
+/// The flows of a curve that the plot is about.
+fn flows_of<'a>(
+    index: &'a Index<'_>,
+    spec: &'a PlotSpec,
+    curve: &'a Curve<'_>,
+) -> impl Iterator<Item = &'a FlowRow> {
+    let lengths = spec.min_bytes.unwrap_or(0)..=spec.max_bytes.unwrap_or(u64::MAX);
+    let wanted = move |flow: &&FlowRow| {
+        lengths.contains(&flow.bytes) && spec.group.as_ref().is_none_or(|group| flow.group == *group)
+    };
+    curve.runs.iter().flat_map(|&run| index.flows(run).iter().copied()).filter(wanted)
 }
 
 fn micros(ps: u64) -> f64 {
     ps as f64 / 1e6
 }
 
-fn slowdown(flow: &FlowRow) -> Option<f64> {
-    flow.fct_ps.map(|fct| fct as f64 / flow.ideal_fct_ps.max(1) as f64)
-}
-
-/// What a distribution is over.
+/// What a distribution or a cloud of messages is over.
 struct Population {
     axis: &'static str,
     /// The things counted.
     things: &'static str,
     /// What is drawn beside the curves.
     has_ideal: bool,
-    /// One value a thing, none for one that did not finish.
-    values: fn(&Index<'_>, &Curve<'_>) -> Vec<Option<f64>>,
+    /// What those with a value did, and those without did not.
+    known: &'static str,
+    unknown: &'static str,
+    /// Of a flow.
+    value: fn(&FlowRow) -> Option<f64>,
+}
+
+impl Population {
+    /// One value a thing, none where it has none.
+    fn values(&self, index: &Index<'_>, spec: &PlotSpec, curve: &Curve<'_>) -> Vec<Option<f64>> {
+        if self.things == "jobs" {
+            let jobs = curve.runs.iter().flat_map(|&run| index.jobs(run));
+            return jobs.map(|job| job.cct_ps.map(micros)).collect();
+        }
+        flows_of(index, spec, curve).map(self.value).collect()
+    }
 }
 
 fn population(y: &str) -> Population {
+    let fct = Population {
+        axis: "Flow completion time (µs)",
+        things: "flows",
+        has_ideal: true,
+        known: "finished",
+        unknown: "did not finish",
+        value: |flow| flow.fct_ps.map(micros),
+    };
     match y {
         "slowdown" => Population {
             axis: "Slowdown (FCT / ideal FCT)",
-            things: "flows",
             has_ideal: false,
-            values: |index, curve| flows_of(index, curve).map(slowdown).collect(),
+            value: FlowRow::slowdown,
+            ..fct
         },
-        "cct_us" => Population {
-            axis: "Collective completion time (µs)",
-            things: "jobs",
+        "cct_us" => {
+            Population { axis: "Collective completion time (µs)", things: "jobs", has_ideal: false, ..fct }
+        }
+        "retransmitted_share" => Population {
+            axis: "Packets sent again (% of the flow's packets)",
             has_ideal: false,
-            values: |index, curve| {
-                let jobs = curve.runs.iter().flat_map(|&run| index.jobs(run));
-                jobs.map(|job| job.cct_ps.map(micros)).collect()
-            },
+            known: "tells what it sent again",
+            unknown: "do not tell what they sent again",
+            value: |flow| flow.retransmitted_share().map(|share| 100.0 * share),
+            ..fct
         },
-        _ => Population {
-            axis: "Flow completion time (µs)",
-            things: "flows",
-            has_ideal: true,
-            values: |index, curve| flows_of(index, curve).map(|flow| flow.fct_ps.map(micros)).collect(),
-        },
+        _ => fct,
     }
 }
 
 fn cdf(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
-    let Population { axis, things, has_ideal, values } = population(&spec.y);
+    let population = population(&spec.y);
+    let Population { axis, things, has_ideal, known, unknown, .. } = population;
     let mut data = Vec::new();
     let mut range = (f64::INFINITY, f64::NEG_INFINITY);
     let mut unfinished = 0;
     let (mut without, mut none_finished) = (Vec::new(), Vec::new());
     for (place, curve) in picture.curves.iter().enumerate() {
-        let each = values(index, curve);
+        let each = population.values(index, spec, curve);
         let mut values: Vec<f64> = each.iter().copied().flatten().collect();
         match (each.is_empty(), values.is_empty()) {
             (true, _) => without.push(curve.name()),
@@ -158,7 +186,8 @@ fn cdf(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
         data.push(distribution(&curve.name(), &values, each.len(), line));
     }
     if let Some(curve) = picture.curves.first().filter(|_| has_ideal) {
-        let mut ideal: Vec<f64> = flows_of(index, curve).map(|flow| micros(flow.ideal_fct_ps)).collect();
+        let mut ideal: Vec<f64> =
+            flows_of(index, spec, curve).map(|flow| micros(flow.ideal_fct_ps)).collect();
         ideal.sort_by(f64::total_cmp);
         if let Some((first, last)) = ideal.first().zip(ideal.last()) {
             range = (range.0.min(*first), range.1.max(*last));
@@ -167,18 +196,21 @@ fn cdf(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
         }
     }
     let log = spec.log_x || (range.0 > 0.0 && range.1 > 20.0 * range.0);
-    let mut note = format!("A curve's height is the share of {things} that took this long or less.");
+    let mut note = match spec.y.as_str() {
+        "fct_us" | "cct_us" => {
+            format!("A curve's height is the share of {things} that took this long or less.")
+        }
+        _ => format!("A curve's height is the share of {things} that had this much or less."),
+    };
+    note.push_str(&selection(spec));
     if picture.curves.iter().any(|curve| curve.runs.len() > 1) {
         note.insert_str(0, "All seeds together. ");
     }
     if unfinished > 0 {
-        note.push_str(&format!(" {unfinished} {things} did not finish: their curves end below 100 %."));
+        note.push_str(&format!(" {unfinished} {things} {unknown}: their curves end below 100 %."));
     }
     if !none_finished.is_empty() {
-        note.push_str(&format!(
-            " Not drawn, as none of its {things} finished: {}.",
-            none_finished.join("; ")
-        ));
+        note.push_str(&format!(" Not drawn, as none of its {things} {known}: {}.", none_finished.join("; ")));
     }
     if !without.is_empty() {
         note.push_str(&format!(" Not drawn, as the results hold no {things} of it: {}.", without.join("; ")));
@@ -211,7 +243,7 @@ fn slowdowns(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot 
     const BINS: usize = 20;
     let statistic = Statistic::parse(&spec.y).unwrap_or(Statistic::Mean);
     let mut sizes: Vec<u64> =
-        picture.curves.iter().flat_map(|curve| flows_of(index, curve)).map(|flow| flow.bytes).collect();
+        picture.curves.iter().flat_map(|curve| flows_of(index, spec, curve)).map(|flow| flow.bytes).collect();
     sizes.sort_unstable();
     // Bins of about as many messages each, by their largest size.
     let mut tops: Vec<u64> =
@@ -220,9 +252,9 @@ fn slowdowns(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot 
     let mut data = Vec::new();
     for (place, curve) in picture.curves.iter().enumerate() {
         let mut bins: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-        for flow in flows_of(index, curve) {
+        for flow in flows_of(index, spec, curve) {
             let top = tops[tops.partition_point(|top| *top < flow.bytes).min(tops.len() - 1)];
-            bins.entry(top).or_default().extend(slowdown(flow));
+            bins.entry(top).or_default().extend(flow.slowdown());
         }
         let (x, y): (Vec<u64>, Vec<Option<f64>>) =
             bins.into_iter().map(|(top, values)| (top, statistic.of(&values))).unzip();
@@ -239,10 +271,73 @@ fn slowdowns(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot 
         y["rangemode"] = "tozero".into();
     }
     let mut note = "Bins hold about as many messages each. 1 is as fast as alone in the network.".to_owned();
+    note.push_str(&selection(spec));
     if sizes.is_empty() {
         note.push_str(" Nothing is drawn, as the results hold no messages one by one.");
     }
     Plot { title: picture.title(spec), note, height: HEIGHT, data, layout: layout(x, y) }
+}
+
+/// A point a message, by its length; of many, evenly spread ones.
+fn flows(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
+    let Population { axis, unknown, value, .. } = population(&spec.y);
+    let mut data = Vec::new();
+    let (mut all, mut drawn, mut without) = (0, 0, 0);
+    for (place, curve) in picture.curves.iter().enumerate() {
+        let (mut points, mut flows) = (Vec::new(), 0);
+        for flow in flows_of(index, spec, curve) {
+            flows += 1;
+            points.extend(value(flow).map(|value| (flow.bytes, value)));
+        }
+        without += flows - points.len();
+        all += points.len();
+        let step = (points.len() * picture.curves.len()).div_ceil(MAX_CLOUD).max(1);
+        let (x, y): (Vec<u64>, Vec<f64>) = points.into_iter().step_by(step).unzip();
+        drawn += x.len();
+        data.push(json!({
+            "type": "scatter", "mode": "markers", "name": curve.name(), "x": x, "y": y,
+            "marker": {"color": picture.colour(index.set, place), "size": 4, "opacity": 0.5},
+        }));
+    }
+    let x = json!({"title": {"text": "Message size (bytes)"}, "type": "log", "tickformat": "~s"});
+    let mut y = number_axis(axis, spec.log_y);
+    if !spec.log_y {
+        y["rangemode"] = "tozero".into();
+    }
+    let mut note = format!("A point is a message.{}", selection(spec));
+    if drawn < all {
+        note.push_str(&format!(
+            " Of {} of them {} are drawn.",
+            thousands(all as f64),
+            thousands(drawn as f64)
+        ));
+    }
+    if without > 0 {
+        note.push_str(&format!(" Not drawn are {without} that {unknown}."));
+    }
+    if all + without == 0 {
+        note.push_str(" The results hold no such messages.");
+    }
+    let mut layout = layout(x, y);
+    layout["legend"]["itemsizing"] = "constant".into();
+    Plot { title: picture.title(spec), note, height: HEIGHT, data, layout }
+}
+
+/// Which messages a plot is about, when not about all, as a sentence.
+fn selection(spec: &PlotSpec) -> String {
+    let bytes = |bytes: u64| thousands(bytes as f64);
+    let lengths = match (spec.min_bytes, spec.max_bytes) {
+        (None, None) => None,
+        (Some(least), None) => Some(format!("{} B or more", bytes(least))),
+        (None, Some(most)) => Some(format!("{} B or less", bytes(most))),
+        (Some(least), Some(most)) => Some(format!("{} to {} B", bytes(least), bytes(most))),
+    };
+    match (&spec.group, lengths) {
+        (None, None) => String::new(),
+        (Some(group), None) => format!(" Only messages of the group {group}."),
+        (None, Some(lengths)) => format!(" Only messages of {lengths}."),
+        (Some(group), Some(lengths)) => format!(" Only messages of the group {group}, of {lengths}."),
+    }
 }
 
 /// A field of the runs, mean over seeds with their spread, against a swept parameter or a scheme at a time.
@@ -316,7 +411,7 @@ impl Gaps {
     /// Notes what a run's number says less than it seems to.
     fn note(&mut self, run: &RunRow, spec: &PlotSpec, curve: &Curve<'_>) {
         let y = spec.y.as_str();
-        let of_messages = y.starts_with("fct_") || y == "completion_us";
+        let of_messages = y.starts_with("fct_") || y.starts_with("slowdown_") || y == "completion_us";
         let lacks_messages = of_messages && run.flows_finished < run.flows;
         let reason = match run.number(y) {
             Some(_) if lacks_messages => "Only of the messages that finished",

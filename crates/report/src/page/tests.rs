@@ -3,6 +3,7 @@ use crate::samples::{collectives, figure, two_schemes};
 use anabranch_results::{
     ClaimKind, ClaimRow, ClaimSpec, ClaimValue, FlowRow, PlotKind, PlotSpec, RunRow, SeriesRow, Value,
 };
+use serde_json::json;
 
 /// The page without plotly's own script, which is not ours to judge.
 fn own_part(set: &ResultSet) -> String {
@@ -357,4 +358,61 @@ fn a_page_of_many_runs_looks_at_each_row_once() {
     let figure = with_figure().figure.unwrap();
     set.figure = Some(Figure { claims, plots: vec![spec], ..figure });
     assert_eq!(plots::of(&set)[0].data.len(), 501);
+}
+
+fn of_messages(spec: PlotSpec, set: &ResultSet) -> plots::Plot {
+    let figure = with_figure().figure.unwrap();
+    let set = ResultSet { figure: Some(Figure { plots: vec![spec], ..figure }), ..set.clone() };
+    plots::of(&set).remove(0)
+}
+
+#[test]
+fn clouds_and_distributions_show_the_messages_that_they_are_about() {
+    let mut set = two_schemes();
+    set.runs.truncate(1);
+    let flow = set.flows[0].clone();
+    let row = |number: u32, group: &'static str, retransmissions| FlowRow {
+        flow: number,
+        bytes: 1000 * (1 + u64::from(number)),
+        group: group.into(),
+        packets: 4,
+        retransmissions,
+        ..flow.clone()
+    };
+    set.flows = vec![
+        row(0, "background", Some(0)),
+        row(1, "background", Some(3)),
+        row(2, "background", None),
+        row(3, "incast", Some(8)),
+    ];
+    let share = |kind| PlotSpec::new(kind, "T", "retransmitted_share");
+    let plot = of_messages(share(PlotKind::Flows), &set);
+    assert_eq!(
+        (&plot.data[0]["x"], &plot.data[0]["y"]),
+        (&json!([1000, 2000, 4000]), &json!([0.0, 75.0, 200.0]))
+    );
+    assert_eq!(plot.layout["xaxis"]["type"], "log");
+    assert!(plot.note.contains("Not drawn are 1 that do not tell what they sent again."), "{}", plot.note);
+    let background = PlotSpec { group: Some("background".into()), ..share(PlotKind::Flows) };
+    let plot = of_messages(PlotSpec { min_bytes: Some(1001), max_bytes: Some(2000), ..background }, &set);
+    assert_eq!(plot.data[0]["x"], json!([2000]));
+    assert!(plot.note.contains("of the group background, of 1,001 to 2,000 B."), "{}", plot.note);
+    let plot = of_messages(PlotSpec { max_bytes: Some(2000), ..share(PlotKind::Cdf) }, &set);
+    assert_eq!((&plot.data[0]["x"], &plot.data[0]["y"]), (&json!([0.0, 75.0]), &json!([50.0, 100.0])));
+    let incast =
+        PlotSpec { group: Some("incast".into()), ..PlotSpec::new(PlotKind::SlowdownBySize, "T", "max") };
+    assert_eq!(of_messages(incast, &set).data[0]["x"], json!([4000]));
+    let none = PlotSpec { min_bytes: Some(9_000), ..share(PlotKind::Flows) };
+    assert!(of_messages(none, &set).note.contains("hold no such messages"));
+}
+
+#[test]
+fn a_cloud_of_many_messages_is_thinned() {
+    let mut set = two_schemes();
+    let flow = set.flows[0].clone();
+    set.flows = (0..100_000).map(|number| FlowRow { flow: number, ..flow.clone() }).collect();
+    let plot = of_messages(PlotSpec::new(PlotKind::Flows, "T", "slowdown"), &set);
+    let drawn: usize = plot.data.iter().map(|curve| curve["x"].as_array().unwrap().len()).sum();
+    assert!((9_000..=20_000).contains(&drawn), "{drawn}");
+    assert!(plot.note.contains("Of 100,000 of them"), "{}", plot.note);
 }

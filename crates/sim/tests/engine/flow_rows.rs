@@ -50,8 +50,8 @@ fn packets_are_those_of_all_queue_pairs() {
 fn messages_that_share_a_queue_pair_do_not_say_what_they_sent_again() {
     let text = "schemes = [\"ops\"]\n[topology]\nkind = \"single-switch\"\nhosts = 4\nlink = \"100Gbps\"\n\
                 [workload]\nfile = \"two.cm\"\n";
-    let matrix = "Nodes 4\nConnections 3\nTriggers 1\n0->1 id 1 start 0 size 10000 send_done_trigger 1\n\
-                  0->1 id 1 trigger 1 size 20000\n2->3 id 2 start 0 size 5000\ntrigger id 1 oneshot\n";
+    let matrix = "Nodes 4\nConnections 3\nTriggers 1\n0->1 id 1 msg start 0 size 10000 send_done_trigger 1\n\
+                  0->1 id 1 msg trigger 1 size 20000\n2->3 id 2 start 0 size 5000\ntrigger id 1 oneshot\n";
     let result = finish_one(text, &[("two.cm", matrix)]);
     let shared = |qp: u32| result.flows.iter().filter(|flow| flow.qp == qp).count() > 1;
     for flow in &result.flows {

@@ -3,11 +3,14 @@
 use super::super::table::{Table, list, nearest};
 use super::super::{ScenarioError, Series, WorkloadSpec, schemes};
 use super::{BallsVariant, Figure, ModelSpec};
+use anabranch_base::Bytes;
 use anabranch_results::{PlotKind, PlotSpec, RunRow, Statistic};
 
 /// Reads a `[plot]` table of a figure that is called `title`.
 pub(super) fn read(table: &Table, title: &str) -> Result<PlotSpec, ScenarioError> {
-    table.only(&["kind", "title", "x", "y", "per", "entity", "schemes", "log_x", "log_y"])?;
+    let of_messages = ["group", "min_bytes", "max_bytes"];
+    let keys = ["kind", "title", "x", "y", "per", "entity", "schemes", "log_x", "log_y"];
+    table.only(&[&keys[..], &of_messages].concat())?;
     let kind = table.word(
         "kind",
         &[
@@ -17,12 +20,13 @@ pub(super) fn read(table: &Table, title: &str) -> Result<PlotSpec, ScenarioError
             ("bar", PlotKind::Bar),
             ("line", PlotKind::Line),
             ("slowdown-by-size", PlotKind::SlowdownBySize),
+            ("flows", PlotKind::Flows),
         ],
     )?;
     let fixed = match kind {
         PlotKind::Series | PlotKind::Points => Some("time"),
         PlotKind::Cdf => Some("what `y` names"),
-        PlotKind::SlowdownBySize => Some("the messages' length"),
+        PlotKind::SlowdownBySize | PlotKind::Flows => Some("the messages' length"),
         PlotKind::Bar | PlotKind::Line => None,
     };
     if let Some(fixed) = fixed.filter(|_| table.node("x").is_some()) {
@@ -34,6 +38,13 @@ pub(super) fn read(table: &Table, title: &str) -> Result<PlotSpec, ScenarioError
         let message = "entity picks curves of a series or of points alone";
         return Err(table.wrong("entity", message, "kind = \"series\" or \"points\""));
     }
+    let by_message = matches!(kind, PlotKind::Cdf | PlotKind::SlowdownBySize | PlotKind::Flows);
+    let chosen = of_messages.into_iter().find(|key| table.node(key).is_some());
+    if let Some(key) = chosen.filter(|_| !by_message) {
+        let message = format!("{key} picks messages, which a plot of this kind does not show one by one");
+        return Err(table.wrong(key, message, "kind = \"cdf\", \"flows\" or \"slowdown-by-size\""));
+    }
+    let length = |key| Ok(table.get::<Bytes>(key)?.map(|bytes| bytes.0));
     Ok(PlotSpec {
         kind,
         title: table.get("title")?.unwrap_or_else(|| title.to_owned()),
@@ -48,6 +59,9 @@ pub(super) fn read(table: &Table, title: &str) -> Result<PlotSpec, ScenarioError
         },
         per: table.get("per")?.unwrap_or_default(),
         entity: table.get("entity")?,
+        group: table.get("group")?,
+        min_bytes: length("min_bytes")?,
+        max_bytes: length("max_bytes")?,
         schemes: table.get("schemes")?.unwrap_or_default(),
         log_x: table.get("log_x")?.unwrap_or(false),
         log_y: table.get("log_y")?.unwrap_or(false),
@@ -62,6 +76,8 @@ pub(super) struct Drawable {
     numbers: Vec<&'static str>,
     curves: Vec<&'static str>,
     messages: bool,
+    /// Parts of the workload that results tell apart.
+    groups: &'static [&'static str],
     /// Jobs of a collective workload.
     jobs: bool,
 }
@@ -78,6 +94,10 @@ impl Drawable {
                     numbers: RunRow::FIELDS.to_vec(),
                     curves,
                     messages: true,
+                    groups: match scenario.workload {
+                        WorkloadSpec::Poisson { incast: Some(_), .. } => &["background", "incast"],
+                        _ => &[],
+                    },
                     jobs: matches!(scenario.workload, WorkloadSpec::Collective(_)),
                 }
             }
@@ -88,6 +108,7 @@ impl Drawable {
                 numbers: Vec::new(),
                 curves: Vec::new(),
                 messages: false,
+                groups: &[],
                 jobs: false,
             },
         }
@@ -114,6 +135,7 @@ impl Drawable {
             numbers: numbers.to_vec(),
             curves: curves.to_vec(),
             messages: false,
+            groups: &[],
             jobs: false,
         }
     }
@@ -130,19 +152,32 @@ impl Drawable {
                 return Err(table.wrong("y", "nothing is measured over time here", help));
             }
             PlotKind::Series | PlotKind::Points => known(table, "y", &spec.y, &self.curves)?,
-            PlotKind::Cdf | PlotKind::SlowdownBySize if !self.messages => {
+            PlotKind::Cdf | PlotKind::SlowdownBySize | PlotKind::Flows if !self.messages => {
                 return Err(table.wrong("kind", "a model has no messages", "kind = \"line\" or \"bar\""));
             }
             PlotKind::Cdf if spec.y == "cct_us" && !self.jobs => {
                 let message = "cct_us is the time of a job, and only a collective workload has jobs";
                 return Err(table.wrong("y", message, "y = \"fct_us\" or \"slowdown\""));
             }
-            PlotKind::Cdf => known(table, "y", &spec.y, &["fct_us", "slowdown", "cct_us"])?,
-            PlotKind::SlowdownBySize if Statistic::parse(&spec.y).is_none() => {
+            PlotKind::Cdf => {
+                known(table, "y", &spec.y, &["fct_us", "slowdown", "cct_us", "retransmitted_share"])?;
+            }
+            PlotKind::Flows => known(table, "y", &spec.y, &["fct_us", "slowdown", "retransmitted_share"])?,
+            PlotKind::SlowdownBySize
+                if matches!(Statistic::parse(&spec.y), None | Some(Statistic::Sum | Statistic::Share)) =>
+            {
                 let message = format!("unknown y {:?}", spec.y);
                 return Err(table.wrong("y", message, "y = \"mean\", \"min\", \"max\" or \"p99\""));
             }
             PlotKind::SlowdownBySize => {}
+        }
+        if let Some(group) = spec.group.as_ref().filter(|group| !self.groups.contains(&group.as_str())) {
+            let help = match nearest(group, self.groups) {
+                Some(near) => format!("group = {near:?}"),
+                None if self.groups.is_empty() => "no group: this workload is one".to_owned(),
+                None => format!("group = one of {}", list(self.groups)),
+            };
+            return Err(table.wrong("group", format!("unknown group {group:?} in {}", table.name), help));
         }
         let parameters: Vec<&str> = self.parameters.iter().map(String::as_str).collect();
         if let Some(x) = &spec.x {
@@ -274,6 +309,27 @@ mod tests {
     }
 
     #[test]
+    fn messages_are_picked_by_group_and_length() {
+        let workload = "kind = \"poisson\"\nsizes = \"websearch\"\nload = 0.3\nduration = \"1ms\"\n\
+                        incast = { degree = 8, bytes = \"64KB\", load = 0.1 }\n";
+        let incasts = PACKETS
+            .replace("kind = \"tornado\"\nbytes = \"4KiB\"\n", workload)
+            .replace("\"workload.bytes\" = [\"4KiB\", \"8KiB\"]", "\"workload.load\" = [0.3, 0.5]");
+        let plot = "kind = \"flows\"\ny = \"retransmitted_share\"\ngroup = \"background\"\n\
+                    min_bytes = \"1B\"\nmax_bytes = \"200KB\"";
+        let expected = PlotSpec {
+            group: Some("background".into()),
+            min_bytes: Some(1),
+            max_bytes: Some(200_000),
+            ..PlotSpec::new(PlotKind::Flows, "Tornado", "retransmitted_share")
+        };
+        assert_eq!(figure(&incasts, plot).unwrap().plots, [expected]);
+        assert!(figure(&incasts, "kind = \"cdf\"\ny = \"retransmitted_share\"\ngroup = \"incast\"").is_ok());
+        let said = refused(&incasts, "kind = \"cdf\"\ngroup = \"incats\"");
+        assert!(said.ends_with("write: group = \"incast\""), "{said}");
+    }
+
+    #[test]
     fn a_plot_of_nothing_is_refused_where_it_stands() {
         assert_eq!(
             refused(PACKETS, "kind = \"bar\"\ny = \"fct_maximum_us\""),
@@ -297,6 +353,13 @@ mod tests {
             ),
             (PACKETS, "kind = \"points\"\ny = \"queue_depth\"", "y = \"queue_depth_bytes\""),
             (PACKETS, "kind = \"points\"\ny = \"queue_depth_bytes\"\nx = \"workload.bytes\"", "always time"),
+            (PACKETS, "kind = \"slowdown-by-size\"\ny = \"share\"", "y = \"mean\""),
+            (PACKETS, "kind = \"flows\"\ny = \"slowdwn\"", "y = \"slowdown\""),
+            (PACKETS, "kind = \"flows\"\ny = \"slowdown\"\nx = \"bytes\"", "the messages' length"),
+            (PACKETS, "kind = \"cdf\"\ngroup = \"incast\"", "this workload is one"),
+            (PACKETS, "kind = \"bar\"\ny = \"drops\"\nmax_bytes = \"1KB\"", "kind = \"cdf\""),
+            (PACKETS, "kind = \"cdf\"\nmax_bytes = 1000", "\"8MiB\""),
+            (BALLS, "kind = \"flows\"\ny = \"slowdown\"", "a model has no messages"),
             (BALLS, "kind = \"cdf\"", "a model has no messages"),
             (BALLS, "kind = \"bar\"\ny = \"longest\"", "y = \"longest_queue\""),
             (BALLS, "kind = \"series\"\ny = \"drops\"", "queue_length_balls"),
