@@ -65,11 +65,15 @@ fn setting(file: &str, key: &str, node: &Node) -> Result<Setting, ScenarioError>
 }
 
 /// Everything but a table that only groups: a table with a `kind` is the value of a whole part, and so is one with
-/// all that a lossless class (`fabric.pfc`) needs.
+/// all that a lossless class (`fabric.pfc`) needs, or with what `fabric.wrr` may say, which is nothing at least.
 fn whole_value(node: &Node) -> bool {
     let Item::Table(fields) = &node.item else { return true };
     let has = |key: &str| fields.contains_key(key);
-    has("kind") || (has("buffer") && has("resume") && (has("alpha") || has("threshold")))
+    has("kind")
+        || fields.is_empty()
+        || has("radix")
+        || has("weight")
+        || (has("buffer") && has("resume") && (has("alpha") || has("threshold")))
 }
 
 /// The first parameter below `fields`, and its value, as `[scheme.set]` takes them.
