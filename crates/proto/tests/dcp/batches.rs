@@ -91,4 +91,5 @@ fn a_fetch_holds_up_the_queue_pair() {
     assert_eq!(sender.next_timeout(), Some(us(22)));
     assert_eq!(psns(&mut sender, us(22))[..2], [3, 4]);
     assert_eq!(sender.counters().fetches, 2);
+    assert_eq!(sender.next_timeout(), Some(us(4_022)), "the fetch is over, though nobody said so");
 }

@@ -90,6 +90,24 @@ fn a_header_brings_its_packet_and_no_other() {
     assert_eq!(sender.counters(), SenderCounters::default());
 }
 
+/// A peer that says what cannot be: nothing breaks.
+#[test]
+fn a_peer_that_talks_nonsense() {
+    let mut sender = windowed(config(), 3 * PACKET);
+    post(&mut sender, [2, 2]);
+    assert_eq!(psns(&mut sender, us(0)), [0, 1, 2]);
+    answer(&mut sender, us(1), ack(2));
+    assert_eq!(acknowledged(&mut sender), [10], "what was not sent in full is not whole");
+    assert_eq!(psns(&mut sender, us(1)), [3]);
+    for _ in 0..3 {
+        answer(&mut sender, us(2), header_only(2, 1, 0));
+    }
+    assert_eq!(psns(&mut sender, us(2)), [2, 2, 2]);
+    answer(&mut sender, us(3), Repr::Nack { psn: 0, sent_at: us(0) });
+    answer(&mut sender, us(3), ack(u32::MAX));
+    assert_eq!(acknowledged(&mut sender), [11]);
+}
+
 /// The receiver tracks 8 messages, whatever the window.
 #[test]
 fn no_message_beyond_those_that_are_tracked() {

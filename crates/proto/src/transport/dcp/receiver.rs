@@ -159,12 +159,11 @@ impl DcpReceiver {
         let is_expected = msn.number() == self.expected;
         let tracked = self.slot(msn.number());
         tracked.count += 1;
-        tracked.message = message;
-        // DCP, section 4.5: as many as the message has. Of a Send only the last packet says whether a CQE is wanted;
-        // here each does.
-        tracked.is_complete = tracked.count == packets;
-        tracked.is_signalled = is_signalled;
-        tracked.is_complete && is_expected
+        // DCP, section 4.5: as many as the message has.
+        if tracked.count == packets {
+            *tracked = Tracked { is_complete: true, is_signalled, message, ..*tracked };
+        }
+        is_expected && tracked.is_complete
     }
 
     /// DCP, section 4.5: once the request of the eMSN is complete, the eMSN goes on to the next that is not, and the

@@ -123,15 +123,8 @@ impl Reception {
                 (Place::Buffer { receive_wqe: ssn, offset }, completion)
             }
         };
-        match *slot {
-            Some(before) if before.receive_wqe != named.receive_wqe => {
-                Err(ReceptionError::Ssn { msn, ssn: named.receive_wqe, before: before.receive_wqe })
-            }
-            _ => {
-                *slot = Some(named);
-                Ok(place)
-            }
-        }
+        let (ssn, before) = (named.receive_wqe, slot.get_or_insert(named).receive_wqe);
+        if ssn == before { Ok(place) } else { Err(ReceptionError::Ssn { msn, ssn, before }) }
     }
 
     /// The next receive WQE that is consumed, once the eMSN is `expected`; to be asked until it answers none.

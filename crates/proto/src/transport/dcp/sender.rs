@@ -10,8 +10,8 @@ use crate::transport::{DcpConfig, Ends, OutOfPsns, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
-/// Rounds of a message that are given up after the same time; each one after them, after twice the time of the one
-/// before.
+/// Rounds of a message, after the first, that are given up after the same time; each one after them, after twice the
+/// time of the one before.
 const PLAIN_ROUNDS: u32 = 7;
 
 /// Doublings of the timeout, at most.
@@ -229,7 +229,6 @@ impl DcpSender {
             self.rounds += 1;
             let oldest = &self.queue[0];
             (self.again, self.again_end) = (oldest.first, oldest.first + oldest.packets);
-            self.since = now;
             self.forget(self.unacked);
             self.counters.timeouts += 1;
             self.lb.handle_timeout(now);
@@ -289,9 +288,10 @@ impl DcpSender {
         self.current == 0 || self.in_flight() + bytes <= self.cc.window()
     }
 
+    /// Bytes in the network, as far as the sender knows: from a peer that answers a packet twice, it may be less.
     #[inline]
     fn in_flight(&self) -> u64 {
-        self.sent - self.waiting
+        self.sent.saturating_sub(self.waiting)
     }
 
     /// Sends the next packet for the first time, which fits.

@@ -270,7 +270,6 @@ impl Sending for CheckedSender {
             self.fetched.retain(|psn| !psns.contains(psn));
             self.waiting.retain(|psn| !psns.contains(psn));
             self.again = psns.collect();
-            self.since = now;
             self.lb.handle_timeout(now);
             self.cc.handle_loss(now);
         }
