@@ -15,10 +15,11 @@
 //! - **The timer waits for what is still to be sent.** It starts again with each packet of its message, and does not
 //!   run out before the last one was sent. A message that takes longer than the timeout at its rate would otherwise
 //!   start over for ever.
-//! - **After seven retries of a message, each timeout is twice as long as the one before**, up to 2^16 times the first.
-//!   InfiniBand's retry count would end the queue pair there. The retry number has 8 bits: a receiver that heard nothing of
-//!   256 rounds would take the next one for the one that it counts already. (And a timeout below the spread of the
-//!   path's delays, with which each round meets the next and is given up for it, makes progress in the end.)
+//! - **After seven retries of a message, each timeout is twice as long as the one before**, up to 2^16 times the
+//!   first. InfiniBand's retry count would end the queue pair there. The retry number has 8 bits: a receiver that
+//!   heard nothing of 256 rounds would take the next one for the one that it counts already. (And a timeout below the
+//!   spread of the path's delays, with which each round meets the next and is given up for it, makes progress in the
+//!   end.)
 //! - **A packet of a message that is complete is answered with an ACK**: the one that said so was lost.
 //! - **A header-only packet takes its data packet out of flight**, until that is sent again (section 4.3, step 6
 //!   says only that *awin* is adjusted).
