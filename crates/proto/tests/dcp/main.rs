@@ -12,7 +12,7 @@ use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
 use anabranch_proto::cc::AnyCc;
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{DcpConfig, DcpSender, Ends};
-use anabranch_proto::{Msn, Packet, PathFacts, Repr, Span};
+use anabranch_proto::{Msn, Packet, PathFacts, Repr, Span, TransportConfig};
 
 const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
 const ACK: u16 = 64;
@@ -120,4 +120,31 @@ fn state_in_bits() {
     assert_eq!(bits(&["packet counter", "mcf", "Cf"]), 8 * 2 * 8);
     assert_eq!(bits(&["eMSN", "rRetryNo", "unaMSN", "sRetryNo"]), 8 * 8);
     assert_eq!(state.iter().map(|field| field.bits * field.count).sum::<u32>(), 24 * 8);
+}
+
+/// Turns, and several messages delivered by one packet, as a NIC sees them that knows no transport by name.
+#[test]
+fn both_ends_behind_the_common_interface() {
+    let transport = TransportConfig::Dcp(config());
+    assert_eq!((transport.rto(), transport.framing().header), (Span::Time(RTO), Bytes(57)));
+    let (mut sender, mut receiver) = transport.build(ENDS, &FACTS, AnyCc::Constant(HUGE), AnyLb::Ecmp(9));
+    for id in 10..13 {
+        sender.post(MessageId(id), PAYLOAD).unwrap();
+    }
+    let [first, second, third] = [true, true, false].map(|goes_on| {
+        let packet = sender.poll_transmit(us(0)).unwrap();
+        assert_eq!(sender.keeps_turn(), goes_on);
+        packet
+    });
+    assert_eq!(receiver.handle_packet(us(1), &third), None);
+    assert_eq!(receiver.handle_packet(us(1), &second), None);
+    assert_eq!(receiver.poll_transmit(), None);
+    let delivered = receiver.handle_packet(us(1), &first);
+    let answer = receiver.poll_transmit().unwrap();
+    assert_eq!((answer.repr, receiver.poll_transmit()), (ack(3), None));
+    let others = std::iter::from_fn(|| receiver.poll_delivered());
+    assert_eq!(ids(delivered.into_iter().chain(others)), [10, 11, 12]);
+    sender.handle_packet(us(2), &answer);
+    assert_eq!(ids(std::iter::from_fn(|| sender.poll_acknowledged())), [10, 11, 12]);
+    assert_eq!((sender.next_timeout(), sender.paces()), (None, false));
 }
