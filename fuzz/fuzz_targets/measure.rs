@@ -41,6 +41,10 @@ fn results() -> ResultSet {
                     delivery_ps: Some(99_000_000),
                     fct_ps: Some(100_000_000),
                     ideal_fct_ps: 50_000_000,
+                    group: "incast".into(),
+                    packets: 1,
+                    retransmissions: Some(0),
+                    timeouts: Some(0),
                 });
                 set.series.push(SeriesRow {
                     run,

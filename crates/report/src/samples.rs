@@ -118,6 +118,8 @@ fn add_run(set: &mut ResultSet, scheme: &str, bytes: &str, seed: u64, max: f64, 
             timeouts: Some(0),
         });
     }
+    let flows = set.flows.iter().filter(|flow| flow.run == run);
+    set.runs[run as usize].set_slowdowns(flows);
     for (entity, base) in [("tor:0/up:0", 100.0), ("tor:0/up:1", 200.0), ("tor:1/up:0", 900.0)] {
         for step in 1..=4_u32 {
             set.series.push(SeriesRow {

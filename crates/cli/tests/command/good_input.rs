@@ -59,7 +59,8 @@ fn json_has_stable_names() {
     let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&document), ["scenario", "digest", "folder", "runs", "failed"]);
     let expected = "scheme seed sweep flows flows_finished fct_mean_us fct_p50_us fct_p99_us fct_max_us \
-                    ideal_fct_max_us completion_us jobs jobs_finished cct_mean_us cct_max_us drops link_losses trims \
+                    ideal_fct_max_us slowdown_mean slowdown_p50 slowdown_p95 slowdown_p99 completion_us jobs \
+                    jobs_finished cct_mean_us cct_max_us drops link_losses trims \
                     pause_frames pause_us ecn_marks retransmissions timeouts packet_hops sim_time_us wall_s extra digest";
     assert_eq!(names(&document["runs"][0]), expected.split_whitespace().collect::<Vec<_>>());
     assert_eq!(document["runs"][0]["flows"], 16);

@@ -296,7 +296,7 @@ fn flows(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
         drawn += x.len();
         data.push(json!({
             "type": "scatter", "mode": "markers", "name": curve.name(), "x": x, "y": y,
-            "marker": {"color": picture.colour(index.set, place), "size": 4, "opacity": 0.5},
+            "marker": {"color": picture.colour(index.set, place), "size": 5, "opacity": 0.6},
         }));
     }
     let x = json!({"title": {"text": "Message size (bytes)"}, "type": "log", "tickformat": "~s"});
