@@ -51,7 +51,7 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         "[workload.incast]\ndegree = 16\nload = 0.1",
-        r#"s.toml:11:2: [workload.incast] has no "bytes"
+        r#"s.toml:11:11: [workload.incast] has no "bytes"
   write: bytes = "8MiB""#,
     ),
     (
@@ -61,7 +61,8 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         "[workload.incast]\ndegree = 16\nbytes = \"1GB\"\nload = 0.001",
-        r#"s.toml:10:1: workload.duration: no incast starts in 1ms: one starts every 10000000.0 us on average; write a longer duration"#,
+        r#"s.toml:10:1: duration: no incast starts in 1ms: one starts every 10000000.0 us on average
+  write: a longer duration"#,
     ),
 ];
 

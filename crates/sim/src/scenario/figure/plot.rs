@@ -358,7 +358,7 @@ mod tests {
             (PACKETS, "kind = \"flows\"\ny = \"slowdown\"\nx = \"bytes\"", "the messages' length"),
             (PACKETS, "kind = \"cdf\"\ngroup = \"incast\"", "this workload is one"),
             (PACKETS, "kind = \"bar\"\ny = \"drops\"\nmax_bytes = \"1KB\"", "kind = \"cdf\""),
-            (PACKETS, "kind = \"cdf\"\nmax_bytes = 1000", "\"8MiB\""),
+            (PACKETS, "kind = \"cdf\"\nmax_bytes = 1000", "max_bytes = \"200KB\""),
             (BALLS, "kind = \"flows\"\ny = \"slowdown\"", "a model has no messages"),
             (BALLS, "kind = \"cdf\"", "a model has no messages"),
             (BALLS, "kind = \"bar\"\ny = \"longest\"", "y = \"longest_queue\""),

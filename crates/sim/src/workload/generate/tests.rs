@@ -246,7 +246,7 @@ fn wrong_specs_are_explained() {
         ),
         (
             with_incasts(8, 1, 0.1),
-            "duration: about 800001169 messages would start in 20ms, and the most is 50000000; write a shorter one",
+            "duration: about 800001402 messages would start in 20ms, and the most is 50000000; write a shorter one",
         ),
     ];
     for (spec, expected) in of_incasts {
