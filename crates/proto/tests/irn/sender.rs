@@ -215,6 +215,12 @@ fn only_what_has_a_sacked_packet_above_it_is_lost() {
     assert_eq!(upon(&mut sender, us(16), ack(10, 7)), []);
     assert_eq!(counted(&sender), (5, 0));
     assert_eq!(sender.next_timeout(), None);
+    // SACKs that overtook each other.
+    let mut sender = with(10);
+    assert_eq!(burst(&mut sender, us(0)), psns(0..10));
+    answer(&mut sender, us(8), ack(0, 6));
+    answer(&mut sender, us(8), ack(0, 2));
+    assert_eq!(burst(&mut sender, us(8)), [0, 1, 3, 4, 5]);
 }
 
 /// A timeout does not send again what was SACKed, nor does the search for what is lost stop at it.
@@ -357,6 +363,8 @@ fn an_old_sack_puts_nobody_into_recovery() {
     assert_eq!(upon(&mut sender, us(8), ack(5, 4)), []);
     assert_eq!(upon(&mut sender, us(8), ack(2, 3)), []);
     assert_eq!(upon(&mut sender, us(8), ack(2, 10)), []);
+    // Nor does one that contradicts itself: the ePSN stopped at the packet that it names.
+    assert_eq!(upon(&mut sender, us(8), ack(2, 5)), []);
     assert_eq!(time_out(&mut sender, us(328)), [5]);
     // One that names a packet above the ePSN does, however old its own ePSN is.
     let mut sender = with(10);

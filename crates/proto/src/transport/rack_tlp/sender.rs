@@ -51,8 +51,8 @@ pub struct RackTlpSender {
     sacked: u32,
     flow: Flow,
     flights: Flights,
-    /// Lost and to be sent again, in the order of detection. Those acknowledged meanwhile are dropped when they come
-    /// up.
+    /// Lost and to be sent again, in the order of detection. Those that were sent, or acknowledged meanwhile, are
+    /// dropped when they come up.
     lost: VecDeque<u32>,
 }
 
@@ -344,7 +344,6 @@ impl RackTlpSender {
         if !self.windows_allow(part.bytes) || !self.flow.pace(now, part.bytes) {
             return None;
         }
-        self.lost.pop_front();
         self.in_flight += u64::from(part.bytes);
         Some(self.send_again(now, psn))
     }
