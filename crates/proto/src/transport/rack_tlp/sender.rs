@@ -128,8 +128,11 @@ impl RackTlpSender {
             Repr::Ack { cumulative, base, marked, sent_at, .. } => {
                 let rtt = now.since(sent_at);
                 self.measure(rtt, sent_at, base);
-                self.acknowledge(now, cumulative, base, marked);
+                let is_news = self.acknowledge(now, cumulative, base, marked);
                 self.detect(now);
+                if is_news {
+                    self.arm_probe(now);
+                }
                 self.flow.hear(now, packet.ev, marked, rtt);
             }
             Repr::Cnp => self.flow.cc.handle_cnp(now),
@@ -190,9 +193,9 @@ impl RackTlpSender {
         self.latest = self.latest.max(Some((sent_at, psn)));
     }
 
-    /// Everything below `cumulative` has arrived, and `psn`.
+    /// Everything below `cumulative` has arrived, and `psn`; false when that was known.
     #[inline]
-    fn acknowledge(&mut self, now: Time, cumulative: u32, psn: u32, marked: bool) {
+    fn acknowledge(&mut self, now: Time, cumulative: u32, psn: u32, marked: bool) -> bool {
         let cumulative = cumulative.min(self.flow.next);
         let (mut packets, mut bytes) = (0, 0);
         let mut arrived = |state: State, size: u16, in_flight: &mut u64| {
@@ -223,14 +226,15 @@ impl RackTlpSender {
         }
         if packets > 0 {
             self.since = now;
-            self.settle(now);
+            self.settle();
             self.flow.tell(now, packets, bytes, marked, self.rtt);
         }
+        packets > 0
     }
 
     /// What an arrival means for recovery and probe.
     #[inline]
-    fn settle(&mut self, now: Time) {
+    fn settle(&mut self) {
         let unacked = self.flow.unacked;
         if self.recovery_end.is_some_and(|end| end <= unacked) {
             self.recovery_end = None;
@@ -242,7 +246,6 @@ impl RackTlpSender {
             Probe::Out { end } if end > unacked => {}
             _ => self.probe = Probe::None,
         }
-        self.arm_probe(now);
     }
 
     /// RFC 8985, section 6.2, step 5: lost is what was sent before a packet that arrived, an RTT and the reordering
@@ -257,9 +260,16 @@ impl RackTlpSender {
             let due = sent + self.rtt + self.reo_wnd;
             if now < due {
                 self.reorder_due = due;
+                // RFC 8985, section 8: the timers exclude each other.
+                self.probe_due = Time::NEVER;
+                if self.probe == Probe::Due {
+                    self.probe = Probe::None;
+                }
                 return;
             }
             self.lose(now, psn);
+            // The RTO waited for this timer; its time starts anew.
+            self.since = now;
         }
     }
 
@@ -307,7 +317,10 @@ impl RackTlpSender {
     /// for one packet in flight, whose ACK might be held back: the last packet asks for its ACK.
     #[inline]
     fn arm_probe(&mut self, now: Time) {
-        let is_open = self.recovery_end.is_none() && self.sacked == 0 && self.probe == Probe::None;
+        let is_open = self.recovery_end.is_none()
+            && self.sacked == 0
+            && self.probe == Probe::None
+            && self.reorder_due == Time::NEVER;
         self.probe_due = if is_open && self.in_flight > 0 {
             (now + self.srtt.unwrap_or(self.base_rtt) * 2).min(self.since + self.rto)
         } else {

@@ -130,7 +130,10 @@ impl CheckedSender {
 
     fn arm_probe(&mut self, now: Time) {
         let gaps = self.packets[self.unacked as usize..].iter().any(|known| known.state == State::Arrived);
-        let is_open = !gaps && self.recovery_end.is_none() && self.probe == Probe::None;
+        let is_open = !gaps
+            && self.recovery_end.is_none()
+            && self.probe == Probe::None
+            && self.overtaken().next().is_none();
         let due = now + self.srtt.unwrap_or(self.facts.base_rtt) * 2;
         self.probe_due =
             (is_open && self.flights().next().is_some()).then(|| due.min(self.since + self.ends.rto));
@@ -150,6 +153,13 @@ impl CheckedSender {
         late.sort();
         for (_, psn) in late {
             self.lose(now, psn);
+            self.since = now;
+        }
+        if self.overtaken().next().is_some() {
+            self.probe_due = None;
+            if self.probe == Probe::Due {
+                self.probe = Probe::None;
+            }
         }
     }
 
@@ -206,10 +216,12 @@ impl CheckedSender {
             if !is_out {
                 self.probe = Probe::None;
             }
-            self.arm_probe(now);
             self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
         }
         self.detect(now);
+        if packets > 0 {
+            self.arm_probe(now);
+        }
         whole
     }
 
