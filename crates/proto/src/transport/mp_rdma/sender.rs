@@ -52,8 +52,8 @@ pub struct MpRdmaSender {
     named: PsnSet,
     /// When the sender last went back.
     went_back: Time,
-    /// When the timer of the RTO started: at the last new acknowledgement, at a timeout, or at the first packet after
-    /// a pause.
+    /// When the timer of the RTO started: at the last new acknowledgement, or when the first unacknowledged packet went
+    /// out after a pause or again.
     since: Time,
     rto: Duration,
     restart_after: Duration,
@@ -233,7 +233,6 @@ impl MpRdmaSender {
             // All that was in flight is given up, and so are the ACKs' paths, of which one may have failed.
             self.stray = 0;
             self.clocked = 0;
-            self.since = now;
             self.counters.timeouts += 1;
             self.lb.handle_timeout(now);
             self.cc.handle_loss(now);

@@ -229,7 +229,6 @@ impl Sending for CheckedSender {
         if runs && self.since + self.ends.rto <= now {
             self.counters.timeouts += 1;
             self.go_back(now, 0);
-            self.since = now;
             self.clocked = 0;
             self.lb.handle_timeout(now);
             self.cc.handle_loss(now);
