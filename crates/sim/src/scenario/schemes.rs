@@ -25,8 +25,10 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("irn-ar-dcqcn", include_str!("../../../../schemes/irn-ar-dcqcn.toml")),
     ("irn-ecmp", include_str!("../../../../schemes/irn-ecmp.toml")),
     ("irn-ecmp-dcqcn", include_str!("../../../../schemes/irn-ecmp-dcqcn.toml")),
+    ("mp-rdma", include_str!("../../../../schemes/mp-rdma.toml")),
     ("pfc-ecmp", include_str!("../../../../schemes/pfc-ecmp.toml")),
     ("pfc-ecmp-dcqcn", include_str!("../../../../schemes/pfc-ecmp-dcqcn.toml")),
+    ("rack-tlp", include_str!("../../../../schemes/rack-tlp.toml")),
     ("timeout", include_str!("../../../../schemes/timeout.toml")),
 ];
 
