@@ -60,7 +60,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     let (pause_frames, pause_time) = engine.pauses();
     let mut extra: BTreeMap<String, f64> =
         engine.program_counters().into_iter().map(|(name, count)| (name.to_owned(), count as f64)).collect();
-    if matches!(point.scheme.transport, TransportConfig::RnicSr(_)) {
+    if matches!(point.scheme.transport, TransportConfig::RnicSr(_) | TransportConfig::MpRdma(_)) {
         extra.insert("nacks".to_owned(), senders.nacks as f64);
         extra.insert("nacks_of_a_qp_max".to_owned(), senders.most_nacks as f64);
     }

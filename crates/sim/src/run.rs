@@ -257,7 +257,9 @@ pub enum RunError {
         what: String,
     },
     /// A queue pair has more packets than PSNs.
-    #[error("queue pair {qp} would need more than 2^32 packets; use smaller messages or a larger payload")]
+    #[error(
+        "queue pair {qp} would need more than 2^32 packets, or with the transport dcp 2^24 requests; use smaller messages or a larger payload"
+    )]
     OutOfPsns {
         /// The queue pair.
         qp: u32,

@@ -263,9 +263,9 @@ pub struct SenderCounters {
     pub fetches: u64,
 }
 
-/// A queue pair has used all its PSNs.
+/// A queue pair has used all its PSNs, or all its MSNs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a queue pair carries at most 2^32 packets")]
+#[error("a queue pair carries at most 2^32 packets, and with the transport dcp 2^24 requests")]
 pub struct OutOfPsns;
 
 /// What both ends of a queue pair know of it.

@@ -24,6 +24,8 @@ mod tests_programs;
 #[cfg(test)]
 mod tests_settings;
 #[cfg(test)]
+mod tests_trimming;
+#[cfg(test)]
 mod tests_workloads;
 mod tree;
 mod written;

@@ -315,7 +315,7 @@ impl Scenario {
             let header = scheme.transport.framing().header;
             weights(&scheme.fabric, on, &facts, header).map(drop).map_err(|error| {
                 let message = format!("scheme {:?}: fabric.wrr: {error}", scheme.name);
-                let (at, written) = self.origin.setting(&scheme.name, "fabric.wrr", &[]);
+                let (at, written) = self.origin.setting(&scheme.name, "fabric.wrr", &["fabric.wrr.radix"]);
                 let help =
                     format!("{written} = {}, or a weight by hand: {{ weight = 2.0 }}", error.instead());
                 fault(&self.origin.file, at, message, Some(help))

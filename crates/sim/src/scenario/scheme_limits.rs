@@ -31,6 +31,7 @@ pub(super) fn validate(scheme: &Scheme) -> Result<(), ParameterFault> {
             span("lb.probe_interval", lb.probe_interval, "\"1rtt\"")?;
         }
     }
+    paced(scheme)?;
     fabric(&scheme.fabric)?;
     match (&scheme.fabric.program, &scheme.fabric.program_at) {
         (Some(config), _) => program(config, scheme),
@@ -41,6 +42,16 @@ pub(super) fn validate(scheme: &Scheme) -> Result<(), ParameterFault> {
         )),
         (None, None) => Ok(()),
     }
+}
+
+/// MP-RDMA's sender knows windows alone.
+fn paced(scheme: &Scheme) -> Result<(), ParameterFault> {
+    if !matches!((&scheme.transport, &scheme.cc), (TransportConfig::MpRdma(_), CcConfig::Dcqcn(_))) {
+        return Ok(());
+    }
+    let message = "cc.kind = \"dcqcn\" gives a rate, and transport.kind = \"mp-rdma\" sends what ACKs let go";
+    let instead = "{ kind = \"mp-rdma\", initial_window = \"1bdp\", max_window = \"2bdp\" }";
+    Err(ParameterFault::value("cc", message.to_owned(), instead))
 }
 
 fn program(program: &ProgramConfig, scheme: &Scheme) -> Result<(), ParameterFault> {

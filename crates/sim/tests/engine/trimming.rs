@@ -5,7 +5,11 @@ use anabranch_sim::RunResult;
 
 /// All but one of the hosts on one switch send to the last one at once; whatever finds three packets queued is trimmed.
 fn incast(hosts: u32, wrr: &str, control_queue: &str) -> RunResult {
-    let senders = hosts - 1;
+    incast_of(hosts - 1, hosts, wrr, control_queue)
+}
+
+fn incast_of(senders: u32, hosts: u32, wrr: &str, control_queue: &str) -> RunResult {
+    let last = hosts - 1;
     let text = format!(
         r#"
 schemes = ["dcp"]
@@ -17,7 +21,7 @@ link_latency = "1us"
 [workload]
 kind = "incast"
 degree = {senders}
-target = {senders}
+target = {last}
 bytes = "200KB"
 [set]
 "dcp.fabric.queue" = "3packets"
@@ -41,6 +45,14 @@ fn no_header_is_lost_in_any_incast_up_to_n_minus_1_at_the_computed_weight() {
         assert_eq!((extra(&result, "header_drops"), result.run.drops), (0.0, 0), "{hosts} hosts");
         assert_eq!(result.run.timeouts, 0, "{hosts} hosts");
         assert!(result.run.trims > 100, "{hosts} hosts: {} trims", result.run.trims);
+    }
+}
+
+#[test]
+fn none_is_lost_in_smaller_incasts_on_the_largest_switch() {
+    for senders in 2..18 {
+        let result = incast_of(senders, 19, "{}", "3KB");
+        assert_eq!((result.run.drops, result.run.timeouts), (0, 0), "{senders} senders");
     }
 }
 
