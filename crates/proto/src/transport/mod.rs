@@ -231,6 +231,11 @@ pub trait Sender: Send {
     fn keeps_turn(&self) -> bool {
         false
     }
+    /// Whether a packet that came in may have brought [`next_timeout`](Self::next_timeout) forward, so that it is to be
+    /// asked for again. Where packets that come in only put it off, the driver need not.
+    fn advances_timer(&self) -> bool {
+        true
+    }
     /// The next message of which every byte is acknowledged.
     fn poll_acknowledged(&mut self) -> Option<MessageId>;
     /// What it counted so far.
@@ -428,6 +433,18 @@ impl AnySender {
             AnySender::Dcp(sender) => sender.keeps_turn(),
             AnySender::Irn(_) | AnySender::RackTlp(_) | AnySender::MpRdma(_) | AnySender::Strack(_) => false,
             AnySender::Custom(sender) => sender.keeps_turn(),
+        }
+    }
+
+    /// See [`Sender::advances_timer`].
+    #[inline]
+    pub fn advances_timer(&self) -> bool {
+        match self {
+            AnySender::Sack(_) | AnySender::GoBackN(_) | AnySender::RnicSr(_) | AnySender::Strack(_) => false,
+            // IRN: the shorter timeout of few packets in flight. RACK-TLP: the reordering window and the probe. MP-RDMA:
+            // what an idle window waits for. DCP: the timer of a request that was sent long ago.
+            AnySender::Irn(_) | AnySender::RackTlp(_) | AnySender::MpRdma(_) | AnySender::Dcp(_) => true,
+            AnySender::Custom(sender) => sender.advances_timer(),
         }
     }
 

@@ -77,7 +77,7 @@ pub struct Engine<'a, O> {
 pub struct Counters {
     /// Packets put on links.
     pub packet_hops: u64,
-    /// Packets dropped for lack of buffer.
+    /// Packets dropped for lack of buffer, or since a fault made a switch refuse them.
     pub drops: u64,
     /// Packets lost on links, in switches that went down, or without a route.
     pub link_losses: u64,

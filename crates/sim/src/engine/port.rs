@@ -13,7 +13,7 @@ pub struct Port {
     pub busy_until: Time,
     /// Data packets waiting.
     pub data: Fifo,
-    /// Control packets waiting: served first, never interrupting a packet.
+    /// Control packets waiting: served first or by weight, never interrupting a packet.
     pub control: Fifo,
     /// Bytes in `data`.
     pub data_bytes: u32,
@@ -32,7 +32,7 @@ pub struct Port {
     /// Bytes of control that may go for 2^16 bytes of data while both wait; 0: control goes first.
     weight: u32,
     /// Bytes by which control is ahead of its share while both wait.
-    ahead: i32,
+    ahead: i64,
     /// An event at `busy_until` is on its way.
     pub wakes: bool,
     /// A fault (or a lossy cable) is or will be on this link: look closer before sending.
@@ -250,13 +250,13 @@ impl Port {
             let taken = self.data.pop(pool)?;
             self.data_bytes -= u32::from(taken.0.wire_bytes);
             let share = (u64::from(taken.0.wire_bytes) * u64::from(self.weight)) >> 16;
-            self.ahead -= share as i32;
+            self.ahead -= share as i64;
             return Some(taken);
         }
         if let Some(taken) = self.control.pop(pool) {
             self.control_bytes -= u32::from(taken.0.wire_bytes);
             if self.weight > 0 {
-                self.ahead += i32::from(taken.0.wire_bytes);
+                self.ahead += i64::from(taken.0.wire_bytes);
             }
             return Some(taken);
         }

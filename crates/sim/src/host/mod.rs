@@ -1,6 +1,7 @@
 //! Hosts: NICs with their queue pairs.
 //!
-//! A NIC sends control packets first, then its queue pairs in turn, a packet at a time, each as its window allows.
+//! A NIC sends control packets first, then its queue pairs in turn, a packet at a time (with DCP a round at a
+//! time), each as its window allows.
 
 mod messages;
 
@@ -293,6 +294,11 @@ impl<O: Observer> Engine<'_, O> {
                     self.post_all(opened);
                 }
                 self.kick(host);
+                if self.hosts.place[packet.qp.index()] == place
+                    && self.hosts.senders[place as usize].sender.advances_timer()
+                {
+                    self.arm(host, packet.qp.0, place);
+                }
             }
             // A program that is gone would have taken it out.
             Repr::Program { .. } => {}

@@ -11,4 +11,5 @@ mod lossless;
 mod peers;
 mod programs;
 mod support;
+mod timers;
 mod trimming;

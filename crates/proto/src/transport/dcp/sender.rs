@@ -46,6 +46,8 @@ pub struct DcpSender {
     rounds: u32,
     /// Fetched entries, at the front of `retransmissions`.
     fetched: u32,
+    /// Entries of `retransmissions` for the oldest request.
+    oldest_waiting: u32,
     /// Payload that this QP's turn may still take.
     turn_bytes: u64,
     /// The turn's WQEs end before this request.
@@ -115,6 +117,7 @@ impl DcpSender {
             again_end: 0,
             rounds: 0,
             fetched: 0,
+            oldest_waiting: 0,
             turn_bytes: 0,
             turn_end: 0,
             packet_bytes: (config.payload.0 + config.header.0) as u16,
@@ -230,6 +233,7 @@ impl DcpSender {
             let oldest = &self.queue[0];
             (self.again, self.again_end) = (oldest.first, oldest.first + oldest.packets);
             self.forget(self.unacked);
+            self.oldest_waiting = 0;
             self.counters.timeouts += 1;
             self.lb.handle_timeout(now);
             self.cc.handle_loss(now);
@@ -343,6 +347,7 @@ impl DcpSender {
         self.retransmissions.pop_front();
         self.fetched -= 1;
         self.waiting -= u64::from(bytes);
+        self.oldest_waiting -= u32::from(msn == self.unacked);
         self.counters.retransmissions += 1;
         Some(self.packet(now, msn, psn, bytes))
     }
@@ -392,10 +397,11 @@ impl DcpSender {
         if number == self.unacked { self.rounds as u8 } else { 0 }
     }
 
-    /// Whether the timer runs: the oldest request was sent in full, in this round.
+    /// Whether the timer runs: the oldest request was sent in full, in this round, and none of it waits to be sent
+    /// again.
     #[inline]
     fn is_timed(&self) -> bool {
-        self.current > 0 && self.again == self.again_end
+        self.current > 0 && self.again == self.again_end && self.oldest_waiting == 0
     }
 
     /// When the timer runs out.
@@ -416,6 +422,7 @@ impl DcpSender {
             let bytes = request.bytes_of(psn, self.packet_bytes);
             self.retransmissions.push_back(Entry { msn: number, psn, bytes });
             self.waiting += u64::from(bytes);
+            self.oldest_waiting += u32::from(number == self.unacked);
         }
     }
 
@@ -453,6 +460,8 @@ impl DcpSender {
         }
         // What a later round still had to send again is not wanted any more.
         self.forget(expected - 1);
+        self.oldest_waiting =
+            self.retransmissions.iter().filter(|entry| entry.msn == expected).count() as u32;
         self.sent -= bytes;
         self.current -= expected - self.unacked;
         self.unacked = expected;

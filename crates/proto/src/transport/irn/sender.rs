@@ -118,7 +118,7 @@ impl IrnSender {
 
     /// Enters loss recovery when the ePSN stands still for an RTO. A packet that waited for its time may ask again.
     ///
-    /// Both papers have the packet of the ePSN sent again first, and then what has a SACKed packet above it. By that
+    /// The packet of the ePSN is sent again first, and then what has a SACKed packet above it (DCP, section 2.2). By that
     /// letter the last packets in flight, which have none, each wait for a timeout of their own: tens of timeouts
     /// where a burst loses its tail. Whether a timeout repeats those too is unsaid; `timeout_takes_all` decides.
     ///

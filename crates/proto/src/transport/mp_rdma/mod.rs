@@ -4,7 +4,7 @@
 //! The receiver acknowledges every packet by itself, by the path on which it came, keeps those out of order in a
 //! small bitmap, and refuses with a NACK what lies beyond it. Each answer lets packets go, by the same path: as many
 //! as the window has room for (multi-path ACK clocking). A path whose packets come back too late is given no more
-//! (out-of-order aware path selection). A NACK or a timeout makes the sender go back (DCP, table 2). The network is
+//! (out-of-order aware path selection). A NACK or a timeout makes the sender go back (DCP, section 3). The network is
 //! kept lossless by PFC; there is no DCQCN.
 //!
 //! The window is the congestion control's (`mp-rdma`), the choice of paths the balancer's (`mp-rdma`). This transport

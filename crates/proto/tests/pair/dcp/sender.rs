@@ -104,11 +104,11 @@ impl CheckedSender {
         !(self.fetched.is_empty() && self.waiting.is_empty() && self.again.is_empty())
     }
 
-    /// The oldest request was sent in full, in this round.
+    /// The oldest request was sent in full, in this round, and none of it waits to be sent again.
     fn is_timed(&self) -> bool {
-        self.next > self.psns(self.unacked).start
-            && self.next >= self.psns(self.unacked).end
-            && self.again.is_empty()
+        let oldest = self.psns(self.unacked);
+        let waits = self.fetched.iter().chain(&self.waiting).any(|psn| oldest.contains(psn));
+        self.next > oldest.start && self.next >= oldest.end && self.again.is_empty() && !waits
     }
 
     fn expiry(&self) -> Time {

@@ -1,0 +1,76 @@
+//! Timers that an answer brings forward, beside a later one that is set already.
+
+use crate::support::*;
+
+/// One message over two switches.
+fn one(scheme: &str, bytes: &str, seeds: u32, rest: &str) -> String {
+    let seeds: Vec<u32> = (1..=seeds).collect();
+    format!(
+        r#"
+limits.stall = "500ms"
+schemes = ["{scheme}"]
+seeds = {seeds:?}
+[topology]
+kind = "dumbbell"
+hosts = 4
+link = "100Gbps"
+link_latency = "1us"
+[workload]
+kind = "tornado"
+bytes = "{bytes}"
+senders = 1
+{rest}
+"#
+    )
+}
+
+fn switches_refuse(probability: f64) -> String {
+    format!("[[fault]]\nkind = \"switch-loss\"\nlinks = \"all\"\nprobability = {probability}\n")
+}
+
+/// A probe or the reordering window is due long before the last timeout, which was set first.
+#[test]
+fn rack_tlp_waits_for_no_timeout_where_it_counts_none() {
+    let results = finish_all(&one("rack-tlp", "4MB", 40, &switches_refuse(0.01)), &[]);
+    let without: Vec<f64> = results
+        .iter()
+        .filter(|result| result.run.timeouts == 0)
+        .map(|result| result.run.fct_max_us)
+        .collect();
+    assert!(without.len() > 30, "{}", without.len());
+    assert!(without.iter().all(|&fct| fct < 1_000.0), "{without:?}");
+}
+
+/// RTO_high is set while much is in flight; once little is, RTO_low holds.
+#[test]
+fn irn_has_its_short_timeout_when_little_is_in_flight() {
+    let low = finish_all(&one("irn-ecmp", "20KB", 60, &switches_refuse(0.05)), &[]);
+    let high = "[set]\n\"irn-ecmp.transport.rto_low\" = \"320us\"\n";
+    let high = finish_all(&one("irn-ecmp", "20KB", 60, &format!("{}{high}", switches_refuse(0.05))), &[]);
+    let waits = |results: &[anabranch_sim::RunResult]| -> f64 {
+        results.iter().filter(|result| result.run.timeouts == 1).map(|result| result.run.fct_max_us).sum()
+    };
+    assert!(waits(&low) < waits(&high) - 1_000.0, "{} us, {} us", waits(&low), waits(&high));
+}
+
+/// The timer of a request that was sent long ago starts when the one before it is acknowledged in the middle of its
+/// new round.
+#[test]
+fn dcp_times_the_next_request_once_a_repeated_one_is_acknowledged() {
+    let rest = r#"
+[set]
+"dcp.transport.counter_bits" = 8
+[[fault]]
+kind = "packet-loss"
+links = "host:0"
+both_directions = false
+probability = 0.003
+[[fault]]
+kind = "packet-loss"
+links = "host:2"
+both_directions = false
+probability = 0.3
+"#;
+    let results = finish_all(&one("dcp", "500KB", 30, rest), &[]);
+    assert!(results.iter().filter(|result| result.run.timeouts > 1).count() > 5);
+}
