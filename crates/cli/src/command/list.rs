@@ -5,9 +5,11 @@ use crate::failure::Failure;
 use crate::figures;
 use crate::output::{print, print_json};
 use crate::source::input;
-use anabranch_proto::ProgramConfig;
 use anabranch_proto::lb::StateField;
 use anabranch_proto::program::ThemisSpraying;
+use anabranch_proto::transport::DcpConfig;
+use anabranch_proto::{ProgramConfig, TransportConfig};
+use anabranch_sim::model::MESSAGE_FIELDS;
 use anabranch_sim::scenario::{scheme, schemes};
 use serde_json::{Value, json};
 
@@ -72,7 +74,8 @@ fn show(what: &str, rows: Vec<(String, String)>, as_json: bool) -> Result<(), Fa
     print(&rows.iter().map(|(name, title)| format!("{name:width$}  {title}\n")).collect::<String>())
 }
 
-/// The hardware state of each scheme: of its load balancer in the NIC, and of its program in a switch.
+/// The hardware state of each scheme: of its load balancer and of DCP's transport in the NIC, and of its program in a
+/// switch.
 fn state(as_json: bool) -> Result<(), Failure> {
     let mut text = String::new();
     let mut rows = Vec::new();
@@ -83,6 +86,11 @@ fn state(as_json: bool) -> Result<(), Failure> {
         text.push_str(&format!("{}: {total} bits of load balancer state a queue pair\n", listing.name));
         push_fields(&mut text, &fields);
         let mut row = json!({ "name": listing.name, "lb_state_bits": total, "lb_state": fields });
+        if let TransportConfig::Dcp(config) = &scheme.transport {
+            let (words, of_transport) = transport_state(config);
+            text.push_str(&words);
+            row["transport"] = of_transport;
+        }
         if let Some(program) = &scheme.fabric.program {
             let (words, of_program) = program_state(program);
             text.push_str(&words);
@@ -91,6 +99,29 @@ fn state(as_json: bool) -> Result<(), Failure> {
         rows.push(row);
     }
     if as_json { print_json(&json!({ "schemes": rows })) } else { print(&text) }
+}
+
+/// The state of DCP's transport in words, and as JSON.
+fn transport_state(config: &DcpConfig) -> (String, Value) {
+    let fields = config.state();
+    let total = bits(&fields);
+    let of_messages: Vec<StateField> =
+        fields.iter().filter(|field| MESSAGE_FIELDS.contains(&field.name)).cloned().collect();
+    let (messages, all) = (u64::from(config.tracked_messages), bits(&of_messages));
+    let (one_bytes, all_bytes) = ((all / messages).div_ceil(8), all.div_ceil(8));
+    let mut text =
+        format!("  in the NIC: {total} bits ({} B) of transport state a queue pair\n", total.div_ceil(8));
+    text.push_str(&format!("  of these for messages: {messages} x {one_bytes} B, {all_bytes} B\n"));
+    push_fields(&mut text, &fields);
+    let json = json!({
+        "state_bits": total,
+        "state_bytes": total.div_ceil(8),
+        "state": fields,
+        "tracked_messages": messages,
+        "message_bytes": one_bytes,
+        "messages_bytes": all_bytes,
+    });
+    (text, json)
 }
 
 /// Queue pairs to other ToRs that each NIC has, and NICs of a ToR, for the total of a ToR: those of Themis-spraying,

@@ -355,9 +355,11 @@ fn every_figure_runs_at_quick_scale_and_every_claim_is_judged() {
         "figure-16",
         "table-3",
     ];
-    let expected: Vec<String> = reps
+    let dcp = ["figure-7", "table-1", "table-3"];
+    let expected: Vec<String> = dcp
         .iter()
-        .map(|figure| format!("reps/{figure}"))
+        .map(|figure| format!("dcp/{figure}"))
+        .chain(reps.iter().map(|figure| format!("reps/{figure}")))
         .chain(strack.iter().map(|number| format!("strack/figure-{number}")))
         .chain(themis_spraying.iter().map(|figure| format!("themis-spraying/{figure}")))
         .collect();
@@ -374,4 +376,6 @@ fn every_figure_runs_at_quick_scale_and_every_claim_is_judged() {
     holds("reps/figure-4", 1.752);
     holds("reps/table-1", 193.0);
     holds("themis-spraying/table-3", 661.0);
+    holds("dcp/table-1", 2.62);
+    holds("dcp/table-3", 320.0);
 }

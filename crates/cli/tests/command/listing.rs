@@ -31,6 +31,28 @@ fn state_of_programs_is_listed() {
     assert!(row("reps")["program"].is_null() && row("reps")["lb_state_bits"] == 193);
 }
 
+/// DCP, section 4.5: two bytes a message, of eight messages. Table 3's 32 B are more than the text accounts for.
+#[test]
+fn state_of_dcp_is_listed() {
+    let place = Place::new();
+    let text = place.run(&["list", "schemes", "--state"]).expect(0).stdout;
+    let dcp = "dcp: 16 bits of load balancer state a queue pair\n     16 bits  entropy value\n  \
+               in the NIC: 192 bits (24 B) of transport state a queue pair\n  \
+               of these for messages: 8 x 2 B, 16 B\n    \
+               112 bits  packet counter  (8 x 14)\n      8 bits  mcf  (8 x 1)\n      8 bits  Cf  (8 x 1)\n     \
+               24 bits  eMSN\n      8 bits  rRetryNo\n     24 bits  unaMSN\n      8 bits  sRetryNo\n";
+    assert!(text.contains(dcp), "no {dcp} in:\n{text}");
+    let document = place.run(&["list", "schemes", "--state", "--json"]).expect(0).json();
+    let rows = document["schemes"].as_array().unwrap();
+    let row = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap();
+    let dcp = &row("dcp")["transport"];
+    assert_eq!((&dcp["state_bits"], &dcp["state_bytes"]), (&192.into(), &24.into()));
+    assert_eq!((&dcp["message_bytes"], &dcp["messages_bytes"]), (&2.into(), &16.into()));
+    assert_eq!(dcp["tracked_messages"], 8);
+    assert_eq!(&row("dcp-dcqcn")["transport"], dcp);
+    assert!(row("irn-ar")["transport"].is_null());
+}
+
 #[test]
 fn check_prints_programs_and_refuses_those_that_do_not_fit() {
     let place = Place::new();

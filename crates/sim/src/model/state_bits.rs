@@ -1,11 +1,12 @@
-//! The hardware state of each balancer (REPS, Table 1) and of each program (Themis-spraying, Tables 3 and 4).
+//! The hardware state of each balancer (REPS, Table 1), of each program (Themis-spraying, Tables 3 and 4), and of DCP's
+//! transport (DCP, section 4.5).
 
+use super::{field_bits, of_transport, row};
 use crate::RunResult;
 use crate::scenario::{scheme, schemes};
 use anabranch_proto::lb::StateField;
 use anabranch_proto::program::ThemisSpraying;
 use anabranch_proto::{LbConfig, ProgramConfig};
-use anabranch_results::{RunRow, Value};
 use std::collections::BTreeMap;
 
 /// A row for each scheme that comes with the program; two for one whose balancer has a buffer.
@@ -19,13 +20,13 @@ pub(super) fn run() -> Vec<RunResult> {
                 LbConfig::Reps(config) => {
                     let mut sizes = vec![1, config.buffer];
                     sizes.dedup();
-                    let row = |buffer| {
+                    let of_size = |buffer| {
                         let state =
                             LbConfig::Reps(anabranch_proto::lb::RepsConfig { buffer, ..config.clone() })
                                 .state();
                         result(listing.name, Some(buffer), &state)
                     };
-                    sizes.into_iter().map(row).collect()
+                    sizes.into_iter().map(of_size).collect()
                 }
                 lb @ (LbConfig::Ecmp {}
                 | LbConfig::Ops { .. }
@@ -33,6 +34,7 @@ pub(super) fn run() -> Vec<RunResult> {
                 | LbConfig::MpRdma(_)) => {
                     let mut result = result(listing.name, None, &lb.state());
                     result.run.extra.extend(program);
+                    result.run.extra.extend(of_transport(&scheme.transport));
                     vec![result]
                 }
             }
@@ -46,7 +48,7 @@ fn of_program(program: &ProgramConfig) -> BTreeMap<String, f64> {
     let state = program.state();
     let bytes = |side: &str| -> f64 {
         let fields = state.iter().filter(|field| field.name.starts_with(side));
-        fields.map(|field| f64::from(field.bits) * f64::from(field.count)).sum::<f64>() / 8.0
+        fields.map(field_bits).sum::<f64>() / 8.0
     };
     let mut extra = BTreeMap::from([("program_bytes".to_owned(), bytes(""))]);
     if let ProgramConfig::ThemisSpraying(config) = program {
@@ -58,18 +60,15 @@ fn of_program(program: &ProgramConfig) -> BTreeMap<String, f64> {
 }
 
 fn result(scheme: &str, buffer: Option<u32>, state: &[StateField]) -> RunResult {
-    let bits = |field: &StateField| f64::from(field.bits) * f64::from(field.count);
-    let mut extra = BTreeMap::from([("state_bits".to_owned(), state.iter().map(bits).sum())]);
-    extra.extend(state.iter().map(|field| (format!("state_bits:{}", field.name), bits(field))));
-    let sweep = buffer.map(|buffer| ("buffer".to_owned(), Value::Integer(i64::from(buffer))));
-    let run =
-        RunRow { scheme: scheme.to_owned(), sweep: sweep.into_iter().collect(), extra, ..RunRow::default() };
-    RunResult { run, flows: Vec::new(), jobs: Vec::new(), series: Vec::new() }
+    let mut extra = BTreeMap::from([("state_bits".to_owned(), state.iter().map(field_bits).sum())]);
+    extra.extend(state.iter().map(|field| (format!("state_bits:{}", field.name), field_bits(field))));
+    row(scheme, buffer.map(|buffer| ("buffer", i64::from(buffer))), extra)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anabranch_results::Value;
 
     fn bits(rows: &[RunResult], scheme: &str, buffer: Option<i64>) -> f64 {
         let wanted = |row: &&RunResult| {
@@ -95,6 +94,21 @@ mod tests {
         assert_eq!((themis["source_tor_bytes"], themis["destination_tor_bytes"]), (516.0, 661.0));
         assert_eq!(themis["program_bytes"], 1_177.0);
         assert_eq!(themis["tor_bytes"], 9_642_240.0);
+    }
+
+    /// DCP, section 4.5: 2 B a message, and eight messages. Its Table 3 says 32 B a queue pair, of which the text
+    /// accounts for 24.
+    #[test]
+    fn dcp_has_the_state_that_its_text_names() {
+        for row in run().into_iter().map(|result| result.run) {
+            let bytes = |name| row.extra.get(name).copied();
+            let expected = match row.scheme.as_str() {
+                "dcp" | "dcp-dcqcn" => [Some(2.0), Some(16.0), Some(24.0)],
+                _ => [None; 3],
+            };
+            let found = ["message_bytes", "messages_bytes", "transport_bytes"].map(bytes);
+            assert_eq!(found, expected, "{}", row.scheme);
+        }
     }
 
     #[test]

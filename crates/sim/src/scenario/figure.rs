@@ -7,7 +7,10 @@ use anabranch_results::{ClaimKind, ClaimSpec, ClaimValue, PlotSpec};
 use plot::Drawable;
 use serde::{Deserialize, Serialize};
 
+mod model;
 mod plot;
+
+pub use model::{BallsVariant, Chip, LosslessReach, ModelSpec, PacketTracking};
 
 /// How large a figure is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,41 +43,6 @@ pub struct Figure {
     pub assumptions: Vec<String>,
     /// What the paper says about it.
     pub claims: Vec<ClaimSpec>,
-}
-
-/// A figure that is an abstract model and no packet network.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum ModelSpec {
-    /// Balls thrown into bins: queues at the ports of one switch (REPS, section 5.1).
-    BallsIntoBins {
-        /// Numbers of ports to try.
-        ports: Vec<u32>,
-        /// Rounds to play.
-        rounds: u32,
-        /// Balls a round for each port, above 0, at most 1.
-        load: f64,
-        /// Who throws.
-        variants: Vec<BallsVariant>,
-        /// A ball in a queue longer than this loses its colour (tau).
-        threshold: u32,
-        /// Colours for each port (b).
-        colors_per_port: u32,
-        /// Seeds; one game each.
-        seeds: Vec<u64>,
-    },
-    /// The hardware state of each algorithm, in bits (REPS, Table 1).
-    StateBits {},
-}
-
-/// How balls choose their bin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BallsVariant {
-    /// At random, each time.
-    Ops,
-    /// The bin of a ball that found a short queue is used again.
-    Recycled,
 }
 
 /// The keys of a figure file that a scenario does not have.
@@ -132,7 +100,7 @@ pub fn read_figure(
     };
     if let Some(node) = table.node("model") {
         let model_table = Table::open(file_name, "[model]", node)?;
-        figure.model = Some(model(&model_table, &table)?);
+        figure.model = Some(model::read(&model_table, &table)?);
     }
     if figure.model.is_none() || table.node("topology").is_some() {
         let Item::Table(mut fields) = root.item.clone() else { return Err(table.missing("topology")) };
@@ -231,58 +199,4 @@ fn order(table: &Table) -> Result<Vec<String>, ScenarioError> {
             "paper = [\"reps\", \"ops\"]",
         )),
     }
-}
-
-fn model(table: &Table, root: &Table) -> Result<ModelSpec, ScenarioError> {
-    let balls = table.word("kind", &[("balls-into-bins", true), ("state-bits", false)])?;
-    if !balls {
-        table.only(&["kind"])?;
-        return Ok(ModelSpec::StateBits {});
-    }
-    table.only(&["kind", "ports", "rounds", "load", "variants", "threshold", "colors_per_port"])?;
-    let ports: Vec<u32> = table.need("ports")?;
-    if ports.is_empty() || ports.contains(&0) {
-        return Err(table.wrong("ports", "ports must be numbers of 1 or more", "ports = [8, 16]"));
-    }
-    let rounds: u32 = table.need("rounds")?;
-    table.within("rounds", u64::from(rounds), 1, u64::MAX)?;
-    let load: f64 = table.get("load")?.unwrap_or(1.0);
-    if !(load > 0.0 && load <= 1.0) {
-        return Err(table.wrong(
-            "load",
-            format!("load must be above 0 and at most 1, not {load}"),
-            "load = 0.99",
-        ));
-    }
-    let colors_per_port: u32 = table.get("colors_per_port")?.unwrap_or(1);
-    table.within("colors_per_port", u64::from(colors_per_port), 1, u64::MAX)?;
-    Ok(ModelSpec::BallsIntoBins {
-        ports,
-        rounds,
-        load,
-        variants: variants(table)?,
-        threshold: table.get("threshold")?.unwrap_or(5),
-        colors_per_port,
-        seeds: written::seeds(root, &Overrides::default())?,
-    })
-}
-
-fn variants(table: &Table) -> Result<Vec<BallsVariant>, ScenarioError> {
-    const KNOWN: &[(&str, BallsVariant)] =
-        &[("ops", BallsVariant::Ops), ("recycled", BallsVariant::Recycled)];
-    let written: Vec<String> = table.need("variants")?;
-    if written.is_empty() {
-        return Err(table.wrong(
-            "variants",
-            "variants is empty, so nobody throws",
-            "variants = [\"ops\", \"recycled\"]",
-        ));
-    }
-    let find = |name: &String| {
-        let known = KNOWN.iter().find(|(known, _)| known == name);
-        known.map(|(_, variant)| *variant).ok_or_else(|| {
-            table.wrong("variants", format!("unknown variant {name:?}"), "variants = [\"ops\", \"recycled\"]")
-        })
-    };
-    written.iter().map(find).collect()
 }

@@ -34,7 +34,7 @@ mod written_topology;
 mod written_workload;
 
 pub use error::ScenarioError;
-pub use figure::{BallsVariant, Figure, ModelSpec, Scale, read_figure};
+pub use figure::{BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTracking, Scale, read_figure};
 pub use resolved::{RunPoint, Scenario};
 pub use schemes::{SchemeListing, scheme, schemes};
 pub use spec::{

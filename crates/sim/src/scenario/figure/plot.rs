@@ -126,7 +126,13 @@ impl Drawable {
             }
             ModelSpec::StateBits {} => {
                 let schemes = schemes().iter().map(|listing| listing.name).collect();
-                (schemes, "buffer", &["state_bits", "program_bytes"], &[])
+                (schemes, "buffer", &["state_bits", "program_bytes", "transport_bytes"], &[])
+            }
+            ModelSpec::PacketTracking(_) => {
+                (["bdp-bitmap", "linked-chunks", "dcp"].into(), "degree", &TRACKING_NUMBERS, &[])
+            }
+            ModelSpec::LosslessReach(spec) => {
+                (spec.chips.iter().map(|chip| chip.name.as_str()).collect(), "queues", &["reach_km"], &[])
             }
         };
         Drawable {
@@ -208,6 +214,10 @@ const BALLS_NUMBERS: [&str; 9] = [
     "mean_longest_queue",
     "threshold",
 ];
+
+/// What a way to track packets adds to its run; the last two are of DCP alone.
+const TRACKING_NUMBERS: [&str; 6] =
+    ["all_bytes", "cycles", "packet_rate_mpps", "queue_pair_bytes", "message_bytes", "messages_bytes"];
 
 impl Series {
     /// What a curve of this is called in results, with its unit.
