@@ -21,7 +21,7 @@ pub(super) fn run(spec: &LosslessReach) -> Vec<RunResult> {
 /// Equation 1: L = buffer / (bandwidth x one-hop-delay x 2), where the buffer is a queue's share of its port's.
 fn reach_km(spec: &LosslessReach, chip: &Chip, queues: u32) -> f64 {
     let bits = chip.buffer.0 as f64 * 8.0 / f64::from(chip.ports) / f64::from(queues);
-    let bits_per_km = chip.link.0 as f64 * (spec.km_delay.0 as f64 / 1e12) * 2.0;
+    let bits_per_km = chip.link.0 as f64 * spec.km_delay.0 as f64 * 2.0 / 1e12;
     bits / bits_per_km
 }
 
