@@ -383,6 +383,29 @@ mod tests {
         assert!(said.contains("nothing is measured over time"), "{said}");
     }
 
+    /// The same of the models without curves, but for `state-bits`, whose fields are not drawn one by one.
+    #[test]
+    fn the_names_are_those_of_the_models() {
+        let tracking = "[model]\nkind = \"packet-tracking\"\nlink = \"400Gbps\"\nrtt = \"10us\"\npacket = \"1000B\"\n\
+            chunk_bits = 128\nbitmaps = 5\nqueue_pairs = 1\nclock_mhz = 300\naccess_cycles = 2\ncheck_cycles = 1\n\
+            next_cycles = 1\ndegrees = [0]\n";
+        let reach = "[model]\nkind = \"lossless-reach\"\nkm_delay = \"5us\"\nqueues = [1]\n\
+            chips = [{ name = \"a\", ports = 32, link = \"400Gbps\", buffer = \"64MB\" }]\n";
+        for (model, y) in [(tracking, "packet_rate_mpps"), (reach, "reach_km")] {
+            let figure = figure(model, &format!("kind = \"bar\"\ny = {y:?}")).unwrap();
+            let results = crate::model::run(figure.model.as_ref().unwrap(), &Control::default()).unwrap();
+            let drawable = Drawable::of(&figure);
+            let extra: BTreeSet<_> =
+                results.iter().flat_map(|result| result.run.extra.keys().map(String::as_str)).collect();
+            assert_eq!(extra, drawable.numbers.into_iter().collect());
+            let swept: BTreeSet<_> =
+                results.iter().flat_map(|result| result.run.sweep.keys().cloned()).collect();
+            assert_eq!(swept, drawable.parameters.into_iter().collect());
+            let schemes: BTreeSet<_> = results.iter().map(|result| result.run.scheme.clone()).collect();
+            assert_eq!(schemes, drawable.schemes.into_iter().collect());
+        }
+    }
+
     /// What results hold is what may be drawn.
     #[test]
     fn the_names_are_those_of_the_results() {
