@@ -20,8 +20,10 @@ impl Label {
 
 /// The label of a field or series, from the unit at the end of its name.
 pub(crate) fn label(name: &str) -> Label {
-    const UNITS: [(&str, &str, f64); 10] = [
+    const UNITS: [(&str, &str, f64); 12] = [
         ("_gbps", "Gbps", 1.0),
+        ("_mpps", "Mpps", 1.0),
+        ("_km", "km", 1.0),
         ("_bytes", "KiB", 1.0 / 1024.0),
         ("_packets", "packets", 1.0),
         ("_percent", "%", 1.0),
@@ -147,6 +149,8 @@ mod tests {
         assert_eq!(label("queue_depth_bytes").axis(), "Queue depth (KiB)");
         assert_eq!(label("link_utilisation_gbps").axis(), "Link utilisation (Gbps)");
         assert_eq!(label("fct_max_us").axis(), "FCT max (µs)");
+        assert_eq!(label("packet_rate_mpps").axis(), "Packet rate (Mpps)");
+        assert_eq!(label("reach_km").axis(), "Reach (km)");
         assert_eq!(label("drops").axis(), "Drops (count)");
         assert_eq!(label("cct_max_us").axis(), "CCT max (µs)");
         assert_eq!(label("sender_rtt_us").axis(), "Sender RTT (µs)");
