@@ -13,8 +13,8 @@
 //!   the queue pair's, as "for each QP" might be read, the packets of a later message would change their number
 //!   half way: the receiver would forget those counted so far, and count those of a later timeout on top.
 //! - **The timer waits for what is still to be sent.** It starts again with each packet of its message, and does not
-//!   run out before the last one was sent. A message that takes longer than the timeout at its rate would otherwise
-//!   start over for ever.
+//!   run out before the last one was sent and while one waits to be sent again. A message that takes longer than the
+//!   timeout at its rate would otherwise start over for ever.
 //! - **After seven retries of a message, each timeout is twice as long as the one before**, up to 2^16 times the
 //!   first. InfiniBand's retry count would end the queue pair there. The retry number has 8 bits: a receiver that
 //!   heard nothing of 256 rounds would take the next one for the one that it counts already. (And a timeout below the

@@ -221,8 +221,7 @@ impl DcpSender {
     }
 
     /// DCP, section 4.5: when no higher eMSN came for an RTO, all packets of the oldest unacknowledged request are
-    /// sent again, as a new round. What earlier rounds still had to send again is forgotten, since the new one sends
-    /// it; other requests go on as before. A packet that waited for its time may ask again.
+    /// sent again, as a new round; other requests go on as before. A packet that waited for its time may ask again.
     pub fn handle_timeout(&mut self, now: Time) {
         self.pacer.handle_timeout(now);
         if self.resume <= now {
@@ -232,8 +231,6 @@ impl DcpSender {
             self.rounds += 1;
             let oldest = &self.queue[0];
             (self.again, self.again_end) = (oldest.first, oldest.first + oldest.packets);
-            self.forget(self.unacked);
-            self.oldest_waiting = 0;
             self.counters.timeouts += 1;
             self.lb.handle_timeout(now);
             self.cc.handle_loss(now);
