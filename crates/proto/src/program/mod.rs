@@ -9,7 +9,7 @@ mod nack_drop;
 mod themis_spraying;
 
 use crate::{Packet, PathFacts, Span};
-use anabranch_base::{Bytes, HostId, Stream, Time};
+use anabranch_base::{Bytes, HostId, QpId, Stream, Time};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -52,6 +52,35 @@ pub struct ProgramFacts {
     /// Where the ToR's choice of a port does not decide the whole path: for each relative path change in
     /// `0..paths`, what to xor to the entropy value (Themis-spraying, section 4.1, PathMap).
     pub path_map: Option<Arc<[u16]>>,
+    /// Which data centre is whose.
+    pub sites: Sites,
+}
+
+/// The data centres of a fabric; by default there is one.
+#[derive(Clone, Debug, Default)]
+pub struct Sites {
+    /// By host: its data centre, from 0; empty where there is one.
+    pub of_host: Arc<[u16]>,
+    /// That of the switch.
+    pub own: u16,
+}
+
+impl Sites {
+    /// Whether a host is in the switch's own data centre.
+    #[inline]
+    pub fn is_own(&self, host: HostId) -> bool {
+        self.of(host) == self.own
+    }
+
+    /// Whether what goes from `src` to `dst` leaves its data centre.
+    #[inline]
+    pub fn crosses(&self, src: HostId, dst: HostId) -> bool {
+        self.of(src) != self.of(dst)
+    }
+
+    fn of(&self, host: HostId) -> u16 {
+        self.of_host.get(host.index()).copied().unwrap_or(0)
+    }
 }
 
 /// Where a packet stands when a program sees it.
@@ -63,7 +92,7 @@ pub struct Passage {
     pub src: HostId,
     /// At ingress: the port by which it came in.
     pub port: u16,
-    /// At ingress: it came from a host of this switch.
+    /// It was sent by a host of this switch.
     pub from_host: bool,
     /// It goes to a host of this switch.
     pub to_host: bool,
@@ -83,8 +112,37 @@ pub enum Verdict {
     Port(u16),
     /// It is dropped, or the program has taken from it what it needs.
     Drop,
-    /// The program keeps it and will emit it later.
+    /// The program keeps it in the switch's buffer, and will emit it later.
     Hold,
+    /// The program keeps it in memory of its own, such as that of a port through which packets come round again, and
+    /// will emit it later. A lossless class does not count it meanwhile.
+    SetAside,
+}
+
+/// Where a packet was before a program emitted it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// Nowhere: the program made it.
+    Never,
+    /// In the buffer of the port by which it came, [`Passage::port`] of its arrival ([`Verdict::Hold`]).
+    InBuffer(u16),
+    /// In memory of its own ([`Verdict::SetAside`]); it had come by this port.
+    Aside(u16),
+}
+
+/// What a program that keeps tables of queue pairs hears of them ([`Program::handle_qp`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QpNotice {
+    /// The time.
+    pub now: Time,
+    /// The queue pair.
+    pub qp: QpId,
+    /// Its requester, the host that sends data.
+    pub src: HostId,
+    /// Its responder.
+    pub dst: HostId,
+    /// Whether its first message is posted now; else, its last one is acknowledged, and it is destroyed.
+    pub opens: bool,
 }
 
 /// A packet that a program sends.
@@ -92,9 +150,8 @@ pub enum Verdict {
 pub struct Emitted {
     /// The packet; routing sends it on, and it passes no ingress of this switch again.
     pub packet: Packet,
-    /// The program held it, in the buffer of the port by which it came: [`Passage::port`] of its arrival. None: the
-    /// program made it.
-    pub held: Option<u16>,
+    /// Where it was before.
+    pub held: Held,
 }
 
 /// A number that a program counts.
@@ -153,6 +210,18 @@ pub trait Program: Send {
     /// What it counted so far.
     fn counters(&self) -> Vec<ProgramCounter> {
         Vec::new()
+    }
+    /// Whether it wants to hear of queue pairs.
+    fn wants_qps(&self) -> bool {
+        false
+    }
+    /// A queue pair of the fabric, of whatever hosts, is opened or destroyed.
+    fn handle_qp(&mut self, notice: &QpNotice, out: &mut Vec<Emitted>) {
+        let _ = (notice, out);
+    }
+    /// Entries now in those of its tables that follow queue pairs.
+    fn table_entries(&self) -> u64 {
+        0
     }
 }
 
@@ -230,5 +299,20 @@ impl AnyProgram {
     /// See [`Program::counters`].
     pub fn counters(&self) -> Vec<ProgramCounter> {
         dispatch!(self, program => program.counters())
+    }
+
+    /// See [`Program::wants_qps`].
+    pub fn wants_qps(&self) -> bool {
+        dispatch!(self, program => program.wants_qps())
+    }
+
+    /// See [`Program::handle_qp`].
+    pub fn handle_qp(&mut self, notice: &QpNotice, out: &mut Vec<Emitted>) {
+        dispatch!(self, program => program.handle_qp(notice, out));
+    }
+
+    /// See [`Program::table_entries`].
+    pub fn table_entries(&self) -> u64 {
+        dispatch!(self, program => program.table_entries())
     }
 }

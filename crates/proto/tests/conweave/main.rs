@@ -2,7 +2,7 @@
 
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
 use anabranch_proto::program::{
-    Conweave, ConweaveConfig, Emitted, Passage, Program, ProgramConfig, ProgramFacts, Verdict,
+    Conweave, ConweaveConfig, Emitted, Held, Passage, Program, ProgramConfig, ProgramFacts, Sites, Verdict,
 };
 use anabranch_proto::{Msn, Packet, PathFacts, Repr, Span};
 
@@ -32,7 +32,7 @@ fn program(config: &ConweaveConfig, entity: u64) -> Conweave {
     let line_rate = Rate::from_gbps(100);
     let path =
         PathFacts { base_rtt: Duration::from_us(8), bdp: Bytes(100_000), packet: Bytes(1_048), line_rate };
-    let facts = ProgramFacts { path, ack: Bytes(60), paths: 4, path_map: None };
+    let facts = ProgramFacts { path, ack: Bytes(60), paths: 4, path_map: None, sites: Sites::default() };
     Conweave::new(config, &facts, stream(1, entity, Purpose::Model))
 }
 
@@ -104,7 +104,8 @@ fn sort(forwarded: Option<Packet>, out: Vec<Emitted>) -> Out {
     }
     for emitted in &out {
         let is_data = matches!(emitted.packet.repr, Repr::Data { .. });
-        assert_eq!(emitted.held, is_data.then_some(9), "held packets name the port by which they came");
+        let held = if is_data { Held::InBuffer(9) } else { Held::Never };
+        assert_eq!(emitted.held, held, "held packets name the port by which they came");
     }
     sorted
 }

@@ -3,7 +3,7 @@
 
 use crate::tor::*;
 use anabranch_base::{QpId, Time};
-use anabranch_proto::program::{Emitted, ThemisSprayingConfig, Verdict};
+use anabranch_proto::program::{Emitted, Held, ThemisSprayingConfig, Verdict};
 use anabranch_proto::{Packet, Repr};
 
 fn receiving(paths: u32) -> Tor {
@@ -55,7 +55,7 @@ fn a_confirmed_nack_is_the_one_that_was_dropped() {
     let out = tor.egress(&mut sprayed(QP, 2), true);
     let repr = Repr::Nack { psn: 0, sent_at: Time(99) };
     let packet = Packet { qp: QP, dst: SENDER, wire_bytes: ACK, ev: 0x55, marked: false, tag: 0, repr };
-    assert_eq!(out, [Emitted { packet, held: None }]);
+    assert_eq!(out, [Emitted { packet, held: Held::Never }]);
 }
 
 /// Section 4.3, second rule; a packet of another path says nothing.

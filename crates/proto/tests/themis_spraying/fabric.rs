@@ -8,7 +8,9 @@ use crate::tor::{QP, RECEIVER, SENDER, counter, facts};
 use anabranch_base::{Bytes, Duration, Purpose, Stream, Time, stream};
 use anabranch_proto::cc::CcConfig;
 use anabranch_proto::lb::{Environment, LbConfig};
-use anabranch_proto::program::{Emitted, Passage, Program, ThemisSpraying, ThemisSprayingConfig, Verdict};
+use anabranch_proto::program::{
+    Emitted, Held, Passage, Program, ThemisSpraying, ThemisSprayingConfig, Verdict,
+};
 use anabranch_proto::transport::{AnyReceiver, AnySender, Ends, RnicSrConfig, TransportConfig};
 use anabranch_proto::{Packet, Repr, Size, Span};
 use std::cmp::Reverse;
@@ -307,7 +309,7 @@ impl<'a> Fabric<'a> {
         let highest = self.highest.entry(psn % self.plan.paths.len() as u32).or_default();
         *highest = psn.max(*highest);
         for Emitted { packet, held } in out {
-            assert_eq!(held, None);
+            assert_eq!(held, Held::Never);
             self.carry_back(packet);
         }
         let copy = (psn, count(&mut self.copies_at_last_hop, psn));
@@ -347,7 +349,7 @@ impl<'a> Fabric<'a> {
         match verdict {
             Verdict::Forward => self.carry_back(packet),
             Verdict::Drop => assert!(matches!(packet.repr, Repr::Nack { .. }), "{packet:?} is dropped"),
-            Verdict::Port(_) | Verdict::Hold => panic!("{verdict:?} for {packet:?}"),
+            Verdict::Port(_) | Verdict::Hold | Verdict::SetAside => panic!("{verdict:?} for {packet:?}"),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
 use anabranch_proto::program::{
-    Emitted, Passage, Program, ProgramFacts, ThemisSpraying, ThemisSprayingConfig, Verdict,
+    Emitted, Held, Passage, Program, ProgramFacts, Sites, ThemisSpraying, ThemisSprayingConfig, Verdict,
 };
 use anabranch_proto::{Msn, Packet, PathFacts, Repr};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub fn facts(paths: u32) -> ProgramFacts {
         packet: Bytes(1064),
         line_rate: Rate::from_gbps(200),
     };
-    ProgramFacts { path, ack: Bytes(u64::from(ACK)), paths, path_map: None }
+    ProgramFacts { path, ack: Bytes(u64::from(ACK)), paths, path_map: None, sites: Sites::default() }
 }
 
 /// The program of a switch, with the calls that its engine makes.
@@ -83,10 +83,12 @@ impl Tor {
         let out = self.egress(&mut packet, true);
         assert_eq!(packet.tag, 0, "the NIC sees none of it");
         let nack = |emitted: &Emitted| match *emitted {
-            Emitted { packet: Packet { qp: QP, dst: SENDER, tag, repr, .. }, held: None } => match repr {
-                Repr::Nack { psn, .. } => (psn, tag & SIGNAL != 0),
-                _ => panic!("{emitted:?} is no NACK"),
-            },
+            Emitted { packet: Packet { qp: QP, dst: SENDER, tag, repr, .. }, held: Held::Never } => {
+                match repr {
+                    Repr::Nack { psn, .. } => (psn, tag & SIGNAL != 0),
+                    _ => panic!("{emitted:?} is no NACK"),
+                }
+            }
             _ => panic!("{emitted:?} goes elsewhere"),
         };
         out.iter().map(nack).collect()

@@ -6,7 +6,7 @@ use crate::observer::Observer;
 use crate::scenario::{RoutingMode, Scheme};
 use crate::topology::{Routing, Selector, SelectorError, Topology};
 use anabranch_base::{Duration, LinkId, NodeId, Purpose, Stream, Time, stream};
-use anabranch_proto::program::{AnyProgram, Emitted, Passage, ProgramFacts, Total, Verdict};
+use anabranch_proto::program::{AnyProgram, Emitted, Held, Passage, ProgramFacts, Sites, Total, Verdict};
 use anabranch_proto::{Packet, PathFacts, Repr};
 use std::collections::BTreeMap;
 
@@ -98,7 +98,7 @@ impl Programs {
                 None => None,
             };
             let ack = scheme.transport.framing().ack;
-            let facts = ProgramFacts { path: *facts, ack, paths, path_map };
+            let facts = ProgramFacts { path: *facts, ack, paths, path_map, sites: Sites::default() };
             let at: Selector = fabric.program_at.as_deref().unwrap_or(EVERY_TOR).parse()?;
             let mut random = stream(seed, u64::MAX, Purpose::Program);
             for node in at.switches(topology, &mut random)? {
@@ -177,6 +177,13 @@ impl<O: Observer> Engine<'_, O> {
                     self.after_program(node);
                     return;
                 }
+                Verdict::SetAside => {
+                    if let Some(programs) = &mut self.programs {
+                        programs.held += 1;
+                    }
+                    self.after_program(node);
+                    return;
+                }
             }
         }
         match self.choose(node, &packet, &at, chosen) {
@@ -193,8 +200,9 @@ impl<O: Observer> Engine<'_, O> {
     #[inline(never)]
     pub(super) fn pass_out(&mut self, node: NodeId, link: LinkId, packet: &Packet) {
         let port = &self.ports[link.index()];
-        let at =
-            Passage { queued: port.data_bytes, src: self.source_of(packet), ..self.passage(node, packet) };
+        let (queued, src) = (port.data_bytes, self.source_of(packet));
+        let from_host = self.switches.routing.tor_index(src) == node.0 - self.host_count;
+        let at = Passage { queued, src, from_host, ..self.passage(node, packet) };
         let mut packet = *packet;
         if let Some((program, out)) = self.program(node) {
             program.egress(&mut packet, &at, out);
@@ -241,18 +249,23 @@ impl<O: Observer> Engine<'_, O> {
         // What goes out at once passes the program again, which may put out more.
         let mut out = std::mem::take(&mut programs.out);
         for Emitted { packet, held } in out.drain(..) {
-            let from = self.port_base[node.index()] + u32::from(held.unwrap_or(0));
+            let port = match held {
+                Held::Never => 0,
+                Held::InBuffer(port) | Held::Aside(port) => port,
+            };
+            let from = self.port_base[node.index()] + u32::from(port);
             let at = self.passage(node, &packet);
             let way = self.choose(node, &packet, &at, None);
             match (held, &mut self.programs) {
-                (Some(_), Some(programs)) => {
+                (Held::InBuffer(_), Some(programs)) => {
                     programs.held -= 1;
                     programs.held_bytes -= u64::from(packet.wire_bytes);
                 }
+                (Held::Aside(_), Some(programs)) => programs.held -= 1,
                 _ => self.injected += 1,
             }
             match way {
-                Some(link) if held.is_some() => self.release(node, link, &packet, from),
+                Some(link) if matches!(held, Held::InBuffer(_)) => self.release(node, link, &packet, from),
                 Some(link) => self.forward(node, link, &packet, from),
                 None => self.counters.link_losses += 1,
             }

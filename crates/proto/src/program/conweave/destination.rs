@@ -14,7 +14,7 @@
 use super::ConweaveConfig;
 use super::header::{self, Age, Epoch, Header, Stamp, Word, WordKind};
 use crate::lb::StateField;
-use crate::program::{Emitted, Passage, ProgramFacts, Verdict};
+use crate::program::{Emitted, Held, Passage, ProgramFacts, Verdict};
 use crate::{Packet, Repr};
 use anabranch_base::{Duration, HostId, QpId, Time};
 use std::collections::{BTreeSet, VecDeque};
@@ -232,7 +232,7 @@ impl Destination {
         self.releases.remove(&(qp.release, id));
         for (packet, port) in qp.held.drain(..) {
             self.held_bytes -= u64::from(packet.wire_bytes);
-            out.push(Emitted { packet, held: Some(port) });
+            out.push(Emitted { packet, held: Held::InBuffer(port) });
         }
     }
 
@@ -265,7 +265,7 @@ impl Destination {
             tag: 0,
             repr: Repr::Program { word },
         };
-        Emitted { packet, held: None }
+        Emitted { packet, held: Held::Never }
     }
 }
 
@@ -274,6 +274,6 @@ fn in_order(packet: &Packet, at: &Passage, outran: bool, out: &mut Vec<Emitted>)
     if !outran {
         return Verdict::Forward;
     }
-    out.push(Emitted { packet: *packet, held: Some(at.port) });
+    out.push(Emitted { packet: *packet, held: Held::InBuffer(at.port) });
     Verdict::Hold
 }

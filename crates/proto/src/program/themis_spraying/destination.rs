@@ -3,7 +3,7 @@
 use super::bitmap::ProxyBitmap;
 use super::by_qp::ByQp;
 use super::{PATH_AVOIDANCE_SIGNAL, SPRAYED, ThemisSprayingConfig};
-use crate::program::{Emitted, ProgramFacts, Verdict};
+use crate::program::{Emitted, Held, ProgramFacts, Verdict};
 use crate::{Packet, Repr};
 use anabranch_base::{HostId, Time};
 
@@ -107,7 +107,7 @@ impl Destination {
                 return;
             };
             let nack = stashed.nack(packet, self.nack_bytes, tag);
-            out.push(Emitted { packet: nack, held: None });
+            out.push(Emitted { packet: nack, held: Held::Never });
             qp.stashed = None;
         }
     }
