@@ -45,7 +45,8 @@ pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
     match observer {
         None => drive(Engine::new(setup, NoObserver)?, point, &ideal, control, |_, _| Vec::new()),
         Some(observer) => drive(Engine::new(setup, observer)?, point, &ideal, control, |observer, end| {
-            observer.into_rows(end, |link| fabric.topology.link_name(link))
+            let topology = &fabric.topology;
+            observer.into_rows(end, |link| topology.link_name(link), |node| topology.node_name(node))
         }),
     }
 }
@@ -82,6 +83,12 @@ fn watch(point: &RunPoint, fabric: &Built) -> Result<SeriesObserver, RunError> {
             let mut random = stream(point.seed, u64::MAX - number as u64, Purpose::FaultSelection);
             for link in links.parse::<Selector>()?.links(topology, &mut random)? {
                 observer.watch_link(measure, link, topology.ports[link.index()].rate);
+            }
+        }
+        if let Some(switches) = &measure.switches {
+            let mut random = stream(point.seed, u64::MAX - number as u64, Purpose::FaultSelection);
+            for node in switches.parse::<Selector>()?.switches(topology, &mut random)? {
+                observer.watch_switch(measure, node);
             }
         }
         if let Some(qps) = &measure.qps {

@@ -5,10 +5,11 @@
 
 use super::port::LinkKind;
 use super::scheduler::Scheduler;
-use crate::scenario::{FaultKind, FaultSpec};
+use crate::scenario::{FabricSpec, FaultKind, FaultSpec};
+use crate::switch::marking;
 use crate::topology::{Selector, SelectorError, Topology};
 use anabranch_base::{Duration, LinkId, NodeId, Purpose, Stream, Time, stream};
-use anabranch_proto::{Packet, Repr};
+use anabranch_proto::{Packet, PathFacts, Repr};
 
 /// The faults of a run.
 pub struct Faults {
@@ -289,13 +290,20 @@ pub struct KindTable<'a> {
     pub kinds: Vec<LinkKind>,
     keys: Vec<(anabranch_base::Rate, Duration, Duration)>,
     sizes: [u16; 2],
+    fabric: &'a FabricSpec,
+    facts: &'a PathFacts,
     scheduler: &'a mut Scheduler,
 }
 
 impl<'a> KindTable<'a> {
-    /// No kinds yet; packets of the two `sizes` are the usual ones.
-    pub fn new(sizes: [u16; 2], scheduler: &'a mut Scheduler) -> Self {
-        KindTable { kinds: Vec::new(), keys: Vec::new(), sizes, scheduler }
+    /// No kinds yet; packets of the two `sizes` are the usual ones, and queues mark as `fabric` says.
+    pub fn new(
+        sizes: [u16; 2],
+        fabric: &'a FabricSpec,
+        facts: &'a PathFacts,
+        scheduler: &'a mut Scheduler,
+    ) -> Self {
+        KindTable { kinds: Vec::new(), keys: Vec::new(), sizes, fabric, facts, scheduler }
     }
 
     /// The kind of `link`.
@@ -312,7 +320,9 @@ impl<'a> KindTable<'a> {
             return index as u16;
         }
         self.keys.push(key);
-        self.kinds.push(LinkKind::new(rate, port.latency, switch_latency, self.sizes, self.scheduler));
+        let marking = marking(self.fabric, self.facts, rate);
+        let latencies = [port.latency, switch_latency];
+        self.kinds.push(LinkKind::new(rate, latencies, marking, self.sizes, self.scheduler));
         u16::try_from(self.keys.len() - 1).expect("a fabric has fewer than 65,536 kinds of links")
     }
 }

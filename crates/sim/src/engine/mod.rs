@@ -157,7 +157,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         } = setup;
         let framing = scheme.transport.framing();
         let mut scheduler = Scheduler::new();
-        let mut kinds = KindTable::new([facts.packet.0 as u16, framing.ack.0 as u16], &mut scheduler);
+        let sizes = [facts.packet.0 as u16, framing.ack.0 as u16];
+        let mut kinds = KindTable::new(sizes, &scheme.fabric, &facts, &mut scheduler);
         let mut ports: Vec<Port> = Vec::with_capacity(topology.ports.len());
         for node in (0..topology.nodes()).map(NodeId) {
             for link in topology.links_of(node).map(LinkId) {

@@ -51,6 +51,8 @@ pub struct LinkKind {
     delay: Duration,
     /// Propagation alone.
     pub latency: Duration,
+    /// When a switch's queue for it marks.
+    pub marking: Marking,
     /// What packets of the two usual sizes have in common, and an entry for the rest.
     classes: [SizeClass; 3],
 }
@@ -70,15 +72,16 @@ pub const PAUSE_FRAME_BYTES: u16 = 64;
 const OTHER: usize = 2;
 
 impl LinkKind {
-    /// Links of `rate` whose packets take `latency` to a node that looks at them `switch_latency` later.
-    /// Packets of the two `sizes` (a full one, an ACK) get lines of their own.
+    /// Links of `rate` whose packets take the first of the `latencies` to a node that looks at them the second
+    /// one later. Packets of the two `sizes` (a full one, an ACK) get lines of their own.
     pub fn new(
         rate: Rate,
-        latency: Duration,
-        switch_latency: Duration,
+        latencies: [Duration; 2],
+        marking: Marking,
         sizes: [u16; 2],
         scheduler: &mut Scheduler,
     ) -> Self {
+        let [latency, switch_latency] = latencies;
         let delay = latency + switch_latency;
         let mut usual = |bytes: u16| {
             let serialisation = rate.time_for(u64::from(bytes));
@@ -92,7 +95,7 @@ impl LinkKind {
             arrivals: LineId::WHEEL,
             frees: LineId::WHEEL,
         };
-        LinkKind { rate, delay, latency, classes: [full, ack, other] }
+        LinkKind { rate, delay, latency, marking, classes: [full, ack, other] }
     }
 
     /// The time that a packet occupies the link.

@@ -166,10 +166,12 @@ impl Hosts {
         place
     }
 
-    fn finish_message(&mut self, qp: QpId) {
+    /// A message is acknowledged. Whether it was the last one of its queue pair, which is gone then.
+    fn finish_message(&mut self, qp: QpId) -> bool {
         let left = &mut self.messages_left[qp.index()];
         *left -= 1;
-        if *left == 0 {
+        let is_last = *left == 0;
+        if is_last {
             let place = std::mem::replace(&mut self.place[qp.index()], NONE);
             let counters = self.senders[place as usize].sender.counters();
             self.totals = self.totals.add(counters);
@@ -182,6 +184,7 @@ impl Hosts {
                 self.free.push(place);
             }
         }
+        is_last
     }
 
     /// Puts a sender at the end of its host's round robin, unless it is there.
@@ -290,7 +293,9 @@ impl<O: Observer> Engine<'_, O> {
                 while let Some(message) = self.hosts.senders[place as usize].sender.poll_acknowledged() {
                     let mut opened = std::mem::take(&mut self.opened);
                     self.progress.acknowledge(message, self.now, &mut opened);
-                    self.hosts.finish_message(packet.qp);
+                    if self.hosts.finish_message(packet.qp) {
+                        self.tell_programs(packet.qp, false);
+                    }
                     self.post_all(opened);
                 }
                 self.kick(host);
@@ -459,6 +464,7 @@ impl<O: Observer> Engine<'_, O> {
             let mut place = self.hosts.place[qp.index()];
             if place == NONE {
                 place = self.hosts.start(qp, ends.dst, ends.src, &self.recipe);
+                self.tell_programs(qp, true);
             }
             let slot = &mut self.hosts.senders[place as usize];
             if slot.sender.post(message, bytes).is_err() {

@@ -3,7 +3,7 @@
 mod qps;
 mod series;
 
-use anabranch_base::{Duration, LinkId, QpId, Time};
+use anabranch_base::{Duration, LinkId, NodeId, QpId, Time};
 use anabranch_proto::Packet;
 
 pub use qps::QpSelector;
@@ -51,6 +51,13 @@ pub trait Observer {
     fn wants_victims(&self, link: LinkId) -> bool {
         let _ = link;
         false
+    }
+
+    /// From now on, the program of switch `node` keeps `aside` bytes in memory of its own, and has `entries` entries
+    /// in the tables that follow queue pairs.
+    #[inline]
+    fn kept(&mut self, node: NodeId, now: Time, aside: u32, entries: u32) {
+        let _ = (node, now, aside, entries);
     }
 
     /// A packet reached the receiving end of queue pair `qp`.

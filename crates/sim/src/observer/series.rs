@@ -1,4 +1,4 @@
-//! Curves over time, of links and of queue pairs.
+//! Curves over time, of links, of switches and of queue pairs.
 
 mod bins;
 mod curves;
@@ -8,14 +8,14 @@ mod tests;
 
 use super::Observer;
 use crate::scenario::{MeasureSpec, Series};
-use anabranch_base::{Duration, LinkId, QpId, Rate, Time};
+use anabranch_base::{Duration, LinkId, NodeId, QpId, Rate, Time};
 use anabranch_proto::{Packet, Repr};
 use anabranch_results::SeriesRow;
 use bins::{Bins, Busy, PauseTime, Pauses, Unit};
 use curves::{Curve, Curves};
 use level::Level;
 
-/// Records curves of chosen links and queue pairs.
+/// Records curves of chosen links, switches and queue pairs.
 pub struct SeriesObserver {
     qps_per_connection: u32,
     utilisation: Curves<Busy>,
@@ -26,6 +26,8 @@ pub struct SeriesObserver {
     pauses: Curves<Pauses>,
     pause_time: Curves<PauseTime>,
     victims: Curves<Bins>,
+    aside: Curves<Level>,
+    entries: Curves<Level>,
     throughput: Curves<Bins>,
     rtt: Curves<Samples>,
     ecn: Curves<Samples>,
@@ -45,6 +47,8 @@ impl SeriesObserver {
             pauses: Curves::with_room(links),
             pause_time: Curves::with_room(links),
             victims: Curves::with_room(links),
+            aside: Curves::with_room(0),
+            entries: Curves::with_room(0),
             throughput: Curves::with_room(0),
             rtt: Curves::with_room(0),
             ecn: Curves::with_room(0),
@@ -65,7 +69,21 @@ impl SeriesObserver {
             Series::Pauses => self.pauses.watch(link, 1, || Pauses::new(every)),
             Series::PauseTime => self.pause_time.watch(link, 1, || PauseTime::new(every)),
             Series::PauseVictims => self.victims.watch(link, 1, || Bins::new(every, Unit::Count)),
-            Series::FlowThroughput | Series::SenderRtt | Series::SenderEcn => {}
+            Series::SetAside
+            | Series::TableEntries
+            | Series::FlowThroughput
+            | Series::SenderRtt
+            | Series::SenderEcn => {}
+        }
+    }
+
+    /// Records the curve that `measure` asks for of the program of switch `node`. A switch asked for twice keeps its
+    /// first curve; a series of anything else has none of switches.
+    pub fn watch_switch(&mut self, measure: &MeasureSpec, node: NodeId) {
+        match measure.series {
+            Series::SetAside => self.aside.watch(node.0, 1, || Level::bytes(measure.every)),
+            Series::TableEntries => self.entries.watch(node.0, 1, || Level::bytes(measure.every)),
+            _ => {}
         }
     }
 
@@ -86,13 +104,22 @@ impl SeriesObserver {
             | Series::Drops
             | Series::Pauses
             | Series::PauseTime
-            | Series::PauseVictims => {}
+            | Series::PauseVictims
+            | Series::SetAside
+            | Series::TableEntries => {}
         }
     }
 
-    /// The curves up to `end`, with links named by `name` and queue pairs of the workload as `flow:3`.
-    pub fn into_rows(self, end: Time, name: impl Fn(LinkId) -> String) -> Vec<SeriesRow> {
-        let link = |number| name(LinkId(number));
+    /// The curves up to `end`, with links and switches named by `link` and `switch`, and queue pairs of the workload
+    /// as `flow:3`.
+    pub fn into_rows(
+        self,
+        end: Time,
+        link: impl Fn(LinkId) -> String,
+        switch: impl Fn(NodeId) -> String,
+    ) -> Vec<SeriesRow> {
+        let link = |number| link(LinkId(number));
+        let switch = |number| switch(NodeId(number));
         let flow = |number| format!("flow:{number}");
         let mut rows = Vec::new();
         self.utilisation.rows("link_utilisation_gbps", end, link, &mut rows);
@@ -103,6 +130,8 @@ impl SeriesObserver {
         self.pauses.rows("pauses", end, link, &mut rows);
         self.pause_time.rows("pause_time_us", end, link, &mut rows);
         self.victims.rows("pause_victims", end, link, &mut rows);
+        self.aside.rows("set_aside_bytes", end, switch, &mut rows);
+        self.entries.rows("table_entries", end, switch, &mut rows);
         self.throughput.rows("flow_throughput_gbps", end, flow, &mut rows);
         self.rtt.rows("sender_rtt_us", end, flow, &mut rows);
         self.ecn.rows("sender_ecn", end, flow, &mut rows);
@@ -155,6 +184,15 @@ impl Observer for SeriesObserver {
 
     fn wants_victims(&self, link: LinkId) -> bool {
         self.victims.has(link.index())
+    }
+
+    fn kept(&mut self, node: NodeId, now: Time, aside: u32, entries: u32) {
+        if let Some(curve) = self.aside.of(node.index()) {
+            curve.set(now, aside);
+        }
+        if let Some(curve) = self.entries.of(node.index()) {
+            curve.set(now, entries);
+        }
     }
 
     fn delivered(&mut self, qp: QpId, now: Time, packet: &Packet) {

@@ -38,8 +38,8 @@ pub use figure::{BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTra
 pub use resolved::{RunPoint, Scenario};
 pub use schemes::{SchemeListing, scheme, schemes};
 pub use spec::{
-    FabricSpec, FaultKind, FaultSpec, IncastsSpec, Limits, MeasureSpec, PfcSpec, RoutingMode, Scheme, Series,
-    TierSpec, TopologySpec, WorkloadSpec, WrrSpec,
+    EcnStep, FabricSpec, FaultKind, FaultSpec, IncastsSpec, Limits, MeasureSpec, PfcSpec, RoutingMode,
+    Scheme, Series, TierSpec, TopologySpec, WorkloadSpec, WrrSpec,
 };
 pub use written::read;
 

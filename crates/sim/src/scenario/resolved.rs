@@ -376,6 +376,10 @@ impl Scenario {
             let found = Selector::parse(links).and_then(|s| s.links(on, &mut drawn(seed)));
             found.map_err(|e| self.not_found(&format!("measure.{i}.links"), e))?;
         }
+        if let Some(switches) = &measure.switches {
+            let found = Selector::parse(switches).and_then(|s| s.switches(on, &mut drawn(seed)));
+            found.map_err(|e| self.not_found(&format!("measure.{i}.switches"), e))?;
+        }
         if let Some(written) = &measure.qps {
             let found = QpSelector::parse(written).and_then(|s| s.qps(qps));
             found.map_err(|e| self.not_found(&format!("measure.{i}.qps"), e))?;

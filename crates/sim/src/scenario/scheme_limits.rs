@@ -1,7 +1,7 @@
 //! Whether the numbers of a scheme make sense.
 
 use super::schemes::ParameterFault;
-use super::{FabricSpec, PfcSpec, Scheme, WrrSpec};
+use super::{EcnStep, FabricSpec, PfcSpec, Scheme, WrrSpec};
 use anabranch_base::{Bytes, Duration};
 use anabranch_proto::program::ThemisSprayingConfig;
 use anabranch_proto::{CcConfig, LbConfig, Pace, ProgramConfig, Size, Span, TransportConfig};
@@ -231,18 +231,40 @@ fn fabric(fabric: &FabricSpec) -> Result<(), ParameterFault> {
         return Err(ParameterFault::value("fabric.acks_with_data", message, "false"));
     }
     number("fabric.ecn_pmax", fabric.ecn_pmax, 0.0, 1.0, "1.0")?;
-    let above = match (fabric.ecn_kmin, fabric.ecn_kmax) {
-        (Size::Bytes(kmin), Size::Bytes(kmax)) => kmin > kmax,
-        (Size::Packets(kmin), Size::Packets(kmax)) | (Size::Bdp(kmin), Size::Bdp(kmax)) => kmin > kmax,
-        // They cannot be compared before the fabric is known; a queue between them then marks always.
-        _ => false,
-    };
-    if above {
-        let (kmin, kmax) = (fabric.ecn_kmin, fabric.ecn_kmax);
+    let (kmin, kmax) = (fabric.ecn_kmin, fabric.ecn_kmax);
+    if is_above(kmin, kmax) {
         let message = format!("fabric.ecn_kmin ({kmin}) is above fabric.ecn_kmax ({kmax})");
         return Err(ParameterFault::value("fabric.ecn_kmin", message, format!("\"{kmax}\"")));
     }
-    Ok(())
+    ecn_steps(&fabric.ecn_from)
+}
+
+fn ecn_steps(steps: &[EcnStep]) -> Result<(), ParameterFault> {
+    let wrong = |message: String| {
+        let example = "[{ rate = \"400Gbps\", kmin = \"800KB\", kmax = \"6400KB\" }]";
+        Err(ParameterFault::value("fabric.ecn_from", format!("fabric.ecn_from: {message}"), example))
+    };
+    for EcnStep { rate, kmin, kmax } in steps {
+        if is_above(*kmin, *kmax) {
+            return wrong(format!("at {rate}, kmin ({kmin}) is above kmax ({kmax})"));
+        }
+    }
+    match steps.windows(2).find(|pair| pair[0].rate >= pair[1].rate) {
+        Some(pair) => {
+            wrong(format!("rates must rise from step to step, and {} follows {}", pair[1].rate, pair[0].rate))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether one size is above another. Those of different units cannot be compared before the fabric is known; a queue
+/// between such thresholds then marks always.
+fn is_above(one: Size, other: Size) -> bool {
+    match (one, other) {
+        (Size::Bytes(one), Size::Bytes(other)) => one > other,
+        (Size::Packets(one), Size::Packets(other)) | (Size::Bdp(one), Size::Bdp(other)) => one > other,
+        _ => false,
+    }
 }
 
 fn control_weight(wrr: &WrrSpec) -> Result<(), ParameterFault> {

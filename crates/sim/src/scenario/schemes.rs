@@ -180,6 +180,7 @@ fn example(path: &str) -> &'static str {
         "fabric.pfc.headroom" => "\"120KB\"",
         "fabric.queue" | "fabric.pfc.threshold" => "\"1bdp\"",
         "fabric.routing_delay" => "\"10ms\"",
+        "fabric.ecn_from" => "[{ rate = \"400Gbps\", kmin = \"800KB\", kmax = \"6400KB\" }]",
         _ => FABRIC_EXAMPLE,
     }
 }
@@ -256,7 +257,8 @@ pub(super) fn has(scheme: &Scheme, path: &str) -> bool {
 /// Every parameter of a scheme, also those that are left out when they say "never".
 pub(super) fn parameters(scheme: &Scheme) -> Vec<String> {
     let whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");
-    let mut paths = ["qps", "fabric.routing_delay", "fabric.acks_with_data"].map(str::to_owned).to_vec();
+    let left_out = ["qps", "fabric.routing_delay", "fabric.acks_with_data", "fabric.ecn_from"];
+    let mut paths = left_out.map(str::to_owned).to_vec();
     if matches!(scheme.cc, CcConfig::Dcqcn(_)) {
         paths.push(PRESET.to_owned());
     }
@@ -264,7 +266,7 @@ pub(super) fn parameters(scheme: &Scheme) -> Vec<String> {
         paths.push("fabric.program_at".to_owned());
     }
     if scheme.fabric.pfc.is_some() {
-        let left_out = ["alpha", "threshold", "buffer_rate", "headroom"];
+        let left_out = ["alpha", "threshold", "buffer_rate", "headroom", "headroom_apart"];
         paths.extend(left_out.map(|key| format!("fabric.pfc.{key}")));
     }
     if scheme.fabric.wrr.is_some() {

@@ -250,6 +250,9 @@ pub struct FabricSpec {
     pub ecn_kmax: Size,
     /// Chance of a mark just below `ecn_kmax`; it rises from 0 at `ecn_kmin` (Pmax).
     pub ecn_pmax: f64,
+    /// Other thresholds for faster links, by rising rate.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ecn_from: Vec<EcnStep>,
     /// Data packets that do not fit are cut to their header instead of dropped.
     pub trim: bool,
     /// The control queue shares the link with the data queue by weight; without it, it goes first.
@@ -275,6 +278,18 @@ pub struct FabricSpec {
     /// [`crate::topology::Selector`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program_at: Option<String>,
+}
+
+/// Where queues of links from a rate on mark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EcnStep {
+    /// The thresholds hold for links of this rate and faster ones, up to that of the next step.
+    pub rate: Rate,
+    /// As [`FabricSpec::ecn_kmin`].
+    pub kmin: Size,
+    /// As [`FabricSpec::ecn_kmax`].
+    pub kmax: Size,
 }
 
 /// Weighted round robin of a port's control and data queue (DCP, section 4.2).
@@ -318,8 +333,12 @@ pub enum RoutingMode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PfcSpec {
-    /// Packet buffer of a switch, headrooms included.
+    /// Packet buffer of a switch, headrooms included unless `headroom_apart`.
     pub buffer: Bytes,
+    /// The headrooms are no part of `buffer` but lie beside it, as they must where lines are long: a link of 1.6 Tb/s
+    /// and 500 us takes 200 MB.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub headroom_apart: bool,
     /// `buffer` is that of a switch whose ports add up to this rate, and scaled to others (STrack, section 4.1);
     /// without it every switch has `buffer`. Setting `buffer` alone takes it away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -348,6 +367,9 @@ pub struct MeasureSpec {
     /// Which links, where it is about links. Selectors: see [`crate::topology::Selector`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub links: Option<String>,
+    /// Which switches, where it is about what their programs keep. Selectors: see [`crate::topology::Selector`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switches: Option<String>,
     /// Which queue pairs of the workload, where it is about them: `"all"`, `"3"`, `"0-7"`, `"0,4,9-12"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub qps: Option<String>,
@@ -376,6 +398,10 @@ pub enum Series {
     PauseTime,
     /// Queue pairs that pauses of the interval held up though their way on was free.
     PauseVictims,
+    /// Bytes that a switch's program keeps aside at the end of the interval.
+    SetAside,
+    /// Entries at the end of the interval in those tables of a switch's program that follow queue pairs.
+    TableEntries,
     /// Wire bits of data that reached the receiving end in the interval, over its length, in Gb/s.
     FlowThroughput,
     /// Round trips that the sender measured: a point for each acknowledgement.

@@ -195,7 +195,18 @@ fn every_series_reads_with_its_defaults() {
     ] {
         let read = measure(&format!("series = {word:?}\nlinks = \"all\""));
         let links = Some("all".to_owned());
-        assert_eq!(read, MeasureSpec { series, every: us(20), links, qps: None, above: None });
+        assert_eq!(
+            read,
+            MeasureSpec { series, every: us(20), links, switches: None, qps: None, above: None }
+        );
+    }
+    for (word, series) in [("set-aside", Series::SetAside), ("table-entries", Series::TableEntries)] {
+        let read = measure(&format!("series = {word:?}\nswitches = \"tor:0\""));
+        let switches = Some("tor:0".to_owned());
+        assert_eq!(
+            read,
+            MeasureSpec { series, every: us(20), links: None, switches, qps: None, above: None }
+        );
     }
     for (word, series, every) in [
         ("flow-throughput", Series::FlowThroughput, us(20)),
@@ -204,7 +215,7 @@ fn every_series_reads_with_its_defaults() {
     ] {
         let read = measure(&format!("series = {word:?}\nqps = \"0-31\""));
         let qps = Some("0-31".to_owned());
-        assert_eq!(read, MeasureSpec { series, every, links: None, qps, above: None });
+        assert_eq!(read, MeasureSpec { series, every, links: None, switches: None, qps, above: None });
     }
     let delay = measure("series = \"queue-delay\"\nlinks = \"all\"\nabove = \"8us\"\nevery = \"1us\"");
     assert_eq!((delay.above, delay.every), (Some(us(8)), us(1)));

@@ -69,6 +69,21 @@ const CASES: &[(&str, &str)] = &[
         r#"s.toml:10:1: fabric.ecn_kmin (0.2bdp) is above fabric.ecn_kmax (0.1bdp)
   write: "reps.fabric.ecn_kmin" = "0.1bdp""#,
     ),
+    (
+        r#""reps.fabric.ecn_from" = [{ rate = "400Gbps", kmin = "6500KB", kmax = "800KB" }]"#,
+        r#"s.toml:10:1: fabric.ecn_from: at 400Gbps, kmin (6500KB) is above kmax (800KB)
+  write: "reps.fabric.ecn_from" = [{ rate = "400Gbps", kmin = "800KB", kmax = "6400KB" }]"#,
+    ),
+    (
+        r#""reps.fabric.ecn_from" = [{ rate = "400Gbps", kmin = "1KB", kmax = "2KB" }, { rate = "200Gbps", kmin = "1KB", kmax = "2KB" }]"#,
+        r#"s.toml:10:1: fabric.ecn_from: rates must rise from step to step, and 200Gbps follows 400Gbps
+  write: "reps.fabric.ecn_from" = [{ rate = "400Gbps", kmin = "800KB", kmax = "6400KB" }]"#,
+    ),
+    (
+        r#""reps.fabric.ecn_from" = "400Gbps""#,
+        r#"s.toml:10:1: fabric.ecn_from: invalid type: string "400Gbps", expected a sequence
+  write: "reps.fabric.ecn_from" = [{ rate = "400Gbps", kmin = "800KB", kmax = "6400KB" }]"#,
+    ),
 ];
 
 #[test]
@@ -102,6 +117,40 @@ fn a_scheme_with_a_base_has_its_parameters_in_set() {
     let good = format!("{HEAD}{WORKLOAD}[[scheme]]\nbase = \"rocev2\"\nname = \"a\"\n[scheme.set]\n");
     let read = |set: &str| read("s.toml", &format!("{good}{set}\n"), &folder(), &Overrides::default());
     assert!(read("\"fabric.pfc.threshold\" = \"1bdp\"\n\"qps\" = 4").is_ok());
+}
+
+#[test]
+fn what_programs_keep_is_measured_on_switches() {
+    let measure = |keys: &str| said(&format!("{HEAD}{WORKLOAD}[[measure]]\n{keys}\n"));
+    assert_eq!(
+        measure("series = \"set-aside\"\nlinks = \"all\""),
+        "s.toml:11:1: \"set-aside\" is measured on switches, not on links\n  \
+         write: switches = \"spine:0\" instead of links"
+    );
+    assert_eq!(
+        measure("series = \"queue-depth\"\nswitches = \"spine:0\""),
+        "s.toml:11:1: \"queue-depth\" is measured on links, not on switches\n  \
+         write: links = \"tor-uplinks:3%\" instead of switches"
+    );
+    assert_eq!(
+        measure("series = \"table-entries\"\nswitches = \"spine:99\"").lines().next(),
+        Some("s.toml:11:1: \"spine:99\": there is no spine:99; they are spine:0 to spine:3")
+    );
+}
+
+/// A line of 1.6 Tb/s and 500 us has more on its way than a small buffer holds.
+#[test]
+fn headrooms_beside_the_buffer_need_no_room_in_it() {
+    let text = |apart: bool| {
+        let head = HEAD.replace("\"strack\"", "\"rocev2\"").replace("\"400Gbps\"", "\"1600Gbps\"");
+        let head = head.replacen("[topology]", "[topology]\nlink_latency = \"500us\"", 1);
+        format!(
+            "{head}{WORKLOAD}[set]\n\"rocev2.fabric.pfc\" = {{ buffer = \"16MB\", headroom_apart = {apart}, alpha = 0.11, resume = \"2packets\" }}\n"
+        )
+    };
+    assert!(said(&text(false)).contains("the headrooms of its ports alone take"), "{}", said(&text(false)));
+    let read = read("s.toml", &text(true), &folder(), &Overrides::default()).unwrap();
+    assert_eq!(read.check(), Ok(()));
 }
 
 #[test]

@@ -77,6 +77,8 @@ const SERIES: &[(&str, Series)] = &[
     ("pauses", Series::Pauses),
     ("pause-time", Series::PauseTime),
     ("pause-victims", Series::PauseVictims),
+    ("set-aside", Series::SetAside),
+    ("table-entries", Series::TableEntries),
     ("flow-throughput", Series::FlowThroughput),
     ("sender-rtt", Series::SenderRtt),
     ("sender-ecn", Series::SenderEcn),
@@ -86,6 +88,8 @@ const SERIES: &[(&str, Series)] = &[
 enum PointsOf {
     /// Links, one an interval.
     Links,
+    /// Switches, one an interval.
+    Switches,
     /// Queue pairs, one an interval.
     Qps,
     /// Queue pairs, one an acknowledgement.
@@ -103,6 +107,7 @@ impl PointsOf {
             | Series::Pauses
             | Series::PauseTime
             | Series::PauseVictims => PointsOf::Links,
+            Series::SetAside | Series::TableEntries => PointsOf::Switches,
             Series::FlowThroughput => PointsOf::Qps,
             Series::SenderRtt | Series::SenderEcn => PointsOf::Acks,
         }
@@ -111,23 +116,26 @@ impl PointsOf {
 
 /// Reads one `[[measure]]`.
 pub(super) fn measure(table: &Table) -> Result<MeasureSpec, ScenarioError> {
-    table.only(&["series", "every", "links", "qps", "above"])?;
+    table.only(&["series", "every", "links", "switches", "qps", "above"])?;
     let series = table.word("series", SERIES)?;
     let word = SERIES.iter().find(|(_, known)| *known == series).map_or("", |(word, _)| word);
     let above = above(table, word, series)?;
+    let nothing =
+        MeasureSpec { series, every: Duration::ZERO, links: None, switches: None, qps: None, above };
     match PointsOf::series(series) {
         PointsOf::Links => {
-            if table.node("qps").is_some() {
-                let message = format!("{word:?} is measured on links, not on queue pairs");
-                let help = format!("links = {} instead of qps", super::table::example("links"));
-                return Err(table.wrong("qps", message, help));
-            }
+            measured_on(table, word, "links")?;
             let links = Some(selector(table, "links")?);
-            Ok(MeasureSpec { series, every: interval(table)?, links, qps: None, above })
+            Ok(MeasureSpec { every: interval(table)?, links, ..nothing })
+        }
+        PointsOf::Switches => {
+            measured_on(table, word, "switches")?;
+            let switches = Some(selector(table, "switches")?);
+            Ok(MeasureSpec { every: interval(table)?, switches, ..nothing })
         }
         PointsOf::Qps => {
             let qps = Some(qps(table, word)?);
-            Ok(MeasureSpec { series, every: interval(table)?, links: None, qps, above })
+            Ok(MeasureSpec { every: interval(table)?, qps, ..nothing })
         }
         PointsOf::Acks => {
             let qps = Some(qps(table, word)?);
@@ -137,9 +145,22 @@ pub(super) fn measure(table: &Table) -> Result<MeasureSpec, ScenarioError> {
                 let message = format!("{word:?} has a point for each acknowledgement, not for each interval");
                 return Err(table.wrong("every", message, format!("series = {word:?} without every")));
             }
-            Ok(MeasureSpec { series, every, links: None, qps, above })
+            Ok(MeasureSpec { every, qps, ..nothing })
         }
     }
+}
+
+/// That nothing but `key` says of what `word` is measured.
+fn measured_on(table: &Table, word: &str, key: &str) -> Result<(), ScenarioError> {
+    let what = |key: &str| if key == "qps" { "queue pairs" } else { key }.to_owned();
+    for other in ["links", "switches", "qps"] {
+        if other != key && table.node(other).is_some() {
+            let message = format!("{word:?} is measured on {}, not on {}", what(key), what(other));
+            let example = if key == "qps" { "\"all\"" } else { super::table::example(key) };
+            return Err(table.wrong(other, message, format!("{key} = {example} instead of {other}")));
+        }
+    }
+    Ok(())
 }
 
 fn interval(table: &Table) -> Result<Duration, ScenarioError> {
@@ -159,10 +180,7 @@ fn above(table: &Table, word: &str, series: Series) -> Result<Option<Duration>, 
 /// The queue pairs of a series that is about them.
 fn qps(table: &Table, word: &str) -> Result<String, ScenarioError> {
     const EXAMPLE: &str = "qps = \"all\", or some of them: qps = \"0-7\", qps = \"0,4,9-12\"";
-    if table.node("links").is_some() {
-        let message = format!("{word:?} is measured on queue pairs, not on links");
-        return Err(table.wrong("links", message, "qps = \"all\" instead of links"));
-    }
+    measured_on(table, word, "qps")?;
     let written: Option<String> =
         table.get("qps").map_err(|e| ScenarioError { help: Some(EXAMPLE.to_owned()), ..e })?;
     match written {

@@ -7,8 +7,9 @@ mod wrr;
 
 use crate::engine::{Engine, Marking};
 use crate::observer::Observer;
+use crate::scenario::FabricSpec;
 use crate::topology::{Routing, Topology};
-use anabranch_base::{Bytes, LinkId, NodeId, Purpose, stream};
+use anabranch_base::{Bytes, LinkId, NodeId, Purpose, Rate, stream};
 use anabranch_proto::{Packet, PathFacts, Repr};
 
 pub use pfc::{Pfc, PfcError, check_headrooms};
@@ -33,8 +34,6 @@ pub struct QueueLimits {
     pub data: u32,
     /// Bytes of control.
     pub control: u32,
-    /// When data is marked.
-    pub marking: Marking,
     /// Size of a trimmed packet; none where switches drop.
     pub trimmed_bytes: Option<u16>,
     /// Only trimmed packets are control packets.
@@ -43,21 +42,29 @@ pub struct QueueLimits {
 
 impl QueueLimits {
     /// The limits of a scheme on a fabric. `header` is what trimming leaves of a packet.
-    pub fn new(fabric: &crate::scenario::FabricSpec, facts: &PathFacts, header: Bytes) -> Self {
-        let clip = |bytes: Bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX);
-        let marking = Marking {
-            kmin: clip(fabric.ecn_kmin.on(facts)),
-            kmax: clip(fabric.ecn_kmax.on(facts)),
-            pmax: (fabric.ecn_pmax * 4_294_967_296.0) as u64,
-        };
+    pub fn new(fabric: &FabricSpec, facts: &PathFacts, header: Bytes) -> Self {
         QueueLimits {
             data: fabric.queue.map_or(u32::MAX, |queue| clip(queue.on(facts))),
             control: clip(fabric.control_queue.on(facts)),
-            marking,
             trimmed_bytes: fabric.trim.then_some(header.0 as u16),
             acks_with_data: fabric.acks_with_data,
         }
     }
+}
+
+/// When the queues of a link of `rate` mark.
+pub fn marking(fabric: &FabricSpec, facts: &PathFacts, rate: Rate) -> Marking {
+    let step = fabric.ecn_from.iter().rev().find(|step| step.rate <= rate);
+    let (kmin, kmax) = step.map_or((fabric.ecn_kmin, fabric.ecn_kmax), |step| (step.kmin, step.kmax));
+    Marking {
+        kmin: clip(kmin.on(facts)),
+        kmax: clip(kmax.on(facts)),
+        pmax: (fabric.ecn_pmax * 4_294_967_296.0) as u64,
+    }
+}
+
+fn clip(bytes: Bytes) -> u32 {
+    u32::try_from(bytes.0).unwrap_or(u32::MAX)
 }
 
 impl Switches {
@@ -178,7 +185,8 @@ impl<O: Observer> Engine<'_, O> {
         }
         let Some(mut packet) = self.dequeue(link) else { return };
         if !packet.is_control() {
-            let (queued, marking) = (self.ports[link.index()].data_bytes, self.switches.queue.marking);
+            let port = &self.ports[link.index()];
+            let (queued, marking) = (port.data_bytes, self.kinds[usize::from(port.kind)].marking);
             if queued > marking.kmin && marking.marks(queued, || self.draw_mark(link)) {
                 packet.marked = true;
                 self.counters.ecn_marks += 1;

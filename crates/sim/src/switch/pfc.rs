@@ -180,7 +180,8 @@ impl Pfc {
                     scaled(headrooms.saturating_add(1), whole.0, rate).saturating_add(1),
                 ),
             };
-            match buffer.checked_sub(headrooms).filter(|&left| left > 0) {
+            let within = if spec.headroom_apart { 0 } else { headrooms };
+            match buffer.checked_sub(within).filter(|&left| left > 0) {
                 Some(size) => shared.push(Shared { size, used: 0 }),
                 None if worst.as_ref().is_none_or(|worst| worst.needed().0 < least) => {
                     worst = Some(PfcError::Buffer {

@@ -5,8 +5,10 @@ use crate::engine::Engine;
 use crate::observer::Observer;
 use crate::scenario::{RoutingMode, Scheme};
 use crate::topology::{Routing, Selector, SelectorError, Topology};
-use anabranch_base::{Duration, LinkId, NodeId, Purpose, Stream, Time, stream};
-use anabranch_proto::program::{AnyProgram, Emitted, Held, Passage, ProgramFacts, Sites, Total, Verdict};
+use anabranch_base::{Duration, LinkId, NodeId, Purpose, QpId, Stream, Time, stream};
+use anabranch_proto::program::{
+    AnyProgram, Emitted, Held, Passage, ProgramFacts, QpNotice, Sites, Total, Verdict,
+};
 use anabranch_proto::{Packet, PathFacts, Repr};
 use std::collections::BTreeMap;
 
@@ -25,13 +27,19 @@ pub struct Programs {
     random: Vec<Stream>,
     /// Room for what a program sends.
     out: Vec<Emitted>,
-    /// Packets that programs keep, and their bytes.
+    /// Packets that programs keep, and the bytes of those that are in switches' buffers.
     held: u64,
     held_bytes: u64,
+    /// Some program wants to hear of queue pairs.
+    wants_qps: bool,
 }
 
 struct Attached {
     program: AnyProgram,
+    /// Bytes that it keeps aside.
+    aside: u64,
+    /// Entries of its tables when an observer last heard of them, and those bytes.
+    told: [u32; 2],
     /// The time of its next timer event; never: there is none. Events at other times are stale.
     timer: Time,
 }
@@ -105,9 +113,11 @@ impl Programs {
                 let switch = node.0 - topology.hosts;
                 let random = stream(seed, u64::from(switch), Purpose::Program);
                 let program = program.build(&facts, random);
-                attached[switch as usize] = Some(Attached { program, timer: Time::NEVER });
+                attached[switch as usize] =
+                    Some(Attached { program, aside: 0, told: [0; 2], timer: Time::NEVER });
             }
         }
+        let wants_qps = attached.iter().flatten().any(|attached| attached.program.wants_qps());
         let random = (0..switches).map(|switch| stream(seed, switch, Purpose::PortChoice)).collect();
         Ok(Some(Programs {
             routing: fabric.routing,
@@ -117,12 +127,20 @@ impl Programs {
             out: Vec::new(),
             held: 0,
             held_bytes: 0,
+            wants_qps,
         }))
     }
 
-    /// Packets that programs keep, and their bytes.
+    /// Packets that programs keep, and the bytes of those that are in switches' buffers.
     pub(crate) fn held(&self) -> (u64, u64) {
         (self.held, self.held_bytes)
+    }
+
+    /// The program of a switch keeps this much more aside.
+    fn set_aside(&mut self, switch: u32, bytes: i64) {
+        if let Some(attached) = &mut self.attached[switch as usize] {
+            attached.aside = attached.aside.saturating_add_signed(bytes);
+        }
     }
 
     /// What the programs counted, over all switches.
@@ -180,6 +198,7 @@ impl<O: Observer> Engine<'_, O> {
                 Verdict::SetAside => {
                     if let Some(programs) = &mut self.programs {
                         programs.held += 1;
+                        programs.set_aside(node.0 - self.host_count, i64::from(packet.wire_bytes));
                     }
                     self.after_program(node);
                     return;
@@ -209,6 +228,26 @@ impl<O: Observer> Engine<'_, O> {
         }
         self.transmit(link, &packet, false);
         self.after_program(node);
+    }
+
+    /// Tells the programs that a queue pair of the workload is opened or destroyed.
+    #[inline]
+    pub(crate) fn tell_programs(&mut self, qp: QpId, opens: bool) {
+        if self.programs.as_ref().is_some_and(|programs| programs.wants_qps) {
+            self.tell_each_program(qp, opens);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_each_program(&mut self, qp: QpId, opens: bool) {
+        let ends = self.workload.qps[qp.index() / self.recipe.scheme.qps as usize];
+        let notice = QpNotice { now: self.now, qp, src: ends.src, dst: ends.dst, opens };
+        for node in (self.host_count..self.topology.nodes()).map(NodeId) {
+            if let Some((program, out)) = self.program(node) {
+                program.handle_qp(&notice, out);
+                self.after_program(node);
+            }
+        }
     }
 
     /// The timer of a switch's program.
@@ -242,6 +281,24 @@ impl<O: Observer> Engine<'_, O> {
             attached.timer = due;
             self.schedule_timer(node, 0, due);
         }
+        self.send_emitted(node);
+        self.tell_what_is_kept(node);
+    }
+
+    /// Tells the observer what the program of `node` keeps, if that is not what it last heard.
+    fn tell_what_is_kept(&mut self, node: NodeId) {
+        let now = self.now;
+        let Some(programs) = &mut self.programs else { return };
+        let Some(attached) = &mut programs.attached[(node.0 - self.host_count) as usize] else { return };
+        let clip = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let kept = [clip(attached.aside), clip(attached.program.table_entries())];
+        if kept != attached.told {
+            attached.told = kept;
+            self.observer.kept(node, now, kept[0], kept[1]);
+        }
+    }
+
+    fn send_emitted(&mut self, node: NodeId) {
         let Some(programs) = &mut self.programs else { return };
         if programs.out.is_empty() {
             return;
@@ -261,7 +318,10 @@ impl<O: Observer> Engine<'_, O> {
                     programs.held -= 1;
                     programs.held_bytes -= u64::from(packet.wire_bytes);
                 }
-                (Held::Aside(_), Some(programs)) => programs.held -= 1,
+                (Held::Aside(_), Some(programs)) => {
+                    programs.held -= 1;
+                    programs.set_aside(node.0 - self.host_count, -i64::from(packet.wire_bytes));
+                }
                 _ => self.injected += 1,
             }
             match way {

@@ -28,6 +28,7 @@ const UNCONTROLLED: &str = r#"
 fn with_threshold(mut point: RunPoint, packets: u64, headroom: Option<u64>) -> RunPoint {
     let pfc = point.scheme.fabric.pfc.as_mut().expect("RoCEv2 is lossless");
     *pfc = PfcSpec {
+        headroom_apart: false,
         buffer: Bytes(100_000_000),
         buffer_rate: None,
         alpha: None,
@@ -466,6 +467,7 @@ fn small_fabric(scheme: &str, workload: &str, alpha: f64, buffer: u64, rest: &st
     let tight = |mut point: RunPoint| {
         let pfc = point.scheme.fabric.pfc.as_mut().expect("RoCEv2 is lossless");
         *pfc = PfcSpec {
+            headroom_apart: false,
             buffer: Bytes(buffer),
             buffer_rate: None,
             alpha: Some(alpha),

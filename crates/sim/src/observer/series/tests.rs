@@ -13,7 +13,7 @@ const B: LinkId = LinkId(3);
 const UNWATCHED: LinkId = LinkId(2);
 
 fn each(series: Series, every: u64) -> MeasureSpec {
-    MeasureSpec { series, every: Duration(every), links: None, qps: None, above: None }
+    MeasureSpec { series, every: Duration(every), links: None, switches: None, qps: None, above: None }
 }
 
 fn delays_above(above: u64) -> MeasureSpec {
@@ -31,7 +31,7 @@ fn links(series: Series) -> SeriesObserver {
 
 /// The rows without their run, which are all of `series`: entity, time and value.
 fn rows(observer: SeriesObserver, end: u64, series: &str) -> Vec<(String, u64, f64)> {
-    let rows = observer.into_rows(Time(end), |link| format!("link:{link}"));
+    let rows = observer.into_rows(Time(end), |link| format!("link:{link}"), |node| format!("tor:{node}"));
     assert!(rows.iter().all(|row| row.series == series && row.run == 0), "{rows:?}");
     rows.into_iter().map(|row| (row.entity, row.time_ps, row.value)).collect()
 }
@@ -316,6 +316,8 @@ fn all_series_at_once_stand_one_after_another() {
         Series::SenderEcn,
         Series::SenderRtt,
         Series::FlowThroughput,
+        Series::TableEntries,
+        Series::SetAside,
         Series::PauseVictims,
         Series::PauseTime,
         Series::Pauses,
@@ -326,13 +328,16 @@ fn all_series_at_once_stand_one_after_another() {
         Series::LinkUtilisation,
     ] {
         o.watch_link(&each(series, US), A, RATE);
+        o.watch_switch(&each(series, US), NodeId(7));
         o.watch_flow(&each(series, US), QpId(3));
     }
     o.queued(A, Time(0), 50_000);
     o.paused(A, Time(US / 4), true);
     o.paused(A, Time(US / 2), false);
+    o.kept(NodeId(7), Time(1), 5_000, 12);
+    o.kept(NodeId(6), Time(2), 1, 1);
     o.acknowledged(QpId(3), Time(9), Duration(US), true);
-    let rows = o.into_rows(Time(US), |link| format!("link:{link}"));
+    let rows = o.into_rows(Time(US), |link| format!("link:{link}"), |node| format!("tor:{node}"));
     let seen: Vec<_> = rows.iter().map(|r| (r.series.as_str(), r.entity.as_str(), r.value)).collect();
     assert_eq!(
         seen,
@@ -345,6 +350,8 @@ fn all_series_at_once_stand_one_after_another() {
             ("pauses", "link:1", 1.0),
             ("pause_time_us", "link:1", 0.25),
             ("pause_victims", "link:1", 0.0),
+            ("set_aside_bytes", "tor:7", 5_000.0),
+            ("table_entries", "tor:7", 12.0),
             ("flow_throughput_gbps", "flow:3", 0.0),
             ("sender_rtt_us", "flow:3", 1.0),
             ("sender_ecn", "flow:3", 1.0),

@@ -231,6 +231,8 @@ impl Series {
             Series::Pauses => "pauses",
             Series::PauseTime => "pause_time_us",
             Series::PauseVictims => "pause_victims",
+            Series::SetAside => "set_aside_bytes",
+            Series::TableEntries => "table_entries",
             Series::FlowThroughput => "flow_throughput_gbps",
             Series::SenderRtt => "sender_rtt_us",
             Series::SenderEcn => "sender_ecn",
