@@ -3,6 +3,8 @@
 use crate::clock;
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::kept::Kept;
+use crate::output::note;
 use crate::progress::Progress;
 use anabranch_results::digest::run_digest;
 use anabranch_results::{FlowRow, JobRow, ResultSet, RunRow, SeriesRow, Value};
@@ -69,11 +71,12 @@ impl Outcome {
     }
 }
 
-/// Runs all `points` on `threads` threads (none: one a core).
+/// Runs all `points` on `threads` threads (none: one a core), but those that are `kept` already. When not all of them
+/// finish, those that do are kept.
 ///
 /// # Errors
 /// When threads cannot be started. A run that fails is part of the outcome.
-pub fn execute(points: &[RunPoint], threads: Option<u16>) -> Result<Outcome, Failure> {
+pub fn execute(points: &[RunPoint], threads: Option<u16>, kept: &Kept) -> Result<Outcome, Failure> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads.map_or(0, usize::from))
         .build()
@@ -86,11 +89,29 @@ pub fn execute(points: &[RunPoint], threads: Option<u16>) -> Result<Outcome, Fai
         || {
             pool.install(|| {
                 let each = points.into_par_iter().zip(&controls).enumerate().with_max_len(1);
-                each.map(|(index, (point, control))| one(index, point, control, &progress)).collect()
+                each.map(|(index, (point, control))| match kept.take(index, point) {
+                    Some(result) => End::Done(Box::new(result)),
+                    None => one(index, point, control, &progress, kept),
+                })
+                .collect::<Vec<End>>()
             })
         },
     );
     progress.clear();
+    if kept.taken() > 0 {
+        note(&format!(
+            "{} of {} runs were finished before; --fresh simulates them again",
+            kept.taken(),
+            points.len()
+        ));
+    }
+    if !ends.iter().all(|end| matches!(end, End::Done(_))) {
+        for (index, end) in ends.iter().enumerate() {
+            if let End::Done(result) = end {
+                kept.keep(index, result);
+            }
+        }
+    }
     Ok(collect(points, ends))
 }
 
@@ -101,7 +122,7 @@ enum End {
     Stopped,
 }
 
-fn one(index: usize, point: &RunPoint, control: &Control, progress: &Progress) -> End {
+fn one(index: usize, point: &RunPoint, control: &Control, progress: &Progress, kept: &Kept) -> End {
     if interrupt::asked_to_stop() {
         return End::Stopped;
     }
@@ -115,7 +136,11 @@ fn one(index: usize, point: &RunPoint, control: &Control, progress: &Progress) -
         Box::new(result)
     };
     match ended {
-        Ok(Ok(result)) => End::Done(sealed(result)),
+        Ok(Ok(result)) => {
+            let result = sealed(result);
+            kept.keep_long(index, &result);
+            End::Done(result)
+        }
         Ok(Err(RunError::Cancelled)) => End::Stopped,
         Ok(Err(error)) => {
             let error_text = error.to_string();

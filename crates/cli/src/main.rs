@@ -9,6 +9,7 @@ mod failure;
 mod figures;
 mod interrupt;
 mod json;
+mod kept;
 mod model;
 mod output;
 mod progress;

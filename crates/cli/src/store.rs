@@ -1,6 +1,7 @@
 //! The folder of results: what is stored already, and how new results appear only when they are whole.
 
 use crate::failure::{Failure, reason};
+use crate::kept::Kept;
 use anabranch_results::{ResultSet, ResultsError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,7 +40,7 @@ pub struct Pending {
 
 /// The program that made results. Another build may simulate differently, so its results are not taken as ours.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct MadeBy {
+pub struct MadeBy {
     version: String,
     build: String,
 }
@@ -53,11 +54,15 @@ impl Store {
     /// Whole results of the scenario, made by this very build; their folder and what is in it.
     pub fn stored(&self, item: &Item) -> Option<(PathBuf, ResultSet)> {
         let folder = self.target(item);
-        let made_by: MadeBy = serde_json::from_slice(&fs::read(folder.join(MADE_BY)).ok()?).ok()?;
-        if made_by != MadeBy::this() {
+        if MadeBy::of(&folder)? != MadeBy::this() {
             return None;
         }
         Some((folder.clone(), ResultSet::read(&folder).ok()?))
+    }
+
+    /// The runs of the scenario that finished before it was ended. With `fresh` there are none.
+    pub fn kept(&self, item: &Item, fresh: bool) -> Kept {
+        Kept::at(self.root.join(format!(".kept-{}-{}", item.name, &item.digest[..DIGITS])), fresh)
     }
 
     /// Makes room for results: everything that can be refused is refused here, before the simulation.
@@ -114,7 +119,7 @@ impl Pending {
             fs::create_dir_all(path.parent().unwrap_or(folder))?;
             fs::write(path, text)?;
         }
-        fs::write(folder.join(MADE_BY), serde_json::to_vec_pretty(&MadeBy::this())?)
+        MadeBy::this().write(folder)
     }
 
     /// Writes the results and the page `html`, and gives the folder its final name. Results that are not whole
@@ -123,15 +128,17 @@ impl Pending {
     /// # Errors
     /// [`Failure::Input`] when the disk is full or the folder went away; nothing is left under the final name.
     pub fn finish(self, results: &ResultSet, html: &str, whole: bool) -> Result<PathBuf, Failure> {
-        let mut target = self.target.clone();
-        if !whole {
-            let name = target.file_name().unwrap_or_default().to_string_lossy();
-            target.set_file_name(format!("{name}-partial"));
-        }
+        let name = self.target.file_name().unwrap_or_default().to_string_lossy();
+        let partial = self.target.with_file_name(format!("{name}-partial"));
+        let target = if whole { self.target.clone() } else { partial.clone() };
         results.write(self.folder()).map_err(|error| self.not_written(&error, &target))?;
         fs::write(self.folder().join("report.html"), html)
             .and_then(|()| self.replace(&target))
             .map_err(|error| lost(&target, &reason(&error)))?;
+        if whole {
+            // It may not be there.
+            let _ = fs::remove_dir_all(partial);
+        }
         Ok(target)
     }
 
@@ -169,8 +176,21 @@ fn lost(target: &Path, why: &str) -> Failure {
 }
 
 impl MadeBy {
+    /// What made the results in `folder`, if that says so.
+    pub fn of(folder: &Path) -> Option<MadeBy> {
+        serde_json::from_slice(&fs::read(folder.join(MADE_BY)).ok()?).ok()
+    }
+
+    /// Says in `folder` what made its results.
+    ///
+    /// # Errors
+    /// When the folder cannot be written to.
+    pub fn write(&self, folder: &Path) -> io::Result<()> {
+        fs::write(folder.join(MADE_BY), serde_json::to_vec_pretty(self)?)
+    }
+
     /// The running program. Its length and age stand for its content, which takes long to read.
-    fn this() -> MadeBy {
+    pub fn this() -> MadeBy {
         let about = std::env::current_exe().and_then(fs::metadata);
         let build = about.map_or_else(
             |_| "unknown".to_owned(),

@@ -20,7 +20,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         item: &prepared.item,
         title: &prepared.scenario.title,
         runs: prepared.points.len(),
-        simulate: &|| execute(&prepared.points, args.output.threads),
+        simulate: &|kept| execute(&prepared.points, args.output.threads, kept),
         figure: &|_| Ok(None),
     };
     let done = job.perform(&args.output)?;

@@ -3,6 +3,7 @@
 use crate::args::OutputArgs;
 use crate::execute::{FailedRun, Outcome, describe};
 use crate::failure::Failure;
+use crate::kept::Kept;
 use crate::output::note;
 use crate::store::{Item, Pending, Store};
 use anabranch_results::{Figure, ResultSet};
@@ -16,8 +17,8 @@ pub struct Job<'a> {
     pub title: &'a str,
     /// How many runs it has.
     pub runs: usize,
-    /// Simulates it.
-    pub simulate: &'a dyn Fn() -> Result<Outcome, Failure>,
+    /// Simulates it, but for the runs that are kept.
+    pub simulate: &'a dyn Fn(&Kept) -> Result<Outcome, Failure>,
     /// The figure's part of the results, from the rest of them.
     pub figure: &'a dyn Fn(&ResultSet) -> Result<Option<Figure>, Failure>,
 }
@@ -50,7 +51,8 @@ impl Job<'_> {
             return self.judge_again(&store, folder, results);
         }
         let pending = store.begin(self.item)?;
-        let mut outcome = (self.simulate)()?;
+        let kept = store.kept(self.item, output.fresh);
+        let mut outcome = (self.simulate)(&kept)?;
         let whole = outcome.is_whole();
         let (failed, interrupted) = (std::mem::take(&mut outcome.failed), outcome.interrupted);
         let mut results = outcome.into_results(self.title.to_owned(), self.item.toml.clone());
@@ -59,6 +61,9 @@ impl Job<'_> {
             true => None,
             false => Some(write(pending, &results, whole)?),
         };
+        if whole {
+            kept.clear();
+        }
         Ok(Simulated { results, folder, failed, interrupted, runs_asked: self.runs })
     }
 

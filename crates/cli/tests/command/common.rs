@@ -62,6 +62,7 @@ impl Place {
         let Ok(entries) = fs::read_dir(self.path().join("out")) else { return Vec::new() };
         let mut names: Vec<String> =
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.retain(|name| !name.starts_with(".kept-"));
         names.sort();
         names
     }

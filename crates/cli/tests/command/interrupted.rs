@@ -66,6 +66,26 @@ fn ctrl_c_keeps_what_is_finished() {
 
 #[cfg(unix)]
 #[test]
+fn the_next_time_goes_on_from_what_is_finished() {
+    let place = Place::new();
+    let sweep = "[sweep]\n\"workload.bytes\" = [\"10KB\", \"200MB\"]\n[limits]\nmax_time = \"100s\"\n";
+    place.write("s.toml", format!("{}\n{sweep}", edited("\"reps\", \"ops\"", "\"reps\"")));
+    let whole = |place: &Place, out: &str| {
+        place.run(&["run", "s.toml", "--out", out, "--json", "--threads", "1"]).expect(0)
+    };
+    interrupted(&place, Duration::from_millis(400)).expect(130);
+    let second = whole(&place, "out");
+    assert!(second.stderr.contains("1 of 2 runs were finished before"), "{}", second.stderr);
+    let digests = |ended: &Ended| [0, 1].map(|run| ended.json()["runs"][run]["digest"].to_string());
+    assert_eq!(digests(&second), digests(&whole(&place, "other")));
+    // Nothing but the whole results is left.
+    let left: Vec<_> =
+        fs::read_dir(place.path().join("out")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(left.len() == 1 && !left[0].to_string_lossy().ends_with("-partial"), "{left:?}");
+}
+
+#[cfg(unix)]
+#[test]
 fn ctrl_c_before_anything_is_finished_leaves_nothing() {
     let place = Place::new();
     place.write("s.toml", format!("{}\n[limits]\nmax_time = \"100s\"\n", edited("bytes = \"100KB\"", LONG)));

@@ -1,0 +1,93 @@
+//! Runs that finished before their scenario did, kept on disk: what was simulated is not lost, whatever ends the
+//! program, and is not simulated again.
+
+use crate::output::note;
+use crate::store::MadeBy;
+use anabranch_results::{ResultSet, RunRow};
+use anabranch_sim::RunResult;
+use anabranch_sim::scenario::RunPoint;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Shorter runs are worth less than their files while all goes well.
+const WORTH_KEEPING_S: f64 = 10.0;
+
+/// The finished runs of one scenario, each a folder of results called by its number.
+pub struct Kept {
+    folder: PathBuf,
+    taken: AtomicUsize,
+    complained: AtomicBool,
+}
+
+impl Kept {
+    /// Those in `folder`, if this very build made them; others go. With `fresh` all go.
+    pub fn at(folder: PathBuf, fresh: bool) -> Kept {
+        if fresh || MadeBy::of(&folder) != Some(MadeBy::this()) {
+            // It may not be there.
+            let _ = fs::remove_dir_all(&folder);
+        }
+        Kept { folder, taken: AtomicUsize::new(0), complained: AtomicBool::new(false) }
+    }
+
+    /// The result of run `index` of the points, if it is kept.
+    pub fn take(&self, index: usize, point: &RunPoint) -> Option<RunResult> {
+        let ResultSet { mut runs, flows, jobs, series, .. } = ResultSet::read(&self.run(index)).ok()?;
+        let run = runs.pop().filter(|run| runs.is_empty() && is_of(run, point))?;
+        self.taken.fetch_add(1, Ordering::Relaxed);
+        Some(RunResult { run, flows, jobs, series })
+    }
+
+    /// How many were taken so far.
+    pub fn taken(&self) -> usize {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    /// Keeps a run that has just finished, if it was long.
+    pub fn keep_long(&self, index: usize, result: &RunResult) {
+        if result.run.wall_s >= WORTH_KEEPING_S {
+            self.keep(index, result);
+        }
+    }
+
+    /// Keeps a finished run, unless it is kept already.
+    pub fn keep(&self, index: usize, result: &RunResult) {
+        let folder = self.run(index);
+        if folder.exists() {
+            return;
+        }
+        let set = ResultSet {
+            runs: vec![result.run.clone()],
+            flows: result.flows.clone(),
+            jobs: result.jobs.clone(),
+            series: result.series.clone(),
+            ..ResultSet::default()
+        };
+        let unfinished = folder.with_extension("unfinished");
+        let written = fs::create_dir_all(&unfinished)
+            .and_then(|()| MadeBy::this().write(&self.folder))
+            .map_err(|error| error.to_string())
+            .and_then(|()| set.write(&unfinished).map_err(|error| error.to_string()))
+            .and_then(|()| fs::rename(&unfinished, &folder).map_err(|error| error.to_string()));
+        if let Err(error) = written {
+            let _ = fs::remove_dir_all(&unfinished);
+            if !self.complained.swap(true, Ordering::Relaxed) {
+                note(&format!("warning: {}: a finished run cannot be kept: {error}", self.folder.display()));
+            }
+        }
+    }
+
+    /// Forgets them all: the whole results are stored.
+    pub fn clear(&self) {
+        // It may not be there, and what is left is only in nobody's way.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+
+    fn run(&self, index: usize) -> PathBuf {
+        self.folder.join(index.to_string())
+    }
+}
+
+fn is_of(run: &RunRow, point: &RunPoint) -> bool {
+    run.scheme == point.scheme.name && run.seed == point.seed && run.sweep == point.sweep
+}
