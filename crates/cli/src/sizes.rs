@@ -27,6 +27,7 @@ fn fabric(topology: &TopologySpec) -> String {
         TopologySpec::FatTree { hosts, .. }
         | TopologySpec::SingleSwitch { hosts, .. }
         | TopologySpec::Dumbbell { hosts, .. } => format!("{hosts} hosts"),
+        TopologySpec::CrossDc(spec) => format!("{} hosts in {} data centres", spec.hosts(), spec.dcs),
         TopologySpec::Graph { file, .. } => format!("the hosts of {file}"),
     }
 }
@@ -46,6 +47,7 @@ fn traffic(point: &RunPoint) -> String {
         {
             format!(" from {senders} of them")
         }
+        TopologySpec::CrossDc(ref spec) if senders < spec.hosts() => format!(" from {senders} of them"),
         _ => String::new(),
     };
     match &point.workload {

@@ -289,7 +289,8 @@ impl TopologySpec {
             TopologySpec::Graph { file, .. } => Some(file),
             TopologySpec::FatTree { .. }
             | TopologySpec::SingleSwitch { .. }
-            | TopologySpec::Dumbbell { .. } => None,
+            | TopologySpec::Dumbbell { .. }
+            | TopologySpec::CrossDc(_) => None,
         }
     }
 }

@@ -30,6 +30,7 @@ const TOPOLOGIES: &[(&str, &str)] = &[
     ("leaf-spine", "a fat tree of 2 tiers, by its numbers of leaves and spines"),
     ("single-switch", "all hosts on one switch"),
     ("dumbbell", "two switches joined by one cable"),
+    ("cross-dc", "data centres of ToRs and leaves, joined by external switches over long links"),
     ("graph", "any graph, from an ns-3 topology file"),
 ];
 

@@ -18,6 +18,8 @@ mod tests;
 #[cfg(test)]
 mod tests_bad_input;
 #[cfg(test)]
+mod tests_cross_dc;
+#[cfg(test)]
 mod tests_lossless;
 #[cfg(test)]
 mod tests_programs;
@@ -38,8 +40,8 @@ pub use figure::{BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTra
 pub use resolved::{RunPoint, Scenario};
 pub use schemes::{SchemeListing, scheme, schemes};
 pub use spec::{
-    EcnStep, FabricSpec, FaultKind, FaultSpec, IncastsSpec, Limits, MeasureSpec, PfcSpec, RoutingMode,
-    Scheme, Series, TierSpec, TopologySpec, WorkloadSpec, WrrSpec,
+    CrossDcSpec, EcnStep, FabricSpec, FaultKind, FaultSpec, IncastsSpec, Limits, MeasureSpec, PfcSpec,
+    RoutingMode, Scheme, Series, TierSpec, TopologySpec, WorkloadSpec, WrrSpec,
 };
 pub use written::read;
 

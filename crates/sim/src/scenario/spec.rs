@@ -44,6 +44,8 @@ pub enum TopologySpec {
         /// Latency of the switches.
         switch_latency: Duration,
     },
+    /// Data centres of ToRs and leaves, joined by external switches over long links.
+    CrossDc(CrossDcSpec),
     /// Any graph, from an ns-3 topology file.
     Graph {
         /// The file's name, as the scenario gives it.
@@ -51,6 +53,42 @@ pub enum TopologySpec {
         /// Latency of the switches, which the file does not say.
         switch_latency: Duration,
     },
+}
+
+/// Data centres, alike, each of ToRs and leaves in a full mesh and an external switch (ESW) at all its leaves; the
+/// ESWs are in a full mesh (Themis-longhaul, section VII-A and figure 1).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CrossDcSpec {
+    /// Data centres, at least 2.
+    pub dcs: u32,
+    /// ToRs of a data centre.
+    pub tors: u32,
+    /// Leaves of a data centre.
+    pub leaves: u32,
+    /// Hosts of a ToR.
+    pub hosts_per_tor: u32,
+    /// Rate of the links from hosts to ToRs and from ToRs to leaves.
+    pub link: Rate,
+    /// Latency of these links.
+    pub link_latency: Duration,
+    /// Rate of the links from leaves to ESWs.
+    pub esw_link: Rate,
+    /// Latency of these links.
+    pub esw_link_latency: Duration,
+    /// Rate of the long links, from ESW to ESW.
+    pub wan_link: Rate,
+    /// Latency of these links: 500 us are 100 km.
+    pub wan_latency: Duration,
+    /// Latency of the switches.
+    pub switch_latency: Duration,
+}
+
+impl CrossDcSpec {
+    /// The number of hosts in all data centres.
+    pub fn hosts(&self) -> u32 {
+        self.dcs.saturating_mul(self.tors).saturating_mul(self.hosts_per_tor)
+    }
 }
 
 /// One tier of switches, in the terms of a `.topo` file.

@@ -54,7 +54,7 @@ pub(super) fn scenario(text: &str) -> Scenario {
 }
 
 /// Reading the resolved form gives the same scenario, the same runs and the same text.
-fn assert_round_trip(scenario: &Scenario) {
+pub(super) fn assert_round_trip(scenario: &Scenario) {
     let text = scenario.to_toml();
     let files = Folder(scenario.files.clone());
     let again =
@@ -103,6 +103,10 @@ fn resolved_forms_read_back() {
         (
             "kind = \"dumbbell\"\nhosts = 8\nlink = \"10Gbps\"\ntrunk = \"1Gbps\"",
             "kind = \"tornado\"\nbytes = \"1KiB\"",
+        ),
+        (
+            "kind = \"cross-dc\"\ntors = 2\nleaves = 3\nhosts_per_tor = 5\nlink = \"10Gbps\"\nwan_latency = \"5ms\"",
+            permutation,
         ),
         ("file = \"leaf.topo\"", "file = \"two.cm\"\nstart_unit = \"1us\""),
         ("kind = \"graph\"\nfile = \"pair.txt\"", permutation),

@@ -114,7 +114,7 @@ link_latency = "5""#,
         "fat-tree",
         "torus",
         r#"perm.toml:5:1: unknown kind "torus"
-  write: kind = one of "fat-tree", "leaf-spine", "single-switch", "dumbbell", "graph""#,
+  write: kind = one of "fat-tree", "leaf-spine", "single-switch", "dumbbell", "cross-dc", "graph""#,
     ),
     (
         "permutation",

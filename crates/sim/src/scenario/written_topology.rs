@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::table::{Table, example, fault, or_example, split_help};
-use super::{ScenarioError, TierSpec, TopologySpec};
+use super::{CrossDcSpec, ScenarioError, TierSpec, TopologySpec};
 use crate::topology::{self, TopologyError};
 use anabranch_base::{Duration, Rate};
 
@@ -15,6 +15,7 @@ enum Kind {
     LeafSpine,
     SingleSwitch,
     Dumbbell,
+    CrossDc,
     Graph,
 }
 
@@ -23,6 +24,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("leaf-spine", Kind::LeafSpine),
     ("single-switch", Kind::SingleSwitch),
     ("dumbbell", Kind::Dumbbell),
+    ("cross-dc", Kind::CrossDc),
     ("graph", Kind::Graph),
 ];
 
@@ -43,6 +45,7 @@ pub(super) fn read(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), S
         Kind::LeafSpine => fat_tree(table, Some(2)),
         Kind::SingleSwitch => single_switch(table),
         Kind::Dumbbell => dumbbell(table),
+        Kind::CrossDc => cross_dc(table),
         Kind::Graph => graph(cx, table),
     }
 }
@@ -91,6 +94,7 @@ fn from_topo_file(cx: &Context, table: &Table, file: &str) -> Result<(TopologySp
             *hosts
         }
         TopologySpec::SingleSwitch { hosts, .. } | TopologySpec::Dumbbell { hosts, .. } => *hosts,
+        TopologySpec::CrossDc(spec) => spec.hosts(),
         TopologySpec::Graph { .. } => {
             return Err(table.wrong("file", format!("{file} is a graph"), "kind = \"graph\""));
         }
@@ -211,6 +215,46 @@ fn dumbbell(table: &Table) -> Result<(TopologySpec, u32), ScenarioError> {
         switch_latency: table.get("switch_latency")?.unwrap_or(LATENCY),
     };
     Ok((spec, hosts))
+}
+
+fn cross_dc(table: &Table) -> Result<(TopologySpec, u32), ScenarioError> {
+    table.only(&[
+        "kind",
+        "dcs",
+        "tors",
+        "leaves",
+        "hosts_per_tor",
+        "link",
+        "link_latency",
+        "esw_link",
+        "esw_link_latency",
+        "wan_link",
+        "wan_latency",
+        "switch_latency",
+    ])?;
+    let (tors, leaves): (u32, u32) = (table.need("tors")?, table.need("leaves")?);
+    let hosts_per_tor: u32 = table.need("hosts_per_tor")?;
+    let link = rate(table, "link")?.ok_or_else(|| table.missing("link"))?;
+    let link_latency = table.get("link_latency")?.unwrap_or(LATENCY);
+    // Where nothing is said, ESWs carry all that the hosts of a data centre can send, as in the paper.
+    let of_dc = Rate(link.0.saturating_mul(u64::from(tors)).saturating_mul(u64::from(hosts_per_tor)));
+    let of_leaf = Rate(of_dc.0.div_ceil(u64::from(leaves.max(1))));
+    let spec = CrossDcSpec {
+        dcs: table.get("dcs")?.unwrap_or(2),
+        tors,
+        leaves,
+        hosts_per_tor,
+        link,
+        link_latency,
+        esw_link: rate(table, "esw_link")?.unwrap_or(of_leaf),
+        esw_link_latency: table.get("esw_link_latency")?.unwrap_or(link_latency),
+        wan_link: rate(table, "wan_link")?.unwrap_or(of_dc),
+        wan_latency: table.need("wan_latency")?,
+        switch_latency: table.get("switch_latency")?.unwrap_or(LATENCY),
+    };
+    topology::check_cross_dc(&spec).map_err(|e| refused(table, e))?;
+    let hosts = spec.hosts();
+    Ok((TopologySpec::CrossDc(spec), hosts))
 }
 
 fn graph(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), ScenarioError> {

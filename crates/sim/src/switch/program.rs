@@ -106,13 +106,15 @@ impl Programs {
                 None => None,
             };
             let ack = scheme.transport.framing().ack;
-            let facts = ProgramFacts { path: *facts, ack, paths, path_map, sites: Sites::default() };
+            let sites = sites(topology);
+            let facts = ProgramFacts { path: *facts, ack, paths, path_map, sites };
             let at: Selector = fabric.program_at.as_deref().unwrap_or(EVERY_TOR).parse()?;
             let mut random = stream(seed, u64::MAX, Purpose::Program);
             for node in at.switches(topology, &mut random)? {
                 let switch = node.0 - topology.hosts;
                 let random = stream(seed, u64::from(switch), Purpose::Program);
-                let program = program.build(&facts, random);
+                let sites = Sites { own: topology.site_of(node), ..facts.sites.clone() };
+                let program = program.build(&ProgramFacts { sites, ..facts.clone() }, random);
                 attached[switch as usize] =
                     Some(Attached { program, aside: 0, told: [0; 2], timer: Time::NEVER });
             }
@@ -157,6 +159,11 @@ impl Programs {
         }
         totals
     }
+}
+
+/// The data centres of a fabric, seen from the first one.
+fn sites(topology: &Topology) -> Sites {
+    Sites { of_host: topology.site.iter().take(topology.hosts as usize).copied().collect(), own: 0 }
 }
 
 impl<O: Observer> Engine<'_, O> {

@@ -1,9 +1,9 @@
 //! From a specification to nodes, ports and cables.
 
 use super::error::TopologyError;
-use super::fat_tree;
 use super::ns3_file::parse_ns3;
 use super::{Port, Switch, Topology};
+use super::{cross_dc, fat_tree};
 use crate::scenario::TopologySpec;
 use anabranch_base::{Duration, NodeId, Rate};
 
@@ -59,6 +59,7 @@ pub fn build(spec: &TopologySpec, file_text: Option<&str>) -> Result<Topology, T
             let switches = vec![tor(0, *switch_latency), tor(1, *switch_latency)];
             Ok(assemble(*hosts, switches, &cables, Vec::new()))
         }
+        TopologySpec::CrossDc(spec) => cross_dc::build(spec),
         TopologySpec::Graph { file, switch_latency } => match file_text {
             Some(text) => parse_ns3(file, text, *switch_latency),
             None => Err(TopologyError::NoText { file: file.clone() }),
@@ -82,7 +83,7 @@ fn check_hosts(hosts: u32, most: u64) -> Result<(), TopologyError> {
     Ok(())
 }
 
-fn check_rate(key: &str, rate: Rate) -> Result<(), TopologyError> {
+pub(super) fn check_rate(key: &str, rate: Rate) -> Result<(), TopologyError> {
     if rate.0 == 0 {
         let problem = "a link with rate 0 carries nothing; write a rate such as \"400Gbps\"".to_owned();
         return Err(TopologyError::shape(key, problem));
@@ -140,7 +141,7 @@ pub(super) fn assemble(
             Port { peer, peer_port, rate: cable.rate, latency: cable.latency, loss: cable.loss }
         })
         .collect();
-    Topology { hosts, switches, port_base, ports, host_file_ids }
+    Topology { hosts, switches, port_base, ports, host_file_ids, site: Vec::new() }
 }
 
 #[cfg(test)]

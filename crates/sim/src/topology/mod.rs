@@ -5,6 +5,7 @@
 //! equal-cost routes, [`Selector`] names links and switches.
 
 mod assemble;
+mod cross_dc;
 mod error;
 mod fat_tree;
 mod name;
@@ -17,6 +18,7 @@ mod selector;
 mod topo_file;
 
 pub use assemble::build;
+pub use cross_dc::check_cross_dc;
 pub use error::TopologyError;
 pub use fat_tree::fat_tree_defaults;
 pub use ns3_file::parse_ns3;
@@ -45,13 +47,15 @@ pub struct Topology {
     pub ports: Vec<Port>,
     /// The number that an imported file gave each host, ascending; empty where no file did.
     pub host_file_ids: Vec<u32>,
+    /// By node: its data centre, from 0; empty where there is one.
+    pub site: Vec<u16>,
 }
 
 /// A switch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Switch {
-    /// 1 for a ToR (any switch with hosts), 2 for aggregation or spine, 3 for core. In an imported graph: one
-    /// more than the hops to the nearest ToR.
+    /// 1 for a ToR (any switch with hosts), 2 for aggregation, spine or leaf, 3 for core or external switch. In an
+    /// imported graph: one more than the hops to the nearest ToR.
     pub tier: u8,
     /// Position within its tier, from 0: `tor:3`, `spine:0`.
     pub index: u32,
@@ -97,6 +101,23 @@ impl Topology {
     #[inline]
     pub fn tor_of(&self, host: HostId) -> NodeId {
         self.ports[self.port_base[host.index()] as usize].peer
+    }
+
+    /// The data centre that `node` is in, from 0.
+    #[inline]
+    pub fn site_of(&self, node: NodeId) -> u16 {
+        self.site.get(node.index()).copied().unwrap_or(0)
+    }
+
+    /// Whether `a` and `b` are in different data centres.
+    #[inline]
+    pub fn crosses(&self, a: HostId, b: HostId) -> bool {
+        self.site_of(a.into()) != self.site_of(b.into())
+    }
+
+    /// Whether there is more than one data centre.
+    pub fn has_sites(&self) -> bool {
+        !self.site.is_empty()
     }
 
     /// The number of directed links.
@@ -182,5 +203,6 @@ impl Topology {
             + self.port_base.capacity() * size_of::<u32>()
             + self.ports.capacity() * size_of::<Port>()
             + self.host_file_ids.capacity() * size_of::<u32>()
+            + self.site.capacity() * size_of::<u16>()
     }
 }

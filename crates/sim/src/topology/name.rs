@@ -5,10 +5,12 @@ use anabranch_base::{LinkId, NodeId};
 
 impl Topology {
     /// The word for the switches of `tier`: `tor`, `spine` (the top of two tiers) or `agg`, `core`; a graph
-    /// with more tiers has `tier4`, `tier5` ...
+    /// with more tiers has `tier4`, `tier5` ... Across data centres they are `tor`, `leaf` and `esw`.
     pub fn tier_word(&self, tier: u8) -> String {
         match tier {
             1 => "tor".to_owned(),
+            2 if self.has_sites() => "leaf".to_owned(),
+            3 if self.has_sites() => "esw".to_owned(),
             2 if self.top_tier() == 2 => "spine".to_owned(),
             2 => "agg".to_owned(),
             3 => "core".to_owned(),

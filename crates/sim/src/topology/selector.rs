@@ -29,7 +29,8 @@ const FORMS: &str = "links: tor:0/up, tor:0/up:3, spine:2/down:4, host:5, tor-up
 ///
 /// Shares and numbers are picked at random, distinct cables or switches.
 ///
-/// With 2 tiers they are `tor` and `spine`; with 3 `tor`, `agg` and `core`; above that `tier4` and so on.
+/// With 2 tiers they are `tor` and `spine`; with 3 `tor`, `agg` and `core`; above that `tier4` and so on. Across
+/// data centres they are `tor`, `leaf` and `esw`: `esw:0/up:0` is the long link of data centre 0 to the next one.
 /// `switch:7` counts through all tiers, and `node:130` takes the number of an imported file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selector {
@@ -68,6 +69,10 @@ enum Kind {
     /// The middle of three tiers.
     Agg,
     Core,
+    /// The middle tier of a data centre beside others.
+    Leaf,
+    /// The external switches, which join data centres.
+    Esw,
     Tier(u8),
     /// All switches.
     Switch,
@@ -216,6 +221,8 @@ fn parse_kind(word: &str) -> Option<Kind> {
         "spine" => Kind::Spine,
         "agg" => Kind::Agg,
         "core" => Kind::Core,
+        "leaf" => Kind::Leaf,
+        "esw" => Kind::Esw,
         "switch" => Kind::Switch,
         "node" => Kind::Node,
         _ => Kind::Tier(word.strip_prefix("tier")?.parse().ok().filter(|tier| *tier > 0)?),
@@ -247,14 +254,18 @@ fn parse_percent(text: &str) -> Result<f64, String> {
 
 /// The tier that a word means in `topology`, or `None` when it has no such tier.
 fn tier_of(topology: &Topology, kind: Kind) -> Option<u8> {
-    let top = topology.top_tier();
+    let (top, sites) = (topology.top_tier(), topology.has_sites());
     let tier = match kind {
         Kind::Tor => 1,
-        Kind::Spine if top == 2 => 2,
-        Kind::Agg if top > 2 => 2,
-        Kind::Core => 3,
+        Kind::Leaf if sites => 2,
+        Kind::Esw if sites => 3,
+        Kind::Spine if top == 2 && !sites => 2,
+        Kind::Agg if top > 2 && !sites => 2,
+        Kind::Core if !sites => 3,
         Kind::Tier(tier) => tier,
-        Kind::Spine | Kind::Agg | Kind::Switch | Kind::Node => return None,
+        Kind::Spine | Kind::Agg | Kind::Core | Kind::Leaf | Kind::Esw | Kind::Switch | Kind::Node => {
+            return None;
+        }
     };
     (tier <= top).then_some(tier)
 }
