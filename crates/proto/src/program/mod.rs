@@ -3,6 +3,8 @@
 //! A program sees what hardware offers: headers, registers, the queue that a packet leaves behind, a choice among
 //! the equal-cost ports, drop, mirror and emit. One instance lives in each switch that it is attached to.
 
+mod annulus;
+mod bicc;
 mod conweave;
 mod flowlet;
 mod nack_drop;
@@ -13,6 +15,8 @@ use anabranch_base::{Bytes, HostId, QpId, Stream, Time};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+pub use annulus::{Annulus, AnnulusConfig};
+pub use bicc::{Bicc, BiccConfig};
 pub use conweave::{Conweave, ConweaveConfig};
 pub use flowlet::Flowlet;
 pub use nack_drop::NackDrop;
@@ -38,6 +42,10 @@ pub enum ProgramConfig {
         /// Between 0 and 1.
         share: f64,
     },
+    /// Annulus as Themis-longhaul simulates it, at every ToR.
+    Annulus(AnnulusConfig),
+    /// BiCC as Themis-longhaul simulates it, at every external switch.
+    Bicc(BiccConfig),
 }
 
 /// What a program is told of its surroundings.
@@ -184,6 +192,10 @@ pub enum AnyProgram {
     Flowlet(Flowlet),
     /// See [`NackDrop`].
     NackDrop(NackDrop),
+    /// See [`Annulus`].
+    Annulus(Annulus),
+    /// See [`Bicc`].
+    Bicc(Bicc),
     /// Somebody else's.
     Custom(Box<dyn Program>),
 }
@@ -235,6 +247,8 @@ impl ProgramConfig {
             ProgramConfig::Conweave(config) => AnyProgram::Conweave(Conweave::new(config, facts, random)),
             ProgramConfig::Flowlet { gap } => AnyProgram::Flowlet(Flowlet::new(gap.on(&facts.path), random)),
             ProgramConfig::NackDrop { share } => AnyProgram::NackDrop(NackDrop::new(*share, random)),
+            ProgramConfig::Annulus(config) => AnyProgram::Annulus(Annulus::new(config, facts)),
+            ProgramConfig::Bicc(config) => AnyProgram::Bicc(Bicc::new(config, facts)),
         }
     }
 
@@ -242,9 +256,11 @@ impl ProgramConfig {
     pub fn path_entries(&self) -> Option<u32> {
         match self {
             ProgramConfig::ThemisSpraying(config) => Some(config.paths),
-            ProgramConfig::Conweave(_) | ProgramConfig::Flowlet { .. } | ProgramConfig::NackDrop { .. } => {
-                None
-            }
+            ProgramConfig::Conweave(_)
+            | ProgramConfig::Flowlet { .. }
+            | ProgramConfig::NackDrop { .. }
+            | ProgramConfig::Annulus(_)
+            | ProgramConfig::Bicc(_) => None,
         }
     }
 
@@ -255,6 +271,8 @@ impl ProgramConfig {
             ProgramConfig::Conweave(config) => Conweave::state(config),
             ProgramConfig::Flowlet { .. } => Flowlet::state(),
             ProgramConfig::NackDrop { .. } => Vec::new(),
+            ProgramConfig::Annulus(_) => Annulus::state(),
+            ProgramConfig::Bicc(_) => Bicc::state(),
         }
     }
 }
@@ -267,6 +285,8 @@ macro_rules! dispatch {
             AnyProgram::Conweave($program) => $call,
             AnyProgram::Flowlet($program) => $call,
             AnyProgram::NackDrop($program) => $call,
+            AnyProgram::Annulus($program) => $call,
+            AnyProgram::Bicc($program) => $call,
             AnyProgram::Custom($program) => $call,
         }
     };

@@ -1,0 +1,118 @@
+//! Annulus ("A Dual Congestion Control Loop for Datacenter and WAN Traffic Aggregates", SIGCOMM 2020), as
+//! Themis-longhaul simulates it (section VII-A): where Annulus answers congestion at the sender's ToR by L3-routed QCN,
+//! the ToR sends a CNP back to the sender. Nothing is done near the receiver.
+//!
+//! What section VII-A leaves unsaid, and what is done here:
+//! - Whose packets: QCN works on a port and knows no data centres, so the CNPs are for all flows. `inter_only` keeps
+//!   them to those that leave their data centre.
+//! - Which queues: all of the ToR, those to its own hosts too, as long as the sender is one of its hosts as well.
+//! - Whether the mark stays: Annulus has one loop for the bottlenecks near the source and another for those beyond, while
+//!   a mark that stays is answered twice, by the ToR and by the receiver, and cuts DCQCN's one rate twice. `clear_marks`
+//!   takes it away, as PNP does (section IV). The numbers recorded with Themis-longhaul's artifact speak for that: under
+//!   Annulus flows between data centres are faster than under DCQCN alone, while marks that stay slow them down
+//!   (section VII-C, figure 16).
+//! - How often: as PNP and DCQCN's notification point, once in `cnp_interval` for each queue pair.
+
+use super::{Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, Sites, Total, Verdict};
+use crate::lb::StateField;
+use crate::{Packet, Repr, Span};
+use anabranch_base::{Duration, Time};
+use serde::{Deserialize, Serialize};
+
+/// Parameters of Annulus.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnnulusConfig {
+    /// At most one CNP in this time for each queue pair; 0: one for each marked packet.
+    pub cnp_interval: Span,
+    /// Takes the mark from the packet, so that the receiver sends no CNP for it as well.
+    pub clear_marks: bool,
+    /// Leaves alone what stays within a data centre.
+    pub inter_only: bool,
+}
+
+/// The program of one ToR.
+pub struct Annulus {
+    cnp_interval: Duration,
+    clear_marks: bool,
+    inter_only: bool,
+    cnp_bytes: u16,
+    sites: Sites,
+    /// By queue pair: when its last CNP was sent; none before the first.
+    last_cnp: Vec<Option<Time>>,
+    counts: Counts,
+}
+
+#[derive(Default)]
+struct Counts {
+    marks_seen: u64,
+    cnps_sent: u64,
+}
+
+impl Annulus {
+    /// Before the first packet.
+    pub fn new(config: &AnnulusConfig, facts: &ProgramFacts) -> Self {
+        Annulus {
+            cnp_interval: config.cnp_interval.on(&facts.path),
+            clear_marks: config.clear_marks,
+            inter_only: config.inter_only,
+            cnp_bytes: facts.ack.0.min(u64::from(u16::MAX)) as u16,
+            sites: facts.sites.clone(),
+            last_cnp: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    pub(super) fn state() -> Vec<StateField> {
+        vec![StateField::new("last CNP", 32, 1)]
+    }
+}
+
+impl Program for Annulus {
+    fn ingress(&mut self, _: &mut Packet, _: &Passage, _: &mut Vec<Emitted>) -> Verdict {
+        Verdict::Forward
+    }
+
+    /// A mark on a packet of one of the switch's hosts is the switch's own: nobody was there before to set it.
+    fn egress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) {
+        if !packet.marked || !at.from_host || !matches!(packet.repr, Repr::Data { .. }) {
+            return;
+        }
+        if self.inter_only && !self.sites.crosses(at.src, packet.dst) {
+            return;
+        }
+        self.counts.marks_seen += 1;
+        if self.clear_marks {
+            packet.marked = false;
+        }
+        let qp = packet.qp.index();
+        if self.last_cnp.len() <= qp {
+            self.last_cnp.resize(qp + 1, None);
+        }
+        if self.last_cnp[qp].is_some_and(|last| at.now.since(last) < self.cnp_interval) {
+            return;
+        }
+        self.last_cnp[qp] = Some(at.now);
+        self.counts.cnps_sent += 1;
+        let cnp = Packet {
+            qp: packet.qp,
+            dst: at.src,
+            wire_bytes: self.cnp_bytes,
+            ev: 0,
+            marked: false,
+            tag: 0,
+            repr: Repr::Cnp,
+        };
+        out.push(Emitted { packet: cnp, held: Held::Never });
+    }
+
+    fn counters(&self) -> Vec<ProgramCounter> {
+        let sum = |name, value| ProgramCounter { name, value, total: Total::Sum };
+        let Counts { marks_seen, cnps_sent } = self.counts;
+        vec![
+            sum("marks_seen", marks_seen),
+            sum("cnps_sent", cnps_sent),
+            sum("marks_within_interval", marks_seen - cnps_sent),
+        ]
+    }
+}

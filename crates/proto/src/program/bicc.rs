@@ -1,0 +1,304 @@
+//! BiCC ("Bilateral Congestion Control", INFOCOM 2024), as Themis-longhaul simulates it (sections II-D and VII-A), at the
+//! external switch (ESW) of each data centre.
+//!
+//! *Near-destination loop.* Data that comes from another data centre for a host of this one goes on as long as what is
+//! on its way from this switch to that host is no more than the BDP within a data centre. The rest waits in the host's
+//! virtual output queue (VOQ), first in, first out, whatever queue pairs it belongs to: that is the control by IP
+//! address which section II-D finds too coarse. VOQs are of unlimited size (section VII-A), in memory of their own.
+//!
+//! *Near-source loop.* Without a cQPN no sender can tell whose the CNPs of this loop are (sections III-B and VII-A),
+//! so they have no effect. They are not simulated.
+//!
+//! Neither text says how the switch knows what is on its way. Here it remembers each data packet that it sends on,
+//! until the first of these:
+//! - An ACK or NACK of the host passes back with a cumulative PSN beyond it, or a selective ACK that names it. One that
+//!   was sent before a second copy of a packet counts for that copy as well: no harm, since the host drops the copy.
+//! - Another copy comes from the sender. Then the sender has given up the one before, which was lost or which a
+//!   go-back-N receiver has dropped. It counts when the copy comes in and not when it goes out: the copy may wait in the
+//!   very queue that the lost packet holds up.
+//! - `release` has passed. It is for losses that no copy follows: those of a copy that nobody needed, or of its ACK.
+//!   It bounds how long anything can hold up a VOQ.
+//!
+//! So it needs what the papers assume: one ESW in a data centre, which sees both directions, and NICs whose ACKs and
+//! NACKs are cumulative in PSNs (`go-back-n`, `irn`, `rnic-sr`). Receivers should acknowledge each packet (`ack_every`
+//! of 1): else packets that wait for company before they are acknowledged stop the queue that the company is in.
+
+use super::{Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, Sites, Total, Verdict};
+use crate::lb::StateField;
+use crate::{Packet, Repr, Size, Span};
+use anabranch_base::{Duration, HostId, QpId, Time};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// Parameters of BiCC.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BiccConfig {
+    /// Most bytes on the wire between the switch and one host: the BDP within a data centre. (`"1bdp"` would be that
+    /// of the fabric's longest path, which leads from one data centre to the other.) One packet may always be.
+    pub window: Size,
+    /// A packet of which nothing is heard for this long is no longer counted.
+    pub release: Span,
+}
+
+/// The program of one ESW.
+pub struct Bicc {
+    window: u64,
+    release: Duration,
+    sites: Sites,
+    /// By host of the fabric.
+    hosts: Vec<Destination>,
+    /// By queue pair: what was sent on and is still counted, in the order of PSNs.
+    qps: Vec<VecDeque<Sent>>,
+    /// What was sent on, in that order: some of it is no longer counted, but the first is.
+    log: VecDeque<Logged>,
+    held_bytes: u64,
+    counts: Counts,
+}
+
+/// A host of the switch's data centre.
+#[derive(Default)]
+struct Destination {
+    /// Bytes sent on to it and still counted.
+    in_flight: u64,
+    /// Its VOQ.
+    queue: VecDeque<Waiting>,
+    queue_bytes: u64,
+}
+
+/// A packet in a VOQ.
+struct Waiting {
+    packet: Packet,
+    psn: u32,
+    /// By which it came.
+    port: u16,
+    since: Time,
+}
+
+/// A packet that was sent on.
+#[derive(Clone, Copy)]
+struct Sent {
+    psn: u32,
+    bytes: u16,
+    /// When it is no longer counted, whatever is heard.
+    due: Time,
+}
+
+/// Where to find a [`Sent`].
+#[derive(Clone, Copy)]
+struct Logged {
+    host: HostId,
+    qp: QpId,
+    psn: u32,
+    due: Time,
+}
+
+#[derive(Default)]
+struct Counts {
+    held_packets: u64,
+    released_packets: u64,
+    given_up_packets: u64,
+    expired_packets: u64,
+    max_held_bytes: u64,
+    max_queue_bytes: u64,
+    max_in_flight_bytes: u64,
+    max_wait: Duration,
+}
+
+impl Bicc {
+    /// Before the first packet.
+    pub fn new(config: &BiccConfig, facts: &ProgramFacts) -> Self {
+        Bicc {
+            window: config.window.on(&facts.path).0,
+            release: config.release.on(&facts.path).max(Duration(1)),
+            sites: facts.sites.clone(),
+            hosts: Vec::new(),
+            qps: Vec::new(),
+            log: VecDeque::new(),
+            held_bytes: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    /// What hardware needs at the least, where a queue pair's packets are all of one size; the first two are those of
+    /// its destination, whose queue pairs share them.
+    pub(super) fn state() -> Vec<StateField> {
+        vec![
+            StateField::new("destination: bytes in flight", 32, 1),
+            StateField::new("destination: VOQ", 16, 1),
+            StateField::new("PSN acknowledged", 24, 1),
+            StateField::new("PSN sent on", 24, 1),
+        ]
+    }
+
+    /// Data from another data centre for a host of this one.
+    #[inline]
+    fn take(&mut self, packet: &Packet, psn: u32, at: &Passage, out: &mut Vec<Emitted>) -> Verdict {
+        let (qp, host) = (packet.qp, packet.dst);
+        if self.qps.len() <= qp.index() {
+            self.qps.resize_with(qp.index() + 1, VecDeque::new);
+        }
+        if self.hosts.len() <= host.index() {
+            self.hosts.resize_with(host.index() + 1, Destination::default);
+        }
+        self.counts.given_up_packets += self.free(qp, host, psn, psn);
+        if self.hosts[host.index()].queue.is_empty() && self.has_room(host, packet.wire_bytes) {
+            self.count(qp, host, psn, packet.wire_bytes, at.now);
+            return Verdict::Forward;
+        }
+        let destination = &mut self.hosts[host.index()];
+        destination.queue.push_back(Waiting { packet: *packet, psn, port: at.port, since: at.now });
+        destination.queue_bytes += u64::from(packet.wire_bytes);
+        self.held_bytes += u64::from(packet.wire_bytes);
+        let counts = &mut self.counts;
+        counts.held_packets += 1;
+        counts.max_held_bytes = counts.max_held_bytes.max(self.held_bytes);
+        counts.max_queue_bytes = counts.max_queue_bytes.max(destination.queue_bytes);
+        self.serve(host, at.now, out);
+        Verdict::SetAside
+    }
+
+    /// A host of this data centre has all PSNs of a queue pair below `cumulative`, and those that `received` names,
+    /// bit 0 being `base`.
+    #[inline]
+    fn acknowledge(&mut self, qp: QpId, host: HostId, cumulative: u32, base: u32, mut received: u64) {
+        if cumulative > 0 {
+            self.free(qp, host, 0, cumulative - 1);
+        }
+        while received != 0 {
+            let psn = base.saturating_add(received.trailing_zeros());
+            self.free(qp, host, psn, psn);
+            received &= received - 1;
+        }
+    }
+
+    /// Counts the PSNs from `first` to `last` of a queue pair no longer; answers how many packets that were.
+    fn free(&mut self, qp: QpId, host: HostId, first: u32, last: u32) -> u64 {
+        let (Some(sent), Some(destination)) =
+            (self.qps.get_mut(qp.index()), self.hosts.get_mut(host.index()))
+        else {
+            return 0;
+        };
+        let from = sent.partition_point(|sent| sent.psn < first);
+        let to = sent.partition_point(|sent| sent.psn <= last);
+        for sent in sent.drain(from..to) {
+            destination.in_flight -= u64::from(sent.bytes);
+        }
+        (to - from) as u64
+    }
+
+    /// Whether one more packet may be on its way to a host. If nothing is, it always may: a window smaller than a packet
+    /// is to stop nobody.
+    #[inline]
+    fn has_room(&self, host: HostId, bytes: u16) -> bool {
+        let in_flight = self.hosts[host.index()].in_flight;
+        in_flight == 0 || in_flight + u64::from(bytes) <= self.window
+    }
+
+    /// A packet is sent on.
+    fn count(&mut self, qp: QpId, host: HostId, psn: u32, bytes: u16, now: Time) {
+        let destination = &mut self.hosts[host.index()];
+        destination.in_flight += u64::from(bytes);
+        self.counts.max_in_flight_bytes = self.counts.max_in_flight_bytes.max(destination.in_flight);
+        let due = now + self.release;
+        // Behind the last one, but for packets that go out again.
+        let sent = &mut self.qps[qp.index()];
+        let place = match sent.back() {
+            Some(last) if last.psn > psn => sent.partition_point(|sent| sent.psn <= psn),
+            _ => sent.len(),
+        };
+        sent.insert(place, Sent { psn, bytes, due });
+        self.log.push_back(Logged { host, qp, psn, due });
+    }
+
+    /// Sends on what a host's VOQ holds, as far as there is room.
+    fn serve(&mut self, host: HostId, now: Time, out: &mut Vec<Emitted>) {
+        while let Some(first) = self.hosts.get(host.index()).and_then(|destination| destination.queue.front())
+            && self.has_room(host, first.packet.wire_bytes)
+        {
+            let destination = &mut self.hosts[host.index()];
+            let Some(Waiting { packet, psn, port, since }) = destination.queue.pop_front() else { return };
+            destination.queue_bytes -= u64::from(packet.wire_bytes);
+            self.held_bytes -= u64::from(packet.wire_bytes);
+            self.counts.released_packets += 1;
+            self.counts.max_wait = self.counts.max_wait.max(now.since(since));
+            self.count(packet.qp, host, psn, packet.wire_bytes, now);
+            out.push(Emitted { packet, held: Held::Aside(port) });
+        }
+    }
+
+    /// Forgets the oldest packets sent on as far as they are no longer counted, so that the timer waits for none of
+    /// them.
+    #[inline]
+    fn trim_log(&mut self) {
+        while let Some(&oldest) = self.log.front()
+            && self.place(oldest).is_none()
+        {
+            self.log.pop_front();
+        }
+    }
+
+    /// Where a packet that was sent on stands in its queue pair, while it is counted.
+    fn place(&self, Logged { qp, psn, due, .. }: Logged) -> Option<usize> {
+        let sent = self.qps.get(qp.index())?;
+        let place = sent.partition_point(|sent| (sent.psn, sent.due) < (psn, due));
+        sent.get(place).is_some_and(|sent| (sent.psn, sent.due) == (psn, due)).then_some(place)
+    }
+}
+
+impl Program for Bicc {
+    fn ingress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) -> Verdict {
+        let (is_from_here, is_for_here) = (self.sites.is_own(at.src), self.sites.is_own(packet.dst));
+        let verdict = match packet.repr {
+            Repr::Data { psn, .. } if is_for_here && !is_from_here => self.take(packet, psn, at, out),
+            Repr::Ack { cumulative, base, received, .. } if is_from_here && !is_for_here => {
+                self.acknowledge(packet.qp, at.src, cumulative, base, received);
+                self.serve(at.src, at.now, out);
+                Verdict::Forward
+            }
+            Repr::Nack { psn, .. } if is_from_here && !is_for_here => {
+                self.acknowledge(packet.qp, at.src, psn, psn, 0);
+                self.serve(at.src, at.now, out);
+                Verdict::Forward
+            }
+            _ => return Verdict::Forward,
+        };
+        self.trim_log();
+        verdict
+    }
+
+    fn handle_timeout(&mut self, now: Time, out: &mut Vec<Emitted>) {
+        while let Some(&oldest) = self.log.front()
+            && oldest.due <= now
+        {
+            self.log.pop_front();
+            let Some(place) = self.place(oldest) else { continue };
+            if let Some(sent) = self.qps[oldest.qp.index()].remove(place) {
+                self.hosts[oldest.host.index()].in_flight -= u64::from(sent.bytes);
+                self.counts.expired_packets += 1;
+                self.serve(oldest.host, now, out);
+            }
+        }
+        self.trim_log();
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.log.front().map(|oldest| oldest.due)
+    }
+
+    fn counters(&self) -> Vec<ProgramCounter> {
+        let sum = |name, value| ProgramCounter { name, value, total: Total::Sum };
+        let max = |name, value| ProgramCounter { name, value, total: Total::Max };
+        let counts = &self.counts;
+        vec![
+            sum("held_packets", counts.held_packets),
+            sum("released_packets", counts.released_packets),
+            sum("given_up_packets", counts.given_up_packets),
+            sum("expired_packets", counts.expired_packets),
+            max("max_held_bytes", counts.max_held_bytes),
+            max("max_queue_bytes", counts.max_queue_bytes),
+            max("max_in_flight_bytes", counts.max_in_flight_bytes),
+            max("max_wait_ns", counts.max_wait.0 / 1_000),
+        ]
+    }
+}
