@@ -1,0 +1,125 @@
+//! BiCC as Themis-longhaul simulates it: its near-destination loop (sections II-D and VII-A).
+
+mod examples;
+mod fabric;
+mod model;
+mod properties;
+
+use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
+use anabranch_proto::program::{
+    Bicc, BiccConfig, Emitted, Held, Passage, Program, ProgramFacts, Sites, Verdict,
+};
+use anabranch_proto::{Msn, Packet, PathFacts, Repr, Size, Span};
+
+/// Hosts below this one are in the other data centre, the rest in the switch's own.
+const FIRST_OWN: u32 = 4;
+const HOSTS: usize = 8;
+const SENDER: HostId = HostId(1);
+const RECEIVER: HostId = HostId(5);
+const PACKET: u16 = 1_048;
+
+/// A data packet, by queue pair and PSN.
+type Sent = (u32, u32);
+
+fn facts() -> ProgramFacts {
+    let (base_rtt, line_rate) = (Duration::from_us(1_012), Rate::from_gbps(100));
+    let path = PathFacts { base_rtt, bdp: Bytes(12_650_000), packet: Bytes(PACKET.into()), line_rate };
+    let of_host = (0..HOSTS as u32).map(|host| u16::from(host >= FIRST_OWN)).collect();
+    ProgramFacts { path, ack: Bytes(60), paths: 4, path_map: None, sites: Sites { of_host, own: 1 } }
+}
+
+fn config(window_packets: u64, release: Duration) -> BiccConfig {
+    BiccConfig {
+        window: Size::Bytes(Bytes(window_packets * u64::from(PACKET))),
+        release: Span::Time(release),
+    }
+}
+
+fn data(qp: u32, psn: u32, dst: HostId) -> Packet {
+    let repr = Repr::Data {
+        psn,
+        message: MessageId(0),
+        message_packets: 1_000,
+        sent_at: Time::ZERO,
+        ack_now: false,
+        stamps: 0,
+        msn: Msn::NONE,
+    };
+    Packet { qp: QpId(qp), dst, wire_bytes: PACKET, ev: 3, marked: true, tag: 0, repr }
+}
+
+fn answer(qp: u32, dst: HostId, repr: Repr) -> Packet {
+    Packet { qp: QpId(qp), dst, wire_bytes: 60, ev: 0, marked: false, tag: 0, repr }
+}
+
+fn ack(cumulative: u32) -> Repr {
+    selective_ack(cumulative, cumulative, 0)
+}
+
+fn selective_ack(cumulative: u32, base: u32, received: u64) -> Repr {
+    Repr::Ack { cumulative, base, received, marked: false, sent_at: Time::ZERO }
+}
+
+fn nack(psn: u32) -> Repr {
+    Repr::Nack { psn, sent_at: Time::ZERO }
+}
+
+fn psn(packet: &Packet) -> u32 {
+    match packet.repr {
+        Repr::Data { psn, .. } => psn,
+        _ => panic!("no data: {packet:?}"),
+    }
+}
+
+/// The switch, and what it is keeping.
+struct Esw {
+    program: Bicc,
+    now: Time,
+    /// With the port of each.
+    kept: Vec<(Packet, u16)>,
+}
+
+impl Esw {
+    fn new(config: &BiccConfig) -> Self {
+        Esw { program: Bicc::new(config, &facts()), now: Time::ZERO, kept: Vec::new() }
+    }
+
+    /// A packet comes in by the port that its queue pair has here; what goes out, itself first if it goes out at once.
+    fn pass(&mut self, packet: Packet, src: HostId) -> Vec<Packet> {
+        let port = packet.qp.0 as u16 + 2;
+        let at = Passage { now: self.now, src, port, from_host: false, to_host: false, ports: 4, queued: 0 };
+        let (mut seen, mut out) = (packet, Vec::new());
+        let mut passed = Vec::new();
+        match self.program.ingress(&mut seen, &at, &mut out) {
+            Verdict::Forward => passed.push(seen),
+            Verdict::SetAside => self.kept.push((seen, port)),
+            verdict => panic!("{verdict:?}"),
+        }
+        assert_eq!(seen, packet, "nothing is written into it");
+        passed.extend(self.emitted(out));
+        passed
+    }
+
+    /// The timer is due now; what goes out.
+    fn time_out(&mut self) -> Vec<Packet> {
+        let mut out = Vec::new();
+        self.program.handle_timeout(self.now, &mut out);
+        self.emitted(out)
+    }
+
+    /// What the program put out is what it kept, port and all.
+    fn emitted(&mut self, out: Vec<Emitted>) -> Vec<Packet> {
+        let take = |Emitted { packet, held }| {
+            let Held::Aside(port) = held else { panic!("{held:?}") };
+            let place = self.kept.iter().position(|kept| *kept == (packet, port));
+            self.kept.remove(place.unwrap_or_else(|| panic!("not kept: {packet:?} of port {port}")));
+            packet
+        };
+        out.into_iter().map(take).collect()
+    }
+
+    fn count(&self, name: &str) -> u64 {
+        let counters = self.program.counters();
+        counters.iter().find(|counter| counter.name == name).unwrap_or_else(|| panic!("no {name}")).value
+    }
+}

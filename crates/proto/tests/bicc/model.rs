@@ -1,0 +1,91 @@
+//! The rules of BiCC as plainly as they can be put, to be held against the program.
+
+use super::*;
+use std::collections::VecDeque;
+
+/// What the switch is to do.
+pub struct Model {
+    window: u64,
+    release: Duration,
+    /// All that counts as on its way, in the order in which it was sent on.
+    on_way: Vec<OnWay>,
+    /// By host.
+    queues: Vec<VecDeque<(Sent, u64)>>,
+    /// Of all packets so far.
+    pub given_up: u64,
+    pub expired: u64,
+}
+
+struct OnWay {
+    host: HostId,
+    sent: Sent,
+    bytes: u64,
+    due: Time,
+}
+
+impl Model {
+    pub fn new(window: u64, release: Duration) -> Self {
+        let queues = vec![VecDeque::new(); HOSTS];
+        Model { window, release, on_way: Vec::new(), queues, given_up: 0, expired: 0 }
+    }
+
+    /// A packet comes in that came from `src`; what goes on.
+    pub fn pass(&mut self, now: Time, packet: &Packet, src: HostId) -> Vec<Sent> {
+        let qp = packet.qp.0;
+        match packet.repr {
+            Repr::Data { psn, .. } => {
+                let before = self.on_way.len();
+                self.on_way.retain(|other| other.sent != (qp, psn));
+                self.given_up += (before - self.on_way.len()) as u64;
+                self.queues[packet.dst.index()].push_back(((qp, psn), packet.wire_bytes.into()));
+                self.serve(now, packet.dst)
+            }
+            Repr::Ack { cumulative, base, received, .. } => {
+                let named = |psn: u32| psn >= base && psn - base < 64 && received >> (psn - base) & 1 != 0;
+                self.on_way.retain(|OnWay { sent: (of, psn), .. }| {
+                    *of != qp || (*psn >= cumulative && !named(*psn))
+                });
+                self.serve(now, src)
+            }
+            Repr::Nack { psn: cumulative, .. } => {
+                self.on_way.retain(|OnWay { sent: (of, psn), .. }| *of != qp || *psn >= cumulative);
+                self.serve(now, src)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// What goes on because nothing was heard of what was sent on.
+    pub fn time_out(&mut self, now: Time) -> Vec<Sent> {
+        let mut passed = Vec::new();
+        while let Some(place) = self.on_way.iter().position(|other| other.due <= now) {
+            let host = self.on_way.remove(place).host;
+            self.expired += 1;
+            passed.extend(self.serve(now, host));
+        }
+        passed
+    }
+
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.on_way.iter().map(|other| other.due).min()
+    }
+
+    pub fn waiting(&self) -> usize {
+        self.queues.iter().map(VecDeque::len).sum()
+    }
+
+    fn serve(&mut self, now: Time, host: HostId) -> Vec<Sent> {
+        let mut passed = Vec::new();
+        while let Some(&(sent, bytes)) = self.queues[host.index()].front() {
+            let on_way = self.on_way.iter().filter(|other| other.host == host);
+            let in_flight: u64 = on_way.map(|other| other.bytes).sum();
+            if in_flight > 0 && in_flight + bytes > self.window {
+                break;
+            }
+            self.queues[host.index()].pop_front();
+            self.on_way.push(OnWay { host, sent, bytes, due: now + self.release });
+            passed.push(sent);
+        }
+        passed
+    }
+}
