@@ -8,6 +8,7 @@ mod bicc;
 mod conweave;
 mod flowlet;
 mod nack_drop;
+mod themis_longhaul;
 mod themis_spraying;
 
 use crate::{Packet, PathFacts, Span};
@@ -20,6 +21,10 @@ pub use bicc::{Bicc, BiccConfig};
 pub use conweave::{Conweave, ConweaveConfig};
 pub use flowlet::Flowlet;
 pub use nack_drop::NackDrop;
+pub use themis_longhaul::{
+    COOKIE_SLOT, ClientQpn, ControlPlane, DaemonPacket, HandshakeMonitor, MonitorCounters, MonitorVerdict,
+    Pnp, PnpConfig, QpEntry, QpField, QpKey, Segment, ServerQpn, TCP_COOKIE_REGISTERS, TcpFlags, TcpRegister,
+};
 pub use themis_spraying::{ThemisSpraying, ThemisSprayingConfig};
 
 use crate::lb::StateField;

@@ -1,0 +1,256 @@
+//! The Proactive Notification Point (Themis-longhaul, section IV): the external switch answers the marks of its own
+//! data centre's senders, a round trip over the long line before the receiver's answer could be there.
+//!
+//! Where the text says two things or nothing, and what is done here:
+//! - The register of a flow holds the time of its last mark in one sentence (section IV, aligning with DCQCN) and of
+//!   its last CNP in another (PNP overview). It is the CNP's: with the mark's, marks that keep coming would never
+//!   have a second CNP, and DCQCN's notification point counts from the CNP too.
+//! - A mark without an entry stays: the receiver's CNP is then the only one that the sender will ever see.
+//! - The CNP leaves with the packet that caused it, and along the entropy value of that packet, whose copy it is. The
+//!   authors' simulator holds it back for 2 us.
+//! - The TCP client is the requester, and the daemons of its data centre tell every external switch of it.
+
+use super::monitor::{HandshakeMonitor, MonitorCounters, MonitorVerdict, Segment, TcpFlags};
+use super::qp_field::{ControlPlane, DaemonPacket, QpField, QpKey, ServerQpn};
+use crate::lb::StateField;
+use crate::program::{Emitted, Held, Passage, ProgramCounter, ProgramFacts, QpNotice, Sites, Total};
+use crate::{Packet, Repr, Span};
+use anabranch_base::{Duration, Stream, Time};
+use serde::{Deserialize, Serialize};
+
+/// Registers of the TCP-cookie array. Unsaid; as many as section VI gives the other tables.
+pub const TCP_COOKIE_REGISTERS: u32 = 1024;
+
+/// Where the simulated servers listen for those who want a queue pair; any port would do.
+const SERVER_PORT: u16 = 18_515;
+
+/// Parameters of the Proactive Notification Point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PnpConfig {
+    /// A flow's CNPs are further apart than this (cnp_interval); 0: one for every mark (figure 16).
+    pub cnp_interval: Span,
+    /// Marks are cleared; without it the receiver answers them once more (figure 16).
+    pub clear_marks: bool,
+    /// Only queue pairs whose TCP handshake was seen have an entry; without it all have (figure 17).
+    pub monitor: bool,
+    /// Entries leave when their queue pair is destroyed; without it they never do (figure 17).
+    pub expire: bool,
+    /// How long before the first message of a queue pair its TCP handshake and its INIT are.
+    pub setup: Span,
+    /// From the host to the control plane.
+    pub daemon_delay: Span,
+    /// From the control plane to the table.
+    pub install_delay: Span,
+    /// Entries that the table has room for (section VI: 1024).
+    pub entries: u32,
+}
+
+/// The sender's side of one external switch.
+pub struct Pnp {
+    /// None: no interval.
+    cnp_interval: Option<Duration>,
+    clear_marks: bool,
+    setup: Duration,
+    /// None: switched off.
+    monitor: Option<HandshakeMonitor>,
+    control: ControlPlane,
+    table: QpField,
+    /// Size of a CNP.
+    cnp_bytes: u16,
+    counts: Counts,
+}
+
+#[derive(Default)]
+struct Counts {
+    marks_cleared: u64,
+    cnps: u64,
+    marks_within_interval: u64,
+    /// Of flows that leave the data centre.
+    marks_without_entry: u64,
+}
+
+impl Pnp {
+    /// Before the first connection. A secret of the monitor is drawn from `random`.
+    pub fn new(config: &PnpConfig, facts: &ProgramFacts, mut random: Stream) -> Self {
+        let cnp_interval = config.cnp_interval.on(&facts.path);
+        let monitor = HandshakeMonitor::new(TCP_COOKIE_REGISTERS, &mut random);
+        Pnp {
+            cnp_interval: (cnp_interval > Duration::ZERO).then_some(cnp_interval),
+            clear_marks: config.clear_marks,
+            setup: config.setup.on(&facts.path),
+            monitor: config.monitor.then_some(monitor),
+            control: ControlPlane::new(config, &facts.path),
+            table: QpField::new(config.entries),
+            cnp_bytes: facts.ack.0 as u16,
+            counts: Counts::default(),
+        }
+    }
+
+    /// What the data plane keeps of a queue pair. Beside it stand the TCP-cookie registers, 32 bits each.
+    pub fn state() -> Vec<StateField> {
+        vec![
+            StateField::new("QP_field: srcIP", 32, 1),
+            StateField::new("QP_field: dstIP", 32, 1),
+            StateField::new("QP_field: sQPN", 24, 1),
+            StateField::new("QP_field: cQPN", 24, 1),
+            StateField::new("CNP timestamp", 32, 1),
+        ]
+    }
+
+    /// A packet is about to go out.
+    #[inline]
+    pub fn egress(&mut self, packet: &mut Packet, at: &Passage, sites: &Sites, out: &mut Vec<Emitted>) {
+        if packet.marked && matches!(packet.repr, Repr::Data { .. }) {
+            self.handle_mark(packet, at, sites, out);
+        }
+    }
+
+    fn handle_mark(&mut self, packet: &mut Packet, at: &Passage, sites: &Sites, out: &mut Vec<Emitted>) {
+        // Section IV: addresses and sQPN are the match field. Flows from elsewhere have no entry: their daemons speak
+        // to the switch of their own data centre.
+        let key = QpKey { src: at.src, dst: packet.dst, server: ServerQpn(packet.qp) };
+        let Some(entry) = self.table.get_mut(&key) else {
+            let is_meant = sites.is_own(key.src) && sites.crosses(key.src, key.dst);
+            self.counts.marks_without_entry += u64::from(is_meant);
+            return;
+        };
+        // Section IV, aligning with DCQCN: the receiver shall not answer as well.
+        if self.clear_marks {
+            packet.marked = false;
+            self.counts.marks_cleared += 1;
+        }
+        // The same: only if the difference exceeds the interval.
+        let is_due = match (self.cnp_interval, entry.last_cnp) {
+            (Some(interval), Some(last)) => at.now.since(last) > interval,
+            _ => true,
+        };
+        if !is_due {
+            self.counts.marks_within_interval += 1;
+            return;
+        }
+        entry.last_cnp = Some(at.now);
+        self.counts.cnps += 1;
+        // Section IV, generating CNPs: a copy of the data packet, with the cQPN as its destination QPN.
+        let cnp = Packet {
+            qp: entry.client.0,
+            dst: at.src,
+            wire_bytes: self.cnp_bytes,
+            ev: packet.ev,
+            marked: false,
+            tag: 0,
+            repr: Repr::Cnp,
+        };
+        out.push(Emitted { packet: cnp, held: Held::Never });
+    }
+
+    /// The first message of a queue pair is posted now; the connection was set up before.
+    pub fn open(&mut self, notice: &QpNotice, sites: &Sites) {
+        // Daemons speak to the switch of their own data centre.
+        if !sites.is_own(notice.src) {
+            return;
+        }
+        // TCP within the data centre does not pass here; the daemon's packet always comes, as its host cannot tell.
+        if self.monitor.is_some() && sites.crosses(notice.src, notice.dst) {
+            self.dial(notice, sites);
+        }
+        self.control.handle_init(notice.now, &DaemonPacket::of(notice), &mut self.table);
+    }
+
+    /// The last message of a queue pair is acknowledged, and it is destroyed.
+    pub fn close(&mut self, notice: &QpNotice, sites: &Sites) {
+        if sites.is_own(notice.src) {
+            self.control.handle_destroy(notice.now, &DaemonPacket::of(notice).key, &mut self.table);
+        }
+    }
+
+    /// Figure 5: the requester's TCP client dials until it gets through, which is the second time. Simulated whole at
+    /// one time, `setup` before the first message; what lies before the run counts as its start.
+    fn dial(&mut self, notice: &QpNotice, sites: &Sites) {
+        let at = Time(notice.now.0.saturating_sub(self.setup.0));
+        // Ports and sequence numbers are the client's and the server's own affair.
+        let (src_port, number) = (49_152 + (notice.qp.0 % 16_384) as u16, notice.qp.0);
+        let client = Segment {
+            src: notice.src,
+            dst: notice.dst,
+            src_port,
+            dst_port: SERVER_PORT,
+            flags: TcpFlags::Syn,
+            seq: number,
+            ack: 0,
+        };
+        let server = Segment {
+            src: notice.dst,
+            dst: notice.src,
+            src_port: SERVER_PORT,
+            dst_port: src_port,
+            flags: TcpFlags::SynAck,
+            seq: !number,
+            ack: number.wrapping_add(1),
+        };
+        let mut is_reset = true;
+        while is_reset {
+            let syn_ack = match self.handle_segment(at, &client, sites) {
+                MonitorVerdict::Reply(cookie) => cookie,
+                _ => server,
+            };
+            let ack = Segment {
+                flags: TcpFlags::Ack,
+                seq: syn_ack.ack,
+                ack: syn_ack.seq.wrapping_add(1),
+                ..client
+            };
+            is_reset = matches!(self.handle_segment(at, &ack, sites), MonitorVerdict::Reply(_));
+        }
+    }
+
+    /// A TCP segment passes. The monitor looks at those that come from its own data centre.
+    pub fn handle_segment(&mut self, now: Time, segment: &Segment, sites: &Sites) -> MonitorVerdict {
+        let verdict = match &mut self.monitor {
+            Some(monitor) if sites.is_own(segment.src) => monitor.handle(now, segment),
+            _ => MonitorVerdict::Forward,
+        };
+        if let MonitorVerdict::ForwardAndReport { src, dst } = verdict {
+            self.control.learn(src, dst);
+        }
+        verdict
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    #[inline]
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.control.next_timeout()
+    }
+
+    /// The table changes.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.control.handle_timeout(now, &mut self.table);
+    }
+
+    /// Entries now in the table.
+    pub fn table_entries(&self) -> u64 {
+        u64::from(self.table.in_use())
+    }
+
+    /// What it counted so far.
+    pub fn counters(&self) -> Vec<ProgramCounter> {
+        let sum = |name, value| ProgramCounter { name, value, total: Total::Sum };
+        let max = |name, value| ProgramCounter { name, value, total: Total::Max };
+        let (counts, unused) = (&self.counts, MonitorCounters::default());
+        let handshakes = self.monitor.as_ref().map_or(&unused, HandshakeMonitor::counters);
+        let registers = self.monitor.as_ref().map_or(0, HandshakeMonitor::in_use);
+        vec![
+            sum("marks_cleared", counts.marks_cleared),
+            sum("pnp_cnps", counts.cnps),
+            sum("marks_within_interval", counts.marks_within_interval),
+            sum("marks_without_entry", counts.marks_without_entry),
+            max("qp_entries_max", u64::from(self.table.max_in_use())),
+            sum("qp_entries_refused", self.table.refused()),
+            sum("daemon_packets_ignored", self.control.ignored()),
+            sum("inter_dc_pairs", self.control.pairs() as u64),
+            sum("handshakes_seen", handshakes.reports),
+            sum("tcp_cookies", handshakes.cookies),
+            sum("tcp_registers", registers as u64),
+        ]
+    }
+}
