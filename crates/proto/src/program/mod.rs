@@ -8,7 +8,7 @@ mod bicc;
 mod conweave;
 mod flowlet;
 mod nack_drop;
-mod themis_longhaul;
+pub mod themis_longhaul;
 mod themis_spraying;
 
 use crate::{Packet, PathFacts, Span};
@@ -21,10 +21,7 @@ pub use bicc::{Bicc, BiccConfig};
 pub use conweave::{Conweave, ConweaveConfig};
 pub use flowlet::Flowlet;
 pub use nack_drop::NackDrop;
-pub use themis_longhaul::{
-    COOKIE_SLOT, ClientQpn, ControlPlane, DaemonPacket, HandshakeMonitor, MonitorCounters, MonitorVerdict,
-    Pnp, PnpConfig, QpEntry, QpField, QpKey, Segment, ServerQpn, TCP_COOKIE_REGISTERS, TcpFlags, TcpRegister,
-};
+pub use themis_longhaul::{ThemisLonghaul, ThemisLonghaulConfig};
 pub use themis_spraying::{ThemisSpraying, ThemisSprayingConfig};
 
 use crate::lb::StateField;
@@ -37,6 +34,8 @@ pub enum ProgramConfig {
     ThemisSpraying(ThemisSprayingConfig),
     /// ConWeave: both halves, at every ToR.
     Conweave(ConweaveConfig),
+    /// Themis for long-haul networks, at the switches between data centres.
+    ThemisLonghaul(ThemisLonghaulConfig),
     /// Flowlet switching as in LetFlow, at the source ToR.
     Flowlet {
         /// A pause this long in a queue pair's packets starts a new flowlet, which takes a path of its own.
@@ -193,6 +192,8 @@ pub enum AnyProgram {
     ThemisSpraying(ThemisSpraying),
     /// See [`Conweave`].
     Conweave(Conweave),
+    /// See [`ThemisLonghaul`].
+    ThemisLonghaul(ThemisLonghaul),
     /// See [`Flowlet`].
     Flowlet(Flowlet),
     /// See [`NackDrop`].
@@ -250,6 +251,9 @@ impl ProgramConfig {
                 AnyProgram::ThemisSpraying(ThemisSpraying::new(config, facts, random))
             }
             ProgramConfig::Conweave(config) => AnyProgram::Conweave(Conweave::new(config, facts, random)),
+            ProgramConfig::ThemisLonghaul(config) => {
+                AnyProgram::ThemisLonghaul(ThemisLonghaul::new(config, facts, random))
+            }
             ProgramConfig::Flowlet { gap } => AnyProgram::Flowlet(Flowlet::new(gap.on(&facts.path), random)),
             ProgramConfig::NackDrop { share } => AnyProgram::NackDrop(NackDrop::new(*share, random)),
             ProgramConfig::Annulus(config) => AnyProgram::Annulus(Annulus::new(config, facts)),
@@ -262,6 +266,7 @@ impl ProgramConfig {
         match self {
             ProgramConfig::ThemisSpraying(config) => Some(config.paths),
             ProgramConfig::Conweave(_)
+            | ProgramConfig::ThemisLonghaul(_)
             | ProgramConfig::Flowlet { .. }
             | ProgramConfig::NackDrop { .. }
             | ProgramConfig::Annulus(_)
@@ -274,6 +279,7 @@ impl ProgramConfig {
         match self {
             ProgramConfig::ThemisSpraying(config) => ThemisSpraying::state(config),
             ProgramConfig::Conweave(config) => Conweave::state(config),
+            ProgramConfig::ThemisLonghaul(config) => ThemisLonghaul::state(config),
             ProgramConfig::Flowlet { .. } => Flowlet::state(),
             ProgramConfig::NackDrop { .. } => Vec::new(),
             ProgramConfig::Annulus(_) => Annulus::state(),
@@ -288,6 +294,7 @@ macro_rules! dispatch {
         match $self {
             AnyProgram::ThemisSpraying($program) => $call,
             AnyProgram::Conweave($program) => $call,
+            AnyProgram::ThemisLonghaul($program) => $call,
             AnyProgram::Flowlet($program) => $call,
             AnyProgram::NackDrop($program) => $call,
             AnyProgram::Annulus($program) => $call,

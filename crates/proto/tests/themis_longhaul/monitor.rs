@@ -1,7 +1,7 @@
 //! The TCP handshake monitor: section IV, figure 5.
 
 use anabranch_base::{HostId, Purpose, Time, stream};
-use anabranch_proto::program::{
+use anabranch_proto::program::themis_longhaul::{
     COOKIE_SLOT, HandshakeMonitor, MonitorVerdict, Segment, TCP_COOKIE_REGISTERS, TcpFlags, TcpRegister,
 };
 use proptest::prelude::*;

@@ -1,9 +1,8 @@
 //! The Proactive Notification Point: section IV, figures 6, 16 and 17.
 
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
-use anabranch_proto::program::{
-    Emitted, Held, MonitorVerdict, Passage, Pnp, PnpConfig, ProgramFacts, QpNotice, Segment, Sites, TcpFlags,
-};
+use anabranch_proto::program::themis_longhaul::{MonitorVerdict, Pnp, PnpConfig, Segment, TcpFlags};
+use anabranch_proto::program::{Emitted, Held, Passage, ProgramFacts, QpNotice, Sites};
 use anabranch_proto::{Msn, Packet, PathFacts, Repr, Span};
 use proptest::prelude::*;
 
@@ -352,7 +351,7 @@ impl Esw {
             path_map: None,
             sites: sites.clone(),
         };
-        Esw { pnp: Pnp::new(config, &facts, stream(1, 0, Purpose::Program)), sites }
+        Esw { pnp: Pnp::new(config, &facts, &mut stream(1, 0, Purpose::Program)), sites }
     }
 
     fn open(&mut self, now: Time, qp: QpId, src: HostId, dst: HostId) {

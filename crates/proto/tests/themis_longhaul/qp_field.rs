@@ -3,8 +3,9 @@
 use crate::pnp::{config, path};
 use anabranch_base::{Duration, HostId, QpId, Time};
 use anabranch_proto::Span;
-use anabranch_proto::program::{
-    ClientQpn, ControlPlane, DaemonPacket, PnpConfig, QpEntry, QpField, QpKey, QpNotice, ServerQpn,
+use anabranch_proto::program::QpNotice;
+use anabranch_proto::program::themis_longhaul::{
+    ClientQpn, ControlPlane, DaemonPacket, PnpConfig, QpEntry, QpField, QpKey, ServerQpn,
 };
 use proptest::prelude::*;
 

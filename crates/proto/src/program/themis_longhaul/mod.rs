@@ -1,11 +1,119 @@
-//! Themis for long-haul networks: the switch at the edge of a data centre answers congestion for distant senders.
+//! Themis for long-haul networks (Themis-longhaul): the switch at the edge of a data centre answers congestion for
+//! senders and receivers that are a long line apart.
+//!
+//! Both halves are in each external switch (section III): for the flows that leave the data centre it is the
+//! [notification point](Pnp), for those that come the [reaction point](Trp).
 
+mod cnp_tables;
 mod monitor;
 mod pnp;
 mod qp_field;
+mod recirculation;
+mod throttling;
+mod trp;
 
+use super::{Emitted, Passage, Program, ProgramCounter, ProgramFacts, QpNotice, Sites, Verdict};
+use crate::Packet;
+use crate::lb::StateField;
+use anabranch_base::{Stream, Time};
+use serde::{Deserialize, Serialize};
+
+pub use cnp_tables::{CnpTables, Found, TableCounts};
 pub use monitor::{
     COOKIE_SLOT, HandshakeMonitor, MonitorCounters, MonitorVerdict, Segment, TcpFlags, TcpRegister,
 };
 pub use pnp::{Pnp, PnpConfig, TCP_COOKIE_REGISTERS};
 pub use qp_field::{ClientQpn, ControlPlane, DaemonPacket, QpEntry, QpField, QpKey, ServerQpn};
+pub use recirculation::{Looping, Recirculation};
+pub use throttling::{FlowState, FlowStatus, Growth, Recovery, Throttling};
+pub use trp::{Trp, TrpConfig};
+
+/// Which halves a switch has, and their parameters; one of them at least.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ThemisLonghaulConfig {
+    /// The notification point; none in the ablation of figure 15.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pnp: Option<PnpConfig>,
+    /// The reaction point; none in the ablation of figure 15.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trp: Option<TrpConfig>,
+}
+
+/// The program of one external switch.
+pub struct ThemisLonghaul {
+    sites: Sites,
+    pnp: Option<Pnp>,
+    trp: Option<Trp>,
+}
+
+impl ThemisLonghaul {
+    /// Before the first packet.
+    pub fn new(config: &ThemisLonghaulConfig, facts: &ProgramFacts, mut random: Stream) -> Self {
+        ThemisLonghaul {
+            sites: facts.sites.clone(),
+            pnp: config.pnp.as_ref().map(|config| Pnp::new(config, facts, &mut random)),
+            trp: config.trp.as_ref().map(|config| Trp::new(config, facts, &mut random)),
+        }
+    }
+
+    /// What the switch keeps for a queue pair.
+    pub fn state(config: &ThemisLonghaulConfig) -> Vec<StateField> {
+        let pnp = config.pnp.iter().flat_map(|_| Pnp::state());
+        pnp.chain(config.trp.iter().flat_map(Trp::state)).collect()
+    }
+}
+
+impl Program for ThemisLonghaul {
+    #[inline]
+    fn ingress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) -> Verdict {
+        match &mut self.trp {
+            Some(trp) => trp.ingress(packet, at, out),
+            None => Verdict::Forward,
+        }
+    }
+
+    #[inline]
+    fn egress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) {
+        if let Some(pnp) = &mut self.pnp {
+            pnp.egress(packet, at, &self.sites, out);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time, out: &mut Vec<Emitted>) {
+        if let Some(pnp) = &mut self.pnp {
+            pnp.handle_timeout(now);
+        }
+        if let Some(trp) = &mut self.trp {
+            trp.handle_timeout(now, out);
+        }
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Time> {
+        let pnp = self.pnp.as_ref().and_then(Pnp::next_timeout);
+        let trp = self.trp.as_ref().and_then(Trp::next_timeout);
+        pnp.into_iter().chain(trp).min()
+    }
+
+    fn counters(&self) -> Vec<ProgramCounter> {
+        let pnp = self.pnp.iter().flat_map(Pnp::counters);
+        pnp.chain(self.trp.iter().flat_map(Trp::counters)).collect()
+    }
+
+    fn wants_qps(&self) -> bool {
+        self.pnp.is_some()
+    }
+
+    fn handle_qp(&mut self, notice: &QpNotice, _: &mut Vec<Emitted>) {
+        match &mut self.pnp {
+            Some(pnp) if notice.opens => pnp.open(notice, &self.sites),
+            Some(pnp) => pnp.close(notice, &self.sites),
+            None => {}
+        }
+    }
+
+    fn table_entries(&self) -> u64 {
+        self.pnp.as_ref().map_or(0, Pnp::table_entries)
+    }
+}

@@ -72,9 +72,9 @@ struct Counts {
 
 impl Pnp {
     /// Before the first connection. A secret of the monitor is drawn from `random`.
-    pub fn new(config: &PnpConfig, facts: &ProgramFacts, mut random: Stream) -> Self {
+    pub fn new(config: &PnpConfig, facts: &ProgramFacts, random: &mut Stream) -> Self {
         let cnp_interval = config.cnp_interval.on(&facts.path);
-        let monitor = HandshakeMonitor::new(TCP_COOKIE_REGISTERS, &mut random);
+        let monitor = HandshakeMonitor::new(TCP_COOKIE_REGISTERS, random);
         Pnp {
             cnp_interval: (cnp_interval > Duration::ZERO).then_some(cnp_interval),
             clear_marks: config.clear_marks,

@@ -1,0 +1,233 @@
+//! The Temporary Reaction Point (Themis-longhaul, section V): at the edge of the receivers' data centre.
+//!
+//! A CNP that leaves the data centre for a sender in another one makes the switch slow down that sender's flow, until
+//! the sender itself has heard: its packets go through the [recirculation port](super::Recirculation) some times
+//! before they go on. Which flows, the [tables](super::CnpTables) know; how often, [Algorithm 1](super::FlowState).
+//!
+//! A packet that comes back from the port passes the ingress, so its flow is looked up anew. One that is no longer in the
+//! tables, for instance since a collision alone had put it there, is not held any further.
+//!
+//! Packets of a flow leave in the order in which they came, unless recovery is direct, save for two causes, both the
+//! hardware's: another flow had the same place in the cache, or go-back-N sent again what still loops. The latter does
+//! no harm: no packet leaves before its predecessor did, in whatever copy.
+
+use super::cnp_tables::CnpTables;
+use super::recirculation::{Looping, Recirculation};
+use super::throttling::{FlowState, FlowStatus, Growth, Recovery, Throttling};
+use crate::lb::StateField;
+use crate::program::{Emitted, Held, Passage, ProgramCounter, ProgramFacts, Sites, Total, Verdict};
+use crate::{Packet, Repr, Span};
+use anabranch_base::{Bytes, Rate, Stream, Time};
+use serde::{Deserialize, Serialize};
+
+/// Parameters of the Temporary Reaction Point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrpConfig {
+    /// A flow's first alpha: CNPs until its packets loop once more (Algorithm 1; 5 in section VI). At least 1.
+    pub alpha: u32,
+    /// Without a CNP for longer than this a flow recovers (Algorithm 1; 500 us in section VI).
+    pub beta: Span,
+    /// Which CNPs count (Algorithm 1, line 5).
+    pub growth: Growth,
+    /// How a flow recovers (appendix D).
+    pub recovery: Recovery,
+    /// CNP_Cache is there (figure 18).
+    pub cache: bool,
+    /// Places of CNP_Cache (1024 in section VI). At least 1.
+    pub cache_slots: u32,
+    /// CNP_Store is there (figure 18).
+    pub store: bool,
+    /// Entries of CNP_Store (1024 in section VI). At least 1.
+    pub store_entries: u32,
+    /// From a CNP to its flow's entry in CNP_Store (1 ms in section VII-C).
+    pub install_delay: Span,
+    /// Rate of the recirculation port. Above 0.
+    pub rate: Rate,
+    /// Latency of a pass through it.
+    pub latency: Span,
+    /// Dummy packets that circulate in it (section V-B: "a few").
+    pub dummies: u32,
+    /// Size of a dummy packet. Above 0.
+    pub dummy_bytes: Bytes,
+}
+
+/// The receivers' side of Themis in one switch.
+pub struct Trp {
+    rules: Throttling,
+    sites: Sites,
+    tables: CnpTables,
+    port: Recirculation,
+    counts: Counts,
+}
+
+#[derive(Default)]
+struct Counts {
+    cnps_seen: u64,
+    redirected: u64,
+    loops: u64,
+    wrong_flow_redirects: u64,
+    recoveries: u64,
+    max_loop_num: u64,
+}
+
+impl Trp {
+    /// Before the first packet.
+    pub fn new(config: &TrpConfig, facts: &ProgramFacts, random: &mut Stream) -> Self {
+        let rules = Throttling {
+            alpha: config.alpha,
+            beta: config.beta.on(&facts.path),
+            recovery: config.recovery,
+            growth: config.growth,
+        };
+        let size = |is_there: bool, size: u32| if is_there { size as usize } else { 0 };
+        let (places, entries) =
+            (size(config.cache, config.cache_slots), size(config.store, config.store_entries));
+        let install_delay = config.install_delay.on(&facts.path);
+        let latency = config.latency.on(&facts.path);
+        Trp {
+            rules,
+            sites: facts.sites.clone(),
+            tables: CnpTables::new(rules, places, entries, install_delay, random.next_u64()),
+            port: Recirculation::new(config.rate, latency, config.dummies, config.dummy_bytes),
+            counts: Counts::default(),
+        }
+    }
+
+    /// What the switch keeps for a throttled flow. The paper gives no widths: a status of three values, the CNP's time
+    /// and the sequence number as in a BTH, small numbers for the rest.
+    pub fn state(_: &TrpConfig) -> Vec<StateField> {
+        vec![
+            StateField::new("TRP: flow_status", 2, 1),
+            StateField::new("TRP: loop_num", 8, 1),
+            StateField::new("TRP: alpha", 16, 1),
+            StateField::new("TRP: cnp_num", 16, 1),
+            StateField::new("TRP: cnp_time", 32, 1),
+            StateField::new("TRP: last PSN sent on", 24, 1),
+            StateField::new("TRP: time of the last packet", 32, 1),
+        ]
+    }
+
+    /// A packet came in.
+    pub fn ingress(&mut self, packet: &Packet, at: &Passage, out: &mut Vec<Emitted>) -> Verdict {
+        match packet.repr {
+            Repr::Cnp if self.sites.is_own(at.src) && !self.sites.is_own(packet.dst) => {
+                self.advance(at.now, out);
+                self.counts.cnps_seen += 1;
+                self.tables.handle_cnp(at.now, at.src, packet.qp);
+                Verdict::Forward
+            }
+            Repr::Data { psn, .. } if self.sites.is_own(packet.dst) && !self.sites.is_own(at.src) => {
+                self.receive(packet, psn, at, out)
+            }
+            _ => Verdict::Forward,
+        }
+    }
+
+    /// A data packet from another data centre.
+    fn receive(&mut self, packet: &Packet, psn: u32, at: &Passage, out: &mut Vec<Emitted>) -> Verdict {
+        let queued = out.len();
+        self.advance(at.now, out);
+        let mut loops = 0;
+        if let Some(found) = self.tables.find(packet.dst, packet.qp) {
+            let before = found.state.status;
+            loops = found.state.handle_data(at.now, psn, &self.rules);
+            self.counts.recoveries += u64::from(begins_recovery(before, found.state));
+            if loops == 0 {
+                found.state.handle_sent(psn);
+            } else {
+                self.counts.redirected += 1;
+                self.counts.wrong_flow_redirects += u64::from(found.is_wrong_flow);
+                self.counts.max_loop_num = self.counts.max_loop_num.max(loops.into());
+            }
+        }
+        if loops > 0 {
+            self.counts.loops += 1;
+            self.port.join(at.now, Looping { packet: *packet, port: at.port, loops });
+            return Verdict::SetAside;
+        }
+        if out.len() > queued {
+            // What came back at this very moment goes first, but a packet that is forwarded goes ahead of `out`.
+            out.push(Emitted { packet: *packet, held: Held::Aside(at.port) });
+            return Verdict::SetAside;
+        }
+        Verdict::Forward
+    }
+
+    /// A packet comes back from the port, or the control plane is ready.
+    pub fn handle_timeout(&mut self, now: Time, out: &mut Vec<Emitted>) {
+        self.advance(now, out);
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    #[inline]
+    pub fn next_timeout(&self) -> Option<Time> {
+        match (self.tables.next_install(), self.port.next_return()) {
+            (Some(install), Some(returns)) => Some(install.min(returns)),
+            (install, returns) => install.or(returns),
+        }
+    }
+
+    /// What it counted so far.
+    pub fn counters(&self) -> Vec<ProgramCounter> {
+        let sum = |name, value| ProgramCounter { name, value, total: Total::Sum };
+        let max = |name, value| ProgramCounter { name, value, total: Total::Max };
+        let tables = self.tables.counts();
+        vec![
+            sum("cnps_seen", self.counts.cnps_seen),
+            sum("redirected", self.counts.redirected),
+            sum("loops", self.counts.loops),
+            sum("wrong_flow_redirects", self.counts.wrong_flow_redirects),
+            sum("recoveries", self.counts.recoveries),
+            sum("cache_collisions", tables.collisions),
+            sum("installs", tables.installs),
+            sum("installs_refused", tables.installs_refused),
+            sum("entries_reused", tables.entries_reused),
+            max("max_loop_num", self.counts.max_loop_num),
+            max("max_recirculating_bytes", self.port.max_bytes()),
+        ]
+    }
+
+    /// Bytes of the packets in the recirculation port (figure 13).
+    pub fn aside_bytes(&self) -> u64 {
+        self.port.bytes()
+    }
+
+    /// All that happens up to `now`, in the order of time.
+    fn advance(&mut self, now: Time, out: &mut Vec<Emitted>) {
+        while let Some(due) = self.next_timeout()
+            && due <= now
+        {
+            if self.tables.next_install() == Some(due) {
+                self.tables.install();
+            } else {
+                self.come_back(out);
+            }
+        }
+    }
+
+    /// A packet comes back from the port.
+    fn come_back(&mut self, out: &mut Vec<Emitted>) {
+        let Some((now, mut looping)) = self.port.come_back() else { return };
+        let packet = looping.packet;
+        looping.loops = looping.loops.saturating_sub(1);
+        if let Repr::Data { psn, .. } = packet.repr
+            && let Some(found) = self.tables.find(packet.dst, packet.qp)
+        {
+            let before = found.state.status;
+            let again = found.state.keeps(now, psn, looping.loops, &self.rules);
+            self.counts.recoveries += u64::from(begins_recovery(before, found.state));
+            if again {
+                self.counts.loops += 1;
+                self.port.join(now, looping);
+                return;
+            }
+            found.state.handle_sent(psn);
+        }
+        out.push(Emitted { packet, held: Held::Aside(looping.port) });
+    }
+}
+
+fn begins_recovery(before: FlowStatus, now: &FlowState) -> bool {
+    before == FlowStatus::Throttled && now.status == FlowStatus::Recover
+}

@@ -1,0 +1,351 @@
+//! The Temporary Reaction Point, packet by packet.
+
+use crate::throttling::PAPER;
+use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
+use anabranch_proto::program::themis_longhaul::{Growth, Recovery, Trp, TrpConfig};
+use anabranch_proto::program::{Emitted, Held, Passage, ProgramFacts, Sites, Verdict};
+use anabranch_proto::{Msn, Packet, PathFacts, Repr, Span};
+
+/// In data centre 0; the switch is that of data centre 1.
+const SENDER: HostId = HostId(1);
+/// In data centre 1.
+pub const RECEIVER: HostId = HostId(4);
+const NEIGHBOUR: HostId = HostId(5);
+/// The port of the switch by which data comes.
+const PORT: u16 = 6;
+
+pub fn config() -> TrpConfig {
+    TrpConfig {
+        alpha: PAPER.alpha,
+        beta: Span::Time(PAPER.beta),
+        growth: Growth::Printed,
+        recovery: Recovery::Rate,
+        cache: true,
+        cache_slots: 1_024,
+        store: true,
+        store_entries: 1_024,
+        install_delay: Span::Time(Duration::from_us(1_000)),
+        rate: Rate::from_gbps(1_600),
+        latency: Span::Time(Duration::from_ns(100)),
+        dummies: 0,
+        dummy_bytes: Bytes(1_500),
+    }
+}
+
+pub fn us(us: u64) -> Time {
+    Time::ZERO + Duration::from_us(us)
+}
+
+pub fn ns(ns: u64) -> Time {
+    Time::ZERO + Duration::from_ns(ns)
+}
+
+pub fn data(qp: u32, psn: u32) -> Packet {
+    let repr = Repr::Data {
+        psn,
+        message: MessageId(0),
+        message_packets: 1_000,
+        sent_at: Time::ZERO,
+        ack_now: false,
+        stamps: 0,
+        msn: Msn::NONE,
+    };
+    Packet { qp: QpId(qp), dst: RECEIVER, wire_bytes: 1_000, ev: 0, marked: false, tag: 0, repr }
+}
+
+pub fn cnp(qp: u32) -> Packet {
+    Packet { dst: SENDER, wire_bytes: 60, repr: Repr::Cnp, ..data(qp, 0) }
+}
+
+pub fn psn(packet: &Packet) -> u32 {
+    match packet.repr {
+        Repr::Data { psn, .. } => psn,
+        _ => panic!("no data: {packet:?}"),
+    }
+}
+
+/// A packet that left the switch for its receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    pub at: Time,
+    pub qp: u32,
+    pub psn: u32,
+}
+
+/// The switch between both data centres, with its timer.
+pub struct Switch {
+    pub trp: Trp,
+    pub left: Vec<Left>,
+    /// Where arrivals and the timer meet, the timer goes first.
+    pub timer_first: bool,
+}
+
+impl Switch {
+    pub fn new(config: &TrpConfig) -> Self {
+        let path = PathFacts {
+            base_rtt: Duration::from_us(1_012),
+            bdp: Bytes(12_650_000),
+            packet: Bytes(1_048),
+            line_rate: Rate::from_gbps(100),
+        };
+        let sites = Sites { of_host: [0, 0, 0, 1, 1, 1].into(), own: 1 };
+        let facts = ProgramFacts { path, ack: Bytes(60), paths: 1, path_map: None, sites };
+        let trp = Trp::new(config, &facts, &mut stream(1, 2, Purpose::Program));
+        Switch { trp, left: Vec::new(), timer_first: true }
+    }
+
+    /// Lets the timer go off as the engine does, up to `now`, or all of it.
+    pub fn wait(&mut self, now: Time) {
+        while let Some(due) = self.trp.next_timeout().filter(|due| *due <= now) {
+            let mut out = Vec::new();
+            self.trp.handle_timeout(due, &mut out);
+            self.leave(due, None, &out);
+            assert!(self.trp.next_timeout().is_none_or(|next| next > due), "time goes on");
+        }
+    }
+
+    pub fn finish(&mut self) {
+        self.wait(Time(u64::MAX - 1));
+        assert_eq!((self.trp.next_timeout(), self.trp.aside_bytes()), (None, 0));
+    }
+
+    pub fn arrive(&mut self, now: Time, packet: Packet, src: HostId) -> Verdict {
+        self.wait(if self.timer_first { now } else { Time(now.0.saturating_sub(1)) });
+        let at = Passage { now, src, port: PORT, from_host: false, to_host: false, ports: 1, queued: 0 };
+        let mut out = Vec::new();
+        let verdict = self.trp.ingress(&packet, &at, &mut out);
+        let forwarded = (verdict == Verdict::Forward).then_some(packet);
+        assert!(matches!(verdict, Verdict::Forward | Verdict::SetAside), "{verdict:?}");
+        self.leave(now, forwarded.filter(|packet| matches!(packet.repr, Repr::Data { .. })), &out);
+        verdict
+    }
+
+    pub fn cnp(&mut self, now: Time, qp: u32) {
+        assert_eq!(self.arrive(now, cnp(qp), RECEIVER), Verdict::Forward);
+    }
+
+    pub fn data(&mut self, now: Time, qp: u32, psn: u32) -> Verdict {
+        self.arrive(now, data(qp, psn), SENDER)
+    }
+
+    /// A forwarded packet goes ahead of what the program put out.
+    fn leave(&mut self, at: Time, forwarded: Option<Packet>, out: &[Emitted]) {
+        assert!(out.iter().all(|emitted| emitted.held == Held::Aside(PORT)));
+        let packets = forwarded.into_iter().chain(out.iter().map(|emitted| emitted.packet));
+        self.left.extend(packets.map(|packet| Left { at, qp: packet.qp.0, psn: psn(&packet) }));
+    }
+
+    pub fn psns(&self) -> Vec<u32> {
+        self.left.iter().map(|left| left.psn).collect()
+    }
+
+    pub fn count(&self, name: &str) -> u64 {
+        let counters = self.trp.counters();
+        counters.iter().find(|counter| counter.name == name).unwrap_or_else(|| panic!("no {name}")).value
+    }
+}
+
+#[test]
+fn a_throttled_packet_comes_out_after_its_loops() {
+    let mut switch = Switch::new(&config());
+    assert_eq!(switch.data(us(0), 0, 0), Verdict::Forward);
+    for _ in 0..8 {
+        switch.cnp(us(1), 0);
+    }
+    assert_eq!(switch.data(us(2), 0, 1), Verdict::SetAside);
+    assert_eq!(switch.trp.aside_bytes(), 1_000);
+    assert_eq!(switch.data(us(2), 1, 0), Verdict::Forward, "others pass");
+    switch.finish();
+    // Three passes of 105 ns.
+    let third = Left { at: us(2) + Duration(3 * 105_000), qp: 0, psn: 1 };
+    assert_eq!(switch.left[2], third);
+    let counts = ["cnps_seen", "redirected", "loops", "max_loop_num", "max_recirculating_bytes"];
+    assert_eq!(counts.map(|name| switch.count(name)), [8, 1, 3, 3, 1_000]);
+    assert_eq!(switch.count("wrong_flow_redirects"), 0);
+}
+
+/// Only CNPs that leave the data centre count, and only data that enters it loops.
+#[test]
+fn what_does_not_cross_into_the_data_centre_passes_untouched() {
+    let mut switch = Switch::new(&config());
+    let foreign = HostId(2);
+    let to = |dst, packet: Packet| Packet { dst, ..packet };
+    switch.arrive(us(1), to(NEIGHBOUR, cnp(0)), RECEIVER);
+    switch.arrive(us(1), to(RECEIVER, cnp(0)), SENDER);
+    switch.arrive(us(1), to(foreign, cnp(0)), SENDER);
+    assert_eq!((switch.count("cnps_seen"), switch.trp.next_timeout()), (0, None));
+    assert_eq!(switch.data(us(2), 0, 0), Verdict::Forward);
+
+    switch.cnp(us(3), 0);
+    assert_eq!(switch.arrive(us(4), data(0, 0), NEIGHBOUR), Verdict::Forward);
+    assert_eq!(switch.arrive(us(4), to(SENDER, data(0, 0)), RECEIVER), Verdict::Forward);
+    assert_eq!(switch.arrive(us(4), to(foreign, data(0, 0)), SENDER), Verdict::Forward);
+    for repr in [Repr::Nack { psn: 1, sent_at: us(0) }, Repr::Probe { base: 0, sent_at: us(0) }] {
+        assert_eq!(switch.arrive(us(4), Packet { repr, ..data(0, 0) }, SENDER), Verdict::Forward);
+    }
+    assert_eq!(switch.count("redirected"), 0);
+    assert_eq!(switch.data(us(4), 0, 1), Verdict::SetAside);
+}
+
+/// Figure 21: packets 1 to 3 loop; they are to go on, and 4 to 6 come while 1 to 3 are still on their way out.
+fn figure_21(recovery: Recovery) -> Switch {
+    let mut switch = Switch::new(&TrpConfig { recovery, ..config() });
+    for _ in 0..8 {
+        switch.cnp(us(0), 0);
+    }
+    switch.data(us(1), 0, 0);
+    let joined = ns(499_950);
+    for packet in 1..=3 {
+        assert_eq!(switch.data(joined, 0, packet), Verdict::SetAside, "three loops for each");
+    }
+    // Packet 1 is back after 105 ns, 55 ns after the end of beta; 2 and 3 follow, 5 ns apart.
+    for packet in 4..=6 {
+        switch.data(ns(499_950 + 105 + 1), 0, packet);
+    }
+    switch.finish();
+    switch
+}
+
+#[test]
+fn figure_21_with_rate_recovery() {
+    let switch = figure_21(Recovery::Rate);
+    assert_eq!(switch.psns(), [0, 1, 2, 3, 4, 5, 6]);
+    // Three for packet 0, and one for each of the others: 1 to 3 leave as they come back, two loops early.
+    assert_eq!((switch.count("loops"), switch.count("recoveries")), (3 + 6, 1));
+    assert_eq!(switch.left[6].at, ns(499_950 + 105 + 1 + 3 * 5 + 100), "and the delay is one loop");
+}
+
+#[test]
+fn figure_21_without_it() {
+    let switch = figure_21(Recovery::Direct);
+    assert_eq!(switch.psns(), [0, 1, 4, 5, 6, 2, 3], "4 to 6 overtake 2 and 3");
+    let switch = figure_21(Recovery::None);
+    assert_eq!(switch.psns(), [0, 1, 2, 3, 4, 5, 6]);
+    assert_eq!(switch.count("loops"), 7 * 3, "in order, and as slow as before");
+}
+
+/// Packet 2 comes in while packet 1 is on the link, so that the port gives back 2 before 1 from then on. Were each to
+/// leave as it comes back next, or after one loop, 2 would leave first.
+#[test]
+fn rate_recovery_keeps_the_order_of_packets_and_not_that_of_the_port() {
+    let mut switch = Switch::new(&config());
+    for _ in 0..8 {
+        switch.cnp(us(0), 0);
+    }
+    switch.data(us(1), 0, 0);
+    switch.data(ns(499_850), 0, 1);
+    switch.data(ns(499_940), 0, 2);
+    // 1 is back at 499,955 ns, before beta is over, and at 500,060; 2 at 500,045 and 500,150.
+    switch.finish();
+    let left: Vec<_> = switch.left.iter().map(|left| (left.psn, left.at)).collect();
+    assert_eq!(left[1..], [(1, ns(500_060)), (2, ns(500_150))]);
+}
+
+/// Packet 1 was lost on the long line: what comes after it loops as often as it would without recovery, and no more.
+#[test]
+fn a_lost_packet_does_not_keep_those_behind_it() {
+    let mut switch = Switch::new(&config());
+    for _ in 0..8 {
+        switch.cnp(us(0), 0);
+    }
+    switch.data(us(1), 0, 0);
+    for psn in [2, 3] {
+        assert_eq!(switch.data(ns(501_000), 0, psn), Verdict::SetAside);
+    }
+    switch.finish();
+    let left: Vec<_> = switch.left.iter().map(|left| (left.psn, left.at)).collect();
+    assert_eq!(left[1..], [(2, ns(501_000 + 3 * 105)), (3, ns(501_000 + 3 * 105 + 5))]);
+}
+
+/// Packets further apart than a pass: the second of a recovering flow finds none before it.
+#[test]
+fn a_recovering_flow_is_back_to_normal_when_nothing_is_before_it() {
+    let mut switch = Switch::new(&config());
+    switch.cnp(us(0), 0);
+    assert_eq!(switch.data(us(501), 0, 0), Verdict::SetAside);
+    assert_eq!(switch.data(us(502), 0, 1), Verdict::Forward);
+    assert_eq!(switch.data(us(502), 0, 2), Verdict::Forward);
+    // As long as one is still before it, one loop each.
+    let mut switch = Switch::new(&config());
+    switch.cnp(us(0), 0);
+    for psn in 0..10 {
+        assert_eq!(switch.data(us(501) + Duration(psn * 50_000), 0, psn as u32), Verdict::SetAside);
+    }
+    assert_eq!(switch.data(us(502), 0, 10), Verdict::Forward);
+    switch.finish();
+    assert!(switch.psns().is_sorted());
+    assert_eq!(switch.count("loops"), 10);
+}
+
+/// A packet that needs no loop comes just as its predecessor is back, before the timer has let that one go.
+#[test]
+fn what_comes_back_at_that_moment_goes_first() {
+    let mut switch = Switch::new(&config());
+    switch.timer_first = false;
+    switch.cnp(us(0), 0);
+    switch.data(us(501), 0, 0);
+    let back = us(501) + Duration(105_000);
+    assert_eq!(switch.data(back, 0, 1), Verdict::SetAside);
+    assert_eq!(switch.psns(), [0, 1]);
+    assert_eq!((switch.left[1].at, switch.count("redirected")), (back, 1));
+    assert_eq!((switch.trp.aside_bytes(), switch.trp.next_timeout()), (0, Some(us(1_000))));
+}
+
+/// A flow whose packets are slower than the growth of their loops: each leaves after the one before it.
+#[test]
+fn packets_leave_in_order_while_loops_grow() {
+    let mut switch = Switch::new(&config());
+    for psn in 0..200 {
+        let now = us(1) + Duration(u64::from(psn) * 60_000);
+        switch.cnp(now, 0);
+        switch.data(now, 0, psn);
+    }
+    switch.finish();
+    assert_eq!(switch.psns(), (0..200).collect::<Vec<_>>());
+    assert_eq!(switch.count("max_loop_num"), 195);
+}
+
+/// The port is shared: a flow that loops ten times takes ten times its rate, and what is above 1.6 Tb/s piles up.
+#[test]
+fn what_the_port_cannot_carry_piles_up() {
+    let mut switch = Switch::new(&config());
+    for _ in 0..15 {
+        switch.cnp(us(0), 0);
+    }
+    // 400 Gb/s, 10 loops: 4 Tb/s through a port of 1.6.
+    for psn in 0..1_000 {
+        switch.data(us(1) + Duration(u64::from(psn) * 20_000), 0, psn);
+    }
+    assert_eq!(switch.count("max_loop_num"), 10);
+    let bytes = switch.trp.aside_bytes();
+    assert_eq!(bytes, (1_000 - switch.left.len() as u64) * 1_000);
+    // At most 160 Gb/s come out: 0.4 of the 1 MB.
+    assert!((600_000..1_000_000).contains(&bytes), "{bytes}");
+    switch.finish();
+    assert!(switch.count("max_recirculating_bytes") >= bytes);
+    // 10,000 passes of 5 ns.
+    let end = switch.left.last().expect("they left").at;
+    let busy = end.since(us(1) + Duration(100_000)).0;
+    assert!((10_000 * 5_000..10_000 * 5_000 + 1_100_000).contains(&busy), "{busy}");
+    assert!(switch.psns().is_sorted());
+}
+
+/// Dummies that hold more than the link make each pass longer.
+#[test]
+fn dummies_make_a_loop_longer() {
+    let mut switch = Switch::new(&TrpConfig { dummies: 80, dummy_bytes: Bytes(1_000), ..config() });
+    for _ in 0..9 {
+        switch.cnp(us(1), 0);
+    }
+    switch.data(us(2), 0, 0);
+    switch.finish();
+    let took = switch.left[0].at.since(us(2)).0;
+    // Four passes: of 81 packets of 5 ns in each revolution, the first without those on the link.
+    assert!((3 * 405_000 + 305_000..4 * 405_000 + 100_000).contains(&took), "{took}");
+}
+
+#[test]
+fn its_state_is_told_in_bits() {
+    let bits: u32 = Trp::state(&config()).iter().map(|field| field.bits * field.count).sum();
+    assert_eq!(bits, 2 + 8 + 16 + 16 + 32 + 24 + 32);
+}
