@@ -242,10 +242,10 @@ impl CnpTables {
     #[inline]
     fn place(&self, receiver: HostId, qp: QpId) -> usize {
         // MurmurHash3's finaliser: any bit of the key changes every bit of the hash.
-        let mut hash = (u64::from(receiver.0) << 32 | u64::from(qp.0)) ^ self.salt;
+        let mut hash = ((u64::from(receiver.0) << 32) | u64::from(qp.0)) ^ self.salt;
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
         hash ^= hash >> 33;
-        (u128::from(hash) * self.cache.len() as u128 >> 64) as usize
+        ((u128::from(hash) * self.cache.len() as u128) >> 64) as usize
     }
 }
