@@ -131,7 +131,7 @@ proptest! {
         let mut done = 0;
         let (mut known, mut most, mut refused) = (Vec::new(), 0, 0);
         for now in 0..400 {
-            while control.next_timeout() == Some(us(now)) {
+            if control.next_timeout() == Some(us(now)) {
                 control.handle_timeout(us(now), &mut table);
             }
             for &(at, is_deletion, qp) in &calls {

@@ -14,7 +14,8 @@
 //! Unsaid in the text, and chosen here:
 //! - How long a cookie holds: through the [`COOKIE_SLOT`] after the one that it was made in.
 //! - What becomes of an ACK without a good cookie: it is forwarded, as the segments of established connections are
-//!   ACKs too. The server has no such connection and resets it.
+//!   ACKs too. The server has no such connection and resets it. One in 2^31 of an established connection's ACKs
+//!   acknowledges a good cookie by chance, and has its client dial anew.
 //! - When a record ends: with the ACK that is told to the control plane. The array so holds only handshakes that are
 //!   under way, and those that their clients gave up, until another connection needs the register.
 //! - What a collision does: the later connection takes the register. The earlier one, if it is still shaking hands,

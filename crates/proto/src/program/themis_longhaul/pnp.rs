@@ -51,7 +51,6 @@ pub struct Pnp {
     /// None: no interval.
     cnp_interval: Option<Duration>,
     clear_marks: bool,
-    setup: Duration,
     /// None: switched off.
     monitor: Option<HandshakeMonitor>,
     control: ControlPlane,
@@ -78,7 +77,6 @@ impl Pnp {
         Pnp {
             cnp_interval: (cnp_interval > Duration::ZERO).then_some(cnp_interval),
             clear_marks: config.clear_marks,
-            setup: config.setup.on(&facts.path),
             monitor: config.monitor.then_some(monitor),
             control: ControlPlane::new(config, &facts.path),
             table: QpField::new(config.entries),
@@ -164,12 +162,11 @@ impl Pnp {
         }
     }
 
-    /// Figure 5: the requester's TCP client dials until it gets through, which is the second time. Simulated whole at
-    /// one time, `setup` before the first message; what lies before the run counts as its start.
+    /// Figure 5: the requester's TCP client dials until it gets through, which is the second time. All of it at one
+    /// time: nothing else could come between, so it makes no difference that in truth it was `setup` ago.
     fn dial(&mut self, notice: &QpNotice, sites: &Sites) {
-        let at = Time(notice.now.0.saturating_sub(self.setup.0));
         // Ports and sequence numbers are the client's and the server's own affair.
-        let (src_port, number) = (49_152 + (notice.qp.0 % 16_384) as u16, notice.qp.0);
+        let (src_port, number) = (notice.qp.0 as u16, notice.qp.0);
         let client = Segment {
             src: notice.src,
             dst: notice.dst,
@@ -190,7 +187,7 @@ impl Pnp {
         };
         let mut is_reset = true;
         while is_reset {
-            let syn_ack = match self.handle_segment(at, &client, sites) {
+            let syn_ack = match self.handle_segment(notice.now, &client, sites) {
                 MonitorVerdict::Reply(cookie) => cookie,
                 _ => server,
             };
@@ -200,7 +197,7 @@ impl Pnp {
                 ack: syn_ack.seq.wrapping_add(1),
                 ..client
             };
-            is_reset = matches!(self.handle_segment(at, &ack, sites), MonitorVerdict::Reply(_));
+            is_reset = matches!(self.handle_segment(notice.now, &ack, sites), MonitorVerdict::Reply(_));
         }
     }
 
