@@ -3,7 +3,7 @@
 use super::schemes::ParameterFault;
 use super::{EcnStep, FabricSpec, PfcSpec, Scheme, WrrSpec};
 use anabranch_base::{Bytes, Duration};
-use anabranch_proto::program::ThemisSprayingConfig;
+use anabranch_proto::program::{ThemisLonghaulConfig, ThemisSprayingConfig};
 use anabranch_proto::{CcConfig, LbConfig, Pace, ProgramConfig, Size, Span, TransportConfig};
 
 /// Checks the numbers of a scheme.
@@ -64,6 +64,13 @@ fn program(program: &ProgramConfig, scheme: &Scheme) -> Result<(), ParameterFaul
             span("fabric.program.default_wait", config.default_wait, "\"200us\"")?;
             span("fabric.program.expiry", config.expiry, "\"300us\"")
         }
+        ProgramConfig::ThemisLonghaul(config) => themis_longhaul(config),
+        // No time between CNPs is one for each mark.
+        ProgramConfig::Annulus(_) => Ok(()),
+        ProgramConfig::Bicc(config) => {
+            size("fabric.program.window", config.window, "\"100KB\"")?;
+            span("fabric.program.release", config.release, "\"20ms\"")
+        }
         ProgramConfig::Flowlet { gap } => span("fabric.program.gap", *gap, "\"100us\""),
         ProgramConfig::NackDrop { share } => number("fabric.program.share", *share, 0.0, 1.0, "0.5"),
     }
@@ -98,6 +105,32 @@ fn themis_spraying(config: &ThemisSprayingConfig, scheme: &Scheme) -> Result<(),
                        \"ecmp\", which leaves the entropy value alone"
                 .to_owned();
         return Err(ParameterFault::value("lb", message, "{ kind = \"ecmp\" }"));
+    }
+    Ok(())
+}
+
+fn themis_longhaul(config: &ThemisLonghaulConfig) -> Result<(), ParameterFault> {
+    let most = u64::from(u32::MAX);
+    if let Some(pnp) = &config.pnp {
+        // Its times may be 0.
+        whole("fabric.program.pnp.entries", u64::from(pnp.entries), 1, most)?;
+    }
+    if let Some(trp) = &config.trp {
+        whole("fabric.program.trp.alpha", u64::from(trp.alpha), 1, most)?;
+        span("fabric.program.trp.beta", trp.beta, "\"500us\"")?;
+        whole("fabric.program.trp.cache_slots", u64::from(trp.cache_slots), 1, 1 << 24)?;
+        whole("fabric.program.trp.store_entries", u64::from(trp.store_entries), 1, 1 << 24)?;
+        above_zero("fabric.program.trp.rate", trp.rate.0 > 0, "\"1600Gbps\"")?;
+        above_zero("fabric.program.trp.dummy_bytes", trp.dummy_bytes > Bytes(0), "\"64B\"")?;
+        if !trp.cache && !trp.store {
+            let message = "fabric.program.trp: without cache and store no flow is known".to_owned();
+            return Err(ParameterFault::value("fabric.program.trp.cache", message, "true"));
+        }
+    }
+    if config.pnp.is_none() && config.trp.is_none() {
+        let message =
+            "the fabric.program themis-longhaul has neither pnp nor trp, so it does nothing".to_owned();
+        return Err(ParameterFault::words("fabric.program", message, "one of its tables or both"));
     }
     Ok(())
 }

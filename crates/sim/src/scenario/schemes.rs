@@ -29,6 +29,12 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("pfc-ecmp", include_str!("../../../../schemes/pfc-ecmp.toml")),
     ("pfc-ecmp-dcqcn", include_str!("../../../../schemes/pfc-ecmp-dcqcn.toml")),
     ("rack-tlp", include_str!("../../../../schemes/rack-tlp.toml")),
+    ("dcqcn", include_str!("../../../../schemes/dcqcn.toml")),
+    ("themis-longhaul", include_str!("../../../../schemes/themis-longhaul.toml")),
+    ("pnp-only", include_str!("../../../../schemes/pnp-only.toml")),
+    ("trp-only", include_str!("../../../../schemes/trp-only.toml")),
+    ("annulus", include_str!("../../../../schemes/annulus.toml")),
+    ("bicc", include_str!("../../../../schemes/bicc.toml")),
     ("timeout", include_str!("../../../../schemes/timeout.toml")),
 ];
 
