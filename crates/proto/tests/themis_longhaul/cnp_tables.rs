@@ -55,7 +55,7 @@ fn a_collision_throttles_a_wrong_flow_until_the_install() {
     assert_eq!(switch.data(us(1_010), 0, 1), Verdict::SetAside, "the right one is still throttled");
     let counts = ["wrong_flow_redirects", "cache_collisions", "installs"].map(|name| switch.count(name));
     assert_eq!(counts, [2, 0, 1]);
-    // The packet that was on its way is let go as it comes back.
+    // The packet that was on its way still has its loop.
     switch.finish();
     let wrong: Vec<_> = switch.left.iter().filter(|left| left.qp == 1).map(|left| left.psn).collect();
     assert_eq!(wrong, [0, 2, 1], "the place was reset: out of order, as the hardware would");

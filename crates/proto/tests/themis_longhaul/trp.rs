@@ -257,6 +257,24 @@ fn a_lost_packet_does_not_keep_those_behind_it() {
     assert_eq!(left[1..], [(2, ns(501_000 + 3 * 105)), (3, ns(501_000 + 3 * 105 + 5))]);
 }
 
+/// Go-back-N sends 1 again, which finds packet 0 sent on and goes straight on: the flow is back to normal. The copies
+/// that still loop come back in the order 3, 1, 2, and 3 must not leave before 2.
+#[test]
+fn what_was_sent_again_opens_no_gap() {
+    let mut switch = Switch::new(&config());
+    for _ in 0..8 {
+        switch.cnp(us(0), 0);
+    }
+    switch.data(us(1), 0, 0);
+    for psn in 1..=3 {
+        assert_eq!(switch.data(ns(499_718 + 90 * u64::from(psn)), 0, psn), Verdict::SetAside);
+    }
+    // Packet 2 is back at 500,003 ns, the first after the end of beta.
+    assert_eq!(switch.data(ns(500_008), 0, 1), Verdict::Forward);
+    switch.finish();
+    assert_eq!(switch.psns(), [0, 1, 2, 1, 3]);
+}
+
 /// Packets further apart than a pass: the second of a recovering flow finds none before it.
 #[test]
 fn a_recovering_flow_is_back_to_normal_when_nothing_is_before_it() {

@@ -142,12 +142,9 @@ impl FlowState {
         self.packet_time = now;
         // It passes the ingress, as any packet does.
         self.check_quiet(now, rules);
-        loops > 0
-            && match self.status {
-                FlowStatus::Throttled => true,
-                FlowStatus::Recover => !self.needs_no_loop(psn, rules),
-                FlowStatus::Normal => false,
-            }
+        // Also when the flow is back to normal: what go-back-N sent again has overtaken these copies, and they stay in
+        // order among themselves.
+        loops > 0 && (self.status == FlowStatus::Throttled || !self.needs_no_loop(psn, rules))
     }
 
     /// A data packet of the flow was sent on to its port.

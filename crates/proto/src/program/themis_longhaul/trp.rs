@@ -4,8 +4,9 @@
 //! the sender itself has heard: its packets go through the [recirculation port](super::Recirculation) some times
 //! before they go on. Which flows, the [tables](super::CnpTables) know; how often, [Algorithm 1](super::FlowState).
 //!
-//! A packet that comes back from the port passes the ingress, so its flow is looked up anew. One that is no longer in the
-//! tables, for instance since a collision alone had put it there, is not held any further.
+//! A packet that comes back from the port passes the ingress, so its flow is looked up anew. When the flow is no longer
+//! in the tables, for instance since a collision alone had put it there, the packet's header still says how often it is
+//! to loop; where order does not matter (direct recovery) it leaves at once.
 //!
 //! Packets of a flow leave in the order in which they came, unless recovery is direct, save for two causes, both the
 //! hardware's: another flow had the same place in the cache, or go-back-N sent again what still loops. The latter does
@@ -211,17 +212,23 @@ impl Trp {
         let Some((now, mut looping)) = self.port.come_back() else { return };
         let packet = looping.packet;
         looping.loops = looping.loops.saturating_sub(1);
-        if let Repr::Data { psn, .. } = packet.repr
-            && let Some(found) = self.tables.find(packet.dst, packet.qp)
-        {
-            let before = found.state.status;
-            let again = found.state.keeps(now, psn, looping.loops, &self.rules);
-            self.counts.recoveries += u64::from(begins_recovery(before, found.state));
-            if again {
-                self.counts.loops += 1;
-                self.port.join(now, looping);
-                return;
+        let Repr::Data { psn, .. } = packet.repr else { return };
+        let mut found = self.tables.find(packet.dst, packet.qp);
+        let again = match &mut found {
+            Some(found) => {
+                let before = found.state.status;
+                let again = found.state.keeps(now, psn, looping.loops, &self.rules);
+                self.counts.recoveries += u64::from(begins_recovery(before, found.state));
+                again
             }
+            None => looping.loops > 0 && self.rules.recovery != Recovery::Direct,
+        };
+        if again {
+            self.counts.loops += 1;
+            self.port.join(now, looping);
+            return;
+        }
+        if let Some(found) = found {
             found.state.handle_sent(psn);
         }
         out.push(Emitted { packet, held: Held::Aside(looping.port) });
