@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if std::env::var_os("ANABRANCH_LONG").is_some() { 20_000 } else { 400 },
+        cases: if std::env::var_os("ANABRANCH_LONG").is_some() { 20_000 } else { 600 },
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
@@ -43,7 +43,7 @@ fn windows_fill_with_what_is_lost() {
                 qps: vec![(0, vec![60_000; 4]), (0, vec![100_000]), (1, vec![30_000])],
                 sender_window: 40,
                 ack_every: 1,
-                rto: Duration::from_us(400),
+                rto: Duration::from_us(2_000),
                 window: 10 * u64::from(PACKET),
                 release: Duration::from_us(150),
                 losses: [0.01, 0.01, 0.02, 0.02],
@@ -57,7 +57,7 @@ fn windows_fill_with_what_is_lost() {
             expired += outcome.counters["expired_packets"];
             early += u32::from(outcome.senders.timeouts == 0);
         }
-        assert!(held > 1_000 && given_up > 100 && expired > 20 && early < 30, "{held} {given_up} {expired}");
+        assert!(held > 1_000 && given_up > 100 && expired > 5 && early < 30, "{held} {given_up} {expired}");
     }
 }
 
@@ -98,19 +98,20 @@ fn finished(plan: &Plan, outcome: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// With losses everything may go wrong; without them only the delays and sizes differ.
+/// With losses everything may go wrong; without them only the delays and sizes differ. The RTO is above what a packet
+/// may wait in a queue: below it senders would fill the queues with copies faster than they empty.
 fn plans(with_losses: bool) -> impl Strategy<Value = Plan> {
-    let messages = prop::collection::vec(prop_oneof![1u64..3_000, 1u64..60_000], 1..4);
+    let messages = prop::collection::vec(prop_oneof![1u64..3_000, 1u64..20_000], 1..4);
     let qps = prop::collection::vec((0u32..3, messages), 1..6);
-    let nics = (any::<bool>(), qps, 1u64..80, prop_oneof![Just(1u32), 2u32..17], 100u64..1_000);
+    let nics = (any::<bool>(), qps, 1u64..80, prop_oneof![Just(1u32), 2u32..17], 4_000u64..20_000);
     let windows = prop_oneof![1u64..2_000, 1_000u64..40_000, Just(1_000_000u64)];
     let loss = move || match with_losses {
-        true => prop_oneof![2 => Just(0.0), 2 => 0.0f64..0.03, 1 => 0.0f64..0.2].boxed(),
+        true => prop_oneof![2 => Just(0.0), 2 => 0.0f64..0.03, 1 => 0.0f64..0.1].boxed(),
         false => Just(0.0).boxed(),
     };
-    let lateness = prop::array::uniform4(prop_oneof![Just(0u32), 0u32..3_000, 0u32..50_000]);
+    let lateness = prop::array::uniform4(prop_oneof![Just(0u32), 0u32..10_000]);
     let losses = [loss(), loss(), loss(), loss()];
-    (nics, windows, 20u64..2_000, losses, lateness, any::<u64>()).prop_map(
+    (nics, windows, 20u64..300, losses, lateness, any::<u64>()).prop_map(
         |(nics, window, release_us, losses, lateness, seed)| {
             let (go_back_n, qps, sender_window, ack_every, rto_us) = nics;
             Plan {
