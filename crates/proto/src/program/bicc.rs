@@ -20,8 +20,10 @@
 //!   It bounds how long anything can hold up a VOQ.
 //!
 //! So it needs what the papers assume: one ESW in a data centre, which sees both directions, and NICs whose ACKs and
-//! NACKs are cumulative in PSNs (`go-back-n`, `irn`, `rnic-sr`). Receivers should acknowledge each packet (`ack_every`
-//! of 1): else packets that wait for company before they are acknowledged stop the queue that the company is in.
+//! NACKs are cumulative in PSNs (`go-back-n`, `irn`, `rack-tlp`, `rnic-sr`). Receivers should acknowledge each packet
+//! (`ack_every` of 1): else packets that wait for company before they are acknowledged stop the queue that the company
+//! is in. And RTOs should be above what a packet may wait in a VOQ: else senders fill it with copies faster than it
+//! empties.
 
 use super::{Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, Sites, Total, Verdict};
 use crate::lb::StateField;

@@ -49,6 +49,7 @@ fn what_the_window_does_not_admit_waits_for_acks() {
     assert_eq!(esw.count("held_packets"), 6);
     assert_eq!(esw.count("released_packets"), 6);
     assert_eq!(esw.count("max_queue_bytes"), 4 * u64::from(PACKET));
+    assert_eq!(esw.count("max_held_bytes"), 4 * u64::from(PACKET));
     assert_eq!(esw.count("max_in_flight_bytes"), 3 * u64::from(PACKET));
     assert_eq!(esw.count("given_up_packets") + esw.count("expired_packets"), 0);
 }
