@@ -81,7 +81,7 @@ const CASES: &[(&str, &str, &str)] = &[
     (
         "tors = 4\n",
         "",
-        r#"s.toml:2:1: [topology] has no "tors"
+        r#"s.toml:2:2: [topology] has no "tors"
   write: tors = 4"#,
     ),
     (
@@ -99,7 +99,7 @@ const CASES: &[(&str, &str, &str)] = &[
     (
         "leaves = 4\n",
         "",
-        r#"s.toml:2:1: [topology] has no "leaves"
+        r#"s.toml:2:2: [topology] has no "leaves"
   write: leaves = 4"#,
     ),
     (
@@ -111,13 +111,13 @@ const CASES: &[(&str, &str, &str)] = &[
     (
         "hosts_per_tor = 4\n",
         "",
-        r#"s.toml:2:1: [topology] has no "hosts_per_tor"
+        r#"s.toml:2:2: [topology] has no "hosts_per_tor"
   write: hosts_per_tor = 8"#,
     ),
     (
         "link = \"100Gbps\"\n",
         "",
-        r#"s.toml:2:1: [topology] has no "link"
+        r#"s.toml:2:2: [topology] has no "link"
   write: link = "400Gbps""#,
     ),
     (
@@ -135,7 +135,7 @@ const CASES: &[(&str, &str, &str)] = &[
     (
         "wan_latency = \"500us\"\n",
         "",
-        r#"s.toml:2:1: [topology] has no "wan_latency"
+        r#"s.toml:2:2: [topology] has no "wan_latency"
   write: wan_latency = "500us""#,
     ),
     (
