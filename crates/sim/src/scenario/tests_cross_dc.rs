@@ -141,7 +141,7 @@ const CASES: &[(&str, &str, &str)] = &[
     (
         "wan_latency = \"500us\"\n",
         "wan_latency = \"100km\"\n",
-        r#"s.toml:10:1: wan_latency: "100km" is not a duration, such as "1us" or "500ns"
+        r#"s.toml:10:1: wan_latency: "100km" is not a time such as "500ns", "1.5us" or "10ms"; the units are ps, ns, us, ms, s
   write: wan_latency = "500us""#,
     ),
 ];
