@@ -203,7 +203,7 @@ impl Row for FlowRow {
                 delivery_ps: option(delivery_ps, row),
                 fct_ps: option(fct_ps, row),
                 ideal_fct_ps: ideal_fct_ps.value(row),
-                group: group.map_or(Cow::Borrowed(""), |column| known_group(column.value(row))),
+                group: group.map_or(Cow::Borrowed(""), |column| FlowRow::group_named(column.value(row))),
                 packets: packets.map_or(0, |column| column.value(row)),
                 retransmissions: retransmissions.and_then(|column| option(column, row)),
                 timeouts: timeouts.and_then(|column| option(column, row)),
@@ -284,14 +284,6 @@ fn batch<const N: usize>(columns: [(&'static str, ArrayRef, bool); N]) -> Result
 
 fn option<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>, row: usize) -> Option<T::Native> {
     array.is_valid(row).then(|| array.value(row))
-}
-
-/// A group's name, without memory of its own where it is a usual one.
-fn known_group(name: &str) -> Cow<'static, str> {
-    match ["", "background", "incast"].into_iter().find(|known| *known == name) {
-        Some(known) => Cow::Borrowed(known),
-        None => Cow::Owned(name.to_owned()),
-    }
 }
 
 fn texts<T: AsRef<str>>(values: impl Iterator<Item = T>) -> ArrayRef {

@@ -56,7 +56,8 @@ pub struct PlotSpec {
     /// For `series` and `points`: only this entity and what lies below it (`tor:0/up` covers `tor:0/up:3`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
-    /// For `cdf`, `flows` and `slowdown-by-size`: only the messages of this part of the workload.
+    /// For `cdf`, `flows` and `slowdown-by-size`: only the messages of this part of the workload, or those that cross
+    /// data centres (`inter`) or do not (`intra`), as [`crate::FlowRow::in_group`] says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// For `cdf`, `flows` and `slowdown-by-size`: only messages of this length or more.

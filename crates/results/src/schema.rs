@@ -241,6 +241,8 @@ pub struct FlowRow {
     /// The FCT of this message alone in the network.
     pub ideal_fct_ps: u64,
     /// The part of the workload that it belongs to, such as `background` or `incast`; empty where there is one part.
+    /// Where there are several data centres, `intra` or `inter` says whether it stays in one, behind a `/` if there
+    /// is a part: `background/inter`.
     pub group: Cow<'static, str>,
     /// Data packets that it takes when none is sent again; 0 in results of earlier builds.
     pub packets: u64,
@@ -251,10 +253,38 @@ pub struct FlowRow {
     pub timeouts: Option<u32>,
 }
 
+/// The groups of the workloads that come with the program.
+const USUAL_GROUPS: [&str; 10] = [
+    "",
+    "background",
+    "incast",
+    "intra",
+    "inter",
+    "background/intra",
+    "background/inter",
+    "incast/intra",
+    "incast/inter",
+    "pipeline/inter",
+];
+
 impl FlowRow {
+    /// A [`FlowRow::group`] by its name, without memory of its own where it is a usual one.
+    pub fn group_named(name: &str) -> Cow<'static, str> {
+        match USUAL_GROUPS.into_iter().find(|usual| *usual == name) {
+            Some(usual) => Cow::Borrowed(usual),
+            None => Cow::Owned(name.to_owned()),
+        }
+    }
+
     /// The FCT over the ideal one; none if it did not finish.
     pub fn slowdown(&self) -> Option<f64> {
         Some(self.fct_ps? as f64 / self.ideal_fct_ps.max(1) as f64)
+    }
+
+    /// Whether it is in the group `wanted`: its own whole, or one that stands in it between `/`. So `inter` is what
+    /// crosses data centres, `background` a part of the workload, and `background/inter` both.
+    pub fn in_group(&self, wanted: &str) -> bool {
+        self.group == wanted || self.group.split('/').any(|part| part == wanted)
     }
 
     /// Data packets sent again over the packets that it takes: 1 when as many were sent again. None where
@@ -302,6 +332,40 @@ pub struct SeriesRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_flow_is_in_its_group_and_in_the_parts_of_its_name() {
+        let of = |group: &str| {
+            let (group, none) = (FlowRow::group_named(group), Default::default());
+            FlowRow {
+                run: 0,
+                flow: 0,
+                qp: 0,
+                src: 0,
+                dst: 1,
+                bytes: 1,
+                start_ps: none,
+                delivery_ps: none,
+                fct_ps: none,
+                ideal_fct_ps: 1,
+                group,
+                packets: 1,
+                retransmissions: None,
+                timeouts: None,
+            }
+        };
+        let flow = of("background/inter");
+        assert!(["background/inter", "background", "inter"].iter().all(|group| flow.in_group(group)));
+        assert!(
+            ["", "intra", "back", "background/", "background/intra"]
+                .iter()
+                .all(|group| !flow.in_group(group))
+        );
+        assert!(of("intra").in_group("intra") && !of("intra").in_group("inter") && !of("").in_group("intra"));
+        let usual = of("pipeline/inter").group;
+        assert!(matches!(&usual, Cow::Borrowed("pipeline/inter")), "{usual:?}");
+        assert_eq!(of("mine/inter").group, "mine/inter");
+    }
 
     #[test]
     fn every_field_has_its_number() {

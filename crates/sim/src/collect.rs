@@ -7,9 +7,10 @@ use crate::observer::Observer;
 use crate::run::RunResult;
 use crate::scenario::RunPoint;
 use crate::workload::{Job, Workload};
-use anabranch_base::{MessageId, QpId, Time};
+use anabranch_base::{HostId, MessageId, QpId, Time};
 use anabranch_proto::TransportConfig;
 use anabranch_results::{FlowRow, JobRow, RunRow};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Most stalled flows that an error names.
@@ -121,7 +122,12 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Idea
         }
         let group = groups.peek().filter(|group| group.messages.contains(&number));
         let mut row = flow_row(engine, ideal, MessageId(number));
-        row.group = group.map_or("", |group| group.name).into();
+        let part = group.map_or("", |group| group.name);
+        row.group = if engine.topology.has_sites() {
+            group_across(part, engine.topology.crosses(HostId(row.src), HostId(row.dst)))
+        } else {
+            part.into()
+        };
         row.packets = packets(row.bytes, ideal.payload(), point.scheme.qps);
         // What several messages share a queue pair for cannot be told apart.
         if messages_of[row.qp as usize] == 1 {
@@ -131,6 +137,12 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Idea
         row
     };
     (0..workload.messages.len() as u32).map(row).collect()
+}
+
+/// The group of a flow of `part` of the workload where there are several data centres.
+fn group_across(part: &str, crosses: bool) -> Cow<'static, str> {
+    let side = if crosses { "inter" } else { "intra" };
+    if part.is_empty() { side.into() } else { FlowRow::group_named(&format!("{part}/{side}")) }
 }
 
 /// Data packets of a message that is split among the queue pairs of its connection.

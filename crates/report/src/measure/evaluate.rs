@@ -307,13 +307,13 @@ impl<'a> Context<'a> {
             Quantity::RetransmittedShare => flow.retransmitted_share(),
             Quantity::Timeouts => flow.timeouts.map(f64::from),
         };
-        let wanted = |flow: &&&FlowRow| group.is_none_or(|group| flow.group == group.text);
+        let wanted = |flow: &&&FlowRow| group.is_none_or(|group| flow.in_group(&group.text));
         let found: Vec<_> = flows.iter().filter(wanted).map(|flow| (flow.bytes, value(flow))).collect();
         match group.filter(|_| found.is_empty() && !flows.is_empty()) {
             None => Ok(found),
             Some(group) => {
-                let known: BTreeSet<&str> =
-                    flows.iter().map(|flow| &*flow.group).filter(|name| !name.is_empty()).collect();
+                let names = flows.iter().flat_map(|flow| flow.group.split('/').chain([&*flow.group]));
+                let known: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
                 let hint = hint(&group.text, known);
                 let scheme = &self.set.runs[run].scheme;
                 Fault::new(

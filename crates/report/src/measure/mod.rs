@@ -10,7 +10,8 @@
 //!   `from_us < time <= to_us`, of the entity and what lies below it; then the mean over the seeds.
 //! - `fct(reps, p99, min_bytes=0, max_bytes=100000)` and `slowdown(...)`: over the messages of a run with
 //!   `min_bytes <= length <= max_bytes`; a percentile (`p50`, `p99.9`), `mean`, `min`, `max`, `sum`, or `share`: how
-//!   many of all are above 0. `group=incast` takes the messages of one part of the workload.
+//!   many of all are above 0. `group=incast` takes the messages of one part of the workload; where there are several
+//!   data centres, `group=inter` those that cross them, `group=intra` the others, `group=incast/inter` those of a part.
 //! - `retransmissions(irn, share, max_bytes=200000)`, `timeouts(irn, sum, group=background)`: what messages sent again
 //!   and how often they timed out, likewise; without a statistic the number of the whole run.
 //!   `retransmitted_share(irn, max)`: data packets of a message sent again over the packets that it takes.

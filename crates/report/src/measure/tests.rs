@@ -118,6 +118,54 @@ fn groups_and_what_messages_sent_again_are_measured() {
     }
 }
 
+/// [`two_schemes`], whose longer messages are of `background` and cross data centres; of the shorter ones those of
+/// `reps` do not and those of `ops` are a pipeline's, which cross too.
+fn across_data_centres() -> ResultSet {
+    let mut set = two_schemes();
+    for flow in &mut set.flows {
+        let reps = set.runs[flow.run as usize].scheme == "reps";
+        let group = match (flow.bytes > 1000, reps) {
+            (true, _) => "background/inter",
+            (false, true) => "background/intra",
+            (false, false) => "pipeline/inter",
+        };
+        flow.group = group.into();
+    }
+    set
+}
+
+#[test]
+fn groups_are_taken_whole_or_by_their_parts() {
+    let set = across_data_centres();
+    let value = |text: &str| match Measure::parse(text).and_then(|measure| measure.evaluate(&set)) {
+        Ok(ClaimValue::Number(number)) => Ok(number),
+        other => Err(format!("{other:?}")),
+    };
+    let same = |a: &str, b: &str| {
+        let [a, b] = [a, b].map(|text| value(text).unwrap_or_else(|e| panic!("{text}: {e}")));
+        assert_eq!(a, b);
+    };
+    let of = |what: &str| format!("slowdown({what}, bytes=8MiB, seed=1)");
+    same(&of("reps, mean, group=inter"), &of("reps, mean, min_bytes=1001"));
+    same(&of("reps, p99, group=intra"), &of("reps, p99, max_bytes=1000"));
+    same(&of("reps, mean, group=background"), &of("reps, mean"));
+    same(&of("reps, mean, group=background/inter"), &of("reps, mean, min_bytes=1001"));
+    same(&of("ops, mean, group=inter"), &of("ops, mean"));
+    same(&of("ops, mean, group=pipeline"), &of("ops, mean, max_bytes=1000"));
+    same(&of("ops, p99, group=inter, min_bytes=1001"), &of("ops, p99, min_bytes=1001"));
+    // Shares of a part's name are none of it.
+    assert!(value(&of("reps, mean, group=round/inter")).is_err());
+    assert!(value(&of("ops, mean, group=intra")).unwrap_err().contains("did you mean `inter`?"));
+    // The ratio of figures 8, 9 and 12 of Themis-longhaul.
+    let ratio =
+        "slowdown(reps, mean, group=inter, bytes=8MiB) / slowdown(reps, mean, group=intra, bytes=8MiB)";
+    let [inter, intra] = [("min", 1001), ("max", 1000)].map(|(side, bytes)| {
+        value(&format!("slowdown(reps, mean, {side}_bytes={bytes}, bytes=8MiB)")).unwrap()
+    });
+    assert_eq!(value(ratio).unwrap(), inter / intra);
+    assert!(inter != intra, "both groups are the same, and nothing is compared");
+}
+
 #[test]
 fn what_is_not_known_of_groups_and_retransmissions_is_explained() {
     let mut set = with_groups();

@@ -97,7 +97,7 @@ fn flows_of<'a>(
 ) -> impl Iterator<Item = &'a FlowRow> {
     let lengths = spec.min_bytes.unwrap_or(0)..=spec.max_bytes.unwrap_or(u64::MAX);
     let wanted = move |flow: &&FlowRow| {
-        lengths.contains(&flow.bytes) && spec.group.as_ref().is_none_or(|group| flow.group == *group)
+        lengths.contains(&flow.bytes) && spec.group.as_ref().is_none_or(|group| flow.in_group(group))
     };
     curve.runs.iter().flat_map(|&run| index.flows(run).iter().copied()).filter(wanted)
 }

@@ -402,6 +402,17 @@ fn clouds_and_distributions_show_the_messages_that_they_are_about() {
     let incast =
         PlotSpec { group: Some("incast".into()), ..PlotSpec::new(PlotKind::SlowdownBySize, "T", "max") };
     assert_eq!(of_messages(incast, &set).data[0]["x"], json!([4000]));
+    for (row, side) in set.flows.iter_mut().zip(["intra", "inter", "intra", "inter"]) {
+        row.group = format!("{}/{side}", row.group).into();
+    }
+    for (group, lengths) in
+        [("inter", &[2000, 4000][..]), ("background", &[1000, 2000]), ("incast/intra", &[])]
+    {
+        let spec = PlotSpec { group: Some(group.into()), ..share(PlotKind::Flows) };
+        let plot = of_messages(spec, &set);
+        let drawn = plot.data.first().map_or(json!([]), |data| data["x"].clone());
+        assert_eq!(drawn, json!(lengths), "{group}");
+    }
     let none = PlotSpec { min_bytes: Some(9_000), ..share(PlotKind::Flows) };
     assert!(of_messages(none, &set).note.contains("hold no such messages"));
 }
