@@ -33,6 +33,8 @@ pub enum Purpose {
     IncastArrivals = 12,
     /// Receiver and senders of an incast beside a background.
     IncastHosts = 13,
+    /// When the first micro-batch of a stage starts, in a pipeline beside a background.
+    PipelinePhases = 14,
 }
 
 /// A random stream with a stable definition (PCG-XSH-RR 64/32, seeded through SplitMix64).

@@ -64,12 +64,17 @@ fn traffic(point: &RunPoint) -> String {
             };
             format!("{degree}incast{}", bytes(length))
         }
-        WorkloadSpec::Poisson { sizes, load, duration, hosts, incast } => {
+        WorkloadSpec::Poisson { sizes, load, duration, hosts, incast, pipeline } => {
             let incast = match incast {
                 Some(incast) => format!(" and {}:1 incasts at {}%", incast.degree, incast.load * 100.0),
                 None => String::new(),
             };
-            format!("{sizes} at {}% load{incast} for {duration}{}", load * 100.0, part(*hosts))
+            let pipeline = match pipeline {
+                Some(pipeline) => format!(" and a pipeline at {}%", pipeline.load * 100.0),
+                None => String::new(),
+            };
+            let load = load * 100.0;
+            format!("{sizes} at {load}% load{incast}{pipeline} for {duration}{}", part(*hosts))
         }
         WorkloadSpec::Collective(spec) => {
             let algorithm = match point.sweep.contains_key("workload.algorithm") {
@@ -84,6 +89,7 @@ fn traffic(point: &RunPoint) -> String {
             };
             format!("{algorithm}{}, {members}", bytes(&spec.bytes))
         }
+        WorkloadSpec::Messages { message } => counted(message.len(), "message"),
         WorkloadSpec::Cm { file, .. } | WorkloadSpec::Ns3Flows { file, .. } => format!("flows of {file}"),
     }
 }

@@ -20,6 +20,7 @@ const WORKLOADS: &[(&str, &str)] = &[
     ("incast", "many hosts send to one"),
     ("poisson", "random arrivals at a load, sizes from a distribution or a file"),
     ("collective", "AllReduce, AllGather, ReduceScatter or AllToAll, by many jobs at once"),
+    ("messages", "the messages of a list, each from a host to a host at a time ([[workload.message]])"),
     ("cm", "an htsim connection matrix, with triggers (file = \"x.cm\")"),
     ("ns3-flows", "an ns-3 flow file (file = \"flow.txt\")"),
 ];

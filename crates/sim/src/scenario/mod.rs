@@ -40,8 +40,8 @@ pub use figure::{BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTra
 pub use resolved::{RunPoint, Scenario};
 pub use schemes::{SchemeListing, scheme, schemes};
 pub use spec::{
-    CrossDcSpec, EcnStep, FabricSpec, FaultKind, FaultSpec, IncastsSpec, Limits, MeasureSpec, PfcSpec,
-    RoutingMode, Scheme, Series, TierSpec, TopologySpec, WorkloadSpec, WrrSpec,
+    CrossDcSpec, EcnStep, FabricSpec, FaultKind, FaultSpec, IncastsSpec, Limits, MeasureSpec, MessageSpec,
+    PfcSpec, PipelineSpec, RoutingMode, Scheme, Series, TierSpec, TopologySpec, WorkloadSpec, WrrSpec,
 };
 pub use written::read;
 

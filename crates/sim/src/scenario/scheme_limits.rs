@@ -73,11 +73,6 @@ fn program(program: &ProgramConfig, scheme: &Scheme) -> Result<(), ParameterFaul
         }
         ProgramConfig::Flowlet { gap } => span("fabric.program.gap", *gap, "\"100us\""),
         ProgramConfig::NackDrop { share } => number("fabric.program.share", *share, 0.0, 1.0, "0.5"),
-        ProgramConfig::Annulus(_) => Ok(()),
-        ProgramConfig::Bicc(config) => {
-            size("fabric.program.window", config.window, "\"100KB\"")?;
-            span("fabric.program.release", config.release, "\"4ms\"")
-        }
     }
 }
 

@@ -151,6 +151,14 @@ pub enum WorkloadSpec {
         /// Incasts beside it, none unless said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         incast: Option<IncastsSpec>,
+        /// Pipeline parallelism across data centres beside it, none unless said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pipeline: Option<PipelineSpec>,
+    },
+    /// The messages of a list, each on a queue pair of its own.
+    Messages {
+        /// The list.
+        message: Vec<MessageSpec>,
     },
     /// Jobs that run a collective.
     Collective(CollectiveSpec),
@@ -180,6 +188,31 @@ pub struct IncastsSpec {
     pub bytes: Bytes,
     /// The bytes of all incasts as a share of what all hosts can send, above 0: as the load of the background.
     pub load: f64,
+}
+
+/// Pipeline parallelism across data centres: every host is a stage and sends the activations of each micro-batch to the
+/// host at the same place in the next data centre, at fixed intervals, for as long as the background lasts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PipelineSpec {
+    /// The activations of a micro-batch, one message.
+    pub bytes: Bytes,
+    /// All these messages as a share of what all hosts can send, above 0: as the load of the background.
+    pub load: f64,
+}
+
+/// A message from a host to another one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MessageSpec {
+    /// The sending host.
+    pub from: HostId,
+    /// The receiving host, another one.
+    pub to: HostId,
+    /// Message length.
+    pub bytes: Bytes,
+    /// When it is posted.
+    pub start: Duration,
 }
 
 /// Something that breaks, for a while.

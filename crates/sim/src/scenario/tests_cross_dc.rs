@@ -1,8 +1,8 @@
 //! Scenarios of more than one data centre: what is filled in, and bad input with the whole of what is said.
 
-use super::tests::{folder, scenario};
+use super::tests::{assert_round_trip, folder, scenario};
 use super::*;
-use anabranch_base::{Duration, Rate};
+use anabranch_base::{Bytes, Duration, HostId, Rate};
 
 /// The fabric of Themis-longhaul, section VII-A, in lines 3 to 10.
 const PAPER: &str = r#"schemes = ["reps"]
@@ -151,8 +151,8 @@ fn bad_fabrics_are_refused_with_their_place_and_what_to_write() {
     for (written, instead, expected) in CASES {
         assert_eq!(PAPER.matches(written).count(), 1, "{written}");
         let text = format!("{}{PERMUTATION}", PAPER.replace(written, instead));
-        let error = attempt(&text).expect_err(instead);
-        assert_eq!(error.to_string(), *expected);
+        let error = attempt(&text).expect_err(instead).to_string();
+        assert_eq!(error, *expected, "{instead}");
     }
 }
 
@@ -171,5 +171,177 @@ fn faults_and_measures_name_leaves_and_esws() {
         attempt(&watched("core:0/up")).unwrap_err().to_string(),
         "s.toml:16:1: \"core:0/up\": this topology has no such switches; it has tor, leaf, esw\n  write: links = \
          \"tor-uplinks:3%\""
+    );
+}
+
+/// The traffic of Themis-longhaul, figure 14, in lines 11 to 19.
+const MIXED: &str = r#"[workload]
+kind = "poisson"
+sizes = "websearch"
+load = 0.3
+duration = "2ms"
+incast = { degree = 8, bytes = "32KB", load = 0.3 }
+[workload.pipeline]
+bytes = "1MB"
+load = 0.2
+"#;
+
+const TWO: &str = r#"[workload]
+kind = "messages"
+[[workload.message]]
+from = 13
+to = 15
+bytes = "100MB"
+[[workload.message]]
+from = 10
+to = 31
+bytes = "100MB"
+start = "20us"
+"#;
+
+#[test]
+fn pipelines_and_listed_messages_are_read_and_read_back() {
+    let mixed = scenario(&format!("{PAPER}{MIXED}"));
+    let WorkloadSpec::Poisson { incast: Some(incast), pipeline: Some(pipeline), hosts: 32, .. } =
+        &mixed.workload
+    else {
+        panic!("{:?}", mixed.workload)
+    };
+    assert_eq!(incast, &IncastsSpec { degree: 8, bytes: Bytes(32_000), load: 0.3 });
+    assert_eq!(pipeline, &PipelineSpec { bytes: Bytes(1_000_000), load: 0.2 });
+    assert_round_trip(&mixed);
+    let two = scenario(&format!("{PAPER}{TWO}"));
+    let message = |from, to, start| MessageSpec {
+        from: HostId(from),
+        to: HostId(to),
+        bytes: Bytes(100_000_000),
+        start: Duration::from_us(start),
+    };
+    assert_eq!(
+        two.workload,
+        WorkloadSpec::Messages { message: vec![message(13, 15, 0), message(10, 31, 20)] }
+    );
+    assert_round_trip(&two);
+    let swept = format!("{PAPER}{MIXED}[sweep]\n\"workload.pipeline.load\" = [0.1, 0.4]\n");
+    let loads: Vec<f64> = scenario(&swept)
+        .points()
+        .unwrap()
+        .into_iter()
+        .map(|point| match point.workload {
+            WorkloadSpec::Poisson { pipeline: Some(pipeline), .. } => pipeline.load,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(loads, [0.1, 0.4]);
+}
+
+/// Which text of [`MIXED`] or [`TWO`] is replaced, by what, and the whole of what is said.
+const TRAFFIC: &[(&str, &str, &str, &str)] = &[
+    (
+        MIXED,
+        "load = 0.2",
+        "load = 20",
+        r#"s.toml:19:1: load of a pipeline must be above 0 and, with the 0.6 of the other parts, at most 1.5 of the hosts' line rate, not 20
+  write: load = 0.2"#,
+    ),
+    (
+        MIXED,
+        "load = 0.2",
+        "loads = 0.2",
+        r#"s.toml:19:1: unknown key "loads" in [workload.pipeline]
+  write: load = 0.2 (did you mean "load"?)"#,
+    ),
+    (
+        MIXED,
+        "load = 0.2\n",
+        "",
+        r#"s.toml:17:11: [workload.pipeline] has no "load"
+  write: load = 0.6"#,
+    ),
+    (
+        MIXED,
+        "\"1MB\"",
+        "\"0B\"",
+        r#"s.toml:18:1: bytes must be above 0
+  write: bytes = "8MiB""#,
+    ),
+    (
+        MIXED,
+        "[workload.pipeline]\nbytes = \"1MB\"\nload = 0.2",
+        "pipeline = 0.2",
+        r#"s.toml:17:1: [workload.pipeline] must be a table, not 0.2
+  write: [workload.pipeline] and below it its keys, such as bytes = "8MiB""#,
+    ),
+    (
+        MIXED,
+        "duration",
+        "hosts = 16\nduration",
+        r#"s.toml:15:1: hosts: every host is a stage of the pipeline, so 16 of 32 are too few
+  write: hosts = 32"#,
+    ),
+    (
+        MIXED,
+        "\"1MB\"",
+        "\"10GB\"",
+        r#"s.toml:15:1: duration: no micro-batch starts in 2ms: a host starts one every 4000000.0 us
+  write: a longer duration"#,
+    ),
+    (
+        TWO,
+        "from = 10",
+        "from = 32",
+        r#"s.toml:18:1: there is no host 32: the fabric's 32 hosts are 0 to 31
+  write: from = 31"#,
+    ),
+    (
+        TWO,
+        "to = 31",
+        "to = 10",
+        r#"s.toml:19:1: host 10 cannot send to itself
+  write: to = 11"#,
+    ),
+    (
+        TWO,
+        "start = \"20us\"",
+        "begin = \"20us\"",
+        r#"s.toml:21:1: unknown key "begin" in [[workload.message]]
+  write: one of from, to, bytes, start"#,
+    ),
+    (
+        TWO,
+        "to = 31\n",
+        "",
+        r#"s.toml:17:1: [[workload.message]] has no "to"
+  write: to = 1"#,
+    ),
+    (
+        "[workload]\nkind = \"messages\"\n",
+        "kind",
+        "kind",
+        r#"s.toml:11:2: there is no message
+  write: [[workload.message]] and below it from = 0, to = 1, bytes = "8MiB""#,
+    ),
+];
+
+#[test]
+fn bad_traffic_is_refused_with_its_place_and_what_to_write() {
+    let mut wrong = String::new();
+    for (traffic, written, instead, expected) in TRAFFIC {
+        let text = format!("{PAPER}{}", traffic.replacen(written, instead, 1));
+        let error = attempt(&text).expect_err(&text).to_string();
+        if error != *expected {
+            wrong += &format!("{instead}\n--- said\n{error}\n--- expected\n{expected}\n\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn a_pipeline_needs_a_second_data_centre() {
+    let one = "schemes = [\"reps\"]\n[topology]\nkind = \"single-switch\"\nhosts = 16\nlink = \"100Gbps\"\n";
+    assert_eq!(
+        attempt(&format!("{one}{MIXED}")).unwrap_err().to_string(),
+        "s.toml:12:11: pipeline: a pipeline leads from data centre to data centre, and this fabric is one\n  write: \
+         [topology] kind = \"cross-dc\", or a workload without pipeline"
     );
 }

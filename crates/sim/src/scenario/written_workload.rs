@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::table::{Table, example, list, nearest, split_help};
-use super::{IncastsSpec, ScenarioError, WorkloadSpec};
+use super::{IncastsSpec, MessageSpec, PipelineSpec, ScenarioError, WorkloadSpec};
 use crate::workload::collective::{Algorithm, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
 use crate::workload::{MOST_LOAD, WorkloadError};
 use anabranch_base::{Bytes, Duration, HostId};
@@ -20,6 +20,7 @@ enum Kind {
     Incast,
     Poisson,
     Collective,
+    Messages,
     Cm,
     Ns3Flows,
 }
@@ -30,6 +31,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("incast", Kind::Incast),
     ("poisson", Kind::Poisson),
     ("collective", Kind::Collective),
+    ("messages", Kind::Messages),
     ("cm", Kind::Cm),
     ("ns3-flows", Kind::Ns3Flows),
 ];
@@ -74,6 +76,7 @@ pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSp
         }
         Kind::Poisson => poisson(cx, table, hosts),
         Kind::Collective => collective(table, hosts),
+        Kind::Messages => messages(table, hosts),
         Kind::Cm => {
             table.only(&["kind", "file", "start_unit"])?;
             let file: String = table.need("file")?;
@@ -92,7 +95,7 @@ pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSp
 }
 
 fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
-    table.only(&["kind", "sizes", "load", "hosts", "duration", "incast"])?;
+    table.only(&["kind", "sizes", "load", "hosts", "duration", "incast", "pipeline"])?;
     let sizes: String = table.need("sizes")?;
     // The same rule as `workload::file_needed`: a file's name has an extension or a folder.
     if sizes.contains(['.', '/']) {
@@ -122,7 +125,14 @@ fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Scen
         Some(node) => Some(incasts(&Table::open(table.file, "[workload.incast]", node)?, hosts, load)?),
         None => None,
     };
-    Ok(WorkloadSpec::Poisson { sizes, load, hosts, duration, incast })
+    let pipeline = match table.node("pipeline") {
+        Some(node) => {
+            let beside = load + incast.as_ref().map_or(0.0, |incast| incast.load);
+            Some(pipeline(&Table::open(table.file, "[workload.pipeline]", node)?, beside)?)
+        }
+        None => None,
+    };
+    Ok(WorkloadSpec::Poisson { sizes, load, hosts, duration, incast, pipeline })
 }
 
 /// Incasts beside a background that has the load `beside` on `hosts` hosts.
@@ -131,22 +141,66 @@ fn incasts(table: &Table, hosts: u32, beside: f64) -> Result<IncastsSpec, Scenar
     let degree: u32 = table.need("degree")?;
     table.within("degree", u64::from(degree), 1, u64::from(hosts - 1))?;
     let bytes = bytes(table)?;
-    let load: f64 = table.need("load")?;
-    if !(load > 0.0 && beside + load <= MOST_LOAD) {
-        let message = format!(
-            "load of incasts must be above 0 and, with the {beside} of the background, at most {MOST_LOAD} of the \
-             hosts' line rate, not {load}"
-        );
-        let percent = load / 100.0;
-        let fits = percent > 0.0 && beside + percent <= MOST_LOAD;
-        let help = match (fits, beside + 0.05 <= MOST_LOAD) {
-            (true, _) => format!("load = {percent}"),
-            (false, true) => "load = 0.05".to_owned(),
-            (false, false) => "load = 0.05, and a smaller load of [workload]".to_owned(),
-        };
-        return Err(table.wrong("load", message, help));
-    }
+    let load = load_beside(table, "incasts", beside, "the background")?;
     Ok(IncastsSpec { degree, bytes, load })
+}
+
+/// A pipeline beside parts of the workload that have the load `beside` together.
+fn pipeline(table: &Table, beside: f64) -> Result<PipelineSpec, ScenarioError> {
+    table.only(&["bytes", "load"])?;
+    let bytes = bytes(table)?;
+    Ok(PipelineSpec { bytes, load: load_beside(table, "a pipeline", beside, "the other parts")? })
+}
+
+/// The load `of` a part of the workload, beside `others`.
+fn load_beside(table: &Table, of: &str, beside: f64, others: &str) -> Result<f64, ScenarioError> {
+    let load: f64 = table.need("load")?;
+    if load > 0.0 && beside + load <= MOST_LOAD {
+        return Ok(load);
+    }
+    let message = format!(
+        "load of {of} must be above 0 and, with the {beside} of {others}, at most {MOST_LOAD} of the hosts' line \
+         rate, not {load}"
+    );
+    let percent = load / 100.0;
+    let fits = percent > 0.0 && beside + percent <= MOST_LOAD;
+    let help = match (fits, beside + 0.05 <= MOST_LOAD) {
+        (true, _) => format!("load = {percent}"),
+        (false, true) => "load = 0.05".to_owned(),
+        (false, false) => "load = 0.05, and a smaller load of [workload]".to_owned(),
+    };
+    Err(table.wrong("load", message, help))
+}
+
+/// The messages of a list.
+fn messages(table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
+    table.only(&["kind", "message"])?;
+    let written = table.tables("message", "workload.message")?;
+    if written.is_empty() {
+        let help = "[[workload.message]] and below it from = 0, to = 1, bytes = \"8MiB\"";
+        return Err(table.wrong("message", "there is no message", help));
+    }
+    let message = written.iter().map(|table| message(table, hosts)).collect::<Result<_, _>>()?;
+    Ok(WorkloadSpec::Messages { message })
+}
+
+fn message(table: &Table, hosts: u32) -> Result<MessageSpec, ScenarioError> {
+    table.only(&["from", "to", "bytes", "start"])?;
+    let host = |key: &str| -> Result<HostId, ScenarioError> {
+        let host: u32 = table.need(key)?;
+        if host < hosts {
+            return Ok(HostId(host));
+        }
+        let message = format!("there is no host {host}: the fabric's {hosts} hosts are 0 to {}", hosts - 1);
+        Err(table.wrong(key, message, format!("{key} = {}", hosts - 1)))
+    };
+    let (from, to) = (host("from")?, host("to")?);
+    if from == to {
+        let other = (to.0 + 1) % hosts;
+        return Err(table.wrong("to", format!("host {from} cannot send to itself"), format!("to = {other}")));
+    }
+    let start = table.get("start")?.unwrap_or(Duration::ZERO);
+    Ok(MessageSpec { from, to, bytes: bytes(table)?, start })
 }
 
 fn collective(table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {

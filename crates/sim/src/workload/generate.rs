@@ -1,12 +1,14 @@
 //! From what a scenario says to a workload: the synthetic generators, and the choice of a file's reader.
 
 use super::{SizeDistribution, Start, Workload, WorkloadBuilder, WorkloadError, cm, collective, ns3, text};
-use crate::scenario::{IncastsSpec, WorkloadSpec};
+use crate::scenario::{IncastsSpec, MessageSpec, PipelineSpec, WorkloadSpec};
 use crate::topology::Topology;
 use anabranch_base::{Bytes, Duration, HostId, Purpose, Rate, Time, stream};
 use incasts::Incasts;
+use pipeline::Pipeline;
 
 mod incasts;
+mod pipeline;
 
 /// What a workload has to know of the fabric.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +19,8 @@ pub struct Fabric {
     pub host_rate: Rate,
     /// A number for the ToR of each host: equal for hosts on one switch.
     pub tor_of: Vec<u32>,
+    /// Data centres; hosts are numbered by data centre, as many in each.
+    pub dcs: u32,
 }
 
 impl Fabric {
@@ -28,6 +32,7 @@ impl Fabric {
             hosts: topology.hosts,
             host_rate: (0..topology.hosts).map(|host| port(host).rate).min().unwrap_or_default(),
             tor_of: (0..topology.hosts).map(|host| topology.tor_of(HostId(host)).0).collect(),
+            dcs: 1 + topology.site.iter().copied().max().map_or(0, u32::from),
         }
     }
 }
@@ -65,15 +70,17 @@ pub fn build(
         }
         WorkloadSpec::Tornado { bytes, senders } => tornado(hosts, *bytes, *senders),
         WorkloadSpec::Incast { bytes, degree, target } => incast(hosts, *bytes, *degree, *target, seed),
-        WorkloadSpec::Poisson { sizes, load, hosts: taking_part, duration, incast } => {
+        WorkloadSpec::Poisson { sizes, load, hosts: taking_part, duration, incast, pipeline } => {
             let sizes = match (SizeDistribution::named(sizes), file_needed(spec)) {
                 (Some(known), _) => known,
                 (None, Some(file)) => SizeDistribution::parse(file, text_of(file)?)?,
                 (None, None) => return Err(unknown_sizes(sizes)),
             };
-            let (load, duration, incast) = (*load, *duration, incast.as_ref());
-            Poisson { sizes, load, hosts: *taking_part, duration, incast }.build(hosts, seed)
+            let (load, duration) = (*load, *duration);
+            let (incast, pipeline) = (incast.as_ref(), pipeline.as_ref());
+            Poisson { sizes, load, hosts: *taking_part, duration, incast, pipeline }.build(hosts, seed)
         }
+        WorkloadSpec::Messages { message } => listed(hosts, message),
         WorkloadSpec::Collective(spec) => collective::build(spec, hosts, seed),
         WorkloadSpec::Cm { file, start_unit } => cm::parse(file, text_of(file)?, *start_unit, hosts.hosts),
         WorkloadSpec::Ns3Flows { file, origin } => ns3::parse(file, text_of(file)?, *origin, hosts.hosts),
@@ -101,6 +108,29 @@ fn at_once(
     for (src, dst) in pairs {
         let qp = builder.add_qp(HostId(src), HostId(dst));
         builder.add_message(qp, bytes.0, Start::At(Time::ZERO));
+    }
+    builder.build()
+}
+
+/// The messages of a list, in its order.
+fn listed(fabric: &Fabric, messages: &[MessageSpec]) -> Result<Workload, WorkloadError> {
+    if messages.is_empty() {
+        return Err(WorkloadError::key("message", "no message is listed; write at least one"));
+    }
+    let mut builder = WorkloadBuilder::with_capacity(messages.len());
+    for MessageSpec { from, to, bytes, start } in messages {
+        if let Some(host) = [from, to].into_iter().find(|host| host.0 >= fabric.hosts) {
+            let what = format!("there is no host {host}: they are 0 to {}", fabric.hosts - 1);
+            return Err(WorkloadError::key("message", what));
+        }
+        if from == to {
+            return Err(WorkloadError::key("message", format!("host {from} cannot send to itself")));
+        }
+        if bytes.0 == 0 {
+            return Err(WorkloadError::key("message", "a message must have at least 1B"));
+        }
+        let qp = builder.add_qp(*from, *to);
+        builder.add_message(qp, bytes.0, Start::At(Time(start.0)));
     }
     builder.build()
 }
@@ -224,14 +254,28 @@ fn incast(
 /// The largest load. Some overload is a fair question; more is a percentage by mistake.
 pub(crate) const MOST_LOAD: f64 = 1.5;
 
-/// Each host starts messages at exponential gaps, to uniform others, of sizes from a distribution. Incasts come after
-/// them, so that with incasts or without the background has the same messages, numbers and random draws.
+/// Refuses a load that is none, or too much together with the loads `beside` it, which are `whose`.
+fn share_in_all(key: &'static str, load: f64, whose: &str, beside: f64) -> Result<(), WorkloadError> {
+    if load > 0.0 && load + beside <= MOST_LOAD {
+        return Ok(());
+    }
+    let what = format!(
+        "write a share of the line rate above 0 and, together with {whose} {beside}, at most {MOST_LOAD} (10 % is \
+         0.1), not {load}"
+    );
+    Err(WorkloadError::key(key, what))
+}
+
+/// Each host starts messages at exponential gaps, to uniform others, of sizes from a distribution. Incasts and then a
+/// pipeline come after them, so that with these or without the background has the same messages, numbers and random
+/// draws.
 struct Poisson<'a> {
     sizes: SizeDistribution,
     load: f64,
     hosts: u32,
     duration: Duration,
     incast: Option<&'a IncastsSpec>,
+    pipeline: Option<&'a PipelineSpec>,
 }
 
 impl Poisson<'_> {
@@ -244,15 +288,8 @@ impl Poisson<'_> {
             );
             return Err(WorkloadError::key("load", what));
         }
-        if let Some(incast) =
-            self.incast.filter(|spec| !(spec.load > 0.0 && spec.load + self.load <= MOST_LOAD))
-        {
-            let what = format!(
-                "write a share of the line rate above 0 and, together with the background's {}, at most {MOST_LOAD} \
-                 (10 % is 0.1), not {}",
-                self.load, incast.load
-            );
-            return Err(WorkloadError::key("incast.load", what));
+        if let Some(incast) = self.incast {
+            share_in_all("incast.load", incast.load, "the background's", self.load)?;
         }
         let incasts = self.incast.map(|spec| Incasts {
             spec,
@@ -263,7 +300,11 @@ impl Poisson<'_> {
         let mean_gap = 8.0 * self.sizes.mean() / (self.load * fabric.host_rate.0 as f64) * 1e12;
         let of_background = f64::from(self.hosts) * self.duration.0 as f64 / mean_gap;
         let of_incasts = incasts.as_ref().map_or(Ok(0.0), Incasts::expected)?;
-        let expected = of_background + of_incasts;
+        let pipeline = self.pipeline.map(|spec| Pipeline { spec, fabric, duration: self.duration });
+        let beside = self.load + self.incast.map_or(0.0, |incast| incast.load);
+        let of_pipeline =
+            pipeline.as_ref().map_or(Ok(0.0), |pipeline| pipeline.expected(self.hosts, beside))?;
+        let expected = of_background + of_incasts + of_pipeline;
         if expected > f64::from(MAX_MESSAGES) {
             let what = format!(
                 "about {expected:.0} messages would start in {}, and the most is {MAX_MESSAGES}; write a shorter one",
@@ -289,10 +330,16 @@ impl Poisson<'_> {
             let qp = builder.add_qp(HostId(arrival.src), HostId(arrival.dst));
             builder.add_message(qp, arrival.bytes, Start::At(arrival.start));
         }
-        if let Some(incasts) = incasts {
+        if incasts.is_some() || pipeline.is_some() {
             builder.end_group("background");
+        }
+        if let Some(incasts) = incasts {
             incasts.add(seed, &mut builder)?;
             builder.end_group("incast");
+        }
+        if let Some(pipeline) = pipeline {
+            pipeline.add(seed, &mut builder)?;
+            builder.end_group("pipeline");
         }
         builder.build()
     }

@@ -13,8 +13,12 @@ fn jobs_of_32(algorithm: Algorithm, jobs: u32) -> (usize, usize) {
         chunk: (algorithm != Algorithm::Alltoall).then_some(DEFAULT_CHUNK),
         connections: (algorithm == Algorithm::Alltoall).then_some(16),
     };
-    let fabric =
-        Fabric { hosts: 2048, host_rate: Rate(400_000_000_000), tor_of: (0..2048).map(|h| h / 32).collect() };
+    let fabric = Fabric {
+        hosts: 2048,
+        host_rate: Rate(400_000_000_000),
+        tor_of: (0..2048).map(|h| h / 32).collect(),
+        dcs: 1,
+    };
     let built = workload::build(&WorkloadSpec::Collective(spec), &fabric, 1, None).unwrap();
     let (messages, bytes) = (built.messages.len(), built.memory_bytes());
     println!("{}: {jobs} jobs, {messages} messages, {bytes} B", algorithm.name());

@@ -34,7 +34,7 @@ impl Collective {
             chunk: (!to_all).then_some(Bytes(chunk)),
             connections: to_all.then_some(connections),
         };
-        let fabric = Fabric { hosts: ranks, host_rate: Rate(1), tor_of: vec![0; ranks as usize] };
+        let fabric = Fabric { hosts: ranks, host_rate: Rate(1), tor_of: vec![0; ranks as usize], dcs: 1 };
         let workload = workload::build(&WorkloadSpec::Collective(spec), &fabric, 1, None).unwrap();
         let plan = algorithm.plan(ranks, bytes, if to_all { u64::MAX } else { chunk }, connections);
         Self::of(algorithm, bytes, workload, plan, connections)

@@ -1,7 +1,7 @@
 //! How a figure is drawn: `[plot]` tables, and whether there will be anything to draw.
 
 use super::super::table::{Table, list, nearest};
-use super::super::{ScenarioError, Series, WorkloadSpec, schemes};
+use super::super::{ScenarioError, Series, TopologySpec, WorkloadSpec, schemes};
 use super::{BallsVariant, Figure, ModelSpec};
 use anabranch_base::Bytes;
 use anabranch_results::{PlotKind, PlotSpec, RunRow, Statistic};
@@ -77,7 +77,7 @@ pub(super) struct Drawable {
     curves: Vec<&'static str>,
     messages: bool,
     /// Parts of the workload that results tell apart.
-    groups: &'static [&'static str],
+    groups: Vec<String>,
     /// Jobs of a collective workload.
     jobs: bool,
 }
@@ -94,10 +94,7 @@ impl Drawable {
                     numbers: RunRow::FIELDS.to_vec(),
                     curves,
                     messages: true,
-                    groups: match scenario.workload {
-                        WorkloadSpec::Poisson { incast: Some(_), .. } => &["background", "incast"],
-                        _ => &[],
-                    },
+                    groups: groups(&scenario.workload, &scenario.topology),
                     jobs: matches!(scenario.workload, WorkloadSpec::Collective(_)),
                 }
             }
@@ -108,7 +105,7 @@ impl Drawable {
                 numbers: Vec::new(),
                 curves: Vec::new(),
                 messages: false,
-                groups: &[],
+                groups: Vec::new(),
                 jobs: false,
             },
         }
@@ -141,7 +138,7 @@ impl Drawable {
             numbers: numbers.to_vec(),
             curves: curves.to_vec(),
             messages: false,
-            groups: &[],
+            groups: Vec::new(),
             jobs: false,
         }
     }
@@ -177,11 +174,12 @@ impl Drawable {
             }
             PlotKind::SlowdownBySize => {}
         }
-        if let Some(group) = spec.group.as_ref().filter(|group| !self.groups.contains(&group.as_str())) {
-            let help = match nearest(group, self.groups) {
+        if let Some(group) = spec.group.as_ref().filter(|group| !self.groups.contains(group)) {
+            let groups: Vec<&str> = self.groups.iter().map(String::as_str).collect();
+            let help = match nearest(group, &groups) {
                 Some(near) => format!("group = {near:?}"),
-                None if self.groups.is_empty() => "no group: this workload is one".to_owned(),
-                None => format!("group = one of {}", list(self.groups)),
+                None if groups.is_empty() => "no group: this workload is one".to_owned(),
+                None => format!("group = one of {}", list(&groups)),
             };
             return Err(table.wrong("group", format!("unknown group {group:?} in {}", table.name), help));
         }
@@ -200,6 +198,27 @@ impl Drawable {
         let schemes: Vec<&str> = self.schemes.iter().map(String::as_str).collect();
         spec.schemes.iter().try_for_each(|name| known(table, "schemes", name, &schemes))
     }
+}
+
+/// The groups by which the messages of a workload can be told apart: its parts, whether they leave their data centre,
+/// and both.
+fn groups(workload: &WorkloadSpec, topology: &TopologySpec) -> Vec<String> {
+    let parts: Vec<&str> = match workload {
+        WorkloadSpec::Poisson { incast: None, pipeline: None, .. } => Vec::new(),
+        WorkloadSpec::Poisson { incast, pipeline, .. } => {
+            let others = [incast.as_ref().map(|_| "incast"), pipeline.as_ref().map(|_| "pipeline")];
+            ["background"].into_iter().chain(others.into_iter().flatten()).collect()
+        }
+        _ => Vec::new(),
+    };
+    let sides: &[&str] = match topology {
+        TopologySpec::CrossDc(_) => &["intra", "inter"],
+        _ => &[],
+    };
+    let both = parts.iter().flat_map(|part| sides.iter().map(move |side| format!("{part}/{side}")));
+    // Pipelines lead from one data centre to the next.
+    let both = both.filter(|group| group != "pipeline/intra");
+    parts.iter().chain(sides).map(|name| (*name).to_owned()).chain(both).collect()
 }
 
 /// What a game of balls into bins adds to its run.
@@ -339,6 +358,32 @@ mod tests {
         assert!(figure(&incasts, "kind = \"cdf\"\ny = \"retransmitted_share\"\ngroup = \"incast\"").is_ok());
         let said = refused(&incasts, "kind = \"cdf\"\ngroup = \"incats\"");
         assert!(said.ends_with("write: group = \"incast\""), "{said}");
+    }
+
+    #[test]
+    fn messages_across_data_centres_are_picked_by_part_and_side() {
+        let fabric = "kind = \"cross-dc\"\ntors = 2\nleaves = 2\nhosts_per_tor = 4\nlink = \"100Gbps\"\n\
+                      wan_latency = \"500us\"\n";
+        let workload = "kind = \"poisson\"\nsizes = \"websearch\"\nload = 0.3\nduration = \"1ms\"\n";
+        let pipeline = "pipeline = { bytes = \"64KB\", load = 0.1 }\n";
+        let text =
+            |more: &str| format!("schemes = [\"reps\"]\n[topology]\n{fabric}[workload]\n{workload}{more}");
+        let plot = |group: &str| format!("kind = \"cdf\"\ny = \"slowdown\"\ngroup = \"{group}\"");
+        for (more, good, bad) in [
+            ("", &["intra", "inter"][..], &["background", "background/inter", "incast/inter"][..]),
+            (
+                pipeline,
+                &["inter", "background", "background/intra", "pipeline", "pipeline/inter"],
+                &["pipeline/intra", "incast", "incast/intra", "inter/background"],
+            ),
+        ] {
+            for group in good {
+                assert!(figure(&text(more), &plot(group)).is_ok(), "{group}");
+            }
+            for group in bad {
+                assert!(refused(&text(more), &plot(group)).contains("unknown group"), "{group}");
+            }
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 /// `hosts` hosts at 100 Gb/s, `per_tor` on each ToR.
 fn fabric(hosts: u32, per_tor: u32) -> Fabric {
     let tor_of = (0..hosts).map(|host| hosts + host / per_tor).collect();
-    Fabric { hosts, host_rate: Rate::from_gbps(100), tor_of }
+    Fabric { hosts, host_rate: Rate::from_gbps(100), tor_of, dcs: 1 }
 }
 
 fn pairs(w: &Workload) -> Vec<(u32, u32)> {
@@ -18,14 +18,21 @@ fn permutation_of(hosts: u32, cross_tor: bool) -> WorkloadSpec {
 }
 
 fn poisson(sizes: &str, load: f64, hosts: u32, duration: Duration) -> WorkloadSpec {
-    WorkloadSpec::Poisson { sizes: sizes.into(), load, hosts, duration, incast: None }
+    WorkloadSpec::Poisson { sizes: sizes.into(), load, hosts, duration, incast: None, pipeline: None }
 }
 
 /// WebSearch at load 0.3 on all of 32 hosts for 20 ms, with incasts.
 fn with_incasts(degree: u32, bytes: u64, load: f64) -> WorkloadSpec {
     let duration = Duration::from_us(20_000);
     let incast = Some(IncastsSpec { degree, bytes: Bytes(bytes), load });
-    WorkloadSpec::Poisson { sizes: "websearch".into(), load: 0.3, hosts: 32, duration, incast }
+    WorkloadSpec::Poisson {
+        sizes: "websearch".into(),
+        load: 0.3,
+        hosts: 32,
+        duration,
+        incast,
+        pipeline: None,
+    }
 }
 
 fn wrong(spec: WorkloadSpec, fabric: &Fabric) -> String {
@@ -294,7 +301,7 @@ proptest! {
     fn permutations_cross_tors_whenever_they_can(tor_of in prop::collection::vec(0..4u32, 2..60), seed: u64) {
         let hosts = tor_of.len() as u32;
         let largest = (0..4).map(|tor| tor_of.iter().filter(|t| **t == tor).count()).max().unwrap();
-        let fabric = Fabric { hosts, host_rate: Rate::from_gbps(1), tor_of };
+        let fabric = Fabric { hosts, host_rate: Rate::from_gbps(1), tor_of, dcs: 1 };
         let built = build(&permutation_of(hosts, true), &fabric, seed, None);
         prop_assert_eq!(built.is_ok(), 2 * largest <= hosts as usize);
         if let Ok(w) = built {
@@ -320,4 +327,147 @@ fn half_of_the_hosts_on_one_tor_cross_quickly() {
     // The tightest case: two ToRs, so that every swap has ever fewer partners.
     let w = build(&permutation_of(20_000, true), &fabric(20_000, 10_000), 1, None).unwrap();
     assert!(pairs(&w).iter().all(|(src, dst)| (src / 10_000) != (dst / 10_000)));
+}
+
+/// [`fabric`] in `dcs` data centres.
+fn across(hosts: u32, dcs: u32) -> Fabric {
+    Fabric { dcs, ..fabric(hosts, 4) }
+}
+
+/// WebSearch and incasts at 0.3 each on all of `hosts` hosts for 20 ms, with a pipeline.
+fn with_pipeline(hosts: u32, bytes: u64, load: f64) -> WorkloadSpec {
+    let pipeline = Some(PipelineSpec { bytes: Bytes(bytes), load });
+    match with_incasts(8, 64_000, 0.3) {
+        WorkloadSpec::Poisson { sizes, load, duration, incast, .. } => {
+            WorkloadSpec::Poisson { sizes, load, hosts, duration, incast, pipeline }
+        }
+        other => other,
+    }
+}
+
+#[test]
+fn a_pipeline_sends_from_each_host_to_its_place_in_the_next_data_centre() {
+    for (dcs, bytes, load) in [(2, 1_000_000, 0.2), (4, 5_000_000, 0.5), (2, 300_000, 0.9)] {
+        let w = build(&with_pipeline(32, bytes, load), &across(32, dcs), 1, None).unwrap();
+        let [.., incast, pipeline] = &w.groups[..] else { panic!("{:?}", w.groups) };
+        assert_eq!((w.groups.len(), incast.name, pipeline.name), (3, "incast", "pipeline"));
+        assert_eq!(pipeline.messages.end as usize, w.messages.len());
+        let of = pipeline.messages.start as usize..pipeline.messages.end as usize;
+        assert!(w.messages[of.clone()].is_sorted_by_key(start_of));
+        let interval = 8e12 * bytes as f64 / (load * 100e9);
+        let mut phases = BTreeSet::new();
+        for host in 0..32 {
+            let mine = of.clone().filter(|&m| w.qps[w.messages[m].qp.index()].src == HostId(host));
+            let starts: Vec<u64> = mine
+                .map(|m| {
+                    assert_eq!(w.qps[w.messages[m].qp.index()].dst, HostId((host + 32 / dcs) % 32));
+                    assert_eq!(w.messages[m].bytes, bytes);
+                    start_of(&w.messages[m])
+                })
+                .collect();
+            assert!((starts[0] as f64) < interval, "the first one is late: {starts:?}");
+            assert!(starts.windows(2).all(|two| ((two[1] - two[0]) as f64 - interval).abs() < 2.0));
+            let last = starts[starts.len() - 1];
+            assert!(last < 20_000_000_000 && last as f64 + interval >= 20e9 - 2.0, "{last}");
+            phases.insert(starts[0]);
+        }
+        assert_eq!(phases.len(), 32, "every host has a phase of its own");
+        let sent = of.len() as f64 * bytes as f64;
+        let capacity = 32.0 * Rate::from_gbps(100).bytes_in(Duration::from_us(20_000)) as f64;
+        assert!((sent / capacity / load - 1.0).abs() < 0.1, "{}", sent / capacity);
+    }
+}
+
+fn start_of(message: &crate::workload::Message) -> u64 {
+    match message.start {
+        Start::At(time) => time.0,
+        Start::ByGate => panic!("a gate in a pipeline"),
+    }
+}
+
+#[test]
+fn a_pipeline_leaves_the_rest_as_it_is() {
+    let fabric = across(32, 2);
+    let without = build(&with_incasts(8, 64_000, 0.3), &fabric, 1, None).unwrap();
+    let both = build(&with_pipeline(32, 1_000_000, 0.2), &fabric, 1, None).unwrap();
+    assert_eq!(both.messages[..without.messages.len()], without.messages);
+    assert_eq!(both.qps[..without.qps.len()], without.qps);
+    assert_eq!(both.groups[..2], without.groups);
+    let other = build(&with_pipeline(32, 1_000_000, 0.2), &fabric, 2, None).unwrap();
+    assert_ne!(
+        other.messages[other.groups[2].messages.start as usize],
+        both.messages[without.messages.len()]
+    );
+    let WorkloadSpec::Poisson { sizes, load, hosts, duration, pipeline, .. } =
+        with_pipeline(32, 1_000_000, 0.2)
+    else {
+        unreachable!()
+    };
+    let alone = WorkloadSpec::Poisson { sizes, load, hosts, duration, incast: None, pipeline };
+    let alone = build(&alone, &fabric, 1, None).unwrap();
+    assert_eq!(alone.groups.iter().map(|group| group.name).collect::<Vec<_>>(), ["background", "pipeline"]);
+}
+
+#[test]
+fn pipelines_that_cannot_be_are_refused() {
+    let cases = [
+        (
+            with_pipeline(32, 1_000_000, 0.2),
+            1,
+            "workload.pipeline: a pipeline leads from data centre to data centre, and this fabric is one; write \
+             [topology] kind = \"cross-dc\", or a workload without pipeline",
+        ),
+        (
+            with_pipeline(16, 1_000_000, 0.2),
+            2,
+            "workload.hosts: every host is a stage of the pipeline, so 16 of 32 are too few; write 32",
+        ),
+        (with_pipeline(32, 0, 0.2), 2, "workload.pipeline.bytes: a message must have at least 1B"),
+        (
+            with_pipeline(32, 1, 0.91),
+            2,
+            "workload.pipeline.load: write a share of the line rate above 0 and, together with the others' 0.6, at \
+             most 1.5 (10 % is 0.1), not 0.91",
+        ),
+        (with_pipeline(32, 1, 0.0), 2, "workload.pipeline.load: write a share"),
+        (with_pipeline(32, 1, f64::NAN), 2, "workload.pipeline.load: write a share"),
+        (
+            with_pipeline(32, 100_000_000_000, 0.2),
+            2,
+            "workload.duration: no micro-batch starts in 20ms: a host starts one every 40000000.0 us; write a longer",
+        ),
+        (with_pipeline(32, 1, 0.2), 2, "workload.duration: about 1600"),
+    ];
+    for (spec, dcs, expected) in cases {
+        let got = wrong(spec, &across(32, dcs));
+        assert!(got.starts_with(expected), "{got}");
+    }
+}
+
+#[test]
+fn listed_messages_are_as_listed() {
+    let message = |from, to, bytes, start| MessageSpec {
+        from: HostId(from),
+        to: HostId(to),
+        bytes: Bytes(bytes),
+        start: Duration(start),
+    };
+    let spec = |list: &[MessageSpec]| WorkloadSpec::Messages { message: list.to_vec() };
+    let list = [message(3, 1, 10, 7), message(0, 3, 20, 0), message(3, 1, 30, 7)];
+    let w = build(&spec(&list), &fabric(4, 4), 1, None).unwrap();
+    assert_eq!(pairs(&w), [(3, 1), (0, 3), (3, 1)]);
+    assert_eq!(
+        w.messages.iter().map(|m| (m.bytes, start_of(m))).collect::<Vec<_>>(),
+        [(10, 7), (20, 0), (30, 7)]
+    );
+    assert_eq!(w.qps.len(), 3, "each on a queue pair of its own");
+    for (list, expected) in [
+        (&[][..], "workload.message: no message is listed; write at least one"),
+        (&[message(4, 1, 1, 0)], "workload.message: there is no host 4: they are 0 to 3"),
+        (&[message(1, 4, 1, 0)], "workload.message: there is no host 4: they are 0 to 3"),
+        (&[message(2, 2, 1, 0)], "workload.message: host 2 cannot send to itself"),
+        (&[message(1, 2, 0, 0)], "workload.message: a message must have at least 1B"),
+    ] {
+        assert_eq!(wrong(spec(list), &fabric(4, 4)), expected);
+    }
 }
