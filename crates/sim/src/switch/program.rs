@@ -106,14 +106,13 @@ impl Programs {
                 None => None,
             };
             let ack = scheme.transport.framing().ack;
-            let sites = sites(topology);
-            let facts = ProgramFacts { path: *facts, ack, paths, path_map, sites };
+            let facts = ProgramFacts { path: *facts, ack, paths, path_map, sites: Sites::default() };
             let at: Selector = fabric.program_at.as_deref().unwrap_or(EVERY_TOR).parse()?;
             let mut random = stream(seed, u64::MAX, Purpose::Program);
             for node in at.switches(topology, &mut random)? {
                 let switch = node.0 - topology.hosts;
                 let random = stream(seed, u64::from(switch), Purpose::Program);
-                let sites = Sites { own: topology.site_of(node), ..facts.sites.clone() };
+                let sites = sites(topology, node);
                 let program = program.build(&ProgramFacts { sites, ..facts.clone() }, random);
                 attached[switch as usize] =
                     Some(Attached { program, aside: 0, told: [0; 2], timer: Time::NEVER });
@@ -161,9 +160,10 @@ impl Programs {
     }
 }
 
-/// The data centres of a fabric, seen from the first one.
-fn sites(topology: &Topology) -> Sites {
-    Sites { of_host: topology.site.iter().take(topology.hosts as usize).copied().collect(), own: 0 }
+/// The data centres of a fabric, as the switch at `node` sees them.
+fn sites(topology: &Topology, node: NodeId) -> Sites {
+    let of_host = topology.site.iter().take(topology.hosts as usize).copied().collect();
+    Sites { of_host, own: topology.site_of(node) }
 }
 
 impl<O: Observer> Engine<'_, O> {
@@ -445,5 +445,47 @@ impl<O: Observer> Engine<'_, O> {
             }
         }
         link(best)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{CrossDcSpec, TopologySpec};
+    use crate::topology::build;
+    use anabranch_base::{HostId, Rate};
+
+    #[test]
+    fn a_switch_knows_its_data_centre_and_that_of_each_host() {
+        let (rate, latency) = (Rate::from_gbps(100), Duration::from_us(1));
+        let spec = CrossDcSpec {
+            dcs: 3,
+            tors: 2,
+            leaves: 1,
+            hosts_per_tor: 2,
+            link: rate,
+            link_latency: latency,
+            esw_link: rate,
+            esw_link_latency: latency,
+            wan_link: rate,
+            wan_latency: latency,
+            switch_latency: latency,
+        };
+        let topology = build(&TopologySpec::CrossDc(spec), None).unwrap();
+        // Two ToRs in each data centre, then a leaf in each, then an ESW in each.
+        for (switch, dc) in [0, 0, 1, 1, 2, 2, 0, 1, 2, 0, 1, 2].into_iter().enumerate() {
+            let sites = sites(&topology, NodeId(topology.hosts + switch as u32));
+            let own: Vec<u32> = (0..topology.hosts).filter(|host| sites.is_own(HostId(*host))).collect();
+            assert_eq!(own, [4 * dc, 4 * dc + 1, 4 * dc + 2, 4 * dc + 3], "switch {switch}");
+            assert!(sites.crosses(HostId(3), HostId(4)) && !sites.crosses(HostId(4), HostId(7)));
+        }
+        let one = TopologySpec::SingleSwitch {
+            hosts: 2,
+            link: rate,
+            link_latency: latency,
+            switch_latency: latency,
+        };
+        let one = sites(&build(&one, None).unwrap(), NodeId(2));
+        assert!(one.is_own(HostId(1)) && !one.crosses(HostId(0), HostId(1)));
     }
 }
