@@ -9,7 +9,7 @@ use crate::scenario::RunPoint;
 use crate::workload::{Job, Workload};
 use anabranch_base::{HostId, MessageId, QpId, Time};
 use anabranch_proto::TransportConfig;
-use anabranch_results::{FlowRow, JobRow, RunRow};
+use anabranch_results::{FlowRow, JobRow, RunRow, Statistic};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -71,6 +71,9 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     if point.scheme.fabric.trim {
         extra.insert("header_drops".to_owned(), counters.header_drops as f64);
     }
+    if engine.topology.has_sites() {
+        extra.extend(slowdowns_by_side(&flows));
+    }
     let mut run = RunRow {
         scheme: point.scheme.name.clone(),
         seed: point.seed,
@@ -102,6 +105,18 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     };
     run.set_slowdowns(flows.iter());
     RunResult { run, flows, jobs, series: Vec::new() }
+}
+
+/// Slowdowns within data centres and between them, where any such flow finished.
+fn slowdowns_by_side(flows: &[FlowRow]) -> impl Iterator<Item = (String, f64)> {
+    ["intra", "inter"].into_iter().flat_map(move |side| {
+        let of_side = flows.iter().filter(|flow| flow.in_group(side));
+        let slowdowns: Vec<f64> = of_side.filter_map(FlowRow::slowdown).collect();
+        let number = |name: &str, statistic: Statistic| {
+            Some((format!("{side}_slowdown_{name}"), statistic.of(&slowdowns)?))
+        };
+        [number("mean", Statistic::Mean), number("p99", Statistic::Percentile(99.0))].into_iter().flatten()
+    })
 }
 
 fn mean_us(ps: &[u64]) -> f64 {

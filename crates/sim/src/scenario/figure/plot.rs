@@ -91,7 +91,10 @@ impl Drawable {
                 Drawable {
                     schemes: scenario.schemes.iter().map(|scheme| scheme.name.clone()).collect(),
                     parameters: scenario.sweep.keys().cloned().collect(),
-                    numbers: RunRow::FIELDS.to_vec(),
+                    numbers: match scenario.topology {
+                        TopologySpec::CrossDc(_) => [&RunRow::FIELDS[..], &SIDES_NUMBERS].concat(),
+                        _ => RunRow::FIELDS.to_vec(),
+                    },
                     curves,
                     messages: true,
                     groups: groups(&scenario.workload, &scenario.topology),
@@ -220,6 +223,10 @@ fn groups(workload: &WorkloadSpec, topology: &TopologySpec) -> Vec<String> {
     let both = both.filter(|group| group != "pipeline/intra");
     parts.iter().chain(sides).map(|name| (*name).to_owned()).chain(both).collect()
 }
+
+/// What a fabric with several data centres adds to its runs.
+const SIDES_NUMBERS: [&str; 4] =
+    ["intra_slowdown_mean", "intra_slowdown_p99", "inter_slowdown_mean", "inter_slowdown_p99"];
 
 /// What a game of balls into bins adds to its run.
 const BALLS_NUMBERS: [&str; 9] = [
