@@ -195,20 +195,26 @@ fn a_flow_that_still_recovers_keeps_its_entry() {
         found.state.handle_data(at, psn, &rules);
         found.state.status
     };
-    assert_eq!(packet(&mut tables, us(1_999), 0), FlowStatus::Recover);
+    assert_eq!(packet(&mut tables, us(1_900), 0), FlowStatus::Recover);
     cnps(&mut tables, us(1_000), 1, 1);
     tables.install();
     assert_eq!(tables.counts().installs_refused, 1);
+    // One that comes back shows it too.
+    let found = tables.find(RECEIVER, QpId(0)).expect("it is in the store");
+    assert!(found.state.keeps(us(2_450), 0, 1, &rules));
+    cnps(&mut tables, us(1_500), 1, 1);
+    tables.install();
+    assert_eq!(tables.counts().installs_refused, 2);
     // Back to normal, it is idle however many packets pass.
     tables.find(RECEIVER, QpId(0)).expect("it is in the store").state.handle_sent(0);
     assert_eq!(packet(&mut tables, us(2_999), 1), FlowStatus::Normal);
     cnps(&mut tables, us(2_000), 1, 1);
     tables.install();
-    assert_eq!((tables.counts().installs_refused, tables.counts().entries_reused), (1, 1));
+    assert_eq!((tables.counts().installs_refused, tables.counts().entries_reused), (2, 1));
     // Whoever has no more packets is idle too.
     cnps(&mut tables, us(3_500), 2, 1);
     tables.install();
-    assert_eq!((tables.counts().installs_refused, tables.counts().entries_reused), (1, 2));
+    assert_eq!((tables.counts().installs_refused, tables.counts().entries_reused), (2, 2));
 }
 
 /// Installs come in the order of time with all else, also when nobody called meanwhile.
