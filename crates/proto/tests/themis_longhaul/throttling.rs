@@ -85,7 +85,7 @@ fn algorithm_1_to_the_letter() {
     run(&PAPER, &rows);
 }
 
-/// Section V-B: "every alpha CNP triggers an increment", with an alpha that grows each time.
+/// Section V-B: one loop more with each alpha CNPs, and an alpha that grows each time.
 #[test]
 fn algorithm_1_as_the_prose_wants_it() {
     let rules = Throttling { growth: Growth::Spaced, ..PAPER };
@@ -133,7 +133,7 @@ fn direct_recovery_loops_no_more_at_once() {
     run(&rules, &rows);
 }
 
-/// "Immediately follows" is neither the same nor one further; numbers go round.
+/// The one that follows is neither the same nor one further; numbers go round.
 #[test]
 fn only_the_packet_right_behind_the_last_one_needs_no_loop() {
     let late = Time::ZERO + Duration::from_us(501);

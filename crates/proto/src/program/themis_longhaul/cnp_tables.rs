@@ -20,10 +20,10 @@
 //! - The reset asks not whose place it is: another flow that uses the same place is then not throttled until its own
 //!   entry is there or its next CNP comes.
 //! - The control plane asks for one entry a flow at a time.
-//! - Entries are never taken out, so that a flow keeps its lower alpha ("aggressive throttling" of the next
-//!   congestion). When the store is full, a new flow takes the place of the idle one whose last CNP is the oldest. A
-//!   flow is idle when it had no CNP for longer than beta and is back to normal, or had no packet for as long either.
-//!   Where none is idle, the new flow stays in the cache, which is not reset, and its next CNP asks again.
+//! - Entries are never taken out, so that a flow keeps its lower alpha and the next congestion throttles it the faster.
+//!   When the store is full, a new flow takes the place of the idle one whose last CNP is the oldest. A flow is idle
+//!   when it had no CNP for longer than beta and is back to normal, or had no packet for as long either. Where none is
+//!   idle, the new flow stays in the cache, which is not reset, and its next CNP asks again.
 
 use super::throttling::{FlowState, FlowStatus, Throttling};
 use anabranch_base::{Duration, HostId, QpId, Time};
@@ -141,7 +141,7 @@ impl CnpTables {
             self.store[index as usize].state.handle_cnp(now, &self.rules);
             return;
         }
-        // "The data plane writes immediately"
+        // Section V-B: the data plane does not wait for the control plane.
         if let Some(place) = self.cache.get_mut(place) {
             if place.state.status == FlowStatus::Normal {
                 place.generation += 1;
@@ -151,7 +151,7 @@ impl CnpTables {
             flow.generation = place.generation;
             place.state.handle_cnp(now, &self.rules);
         }
-        // "At the same time, the CNP is sent to the switch CPU"
+        // Section V-B: the switch CPU hears of it too.
         if self.store_entries > 0 && matches!(flow.stored, Stored::No) {
             flow.stored = Stored::Soon;
             self.installs.push_back(Install { due: now + self.install_delay, receiver, qp, cnp_time: now });

@@ -7,8 +7,8 @@
 //! - As printed, alpha catches up with the count: beginning with 5, it is 7 at the seventh CNP, and from then on the
 //!   test holds for every CNP (8 % 7, 9 % 8, ...). The prose of section V-B wants the opposite, a growth that slows
 //!   down. [`Growth`] offers both.
-//! - Algorithm 1 never lowers `loop_num`, and appendix D lets the packets of a recovering flow "loop only once", so that
-//!   they stay behind those that loop already. But packets come back in the order of the queue, not in that of their
+//! - Algorithm 1 never lowers `loop_num`, and appendix D gives the packets of a recovering flow one loop, so that they
+//!   stay behind those that loop already. But packets come back in the order of the queue, not in that of their
 //!   numbers: where one comes in while an older one is on the link, it is ahead of that one from then on, and would be
 //!   so on its way out. What keeps the order is the register of the same appendix, the number of the last packet sent
 //!   on: a looping packet of a recovering flow leaves as it comes back, loops left or not, when it follows directly on
@@ -170,7 +170,7 @@ impl FlowState {
         self.status = FlowStatus::Recover;
         self.alpha = (self.alpha / 2).max(1);
         self.cnp_num = 0;
-        // Appendix D, the "naive solution"
+        // Appendix D: what it calls naive
         if rules.recovery == Recovery::Direct {
             self.loop_num = 0;
         }
