@@ -11,6 +11,7 @@ mod packet;
 pub mod program;
 mod psn_set;
 mod relative;
+mod telemetry;
 pub mod transport;
 pub mod wire;
 
@@ -19,4 +20,5 @@ pub use lb::LbConfig;
 pub use packet::{Msn, Packet, Repr, SackCause};
 pub use program::ProgramConfig;
 pub use relative::{Pace, PathFacts, Size, Span};
+pub use telemetry::{IntHop, IntStack};
 pub use transport::TransportConfig;

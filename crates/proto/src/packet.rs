@@ -38,7 +38,8 @@ pub enum Repr {
         /// The sender will send no more before it hears of this one: acknowledge at once. `dcp`: the request that it
         /// belongs to is signalled, that is, wants a CQE (AckReq of the BTH).
         ack_now: bool,
-        /// Times that programs in switches write for each other; 0 from a host.
+        /// Times that programs in switches write for each other; 0 from a host. Where switches add telemetry: which
+        /// record of it, from 1, belongs to this packet.
         stamps: u32,
         /// `dcp`: the request of the send queue that it belongs to.
         msn: Msn,
@@ -64,6 +65,9 @@ pub enum Repr {
         marked: bool,
         /// `sent_at` of the packet that caused this ACK.
         sent_at: Time,
+        /// Which record of telemetry, from 1, comes back with it; 0: none, and from a transport, whose driver puts it
+        /// in. See [`IntStack`](crate::IntStack).
+        telemetry: u32,
     },
     /// `sack`: the packet arrived trimmed, send it again. `go_back_n`: everything from this PSN on. `rnic_sr`: a
     /// packet from beyond this PSN arrived; all below it did too.

@@ -5,10 +5,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// What relative quantities refer to: the longest path of the fabric.
+/// What relative quantities refer to: the longest path of the fabric, or, to a congestion control that asks for it
+/// ([`CcConfig::wants_own_path`](crate::CcConfig::wants_own_path)), the path of its queue pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathFacts {
-    /// Round trip of one full packet and its ACK over the longest path when nothing queues.
+    /// Round trip of one full packet and its ACK over the path when nothing queues.
     pub base_rtt: Duration,
     /// `base_rtt` times the hosts' line rate.
     pub bdp: Bytes,

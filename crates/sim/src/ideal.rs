@@ -20,10 +20,17 @@ impl<'a> Ideal<'a> {
 
     /// The longest path's round trip for one full packet and its ACK, and what fits into it at line rate.
     pub fn path_facts(&self) -> PathFacts {
+        self.facts_on(&self.topology.longest_path(&self.routing))
+    }
+
+    /// The same for the path between two hosts, on which every switch takes the first port of its group.
+    pub fn path_facts_of(&self, src: HostId, dst: HostId) -> PathFacts {
+        self.facts_on(&self.topology.ideal_path(&self.routing, src, dst))
+    }
+
+    fn facts_on(&self, path: &[LinkId]) -> PathFacts {
         let packet = Bytes(self.framing.payload.0 + self.framing.header.0);
-        let path = self.topology.longest_path(&self.routing);
-        let there = self.last_arrival(&path, 1, packet.0);
-        let base_rtt = there + self.ack_return(&path);
+        let base_rtt = self.last_arrival(path, 1, packet.0) + self.ack_return(path);
         let rate = self.topology.ports[0].rate;
         PathFacts { base_rtt, bdp: Bytes(rate.bytes_in(base_rtt)), packet, line_rate: rate }
     }

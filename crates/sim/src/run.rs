@@ -29,6 +29,10 @@ pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
     let programs = Programs::new(&point.scheme, &fabric.topology, &fabric.routing, &facts, point.seed)?;
     let header = point.scheme.transport.framing().header;
     let weights = weights(&point.scheme.fabric, &fabric.topology, &facts, header)?;
+    let own_paths = match point.scheme.cc.wants_own_path() {
+        true => fabric.workload.qps.iter().map(|ends| ideal.path_facts_of(ends.src, ends.dst)).collect(),
+        false => Vec::new(),
+    };
     let setup = Setup {
         topology: &fabric.topology,
         routing: fabric.routing,
@@ -39,6 +43,7 @@ pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
         programs,
         weights,
         facts,
+        own_paths,
         limits: &point.limits,
         seed: point.seed,
     };

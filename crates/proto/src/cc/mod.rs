@@ -2,15 +2,17 @@
 
 mod dcqcn;
 mod dctcp;
+mod hpcc;
 mod mp_rdma;
 mod strack;
 
-use crate::{Pace, PathFacts, Size, Span};
+use crate::{IntStack, Pace, PathFacts, Size, Span};
 use anabranch_base::{Bytes, Duration, Rate, Time};
 use serde::{Deserialize, Serialize};
 
 pub use dcqcn::Dcqcn;
 pub use dctcp::Dctcp;
+pub use hpcc::{BaseRtt, Hpcc};
 pub use mp_rdma::{MpRdmaCc, MpRdmaCcConfig};
 pub use strack::StrackCc;
 
@@ -22,6 +24,8 @@ pub enum CcConfig {
     Dctcp(DctcpConfig),
     /// DCQCN (SIGCOMM 2015): a rate.
     Dcqcn(DcqcnConfig),
+    /// HPCC (SIGCOMM 2019): a window and a rate, from in-network telemetry.
+    Hpcc(HpccConfig),
     /// STrack, Algorithms 2 and 4.
     Strack(StrackCcConfig),
     /// MP-RDMA (NSDI 2018): a window that each ACK changes, for all paths together.
@@ -75,6 +79,20 @@ pub struct DcqcnConfig {
     pub window: Size,
 }
 
+/// Parameters of HPCC (section 3.3).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HpccConfig {
+    /// The share of the busiest link to settle at (eta).
+    pub eta: f64,
+    /// So many round trips in a row a link below `eta` may be approached by `rate_ai` alone (maxStage); 0: none.
+    pub max_stage: u32,
+    /// Additive increase a round trip, as a rate (W_AI / T).
+    pub rate_ai: Pace,
+    /// Round trip of an idle path (T).
+    pub base_rtt: BaseRtt,
+}
+
 /// Parameters of STrack's congestion control (Table 1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -118,6 +136,17 @@ pub struct Acked {
     pub rtt: Duration,
 }
 
+/// What telemetry tells a congestion control, with the ACK that brought it.
+#[derive(Clone, Copy, Debug)]
+pub struct Reported<'a> {
+    /// What the ports on the way of the data packet said.
+    pub stack: &'a IntStack,
+    /// Every PSN below is acknowledged by this ACK.
+    pub acked: u32,
+    /// The PSN that the sender sends next.
+    pub next: u32,
+}
+
 /// Any congestion control. It answers with an allowance and learns from feedback; it never sees a load balancer.
 // The large ones are boxed: a sender's fields share few cache lines then, whatever its congestion control.
 pub enum AnyCc {
@@ -125,6 +154,8 @@ pub enum AnyCc {
     Dctcp(Dctcp),
     /// See [`Dcqcn`].
     Dcqcn(Box<Dcqcn>),
+    /// See [`Hpcc`].
+    Hpcc(Box<Hpcc>),
     /// See [`StrackCc`].
     Strack(Box<StrackCc>),
     /// See [`MpRdmaCc`].
@@ -158,6 +189,10 @@ pub trait CongestionControl: Send {
     }
     /// An ACK arrived.
     fn handle_ack(&mut self, acked: &Acked);
+    /// Telemetry came with an ACK, which itself comes next.
+    fn handle_telemetry(&mut self, report: &Reported<'_>) {
+        let _ = report;
+    }
     /// A packet was lost (timed out or trimmed).
     fn handle_loss(&mut self, now: Time);
     /// The queue pair sends again after a pause that its transport finds long.
@@ -176,10 +211,21 @@ impl CcConfig {
         match self {
             CcConfig::Dctcp(config) => AnyCc::Dctcp(Dctcp::new(config, facts)),
             CcConfig::Dcqcn(config) => AnyCc::Dcqcn(Box::new(Dcqcn::new(config, facts))),
+            CcConfig::Hpcc(config) => AnyCc::Hpcc(Box::new(Hpcc::new(config, facts))),
             CcConfig::Strack(config) => AnyCc::Strack(Box::new(StrackCc::new(config, facts))),
             CcConfig::MpRdma(config) => AnyCc::MpRdma(MpRdmaCc::new(config, facts)),
             CcConfig::Constant { window } => AnyCc::Constant(window.on(facts).0),
         }
+    }
+
+    /// Whether switches are to add telemetry to data packets.
+    pub fn wants_telemetry(&self) -> bool {
+        matches!(self, CcConfig::Hpcc(_))
+    }
+
+    /// Whether [`build`](Self::build) wants to be told of the queue pair's own path, not of the fabric's longest one.
+    pub fn wants_own_path(&self) -> bool {
+        matches!(self, CcConfig::Hpcc(HpccConfig { base_rtt: BaseRtt::Path, .. }))
     }
 }
 
@@ -190,6 +236,7 @@ impl AnyCc {
         match self {
             AnyCc::Dctcp(cc) => cc.window(),
             AnyCc::Dcqcn(cc) => cc.window(),
+            AnyCc::Hpcc(cc) => cc.window(),
             AnyCc::Strack(cc) => cc.window(),
             AnyCc::MpRdma(cc) => cc.window(),
             AnyCc::Constant(window) => *window,
@@ -201,7 +248,7 @@ impl AnyCc {
     #[inline]
     pub fn paces(&self) -> bool {
         match self {
-            AnyCc::Dcqcn(_) | AnyCc::Custom(_) => true,
+            AnyCc::Dcqcn(_) | AnyCc::Hpcc(_) | AnyCc::Custom(_) => true,
             AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => false,
         }
     }
@@ -211,6 +258,7 @@ impl AnyCc {
     pub fn rate(&mut self, now: Time) -> Option<Rate> {
         match self {
             AnyCc::Dcqcn(cc) => Some(cc.rate(now)),
+            AnyCc::Hpcc(cc) => Some(cc.rate()),
             AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => None,
             AnyCc::Custom(cc) => cc.rate(now),
         }
@@ -220,7 +268,9 @@ impl AnyCc {
     pub fn next_increase(&self) -> Option<Time> {
         match self {
             AnyCc::Dcqcn(cc) => cc.next_increase(),
-            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => None,
+            AnyCc::Hpcc(_) | AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => {
+                None
+            }
             AnyCc::Custom(cc) => cc.next_increase(),
         }
     }
@@ -230,7 +280,7 @@ impl AnyCc {
     pub fn handle_sent(&mut self, now: Time, bytes: u16) {
         match self {
             AnyCc::Dcqcn(cc) => cc.handle_sent(now, bytes),
-            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => {}
+            AnyCc::Hpcc(_) | AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => {}
             AnyCc::Custom(cc) => cc.handle_sent(now, bytes),
         }
     }
@@ -240,7 +290,7 @@ impl AnyCc {
     pub fn handle_cnp(&mut self, now: Time) {
         match self {
             AnyCc::Dcqcn(cc) => cc.handle_cnp(now),
-            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => {}
+            AnyCc::Hpcc(_) | AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => {}
             AnyCc::Custom(cc) => cc.handle_cnp(now),
         }
     }
@@ -252,8 +302,18 @@ impl AnyCc {
             AnyCc::Dctcp(cc) => cc.handle_ack(acked),
             AnyCc::Strack(cc) => cc.handle_ack(acked),
             AnyCc::MpRdma(cc) => cc.handle_ack(acked),
-            AnyCc::Dcqcn(_) | AnyCc::Constant(_) => {}
+            AnyCc::Dcqcn(_) | AnyCc::Hpcc(_) | AnyCc::Constant(_) => {}
             AnyCc::Custom(cc) => cc.handle_ack(acked),
+        }
+    }
+
+    /// Telemetry came with an ACK, which itself comes next.
+    #[inline]
+    pub fn handle_telemetry(&mut self, report: &Reported<'_>) {
+        match self {
+            AnyCc::Hpcc(cc) => cc.handle_telemetry(report),
+            AnyCc::Dctcp(_) | AnyCc::Dcqcn(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => {}
+            AnyCc::Custom(cc) => cc.handle_telemetry(report),
         }
     }
 
@@ -263,7 +323,7 @@ impl AnyCc {
         match self {
             AnyCc::Dctcp(cc) => cc.handle_loss(),
             AnyCc::MpRdma(cc) => cc.handle_loss(),
-            AnyCc::Dcqcn(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => {}
+            AnyCc::Dcqcn(_) | AnyCc::Hpcc(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => {}
             AnyCc::Custom(cc) => cc.handle_loss(now),
         }
     }
@@ -272,7 +332,7 @@ impl AnyCc {
     pub fn handle_restart(&mut self, now: Time) {
         match self {
             AnyCc::MpRdma(cc) => cc.handle_restart(),
-            AnyCc::Dctcp(_) | AnyCc::Dcqcn(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => {}
+            AnyCc::Dctcp(_) | AnyCc::Dcqcn(_) | AnyCc::Hpcc(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => {}
             AnyCc::Custom(cc) => cc.handle_restart(now),
         }
     }
@@ -282,7 +342,7 @@ impl AnyCc {
     pub fn handle_nack(&mut self, now: Time) {
         match self {
             AnyCc::Dcqcn(cc) => cc.handle_nack(now),
-            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => {
+            AnyCc::Hpcc(_) | AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => {
                 self.handle_loss(now)
             }
             AnyCc::Custom(cc) => cc.handle_nack(now),

@@ -11,7 +11,7 @@ mod strack;
 
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
-use crate::{Packet, PathFacts, Span};
+use crate::{IntStack, Packet, PathFacts, Span};
 use anabranch_base::{Bytes, HostId, MessageId, QpId, Time};
 use serde::{Deserialize, Serialize};
 
@@ -215,6 +215,11 @@ pub trait Sender: Send {
     fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns>;
     /// Takes a packet in that the receiver sent.
     fn handle_packet(&mut self, now: Time, packet: &Packet);
+    /// Switches told the packet that an ACK answers of their load. Called right before
+    /// [`handle_packet`](Self::handle_packet) for that ACK, which acknowledges every PSN below `cumulative`.
+    fn handle_telemetry(&mut self, cumulative: u32, stack: &IntStack) {
+        let _ = (cumulative, stack);
+    }
     /// Its timer is due.
     fn handle_timeout(&mut self, now: Time);
     /// When [`handle_timeout`](Self::handle_timeout) is due: for a retransmission, a probe, or a paced packet.
@@ -401,6 +406,17 @@ impl AnySender {
     #[inline]
     pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
         dispatch!(AnySender, self, end => end.handle_packet(now, packet));
+    }
+
+    /// See [`Sender::handle_telemetry`]. Transports whose congestion control cannot ask for it take no notice.
+    #[inline]
+    pub fn handle_telemetry(&mut self, cumulative: u32, stack: &IntStack) {
+        match self {
+            AnySender::GoBackN(sender) => sender.handle_telemetry(cumulative, stack),
+            AnySender::Sack(_) | AnySender::RnicSr(_) | AnySender::Irn(_) | AnySender::RackTlp(_) => {}
+            AnySender::Strack(_) | AnySender::Dcp(_) | AnySender::MpRdma(_) => {}
+            AnySender::Custom(sender) => sender.handle_telemetry(cumulative, stack),
+        }
     }
 
     /// See [`Sender::handle_timeout`].

@@ -177,7 +177,8 @@ fn one_cnp_in_an_interval_or_one_for_each_mark() {
         let takes = (0..).zip(times).map(|(psn, at)| receiver.take_at(us(at), &marked(psn)).0);
         takes.collect::<Vec<_>>()
     };
-    let marked_ack = Repr::Ack { cumulative: 1, base: 1, received: 0, marked: true, sent_at: Time::ZERO };
+    let marked_ack =
+        Repr::Ack { cumulative: 1, base: 1, received: 0, marked: true, sent_at: Time::ZERO, telemetry: 0 };
     let cnp = || vec![Repr::Cnp];
     assert_eq!(said(50, [10, 59, 60, 109]), [cnp(), vec![], cnp(), vec![marked_ack]]);
     assert_eq!(said(0, [1, 1, 1, 1]), [cnp(), cnp(), cnp(), vec![marked_ack, Repr::Cnp]]);
@@ -186,6 +187,7 @@ fn one_cnp_in_an_interval_or_one_for_each_mark() {
     if let Repr::Data { sent_at, .. } = &mut last.repr {
         *sent_at = us(30);
     }
-    let echoed = Repr::Ack { cumulative: 1, base: 1, received: 0, marked: false, sent_at: us(30) };
+    let echoed =
+        Repr::Ack { cumulative: 1, base: 1, received: 0, marked: false, sent_at: us(30), telemetry: 0 };
     assert_eq!(receiver.take_at(us(40), &last), (vec![echoed], vec![7]));
 }

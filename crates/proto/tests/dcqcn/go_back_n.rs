@@ -64,7 +64,7 @@ mod receiving {
     }
 
     fn ack(cumulative: u32, marked: bool, cause: u64) -> Repr {
-        Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at: us(cause) }
+        Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at: us(cause), telemetry: 0 }
     }
 
     fn nack(psn: u32, cause: u64) -> Repr {
@@ -182,7 +182,14 @@ mod sending {
     }
 
     fn ack(cumulative: u32) -> Repr {
-        Repr::Ack { cumulative, base: cumulative, received: 0, marked: false, sent_at: Time::ZERO }
+        Repr::Ack {
+            cumulative,
+            base: cumulative,
+            received: 0,
+            marked: false,
+            sent_at: Time::ZERO,
+            telemetry: 0,
+        }
     }
 
     fn nack(psn: u32) -> Repr {
@@ -364,7 +371,8 @@ mod sending {
             let mut sender = sender_with(config, dcqcn(DcqcnConfig::paper()));
             sender.post(MessageId(1), 100 * 936).unwrap();
             assert_eq!(burst(&mut sender, us(1)).0, [0]);
-            let marked = Repr::Ack { cumulative: 1, base: 1, received: 0, marked: true, sent_at: us(1) };
+            let marked =
+                Repr::Ack { cumulative: 1, base: 1, received: 0, marked: true, sent_at: us(1), telemetry: 0 };
             answer(&mut sender, us(1), marked);
             assert_eq!(burst(&mut sender, Time(1_000_000 + gap - 1)).0, []);
             assert_eq!(burst(&mut sender, Time(1_000_000 + gap)).0, [1]);

@@ -138,7 +138,8 @@ fn marks_bring_cnps_no_closer_than_their_interval() {
     assert_eq!(receiver.take(us(10), &marked(0)).0, [Repr::Cnp]);
     assert_eq!(receiver.take(us(59), &marked(1)).0, []);
     assert_eq!(receiver.take(us(60), &marked(2)).0, [Repr::Cnp]);
-    let with_mark = Repr::Ack { cumulative: 3, base: 4, received: 1, marked: true, sent_at: Time::ZERO };
+    let with_mark =
+        Repr::Ack { cumulative: 3, base: 4, received: 1, marked: true, sent_at: Time::ZERO, telemetry: 0 };
     assert_eq!(receiver.take(us(110), &marked(4)).0, [with_mark, Repr::Cnp]);
 }
 
@@ -146,7 +147,8 @@ fn marks_bring_cnps_no_closer_than_their_interval() {
 fn without_cnps_a_marked_packet_is_acknowledged_at_once() {
     let mut receiver = Receiver::new(100, 0);
     assert_eq!(receiver.answers(&data(0)), []);
-    let with_mark = Repr::Ack { cumulative: 2, base: 1, received: 1, marked: true, sent_at: Time::ZERO };
+    let with_mark =
+        Repr::Ack { cumulative: 2, base: 1, received: 1, marked: true, sent_at: Time::ZERO, telemetry: 0 };
     assert_eq!(receiver.answers(&marked(1)), [with_mark]);
 }
 

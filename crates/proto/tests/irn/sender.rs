@@ -461,8 +461,14 @@ fn the_congestion_control_hears_of_acks_marks_and_one_loss_a_recovery() {
         answer(sender, now, repr);
         std::mem::take(&mut *log.lock().unwrap())
     };
-    let marked =
-        |cumulative, psn, sent_at| Repr::Ack { cumulative, base: psn, received: 1, marked: true, sent_at };
+    let marked = |cumulative, psn, sent_at| Repr::Ack {
+        cumulative,
+        base: psn,
+        received: 1,
+        marked: true,
+        sent_at,
+        telemetry: 0,
+    };
     assert_eq!(said(&mut sender, us(8), ack(2, 1)), ["2 of 2000 B, false, 8us"]);
     assert_eq!(said(&mut sender, us(9), ack(2, 3)), ["loss"]);
     assert_eq!(said(&mut sender, us(9), ack(2, 4)), [""; 0]);

@@ -91,16 +91,16 @@ fn answer(sender: &mut MpRdmaSender, now: Time, ev: u16, repr: Repr) {
 
 /// The ACK of `psn`, sent at 0, when every PSN below `cumulative` has arrived.
 fn ack(psn: u32, cumulative: u32) -> Repr {
-    Repr::Ack { cumulative, base: psn, received: 1, marked: false, sent_at: Time::ZERO }
+    Repr::Ack { cumulative, base: psn, received: 1, marked: false, sent_at: Time::ZERO, telemetry: 0 }
 }
 
 /// The ACK of a copy of `psn` that left at `sent_at`.
 fn ack_of(psn: u32, cumulative: u32, sent_at: Time) -> Repr {
-    Repr::Ack { cumulative, base: psn, received: 1, marked: false, sent_at }
+    Repr::Ack { cumulative, base: psn, received: 1, marked: false, sent_at, telemetry: 0 }
 }
 
 fn marked(psn: u32, cumulative: u32) -> Repr {
-    Repr::Ack { cumulative, base: psn, received: 1, marked: true, sent_at: Time::ZERO }
+    Repr::Ack { cumulative, base: psn, received: 1, marked: true, sent_at: Time::ZERO, telemetry: 0 }
 }
 
 fn nack(psn: u32, sent_at: Time) -> Repr {

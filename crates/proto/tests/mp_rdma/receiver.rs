@@ -37,7 +37,7 @@ fn long(psn: u32) -> Packet {
 }
 
 fn acked(psn: u32, cumulative: u32) -> Repr {
-    Repr::Ack { cumulative, base: psn, received: 1, marked: false, sent_at: us(5) }
+    Repr::Ack { cumulative, base: psn, received: 1, marked: false, sent_at: us(5), telemetry: 0 }
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn every_packet_has_an_ack_of_its_own() {
     assert_eq!(answer_to(&mut receiver, &long(1)), acked(1, 2));
     assert_eq!(answer_to(&mut receiver, &long(2)), acked(2, 4));
     let marked = Packet { marked: true, ev: 12, ..long(4) };
-    let repr = Repr::Ack { cumulative: 5, base: 4, received: 1, marked: true, sent_at: us(5) };
+    let repr = Repr::Ack { cumulative: 5, base: 4, received: 1, marked: true, sent_at: us(5), telemetry: 0 };
     assert_eq!(answer_to(&mut receiver, &marked), repr);
 }
 

@@ -147,7 +147,7 @@ fn a_packet_that_was_sent_again_is_not_late() {
         answer(&mut sender, us(9), 7, ack(50, 0));
         answer(&mut sender, us(9), 7, nack(0, us(1)));
         burst(&mut sender, us(9));
-        let repr = Repr::Ack { cumulative: 1, base: 0, received: 1, marked: false, sent_at };
+        let repr = Repr::Ack { cumulative: 1, base: 0, received: 1, marked: false, sent_at, telemetry: 0 };
         answer(&mut sender, us(17), 7, repr);
         let paths: Vec<u16> = send(&mut sender, us(17)).into_iter().map(|(_, path)| path).collect();
         // The window of this sender never changes, so that a packet goes all the same: by another path.
@@ -162,7 +162,14 @@ fn a_new_packet_may_be_late_after_the_sender_went_back() {
     let mut sender = busy(60);
     answer(&mut sender, us(9), 7, nack(0, us(1)));
     burst(&mut sender, us(9));
-    let repr = |psn| Repr::Ack { cumulative: 60, base: psn, received: 1, marked: false, sent_at: us(20) };
+    let repr = |psn| Repr::Ack {
+        cumulative: 60,
+        base: psn,
+        received: 1,
+        marked: false,
+        sent_at: us(20),
+        telemetry: 0,
+    };
     for (psn, goes) in [(100, true), (60, false), (68, true), (67, false)] {
         answer(&mut sender, us(30), 7, repr(psn));
         let sent = send(&mut sender, us(30));

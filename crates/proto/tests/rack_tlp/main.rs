@@ -92,7 +92,10 @@ impl Sender {
     /// The ACK of the last copy of `psn`, upon which the ePSN is `cumulative`.
     fn ack(&mut self, now: Time, cumulative: u32, psn: u32) {
         let sent_at = self.sent[psn as usize];
-        self.hear(now, Repr::Ack { cumulative, base: psn, received: 1, marked: false, sent_at });
+        self.hear(
+            now,
+            Repr::Ack { cumulative, base: psn, received: 1, marked: false, sent_at, telemetry: 0 },
+        );
     }
 
     /// What goes out upon that ACK, at the same time.
@@ -202,8 +205,14 @@ fn the_window_bounds_what_is_in_flight() {
     // 3 and 5 are lost, and take the room that they left.
     assert_eq!(sender.ring(us(16)), [3, 5]);
     // Their first copies arrive after all.
-    let late =
-        |cumulative, psn| Repr::Ack { cumulative, base: psn, received: 1, marked: false, sent_at: us(0) };
+    let late = |cumulative, psn| Repr::Ack {
+        cumulative,
+        base: psn,
+        received: 1,
+        marked: false,
+        sent_at: us(0),
+        telemetry: 0,
+    };
     sender.hear(us(17), late(5, 3));
     assert_eq!(sender.burst(us(17)), [105]);
     sender.hear(us(17), late(7, 5));
@@ -293,7 +302,10 @@ fn the_congestion_control_hears_of_acks_marks_and_one_loss_a_recovery() {
     assert_eq!(told(), ["loss"]);
     sender.ack(us(25), 2, 4);
     assert_eq!(told(), [""; 0]);
-    sender.hear(us(25), Repr::Ack { cumulative: 5, base: 2, received: 1, marked: true, sent_at: us(17) });
+    sender.hear(
+        us(25),
+        Repr::Ack { cumulative: 5, base: 2, received: 1, marked: true, sent_at: us(17), telemetry: 0 },
+    );
     assert_eq!(told(), ["2 of 2000 B, true, 8us", "cnp"]);
     sender.hear(us(25), Repr::Cnp);
     assert_eq!(told(), ["cnp"]);

@@ -128,8 +128,14 @@ fn answers_carry_the_epsn_and_the_time_of_their_cause() {
         };
         Packet { repr, ev: 100 + psn as u16, ..data(psn) }
     };
-    let ack =
-        |cumulative, sent_at| Repr::Ack { cumulative, base: cumulative, received: 0, marked: false, sent_at };
+    let ack = |cumulative, sent_at| Repr::Ack {
+        cumulative,
+        base: cumulative,
+        received: 0,
+        marked: false,
+        sent_at,
+        telemetry: 0,
+    };
     assert_eq!(receiver.answers(&sent(0, us(30))), [ack(1, us(30))]);
     let nack = Repr::Nack { psn: 1, sent_at: us(50) };
     assert_eq!(receiver.answers(&sent(9, us(50))), [ack(1, us(50)), nack]);
@@ -222,6 +228,7 @@ fn one_cnp_in_an_interval_whatever_else_the_packet_causes() {
         received: 0,
         marked: true,
         sent_at: Time::ZERO,
+        telemetry: 0,
     };
     assert_eq!(answers(10, &marked(0)), [Repr::Cnp]);
     assert_eq!(answers(59, &marked(1)), []);
@@ -240,6 +247,7 @@ fn without_cnps_a_mark_comes_back_in_an_ack() {
         received: 0,
         marked: true,
         sent_at: Time::ZERO,
+        telemetry: 0,
     };
     assert_eq!(receiver.answers(&data(0)), []);
     assert_eq!(receiver.answers(&marked(1)), [marked_ack(2)]);

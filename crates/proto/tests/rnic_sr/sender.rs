@@ -400,7 +400,8 @@ fn a_marked_ack_is_a_cnp_only_when_there_are_none() {
         let mut sender = paced(config);
         post(&mut sender, 100);
         assert_eq!(burst(&mut sender, us(1)), [0]);
-        let marked = Repr::Ack { cumulative: 1, base: 1, received: 0, marked: true, sent_at: us(1) };
+        let marked =
+            Repr::Ack { cumulative: 1, base: 1, received: 0, marked: true, sent_at: us(1), telemetry: 0 };
         answer(&mut sender, us(1), marked);
         assert_eq!(burst(&mut sender, Time(1_000_000 + gap - 1)), []);
         assert_eq!(burst(&mut sender, Time(1_000_000 + gap)), [1]);

@@ -169,7 +169,17 @@ pub fn nack(qp: QpId, psn: u32) -> Packet {
 }
 
 pub fn ack(qp: QpId, cumulative: u32) -> Packet {
-    control(qp, Repr::Ack { cumulative, base: cumulative, received: 0, marked: false, sent_at: Time::ZERO })
+    control(
+        qp,
+        Repr::Ack {
+            cumulative,
+            base: cumulative,
+            received: 0,
+            marked: false,
+            sent_at: Time::ZERO,
+            telemetry: 0,
+        },
+    )
 }
 
 fn control(qp: QpId, repr: Repr) -> Packet {

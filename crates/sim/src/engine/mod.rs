@@ -7,6 +7,7 @@ mod port;
 mod prefetch;
 mod ring;
 mod scheduler;
+mod telemetry;
 mod wheel;
 
 use crate::host::{Hosts, Progress, Recipe, Starts, Totals};
@@ -24,6 +25,7 @@ use fifo::Pool;
 use port::{LinkKind, Port};
 use scheduler::{Batch, Event, Scheduler};
 use std::sync::atomic::Ordering;
+use telemetry::Telemetry;
 
 pub use port::{Marking, PAUSE_FRAME_BYTES};
 pub(crate) use prefetch::{prefetch, prefetch_lines};
@@ -49,6 +51,8 @@ pub struct Engine<'a, O> {
     pub(crate) pfc: Option<Pfc>,
     /// What switches do beyond ECMP.
     pub(crate) programs: Option<Box<Programs>>,
+    /// What switches tell senders, where the scheme's congestion control asks for it.
+    pub(crate) telemetry: Option<Box<Telemetry>>,
     pub(crate) hosts: Hosts,
     pub(crate) progress: Progress<'a>,
     pub(crate) starts: Starts,
@@ -130,6 +134,8 @@ pub struct Setup<'a> {
     pub weights: Vec<u32>,
     /// The fabric's longest path.
     pub facts: PathFacts,
+    /// By connection: its own path, where the congestion control asks for it; else empty.
+    pub own_paths: Vec<PathFacts>,
     /// Where the run ends.
     pub limits: &'a Limits,
     /// Seed of every random stream.
@@ -152,6 +158,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             programs,
             weights,
             facts,
+            own_paths,
             limits,
             seed,
         } = setup;
@@ -188,11 +195,12 @@ impl<'a, O: Observer> Engine<'a, O> {
             switches: Switches::new(topology, routing, limits_of_queues, seed),
             pfc,
             programs: programs.map(Box::new),
+            telemetry: Telemetry::new(scheme, topology, workload).map(Box::new),
             hosts: Hosts::new(workload, topology.hosts, scheme.qps),
             progress: Progress::new(workload, scheme.qps),
             starts: Starts::new(workload, topology.hosts),
             workload,
-            recipe: Recipe { scheme, facts, seed },
+            recipe: Recipe { scheme, facts, own_paths, seed },
             counters: Counters::default(),
             injected: 0,
             consumed: 0,
@@ -348,8 +356,9 @@ impl<'a, O: Observer> Engine<'a, O> {
     fn purge(&mut self, node: NodeId) {
         for link in self.topology.links_of(node).map(LinkId) {
             self.unpause(link);
-            while self.dequeue(link).is_some() {
+            while let Some(packet) = self.dequeue(link) {
                 self.counters.link_losses += 1;
+                self.forget_telemetry(&packet);
             }
         }
     }
@@ -398,7 +407,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         if let Some(pfc) = self.pfc.as_ref().filter(|pfc| pfc.held() != queued) {
             return wrong(format!("lossless buffers count {} B where {queued} B wait", pfc.held()));
         }
-        Ok(())
+        self.check_telemetry().map_or(Ok(()), wrong)
     }
 
     /// Ends the run at the next batch.
@@ -420,6 +429,9 @@ impl<'a, O: Observer> Engine<'a, O> {
     #[inline(always)]
     fn put_on_wire(&mut self, link: LinkId, packet: &Packet, lost: bool, more: bool) {
         self.counters.packet_hops += 1;
+        if self.telemetry.is_some() {
+            self.record_telemetry(link, packet, lost);
+        }
         let port = &mut self.ports[link.index()];
         port.transmit(&self.kinds[port.kind as usize], &mut self.scheduler, self.now, packet, lost, more);
         self.observer.transmitted(link, self.now, port.busy_until, packet.wire_bytes);
@@ -440,6 +452,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             Fate::Refused => match self.switches.trim(packet) {
                 Some(header) => {
                     self.counters.trims += 1;
+                    self.forget_telemetry(packet);
                     self.put_on_wire(link, &header, false, more);
                 }
                 None => {

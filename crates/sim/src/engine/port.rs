@@ -98,6 +98,11 @@ impl LinkKind {
         LinkKind { rate, delay, latency, marking, classes: [full, ack, other] }
     }
 
+    /// The rate of the links.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
     /// The time that a packet occupies the link.
     #[inline]
     pub fn serialisation(&self, bytes: u16) -> Duration {

@@ -31,6 +31,11 @@ impl<T: Copy> Ring<T> {
         (ahead < self.len).then(|| &self.places[(self.head + ahead) & (self.places.len() - 1)])
     }
 
+    /// The elements, the oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..self.len).filter_map(|ahead| self.get(ahead))
+    }
+
     /// Appends an element.
     #[inline]
     pub fn push(&mut self, element: T) {
@@ -78,6 +83,7 @@ mod tests {
                 }
                 prop_assert_eq!(ring.front(), plain.front());
                 prop_assert_eq!(ring.get(5), plain.get(5));
+                prop_assert!(ring.iter().eq(&plain));
                 prop_assert_eq!(ring.len(), plain.len());
             }
         }

@@ -225,6 +225,18 @@ impl Scheduler {
             .sum();
         (on_lines + self.parked.len() - self.parked_free.len()) as u64
     }
+
+    /// The packets on links, in no order that means anything.
+    pub fn each_packet(&self) -> impl Iterator<Item = &Packet> {
+        let on_lines = self.lines.iter().flat_map(|line| match &line.events {
+            Events::Arrivals(ring) => Some(ring.iter().map(|arrival| &arrival.packet)),
+            Events::Frees(_) => None,
+        });
+        let mut parked = vec![true; self.parked.len()];
+        self.parked_free.iter().for_each(|&place| parked[place as usize] = false);
+        let parked = self.parked.iter().zip(parked).filter(|(_, is_there)| *is_there);
+        on_lines.flatten().chain(parked.map(|(packet, _)| packet))
+    }
 }
 
 /// Hands the events of `time` to `each`, and answers with the time of the one after them.

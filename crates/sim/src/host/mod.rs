@@ -97,6 +97,8 @@ pub struct Recipe<'a> {
     pub scheme: &'a crate::scenario::Scheme,
     /// The fabric's longest path.
     pub facts: PathFacts,
+    /// By connection: its own path, where the congestion control asks for it; else empty.
+    pub own_paths: Vec<PathFacts>,
     /// The run's seed.
     pub seed: u64,
 }
@@ -146,7 +148,8 @@ impl Hosts {
         let random = stream(recipe.seed, u64::from(qp.0), Purpose::LoadBalancer);
         let facts = &recipe.facts;
         let lb = recipe.scheme.lb.build(&environment, random);
-        let cc = recipe.scheme.cc.build(&recipe.facts);
+        let own_path = recipe.own_paths.get(qp.index() / self.split as usize);
+        let cc = recipe.scheme.cc.build(own_path.unwrap_or(facts));
         let (sender, receiver) = transport.build(Ends { qp, src, dst }, facts, cc, lb);
         let sender =
             Sender { sender, qp: qp.0, behind: NONE, ready: false, timer: Time::NEVER, later: Time::NEVER };
@@ -263,6 +266,7 @@ impl<O: Observer> Engine<'_, O> {
         let place = self.hosts.place[packet.qp.index()];
         if place == NONE {
             // A late copy of something that both ends are done with.
+            self.forget_telemetry(packet);
             return;
         }
         match packet.repr {
@@ -270,7 +274,13 @@ impl<O: Observer> Engine<'_, O> {
                 self.observer.delivered(packet.qp, self.now, packet);
                 let receiver = &mut self.hosts.receivers[place as usize];
                 let mut delivered = receiver.handle_packet(self.now, packet);
-                while let Some(answer) = self.hosts.receivers[place as usize].poll_transmit() {
+                if let Some(telemetry) = &mut self.telemetry {
+                    telemetry.keep(packet);
+                }
+                while let Some(mut answer) = self.hosts.receivers[place as usize].poll_transmit() {
+                    if let Some(telemetry) = &mut self.telemetry {
+                        telemetry.send_back(&mut answer);
+                    }
                     self.send_control(host, &answer);
                 }
                 while let Some(message) = delivered {
@@ -288,6 +298,9 @@ impl<O: Observer> Engine<'_, O> {
             | Repr::Cnp => {
                 self.news += 1;
                 self.observe_acknowledgement(packet);
+                if self.telemetry.is_some() {
+                    self.report_telemetry(place, packet);
+                }
                 self.hosts.senders[place as usize].sender.handle_packet(self.now, packet);
                 self.hosts.make_ready(host, place);
                 while let Some(message) = self.hosts.senders[place as usize].sender.poll_acknowledged() {
@@ -295,6 +308,9 @@ impl<O: Observer> Engine<'_, O> {
                     self.progress.acknowledge(message, self.now, &mut opened);
                     if self.hosts.finish_message(packet.qp) {
                         self.tell_programs(packet.qp, false);
+                        if let Some(telemetry) = &mut self.telemetry {
+                            telemetry.finish(packet.qp);
+                        }
                     }
                     self.post_all(opened);
                 }
@@ -318,6 +334,17 @@ impl<O: Observer> Engine<'_, O> {
             _ => return,
         };
         self.observer.acknowledged(packet.qp, self.now, self.now.since(sent_at), marked);
+    }
+
+    /// Hands the sender at `place` the telemetry that an ACK carries.
+    #[cold]
+    fn report_telemetry(&mut self, place: u32, packet: &Packet) {
+        let Some(telemetry) = &mut self.telemetry else { return };
+        let Repr::Ack { cumulative, telemetry: number, .. } = packet.repr else { return };
+        if let Some(stack) = telemetry.read(number) {
+            self.hosts.senders[place as usize].sender.handle_telemetry(cumulative, stack);
+            telemetry.forget(packet);
+        }
     }
 
     /// Loads what the arrival of `packet` at its host will touch.
@@ -374,8 +401,11 @@ impl<O: Observer> Engine<'_, O> {
             Some(packet) => packet,
             None if self.ports[link.index()].paused => return,
             None => match self.next_data(host) {
-                Some(packet) => {
+                Some(mut packet) => {
                     self.injected += 1;
+                    if let Some(telemetry) = &mut self.telemetry {
+                        telemetry.attach(&mut packet);
+                    }
                     packet
                 }
                 None => return,

@@ -3,6 +3,7 @@
 use super::schemes::ParameterFault;
 use super::{EcnStep, FabricSpec, PfcSpec, Scheme, WrrSpec};
 use anabranch_base::{Bytes, Duration};
+use anabranch_proto::cc::BaseRtt;
 use anabranch_proto::program::{ThemisLonghaulConfig, ThemisSprayingConfig};
 use anabranch_proto::{CcConfig, LbConfig, Pace, ProgramConfig, Size, Span, TransportConfig};
 
@@ -32,6 +33,7 @@ pub(super) fn validate(scheme: &Scheme) -> Result<(), ParameterFault> {
         }
     }
     paced(scheme)?;
+    telemetry(scheme)?;
     fabric(&scheme.fabric)?;
     match (&scheme.fabric.program, &scheme.fabric.program_at) {
         (Some(config), _) => program(config, scheme),
@@ -52,6 +54,31 @@ fn paced(scheme: &Scheme) -> Result<(), ParameterFault> {
     let message = "cc.kind = \"dcqcn\" gives a rate, and transport.kind = \"mp-rdma\" sends what ACKs let go";
     let instead = "{ kind = \"mp-rdma\", initial_window = \"1bdp\", max_window = \"2bdp\" }";
     Err(ParameterFault::value("cc", message.to_owned(), instead))
+}
+
+/// Telemetry comes back with the ACKs of one transport, and travels where a program writes its own times.
+fn telemetry(scheme: &Scheme) -> Result<(), ParameterFault> {
+    if !scheme.cc.wants_telemetry() {
+        return Ok(());
+    }
+    if !matches!(scheme.transport, TransportConfig::GoBackN(_)) {
+        return Err(ParameterFault::words(
+            "cc",
+            "cc.kind = \"hpcc\" learns from the telemetry that ACKs bring, which only transport.kind = \"go-back-n\" \
+             hands to it"
+                .to_owned(),
+            "cc for a scheme with that transport: hpcc, rocev2, pfc-ecmp, pfc-ecmp-dcqcn",
+        ));
+    }
+    if matches!(scheme.fabric.program, Some(ProgramConfig::Conweave(_))) {
+        return Err(ParameterFault::words(
+            "fabric.program",
+            "the fabric.program conweave writes times into data packets where cc.kind = \"hpcc\" has telemetry"
+                .to_owned(),
+            "another program, or another congestion control",
+        ));
+    }
+    Ok(())
 }
 
 fn program(program: &ProgramConfig, scheme: &Scheme) -> Result<(), ParameterFault> {
@@ -149,14 +176,18 @@ fn congestion_control(cc: &CcConfig) -> Result<(), ParameterFault> {
             timer("cc.alpha_timer", cc.alpha_timer)?;
             timer("cc.increase_timer", cc.increase_timer)?;
             whole("cc.fast_recovery", u64::from(cc.fast_recovery), 1, 1_000_000)?;
-            let pace = |pace: Pace| match pace {
-                Pace::Rate(rate) => rate.0 > 0,
-                Pace::Line(share) => share > 0.0,
-            };
-            above_zero("cc.min_rate", pace(cc.min_rate), "\"100Mbps\"")?;
-            above_zero("cc.rate_ai", pace(cc.rate_ai), "\"0.05line\"")?;
-            above_zero("cc.rate_hai", pace(cc.rate_hai), "\"0.1line\"")?;
+            above_zero("cc.min_rate", positive(cc.min_rate), "\"100Mbps\"")?;
+            above_zero("cc.rate_ai", positive(cc.rate_ai), "\"0.05line\"")?;
+            above_zero("cc.rate_hai", positive(cc.rate_hai), "\"0.1line\"")?;
             size("cc.window", cc.window, "\"1000bdp\"")
+        }
+        CcConfig::Hpcc(cc) => {
+            number("cc.eta", cc.eta, 0.01, 1.0, "0.95")?;
+            above_zero("cc.rate_ai", positive(cc.rate_ai), "\"0.0004line\"")?;
+            match cc.base_rtt {
+                BaseRtt::Path => Ok(()),
+                BaseRtt::Fabric(rtt) => span("cc.base_rtt", rtt, "\"path\""),
+            }
         }
         CcConfig::Strack(cc) => {
             size("cc.initial_window", cc.initial_window, "\"1bdp\"")?;
@@ -400,6 +431,13 @@ fn timer(path: &str, span: Span) -> Result<(), ParameterFault> {
             Err(ParameterFault::value(path, message, "\"55us\""))
         }
         _ => self::span(path, span, "\"55us\""),
+    }
+}
+
+fn positive(pace: Pace) -> bool {
+    match pace {
+        Pace::Rate(rate) => rate.0 > 0,
+        Pace::Line(share) => share > 0.0,
     }
 }
 

@@ -28,6 +28,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("mp-rdma", include_str!("../../../../schemes/mp-rdma.toml")),
     ("pfc-ecmp", include_str!("../../../../schemes/pfc-ecmp.toml")),
     ("pfc-ecmp-dcqcn", include_str!("../../../../schemes/pfc-ecmp-dcqcn.toml")),
+    ("hpcc", include_str!("../../../../schemes/hpcc.toml")),
     ("rack-tlp", include_str!("../../../../schemes/rack-tlp.toml")),
     ("dcqcn", include_str!("../../../../schemes/dcqcn.toml")),
     ("themis-longhaul", include_str!("../../../../schemes/themis-longhaul.toml")),

@@ -102,7 +102,10 @@ impl<O: Observer> Engine<'_, O> {
                 self.observer.offered(link, self.now, packet.wire_bytes);
                 self.forward(node, link, packet, self.port_base[node.index()] + u32::from(port));
             }
-            None => self.counters.link_losses += 1,
+            None => {
+                self.counters.link_losses += 1;
+                self.forget_telemetry(packet);
+            }
         }
     }
 
@@ -153,6 +156,7 @@ impl<O: Observer> Engine<'_, O> {
             port.enqueue(&mut self.pool, packet, from, control);
         } else if let Some(trimmed) = self.switches.trim(packet) {
             self.counters.trims += 1;
+            self.forget_telemetry(packet);
             let port = &mut self.ports[link.index()];
             if port.control_bytes + u32::from(trimmed.wire_bytes) > limits.control {
                 self.drop_packet(link, &trimmed);
@@ -173,6 +177,7 @@ impl<O: Observer> Engine<'_, O> {
     pub(crate) fn drop_packet(&mut self, link: LinkId, packet: &Packet) {
         self.counters.drops += 1;
         self.counters.header_drops += u64::from(is_trimmed(packet));
+        self.forget_telemetry(packet);
         self.observer.dropped(link, self.now);
     }
 

@@ -187,6 +187,7 @@ impl<O: Observer> Engine<'_, O> {
                 Verdict::Port(number) => chosen = Some(number),
                 Verdict::Drop => {
                     self.consumed += 1;
+                    self.forget_telemetry(&packet);
                     self.after_program(node);
                     return;
                 }
@@ -198,6 +199,7 @@ impl<O: Observer> Engine<'_, O> {
                         programs.held_bytes += u64::from(packet.wire_bytes);
                     } else {
                         self.counters.drops += 1;
+                        self.forget_telemetry(&packet);
                     }
                     self.after_program(node);
                     return;
@@ -217,7 +219,10 @@ impl<O: Observer> Engine<'_, O> {
                 self.observer.offered(link, self.now, packet.wire_bytes);
                 self.forward(node, link, &packet, from);
             }
-            None => self.counters.link_losses += 1,
+            None => {
+                self.counters.link_losses += 1;
+                self.forget_telemetry(&packet);
+            }
         }
         self.after_program(node);
     }
@@ -334,7 +339,10 @@ impl<O: Observer> Engine<'_, O> {
             match way {
                 Some(link) if matches!(held, Held::InBuffer(_)) => self.release(node, link, &packet, from),
                 Some(link) => self.forward(node, link, &packet, from),
-                None => self.counters.link_losses += 1,
+                None => {
+                    self.counters.link_losses += 1;
+                    self.forget_telemetry(&packet);
+                }
             }
         }
         if let Some(programs) = &mut self.programs

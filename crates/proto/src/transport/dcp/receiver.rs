@@ -124,7 +124,7 @@ impl DcpReceiver {
         }
         if let Some(Cause { ev, marked, sent_at }) = self.ack_due.take() {
             let cumulative = self.expected;
-            let repr = Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at };
+            let repr = Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at, telemetry: 0 };
             return Some(self.answer(ev, self.ack_bytes, repr));
         }
         let ev = self.cnp_due.take()?;

@@ -106,9 +106,10 @@ impl GoBackNReceiver {
             self.unacked = 0;
             let (cumulative, received) = (self.expected, 0);
             return Some(match due {
-                Due::Ack { ev, marked, sent_at } => {
-                    self.answer(ev, Repr::Ack { cumulative, base: cumulative, received, marked, sent_at })
-                }
+                Due::Ack { ev, marked, sent_at } => self.answer(
+                    ev,
+                    Repr::Ack { cumulative, base: cumulative, received, marked, sent_at, telemetry: 0 },
+                ),
                 Due::Nack { ev, sent_at } => self.answer(ev, Repr::Nack { psn: cumulative, sent_at }),
             });
         }

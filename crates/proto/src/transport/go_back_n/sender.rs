@@ -1,11 +1,11 @@
 //! The sending end.
 
 use super::Pacer;
-use crate::PathFacts;
-use crate::cc::{Acked, AnyCc};
+use crate::cc::{Acked, AnyCc, Reported};
 use crate::lb::AnyLb;
 use crate::packet::{Msn, Packet, Repr};
 use crate::transport::{Ends, GoBackNConfig, OutOfPsns, SenderCounters};
+use crate::{IntStack, PathFacts};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
@@ -186,6 +186,13 @@ impl GoBackNSender {
             Repr::Cnp => self.cc.handle_cnp(now),
             _ => {}
         }
+    }
+
+    /// Switches told the packet that an ACK answers of their load; the ACK, which acknowledges every PSN below
+    /// `cumulative`, comes next.
+    #[inline]
+    pub fn handle_telemetry(&mut self, cumulative: u32, stack: &IntStack) {
+        self.cc.handle_telemetry(&Reported { stack, acked: cumulative, next: self.next });
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or for a packet

@@ -116,7 +116,14 @@ impl IrnReceiver {
     pub fn poll_transmit(&mut self) -> Option<Packet> {
         if let Some(Cause { psn, ev, marked, sent_at }) = self.ack_due.take() {
             self.unacked = 0;
-            let repr = Repr::Ack { cumulative: self.expected, base: psn, received: 1, marked, sent_at };
+            let repr = Repr::Ack {
+                cumulative: self.expected,
+                base: psn,
+                received: 1,
+                marked,
+                sent_at,
+                telemetry: 0,
+            };
             return Some(self.answer(ev, repr));
         }
         let ev = self.cnp_due.take()?;

@@ -95,7 +95,7 @@ impl IrnSender {
     #[inline]
     pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
         match packet.repr {
-            Repr::Ack { cumulative, base, received, marked, sent_at } => {
+            Repr::Ack { cumulative, base, received, marked, sent_at, .. } => {
                 let rtt = now.since(sent_at);
                 self.acknowledge(now, cumulative, marked, rtt);
                 if received != 0 {

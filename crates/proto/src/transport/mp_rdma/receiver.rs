@@ -71,7 +71,7 @@ impl MpRdmaReceiver {
             self.accept((psn - self.expected) as usize, Part { message, of: message_packets });
         }
         let (cumulative, marked) = (self.expected, packet.marked);
-        let repr = Repr::Ack { cumulative, base: psn, received: 1, marked, sent_at };
+        let repr = Repr::Ack { cumulative, base: psn, received: 1, marked, sent_at, telemetry: 0 };
         self.answer = Some(self.packet(packet.ev, repr));
         self.poll_delivered()
     }

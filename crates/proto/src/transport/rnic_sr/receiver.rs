@@ -133,7 +133,7 @@ impl RnicSrReceiver {
         let cumulative = self.expected;
         if let Some(Cause { ev, marked, sent_at }) = self.ack_due.take() {
             self.unacked = 0;
-            let repr = Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at };
+            let repr = Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at, telemetry: 0 };
             return Some(self.answer(ev, repr));
         }
         // Themis-spraying, section 2.3: a NACK carries the ePSN alone. It does not count as an ACK, since a switch

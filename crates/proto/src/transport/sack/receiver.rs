@@ -123,7 +123,7 @@ impl SackReceiver {
     fn ack(&mut self, base: u32, cause: Cause) -> Packet {
         let Cause { ev, marked, sent_at } = cause;
         let (cumulative, received) = (self.cumulative, self.received_from(base));
-        self.answer(ev, Repr::Ack { cumulative, base, received, marked, sent_at })
+        self.answer(ev, Repr::Ack { cumulative, base, received, marked, sent_at, telemetry: 0 })
     }
 
     #[inline]

@@ -167,7 +167,7 @@ impl SackSender {
     #[inline]
     pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
         match packet.repr {
-            Repr::Ack { cumulative, base, received, marked, sent_at } => {
+            Repr::Ack { cumulative, base, received, marked, sent_at, .. } => {
                 let mut packets = self.acknowledge_below(cumulative);
                 packets += self.acknowledge_bits(base, received);
                 let rtt = now.since(sent_at);

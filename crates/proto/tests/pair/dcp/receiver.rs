@@ -84,7 +84,14 @@ impl Receiving for CheckedReceiver {
                 }
                 if is_old || self.expected > before {
                     let (cumulative, marked) = (self.expected as u32, packet.marked);
-                    wanted.push(Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at });
+                    wanted.push(Repr::Ack {
+                        cumulative,
+                        base: cumulative,
+                        received: 0,
+                        marked,
+                        sent_at,
+                        telemetry: 0,
+                    });
                 }
                 let may_notify = self.last_cnp.is_none_or(|last| now - last >= self.cnp_interval);
                 if packet.marked && may_notify {

@@ -75,7 +75,14 @@ impl Receiving for CheckedReceiver {
         let mut wanted = Vec::new();
         if acks {
             let marked = packet.marked;
-            wanted.push(Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at });
+            wanted.push(Repr::Ack {
+                cumulative,
+                base: cumulative,
+                received: 0,
+                marked,
+                sent_at,
+                telemetry: 0,
+            });
         }
         if nacks {
             wanted.push(Repr::Nack { psn: cumulative, sent_at });

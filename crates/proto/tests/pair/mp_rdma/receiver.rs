@@ -65,7 +65,7 @@ impl Receiving for CheckedReceiver {
         let wanted = if refused {
             Repr::Nack { psn: cumulative, sent_at }
         } else {
-            Repr::Ack { cumulative, base: psn, received: 1, marked, sent_at }
+            Repr::Ack { cumulative, base: psn, received: 1, marked, sent_at, telemetry: 0 }
         };
         let said: Vec<_> = answers.iter().map(|answer| answer.repr).collect();
         prop_assert_eq!(said, [wanted], "the answer to {:?}", packet);

@@ -88,7 +88,14 @@ impl Receiving for CheckedReceiver {
         if at_once || cumulative - self.reported >= self.ack_every {
             self.reported = cumulative;
             let marked = packet.marked;
-            wanted.push(Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at });
+            wanted.push(Repr::Ack {
+                cumulative,
+                base: cumulative,
+                received: 0,
+                marked,
+                sent_at,
+                telemetry: 0,
+            });
         }
         if is_early && self.nacked.insert(cumulative) {
             wanted.push(Repr::Nack { psn: cumulative, sent_at });

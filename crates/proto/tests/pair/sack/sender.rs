@@ -147,7 +147,7 @@ impl Sending for CheckedSender {
         self.sender.handle_packet(now, packet);
         let mut whole = Vec::new();
         match packet.repr {
-            Repr::Ack { cumulative, base, received, marked, sent_at } => {
+            Repr::Ack { cumulative, base, received, marked, sent_at, .. } => {
                 let (before, rtt) = (self.unacknowledged, now - sent_at);
                 let above = (0..64).filter(|i| received >> i & 1 == 1).map(|i| base + i);
                 for psn in (self.unacked..cumulative).chain(above) {

@@ -1,0 +1,216 @@
+//! HPCC (SIGCOMM 2019, section 3.2, Algorithm 1): a window from what switches say of their load.
+//!
+//! From two reports of each egress port on the path a sender computes how many bytes are in flight over it, its own and
+//! those of others, as a share of what the link holds in a base RTT (U). It sets its window so that the busiest link
+//! comes to the share `eta`, at every ACK (fast reaction), but always from a reference window that changes once a round
+//! trip, so that it does not react to the same queue twice.
+//!
+//! The paper leaves unsaid, and here it is so:
+//!
+//! - The first report is only kept: a rate needs two.
+//! - U is 1 before the first measurement, as in the simulator published with the paper.
+//! - The window is never above its start, which is what the line carries in a base RTT; that simulator bounds the rate.
+//!   It also has a lowest rate, which is left out: what is added a round trip (`rate_ai`) keeps the window above 0.
+//! - A report that is not newer than the last one says nothing.
+//! - Losses, marks, CNPs and NACKs do not change the window.
+
+use super::{HpccConfig, Reported};
+use crate::{IntHop, IntStack, PathFacts, Span};
+use anabranch_base::{Duration, Rate, Time};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::str::FromStr;
+
+/// The time that HPCC takes for the round trip of an idle path (T).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BaseRtt {
+    /// That of the queue pair's own path (`"path"`).
+    Path,
+    /// The same for all queue pairs: a time (`"13us"`), or in round trips of the fabric's longest path (`"1rtt"`).
+    Fabric(Span),
+}
+
+/// A window and a rate, by in-network telemetry.
+#[derive(Clone, Debug)]
+pub struct Hpcc {
+    /// Bytes (W).
+    window: f64,
+    /// R = W / T, in bits per second.
+    rate: Rate,
+    /// Bytes: the window that reactions within a round trip start from (Wc).
+    reference: f64,
+    /// Bytes in flight on the busiest link, as a share of what it holds in a base RTT (U), smoothed.
+    u: f64,
+    /// Round trips in a row in which the window only grew by `increase`.
+    inc_stage: u32,
+    max_stage: u32,
+    /// The first PSN that had not been sent at the last change of `reference`.
+    last_update: u32,
+    eta: f64,
+    /// Bytes added at each change (W_AI).
+    increase: f64,
+    /// Picoseconds (T).
+    base_rtt: f64,
+    line_rate: Rate,
+    /// Bytes: what the line carries in a base RTT.
+    most: f64,
+    /// The last report (L); no hops before the first one.
+    last: IntStack,
+}
+
+impl Hpcc {
+    /// At line rate. `facts` are those of the queue pair's own path where `config` asks for it ([`BaseRtt::Path`]).
+    pub fn new(config: &HpccConfig, facts: &PathFacts) -> Self {
+        let base_rtt = match config.base_rtt {
+            BaseRtt::Path => facts.base_rtt,
+            BaseRtt::Fabric(span) => span.on(facts),
+        };
+        let base_rtt = base_rtt.max(Duration(1)).0 as f64;
+        let in_base_rtt = |rate: Rate| rate.0 as f64 * base_rtt / BITS_A_BYTE_AND_PS_A_SECOND;
+        let most = in_base_rtt(facts.line_rate);
+        Hpcc {
+            // HPCC, section 3.2: a flow starts at line rate, W_init = B_NIC * T.
+            window: most,
+            rate: facts.line_rate,
+            reference: most,
+            u: 1.0,
+            inc_stage: 0,
+            max_stage: config.max_stage,
+            last_update: 0,
+            eta: config.eta,
+            increase: in_base_rtt(config.rate_ai.on(facts)),
+            base_rtt,
+            line_rate: facts.line_rate,
+            most,
+            last: IntStack::EMPTY,
+        }
+    }
+
+    /// The reference window in bytes (Wc).
+    pub fn reference(&self) -> f64 {
+        self.reference
+    }
+
+    /// The smoothed share of the busiest link (U).
+    pub fn utilisation(&self) -> f64 {
+        self.u
+    }
+
+    /// Round trips of growth since the last change by U (incStage).
+    pub fn inc_stage(&self) -> u32 {
+        self.inc_stage
+    }
+
+    #[inline]
+    pub(super) fn window(&self) -> u64 {
+        self.window as u64
+    }
+
+    #[inline]
+    pub(super) fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// HPCC, Algorithm 1, NewAck.
+    pub(super) fn handle_telemetry(&mut self, report: &Reported<'_>) {
+        if !report.stack.same_path(&self.last) {
+            if self.last.hops().is_empty() {
+                self.last_update = report.next.max(report.acked);
+            }
+            // HPCC, section 4.1: what is known of another path is worth nothing on this one.
+            self.last = *report.stack;
+            return;
+        }
+        let mut hops = report.stack.hops().iter().zip(self.last.hops());
+        if hops.len() == 0 || hops.any(|(hop, last)| hop.at <= last.at) {
+            return;
+        }
+        self.measure_inflight(report.stack);
+        let update = report.acked > self.last_update;
+        self.compute_wind(update);
+        if update {
+            // After going back, more may be acknowledged than was sent again.
+            self.last_update = report.next.max(report.acked);
+        }
+        self.last = *report.stack;
+    }
+
+    /// HPCC, Algorithm 1, MeasureInflight: the busiest link's share, and how long it was watched for it, into U.
+    fn measure_inflight(&mut self, stack: &IntStack) {
+        let (mut busiest, mut watched) = (0.0, 0.0);
+        for (hop, last) in stack.hops().iter().zip(self.last.hops()) {
+            let share = self.share(hop, last);
+            if share > busiest {
+                busiest = share;
+                watched = since(hop.at, last.at);
+            }
+        }
+        let weight = watched.min(self.base_rtt) / self.base_rtt;
+        self.u = (1.0 - weight) * self.u + weight * busiest;
+    }
+
+    /// HPCC, section 3.2: what is in flight over a link, queued or at the rate it was sent, over what the link holds in
+    /// a base RTT. Of the two queues the shorter one, since a queue that comes and goes is none.
+    fn share(&self, hop: &IntHop, last: &IntHop) -> f64 {
+        let holds = hop.rate.0 as f64 * self.base_rtt / BITS_A_BYTE_AND_PS_A_SECOND;
+        let queue = f64::from(hop.queue_bytes.min(last.queue_bytes));
+        let sent = hop.tx_bytes.saturating_sub(last.tx_bytes) as f64;
+        let tx_rate = sent * BITS_A_BYTE_AND_PS_A_SECOND / since(hop.at, last.at);
+        queue / holds + tx_rate / hop.rate.0 as f64
+    }
+
+    /// HPCC, Algorithm 1, ComputeWind, and the rate that goes with the window.
+    fn compute_wind(&mut self, update: bool) {
+        let multiplies = self.u >= self.eta || self.inc_stage >= self.max_stage;
+        let window = match multiplies {
+            true => self.reference / (self.u / self.eta) + self.increase,
+            false => self.reference + self.increase,
+        };
+        self.window = window.min(self.most);
+        let rate = self.window * BITS_A_BYTE_AND_PS_A_SECOND / self.base_rtt;
+        self.rate = Rate(rate as u64).min(self.line_rate);
+        if update {
+            self.inc_stage = if multiplies { 0 } else { self.inc_stage + 1 };
+            self.reference = self.window;
+        }
+    }
+}
+
+/// From bytes in picoseconds to bits per second.
+const BITS_A_BYTE_AND_PS_A_SECOND: f64 = 8e12;
+
+/// In picoseconds.
+fn since(now: Time, earlier: Time) -> f64 {
+    now.since(earlier).0 as f64
+}
+
+impl FromStr for BaseRtt {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim() == "path" {
+            return Ok(BaseRtt::Path);
+        }
+        text.parse().map(BaseRtt::Fabric).map_err(|e| format!("{e}, and so does \"path\""))
+    }
+}
+
+impl fmt::Display for BaseRtt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BaseRtt::Path => f.write_str("path"),
+            BaseRtt::Fabric(span) => span.fmt(f),
+        }
+    }
+}
+
+impl Serialize for BaseRtt {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for BaseRtt {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
