@@ -168,3 +168,91 @@ fn number_of(packet: &Packet) -> u32 {
         _ => 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_base::{HostId, MessageId, Rate, Time};
+    use anabranch_proto::Msn;
+
+    /// Three links, two queue pairs.
+    fn empty() -> Telemetry {
+        Telemetry { records: Vec::new(), free: Vec::new(), sent: vec![0; 3], waiting: vec![0; 2] }
+    }
+
+    fn packet(qp: u32, wire_bytes: u16, repr: Repr) -> Packet {
+        Packet { qp: QpId(qp), dst: HostId(0), wire_bytes, ev: 0, marked: false, tag: 0, repr }
+    }
+
+    fn data(qp: u32) -> Packet {
+        let (message, sent_at) = (MessageId(0), Time::ZERO);
+        let (ack_now, stamps, msn) = (false, 0, Msn::NONE);
+        packet(qp, 1_090, Repr::Data { psn: 0, message, message_packets: 1, sent_at, ack_now, stamps, msn })
+    }
+
+    fn ack(qp: u32) -> Packet {
+        let (received, sent_at) = (0, Time::ZERO);
+        packet(qp, 88, Repr::Ack { cumulative: 1, base: 1, received, marked: false, sent_at, telemetry: 0 })
+    }
+
+    fn hop(at: u64) -> IntHop {
+        IntHop { queue_bytes: 5, tx_bytes: 0, at: Time(at), rate: Rate::from_gbps(100) }
+    }
+
+    #[test]
+    fn a_record_goes_with_its_packet_and_back_with_the_next_ack() {
+        let mut telemetry = empty();
+        let (mut first, mut second, mut answer, mut other) = (data(0), data(0), ack(0), ack(1));
+        telemetry.attach(&mut first);
+        telemetry.attach(&mut second);
+        assert_eq!([first, second].map(|packet| number_of(&packet)), [1, 2]);
+        // The port counts what it sent before, whatever it was.
+        telemetry.add_hop(LinkId(2), &first, hop(10));
+        telemetry.add_hop(LinkId(2), &other, hop(20));
+        telemetry.add_hop(LinkId(2), &second, hop(30));
+        telemetry.add_hop(LinkId(1), &second, hop(40));
+        telemetry.keep(&first);
+        telemetry.keep(&second);
+        telemetry.send_back(&mut other);
+        telemetry.send_back(&mut answer);
+        // The first record gave way to the second; the other queue pair has none.
+        assert_eq!((number_of(&other), number_of(&answer)), (0, 2));
+        assert_eq!(telemetry.read(0), None);
+        let hops = [IntHop { tx_bytes: 1_178, ..hop(30) }, hop(40)];
+        assert_eq!(telemetry.read(2).unwrap().hops(), hops);
+        assert_eq!(telemetry.check([&answer].into_iter(), 0), None);
+        telemetry.forget(&answer);
+        assert_eq!(telemetry.check([].into_iter(), 0), None);
+        // A place that is used again begins empty.
+        let mut third = data(1);
+        telemetry.attach(&mut third);
+        assert_eq!(telemetry.read(number_of(&third)), Some(&IntStack::EMPTY));
+    }
+
+    #[test]
+    fn a_queue_pair_that_is_done_keeps_no_record() {
+        let mut telemetry = empty();
+        let mut packet = data(1);
+        telemetry.attach(&mut packet);
+        telemetry.keep(&packet);
+        assert_eq!(telemetry.check([].into_iter(), 0), None);
+        telemetry.finish(QpId(1));
+        telemetry.finish(QpId(1));
+        assert_eq!(telemetry.check([].into_iter(), 0), None);
+        assert_eq!(telemetry.free, [1]);
+    }
+
+    #[test]
+    fn the_check_finds_what_is_lost_or_owned_twice() {
+        let mut telemetry = empty();
+        let mut packets = [data(0), data(1)];
+        packets.iter_mut().for_each(|packet| telemetry.attach(packet));
+        assert_eq!(telemetry.check(packets.iter(), 0), None);
+        let lost = telemetry.check(packets[..1].iter(), 0);
+        assert_eq!(lost.as_deref(), Some("1 records of telemetry have no packet"));
+        // A program may have it.
+        assert_eq!(telemetry.check(packets[..1].iter(), 1), None);
+        let twice = telemetry.check([packets[0], packets[0], packets[1]].iter(), 1);
+        assert_eq!(twice.as_deref(), Some("record 1 of telemetry has 2 owners"));
+    }
+}

@@ -20,6 +20,8 @@ mod tests_bad_input;
 #[cfg(test)]
 mod tests_cross_dc;
 #[cfg(test)]
+mod tests_hpcc;
+#[cfg(test)]
 mod tests_lossless;
 #[cfg(test)]
 mod tests_programs;

@@ -8,6 +8,7 @@ mod determinism;
 mod engine_rules;
 mod faults;
 mod flow_rows;
+mod hpcc;
 mod lossless;
 mod peers;
 mod programs;

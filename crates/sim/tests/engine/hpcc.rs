@@ -1,0 +1,198 @@
+//! HPCC on a fabric: what its telemetry makes of flows, and that no record of telemetry is lost or given twice, which
+//! the engine checks at the end of every run.
+
+use crate::support::*;
+use anabranch_results::SeriesRow;
+use anabranch_sim::RunResult;
+
+/// A full packet of `hpcc` on the wire, and its payload.
+const PACKET: f64 = 1_090.0;
+const SHARE: f64 = 1_000.0 / PACKET;
+
+const SWITCH: &str = r#"
+    schemes = ["hpcc"]
+    [topology]
+    kind = "single-switch"
+    hosts = 9
+    link = "100Gbps"
+    link_latency = "1us"
+    switch_latency = "300ns"
+"#;
+
+fn flows(text: &str, rest: &str, hosts: u32, flows: &[(u32, u32, u64, u64)]) -> RunResult {
+    let line = |(src, dst, start, bytes): &(u32, u32, u64, u64)| {
+        format!("{src}->{dst} start {start} size {bytes}\n")
+    };
+    let lines: String = flows.iter().map(line).collect();
+    let file = format!("Nodes {hosts}\nConnections {}\n{lines}", flows.len());
+    finish_one(&format!("{text}\n[workload]\nfile = \"f.cm\"\n{rest}"), &[("f.cm", &file)])
+}
+
+fn series<'a>(result: &'a RunResult, series: &str, entity: &str) -> Vec<&'a SeriesRow> {
+    let rows = result.series.iter().filter(|row| row.series == series && row.entity == entity);
+    let rows: Vec<&SeriesRow> = rows.collect();
+    assert!(!rows.is_empty(), "no {series} of {entity}");
+    rows
+}
+
+/// The most that a series came to from `from` microseconds on.
+fn most(rows: &[&SeriesRow], from: u64) -> f64 {
+    rows.iter().filter(|row| row.time_ps >= from * US).fold(0.0, |most, row| row.value.max(most))
+}
+
+fn goodput_gbps(flow: &anabranch_results::FlowRow) -> f64 {
+    flow.bytes as f64 * 8e3 / flow.fct_ps.expect("a flow that ended") as f64
+}
+
+fn depth(link: &str) -> String {
+    format!("[[measure]]\nseries = \"queue-depth\"\nevery = \"1us\"\nlinks = \"{link}\"\n")
+}
+
+/// What goes out before the first ACK comes back goes at line rate.
+#[test]
+fn a_flow_of_one_round_trip_takes_the_ideal_time() {
+    for bytes in [1, 1_000, 1_001, 40_000] {
+        let result = flows(SWITCH, "", 9, &[(0, 8, 0, bytes)]);
+        assert_eq!(result.flows[0].fct_ps, Some(result.flows[0].ideal_fct_ps), "{bytes} B");
+    }
+}
+
+/// HPCC, section 3.2: the share of a link that it settles at is eta, and no queue stands. Over a trunk that is faster
+/// than the hosts' links, or slower, the share of the slowest counts.
+#[test]
+fn a_flow_alone_settles_at_eta() {
+    for (trunk, slowest) in [(400, 100.0), (100, 100.0), (40, 40.0)] {
+        let fabric = format!(
+            "schemes = [\"hpcc\"]\n[topology]\nkind = \"dumbbell\"\nhosts = 4\nlink = \"100Gbps\"\n\
+             trunk = \"{trunk}Gbps\"\nlink_latency = \"1us\"\n"
+        );
+        let rest = depth("tor:0/up:0") + &depth("tor:1/down:0");
+        let result = flows(&fabric, &rest, 4, &[(0, 2, 0, 20_000_000)]);
+        let share = goodput_gbps(&result.flows[0]) / SHARE / slowest;
+        assert!((share - 0.95).abs() < 0.01, "{share} of {slowest} Gb/s over a trunk of {trunk} Gb/s");
+        for port in ["tor:0/up:0", "tor:1/down:0"] {
+            let queue = most(&series(&result, "queue-depth", port), 50);
+            assert!(queue <= 2.0 * PACKET, "{queue} B wait at {port} before {trunk} Gb/s");
+        }
+        assert_eq!(result.run.retransmissions, 0);
+    }
+}
+
+/// HPCC, sections 3.2 and 5: flows that begin together fill the queue once, with what they send before they hear of
+/// each other; it is gone after a few round trips, and stays so as long as what they add a round trip (8 * 40 Mb/s)
+/// is less than the 5 Gb/s that eta leaves free.
+#[test]
+fn an_incast_drains_its_queue_and_shares_evenly() {
+    let senders: Vec<(u32, u32, u64, u64)> = (0..8).map(|src| (src, 8, 0, 4_000_000)).collect();
+    let result = flows(SWITCH, &depth("tor:0/down:8"), 9, &senders);
+    let queue = series(&result, "queue-depth", "tor:0/down:8");
+    let first = most(&queue, 0);
+    // Eight windows of a base RTT of 5 us at 100 Gb/s, of which one round trip's worth leaves meanwhile.
+    assert!((300_000.0..500_000.0).contains(&first), "{first} B at first");
+    let later = most(&queue, 200);
+    assert!(later <= 10.0 * PACKET, "{later} B still wait after 200 us");
+    let rates: Vec<f64> = result.flows.iter().map(goodput_gbps).collect();
+    let (least, fastest) =
+        rates.iter().fold((f64::MAX, 0.0), |(low, high): (f64, f64), &rate| (low.min(rate), high.max(rate)));
+    assert!(fastest / least < 1.05, "{rates:?}");
+    let all: f64 = 8.0 * least / SHARE;
+    assert!((90.0..96.0).contains(&all), "{all} Gb/s together");
+    assert_eq!((result.run.drops, result.run.ecn_marks), (0, 0));
+}
+
+/// The additive increase brings a newcomer and an old flow together (HPCC, section 3.3).
+#[test]
+fn flows_that_begin_apart_come_to_even_shares() {
+    let flow = "[[measure]]\nseries = \"flow-throughput\"\nevery = \"500us\"\nqps = \"flow:0-1\"\n";
+    let rest = format!("{flow}[set]\n\"hpcc.cc.rate_ai\" = \"0.004line\"\n");
+    let result = flows(SWITCH, &rest, 9, &[(0, 8, 0, 30_000_000), (1, 8, 500 * US, 30_000_000)]);
+    let rates = ["flow:0", "flow:1"].map(|flow| {
+        let rows = series(&result, "flow_throughput_gbps", flow);
+        rows.iter().find(|row| row.time_ps == 3_000 * US).expect("a point at 3 ms").value
+    });
+    assert!((rates[0] / rates[1] - 1.0).abs() < 0.05, "{rates:?}");
+}
+
+/// Two hosts on one ToR, and a line of 500 us behind it that nothing uses. With the base RTT of their own path a burst
+/// is answered within microseconds; with that of the fabric's longest, a window of a millisecond's worth fills queues.
+#[test]
+fn the_base_rtt_of_the_own_path_keeps_local_queues_short() {
+    let text = "schemes = [\"hpcc\"]\n[topology]\nkind = \"dumbbell\"\nhosts = 6\nlink = \"100Gbps\"\n\
+                trunk = \"100Gbps\"\nlink_latency = \"1us\"\ntrunk_latency = \"500us\"\n";
+    let queue = |base_rtt: &str| {
+        let rest = format!("{}[set]\n\"hpcc.cc.base_rtt\" = \"{base_rtt}\"\n", depth("tor:0/down:2"));
+        let result = flows(text, &rest, 6, &[(0, 2, 0, 5_000_000), (1, 2, 0, 5_000_000)]);
+        most(&series(&result, "queue-depth", "tor:0/down:2"), 0)
+    };
+    let (own, fabrics) = (queue("path"), queue("1rtt"));
+    assert!(own < 100_000.0, "{own} B");
+    assert!(fabrics > 1_000_000.0, "{fabrics} B");
+}
+
+/// Between data centres the path's base RTT is the long one: a flow alone keeps the line busy to eta.
+#[test]
+fn a_flow_over_a_long_line_settles_at_eta_too() {
+    let text = "schemes = [\"hpcc\"]\n[topology]\nkind = \"dumbbell\"\nhosts = 4\nlink = \"100Gbps\"\n\
+                trunk = \"100Gbps\"\nlink_latency = \"1us\"\ntrunk_latency = \"500us\"\n";
+    let result = flows(text, "", 4, &[(0, 2, 0, 100_000_000)]);
+    let share = goodput_gbps(&result.flows[0]) / SHARE / 100.0;
+    // A round trip of a millisecond at the end counts too.
+    let wanted = 0.95 * (1.0 - 1.0 / 9.2);
+    assert!((share - wanted).abs() < 0.03, "{share}");
+}
+
+/// Everything that takes a packet out of the fabric takes its record too, or the run would fail.
+#[test]
+fn records_are_conserved_whatever_happens() {
+    let fabric = r#"
+        schemes = ["hpcc"]
+        seeds = [1, 2]
+        [topology]
+        kind = "leaf-spine"
+        hosts = 16
+        hosts_per_tor = 4
+        link = "100Gbps"
+        [workload]
+        kind = "permutation"
+        bytes = "400KB"
+        cross_tor = true
+    "#;
+    let lossy = "\"hpcc.fabric.queue\" = \"12packets\"\n\"hpcc.fabric.control_queue\" = \"2packets\"\n";
+    let fault = |text: &str| format!("[[fault]]\n{text}\n");
+    let losses = fault("kind = \"packet-loss\"\nlinks = \"all\"\nprobability = 0.01");
+    let link_down =
+        fault("kind = \"link-down\"\nlinks = \"tor-uplinks:20%\"\nat = \"10us\"\nduration = \"300us\"");
+    let switch_down =
+        fault("kind = \"switch-down\"\nswitches = \"spine:1\"\nat = \"10us\"\nduration = \"300us\"");
+    let refusals = fault("kind = \"switch-loss\"\nlinks = \"all\"\nprobability = 0.01");
+    let cases = [
+        (losses.clone(), String::new()),
+        (link_down.clone(), String::new()),
+        (switch_down.clone(), "\"hpcc.fabric.routing_delay\" = \"20us\"\n".to_owned()),
+        (refusals.clone(), String::new()),
+        (losses.clone() + &switch_down, lossy.to_owned()),
+        (refusals, lossy.to_owned() + "\"hpcc.fabric.trim\" = true\n"),
+        (
+            losses.clone(),
+            "\"hpcc.transport.ack_every\" = 7\n\"hpcc.fabric.routing\" = \"adaptive\"\n".to_owned(),
+        ),
+        (link_down, "\"hpcc.fabric.program\" = { kind = \"flowlet\", gap = \"5us\" }\n".to_owned()),
+        (losses, "\"hpcc.qps\" = 4\n".to_owned()),
+    ];
+    for (faults, settings) in cases {
+        let rest = format!("{faults}[set]\n\"hpcc.transport.rto\" = \"100us\"\n{settings}");
+        for result in finish_all(&format!("{fabric}{rest}"), &[]) {
+            let run = &result.run;
+            assert!(run.link_losses + run.drops + run.trims > 0, "nothing was lost:\n{rest}");
+            assert!(run.retransmissions > 0);
+        }
+    }
+}
+
+#[test]
+fn runs_are_the_same_observed_or_not() {
+    let senders: Vec<(u32, u32, u64, u64)> = (0..8).map(|src| (src, 8, 0, 100_000)).collect();
+    let [unseen, again, seen] = ["", "", &depth("all")].map(|rest| flows(SWITCH, rest, 9, &senders));
+    assert_eq!(digest(&unseen), digest(&again));
+    assert_eq!(digest(&unseen), digest(&seen));
+}
