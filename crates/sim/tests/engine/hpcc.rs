@@ -71,7 +71,7 @@ fn a_flow_alone_settles_at_eta() {
         let share = goodput_gbps(&result.flows[0]) / SHARE / slowest;
         assert!((share - 0.95).abs() < 0.01, "{share} of {slowest} Gb/s over a trunk of {trunk} Gb/s");
         for port in ["tor:0/up:0", "tor:1/down:0"] {
-            let queue = most(&series(&result, "queue-depth", port), 50);
+            let queue = most(&series(&result, "queue_depth_bytes", port), 50);
             assert!(queue <= 2.0 * PACKET, "{queue} B wait at {port} before {trunk} Gb/s");
         }
         assert_eq!(result.run.retransmissions, 0);
@@ -85,7 +85,7 @@ fn a_flow_alone_settles_at_eta() {
 fn an_incast_drains_its_queue_and_shares_evenly() {
     let senders: Vec<(u32, u32, u64, u64)> = (0..8).map(|src| (src, 8, 0, 4_000_000)).collect();
     let result = flows(SWITCH, &depth("tor:0/down:8"), 9, &senders);
-    let queue = series(&result, "queue-depth", "tor:0/down:8");
+    let queue = series(&result, "queue_depth_bytes", "tor:0/down:8");
     let first = most(&queue, 0);
     // Eight windows of a base RTT of 5 us at 100 Gb/s, of which one round trip's worth leaves meanwhile.
     assert!((300_000.0..500_000.0).contains(&first), "{first} B at first");
@@ -103,7 +103,7 @@ fn an_incast_drains_its_queue_and_shares_evenly() {
 /// The additive increase brings a newcomer and an old flow together (HPCC, section 3.3).
 #[test]
 fn flows_that_begin_apart_come_to_even_shares() {
-    let flow = "[[measure]]\nseries = \"flow-throughput\"\nevery = \"500us\"\nqps = \"flow:0-1\"\n";
+    let flow = "[[measure]]\nseries = \"flow-throughput\"\nevery = \"500us\"\nqps = \"0-1\"\n";
     let rest = format!("{flow}[set]\n\"hpcc.cc.rate_ai\" = \"0.004line\"\n");
     let result = flows(SWITCH, &rest, 9, &[(0, 8, 0, 30_000_000), (1, 8, 500 * US, 30_000_000)]);
     let rates = ["flow:0", "flow:1"].map(|flow| {
@@ -122,7 +122,7 @@ fn the_base_rtt_of_the_own_path_keeps_local_queues_short() {
     let queue = |base_rtt: &str| {
         let rest = format!("{}[set]\n\"hpcc.cc.base_rtt\" = \"{base_rtt}\"\n", depth("tor:0/down:2"));
         let result = flows(text, &rest, 6, &[(0, 2, 0, 5_000_000), (1, 2, 0, 5_000_000)]);
-        most(&series(&result, "queue-depth", "tor:0/down:2"), 0)
+        most(&series(&result, "queue_depth_bytes", "tor:0/down:2"), 0)
     };
     let (own, fabrics) = (queue("path"), queue("1rtt"));
     assert!(own < 100_000.0, "{own} B");
