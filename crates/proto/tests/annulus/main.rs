@@ -111,7 +111,8 @@ fn the_interval_may_be_relative() {
 #[test]
 fn only_marked_data_of_the_own_hosts_counts() {
     let mut annulus = annulus(&CONFIG);
-    let ack = Repr::Ack { cumulative: 4, base: 4, received: 0, marked: true, sent_at: Time::ZERO };
+    let ack =
+        Repr::Ack { cumulative: 4, base: 4, received: 0, marked: true, sent_at: Time::ZERO, telemetry: 0 };
     let probe = Repr::Probe { base: 0, sent_at: Time::ZERO };
     let data = marked(QP, FAR);
     let others = [

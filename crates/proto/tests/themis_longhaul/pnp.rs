@@ -151,7 +151,8 @@ fn flows_have_intervals_of_their_own() {
 fn all_else_is_left_alone() {
     let mut esw = Esw::new(&config());
     esw.open(us(0), QP, SENDER, RECEIVER);
-    let ack = Repr::Ack { cumulative: 1, base: 1, received: 0, marked: true, sent_at: Time::ZERO };
+    let ack =
+        Repr::Ack { cumulative: 1, base: 1, received: 0, marked: true, sent_at: Time::ZERO, telemetry: 0 };
     let others = [
         (SENDER, Packet { marked: false, ..marked(QP, 0) }),
         (SENDER, Packet { repr: ack, ..marked(QP, 0) }),
