@@ -57,7 +57,7 @@ fn ack(cumulative: u32) -> Repr {
 }
 
 fn selective_ack(cumulative: u32, base: u32, received: u64) -> Repr {
-    Repr::Ack { cumulative, base, received, marked: false, sent_at: Time::ZERO }
+    Repr::Ack { cumulative, base, received, marked: false, sent_at: Time::ZERO, telemetry: 0 }
 }
 
 fn nack(psn: u32) -> Repr {
