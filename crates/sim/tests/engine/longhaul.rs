@@ -1,0 +1,116 @@
+//! Data centres a long line apart: lossless over milliseconds, and the programs at their edges.
+
+use crate::support::*;
+use anabranch_sim::RunResult;
+
+/// The fabric of Themis-longhaul, section VII-A, with another line.
+fn fabric(wan_latency: &str) -> String {
+    format!(
+        "[topology]\nkind = \"cross-dc\"\ntors = 4\nleaves = 4\nhosts_per_tor = 4\nlink = \"100Gbps\"\n\
+         link_latency = \"1us\"\nesw_link = \"400Gbps\"\nwan_link = \"1600Gbps\"\nwan_latency = \"{wan_latency}\"\n\
+         switch_latency = \"0us\"\n"
+    )
+}
+
+/// All hosts of one data centre send to those of one ToR in the other, which cannot take it.
+fn crowd(bytes: &str) -> String {
+    let message = |from: u32| {
+        format!("[[workload.message]]\nfrom = {from}\nto = {}\nbytes = \"{bytes}\"\n", 28 + from % 4)
+    };
+    format!("[workload]\nkind = \"messages\"\n{}", (0..16).map(message).collect::<String>())
+}
+
+const PATIENT: &str = "[limits]\nmax_time = \"10s\"\nstall = \"1s\"\n";
+
+const WEBSEARCH: &str =
+    "[workload]\nkind = \"poisson\"\nsizes = \"websearch\"\nload = 0.7\nduration = \"1ms\"\n";
+
+fn extra(result: &RunResult, name: &str) -> f64 {
+    *result.run.extra.get(name).unwrap_or_else(|| panic!("no {name} in {:?}", result.run.extra))
+}
+
+/// A line of 1.6 Tb/s and 10 ms has 4 GB on its way when a pause goes out. DCQCN is out of the way, so that pauses
+/// reach back to the far end of the line.
+#[test]
+fn a_line_of_ten_milliseconds_is_lossless() {
+    let patient = "[set]\n\"dcqcn.transport.rto\" = \"5s\"\n\"dcqcn.fabric.ecn_pmax\" = 0.0\n\
+                   \"dcqcn.fabric.ecn_kmin\" = \"4GB\"\n\"dcqcn.fabric.ecn_kmax\" = \"4GB\"\n\
+                   \"dcqcn.fabric.ecn_from\" = []\n\"dcqcn.fabric.pfc.buffer\" = \"4MB\"\n";
+    let measure = "[[measure]]\nseries = \"pauses\"\nlinks = \"esw:0/up:0\"\nevery = \"1ms\"\n";
+    let text =
+        format!("schemes = [\"dcqcn\"]\n{}{}{patient}{measure}{PATIENT}", fabric("10ms"), crowd("40MB"));
+    let result = finish_one(&text, &[]);
+    assert_eq!((result.run.drops, result.run.timeouts, result.run.retransmissions), (0, 0, 0));
+    let pauses: f64 = result.series.iter().map(|row| row.value).sum();
+    assert!(pauses > 0.0, "the long line was never paused, so its headroom was not tried");
+}
+
+#[test]
+fn without_room_for_the_long_line_the_scenario_says_so() {
+    let text = format!(
+        "schemes = [\"dcqcn\"]\n{}{}[set]\n\"dcqcn.fabric.pfc.headroom_apart\" = false\n",
+        fabric("500us"),
+        crowd("1MB")
+    );
+    let said = read(&text, &[]).check().unwrap_err().to_string();
+    assert!(said.contains("esw:0 has a buffer of") && said.contains("headrooms"), "{said}");
+}
+
+/// What programs keep aside and send of their own is accounted for (the checkers at the end of each run), and nothing
+/// depends on anything but scenario and seed.
+#[test]
+fn programs_at_the_edge_are_deterministic() {
+    let schemes = r#"schemes = ["themis-longhaul", "pnp-only", "trp-only", "annulus", "bicc"]"#;
+    let watch = "[[measure]]\nseries = \"set-aside\"\nswitches = \"esw:100%\"\nevery = \"20us\"\n\
+                 [[measure]]\nseries = \"table-entries\"\nswitches = \"esw:100%\"\nevery = \"20us\"\n";
+    let text = format!("{schemes}\n{}{WEBSEARCH}{PATIENT}", fabric("100us"));
+    let (plain, watched) = (finish_all(&text, &[]), finish_all(&format!("{text}{watch}"), &[]));
+    for (plain, watched) in plain.iter().zip(&watched) {
+        let scheme = &plain.run.scheme;
+        assert_eq!(digest(plain), digest(watched), "{scheme}: observers change nothing");
+        assert_eq!(plain.run.drops, 0, "{scheme}");
+        let most = |series: &str| {
+            let of = watched.series.iter().filter(|row| row.series == series);
+            of.map(|row| row.value).fold(0.0, f64::max)
+        };
+        let keeps_packets = !matches!(scheme.as_str(), "pnp-only" | "annulus");
+        assert_eq!(most("set_aside_bytes") > 0.0, keeps_packets, "{scheme}");
+        let has_table = matches!(scheme.as_str(), "themis-longhaul" | "pnp-only");
+        assert_eq!(most("table_entries") > 0.0, has_table, "{scheme}");
+    }
+    let of = |scheme: &str| plain.iter().find(|result| result.run.scheme == scheme).unwrap();
+    // No packet of a flow with an entry leaves with a mark, and each flow between data centres has one.
+    assert_eq!(extra(of("pnp-only"), "marks_without_entry"), 0.0);
+    assert!(extra(of("pnp-only"), "marks_cleared") >= extra(of("pnp-only"), "pnp_cnps"));
+    // BiCC never has more than its window on the way to one host, and lets everything go.
+    assert!(extra(of("bicc"), "max_in_flight_bytes") <= 100_000.0);
+    assert_eq!(extra(of("bicc"), "held_packets"), extra(of("bicc"), "released_packets"));
+}
+
+/// A flow of 10 MB within a data centre shares a link with one that crosses, near its sender: with PNP that one hears of
+/// the congestion as soon as the other, and leaves it its share.
+#[test]
+fn a_near_congestion_is_answered_near_the_sender() {
+    let two = "[workload]\nkind = \"messages\"\n[[workload.message]]\nfrom = 3\nto = 15\nbytes = \"10MB\"\n\
+               [[workload.message]]\nfrom = 0\nto = 31\nbytes = \"40MB\"\n";
+    let fabric = fabric("500us").replace("leaves = 4", "leaves = 1");
+    let results = finish_all(&format!("schemes = [\"dcqcn\", \"pnp-only\"]\n{fabric}{two}{PATIENT}"), &[]);
+    let within = |result: &RunResult| result.flows[0].fct_ps.unwrap() as f64;
+    let [without, with] = [within(&results[0]), within(&results[1])];
+    assert!(with < 0.85 * without, "{with} ps against {without} ps");
+    assert!(extra(&results[1], "pnp_cnps") > 0.0);
+}
+
+/// The QP_field entry comes as late as the control plane: a flow that starts with its connection has none at first.
+#[test]
+fn a_connection_set_up_too_late_has_no_entry_for_its_first_marks() {
+    let text = |setup: &str| {
+        format!(
+            "schemes = [\"pnp-only\"]\n{}{WEBSEARCH}[set]\n\"*.fabric.program.pnp.setup\" = \"{setup}\"\n{PATIENT}",
+            fabric("100us")
+        )
+    };
+    let without_entry = |setup: &str| extra(&finish_one(&text(setup), &[]), "marks_without_entry");
+    assert_eq!(without_entry("3ms"), 0.0);
+    assert!(without_entry("0us") > 0.0);
+}
