@@ -149,6 +149,9 @@ fn steps_of_the_algorithm() {
         // Seen again within the round trip, it is not answered again.
         ((1, 12_500, 100_000, 620, 710), (2.0, 47_540.0 * 0.475 + 40.0, 47_540.0, 0)),
         ((1, 12_500, 100_000, 640, 720), (2.0, 47_540.0 * 0.475 + 40.0, 47_540.0, 0)),
+        // After going back, more is acknowledged than was sent again; hearing so twice is no second round trip.
+        ((8, 47_500, 0, 701, 650), (0.475, 47_580.0, 47_580.0, 1)),
+        ((8, 47_500, 0, 701, 660), (0.475, 47_620.0, 47_580.0, 1)),
     ];
     for (step, ((after, sent, queue, acked, next), wanted)) in steps.into_iter().enumerate() {
         println!("step {step}");
