@@ -357,7 +357,7 @@ reps.lb.evs = 0
         r#"[set]
 "reps.cc.kind" = "dctpc"
 [workload]"#,
-        r#"perm.toml:9:1: cc.kind: unknown variant `dctpc`, expected one of `dctcp`, `dcqcn`, `strack`, `mp-rdma`, `constant`
+        r#"perm.toml:9:1: cc.kind: unknown variant `dctpc`, expected one of `dctcp`, `dcqcn`, `hpcc`, `strack`, `mp-rdma`, `constant`
   write: "reps.cc.kind" = "dctcp""#,
     ),
     (

@@ -47,7 +47,7 @@ const CASES: &[(&str, &str)] = &[
     (
         r#""hpcc.cc.max_stages" = 5"#,
         r#"s.toml:10:1: scheme "hpcc" has no parameter "cc.max_stages"
-  write: "hpcc.cc.max_stage""#,
+  write: "hpcc.cc.max_stage" = 5"#,
     ),
     (
         r#""conweave.cc" = { kind = "hpcc", eta = 0.95, max_stage = 0, rate_ai = "0.0004line", base_rtt = "path" }"#,

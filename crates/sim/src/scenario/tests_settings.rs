@@ -26,7 +26,7 @@ fn said(text: &str) -> String {
 const CASES: &[(&str, &str)] = &[
     (
         r#""reps.fabric.pfc.alpha" = 0.125"#,
-        r#"s.toml:10:1: scheme "reps" has no PFC, so it has no "fabric.pfc.alpha" (schemes with PFC: rocev2, rocev2-4qp, mp-rdma, pfc-ecmp, pfc-ecmp-dcqcn)
+        r#"s.toml:10:1: scheme "reps" has no PFC, so it has no "fabric.pfc.alpha" (schemes with PFC: rocev2, rocev2-4qp, mp-rdma, pfc-ecmp, pfc-ecmp-dcqcn, hpcc)
   write: "reps.fabric.pfc" = { buffer = "256MB", alpha = 0.125, resume = "2packets" }"#,
     ),
     (

@@ -120,6 +120,14 @@ fn flows_that_begin_apart_come_to_even_shares() {
     assert!((rates[0] / rates[1] - 1.0).abs() < 0.05, "{rates:?}");
 }
 
+/// Ports of switches report, the sender's own NIC does not: two flows of one host, to two others, fill its link.
+#[test]
+fn a_nic_that_is_the_bottleneck_is_full() {
+    let result = flows(SWITCH, "", 9, &[(0, 7, 0, 10_000_000), (0, 8, 0, 10_000_000)]);
+    let share: f64 = result.flows.iter().map(goodput_gbps).sum::<f64>() / SHARE / 100.0;
+    assert!(share > 0.98, "{share}");
+}
+
 /// Two hosts on one ToR, and a line of 500 us behind it that nothing uses. With the base RTT of their own path a burst
 /// is answered within microseconds; with that of the fabric's longest, a window of a millisecond's worth fills queues.
 #[test]
@@ -171,12 +179,14 @@ fn records_are_conserved_whatever_happens() {
         fault("kind = \"link-down\"\nlinks = \"tor-uplinks:20%\"\nat = \"10us\"\nduration = \"300us\"");
     let switch_down =
         fault("kind = \"switch-down\"\nswitches = \"spine:1\"\nat = \"10us\"\nduration = \"300us\"");
+    let no_way = fault("kind = \"link-down\"\nlinks = \"tor-uplinks\"\nat = \"10us\"\nduration = \"100us\"");
     let refusals = fault("kind = \"switch-loss\"\nlinks = \"all\"\nprobability = 0.01");
     let cases = [
         (losses.clone(), String::new()),
         (link_down.clone(), String::new()),
         (switch_down.clone(), "\"hpcc.fabric.routing_delay\" = \"20us\"\n".to_owned()),
         (refusals.clone(), String::new()),
+        (no_way, "\"hpcc.fabric.routing_delay\" = \"1us\"\n".to_owned()),
         (losses.clone() + &switch_down, lossy.to_owned()),
         (refusals, lossy.to_owned() + "\"hpcc.fabric.trim\" = true\n"),
         (
