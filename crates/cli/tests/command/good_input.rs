@@ -343,6 +343,7 @@ fn every_figure_runs_at_quick_scale_and_every_claim_is_judged() {
     figures.dedup();
     let reps = ["figure-2", "figure-4", "figure-7", "figure-17", "figure-18", "figure-22", "table-1"];
     let strack = [1, 2, 3, 4, 8, 9, 10, 12, 14, 15, 16, 19, 20, 21, 22];
+    let themis_longhaul = [2, 3, 8, 10, 13, 14, 15, 16, 17, 18, 19, 22, 23, 24];
     let themis_spraying = [
         "figure-1",
         "figure-2",
@@ -377,6 +378,7 @@ fn every_figure_runs_at_quick_scale_and_every_claim_is_judged() {
         .map(|figure| format!("dcp/{figure}"))
         .chain(reps.iter().map(|figure| format!("reps/{figure}")))
         .chain(strack.iter().map(|number| format!("strack/figure-{number}")))
+        .chain(themis_longhaul.iter().map(|number| format!("themis-longhaul/figure-{number}")))
         .chain(themis_spraying.iter().map(|figure| format!("themis-spraying/{figure}")))
         .collect();
     assert_eq!(figures, expected);
