@@ -38,7 +38,7 @@ pub(crate) fn label(name: &str) -> Label {
         .iter()
         .find_map(|(end, unit, factor)| Some((name.strip_suffix(end)?, *unit, *factor)))
         .unwrap_or(match name {
-            _ if name.starts_with("slowdown") => (name, "FCT / ideal FCT", 1.0),
+            _ if name.contains("slowdown") => (name, "FCT / ideal FCT", 1.0),
             "sender_ecn" => (name, "1: marked, 0: not", 1.0),
             _ => (name, "count", 1.0),
         });
