@@ -8,9 +8,8 @@
 //! - Which queues: all of the ToR, those to its own hosts too, as long as the sender is one of its hosts as well.
 //! - Whether the mark stays: Annulus has one loop for the bottlenecks near the source and another for those beyond, while
 //!   a mark that stays is answered twice, by the ToR and by the receiver, and cuts DCQCN's one rate twice. `clear_marks`
-//!   takes it away, as PNP does (section IV). The numbers recorded with Themis-longhaul's artifact speak for that: under
-//!   Annulus flows between data centres are faster than under DCQCN alone, while marks that stay slow them down
-//!   (section VII-C, figure 16).
+//!   takes it away, as PNP does (section IV). The means recorded with Themis-longhaul's artifact speak for that, other
+//!   numbers of it against; the scheme leaves the mark, as nothing is said of clearing, and the figures show both.
 //! - How often: as PNP and DCQCN's notification point, once in `cnp_interval` for each queue pair.
 
 use super::{Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, Sites, Total, Verdict};
