@@ -10,12 +10,18 @@ use crate::topology::Topology;
 use anabranch_base::{Bytes, Duration, LinkId, NodeId, Time};
 use anabranch_proto::PathFacts;
 
+/// In the place of the link by which a queued packet came: no ingress port counts it, as it waits in memory of the
+/// switch's program.
+pub(crate) const APART: u32 = u32::MAX;
+
 /// The lossless class of a fabric.
 pub struct Pfc {
     /// By link: what came in by the port that it leaves.
     ingress: Vec<Ingress>,
     /// By switch.
     shared: Vec<Shared>,
+    /// Bytes in queues that no ingress port counts.
+    apart: u64,
     threshold: Threshold,
     resume: u32,
     /// By link: since when its data class is paused; never: it is not.
@@ -204,6 +210,7 @@ impl Pfc {
         Ok(Pfc {
             ingress,
             shared,
+            apart: 0,
             threshold,
             resume: clip(spec.resume.on(facts)),
             paused_since: vec![Time::NEVER; links],
@@ -261,7 +268,13 @@ impl Pfc {
 
     /// Bytes that all switches hold.
     pub fn held(&self) -> u64 {
-        self.ingress.iter().map(|port| u64::from(port.shared) + u64::from(port.headroom_used)).sum()
+        let counted = self.ingress.iter().map(|port| u64::from(port.shared) + u64::from(port.headroom_used));
+        self.apart + counted.sum::<u64>()
+    }
+
+    /// A data packet that no ingress port counts waits in a queue from now on.
+    pub(crate) fn take_apart(&mut self, bytes: u16) {
+        self.apart += u64::from(bytes);
     }
 
     /// Time for which data classes were paused until `now`, over all links.
@@ -303,6 +316,10 @@ impl<O: Observer> Engine<'_, O> {
     #[inline(never)]
     pub(crate) fn give_back(&mut self, node: NodeId, from: u32, bytes: u16) {
         let Some(pfc) = &mut self.pfc else { return };
+        if from == APART {
+            pfc.apart -= u64::from(bytes);
+            return;
+        }
         let from = LinkId(from);
         if pfc.release(from, (node.0 - self.host_count) as usize, bytes) {
             self.tell(from, false);

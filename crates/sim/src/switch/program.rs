@@ -1,6 +1,7 @@
 //! Programs in switches, and choices among equal-cost ports that are no plain hash.
 
 use super::path_map::{self, PathMapError};
+use super::pfc;
 use crate::engine::Engine;
 use crate::observer::Observer;
 use crate::scenario::{RoutingMode, Scheme};
@@ -318,11 +319,12 @@ impl<O: Observer> Engine<'_, O> {
         // What goes out at once passes the program again, which may put out more.
         let mut out = std::mem::take(&mut programs.out);
         for Emitted { packet, held } in out.drain(..) {
-            let port = match held {
-                Held::Never => 0,
-                Held::InBuffer(port) | Held::Aside(port) => port,
+            let base = self.port_base[node.index()];
+            let from = match held {
+                Held::Never => base,
+                Held::InBuffer(port) => base + u32::from(port),
+                Held::Aside(_) => pfc::APART,
             };
-            let from = self.port_base[node.index()] + u32::from(port);
             let at = self.passage(node, &packet);
             let way = self.choose(node, &packet, &at, None);
             match (held, &mut self.programs) {
@@ -337,8 +339,8 @@ impl<O: Observer> Engine<'_, O> {
                 _ => self.injected += 1,
             }
             match way {
-                Some(link) if matches!(held, Held::InBuffer(_)) => self.release(node, link, &packet, from),
-                Some(link) => self.forward(node, link, &packet, from),
+                Some(link) if held == Held::Never => self.forward(node, link, &packet, from),
+                Some(link) => self.release(node, link, &packet, from),
                 None => {
                     self.counters.link_losses += 1;
                     self.forget_telemetry(&packet);
@@ -352,7 +354,9 @@ impl<O: Observer> Engine<'_, O> {
         }
     }
 
-    /// Sends a packet that a program held, which the lossless buffer goes on to count until it is on the wire.
+    /// Sends a packet that a program kept. The lossless buffer goes on to count one that was in it until it is on the
+    /// wire. One that was set aside it does not count in the queue either: the port by which it came has let go of it
+    /// long ago, and has room for what the line holds, and for nothing else.
     fn release(&mut self, node: NodeId, link: LinkId, packet: &Packet, from: u32) {
         if self.pfc.is_none() {
             self.forward(node, link, packet, from);
@@ -361,9 +365,15 @@ impl<O: Observer> Engine<'_, O> {
         let port = &mut self.ports[link.index()];
         if port.is_free(self.now) && !port.paused {
             self.pass_out(node, link, packet);
-            self.give_back(node, from, packet.wire_bytes);
+            if from != pfc::APART {
+                self.give_back(node, from, packet.wire_bytes);
+            }
             return;
         }
+        if let Some(pfc) = self.pfc.as_mut().filter(|_| from == pfc::APART) {
+            pfc.take_apart(packet.wire_bytes);
+        }
+        let port = &mut self.ports[link.index()];
         port.enqueue(&mut self.pool, packet, from, false);
         self.queue_changed(link);
         if self.ports[link.index()].has_work() {

@@ -87,6 +87,19 @@ fn programs_at_the_edge_are_deterministic() {
     assert_eq!(extra(of("bicc"), "held_packets"), extra(of("bicc"), "released_packets"));
 }
 
+/// What was set aside goes on while the line that brought it is paused and its headroom full: it must not want room
+/// there. All hosts of one data centre send to one ToR of the other by a short line, with little headroom.
+#[test]
+fn what_was_set_aside_needs_no_room_of_the_line() {
+    let settings = "[set]\n\"*.fabric.pfc.buffer\" = \"1MB\"\n";
+    for scheme in ["trp-only", "bicc"] {
+        let text = format!("schemes = [{scheme:?}]\n{}{}{settings}{PATIENT}", fabric("1us"), crowd("20MB"));
+        let result = finish_one(&text, &[]);
+        assert_eq!(result.run.drops, 0, "{scheme}");
+        assert!(result.run.pause_frames > 0, "{scheme}: nothing was ever paused");
+    }
+}
+
 /// A flow of 10 MB within a data centre shares a link with one that crosses, near its sender: with PNP that one hears of
 /// the congestion as soon as the other, and leaves it its share.
 #[test]
