@@ -88,10 +88,14 @@ fn programs_at_the_edge_are_deterministic() {
 }
 
 /// What was set aside goes on while the line that brought it is paused and its headroom full: it must not want room
-/// there. All hosts of one data centre send to one ToR of the other by a short line, with little headroom.
+/// there. All hosts of one data centre send to one ToR of the other by a short line, with little headroom, and slow down
+/// for pauses alone.
 #[test]
 fn what_was_set_aside_needs_no_room_of_the_line() {
-    let settings = "[set]\n\"*.fabric.pfc.buffer\" = \"1MB\"\n";
+    let settings = "[set]\n\"*.fabric.pfc.buffer\" = \"1MB\"\n\
+                    \"*.cc\" = { kind = \"constant\", window = \"60000packets\" }\n\
+                    \"*.fabric.ecn_kmin\" = \"10KB\"\n\"*.fabric.ecn_kmax\" = \"20KB\"\n\
+                    \"*.fabric.ecn_from\" = []\n";
     for scheme in ["trp-only", "bicc"] {
         let text = format!("schemes = [{scheme:?}]\n{}{}{settings}{PATIENT}", fabric("1us"), crowd("20MB"));
         let result = finish_one(&text, &[]);
