@@ -72,8 +72,6 @@ struct Destination {
 struct Waiting {
     packet: Packet,
     psn: u32,
-    /// By which it came.
-    port: u16,
     since: Time,
 }
 
@@ -149,7 +147,7 @@ impl Bicc {
             return Verdict::Forward;
         }
         let destination = &mut self.hosts[host.index()];
-        destination.queue.push_back(Waiting { packet: *packet, psn, port: at.port, since: at.now });
+        destination.queue.push_back(Waiting { packet: *packet, psn, since: at.now });
         destination.queue_bytes += u64::from(packet.wire_bytes);
         self.held_bytes += u64::from(packet.wire_bytes);
         let counts = &mut self.counts;
@@ -219,13 +217,13 @@ impl Bicc {
             && self.has_room(host, first.packet.wire_bytes)
         {
             let destination = &mut self.hosts[host.index()];
-            let Some(Waiting { packet, psn, port, since }) = destination.queue.pop_front() else { return };
+            let Some(Waiting { packet, psn, since }) = destination.queue.pop_front() else { return };
             destination.queue_bytes -= u64::from(packet.wire_bytes);
             self.held_bytes -= u64::from(packet.wire_bytes);
             self.counts.released_packets += 1;
             self.counts.max_wait = self.counts.max_wait.max(now.since(since));
             self.count(packet.qp, host, psn, packet.wire_bytes, now);
-            out.push(Emitted { packet, held: Held::Aside(port) });
+            out.push(Emitted { packet, held: Held::Aside });
         }
     }
 

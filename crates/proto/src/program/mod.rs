@@ -138,8 +138,8 @@ pub enum Held {
     Never,
     /// In the buffer of the port by which it came, [`Passage::port`] of its arrival ([`Verdict::Hold`]).
     InBuffer(u16),
-    /// In memory of its own ([`Verdict::SetAside`]); it had come by this port.
-    Aside(u16),
+    /// In memory of its own ([`Verdict::SetAside`]).
+    Aside,
 }
 
 /// What a program that keeps tables of queue pairs hears of them ([`Program::handle_qp`]).
@@ -193,7 +193,7 @@ pub enum AnyProgram {
     /// See [`Conweave`].
     Conweave(Conweave),
     /// See [`ThemisLonghaul`].
-    ThemisLonghaul(ThemisLonghaul),
+    ThemisLonghaul(Box<ThemisLonghaul>),
     /// See [`Flowlet`].
     Flowlet(Flowlet),
     /// See [`NackDrop`].
@@ -252,7 +252,7 @@ impl ProgramConfig {
             }
             ProgramConfig::Conweave(config) => AnyProgram::Conweave(Conweave::new(config, facts, random)),
             ProgramConfig::ThemisLonghaul(config) => {
-                AnyProgram::ThemisLonghaul(ThemisLonghaul::new(config, facts, random))
+                AnyProgram::ThemisLonghaul(Box::new(ThemisLonghaul::new(config, facts, random)))
             }
             ProgramConfig::Flowlet { gap } => AnyProgram::Flowlet(Flowlet::new(gap.on(&facts.path), random)),
             ProgramConfig::NackDrop { share } => AnyProgram::NackDrop(NackDrop::new(*share, random)),

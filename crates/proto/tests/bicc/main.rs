@@ -75,8 +75,7 @@ fn psn(packet: &Packet) -> u32 {
 struct Esw {
     program: Bicc,
     now: Time,
-    /// With the port of each.
-    kept: Vec<(Packet, u16)>,
+    kept: Vec<Packet>,
 }
 
 impl Esw {
@@ -92,7 +91,7 @@ impl Esw {
         let mut passed = Vec::new();
         match self.program.ingress(&mut seen, &at, &mut out) {
             Verdict::Forward => passed.push(seen),
-            Verdict::SetAside => self.kept.push((seen, port)),
+            Verdict::SetAside => self.kept.push(seen),
             verdict => panic!("{verdict:?}"),
         }
         assert_eq!(seen, packet, "nothing is written into it");
@@ -107,12 +106,12 @@ impl Esw {
         self.emitted(out)
     }
 
-    /// What the program put out is what it kept, port and all.
+    /// What the program put out is what it kept.
     fn emitted(&mut self, out: Vec<Emitted>) -> Vec<Packet> {
         let take = |Emitted { packet, held }| {
-            let Held::Aside(port) = held else { panic!("{held:?}") };
-            let place = self.kept.iter().position(|kept| *kept == (packet, port));
-            self.kept.remove(place.unwrap_or_else(|| panic!("not kept: {packet:?} of port {port}")));
+            assert_eq!(held, Held::Aside);
+            let place = self.kept.iter().position(|kept| *kept == packet);
+            self.kept.remove(place.unwrap_or_else(|| panic!("not kept: {packet:?}")));
             packet
         };
         out.into_iter().map(take).collect()

@@ -45,7 +45,7 @@ impl Port {
 
     /// `after` microseconds later it has sent `sent` bytes more, and has `queue` left.
     fn later(&mut self, after: u64, sent: u64, queue: u32) {
-        self.at = self.at + Duration::from_us(after);
+        self.at += Duration::from_us(after);
         self.tx_bytes += sent;
         self.queue = queue;
     }

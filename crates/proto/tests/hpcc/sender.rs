@@ -81,7 +81,7 @@ fn the_sender_keeps_to_window_and_rate() {
         let (mut now, mut sent) = (from, Vec::new());
         while now < until {
             sent.extend(sender.poll_transmit(now).map(|_| now));
-            now = now + Duration::from_ns(1);
+            now += Duration::from_ns(1);
         }
         sent
     };

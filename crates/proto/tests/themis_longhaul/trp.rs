@@ -11,9 +11,6 @@ const SENDER: HostId = HostId(1);
 /// In data centre 1.
 pub const RECEIVER: HostId = HostId(4);
 const NEIGHBOUR: HostId = HostId(5);
-/// The port of the switch by which data comes.
-const PORT: u16 = 6;
-
 pub fn config() -> TrpConfig {
     TrpConfig {
         alpha: PAPER.alpha,
@@ -111,7 +108,7 @@ impl Switch {
 
     pub fn arrive(&mut self, now: Time, packet: Packet, src: HostId) -> Verdict {
         self.wait(if self.timer_first { now } else { Time(now.0.saturating_sub(1)) });
-        let at = Passage { now, src, port: PORT, from_host: false, to_host: false, ports: 1, queued: 0 };
+        let at = Passage { now, src, port: 6, from_host: false, to_host: false, ports: 1, queued: 0 };
         let mut out = Vec::new();
         let verdict = self.trp.ingress(&packet, &at, &mut out);
         let forwarded = (verdict == Verdict::Forward).then_some(packet);
@@ -130,7 +127,7 @@ impl Switch {
 
     /// A forwarded packet goes ahead of what the program put out.
     fn leave(&mut self, at: Time, forwarded: Option<Packet>, out: &[Emitted]) {
-        assert!(out.iter().all(|emitted| emitted.held == Held::Aside(PORT)));
+        assert!(out.iter().all(|emitted| emitted.held == Held::Aside));
         let packets = forwarded.into_iter().chain(out.iter().map(|emitted| emitted.packet));
         self.left.extend(packets.map(|packet| Left { at, qp: packet.qp.0, psn: psn(&packet) }));
     }

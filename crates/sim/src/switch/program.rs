@@ -323,7 +323,7 @@ impl<O: Observer> Engine<'_, O> {
             let from = match held {
                 Held::Never => base,
                 Held::InBuffer(port) => base + u32::from(port),
-                Held::Aside(_) => pfc::APART,
+                Held::Aside => pfc::APART,
             };
             let at = self.passage(node, &packet);
             let way = self.choose(node, &packet, &at, None);
@@ -332,7 +332,7 @@ impl<O: Observer> Engine<'_, O> {
                     programs.held -= 1;
                     programs.held_bytes -= u64::from(packet.wire_bytes);
                 }
-                (Held::Aside(_), Some(programs)) => {
+                (Held::Aside, Some(programs)) => {
                     programs.held -= 1;
                     programs.set_aside(node.0 - self.host_count, -i64::from(packet.wire_bytes));
                 }

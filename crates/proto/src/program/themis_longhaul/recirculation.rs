@@ -30,8 +30,6 @@ use std::collections::VecDeque;
 pub struct Looping {
     /// The packet.
     pub packet: Packet,
-    /// The port by which it came to the switch.
-    pub port: u16,
     /// Loops that are left: a header field that it carries meanwhile (section V-B).
     pub loops: u8,
 }

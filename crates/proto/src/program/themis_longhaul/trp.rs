@@ -144,12 +144,12 @@ impl Trp {
         }
         if loops > 0 {
             self.counts.loops += 1;
-            self.port.join(at.now, Looping { packet: *packet, port: at.port, loops });
+            self.port.join(at.now, Looping { packet: *packet, loops });
             return Verdict::SetAside;
         }
         if out.len() > queued {
             // What came back at this very moment goes first, but a packet that is forwarded goes ahead of `out`.
-            out.push(Emitted { packet: *packet, held: Held::Aside(at.port) });
+            out.push(Emitted { packet: *packet, held: Held::Aside });
             return Verdict::SetAside;
         }
         Verdict::Forward
@@ -231,7 +231,7 @@ impl Trp {
         if let Some(found) = found {
             found.state.handle_sent(psn);
         }
-        out.push(Emitted { packet, held: Held::Aside(looping.port) });
+        out.push(Emitted { packet, held: Held::Aside });
     }
 }
 
