@@ -510,6 +510,7 @@ mod tests {
         Pfc {
             ingress: vec![port; 3],
             shared: vec![Shared { size, used: 0 }],
+            apart: 0,
             threshold,
             resume: 1_000,
             paused_since: Vec::new(),
