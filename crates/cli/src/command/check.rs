@@ -45,7 +45,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     let sweep = if scenario.sweep.is_empty() { "" } else { " (fabric and workload below: of the first)" };
     print(&format!(
         "{}\n\n\
-         runs       {} = {} schemes x {} sweep points x {} seeds{sweep}\n\
+         runs       {} = {} x {} x {}{sweep}\n\
          hosts      {}\n\
          switches   {}\n\
          links      {} (directed)\n\
@@ -55,9 +55,9 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
          # The resolved scenario, every default explicit:\n\n{}",
         scenario.title,
         prepared.points.len(),
-        schemes.len(),
-        prepared.points.len() / (schemes.len() * scenario.seeds.len()).max(1),
-        scenario.seeds.len(),
+        counted(schemes.len(), "scheme"),
+        counted(prepared.points.len() / (schemes.len() * scenario.seeds.len()).max(1), "sweep point"),
+        counted(scenario.seeds.len(), "seed"),
         topology.hosts,
         topology.switches.len(),
         topology.links(),
@@ -69,4 +69,9 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
         prepared.item.digest,
         prepared.item.toml,
     ))
+}
+
+/// `1 seed`, `2 seeds`.
+fn counted(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }

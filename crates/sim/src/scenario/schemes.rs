@@ -298,14 +298,14 @@ fn collect(at: &str, value: &toml::Value, paths: &mut Vec<String>) {
     }
 }
 
-/// The known path that is most like `path`: by its whole, then by its last part.
+/// The known path that is most like `path`: of those with the most likely last part the likeliest whole.
 fn nearest_path<'a>(path: &str, known: &[&'a str]) -> Option<&'a str> {
     let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
     let lasts: Vec<String> = known.iter().map(|known| last(known)).collect();
     let lasts: Vec<&str> = lasts.iter().map(String::as_str).collect();
-    let by_last =
-        nearest(&last(path), &lasts).and_then(|near| known.iter().find(|known| last(known) == near));
-    by_last.copied().or_else(|| nearest(path, known))
+    let Some(near) = nearest(&last(path), &lasts) else { return nearest(path, known) };
+    let same_last: Vec<&str> = known.iter().copied().filter(|known| last(known) == near).collect();
+    nearest(path, &same_last).or(same_last.first().copied())
 }
 
 /// The words of a deserialiser for people.
@@ -421,5 +421,14 @@ mod tests {
         let ops = parameters(&scheme("ops").unwrap());
         assert!(ops.contains(&"lb.evs".to_owned()) && ops.contains(&"fabric.routing_delay".to_owned()));
         assert!(!ops.contains(&"lb.buffer".to_owned()));
+    }
+
+    #[test]
+    fn of_parameters_with_one_last_part_the_likeliest_path_is_named() {
+        let known = parameters(&scheme("themis-longhaul").unwrap());
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let nearest = |path| nearest_path(path, &known);
+        assert_eq!(nearest("fabric.program.trp.alfa"), Some("fabric.program.trp.alpha"));
+        assert_eq!(nearest("fabric.pfc.alfa"), Some("fabric.pfc.alpha"));
     }
 }

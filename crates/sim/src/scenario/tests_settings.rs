@@ -65,6 +65,11 @@ const CASES: &[(&str, &str)] = &[
   write: "*.cc.max_window" = "1.5bdp""#,
     ),
     (
+        r#""strack.transport.probe_aftr" = "1us""#,
+        r#"s.toml:10:1: scheme "strack" has no parameter "transport.probe_aftr"
+  write: "strack.transport.probe_after" = "1us""#,
+    ),
+    (
         r#""reps.fabric.ecn_kmax" = "0.1bdp""#,
         r#"s.toml:10:1: fabric.ecn_kmin (0.2bdp) is above fabric.ecn_kmax (0.1bdp)
   write: "reps.fabric.ecn_kmin" = "0.1bdp""#,

@@ -88,7 +88,9 @@ pub enum PfcError {
         needed: Bytes,
     },
     /// A switch's buffer does not even hold its headrooms.
-    #[error("{switch} has a buffer of {buffer}, and the headrooms of its ports alone take {headrooms}")]
+    #[error(
+        "{switch} has a buffer of {buffer}, and the headrooms of its ports alone take {headrooms} (fabric.pfc.headroom_apart = true puts them beside it)"
+    )]
     Buffer {
         /// The switch that lacks most.
         switch: String,
