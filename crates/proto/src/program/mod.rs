@@ -127,7 +127,7 @@ pub enum Verdict {
     /// The program keeps it in the switch's buffer, and will emit it later.
     Hold,
     /// The program keeps it in memory of its own, such as that of a port through which packets come round again, and
-    /// will emit it later. A lossless class does not count it meanwhile.
+    /// will emit it later. A lossless class does not count it, also while it then waits for its link.
     SetAside,
 }
 
