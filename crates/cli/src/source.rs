@@ -1,6 +1,7 @@
 //! Reads scenario files and the files they name, and turns them into a form that stands by itself.
 
 use crate::failure::{Failure, reason};
+use crate::output::note;
 use crate::store::Item;
 use anabranch_results::digest::text_digest;
 use anabranch_sim::scenario::{Files, Overrides, RunPoint, Scenario, read};
@@ -50,12 +51,14 @@ pub fn load(path: &Path, over: &Overrides) -> Result<Prepared, Failure> {
     prepare(name, scenario)
 }
 
-/// Checks a scenario, and makes it stand by itself.
+/// Checks a scenario, with warnings on standard error, and makes it stand by itself.
 ///
 /// # Errors
 /// [`Failure::Input`] when something cannot be built.
 pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
-    scenario.check().map_err(input)?;
+    for warning in scenario.check().map_err(input)? {
+        note(&format!("warning: {warning}"));
+    }
     let scenario = stand_alone(&scenario)?;
     let points = scenario.points().map_err(input)?;
     let item = Item {

@@ -5,15 +5,20 @@ use crate::kept::Kept;
 use anabranch_results::{ResultSet, ResultsError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// Says which program made the results beside it.
 const MADE_BY: &str = "made-by.json";
 /// Digits of the digest in a folder's name.
 const DIGITS: usize = 16;
+/// How the names of folders begin that are not whole yet.
+const UNFINISHED: &str = ".unfinished-";
+/// Younger folders may not be locked yet.
+const LOCKED_BY_NOW: Duration = Duration::from_secs(60);
 
 /// What results are of; the digest stands for all the rest.
 pub struct Item {
@@ -36,6 +41,8 @@ pub struct Store {
 pub struct Pending {
     temp: TempDir,
     target: PathBuf,
+    /// Locked for as long as this program lives, so that what a kill leaves behind is told from what is at work.
+    _lock: Option<File>,
 }
 
 /// The program that made results. Another build may simulate differently, so its results are not taken as ours.
@@ -78,14 +85,27 @@ impl Store {
                 target.display()
             )));
         }
+        self.remove_abandoned();
         let mut builder = tempfile::Builder::new();
-        builder.prefix(".unfinished-");
+        builder.prefix(UNFINISHED);
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
         let temp = builder.tempdir_in(&self.root).map_err(|error| self.refused(&error))?;
-        let pending = Pending { temp, target };
+        let mut pending = Pending { temp, target, _lock: None };
         pending.write_early(item).map_err(|error| self.refused(&error))?;
         Ok(pending)
+    }
+
+    /// Removes what programs left that were killed. Nothing depends on it, so nothing is said where it fails.
+    fn remove_abandoned(&self) {
+        let folders = fs::read_dir(&self.root).into_iter().flatten().flatten();
+        for folder in folders.filter(|folder| folder.file_name().to_string_lossy().starts_with(UNFINISHED)) {
+            let age = folder.metadata().and_then(|about| about.modified()).map(|at| at.elapsed());
+            let old = matches!(age, Ok(Ok(age)) if age > LOCKED_BY_NOW);
+            if old && File::open(folder.path().join(MADE_BY)).is_ok_and(|file| file.try_lock().is_ok()) {
+                let _ = fs::remove_dir_all(folder.path());
+            }
+        }
     }
 
     fn target(&self, item: &Item) -> PathBuf {
@@ -111,15 +131,19 @@ impl Pending {
     }
 
     /// What is known before the simulation; writing it finds a full disk early.
-    fn write_early(&self, item: &Item) -> io::Result<()> {
-        let folder = self.folder();
+    fn write_early(&mut self, item: &Item) -> io::Result<()> {
+        let folder = self.temp.path();
         fs::write(folder.join("scenario.toml"), &item.toml)?;
         for (name, text) in &item.files {
             let path = folder.join(name);
             fs::create_dir_all(path.parent().unwrap_or(folder))?;
             fs::write(path, text)?;
         }
-        MadeBy::this().write(folder)
+        MadeBy::this().write(folder)?;
+        let made_by = File::open(folder.join(MADE_BY))?;
+        // Some file systems have no locks; there nothing is ever taken for abandoned.
+        self._lock = made_by.try_lock().is_ok().then_some(made_by);
+        Ok(())
     }
 
     /// Writes the results and the page `html`, and gives the folder its final name. Results that are not whole

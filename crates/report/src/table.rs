@@ -29,6 +29,14 @@ const OF_LENGTHS: [Column; 3] = [
     ("slow-\ndown P99", |group| ratio(group, "slowdown_p99")),
 ];
 
+/// For runs on several data centres: the slowdowns of flows within one and between two, with what they are read off.
+const OF_SIDES: [(&str, &str); 4] = [
+    ("slowdown\nintra", "intra_slowdown_mean"),
+    ("slowdown\ninter", "inter_slowdown_mean"),
+    ("P99 slow-\ndown intra", "intra_slowdown_p99"),
+    ("P99 slow-\ndown inter", "inter_slowdown_p99"),
+];
+
 /// For runs with jobs: collective completion times.
 const OF_JOBS: [Column; 3] = [
     ("\njobs", |group| finished_of(group.total(|run| run.jobs_finished), group.total(|run| run.jobs))),
@@ -43,7 +51,7 @@ const OF_PAUSES: [Column; 2] = [
 ];
 
 /// What a terminal that is too narrow for everything can do without, the first to go first.
-const SPARE: [&str; 11] = [
+const SPARE: [&str; 13] = [
     "P50\nµs",
     "all\ndone µs",
     "ideal\nmax µs",
@@ -55,6 +63,8 @@ const SPARE: [&str; 11] = [
     "slow-\ndown P50",
     "slow-\ndown P95",
     "slow-\ndown P99",
+    "P99 slow-\ndown intra",
+    "P99 slow-\ndown inter",
 ];
 
 /// Reads a count off a run.
@@ -130,6 +140,12 @@ pub(crate) fn summary(set: &ResultSet) -> Summary {
             add(name, &cell);
         }
     }
+    let sides =
+        OF_SIDES.into_iter().filter(|(_, field)| set.runs.iter().any(|run| run.number(field).is_some()));
+    let sides: Vec<(&str, &str)> = sides.collect();
+    for &(name, field) in &sides {
+        add(name, &|group| ratio(group, field));
+    }
     if set.runs.iter().any(|run| run.jobs > 0) {
         for (name, cell) in OF_JOBS {
             add(name, &cell);
@@ -157,6 +173,12 @@ pub(crate) fn summary(set: &ResultSet) -> Summary {
         add("\nseeds", &|group| seeds(group).to_string());
     }
     let mut notes = notes(&groups, all_alike);
+    if !sides.is_empty() {
+        notes.push(
+            "Intra: flows within a data centre; inter: between two. Slowdowns are means without a P."
+                .to_owned(),
+        );
+    }
     if !zero.is_empty() && !groups.is_empty() {
         notes.push(format!("0 in every run: {}.", zero.join(", ")));
     }
@@ -366,6 +388,20 @@ mod tests {
         insta::assert_snapshot!(table(&collectives()));
         let text = table(&two_schemes());
         assert!(!text.contains("CCT") && !text.contains("paus"), "{text}");
+    }
+
+    #[test]
+    fn data_centres_have_columns_of_their_sides() {
+        let mut set = two_schemes();
+        for run in &mut set.runs {
+            run.extra.extend([("intra_slowdown_mean".into(), 2.5), ("intra_slowdown_p99".into(), 9.0)]);
+        }
+        let text = table(&set);
+        assert!(text.contains("intra") && text.contains("2.50") && text.contains("9.00"), "{text}");
+        assert!(text.contains("Intra: flows within a data centre; inter: between two."), "{text}");
+        let head = summary(&set).head.join(" ");
+        assert!(!head.contains("inter"), "no such flow, no such column: {head}");
+        assert!(!summary(&two_schemes()).head.join(" ").contains("intra"));
     }
 
     #[test]

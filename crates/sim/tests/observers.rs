@@ -14,7 +14,7 @@ impl Files for NoFiles {
 
 fn run(text: &str) -> RunResult {
     let read = scenario::read("test.toml", text, &NoFiles, &Overrides::default());
-    let scenario = read.and_then(|s| s.check().map(|()| s)).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let scenario = read.and_then(|s| s.check().map(|_| s)).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let points = scenario.points().unwrap();
     assert_eq!(points.len(), 1);
     anabranch_sim::run(&points[0], &Control::default()).unwrap_or_else(|e| panic!("{e}\n{text}"))

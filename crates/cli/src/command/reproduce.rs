@@ -28,7 +28,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let mut failed = Vec::new();
     let mut interrupted = None;
     for figure in &chosen {
-        note(&format!("{} ({} scale): {}", figure.id, figures::scale_name(scale), figure.title));
+        note(&format!("{} at {} scale", figure.id, figures::scale_name(scale)));
         let (digest, done) = one(figure, scale, args)?;
         let judged = done.results.figure.as_ref().map_or(&[][..], |figure| &figure.claims);
         let verdict = done.verdict();

@@ -95,16 +95,46 @@ fn ctrl_c_before_anything_is_finished_leaves_nothing() {
     assert!(place.results().is_empty(), "{:?}", place.results());
 }
 
+#[cfg(unix)]
+#[test]
+fn what_a_kill_leaves_goes_with_the_next_run_and_what_is_at_work_stays() {
+    let place = Place::new();
+    place.write("s.toml", format!("{}\n[limits]\nmax_time = \"100s\"\n", edited("bytes = \"100KB\"", LONG)));
+    place.write("short.toml", SMALL);
+    let mut child = simulating(&place);
+    let unfinished = place.results();
+    let folder = place.path().join("out").join(&unfinished[0]);
+    let long_ago = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(3600);
+    let next = |wanted: &[String]| {
+        fs::File::open(&folder).unwrap().set_modified(long_ago).unwrap();
+        place.run(&["run", "short.toml", "--out", "out", "--fresh"]).expect(0);
+        let left =
+            place.results().into_iter().filter(|name| name.starts_with(".unfinished")).collect::<Vec<_>>();
+        assert_eq!(left, wanted);
+    };
+    next(&unfinished);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    next(&[]);
+}
+
 /// Starts a long run, waits until it simulates and `then` some, and presses Ctrl-C.
 fn interrupted(place: &Place, then: Duration) -> Ended {
-    let mut command = place.command(&["run", "s.toml", "--out", "out", "--threads", "1"]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    while place.results().is_empty() {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let child = simulating(place);
     std::thread::sleep(then);
     press_ctrl_c(&child);
     child.wait_with_output().unwrap().into()
+}
+
+/// A run of `s.toml` that has begun.
+fn simulating(place: &Place) -> Child {
+    let mut command = place.command(&["run", "s.toml", "--out", "out", "--threads", "1"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = |name: &String| place.path().join("out").join(name).join("made-by.json").exists();
+    while !place.results().iter().any(begun) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child
 }
 
 fn press_ctrl_c(child: &Child) {

@@ -72,6 +72,12 @@ fn usual(set: &ResultSet) -> Vec<PlotSpec> {
     if !set.flows.is_empty() {
         specs.push(PlotSpec::new(PlotKind::Cdf, "Distribution of flow completion times", "fct_us"));
     }
+    let names: BTreeSet<&str> = set.flows.iter().flat_map(|flow| flow.group.split('/')).collect();
+    for group in names.into_iter().filter(|name| !name.is_empty()) {
+        let title = format!("Distribution of slowdowns, {group}");
+        let group = Some(group.to_owned());
+        specs.push(PlotSpec { group, ..PlotSpec::new(PlotKind::Cdf, title, "slowdown") });
+    }
     if set.flows.iter().any(|flow| flow.bytes != set.flows[0].bytes) {
         let slowdown = |title, y| PlotSpec::new(PlotKind::SlowdownBySize, title, y);
         specs.push(slowdown("Slowdown by message size, 99th percentile", "p99"));
@@ -344,7 +350,8 @@ fn selection(spec: &PlotSpec) -> String {
 fn against_sweep(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     let label = label(&spec.y);
     let mut data = Vec::new();
-    let mut note = "Mean over the seeds; the whiskers are the least and the largest.".to_owned();
+    let mut note = String::new();
+    let mut range = (f64::INFINITY, 0.0_f64);
     let mut gaps = Gaps::default();
     for (place, curve) in picture.curves.iter().enumerate() {
         let mut points: Vec<(Json, Vec<f64>)> = Vec::new();
@@ -370,6 +377,12 @@ fn against_sweep(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> Plo
             points.iter().filter_map(|(_, numbers)| statistic.of(numbers)).collect()
         };
         let (mean, low, high) = (column(Statistic::Mean), column(Statistic::Min), column(Statistic::Max));
+        let several = points.iter().any(|(_, numbers)| numbers.len() > 1);
+        if several {
+            note = "Mean over the seeds; the whiskers are the least and the largest.".to_owned();
+        }
+        range.0 = mean.iter().copied().filter(|mean| *mean > 0.0).fold(range.0, f64::min);
+        range.1 = high.iter().copied().fold(range.1, f64::max);
         let above =
             |a: &[f64], b: &[f64]| -> Vec<f64> { a.iter().zip(b).map(|(a, b)| (a - b).max(0.0)).collect() };
         let x: Vec<&Json> = points.iter().map(|(at, _)| at).collect();
@@ -382,7 +395,7 @@ fn against_sweep(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> Plo
         data.push(json!({
             "type": kind, "mode": "lines+markers", "name": name, "x": x, "y": mean,
             "error_y": {
-                "type": "data", "symmetric": false, "thickness": 1,
+                "type": "data", "symmetric": false, "thickness": 1, "visible": several,
                 "array": above(&high, &mean), "arrayminus": above(&mean, &low),
             },
             "line": picture.line(set, place), "marker": {"color": picture.colour(set, place)},
@@ -396,8 +409,12 @@ fn against_sweep(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> Plo
     let mut y = number_axis(&label.axis(), spec.log_y);
     if !spec.log_y {
         y["rangemode"] = "tozero".into();
+    } else if spec.kind == PlotKind::Bar && range.0 <= range.1 {
+        // Bars have no natural foot on such an axis: a power of ten, low enough that the shortest one can be seen.
+        y["range"] = json!([(libm::log10(range.0) - 0.1).floor(), libm::log10(range.1) + 0.1]);
     }
     note.push_str(&gaps.text());
+    let note = note.trim_start().to_owned();
     let mut layout = layout(x, y);
     layout["barmode"] = "group".into();
     Plot { title: picture.title(spec), note, height: HEIGHT, data, layout }

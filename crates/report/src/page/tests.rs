@@ -277,14 +277,14 @@ fn a_scheme_whose_jobs_did_not_finish_is_named_and_not_drawn() {
     };
     let bars = drawn(&set, spec(None, "cct_max_us"));
     assert_eq!(bars.data[0]["x"], json!(["strack"]));
-    assert!(bars.note.ends_with(" Not drawn, as jobs did not finish: rocev2."), "{}", bars.note);
+    assert_eq!(bars.note, "Not drawn, as jobs did not finish: rocev2.");
     let bars = drawn(&set, spec(None, "completion_us"));
-    assert!(bars.note.ends_with(" Not drawn, as messages did not finish: rocev2."), "{}", bars.note);
+    assert_eq!(bars.note, "Not drawn, as messages did not finish: rocev2.");
     let bars = drawn(&set, spec(None, "fct_max_us"));
     assert_eq!(bars.data[0]["x"], json!(["strack", "rocev2"]));
-    assert!(bars.note.ends_with(" Only of the messages that finished: rocev2."), "{}", bars.note);
+    assert_eq!(bars.note, "Only of the messages that finished: rocev2.");
     let bars = drawn(&set, spec(None, "rounds"));
-    assert!(bars.note.ends_with(" Not drawn, as there is no such number: strack; rocev2."), "{}", bars.note);
+    assert_eq!(bars.note, "Not drawn, as there is no such number: strack; rocev2.");
     // A second seed that finished does not stand for the first, and other points are drawn.
     set.runs.push(RunRow { seed: 2, ..set.runs[1].clone() });
     set.runs.push(set.runs[1].clone());
@@ -426,4 +426,19 @@ fn a_cloud_of_many_messages_is_thinned() {
     let drawn: usize = plot.data.iter().map(|curve| curve["x"].as_array().unwrap().len()).sum();
     assert!((9_000..=20_000).contains(&drawn), "{drawn}");
     assert!(plot.note.contains("Of 100,000 of them"), "{}", plot.note);
+}
+
+#[test]
+fn bars_tell_of_their_whiskers_and_stand_on_a_power_of_ten() {
+    let set = with_figure();
+    let bars =
+        |set: &ResultSet| plots::of(set).into_iter().find(|plot| plot.data[0]["type"] == "bar").unwrap();
+    let both = bars(&set);
+    assert_eq!(both.note, "Mean over the seeds; the whiskers are the least and the largest.");
+    // The shortest bar is 100 us high, the longest whisker ends at 405.
+    assert_eq!(both.layout["yaxis"]["range"], json!([1.0, libm::log10(405.0) + 0.1]));
+    let mut one = set.clone();
+    one.runs.retain(|run| run.seed == 1);
+    (one.flows, one.series) = (Vec::new(), Vec::new());
+    assert_eq!(bars(&one).note, "");
 }

@@ -7,6 +7,7 @@ mod context;
 mod error;
 mod figure;
 mod lossless;
+mod origin;
 mod resolved;
 mod scheme_limits;
 mod schemes;
@@ -31,6 +32,7 @@ mod tests_settings;
 mod tests_trimming;
 #[cfg(test)]
 mod tests_workloads;
+mod too_short;
 mod tree;
 mod written;
 mod written_rest;

@@ -1,8 +1,9 @@
 //! A whole scenario, resolved, and the runs that it stands for.
 
 use super::lossless::{self, round_up};
+use super::origin::Origin;
 use super::table::{Table, fault, or_example, split_help};
-use super::tree::{Item, Node, Place};
+use super::too_short::TooShort;
 use super::{
     FaultKind, FaultSpec, Limits, MeasureSpec, ScenarioError, Scheme, TopologySpec, WorkloadSpec,
     written_topology,
@@ -13,6 +14,7 @@ use crate::switch::{Pfc, Programs, check_headrooms, weights};
 use crate::topology::{self, Routing, Selector, SelectorError, Topology};
 use crate::workload::{self, Fabric, WorkloadError};
 use anabranch_base::{Bytes, Purpose, Stream, stream};
+use anabranch_proto::PathFacts;
 use anabranch_results::Value;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -230,19 +232,24 @@ impl Scenario {
     }
 
     /// Builds every fabric and workload once, and finds every link that a fault or a measure names, and every queue
-    /// pair of a measure.
+    /// pair of a measure. Returns warnings: what can be run, but hardly to what is wanted.
     ///
     /// # Errors
     /// The first thing that cannot be built or found, with its place.
-    pub fn check(&self) -> Result<(), ScenarioError> {
+    pub fn check(&self) -> Result<Vec<ScenarioError>, ScenarioError> {
         let seed = self.seeds.first().copied().unwrap_or(1);
-        let mut built: Option<(&TopologySpec, Topology)> = None;
+        let mut built: Option<(&TopologySpec, Topology, Routing)> = None;
         let mut fits: Option<(&TopologySpec, &WorkloadSpec)> = None;
         let mut qps = 0;
+        let mut too_short = TooShort::default();
         for step in self.steps() {
-            let topology = match built.take() {
-                Some((spec, topology)) if spec == step.topology => topology,
-                _ => self.build(step.topology)?,
+            let (topology, routing) = match built.take() {
+                Some((spec, topology, routing)) if spec == step.topology => (topology, routing),
+                _ => {
+                    let topology = self.build(step.topology)?;
+                    let routing = Routing::new(&topology, &|_| true);
+                    (topology, routing)
+                }
             };
             if fits != Some((step.topology, step.workload)) {
                 let text = workload::file_needed(step.workload).and_then(|name| self.files.get(name));
@@ -252,76 +259,78 @@ impl Scenario {
                 qps = workload.qps.len();
                 fits = Some((step.topology, step.workload));
             }
-            self.check_lossless(&step, &topology)?;
-            self.check_programs(&step, &topology, seed)?;
-            self.check_weights(&step, &topology)?;
+            for scheme in step.schemes {
+                let facts = Ideal::new(&topology, routing.clone(), &scheme.transport).path_facts();
+                self.check_lossless(scheme, &topology, &facts)?;
+                self.check_program(scheme, &topology, &routing, &facts, seed)?;
+                self.check_weights(scheme, &topology, &facts)?;
+                too_short.look(scheme, &self.limits, &facts);
+            }
             for (i, fault) in step.faults.iter().enumerate() {
                 self.find_fault(i, &fault.kind, &topology, seed)?;
             }
             for (i, measure) in self.measures.iter().enumerate() {
                 self.find_measure(i, measure, &topology, qps, seed)?;
             }
-            built = Some((step.topology, topology));
+            built = Some((step.topology, topology, routing));
         }
-        Ok(())
+        Ok(too_short.warnings(&self.origin))
     }
 
-    /// That the buffers of every lossless scheme hold what they must on this fabric.
-    fn check_lossless(&self, step: &Step<'_>, topology: &Topology) -> Result<(), ScenarioError> {
-        for scheme in step.schemes {
-            let Some(pfc) = &scheme.fabric.pfc else { continue };
-            let facts =
-                Ideal::new(topology, Routing::new(topology, &|_| true), &scheme.transport).path_facts();
-            let refused = |parameter: &str, blamed: &[&str], problem: String, instead: Bytes| {
-                let message = format!("scheme {:?}: {parameter}: {problem}", scheme.name);
-                let (at, written) = self.origin.setting(&scheme.name, parameter, blamed);
-                fault(&self.origin.file, at, message, Some(format!("{written} = \"{instead}\"")))
-            };
-            let checked = check_headrooms(pfc, topology, &facts)
-                .and_then(|()| Pfc::new(pfc, topology, &facts).map(drop));
-            checked.map_err(|error| {
-                refused(error.parameter(), &[], error.to_string(), round_up(error.needed()))
-            })?;
-            if let Some(wrong) = lossless::thresholds(pfc, topology, &facts) {
-                return Err(refused(wrong.parameter, wrong.blamed, wrong.problem, wrong.instead));
-            }
+    /// That the buffers of a lossless scheme hold what they must on this fabric.
+    fn check_lossless(&self, scheme: &Scheme, on: &Topology, facts: &PathFacts) -> Result<(), ScenarioError> {
+        let Some(pfc) = &scheme.fabric.pfc else { return Ok(()) };
+        let refused = |parameter: &str, blamed: &[&str], problem: String, instead: Bytes| {
+            let message = format!("scheme {:?}: {parameter}: {problem}", scheme.name);
+            let (at, written) = self.origin.setting(&scheme.name, parameter, blamed);
+            fault(&self.origin.file, at, message, Some(format!("{written} = \"{instead}\"")))
+        };
+        let checked = check_headrooms(pfc, on, facts).and_then(|()| Pfc::new(pfc, on, facts).map(drop));
+        checked
+            .map_err(|error| refused(error.parameter(), &[], error.to_string(), round_up(error.needed())))?;
+        match lossless::thresholds(pfc, on, facts) {
+            Some(wrong) => Err(refused(wrong.parameter, wrong.blamed, wrong.problem, wrong.instead)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
-    /// That the program of every scheme can be on this fabric.
-    fn check_programs(&self, step: &Step<'_>, on: &Topology, seed: u64) -> Result<(), ScenarioError> {
-        for scheme in step.schemes.iter().filter(|scheme| scheme.fabric.program.is_some()) {
-            let routing = Routing::new(on, &|_| true);
-            let facts = Ideal::new(on, routing.clone(), &scheme.transport).path_facts();
-            Programs::new(scheme, on, &routing, &facts, seed).map(drop).map_err(|error| {
-                let (parameter, instead) = error.remedy();
-                let message = format!("scheme {:?}: {parameter}: {error}", scheme.name);
-                let (at, written) = self.origin.setting(&scheme.name, parameter, &[]);
-                let help = instead.map_or_else(
-                    || "numbers of hosts and uplinks that are powers of two".to_owned(),
-                    |instead| format!("{written} = {instead}"),
-                );
-                fault(&self.origin.file, at, message, Some(help))
-            })?;
+    /// That the program of a scheme can be on this fabric.
+    fn check_program(
+        &self,
+        scheme: &Scheme,
+        on: &Topology,
+        routing: &Routing,
+        facts: &PathFacts,
+        seed: u64,
+    ) -> Result<(), ScenarioError> {
+        if scheme.fabric.program.is_none() {
+            return Ok(());
         }
-        Ok(())
+        Programs::new(scheme, on, routing, facts, seed).map(drop).map_err(|error| {
+            let (parameter, instead) = error.remedy();
+            let (at, written) = self.origin.setting(&scheme.name, parameter, &[]);
+            let (problem, _) = split_help(&error.to_string(), &written);
+            let message = format!("scheme {:?}: {parameter}: {problem}", scheme.name);
+            let help = instead.map_or_else(
+                || "numbers of hosts and uplinks that are powers of two".to_owned(),
+                |instead| format!("{written} = {instead}"),
+            );
+            fault(&self.origin.file, at, message, Some(help))
+        })
     }
 
-    /// That the weight of every scheme's control queues can be computed on this fabric.
-    fn check_weights(&self, step: &Step<'_>, on: &Topology) -> Result<(), ScenarioError> {
-        for scheme in step.schemes.iter().filter(|scheme| scheme.fabric.wrr.is_some()) {
-            let facts = Ideal::new(on, Routing::new(on, &|_| true), &scheme.transport).path_facts();
-            let header = scheme.transport.framing().header;
-            weights(&scheme.fabric, on, &facts, header).map(drop).map_err(|error| {
-                let message = format!("scheme {:?}: fabric.wrr: {error}", scheme.name);
-                let (at, written) = self.origin.setting(&scheme.name, "fabric.wrr", &["fabric.wrr.radix"]);
-                let help =
-                    format!("{written} = {}, or a weight by hand: {{ weight = 2.0 }}", error.instead());
-                fault(&self.origin.file, at, message, Some(help))
-            })?;
+    /// That the weight of a scheme's control queues can be computed on this fabric.
+    fn check_weights(&self, scheme: &Scheme, on: &Topology, facts: &PathFacts) -> Result<(), ScenarioError> {
+        if scheme.fabric.wrr.is_none() {
+            return Ok(());
         }
-        Ok(())
+        let header = scheme.transport.framing().header;
+        weights(&scheme.fabric, on, facts, header).map(drop).map_err(|error| {
+            let message = format!("scheme {:?}: fabric.wrr: {error}", scheme.name);
+            let (at, written) = self.origin.setting(&scheme.name, "fabric.wrr", &["fabric.wrr.radix"]);
+            let help = format!("{written} = {}, or a weight by hand: {{ weight = 2.0 }}", error.instead());
+            fault(&self.origin.file, at, message, Some(help))
+        })
     }
 
     fn build(&self, spec: &TopologySpec) -> Result<Topology, ScenarioError> {
@@ -468,73 +477,4 @@ impl Variant {
 /// A stream for selectors that draw: which links it picks does not matter to a check.
 fn drawn(seed: u64) -> Stream {
     stream(seed, 0, Purpose::FaultSelection)
-}
-
-/// Where things were written. It is no part of what a scenario says, so all are equal.
-#[derive(Clone, Debug)]
-pub(super) struct Origin {
-    file: String,
-    root: Node,
-}
-
-impl PartialEq for Origin {
-    fn eq(&self, _: &Origin) -> bool {
-        true
-    }
-}
-
-impl Origin {
-    pub(super) fn new(file: &str, root: Node) -> Origin {
-        Origin { file: file.to_owned(), root }
-    }
-
-    /// The place of a path such as `fault.0.links`; where it is swept, that of the sweep.
-    fn place(&self, path: &str) -> Place {
-        let swept = self.section("sweep").and_then(|sweep| match &sweep.item {
-            Item::Table(fields) => fields.get(path),
-            _ => None,
-        });
-        swept.map_or_else(|| self.root.place(&path.split('.').collect::<Vec<_>>()), |node| node.at)
-    }
-
-    /// Where a parameter of a scheme is set, and how that is written; where it is not, the place of the first of
-    /// `blamed` that is, of the part that it belongs to, of `[set]` or of the schemes.
-    fn setting(&self, scheme: &str, parameter: &str, blamed: &[&str]) -> (Place, String) {
-        let own = format!("\"{scheme}.{parameter}\"");
-        if let Some((at, name)) = self.set(scheme, parameter) {
-            return (at, format!("\"{name}\""));
-        }
-        let part = parameter.rsplit_once('.').map_or(parameter, |(part, _)| part);
-        if let Some((at, _)) = blamed.iter().chain([&part]).find_map(|other| self.set(scheme, other)) {
-            return (at, own);
-        }
-        let sections = ["set", "scheme", "schemes"].map(|section| self.place(section));
-        (sections.into_iter().find(Option::is_some).flatten(), own)
-    }
-
-    /// The place of a setting and its name, which has the scheme's or `*` in front.
-    fn set(&self, scheme: &str, parameter: &str) -> Option<(Place, String)> {
-        let names = [format!("{scheme}.{parameter}"), format!("*.{parameter}")];
-        let sections = ["set", "sweep"].into_iter().filter_map(|section| self.section(section));
-        sections.filter_map(|node| find(node, "", &names)).map(|(at, name)| (at, name.to_owned())).next()
-    }
-
-    fn section(&self, key: &str) -> Option<&Node> {
-        match &self.root.item {
-            Item::Table(fields) => fields.get(key),
-            _ => None,
-        }
-    }
-}
-
-/// The value below `node` whose dotted path is one of `names`, quoted and bare keys alike.
-fn find<'a>(node: &Node, at: &str, names: &'a [String]) -> Option<(Place, &'a str)> {
-    let Item::Table(fields) = &node.item else { return None };
-    fields.iter().find_map(|(key, node)| {
-        let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
-        match names.iter().find(|name| **name == path) {
-            Some(name) => Some((node.at, name.as_str())),
-            None => find(node, &path, names),
-        }
-    })
 }

@@ -72,9 +72,12 @@ pub(super) fn built_in(name: &str) -> Option<Scheme> {
 /// The words of the error for an unknown scheme, in a scenario that also has schemes of its own.
 pub(super) fn unknown(name: &str, own: &[&str]) -> (String, String) {
     let known: Vec<&str> = own.iter().copied().chain(BUILT_IN.iter().map(|(known, _)| *known)).collect();
-    let help = match nearest(name, &known) {
-        Some(near) => format!("{near:?}"),
-        None => format!("one of {}", list(&known)),
+    let family: Vec<&str> =
+        known.iter().copied().filter(|known| known.starts_with(&format!("{name}-"))).collect();
+    let help = match (family.as_slice(), nearest(name, &known)) {
+        ([_, _, ..], _) => format!("one of {}", list(&family)),
+        (_, Some(near)) => format!("{near:?}"),
+        (_, None) => format!("one of {}", list(&known)),
     };
     (format!("unknown scheme {name:?}"), help)
 }

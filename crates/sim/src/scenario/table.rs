@@ -297,7 +297,7 @@ pub(super) fn split_help(problem: &str, key: &str) -> (String, Option<String>) {
     match problem.rsplit_once("; write ") {
         // A unit in another case: `400gbps`; the right one belongs in quotes.
         Some((message, instead)) if !instead.contains(' ') => {
-            let bare = instead.chars().all(|c| c.is_ascii_digit()) || instead.starts_with('"');
+            let bare = instead.parse::<f64>().is_ok() || instead.starts_with('"');
             let instead = if bare { instead.to_owned() } else { format!("{instead:?}") };
             (message.to_owned(), Some(format!("{key} = {instead}")))
         }
@@ -380,9 +380,17 @@ impl Read for f64 {
         match &node.item {
             Item::Leaf(toml::Value::Float(number)) if number.is_finite() => Ok(*number),
             Item::Leaf(toml::Value::Integer(number)) => Ok(*number as f64),
-            _ => Err(format!("must be a number, not {}", describe(node))),
+            _ => Err(format!("must be a number, not {}{}", describe(node), unquoted(node))),
         }
     }
+}
+
+/// `; write 0.5`, when a number stands in quotes; with a percent sign it is a share.
+fn unquoted(node: &Node) -> String {
+    let Item::Leaf(toml::Value::String(text)) = &node.item else { return String::new() };
+    let (number, divisor) = text.strip_suffix('%').map_or((text.as_str(), 1.0), |share| (share, 100.0));
+    let number = number.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+    number.map_or_else(String::new, |number| format!("; write {}", toml::Value::from(number / divisor)))
 }
 
 macro_rules! read_whole {
@@ -395,6 +403,9 @@ macro_rules! read_whole {
                     }
                     Item::Leaf(toml::Value::Integer(number)) => {
                         (*number).try_into().map_err(|_| format!("must be at most {}, not {number}", <$name>::MAX))
+                    }
+                    Item::Leaf(toml::Value::String(text)) if text.trim().parse::<$name>().is_ok() => {
+                        Err(format!("must be a whole number, not {}; write {}", describe(node), text.trim()))
                     }
                     _ => Err(format!("must be a whole number, not {}", describe(node))),
                 }

@@ -88,7 +88,7 @@ load = 0.5"#,
         "hosts = 32",
         r#"hosts = "32""#,
         r#"perm.toml:6:1: hosts: must be a whole number, not "32"
-  write: hosts = 128"#,
+  write: hosts = 32"#,
     ),
     (
         "hosts = 32",
@@ -133,6 +133,12 @@ link_latency = "5""#,
         r#"["rep"]"#,
         r#"perm.toml:2:12: unknown scheme "rep"
   write: "reps""#,
+    ),
+    (
+        r#"["reps", "ops"]"#,
+        r#"["themis"]"#,
+        r#"perm.toml:2:12: unknown scheme "themis"
+  write: one of "themis-spraying", "themis-longhaul""#,
     ),
     (
         r#"["reps", "ops"]"#,
@@ -459,7 +465,7 @@ kind = "link-down"
 links = "tor:99/up"
 [workload]"#,
         r#"perm.toml:10:1: "tor:99/up": there is no tor:99; they are tor:0 to tor:7
-  write: links = "tor-uplinks:3%""#,
+  write: links = "tor:7/up""#,
     ),
     (
         "[workload]",

@@ -21,7 +21,7 @@ const PERMUTATION: &str = "[workload]\nkind = \"permutation\"\nbytes = \"1MB\"\n
 
 fn attempt(text: &str) -> Result<Scenario, ScenarioError> {
     let scenario = read("s.toml", text, &folder(), &Overrides::default())?;
-    scenario.check().map(|()| scenario)
+    scenario.check().map(|_| scenario)
 }
 
 fn spec(scenario: &Scenario) -> &CrossDcSpec {
@@ -71,6 +71,12 @@ const CASES: &[(&str, &str, &str)] = &[
         "dcs = 1\ntors = 4",
         r#"s.toml:4:1: the data centres can number 2 to 65535, so 1 are not possible
   write: dcs = 2"#,
+    ),
+    (
+        "tors = 4",
+        "dcs = 100000\ntors = 4",
+        r#"s.toml:4:1: the data centres can number 2 to 65535, so 100000 are not possible
+  write: dcs = 2730"#,
     ),
     (
         "tors = 4",
@@ -167,11 +173,54 @@ fn faults_and_measures_name_leaves_and_esws() {
     for links in ["esw:0/up:0", "leaf:3/up", "esw-uplinks:100%", "leaf:7/down:3", "esw:1/down"] {
         scenario(&watched(links));
     }
+    let refused = |links: &str| attempt(&watched(links)).unwrap_err().to_string();
     assert_eq!(
-        attempt(&watched("core:0/up")).unwrap_err().to_string(),
+        refused("core:0/up"),
         "s.toml:16:1: \"core:0/up\": this topology has no such switches; it has tor, leaf, esw\n  write: links = \
-         \"tor-uplinks:3%\""
+         \"esw:0/up\""
     );
+    assert_eq!(
+        refused("esw:7/up:3"),
+        "s.toml:16:1: \"esw:7/up:3\": there is no esw:7; they are esw:0 to esw:1\n  write: links = \"esw:1/up:0\""
+    );
+}
+
+#[test]
+fn what_is_over_before_an_ack_can_be_back_is_warned_of() {
+    let warnings = |text: &str| -> Vec<String> {
+        let read = read("s.toml", text, &folder(), &Overrides::default()).unwrap();
+        read.check().unwrap().iter().map(ToString::to_string).collect()
+    };
+    let far = format!("{PAPER}{PERMUTATION}");
+    assert_eq!(
+        warnings(&far),
+        [
+            "s.toml:1:1: scheme \"reps\": transport.rto = \"70us\" is not above the longest path's round trip of 1020us: \
+          what takes that path is sent again before its ACK can be back\n  write: [set] \"reps.transport.rto\" = \"4rtt\""
+        ]
+    );
+    let set = |value: &str| format!("{far}[set]\n\"*.transport.rto\" = \"{value}\"\n");
+    assert_eq!(warnings(&set("4rtt")), [""; 0]);
+    assert!(warnings(&set("1ms"))[0].starts_with("s.toml:15:1: scheme"), "{:?}", warnings(&set("1ms")));
+    assert_eq!(warnings(&set("1021us")), [""; 0]);
+    let swept = format!("{}[sweep]\n\"topology.wan_latency\" = [\"1us\", \"2ms\"]\n", set("100us"));
+    assert_eq!(warnings(&swept).len(), 1, "once, however many points it is true of");
+    assert!(warnings(&swept)[0].contains("4020us"), "the longest of them: {:?}", warnings(&swept));
+    let space = set("4rtt").replace("500us", "500s");
+    let limits = warnings(&space);
+    assert!(
+        limits[0].starts_with("s.toml: limits.max_time = \"1s\" is not above the longest path's"),
+        "{limits:?}"
+    );
+    assert!(
+        limits[1].contains("limits.stall = \"10ms\"") && limits[1].contains("counts as stalled"),
+        "{limits:?}"
+    );
+    assert!(limits[1].ends_with("write: [limits] stall = \"4010s\""), "{limits:?}");
+    let low = far.replace("\"reps\"", "\"irn-ecmp\"");
+    assert!(warnings(&low)[1].contains("transport.rto_low = \"100us\""), "{:?}", warnings(&low));
+    let near = "schemes = [\"reps\"]\n[topology]\nkind = \"single-switch\"\nhosts = 8\nlink = \"100Gbps\"\n";
+    assert_eq!(warnings(&format!("{near}{PERMUTATION}")), [""; 0]);
 }
 
 /// The traffic of Themis-longhaul, figure 14, in lines 11 to 19.
@@ -243,6 +292,20 @@ const TRAFFIC: &[(&str, &str, &str, &str)] = &[
         "load = 20",
         r#"s.toml:19:1: load of a pipeline must be above 0 and, with the 0.6 of the other parts, at most 1.5 of the hosts' line rate, not 20
   write: load = 0.2"#,
+    ),
+    (
+        MIXED,
+        "load = 0.2",
+        "load = \"20%\"",
+        r#"s.toml:19:1: load: must be a number, not "20%"
+  write: load = 0.2"#,
+    ),
+    (
+        MIXED,
+        "degree = 8",
+        "degree = \"8\"",
+        r#"s.toml:16:12: degree: must be a whole number, not "8"
+  write: degree = 8"#,
     ),
     (
         MIXED,

@@ -19,7 +19,7 @@ bytes = "1MiB"
 
 fn attempt(settings: &str) -> Result<Scenario, ScenarioError> {
     let scenario = read("s.toml", &format!("{SWITCH}{settings}\n"), &folder(), &Overrides::default())?;
-    scenario.check().map(|()| scenario)
+    scenario.check().map(|_| scenario)
 }
 
 /// Wrong settings in line 10, and the whole of what is said about them.

@@ -26,7 +26,7 @@ fn said(settings: &str) -> String {
 
 fn attempt(text: &str) -> Result<Scenario, ScenarioError> {
     let scenario = read("s.toml", text, &folder(), &Overrides::default())?;
-    scenario.check().map(|()| scenario)
+    scenario.check().map(|_| scenario)
 }
 
 /// Wrong settings in one line, and the whole of what is said about them.
@@ -262,7 +262,7 @@ fn a_table_makes_a_scheme_lossless() {
     let attempt = |settings: &str| {
         let text = format!("{line}{settings}\n");
         let scenario = read("s.toml", &text, &folder(), &Overrides::default())?;
-        scenario.check().map(|()| scenario)
+        scenario.check().map(|_| scenario)
     };
     let said = attempt("\"strack.fabric.pfc.buffer\" = \"9MB\"").unwrap_err().to_string();
     let expected = r#"s.toml:14:1: scheme "strack" has no PFC, so it has no "fabric.pfc.buffer" (schemes with PFC: rocev2, rocev2-4qp, mp-rdma, pfc-ecmp, pfc-ecmp-dcqcn, hpcc, dcqcn, themis-longhaul, pnp-only, trp-only, annulus, bicc)

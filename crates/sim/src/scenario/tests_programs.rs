@@ -19,7 +19,7 @@ bytes = "1MiB"
 
 fn attempt(text: &str) -> Result<Scenario, ScenarioError> {
     let scenario = read("s.toml", text, &folder(), &Overrides::default())?;
-    scenario.check().map(|()| scenario)
+    scenario.check().map(|_| scenario)
 }
 
 #[track_caller]

@@ -18,7 +18,7 @@ bytes = "1MiB"
 
 fn attempt(text: &str) -> Result<Scenario, ScenarioError> {
     let scenario = read("s.toml", text, &folder(), &Overrides::default())?;
-    scenario.check().map(|()| scenario)
+    scenario.check().map(|_| scenario)
 }
 
 /// Wrong settings in line 11, and the whole of what is said about them.

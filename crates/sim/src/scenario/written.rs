@@ -1,7 +1,8 @@
 //! A scenario as written, on its way to the resolved form.
 
 use super::context::Context;
-use super::resolved::{Origin, Point, Scenario};
+use super::origin::Origin;
+use super::resolved::{Point, Scenario};
 use super::schemes::{self, Instead, ParameterFault};
 use super::sweep::{self, Setting};
 use super::table::{Read, Table, fault, list, nearest};

@@ -15,24 +15,39 @@ const ESW_TIER: u8 = 3;
 /// # Errors
 /// Which of them, and what would fit.
 pub fn check_cross_dc(spec: &CrossDcSpec) -> Result<(), TopologyError> {
-    let within = |key: &str, what: &str, value: u32, least: u64| match u64::from(value) {
-        value if value < least || value > MAX_PORTS => {
-            let nearest = value.clamp(least, MAX_PORTS);
-            let problem = format!(
-                "{what} can number {least} to {MAX_PORTS}, so {value} are not possible; write {nearest}"
-            );
-            Err(TopologyError::shape(key, problem))
+    type Count = fn(&mut CrossDcSpec) -> &mut u32;
+    let counts: [(&str, &str, u32, Count); 4] = [
+        ("dcs", "the data centres", 2, |spec| &mut spec.dcs),
+        ("tors", "the ToRs of a data centre", 1, |spec| &mut spec.tors),
+        ("leaves", "the leaves of a data centre", 1, |spec| &mut spec.leaves),
+        ("hosts_per_tor", "the hosts of a ToR", 1, |spec| &mut spec.hosts_per_tor),
+    ];
+    let most = MAX_PORTS as u32;
+    for (key, what, least, count) in counts {
+        let mut other = spec.clone();
+        let value = *count(&mut other);
+        if (least..=most).contains(&value) {
+            continue;
         }
-        _ => Ok(()),
-    };
-    within("dcs", "the data centres", spec.dcs, 2)?;
-    within("tors", "the ToRs of a data centre", spec.tors, 1)?;
-    within("leaves", "the leaves of a data centre", spec.leaves, 1)?;
-    within("hosts_per_tor", "the hosts of a ToR", spec.hosts_per_tor, 1)?;
+        // The nearest that the other numbers leave room for.
+        let (mut nearest, mut beyond) = (least, if value < least { least + 1 } else { most + 1 });
+        while beyond - nearest > 1 {
+            let middle = nearest + (beyond - nearest) / 2;
+            *count(&mut other) = middle;
+            *(if check_together(&other).is_ok() { &mut nearest } else { &mut beyond }) = middle;
+        }
+        let problem =
+            format!("{what} can number {least} to {most}, so {value} are not possible; write {nearest}");
+        return Err(TopologyError::shape(key, problem));
+    }
     check_rate("link", spec.link)?;
     check_rate("esw_link", spec.esw_link)?;
     check_rate("wan_link", spec.wan_link)?;
+    check_together(spec)
+}
 
+/// Refuses numbers that are possible one by one, but too large for the others.
+fn check_together(spec: &CrossDcSpec) -> Result<(), TopologyError> {
     let [dcs, tors, leaves, hosts] = [spec.dcs, spec.tors, spec.leaves, spec.hosts_per_tor].map(u64::from);
     for (key, switch, ports, fewer) in [
         ("hosts_per_tor", "ToR", hosts + leaves, "hosts_per_tor or leaves"),

@@ -3,6 +3,7 @@
 use super::Topology;
 use anabranch_base::{LinkId, NodeId, Stream};
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 /// The forms, for error messages.
@@ -139,7 +140,7 @@ impl Selector {
                 ))
             }
         };
-        links.map_err(|problem| self.error(problem))
+        links.map_err(|problem| self.refused(problem, topology))
     }
 
     /// The switches that it names in `topology`, ascending and distinct. Only `spine:5%` draws from `random`.
@@ -156,11 +157,38 @@ impl Selector {
                     .to_owned())
             }
         };
-        switches.map_err(|problem| self.error(problem))
+        switches.map_err(|problem| self.refused(problem, topology))
     }
 
-    fn error(&self, problem: String) -> SelectorError {
+    /// The error, with what to write instead on this topology where the problem does not say it.
+    fn refused(&self, mut problem: String, topology: &Topology) -> SelectorError {
+        if let (false, Some(near)) = (problem.contains("; write "), self.nearest(topology)) {
+            problem.push_str(&format!("; write {near:?}"));
+        }
         SelectorError { selector: self.text.clone(), problem }
+    }
+
+    /// What `topology` has that comes next to what this names.
+    fn nearest(&self, topology: &Topology) -> Option<String> {
+        let amount = self.text.split_once(':').map_or(String::new(), |(_, amount)| format!(":{amount}"));
+        match self.form {
+            Form::Host(_) => Some(format!("host:{}", topology.hosts - 1)),
+            Form::Switch(kind, index) => Some(topology.node_name(nearest_switch(topology, kind, index)?)),
+            Form::Switches(kind, _) => Some(topology.tier_word(nearest_tier(topology, kind)?) + &amount),
+            Form::Ports { switch: (kind, index), up, port } => {
+                let node = nearest_switch(topology, kind, index)?;
+                let sides = [(up, ports_of(topology, node, up)), (!up, ports_of(topology, node, !up))];
+                let (up, links) = sides.into_iter().find(|(_, links)| !links.is_empty())?;
+                let port = port.map(|port| format!(":{}", port.min(links.len() as u32 - 1)));
+                Some(format!("{}{}", side_name(topology, node, up), port.unwrap_or_default()))
+            }
+            Form::Uplinks(..) => {
+                let tor = nearest_switch(topology, Kind::Tor, 0)?;
+                let some = !ports_of(topology, tor, true).is_empty();
+                some.then(|| format!("{}-uplinks{amount}", topology.tier_word(1)))
+            }
+            Form::All | Form::HostLinks(_) | Form::Between(..) => None,
+        }
     }
 }
 
@@ -270,6 +298,30 @@ fn tier_of(topology: &Topology, kind: Kind) -> Option<u8> {
     (tier <= top).then_some(tier)
 }
 
+/// The tier of `topology` that comes next to what a word means elsewhere.
+fn nearest_tier(topology: &Topology, kind: Kind) -> Option<u8> {
+    let top = topology.top_tier();
+    tier_of(topology, kind).or(match kind {
+        Kind::Node | Kind::Switch => None,
+        Kind::Tor => Some(1),
+        // Some say leaf and spine for what is here tor and spine.
+        Kind::Leaf if !topology.has_sites() => Some(1),
+        Kind::Leaf | Kind::Agg => Some(top.min(2)),
+        Kind::Spine | Kind::Core | Kind::Esw => Some(top),
+        Kind::Tier(tier) => Some(tier.min(top)),
+    })
+}
+
+/// The switch of `topology` that comes next to one that a selector names.
+fn nearest_switch(topology: &Topology, kind: Kind, index: u32) -> Option<NodeId> {
+    let range = match kind {
+        Kind::Switch => 0..topology.switches.len(),
+        _ => topology.tier_range(nearest_tier(topology, kind)?),
+    };
+    let place = range.start.saturating_add(index as usize).min(range.end.checked_sub(1)?);
+    Some(NodeId(topology.hosts + place as u32))
+}
+
 /// All switches that `kind` counts.
 fn members(topology: &Topology, kind: Kind) -> Result<Vec<NodeId>, String> {
     let range = match (kind, tier_of(topology, kind)) {
@@ -318,8 +370,7 @@ fn uplinks(
 ) -> Result<Vec<LinkId>, String> {
     let mut links = Vec::new();
     for node in members(topology, kind)? {
-        let all = topology.links_of(node);
-        links.extend((all.start + u32::from(topology.down_ports(node))..all.end).map(LinkId));
+        links.extend(ports_of(topology, node, true).map(LinkId));
     }
     if links.is_empty() {
         return Err("these switches have no links upwards".to_owned());
@@ -343,10 +394,8 @@ fn ports(
     port: Option<u32>,
 ) -> Result<Vec<LinkId>, String> {
     let node = switch(topology, kind, index)?;
-    let all = topology.links_of(node);
-    let middle = all.start + u32::from(topology.down_ports(node));
-    let links = if up { middle..all.end } else { all.start..middle };
-    let side = format!("{}/{}", topology.node_name(node), if up { "up" } else { "down" });
+    let links = ports_of(topology, node, up);
+    let side = side_name(topology, node, up);
     if links.is_empty() {
         return Err(format!("there is no {side}: the switch has no such links"));
     }
@@ -355,6 +404,17 @@ fn ports(
         Some(port) if port < links.len() as u32 => Ok(vec![LinkId(links.start + port)]),
         Some(port) => Err(out_of_range(&side, port, links.len() as u32)),
     }
+}
+
+/// The links that leave `node` upwards (or to a switch of its tier), or downwards.
+fn ports_of(topology: &Topology, node: NodeId, up: bool) -> Range<u32> {
+    let all = topology.links_of(node);
+    let middle = all.start + u32::from(topology.down_ports(node));
+    if up { middle..all.end } else { all.start..middle }
+}
+
+fn side_name(topology: &Topology, node: NodeId, up: bool) -> String {
+    format!("{}/{}", topology.node_name(node), if up { "up" } else { "down" })
 }
 
 fn between(topology: &Topology, from: u32, to: u32) -> Result<Vec<LinkId>, String> {
@@ -502,6 +562,31 @@ mod tests {
             ),
             (&two, "spine-uplinks", "\"spine-uplinks\": these switches have no links upwards"),
             (&two, "spine:0/up", "\"spine:0/up\": there is no spine:0/up"),
+            (
+                &two,
+                "tor:9/up:7",
+                "\"tor:9/up:7\": there is no tor:9; they are tor:0 to tor:7; write \"tor:7/up:3\"",
+            ),
+            (
+                &two,
+                "spine:0/up:1",
+                "\"spine:0/up:1\": there is no spine:0/up: the switch has no such links; write \"spine:0/down:1\"",
+            ),
+            (
+                &two,
+                "core-uplinks:3%",
+                "\"core-uplinks:3%\": this topology has no such switches; it has tor, spine; write \"tor-uplinks:3%\"",
+            ),
+            (
+                &two,
+                "leaf:2/up",
+                "\"leaf:2/up\": this topology has no such switches; it has tor, spine; write \"tor:2/up\"",
+            ),
+            (
+                &two,
+                "host:99",
+                "\"host:99\": there is no host:99; they are host:0 to host:31; write \"host:31\"",
+            ),
             (&two, "tor-uplinks:33", "\"tor-uplinks:33\": 33 uplinks are more than there are; write 1 to 32"),
             (&two, "tor-uplinks:0", "\"tor-uplinks:0\": 0 links are no selection"),
             (&two, "tor-uplinks:0%", "\"tor-uplinks:0%\": \"0\" % is no share"),
@@ -557,8 +642,17 @@ mod tests {
             let mut random = stream(1, 0, Purpose::FaultSelection);
             if let Ok(selector) = Selector::parse(&text) {
                 for t in [tree(32, 2), graph()] {
-                    let _ = selector.links(&t, &mut random);
-                    let _ = selector.switches(&t, &mut random);
+                    // What is offered instead is there.
+                    let offered = |error: SelectorError| {
+                        let near = selector.nearest(&t).filter(|near| error.problem.ends_with(&format!("; write {near:?}")));
+                        near.map(|near| Selector::parse(&near).unwrap())
+                    };
+                    if let Some(near) = selector.links(&t, &mut random).err().and_then(offered) {
+                        prop_assert!(near.links(&t, &mut random).is_ok(), "{near}");
+                    }
+                    if let Some(near) = selector.switches(&t, &mut random).err().and_then(offered) {
+                        prop_assert!(near.switches(&t, &mut random).is_ok(), "{near}");
+                    }
                 }
             }
         }

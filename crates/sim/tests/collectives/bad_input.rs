@@ -74,7 +74,7 @@ fn wrong_collectives_are_refused_with_what_to_write() {
         (format!("{ring}rank = 8"), vec!["ranks = 8"]),
     ] {
         let refused = read(&workload).and_then(|scenario| scenario.check());
-        let text = refused.map(|()| panic!("accepted: {workload}")).unwrap_err().to_string();
+        let text = refused.map(|_| panic!("accepted: {workload}")).unwrap_err().to_string();
         for part in expected {
             assert!(text.contains(part), "{part:?} is not in {text}\nfor {workload}");
         }

@@ -177,9 +177,10 @@ fn selectors_know_leaves_and_esws_here_and_only_here() {
     assert_eq!(links("esw-uplinks").unwrap(), ["esw:0/up:0", "esw:1/up:0"]);
     assert_eq!(links("esw-uplinks:100%").unwrap(), ["esw:0/up:0"], "one cable");
     assert_eq!(links("leaf-uplinks").unwrap().len(), 8);
-    for word in ["spine", "agg", "core"] {
-        let got = links(&format!("{word}:0/up")).unwrap_err();
-        assert!(got.ends_with("this topology has no such switches; it has tor, leaf, esw"), "{got}");
+    for (word, near) in [("spine", "esw:0/up"), ("agg", "leaf:7/up"), ("core", "esw:0/up")] {
+        let got = links(&format!("{word}:{}/up", if word == "agg" { 9 } else { 0 })).unwrap_err();
+        let expected = format!("this topology has no such switches; it has tor, leaf, esw; write {near:?}");
+        assert!(got.ends_with(&expected), "{got}");
     }
     let all = Selector::parse("esw:100%").unwrap().switches(&t, &mut random).unwrap();
     assert_eq!(all, [NodeId(48), NodeId(49)]);
@@ -192,7 +193,7 @@ fn selectors_know_leaves_and_esws_here_and_only_here() {
     let single = build_topology(&single, None).unwrap();
     for word in ["leaf:0", "esw:0"] {
         let got = Selector::parse(word).unwrap().switches(&single, &mut random).unwrap_err().to_string();
-        assert!(got.ends_with("this topology has no such switches; it has tor"), "{got}");
+        assert!(got.ends_with("this topology has no such switches; it has tor; write \"tor:0\""), "{got}");
     }
     assert!(!single.has_sites() && !single.crosses(HostId(0), HostId(1)));
 }
@@ -214,7 +215,7 @@ fn impossible_numbers_are_refused_with_what_would_fit() {
         ),
         (
             CrossDcSpec { hosts_per_tor: 70_000, ..paper() },
-            "topology.hosts_per_tor: the hosts of a ToR can number 1 to 65535, so 70000 are not possible; write 65535",
+            "topology.hosts_per_tor: the hosts of a ToR can number 1 to 65535, so 70000 are not possible; write 65531",
         ),
         (
             CrossDcSpec { hosts_per_tor: 65_532, ..paper() },

@@ -1,0 +1,72 @@
+//! Where a scenario's parts were written, for errors and warnings about the whole of it.
+
+use super::tree::{Item, Node, Place};
+
+/// Where things were written. It is no part of what a scenario says, so all are equal.
+#[derive(Clone, Debug)]
+pub(super) struct Origin {
+    pub file: String,
+    root: Node,
+}
+
+impl PartialEq for Origin {
+    fn eq(&self, _: &Origin) -> bool {
+        true
+    }
+}
+
+impl Origin {
+    pub(super) fn new(file: &str, root: Node) -> Origin {
+        Origin { file: file.to_owned(), root }
+    }
+
+    /// The place of a path such as `fault.0.links`; where it is swept, that of the sweep.
+    pub(super) fn place(&self, path: &str) -> Place {
+        let swept = self.section("sweep").and_then(|sweep| match &sweep.item {
+            Item::Table(fields) => fields.get(path),
+            _ => None,
+        });
+        swept.map_or_else(|| self.root.place(&path.split('.').collect::<Vec<_>>()), |node| node.at)
+    }
+
+    /// Where a parameter of a scheme is set, and how that is written; where it is not, the place of the first of
+    /// `blamed` that is, of the part that it belongs to, of `[set]` or of the schemes.
+    pub(super) fn setting(&self, scheme: &str, parameter: &str, blamed: &[&str]) -> (Place, String) {
+        let own = format!("\"{scheme}.{parameter}\"");
+        if let Some((at, name)) = self.set(scheme, parameter) {
+            return (at, format!("\"{name}\""));
+        }
+        let part = parameter.rsplit_once('.').map_or(parameter, |(part, _)| part);
+        if let Some((at, _)) = blamed.iter().chain([&part]).find_map(|other| self.set(scheme, other)) {
+            return (at, own);
+        }
+        let sections = ["set", "scheme", "schemes"].map(|section| self.place(section));
+        (sections.into_iter().find(Option::is_some).flatten(), own)
+    }
+
+    /// The place of a setting and its name, which has the scheme's or `*` in front.
+    fn set(&self, scheme: &str, parameter: &str) -> Option<(Place, String)> {
+        let names = [format!("{scheme}.{parameter}"), format!("*.{parameter}")];
+        let sections = ["set", "sweep"].into_iter().filter_map(|section| self.section(section));
+        sections.filter_map(|node| find(node, "", &names)).map(|(at, name)| (at, name.to_owned())).next()
+    }
+
+    pub(super) fn section(&self, key: &str) -> Option<&Node> {
+        match &self.root.item {
+            Item::Table(fields) => fields.get(key),
+            _ => None,
+        }
+    }
+}
+
+/// The value below `node` whose dotted path is one of `names`, quoted and bare keys alike.
+fn find<'a>(node: &Node, at: &str, names: &'a [String]) -> Option<(Place, &'a str)> {
+    let Item::Table(fields) = &node.item else { return None };
+    fields.iter().find_map(|(key, node)| {
+        let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+        match names.iter().find(|name| **name == path) {
+            Some(name) => Some((node.at, name.as_str())),
+            None => find(node, &path, names),
+        }
+    })
+}

@@ -1,0 +1,72 @@
+//! Times of a scenario that are shorter than a packet's way and back: it can be run, but hardly to what is wanted.
+
+use super::origin::Origin;
+use super::table::fault;
+use super::{Limits, ScenarioError, Scheme};
+use anabranch_base::Duration;
+use anabranch_proto::{PathFacts, TransportConfig};
+use std::collections::BTreeMap;
+
+/// What was found so far: by the scheme (none: a limit) and the parameter, its value and the longest round trip.
+#[derive(Default)]
+pub(super) struct TooShort(BTreeMap<(Option<String>, &'static str), (String, Duration)>);
+
+impl TooShort {
+    /// Looks at the timeouts of a scheme on a fabric, and at the limits.
+    pub(super) fn look(&mut self, scheme: &Scheme, limits: &Limits, facts: &PathFacts) {
+        let rto_low = match &scheme.transport {
+            TransportConfig::Irn(irn) => Some(("transport.rto_low", irn.rto_low)),
+            _ => None,
+        };
+        for (parameter, timeout) in [("transport.rto", scheme.transport.rto())].into_iter().chain(rto_low) {
+            if timeout.on(facts) <= facts.base_rtt {
+                self.note(Some(scheme.name.clone()), parameter, timeout.to_string(), facts.base_rtt);
+            }
+        }
+        for (key, limit) in [("stall", limits.stall), ("max_time", limits.max_time)] {
+            if limit <= facts.base_rtt {
+                self.note(None, key, limit.to_string(), facts.base_rtt);
+            }
+        }
+    }
+
+    fn note(&mut self, scheme: Option<String>, parameter: &'static str, value: String, rtt: Duration) {
+        let (_, longest) = self.0.entry((scheme, parameter)).or_insert((value, rtt));
+        *longest = rtt.max(*longest);
+    }
+
+    /// What was found, with its place and what to write instead.
+    pub(super) fn warnings(self, origin: &Origin) -> Vec<ScenarioError> {
+        let warning = |((scheme, parameter), (value, rtt)): ((Option<String>, &str), (String, Duration))| {
+            let path = format!("the longest path's round trip of {}", rounded(rtt));
+            let Some(scheme) = scheme else {
+                let what = match parameter {
+                    "stall" => "a run whose packets are all on their way counts as stalled",
+                    _ => "no message over that path can finish",
+                };
+                let message = format!("limits.{parameter} = \"{value}\" is not above {path}: {what}");
+                let help =
+                    format!("[limits] {parameter} = \"{}\"", rounded(Duration(rtt.0.saturating_mul(4))));
+                return fault(
+                    &origin.file,
+                    origin.place(&format!("limits.{parameter}")),
+                    message,
+                    Some(help),
+                );
+            };
+            let (at, written) = origin.setting(&scheme, parameter, &[]);
+            let message = format!(
+                "scheme {scheme:?}: {parameter} = \"{value}\" is not above {path}: what takes that path is sent \
+                 again before its ACK can be back"
+            );
+            fault(&origin.file, at, message, Some(format!("[set] {written} = \"4rtt\"")))
+        };
+        self.0.into_iter().map(warning).collect()
+    }
+}
+
+/// Up to three digits that count, rounded up.
+fn rounded(span: Duration) -> Duration {
+    let unit = 10_u64.pow(span.0.max(1).ilog10().saturating_sub(2));
+    Duration(span.0.div_ceil(unit).saturating_mul(unit))
+}
