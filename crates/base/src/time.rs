@@ -98,9 +98,15 @@ const UNITS: &[(&str, u64)] =
 
 impl FromStr for Duration {
     type Err = ParseUnitError;
-    /// Reads `500ns`, `1.5us`, `10 ms`.
+    /// Reads `500ns`, `1.5us` (or `1.5µs`), `10 ms`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse_scaled(text, UNITS, "a time such as \"500ns\", \"1.5us\" or \"10ms\"").map(Duration)
+        // Both signs that look so: micro and the Greek letter.
+        parse_scaled(
+            &text.replace(['\u{b5}', '\u{3bc}'], "u"),
+            UNITS,
+            "a time such as \"500ns\", \"1.5us\" or \"10ms\"",
+        )
+        .map(Duration)
     }
 }
 

@@ -102,8 +102,11 @@ pub(crate) fn parse_scaled(
         None if trimmed.starts_with('-') => return Err(fail("; it must not be negative".into())),
         None if unit.is_empty() => return Err(fail(format!("; add a unit: {}", known()))),
         None => match units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)) {
-            Some((name, _)) => return Err(fail(format!("; write {number}{name}"))),
-            None => return Err(fail(format!("; the units are {}", known()))),
+            Some((name, _)) => return Err(fail(in_bits_or_bytes(number, unit, name))),
+            None => match units.iter().find(|(name, _)| is_short_for(unit, name)) {
+                Some((name, _)) => return Err(fail(format!("; write {number}{name}"))),
+                None => return Err(fail(format!("; the units are {}", known()))),
+            },
         },
     };
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
@@ -117,6 +120,31 @@ pub(crate) fn parse_scaled(
         return Err(fail(format!("; it is no whole number of {}", units[0].0)));
     }
     u64::try_from(scaled / divisor).map_err(|_| fail("; it is too large".into()))
+}
+
+/// What to write for a unit in another case. `GBps` are eight `Gbps`, and of `Mb` eight make an `MB`.
+fn in_bits_or_bytes(number: &str, unit: &str, name: &str) -> String {
+    let capital = |c: char| c.is_ascii_uppercase();
+    let number = match (unit.contains('B'), name.contains('B'), number.parse::<f64>()) {
+        (true, false, Ok(bytes)) => (bytes * 8.0).to_string(),
+        (false, true, Ok(bits)) if unit.starts_with(capital) => (bits / 8.0).to_string(),
+        _ => number.to_owned(),
+    };
+    format!("; write {number}{name}")
+}
+
+/// Whether people write `unit` for `name`: `400G`, `400Gb/s`, `1msec`.
+fn is_short_for(unit: &str, name: &str) -> bool {
+    let unit = unit.to_ascii_lowercase();
+    let prefix = name.to_ascii_lowercase();
+    let prefix = prefix.trim_end_matches("bps").trim_end_matches('b');
+    match unit.strip_suffix("ec") {
+        Some(time) => time == name,
+        None if prefix.is_empty() || name.ends_with('s') && !name.ends_with("bps") => false,
+        None => unit
+            .strip_prefix(prefix)
+            .is_some_and(|rest| ["", "b/s", "bit/s", "bits/s", "be", "bit"].contains(&rest)),
+    }
 }
 
 /// Prints with the largest unit that keeps the number whole.
@@ -190,6 +218,23 @@ mod tests {
         let wrong = |t: &str| t.parse::<Rate>().unwrap_err().to_string();
         assert!(wrong("400gbps").contains("write 400Gbps"), "{}", wrong("400gbps"));
         assert!(wrong("400").contains("add a unit"));
+        for short in ["400G", "400Gb/s", "400 Gbit/s", "400GbE", "50GBps"] {
+            assert!(wrong(short).ends_with("; write 400Gbps"), "{}", wrong(short));
+        }
+        let size = |t: &str| t.parse::<Bytes>().unwrap_err().to_string();
+        assert!(
+            size("10Mb").ends_with("; write 1.25MB") && size("10mb").ends_with("; write 10MB"),
+            "{}",
+            size("10Mb")
+        );
+        assert!(size("8K").ends_with("; write 8KB"), "{}", size("8K"));
+        let time = |t: &str| t.parse::<Duration>().unwrap_err().to_string();
+        assert!(
+            time("1msec").ends_with("; write 1ms") && time("5m").contains("the units are"),
+            "{}",
+            time("1msec")
+        );
+        assert_eq!("1.5µs".parse(), Ok(Duration::from_ns(1_500)));
         assert!(wrong("-1Gbps").contains("negative"));
         assert!("8 MiB".parse::<Bytes>() == Ok(Bytes(8 << 20)));
     }

@@ -17,8 +17,8 @@ const MADE_BY: &str = "made-by.json";
 const DIGITS: usize = 16;
 /// How the names of folders begin that are not whole yet.
 const UNFINISHED: &str = ".unfinished-";
-/// Younger folders may not be locked yet.
-const LOCKED_BY_NOW: Duration = Duration::from_secs(60);
+/// How long a folder is left alone at least, locked or not: not every file system shows the locks of other machines.
+const LEFT_ALONE: Duration = Duration::from_secs(24 * 3600);
 
 /// What results are of; the digest stands for all the rest.
 pub struct Item {
@@ -41,7 +41,8 @@ pub struct Store {
 pub struct Pending {
     temp: TempDir,
     target: PathBuf,
-    /// Locked for as long as this program lives, so that what a kill leaves behind is told from what is at work.
+    /// Locked for as long as this program lives, so that what a kill leaves behind is told from what is at work. None
+    /// where the file system has no locks; there nothing can be locked by others either, and so nothing is removed.
     _lock: Option<File>,
 }
 
@@ -101,7 +102,7 @@ impl Store {
         let folders = fs::read_dir(&self.root).into_iter().flatten().flatten();
         for folder in folders.filter(|folder| folder.file_name().to_string_lossy().starts_with(UNFINISHED)) {
             let age = folder.metadata().and_then(|about| about.modified()).map(|at| at.elapsed());
-            let old = matches!(age, Ok(Ok(age)) if age > LOCKED_BY_NOW);
+            let old = matches!(age, Ok(Ok(age)) if age > LEFT_ALONE);
             if old && File::open(folder.path().join(MADE_BY)).is_ok_and(|file| file.try_lock().is_ok()) {
                 let _ = fs::remove_dir_all(folder.path());
             }
@@ -133,16 +134,15 @@ impl Pending {
     /// What is known before the simulation; writing it finds a full disk early.
     fn write_early(&mut self, item: &Item) -> io::Result<()> {
         let folder = self.temp.path();
+        MadeBy::this().write(folder)?;
+        let made_by = File::open(folder.join(MADE_BY))?;
+        self._lock = made_by.try_lock().is_ok().then_some(made_by);
         fs::write(folder.join("scenario.toml"), &item.toml)?;
         for (name, text) in &item.files {
             let path = folder.join(name);
             fs::create_dir_all(path.parent().unwrap_or(folder))?;
             fs::write(path, text)?;
         }
-        MadeBy::this().write(folder)?;
-        let made_by = File::open(folder.join(MADE_BY))?;
-        // Some file systems have no locks; there nothing is ever taken for abandoned.
-        self._lock = made_by.try_lock().is_ok().then_some(made_by);
         Ok(())
     }
 
@@ -168,7 +168,8 @@ impl Pending {
 
     /// Gives the folder its name. What bears the name already is older and goes.
     fn replace(self, target: &Path) -> io::Result<()> {
-        let old = self.temp.path().with_extension("old");
+        let own = self.temp.path().file_name().unwrap_or_default().to_string_lossy();
+        let old = self.temp.path().with_file_name(own.replacen(UNFINISHED, ".replaced-", 1));
         let had_old = target.exists();
         if had_old {
             fs::rename(target, &old)?;
@@ -181,7 +182,11 @@ impl Pending {
         }
         // The folder is no longer temporary.
         let _ = self.temp.keep();
-        if had_old { fs::remove_dir_all(&old) } else { Ok(()) }
+        if had_old {
+            // The new ones stand; what is left of the old ones is only in nobody's way.
+            let _ = fs::remove_dir_all(&old);
+        }
+        Ok(())
     }
 
     fn not_written(&self, error: &ResultsError, target: &Path) -> Failure {

@@ -4,13 +4,16 @@ use crate::collect::{collect, name_unfinished};
 use crate::engine::{Engine, Failure, Setup};
 use crate::ideal::Ideal;
 use crate::observer::{NoObserver, Observer, QpSelector, SeriesObserver};
-use crate::scenario::{RunPoint, TopologySpec};
+use crate::scenario::{Limits, RunPoint, TopologySpec};
 use crate::switch::{Pfc, PfcError, ProgramError, Programs, WeightError, weights};
 use crate::topology::{Routing, Selector, SelectorError, Topology, TopologyError};
 use crate::workload::{self, Fabric, Workload, WorkloadError};
-use anabranch_base::{Purpose, Time, stream};
+use anabranch_base::{Duration, Purpose, Time, stream};
 use anabranch_results::{FlowRow, JobRow, RunRow, SeriesRow};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Points of all curves of a run at most: some three gigabytes.
+const MOST_POINTS: u64 = 20_000_000;
 
 /// Runs one point of a scenario. Same point, same result, whatever else the process does.
 ///
@@ -18,10 +21,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// A point that cannot be built, a run that stalled or hit a limit (with what it came to), or a broken invariant.
 pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
     let fabric = build(point)?;
-    let observer = match point.measures.is_empty() {
-        true => None,
-        false => Some(watch(point, &fabric)?),
+    let (observer, room) = match point.measures.is_empty() {
+        true => (None, Duration(u64::MAX)),
+        false => watch(point, &fabric).map(|(observer, room)| (Some(observer), room))?,
     };
+    let limits = Limits { max_time: point.limits.max_time.min(room), ..point.limits.clone() };
     control.flows_total.store(fabric.workload.messages.len() as u64, Ordering::Relaxed);
     let ideal = Ideal::new(&fabric.topology, fabric.routing.clone(), &point.scheme.transport);
     let facts = ideal.path_facts();
@@ -44,15 +48,17 @@ pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
         weights,
         facts,
         own_paths,
-        limits: &point.limits,
+        limits: &limits,
         seed: point.seed,
     };
     match observer {
-        None => drive(Engine::new(setup, NoObserver)?, point, &ideal, control, |_, _| Vec::new()),
-        Some(observer) => drive(Engine::new(setup, observer)?, point, &ideal, control, |observer, end| {
-            let topology = &fabric.topology;
-            observer.into_rows(end, |link| topology.link_name(link), |node| topology.node_name(node))
-        }),
+        None => drive(Engine::new(setup, NoObserver)?, point, &limits, &ideal, control, |_, _| Vec::new()),
+        Some(observer) => {
+            drive(Engine::new(setup, observer)?, point, &limits, &ideal, control, |observer, end| {
+                let topology = &fabric.topology;
+                observer.into_rows(end, |link| topology.link_name(link), |node| topology.node_name(node))
+            })
+        }
     }
 }
 
@@ -79,40 +85,56 @@ pub fn build(point: &RunPoint) -> Result<Built, RunError> {
     Ok(Built { topology, routing, workload })
 }
 
-fn watch(point: &RunPoint, fabric: &Built) -> Result<SeriesObserver, RunError> {
+/// What records the curves of a point, and for how long there is room for them.
+fn watch(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, Duration), RunError> {
     let topology = &fabric.topology;
+    let mut points_a_second = 0.0;
     let mut observer = SeriesObserver::new(topology.ports.len(), point.scheme.qps);
     for (number, measure) in point.measures.iter().enumerate() {
+        // A curve with a threshold, or of events, has points only where there is something to say.
+        let a_curve = match measure.every {
+            Duration::ZERO => 0.0,
+            _ if measure.above.is_some() => 0.0,
+            every => 1e12 / every.0 as f64,
+        };
         if let Some(links) = &measure.links {
             // A random choice of links must be the one that a fault with the same selector would not disturb.
             let mut random = stream(point.seed, u64::MAX - number as u64, Purpose::FaultSelection);
             for link in links.parse::<Selector>()?.links(topology, &mut random)? {
                 observer.watch_link(measure, link, topology.ports[link.index()].rate);
+                points_a_second += a_curve;
             }
         }
         if let Some(switches) = &measure.switches {
             let mut random = stream(point.seed, u64::MAX - number as u64, Purpose::FaultSelection);
             for node in switches.parse::<Selector>()?.switches(topology, &mut random)? {
                 observer.watch_switch(measure, node);
+                points_a_second += a_curve;
             }
         }
         if let Some(qps) = &measure.qps {
             for qp in QpSelector::parse(qps)?.qps(fabric.workload.qps.len())? {
                 observer.watch_flow(measure, qp);
+                points_a_second += a_curve;
             }
         }
     }
-    Ok(observer)
+    // Without any, the time that there is room for does not end.
+    Ok((observer, Duration((MOST_POINTS as f64 / points_a_second * 1e12) as u64)))
 }
 
 fn drive<O: Observer>(
     mut engine: Engine<'_, O>,
     point: &RunPoint,
+    limits: &Limits,
     ideal: &Ideal<'_>,
     control: &Control,
     series: impl FnOnce(O, Time) -> Vec<SeriesRow>,
 ) -> Result<RunResult, RunError> {
     let outcome = engine.run(control);
+    if matches!(outcome, Err(Failure::Limit("max_time"))) && limits.max_time < point.limits.max_time {
+        return Err(RunError::TooManyPoints { room: limits.max_time });
+    }
     let stuck = name_unfinished(&engine);
     let mut result = collect(&engine, point, ideal);
     let at = engine.now();
@@ -124,7 +146,10 @@ fn drive<O: Observer>(
         Err(Failure::Invariant(what)) => Err(RunError::Invariant { what }),
         Err(failure @ (Failure::Stalled | Failure::NothingLeft)) => {
             let reason = match failure {
-                Failure::Stalled => format!("nothing new was delivered for {}", point.limits.stall),
+                Failure::Stalled => format!(
+                    "nothing new was delivered for {}, a timeout and a round trip",
+                    point.limits.stall
+                ),
                 _ => "nothing is left that could happen".to_owned(),
             };
             Err(RunError::Stalled { at, reason, flows: stuck, unfinished, partial: Box::new(result) })
@@ -134,6 +159,8 @@ fn drive<O: Observer>(
         }
         Err(Failure::LosslessDrop(what)) => Err(RunError::LosslessDrop { at, what }),
         Err(Failure::Limit(limit)) => {
+            // The last event was before the time that must not be passed.
+            let at = if limit == "max_time" { Time(point.limits.max_time.0) } else { at };
             Err(RunError::Limit { limit, at, unfinished, partial: Box::new(result) })
         }
         Err(Failure::OutOfPsns(qp)) => Err(RunError::OutOfPsns { qp: qp.0 }),
@@ -261,6 +288,15 @@ pub enum RunError {
         unfinished: u64,
         /// What the run came to.
         partial: Box<RunResult>,
+    },
+    /// The curves over time would fill the memory.
+    #[error(
+        "the curves of [[measure]] came to {MOST_POINTS} points within {:.3} us, which is the most; write a longer every, or watch less",
+        room.as_us()
+    )]
+    TooManyPoints {
+        /// For how long there was room.
+        room: Duration,
     },
     /// A checker found the engine wrong: a defect of Anabranch.
     #[error("an invariant is broken, which is a defect of anabranch: {what}")]

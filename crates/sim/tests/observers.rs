@@ -2,7 +2,7 @@
 
 use anabranch_results::SeriesRow;
 use anabranch_sim::scenario::{self, Files, Overrides};
-use anabranch_sim::{Control, RunResult};
+use anabranch_sim::{Control, RunError, RunResult};
 
 struct NoFiles;
 
@@ -13,11 +13,15 @@ impl Files for NoFiles {
 }
 
 fn run(text: &str) -> RunResult {
+    attempt(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+fn attempt(text: &str) -> Result<RunResult, RunError> {
     let read = scenario::read("test.toml", text, &NoFiles, &Overrides::default());
     let scenario = read.and_then(|s| s.check().map(|_| s)).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let points = scenario.points().unwrap();
     assert_eq!(points.len(), 1);
-    anabranch_sim::run(&points[0], &Control::default()).unwrap_or_else(|e| panic!("{e}\n{text}"))
+    anabranch_sim::run(&points[0], &Control::default())
 }
 
 /// Payload, full packet and ACK of the built-in schemes.
@@ -78,6 +82,22 @@ fn bytes(result: &RunResult, series: &str, every: u64) -> f64 {
 
 const UNBOUNDED: &str = r#""*.cc" = { kind = "constant", window = "60000packets" }
 "*.transport.rto" = "9ms""#;
+
+#[test]
+fn curves_end_before_they_fill_the_memory() {
+    let fabric = "[topology]\nkind = \"single-switch\"\nhosts = 5\nlink = \"100Gbps\"\n";
+    let workload = "[workload]\nkind = \"permutation\"\nbytes = \"1MB\"\n";
+    let text = format!(
+        "schemes = [\"reps\"]\n{fabric}{workload}{}",
+        measure("queue-depth", "links = \"all\"\nevery = \"1ps\"")
+    );
+    // Ten curves with a million million points a second each.
+    assert_eq!(
+        attempt(&text).unwrap_err().to_string(),
+        "the curves of [[measure]] came to 20000000 points within 2.000 us, which is the most; write a longer every, or \
+         watch less"
+    );
+}
 
 #[test]
 fn ten_packets_alone_leave_and_arrive_when_arithmetic_says() {

@@ -52,6 +52,19 @@ fn a_run_prints_a_table_and_writes_a_folder() {
 }
 
 #[test]
+fn what_is_hardly_meant_is_warned_of_and_run() {
+    let place = Place::new();
+    let far = SMALL.replace("[workload]", "link_latency = \"20us\"\n[workload]");
+    place.write("s.toml", &far);
+    for args in [&["check", "s.toml"][..], &["run", "s.toml", "--out", "out"]] {
+        let ended = place.run(args).expect(0);
+        let warned =
+            "warning: s.toml:2:1: scheme \"reps\": transport.rto = \"70us\" is not above the longest path's";
+        assert!(ended.stderr.contains(warned), "{}", ended.stderr);
+    }
+}
+
+#[test]
 fn json_has_stable_names() {
     let place = Place::new();
     place.write("s.toml", SMALL);

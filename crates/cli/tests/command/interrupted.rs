@@ -102,6 +102,8 @@ fn what_a_kill_leaves_goes_with_the_next_run_and_what_is_at_work_stays() {
     place.write("s.toml", format!("{}\n[limits]\nmax_time = \"100s\"\n", edited("bytes = \"100KB\"", LONG)));
     place.write("short.toml", SMALL);
     let mut child = simulating(&place);
+    // The lock comes right after the file that was waited for.
+    std::thread::sleep(Duration::from_millis(200));
     let unfinished = place.results();
     let folder = place.path().join("out").join(&unfinished[0]);
     let long_ago = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(3600);

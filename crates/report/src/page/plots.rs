@@ -240,8 +240,10 @@ fn distribution(name: &str, sorted: &[f64], all: usize, line: Json) -> Json {
     };
     ranks.sort_unstable();
     ranks.dedup();
-    let x: Vec<f64> = ranks.iter().map(|&rank| sorted[rank]).collect();
-    let y: Vec<f64> = ranks.iter().map(|&rank| 100.0 * (rank + 1) as f64 / all as f64).collect();
+    // From the ground up: a curve of one value is a step.
+    let x: Vec<f64> = sorted.iter().take(1).chain(ranks.iter().map(|&rank| &sorted[rank])).copied().collect();
+    let heights = ranks.iter().map(|&rank| 100.0 * (rank + 1) as f64 / all as f64);
+    let y: Vec<f64> = [0.0].into_iter().chain(heights).collect();
     json!({"type": "scatter", "mode": "lines", "name": name, "x": x, "y": y, "line": line})
 }
 
@@ -381,7 +383,7 @@ fn against_sweep(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> Plo
         if several {
             note = "Mean over the seeds; the whiskers are the least and the largest.".to_owned();
         }
-        range.0 = mean.iter().copied().filter(|mean| *mean > 0.0).fold(range.0, f64::min);
+        range.0 = low.iter().copied().filter(|low| *low > 0.0).fold(range.0, f64::min);
         range.1 = high.iter().copied().fold(range.1, f64::max);
         let above =
             |a: &[f64], b: &[f64]| -> Vec<f64> { a.iter().zip(b).map(|(a, b)| (a - b).max(0.0)).collect() };

@@ -230,7 +230,8 @@ fn jobs_have_a_distribution_and_missing_messages_are_said() {
     let mut set = collectives();
     let usual = plots::of(&set);
     let [jobs] = &usual[..] else { panic!("{} plots", usual.len()) };
-    assert_eq!(jobs.data[0]["x"], json!([100.0, 110.0, 120.0]));
+    assert_eq!(jobs.data[0]["x"], json!([100.0, 100.0, 110.0, 120.0]));
+    assert_eq!(jobs.data[0]["y"][0], 0.0, "from the ground up");
     assert_eq!(jobs.data[1]["name"], "rocev2");
     assert_eq!(jobs.layout["yaxis"]["title"]["text"], "Share of jobs (%)");
     set.jobs[5].cct_ps = None;
@@ -398,7 +399,10 @@ fn clouds_and_distributions_show_the_messages_that_they_are_about() {
     assert_eq!(plot.data[0]["x"], json!([2000]));
     assert!(plot.note.contains("of the group background, of 1,001 to 2,000 B."), "{}", plot.note);
     let plot = of_messages(PlotSpec { max_bytes: Some(2000), ..share(PlotKind::Cdf) }, &set);
-    assert_eq!((&plot.data[0]["x"], &plot.data[0]["y"]), (&json!([0.0, 75.0]), &json!([50.0, 100.0])));
+    assert_eq!(
+        (&plot.data[0]["x"], &plot.data[0]["y"]),
+        (&json!([0.0, 0.0, 75.0]), &json!([0.0, 50.0, 100.0]))
+    );
     let incast =
         PlotSpec { group: Some("incast".into()), ..PlotSpec::new(PlotKind::SlowdownBySize, "T", "max") };
     assert_eq!(of_messages(incast, &set).data[0]["x"], json!([4000]));
@@ -441,4 +445,18 @@ fn bars_tell_of_their_whiskers_and_stand_on_a_power_of_ten() {
     one.runs.retain(|run| run.seed == 1);
     (one.flows, one.series) = (Vec::new(), Vec::new());
     assert_eq!(bars(&one).note, "");
+}
+
+#[test]
+fn each_group_of_a_run_has_a_distribution() {
+    let mut set = two_schemes();
+    for (place, flow) in set.flows.iter_mut().enumerate() {
+        flow.group = if place % 2 == 0 { "background/intra" } else { "background/inter" }.into();
+    }
+    let titles: Vec<String> = plots::of(&set).into_iter().map(|plot| plot.title).collect();
+    for group in ["background", "inter", "intra"] {
+        let title = format!("Distribution of slowdowns, {group} (");
+        let drawn = titles.iter().filter(|other| other.starts_with(&title));
+        assert_eq!(drawn.count(), 2, "one a point of the sweep: {titles:?}");
+    }
 }

@@ -71,6 +71,7 @@ pub struct Engine<'a, O> {
     agenda_next: usize,
     pub(crate) topology: &'a Topology,
     limits: &'a Limits,
+    patience: Duration,
     events: u64,
     failure: Option<Failure>,
     pub(crate) observer: O,
@@ -210,6 +211,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             agenda_next: 0,
             topology,
             limits,
+            patience: limits.patience(scheme, &facts),
             events: 0,
             failure: None,
             observer,
@@ -378,10 +380,10 @@ impl<'a, O: Observer> Engine<'a, O> {
         if self.news != watch.news || self.progress.outstanding() == 0 {
             watch.news = self.news;
             watch.since = self.now;
-        } else if self.now.since(watch.since) > self.limits.stall {
+        } else if self.now.since(watch.since) > self.patience {
             return Err(self.pause_cycle().map_or(Failure::Stalled, Failure::Deadlock));
         }
-        watch.look_at = self.now.0.saturating_add(self.limits.stall.0 / 4);
+        watch.look_at = self.now.0.saturating_add(self.patience.0 / 4);
         Ok(())
     }
 

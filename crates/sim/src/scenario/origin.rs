@@ -46,9 +46,17 @@ impl Origin {
 
     /// The place of a setting and its name, which has the scheme's or `*` in front.
     fn set(&self, scheme: &str, parameter: &str) -> Option<(Place, String)> {
+        ["set", "sweep"].into_iter().find_map(|section| self.set_in(section, scheme, parameter))
+    }
+
+    /// Whether a parameter of a scheme has its values from the sweep.
+    pub(super) fn is_swept(&self, scheme: &str, parameter: &str) -> bool {
+        self.set_in("sweep", scheme, parameter).is_some()
+    }
+
+    fn set_in(&self, section: &str, scheme: &str, parameter: &str) -> Option<(Place, String)> {
         let names = [format!("{scheme}.{parameter}"), format!("*.{parameter}")];
-        let sections = ["set", "sweep"].into_iter().filter_map(|section| self.section(section));
-        sections.filter_map(|node| find(node, "", &names)).map(|(at, name)| (at, name.to_owned())).next()
+        find(self.section(section)?, "", &names).map(|(at, name)| (at, name.to_owned()))
     }
 
     pub(super) fn section(&self, key: &str) -> Option<&Node> {

@@ -13,13 +13,16 @@ use crate::observer::QpSelector;
 use crate::switch::{Pfc, Programs, check_headrooms, weights};
 use crate::topology::{self, Routing, Selector, SelectorError, Topology};
 use crate::workload::{self, Fabric, WorkloadError};
-use anabranch_base::{Bytes, Purpose, Stream, stream};
-use anabranch_proto::PathFacts;
+use anabranch_base::{Bytes, Duration, Purpose, Stream, stream};
+use anabranch_proto::transport::Framing;
+use anabranch_proto::{PathFacts, ProgramConfig, TransportConfig};
 use anabranch_results::Value;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+/// Longer times come near what a clock of picoseconds holds.
+const LONGEST_RTT: Duration = Duration(3_600 * 1_000_000_000_000);
 /// The most runs that a scenario may have.
 const MOST_RUNS: usize = 100_000;
 
@@ -238,41 +241,42 @@ impl Scenario {
     /// The first thing that cannot be built or found, with its place.
     pub fn check(&self) -> Result<Vec<ScenarioError>, ScenarioError> {
         let seed = self.seeds.first().copied().unwrap_or(1);
-        let mut built: Option<(&TopologySpec, Topology, Routing)> = None;
+        let mut built: Option<Ground<'_>> = None;
         let mut fits: Option<(&TopologySpec, &WorkloadSpec)> = None;
         let mut qps = 0;
         let mut too_short = TooShort::default();
         for step in self.steps() {
-            let (topology, routing) = match built.take() {
-                Some((spec, topology, routing)) if spec == step.topology => (topology, routing),
-                _ => {
-                    let topology = self.build(step.topology)?;
-                    let routing = Routing::new(&topology, &|_| true);
-                    (topology, routing)
-                }
+            let mut ground = match built.take() {
+                Some(ground) if ground.spec == step.topology => ground,
+                _ => Ground::new(step.topology, self.build(step.topology)?),
             };
             if fits != Some((step.topology, step.workload)) {
                 let text = workload::file_needed(step.workload).and_then(|name| self.files.get(name));
-                let fabric = Fabric::of(&topology);
+                let fabric = Fabric::of(&ground.topology);
                 let workload = workload::build(step.workload, &fabric, seed, text.map(String::as_str))
                     .map_err(|e| self.workload_refused(e))?;
                 qps = workload.qps.len();
                 fits = Some((step.topology, step.workload));
             }
             for scheme in step.schemes {
-                let facts = Ideal::new(&topology, routing.clone(), &scheme.transport).path_facts();
-                self.check_lossless(scheme, &topology, &facts)?;
-                self.check_program(scheme, &topology, &routing, &facts, seed)?;
-                self.check_weights(scheme, &topology, &facts)?;
+                let facts = ground.facts(&scheme.transport);
+                if facts.base_rtt > LONGEST_RTT {
+                    let message = "the longest path's round trip takes more than an hour";
+                    let help = Some("shorter latencies: 500us are 100 km".to_owned());
+                    return Err(fault(&self.origin.file, self.origin.place("topology"), message, help));
+                }
+                self.check_lossless(scheme, &ground.topology, &facts)?;
+                self.check_program(scheme, &ground, &facts, seed)?;
+                self.check_weights(scheme, &ground.topology, &facts)?;
                 too_short.look(scheme, &self.limits, &facts);
             }
             for (i, fault) in step.faults.iter().enumerate() {
-                self.find_fault(i, &fault.kind, &topology, seed)?;
+                self.find_fault(i, &fault.kind, &ground.topology, seed)?;
             }
             for (i, measure) in self.measures.iter().enumerate() {
-                self.find_measure(i, measure, &topology, qps, seed)?;
+                self.find_measure(i, measure, &ground.topology, qps, seed)?;
             }
-            built = Some((step.topology, topology, routing));
+            built = Some(ground);
         }
         Ok(too_short.warnings(&self.origin))
     }
@@ -283,7 +287,12 @@ impl Scenario {
         let refused = |parameter: &str, blamed: &[&str], problem: String, instead: Bytes| {
             let message = format!("scheme {:?}: {parameter}: {problem}", scheme.name);
             let (at, written) = self.origin.setting(&scheme.name, parameter, blamed);
-            fault(&self.origin.file, at, message, Some(format!("{written} = \"{instead}\"")))
+            // What a long line has on its way is no reason for larger buffers everywhere.
+            let help = match on.has_sites() && parameter == "fabric.pfc.buffer" && !pfc.headroom_apart {
+                true => format!("\"{}.fabric.pfc.headroom_apart\" = true", scheme.name),
+                false => format!("{written} = \"{instead}\""),
+            };
+            fault(&self.origin.file, at, message, Some(help))
         };
         let checked = check_headrooms(pfc, on, facts).and_then(|()| Pfc::new(pfc, on, facts).map(drop));
         checked
@@ -298,16 +307,22 @@ impl Scenario {
     fn check_program(
         &self,
         scheme: &Scheme,
-        on: &Topology,
-        routing: &Routing,
+        on: &Ground<'_>,
         facts: &PathFacts,
         seed: u64,
     ) -> Result<(), ScenarioError> {
         if scheme.fabric.program.is_none() {
             return Ok(());
         }
-        Programs::new(scheme, on, routing, facts, seed).map(drop).map_err(|error| {
-            let (parameter, instead) = error.remedy();
+        Programs::new(scheme, &on.topology, &on.routing, facts, seed).map(drop).map_err(|error| {
+            let (parameter, mut instead) = error.remedy();
+            let of_edges = matches!(
+                scheme.fabric.program,
+                Some(ProgramConfig::ThemisLonghaul(_) | ProgramConfig::Bicc(_))
+            );
+            if parameter == "fabric.program_at" && of_edges && on.topology.has_sites() {
+                instead = Some("\"esw:100%\"".to_owned());
+            }
             let (at, written) = self.origin.setting(&scheme.name, parameter, &[]);
             let (problem, _) = split_help(&error.to_string(), &written);
             let message = format!("scheme {:?}: {parameter}: {problem}", scheme.name);
@@ -370,7 +385,7 @@ impl Scenario {
                 ("links", found.map(|links| links.len()))
             }
         };
-        found.map(|_| ()).map_err(|e| self.not_found(&format!("fault.{i}.{key}"), e))
+        found.map(|_| ()).map_err(|e| self.not_found(&format!("fault.{i}.{key}"), e, on))
     }
 
     fn find_measure(
@@ -383,22 +398,28 @@ impl Scenario {
     ) -> Result<(), ScenarioError> {
         if let Some(links) = &measure.links {
             let found = Selector::parse(links).and_then(|s| s.links(on, &mut drawn(seed)));
-            found.map_err(|e| self.not_found(&format!("measure.{i}.links"), e))?;
+            found.map_err(|e| self.not_found(&format!("measure.{i}.links"), e, on))?;
         }
         if let Some(switches) = &measure.switches {
             let found = Selector::parse(switches).and_then(|s| s.switches(on, &mut drawn(seed)));
-            found.map_err(|e| self.not_found(&format!("measure.{i}.switches"), e))?;
+            found.map_err(|e| self.not_found(&format!("measure.{i}.switches"), e, on))?;
         }
         if let Some(written) = &measure.qps {
             let found = QpSelector::parse(written).and_then(|s| s.qps(qps));
-            found.map_err(|e| self.not_found(&format!("measure.{i}.qps"), e))?;
+            found.map_err(|e| self.not_found(&format!("measure.{i}.qps"), e, on))?;
         }
         Ok(())
     }
 
-    fn not_found(&self, path: &str, error: SelectorError) -> ScenarioError {
+    fn not_found(&self, path: &str, error: SelectorError, on: &Topology) -> ScenarioError {
         let key = path.rsplit('.').next().unwrap_or_default();
         let (problem, help) = split_help(&error.problem, key);
+        let of_sites = match key {
+            "links" if on.has_sites() => Some("links = \"esw-uplinks\"".to_owned()),
+            "switches" if on.has_sites() => Some("switches = \"esw:0\"".to_owned()),
+            _ => None,
+        };
+        let help = help.or(of_sites);
         fault(
             &self.origin.file,
             self.origin.place(path),
@@ -446,6 +467,33 @@ impl Scenario {
                 faults: variant.faults.as_deref().unwrap_or(base.faults),
             })
             .collect()
+    }
+}
+
+/// The fabric of a point of the sweep, and what was found of it so far.
+struct Ground<'a> {
+    spec: &'a TopologySpec,
+    topology: Topology,
+    routing: Routing,
+    /// It takes long to find the longest path of a large fabric.
+    facts: Vec<(Framing, PathFacts)>,
+}
+
+impl<'a> Ground<'a> {
+    fn new(spec: &'a TopologySpec, topology: Topology) -> Self {
+        let routing = Routing::new(&topology, &|_| true);
+        Ground { spec, topology, routing, facts: Vec::new() }
+    }
+
+    /// The longest path's, for packets of `transport`.
+    fn facts(&mut self, transport: &TransportConfig) -> PathFacts {
+        let framing = transport.framing();
+        if let Some((_, facts)) = self.facts.iter().find(|(known, _)| *known == framing) {
+            return *facts;
+        }
+        let facts = Ideal::new(&self.topology, self.routing.clone(), transport).path_facts();
+        self.facts.push((framing, facts));
+        facts
     }
 }
 

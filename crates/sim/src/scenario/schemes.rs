@@ -301,8 +301,12 @@ fn collect(at: &str, value: &toml::Value, paths: &mut Vec<String>) {
     }
 }
 
-/// The known path that is most like `path`: of those with the most likely last part the likeliest whole.
+/// The known path that is most like `path`: one that ends with it, or of those with the most likely last part the
+/// likeliest whole.
 fn nearest_path<'a>(path: &str, known: &[&'a str]) -> Option<&'a str> {
+    if let Some(whole) = known.iter().find(|known| known.ends_with(&format!(".{path}"))) {
+        return Some(whole);
+    }
     let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
     let lasts: Vec<String> = known.iter().map(|known| last(known)).collect();
     let lasts: Vec<&str> = lasts.iter().map(String::as_str).collect();
@@ -314,8 +318,13 @@ fn nearest_path<'a>(path: &str, known: &[&'a str]) -> Option<&'a str> {
 /// The words of a deserialiser for people.
 pub(super) fn plain(problem: &str) -> String {
     let line = problem.lines().next().unwrap_or_default();
+    for kind in ["expected struct ", "expected internally tagged enum "] {
+        if let Some((before, _)) = line.split_once(kind) {
+            return format!("{before}expected a table");
+        }
+    }
     [
-        (" u32", " a whole number"),
+        (" u32", " a whole number of 0 or more"),
         (" f64", " a number"),
         (" a string", " text in quotes"),
         (" a boolean", " true or false"),
@@ -433,5 +442,6 @@ mod tests {
         let nearest = |path| nearest_path(path, &known);
         assert_eq!(nearest("fabric.program.trp.alfa"), Some("fabric.program.trp.alpha"));
         assert_eq!(nearest("fabric.pfc.alfa"), Some("fabric.pfc.alpha"));
+        assert_eq!(nearest("trp.alpha"), Some("fabric.program.trp.alpha"));
     }
 }

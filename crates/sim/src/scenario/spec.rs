@@ -2,7 +2,7 @@
 
 use crate::workload::collective::CollectiveSpec;
 use anabranch_base::{Bytes, Duration, HostId, Rate};
-use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, Size, TransportConfig};
+use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, Size, TransportConfig};
 use serde::{Deserialize, Serialize};
 
 /// Where messages flow.
@@ -487,12 +487,21 @@ pub enum Series {
 pub struct Limits {
     /// Largest simulated time.
     pub max_time: Duration,
-    /// A run in which nothing new is delivered for this long, while something should be, has stalled.
+    /// A run in which nothing new is delivered for this long, while something should be, has stalled. A retransmission
+    /// timeout and a round trip are allowed for on top ([`Limits::patience`]).
     pub stall: Duration,
     /// Largest number of events.
     pub max_events: u64,
     /// Largest number of packets alive at once.
     pub max_packets: u64,
+}
+
+impl Limits {
+    /// How long nothing new may be delivered under `scheme` on a fabric: a timer that runs and a packet that is on its
+    /// way are no stall.
+    pub fn patience(&self, scheme: &Scheme, facts: &PathFacts) -> Duration {
+        self.stall + scheme.transport.rto().on(facts) + facts.base_rtt
+    }
 }
 
 impl Default for Limits {

@@ -83,7 +83,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("start", "\"100us\""),
     ("start_unit", "\"1ps\""),
     ("switch_latency", "\"500ns\""),
-    ("switches", "\"spine:0\""),
+    ("switches", "\"tor:0\""),
     ("target", "0"),
     ("threshold", "5"),
     ("tiers", "2"),
@@ -297,7 +297,7 @@ pub(super) fn split_help(problem: &str, key: &str) -> (String, Option<String>) {
     match problem.rsplit_once("; write ") {
         // A unit in another case: `400gbps`; the right one belongs in quotes.
         Some((message, instead)) if !instead.contains(' ') => {
-            let bare = instead.parse::<f64>().is_ok() || instead.starts_with('"');
+            let bare = instead.parse::<f64>().is_ok() || instead.starts_with(['"', '[']);
             let instead = if bare { instead.to_owned() } else { format!("{instead:?}") };
             (message.to_owned(), Some(format!("{key} = {instead}")))
         }
@@ -389,8 +389,11 @@ impl Read for f64 {
 fn unquoted(node: &Node) -> String {
     let Item::Leaf(toml::Value::String(text)) = &node.item else { return String::new() };
     let (number, divisor) = text.strip_suffix('%').map_or((text.as_str(), 1.0), |share| (share, 100.0));
-    let number = number.trim().parse::<f64>().ok().filter(|number| number.is_finite());
-    number.map_or_else(String::new, |number| format!("; write {}", toml::Value::from(number / divisor)))
+    let number = number.trim().parse::<f64>().ok().map(|number| number / divisor);
+    // Without the digits that only binary fractions have.
+    let number =
+        number.filter(|number| (1e-9..1e9).contains(number)).map(|number| (number * 1e12).round() / 1e12);
+    number.map_or_else(String::new, |number| format!("; write {}", toml::Value::from(number)))
 }
 
 macro_rules! read_whole {
@@ -404,8 +407,10 @@ macro_rules! read_whole {
                     Item::Leaf(toml::Value::Integer(number)) => {
                         (*number).try_into().map_err(|_| format!("must be at most {}, not {number}", <$name>::MAX))
                     }
-                    Item::Leaf(toml::Value::String(text)) if text.trim().parse::<$name>().is_ok() => {
-                        Err(format!("must be a whole number, not {}; write {}", describe(node), text.trim()))
+                    Item::Leaf(toml::Value::String(text)) => {
+                        let number = text.trim().parse::<i64>().ok().filter(|number| *number >= 0);
+                        let instead = number.map_or_else(String::new, |number| format!("; write {number}"));
+                        Err(format!("must be a whole number, not {}{instead}", describe(node)))
                     }
                     _ => Err(format!("must be a whole number, not {}", describe(node))),
                 }
@@ -432,8 +437,14 @@ read_quantity!(Bytes: "a size", Rate: "a rate", Duration: "a time");
 impl<T: Read> Read for Vec<T> {
     fn read(node: &Node) -> Result<Self, String> {
         match &node.item {
-            Item::Array(nodes) => nodes.iter().map(T::read).collect(),
-            _ => Err(format!("must be a list, not {}", describe(node))),
+            // What to write instead of an element is not what to write instead of the list.
+            Item::Array(nodes) => {
+                nodes.iter().map(T::read).collect::<Result<_, _>>().map_err(|problem: String| {
+                    problem.split("; write ").next().unwrap_or_default().to_owned()
+                })
+            }
+            Item::Leaf(value) => Err(format!("must be a list, not {value}; write [{value}]")),
+            Item::Table(_) => Err("must be a list, not a table".to_owned()),
         }
     }
 }

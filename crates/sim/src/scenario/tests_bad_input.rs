@@ -135,6 +135,12 @@ link_latency = "5""#,
   write: "reps""#,
     ),
     (
+        "seeds = [1, 2]",
+        r#"seeds = ["1", "2"]"#,
+        r#"perm.toml:3:1: seeds: must be a whole number, not "1"
+  write: seeds = [1, 2, 3]"#,
+    ),
+    (
         r#"["reps", "ops"]"#,
         r#"["themis"]"#,
         r#"perm.toml:2:12: unknown scheme "themis"
@@ -150,7 +156,7 @@ link_latency = "5""#,
         r#"["reps", "ops"]"#,
         r#""reps""#,
         r#"perm.toml:2:1: schemes: must be a list, not "reps"
-  write: schemes = ["reps", "ops", "ecmp"]"#,
+  write: schemes = ["reps"]"#,
     ),
     (
         "[1, 2]",
@@ -283,7 +289,7 @@ link = "400Gbps""#,
         r#"[set]
 "reps.lb.buffer" = "16"
 [workload]"#,
-        r#"perm.toml:9:1: lb.buffer: invalid type: string "16", expected a whole number
+        r#"perm.toml:9:1: lb.buffer: invalid type: string "16", expected a whole number of 0 or more
   write: "reps.lb.buffer" = 8"#,
     ),
     (

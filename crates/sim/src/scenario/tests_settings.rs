@@ -56,7 +56,7 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         r#""reps.cc" = 5"#,
-        r#"s.toml:10:1: cc: invalid type: integer `5`, expected internally tagged enum CcConfig
+        r#"s.toml:10:1: cc: invalid type: integer `5`, expected a table
   write: "reps.cc" = { kind = "constant", window = "1bdp" }"#,
     ),
     (
@@ -130,7 +130,7 @@ fn what_programs_keep_is_measured_on_switches() {
     assert_eq!(
         measure("series = \"set-aside\"\nlinks = \"all\""),
         "s.toml:11:1: \"set-aside\" is measured on switches, not on links\n  \
-         write: switches = \"spine:0\" instead of links"
+         write: switches = \"tor:0\" instead of links"
     );
     assert_eq!(
         measure("series = \"queue-depth\"\nswitches = \"spine:0\""),

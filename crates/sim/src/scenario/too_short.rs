@@ -1,4 +1,4 @@
-//! Times of a scenario that are shorter than a packet's way and back: it can be run, but hardly to what is wanted.
+//! Times of a scenario that are shorter than a packet's way and back.
 
 use super::origin::Origin;
 use super::table::fault;
@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 pub(super) struct TooShort(BTreeMap<(Option<String>, &'static str), (String, Duration)>);
 
 impl TooShort {
-    /// Looks at the timeouts of a scheme on a fabric, and at the limits.
+    /// Looks at the timeouts of a scheme on a fabric, and at the time that a run has.
     pub(super) fn look(&mut self, scheme: &Scheme, limits: &Limits, facts: &PathFacts) {
         let rto_low = match &scheme.transport {
-            TransportConfig::Irn(irn) => Some(("transport.rto_low", irn.rto_low)),
+            TransportConfig::Irn(irn) => Some((RTO_LOW, irn.rto_low)),
             _ => None,
         };
         for (parameter, timeout) in [("transport.rto", scheme.transport.rto())].into_iter().chain(rto_low) {
@@ -23,10 +23,8 @@ impl TooShort {
                 self.note(Some(scheme.name.clone()), parameter, timeout.to_string(), facts.base_rtt);
             }
         }
-        for (key, limit) in [("stall", limits.stall), ("max_time", limits.max_time)] {
-            if limit <= facts.base_rtt {
-                self.note(None, key, limit.to_string(), facts.base_rtt);
-            }
+        if limits.max_time <= facts.base_rtt {
+            self.note(None, "max_time", limits.max_time.to_string(), facts.base_rtt);
         }
     }
 
@@ -40,30 +38,29 @@ impl TooShort {
         let warning = |((scheme, parameter), (value, rtt)): ((Option<String>, &str), (String, Duration))| {
             let path = format!("the longest path's round trip of {}", rounded(rtt));
             let Some(scheme) = scheme else {
-                let what = match parameter {
-                    "stall" => "a run whose packets are all on their way counts as stalled",
-                    _ => "no message over that path can finish",
-                };
-                let message = format!("limits.{parameter} = \"{value}\" is not above {path}: {what}");
-                let help =
-                    format!("[limits] {parameter} = \"{}\"", rounded(Duration(rtt.0.saturating_mul(4))));
-                return fault(
-                    &origin.file,
-                    origin.place(&format!("limits.{parameter}")),
-                    message,
-                    Some(help),
+                let message = format!(
+                    "limits.{parameter} = \"{value}\" is not above {path}: no message over that path can finish"
                 );
+                let help = format!("{parameter} = \"{}\" below [limits]", rounded(rtt * 20));
+                return fault(&origin.file, origin.place("limits.max_time"), message, Some(help));
             };
-            let (at, written) = origin.setting(&scheme, parameter, &[]);
             let message = format!(
                 "scheme {scheme:?}: {parameter} = \"{value}\" is not above {path}: what takes that path is sent \
                  again before its ACK can be back"
             );
-            fault(&origin.file, at, message, Some(format!("[set] {written} = \"4rtt\"")))
+            let (at, written) = origin.setting(&scheme, parameter, &[]);
+            let long = if parameter == RTO_LOW { "1.5rtt" } else { "4rtt" };
+            let help = match origin.is_swept(&scheme, parameter) {
+                true => format!("longer ones, such as \"{long}\", in [sweep]"),
+                false => format!("{written} = \"{long}\" below [set]"),
+            };
+            fault(&origin.file, at, message, Some(help))
         };
         self.0.into_iter().map(warning).collect()
     }
 }
+
+const RTO_LOW: &str = "transport.rto_low";
 
 /// Up to three digits that count, rounded up.
 fn rounded(span: Duration) -> Duration {

@@ -149,6 +149,10 @@ fn read_schemes(
     over: &Overrides,
 ) -> Result<Vec<Scheme>, ScenarioError> {
     let file = root.file;
+    if let Some(Node { at, item: Item::Leaf(value @ toml::Value::String(_)) }) = root.node("scheme") {
+        let help = Some(format!("schemes = [{value}]"));
+        return Err(fault(file, *at, format!("scheme must be a list of tables, not {value}"), help));
+    }
     let mut own: Vec<(Place, Scheme)> = Vec::new();
     for table in root.tables("scheme", "scheme")? {
         let scheme = own_scheme(&table)?;
@@ -226,7 +230,10 @@ fn read_schemes(
 fn own_scheme(table: &Table) -> Result<Scheme, ScenarioError> {
     if table.node("base").is_none() && table.node("transport").is_none() {
         table.only(&["base", "name", "title", "set"])?;
-        return Err(table.missing("base"));
+        let missing = table.missing("base");
+        let name = table.get::<String>("name")?.filter(|name| schemes::built_in(name).is_some());
+        let help = name.map(|name| format!("schemes = [{name:?}], without [[scheme]]"));
+        return Err(ScenarioError { help: help.or(missing.help.clone()), ..missing });
     }
     if table.node("base").is_none() {
         return whole_scheme(table);
@@ -242,6 +249,10 @@ fn own_scheme(table: &Table) -> Result<Scheme, ScenarioError> {
     })?;
     let name: String = table.need("name")?;
     check_name(table, &name)?;
+    if name != base && schemes::built_in(&name).is_some() {
+        let message = format!("{name:?} is a scheme that comes with the program, and this is another one");
+        return Err(table.wrong("name", message, format!("name = \"{base}-2\"")));
+    }
     let settings = match table.node("set") {
         Some(node) => sweep::own_settings(&Table::open(table.file, "set", node)?, &name)?,
         None => Vec::new(),
@@ -345,6 +356,9 @@ fn known_scheme(file: &str, setting: &Setting, running: &[String]) -> Result<(),
     };
     let near = nearest(&setting.scheme, &known).filter(|_| schemes::built_in(&setting.scheme).is_none());
     let help = match near {
+        _ if matches!(setting.scheme.as_str(), "topology" | "workload") => {
+            format!("{} = {} below [{}]", setting.path, setting.value, setting.scheme)
+        }
         Some(near) => format!("\"{near}.{}\" = {}", setting.path, setting.value),
         None => format!("one of {} before {:?}", known.join(", "), format!(".{}", setting.path)),
     };

@@ -7,8 +7,9 @@ use std::ops::Range;
 use std::str::FromStr;
 
 /// The forms, for error messages.
-const FORMS: &str = "links: tor:0/up, tor:0/up:3, spine:2/down:4, host:5, tor-uplinks, tor-uplinks:3%, \
-     tor-uplinks:4, host-links:3%, all, node:128->node:130; switches: tor:3, spine:5%, switch:7";
+const FORMS: &str = "links: tor:0/up, tor:0/up:3, spine:2/down:4, esw:0/up:0, host:5, tor-uplinks, \
+     tor-uplinks:3%, tor-uplinks:4, esw-uplinks, host-links:3%, all, node:128->node:130; switches: tor:3, spine:5%, \
+     esw:0, switch:7";
 
 /// Links or switches of a topology, as a scenario names them.
 ///
@@ -19,7 +20,7 @@ const FORMS: &str = "links: tor:0/up, tor:0/up:3, spine:2/down:4, host:5, tor-up
 /// | `host:5` | the uplink of host 5 |
 /// | `tor-uplinks`, `agg-uplinks` ... | every link upwards from a tier |
 /// | `host-links` | the uplink of every host |
-/// | `tor-uplinks:3%`, `tor-uplinks:4` | that share of the cables (rounded, at least one), or that many |
+/// | `tor-uplinks:3%`, `tor-uplinks:4` | that share of the cables (rounded, at least one; of 100 % every link), or that many |
 /// | `all` | every link, both directions |
 /// | `node:128->node:130` | from one node to the other, by the numbers of an imported file |
 ///
@@ -134,13 +135,10 @@ impl Selector {
             Form::Ports { switch: (kind, index), up, port } => ports(topology, *kind, *index, *up, *port),
             Form::Between(a, b) => between(topology, *a, *b),
             Form::Switch(..) | Form::Switches(..) => {
-                let example = if matches!(self.form, Form::Switch(..)) { &self.text } else { "tor:0" };
-                Err(format!(
-                    "this names a switch, but links are wanted; write {example}/up or {example}/down"
-                ))
+                Err("this names a switch, but links are wanted".to_owned())
             }
         };
-        links.map_err(|problem| self.refused(problem, topology))
+        links.map_err(|problem| self.refused(problem, topology, true))
     }
 
     /// The switches that it names in `topology`, ascending and distinct. Only `spine:5%` draws from `random`.
@@ -152,42 +150,60 @@ impl Selector {
             Form::Switch(kind, index) => switch(topology, kind, index).map(|node| vec![node]),
             Form::Switches(kind, percent) => members(topology, kind)
                 .and_then(|all| pick(all, Amount::Percent(percent), "switches", random)),
-            _ => {
-                Err("this names links, but a switch is wanted; write one such as tor:3, spine:1 or spine:5%"
-                    .to_owned())
-            }
+            _ => Err("this names links, but a switch is wanted".to_owned()),
         };
-        switches.map_err(|problem| self.refused(problem, topology))
+        switches.map_err(|problem| self.refused(problem, topology, false))
     }
 
     /// The error, with what to write instead on this topology where the problem does not say it.
-    fn refused(&self, mut problem: String, topology: &Topology) -> SelectorError {
-        if let (false, Some(near)) = (problem.contains("; write "), self.nearest(topology)) {
+    fn refused(&self, mut problem: String, topology: &Topology, links: bool) -> SelectorError {
+        if let (false, Some(near)) = (problem.contains("; write "), self.nearest(topology, links)) {
             problem.push_str(&format!("; write {near:?}"));
         }
         SelectorError { selector: self.text.clone(), problem }
     }
 
-    /// What `topology` has that comes next to what this names.
-    fn nearest(&self, topology: &Topology) -> Option<String> {
-        let amount = self.text.split_once(':').map_or(String::new(), |(_, amount)| format!(":{amount}"));
+    /// What `topology` has that comes next to what this names: links or switches, as they are wanted.
+    fn nearest(&self, topology: &Topology, links: bool) -> Option<String> {
+        let amount =
+            self.text.split_once(':').map_or(String::new(), |(_, amount)| format!(":{}", amount.trim()));
+        let side_of = |node: NodeId, up: bool, port: Option<u32>| {
+            let sides = [(up, ports_of(topology, node, up)), (!up, ports_of(topology, node, !up))];
+            let (up, links) = sides.into_iter().find(|(_, links)| !links.is_empty())?;
+            let port = port.map(|port| format!(":{}", port.min(links.len() as u32 - 1)));
+            Some(format!("{}{}", side_name(topology, node, up), port.unwrap_or_default()))
+        };
+        let tier_with_uplinks = |tier: u8| {
+            topology
+                .tier_range(tier)
+                .any(|i| !ports_of(topology, NodeId(topology.hosts + i as u32), true).is_empty())
+        };
+        let uplinks = |tier: Option<u8>, amount: &str| {
+            let tier = tier.into_iter().chain([1]).find(|tier| tier_with_uplinks(*tier));
+            tier.map_or(format!("host-links{amount}"), |tier| {
+                format!("{}-uplinks{amount}", topology.tier_word(tier))
+            })
+        };
         match self.form {
+            Form::Switch(kind, index) | Form::Ports { switch: (kind, index), .. } if !links => {
+                Some(topology.node_name(nearest_switch(topology, kind, index)?))
+            }
+            Form::Switches(kind, _) if !links => {
+                Some(topology.tier_word(nearest_tier(topology, kind)?) + &amount)
+            }
+            _ if !links => Some(topology.node_name(nearest_switch(topology, Kind::Tor, 0)?)),
             Form::Host(_) => Some(format!("host:{}", topology.hosts - 1)),
-            Form::Switch(kind, index) => Some(topology.node_name(nearest_switch(topology, kind, index)?)),
-            Form::Switches(kind, _) => Some(topology.tier_word(nearest_tier(topology, kind)?) + &amount),
+            Form::Switch(kind, index) => side_of(nearest_switch(topology, kind, index)?, true, None),
             Form::Ports { switch: (kind, index), up, port } => {
-                let node = nearest_switch(topology, kind, index)?;
-                let sides = [(up, ports_of(topology, node, up)), (!up, ports_of(topology, node, !up))];
-                let (up, links) = sides.into_iter().find(|(_, links)| !links.is_empty())?;
-                let port = port.map(|port| format!(":{}", port.min(links.len() as u32 - 1)));
-                Some(format!("{}{}", side_name(topology, node, up), port.unwrap_or_default()))
+                let node = nearest_switch(topology, kind, index)
+                    .or_else(|| nearest_switch(topology, Kind::Tor, 0))?;
+                side_of(node, up, port)
             }
-            Form::Uplinks(..) => {
-                let tor = nearest_switch(topology, Kind::Tor, 0)?;
-                let some = !ports_of(topology, tor, true).is_empty();
-                some.then(|| format!("{}-uplinks{amount}", topology.tier_word(1)))
-            }
-            Form::All | Form::HostLinks(_) | Form::Between(..) => None,
+            Form::Switches(kind, _) => Some(uplinks(nearest_tier(topology, kind), &amount)),
+            // The number may be what is wrong.
+            Form::Uplinks(kind, Amount::Count(_)) => Some(uplinks(nearest_tier(topology, kind), ":1")),
+            Form::Uplinks(kind, _) => Some(uplinks(nearest_tier(topology, kind), &amount)),
+            Form::HostLinks(_) | Form::All | Form::Between(..) => Some(uplinks(None, "")),
         }
     }
 }
@@ -264,7 +280,8 @@ fn parse_index(text: &str) -> Result<u32, String> {
 fn parse_amount(text: Option<&str>) -> Result<Amount, String> {
     let Some(text) = text else { return Ok(Amount::All) };
     if let Some(percent) = text.strip_suffix('%') {
-        return parse_percent(percent).map(Amount::Percent);
+        let percent = parse_percent(percent)?;
+        return Ok(if percent < 100.0 { Amount::Percent(percent) } else { Amount::All });
     }
     match text.trim().parse() {
         Ok(0) => Err("0 links are no selection; write at least 1".to_owned()),
@@ -303,10 +320,9 @@ fn nearest_tier(topology: &Topology, kind: Kind) -> Option<u8> {
     let top = topology.top_tier();
     tier_of(topology, kind).or(match kind {
         Kind::Node | Kind::Switch => None,
-        Kind::Tor => Some(1),
         // Some say leaf and spine for what is here tor and spine.
-        Kind::Leaf if !topology.has_sites() => Some(1),
-        Kind::Leaf | Kind::Agg => Some(top.min(2)),
+        Kind::Tor | Kind::Leaf => Some(1),
+        Kind::Agg => Some(top.min(2)),
         Kind::Spine | Kind::Core | Kind::Esw => Some(top),
         Kind::Tier(tier) => Some(tier.min(top)),
     })
@@ -540,16 +556,19 @@ mod tests {
         assert_eq!(switches(&g, "node:5").unwrap(), ["spine:0"]);
     }
 
-    #[test]
-    fn errors_say_the_forms_or_the_range() {
-        let (two, three, g) = (tree(32, 2), tree(128, 3), graph());
+    fn single() -> Topology {
         let single = TopologySpec::SingleSwitch {
             hosts: 2,
             link: Rate::from_gbps(1),
             link_latency: Duration::ZERO,
             switch_latency: Duration::ZERO,
         };
-        let single = build(&single, None).unwrap();
+        build(&single, None).unwrap()
+    }
+
+    #[test]
+    fn errors_say_the_forms_or_the_range() {
+        let (two, three, g, single) = (tree(32, 2), tree(128, 3), graph(), single());
         let cases = [
             (&two, "tor:9/up", "\"tor:9/up\": there is no tor:9; they are tor:0 to tor:7"),
             (&two, "tor:0/up:4", "\"tor:0/up:4\": there is no tor:0/up:4; they are tor:0/up:0 to tor:0/up:3"),
@@ -593,7 +612,23 @@ mod tests {
             (&two, "tor-uplinks:101%", "\"tor-uplinks:101%\": \"101\" % is no share"),
             (&two, "tor-uplinks:NaN%", "\"tor-uplinks:NaN%\": \"NaN\" % is no share"),
             (&two, "tor-uplinks:x", "\"tor-uplinks:x\": \"x\" is neither a number of links nor a share"),
-            (&two, "tor:3", "\"tor:3\": this names a switch, but links are wanted; write tor:3/up"),
+            (&two, "tor:3", "\"tor:3\": this names a switch, but links are wanted; write \"tor:3/up\""),
+            (&two, "tor:99", "\"tor:99\": this names a switch, but links are wanted; write \"tor:7/up\""),
+            (
+                &two,
+                "spine:100%",
+                "\"spine:100%\": this names a switch, but links are wanted; write \"tor-uplinks:100%\"",
+            ),
+            (
+                &two,
+                "core-uplinks:500",
+                "\"core-uplinks:500\": this topology has no such switches; it has tor, spine; write \"tor-uplinks:1\"",
+            ),
+            (
+                &single,
+                "tor-uplinks:3%",
+                "\"tor-uplinks:3%\": these switches have no links upwards; write \"host-links:3%\"",
+            ),
             (&two, "node:1->node:2", "\"node:1->node:2\": only a topology from an ns-3 file"),
             (&g, "node:1->node:4", "\"node:1->node:4\": there is no link from node 1 to node 4"),
             (&g, "node:9->node:4", "\"node:9->node:4\": there is no node:9; they are node:0 to node:5"),
@@ -610,9 +645,7 @@ mod tests {
             let got = links(&two, text).unwrap_err();
             assert!(got.contains("forms are links: tor:0/up"), "{text}: {got}");
         }
-        assert!(
-            switches(&two, "tor:0/up").unwrap_err().contains("a switch is wanted; write one such as tor:3")
-        );
+        assert!(switches(&two, "tor:0/up").unwrap_err().ends_with("a switch is wanted; write \"tor:0\""));
         assert!(switches(&two, "tor:8").unwrap_err().contains("they are tor:0 to tor:7"));
         assert!(switches(&g, "node:0").unwrap_err().contains("node 0 is a host"));
     }
@@ -636,16 +669,16 @@ mod tests {
         #[test]
         fn no_text_makes_it_panic(text in prop_oneof![
             "\\PC*",
-            "(tor|spine|host|node|switch|tier[0-9]{1,3}|host-links|tor-uplinks|core)\
+            "(tor|spine|host|node|switch|tier[0-9]{1,3}|host-links|(tor|spine|core|esw)-uplinks|core)\
              [:/]?[0-9]{0,11}[%:/]?(up|down|->node:)?:?[0-9]{0,3}"
         ]) {
             let mut random = stream(1, 0, Purpose::FaultSelection);
             if let Ok(selector) = Selector::parse(&text) {
-                for t in [tree(32, 2), graph()] {
+                for t in [tree(32, 2), graph(), single()] {
                     // What is offered instead is there.
                     let offered = |error: SelectorError| {
-                        let near = selector.nearest(&t).filter(|near| error.problem.ends_with(&format!("; write {near:?}")));
-                        near.map(|near| Selector::parse(&near).unwrap())
+                        let (_, near) = error.problem.rsplit_once("; write \"")?;
+                        Some(Selector::parse(near.trim_end_matches('"')).unwrap())
                     };
                     if let Some(near) = selector.links(&t, &mut random).err().and_then(offered) {
                         prop_assert!(near.links(&t, &mut random).is_ok(), "{near}");

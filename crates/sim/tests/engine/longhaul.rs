@@ -54,6 +54,21 @@ fn without_room_for_the_long_line_the_scenario_says_so() {
     );
     let said = read(&text, &[]).check().unwrap_err().to_string();
     assert!(said.contains("esw:0 has a buffer of") && said.contains("headrooms"), "{said}");
+    assert!(said.ends_with("write: \"dcqcn.fabric.pfc.headroom_apart\" = true"), "{said}");
+}
+
+/// The timeout of these schemes is ten times the usual limit of a stall: who waits for it is not stuck.
+#[test]
+fn a_line_that_comes_back_is_waited_for() {
+    let schemes = r#"schemes = ["dcqcn", "themis-longhaul", "bicc"]"#;
+    let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"esw:0/up:0\"\nat = \"0us\"\nduration = \"2ms\"\n";
+    for result in finish_all(&format!("{schemes}\n{}{}{fault}", fabric("200us"), crowd("100KB")), &[]) {
+        assert!(
+            result.run.timeouts > 0 && result.run.link_losses > 0,
+            "{}: nothing was lost",
+            result.run.scheme
+        );
+    }
 }
 
 /// What programs keep aside and send of their own is accounted for (the checkers at the end of each run), and nothing

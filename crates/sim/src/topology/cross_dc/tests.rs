@@ -175,7 +175,8 @@ fn selectors_know_leaves_and_esws_here_and_only_here() {
     };
     assert_eq!(links("leaf:3/up").unwrap(), ["leaf:3/up:0"]);
     assert_eq!(links("esw-uplinks").unwrap(), ["esw:0/up:0", "esw:1/up:0"]);
-    assert_eq!(links("esw-uplinks:100%").unwrap(), ["esw:0/up:0"], "one cable");
+    assert_eq!(links("esw-uplinks:100%").unwrap(), ["esw:0/up:0", "esw:1/up:0"], "all of them");
+    assert_eq!(links("esw-uplinks:1").unwrap(), ["esw:0/up:0"], "one cable");
     assert_eq!(links("leaf-uplinks").unwrap().len(), 8);
     for (word, near) in [("spine", "esw:0/up"), ("agg", "leaf:7/up"), ("core", "esw:0/up")] {
         let got = links(&format!("{word}:{}/up", if word == "agg" { 9 } else { 0 })).unwrap_err();
