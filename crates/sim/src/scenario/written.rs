@@ -249,10 +249,6 @@ fn own_scheme(table: &Table) -> Result<Scheme, ScenarioError> {
     })?;
     let name: String = table.need("name")?;
     check_name(table, &name)?;
-    if name != base && schemes::built_in(&name).is_some() {
-        let message = format!("{name:?} is a scheme that comes with the program, and this is another one");
-        return Err(table.wrong("name", message, format!("name = \"{base}-2\"")));
-    }
     let settings = match table.node("set") {
         Some(node) => sweep::own_settings(&Table::open(table.file, "set", node)?, &name)?,
         None => Vec::new(),
