@@ -133,17 +133,19 @@ fn in_bits_or_bytes(number: &str, unit: &str, name: &str) -> String {
     format!("; write {number}{name}")
 }
 
-/// Whether people write `unit` for `name`: `400G`, `400Gb/s`, `1msec`.
+/// Whether people write `unit` for `name`: `400G`, `400Gb/s`, `1msec`. Not where bytes would be taken for bits.
 fn is_short_for(unit: &str, name: &str) -> bool {
-    let unit = unit.to_ascii_lowercase();
-    let prefix = name.to_ascii_lowercase();
+    let is_rate = name.ends_with("bps");
+    let (lower, prefix) = (unit.to_ascii_lowercase(), name.to_ascii_lowercase());
     let prefix = prefix.trim_end_matches("bps").trim_end_matches('b');
-    match unit.strip_suffix("ec") {
+    match lower.strip_suffix("ec") {
         Some(time) => time == name,
-        None if prefix.is_empty() || name.ends_with('s') && !name.ends_with("bps") => false,
-        None => unit
-            .strip_prefix(prefix)
-            .is_some_and(|rest| ["", "b/s", "bit/s", "bits/s", "be", "bit"].contains(&rest)),
+        None if prefix.is_empty() || name.ends_with('s') && !is_rate => false,
+        None => lower.strip_prefix(prefix).is_some_and(|rest| {
+            let of_bits =
+                is_rate && !unit.contains('B') && ["b/s", "bit/s", "bits/s", "be", "bit"].contains(&rest);
+            rest.is_empty() || of_bits
+        }),
     }
 }
 
@@ -228,6 +230,9 @@ mod tests {
             size("10Mb")
         );
         assert!(size("8K").ends_with("; write 8KB"), "{}", size("8K"));
+        for bits_or_bytes in [wrong("50GB/s"), size("8Mbit")] {
+            assert!(bits_or_bytes.contains("; the units are"), "{bits_or_bytes}");
+        }
         let time = |t: &str| t.parse::<Duration>().unwrap_err().to_string();
         assert!(
             time("1msec").ends_with("; write 1ms") && time("5m").contains("the units are"),
