@@ -1,19 +1,11 @@
-//! The simulator: scenario in, results out. No IO and no clock; parsers take text, never paths.
+//! The simulator, for other programs: scenario in, results out. No IO and no clock; parsers take text, never paths.
 //!
-//! Start reading at [`run()`].
-
-mod collect;
-mod engine;
-mod host;
-mod ideal;
-pub mod model;
-mod observer;
-mod run;
-pub mod scenario;
-mod switch;
-pub mod topology;
-pub mod workload;
+//! [`scenario::read`] makes a [`scenario::Scenario`] of a text, [`scenario::Scenario::points`] its runs, and [`run()`]
+//! carries one out. Everything here is at home in a crate of its own.
 
 #[doc(hidden)]
-pub use engine::bench_scheduler;
-pub use run::{Built, Control, RunError, RunResult, build, run};
+pub use anabranch_engine::bench_scheduler;
+pub use anabranch_engine::{Built, Control, RunError, RunResult, build, run};
+pub use anabranch_fabric as topology;
+pub use anabranch_lab::{model, scenario};
+pub use anabranch_workload as workload;

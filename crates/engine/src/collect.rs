@@ -1,0 +1,218 @@
+//! From an engine that has stopped to the rows of its results.
+
+use crate::engine::Engine;
+use crate::host::parts;
+use crate::ideal::Ideal;
+use crate::observer::Observer;
+use crate::run::RunResult;
+use crate::spec::RunPoint;
+use anabranch_base::{HostId, MessageId, QpId, Time};
+use anabranch_proto::TransportConfig;
+use anabranch_results::{FlowRow, JobRow, RunRow, Statistic};
+use anabranch_workload::{Job, Workload};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// Most stalled flows that an error names.
+const MOST_NAMED: usize = 10;
+
+/// Some of the messages that are not acknowledged, by name.
+pub(crate) fn name_unfinished<O: Observer>(engine: &Engine<'_, O>) -> Vec<String> {
+    engine
+        .unfinished_messages()
+        .take(MOST_NAMED)
+        .map(|message| name_message(engine.workload, message))
+        .collect()
+}
+
+fn name_message(workload: &Workload, (message, posted): (MessageId, Option<Time>)) -> String {
+    let spec = &workload.messages[message.index()];
+    let qp = workload.qps[spec.qp.index()];
+    let state = match posted {
+        Some(time) => format!("posted at {:.3} us", time.as_us()),
+        None => "never started".to_owned(),
+    };
+    format!("flow {message} (host {} -> host {}, {} B, {state})", qp.src, qp.dst, spec.bytes)
+}
+
+/// The rows of a run. The messages of jobs, which may be millions, count in the totals and have no rows of their
+/// own; their jobs have.
+pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Ideal<'_>) -> RunResult {
+    let workload = engine.workload;
+    let messages = (0..workload.messages.len() as u32).map(MessageId);
+    let flows: Vec<FlowRow> = match workload.jobs.is_empty() {
+        true => flow_rows(engine, point, ideal),
+        false => Vec::new(),
+    };
+    let jobs: Vec<JobRow> =
+        workload.jobs.iter().enumerate().map(|(number, job)| job_row(engine, number as u32, job)).collect();
+    let times = messages.map(|message| engine.progress().times(message));
+    let mut fcts: Vec<u64> = times.clone().filter_map(|[from, _, to]| Some((to? - from?).0)).collect();
+    fcts.sort_unstable();
+    let us = |ps: u64| ps as f64 / 1e6;
+    // Nearest rank: the smallest FCT that at least this share of the flows does not exceed.
+    let percentile =
+        |share: usize| fcts.get((fcts.len() * share).div_ceil(100).max(1) - 1).map_or(0.0, |&ps| us(ps));
+    let first_start = times.clone().filter_map(|[posted, ..]| posted).min().unwrap_or(Time::ZERO);
+    let last_end = times.filter_map(|[.., acknowledged]| acknowledged).max().unwrap_or(first_start);
+    let ccts: Vec<u64> = jobs.iter().filter_map(|job| job.cct_ps).collect();
+    let counters = engine.counters();
+    let senders = engine.sender_counters();
+    let (pause_frames, pause_time) = engine.pauses();
+    let mut extra: BTreeMap<String, f64> =
+        engine.program_counters().into_iter().map(|(name, count)| (name.to_owned(), count as f64)).collect();
+    if matches!(point.scheme.transport, TransportConfig::RnicSr(_) | TransportConfig::MpRdma(_)) {
+        extra.insert("nacks".to_owned(), senders.nacks as f64);
+        extra.insert("nacks_of_a_qp_max".to_owned(), senders.most_nacks as f64);
+    }
+    if matches!(point.scheme.transport, TransportConfig::Dcp(_)) {
+        extra.insert("fetches".to_owned(), senders.fetches as f64);
+    }
+    if point.scheme.fabric.trim {
+        extra.insert("header_drops".to_owned(), counters.header_drops as f64);
+    }
+    if engine.topology.has_sites() {
+        extra.extend(slowdowns_by_side(&flows));
+    }
+    let mut run = RunRow {
+        scheme: point.scheme.name.clone(),
+        seed: point.seed,
+        sweep: point.sweep.clone(),
+        flows: workload.messages.len() as u64,
+        flows_finished: fcts.len() as u64,
+        fct_mean_us: mean_us(&fcts),
+        fct_p50_us: percentile(50),
+        fct_p99_us: percentile(99),
+        fct_max_us: percentile(100),
+        ideal_fct_max_us: us(ideal_fct_max(workload, ideal)),
+        completion_us: us((last_end - first_start).0),
+        jobs: jobs.len() as u64,
+        jobs_finished: ccts.len() as u64,
+        cct_mean_us: mean_us(&ccts),
+        cct_max_us: us(ccts.iter().copied().max().unwrap_or(0)),
+        drops: counters.drops,
+        link_losses: counters.link_losses,
+        trims: counters.trims,
+        ecn_marks: counters.ecn_marks,
+        pause_frames,
+        pause_us: pause_time.as_us(),
+        retransmissions: senders.retransmissions,
+        timeouts: senders.timeouts,
+        packet_hops: counters.packet_hops,
+        sim_time_us: engine.now().as_us(),
+        extra,
+        ..RunRow::default()
+    };
+    run.set_slowdowns(flows.iter());
+    RunResult { run, flows, jobs, series: Vec::new() }
+}
+
+/// Slowdowns within data centres and between them, where any such flow finished.
+fn slowdowns_by_side(flows: &[FlowRow]) -> impl Iterator<Item = (String, f64)> {
+    ["intra", "inter"].into_iter().flat_map(move |side| {
+        let of_side = flows.iter().filter(|flow| flow.in_group(side));
+        let slowdowns: Vec<f64> = of_side.filter_map(FlowRow::slowdown).collect();
+        let number = |name: &str, statistic: Statistic| {
+            Some((format!("{side}_slowdown_{name}"), statistic.of(&slowdowns)?))
+        };
+        [number("mean", Statistic::Mean), number("p99", Statistic::Percentile(99.0))].into_iter().flatten()
+    })
+}
+
+fn mean_us(ps: &[u64]) -> f64 {
+    let total: u128 = ps.iter().map(|&ps| u128::from(ps)).sum();
+    if ps.is_empty() { 0.0 } else { total as f64 / ps.len() as f64 / 1e6 }
+}
+
+fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Ideal<'_>) -> Vec<FlowRow> {
+    let workload = engine.workload;
+    let mut messages_of = vec![0_u32; workload.qps.len()];
+    for message in &workload.messages {
+        messages_of[message.qp.index()] += 1;
+    }
+    let mut groups = workload.groups.iter().peekable();
+    let row = |number: u32| {
+        while groups.peek().is_some_and(|group| group.messages.end <= number) {
+            groups.next();
+        }
+        let group = groups.peek().filter(|group| group.messages.contains(&number));
+        let mut row = flow_row(engine, ideal, MessageId(number));
+        let part = group.map_or("", |group| group.name);
+        row.group = if engine.topology.has_sites() {
+            group_across(part, engine.topology.crosses(HostId(row.src), HostId(row.dst)))
+        } else {
+            part.into()
+        };
+        row.packets = packets(row.bytes, ideal.payload(), point.scheme.qps);
+        // What several messages share a queue pair for cannot be told apart.
+        if messages_of[row.qp as usize] == 1 {
+            let [retransmissions, timeouts] = engine.resent(QpId(row.qp));
+            (row.retransmissions, row.timeouts) = (Some(retransmissions), Some(timeouts));
+        }
+        row
+    };
+    (0..workload.messages.len() as u32).map(row).collect()
+}
+
+/// The group of a flow of `part` of the workload where there are several data centres.
+fn group_across(part: &str, crosses: bool) -> Cow<'static, str> {
+    let side = if crosses { "inter" } else { "intra" };
+    if part.is_empty() { side.into() } else { FlowRow::group_named(&format!("{part}/{side}")) }
+}
+
+/// Data packets of a message that is split among the queue pairs of its connection.
+fn packets(bytes: u64, payload: u64, split: u32) -> u64 {
+    let parts = u64::from(parts(bytes, split));
+    let (each, longer) = (bytes / parts, bytes % parts);
+    longer * (each + 1).div_ceil(payload) + (parts - longer) * each.div_ceil(payload)
+}
+
+fn flow_row<O: Observer>(engine: &Engine<'_, O>, ideal: &Ideal<'_>, number: MessageId) -> FlowRow {
+    let message = &engine.workload.messages[number.index()];
+    let ends = engine.workload.qps[message.qp.index()];
+    let [posted, delivered, acknowledged] = engine.progress().times(number);
+    let since_posted = |time: Option<Time>| Some((time? - posted?).0);
+    FlowRow {
+        run: 0,
+        flow: number.0,
+        qp: message.qp.0,
+        src: ends.src.0,
+        dst: ends.dst.0,
+        bytes: message.bytes,
+        start_ps: posted.map(|time| time.0),
+        delivery_ps: since_posted(delivered),
+        fct_ps: since_posted(acknowledged),
+        ideal_fct_ps: ideal.fct(ends.src, ends.dst, message.bytes).0,
+        group: "".into(),
+        packets: 0,
+        retransmissions: None,
+        timeouts: None,
+    }
+}
+
+fn job_row<O: Observer>(engine: &Engine<'_, O>, number: u32, job: &Job) -> JobRow {
+    let times = job.messages.clone().map(|message| engine.progress().times(MessageId(message)));
+    let start = times.clone().filter_map(|[posted, ..]| posted).min().unwrap_or(Time::ZERO);
+    // None as soon as one message has no end.
+    let end = times.map(|[.., acknowledged]| acknowledged).try_fold(start, |end, time| Some(end.max(time?)));
+    JobRow {
+        run: 0,
+        job: number,
+        algorithm: job.algorithm.to_owned(),
+        ranks: job.hosts.len() as u32,
+        bytes: job.bytes,
+        start_ps: start.0,
+        cct_ps: end.map(|end| (end - start).0),
+    }
+}
+
+/// The largest FCT that a message would have alone: of the longest message of each queue pair.
+fn ideal_fct_max(workload: &Workload, ideal: &Ideal<'_>) -> u64 {
+    let mut longest = vec![0; workload.qps.len()];
+    for message in &workload.messages {
+        let longest = &mut longest[message.qp.index()];
+        *longest = message.bytes.max(*longest);
+    }
+    let alone = |(qp, &bytes): (&anabranch_workload::Qp, &u64)| ideal.fct(qp.src, qp.dst, bytes).0;
+    workload.qps.iter().zip(&longest).filter(|(_, bytes)| **bytes > 0).map(alone).max().unwrap_or(0)
+}

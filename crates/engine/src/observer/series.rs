@@ -1,0 +1,226 @@
+//! Curves over time, of links, of switches and of queue pairs.
+
+mod bins;
+mod curves;
+mod level;
+#[cfg(test)]
+mod tests;
+
+use super::Observer;
+use crate::spec::{MeasureSpec, Series};
+use anabranch_base::{Duration, LinkId, NodeId, QpId, Rate, Time};
+use anabranch_proto::{Packet, Repr};
+use anabranch_results::SeriesRow;
+use bins::{Bins, Busy, PauseTime, Pauses, Unit};
+use curves::{Curve, Curves};
+use level::Level;
+
+/// Records curves of chosen links, switches and queue pairs.
+pub struct SeriesObserver {
+    qps_per_connection: u32,
+    utilisation: Curves<Busy>,
+    depth: Curves<Level>,
+    delay: Curves<Level>,
+    arrivals: Curves<Bins>,
+    drops: Curves<Bins>,
+    pauses: Curves<Pauses>,
+    pause_time: Curves<PauseTime>,
+    victims: Curves<Bins>,
+    aside: Curves<Level>,
+    entries: Curves<Level>,
+    throughput: Curves<Bins>,
+    rtt: Curves<Samples>,
+    ecn: Curves<Samples>,
+}
+
+impl SeriesObserver {
+    /// Records nothing yet, on a fabric with `links` directed links, under a scheme that splits each queue pair of
+    /// the workload into `qps_per_connection`: the hooks get the numbers after that split.
+    pub fn new(links: usize, qps_per_connection: u32) -> Self {
+        SeriesObserver {
+            qps_per_connection,
+            utilisation: Curves::with_room(links),
+            depth: Curves::with_room(links),
+            delay: Curves::with_room(links),
+            arrivals: Curves::with_room(links),
+            drops: Curves::with_room(links),
+            pauses: Curves::with_room(links),
+            pause_time: Curves::with_room(links),
+            victims: Curves::with_room(links),
+            aside: Curves::with_room(0),
+            entries: Curves::with_room(0),
+            throughput: Curves::with_room(0),
+            rtt: Curves::with_room(0),
+            ecn: Curves::with_room(0),
+        }
+    }
+
+    /// Records the curve that `measure` asks for of `link`, which runs at `rate`. A link asked for twice keeps its
+    /// first curve; a series of queue pairs has none of links.
+    pub fn watch_link(&mut self, measure: &MeasureSpec, link: LinkId, rate: Rate) {
+        let every = measure.every;
+        let link = link.0;
+        match measure.series {
+            Series::LinkUtilisation => self.utilisation.watch(link, 1, || Busy::new(every)),
+            Series::QueueDepth => self.depth.watch(link, 1, || Level::bytes(every)),
+            Series::QueueDelay => self.delay.watch(link, 1, || Level::delay(every, rate, measure.above)),
+            Series::ArrivalRate => self.arrivals.watch(link, 1, || Bins::new(every, Unit::Gbps)),
+            Series::Drops => self.drops.watch(link, 1, || Bins::new(every, Unit::Count)),
+            Series::Pauses => self.pauses.watch(link, 1, || Pauses::new(every)),
+            Series::PauseTime => self.pause_time.watch(link, 1, || PauseTime::new(every)),
+            Series::PauseVictims => self.victims.watch(link, 1, || Bins::new(every, Unit::Count)),
+            Series::SetAside
+            | Series::TableEntries
+            | Series::FlowThroughput
+            | Series::SenderRtt
+            | Series::SenderEcn => {}
+        }
+    }
+
+    /// Records the curve that `measure` asks for of the program of switch `node`. A switch asked for twice keeps its
+    /// first curve; a series of anything else has none of switches.
+    pub fn watch_switch(&mut self, measure: &MeasureSpec, node: NodeId) {
+        match measure.series {
+            Series::SetAside => self.aside.watch(node.0, 1, || Level::bytes(measure.every)),
+            Series::TableEntries => self.entries.watch(node.0, 1, || Level::bytes(measure.every)),
+            _ => {}
+        }
+    }
+
+    /// Records the curve that `measure` asks for of queue pair `qp` of the workload. A queue pair asked for twice
+    /// keeps its first curve; a series of links has none of queue pairs.
+    pub fn watch_flow(&mut self, measure: &MeasureSpec, qp: QpId) {
+        let (qp, parts) = (qp.0, self.qps_per_connection);
+        match measure.series {
+            Series::FlowThroughput => {
+                self.throughput.watch(qp, parts, || Bins::new(measure.every, Unit::Gbps));
+            }
+            Series::SenderRtt => self.rtt.watch(qp, parts, Samples::default),
+            Series::SenderEcn => self.ecn.watch(qp, parts, Samples::default),
+            Series::LinkUtilisation
+            | Series::QueueDepth
+            | Series::QueueDelay
+            | Series::ArrivalRate
+            | Series::Drops
+            | Series::Pauses
+            | Series::PauseTime
+            | Series::PauseVictims
+            | Series::SetAside
+            | Series::TableEntries => {}
+        }
+    }
+
+    /// The curves up to `end`, with links and switches named by `link` and `switch`, and queue pairs of the workload
+    /// as `flow:3`.
+    pub fn into_rows(
+        self,
+        end: Time,
+        link: impl Fn(LinkId) -> String,
+        switch: impl Fn(NodeId) -> String,
+    ) -> Vec<SeriesRow> {
+        let link = |number| link(LinkId(number));
+        let switch = |number| switch(NodeId(number));
+        let flow = |number| format!("flow:{number}");
+        let mut rows = Vec::new();
+        self.utilisation.rows("link_utilisation_gbps", end, link, &mut rows);
+        self.depth.rows("queue_depth_bytes", end, link, &mut rows);
+        self.delay.rows("queue_delay_us", end, link, &mut rows);
+        self.arrivals.rows("arrival_rate_gbps", end, link, &mut rows);
+        self.drops.rows("drops", end, link, &mut rows);
+        self.pauses.rows("pauses", end, link, &mut rows);
+        self.pause_time.rows("pause_time_us", end, link, &mut rows);
+        self.victims.rows("pause_victims", end, link, &mut rows);
+        self.aside.rows("set_aside_bytes", end, switch, &mut rows);
+        self.entries.rows("table_entries", end, switch, &mut rows);
+        self.throughput.rows("flow_throughput_gbps", end, flow, &mut rows);
+        self.rtt.rows("sender_rtt_us", end, flow, &mut rows);
+        self.ecn.rows("sender_ecn", end, flow, &mut rows);
+        rows
+    }
+}
+
+impl Observer for SeriesObserver {
+    fn transmitted(&mut self, link: LinkId, from: Time, until: Time, bytes: u16) {
+        if let Some(curve) = self.utilisation.of(link.index()) {
+            curve.add(from, until, bytes);
+        }
+    }
+
+    fn queued(&mut self, link: LinkId, now: Time, bytes: u32) {
+        if let Some(curve) = self.depth.of(link.index()) {
+            curve.set(now, bytes);
+        }
+        if let Some(curve) = self.delay.of(link.index()) {
+            curve.set(now, bytes);
+        }
+    }
+
+    fn offered(&mut self, link: LinkId, now: Time, bytes: u16) {
+        if let Some(curve) = self.arrivals.of(link.index()) {
+            curve.add(now, f64::from(bytes));
+        }
+    }
+
+    fn dropped(&mut self, link: LinkId, now: Time) {
+        if let Some(curve) = self.drops.of(link.index()) {
+            curve.add(now, 1.0);
+        }
+    }
+
+    fn paused(&mut self, link: LinkId, now: Time, on: bool) {
+        if let Some(curve) = self.pauses.of(link.index()) {
+            curve.set(now, on);
+        }
+        if let Some(curve) = self.pause_time.of(link.index()) {
+            curve.set(now, on);
+        }
+    }
+
+    fn held_up(&mut self, link: LinkId, now: Time, victims: u32) {
+        if let Some(curve) = self.victims.of(link.index()) {
+            curve.add(now, f64::from(victims));
+        }
+    }
+
+    fn wants_victims(&self, link: LinkId) -> bool {
+        self.victims.has(link.index())
+    }
+
+    fn kept(&mut self, node: NodeId, now: Time, aside: u32, entries: u32) {
+        if let Some(curve) = self.aside.of(node.index()) {
+            curve.set(now, aside);
+        }
+        if let Some(curve) = self.entries.of(node.index()) {
+            curve.set(now, entries);
+        }
+    }
+
+    fn delivered(&mut self, qp: QpId, now: Time, packet: &Packet) {
+        if let Some(curve) = self.throughput.of(qp.index())
+            && matches!(packet.repr, Repr::Data { .. })
+        {
+            curve.add(now, f64::from(packet.wire_bytes));
+        }
+    }
+
+    fn acknowledged(&mut self, qp: QpId, now: Time, rtt: Duration, marked: bool) {
+        if let Some(curve) = self.rtt.of(qp.index()) {
+            curve.points.push((now.0, rtt.as_us()));
+        }
+        if let Some(curve) = self.ecn.of(qp.index()) {
+            curve.points.push((now.0, f64::from(u8::from(marked))));
+        }
+    }
+}
+
+/// A point for each event, at its own time.
+#[derive(Default)]
+struct Samples {
+    points: Vec<(u64, f64)>,
+}
+
+impl Curve for Samples {
+    fn points(self, _: Time) -> Vec<(u64, f64)> {
+        self.points
+    }
+}

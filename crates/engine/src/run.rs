@@ -1,0 +1,324 @@
+//! One run, on one screen: build the fabric, make the workload, run the engine, hand back the results.
+
+use crate::collect::{collect, name_unfinished};
+use crate::engine::{Engine, Failure, Setup};
+use crate::ideal::Ideal;
+use crate::observer::{NoObserver, Observer, QpSelector, SeriesObserver};
+use crate::spec::{Limits, RunPoint};
+use crate::switch::{Pfc, PfcError, ProgramError, Programs, WeightError, weights};
+use anabranch_base::{Duration, Purpose, Time, stream};
+use anabranch_fabric::{Routing, Selector, SelectorError, Topology, TopologyError};
+use anabranch_results::{FlowRow, JobRow, RunRow, SeriesRow};
+use anabranch_workload::{self as workload, Fabric, Workload, WorkloadError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Points of all curves of a run at most: some three gigabytes.
+const MOST_POINTS: u64 = 20_000_000;
+
+/// Runs one point of a scenario. Same point, same result, whatever else the process does.
+///
+/// # Errors
+/// A point that cannot be built, a run that stalled or hit a limit (with what it came to), or a broken invariant.
+pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
+    let fabric = build(point)?;
+    let (observer, room) = match point.measures.is_empty() {
+        true => (None, Duration(u64::MAX)),
+        false => watch(point, &fabric).map(|(observer, room)| (Some(observer), room))?,
+    };
+    let limits = Limits { max_time: point.limits.max_time.min(room), ..point.limits.clone() };
+    control.flows_total.store(fabric.workload.messages.len() as u64, Ordering::Relaxed);
+    let ideal = Ideal::new(&fabric.topology, fabric.routing.clone(), &point.scheme.transport);
+    let facts = ideal.path_facts();
+    let pfc = point.scheme.fabric.pfc.as_ref();
+    let programs = Programs::new(&point.scheme, &fabric.topology, &fabric.routing, &facts, point.seed)?;
+    let header = point.scheme.transport.framing().header;
+    let weights = weights(&point.scheme.fabric, &fabric.topology, &facts, header)?;
+    let own_paths = match point.scheme.cc.wants_own_path() {
+        true => fabric.workload.qps.iter().map(|ends| ideal.path_facts_of(ends.src, ends.dst)).collect(),
+        false => Vec::new(),
+    };
+    let setup = Setup {
+        topology: &fabric.topology,
+        routing: fabric.routing,
+        workload: &fabric.workload,
+        faults: &point.faults,
+        scheme: &point.scheme,
+        pfc: pfc.map(|spec| Pfc::new(spec, &fabric.topology, &facts)).transpose()?,
+        programs,
+        weights,
+        facts,
+        own_paths,
+        limits: &limits,
+        seed: point.seed,
+    };
+    match observer {
+        None => drive(Engine::new(setup, NoObserver)?, point, &limits, &ideal, control, |_, _| Vec::new()),
+        Some(observer) => {
+            drive(Engine::new(setup, observer)?, point, &limits, &ideal, control, |observer, end| {
+                let topology = &fabric.topology;
+                observer.into_rows(end, |link| topology.link_name(link), |node| topology.node_name(node))
+            })
+        }
+    }
+}
+
+/// What a point builds before its engine.
+pub struct Built {
+    /// The fabric.
+    pub topology: Topology,
+    /// Routes with every link up.
+    pub routing: Routing,
+    /// What the hosts send.
+    pub workload: Workload,
+}
+
+/// Builds fabric, routes and workload of a point.
+///
+/// # Errors
+/// What in the point cannot be built.
+pub fn build(point: &RunPoint) -> Result<Built, RunError> {
+    let text = |name: &str| point.files.get(name).map(String::as_str);
+    let topology = anabranch_fabric::build(&point.topology, point.topology.file().and_then(text))?;
+    let routing = Routing::new(&topology, &|_| true);
+    let file = workload::file_needed(&point.workload).and_then(text);
+    let workload = workload::build(&point.workload, &Fabric::of(&topology), point.seed, file)?;
+    Ok(Built { topology, routing, workload })
+}
+
+/// What records the curves of a point, and for how long there is room for them.
+fn watch(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, Duration), RunError> {
+    let topology = &fabric.topology;
+    let mut points_a_second = 0.0;
+    let mut observer = SeriesObserver::new(topology.ports.len(), point.scheme.qps);
+    for (number, measure) in point.measures.iter().enumerate() {
+        // A curve with a threshold, or of events, has points only where there is something to say.
+        let a_curve = match measure.every {
+            Duration::ZERO => 0.0,
+            _ if measure.above.is_some() => 0.0,
+            every => 1e12 / every.0 as f64,
+        };
+        if let Some(links) = &measure.links {
+            // A random choice of links must be the one that a fault with the same selector would not disturb.
+            let mut random = stream(point.seed, u64::MAX - number as u64, Purpose::FaultSelection);
+            for link in links.parse::<Selector>()?.links(topology, &mut random)? {
+                observer.watch_link(measure, link, topology.ports[link.index()].rate);
+                points_a_second += a_curve;
+            }
+        }
+        if let Some(switches) = &measure.switches {
+            let mut random = stream(point.seed, u64::MAX - number as u64, Purpose::FaultSelection);
+            for node in switches.parse::<Selector>()?.switches(topology, &mut random)? {
+                observer.watch_switch(measure, node);
+                points_a_second += a_curve;
+            }
+        }
+        if let Some(qps) = &measure.qps {
+            for qp in QpSelector::parse(qps)?.qps(fabric.workload.qps.len())? {
+                observer.watch_flow(measure, qp);
+                points_a_second += a_curve;
+            }
+        }
+    }
+    // Without any, the time that there is room for does not end.
+    Ok((observer, Duration((MOST_POINTS as f64 / points_a_second * 1e12) as u64)))
+}
+
+fn drive<O: Observer>(
+    mut engine: Engine<'_, O>,
+    point: &RunPoint,
+    limits: &Limits,
+    ideal: &Ideal<'_>,
+    control: &Control,
+    series: impl FnOnce(O, Time) -> Vec<SeriesRow>,
+) -> Result<RunResult, RunError> {
+    let outcome = engine.run(control);
+    if matches!(outcome, Err(Failure::Limit("max_time"))) && limits.max_time < point.limits.max_time {
+        return Err(RunError::TooManyPoints { room: limits.max_time });
+    }
+    let stuck = name_unfinished(&engine);
+    let mut result = collect(&engine, point, ideal);
+    let at = engine.now();
+    result.series = series(engine.into_observer(), at);
+    let unfinished = result.run.flows - result.run.flows_finished;
+    match outcome {
+        Ok(()) => Ok(result),
+        Err(Failure::Cancelled) => Err(RunError::Cancelled),
+        Err(Failure::Invariant(what)) => Err(RunError::Invariant { what }),
+        Err(failure @ (Failure::Stalled | Failure::NothingLeft)) => {
+            let reason = match failure {
+                Failure::Stalled => format!(
+                    "nothing new was delivered for {}, a timeout and a round trip",
+                    point.limits.stall
+                ),
+                _ => "nothing is left that could happen".to_owned(),
+            };
+            Err(RunError::Stalled { at, reason, flows: stuck, unfinished, partial: Box::new(result) })
+        }
+        Err(Failure::Deadlock(cycle)) => {
+            Err(RunError::Deadlock { at, cycle, unfinished, partial: Box::new(result) })
+        }
+        Err(Failure::LosslessDrop(what)) => Err(RunError::LosslessDrop { at, what }),
+        Err(Failure::Limit(limit)) => {
+            // The last event was before the time that must not be passed.
+            let at = if limit == "max_time" { Time(point.limits.max_time.0) } else { at };
+            Err(RunError::Limit { limit, at, unfinished, partial: Box::new(result) })
+        }
+        Err(Failure::OutOfPsns(qp)) => Err(RunError::OutOfPsns { qp: qp.0 }),
+    }
+}
+
+/// What passes between a run and whoever waits for it.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// Set it to end the run soon.
+    pub cancel: AtomicBool,
+    /// Simulated time so far.
+    pub sim_time_ps: AtomicU64,
+    /// Packet-hops so far.
+    pub packet_hops: AtomicU64,
+    /// Messages acknowledged so far.
+    pub flows_finished: AtomicU64,
+    /// Messages of the workload.
+    pub flows_total: AtomicU64,
+}
+
+impl Control {
+    pub(crate) fn show(&self, now: Time, packet_hops: u64, unfinished: u64) {
+        self.sim_time_ps.store(now.0, Ordering::Relaxed);
+        self.packet_hops.store(packet_hops, Ordering::Relaxed);
+        let total = self.flows_total.load(Ordering::Relaxed);
+        self.flows_finished.store(total - unfinished.min(total), Ordering::Relaxed);
+    }
+}
+
+/// What a run came to. The caller fills in `wall_s` and `digest`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunResult {
+    /// Totals.
+    pub run: RunRow,
+    /// One row a message.
+    pub flows: Vec<FlowRow>,
+    /// One row a job, where the workload has jobs.
+    pub jobs: Vec<JobRow>,
+    /// Measured curves.
+    pub series: Vec<SeriesRow>,
+}
+
+/// Why there is no whole result.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The user stopped it.
+    #[error("stopped")]
+    Cancelled,
+    /// Messages are left and nothing new has been delivered for long.
+    #[error(
+        "stalled at {:.3} us: {reason}, and {unfinished} flows are unfinished: {}{}",
+        at.as_us(),
+        flows.join("; "),
+        if *unfinished > flows.len() as u64 { "; ..." } else { "" }
+    )]
+    Stalled {
+        /// Simulated time.
+        at: Time,
+        /// What made it so.
+        reason: String,
+        /// Some of the unfinished flows, by name.
+        flows: Vec<String>,
+        /// How many there are.
+        unfinished: u64,
+        /// What the run came to.
+        partial: Box<RunResult>,
+    },
+    /// Pauses wait for each other in a circle.
+    #[error(
+        "deadlock at {:.3} us: these links are paused, each waiting for the next and the last for the first: {}; {unfinished} flows are unfinished",
+        at.as_us(),
+        cycle.join(" -> ")
+    )]
+    Deadlock {
+        /// Simulated time at which it was found.
+        at: Time,
+        /// The links, by name.
+        cycle: Vec<String>,
+        /// Unfinished flows.
+        unfinished: u64,
+        /// What the run came to.
+        partial: Box<RunResult>,
+    },
+    /// A lossless class had no room for a packet.
+    #[error("a lossless class lost a packet at {:.3} us: {what}; raise fabric.pfc.headroom, or leave it out", at.as_us())]
+    LosslessDrop {
+        /// Simulated time.
+        at: Time,
+        /// Where, with the numbers.
+        what: String,
+    },
+    /// The lossless class cannot be built on this fabric.
+    #[error("{}: {error}", .error.parameter())]
+    Pfc {
+        /// What is wrong.
+        #[from]
+        error: PfcError,
+    },
+    /// No weight keeps trimmed packets from being lost on this fabric.
+    #[error("fabric.wrr: {error}")]
+    Weight {
+        /// What is wrong.
+        #[from]
+        error: WeightError,
+    },
+    /// A switch's program cannot be on this fabric.
+    #[error("{}: {error}", .error.remedy().0)]
+    Program {
+        /// What is wrong.
+        #[from]
+        error: ProgramError,
+    },
+    /// A limit of the scenario was reached.
+    #[error(
+        "reached limits.{limit} at {:.3} us with {unfinished} flows unfinished; raise it in [limits] if that is too early",
+        at.as_us()
+    )]
+    Limit {
+        /// Its key.
+        limit: &'static str,
+        /// Simulated time.
+        at: Time,
+        /// Unfinished flows.
+        unfinished: u64,
+        /// What the run came to.
+        partial: Box<RunResult>,
+    },
+    /// The curves over time would fill the memory.
+    #[error(
+        "the curves of [[measure]] came to {MOST_POINTS} points within {:.3} us, which is the most; write a longer every, or watch less",
+        room.as_us()
+    )]
+    TooManyPoints {
+        /// For how long there was room.
+        room: Duration,
+    },
+    /// A checker found the engine wrong: a defect of Anabranch.
+    #[error("an invariant is broken, which is a defect of anabranch: {what}")]
+    Invariant {
+        /// Which one, with the numbers.
+        what: String,
+    },
+    /// A queue pair has more packets than PSNs.
+    #[error(
+        "queue pair {qp} would need more than 2^32 packets, or with the transport dcp 2^24 requests; use smaller messages or a larger payload"
+    )]
+    OutOfPsns {
+        /// The queue pair.
+        qp: u32,
+    },
+    /// The fabric cannot be built.
+    #[error(transparent)]
+    Topology(#[from] TopologyError),
+    /// The workload cannot be made.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// A selector names nothing here.
+    #[error(transparent)]
+    Selector(#[from] SelectorError),
+}

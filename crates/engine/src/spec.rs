@@ -1,0 +1,355 @@
+//! What a run is given, every default explicit.
+
+use anabranch_base::{Bytes, Duration, Rate};
+use anabranch_fabric::TopologySpec;
+use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, Size, TransportConfig};
+use anabranch_results::Value;
+use anabranch_workload::WorkloadSpec;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One run: a scheme, a point of the sweep, a seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunPoint {
+    /// What carries the messages.
+    pub scheme: Scheme,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// The swept parameters' values here.
+    pub sweep: BTreeMap<String, Value>,
+    /// The fabric.
+    pub topology: TopologySpec,
+    /// What the hosts send.
+    pub workload: WorkloadSpec,
+    /// What breaks.
+    pub faults: Vec<FaultSpec>,
+    /// What is recorded over time.
+    pub measures: Vec<MeasureSpec>,
+    /// Where the run ends.
+    pub limits: Limits,
+    /// The contents of every file that the scenario names.
+    pub files: BTreeMap<String, String>,
+}
+
+/// Something that breaks, for a while.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FaultSpec {
+    /// What happens.
+    #[serde(flatten)]
+    pub kind: FaultKind,
+    /// When it starts.
+    pub at: Duration,
+    /// How long it lasts; without it, to the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Duration>,
+}
+
+/// What happens to links or switches. Selectors: see [`anabranch_fabric::Selector`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum FaultKind {
+    /// The links carry nothing and lose what is on them.
+    LinkDown {
+        /// Which links.
+        links: String,
+        /// Both directions of each cable, or only the selected one.
+        both_directions: bool,
+    },
+    /// The switches lose all that waits for their links, which are down; programs in them go on.
+    SwitchDown {
+        /// Which switches.
+        switches: String,
+    },
+    /// The links run at another rate.
+    Rate {
+        /// Which links.
+        links: String,
+        /// Both directions of each cable, or only the selected one.
+        both_directions: bool,
+        /// The rate meanwhile.
+        rate: Rate,
+    },
+    /// Each packet is lost with this probability.
+    PacketLoss {
+        /// Which links.
+        links: String,
+        /// Both directions of each cable, or only the selected one.
+        both_directions: bool,
+        /// Between 0 and 1.
+        probability: f64,
+    },
+    /// The switches that send on the links drop each data packet with this probability, or trim it where they trim.
+    /// What hosts send is left alone.
+    SwitchLoss {
+        /// Which links.
+        links: String,
+        /// Both directions of each cable, or only the selected one.
+        both_directions: bool,
+        /// Between 0 and 1.
+        probability: f64,
+    },
+    /// Each bit is wrong with this probability; a packet with a wrong bit is lost.
+    BitErrors {
+        /// Which links.
+        links: String,
+        /// Both directions of each cable, or only the selected one.
+        both_directions: bool,
+        /// Between 0 and 1.
+        probability: f64,
+    },
+}
+
+/// A named composition of transport, congestion control, load balancer and fabric settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scheme {
+    /// Its name in scenarios.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// Where its parameters come from.
+    pub source: String,
+    /// Queue pairs of a connection: each message is split over them, each with its own transport and entropy.
+    pub qps: u32,
+    /// Reliability.
+    pub transport: TransportConfig,
+    /// Congestion control.
+    pub cc: CcConfig,
+    /// Host load balancer.
+    pub lb: LbConfig,
+    /// What the switches do for it.
+    pub fabric: FabricSpec,
+}
+
+/// Queues and marking at switches.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FabricSpec {
+    /// Capacity of a port's data queue, which drops (or trims) the rest. A lossless fabric has `pfc` instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Size>,
+    /// Capacity of a port's control queue.
+    pub control_queue: Size,
+    /// Data is not marked while no more than this is queued.
+    pub ecn_kmin: Size,
+    /// Every data packet is marked while more than this is queued.
+    pub ecn_kmax: Size,
+    /// Chance of a mark just below `ecn_kmax`; it rises from 0 at `ecn_kmin` (Pmax).
+    pub ecn_pmax: f64,
+    /// Other thresholds for faster links, by rising rate.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ecn_from: Vec<EcnStep>,
+    /// Data packets that do not fit are cut to their header instead of dropped.
+    pub trim: bool,
+    /// The control queue shares the link with the data queue by weight; without it, it goes first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wrr: Option<WrrSpec>,
+    /// In switches, only trimmed packets are control packets: ACKs, NACKs and CNPs wait with data, take its paths, and
+    /// are dropped where data is trimmed (DCP, section 4.2).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub acks_with_data: bool,
+    /// How long after a link goes down or up routing follows; without it, never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routing_delay: Option<Duration>,
+    /// How switches choose among equal-cost ports.
+    #[serde(default)]
+    pub routing: RoutingMode,
+    /// The data class is lossless.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pfc: Option<PfcSpec>,
+    /// A program in switches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramConfig>,
+    /// The switches that the program is attached to; without it, every ToR. Selectors: see
+    /// [`anabranch_fabric::Selector`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_at: Option<String>,
+}
+
+/// Where queues of links from a rate on mark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EcnStep {
+    /// The thresholds hold for links of this rate and faster ones, up to that of the next step.
+    pub rate: Rate,
+    /// As [`FabricSpec::ecn_kmin`].
+    pub kmin: Size,
+    /// As [`FabricSpec::ecn_kmax`].
+    pub kmax: Size,
+}
+
+/// Weighted round robin of a port's control and data queue (DCP, section 4.2).
+///
+/// A weight of w lets w bytes of control go for each byte of data while both queues wait. With data packets r times as
+/// long as trimmed ones and N ports, w = (N - 1) / (r - N + 1) drains all that N - 1 ports can bring for one when
+/// everything is trimmed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrrSpec {
+    /// N; without it, each switch's own number of ports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub radix: Option<u32>,
+    /// w itself, instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
+}
+
+/// How a switch chooses among equal-cost ports. What is no data (ACKs and the like) goes by ECMP in all of them, but
+/// for trimmed packets under `Adaptive`, and ACKs that wait with data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RoutingMode {
+    /// A hash over flow, entropy value and the switch's salt.
+    #[default]
+    Ecmp,
+    /// The same with a hash that is linear in the entropy value, as those of real switches are: a change of the
+    /// entropy value changes the path alike for every flow (Themis-spraying, section 4.1).
+    EcmpLinear,
+    /// The port with the shortest queue, at random among equals (Themis-spraying, section 2.2).
+    Adaptive,
+    /// A random port for each packet at the source ToR, ECMP above it.
+    Spray,
+}
+
+/// Priority flow control over a buffer that all ports of a switch share.
+///
+/// Per ingress port and data class: what arrives counts against the port's share of the shared buffer until the
+/// threshold, then against its headroom, and the sender is paused; it may go on once the headroom is empty and
+/// the share has fallen `resume` below the threshold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PfcSpec {
+    /// Packet buffer of a switch, headrooms included unless `headroom_apart`.
+    pub buffer: Bytes,
+    /// The headrooms are no part of `buffer` but lie beside it, as they must where lines are long: a link of 1.6 Tb/s
+    /// and 500 us takes 200 MB.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub headroom_apart: bool,
+    /// `buffer` is that of a switch whose ports add up to this rate, and scaled to others (STrack, section 4.1);
+    /// without it every switch has `buffer`. Setting `buffer` alone takes it away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer_rate: Option<Rate>,
+    /// Dynamic threshold: a port may hold this many times what is left of the shared buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+    /// Static threshold (XOFF) instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Size>,
+    /// A port may send again once its share is this far below the threshold (XON).
+    pub resume: Size,
+    /// Headroom of each ingress port; without it, what its link needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headroom: Option<Size>,
+}
+
+/// A curve to record over time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasureSpec {
+    /// What is measured.
+    pub series: Series,
+    /// Length of the interval that each point stands for.
+    pub every: Duration,
+    /// Which links, where it is about links. Selectors: see [`anabranch_fabric::Selector`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links: Option<String>,
+    /// Which switches, where it is about what their programs keep. Selectors: see [`anabranch_fabric::Selector`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switches: Option<String>,
+    /// Which queue pairs of the workload, where it is about them: `"all"`, `"3"`, `"0-7"`, `"0,4,9-12"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qps: Option<String>,
+    /// Points at or below this are left out (of `queue-delay` alone).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<Duration>,
+}
+
+/// What a curve shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Series {
+    /// Bits sent in the interval over its length, in Gb/s.
+    LinkUtilisation,
+    /// Bytes waiting in the port's queues at the end of the interval.
+    QueueDepth,
+    /// What waits in the port's queues at the end of the interval, in the time that the link takes for it.
+    QueueDelay,
+    /// Bits that came to a switch in the interval to go out by the link, over its length, in Gb/s.
+    ArrivalRate,
+    /// Packets dropped in the interval for lack of buffer.
+    Drops,
+    /// Times that the link's data class was paused in the interval.
+    Pauses,
+    /// Time within the interval for which the link's data class was paused.
+    PauseTime,
+    /// Queue pairs that pauses of the interval held up though their way on was free.
+    PauseVictims,
+    /// Bytes that a switch's program keeps aside at the end of the interval.
+    SetAside,
+    /// Entries at the end of the interval in those tables of a switch's program that follow queue pairs.
+    TableEntries,
+    /// Wire bits of data that reached the receiving end in the interval, over its length, in Gb/s.
+    FlowThroughput,
+    /// Round trips that the sender measured: a point for each acknowledgement.
+    SenderRtt,
+    /// 1 for each acknowledgement of a marked packet, 0 for the others.
+    SenderEcn,
+}
+
+impl Series {
+    /// What a curve of this is called in results, with its unit.
+    pub fn column(self) -> &'static str {
+        match self {
+            Series::LinkUtilisation => "link_utilisation_gbps",
+            Series::QueueDepth => "queue_depth_bytes",
+            Series::QueueDelay => "queue_delay_us",
+            Series::ArrivalRate => "arrival_rate_gbps",
+            Series::Drops => "drops",
+            Series::Pauses => "pauses",
+            Series::PauseTime => "pause_time_us",
+            Series::PauseVictims => "pause_victims",
+            Series::SetAside => "set_aside_bytes",
+            Series::TableEntries => "table_entries",
+            Series::FlowThroughput => "flow_throughput_gbps",
+            Series::SenderRtt => "sender_rtt_us",
+            Series::SenderEcn => "sender_ecn",
+        }
+    }
+}
+
+/// Where a run ends, whatever happens.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Largest simulated time.
+    pub max_time: Duration,
+    /// A run in which nothing new is delivered for this long, while something should be, has stalled. A retransmission
+    /// timeout and a round trip are allowed for on top ([`Limits::patience`]).
+    pub stall: Duration,
+    /// Largest number of events.
+    pub max_events: u64,
+    /// Largest number of packets alive at once.
+    pub max_packets: u64,
+}
+
+impl Limits {
+    /// How long nothing new may be delivered under `scheme` on a fabric: a timer that runs and a packet that is on its
+    /// way are no stall.
+    pub fn patience(&self, scheme: &Scheme, facts: &PathFacts) -> Duration {
+        self.stall + scheme.transport.rto().on(facts) + facts.base_rtt
+    }
+}
+
+impl Default for Limits {
+    /// One simulated second, 10 ms without progress, half an hour of events at ten million a second, and
+    /// packets for about a gigabyte.
+    fn default() -> Self {
+        Limits {
+            max_time: Duration::from_us(1_000_000),
+            stall: Duration::from_us(10_000),
+            max_events: 20_000_000_000,
+            max_packets: 16_000_000,
+        }
+    }
+}

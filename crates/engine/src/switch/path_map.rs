@@ -1,0 +1,189 @@
+//! Paths between ToRs, and the map from relative path changes to changes of the entropy value (Themis-spraying,
+//! section 4.1, figure 4), which hashes that are linear make possible (USENIX ATC 2021, the paper's reference 58).
+
+use crate::spec::RoutingMode;
+use anabranch_fabric::{Routing, Topology};
+use anabranch_proto::Packet;
+use std::sync::Arc;
+
+/// Why there is no map.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathMapError {
+    /// The hash is not linear.
+    #[error(
+        "switches above the ToR choose too, and fabric.routing = {0:?} gives no way to steer them by the entropy value"
+    )]
+    NotLinear(RoutingMode),
+    /// The number of equal-cost ports somewhere is no power of two.
+    #[error(
+        "a switch has {0} equal-cost ports; where switches above the ToR choose too, their numbers must be powers of two"
+    )]
+    NoPowerOfTwo(usize),
+    /// 16 bits of entropy do not reach every path.
+    #[error("no change of the 16-bit entropy value reaches path {0}")]
+    Unreachable(u32),
+}
+
+/// The most equal-cost paths between two ToRs.
+pub fn paths(topology: &Topology, routing: &Routing) -> u32 {
+    sizes(topology, routing).iter().map(|n| *n as u32).product()
+}
+
+/// For each relative path change below [`paths`] what to xor to the entropy value; none where the ToR's choice
+/// decides the path alone.
+///
+/// # Errors
+/// A fabric or a hash with which that cannot be.
+pub fn build(
+    topology: &Topology,
+    routing: &Routing,
+    mode: RoutingMode,
+) -> Result<Option<Arc<[u16]>>, PathMapError> {
+    let sizes = sizes(topology, routing);
+    if sizes.iter().skip(1).all(|n| *n == 1) {
+        return Ok(None);
+    }
+    if mode != RoutingMode::EcmpLinear {
+        return Err(PathMapError::NotLinear(mode));
+    }
+    if let Some(n) = sizes.iter().find(|n| !n.is_power_of_two()) {
+        return Err(PathMapError::NoPowerOfTwo(*n));
+    }
+    let count: usize = sizes.iter().product();
+    let mut map: Vec<Option<u16>> = vec![None; count];
+    for change in 0..=u16::MAX {
+        // The first tier's choice is the lowest digit.
+        let (mut path, mut stride) = (0, 1);
+        for (tier, n) in sizes.iter().enumerate() {
+            path += stride * (linear(change, tier as u8 + 1) as usize & (n - 1));
+            stride *= n;
+        }
+        map[path].get_or_insert(change);
+    }
+    match map.iter().position(Option::is_none) {
+        Some(path) => Err(PathMapError::Unreachable(path as u32)),
+        None => Ok(Some(map.into_iter().flatten().collect())),
+    }
+}
+
+/// Equal-cost ports at each switch on a way with the most paths, from a ToR on, tier by tier upwards and then down.
+fn sizes(topology: &Topology, routing: &Routing) -> Vec<usize> {
+    let tors = topology.tors();
+    let mut most = Vec::new();
+    for (from, to) in (0..tors).flat_map(|from| (0..tors).map(move |to| (from, to))) {
+        let (mut at, mut sizes) = (from, Vec::new());
+        while at != to {
+            let group = routing.group(at as usize, to);
+            let Some(&port) = group.first() else { break };
+            sizes.push(group.len());
+            let node = anabranch_base::NodeId(topology.hosts + at);
+            at = topology.ports[topology.link(node, port).index()].peer.0 - topology.hosts;
+        }
+        if sizes.iter().product::<usize>() > most.iter().product() {
+            most = sizes;
+        }
+    }
+    most
+}
+
+/// The member of an ECMP group of `n` that a packet takes at a switch of `tier`: by a hash that is linear in the
+/// entropy value, so that xoring that with the same bits moves every flow alike.
+pub fn choice(packet: &Packet, salt: u64, tier: u8, n: usize) -> usize {
+    let flow = ((u64::from(packet.qp.0) << 32) | u64::from(packet.dst.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut hash = flow ^ salt;
+    hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    let hash = (hash >> 32) as u32 ^ linear(packet.ev, tier);
+    if n.is_power_of_two() { hash as usize & (n - 1) } else { hash as usize % n }
+}
+
+/// A product without carries, as CRCs compute it: linear over xor. Each tier has a polynomial of its own, so that
+/// tiers choose independently.
+fn linear(ev: u16, tier: u8) -> u32 {
+    let polynomial: u32 = match tier {
+        1 => 0x1_1021,
+        2 => 0x1_8005,
+        _ => 0x1_a097,
+    };
+    let product = (0..16).filter(|bit| (ev >> bit) & 1 == 1).fold(0, |sum, bit| sum ^ (polynomial << bit));
+    // The middle of the product: every bit of the entropy value reaches it.
+    product >> 8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_base::{Duration, HostId, QpId, Rate, Time};
+    use anabranch_fabric::TopologySpec;
+    use anabranch_fabric::{build as build_topology, fat_tree_defaults};
+    use anabranch_proto::Repr;
+    use std::collections::BTreeSet;
+
+    fn tree(hosts: u32, tiers: u32) -> (Topology, Routing) {
+        let (tier, pod_hosts) =
+            fat_tree_defaults(hosts, tiers, 1, None, Rate::from_gbps(100), Duration::ZERO, Duration::ZERO)
+                .unwrap();
+        let topology = build_topology(&TopologySpec::FatTree { hosts, tier, pod_hosts }, None).unwrap();
+        let routing = Routing::new(&topology, &|_| true);
+        (topology, routing)
+    }
+
+    #[test]
+    fn two_tiers_need_no_map() {
+        let (topology, routing) = tree(128, 2);
+        assert_eq!(paths(&topology, &routing), 8);
+        assert_eq!(build(&topology, &routing, RoutingMode::Ecmp), Ok(None));
+    }
+
+    /// Figure 4: whatever its base path, a flow reaches each path by exactly one relative change.
+    #[test]
+    fn in_three_tiers_every_flow_reaches_every_path_once() {
+        let (topology, routing) = tree(128, 3);
+        assert_eq!(paths(&topology, &routing), 16);
+        let map = build(&topology, &routing, RoutingMode::EcmpLinear).unwrap().unwrap();
+        assert_eq!((map.len(), map[0]), (16, 0));
+        for flow in 0..50 {
+            let (salt, repr) = (flow * 0x1234_5678_9abc, Repr::Nack { psn: 0, sent_at: Time::ZERO });
+            let mut seen = BTreeSet::new();
+            for change in map.iter() {
+                let ev = (77 * flow as u16) ^ change;
+                let dst = HostId(127);
+                let packet =
+                    Packet { qp: QpId(flow as u32), dst, wire_bytes: 64, ev, marked: false, tag: 0, repr };
+                seen.insert([1, 2].map(|tier| choice(&packet, salt, tier, 4)));
+            }
+            assert_eq!(seen.len(), 16, "flow {flow}");
+        }
+    }
+
+    /// One uplink a ToR: only the tier above chooses.
+    #[test]
+    fn a_choice_above_the_tor_alone_needs_a_map_too() {
+        let (mut tier, pod_hosts) =
+            fat_tree_defaults(128, 3, 4, None, Rate::from_gbps(100), Duration::ZERO, Duration::ZERO).unwrap();
+        assert_eq!(tier[0].radix_up, 1);
+        tier[1].radix_up = 4;
+        let topology = build_topology(&TopologySpec::FatTree { hosts: 128, tier, pod_hosts }, None).unwrap();
+        let routing = Routing::new(&topology, &|_| true);
+        assert_eq!(sizes(&topology, &routing)[..2], [1, 4]);
+        let map = build(&topology, &routing, RoutingMode::EcmpLinear).unwrap().unwrap();
+        assert_eq!(map.len(), 4);
+        assert!(build(&topology, &routing, RoutingMode::Ecmp).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_mapped_is_refused() {
+        let (topology, routing) = tree(128, 3);
+        let refused = build(&topology, &routing, RoutingMode::Adaptive);
+        assert_eq!(refused, Err(PathMapError::NotLinear(RoutingMode::Adaptive)));
+    }
+
+    /// 128 paths, as many as the paper's tables have, and more.
+    #[test]
+    fn sixteen_bits_reach_thousands_of_paths() {
+        for (hosts, count) in [(1024, 64), (8192, 256)] {
+            let (topology, routing) = tree(hosts, 3);
+            assert_eq!(paths(&topology, &routing), count);
+            assert!(build(&topology, &routing, RoutingMode::EcmpLinear).is_ok(), "{hosts} hosts");
+        }
+    }
+}

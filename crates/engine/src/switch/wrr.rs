@@ -1,0 +1,122 @@
+//! The weight of control queues, by which trimmed packets are not lost (DCP, section 4.2).
+
+use crate::spec::FabricSpec;
+use anabranch_base::{Bytes, NodeId};
+use anabranch_fabric::Topology;
+use anabranch_proto::PathFacts;
+
+/// No weight keeps the control queue from filling.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "{switch} has N = {radix} ports, of which N - 1 may send to one at once, and a data packet is only {ratio:.1} times as long as a trimmed one: the weight (N - 1) / (r - N + 1) needs r above N - 1"
+)]
+pub struct WeightError {
+    /// The first switch with too many ports.
+    pub switch: String,
+    /// N.
+    pub radix: u32,
+    /// r.
+    pub ratio: f64,
+}
+
+impl WeightError {
+    /// The largest N for which there is a weight, as a value of `fabric.wrr`.
+    pub fn instead(&self) -> String {
+        // N - 1 < r
+        let largest = libm::ceil(self.ratio) as u32;
+        format!("{{ radix = {largest} }}")
+    }
+}
+
+/// The weight of every switch's control queues, in 2^-16ths; empty where they go first. `header` is the size of a
+/// trimmed packet.
+///
+/// # Errors
+/// A switch with too many ports for the sizes of packets, where no weight is given by hand.
+pub fn weights(
+    fabric: &FabricSpec,
+    topology: &Topology,
+    facts: &PathFacts,
+    header: Bytes,
+) -> Result<Vec<u32>, WeightError> {
+    let Some(wrr) = &fabric.wrr else { return Ok(Vec::new()) };
+    let switches = (topology.hosts..topology.nodes()).map(NodeId);
+    let weight = |node: NodeId| {
+        if let Some(weight) = wrr.weight {
+            return Ok(weight);
+        }
+        let radix = wrr.radix.unwrap_or(topology.links_of(node).len() as u32);
+        let ratio = facts.packet.0 as f64 / header.0 as f64;
+        match ratio - f64::from(radix) + 1.0 {
+            left if left > 0.0 => Ok(f64::from(radix - 1) / left),
+            _ => Err(WeightError { switch: topology.node_name(node), radix, ratio }),
+        }
+    };
+    // Never 0, which stands for control first.
+    switches.map(|node| Ok(((weight(node)? * 65_536.0) as u32).max(1))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::RoutingMode;
+    use crate::spec::WrrSpec;
+    use anabranch_base::{Duration, Rate};
+    use anabranch_fabric::{TopologySpec, build};
+    use anabranch_proto::Size;
+
+    /// The weights for hosts on one switch, 1,048 B packets and 48 B headers (r = 21.83).
+    fn on_one_switch(hosts: u32, wrr: WrrSpec) -> Result<Vec<u32>, WeightError> {
+        let latency = Duration::from_us(1);
+        let spec = TopologySpec::SingleSwitch {
+            hosts,
+            link: Rate::from_gbps(100),
+            link_latency: latency,
+            switch_latency: Duration::ZERO,
+        };
+        let topology = build(&spec, None).unwrap();
+        let facts = PathFacts {
+            base_rtt: Duration::from_us(4),
+            bdp: Bytes(50_000),
+            packet: Bytes(1_048),
+            line_rate: Rate::from_gbps(100),
+        };
+        let fabric = FabricSpec {
+            queue: Some(Size::Bdp(1.0)),
+            control_queue: Size::Bdp(1.0),
+            ecn_kmin: Size::Bdp(0.2),
+            ecn_kmax: Size::Bdp(0.8),
+            ecn_pmax: 1.0,
+            ecn_from: Vec::new(),
+            trim: false,
+            wrr: Some(wrr),
+            acks_with_data: false,
+            routing_delay: None,
+            routing: RoutingMode::Ecmp,
+            pfc: None,
+            program: None,
+            program_at: None,
+        };
+        weights(&fabric, &topology, &facts, Bytes(48))
+    }
+
+    #[test]
+    fn the_weight_follows_from_radix_and_sizes() {
+        // (16 - 1) / (21.833 - 16 + 1) = 2.1951
+        assert_eq!(on_one_switch(16, WrrSpec::default()), Ok(vec![143_859]));
+        // (22 - 1) / (21.833 - 22 + 1) = 25.2
+        assert_eq!(on_one_switch(22, WrrSpec::default()), Ok(vec![1_651_507]));
+        let by_hand = WrrSpec { radix: None, weight: Some(0.5) };
+        assert_eq!(on_one_switch(64, by_hand), Ok(vec![32_768]));
+        let as_if = WrrSpec { radix: Some(16), weight: None };
+        assert_eq!(on_one_switch(64, as_if), Ok(vec![143_859]));
+    }
+
+    #[test]
+    fn too_many_ports_for_the_sizes_are_refused() {
+        let refused = on_one_switch(23, WrrSpec::default()).unwrap_err();
+        assert_eq!((refused.radix, refused.switch.as_str()), (23, "tor:0"));
+        assert_eq!(refused.instead(), "{ radix = 22 }");
+        assert!(on_one_switch(64, WrrSpec { radix: Some(22), weight: None }).is_ok());
+    }
+}

@@ -1,0 +1,123 @@
+//! Data centres of ToRs and leaves, which external switches (ESWs) join over long links (Themis-longhaul,
+//! sections II-C and VII-A, figure 1).
+
+use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble, check_rate};
+use super::error::TopologyError;
+use super::{Switch, Topology};
+use crate::CrossDcSpec;
+use anabranch_base::{Duration, NodeId, Rate};
+
+/// The tier of ESWs; ToRs have 1 and leaves 2.
+const ESW_TIER: u8 = 3;
+
+/// Refuses numbers from which no fabric can be built.
+///
+/// # Errors
+/// Which of them, and what would fit.
+pub fn check_cross_dc(spec: &CrossDcSpec) -> Result<(), TopologyError> {
+    type Count = fn(&mut CrossDcSpec) -> &mut u32;
+    let counts: [(&str, &str, u32, Count); 4] = [
+        ("dcs", "the data centres", 2, |spec| &mut spec.dcs),
+        ("tors", "the ToRs of a data centre", 1, |spec| &mut spec.tors),
+        ("leaves", "the leaves of a data centre", 1, |spec| &mut spec.leaves),
+        ("hosts_per_tor", "the hosts of a ToR", 1, |spec| &mut spec.hosts_per_tor),
+    ];
+    let most = MAX_PORTS as u32;
+    for (key, what, least, count) in counts {
+        let mut other = spec.clone();
+        let value = *count(&mut other);
+        if (least..=most).contains(&value) {
+            continue;
+        }
+        // The nearest that the other numbers leave room for.
+        let (mut nearest, mut beyond) = (least, if value < least { least + 1 } else { most + 1 });
+        while beyond - nearest > 1 {
+            let middle = nearest + (beyond - nearest) / 2;
+            *count(&mut other) = middle;
+            *(if check_together(&other).is_ok() { &mut nearest } else { &mut beyond }) = middle;
+        }
+        let problem =
+            format!("{what} can number {least} to {most}, so {value} are not possible; write {nearest}");
+        return Err(TopologyError::shape(key, problem));
+    }
+    check_rate("link", spec.link)?;
+    check_rate("esw_link", spec.esw_link)?;
+    check_rate("wan_link", spec.wan_link)?;
+    check_together(spec)
+}
+
+/// Refuses numbers that are possible one by one, but too large for the others.
+fn check_together(spec: &CrossDcSpec) -> Result<(), TopologyError> {
+    let [dcs, tors, leaves, hosts] = [spec.dcs, spec.tors, spec.leaves, spec.hosts_per_tor].map(u64::from);
+    for (key, switch, ports, fewer) in [
+        ("hosts_per_tor", "ToR", hosts + leaves, "hosts_per_tor or leaves"),
+        ("tors", "leaf", tors + 1, "tors"),
+        ("leaves", "ESW", leaves + dcs - 1, "leaves or dcs"),
+    ] {
+        if ports > MAX_PORTS {
+            let problem = format!(
+                "each {switch} would have {ports} ports, and the most is {MAX_PORTS}; write fewer {fewer}"
+            );
+            return Err(TopologyError::shape(key, problem));
+        }
+    }
+    let links = 2 * (dcs * (tors * hosts + tors * leaves + leaves) + dcs * (dcs - 1) / 2);
+    if links > MAX_LINKS {
+        let problem = format!(
+            "{links} links are more than the {MAX_LINKS} that can be simulated; write fewer tors or dcs"
+        );
+        return Err(TopologyError::shape("tors", problem));
+    }
+    let routes = dcs * tors * dcs * (tors + leaves + 1);
+    if routes > MAX_ROUTES {
+        let problem = format!(
+            "{} switches times {} ToRs are too many routes, the most is {MAX_ROUTES}; write fewer tors or dcs",
+            dcs * (tors + leaves + 1),
+            dcs * tors
+        );
+        return Err(TopologyError::shape("tors", problem));
+    }
+    Ok(())
+}
+
+/// Hosts, ToRs and leaves are numbered by data centre; ESW `d` is that of data centre `d`.
+pub(super) fn build(spec: &CrossDcSpec) -> Result<Topology, TopologyError> {
+    check_cross_dc(spec)?;
+    let CrossDcSpec { dcs, tors, leaves, hosts_per_tor, .. } = *spec;
+    let hosts = spec.hosts();
+    let (first_tor, first_leaf) = (hosts, hosts + dcs * tors);
+    let first_esw = first_leaf + dcs * leaves;
+    let mut cables = Vec::new();
+    let mut join = |below: u32, above: u32, rate: Rate, latency: Duration| {
+        cables.push(Cable { ends: [NodeId(below), NodeId(above)], rate, latency, loss: 0.0 });
+    };
+    for host in 0..hosts {
+        join(host, first_tor + host / hosts_per_tor, spec.link, spec.link_latency);
+    }
+    for dc in 0..dcs {
+        let leaves_here = first_leaf + dc * leaves..first_leaf + (dc + 1) * leaves;
+        for tor in first_tor + dc * tors..first_tor + (dc + 1) * tors {
+            leaves_here.clone().for_each(|leaf| join(tor, leaf, spec.link, spec.link_latency));
+        }
+        for leaf in leaves_here {
+            join(leaf, first_esw + dc, spec.esw_link, spec.esw_link_latency);
+        }
+        for other in dc + 1..dcs {
+            join(first_esw + dc, first_esw + other, spec.wan_link, spec.wan_latency);
+        }
+    }
+    let tiers = [(1, dcs * tors), (2, dcs * leaves), (ESW_TIER, dcs)];
+    let switches = tiers.into_iter().flat_map(|(tier, count)| {
+        (0..count).map(move |index| Switch { tier, index, latency: spec.switch_latency, file_id: None })
+    });
+    let mut topology = assemble(hosts, switches.collect(), &cables, Vec::new());
+    // The members of each kind come by data centre, as many in each.
+    topology.site = [hosts, dcs * tors, dcs * leaves, dcs]
+        .into_iter()
+        .flat_map(|count| (0..count).map(move |i| (i / (count / dcs)) as u16))
+        .collect();
+    Ok(topology)
+}
+
+#[cfg(test)]
+mod tests;

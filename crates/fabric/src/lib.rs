@@ -1,0 +1,210 @@
+//! The fabric as a graph of directed links, and the routes over it.
+//!
+//! [`build`] turns a [`TopologySpec`] into a [`Topology`]; [`parse_topo`]
+//! reads htsim's fat-tree files into a spec and [`parse_ns3`] reads ns-3 graphs. [`Routing`] holds the
+//! equal-cost routes, [`Selector`] names links and switches.
+
+mod assemble;
+mod cross_dc;
+mod error;
+mod fat_tree;
+mod name;
+mod ns3_file;
+mod path;
+#[cfg(test)]
+mod peers_test;
+mod routing;
+mod selector;
+mod spec;
+mod topo_file;
+
+pub use assemble::build;
+pub use cross_dc::check_cross_dc;
+pub use error::TopologyError;
+pub use fat_tree::fat_tree_defaults;
+pub use ns3_file::parse_ns3;
+pub use routing::Routing;
+pub use selector::{Selector, SelectorError};
+pub use spec::{CrossDcSpec, TierSpec, TopologySpec};
+pub use topo_file::parse_topo;
+
+use anabranch_base::{Duration, HostId, LinkId, NodeId, Rate};
+use std::ops::Range;
+
+/// A fabric: hosts, switches and the directed links between them.
+///
+/// Nodes `0..hosts` are hosts with one port each; node `hosts + i` is `switches[i]`.
+/// The ports of node `n` are `ports[port_base[n]..port_base[n + 1]]`; a directed link is named by the
+/// index of its sending port ([`LinkId`]).
+#[derive(Clone, Debug)]
+pub struct Topology {
+    /// Number of hosts.
+    pub hosts: u32,
+    /// Switches, ordered by tier, then by position. The first [`Topology::tors`] of them are the ToRs.
+    pub switches: Vec<Switch>,
+    /// First port of each node, and one more entry at the end.
+    pub port_base: Vec<u32>,
+    /// Every port, by node and port number. At a switch: ports towards hosts (down) first, in the order of
+    /// the nodes they lead to, then the others (up, or to a switch of the same tier), in the same order.
+    pub ports: Vec<Port>,
+    /// The number that an imported file gave each host, ascending; empty where no file did.
+    pub host_file_ids: Vec<u32>,
+    /// By node: its data centre, from 0; empty where there is one.
+    pub site: Vec<u16>,
+}
+
+/// A switch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Switch {
+    /// 1 for a ToR (any switch with hosts), 2 for aggregation, spine or leaf, 3 for core or external switch. In an
+    /// imported graph: one more than the hops to the nearest ToR.
+    pub tier: u8,
+    /// Position within its tier, from 0: `tor:3`, `spine:0`.
+    pub index: u32,
+    /// The time between the last bit's arrival and the earliest departure.
+    pub latency: Duration,
+    /// The number that an imported file gave this node, where it came from a file with node numbers.
+    pub file_id: Option<u32>,
+}
+
+/// One end of a cable: a directed link leaves here.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Port {
+    /// The node at the other end.
+    pub peer: NodeId,
+    /// The port at the other end.
+    pub peer_port: u16,
+    /// Rate of the link that leaves here.
+    pub rate: Rate,
+    /// Propagation delay of the link that leaves here.
+    pub latency: Duration,
+    /// Probability that a packet is lost on the link that leaves here, from the topology file.
+    pub loss: f64,
+}
+
+impl Topology {
+    /// The number of nodes.
+    pub fn nodes(&self) -> u32 {
+        self.hosts + self.switches.len() as u32
+    }
+
+    /// The link that leaves `node` by `port`.
+    #[inline]
+    pub fn link(&self, node: NodeId, port: u16) -> LinkId {
+        LinkId(self.port_base[node.index()] + u32::from(port))
+    }
+
+    /// The switch at `node`, or `None` for a host.
+    pub fn switch(&self, node: NodeId) -> Option<&Switch> {
+        node.0.checked_sub(self.hosts).map(|i| &self.switches[i as usize])
+    }
+
+    /// The switch that `host` hangs on (its ToR).
+    #[inline]
+    pub fn tor_of(&self, host: HostId) -> NodeId {
+        self.ports[self.port_base[host.index()] as usize].peer
+    }
+
+    /// The data centre that `node` is in, from 0.
+    #[inline]
+    pub fn site_of(&self, node: NodeId) -> u16 {
+        self.site.get(node.index()).copied().unwrap_or(0)
+    }
+
+    /// Whether `a` and `b` are in different data centres.
+    #[inline]
+    pub fn crosses(&self, a: HostId, b: HostId) -> bool {
+        self.site_of(a.into()) != self.site_of(b.into())
+    }
+
+    /// Whether there is more than one data centre.
+    pub fn has_sites(&self) -> bool {
+        !self.site.is_empty()
+    }
+
+    /// The number of directed links.
+    pub fn links(&self) -> u32 {
+        self.ports.len() as u32
+    }
+
+    /// The links that leave `node`, by port number.
+    pub fn links_of(&self, node: NodeId) -> Range<u32> {
+        self.port_base[node.index()]..self.port_base[node.index() + 1]
+    }
+
+    /// The node that `link` leaves.
+    pub fn source(&self, link: LinkId) -> NodeId {
+        NodeId(self.port_base.partition_point(|&first| first <= link.0) as u32 - 1)
+    }
+
+    /// The other direction of the same cable.
+    #[inline]
+    pub fn reverse(&self, link: LinkId) -> LinkId {
+        let port = &self.ports[link.index()];
+        self.link(port.peer, port.peer_port)
+    }
+
+    /// The number of ToRs (tier-1 switches); they are the first switches.
+    pub fn tors(&self) -> u32 {
+        self.tier_range(1).len() as u32
+    }
+
+    /// The highest tier there is.
+    pub fn top_tier(&self) -> u8 {
+        self.switches.last().map_or(0, |s| s.tier)
+    }
+
+    /// The indices of the switches of `tier`; empty when there are none.
+    pub fn tier_range(&self, tier: u8) -> Range<usize> {
+        self.switches.partition_point(|s| s.tier < tier)..self.switches.partition_point(|s| s.tier <= tier)
+    }
+
+    /// The number of ports of `node` that lead down: to hosts or to switches of a lower tier. They come
+    /// first; a host has none.
+    pub fn down_ports(&self, node: NodeId) -> u16 {
+        let Some(switch) = self.switch(node) else { return 0 };
+        let links = self.links_of(node);
+        let ports = &self.ports[links.start as usize..links.end as usize];
+        ports.partition_point(|p| self.switch(p.peer).is_none_or(|peer| peer.tier < switch.tier)) as u16
+    }
+
+    /// The host to which an imported file gave the number `file_id`. Without such a file, the host's own
+    /// number.
+    pub fn host_by_file_id(&self, file_id: u32) -> Option<HostId> {
+        if self.host_file_ids.is_empty() {
+            return (file_id < self.hosts).then_some(HostId(file_id));
+        }
+        self.host_file_ids.binary_search(&file_id).ok().map(|i| HostId(i as u32))
+    }
+
+    /// The first host that host 0 cannot reach, whatever the route; `None` in a connected fabric.
+    pub fn unreachable_host(&self) -> Option<HostId> {
+        let mut reached = vec![false; self.nodes() as usize];
+        let mut open = vec![NodeId(0)];
+        reached[0] = true;
+        while let Some(node) = open.pop() {
+            for link in self.links_of(node) {
+                let peer = self.ports[link as usize].peer;
+                if !std::mem::replace(&mut reached[peer.index()], true) {
+                    open.push(peer);
+                }
+            }
+        }
+        (0..self.hosts).map(HostId).find(|h| !reached[h.index()])
+    }
+
+    /// Whether every host can reach every other.
+    pub fn is_connected(&self) -> bool {
+        self.unreachable_host().is_none()
+    }
+
+    /// The memory it holds, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Self>()
+            + self.switches.capacity() * size_of::<Switch>()
+            + self.port_base.capacity() * size_of::<u32>()
+            + self.ports.capacity() * size_of::<Port>()
+            + self.host_file_ids.capacity() * size_of::<u32>()
+            + self.site.capacity() * size_of::<u16>()
+    }
+}

@@ -1,0 +1,155 @@
+//! Paths through an idle fabric, for base round-trip times and ideal completion times.
+
+use super::{Routing, Topology};
+use anabranch_base::{Duration, HostId, LinkId, NodeId};
+
+/// Up to this many ToRs, [`Topology::longest_path`] tries every pair.
+const EVERY_PAIR: u32 = 512;
+
+/// The packet for which paths are compared: a full one of 4 KiB.
+const FULL_PACKET: u64 = 4096;
+
+impl Topology {
+    /// The links from `src` to `dst` when every switch takes the first port of its group. Empty when `dst`
+    /// cannot be reached, or is `src`.
+    pub fn ideal_path(&self, routing: &Routing, src: HostId, dst: HostId) -> Vec<LinkId> {
+        if src == dst {
+            return Vec::new();
+        }
+        let mut path = vec![self.link(src.into(), 0)];
+        let destination = routing.tor_index(dst);
+        let mut switch = routing.tor_index(src);
+        while switch != destination {
+            let Some(&port) = routing.group(switch as usize, destination).first() else { return Vec::new() };
+            let link = self.link(NodeId(self.hosts + switch), port);
+            path.push(link);
+            switch = self.ports[link.index()].peer.0 - self.hosts;
+        }
+        path.push(self.reverse(self.link(dst.into(), 0)));
+        path
+    }
+
+    /// The path between two hosts on which a full packet (4 KiB) takes longest, store and forward, with every
+    /// switch taking the first port of its group. From the first host that has such a path to the last one.
+    ///
+    /// Each ToR is represented by the slowest of its links to hosts. Up to 512 ToRs every pair is tried,
+    /// which is exact. With more, the farthest ToR from ToR 0 is found, and the farthest from that one: exact
+    /// in fat trees, where all ToRs are alike, and a good guess in other graphs.
+    pub fn longest_path(&self, routing: &Routing) -> Vec<LinkId> {
+        let ends = self.end_hosts();
+        let tors = ends.len() as u32;
+        if tors <= EVERY_PAIR {
+            return self.farthest(routing, &ends, 0..tors);
+        }
+        let from_first = self.farthest(routing, &ends, 0..1);
+        let Some(&last) = from_first.last() else { return from_first };
+        let far = self.source(last).0 - self.hosts;
+        let from_far = self.farthest(routing, &ends, far..far + 1);
+        if self.packet_time(&from_far) > self.packet_time(&from_first) { from_far } else { from_first }
+    }
+
+    /// The time for a full packet over `path` without waiting.
+    fn packet_time(&self, path: &[LinkId]) -> Duration {
+        path.iter().enumerate().fold(Duration::ZERO, |sum, (hop, &link)| {
+            let port = &self.ports[link.index()];
+            let switch = if hop == 0 { None } else { self.switch(self.source(link)) };
+            sum + port.latency
+                + port.rate.time_for(FULL_PACKET)
+                + switch.map_or(Duration::ZERO, |s| s.latency)
+        })
+    }
+
+    /// The longest of the paths from the ToRs `from` to every ToR. Among equals, the first source and the
+    /// last destination win.
+    fn farthest(&self, routing: &Routing, ends: &[Ends], from: std::ops::Range<u32>) -> Vec<LinkId> {
+        let mut longest = (Duration::ZERO, Vec::new());
+        for source in from {
+            for destination in (0..ends.len() as u32).rev() {
+                let (src, dst) = (ends[source as usize].first, ends[destination as usize].last);
+                let path = self.ideal_path(routing, src, dst);
+                let time = self.packet_time(&path);
+                if time > longest.0 {
+                    longest = (time, path);
+                }
+            }
+        }
+        longest.1
+    }
+
+    /// By ToR: the first and the last of its hosts with the slowest link.
+    fn end_hosts(&self) -> Vec<Ends> {
+        let link_time = |h: HostId| self.packet_time(&[self.link(h.into(), 0)]);
+        let mut ends: Vec<Option<(Duration, Ends)>> = vec![None; self.tors() as usize];
+        for host in (0..self.hosts).map(HostId) {
+            let tor = self.tor_of(host).0 - self.hosts;
+            let (time, slot) = (link_time(host), &mut ends[tor as usize]);
+            match slot {
+                Some((slowest, known)) if time == *slowest => known.last = host,
+                Some((slowest, _)) if time < *slowest => {}
+                _ => *slot = Some((time, Ends { first: host, last: host })),
+            }
+        }
+        ends.into_iter().flatten().map(|(_, ends)| ends).collect()
+    }
+}
+
+/// The hosts that stand for a ToR at the start and at the end of a path.
+#[derive(Clone, Copy)]
+struct Ends {
+    first: HostId,
+    last: HostId,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{build, parse_ns3};
+    use super::*;
+    use crate::TopologySpec;
+    use anabranch_base::Rate;
+
+    fn names(t: &Topology, path: &[LinkId]) -> Vec<String> {
+        path.iter().map(|l| t.link_name(*l)).collect()
+    }
+
+    #[test]
+    fn in_a_tree_the_longest_path_leads_from_the_first_host_to_the_last() {
+        let (rate, ns) = (Rate::from_gbps(100), Duration::from_ns(1));
+        let (tier, pod_hosts) = super::super::fat_tree_defaults(128, 3, 1, None, rate, ns, ns).unwrap();
+        let t = build(&TopologySpec::FatTree { hosts: 128, tier, pod_hosts }, None).unwrap();
+        let routing = Routing::new(&t, &|_| true);
+        let path = t.longest_path(&routing);
+        assert_eq!(path, t.ideal_path(&routing, HostId(0), HostId(127)));
+        assert_eq!(
+            names(&t, &path),
+            ["host:0", "tor:0/up:0", "agg:0/up:0", "core:0/down:7", "agg:28/down:3", "tor:31/down:3"]
+        );
+    }
+
+    #[test]
+    fn in_a_graph_latency_and_rate_decide() {
+        // ToR 4 - ToR 5 - ToR 6 in a row; host 1 hangs on ToR 4 by a slow link, host 3 on ToR 6.
+        let text = |last: &str| {
+            format!(
+                "7 3 6\n4 5 6\n0 4 100Gbps 1us 0\n1 4 100Gbps 9us 0\n2 5 100Gbps {last} 0\n\
+                 3 6 100Gbps 1us 0\n4 5 100Gbps 1us 0\n5 6 100Gbps 1us 0\n"
+            )
+        };
+        let ends = |last| {
+            let t = parse_ns3("g", &text(last), Duration::ZERO).unwrap();
+            let path = t.longest_path(&Routing::new(&t, &|_| true));
+            (t.source(path[0]), t.ports[path[path.len() - 1].index()].peer)
+        };
+        assert_eq!(ends("1us"), (NodeId(1), NodeId(3)));
+        assert_eq!(ends("1ms"), (NodeId(1), NodeId(2)), "one hop less, but much farther");
+    }
+
+    #[test]
+    fn without_a_route_there_is_no_path() {
+        let text = "4 2 3\n2 3\n0 2 1Gbps 1ns 0\n1 3 1Gbps 1ns 0\n2 3 1Gbps 1ns 0\n";
+        let t = parse_ns3("g", text, Duration::ZERO).unwrap();
+        let routing = Routing::new(&t, &|_| false);
+        assert!(t.ideal_path(&routing, HostId(0), HostId(1)).is_empty());
+        assert!(t.longest_path(&routing).iter().all(|l| t.source(*l) != NodeId(2)));
+        assert!(t.ideal_path(&routing, HostId(1), HostId(1)).is_empty());
+    }
+}

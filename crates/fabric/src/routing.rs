@@ -1,0 +1,393 @@
+//! Equal-cost routes: at every switch, for every destination ToR, the ports on shortest paths.
+
+use super::Topology;
+use anabranch_base::{HostId, LinkId};
+use std::collections::BTreeMap;
+
+/// ECMP routes per destination ToR: shortest paths (in hops) over the links that are alive.
+///
+/// A table of 4 bytes a (switch, destination ToR) points at the groups, each of which is stored once.
+#[derive(Clone, Debug)]
+pub struct Routing {
+    tors: u32,
+    /// By switch, then by destination ToR: where the group starts in `groups`.
+    table: Vec<u32>,
+    /// Groups one after the other, each as its length and its ports. The first one is the empty group.
+    groups: Vec<u16>,
+    /// By host: the ToR it hangs on.
+    tor_index: Vec<u32>,
+}
+
+impl Routing {
+    /// Routes over the links for which `alive` is true. Only links between switches matter: a host has one
+    /// link, and the last step from a ToR to its host is no choice.
+    pub fn new(topology: &Topology, alive: &dyn Fn(LinkId) -> bool) -> Routing {
+        let tors = topology.tors();
+        let mut routing = Routing {
+            tors,
+            table: vec![0; topology.switches.len() * tors as usize],
+            groups: vec![0],
+            tor_index: (0..topology.hosts).map(|h| topology.tor_of(HostId(h)).0 - topology.hosts).collect(),
+        };
+        let mut search = Search::new(topology, alive);
+        let mut interner = BTreeMap::from([(Vec::new(), 0)]);
+        for first in (0..tors).step_by(64) {
+            search.run(first, tors.min(first + 64));
+            for switch in 0..topology.switches.len() {
+                for (destinations, ports) in search.classes(switch) {
+                    let group = routing.intern(&mut interner, ports);
+                    let row = switch * tors as usize + first as usize;
+                    for bit in bits(destinations) {
+                        routing.table[row + bit] = group;
+                    }
+                }
+            }
+        }
+        routing.groups.shrink_to_fit();
+        routing
+    }
+
+    /// The ports at switch `switch_index` (its index in [`Topology::switches`]) on shortest paths to ToR
+    /// `dst_tor_index`, ascending. Empty when the ToR cannot be reached, and at that ToR itself, where the
+    /// packet leaves by the port of its host.
+    #[inline]
+    pub fn group(&self, switch_index: usize, dst_tor_index: u32) -> &[u16] {
+        let at = self.table[switch_index * self.tors as usize + dst_tor_index as usize] as usize;
+        let len = usize::from(self.groups[at]);
+        &self.groups[at + 1..at + 1 + len]
+    }
+
+    /// The ToR of `host`, as [`Routing::group`] wants it; also its index in [`Topology::switches`].
+    #[inline]
+    pub fn tor_index(&self, host: HostId) -> u32 {
+        self.tor_index[host.index()]
+    }
+
+    /// Whether nothing leads from switch `switch_index` to ToR `dst_tor_index` (also true at that ToR
+    /// itself).
+    #[inline]
+    pub fn is_empty(&self, switch_index: usize, dst_tor_index: u32) -> bool {
+        self.group(switch_index, dst_tor_index).is_empty()
+    }
+
+    /// The memory it holds, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Self>()
+            + (self.table.capacity() + self.tor_index.capacity()) * size_of::<u32>()
+            + self.groups.capacity() * size_of::<u16>()
+    }
+
+    fn intern(&mut self, interner: &mut BTreeMap<Vec<u16>, u32>, ports: Vec<u16>) -> u32 {
+        if let Some(&group) = interner.get(&ports) {
+            return group;
+        }
+        let group = self.groups.len() as u32;
+        self.groups.push(ports.len() as u16);
+        self.groups.extend_from_slice(&ports);
+        interner.insert(ports, group);
+        group
+    }
+}
+
+/// Breadth-first search from 64 destination ToRs at once: bit d of a word stands for destination `first + d`.
+struct Search {
+    /// By switch, and one more at the end: its first port, counted without the ports of hosts.
+    port_base: Vec<u32>,
+    /// By port of a switch: the switch that sends to it over a live link, and the sender's port.
+    senders: Vec<Option<(u32, u32)>>,
+    /// By switch: the destinations it has reached.
+    seen: Vec<u64>,
+    /// By switch: the destinations whose distance is the current one, and one more.
+    frontier: Vec<u64>,
+    next: Vec<u64>,
+    /// By port of a switch: the destinations to which it is on a shortest path.
+    leads_to: Vec<u64>,
+}
+
+impl Search {
+    fn new(topology: &Topology, alive: &dyn Fn(LinkId) -> bool) -> Search {
+        let (hosts, switches) = (topology.hosts, topology.switches.len());
+        // Each host has one port, so the switches' ports start at port `hosts`.
+        let port_base: Vec<u32> = topology.port_base[hosts as usize..].iter().map(|&p| p - hosts).collect();
+        let ports = topology.ports.len() - hosts as usize;
+        let senders = (0..ports as u32)
+            .map(|p| {
+                let port = LinkId(p + hosts);
+                let sender = topology.ports[port.index()].peer.0.checked_sub(hosts)?;
+                let link = topology.reverse(port);
+                alive(link).then(|| (sender, link.0 - hosts))
+            })
+            .collect();
+        Search {
+            port_base,
+            senders,
+            seen: vec![0; switches],
+            frontier: vec![0; switches],
+            next: vec![0; switches],
+            leads_to: vec![0; ports],
+        }
+    }
+
+    /// Searches from the ToRs `first..end`, at most 64.
+    fn run(&mut self, first: u32, end: u32) {
+        self.seen.fill(0);
+        self.leads_to.fill(0);
+        let mut open: Vec<u32> = (first..end).collect();
+        for &tor in &open {
+            self.frontier[tor as usize] = 1 << (tor - first);
+            self.seen[tor as usize] = 1 << (tor - first);
+        }
+        while !open.is_empty() {
+            let mut reached = Vec::new();
+            for &switch in &open {
+                let here = std::mem::take(&mut self.frontier[switch as usize]);
+                for port in self.port_base[switch as usize]..self.port_base[switch as usize + 1] {
+                    let Some((sender, link)) = self.senders[port as usize] else { continue };
+                    let sender = sender as usize;
+                    let new = here & !self.seen[sender];
+                    if new != 0 {
+                        if self.next[sender] == 0 {
+                            reached.push(sender as u32);
+                        }
+                        self.next[sender] |= new;
+                        self.leads_to[link as usize] |= new;
+                    }
+                }
+            }
+            // A switch may still have to answer as a receiver at this distance, so `seen` follows only now.
+            for &switch in &reached {
+                self.seen[switch as usize] |= self.next[switch as usize];
+            }
+            std::mem::swap(&mut self.frontier, &mut self.next);
+            open = reached;
+        }
+    }
+
+    /// The destinations of the last search that `switch` can reach, in classes with the same ports.
+    fn classes(&self, switch: usize) -> Vec<(u64, Vec<u16>)> {
+        let range = self.port_base[switch] as usize..self.port_base[switch + 1] as usize;
+        let mut classes = vec![(u64::MAX, Vec::new())];
+        for (port, &leads_to) in self.leads_to[range].iter().enumerate() {
+            let mut rest = leads_to;
+            for i in 0..classes.len() {
+                if rest == 0 {
+                    break;
+                }
+                let both = classes[i].0 & rest;
+                rest &= !both;
+                if both != 0 && both == classes[i].0 {
+                    classes[i].1.push(port as u16);
+                } else if both != 0 {
+                    let mut ports: Vec<u16> = classes[i].1.clone();
+                    ports.push(port as u16);
+                    classes[i].0 &= !both;
+                    classes.push((both, ports));
+                }
+            }
+        }
+        classes.retain(|(_, ports)| !ports.is_empty());
+        classes
+    }
+}
+
+/// The positions of the bits that are set.
+fn bits(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (word != 0).then(|| word.trailing_zeros() as usize)?;
+        word &= word - 1;
+        Some(bit)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{build, fat_tree_defaults};
+    use super::*;
+    use crate::{TierSpec, TopologySpec};
+    use anabranch_base::{Duration, NodeId, Purpose, Rate, stream};
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn tree(hosts: u32, tiers: u32, oversubscription: u32, bundle: u32) -> Topology {
+        let (link, none) = (Rate::from_gbps(400), Duration::ZERO);
+        let (mut tier, pod_hosts) =
+            fat_tree_defaults(hosts, tiers, oversubscription, None, link, none, none).unwrap();
+        for t in 1..tier.len() {
+            tier[t].bundle = bundle;
+            tier[t].radix_down *= bundle;
+            tier[t - 1].radix_up *= bundle;
+        }
+        build(&TopologySpec::FatTree { hosts, tier, pod_hosts }, None).unwrap()
+    }
+
+    /// Plain breadth-first search, one destination after the other.
+    fn plain(t: &Topology, alive: &dyn Fn(LinkId) -> bool) -> Vec<Vec<Vec<u16>>> {
+        let switches = t.switches.len();
+        let mut routes = vec![vec![Vec::new(); t.tors() as usize]; switches];
+        for dst in 0..t.tors() as usize {
+            let mut distance = vec![None; switches];
+            distance[dst] = Some(0u32);
+            for round in 0u32.. {
+                let mut grown = false;
+                for s in 0..switches {
+                    let here = NodeId(t.hosts + s as u32);
+                    let near: Vec<u16> = t
+                        .links_of(here)
+                        .enumerate()
+                        .filter(|(_, l)| alive(LinkId(*l)))
+                        .filter(|(_, l)| {
+                            let peer = t.ports[*l as usize].peer.0.checked_sub(t.hosts);
+                            peer.is_some_and(|p| distance[p as usize] == Some(round))
+                        })
+                        .map(|(port, _)| port as u16)
+                        .collect();
+                    if distance[s].is_none() && !near.is_empty() {
+                        distance[s] = Some(round + 1);
+                        routes[s][dst] = near;
+                        grown = true;
+                    }
+                }
+                if !grown {
+                    break;
+                }
+            }
+        }
+        routes
+    }
+
+    fn assert_same_as_plain(t: &Topology, alive: &dyn Fn(LinkId) -> bool) {
+        let routing = Routing::new(t, alive);
+        for (s, row) in plain(t, alive).iter().enumerate() {
+            for (dst, ports) in row.iter().enumerate() {
+                assert_eq!(routing.group(s, dst as u32), &ports[..], "switch {s} to ToR {dst}");
+                assert_eq!(routing.is_empty(s, dst as u32), ports.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn a_healthy_tree_goes_up_by_every_port_and_down_by_one() {
+        let t = tree(128, 3, 1, 1);
+        let routing = Routing::new(&t, &|_| true);
+        assert_eq!(routing.group(0, 1), [4, 5, 6, 7]);
+        assert_eq!(routing.group(0, 31), [4, 5, 6, 7]);
+        assert!(routing.group(0, 0).is_empty());
+        assert_eq!(routing.group(32, 3), [3], "an aggregation switch down to a ToR of its pod");
+        assert_eq!(routing.group(32, 4), [4, 5, 6, 7]);
+        assert_eq!(routing.group(64 + 5, 31), [7], "a core down to pod 7");
+        assert_eq!(routing.tor_index(HostId(127)), 31);
+        // Groups: none, the ports up, and one for each single port 0..8.
+        assert_eq!(routing.groups.len(), 1 + 5 + 8 * 2);
+    }
+
+    #[test]
+    fn a_failed_link_is_avoided_and_a_cut_off_tor_is_unreachable() {
+        let t = tree(128, 2, 1, 1);
+        let failed = t.link(NodeId(128), 8);
+        let routing = Routing::new(&t, &|l| l != failed);
+        assert_eq!(routing.group(0, 1), [9, 10, 11, 12, 13, 14, 15]);
+        assert_eq!(routing.group(1, 0), [8, 9, 10, 11, 12, 13, 14, 15], "the other direction still works");
+        let routing = Routing::new(&t, &|l| l != failed && l != t.reverse(failed));
+        assert_eq!(routing.group(1, 0), [9, 10, 11, 12, 13, 14, 15]);
+        let cut = Routing::new(&t, &|l| t.source(l) != NodeId(128));
+        assert!((1..16).all(|dst| cut.is_empty(0, dst)));
+        assert!(!cut.is_empty(1, 0));
+    }
+
+    #[test]
+    fn every_pair_is_reached_in_the_right_number_of_hops() {
+        let t = tree(128, 3, 1, 1);
+        let routing = Routing::new(&t, &|_| true);
+        for src in (0..128).map(HostId) {
+            for dst in (0..128).map(HostId) {
+                let path = t.ideal_path(&routing, src, dst);
+                let hops = match (src == dst, src.0 / 4 == dst.0 / 4, src.0 / 16 == dst.0 / 16) {
+                    (true, ..) => 0,
+                    (_, true, _) => 2,
+                    (_, _, true) => 4,
+                    _ => 6,
+                };
+                assert_eq!(path.len(), hops, "{src} to {dst}");
+                if let (Some(first), Some(last)) = (path.first(), path.last()) {
+                    assert_eq!((t.source(*first), t.ports[last.index()].peer), (src.into(), dst.into()));
+                    assert!(path.windows(2).all(|w| t.ports[w[0].index()].peer == t.source(w[1])));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_largest_fabrics_fit_in_memory() {
+        for (tiers, switches) in [(2, 512 + 256), (3, 2048 + 2048 + 4096)] {
+            let t = tree(131_072, tiers, 1, 1);
+            assert_eq!(t.switches.len(), switches);
+            let routing = Routing::new(&t, &|_| true);
+            let memory = t.memory_bytes() + routing.memory_bytes();
+            println!("{tiers} tiers: {} B and {} B", t.memory_bytes(), routing.memory_bytes());
+            assert!(memory < 200_000_000, "{tiers} tiers take {memory} B");
+            assert_eq!(t.longest_path(&routing).len(), 2 * tiers as usize);
+            assert_eq!(routing.group(0, t.tors() - 1).len(), if tiers == 2 { 256 } else { 64 });
+        }
+    }
+
+    #[test]
+    fn more_than_64_destinations_are_searched_in_blocks() {
+        assert_same_as_plain(&tree(8192, 2, 4, 1), &|_| true);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn routes_are_those_of_plain_search(
+            (hosts, tiers) in prop::sample::select(vec![(2u32, 2u32), (32, 2), (128, 2), (16, 3), (128, 3)]),
+            bundle in 1u32..3, dead_percent in 0u32..60, seed in any::<u64>(),
+        ) {
+            let t = tree(hosts, tiers, 1, bundle);
+            let mut random = stream(seed, 0, Purpose::Model);
+            let dead: BTreeSet<LinkId> =
+                (0..t.links()).filter(|_| random.below(100) < dead_percent).map(LinkId).collect();
+            assert_same_as_plain(&t, &|l| !dead.contains(&l));
+        }
+
+        #[test]
+        fn routes_in_any_graph_are_those_of_plain_search(
+            switches in 2u32..90, extra in prop::collection::vec((0u32..90, 0u32..90), 0..120),
+            dead_percent in 0u32..40, seed in any::<u64>(),
+        ) {
+            let mut text = String::new();
+            let mut links = 2;
+            for s in 1..switches {
+                text += &format!("{} {} 1Gbps 1ns 0\n", 2 + s, 2 + (s * 7 / 10));
+                links += 1;
+            }
+            for (a, b) in extra {
+                text += &format!("{} {} 1Gbps 1ns 0\n", 2 + a % switches, 2 + b % switches);
+                links += 1;
+            }
+            let ids: Vec<String> = (2..2 + switches).map(|s| s.to_string()).collect();
+            let head = format!("{} {switches} {links}\n{}\n0 2 1Gbps 1ns 0\n", switches + 2, ids.join(" "));
+            let text = format!("{head}1 {} 1Gbps 1ns 0\n{text}", 1 + switches);
+            let t = super::super::parse_ns3("g", &text, Duration::ZERO).unwrap();
+            let mut random = stream(seed, 0, Purpose::Model);
+            let dead: BTreeSet<LinkId> =
+                (0..t.links()).filter(|_| random.below(100) < dead_percent).map(LinkId).collect();
+            assert_same_as_plain(&t, &|l| !dead.contains(&l));
+        }
+    }
+
+    #[test]
+    fn tiers_of_different_sizes_route_too() {
+        let tier = |radix_down, radix_up, bundle| TierSpec {
+            link: Rate::from_gbps(100),
+            link_latency: Duration::ZERO,
+            switch_latency: Duration::ZERO,
+            radix_down,
+            radix_up,
+            bundle,
+        };
+        let tier = vec![tier(6, 4, 1), tier(6, 3, 2), tier(5, 0, 1)];
+        let t = build(&TopologySpec::FatTree { hosts: 90, tier, pod_hosts: 18 }, None).unwrap();
+        assert_same_as_plain(&t, &|_| true);
+        assert_same_as_plain(&t, &|l| !l.0.is_multiple_of(5));
+    }
+}

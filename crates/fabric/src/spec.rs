@@ -1,0 +1,121 @@
+//! What a fabric is made from, every default explicit.
+
+use anabranch_base::{Duration, Rate};
+use serde::{Deserialize, Serialize};
+
+/// Where messages flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum TopologySpec {
+    /// A fat tree (Clos) of 2 or 3 tiers. A leaf-spine is its 2-tier form.
+    FatTree {
+        /// Number of hosts.
+        hosts: u32,
+        /// Tier 0 is the ToR tier; the last one is the top.
+        tier: Vec<TierSpec>,
+        /// Hosts in a pod (3 tiers) or in all (2 tiers).
+        pod_hosts: u32,
+    },
+    /// Hosts on one switch.
+    SingleSwitch {
+        /// Number of hosts.
+        hosts: u32,
+        /// Rate of every link.
+        link: Rate,
+        /// Latency of every link.
+        link_latency: Duration,
+        /// Latency of the switch.
+        switch_latency: Duration,
+    },
+    /// Two switches joined by one cable, the hosts split evenly between them.
+    Dumbbell {
+        /// Number of hosts, even.
+        hosts: u32,
+        /// Rate of the host links.
+        link: Rate,
+        /// Rate of the cable in the middle.
+        trunk: Rate,
+        /// Latency of the host links.
+        link_latency: Duration,
+        /// Latency of the cable in the middle.
+        trunk_latency: Duration,
+        /// Latency of the switches.
+        switch_latency: Duration,
+    },
+    /// Data centres of ToRs and leaves, joined by external switches over long links.
+    CrossDc(CrossDcSpec),
+    /// Any graph, from an ns-3 topology file.
+    Graph {
+        /// The file's name, as the scenario gives it.
+        file: String,
+        /// Latency of the switches, which the file does not say.
+        switch_latency: Duration,
+    },
+}
+
+impl TopologySpec {
+    /// The file it refers to.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            TopologySpec::Graph { file, .. } => Some(file),
+            TopologySpec::FatTree { .. }
+            | TopologySpec::SingleSwitch { .. }
+            | TopologySpec::Dumbbell { .. }
+            | TopologySpec::CrossDc(_) => None,
+        }
+    }
+}
+
+/// Data centres, alike, each of ToRs and leaves in a full mesh and an external switch (ESW) at all its leaves; the
+/// ESWs are in a full mesh (Themis-longhaul, section VII-A and figure 1).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CrossDcSpec {
+    /// Data centres, at least 2.
+    pub dcs: u32,
+    /// ToRs of a data centre.
+    pub tors: u32,
+    /// Leaves of a data centre.
+    pub leaves: u32,
+    /// Hosts of a ToR.
+    pub hosts_per_tor: u32,
+    /// Rate of the links from hosts to ToRs and from ToRs to leaves.
+    pub link: Rate,
+    /// Latency of these links.
+    pub link_latency: Duration,
+    /// Rate of the links from leaves to ESWs.
+    pub esw_link: Rate,
+    /// Latency of these links.
+    pub esw_link_latency: Duration,
+    /// Rate of the long links, from ESW to ESW.
+    pub wan_link: Rate,
+    /// Latency of these links: 500 us are 100 km.
+    pub wan_latency: Duration,
+    /// Latency of the switches.
+    pub switch_latency: Duration,
+}
+
+impl CrossDcSpec {
+    /// The number of hosts in all data centres.
+    pub fn hosts(&self) -> u32 {
+        self.dcs.saturating_mul(self.tors).saturating_mul(self.hosts_per_tor)
+    }
+}
+
+/// One tier of switches, in the terms of a `.topo` file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TierSpec {
+    /// Rate of the links below the tier.
+    pub link: Rate,
+    /// Latency of the links below the tier.
+    pub link_latency: Duration,
+    /// Latency of the tier's switches.
+    pub switch_latency: Duration,
+    /// Ports down.
+    pub radix_down: u32,
+    /// Ports up (0 at the top).
+    pub radix_up: u32,
+    /// Parallel cables between this tier's switch and one below it.
+    pub bundle: u32,
+}

@@ -1,0 +1,453 @@
+//! Balls into bins: the queues at the ports of one switch (REPS, section 5.1).
+//!
+//! A bin is an output port, a ball a packet, a round the time in which a port sends one packet. Each round every bin
+//! that is not empty loses its oldest ball, then up to `n` balls are thrown, for `n` bins.
+//!
+//! `recycled` follows the process as the paper prints it, with b n colours that take turns. It does not do what
+//! Theorem 5.1 says: the proof (Appendix B) has every ball that leaves a bin at or below tau come back to it in the
+//! same round, while by the printed rules it comes back when its colour's turn comes, up to b rounds later. So a bin
+//! that more than b colours remember grows to the threshold, one that fewer do runs dry, each empty bin adds a ball to
+//! the game, and in the end there are about tau balls for each bin and no room to settle. The queues stay bounded.
+//!
+//! What each game adds to its run's `extra`: `mean_longest_queue` (the longest queue after each round, averaged over
+//! the rounds), `longest_queue` (over the whole game), `last_longest_queue` (after the last round), `balls_thrown`,
+//! `balls_removed`, `balls_left`, `threshold`, and for a game that recycles `colors_without_bin` at the end and
+//! `last_change_round`, the last round in which a colour remembered or forgot a bin (0: none ever did).
+
+use super::ModelError;
+use crate::scenario::{BallsVariant, ModelSpec};
+use anabranch_base::{Purpose, Stream, stream};
+use anabranch_engine::{Control, RunResult};
+use anabranch_results::{RunRow, SeriesRow, Value};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::Ordering;
+
+/// Most balls that one game may throw.
+pub const MAX_BALLS: u64 = 10_000_000_000;
+/// Most colours in one game.
+pub const MAX_COLORS: u64 = 100_000_000;
+/// In games of more bins only the longest queue has a curve: more would fill a picture, and the files.
+pub const MAX_BIN_CURVES: u32 = 8;
+/// A round is drawn as a microsecond: curves have their time in picoseconds.
+const ROUND_PS: u64 = 1_000_000;
+
+/// Plays every game of the model.
+pub(super) fn run(spec: &ModelSpec, control: &Control) -> Result<Vec<RunResult>, ModelError> {
+    let ModelSpec::BallsIntoBins { ports, rounds, load, variants, threshold, colors_per_port, seeds } = spec
+    else {
+        return Ok(Vec::new());
+    };
+    let mut results = Vec::new();
+    for &variant in variants {
+        for &bins in ports {
+            check_size(bins, *rounds, *colors_per_port)?;
+            for &seed in seeds {
+                let rules = Rules {
+                    variant,
+                    bins,
+                    load: *load,
+                    threshold: *threshold,
+                    colors_per_port: *colors_per_port,
+                };
+                results.push(play(&rules, *rounds, seed, control)?);
+            }
+        }
+    }
+    Ok(results)
+}
+
+fn check_size(bins: u32, rounds: u32, colors_per_port: u32) -> Result<(), ModelError> {
+    let too_large = |what, count, most, keys| Err(ModelError::TooLarge { what, count, most, keys });
+    let (balls, colors) = (u64::from(bins) * u64::from(rounds), u64::from(bins) * u64::from(colors_per_port));
+    if balls > MAX_BALLS {
+        return too_large("balls to throw", balls, MAX_BALLS, "ports or rounds");
+    }
+    if colors > MAX_COLORS {
+        return too_large("colors", colors, MAX_COLORS, "ports or colors_per_port");
+    }
+    Ok(())
+}
+
+fn play(rules: &Rules, rounds: u32, seed: u64, control: &Control) -> Result<RunResult, ModelError> {
+    let mut game = Game::new(rules, seed);
+    let mut series = Vec::new();
+    let (mut sum, mut most, mut last) = (0u64, 0, 0);
+    for round in 1..=u64::from(rounds) {
+        if control.cancel.load(Ordering::Relaxed) {
+            return Err(ModelError::Cancelled);
+        }
+        game.round();
+        last = game.longest();
+        most = most.max(last);
+        sum += last;
+        let point = |series: &str, entity: String, balls: usize| SeriesRow {
+            run: 0,
+            series: series.to_owned(),
+            entity,
+            time_ps: round * ROUND_PS,
+            value: balls as f64,
+        };
+        series.push(point("longest_queue_balls", "bins".to_owned(), last as usize));
+        if rules.bins <= MAX_BIN_CURVES {
+            let bins = game.bins.iter().enumerate();
+            series.extend(bins.map(|(i, bin)| point("queue_length_balls", format!("bin:{i}"), bin.len())));
+        }
+    }
+    let mut extra: BTreeMap<String, f64> = [
+        ("mean_longest_queue", sum as f64 / f64::from(rounds)),
+        ("longest_queue", most as f64),
+        ("last_longest_queue", last as f64),
+        ("balls_thrown", game.thrown as f64),
+        ("balls_removed", game.removed as f64),
+        ("balls_left", game.left() as f64),
+        ("threshold", f64::from(rules.threshold)),
+    ]
+    .map(|(name, number)| (name.to_owned(), number))
+    .into();
+    if rules.variant == BallsVariant::Recycled {
+        let without = game.memory.iter().filter(|bin| bin.is_none()).count();
+        extra.insert("colors_without_bin".to_owned(), without as f64);
+        extra.insert("last_change_round".to_owned(), game.last_change as f64);
+    }
+    let run = RunRow {
+        scheme: match rules.variant {
+            BallsVariant::Ops => "ops".to_owned(),
+            BallsVariant::Recycled => "recycled".to_owned(),
+        },
+        seed,
+        sweep: BTreeMap::from([("ports".to_owned(), Value::Integer(i64::from(rules.bins)))]),
+        sim_time_us: f64::from(rounds),
+        extra,
+        ..RunRow::default()
+    };
+    Ok(RunResult { run, flows: Vec::new(), jobs: Vec::new(), series })
+}
+
+#[derive(Clone, Debug)]
+struct Rules {
+    variant: BallsVariant,
+    /// n.
+    bins: u32,
+    /// lambda.
+    load: f64,
+    /// tau.
+    threshold: u32,
+    /// b.
+    colors_per_port: u32,
+}
+
+/// A game, between two rounds.
+struct Game<'a> {
+    rules: &'a Rules,
+    /// The colours of the balls in each bin, the oldest first.
+    bins: Vec<VecDeque<u32>>,
+    /// The bin that each colour remembers.
+    memory: Vec<Option<u32>>,
+    /// The first colour of the next batch.
+    next_color: u32,
+    rounds: u64,
+    last_change: u64,
+    thrown: u64,
+    removed: u64,
+    random: Stream,
+}
+
+impl<'a> Game<'a> {
+    fn new(rules: &'a Rules, seed: u64) -> Self {
+        Game {
+            rules,
+            bins: vec![VecDeque::new(); rules.bins as usize],
+            memory: vec![None; rules.bins as usize * rules.colors_per_port as usize],
+            next_color: 0,
+            rounds: 0,
+            last_change: 0,
+            thrown: 0,
+            removed: 0,
+            random: stream(seed, u64::from(rules.bins), Purpose::Model),
+        }
+    }
+
+    /// REPS, section 5.1: every bin that is not empty loses a ball, then a batch of colours is thrown.
+    fn round(&mut self) {
+        self.rounds += 1;
+        for bin in 0..self.rules.bins {
+            // A bin's load is the one before it loses the ball: in the paper's proof (Appendix B) a bin with
+            // tau + 1 balls loses one that is thrown at random, and a bin with tau keeps its balls.
+            let load = self.bins[bin as usize].len() as u64;
+            if let Some(color) = self.bins[bin as usize].pop_front() {
+                self.removed += 1;
+                self.learn(color, bin, load);
+            }
+        }
+        for _ in 0..self.rules.bins {
+            let color = self.next_color;
+            self.next_color = (color + 1) % self.memory.len() as u32;
+            if self.arrives() {
+                self.throw(color);
+            }
+        }
+    }
+
+    /// A ball of `color` left `bin`, in which it was one of `load` balls.
+    fn learn(&mut self, color: u32, bin: u32, load: u64) {
+        if self.rules.variant == BallsVariant::Ops {
+            return;
+        }
+        let known = &mut self.memory[color as usize];
+        let after = if load > u64::from(self.rules.threshold) { None } else { known.or(Some(bin)) };
+        if *known != after {
+            *known = after;
+            self.last_change = self.rounds;
+        }
+    }
+
+    /// Below full load each of the n balls of a round comes with probability lambda, independently.
+    fn arrives(&mut self) -> bool {
+        self.rules.load >= 1.0 || self.random.unit() < self.rules.load
+    }
+
+    fn throw(&mut self, color: u32) {
+        let bin = match self.memory[color as usize] {
+            Some(bin) => bin,
+            None => self.random.below(self.rules.bins),
+        };
+        self.bins[bin as usize].push_back(color);
+        self.thrown += 1;
+    }
+
+    fn longest(&self) -> u64 {
+        self.bins.iter().map(VecDeque::len).max().unwrap_or(0) as u64
+    }
+
+    fn left(&self) -> u64 {
+        self.bins.iter().map(|bin| bin.len() as u64).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(variant: BallsVariant, bins: u32, load: f64) -> Rules {
+        Rules { variant, bins, load, threshold: 5, colors_per_port: 4 }
+    }
+
+    fn after(game: &mut Game<'_>, rounds: u32) -> u64 {
+        (0..rounds).for_each(|_| game.round());
+        game.longest()
+    }
+
+    #[test]
+    fn no_ball_is_lost_or_made() {
+        for variant in [BallsVariant::Ops, BallsVariant::Recycled] {
+            for load in [0.5, 0.99, 1.0] {
+                let rules = rules(variant, 8, load);
+                let mut game = Game::new(&rules, 1);
+                for _ in 0..500 {
+                    game.round();
+                    assert_eq!(game.thrown, game.removed + game.left());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_round_takes_one_ball_of_each_bin_before_it_throws() {
+        let rules = rules(BallsVariant::Ops, 3, 1.0);
+        let mut game = Game::new(&rules, 1);
+        game.bins = vec![VecDeque::from([7, 8]), VecDeque::new(), VecDeque::from([9])];
+        game.round();
+        assert_eq!(game.removed, 2);
+        assert_eq!(game.thrown, 3);
+        // The oldest ball went, the other stayed in front of what was thrown.
+        assert_eq!(game.bins[0][0], 8);
+        assert!(!game.bins.iter().flatten().any(|color| *color == 7 || *color == 9));
+    }
+
+    #[test]
+    fn colors_take_turns_in_batches_of_n() {
+        let rules = rules(BallsVariant::Recycled, 5, 1.0);
+        let mut game = Game::new(&rules, 1);
+        for batch in [0..5, 5..10, 10..15, 15..20, 0..5] {
+            game.bins.iter_mut().for_each(VecDeque::clear);
+            game.round();
+            let mut thrown: Vec<u32> = game.bins.iter().flatten().copied().collect();
+            thrown.sort_unstable();
+            assert_eq!(thrown, batch.collect::<Vec<u32>>());
+        }
+    }
+
+    /// At most tau balls: remember, unless another bin is remembered. More than tau: forget.
+    #[test]
+    fn a_color_learns_from_the_bin_it_leaves() {
+        let rules = rules(BallsVariant::Recycled, 8, 1.0);
+        let mut game = Game::new(&rules, 1);
+        game.learn(3, 6, 5);
+        assert_eq!(game.memory[3], Some(6));
+        game.learn(3, 2, 1);
+        assert_eq!(game.memory[3], Some(6), "it keeps the bin that it knows");
+        game.learn(3, 2, 6);
+        assert_eq!(game.memory[3], None);
+        game.learn(3, 2, 1);
+        assert_eq!(game.memory[3], Some(2));
+    }
+
+    #[test]
+    fn a_color_that_remembers_goes_back() {
+        let rules = rules(BallsVariant::Recycled, 6, 1.0);
+        let mut game = Game::new(&rules, 1);
+        game.memory.fill(Some(4));
+        game.round();
+        assert_eq!(game.bins[4].len(), 6);
+        assert_eq!(game.left(), 6);
+    }
+
+    #[test]
+    fn ops_never_learns() {
+        let rules = rules(BallsVariant::Ops, 8, 1.0);
+        let mut game = Game::new(&rules, 1);
+        after(&mut game, 200);
+        assert!(game.memory.iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn memories_that_fit_last_for_good() {
+        let rules = rules(BallsVariant::Recycled, 6, 1.0);
+        let mut game = Game::new(&rules, 1);
+        // Each batch of 6 colours has one for each bin.
+        (0..24).for_each(|color| game.memory[color] = Some(color as u32 % 6));
+        for _ in 0..1000 {
+            game.round();
+            assert!(game.bins.iter().all(|bin| bin.len() == 1));
+        }
+        assert_eq!(game.last_change, 0);
+    }
+
+    /// A ball comes back when its colour's turn comes, not at once: a bin that more than b colours remember grows,
+    /// one that fewer do runs dry, and nothing below the threshold corrects that.
+    #[test]
+    fn memories_that_do_not_fit_pull_bins_apart() {
+        let rules =
+            Rules { variant: BallsVariant::Recycled, bins: 2, load: 1.0, threshold: 100, colors_per_port: 2 };
+        let mut game = Game::new(&rules, 1);
+        game.memory = vec![Some(0), Some(0), Some(0), Some(1)];
+        for cycle in 1..=50 {
+            game.round();
+            game.round();
+            assert_eq!(game.bins.iter().map(VecDeque::len).collect::<Vec<_>>(), [cycle + 1, 1]);
+        }
+        assert_eq!(game.last_change, 0);
+    }
+
+    /// At full load a round adds as many balls as there are empty bins, so balls never get fewer.
+    #[test]
+    fn empty_bins_make_balls_more() {
+        for variant in [BallsVariant::Ops, BallsVariant::Recycled] {
+            let rules = rules(variant, 16, 1.0);
+            let mut game = Game::new(&rules, 2);
+            for _ in 0..1000 {
+                let (empty, before) =
+                    (game.bins.iter().filter(|bin| bin.is_empty()).count() as u64, game.left());
+                game.round();
+                assert_eq!(game.left(), before + empty);
+            }
+        }
+    }
+
+    /// At the smallest tau and b of Theorem 5.1 queues stay a few times ln n long, where random throws grow on.
+    #[test]
+    fn recycling_bounds_the_queues() {
+        for bins in [16, 32, 64] {
+            let ln = libm::log(f64::from(bins));
+            let (threshold, colors_per_port) = (libm::ceil(4.0 * ln) as u32, libm::ceil(2.4 * ln) as u32);
+            let rules = |variant| Rules { variant, bins, load: 1.0, threshold, colors_per_port };
+            let (recycled, ops) = (rules(BallsVariant::Recycled), rules(BallsVariant::Ops));
+            for seed in 1..=5 {
+                let mut game = Game::new(&recycled, seed);
+                let most = (0..8000).map(|_| after(&mut game, 1)).max().unwrap_or(0);
+                let random = after(&mut Game::new(&ops, seed), 8000);
+                assert!(most <= 3 * u64::from(threshold), "n = {bins}, seed {seed}: {most}");
+                assert!(random > 2 * most, "n = {bins}, seed {seed}: {random} against {most}");
+            }
+        }
+    }
+
+    /// At full load the longest queue of random throws has no limit; below it, it has.
+    #[test]
+    fn random_throws_grow_only_at_full_load() {
+        let mean = |load: f64, rounds: u32| -> f64 {
+            let total: u64 = (1..=20)
+                .map(|seed| after(&mut Game::new(&rules(BallsVariant::Ops, 16, load), seed), rounds))
+                .sum();
+            total as f64 / 20.0
+        };
+        let (early, late) = (mean(1.0, 250), mean(1.0, 4000));
+        assert!(late > 2.0 * early, "{early} after 250 rounds, {late} after 4000");
+        let (early, late) = (mean(0.5, 250), mean(0.5, 4000));
+        assert!(late < 1.5 * early, "{early} after 250 rounds, {late} after 4000");
+    }
+
+    #[test]
+    fn the_load_is_the_mean_number_of_balls() {
+        let rules = rules(BallsVariant::Ops, 32, 0.9);
+        let mut game = Game::new(&rules, 3);
+        after(&mut game, 10_000);
+        let (expected, sigma) = (0.9 * 320_000.0, libm::sqrt(320_000.0 * 0.9 * 0.1));
+        assert!(libm::fabs(game.thrown as f64 - expected) < 5.0 * sigma, "{}", game.thrown);
+    }
+
+    fn spec(ports: Vec<u32>, rounds: u32) -> ModelSpec {
+        ModelSpec::BallsIntoBins {
+            ports,
+            rounds,
+            load: 1.0,
+            variants: vec![BallsVariant::Ops, BallsVariant::Recycled],
+            threshold: 5,
+            colors_per_port: 4,
+            seeds: vec![1, 2],
+        }
+    }
+
+    #[test]
+    fn rows_are_in_order_and_curves_belong_to_them() {
+        let results = run(&spec(vec![4, 16], 50), &Control::default()).unwrap();
+        let keys: Vec<(String, String, u64)> = results
+            .iter()
+            .map(|result| (result.run.scheme.clone(), result.run.sweep["ports"].to_string(), result.run.seed))
+            .collect();
+        let expected = [("ops", "4", 1), ("ops", "4", 2), ("ops", "16", 1), ("ops", "16", 2)];
+        for (key, (scheme, ports, seed)) in keys.iter().zip(expected) {
+            assert_eq!((key.0.as_str(), key.1.as_str(), key.2), (scheme, ports, seed));
+        }
+        assert!(keys[4..].iter().all(|key| key.0 == "recycled"));
+        // The longest queue, and in the small game each bin.
+        assert_eq!(results[0].series.len(), 50 * 5);
+        assert_eq!(results[2].series.len(), 50);
+        let longest: Vec<f64> = results[2].series.iter().map(|row| row.value).collect();
+        let extra = &results[2].run.extra;
+        assert_eq!(extra["mean_longest_queue"], longest.iter().sum::<f64>() / 50.0);
+        assert_eq!(extra["last_longest_queue"], longest[49]);
+        assert_eq!(extra["balls_thrown"], extra["balls_removed"] + extra["balls_left"]);
+        assert_eq!(results[0].series.last().unwrap().time_ps, 50 * ROUND_PS);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_game_and_another_one_another() {
+        let results = run(&spec(vec![8], 100), &Control::default()).unwrap();
+        assert_eq!(results, run(&spec(vec![8], 100), &Control::default()).unwrap());
+        assert_ne!(results[0].series, results[1].series);
+    }
+
+    #[test]
+    fn a_game_that_is_too_large_is_refused() {
+        let error = run(&spec(vec![4_000_000_000], 1000), &Control::default()).unwrap_err();
+        assert!(error.to_string().contains("lower ports or rounds"), "{error}");
+    }
+
+    #[test]
+    fn a_stopped_game_says_so() {
+        let control = Control::default();
+        control.cancel.store(true, Ordering::Relaxed);
+        assert_eq!(run(&spec(vec![4], 10), &control), Err(ModelError::Cancelled));
+    }
+}

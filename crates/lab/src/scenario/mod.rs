@@ -1,0 +1,71 @@
+//! Scenarios: as written (short forms, defaults left out), then resolved (every default explicit).
+//!
+//! [`read`] takes the text of a scenario file; [`read_figure`] that of a figure file. Nothing here opens a
+//! file: who calls supplies them through [`Files`].
+
+mod context;
+mod error;
+mod figure;
+mod lossless;
+mod origin;
+mod resolved;
+mod scheme_limits;
+mod schemes;
+mod sweep;
+mod table;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod tests_bad_input;
+#[cfg(test)]
+mod tests_cross_dc;
+#[cfg(test)]
+mod tests_hpcc;
+#[cfg(test)]
+mod tests_lossless;
+#[cfg(test)]
+mod tests_programs;
+#[cfg(test)]
+mod tests_settings;
+#[cfg(test)]
+mod tests_trimming;
+#[cfg(test)]
+mod tests_workloads;
+mod too_short;
+mod tree;
+mod written;
+mod written_rest;
+mod written_topology;
+mod written_workload;
+
+pub use error::ScenarioError;
+pub use figure::{BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTracking, Scale, read_figure};
+pub use resolved::Scenario;
+pub use schemes::{SchemeListing, scheme, schemes};
+pub use written::read;
+
+// What a scenario says in the end is what those who carry it out are given.
+pub use anabranch_engine::{
+    EcnStep, FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, PfcSpec, RoutingMode, RunPoint, Scheme,
+    Series, WrrSpec,
+};
+pub use anabranch_fabric::{CrossDcSpec, TierSpec, TopologySpec};
+pub use anabranch_workload::{IncastsSpec, MessageSpec, PipelineSpec, WorkloadSpec};
+
+/// Where the files that a scenario names come from.
+pub trait Files {
+    /// The contents of `name`, as the scenario gives it.
+    ///
+    /// # Errors
+    /// Why it cannot be read, in a few words: `no such file`.
+    fn read(&self, name: &str) -> Result<String, String>;
+}
+
+/// What the command line says over the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// Schemes to run instead of the file's; empty: the file's.
+    pub schemes: Vec<String>,
+    /// Seeds to run instead of the file's; empty: the file's.
+    pub seeds: Vec<u64>,
+}

@@ -1,0 +1,505 @@
+//! A whole scenario, resolved, and the runs that it stands for.
+
+use super::lossless::{self, round_up};
+use super::origin::Origin;
+use super::table::{Table, fault, or_example, split_help};
+use super::too_short::TooShort;
+use super::{
+    FaultKind, FaultSpec, Limits, MeasureSpec, RunPoint, ScenarioError, Scheme, TopologySpec, WorkloadSpec,
+    written_topology,
+};
+use anabranch_base::{Bytes, Duration, Purpose, Stream, stream};
+use anabranch_engine::Ideal;
+use anabranch_engine::QpSelector;
+use anabranch_engine::{Pfc, Programs, check_headrooms, weights};
+use anabranch_fabric::{self as topology, Routing, Selector, SelectorError, Topology};
+use anabranch_proto::transport::Framing;
+use anabranch_proto::{PathFacts, ProgramConfig, TransportConfig};
+use anabranch_results::Value;
+use anabranch_workload::{self as workload, Fabric, WorkloadError};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// Longer times come near what a clock of picoseconds holds.
+const LONGEST_RTT: Duration = Duration(3_600 * 1_000_000_000_000);
+/// The most runs that a scenario may have.
+const MOST_RUNS: usize = 100_000;
+
+/// What a scenario says, every default explicit.
+///
+/// Two scenarios are equal when they say the same, wherever it was written. With a sweep, `schemes`,
+/// `topology`, `workload` and `faults` are those of its first point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// One line for people.
+    pub title: String,
+    /// What is compared.
+    pub schemes: Vec<Scheme>,
+    /// One run each.
+    pub seeds: Vec<u64>,
+    /// The fabric.
+    pub topology: TopologySpec,
+    /// What the hosts send.
+    pub workload: WorkloadSpec,
+    /// What breaks.
+    pub faults: Vec<FaultSpec>,
+    /// What is recorded over time.
+    pub measures: Vec<MeasureSpec>,
+    /// The swept parameters.
+    pub sweep: BTreeMap<String, Vec<toml::Value>>,
+    /// Where each run ends.
+    pub limits: Limits,
+    /// The contents of every file that the resolved form names, by the name it uses.
+    pub files: BTreeMap<String, String>,
+    /// The points of the sweep, as what differs from the fields above; none without a sweep.
+    variants: Vec<Variant>,
+    origin: Origin,
+}
+
+/// A point of a sweep in full.
+pub(super) struct Point {
+    pub sweep: BTreeMap<String, Value>,
+    pub schemes: Vec<Scheme>,
+    pub topology: TopologySpec,
+    pub workload: WorkloadSpec,
+    pub faults: Vec<FaultSpec>,
+}
+
+impl Point {
+    /// The files that it names.
+    fn files(&self) -> impl Iterator<Item = &str> {
+        let graph = match &self.topology {
+            TopologySpec::Graph { file, .. } => Some(file.as_str()),
+            _ => None,
+        };
+        graph.into_iter().chain(workload::file_needed(&self.workload))
+    }
+}
+
+/// A point of a sweep, where it differs from the first one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Variant {
+    sweep: BTreeMap<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    topology: Option<TopologySpec>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workload: Option<WorkloadSpec>,
+    #[serde(rename = "fault", skip_serializing_if = "Option::is_none")]
+    faults: Option<Vec<FaultSpec>>,
+    #[serde(rename = "scheme", skip_serializing_if = "Option::is_none")]
+    schemes: Option<Vec<Scheme>>,
+}
+
+/// The resolved form as it is written, simple values first.
+#[derive(Serialize)]
+struct Written<'a> {
+    title: &'a str,
+    seeds: &'a [u64],
+    sweep: &'a BTreeMap<String, Vec<toml::Value>>,
+    limits: &'a Limits,
+    topology: &'a TopologySpec,
+    workload: &'a WorkloadSpec,
+    fault: &'a [FaultSpec],
+    measure: &'a [MeasureSpec],
+    scheme: &'a [Scheme],
+    point: &'a [Variant],
+}
+
+impl Scenario {
+    /// Puts together what was read; `points` is not empty.
+    #[expect(clippy::too_many_arguments, reason = "one for each part of a scenario, from one caller")]
+    pub(super) fn new(
+        title: String,
+        seeds: Vec<u64>,
+        measures: Vec<MeasureSpec>,
+        sweep: BTreeMap<String, Vec<toml::Value>>,
+        limits: Limits,
+        points: Vec<Point>,
+        files: BTreeMap<String, String>,
+        origin: Origin,
+    ) -> Scenario {
+        let named: BTreeSet<&str> = points.iter().flat_map(Point::files).collect();
+        // A `.topo` file is no longer named: its tiers are spelled out.
+        let files = files.into_iter().filter(|(name, _)| named.contains(name.as_str())).collect();
+        let swept = points.iter().any(|point| !point.sweep.is_empty());
+        let mut points = points.into_iter();
+        let first = points.next().expect("a scenario has a point");
+        let variants = std::iter::once(Variant::of_first(&first))
+            .chain(points.map(|point| Variant::of(point, &first)))
+            .filter(|_| swept)
+            .collect();
+        Scenario {
+            title,
+            schemes: first.schemes,
+            seeds,
+            topology: first.topology,
+            workload: first.workload,
+            faults: first.faults,
+            measures,
+            sweep,
+            limits,
+            files,
+            variants,
+            origin,
+        }
+    }
+
+    /// The resolved form: reading it gives an equal scenario.
+    pub fn to_toml(&self) -> String {
+        let written = Written {
+            title: &self.title,
+            seeds: &self.seeds,
+            sweep: &self.sweep,
+            limits: &self.limits,
+            topology: &self.topology,
+            workload: &self.workload,
+            fault: &self.faults,
+            measure: &self.measures,
+            scheme: &self.schemes,
+            point: &self.variants,
+        };
+        // An empty list of tables would be written as `fault = []`, which says nothing.
+        let mut document = toml::Table::try_from(&written).expect("a scenario is made of what TOML can say");
+        document.retain(|_, value| match value {
+            toml::Value::Array(values) => !values.is_empty(),
+            toml::Value::Table(table) => !table.is_empty(),
+            _ => true,
+        });
+        toml::to_string(&document).expect("a scenario is made of what TOML can say")
+    }
+
+    /// [`Scenario::to_toml`] and the contents of the files: all that decides the results.
+    pub fn canonical(&self) -> String {
+        let mut text = self.to_toml();
+        for (name, content) in &self.files {
+            let _ = writeln!(text, "# file {name:?}, {} bytes\n{content}", content.len());
+        }
+        text
+    }
+
+    /// The runs: schemes x points of the sweep x seeds, the seed changing fastest.
+    ///
+    /// # Errors
+    /// More runs than anyone would wait for.
+    pub fn points(&self) -> Result<Vec<RunPoint>, ScenarioError> {
+        let steps = self.steps();
+        let runs = self.schemes.len().saturating_mul(steps.len()).saturating_mul(self.seeds.len());
+        if runs > MOST_RUNS {
+            let message = format!("the scenario has {runs} runs; the most is {MOST_RUNS}");
+            let help = Some("fewer seeds, or a smaller sweep".to_owned());
+            return Err(fault(&self.origin.file, self.origin.place("seeds"), message, help));
+        }
+        let mut points = Vec::with_capacity(runs);
+        for scheme in 0..self.schemes.len() {
+            for step in &steps {
+                for &seed in &self.seeds {
+                    points.push(RunPoint {
+                        scheme: step.schemes[scheme].clone(),
+                        seed,
+                        sweep: step.sweep.clone(),
+                        topology: step.topology.clone(),
+                        workload: step.workload.clone(),
+                        faults: step.faults.to_vec(),
+                        measures: self.measures.clone(),
+                        limits: self.limits.clone(),
+                        files: self.files.clone(),
+                    });
+                }
+            }
+        }
+        Ok(points)
+    }
+
+    /// Builds every fabric and workload once, and finds every link that a fault or a measure names, and every queue
+    /// pair of a measure. Returns warnings: what can be run, but hardly to what is wanted.
+    ///
+    /// # Errors
+    /// The first thing that cannot be built or found, with its place.
+    pub fn check(&self) -> Result<Vec<ScenarioError>, ScenarioError> {
+        let seed = self.seeds.first().copied().unwrap_or(1);
+        let mut built: Option<Ground<'_>> = None;
+        let mut fits: Option<(&TopologySpec, &WorkloadSpec)> = None;
+        let mut qps = 0;
+        let mut too_short = TooShort::default();
+        for step in self.steps() {
+            let mut ground = match built.take() {
+                Some(ground) if ground.spec == step.topology => ground,
+                _ => Ground::new(step.topology, self.build(step.topology)?),
+            };
+            if fits != Some((step.topology, step.workload)) {
+                let text = workload::file_needed(step.workload).and_then(|name| self.files.get(name));
+                let fabric = Fabric::of(&ground.topology);
+                let workload = workload::build(step.workload, &fabric, seed, text.map(String::as_str))
+                    .map_err(|e| self.workload_refused(e))?;
+                qps = workload.qps.len();
+                fits = Some((step.topology, step.workload));
+            }
+            for scheme in step.schemes {
+                let facts = ground.facts(&scheme.transport);
+                if facts.base_rtt > LONGEST_RTT {
+                    let message = "the longest path's round trip takes more than an hour";
+                    let help = Some("shorter latencies: 500us are 100 km".to_owned());
+                    return Err(fault(&self.origin.file, self.origin.place("topology"), message, help));
+                }
+                self.check_lossless(scheme, &ground.topology, &facts)?;
+                self.check_program(scheme, &ground, &facts, seed)?;
+                self.check_weights(scheme, &ground.topology, &facts)?;
+                too_short.look(scheme, &self.limits, &facts);
+            }
+            for (i, fault) in step.faults.iter().enumerate() {
+                self.find_fault(i, &fault.kind, &ground.topology, seed)?;
+            }
+            for (i, measure) in self.measures.iter().enumerate() {
+                self.find_measure(i, measure, &ground.topology, qps, seed)?;
+            }
+            built = Some(ground);
+        }
+        Ok(too_short.warnings(&self.origin))
+    }
+
+    /// That the buffers of a lossless scheme hold what they must on this fabric.
+    fn check_lossless(&self, scheme: &Scheme, on: &Topology, facts: &PathFacts) -> Result<(), ScenarioError> {
+        let Some(pfc) = &scheme.fabric.pfc else { return Ok(()) };
+        let refused = |parameter: &str, blamed: &[&str], problem: String, instead: Bytes| {
+            let message = format!("scheme {:?}: {parameter}: {problem}", scheme.name);
+            let (at, written) = self.origin.setting(&scheme.name, parameter, blamed);
+            // What a long line has on its way is no reason for larger buffers everywhere.
+            let help = match on.has_sites() && parameter == "fabric.pfc.buffer" && !pfc.headroom_apart {
+                true => format!("\"{}.fabric.pfc.headroom_apart\" = true", scheme.name),
+                false => format!("{written} = \"{instead}\""),
+            };
+            fault(&self.origin.file, at, message, Some(help))
+        };
+        let checked = check_headrooms(pfc, on, facts).and_then(|()| Pfc::new(pfc, on, facts).map(drop));
+        checked
+            .map_err(|error| refused(error.parameter(), &[], error.to_string(), round_up(error.needed())))?;
+        match lossless::thresholds(pfc, on, facts) {
+            Some(wrong) => Err(refused(wrong.parameter, wrong.blamed, wrong.problem, wrong.instead)),
+            None => Ok(()),
+        }
+    }
+
+    /// That the program of a scheme can be on this fabric.
+    fn check_program(
+        &self,
+        scheme: &Scheme,
+        on: &Ground<'_>,
+        facts: &PathFacts,
+        seed: u64,
+    ) -> Result<(), ScenarioError> {
+        if scheme.fabric.program.is_none() {
+            return Ok(());
+        }
+        Programs::new(scheme, &on.topology, &on.routing, facts, seed).map(drop).map_err(|error| {
+            let (parameter, mut instead) = error.remedy();
+            let of_edges = matches!(
+                scheme.fabric.program,
+                Some(ProgramConfig::ThemisLonghaul(_) | ProgramConfig::Bicc(_))
+            );
+            if parameter == "fabric.program_at" && of_edges && on.topology.has_sites() {
+                instead = Some("\"esw:100%\"".to_owned());
+            }
+            let (at, written) = self.origin.setting(&scheme.name, parameter, &[]);
+            let (problem, _) = split_help(&error.to_string(), &written);
+            let message = format!("scheme {:?}: {parameter}: {problem}", scheme.name);
+            let help = instead.map_or_else(
+                || "numbers of hosts and uplinks that are powers of two".to_owned(),
+                |instead| format!("{written} = {instead}"),
+            );
+            fault(&self.origin.file, at, message, Some(help))
+        })
+    }
+
+    /// That the weight of a scheme's control queues can be computed on this fabric.
+    fn check_weights(&self, scheme: &Scheme, on: &Topology, facts: &PathFacts) -> Result<(), ScenarioError> {
+        if scheme.fabric.wrr.is_none() {
+            return Ok(());
+        }
+        let header = scheme.transport.framing().header;
+        weights(&scheme.fabric, on, facts, header).map(drop).map_err(|error| {
+            let message = format!("scheme {:?}: fabric.wrr: {error}", scheme.name);
+            let (at, written) = self.origin.setting(&scheme.name, "fabric.wrr", &["fabric.wrr.radix"]);
+            let help = format!("{written} = {}, or a weight by hand: {{ weight = 2.0 }}", error.instead());
+            fault(&self.origin.file, at, message, Some(help))
+        })
+    }
+
+    fn build(&self, spec: &TopologySpec) -> Result<Topology, ScenarioError> {
+        let text = match spec {
+            TopologySpec::Graph { file, .. } => self.files.get(file).map(String::as_str),
+            _ => None,
+        };
+        let origin = &self.origin;
+        let built = topology::build(spec, text).map_err(|e| match &origin.section("topology") {
+            Some(node) => match Table::open(&origin.file, "[topology]", node) {
+                Ok(table) => written_topology::refused(&table, e),
+                Err(error) => error,
+            },
+            None => fault(&origin.file, None, e.to_string(), None),
+        })?;
+        match built.unreachable_host() {
+            None => Ok(built),
+            Some(host) => {
+                let message = format!("host {host} cannot be reached from host 0");
+                Err(fault(&origin.file, origin.place("topology"), message, None))
+            }
+        }
+    }
+
+    fn find_fault(&self, i: usize, kind: &FaultKind, on: &Topology, seed: u64) -> Result<(), ScenarioError> {
+        let (key, found) = match kind {
+            FaultKind::SwitchDown { switches } => {
+                let found = Selector::parse(switches).and_then(|s| s.switches(on, &mut drawn(seed)));
+                ("switches", found.map(|nodes| nodes.len()))
+            }
+            FaultKind::LinkDown { links, .. }
+            | FaultKind::Rate { links, .. }
+            | FaultKind::PacketLoss { links, .. }
+            | FaultKind::SwitchLoss { links, .. }
+            | FaultKind::BitErrors { links, .. } => {
+                let found = Selector::parse(links).and_then(|s| s.links(on, &mut drawn(seed)));
+                ("links", found.map(|links| links.len()))
+            }
+        };
+        found.map(|_| ()).map_err(|e| self.not_found(&format!("fault.{i}.{key}"), e, on))
+    }
+
+    fn find_measure(
+        &self,
+        i: usize,
+        measure: &MeasureSpec,
+        on: &Topology,
+        qps: usize,
+        seed: u64,
+    ) -> Result<(), ScenarioError> {
+        if let Some(links) = &measure.links {
+            let found = Selector::parse(links).and_then(|s| s.links(on, &mut drawn(seed)));
+            found.map_err(|e| self.not_found(&format!("measure.{i}.links"), e, on))?;
+        }
+        if let Some(switches) = &measure.switches {
+            let found = Selector::parse(switches).and_then(|s| s.switches(on, &mut drawn(seed)));
+            found.map_err(|e| self.not_found(&format!("measure.{i}.switches"), e, on))?;
+        }
+        if let Some(written) = &measure.qps {
+            let found = QpSelector::parse(written).and_then(|s| s.qps(qps));
+            found.map_err(|e| self.not_found(&format!("measure.{i}.qps"), e, on))?;
+        }
+        Ok(())
+    }
+
+    fn not_found(&self, path: &str, error: SelectorError, on: &Topology) -> ScenarioError {
+        let key = path.rsplit('.').next().unwrap_or_default();
+        let (problem, help) = split_help(&error.problem, key);
+        let of_sites = match key {
+            "links" if on.has_sites() => Some("links = \"esw-uplinks\"".to_owned()),
+            "switches" if on.has_sites() => Some("switches = \"esw:0\"".to_owned()),
+            _ => None,
+        };
+        let help = help.or(of_sites);
+        fault(
+            &self.origin.file,
+            self.origin.place(path),
+            format!("{:?}: {problem}", error.selector),
+            or_example(help, key),
+        )
+    }
+
+    fn workload_refused(&self, error: WorkloadError) -> ScenarioError {
+        let (file, line, key, problem) = match error {
+            WorkloadError::Line { file, line, what } => (file, Some(line as usize), "file", what),
+            WorkloadError::File { file, what } => (file, None, "file", what),
+            WorkloadError::Key { key, what } => {
+                let (message, help) = split_help(&what, key);
+                let at = self.origin.place(&format!("workload.{key}"));
+                return fault(&self.origin.file, at, format!("{key}: {message}"), or_example(help, key));
+            }
+            error @ (WorkloadError::Inconsistent(_) | WorkloadError::NeverStart { .. }) => {
+                return fault(&self.origin.file, self.origin.place("workload"), error.to_string(), None);
+            }
+        };
+        let (message, help) = split_help(&problem, key);
+        ScenarioError { file, line, column: None, message, help }
+    }
+
+    /// The points of the sweep in full; without a sweep, one.
+    fn steps(&self) -> Vec<Step<'_>> {
+        let base = Step {
+            sweep: BTreeMap::new(),
+            schemes: &self.schemes,
+            topology: &self.topology,
+            workload: &self.workload,
+            faults: &self.faults,
+        };
+        if self.variants.is_empty() {
+            return vec![base];
+        }
+        self.variants
+            .iter()
+            .map(|variant| Step {
+                sweep: variant.sweep.clone(),
+                schemes: variant.schemes.as_deref().unwrap_or(base.schemes),
+                topology: variant.topology.as_ref().unwrap_or(base.topology),
+                workload: variant.workload.as_ref().unwrap_or(base.workload),
+                faults: variant.faults.as_deref().unwrap_or(base.faults),
+            })
+            .collect()
+    }
+}
+
+/// The fabric of a point of the sweep, and what was found of it so far.
+struct Ground<'a> {
+    spec: &'a TopologySpec,
+    topology: Topology,
+    routing: Routing,
+    /// It takes long to find the longest path of a large fabric.
+    facts: Vec<(Framing, PathFacts)>,
+}
+
+impl<'a> Ground<'a> {
+    fn new(spec: &'a TopologySpec, topology: Topology) -> Self {
+        let routing = Routing::new(&topology, &|_| true);
+        Ground { spec, topology, routing, facts: Vec::new() }
+    }
+
+    /// The longest path's, for packets of `transport`.
+    fn facts(&mut self, transport: &TransportConfig) -> PathFacts {
+        let framing = transport.framing();
+        if let Some((_, facts)) = self.facts.iter().find(|(known, _)| *known == framing) {
+            return *facts;
+        }
+        let facts = Ideal::new(&self.topology, self.routing.clone(), transport).path_facts();
+        self.facts.push((framing, facts));
+        facts
+    }
+}
+
+/// A point of the sweep, borrowed.
+struct Step<'a> {
+    sweep: BTreeMap<String, Value>,
+    schemes: &'a [Scheme],
+    topology: &'a TopologySpec,
+    workload: &'a WorkloadSpec,
+    faults: &'a [FaultSpec],
+}
+
+impl Variant {
+    fn of_first(first: &Point) -> Variant {
+        Variant { sweep: first.sweep.clone(), topology: None, workload: None, faults: None, schemes: None }
+    }
+
+    fn of(point: Point, first: &Point) -> Variant {
+        Variant {
+            sweep: point.sweep,
+            topology: (point.topology != first.topology).then_some(point.topology),
+            workload: (point.workload != first.workload).then_some(point.workload),
+            faults: (point.faults != first.faults).then_some(point.faults),
+            schemes: (point.schemes != first.schemes).then_some(point.schemes),
+        }
+    }
+}
+
+/// A stream for selectors that draw: which links it picks does not matter to a check.
+fn drawn(seed: u64) -> Stream {
+    stream(seed, 0, Purpose::FaultSelection)
+}

@@ -1,0 +1,275 @@
+//! `[workload]` as written, with its short forms.
+
+use super::context::Context;
+use super::table::{Table, example, list, nearest, split_help};
+use super::{IncastsSpec, MessageSpec, PipelineSpec, ScenarioError, WorkloadSpec};
+use anabranch_base::{Bytes, Duration, HostId};
+use anabranch_workload::collective::{Algorithm, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
+use anabranch_workload::{MOST_LOAD, WorkloadError};
+
+/// The size distributions that come with the program.
+const SIZES: &[&str] = &["websearch", "websearch-reps", "facebook-hadoop", "alistorage"];
+
+/// When traffic begins in the flow files of the usual generators.
+const NS3_ORIGIN: Duration = Duration::from_us(2_000_000);
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Permutation,
+    Tornado,
+    Incast,
+    Poisson,
+    Collective,
+    Messages,
+    Cm,
+    Ns3Flows,
+}
+
+const KINDS: &[(&str, Kind)] = &[
+    ("permutation", Kind::Permutation),
+    ("tornado", Kind::Tornado),
+    ("incast", Kind::Incast),
+    ("poisson", Kind::Poisson),
+    ("collective", Kind::Collective),
+    ("messages", Kind::Messages),
+    ("cm", Kind::Cm),
+    ("ns3-flows", Kind::Ns3Flows),
+];
+
+/// Reads `[workload]` for a fabric of `hosts` hosts.
+pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
+    let kind = match (table.node("kind"), table.get::<String>("file")?) {
+        (None, Some(file)) if file.ends_with(".cm") => Kind::Cm,
+        (None, Some(file)) => {
+            let message = format!("{file:?} does not end in .cm, so its kind must be said");
+            return Err(table.wrong("file", message, "kind = \"cm\" or kind = \"ns3-flows\""));
+        }
+        _ => table.word("kind", KINDS)?,
+    };
+    match kind {
+        Kind::Permutation => {
+            table.only(&["kind", "bytes", "hosts", "cross_tor"])?;
+            Ok(WorkloadSpec::Permutation {
+                bytes: bytes(table)?,
+                hosts: taking_part(table, "hosts", 2, hosts)?,
+                cross_tor: table.get("cross_tor")?.unwrap_or(false),
+            })
+        }
+        Kind::Tornado => {
+            table.only(&["kind", "bytes", "senders"])?;
+            Ok(WorkloadSpec::Tornado {
+                bytes: bytes(table)?,
+                senders: taking_part(table, "senders", 1, hosts)?,
+            })
+        }
+        Kind::Incast => {
+            table.only(&["kind", "bytes", "degree", "target"])?;
+            let target: u32 = table.get("target")?.unwrap_or(0);
+            if target >= hosts {
+                let message =
+                    format!("there is no host {target}: the fabric's {hosts} hosts are 0 to {}", hosts - 1);
+                return Err(table.wrong("target", message, format!("target = {}", hosts - 1)));
+            }
+            let degree: u32 = table.get("degree")?.unwrap_or(hosts - 1);
+            table.within("degree", u64::from(degree), 1, u64::from(hosts - 1))?;
+            Ok(WorkloadSpec::Incast { bytes: bytes(table)?, degree, target: HostId(target) })
+        }
+        Kind::Poisson => poisson(cx, table, hosts),
+        Kind::Collective => collective(table, hosts),
+        Kind::Messages => messages(table, hosts),
+        Kind::Cm => {
+            table.only(&["kind", "file", "start_unit"])?;
+            let file: String = table.need("file")?;
+            cx.file(table, "file", &file)?;
+            let start_unit = table.get("start_unit")?.unwrap_or(Duration(1));
+            table.above_zero("start_unit", start_unit)?;
+            Ok(WorkloadSpec::Cm { file, start_unit })
+        }
+        Kind::Ns3Flows => {
+            table.only(&["kind", "file", "origin"])?;
+            let file: String = table.need("file")?;
+            cx.file(table, "file", &file)?;
+            Ok(WorkloadSpec::Ns3Flows { file, origin: table.get("origin")?.unwrap_or(NS3_ORIGIN) })
+        }
+    }
+}
+
+fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
+    table.only(&["kind", "sizes", "load", "hosts", "duration", "incast", "pipeline"])?;
+    let sizes: String = table.need("sizes")?;
+    // The same rule as `workload::file_needed`: a file's name has an extension or a folder.
+    if sizes.contains(['.', '/']) {
+        cx.file(table, "sizes", &sizes)?;
+    } else if !SIZES.contains(&sizes.as_str()) {
+        let help = match nearest(&sizes, SIZES) {
+            Some(near) => format!("sizes = {near:?}"),
+            None => format!("sizes = one of {}, or a file's name such as \"sizes.cdf\"", list(SIZES)),
+        };
+        return Err(table.wrong("sizes", format!("unknown size distribution {sizes:?}"), help));
+    }
+    let load: f64 = table.need("load")?;
+    if !(load > 0.0 && load <= MOST_LOAD) {
+        let message =
+            format!("load must be above 0 and at most {MOST_LOAD} of a host's line rate, not {load}");
+        let percent = load / 100.0;
+        let instead = match percent > 0.0 && percent <= MOST_LOAD {
+            true => percent.to_string(),
+            false => example("load").to_owned(),
+        };
+        return Err(table.wrong("load", message, format!("load = {instead}")));
+    }
+    let duration: Duration = table.need("duration")?;
+    table.above_zero("duration", duration)?;
+    let hosts = taking_part(table, "hosts", 2, hosts)?;
+    let incast = match table.node("incast") {
+        Some(node) => Some(incasts(&Table::open(table.file, "[workload.incast]", node)?, hosts, load)?),
+        None => None,
+    };
+    let pipeline = match table.node("pipeline") {
+        Some(node) => {
+            let beside = load + incast.as_ref().map_or(0.0, |incast| incast.load);
+            Some(pipeline(&Table::open(table.file, "[workload.pipeline]", node)?, beside)?)
+        }
+        None => None,
+    };
+    Ok(WorkloadSpec::Poisson { sizes, load, hosts, duration, incast, pipeline })
+}
+
+/// Incasts beside a background that has the load `beside` on `hosts` hosts.
+fn incasts(table: &Table, hosts: u32, beside: f64) -> Result<IncastsSpec, ScenarioError> {
+    table.only(&["degree", "bytes", "load"])?;
+    let degree: u32 = table.need("degree")?;
+    table.within("degree", u64::from(degree), 1, u64::from(hosts - 1))?;
+    let bytes = bytes(table)?;
+    let load = load_beside(table, "incasts", beside, "the background")?;
+    Ok(IncastsSpec { degree, bytes, load })
+}
+
+/// A pipeline beside parts of the workload that have the load `beside` together.
+fn pipeline(table: &Table, beside: f64) -> Result<PipelineSpec, ScenarioError> {
+    table.only(&["bytes", "load"])?;
+    let bytes = bytes(table)?;
+    Ok(PipelineSpec { bytes, load: load_beside(table, "a pipeline", beside, "the other parts")? })
+}
+
+/// The load `of` a part of the workload, beside `others`.
+fn load_beside(table: &Table, of: &str, beside: f64, others: &str) -> Result<f64, ScenarioError> {
+    let load: f64 = table.need("load")?;
+    if load > 0.0 && beside + load <= MOST_LOAD {
+        return Ok(load);
+    }
+    let message = format!(
+        "load of {of} must be above 0 and, with the {beside} of {others}, at most {MOST_LOAD} of the hosts' line \
+         rate, not {load}"
+    );
+    let percent = load / 100.0;
+    let fits = percent > 0.0 && beside + percent <= MOST_LOAD;
+    let help = match (fits, beside + 0.05 <= MOST_LOAD) {
+        (true, _) => format!("load = {percent}"),
+        (false, true) => "load = 0.05".to_owned(),
+        (false, false) => "load = 0.05, and a smaller load of [workload]".to_owned(),
+    };
+    Err(table.wrong("load", message, help))
+}
+
+/// The messages of a list.
+fn messages(table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
+    table.only(&["kind", "message"])?;
+    let written = table.tables("message", "workload.message")?;
+    if written.is_empty() {
+        let help = "[[workload.message]] and below it from = 0, to = 1, bytes = \"8MiB\"";
+        return Err(table.wrong("message", "there is no message", help));
+    }
+    let message = written.iter().map(|table| message(table, hosts)).collect::<Result<_, _>>()?;
+    Ok(WorkloadSpec::Messages { message })
+}
+
+fn message(table: &Table, hosts: u32) -> Result<MessageSpec, ScenarioError> {
+    table.only(&["from", "to", "bytes", "start"])?;
+    let host = |key: &str| -> Result<HostId, ScenarioError> {
+        let host: u32 = table.need(key)?;
+        if host < hosts {
+            return Ok(HostId(host));
+        }
+        let message = format!("there is no host {host}: the fabric's {hosts} hosts are 0 to {}", hosts - 1);
+        Err(table.wrong(key, message, format!("{key} = {}", hosts - 1)))
+    };
+    let (from, to) = (host("from")?, host("to")?);
+    if from == to {
+        let other = (to.0 + 1) % hosts;
+        return Err(table.wrong("to", format!("host {from} cannot send to itself"), format!("to = {other}")));
+    }
+    let start = table.get("start")?.unwrap_or(Duration::ZERO);
+    Ok(MessageSpec { from, to, bytes: bytes(table)?, start })
+}
+
+fn collective(table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
+    table.only(&[
+        "kind",
+        "algorithm",
+        "bytes",
+        "ranks",
+        "jobs",
+        "placement",
+        "groups",
+        "chunk",
+        "connections",
+    ])?;
+    let algorithm = table.word("algorithm", &Algorithm::ALL)?;
+    let members = members(table, hosts)?;
+    let to_all = algorithm == Algorithm::Alltoall;
+    let chunk = table.get("chunk")?.or_else(|| (!to_all).then_some(DEFAULT_CHUNK));
+    let all = members.largest().saturating_sub(1);
+    let connections = table.get("connections")?.or_else(|| to_all.then_some(all));
+    let spec = CollectiveSpec { algorithm, bytes: bytes(table)?, members, chunk, connections };
+    match spec.check(hosts) {
+        Ok(()) => Ok(WorkloadSpec::Collective(spec)),
+        Err(WorkloadError::Key { key, what }) => {
+            if let Some((message, left_out)) = what.rsplit_once("; leave out ") {
+                let help = format!("[workload] without {left_out}");
+                return Err(table.wrong(key, format!("{key}: {message}"), help));
+            }
+            let (message, help) = split_help(&what, key);
+            let help = help.unwrap_or_else(|| format!("another {key}"));
+            Err(table.wrong(key, format!("{key}: {message}"), help))
+        }
+        Err(other) => Err(table.wrong("algorithm", other.to_string(), "another workload")),
+    }
+}
+
+/// Hosts in groups as listed, or jobs that are placed: by default one, of all hosts.
+fn members(table: &Table, hosts: u32) -> Result<Members, ScenarioError> {
+    let Some(groups) = table.get("groups")? else {
+        let ranks = table.get("ranks")?.unwrap_or(hosts);
+        let jobs = table.get("jobs")?.unwrap_or(1);
+        let placement = match table.node("placement") {
+            None => Placement::Blocks,
+            Some(_) => table.word("placement", &Placement::ALL)?,
+        };
+        return Ok(Members::Placed { ranks, jobs, placement });
+    };
+    match ["ranks", "jobs", "placement"].iter().find(|key| table.node(key).is_some()) {
+        None => Ok(Members::Groups { groups }),
+        Some(key) => {
+            let message = format!("{key} says what groups already say");
+            Err(table.wrong(key, message, format!("groups or {key}, not both")))
+        }
+    }
+}
+
+fn bytes(table: &Table) -> Result<Bytes, ScenarioError> {
+    let bytes: Bytes = table.need("bytes")?;
+    table.above_zero("bytes", bytes)?;
+    Ok(bytes)
+}
+
+/// How many hosts, by default all of the fabric's.
+fn taking_part(table: &Table, key: &str, least: u32, hosts: u32) -> Result<u32, ScenarioError> {
+    let count = table.get(key)?.unwrap_or(hosts);
+    if count > hosts {
+        let message = format!("{key} is {count}, but the fabric has {hosts} hosts");
+        return Err(table.wrong(key, message, format!("{key} = {hosts}")));
+    }
+    table.within(key, u64::from(count), u64::from(least), u64::from(hosts))?;
+    Ok(count)
+}

@@ -1,0 +1,375 @@
+//! From what a scenario says to a workload: the synthetic generators, and the choice of a file's reader.
+
+use super::{SizeDistribution, Start, Workload, WorkloadBuilder, WorkloadError, cm, collective, ns3, text};
+use crate::{IncastsSpec, MessageSpec, PipelineSpec, WorkloadSpec};
+use anabranch_base::{Bytes, Duration, HostId, Purpose, Rate, Time, stream};
+use anabranch_fabric::Topology;
+use incasts::Incasts;
+use pipeline::Pipeline;
+
+mod incasts;
+mod pipeline;
+
+/// What a workload has to know of the fabric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fabric {
+    /// Number of hosts.
+    pub hosts: u32,
+    /// Line rate of a host, which loads refer to.
+    pub host_rate: Rate,
+    /// A number for the ToR of each host: equal for hosts on one switch.
+    pub tor_of: Vec<u32>,
+    /// Data centres; hosts are numbered by data centre, as many in each.
+    pub dcs: u32,
+}
+
+impl Fabric {
+    /// What a workload has to know of `topology`. Where hosts have different line rates, a load refers to the
+    /// slowest.
+    pub fn of(topology: &Topology) -> Self {
+        let port = |host: u32| &topology.ports[topology.port_base[host as usize] as usize];
+        Fabric {
+            hosts: topology.hosts,
+            host_rate: (0..topology.hosts).map(|host| port(host).rate).min().unwrap_or_default(),
+            tor_of: (0..topology.hosts).map(|host| topology.tor_of(HostId(host)).0).collect(),
+            dcs: 1 + topology.site.iter().copied().max().map_or(0, u32::from),
+        }
+    }
+}
+
+/// The most messages that a generator makes. They take about 2.5 GB.
+pub const MAX_MESSAGES: u32 = 50_000_000;
+
+/// The file whose text [`build`] wants for `spec`, as the scenario names it. A name of sizes is a file's when it
+/// has a `.` or a `/` in it.
+pub fn file_needed(spec: &WorkloadSpec) -> Option<&str> {
+    match spec {
+        WorkloadSpec::Cm { file, .. } | WorkloadSpec::Ns3Flows { file, .. } => Some(file),
+        WorkloadSpec::Poisson { sizes, .. } if sizes.contains(['.', '/']) => Some(sizes),
+        _ => None,
+    }
+}
+
+/// Makes the workload of `spec` on a fabric. Equal arguments give equal workloads on every machine; `seed`
+/// matters to permutations, incasts, Poisson arrivals and collectives at random places. `file_text` is the text of [`file_needed`].
+///
+/// # Errors
+/// [`WorkloadError`] when the spec does not fit the fabric or its file is wrong.
+pub fn build(
+    spec: &WorkloadSpec,
+    hosts: &Fabric,
+    seed: u64,
+    file_text: Option<&str>,
+) -> Result<Workload, WorkloadError> {
+    let text_of = |file: &str| {
+        file_text.ok_or_else(|| WorkloadError::file(file, "its text was not given; read the file first"))
+    };
+    match spec {
+        WorkloadSpec::Permutation { bytes, hosts: taking_part, cross_tor } => {
+            permutation(hosts, *bytes, *taking_part, *cross_tor, seed)
+        }
+        WorkloadSpec::Tornado { bytes, senders } => tornado(hosts, *bytes, *senders),
+        WorkloadSpec::Incast { bytes, degree, target } => incast(hosts, *bytes, *degree, *target, seed),
+        WorkloadSpec::Poisson { sizes, load, hosts: taking_part, duration, incast, pipeline } => {
+            let sizes = match (SizeDistribution::named(sizes), file_needed(spec)) {
+                (Some(known), _) => known,
+                (None, Some(file)) => SizeDistribution::parse(file, text_of(file)?)?,
+                (None, None) => return Err(unknown_sizes(sizes)),
+            };
+            let (load, duration) = (*load, *duration);
+            let (incast, pipeline) = (incast.as_ref(), pipeline.as_ref());
+            Poisson { sizes, load, hosts: *taking_part, duration, incast, pipeline }.build(hosts, seed)
+        }
+        WorkloadSpec::Messages { message } => listed(hosts, message),
+        WorkloadSpec::Collective(spec) => collective::build(spec, hosts, seed),
+        WorkloadSpec::Cm { file, start_unit } => cm::parse(file, text_of(file)?, *start_unit, hosts.hosts),
+        WorkloadSpec::Ns3Flows { file, origin } => ns3::parse(file, text_of(file)?, *origin, hosts.hosts),
+    }
+}
+
+fn unknown_sizes(name: &str) -> WorkloadError {
+    let hint = text::suggest(name, &SizeDistribution::NAMES);
+    let what = format!(
+        "{} is no known distribution; {hint} (a file's name has a `.` or a `/` in it)",
+        text::quote(name)
+    );
+    WorkloadError::key("sizes", what)
+}
+
+/// One message on its own queue pair for each pair, all at time 0.
+fn at_once(
+    pairs: impl ExactSizeIterator<Item = (u32, u32)>,
+    bytes: Bytes,
+) -> Result<Workload, WorkloadError> {
+    if bytes.0 == 0 {
+        return Err(WorkloadError::key("bytes", "a message must have at least 1B"));
+    }
+    let mut builder = WorkloadBuilder::with_capacity(pairs.len());
+    for (src, dst) in pairs {
+        let qp = builder.add_qp(HostId(src), HostId(dst));
+        builder.add_message(qp, bytes.0, Start::At(Time::ZERO));
+    }
+    builder.build()
+}
+
+/// The messages of a list, in its order.
+fn listed(fabric: &Fabric, messages: &[MessageSpec]) -> Result<Workload, WorkloadError> {
+    if messages.is_empty() {
+        return Err(WorkloadError::key("message", "no message is listed; write at least one"));
+    }
+    let mut builder = WorkloadBuilder::with_capacity(messages.len());
+    for MessageSpec { from, to, bytes, start } in messages {
+        if let Some(host) = [from, to].into_iter().find(|host| host.0 >= fabric.hosts) {
+            let what = format!("there is no host {host}: they are 0 to {}", fabric.hosts - 1);
+            return Err(WorkloadError::key("message", what));
+        }
+        if from == to {
+            return Err(WorkloadError::key("message", format!("host {from} cannot send to itself")));
+        }
+        if bytes.0 == 0 {
+            return Err(WorkloadError::key("message", "a message must have at least 1B"));
+        }
+        let qp = builder.add_qp(*from, *to);
+        builder.add_message(qp, bytes.0, Start::At(Time(start.0)));
+    }
+    builder.build()
+}
+
+/// The first hosts that take part: at least 2, at most all.
+fn check_hosts(fabric: &Fabric, hosts: u32) -> Result<(), WorkloadError> {
+    if hosts < 2 {
+        return Err(WorkloadError::key(
+            "hosts",
+            format!("{hosts} cannot send to each other; write at least 2"),
+        ));
+    }
+    if hosts > fabric.hosts {
+        let what = format!("{hosts} is more than the fabric's {} hosts; write at most {0}", fabric.hosts);
+        return Err(WorkloadError::key("hosts", what));
+    }
+    Ok(())
+}
+
+fn permutation(
+    fabric: &Fabric,
+    bytes: Bytes,
+    hosts: u32,
+    cross_tor: bool,
+    seed: u64,
+) -> Result<Workload, WorkloadError> {
+    check_hosts(fabric, hosts)?;
+    let group_of: Vec<u32> =
+        if cross_tor { fabric.tor_of[..hosts as usize].to_vec() } else { (0..hosts).collect() };
+    if let Some((tor, members)) = majority(&group_of) {
+        let what = format!(
+            "{members} of the {hosts} hosts are on one ToR (that of host {}), more than half, so not all of them can \
+             send to another ToR; set cross_tor = false or take hosts of more ToRs",
+            group_of.iter().position(|g| *g == tor).unwrap_or_default()
+        );
+        return Err(WorkloadError::key("cross_tor", what));
+    }
+    let dst = crossing(&group_of, seed);
+    at_once((0..hosts).zip(dst), bytes)
+}
+
+/// The group with more than half of all members, and its size.
+fn majority(group_of: &[u32]) -> Option<(u32, usize)> {
+    let mut sorted = group_of.to_vec();
+    sorted.sort_unstable();
+    let largest = sorted.chunk_by(|a, b| a == b).max_by_key(|group| group.len())?;
+    (2 * largest.len() > sorted.len()).then(|| (largest[0], largest.len()))
+}
+
+/// A random permutation that sends nobody into its own group; no group may hold more than half of all.
+///
+/// A uniform shuffle, then one swap of destinations for each pair left inside its group. Let i of group T send
+/// into T. A partner j is good when j is outside of T and sends outside of T: after the swap both cross. At most
+/// |T| members are in T and |T| send into T, and i does both, so at most 2|T| - 1 of the n >= 2|T| are no
+/// partner: there always is one, and n swaps suffice. With one member in each group it is a derangement.
+fn crossing(group_of: &[u32], seed: u64) -> Vec<u32> {
+    let hosts = group_of.len() as u32;
+    let mut random = stream(seed, 0, Purpose::WorkloadPairs);
+    let mut dst: Vec<u32> = (0..hosts).collect();
+    random.shuffle(&mut dst);
+    for i in 0..hosts as usize {
+        let group = group_of[i];
+        if group_of[dst[i] as usize] != group {
+            continue;
+        }
+        let from = random.below(hosts);
+        let partner = (from..hosts)
+            .chain(0..from)
+            .map(|j| j as usize)
+            .find(|&j| group_of[j] != group && group_of[dst[j] as usize] != group)
+            .expect("no group holds more than half, so a partner exists");
+        dst.swap(i, partner);
+    }
+    dst
+}
+
+fn tornado(fabric: &Fabric, bytes: Bytes, senders: u32) -> Result<Workload, WorkloadError> {
+    let hosts = fabric.hosts;
+    if hosts < 2 {
+        let what = format!("a tornado needs a fabric of at least 2 hosts, and this one has {hosts}");
+        return Err(WorkloadError::key("senders", what));
+    }
+    if senders == 0 || senders > hosts {
+        return Err(WorkloadError::key(
+            "senders",
+            format!("write 1 to {hosts} (the fabric's hosts), not {senders}"),
+        ));
+    }
+    let twin = |host: u32| ((u64::from(host) + u64::from(hosts / 2)) % u64::from(hosts)) as u32;
+    at_once((0..senders).map(|host| (host, twin(host))), bytes)
+}
+
+/// The senders are drawn among all hosts but the target.
+fn incast(
+    fabric: &Fabric,
+    bytes: Bytes,
+    degree: u32,
+    target: HostId,
+    seed: u64,
+) -> Result<Workload, WorkloadError> {
+    let hosts = fabric.hosts;
+    if target.0 >= hosts {
+        let what =
+            format!("host {target} does not exist; the fabric has hosts 0 to {}", hosts.saturating_sub(1));
+        return Err(WorkloadError::key("target", what));
+    }
+    if degree == 0 || degree >= hosts {
+        let what = match hosts {
+            1 => "an incast needs a fabric of at least 2 hosts, and this one has 1".to_owned(),
+            _ => format!("write 1 to {} (the fabric's hosts without the target), not {degree}", hosts - 1),
+        };
+        return Err(WorkloadError::key("degree", what));
+    }
+    let mut senders: Vec<u32> = (0..hosts).filter(|host| *host != target.0).collect();
+    stream(seed, u64::from(target.0), Purpose::WorkloadPairs).shuffle(&mut senders);
+    senders.truncate(degree as usize);
+    senders.sort_unstable();
+    at_once(senders.into_iter().map(|sender| (sender, target.0)), bytes)
+}
+
+/// The largest load. Some overload is a fair question; more is a percentage by mistake.
+pub const MOST_LOAD: f64 = 1.5;
+
+/// Refuses a load that is none, or too much together with the loads `beside` it, which are `whose`.
+fn share_in_all(key: &'static str, load: f64, whose: &str, beside: f64) -> Result<(), WorkloadError> {
+    if load > 0.0 && load + beside <= MOST_LOAD {
+        return Ok(());
+    }
+    let what = format!(
+        "write a share of the line rate above 0 and, together with {whose} {beside}, at most {MOST_LOAD} (10 % is \
+         0.1), not {load}"
+    );
+    Err(WorkloadError::key(key, what))
+}
+
+/// Each host starts messages at exponential gaps, to uniform others, of sizes from a distribution. Incasts and then a
+/// pipeline come after them, so that with these or without the background has the same messages, numbers and random
+/// draws.
+struct Poisson<'a> {
+    sizes: SizeDistribution,
+    load: f64,
+    hosts: u32,
+    duration: Duration,
+    incast: Option<&'a IncastsSpec>,
+    pipeline: Option<&'a PipelineSpec>,
+}
+
+impl Poisson<'_> {
+    fn build(&self, fabric: &Fabric, seed: u64) -> Result<Workload, WorkloadError> {
+        check_hosts(fabric, self.hosts)?;
+        if !(self.load > 0.0 && self.load <= MOST_LOAD) {
+            let what = format!(
+                "write a share of the line rate above 0 and at most {MOST_LOAD} (40 % is 0.4), not {}",
+                self.load
+            );
+            return Err(WorkloadError::key("load", what));
+        }
+        if let Some(incast) = self.incast {
+            share_in_all("incast.load", incast.load, "the background's", self.load)?;
+        }
+        let incasts = self.incast.map(|spec| Incasts {
+            spec,
+            hosts: self.hosts,
+            host_rate: fabric.host_rate,
+            duration: self.duration,
+        });
+        let mean_gap = 8.0 * self.sizes.mean() / (self.load * fabric.host_rate.0 as f64) * 1e12;
+        let of_background = f64::from(self.hosts) * self.duration.0 as f64 / mean_gap;
+        let of_incasts = incasts.as_ref().map_or(Ok(0.0), Incasts::expected)?;
+        let pipeline = self.pipeline.map(|spec| Pipeline { spec, fabric, duration: self.duration });
+        let beside = self.load + self.incast.map_or(0.0, |incast| incast.load);
+        let of_pipeline =
+            pipeline.as_ref().map_or(Ok(0.0), |pipeline| pipeline.expected(self.hosts, beside))?;
+        let expected = of_background + of_incasts + of_pipeline;
+        if expected > f64::from(MAX_MESSAGES) {
+            let what = format!(
+                "about {expected:.0} messages would start in {}, and the most is {MAX_MESSAGES}; write a shorter one",
+                self.duration
+            );
+            return Err(WorkloadError::key("duration", what));
+        }
+        let mut arrivals: Vec<Arrival> = Vec::with_capacity(of_background as usize);
+        for host in 0..self.hosts {
+            self.arrivals_of(host, mean_gap, seed, &mut arrivals);
+        }
+        if arrivals.is_empty() {
+            let what = format!(
+                "no message starts in {}: a host starts one every {:.1} us on average; write a longer duration",
+                self.duration,
+                mean_gap / 1e6
+            );
+            return Err(WorkloadError::key("duration", what));
+        }
+        arrivals.sort_by_key(|arrival| (arrival.start, arrival.src));
+        let mut builder = WorkloadBuilder::with_capacity(arrivals.len());
+        for arrival in arrivals {
+            let qp = builder.add_qp(HostId(arrival.src), HostId(arrival.dst));
+            builder.add_message(qp, arrival.bytes, Start::At(arrival.start));
+        }
+        if incasts.is_some() || pipeline.is_some() {
+            builder.end_group("background");
+        }
+        if let Some(incasts) = incasts {
+            incasts.add(seed, &mut builder)?;
+            builder.end_group("incast");
+        }
+        if let Some(pipeline) = pipeline {
+            pipeline.add(seed, &mut builder)?;
+            builder.end_group("pipeline");
+        }
+        builder.build()
+    }
+
+    /// Gaps are rounded down to whole picoseconds.
+    fn arrivals_of(&self, host: u32, mean_gap_ps: f64, seed: u64, into: &mut Vec<Arrival>) {
+        let random = |purpose| stream(seed, u64::from(host), purpose);
+        let mut gaps = random(Purpose::WorkloadArrivals);
+        let mut others = random(Purpose::WorkloadPairs);
+        let mut sizes = random(Purpose::WorkloadSizes);
+        let mut start = Time::ZERO;
+        loop {
+            // 1 - unit is in (0, 1], so the logarithm is finite.
+            start += Duration((-libm::log(1.0 - gaps.unit()) * mean_gap_ps) as u64);
+            if start.0 >= self.duration.0 {
+                return;
+            }
+            let other = others.below(self.hosts - 1);
+            let dst = if other < host { other } else { other + 1 };
+            into.push(Arrival { start, src: host, dst, bytes: self.sizes.sample(sizes.unit()) });
+        }
+    }
+}
+
+struct Arrival {
+    start: Time,
+    src: u32,
+    dst: u32,
+    bytes: u64,
+}
+
+#[cfg(test)]
+mod tests;

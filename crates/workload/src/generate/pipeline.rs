@@ -1,0 +1,84 @@
+//! Pipeline parallelism across data centres beside a background, as in figure 14 of Themis-longhaul (section VII-B),
+//! which says no more of it than its load.
+
+use super::{Fabric, share_in_all};
+use crate::PipelineSpec;
+use crate::{Start, WorkloadBuilder, WorkloadError};
+use anabranch_base::{Duration, HostId, Purpose, Time, stream};
+
+/// Each host is a stage, whose next stage is the host at the same place in the next data centre (in the first one
+/// after the last): it sends the activations of a micro-batch there at fixed intervals. The stages of different hosts
+/// are not in step.
+///
+/// Assumed: a message each micro-batch, on a queue pair of its own as the flows of the paper's simulator are, and
+/// intervals that do not wait for the messages before, so that the load is the same whatever the scheme.
+pub(super) struct Pipeline<'a> {
+    pub spec: &'a PipelineSpec,
+    pub fabric: &'a Fabric,
+    pub duration: Duration,
+}
+
+impl Pipeline<'_> {
+    /// Messages that are to be expected, when `hosts` hosts take part in the background and all other loads together
+    /// are `beside`.
+    ///
+    /// # Errors
+    /// One data centre, hosts that are left out, a load or a length that cannot be.
+    pub(super) fn expected(&self, hosts: u32, beside: f64) -> Result<f64, WorkloadError> {
+        if self.fabric.dcs < 2 {
+            let what =
+                "a pipeline leads from data centre to data centre, and this fabric is one; write [topology] \
+                        kind = \"cross-dc\", or a workload without pipeline"
+                    .to_owned();
+            return Err(WorkloadError::key("pipeline", what));
+        }
+        if hosts != self.fabric.hosts {
+            let what = format!(
+                "every host is a stage of the pipeline, so {hosts} of {0} are too few; write {0}",
+                self.fabric.hosts
+            );
+            return Err(WorkloadError::key("hosts", what));
+        }
+        share_in_all("pipeline.load", self.spec.load, "the others'", beside)?;
+        if self.spec.bytes.0 == 0 {
+            return Err(WorkloadError::key("pipeline.bytes", "a message must have at least 1B"));
+        }
+        Ok(f64::from(hosts) * self.duration.0 as f64 / self.interval_ps())
+    }
+
+    /// From one micro-batch to the next.
+    fn interval_ps(&self) -> f64 {
+        8.0 * self.spec.bytes.0 as f64 / (self.spec.load * self.fabric.host_rate.0 as f64) * 1e12
+    }
+
+    /// Adds the messages, in the order of their starts.
+    ///
+    /// # Errors
+    /// There would be none.
+    pub(super) fn add(&self, seed: u64, builder: &mut WorkloadBuilder) -> Result<(), WorkloadError> {
+        let interval = self.interval_ps();
+        let mut starts: Vec<(Time, u32)> = Vec::new();
+        for host in 0..self.fabric.hosts {
+            let phase = stream(seed, u64::from(host), Purpose::PipelinePhases).unit();
+            let times = (0_u32..).map(|batch| Time(((phase + f64::from(batch)) * interval) as u64));
+            starts.extend(times.take_while(|time| time.0 < self.duration.0).map(|time| (time, host)));
+        }
+        if starts.is_empty() {
+            let what = format!(
+                "no micro-batch starts in {}: a host starts one every {:.1} us; write a longer duration",
+                self.duration,
+                interval / 1e6
+            );
+            return Err(WorkloadError::key("duration", what));
+        }
+        starts.sort_unstable();
+        // Hosts are numbered by data centre, as many in each.
+        let of_dc = self.fabric.hosts / self.fabric.dcs;
+        for (start, host) in starts {
+            let next = (host + of_dc) % self.fabric.hosts;
+            let qp = builder.add_qp(HostId(host), HostId(next));
+            builder.add_message(qp, self.spec.bytes.0, Start::At(start));
+        }
+        Ok(())
+    }
+}

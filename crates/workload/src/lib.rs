@@ -1,0 +1,139 @@
+//! What the hosts send: messages on queue pairs, each with a start condition.
+//!
+//! [`build`] makes a [`Workload`] from what a scenario says; [`WorkloadBuilder`] makes one from calls.
+
+mod builder;
+mod check;
+mod cm;
+pub mod collective;
+mod error;
+mod generate;
+mod ns3;
+mod sizes;
+mod spec;
+mod text;
+
+pub use builder::WorkloadBuilder;
+pub use error::WorkloadError;
+pub use generate::{Fabric, MAX_MESSAGES, MOST_LOAD, build, file_needed};
+pub use sizes::SizeDistribution;
+pub use spec::{IncastsSpec, MessageSpec, PipelineSpec, WorkloadSpec};
+
+use anabranch_base::{GateId, HostId, MessageId, QpId, Time};
+
+/// The one form under every workload: messages on queue pairs, started by a time or by a gate.
+///
+/// A message is posted to its queue pair when its start condition is met; a queue pair sends its messages in
+/// the order of posting. When a message is delivered (its last byte reached the receiver) or acknowledged
+/// (the sender learnt of all of it), it activates gates; a gate that opens posts the messages it starts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Workload {
+    /// Queue pairs, by [`QpId`].
+    pub qps: Vec<Qp>,
+    /// Messages, by [`MessageId`].
+    pub messages: Vec<Message>,
+    /// Gates, by [`GateId`].
+    pub gates: Vec<Gate>,
+    /// The messages that gates start; each gate owns a range.
+    pub gate_starts: Vec<MessageId>,
+    /// What messages activate; each message owns a range.
+    pub activations: Vec<Activation>,
+    /// The jobs that the messages belong to, in the order of their messages; none where messages stand for
+    /// themselves.
+    pub jobs: Vec<Job>,
+    /// Parts of the workload that results tell apart, in the order of their messages; none where it is one.
+    pub groups: Vec<Group>,
+}
+
+/// Messages that results tell apart from the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its name in results.
+    pub name: &'static str,
+    /// Its messages, by number. No message is in two groups.
+    pub messages: std::ops::Range<u32>,
+}
+
+/// A collective among some hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// The algorithm, under its name in scenarios.
+    pub algorithm: &'static str,
+    /// Bytes of the collective, as the scenario gives them.
+    pub bytes: u64,
+    /// The host of each rank.
+    pub hosts: Vec<HostId>,
+    /// Its messages, by number. No message is in two jobs.
+    pub messages: std::ops::Range<u32>,
+}
+
+/// A one-way connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Qp {
+    /// The sending host.
+    pub src: HostId,
+    /// The receiving host, never the sender itself.
+    pub dst: HostId,
+}
+
+/// Bytes to carry over a queue pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Length in bytes, at least 1.
+    pub bytes: u64,
+    /// Its queue pair.
+    pub qp: QpId,
+    /// First of its activations in [`Workload::activations`].
+    pub activations_from: u32,
+    /// Number of its activations.
+    pub activations_len: u32,
+    /// When it is posted.
+    pub start: Start,
+}
+
+/// When a message is posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// At a time.
+    At(Time),
+    /// When a gate opens for it (exactly one gate lists it).
+    ByGate,
+}
+
+/// A message's end that activates a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Activation {
+    /// Delivery or acknowledgement.
+    pub on: Done,
+    /// The gate to activate.
+    pub gate: GateId,
+}
+
+/// The two ends of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// The receiver holds every byte.
+    Delivered,
+    /// The sender has an acknowledgement of every byte.
+    Acknowledged,
+}
+
+/// A condition on other messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// First of its messages in [`Workload::gate_starts`].
+    pub starts_from: u32,
+    /// Number of its messages.
+    pub starts_len: u32,
+    /// How it opens.
+    pub opens: Opens,
+}
+
+/// How activations open a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opens {
+    /// After this many activations, for all its messages, once (1: `oneshot`; more: `barrier`).
+    After(u32),
+    /// At each activation for its next message (`multishot`).
+    Each,
+}
