@@ -5,10 +5,12 @@
 
 mod ids;
 mod random;
+mod text;
 mod time;
 mod units;
 
 pub use ids::{GateId, HostId, LinkId, MessageId, NodeId, QpId};
 pub use random::{Purpose, Stream, stream};
+pub use text::ParseUnitError;
 pub use time::{Duration, Time};
-pub use units::{Bytes, ParseUnitError, Rate};
+pub use units::{Bytes, Rate};

@@ -1,6 +1,6 @@
 //! Integer picoseconds. A nanosecond clock is too coarse: 64 B at 400 Gb/s last 1.28 ns.
 
-use crate::units::{ParseUnitError, parse_scaled};
+use crate::text::{ParseUnitError, from_text, parse_scaled};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
@@ -133,7 +133,7 @@ impl Serialize for Duration {
 
 impl<'de> Deserialize<'de> for Duration {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        crate::units::from_text(d)
+        from_text(d)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sizes and rates, and how people write them.
 
-use crate::Duration;
+use crate::text::{ParseUnitError, from_text, parse_scaled, print_scaled};
+use crate::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -12,15 +13,6 @@ pub struct Bytes(pub u64);
 /// A rate in bits per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(pub u64);
-
-/// A quantity that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{written:?} is not {expected}{hint}")]
-pub struct ParseUnitError {
-    written: String,
-    expected: &'static str,
-    hint: String,
-}
 
 impl Rate {
     /// The time that `bytes` bytes take at this rate, rounded up to a picosecond.
@@ -84,106 +76,6 @@ impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         print_scaled(f, self.0, RATES)
     }
-}
-
-/// Reads a decimal number and one of `units`; the result must be a whole number of the smallest unit.
-pub(crate) fn parse_scaled(
-    text: &str,
-    units: &[(&str, u64)],
-    expected: &'static str,
-) -> Result<u64, ParseUnitError> {
-    let fail = |hint: String| ParseUnitError { written: text.to_owned(), expected, hint };
-    let trimmed = text.trim();
-    let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
-    let (number, unit) = (&trimmed[..split], trimmed[split..].trim());
-    let known = || units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    let scale = match units.iter().find(|(name, _)| *name == unit) {
-        Some((_, scale)) => *scale,
-        None if trimmed.starts_with('-') => return Err(fail("; it must not be negative".into())),
-        None if unit.is_empty() => return Err(fail(format!("; add a unit: {}", known()))),
-        None => match units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)) {
-            Some((name, _)) => return Err(fail(in_bits_or_bytes(number, unit, name))),
-            None => match units.iter().find(|(name, _)| is_short_for(unit, name)) {
-                Some((name, _)) => return Err(fail(format!("; write {number}{name}"))),
-                None => return Err(fail(format!("; the units are {}", known()))),
-            },
-        },
-    };
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if (whole.is_empty() && fraction.is_empty()) || fraction.len() > 18 {
-        return Err(fail(String::new()));
-    }
-    let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| fail(String::new()))?;
-    let scaled = digits.checked_mul(u128::from(scale)).ok_or_else(|| fail("; it is too large".into()))?;
-    let divisor = 10u128.pow(fraction.len() as u32);
-    if !scaled.is_multiple_of(divisor) {
-        return Err(fail(format!("; it is no whole number of {}", units[0].0)));
-    }
-    u64::try_from(scaled / divisor).map_err(|_| fail("; it is too large".into()))
-}
-
-/// What to write for a unit in another case. `GBps` are eight `Gbps`, and of `Mb` eight make an `MB`.
-fn in_bits_or_bytes(number: &str, unit: &str, name: &str) -> String {
-    let capital = |c: char| c.is_ascii_uppercase();
-    let number = match (unit.contains('B'), name.contains('B'), number.parse::<f64>()) {
-        (true, false, Ok(bytes)) => (bytes * 8.0).to_string(),
-        (false, true, Ok(bits)) if unit.starts_with(capital) => (bits / 8.0).to_string(),
-        _ => number.to_owned(),
-    };
-    format!("; write {number}{name}")
-}
-
-/// Whether people write `unit` for `name`: `400G`, `400Gb/s`, `1msec`. Not where bytes would be taken for bits.
-fn is_short_for(unit: &str, name: &str) -> bool {
-    let is_rate = name.ends_with("bps");
-    let (lower, prefix) = (unit.to_ascii_lowercase(), name.to_ascii_lowercase());
-    let prefix = prefix.trim_end_matches("bps").trim_end_matches('b');
-    match lower.strip_suffix("ec") {
-        Some(time) => time == name,
-        None if prefix.is_empty() || name.ends_with('s') && !is_rate => false,
-        None => lower.strip_prefix(prefix).is_some_and(|rest| {
-            let of_bits =
-                is_rate && !unit.contains('B') && ["b/s", "bit/s", "bits/s", "be", "bit"].contains(&rest);
-            rest.is_empty() || of_bits
-        }),
-    }
-}
-
-/// Prints with the largest unit that keeps the number whole.
-fn print_scaled(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::Result {
-    let (unit, scale) = units
-        .iter()
-        .filter(|(_, scale)| value > 0 && value.is_multiple_of(*scale))
-        .max_by_key(|(_, scale)| *scale)
-        .unwrap_or(&units[0]);
-    write!(f, "{}{unit}", value / scale)
-}
-
-/// Deserialises a quantity that is written as text, and says what to write when a bare number stands there.
-pub(crate) fn from_text<'de, D: Deserializer<'de>, T>(d: D) -> Result<T, D::Error>
-where
-    T: FromStr<Err = ParseUnitError>,
-{
-    struct Text<T>(std::marker::PhantomData<T>);
-    impl<T: FromStr<Err = ParseUnitError>> serde::de::Visitor<'_> for Text<T> {
-        type Value = T;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a quantity with its unit, in quotes")
-        }
-        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
-            text.parse().map_err(E::custom)
-        }
-        fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<T, E> {
-            self.visit_str(&number.to_string())
-        }
-        fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<T, E> {
-            self.visit_str(&number.to_string())
-        }
-        fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<T, E> {
-            self.visit_str(&number.to_string())
-        }
-    }
-    d.deserialize_any(Text(std::marker::PhantomData))
 }
 
 macro_rules! text_serde {

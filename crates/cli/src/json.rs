@@ -1,7 +1,7 @@
 //! The JSON documents of `--json`. Field names are stable and carry units.
 
-use crate::command::Simulated;
 use crate::execute::FailedRun;
+use crate::simulated::Simulated;
 use anabranch_results::{ClaimResult, ClaimRow, RunRow};
 use serde_json::{Value, json};
 use std::path::Path;

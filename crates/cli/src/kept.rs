@@ -1,8 +1,8 @@
 //! Runs that finished before their scenario did, kept on disk: what was simulated is not lost, whatever ends the
 //! program, and is not simulated again.
 
+use crate::made_by::MadeBy;
 use crate::output::note;
-use crate::store::MadeBy;
 use anabranch_results::{ResultSet, RunRow};
 use anabranch_sim::RunResult;
 use anabranch_sim::scenario::RunPoint;

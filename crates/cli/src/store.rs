@@ -2,8 +2,8 @@
 
 use crate::failure::{Failure, reason};
 use crate::kept::Kept;
+use crate::made_by::{MADE_BY, MadeBy};
 use anabranch_results::{ResultSet, ResultsError};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
@@ -11,8 +11,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Says which program made the results beside it.
-const MADE_BY: &str = "made-by.json";
 /// Digits of the digest in a folder's name.
 const DIGITS: usize = 16;
 /// How the names of folders begin that are not whole yet.
@@ -44,13 +42,6 @@ pub struct Pending {
     /// Locked for as long as this program lives, so that what a kill leaves behind is told from what is at work. None
     /// where the file system has no locks; there nothing can be locked by others either, and so nothing is removed.
     _lock: Option<File>,
-}
-
-/// The program that made results. Another build may simulate differently, so its results are not taken as ours.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub struct MadeBy {
-    version: String,
-    build: String,
 }
 
 impl Store {
@@ -202,33 +193,4 @@ fn lost(target: &Path, why: &str) -> Failure {
         "{}: the results cannot be written: {why}\n  help: make room, or name another folder with --out DIR; nothing was written",
         target.display()
     ))
-}
-
-impl MadeBy {
-    /// What made the results in `folder`, if that says so.
-    pub fn of(folder: &Path) -> Option<MadeBy> {
-        serde_json::from_slice(&fs::read(folder.join(MADE_BY)).ok()?).ok()
-    }
-
-    /// Says in `folder` what made its results.
-    ///
-    /// # Errors
-    /// When the folder cannot be written to.
-    pub fn write(&self, folder: &Path) -> io::Result<()> {
-        fs::write(folder.join(MADE_BY), serde_json::to_vec_pretty(self)?)
-    }
-
-    /// The running program. Its length and age stand for its content, which takes long to read.
-    pub fn this() -> MadeBy {
-        let about = std::env::current_exe().and_then(fs::metadata);
-        let build = about.map_or_else(
-            |_| "unknown".to_owned(),
-            |about| {
-                let changed =
-                    about.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-                format!("{}-{}", about.len(), changed.unwrap_or_default().as_nanos())
-            },
-        );
-        MadeBy { version: env!("CARGO_PKG_VERSION").to_owned(), build }
-    }
 }

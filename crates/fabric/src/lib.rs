@@ -5,6 +5,7 @@
 //! equal-cost routes, [`Selector`] names links and switches.
 
 mod assemble;
+mod build;
 mod cross_dc;
 mod error;
 mod fat_tree;
@@ -18,7 +19,7 @@ mod selector;
 mod spec;
 mod topo_file;
 
-pub use assemble::build;
+pub use build::build;
 pub use cross_dc::check_cross_dc;
 pub use error::TopologyError;
 pub use fat_tree::fat_tree_defaults;

@@ -3,6 +3,9 @@
 use super::{Activation, Done, Gate, Group, Job, Message, Opens, Qp, Start, Workload, WorkloadError};
 use anabranch_base::{GateId, HostId, MessageId, QpId};
 
+/// The most messages that a generator makes. They take about 2.5 GB.
+pub const MAX_MESSAGES: u32 = 50_000_000;
+
 /// Collects queue pairs, messages, gates and activations, in the order of the calls.
 ///
 /// # Panics

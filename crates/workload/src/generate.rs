@@ -1,44 +1,16 @@
 //! From what a scenario says to a workload: the synthetic generators, and the choice of a file's reader.
 
-use super::{SizeDistribution, Start, Workload, WorkloadBuilder, WorkloadError, cm, collective, ns3, text};
+use super::{
+    Fabric, MAX_MESSAGES, SizeDistribution, Start, Workload, WorkloadBuilder, WorkloadError, cm, collective,
+    ns3, text,
+};
 use crate::{IncastsSpec, MessageSpec, PipelineSpec, WorkloadSpec};
-use anabranch_base::{Bytes, Duration, HostId, Purpose, Rate, Time, stream};
-use anabranch_fabric::Topology;
+use anabranch_base::{Bytes, Duration, HostId, Purpose, Time, stream};
 use incasts::Incasts;
 use pipeline::Pipeline;
 
 mod incasts;
 mod pipeline;
-
-/// What a workload has to know of the fabric.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fabric {
-    /// Number of hosts.
-    pub hosts: u32,
-    /// Line rate of a host, which loads refer to.
-    pub host_rate: Rate,
-    /// A number for the ToR of each host: equal for hosts on one switch.
-    pub tor_of: Vec<u32>,
-    /// Data centres; hosts are numbered by data centre, as many in each.
-    pub dcs: u32,
-}
-
-impl Fabric {
-    /// What a workload has to know of `topology`. Where hosts have different line rates, a load refers to the
-    /// slowest.
-    pub fn of(topology: &Topology) -> Self {
-        let port = |host: u32| &topology.ports[topology.port_base[host as usize] as usize];
-        Fabric {
-            hosts: topology.hosts,
-            host_rate: (0..topology.hosts).map(|host| port(host).rate).min().unwrap_or_default(),
-            tor_of: (0..topology.hosts).map(|host| topology.tor_of(HostId(host)).0).collect(),
-            dcs: 1 + topology.site.iter().copied().max().map_or(0, u32::from),
-        }
-    }
-}
-
-/// The most messages that a generator makes. They take about 2.5 GB.
-pub const MAX_MESSAGES: u32 = 50_000_000;
 
 /// The file whose text [`build`] wants for `spec`, as the scenario names it. A name of sizes is a file's when it
 /// has a `.` or a `/` in it.

@@ -7,15 +7,17 @@ mod check;
 mod cm;
 pub mod collective;
 mod error;
+mod fabric;
 mod generate;
 mod ns3;
 mod sizes;
 mod spec;
 mod text;
 
-pub use builder::WorkloadBuilder;
+pub use builder::{MAX_MESSAGES, WorkloadBuilder};
 pub use error::WorkloadError;
-pub use generate::{Fabric, MAX_MESSAGES, MOST_LOAD, build, file_needed};
+pub use fabric::Fabric;
+pub use generate::{MOST_LOAD, build, file_needed};
 pub use sizes::SizeDistribution;
 pub use spec::{IncastsSpec, MessageSpec, PipelineSpec, WorkloadSpec};
 

@@ -7,5 +7,3 @@ pub mod report;
 pub mod reproduce;
 pub mod run;
 mod simulate;
-
-pub use simulate::Simulated;

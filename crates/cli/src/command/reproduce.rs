@@ -1,10 +1,11 @@
 //! `anabranch reproduce`.
 
-use super::simulate::{Job, Simulated};
+use super::simulate::Job;
 use crate::args::{ReproduceArgs, ScaleArg};
 use crate::execute::execute;
 use crate::failure::Failure;
 use crate::output::{note, print, print_json};
+use crate::simulated::Simulated;
 use crate::{figures, interrupt, json, model, sizes, source};
 use anabranch_results::{self as results, ClaimResult, ClaimRow, Outcome};
 use anabranch_sim::scenario::{Figure, Scale};

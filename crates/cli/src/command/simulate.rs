@@ -1,10 +1,11 @@
 //! What `run` and `reproduce` share: simulate unless the results are stored, and store them.
 
 use crate::args::OutputArgs;
-use crate::execute::{FailedRun, Outcome, describe};
+use crate::execute::Outcome;
 use crate::failure::Failure;
 use crate::kept::Kept;
 use crate::output::note;
+use crate::simulated::Simulated;
 use crate::store::{Item, Pending, Store};
 use anabranch_results::{Figure, ResultSet};
 use std::path::PathBuf;
@@ -21,20 +22,6 @@ pub struct Job<'a> {
     pub simulate: &'a dyn Fn(&Kept) -> Result<Outcome, Failure>,
     /// The figure's part of the results, from the rest of them.
     pub figure: &'a dyn Fn(&ResultSet) -> Result<Option<Figure>, Failure>,
-}
-
-/// Results and where they are.
-pub struct Simulated {
-    /// All there is; without the runs that failed early or were stopped.
-    pub results: ResultSet,
-    /// Their folder; none when there was nothing to write.
-    pub folder: Option<PathBuf>,
-    /// The runs that failed.
-    pub failed: Vec<FailedRun>,
-    /// Ctrl-C ended it before its end.
-    pub interrupted: bool,
-    /// The runs that were asked for.
-    pub runs_asked: usize,
 }
 
 impl Job<'_> {
@@ -89,31 +76,4 @@ fn write(pending: Pending, results: &ResultSet, whole: bool) -> Result<PathBuf, 
     pending
         .finish(results, &anabranch_report::html(results), whole)
         .inspect_err(|_| note(&anabranch_report::table(results)))
-}
-
-impl Simulated {
-    /// Tells how it ended, when it did not end well.
-    ///
-    /// # Errors
-    /// [`Failure::Interrupted`] after Ctrl-C, [`Failure::Run`] when a run failed.
-    pub fn verdict(&self) -> Result<(), Failure> {
-        for run in &self.failed {
-            note(&format!("error: run {}: {}", describe(&run.scheme, run.seed, &run.sweep), run.error));
-        }
-        let kept = match &self.folder {
-            Some(folder) => format!("what there is was written to {}", folder.display()),
-            None => "nothing was written".to_owned(),
-        };
-        let (asked, failed) = (self.runs_asked, self.failed.len());
-        if self.interrupted {
-            let finished = self.results.runs.len();
-            return Err(Failure::Interrupted(format!(
-                "interrupted after {finished} of {asked} runs; {kept}"
-            )));
-        }
-        if failed > 0 {
-            return Err(Failure::Run(format!("{failed} of {asked} runs failed; {kept}")));
-        }
-        Ok(())
-    }
 }

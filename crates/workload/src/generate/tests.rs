@@ -1,5 +1,6 @@
 use super::*;
 use crate::Group;
+use anabranch_base::Rate;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

@@ -2,11 +2,8 @@
 
 use anabranch_base::Bytes;
 use anabranch_base::{HostId, MessageId, Rate, Stream};
-use anabranch_sim::scenario::WorkloadSpec;
-use anabranch_sim::workload::collective::{
-    Action, Algorithm, CollectiveSpec, Members, Placement, Plan, Send,
-};
-use anabranch_sim::workload::{self, Done, Fabric, Opens, Start, Workload};
+use anabranch_workload::collective::{Action, Algorithm, CollectiveSpec, Members, Placement, Plan, Send};
+use anabranch_workload::{self as workload, Done, Fabric, Opens, Start, Workload, WorkloadSpec};
 
 /// One job of ranks 0, 1, 2 ... on the hosts of these numbers, as a workload and as the plan that it is made of.
 pub struct Collective {

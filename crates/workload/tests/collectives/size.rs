@@ -1,9 +1,8 @@
 //! What the largest collectives of a scenario take.
 
 use anabranch_base::{Bytes, Rate};
-use anabranch_sim::scenario::WorkloadSpec;
-use anabranch_sim::workload::collective::{Algorithm, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
-use anabranch_sim::workload::{self, Fabric};
+use anabranch_workload::collective::{Algorithm, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
+use anabranch_workload::{self as workload, Fabric, WorkloadSpec};
 
 fn jobs_of_32(algorithm: Algorithm, jobs: u32) -> (usize, usize) {
     let spec = CollectiveSpec {

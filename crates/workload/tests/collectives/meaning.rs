@@ -2,8 +2,8 @@
 
 use crate::symbolic::Collective;
 use anabranch_base::{MessageId, Purpose, Stream, stream};
-use anabranch_sim::workload::Opens;
-use anabranch_sim::workload::collective::Algorithm;
+use anabranch_workload::Opens;
+use anabranch_workload::collective::Algorithm;
 
 fn order(number: u64) -> Stream {
     stream(number, 0, Purpose::Model)

@@ -1,0 +1,48 @@
+//! What simulating came to.
+
+use crate::execute::{FailedRun, describe};
+use crate::failure::Failure;
+use crate::output::note;
+use anabranch_results::ResultSet;
+use std::path::PathBuf;
+
+/// Results and where they are.
+pub struct Simulated {
+    /// All there is; without the runs that failed early or were stopped.
+    pub results: ResultSet,
+    /// Their folder; none when there was nothing to write.
+    pub folder: Option<PathBuf>,
+    /// The runs that failed.
+    pub failed: Vec<FailedRun>,
+    /// Ctrl-C ended it before its end.
+    pub interrupted: bool,
+    /// The runs that were asked for.
+    pub runs_asked: usize,
+}
+
+impl Simulated {
+    /// Tells how it ended, when it did not end well.
+    ///
+    /// # Errors
+    /// [`Failure::Interrupted`] after Ctrl-C, [`Failure::Run`] when a run failed.
+    pub fn verdict(&self) -> Result<(), Failure> {
+        for run in &self.failed {
+            note(&format!("error: run {}: {}", describe(&run.scheme, run.seed, &run.sweep), run.error));
+        }
+        let kept = match &self.folder {
+            Some(folder) => format!("what there is was written to {}", folder.display()),
+            None => "nothing was written".to_owned(),
+        };
+        let (asked, failed) = (self.runs_asked, self.failed.len());
+        if self.interrupted {
+            let finished = self.results.runs.len();
+            return Err(Failure::Interrupted(format!(
+                "interrupted after {finished} of {asked} runs; {kept}"
+            )));
+        }
+        if failed > 0 {
+            return Err(Failure::Run(format!("{failed} of {asked} runs failed; {kept}")));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,5 @@
+//! Collectives: that they mean what they should.
+
+mod meaning;
+mod size;
+mod symbolic;
