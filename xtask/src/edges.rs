@@ -8,12 +8,40 @@ use std::path::Path;
 /// Every crate of the workspace with all that it may depend on of ours, for any use: code, tests, build.
 ///
 /// What this keeps: the protocols run without the simulator, results are read without it, and figures are
-/// redrawn without it.
+/// redrawn without it; the engine runs without the language of scenarios.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("anabranch-base", &[]),
     ("anabranch-proto", &["anabranch-base"]),
     ("anabranch-results", &["anabranch-base"]),
-    ("anabranch-sim", &["anabranch-base", "anabranch-proto", "anabranch-results"]),
+    ("anabranch-fabric", &["anabranch-base"]),
+    ("anabranch-workload", &["anabranch-base", "anabranch-fabric"]),
+    (
+        "anabranch-engine",
+        &["anabranch-base", "anabranch-proto", "anabranch-results", "anabranch-fabric", "anabranch-workload"],
+    ),
+    (
+        "anabranch-lab",
+        &[
+            "anabranch-base",
+            "anabranch-proto",
+            "anabranch-results",
+            "anabranch-fabric",
+            "anabranch-workload",
+            "anabranch-engine",
+        ],
+    ),
+    (
+        "anabranch-sim",
+        &[
+            "anabranch-base",
+            "anabranch-proto",
+            "anabranch-results",
+            "anabranch-fabric",
+            "anabranch-workload",
+            "anabranch-engine",
+            "anabranch-lab",
+        ],
+    ),
     ("anabranch-report", &["anabranch-base", "anabranch-results"]),
     (
         "anabranch-cli",
@@ -129,6 +157,13 @@ mod tests {
             ("anabranch-base", "anabranch-proto"),
             ("anabranch-proto", "anabranch-sim"),
             ("anabranch-proto", "anabranch-results"),
+            ("anabranch-fabric", "anabranch-proto"),
+            ("anabranch-fabric", "anabranch-workload"),
+            ("anabranch-workload", "anabranch-proto"),
+            ("anabranch-workload", "anabranch-engine"),
+            ("anabranch-engine", "anabranch-lab"),
+            ("anabranch-lab", "anabranch-sim"),
+            ("anabranch-lab", "anabranch-report"),
             ("anabranch-results", "anabranch-sim"),
             ("anabranch-results", "anabranch-proto"),
             ("anabranch-sim", "anabranch-report"),
@@ -155,7 +190,7 @@ mod tests {
     #[test]
     fn this_workspace_is_read_and_kept() {
         let real = read(&crate::root()).unwrap();
-        assert!(graph(&real)["anabranch-sim"].contains("anabranch-proto"), "edges are not seen");
+        assert!(graph(&real)["anabranch-engine"].contains("anabranch-proto"), "edges are not seen");
         check(&real).unwrap();
     }
 }

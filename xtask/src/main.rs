@@ -1,10 +1,12 @@
 //! Checks and chores of the workspace: `cargo xtask TASK`.
 #![forbid(unsafe_code)]
 
+mod circles;
 mod edges;
 mod files;
 mod fuzz;
 mod purity;
+mod shares;
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -14,7 +16,8 @@ const USAGE: &str = "\
 usage: cargo xtask TASK
 
   lint             format, clippy, architecture, documentation, and licences where cargo-deny is installed
-  architecture     which crate may depend on which, purity of the protocol cores, sizes of files
+  architecture     which crate may depend on which, circles between modules, purity of the protocol cores, sizes of
+                   files and crates
   fuzz [SECONDS]   run every fuzz target for SECONDS each (60)";
 
 fn main() -> ExitCode {
@@ -66,12 +69,14 @@ fn architecture() -> Result<()> {
     let root = root();
     let metadata = edges::read(&root)?;
     edges::check(&metadata)?;
+    circles::check(&root)?;
     files::check(&root)?;
+    shares::check(&root)?;
     // base is checked alone too: a module keeps only what its crate uses of the others.
     for package in ["anabranch-base", "anabranch-proto"] {
         purity::check(&root, metadata.target_directory.as_std_path(), package)?;
     }
-    println!("architecture: crates, files and purity are as they should be");
+    println!("architecture: crates, modules, files and purity are as they should be");
     Ok(())
 }
 
