@@ -1,7 +1,7 @@
 //! Figure files, at both scales.
 #![no_main]
 
-use anabranch_sim::scenario::{Files, Scale, read_figure};
+use anabranch_lab::scenario::{Files, Scale, read_figure};
 use libfuzzer_sys::fuzz_target;
 
 /// No file that a figure may name is there.

@@ -2,7 +2,7 @@
 #![no_main]
 
 use anabranch_base::Duration;
-use anabranch_sim::topology::{Routing, parse_ns3};
+use anabranch_fabric::{Routing, parse_ns3};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -1,7 +1,7 @@
 //! Scenario files, short or resolved. The resolved form of what is accepted is read back.
 #![no_main]
 
-use anabranch_sim::scenario::{Files, Overrides, read};
+use anabranch_lab::scenario::{Files, Overrides, read};
 use libfuzzer_sys::fuzz_target;
 
 /// No file that a scenario may name is there.

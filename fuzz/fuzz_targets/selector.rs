@@ -2,7 +2,7 @@
 #![no_main]
 
 use anabranch_base::{Duration, Purpose, stream};
-use anabranch_sim::topology::{Selector, Topology, build, parse_ns3, parse_topo};
+use anabranch_fabric::{Selector, Topology, build, parse_ns3, parse_topo};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
 

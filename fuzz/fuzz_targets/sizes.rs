@@ -1,7 +1,7 @@
 //! Files of flow sizes: what is accepted has a mean, and sizes that rise with the draw.
 #![no_main]
 
-use anabranch_sim::workload::SizeDistribution;
+use anabranch_workload::SizeDistribution;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

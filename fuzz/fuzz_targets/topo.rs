@@ -1,8 +1,7 @@
 //! htsim fat-tree files; small fabrics are built too.
 #![no_main]
 
-use anabranch_sim::scenario::TopologySpec;
-use anabranch_sim::topology::{build, parse_topo};
+use anabranch_fabric::{TopologySpec, build, parse_topo};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
