@@ -258,6 +258,9 @@ pub trait Receiver: Send {
     }
     /// The next packet to send back.
     fn poll_transmit(&mut self) -> Option<Packet>;
+    /// Data packets that it took in for the first time so far, and so brought the application something new: no
+    /// copies, none that it threw away, and no trimmed ones. Once all is delivered, the packets of all messages.
+    fn fresh_packets(&self) -> u64;
 }
 
 /// What a sender counts.
@@ -290,48 +293,52 @@ pub struct Ends {
 }
 
 impl TransportConfig {
-    /// Both ends of a new queue pair on a fabric.
-    pub fn build(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> (AnySender, AnyReceiver) {
-        let rto = self.rto().on(facts);
+    /// The sending end of a new queue pair on a fabric.
+    pub fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender {
         match self {
-            TransportConfig::Sack(config) => (
-                AnySender::Sack(SackSender::new(config, rto, ends.qp, ends.dst, cc, lb)),
-                AnyReceiver::Sack(SackReceiver::new(config, ends.qp, ends.src)),
-            ),
-            TransportConfig::GoBackN(config) => (
-                AnySender::GoBackN(GoBackNSender::new(config, facts, ends, cc, lb)),
-                AnyReceiver::GoBackN(GoBackNReceiver::new(config, facts, ends)),
-            ),
-            TransportConfig::RnicSr(config) => (
-                AnySender::RnicSr(RnicSrSender::new(config, facts, ends, cc, lb)),
-                AnyReceiver::RnicSr(RnicSrReceiver::new(config, facts, ends)),
-            ),
+            TransportConfig::Sack(config) => {
+                let rto = config.rto.on(facts);
+                AnySender::Sack(SackSender::new(config, rto, ends.qp, ends.dst, cc, lb))
+            }
+            TransportConfig::GoBackN(config) => {
+                AnySender::GoBackN(GoBackNSender::new(config, facts, ends, cc, lb))
+            }
+            TransportConfig::RnicSr(config) => {
+                AnySender::RnicSr(RnicSrSender::new(config, facts, ends, cc, lb))
+            }
+            TransportConfig::Irn(config) => AnySender::Irn(IrnSender::new(config, facts, ends, cc, lb)),
+            TransportConfig::RackTlp(config) => {
+                AnySender::RackTlp(RackTlpSender::new(config, facts, ends, cc, lb))
+            }
+            TransportConfig::Strack(config) => {
+                AnySender::Strack(StrackSender::new(config, facts, ends, cc, lb))
+            }
+            TransportConfig::Dcp(config) => AnySender::Dcp(DcpSender::new(config, facts, ends, cc, lb)),
+            TransportConfig::MpRdma(config) => {
+                AnySender::MpRdma(MpRdmaSender::new(config, facts, ends, cc, lb))
+            }
+        }
+    }
+
+    /// The receiving end of a new queue pair on a fabric.
+    pub fn build_receiver(&self, ends: Ends, facts: &PathFacts) -> AnyReceiver {
+        match self {
+            TransportConfig::Sack(config) => AnyReceiver::Sack(SackReceiver::new(config, ends.qp, ends.src)),
+            TransportConfig::GoBackN(config) => {
+                AnyReceiver::GoBackN(GoBackNReceiver::new(config, facts, ends))
+            }
+            TransportConfig::RnicSr(config) => AnyReceiver::RnicSr(RnicSrReceiver::new(config, facts, ends)),
             TransportConfig::Irn(config) => {
                 let cnp_interval = config.cnp_interval.on(facts);
-                (
-                    AnySender::Irn(IrnSender::new(config, facts, ends, cc, lb)),
-                    AnyReceiver::Irn(IrnReceiver::new(config.ack, config.ack_every, cnp_interval, ends)),
-                )
+                AnyReceiver::Irn(IrnReceiver::new(config.ack, config.ack_every, cnp_interval, ends))
             }
             TransportConfig::RackTlp(config) => {
                 let cnp_interval = config.cnp_interval.on(facts);
-                (
-                    AnySender::RackTlp(RackTlpSender::new(config, facts, ends, cc, lb)),
-                    AnyReceiver::RackTlp(IrnReceiver::new(config.ack, config.ack_every, cnp_interval, ends)),
-                )
+                AnyReceiver::RackTlp(IrnReceiver::new(config.ack, config.ack_every, cnp_interval, ends))
             }
-            TransportConfig::Strack(config) => (
-                AnySender::Strack(StrackSender::new(config, facts, ends, cc, lb)),
-                AnyReceiver::Strack(StrackReceiver::new(config, ends)),
-            ),
-            TransportConfig::Dcp(config) => (
-                AnySender::Dcp(DcpSender::new(config, facts, ends, cc, lb)),
-                AnyReceiver::Dcp(DcpReceiver::new(config, facts, ends)),
-            ),
-            TransportConfig::MpRdma(config) => (
-                AnySender::MpRdma(MpRdmaSender::new(config, facts, ends, cc, lb)),
-                AnyReceiver::MpRdma(MpRdmaReceiver::new(config, ends)),
-            ),
+            TransportConfig::Strack(config) => AnyReceiver::Strack(StrackReceiver::new(config, ends)),
+            TransportConfig::Dcp(config) => AnyReceiver::Dcp(DcpReceiver::new(config, facts, ends)),
+            TransportConfig::MpRdma(config) => AnyReceiver::MpRdma(MpRdmaReceiver::new(config, ends)),
         }
     }
 
@@ -500,5 +507,11 @@ impl AnyReceiver {
     #[inline]
     pub fn poll_transmit(&mut self) -> Option<Packet> {
         dispatch!(AnyReceiver, self, end => end.poll_transmit())
+    }
+
+    /// See [`Receiver::fresh_packets`].
+    #[inline]
+    pub fn fresh_packets(&self) -> u64 {
+        dispatch!(AnyReceiver, self, end => end.fresh_packets())
     }
 }

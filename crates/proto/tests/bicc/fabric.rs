@@ -268,6 +268,8 @@ impl Plan {
             })
         };
         let cc = AnyCc::Constant(self.sender_window * u64::from(PACKET));
-        transport.build(Ends { qp: QpId(qp), src: SENDER, dst }, &facts().path, cc, AnyLb::Ecmp(0))
+        let (ends, facts) = (Ends { qp: QpId(qp), src: SENDER, dst }, facts().path);
+        let sender = transport.build_sender(ends, &facts, cc, AnyLb::Ecmp(0));
+        (sender, transport.build_receiver(ends, &facts))
     }
 }

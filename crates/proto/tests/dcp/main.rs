@@ -127,7 +127,8 @@ fn state_in_bits() {
 fn both_ends_behind_the_common_interface() {
     let transport = TransportConfig::Dcp(config());
     assert_eq!((transport.rto(), transport.framing().header), (Span::Time(RTO), Bytes(57)));
-    let (mut sender, mut receiver) = transport.build(ENDS, &FACTS, AnyCc::Constant(HUGE), AnyLb::Ecmp(9));
+    let mut sender = transport.build_sender(ENDS, &FACTS, AnyCc::Constant(HUGE), AnyLb::Ecmp(9));
+    let mut receiver = transport.build_receiver(ENDS, &FACTS);
     for id in 10..13 {
         sender.post(MessageId(id), PAYLOAD).unwrap();
     }

@@ -191,3 +191,23 @@ fn one_cnp_in_an_interval_or_one_for_each_mark() {
         Repr::Ack { cumulative: 1, base: 1, received: 0, marked: false, sent_at: us(30), telemetry: 0 };
     assert_eq!(receiver.take_at(us(40), &last), (vec![echoed], vec![7]));
 }
+
+/// A message that starts over counts as new only what exceeds its fullest round, so that rounds without end do not
+/// count without end; what comes of later messages counts at once.
+#[test]
+fn packets_of_a_later_round_are_not_new() {
+    let mut receiver = Receiver::new(config());
+    let mut fresh_after = |packet: Packet| {
+        receiver.take(&packet);
+        receiver.0.fresh_packets()
+    };
+    assert_eq!([0, 1, 2].map(|psn| fresh_after(data(psn, 20, 4, 0, 0))), [1, 2, 3]);
+    assert_eq!(fresh_after(data(4, 21, 2, 1, 0)), 4);
+    for retry in 1..=200 {
+        assert_eq!([3, 0].map(|psn| fresh_after(data(psn, 20, 4, 0, retry))), [4, 4], "round {retry}");
+    }
+    assert_eq!(fresh_after(data(1, 20, 4, 0, 150)), 4, "of a round that was given up");
+    assert_eq!([1, 2].map(|psn| fresh_after(data(psn, 20, 4, 0, 200))), [4, 5]);
+    assert_eq!(fresh_after(data(3, 20, 4, 0, 201)), 5, "complete before");
+    assert_eq!(fresh_after(data(5, 21, 2, 1, 0)), 6);
+}

@@ -17,6 +17,10 @@ pub struct DcpReceiver {
     expected: u32,
     /// rRetryNo: the round of the request `expected` that is counted.
     retry: u8,
+    /// Packets of the request `expected` that came in the fullest of its rounds that were given up.
+    recounted: u32,
+    /// See [`fresh_packets`](Self::fresh_packets).
+    fresh: u32,
     /// The requests from `expected` on, each at its number modulo their count.
     tracked: Box<[Tracked]>,
     /// A trimmed packet on its way back.
@@ -64,6 +68,8 @@ impl DcpReceiver {
         DcpReceiver {
             expected: 0,
             retry: 0,
+            recounted: 0,
+            fresh: 0,
             tracked: vec![UNTOUCHED; config.tracked_messages.max(1) as usize].into_boxed_slice(),
             turned: None,
             ack_due: None,
@@ -131,6 +137,16 @@ impl DcpReceiver {
         Some(self.answer(ev, self.ack_bytes, Repr::Cnp))
     }
 
+    /// Data packets taken in for the first time so far, as far as counters can tell.
+    ///
+    /// It does not know PSNs apart. A request that the sender timed out for is counted anew, and its packets are
+    /// taken for those that came before until there are more of them than in any earlier round. So this may lag
+    /// behind what has arrived, never runs ahead of it, and is right whenever no request is half there.
+    #[inline]
+    pub fn fresh_packets(&self) -> u64 {
+        u64::from(self.fresh)
+    }
+
     /// Whether a packet of a request that is not complete counts: DCP, section 4.5, the coarse timeout.
     #[inline]
     fn is_counted(&mut self, msn: Msn) -> bool {
@@ -145,7 +161,8 @@ impl DcpReceiver {
             0 => true,
             1..128 => {
                 self.retry = msn.retry();
-                self.slot(msn.number()).count = 0;
+                let given_up = std::mem::take(&mut self.slot(msn.number()).count);
+                self.recounted = self.recounted.max(given_up);
                 true
             }
             // Of an earlier round, which was given up.
@@ -157,13 +174,17 @@ impl DcpReceiver {
     #[inline]
     fn count(&mut self, msn: Msn, message: MessageId, packets: u32, is_signalled: bool) -> bool {
         let is_expected = msn.number() == self.expected;
+        let before = if is_expected { self.recounted } else { 0 };
         let tracked = self.slot(msn.number());
         tracked.count += 1;
+        let is_fresh = tracked.count > before && !tracked.is_complete;
         // DCP, section 4.5: as many as the message has.
         if tracked.count == packets {
             *tracked = Tracked { is_complete: true, is_signalled, message, ..*tracked };
         }
-        is_expected && tracked.is_complete
+        let completes = is_expected && tracked.is_complete;
+        self.fresh += u32::from(is_fresh);
+        completes
     }
 
     /// DCP, section 4.5: once the request of the eMSN is complete, the eMSN goes on to the next that is not, and the
@@ -177,6 +198,7 @@ impl DcpReceiver {
             self.expected += 1;
         }
         self.retry = 0;
+        self.recounted = 0;
         self.delivered.pop_front()
     }
 

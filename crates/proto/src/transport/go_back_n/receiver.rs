@@ -117,6 +117,12 @@ impl GoBackNReceiver {
         Some(self.answer(ev, Repr::Cnp))
     }
 
+    /// Data packets taken in for the first time so far: those that it kept, which came in order.
+    #[inline]
+    pub fn fresh_packets(&self) -> u64 {
+        u64::from(self.expected)
+    }
+
     /// DCQCN, section 3.1: the notification point's one CNP in `cnp_interval`.
     fn notify(&mut self, now: Time, ev: u16) {
         if self.last_cnp.is_none_or(|last| now.since(last) >= self.cnp_interval) {

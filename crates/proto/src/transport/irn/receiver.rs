@@ -13,6 +13,8 @@ use std::collections::VecDeque;
 pub struct IrnReceiver {
     /// ePSN: every PSN below has arrived.
     expected: u32,
+    /// Packets that arrived, each once.
+    fresh: u32,
     /// How far the ePSN came since the last ACK.
     unacked: u32,
     ack_every: u32,
@@ -55,6 +57,7 @@ impl IrnReceiver {
     pub fn new(ack: Bytes, ack_every: u32, cnp_interval: Duration, ends: Ends) -> Self {
         IrnReceiver {
             expected: 0,
+            fresh: 0,
             unacked: 0,
             ack_every: ack_every.max(1),
             highest: 0,
@@ -130,6 +133,12 @@ impl IrnReceiver {
         Some(self.answer(ev, Repr::Cnp))
     }
 
+    /// Data packets taken in for the first time so far.
+    #[inline]
+    pub fn fresh_packets(&self) -> u64 {
+        u64::from(self.fresh)
+    }
+
     /// Marks `psn` as arrived; false when it had arrived before.
     #[inline]
     fn accept(&mut self, psn: u32) -> bool {
@@ -140,6 +149,7 @@ impl IrnReceiver {
         if !self.arrived.insert(psn) {
             return false;
         }
+        self.fresh += 1;
         if psn == self.expected {
             self.expected = self.arrived.take_run(psn);
             self.unacked += self.expected - psn;

@@ -13,6 +13,8 @@ use std::collections::VecDeque;
 pub struct MpRdmaReceiver {
     /// ePSN: every PSN below has arrived.
     expected: u32,
+    /// Packets that it took, each once.
+    fresh: u32,
     /// L: packets from `expected` on that it takes.
     bitmap: u32,
     /// Packets of the message that `expected` belongs to and the ePSN has passed.
@@ -39,6 +41,7 @@ impl MpRdmaReceiver {
     pub fn new(config: &MpRdmaConfig, ends: Ends) -> Self {
         MpRdmaReceiver {
             expected: 0,
+            fresh: 0,
             bitmap: config.bitmap.max(1),
             passed: 0,
             ack_bytes: config.ack.0 as u16,
@@ -88,13 +91,20 @@ impl MpRdmaReceiver {
         self.answer.take()
     }
 
+    /// Data packets taken in for the first time so far: those that its bitmap had room for.
+    #[inline]
+    pub fn fresh_packets(&self) -> u64 {
+        u64::from(self.fresh)
+    }
+
     /// Marks the packet so many beyond the ePSN as arrived, and moves the ePSN past all that is there.
     #[inline]
     fn accept(&mut self, ahead: usize, part: Part) {
         if self.slots.len() <= ahead {
             self.slots.resize(ahead + 1, None);
         }
-        self.slots[ahead] = Some(part);
+        let is_fresh = self.slots[ahead].replace(part).is_none();
+        self.fresh += u32::from(is_fresh);
         while let Some(&Some(Part { message, of })) = self.slots.front() {
             self.slots.pop_front();
             self.expected += 1;

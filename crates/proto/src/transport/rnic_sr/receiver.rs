@@ -14,6 +14,8 @@ use std::collections::VecDeque;
 pub struct RnicSrReceiver {
     /// ePSN: every PSN below has arrived.
     expected: u32,
+    /// Packets that arrived, each once.
+    fresh: u32,
     /// How far the ePSN came since the last ACK.
     unacked: u32,
     ack_every: u32,
@@ -57,6 +59,7 @@ impl RnicSrReceiver {
     pub fn new(config: &RnicSrConfig, facts: &PathFacts, ends: Ends) -> Self {
         RnicSrReceiver {
             expected: 0,
+            fresh: 0,
             unacked: 0,
             ack_every: config.ack_every.max(1),
             nacked: false,
@@ -145,6 +148,12 @@ impl RnicSrReceiver {
         Some(self.answer(ev, Repr::Cnp))
     }
 
+    /// Data packets taken in for the first time so far.
+    #[inline]
+    pub fn fresh_packets(&self) -> u64 {
+        u64::from(self.fresh)
+    }
+
     /// Marks `psn` as arrived; false when it had arrived before.
     #[inline]
     fn accept(&mut self, psn: u32) -> bool {
@@ -155,6 +164,7 @@ impl RnicSrReceiver {
         if !self.arrived.insert(psn) {
             return false;
         }
+        self.fresh += 1;
         if psn == self.expected {
             // Themis-spraying, section 2.3: to the smallest PSN that has not been received.
             self.expected = self.arrived.take_run(psn);

@@ -13,6 +13,8 @@ use smallvec::SmallVec;
 pub struct SackReceiver {
     /// Every PSN below has arrived (ePSN).
     cumulative: u32,
+    /// Packets that arrived, each once.
+    fresh: u32,
     /// Arrived since the last ACK.
     unacked: u32,
     /// Lowest and highest PSN that arrived since the last ACK: within the 64 that one ACK can name.
@@ -58,6 +60,7 @@ impl SackReceiver {
     pub fn new(config: &SackConfig, qp: QpId, sender: HostId) -> Self {
         SackReceiver {
             cumulative: 0,
+            fresh: 0,
             unacked: 0,
             unacked_low: u32::MAX,
             unacked_high: 0,
@@ -119,6 +122,12 @@ impl SackReceiver {
         }
     }
 
+    /// Data packets taken in for the first time so far.
+    #[inline]
+    pub fn fresh_packets(&self) -> u64 {
+        u64::from(self.fresh)
+    }
+
     #[inline]
     fn ack(&mut self, base: u32, cause: Cause) -> Packet {
         let Cause { ev, marked, sent_at } = cause;
@@ -141,6 +150,7 @@ impl SackReceiver {
         if !self.arrived.insert(psn) {
             return false;
         }
+        self.fresh += 1;
         if psn == self.cumulative {
             self.cumulative = self.arrived.take_run(psn);
         }

@@ -14,6 +14,8 @@ use smallvec::SmallVec;
 pub struct StrackReceiver {
     /// ePSN: every PSN below has arrived.
     expected: u32,
+    /// Data packets that arrived, each once.
+    fresh: u32,
     /// Lowest PSN that arrived since the last SACK; none: the ePSN stands for it.
     lowest: Option<u32>,
     /// Bytes on the wire of distinct data packets, modulo 2^32.
@@ -51,6 +53,7 @@ impl StrackReceiver {
     pub fn new(config: &StrackConfig, ends: Ends) -> Self {
         StrackReceiver {
             expected: 0,
+            fresh: 0,
             lowest: None,
             bytes_received: 0,
             out_of_order: 0,
@@ -115,6 +118,12 @@ impl StrackReceiver {
         Some(Packet { qp, dst, wire_bytes, ev, marked: false, tag: 0, repr })
     }
 
+    /// Data packets taken in for the first time so far.
+    #[inline]
+    pub fn fresh_packets(&self) -> u64 {
+        u64::from(self.fresh)
+    }
+
     /// Marks `psn` as arrived; false when it had arrived before.
     #[inline]
     fn accept(&mut self, psn: u32, bytes: u16) -> bool {
@@ -125,6 +134,7 @@ impl StrackReceiver {
         if !self.arrived.insert(psn) {
             return false;
         }
+        self.fresh += 1;
         self.bytes_received = self.bytes_received.wrapping_add(u32::from(bytes));
         if psn == self.expected {
             self.expected = self.arrived.take_run(psn);

@@ -120,4 +120,8 @@ impl Receiving for CheckedReceiver {
     fn delivered(&self) -> &[usize] {
         &self.delivered
     }
+
+    fn fresh_packets(&self) -> u64 {
+        self.receiver.fresh_packets()
+    }
 }
