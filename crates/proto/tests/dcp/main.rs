@@ -55,11 +55,11 @@ fn ids(messages: impl IntoIterator<Item = MessageId>) -> Vec<u32> {
 }
 
 fn ack(cumulative: u32) -> Repr {
-    Repr::Ack { cumulative, base: cumulative, received: 0, marked: false, sent_at: Time::ZERO, telemetry: 0 }
+    Repr::ack(cumulative)
 }
 
 fn header_only(psn: u32, number: u32, retry: u8) -> Repr {
-    Repr::HeaderOnly { psn, msn: Msn::new(number, retry) }
+    Repr::header_only(psn).with_msn(Msn::new(number, retry))
 }
 
 fn sender(config: DcpConfig) -> DcpSender {
@@ -78,7 +78,7 @@ fn post<const N: usize>(sender: &mut DcpSender, packets: [u64; N]) {
 }
 
 fn answer(sender: &mut DcpSender, now: Time, repr: Repr) {
-    let packet = Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: ACK, ev: 9, marked: false, tag: 0, repr };
+    let packet = Packet::new(ENDS.qp, ENDS.src, repr).with_bytes(ACK).with_ev(9);
     sender.handle_packet(now, &packet);
 }
 

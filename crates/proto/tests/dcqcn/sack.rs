@@ -28,9 +28,8 @@ fn packets_keep_their_distance_under_dcqcn() {
     assert!(sender.poll_transmit(Time(79_999)).is_none());
     assert_eq!(sender.next_timeout(), Some(Time(80_000)));
     assert!(sender.poll_transmit(Time(80_000)).is_some());
-    let repr =
-        Repr::Ack { cumulative: 1, base: 0, received: 1, marked: true, sent_at: Time::ZERO, telemetry: 0 };
-    let ack = Packet { qp: QpId(3), dst: HostId(1), wire_bytes: 64, ev: 9, marked: false, tag: 0, repr };
+    let repr = Repr::ack(1).with_received(0, 1).with_mark(true);
+    let ack = Packet::new(QpId(3), HostId(1), repr).with_bytes(64).with_ev(9);
     sender.handle_packet(Time(90_000), &ack);
     assert!(sender.poll_transmit(Time(239_999)).is_none());
     assert_eq!(sender.next_timeout(), Some(Time(240_000)));

@@ -44,7 +44,7 @@ fn send(sender: &mut IrnSender, now: Time) -> Vec<(u32, bool)> {
 }
 
 fn answer(sender: &mut IrnSender, now: Time, repr: Repr) {
-    let packet = Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: ACK, ev: 9, marked: false, tag: 0, repr };
+    let packet = Packet::new(ENDS.qp, ENDS.src, repr).with_bytes(ACK).with_ev(9);
     sender.handle_packet(now, &packet);
 }
 
@@ -461,13 +461,8 @@ fn the_congestion_control_hears_of_acks_marks_and_one_loss_a_recovery() {
         answer(sender, now, repr);
         std::mem::take(&mut *log.lock().unwrap())
     };
-    let marked = |cumulative, psn, sent_at| Repr::Ack {
-        cumulative,
-        base: psn,
-        received: 1,
-        marked: true,
-        sent_at,
-        telemetry: 0,
+    let marked = |cumulative, psn, sent_at| {
+        Repr::ack(cumulative).with_received(psn, 1).with_mark(true).with_sent_at(sent_at)
     };
     assert_eq!(said(&mut sender, us(8), ack(2, 1)), ["2 of 2000 B, false, 8us"]);
     assert_eq!(said(&mut sender, us(9), ack(2, 3)), ["loss"]);

@@ -216,10 +216,8 @@ impl<'a, E: Ends> Run<'a, E> {
         if forth {
             packet.marked = is_marked;
         }
-        if let Repr::Data { psn, sent_at, msn, .. } = packet.repr
-            && is_trimmed
-        {
-            packet.repr = Repr::Trimmed { psn, msn, sent_at };
+        if is_trimmed {
+            packet = packet.cut(packet.wire_bytes).unwrap_or(packet);
         }
         let is_dropped = forth && path.faults.dropped.contains(&nth);
         let copies = if is_lost || is_dropped { 0 } else { 1 + usize::from(is_twofold) };

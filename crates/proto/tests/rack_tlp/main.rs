@@ -84,18 +84,14 @@ impl Sender {
     }
 
     fn hear(&mut self, now: Time, repr: Repr) {
-        let packet =
-            Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: 64, ev: 9, marked: false, tag: 0, repr };
+        let packet = Packet::new(ENDS.qp, ENDS.src, repr).with_bytes(64).with_ev(9);
         self.end.handle_packet(now, &packet);
     }
 
     /// The ACK of the last copy of `psn`, upon which the ePSN is `cumulative`.
     fn ack(&mut self, now: Time, cumulative: u32, psn: u32) {
         let sent_at = self.sent[psn as usize];
-        self.hear(
-            now,
-            Repr::Ack { cumulative, base: psn, received: 1, marked: false, sent_at, telemetry: 0 },
-        );
+        self.hear(now, Repr::ack(cumulative).with_received(psn, 1).with_sent_at(sent_at));
     }
 
     /// What goes out upon that ACK, at the same time.
@@ -205,14 +201,7 @@ fn the_window_bounds_what_is_in_flight() {
     // 3 and 5 are lost, and take the room that they left.
     assert_eq!(sender.ring(us(16)), [3, 5]);
     // Their first copies arrive after all.
-    let late = |cumulative, psn| Repr::Ack {
-        cumulative,
-        base: psn,
-        received: 1,
-        marked: false,
-        sent_at: us(0),
-        telemetry: 0,
-    };
+    let late = |cumulative, psn| Repr::ack(cumulative).with_received(psn, 1);
     sender.hear(us(17), late(5, 3));
     assert_eq!(sender.burst(us(17)), [105]);
     sender.hear(us(17), late(7, 5));
@@ -302,10 +291,7 @@ fn the_congestion_control_hears_of_acks_marks_and_one_loss_a_recovery() {
     assert_eq!(told(), ["loss"]);
     sender.ack(us(25), 2, 4);
     assert_eq!(told(), [""; 0]);
-    sender.hear(
-        us(25),
-        Repr::Ack { cumulative: 5, base: 2, received: 1, marked: true, sent_at: us(17), telemetry: 0 },
-    );
+    sender.hear(us(25), Repr::ack(5).with_received(2, 1).with_mark(true).with_sent_at(us(17)));
     assert_eq!(told(), ["2 of 2000 B, true, 8us", "cnp"]);
     sender.hear(us(25), Repr::Cnp);
     assert_eq!(told(), ["cnp"]);

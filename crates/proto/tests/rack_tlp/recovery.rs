@@ -113,8 +113,7 @@ fn a_retransmission_that_is_lost_is_found_like_any_packet() {
 fn the_ack_of_a_first_copy_does_not_speak_for_the_second() {
     let mut sender = Sender::with(10);
     sender.stream(0, 0..10);
-    let first =
-        Repr::Ack { cumulative: 0, base: 2, received: 1, marked: false, sent_at: us(2), telemetry: 0 };
+    let first = Repr::ack(0).with_received(2, 1).with_sent_at(us(2));
     sender.ack(us(12), 0, 4);
     sender.end.handle_timeout(us(17));
     assert_eq!(sender.burst(us(17)), [0, 1]);

@@ -45,7 +45,7 @@ fn asks_at_the_end(sent: Vec<(u32, bool)>, psns: impl IntoIterator<Item = u32>) 
 }
 
 fn answer(sender: &mut RnicSrSender, now: Time, repr: Repr) {
-    let packet = Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: ACK, ev: 9, marked: false, tag: 0, repr };
+    let packet = Packet::new(ENDS.qp, ENDS.src, repr).with_bytes(ACK).with_ev(9);
     sender.handle_packet(now, &packet);
 }
 
@@ -400,8 +400,7 @@ fn a_marked_ack_is_a_cnp_only_when_there_are_none() {
         let mut sender = paced(config);
         post(&mut sender, 100);
         assert_eq!(burst(&mut sender, us(1)), [0]);
-        let marked =
-            Repr::Ack { cumulative: 1, base: 1, received: 0, marked: true, sent_at: us(1), telemetry: 0 };
+        let marked = Repr::ack(1).with_mark(true).with_sent_at(us(1));
         answer(&mut sender, us(1), marked);
         assert_eq!(burst(&mut sender, Time(1_000_000 + gap - 1)), []);
         assert_eq!(burst(&mut sender, Time(1_000_000 + gap)), [1]);

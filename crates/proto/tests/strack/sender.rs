@@ -45,9 +45,11 @@ fn answer(
     probe: bool,
 ) {
     let (bytes_received, cause) = (packets * PACKET as u32, SackCause::new(false, probe));
-    let repr = Repr::Sack { expected, base, received, bytes_received, out_of_order, cause, sent_at };
-    let packet =
-        Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: ACK as u16, ev: 9, marked: false, tag: 0, repr };
+    let repr = Repr::sack(expected)
+        .with_received(base, received)
+        .with_counts(bytes_received, out_of_order, cause)
+        .with_sent_at(sent_at);
+    let packet = Packet::new(ENDS.qp, ENDS.src, repr).with_bytes(ACK as u16).with_ev(9);
     sender.handle_packet(at(us), &packet);
 }
 

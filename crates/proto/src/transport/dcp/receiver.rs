@@ -108,7 +108,7 @@ impl DcpReceiver {
             }
             Repr::Trimmed { psn, msn, .. } => {
                 // DCP, section 4.1, step 2: back to the sender, and nothing is remembered.
-                let repr = Repr::HeaderOnly { psn, msn };
+                let repr = Repr::header_only(psn).with_msn(msn);
                 self.turned = Some(self.answer(packet.ev, self.header_bytes, repr));
                 None
             }
@@ -130,7 +130,7 @@ impl DcpReceiver {
         }
         if let Some(Cause { ev, marked, sent_at }) = self.ack_due.take() {
             let cumulative = self.expected;
-            let repr = Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at, telemetry: 0 };
+            let repr = Repr::ack(cumulative).with_mark(marked).with_sent_at(sent_at);
             return Some(self.answer(ev, self.ack_bytes, repr));
         }
         let ev = self.cnp_due.take()?;
@@ -218,6 +218,6 @@ impl DcpReceiver {
 
     #[inline]
     fn answer(&self, ev: u16, wire_bytes: u16, repr: Repr) -> Packet {
-        Packet { qp: self.qp, dst: self.sender, wire_bytes, ev, marked: false, tag: 0, repr }
+        Packet::new(self.qp, self.sender, repr).with_bytes(wire_bytes).with_ev(ev)
     }
 }

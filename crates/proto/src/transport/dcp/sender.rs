@@ -369,23 +369,13 @@ impl DcpSender {
         }
         let msn = Msn::new(number, self.retry_of(number));
         let request = &self.queue[(number - self.unacked) as usize];
-        Packet {
-            qp: self.qp,
-            dst: self.dst,
-            wire_bytes: bytes,
-            ev: self.lb.next_ev(now, self.cc.window()),
-            marked: false,
-            tag: 0,
-            repr: Repr::Data {
-                psn,
-                message: request.message,
-                message_packets: request.packets,
-                sent_at: now,
-                ack_now: request.is_signalled,
-                stamps: 0,
-                msn,
-            },
-        }
+        let ev = self.lb.next_ev(now, self.cc.window());
+        let repr = Repr::data(psn)
+            .with_message(request.message, request.packets)
+            .with_sent_at(now)
+            .with_ack_now(request.is_signalled)
+            .with_msn(msn);
+        Packet::new(self.qp, self.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
     /// The number of the request's current round: sRetryNo counts timeouts of the oldest one alone.

@@ -104,13 +104,12 @@ impl GoBackNReceiver {
         if let Some(due) = self.due.take() {
             // A NACK acknowledges as much as an ACK.
             self.unacked = 0;
-            let (cumulative, received) = (self.expected, 0);
+            let cumulative = self.expected;
             return Some(match due {
-                Due::Ack { ev, marked, sent_at } => self.answer(
-                    ev,
-                    Repr::Ack { cumulative, base: cumulative, received, marked, sent_at, telemetry: 0 },
-                ),
-                Due::Nack { ev, sent_at } => self.answer(ev, Repr::Nack { psn: cumulative, sent_at }),
+                Due::Ack { ev, marked, sent_at } => {
+                    self.answer(ev, Repr::ack(cumulative).with_mark(marked).with_sent_at(sent_at))
+                }
+                Due::Nack { ev, sent_at } => self.answer(ev, Repr::nack(cumulative).with_sent_at(sent_at)),
             });
         }
         let ev = self.cnp_due.take()?;
@@ -133,6 +132,6 @@ impl GoBackNReceiver {
 
     #[inline]
     fn answer(&self, ev: u16, repr: Repr) -> Packet {
-        Packet { qp: self.qp, dst: self.sender, wire_bytes: self.ack_bytes, ev, marked: false, tag: 0, repr }
+        Packet::new(self.qp, self.sender, repr).with_bytes(self.ack_bytes).with_ev(ev)
     }
 }

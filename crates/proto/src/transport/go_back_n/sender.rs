@@ -3,7 +3,7 @@
 use super::Pacer;
 use crate::cc::{Acked, AnyCc, Reported};
 use crate::lb::AnyLb;
-use crate::packet::{Msn, Packet, Repr};
+use crate::packet::{Packet, Repr};
 use crate::transport::{Ends, GoBackNConfig, OutOfPsns, SenderCounters};
 use crate::{IntStack, PathFacts};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
@@ -144,23 +144,10 @@ impl GoBackNSender {
         } else {
             self.fresh = self.next;
         }
-        Some(Packet {
-            qp: self.qp,
-            dst: self.dst,
-            wire_bytes: bytes,
-            ev: self.lb.next_ev(now, self.cc.window()),
-            marked: false,
-            tag: 0,
-            repr: Repr::Data {
-                psn,
-                message: id,
-                message_packets,
-                sent_at: now,
-                ack_now: self.asks(now),
-                stamps: 0,
-                msn: Msn::NONE,
-            },
-        })
+        let ev = self.lb.next_ev(now, self.cc.window());
+        let repr =
+            Repr::data(psn).with_message(id, message_packets).with_sent_at(now).with_ack_now(self.asks(now));
+        Some(Packet::new(self.qp, self.dst, repr).with_bytes(bytes).with_ev(ev))
     }
 
     /// Takes a packet in that the receiver sent.

@@ -119,14 +119,7 @@ impl IrnReceiver {
     pub fn poll_transmit(&mut self) -> Option<Packet> {
         if let Some(Cause { psn, ev, marked, sent_at }) = self.ack_due.take() {
             self.unacked = 0;
-            let repr = Repr::Ack {
-                cumulative: self.expected,
-                base: psn,
-                received: 1,
-                marked,
-                sent_at,
-                telemetry: 0,
-            };
+            let repr = Repr::ack(self.expected).with_received(psn, 1).with_mark(marked).with_sent_at(sent_at);
             return Some(self.answer(ev, repr));
         }
         let ev = self.cnp_due.take()?;
@@ -179,6 +172,6 @@ impl IrnReceiver {
 
     #[inline]
     fn answer(&self, ev: u16, repr: Repr) -> Packet {
-        Packet { qp: self.qp, dst: self.sender, wire_bytes: self.ack_bytes, ev, marked: false, tag: 0, repr }
+        Packet::new(self.qp, self.sender, repr).with_bytes(self.ack_bytes).with_ev(ev)
     }
 }

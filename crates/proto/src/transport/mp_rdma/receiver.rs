@@ -65,7 +65,7 @@ impl MpRdmaReceiver {
         };
         // Beyond the bitmap: dropped, and answered with a NACK for what is missing, each time.
         if psn >= self.expected && psn - self.expected >= self.bitmap {
-            self.answer = Some(self.packet(packet.ev, Repr::Nack { psn: self.expected, sent_at }));
+            self.answer = Some(self.packet(packet.ev, Repr::nack(self.expected).with_sent_at(sent_at)));
             return None;
         }
         // A duplicate is acknowledged as well: the sender counts answers, and does not know that the first copy came.
@@ -74,7 +74,7 @@ impl MpRdmaReceiver {
             self.accept((psn - self.expected) as usize, Part { message, of: message_packets });
         }
         let (cumulative, marked) = (self.expected, packet.marked);
-        let repr = Repr::Ack { cumulative, base: psn, received: 1, marked, sent_at, telemetry: 0 };
+        let repr = Repr::ack(cumulative).with_received(psn, 1).with_mark(marked).with_sent_at(sent_at);
         self.answer = Some(self.packet(packet.ev, repr));
         self.poll_delivered()
     }
@@ -118,6 +118,6 @@ impl MpRdmaReceiver {
 
     #[inline]
     fn packet(&self, ev: u16, repr: Repr) -> Packet {
-        Packet { qp: self.qp, dst: self.sender, wire_bytes: self.ack_bytes, ev, marked: false, tag: 0, repr }
+        Packet::new(self.qp, self.sender, repr).with_bytes(self.ack_bytes).with_ev(ev)
     }
 }

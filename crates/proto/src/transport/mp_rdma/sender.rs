@@ -4,7 +4,7 @@ use super::MpRdmaConfig;
 use crate::PathFacts;
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
-use crate::packet::{Msn, Packet, Repr};
+use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
 use crate::transport::{Ends, OutOfPsns, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
@@ -159,24 +159,10 @@ impl MpRdmaSender {
         } else {
             self.fresh = self.next;
         }
-        Some(Packet {
-            qp: self.qp,
-            dst: self.dst,
-            wire_bytes,
-            ev: self.lb.next_ev(now, self.cc.window()),
-            marked: false,
-            tag: 0,
-            // Every packet is acknowledged by itself.
-            repr: Repr::Data {
-                psn,
-                message: id,
-                message_packets,
-                sent_at: now,
-                ack_now: true,
-                stamps: 0,
-                msn: Msn::NONE,
-            },
-        })
+        let ev = self.lb.next_ev(now, self.cc.window());
+        // Every packet is acknowledged by itself.
+        let repr = Repr::data(psn).with_message(id, message_packets).with_sent_at(now).with_ack_now(true);
+        Some(Packet::new(self.qp, self.dst, repr).with_bytes(wire_bytes).with_ev(ev))
     }
 
     /// Takes a packet in that the receiver sent.

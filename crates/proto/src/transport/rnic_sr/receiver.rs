@@ -136,13 +136,13 @@ impl RnicSrReceiver {
         let cumulative = self.expected;
         if let Some(Cause { ev, marked, sent_at }) = self.ack_due.take() {
             self.unacked = 0;
-            let repr = Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at, telemetry: 0 };
+            let repr = Repr::ack(cumulative).with_mark(marked).with_sent_at(sent_at);
             return Some(self.answer(ev, repr));
         }
         // Themis-spraying, section 2.3: a NACK carries the ePSN alone. It does not count as an ACK, since a switch
         // may drop it on its way.
         if let Some(Cause { ev, sent_at, .. }) = self.nack_due.take() {
-            return Some(self.answer(ev, Repr::Nack { psn: cumulative, sent_at }));
+            return Some(self.answer(ev, Repr::nack(cumulative).with_sent_at(sent_at)));
         }
         let ev = self.cnp_due.take()?;
         Some(self.answer(ev, Repr::Cnp))
@@ -196,6 +196,6 @@ impl RnicSrReceiver {
 
     #[inline]
     fn answer(&self, ev: u16, repr: Repr) -> Packet {
-        Packet { qp: self.qp, dst: self.sender, wire_bytes: self.ack_bytes, ev, marked: false, tag: 0, repr }
+        Packet::new(self.qp, self.sender, repr).with_bytes(self.ack_bytes).with_ev(ev)
     }
 }

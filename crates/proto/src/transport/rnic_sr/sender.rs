@@ -3,7 +3,7 @@
 use crate::PathFacts;
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
-use crate::packet::{Msn, Packet, Repr};
+use crate::packet::{Packet, Repr};
 use crate::transport::go_back_n::Pacer;
 use crate::transport::{Ends, OutOfPsns, RnicSrConfig, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
@@ -283,23 +283,10 @@ impl RnicSrSender {
         let ack_now = self.asks(now);
         let message = self.message(psn);
         let (message, message_packets) = (message.id, message.packets);
-        Packet {
-            qp: self.qp,
-            dst: self.dst,
-            wire_bytes: bytes,
-            ev: self.lb.next_ev(now, self.cc.window()),
-            marked: false,
-            tag: 0,
-            repr: Repr::Data {
-                psn,
-                message,
-                message_packets,
-                sent_at: now,
-                ack_now,
-                stamps: 0,
-                msn: Msn::NONE,
-            },
-        }
+        let ev = self.lb.next_ev(now, self.cc.window());
+        let repr =
+            Repr::data(psn).with_message(message, message_packets).with_sent_at(now).with_ack_now(ack_now);
+        Packet::new(self.qp, self.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
     /// Whether a packet asks for an ACK at once: when nothing more can be sent before one comes, or when the next

@@ -118,7 +118,7 @@ impl SackReceiver {
                 self.reset_unacked();
                 Some(self.ack(base, cause))
             }
-            Due::Nack { ev, psn, sent_at } => Some(self.answer(ev, Repr::Nack { psn, sent_at })),
+            Due::Nack { ev, psn, sent_at } => Some(self.answer(ev, Repr::nack(psn).with_sent_at(sent_at))),
         }
     }
 
@@ -132,12 +132,15 @@ impl SackReceiver {
     fn ack(&mut self, base: u32, cause: Cause) -> Packet {
         let Cause { ev, marked, sent_at } = cause;
         let (cumulative, received) = (self.cumulative, self.received_from(base));
-        self.answer(ev, Repr::Ack { cumulative, base, received, marked, sent_at, telemetry: 0 })
+        self.answer(
+            ev,
+            Repr::ack(cumulative).with_received(base, received).with_mark(marked).with_sent_at(sent_at),
+        )
     }
 
     #[inline]
     fn answer(&self, ev: u16, repr: Repr) -> Packet {
-        Packet { qp: self.qp, dst: self.sender, wire_bytes: self.ack_bytes, ev, marked: false, tag: 0, repr }
+        Packet::new(self.qp, self.sender, repr).with_bytes(self.ack_bytes).with_ev(ev)
     }
 
     /// Marks `psn` as arrived; false when it had arrived before.

@@ -2,7 +2,7 @@
 
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
-use crate::packet::{Msn, Packet, Repr};
+use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
 use crate::transport::go_back_n::Pacer;
 use crate::transport::{OutOfPsns, SackConfig, SenderCounters};
@@ -268,23 +268,12 @@ impl SackSender {
         let slot = psn as usize & (self.sent_at.len() - 1);
         self.sent_at[slot] = now;
         self.in_flight += u64::from(bytes);
-        Packet {
-            qp: self.qp,
-            dst: self.dst,
-            wire_bytes: bytes,
-            ev: self.lb.next_ev(now, self.cc.window()),
-            marked: false,
-            tag: 0,
-            repr: Repr::Data {
-                psn,
-                message,
-                message_packets,
-                sent_at: now,
-                ack_now: self.waits(),
-                stamps: 0,
-                msn: Msn::NONE,
-            },
-        }
+        let ev = self.lb.next_ev(now, self.cc.window());
+        let repr = Repr::data(psn)
+            .with_message(message, message_packets)
+            .with_sent_at(now)
+            .with_ack_now(self.waits());
+        Packet::new(self.qp, self.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
     /// Whether nothing more can be sent before an ACK comes. Without asking for one, a receiver that coalesces

@@ -105,17 +105,13 @@ impl StrackReceiver {
                 self.segment_of(lowest)
             }
         };
-        let repr = Repr::Sack {
-            expected: self.expected,
-            base,
-            received: self.received_from(base),
-            bytes_received: self.bytes_received,
-            out_of_order: self.out_of_order,
-            cause: SackCause::new(marked, probe.is_some()),
-            sent_at,
-        };
+        let cause = SackCause::new(marked, probe.is_some());
+        let repr = Repr::sack(self.expected)
+            .with_received(base, self.received_from(base))
+            .with_counts(self.bytes_received, self.out_of_order, cause)
+            .with_sent_at(sent_at);
         let (qp, dst, wire_bytes) = (self.ends.qp, self.ends.src, self.sack_size);
-        Some(Packet { qp, dst, wire_bytes, ev, marked: false, tag: 0, repr })
+        Some(Packet::new(qp, dst, repr).with_bytes(wire_bytes).with_ev(ev))
     }
 
     /// Data packets taken in for the first time so far.

@@ -4,7 +4,7 @@ use super::outgoing::Outgoing;
 use crate::PathFacts;
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
-use crate::packet::{Msn, Packet, Repr, SackCause};
+use crate::packet::{Packet, Repr, SackCause};
 use crate::psn_set::PsnSet;
 use crate::transport::go_back_n::Pacer;
 use crate::transport::{Ends, OutOfPsns, SenderCounters, StrackConfig};
@@ -134,15 +134,10 @@ impl StrackSender {
         } else {
             self.take_new(now);
         }
-        let repr = Repr::Data {
-            psn,
-            message: part.message,
-            message_packets: part.message_packets,
-            sent_at: now,
-            ack_now: self.waits(),
-            stamps: 0,
-            msn: Msn::NONE,
-        };
+        let repr = Repr::data(psn)
+            .with_message(part.message, part.message_packets)
+            .with_sent_at(now)
+            .with_ack_now(self.waits());
         Some(self.packet(now, part.bytes, repr))
     }
 
@@ -314,14 +309,14 @@ impl StrackSender {
         self.probe_from = now;
         self.probe_sent = now;
         self.probe_next = self.next;
-        let repr = Repr::Probe { base: self.unacked, sent_at: now };
+        let repr = Repr::probe(self.unacked).with_sent_at(now);
         self.packet(now, self.header_bytes, repr)
     }
 
     #[inline]
     fn packet(&mut self, now: Time, bytes: u16, repr: Repr) -> Packet {
         let ev = self.lb.next_ev(now, self.cc.window());
-        Packet { qp: self.ends.qp, dst: self.ends.dst, wire_bytes: bytes, ev, marked: false, tag: 0, repr }
+        Packet::new(self.ends.qp, self.ends.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
     /// Takes over what a SACK acknowledges; answers with the number of packets that are news.

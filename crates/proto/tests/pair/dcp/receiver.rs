@@ -60,7 +60,7 @@ impl Receiving for CheckedReceiver {
         match packet.repr {
             Repr::Trimmed { psn, msn, .. } => {
                 size = HEADER;
-                wanted.push(Repr::HeaderOnly { psn, msn });
+                wanted.push(Repr::header_only(psn).with_msn(msn));
             }
             Repr::Data { psn, msn, sent_at, .. } => {
                 let is_first = self.arrived.insert(psn);
@@ -84,14 +84,7 @@ impl Receiving for CheckedReceiver {
                 }
                 if is_old || self.expected > before {
                     let (cumulative, marked) = (self.expected as u32, packet.marked);
-                    wanted.push(Repr::Ack {
-                        cumulative,
-                        base: cumulative,
-                        received: 0,
-                        marked,
-                        sent_at,
-                        telemetry: 0,
-                    });
+                    wanted.push(Repr::ack(cumulative).with_mark(marked).with_sent_at(sent_at));
                 }
                 let may_notify = self.last_cnp.is_none_or(|last| now - last >= self.cnp_interval);
                 if packet.marked && may_notify {

@@ -75,17 +75,10 @@ impl Receiving for CheckedReceiver {
         let mut wanted = Vec::new();
         if acks {
             let marked = packet.marked;
-            wanted.push(Repr::Ack {
-                cumulative,
-                base: cumulative,
-                received: 0,
-                marked,
-                sent_at,
-                telemetry: 0,
-            });
+            wanted.push(Repr::ack(cumulative).with_mark(marked).with_sent_at(sent_at));
         }
         if nacks {
-            wanted.push(Repr::Nack { psn: cumulative, sent_at });
+            wanted.push(Repr::nack(cumulative).with_sent_at(sent_at));
         }
         if acks || nacks {
             self.unreported = 0;

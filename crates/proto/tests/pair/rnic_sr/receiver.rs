@@ -88,17 +88,10 @@ impl Receiving for CheckedReceiver {
         if at_once || cumulative - self.reported >= self.ack_every {
             self.reported = cumulative;
             let marked = packet.marked;
-            wanted.push(Repr::Ack {
-                cumulative,
-                base: cumulative,
-                received: 0,
-                marked,
-                sent_at,
-                telemetry: 0,
-            });
+            wanted.push(Repr::ack(cumulative).with_mark(marked).with_sent_at(sent_at));
         }
         if is_early && self.nacked.insert(cumulative) {
-            wanted.push(Repr::Nack { psn: cumulative, sent_at });
+            wanted.push(Repr::nack(cumulative).with_sent_at(sent_at));
         }
         let may_notify = self.last_cnp.is_none_or(|last| now - last >= self.cnp_interval);
         if packet.marked && !pays_mark && may_notify {

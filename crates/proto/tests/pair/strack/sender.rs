@@ -145,7 +145,7 @@ impl CheckedSender {
     }
 
     fn check_probe(&mut self, now: Time, packet: Packet) -> Result<Option<Packet>, TestCaseError> {
-        prop_assert_eq!(packet.repr, Repr::Probe { base: self.unacked, sent_at: now });
+        prop_assert_eq!(packet.repr, Repr::probe(self.unacked).with_sent_at(now));
         prop_assert_eq!(u64::from(packet.wire_bytes), HEADER);
         prop_assert_eq!((packet.qp, packet.dst, packet.marked), (QP, RECEIVER, false));
         prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));
