@@ -206,7 +206,7 @@ pub enum AnyReceiver {
     Custom(Box<dyn Receiver>),
 }
 
-/// What the sending end of a transport of your own implements. See [`AnySender`] for the order of calls.
+/// What the sending end of every transport implements, and of one of your own. See [`AnySender`] for the order of calls.
 pub trait Sender: Send {
     /// Queues a message of `bytes` bytes behind those already posted.
     ///
@@ -216,7 +216,8 @@ pub trait Sender: Send {
     /// Takes a packet in that the receiver sent.
     fn handle_packet(&mut self, now: Time, packet: &Packet);
     /// Switches told the packet that an ACK answers of their load. Called right before
-    /// [`handle_packet`](Self::handle_packet) for that ACK, which acknowledges every PSN below `cumulative`.
+    /// [`handle_packet`](Self::handle_packet) for that ACK, which acknowledges every PSN below `cumulative`. A transport
+    /// whose congestion control cannot ask for it takes no notice.
     fn handle_telemetry(&mut self, cumulative: u32, stack: &IntStack) {
         let _ = (cumulative, stack);
     }
@@ -247,7 +248,7 @@ pub trait Sender: Send {
     fn counters(&self) -> SenderCounters;
 }
 
-/// What the receiving end of a transport of your own implements. See [`AnyReceiver`] for the order of calls.
+/// What the receiving end of every transport implements, and of one of your own. See [`AnyReceiver`] for the order of calls.
 pub trait Receiver: Send {
     /// Takes a packet in; answers with the first message that it delivers.
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId>;
@@ -415,15 +416,10 @@ impl AnySender {
         dispatch!(AnySender, self, end => end.handle_packet(now, packet));
     }
 
-    /// See [`Sender::handle_telemetry`]. Transports whose congestion control cannot ask for it take no notice.
+    /// See [`Sender::handle_telemetry`].
     #[inline]
     pub fn handle_telemetry(&mut self, cumulative: u32, stack: &IntStack) {
-        match self {
-            AnySender::GoBackN(sender) => sender.handle_telemetry(cumulative, stack),
-            AnySender::Sack(_) | AnySender::RnicSr(_) | AnySender::Irn(_) | AnySender::RackTlp(_) => {}
-            AnySender::Strack(_) | AnySender::Dcp(_) | AnySender::MpRdma(_) => {}
-            AnySender::Custom(sender) => sender.handle_telemetry(cumulative, stack),
-        }
+        dispatch!(AnySender, self, end => end.handle_telemetry(cumulative, stack));
     }
 
     /// See [`Sender::handle_timeout`].
@@ -451,24 +447,13 @@ impl AnySender {
     /// See [`Sender::keeps_turn`].
     #[inline]
     pub fn keeps_turn(&self) -> bool {
-        match self {
-            AnySender::Sack(_) | AnySender::GoBackN(_) | AnySender::RnicSr(_) => false,
-            AnySender::Dcp(sender) => sender.keeps_turn(),
-            AnySender::Irn(_) | AnySender::RackTlp(_) | AnySender::MpRdma(_) | AnySender::Strack(_) => false,
-            AnySender::Custom(sender) => sender.keeps_turn(),
-        }
+        dispatch!(AnySender, self, end => end.keeps_turn())
     }
 
     /// See [`Sender::advances_timer`].
     #[inline]
     pub fn advances_timer(&self) -> bool {
-        match self {
-            AnySender::Sack(_) | AnySender::GoBackN(_) | AnySender::RnicSr(_) | AnySender::Strack(_) => false,
-            // IRN: the shorter timeout of few packets in flight. RACK-TLP: the reordering window and the probe. MP-RDMA:
-            // what an idle window waits for. DCP: the timer of a request that was sent long ago.
-            AnySender::Irn(_) | AnySender::RackTlp(_) | AnySender::MpRdma(_) | AnySender::Dcp(_) => true,
-            AnySender::Custom(sender) => sender.advances_timer(),
-        }
+        dispatch!(AnySender, self, end => end.advances_timer())
     }
 
     /// See [`Sender::poll_acknowledged`].
@@ -493,14 +478,7 @@ impl AnyReceiver {
     /// See [`Receiver::poll_delivered`].
     #[inline]
     pub fn poll_delivered(&mut self) -> Option<MessageId> {
-        match self {
-            AnyReceiver::RnicSr(receiver) => receiver.poll_delivered(),
-            AnyReceiver::Dcp(receiver) => receiver.poll_delivered(),
-            AnyReceiver::Irn(receiver) | AnyReceiver::RackTlp(receiver) => receiver.poll_delivered(),
-            AnyReceiver::MpRdma(receiver) => receiver.poll_delivered(),
-            AnyReceiver::Sack(_) | AnyReceiver::GoBackN(_) | AnyReceiver::Strack(_) => None,
-            AnyReceiver::Custom(receiver) => receiver.poll_delivered(),
-        }
+        dispatch!(AnyReceiver, self, end => end.poll_delivered())
     }
 
     /// See [`Receiver::poll_transmit`].

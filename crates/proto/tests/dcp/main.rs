@@ -11,7 +11,7 @@ mod wire;
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
 use anabranch_proto::cc::AnyCc;
 use anabranch_proto::lb::AnyLb;
-use anabranch_proto::transport::{DcpConfig, DcpSender, Ends};
+use anabranch_proto::transport::{DcpConfig, DcpSender, Ends, Sender as _};
 use anabranch_proto::{Msn, Packet, PathFacts, Repr, Span, TransportConfig};
 
 const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
@@ -67,7 +67,7 @@ fn sender(config: DcpConfig) -> DcpSender {
 }
 
 fn windowed(config: DcpConfig, window: u64) -> DcpSender {
-    DcpSender::new(&config, &FACTS, ENDS, AnyCc::Constant(window), AnyLb::Ecmp(9))
+    DcpSender::new(&config, &FACTS, ENDS, AnyCc::constant(window), AnyLb::ecmp(9))
 }
 
 /// Posts messages of as many packets, numbered from 10.
@@ -127,7 +127,7 @@ fn state_in_bits() {
 fn both_ends_behind_the_common_interface() {
     let transport = TransportConfig::Dcp(config());
     assert_eq!((transport.rto(), transport.framing().header), (Span::Time(RTO), Bytes(57)));
-    let mut sender = transport.build_sender(ENDS, &FACTS, AnyCc::Constant(HUGE), AnyLb::Ecmp(9));
+    let mut sender = transport.build_sender(ENDS, &FACTS, AnyCc::constant(HUGE), AnyLb::ecmp(9));
     let mut receiver = transport.build_receiver(ENDS, &FACTS);
     for id in 10..13 {
         sender.post(MessageId(id), PAYLOAD).unwrap();

@@ -1,7 +1,7 @@
 //! What the receiver counts and says (section 4.5).
 
 use super::*;
-use anabranch_proto::transport::DcpReceiver;
+use anabranch_proto::transport::{DcpReceiver, Receiver as _};
 
 pub struct Receiver(DcpReceiver);
 

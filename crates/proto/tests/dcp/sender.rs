@@ -137,7 +137,7 @@ fn a_window_below_a_message() {
 #[test]
 fn the_rate_holds_for_copies() {
     let cc = CcConfig::Dcqcn(DcqcnConfig::paper()).build(&FACTS);
-    let mut sender = DcpSender::new(&config(), &FACTS, ENDS, cc, AnyLb::Ecmp(9));
+    let mut sender = DcpSender::new(&config(), &FACTS, ENDS, cc, AnyLb::ecmp(9));
     assert!(sender.paces() && !super::sender(config()).paces());
     post(&mut sender, [100]);
     // 1,057 B at 100 Gb/s.

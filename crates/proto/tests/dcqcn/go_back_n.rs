@@ -1,6 +1,8 @@
 //! Both ends of `go_back_n` with DCQCN, call by call.
 
 use super::*;
+use anabranch_proto::transport::Receiver as _;
+use anabranch_proto::transport::Sender as _;
 
 const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
 const ACK: u16 = 64;
@@ -143,7 +145,7 @@ mod sending {
     }
 
     fn sender_with(config: GoBackNConfig, cc: AnyCc) -> GoBackNSender {
-        GoBackNSender::new(&config, &facts(100), ENDS, cc, AnyLb::Ecmp(9))
+        GoBackNSender::new(&config, &facts(100), ENDS, cc, AnyLb::ecmp(9))
     }
 
     fn dcqcn(config: DcqcnConfig) -> AnyCc {
@@ -192,7 +194,7 @@ mod sending {
 
     #[test]
     fn messages_are_cut_and_acknowledged_whole() {
-        let mut sender = sender(AnyCc::Constant(HUGE));
+        let mut sender = sender(AnyCc::constant(HUGE));
         post_three(&mut sender);
         let sent: Vec<_> = std::iter::from_fn(|| sender.poll_transmit(us(1)))
             .map(|packet| match packet.repr {
@@ -222,7 +224,7 @@ mod sending {
 
     #[test]
     fn the_window_bounds_what_is_in_flight_and_its_last_packet_asks() {
-        let mut sender = sender(AnyCc::Constant(2_500));
+        let mut sender = sender(AnyCc::constant(2_500));
         post_three(&mut sender);
         assert_eq!(burst(&mut sender, us(0)), (psns(0..2), vec![1]));
         // 1,000 B in flight: 1,000 B and 64 B more fit, and after the first of them no full packet does.
@@ -234,14 +236,14 @@ mod sending {
         answer(&mut sender, us(3), ack(6));
         assert_eq!(acknowledged(&mut sender), [10, 11, 12]);
         // A window of less than a packet lets one go at a time.
-        let mut sender = super::sending::sender(AnyCc::Constant(1));
+        let mut sender = super::sending::sender(AnyCc::constant(1));
         post_three(&mut sender);
         assert_eq!(burst(&mut sender, us(0)), (psns(0..1), vec![0]));
     }
 
     #[test]
     fn a_nack_acknowledges_and_goes_back() {
-        let mut sender = sender(AnyCc::Constant(HUGE));
+        let mut sender = sender(AnyCc::constant(HUGE));
         post_three(&mut sender);
         assert_eq!(burst(&mut sender, us(0)).0, psns(0..6));
         answer(&mut sender, us(1), nack(4));
@@ -259,7 +261,7 @@ mod sending {
 
     #[test]
     fn an_ack_from_before_going_back_saves_what_it_names() {
-        let mut sender = sender(AnyCc::Constant(HUGE));
+        let mut sender = sender(AnyCc::constant(HUGE));
         post_three(&mut sender);
         assert_eq!(burst(&mut sender, us(0)).0, psns(0..6));
         answer(&mut sender, us(1), nack(1));
@@ -276,7 +278,7 @@ mod sending {
 
     #[test]
     fn the_rto_runs_from_the_last_new_acknowledgement() {
-        let mut sender = sender(AnyCc::Constant(HUGE));
+        let mut sender = sender(AnyCc::constant(HUGE));
         assert_eq!(sender.next_timeout(), None);
         post_three(&mut sender);
         assert_eq!(burst(&mut sender, us(100)).0, psns(0..6));
@@ -297,7 +299,7 @@ mod sending {
 
     #[test]
     fn a_queue_pair_has_two_to_the_32_psns() {
-        let mut sender = sender(AnyCc::Constant(HUGE));
+        let mut sender = sender(AnyCc::constant(HUGE));
         sender.post(MessageId(1), (u64::from(u32::MAX) - 1) * 936).unwrap();
         assert!(sender.post(MessageId(2), 2 * 936).is_err());
         sender.post(MessageId(3), 936).unwrap();

@@ -1,7 +1,7 @@
 //! The `sack` transport under a congestion control with a rate.
 
 use super::*;
-use anabranch_proto::transport::{SackConfig, SackSender};
+use anabranch_proto::transport::{SackConfig, SackSender, Sender as _};
 
 /// 1,000 B at 100 Gb/s last 80 ns; a marked ACK stands for a CNP and makes them 160 ns.
 #[test]
@@ -20,7 +20,7 @@ fn packets_keep_their_distance_under_dcqcn() {
         QpId(3),
         HostId(2),
         cc.build(&facts(100)),
-        AnyLb::Ecmp(9),
+        AnyLb::ecmp(9),
     );
     assert!(sender.paces());
     sender.post(MessageId(1), 100 * 936).unwrap();

@@ -21,7 +21,7 @@ fn sender(cc: AnyCc) -> AnySender {
         cnp_interval: Span::Time(Duration::from_us(50)),
         rto: Span::Time(Duration::from_us(4_000)),
     });
-    let mut sender = transport.build_sender(ENDS, &FACTS, cc, AnyLb::Ecmp(9));
+    let mut sender = transport.build_sender(ENDS, &FACTS, cc, AnyLb::ecmp(9));
     sender.post(MessageId(0), 910_000).unwrap();
     sender
 }

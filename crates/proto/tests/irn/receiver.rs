@@ -2,7 +2,7 @@
 
 use super::*;
 use anabranch_proto::Packet;
-use anabranch_proto::transport::IrnReceiver;
+use anabranch_proto::transport::{IrnReceiver, Receiver as _};
 
 struct Receiver(IrnReceiver);
 

@@ -9,7 +9,7 @@ mod window;
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
 use anabranch_proto::cc::{CcConfig, MpRdmaCcConfig};
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig, MpRdmaLbConfig};
-use anabranch_proto::transport::{Ends, MpRdmaConfig, MpRdmaSender};
+use anabranch_proto::transport::{Ends, MpRdmaConfig, MpRdmaSender, Sender as _};
 use anabranch_proto::{Packet, PathFacts, Repr, Size, Span};
 
 const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };

@@ -1,7 +1,7 @@
 //! The receiving end.
 
 use super::*;
-use anabranch_proto::transport::MpRdmaReceiver;
+use anabranch_proto::transport::{MpRdmaReceiver, Receiver as _};
 
 fn receiver(bitmap: u32) -> MpRdmaReceiver {
     MpRdmaReceiver::new(&MpRdmaConfig { bitmap, ..config() }, ENDS)

@@ -1,11 +1,11 @@
 //! Going back: what a NACK and a timeout make the sender do.
 
 use super::*;
-use anabranch_proto::transport::MpRdmaReceiver;
+use anabranch_proto::transport::{MpRdmaReceiver, Receiver as _, Sender as _};
 
 /// A sender with a window of so many packets, none of which changes, that has sent them at 1 us.
 fn busy(window: u32) -> MpRdmaSender {
-    let cc = anabranch_proto::cc::AnyCc::Constant(u64::from(window) * 1_000);
+    let cc = anabranch_proto::cc::AnyCc::constant(u64::from(window) * 1_000);
     let mut sender = MpRdmaSender::new(&config(), &FACTS, ENDS, cc, paths(0.0));
     post(&mut sender, 1_000);
     assert_eq!(burst(&mut sender, us(1)), psns(0..window));

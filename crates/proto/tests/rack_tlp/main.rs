@@ -7,7 +7,9 @@ mod recovery;
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
 use anabranch_proto::cc::{Acked, AnyCc, CcConfig, CongestionControl, DcqcnConfig};
 use anabranch_proto::lb::AnyLb;
-use anabranch_proto::transport::{Ends, OutOfPsns, RackTlpConfig, RackTlpSender, SenderCounters};
+use anabranch_proto::transport::{
+    Ends, OutOfPsns, RackTlpConfig, RackTlpSender, Sender as _, SenderCounters,
+};
 use anabranch_proto::{Packet, PathFacts, Repr, Size, Span};
 use std::sync::{Arc, Mutex};
 
@@ -47,14 +49,14 @@ struct Sender {
 
 impl Sender {
     fn new(config: &RackTlpConfig, cc: AnyCc, packets: u64) -> Self {
-        let mut end = RackTlpSender::new(config, &FACTS, ENDS, cc, AnyLb::Ecmp(9));
+        let mut end = RackTlpSender::new(config, &FACTS, ENDS, cc, AnyLb::ecmp(9));
         end.post(MessageId(1), packets * 936).unwrap();
         Sender { end, sent: Vec::new() }
     }
 
     /// One with as many packets of one message to send.
     fn with(packets: u64) -> Self {
-        Sender::new(&config(), AnyCc::Constant(HUGE), packets)
+        Sender::new(&config(), AnyCc::constant(HUGE), packets)
     }
 
     /// PSNs that go out now, and whether each asks for an ACK.
@@ -210,15 +212,15 @@ fn the_window_bounds_what_is_in_flight() {
 
 #[test]
 fn the_congestion_controls_window_holds_too() {
-    let mut sender = Sender::new(&config(), AnyCc::Constant(2_500), 9);
+    let mut sender = Sender::new(&config(), AnyCc::constant(2_500), 9);
     assert_eq!(sender.send(us(0)), [(0, false), (1, true)]);
     assert_eq!(sender.upon(us(8), 1, 0), [2]);
     // A window of less than a packet lets one go at a time.
-    let mut sender = Sender::new(&config(), AnyCc::Constant(1), 9);
+    let mut sender = Sender::new(&config(), AnyCc::constant(1), 9);
     assert_eq!(sender.send(us(0)), [(0, true)]);
     assert_eq!(sender.upon(us(8), 1, 0), [1]);
     let small = RackTlpConfig { window: Size::Bytes(Bytes(2_000)), ..config() };
-    let mut sender = Sender::new(&small, AnyCc::Constant(HUGE), 9);
+    let mut sender = Sender::new(&small, AnyCc::constant(HUGE), 9);
     assert_eq!(sender.send(us(0)), [(0, false), (1, true)]);
 }
 
@@ -243,7 +245,7 @@ fn at_a_low_rate_every_packet_asks_for_an_ack() {
         // 16 packets of 8,000 bits in half of 300 us: 853.3 Mb/s.
         let facts = PathFacts { line_rate: Rate(mbps * 1_000_000), ..FACTS };
         let config = RackTlpConfig { ack_every: 16, ..config() };
-        let mut end = RackTlpSender::new(&config, &facts, ENDS, cc.build(&facts), AnyLb::Ecmp(9));
+        let mut end = RackTlpSender::new(&config, &facts, ENDS, cc.build(&facts), AnyLb::ecmp(9));
         end.post(MessageId(1), 9 * 936).unwrap();
         let mut sender = Sender { end, sent: Vec::new() };
         assert_eq!(sender.one(us(0)), Some((0, asks)), "{mbps} Mb/s");

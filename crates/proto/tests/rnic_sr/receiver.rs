@@ -2,7 +2,7 @@
 
 use super::*;
 use anabranch_proto::Packet;
-use anabranch_proto::transport::RnicSrReceiver;
+use anabranch_proto::transport::{Receiver as _, RnicSrReceiver};
 
 struct Receiver(RnicSrReceiver);
 

@@ -1,7 +1,7 @@
 //! Section 3.3.1: when a SACK is sent, and what it says.
 
 use super::*;
-use anabranch_proto::transport::StrackReceiver;
+use anabranch_proto::transport::{Receiver as _, StrackReceiver};
 
 /// What a SACK says of the receiver's state: ePSN, base, bitmap, OOO.
 type Said = (u32, u32, u64, u16);

@@ -2,7 +2,7 @@
 
 use crate::PathFacts;
 use crate::packet::{Msn, Packet, Repr};
-use crate::transport::{DcpConfig, Ends};
+use crate::transport::{DcpConfig, Ends, Receiver};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
@@ -83,12 +83,14 @@ impl DcpReceiver {
             sender: ends.src,
         }
     }
+}
 
+impl Receiver for DcpReceiver {
     /// Takes a packet in; answers with the first message that it delivers.
     ///
     /// ACKs come a message: with a `cnp_interval` of 0 every marked packet has a CNP of its own.
     #[inline]
-    pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
             Repr::Data { message, message_packets, sent_at, ack_now, msn, .. } => {
                 if packet.marked {
@@ -116,15 +118,14 @@ impl DcpReceiver {
         }
     }
 
-    /// The next message that the last packet delivered.
     #[inline]
-    pub fn poll_delivered(&mut self) -> Option<MessageId> {
+    fn poll_delivered(&mut self) -> Option<MessageId> {
         self.delivered.pop_front()
     }
 
     /// The next header-only packet, ACK or CNP to send, if one is due.
     #[inline]
-    pub fn poll_transmit(&mut self) -> Option<Packet> {
+    fn poll_transmit(&mut self) -> Option<Packet> {
         if let Some(turned) = self.turned.take() {
             return Some(turned);
         }
@@ -143,10 +144,12 @@ impl DcpReceiver {
     /// taken for those that came before until there are more of them than in any earlier round. So this may lag
     /// behind what has arrived, never runs ahead of it, and is right whenever no request is half there.
     #[inline]
-    pub fn fresh_packets(&self) -> u64 {
+    fn fresh_packets(&self) -> u64 {
         u64::from(self.fresh)
     }
+}
 
+impl DcpReceiver {
     /// Whether a packet of a request that is not complete counts: DCP, section 4.5, the coarse timeout.
     #[inline]
     fn is_counted(&mut self, msn: Msn) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
-use crate::transport::Ends;
+use crate::transport::{Ends, Receiver};
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
@@ -72,13 +72,15 @@ impl IrnReceiver {
             sender: ends.src,
         }
     }
+}
 
+impl Receiver for IrnReceiver {
     /// Takes a packet in; answers with the first message that it delivers.
     ///
     /// Messages are delivered in order: one is whole when the ePSN has passed its last packet. Only data counts: such
     /// a NIC knows no trimmed packets and throws them away.
     #[inline]
-    pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
             return None;
         };
@@ -102,9 +104,8 @@ impl IrnReceiver {
         delivered
     }
 
-    /// The next message that the last packet delivered.
     #[inline]
-    pub fn poll_delivered(&mut self) -> Option<MessageId> {
+    fn poll_delivered(&mut self) -> Option<MessageId> {
         // With all of it here, the ePSN has passed all of it or nothing.
         let first = self.open.front().filter(|first| first.left == 0 && first.psn < self.expected)?.id;
         self.open.pop_front();
@@ -116,7 +117,7 @@ impl IrnReceiver {
     /// Every ACK names the packet that caused it beside the ePSN. Where that packet is beyond the ePSN, this is a
     /// SACK (or IRN's NACK, which says the same).
     #[inline]
-    pub fn poll_transmit(&mut self) -> Option<Packet> {
+    fn poll_transmit(&mut self) -> Option<Packet> {
         if let Some(Cause { psn, ev, marked, sent_at }) = self.ack_due.take() {
             self.unacked = 0;
             let repr = Repr::ack(self.expected).with_received(psn, 1).with_mark(marked).with_sent_at(sent_at);
@@ -126,12 +127,13 @@ impl IrnReceiver {
         Some(self.answer(ev, Repr::Cnp))
     }
 
-    /// Data packets taken in for the first time so far.
     #[inline]
-    pub fn fresh_packets(&self) -> u64 {
+    fn fresh_packets(&self) -> u64 {
         u64::from(self.fresh)
     }
+}
 
+impl IrnReceiver {
     /// Marks `psn` as arrived; false when it had arrived before.
     #[inline]
     fn accept(&mut self, psn: u32) -> bool {

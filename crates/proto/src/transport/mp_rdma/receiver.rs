@@ -2,7 +2,7 @@
 
 use super::MpRdmaConfig;
 use crate::packet::{Packet, Repr};
-use crate::transport::Ends;
+use crate::transport::{Ends, Receiver};
 use anabranch_base::{HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
@@ -52,14 +52,16 @@ impl MpRdmaReceiver {
             delivered: VecDeque::new(),
         }
     }
+}
 
+impl Receiver for MpRdmaReceiver {
     /// Takes a packet in; answers with the first message that it delivers.
     ///
     /// Messages are delivered in order: one is whole when the ePSN has passed its last packet. Every data packet has
     /// one answer, which echoes its path: an ACK with its PSN, its mark and the ePSN, or a NACK. Only data counts: a
     /// trimmed packet is thrown away.
     #[inline]
-    pub fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
+    fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         let Repr::Data { psn, message, message_packets, sent_at, .. } = packet.repr else {
             return None;
         };
@@ -79,24 +81,25 @@ impl MpRdmaReceiver {
         self.poll_delivered()
     }
 
-    /// The next message that the last packet delivered.
     #[inline]
-    pub fn poll_delivered(&mut self) -> Option<MessageId> {
+    fn poll_delivered(&mut self) -> Option<MessageId> {
         self.delivered.pop_front()
     }
 
     /// The ACK or NACK to send, if one is due.
     #[inline]
-    pub fn poll_transmit(&mut self) -> Option<Packet> {
+    fn poll_transmit(&mut self) -> Option<Packet> {
         self.answer.take()
     }
 
     /// Data packets taken in for the first time so far: those that its bitmap had room for.
     #[inline]
-    pub fn fresh_packets(&self) -> u64 {
+    fn fresh_packets(&self) -> u64 {
         u64::from(self.fresh)
     }
+}
 
+impl MpRdmaReceiver {
     /// Marks the packet so many beyond the ePSN as arrived, and moves the ePSN past all that is there.
     #[inline]
     fn accept(&mut self, ahead: usize, part: Part) {

@@ -3,7 +3,7 @@
 use crate::PathFacts;
 use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
-use crate::transport::{Ends, RnicSrConfig};
+use crate::transport::{Ends, Receiver, RnicSrConfig};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
@@ -76,13 +76,15 @@ impl RnicSrReceiver {
             sender: ends.src,
         }
     }
+}
 
+impl Receiver for RnicSrReceiver {
     /// Takes a packet in; answers with the first message that it delivers.
     ///
     /// Messages are delivered in order: one is whole when the ePSN has passed its last packet (Themis-spraying,
     /// section 7). Only data counts: such a NIC knows no trimmed packets and throws them away.
     #[inline]
-    pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
             return None;
         };
@@ -121,9 +123,8 @@ impl RnicSrReceiver {
         delivered
     }
 
-    /// The next message that the last packet delivered.
     #[inline]
-    pub fn poll_delivered(&mut self) -> Option<MessageId> {
+    fn poll_delivered(&mut self) -> Option<MessageId> {
         // With all of it here, the ePSN has passed all of it or nothing.
         let first = self.open.front().filter(|first| first.left == 0 && first.psn < self.expected)?.id;
         self.open.pop_front();
@@ -132,7 +133,7 @@ impl RnicSrReceiver {
 
     /// The next ACK, NACK or CNP to send, if one is due.
     #[inline]
-    pub fn poll_transmit(&mut self) -> Option<Packet> {
+    fn poll_transmit(&mut self) -> Option<Packet> {
         let cumulative = self.expected;
         if let Some(Cause { ev, marked, sent_at }) = self.ack_due.take() {
             self.unacked = 0;
@@ -148,12 +149,13 @@ impl RnicSrReceiver {
         Some(self.answer(ev, Repr::Cnp))
     }
 
-    /// Data packets taken in for the first time so far.
     #[inline]
-    pub fn fresh_packets(&self) -> u64 {
+    fn fresh_packets(&self) -> u64 {
         u64::from(self.fresh)
     }
+}
 
+impl RnicSrReceiver {
     /// Marks `psn` as arrived; false when it had arrived before.
     #[inline]
     fn accept(&mut self, psn: u32) -> bool {

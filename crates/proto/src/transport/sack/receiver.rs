@@ -2,7 +2,7 @@
 
 use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
-use crate::transport::SackConfig;
+use crate::transport::{Receiver, SackConfig};
 use anabranch_base::{HostId, MessageId, QpId, Time};
 use smallvec::SmallVec;
 
@@ -75,10 +75,12 @@ impl SackReceiver {
             sender,
         }
     }
+}
 
+impl Receiver for SackReceiver {
     /// Takes a packet in; answers with the message that it made whole.
     #[inline]
-    pub fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
+    fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
             Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } => {
                 let cause = Cause { ev: packet.ev, marked: packet.marked, sent_at };
@@ -108,7 +110,7 @@ impl SackReceiver {
 
     /// The next ACK or NACK to send, if one is due.
     #[inline]
-    pub fn poll_transmit(&mut self) -> Option<Packet> {
+    fn poll_transmit(&mut self) -> Option<Packet> {
         if let Some((base, cause)) = self.early.take() {
             return Some(self.ack(base, cause));
         }
@@ -122,12 +124,13 @@ impl SackReceiver {
         }
     }
 
-    /// Data packets taken in for the first time so far.
     #[inline]
-    pub fn fresh_packets(&self) -> u64 {
+    fn fresh_packets(&self) -> u64 {
         u64::from(self.fresh)
     }
+}
 
+impl SackReceiver {
     #[inline]
     fn ack(&mut self, base: u32, cause: Cause) -> Packet {
         let Cause { ev, marked, sent_at } = cause;

@@ -2,7 +2,7 @@
 
 use crate::packet::{Packet, Repr, SackCause};
 use crate::psn_set::PsnSet;
-use crate::transport::{Ends, StrackConfig};
+use crate::transport::{Ends, Receiver, StrackConfig};
 use crate::wire::strack::MAX_OUT_OF_ORDER;
 use anabranch_base::{MessageId, Time};
 use smallvec::SmallVec;
@@ -66,10 +66,12 @@ impl StrackReceiver {
             ends,
         }
     }
+}
 
+impl Receiver for StrackReceiver {
     /// Takes a packet in; answers with the message that it made whole.
     #[inline]
-    pub fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
+    fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
             Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } => {
                 let is_expected = psn == self.expected;
@@ -94,7 +96,7 @@ impl StrackReceiver {
 
     /// The next SACK to send, if one is due.
     #[inline]
-    pub fn poll_transmit(&mut self) -> Option<Packet> {
+    fn poll_transmit(&mut self) -> Option<Packet> {
         let Due { ev, marked, sent_at, probe } = self.due.take()?;
         let base = match probe {
             // The probe chose the segment. What the record of the lowest PSN stands for remains to be said.
@@ -114,12 +116,13 @@ impl StrackReceiver {
         Some(Packet::new(qp, dst, repr).with_bytes(wire_bytes).with_ev(ev))
     }
 
-    /// Data packets taken in for the first time so far.
     #[inline]
-    pub fn fresh_packets(&self) -> u64 {
+    fn fresh_packets(&self) -> u64 {
         u64::from(self.fresh)
     }
+}
 
+impl StrackReceiver {
     /// Marks `psn` as arrived; false when it had arrived before.
     #[inline]
     fn accept(&mut self, psn: u32, bytes: u16) -> bool {

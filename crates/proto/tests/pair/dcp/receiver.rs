@@ -4,7 +4,7 @@ use super::{DcpEnds, Request};
 use crate::run::Receiving;
 use crate::schedule::{ACK, HEADER, QP, SENDER, Schedule, message_id};
 use anabranch_base::{Duration, Time};
-use anabranch_proto::transport::DcpReceiver;
+use anabranch_proto::transport::{DcpReceiver, Receiver as _};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;

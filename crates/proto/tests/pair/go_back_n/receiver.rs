@@ -4,7 +4,7 @@ use super::GoBackNEnds;
 use crate::run::Receiving;
 use crate::schedule::{Planned, QP, SENDER, Schedule, message_id};
 use anabranch_base::{Duration, Time};
-use anabranch_proto::transport::GoBackNReceiver;
+use anabranch_proto::transport::{GoBackNReceiver, Receiver as _};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 

@@ -3,7 +3,7 @@
 use crate::run::Receiving;
 use crate::schedule::{Planned, QP, SENDER, message_id};
 use anabranch_base::{Duration, Time};
-use anabranch_proto::transport::IrnReceiver;
+use anabranch_proto::transport::{IrnReceiver, Receiver as _};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;

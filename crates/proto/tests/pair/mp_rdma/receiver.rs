@@ -4,7 +4,7 @@ use super::MpRdmaEnds;
 use crate::run::Receiving;
 use crate::schedule::{ACK, Planned, QP, SENDER, Schedule, message_id};
 use anabranch_base::Time;
-use anabranch_proto::transport::MpRdmaReceiver;
+use anabranch_proto::transport::{MpRdmaReceiver, Receiver as _};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;

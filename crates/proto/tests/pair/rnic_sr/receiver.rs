@@ -4,7 +4,7 @@ use super::RnicSrEnds;
 use crate::run::Receiving;
 use crate::schedule::{Planned, QP, SENDER, Schedule, message_id};
 use anabranch_base::{Duration, Time};
-use anabranch_proto::transport::RnicSrReceiver;
+use anabranch_proto::transport::{Receiver as _, RnicSrReceiver};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;

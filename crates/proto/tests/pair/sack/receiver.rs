@@ -4,7 +4,7 @@ use super::SackEnds;
 use crate::run::Receiving;
 use crate::schedule::{QP, SENDER, Schedule, message_id};
 use anabranch_base::Time;
-use anabranch_proto::transport::SackReceiver;
+use anabranch_proto::transport::{Receiver as _, SackReceiver};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 

@@ -6,7 +6,7 @@ use crate::schedule::{HEADER, PACKET, Planned, QP, RECEIVER, Schedule, message_i
 use anabranch_base::{Duration, Time};
 use anabranch_proto::cc::{Acked, AnyCc};
 use anabranch_proto::lb::AnyLb;
-use anabranch_proto::transport::{SenderCounters, StrackSender};
+use anabranch_proto::transport::{Sender as _, SenderCounters, StrackSender};
 use anabranch_proto::wire::strack::{MAX_OUT_OF_ORDER, Reference, TICK, decode, encode};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
