@@ -172,7 +172,246 @@ impl Msn {
     }
 }
 
+/// Each kind with its number alone, as a transport that knows no more would send it. What else a packet says is added
+/// by the `with_` methods, each of which belongs to the kinds that have such a field; so a new field is a default here,
+/// a method, and the places that mean it.
+impl Repr {
+    /// A data packet: the only one of message 0, sent at 0.
+    #[inline]
+    pub const fn data(psn: u32) -> Repr {
+        Repr::Data {
+            psn,
+            message: MessageId(0),
+            message_packets: 1,
+            sent_at: Time::ZERO,
+            ack_now: false,
+            stamps: 0,
+            msn: Msn::NONE,
+        }
+    }
+
+    /// What is left of [`Repr::data`].
+    #[inline]
+    pub const fn trimmed(psn: u32) -> Repr {
+        Repr::Trimmed { psn, msn: Msn::NONE, sent_at: Time::ZERO }
+    }
+
+    /// An acknowledgement of every PSN below `cumulative`, and of nothing beyond.
+    #[inline]
+    pub const fn ack(cumulative: u32) -> Repr {
+        let (marked, sent_at) = (false, Time::ZERO);
+        Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at, telemetry: 0 }
+    }
+
+    /// A NACK for `psn`.
+    #[inline]
+    pub const fn nack(psn: u32) -> Repr {
+        Repr::Nack { psn, sent_at: Time::ZERO }
+    }
+
+    /// [`Repr::trimmed`] on its way back.
+    #[inline]
+    pub const fn header_only(psn: u32) -> Repr {
+        Repr::HeaderOnly { psn, msn: Msn::NONE }
+    }
+
+    /// STrack's acknowledgement of every PSN below `expected`, and of nothing beyond.
+    #[inline]
+    pub const fn sack(expected: u32) -> Repr {
+        Repr::Sack {
+            expected,
+            base: expected,
+            received: 0,
+            bytes_received: 0,
+            out_of_order: 0,
+            cause: SackCause::new(false, false),
+            sent_at: Time::ZERO,
+        }
+    }
+
+    /// A probe for the segment from `base` on.
+    #[inline]
+    pub const fn probe(base: u32) -> Repr {
+        Repr::Probe { base, sent_at: Time::ZERO }
+    }
+
+    /// Data: it is of this message, which has so many packets.
+    #[inline]
+    pub const fn with_message(mut self, id: MessageId, packets: u32) -> Repr {
+        match &mut self {
+            Repr::Data { message, message_packets, .. } => (*message, *message_packets) = (id, packets),
+            _ => debug_assert!(false, "data alone has a message"),
+        }
+        self
+    }
+
+    /// Data, and what echoes its time: when the data packet left.
+    #[inline]
+    pub const fn with_sent_at(mut self, time: Time) -> Repr {
+        match &mut self {
+            Repr::Data { sent_at, .. }
+            | Repr::Trimmed { sent_at, .. }
+            | Repr::Ack { sent_at, .. }
+            | Repr::Nack { sent_at, .. }
+            | Repr::Sack { sent_at, .. }
+            | Repr::Probe { sent_at, .. } => *sent_at = time,
+            Repr::HeaderOnly { .. } | Repr::Cnp | Repr::Program { .. } => {
+                debug_assert!(false, "this kind carries no time")
+            }
+        }
+        self
+    }
+
+    /// Data: whether it is to be acknowledged at once.
+    #[inline]
+    pub const fn with_ack_now(mut self, at_once: bool) -> Repr {
+        match &mut self {
+            Repr::Data { ack_now, .. } => *ack_now = at_once,
+            _ => debug_assert!(false, "data alone asks for an ACK"),
+        }
+        self
+    }
+
+    /// Data: what programs in switches, or telemetry, wrote.
+    #[inline]
+    pub const fn with_stamps(mut self, bits: u32) -> Repr {
+        match &mut self {
+            Repr::Data { stamps, .. } => *stamps = bits,
+            _ => debug_assert!(false, "data alone is stamped"),
+        }
+        self
+    }
+
+    /// Data, trimmed or turned round (`dcp`): the request that it belongs to.
+    #[inline]
+    pub const fn with_msn(mut self, number: Msn) -> Repr {
+        match &mut self {
+            Repr::Data { msn, .. } | Repr::Trimmed { msn, .. } | Repr::HeaderOnly { msn, .. } => {
+                *msn = number;
+            }
+            _ => debug_assert!(false, "this kind has no MSN"),
+        }
+        self
+    }
+
+    /// ACK and SACK: which of the 64 PSNs from `from` the receiver has.
+    #[inline]
+    pub const fn with_received(mut self, from: u32, bits: u64) -> Repr {
+        match &mut self {
+            Repr::Ack { base, received, .. } | Repr::Sack { base, received, .. } => {
+                (*base, *received) = (from, bits);
+            }
+            _ => debug_assert!(false, "ACKs and SACKs alone have a bitmap"),
+        }
+        self
+    }
+
+    /// ACK: whether the packet that caused it was marked.
+    #[inline]
+    pub const fn with_mark(mut self, was_marked: bool) -> Repr {
+        match &mut self {
+            Repr::Ack { marked, .. } => *marked = was_marked,
+            _ => debug_assert!(false, "an ACK alone echoes a mark here; a SACK has a cause"),
+        }
+        self
+    }
+
+    /// ACK: the record of telemetry that comes back with it.
+    #[inline]
+    pub const fn with_telemetry(mut self, record: u32) -> Repr {
+        match &mut self {
+            Repr::Ack { telemetry, .. } => *telemetry = record,
+            _ => debug_assert!(false, "an ACK alone brings telemetry back"),
+        }
+        self
+    }
+
+    /// SACK: bytes received in all, packets out of order, and what caused it.
+    #[inline]
+    pub const fn with_counts(mut self, bytes: u32, late: u16, by: SackCause) -> Repr {
+        match &mut self {
+            Repr::Sack { bytes_received, out_of_order, cause, .. } => {
+                (*bytes_received, *out_of_order, *cause) = (bytes, late, by);
+            }
+            _ => debug_assert!(false, "a SACK alone has counts"),
+        }
+        self
+    }
+}
+
+/// A packet as a host sends it is [`Packet::new`], or one of the shorter forms for the commonest kinds, with what
+/// else it has added by the `with_` methods.
 impl Packet {
+    /// A packet without size, entropy, mark and tag.
+    #[inline]
+    pub const fn new(qp: QpId, dst: HostId, repr: Repr) -> Packet {
+        Packet { qp, dst, wire_bytes: 0, ev: 0, marked: false, tag: 0, repr }
+    }
+
+    /// [`Repr::data`] towards `dst`.
+    #[inline]
+    pub const fn data(qp: QpId, dst: HostId, psn: u32) -> Packet {
+        Packet::new(qp, dst, Repr::data(psn))
+    }
+
+    /// [`Repr::ack`] towards `dst`.
+    #[inline]
+    pub const fn ack(qp: QpId, dst: HostId, cumulative: u32) -> Packet {
+        Packet::new(qp, dst, Repr::ack(cumulative))
+    }
+
+    /// [`Repr::nack`] towards `dst`.
+    #[inline]
+    pub const fn nack(qp: QpId, dst: HostId, psn: u32) -> Packet {
+        Packet::new(qp, dst, Repr::nack(psn))
+    }
+
+    /// A CNP towards `dst`.
+    #[inline]
+    pub const fn cnp(qp: QpId, dst: HostId) -> Packet {
+        Packet::new(qp, dst, Repr::Cnp)
+    }
+
+    /// Of this size on the wire.
+    #[inline]
+    pub const fn with_bytes(mut self, wire_bytes: u16) -> Packet {
+        self.wire_bytes = wire_bytes;
+        self
+    }
+
+    /// With this entropy value.
+    #[inline]
+    pub const fn with_ev(mut self, ev: u16) -> Packet {
+        self.ev = ev;
+        self
+    }
+
+    /// With a mark, or without.
+    #[inline]
+    pub const fn with_mark(mut self, marked: bool) -> Packet {
+        self.marked = marked;
+        self
+    }
+
+    /// With this tag.
+    #[inline]
+    pub const fn with_tag(mut self, tag: u16) -> Packet {
+        self.tag = tag;
+        self
+    }
+
+    /// What is left of a data packet when a switch cuts its payload off; none of another kind.
+    #[inline]
+    pub const fn cut(&self, wire_bytes: u16) -> Option<Packet> {
+        match self.repr {
+            Repr::Data { psn, sent_at, msn, .. } => {
+                let repr = Repr::Trimmed { psn, msn, sent_at };
+                Some(Packet { wire_bytes, repr, ..*self })
+            }
+            _ => None,
+        }
+    }
+
     /// Whether this travels in the control class (ACK, NACK, CNP, trimmed or turned round, between programs), ahead of
     /// data.
     #[inline]

@@ -109,7 +109,7 @@ impl Fifo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_base::{HostId, QpId, Time};
+    use anabranch_base::{HostId, QpId};
     use anabranch_proto::Repr;
     use proptest::prelude::*;
     use std::collections::VecDeque;
@@ -123,13 +123,12 @@ mod tests {
             for (number, (queue, push)) in steps.into_iter().enumerate() {
                 let psn = number as u32;
                 if push {
-                    let repr = Repr::Nack { psn, sent_at: Time::ZERO };
-                    let packet = Packet { qp: QpId(0), dst: HostId(0), wire_bytes: 64, ev: 0, marked: false, tag: 0, repr };
+                    let packet = Packet::nack(QpId(0), HostId(0), psn).with_bytes(64);
                     queues[queue].push(&mut pool, &packet, psn + 7);
                     plain[queue].push_back(psn);
                 } else {
                     let seen = queues[queue].iter(&pool).map(|(packet, _)| packet.repr);
-                    let nack = |psn| Repr::Nack { psn, sent_at: Time::ZERO };
+                    let nack = |psn| Repr::nack(psn);
                     prop_assert!(seen.eq(plain[queue].iter().map(|&psn| nack(psn))));
                     let popped = queues[queue].pop(&mut pool).map(|(packet, from)| (packet.repr, from));
                     prop_assert_eq!(popped, plain[queue].pop_front().map(|psn| (nack(psn), psn + 7)));

@@ -564,9 +564,9 @@ pub fn bench_scheduler(pending: u32, events: u64) -> u64 {
     let mut scheduler = Scheduler::new();
     let delay = anabranch_base::Duration(1_083_000);
     let line = scheduler.arrival_line(delay);
-    let repr = anabranch_proto::Repr::Nack { psn: 0, sent_at: Time::ZERO };
+    let repr = anabranch_proto::Repr::nack(0);
     let dst = anabranch_base::HostId(0);
-    let packet = Packet { qp: QpId(0), dst, wire_bytes: 4150, ev: 0, marked: false, tag: 0, repr };
+    let packet = Packet::new(QpId(0), dst, repr).with_bytes(4150);
     for node in 0..pending {
         scheduler.push_arrival(line, Time(u64::from(node) * 40) + delay, NodeId(node), 0, &packet);
     }

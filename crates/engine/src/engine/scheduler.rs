@@ -10,7 +10,7 @@ use super::event::{Arrival, Free, MAX_RANKED, Rank, Signal, What};
 use super::ring::Ring;
 use super::wheel::Wheel;
 use anabranch_base::{Duration, HostId, LinkId, NodeId, QpId, Time};
-use anabranch_proto::{Packet, Repr};
+use anabranch_proto::Packet;
 
 /// Most lines and the wheel. Delays beyond that use the wheel. A multiple of [`GROUP`].
 const MAX_LINES: usize = 24;
@@ -260,20 +260,8 @@ fn drain<T: Copy>(
 
 /// Fillers of unused places.
 const NO_FREE: Free = Free { time: Time::NEVER, node: NodeId(0), link: LinkId(0) };
-const NO_ARRIVAL: Arrival = Arrival {
-    time: Time::NEVER,
-    node: NodeId(0),
-    port: 0,
-    packet: Packet {
-        qp: QpId(0),
-        dst: HostId(0),
-        wire_bytes: 0,
-        ev: 0,
-        marked: false,
-        tag: 0,
-        repr: Repr::Nack { psn: 0, sent_at: Time::ZERO },
-    },
-};
+const NO_ARRIVAL: Arrival =
+    Arrival { time: Time::NEVER, node: NodeId(0), port: 0, packet: Packet::nack(QpId(0), HostId(0), 0) };
 
 impl Batch {
     /// The number of events.

@@ -172,8 +172,7 @@ fn number_of(packet: &Packet) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_base::{HostId, MessageId, Rate, Time};
-    use anabranch_proto::Msn;
+    use anabranch_base::{HostId, Rate, Time};
 
     /// Three links, two queue pairs.
     fn empty() -> Telemetry {
@@ -181,18 +180,15 @@ mod tests {
     }
 
     fn packet(qp: u32, wire_bytes: u16, repr: Repr) -> Packet {
-        Packet { qp: QpId(qp), dst: HostId(0), wire_bytes, ev: 0, marked: false, tag: 0, repr }
+        Packet::new(QpId(qp), HostId(0), repr).with_bytes(wire_bytes)
     }
 
     fn data(qp: u32) -> Packet {
-        let (message, sent_at) = (MessageId(0), Time::ZERO);
-        let (ack_now, stamps, msn) = (false, 0, Msn::NONE);
-        packet(qp, 1_090, Repr::Data { psn: 0, message, message_packets: 1, sent_at, ack_now, stamps, msn })
+        packet(qp, 1_090, Repr::data(0))
     }
 
     fn ack(qp: u32) -> Packet {
-        let (received, sent_at) = (0, Time::ZERO);
-        packet(qp, 88, Repr::Ack { cumulative: 1, base: 1, received, marked: false, sent_at, telemetry: 0 })
+        packet(qp, 88, Repr::ack(1))
     }
 
     fn hop(at: u64) -> IntHop {

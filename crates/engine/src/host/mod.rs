@@ -150,7 +150,9 @@ impl Hosts {
         let lb = recipe.scheme.lb.build(&environment, random);
         let own_path = recipe.own_paths.get(qp.index() / self.split as usize);
         let cc = recipe.scheme.cc.build(own_path.unwrap_or(facts));
-        let (sender, receiver) = transport.build(Ends { qp, src, dst }, facts, cc, lb);
+        let ends = Ends { qp, src, dst };
+        let (sender, receiver) =
+            (transport.build_sender(ends, facts, cc, lb), transport.build_receiver(ends, facts));
         let sender =
             Sender { sender, qp: qp.0, behind: NONE, ready: false, timer: Time::NEVER, later: Time::NEVER };
         let place = match self.free.pop() {

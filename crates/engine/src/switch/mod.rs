@@ -80,12 +80,7 @@ impl Switches {
 
     /// A data packet cut to its header; none where switches do not trim, and of what is no data.
     pub(crate) fn trim(&self, packet: &Packet) -> Option<Packet> {
-        let (Some(wire_bytes), Repr::Data { psn, sent_at, msn, .. }) =
-            (self.queue.trimmed_bytes, packet.repr)
-        else {
-            return None;
-        };
-        Some(Packet { wire_bytes, repr: Repr::Trimmed { psn, msn, sent_at }, ..*packet })
+        packet.cut(self.queue.trimmed_bytes?)
     }
 }
 

@@ -112,7 +112,7 @@ fn linear(ev: u16, tier: u8) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_base::{Duration, HostId, QpId, Rate, Time};
+    use anabranch_base::{Duration, HostId, QpId, Rate};
     use anabranch_fabric::TopologySpec;
     use anabranch_fabric::{build as build_topology, fat_tree_defaults};
     use anabranch_proto::Repr;
@@ -142,13 +142,12 @@ mod tests {
         let map = build(&topology, &routing, RoutingMode::EcmpLinear).unwrap().unwrap();
         assert_eq!((map.len(), map[0]), (16, 0));
         for flow in 0..50 {
-            let (salt, repr) = (flow * 0x1234_5678_9abc, Repr::Nack { psn: 0, sent_at: Time::ZERO });
+            let (salt, repr) = (flow * 0x1234_5678_9abc, Repr::nack(0));
             let mut seen = BTreeSet::new();
             for change in map.iter() {
                 let ev = (77 * flow as u16) ^ change;
                 let dst = HostId(127);
-                let packet =
-                    Packet { qp: QpId(flow as u32), dst, wire_bytes: 64, ev, marked: false, tag: 0, repr };
+                let packet = Packet::new(QpId(flow as u32), dst, repr).with_bytes(64).with_ev(ev);
                 seen.insert([1, 2].map(|tier| choice(&packet, salt, tier, 4)));
             }
             assert_eq!(seen.len(), 16, "flow {flow}");

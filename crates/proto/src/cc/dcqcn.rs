@@ -11,7 +11,7 @@
 //! on when it is asked. What is due at the same time: alpha, then the increase, then the cut (the order in which
 //! the simulators' events run), then what the call is about.
 
-use super::DcqcnConfig;
+use super::{CongestionControl, DcqcnConfig};
 use crate::{Pace, PathFacts, Size, Span};
 use anabranch_base::{Bytes, Duration, Rate, Time};
 
@@ -155,25 +155,27 @@ impl Dcqcn {
         self.advance_alpha(now);
         self.alpha
     }
+}
 
+impl CongestionControl for Dcqcn {
     #[inline]
-    pub(super) fn window(&self) -> u64 {
+    fn window(&self) -> u64 {
         self.window
     }
 
     #[inline]
-    pub(super) fn rate(&mut self, now: Time) -> Rate {
+    fn rate(&mut self, now: Time) -> Option<Rate> {
         self.advance(now);
-        Rate(self.rate as u64)
+        Some(Rate(self.rate as u64))
     }
 
     /// None at line rate: the rate rises no more.
-    pub(super) fn next_increase(&self) -> Option<Time> {
+    fn next_increase(&self) -> Option<Time> {
         (self.rate < self.line_rate && self.increase_due < Time::NEVER).then_some(self.increase_due)
     }
 
     #[inline]
-    pub(super) fn handle_sent(&mut self, now: Time, bytes: u16) {
+    fn handle_sent(&mut self, now: Time, bytes: u16) {
         // At line rate there is nothing to rise to, and what cuts it starts the counter anew.
         if self.byte_counter == 0 || self.rate >= self.line_rate {
             return;
@@ -187,7 +189,7 @@ impl Dcqcn {
         }
     }
 
-    pub(super) fn handle_cnp(&mut self, now: Time) {
+    fn handle_cnp(&mut self, now: Time) {
         self.advance(now);
         self.advance_alpha(now);
         let is_first = self.first_cnp.is_none();
@@ -218,7 +220,7 @@ impl Dcqcn {
     /// stays, as alpha does, since no switch saw congestion; timer and byte counter start anew, and fast recovery
     /// leads back to the target. A rate that is no higher is left alone together with its timer: else NACKs would
     /// hold for ever what CNPs cut before.
-    pub(super) fn handle_nack(&mut self, now: Time) {
+    fn handle_nack(&mut self, now: Time) {
         self.advance(now);
         let half = (self.target / 2.0).max(self.min_rate);
         if self.rate > half {
@@ -226,7 +228,9 @@ impl Dcqcn {
             self.start_recovery(now);
         }
     }
+}
 
+impl Dcqcn {
     /// Brings the rates up to `now`.
     #[inline]
     fn advance(&mut self, now: Time) {

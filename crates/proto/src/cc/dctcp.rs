@@ -1,7 +1,8 @@
 //! DCTCP with a window update an ACK, as MPRDMA has it (REPS, section 4.1).
 
-use super::{Acked, DctcpConfig};
+use super::{Acked, CongestionControl, DctcpConfig};
 use crate::PathFacts;
+use anabranch_base::Time;
 
 /// The window in bytes; grows by a packet a round trip, shrinks by part of a packet a marked packet.
 #[derive(Clone, Debug)]
@@ -26,14 +27,16 @@ impl Dctcp {
             loss_decrease: config.loss_decrease * packet,
         }
     }
+}
 
+impl CongestionControl for Dctcp {
     #[inline]
-    pub(super) fn window(&self) -> u64 {
+    fn window(&self) -> u64 {
         self.window as u64
     }
 
     #[inline]
-    pub(super) fn handle_ack(&mut self, acked: &Acked) {
+    fn handle_ack(&mut self, acked: &Acked) {
         let packets = f64::from(acked.packets);
         if acked.marked {
             self.set(self.window - packets * self.decrease);
@@ -43,10 +46,17 @@ impl Dctcp {
     }
 
     #[inline]
-    pub(super) fn handle_loss(&mut self) {
+    fn handle_loss(&mut self, _now: Time) {
         self.set(self.window - self.loss_decrease);
     }
 
+    #[inline]
+    fn paces(&self) -> bool {
+        false
+    }
+}
+
+impl Dctcp {
     #[inline]
     fn set(&mut self, window: f64) {
         self.window = window.clamp(self.packet, self.max);

@@ -14,7 +14,7 @@
 //! - A report that is not newer than the last one says nothing.
 //! - Losses, marks, CNPs and NACKs do not change the window.
 
-use super::{HpccConfig, Reported};
+use super::{CongestionControl, HpccConfig, Reported};
 use crate::{IntHop, IntStack, PathFacts, Span};
 use anabranch_base::{Duration, Rate, Time};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -100,19 +100,21 @@ impl Hpcc {
     pub fn inc_stage(&self) -> u32 {
         self.inc_stage
     }
+}
 
+impl CongestionControl for Hpcc {
     #[inline]
-    pub(super) fn window(&self) -> u64 {
+    fn window(&self) -> u64 {
         self.window as u64
     }
 
     #[inline]
-    pub(super) fn rate(&self) -> Rate {
-        self.rate
+    fn rate(&mut self, _now: Time) -> Option<Rate> {
+        Some(self.rate)
     }
 
     /// HPCC, Algorithm 1, NewAck.
-    pub(super) fn handle_telemetry(&mut self, report: &Reported<'_>) {
+    fn handle_telemetry(&mut self, report: &Reported<'_>) {
         if !report.stack.same_path(&self.last) {
             if self.last.hops().is_empty() {
                 self.last_update = report.next.max(report.acked);
@@ -134,7 +136,9 @@ impl Hpcc {
         }
         self.last = *report.stack;
     }
+}
 
+impl Hpcc {
     /// HPCC, Algorithm 1, MeasureInflight: the busiest link's share, and how long it was watched for it, into U.
     fn measure_inflight(&mut self, stack: &IntStack) {
         let (mut busiest, mut watched) = (0.0, 0.0);

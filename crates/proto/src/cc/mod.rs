@@ -1,5 +1,6 @@
 //! Congestion control: how much may be in the network.
 
+mod constant;
 mod dcqcn;
 mod dctcp;
 mod hpcc;
@@ -10,6 +11,7 @@ use crate::{IntStack, Pace, PathFacts, Size, Span};
 use anabranch_base::{Bytes, Duration, Rate, Time};
 use serde::{Deserialize, Serialize};
 
+pub use constant::Constant;
 pub use dcqcn::Dcqcn;
 pub use dctcp::Dctcp;
 pub use hpcc::{BaseRtt, Hpcc};
@@ -160,17 +162,21 @@ pub enum AnyCc {
     Strack(Box<StrackCc>),
     /// See [`MpRdmaCc`].
     MpRdma(MpRdmaCc),
-    /// A fixed window in bytes.
-    Constant(u64),
+    /// See [`Constant`].
+    Constant(Constant),
     /// Somebody else's.
     Custom(Box<dyn CongestionControl>),
 }
 
-/// What a congestion control of your own implements.
+/// What every congestion control implements, and one of your own.
 pub trait CongestionControl: Send {
     /// Bytes that may be in flight.
     fn window(&self) -> u64;
-    /// The rate at which to send, when it is one that paces. Called at every send of a paced sender.
+    /// Whether it may give a [`rate`](Self::rate). Where it never does, senders need not ask.
+    fn paces(&self) -> bool {
+        true
+    }
+    /// The rate at which to send; none: as the window allows. Called at every send of a paced sender.
     fn rate(&mut self, now: Time) -> Option<Rate> {
         let _ = now;
         None
@@ -188,18 +194,23 @@ pub trait CongestionControl: Send {
         let _ = now;
     }
     /// An ACK arrived.
-    fn handle_ack(&mut self, acked: &Acked);
+    fn handle_ack(&mut self, acked: &Acked) {
+        let _ = acked;
+    }
     /// Telemetry came with an ACK, which itself comes next.
     fn handle_telemetry(&mut self, report: &Reported<'_>) {
         let _ = report;
     }
     /// A packet was lost (timed out or trimmed).
-    fn handle_loss(&mut self, now: Time);
+    fn handle_loss(&mut self, now: Time) {
+        let _ = now;
+    }
     /// The queue pair sends again after a pause that its transport finds long.
     fn handle_restart(&mut self, now: Time) {
         let _ = now;
     }
-    /// A NIC heard that a packet is missing, and thinks that congestion dropped it.
+    /// A NIC heard that a packet is missing, and thinks that congestion dropped it: a loss, where a congestion
+    /// control has no other answer.
     fn handle_nack(&mut self, now: Time) {
         self.handle_loss(now);
     }
@@ -214,7 +225,7 @@ impl CcConfig {
             CcConfig::Hpcc(config) => AnyCc::Hpcc(Box::new(Hpcc::new(config, facts))),
             CcConfig::Strack(config) => AnyCc::Strack(Box::new(StrackCc::new(config, facts))),
             CcConfig::MpRdma(config) => AnyCc::MpRdma(MpRdmaCc::new(config, facts)),
-            CcConfig::Constant { window } => AnyCc::Constant(window.on(facts).0),
+            CcConfig::Constant { window } => AnyCc::constant(window.on(facts).0),
         }
     }
 
@@ -229,123 +240,87 @@ impl CcConfig {
     }
 }
 
+/// Hands each call on to whichever congestion control it is.
+macro_rules! dispatch {
+    ($self:ident, $cc:ident => $call:expr) => {
+        match $self {
+            AnyCc::Dctcp($cc) => $call,
+            AnyCc::Dcqcn($cc) => $call,
+            AnyCc::Hpcc($cc) => $call,
+            AnyCc::Strack($cc) => $call,
+            AnyCc::MpRdma($cc) => $call,
+            AnyCc::Constant($cc) => $call,
+            AnyCc::Custom($cc) => $call,
+        }
+    };
+}
+
 impl AnyCc {
-    /// Bytes that may be in flight.
+    /// A window of `bytes` bytes that never changes.
+    pub fn constant(bytes: u64) -> Self {
+        AnyCc::Constant(Constant(bytes))
+    }
+
+    /// See [`CongestionControl::window`].
     #[inline]
     pub fn window(&self) -> u64 {
-        match self {
-            AnyCc::Dctcp(cc) => cc.window(),
-            AnyCc::Dcqcn(cc) => cc.window(),
-            AnyCc::Hpcc(cc) => cc.window(),
-            AnyCc::Strack(cc) => cc.window(),
-            AnyCc::MpRdma(cc) => cc.window(),
-            AnyCc::Constant(window) => *window,
-            AnyCc::Custom(cc) => cc.window(),
-        }
+        dispatch!(self, cc => cc.window())
     }
 
-    /// Whether it paces: then a sender asks for its [`rate`](Self::rate).
+    /// See [`CongestionControl::paces`].
     #[inline]
     pub fn paces(&self) -> bool {
-        match self {
-            AnyCc::Dcqcn(_) | AnyCc::Hpcc(_) | AnyCc::Custom(_) => true,
-            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => false,
-        }
+        dispatch!(self, cc => cc.paces())
     }
 
-    /// The rate at which to send; none: as the window allows.
+    /// See [`CongestionControl::rate`].
     #[inline]
     pub fn rate(&mut self, now: Time) -> Option<Rate> {
-        match self {
-            AnyCc::Dcqcn(cc) => Some(cc.rate(now)),
-            AnyCc::Hpcc(cc) => Some(cc.rate()),
-            AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => None,
-            AnyCc::Custom(cc) => cc.rate(now),
-        }
+        dispatch!(self, cc => cc.rate(now))
     }
 
-    /// When the rate may rise by itself.
+    /// See [`CongestionControl::next_increase`].
     pub fn next_increase(&self) -> Option<Time> {
-        match self {
-            AnyCc::Dcqcn(cc) => cc.next_increase(),
-            AnyCc::Hpcc(_) | AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => {
-                None
-            }
-            AnyCc::Custom(cc) => cc.next_increase(),
-        }
+        dispatch!(self, cc => cc.next_increase())
     }
 
-    /// A packet of `bytes` bytes was sent.
+    /// See [`CongestionControl::handle_sent`].
     #[inline]
     pub fn handle_sent(&mut self, now: Time, bytes: u16) {
-        match self {
-            AnyCc::Dcqcn(cc) => cc.handle_sent(now, bytes),
-            AnyCc::Hpcc(_) | AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => {}
-            AnyCc::Custom(cc) => cc.handle_sent(now, bytes),
-        }
+        dispatch!(self, cc => cc.handle_sent(now, bytes));
     }
 
-    /// A CNP arrived, or an ACK that stands for one.
+    /// See [`CongestionControl::handle_cnp`].
     #[inline]
     pub fn handle_cnp(&mut self, now: Time) {
-        match self {
-            AnyCc::Dcqcn(cc) => cc.handle_cnp(now),
-            AnyCc::Hpcc(_) | AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => {}
-            AnyCc::Custom(cc) => cc.handle_cnp(now),
-        }
+        dispatch!(self, cc => cc.handle_cnp(now));
     }
 
-    /// An ACK arrived.
+    /// See [`CongestionControl::handle_ack`].
     #[inline]
     pub fn handle_ack(&mut self, acked: &Acked) {
-        match self {
-            AnyCc::Dctcp(cc) => cc.handle_ack(acked),
-            AnyCc::Strack(cc) => cc.handle_ack(acked),
-            AnyCc::MpRdma(cc) => cc.handle_ack(acked),
-            AnyCc::Dcqcn(_) | AnyCc::Hpcc(_) | AnyCc::Constant(_) => {}
-            AnyCc::Custom(cc) => cc.handle_ack(acked),
-        }
+        dispatch!(self, cc => cc.handle_ack(acked));
     }
 
-    /// Telemetry came with an ACK, which itself comes next.
+    /// See [`CongestionControl::handle_telemetry`].
     #[inline]
     pub fn handle_telemetry(&mut self, report: &Reported<'_>) {
-        match self {
-            AnyCc::Hpcc(cc) => cc.handle_telemetry(report),
-            AnyCc::Dctcp(_) | AnyCc::Dcqcn(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => {}
-            AnyCc::Custom(cc) => cc.handle_telemetry(report),
-        }
+        dispatch!(self, cc => cc.handle_telemetry(report));
     }
 
-    /// A packet was lost (timed out or trimmed).
+    /// See [`CongestionControl::handle_loss`].
     #[inline]
     pub fn handle_loss(&mut self, now: Time) {
-        match self {
-            AnyCc::Dctcp(cc) => cc.handle_loss(),
-            AnyCc::MpRdma(cc) => cc.handle_loss(),
-            AnyCc::Dcqcn(_) | AnyCc::Hpcc(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => {}
-            AnyCc::Custom(cc) => cc.handle_loss(now),
-        }
+        dispatch!(self, cc => cc.handle_loss(now));
     }
 
-    /// The queue pair sends again after a pause that its transport finds long.
+    /// See [`CongestionControl::handle_restart`].
     pub fn handle_restart(&mut self, now: Time) {
-        match self {
-            AnyCc::MpRdma(cc) => cc.handle_restart(),
-            AnyCc::Dctcp(_) | AnyCc::Dcqcn(_) | AnyCc::Hpcc(_) | AnyCc::Strack(_) | AnyCc::Constant(_) => {}
-            AnyCc::Custom(cc) => cc.handle_restart(now),
-        }
+        dispatch!(self, cc => cc.handle_restart(now));
     }
 
-    /// A NIC heard that a packet is missing, and thinks that congestion dropped it: a loss, where a congestion
-    /// control has no other answer.
+    /// See [`CongestionControl::handle_nack`].
     pub fn handle_nack(&mut self, now: Time) {
-        match self {
-            AnyCc::Dcqcn(cc) => cc.handle_nack(now),
-            AnyCc::Hpcc(_) | AnyCc::Dctcp(_) | AnyCc::Strack(_) | AnyCc::MpRdma(_) | AnyCc::Constant(_) => {
-                self.handle_loss(now)
-            }
-            AnyCc::Custom(cc) => cc.handle_nack(now),
-        }
+        dispatch!(self, cc => cc.handle_nack(now));
     }
 }

@@ -3,8 +3,9 @@
 //! The text of the paper (NSDI 2018) was not at hand. The steps of an ACK are those on which public simulations of it
 //! agree; REPS (section 4.1) describes the same control, and its answer to a loss.
 
-use super::Acked;
+use super::{Acked, CongestionControl};
 use crate::{PathFacts, Size};
+use anabranch_base::Time;
 use serde::{Deserialize, Serialize};
 
 /// Parameters of MP-RDMA's window. Its steps are fixed.
@@ -35,15 +36,17 @@ impl MpRdmaCc {
         let initial = (config.initial_window.on(facts).0 as f64).clamp(packet, max);
         MpRdmaCc { window: initial, packet, initial, max }
     }
+}
 
+impl CongestionControl for MpRdmaCc {
     #[inline]
-    pub(super) fn window(&self) -> u64 {
+    fn window(&self) -> u64 {
         self.window as u64
     }
 
     /// In packets: +1/cwnd for each that is not marked, -1/2 for each that is.
     #[inline]
-    pub(super) fn handle_ack(&mut self, acked: &Acked) {
+    fn handle_ack(&mut self, acked: &Acked) {
         let packets = f64::from(acked.packets);
         if acked.marked {
             self.set(self.window - packets * self.packet / 2.0);
@@ -54,15 +57,22 @@ impl MpRdmaCc {
 
     /// A packet of the window is given up: for a loss (REPS, section 4.1), and whenever the transport says so.
     #[inline]
-    pub(super) fn handle_loss(&mut self) {
+    fn handle_loss(&mut self, _now: Time) {
         self.set(self.window - self.packet);
     }
 
     /// After a pause the window is that of a new queue pair.
-    pub(super) fn handle_restart(&mut self) {
+    fn handle_restart(&mut self, _now: Time) {
         self.window = self.initial;
     }
 
+    #[inline]
+    fn paces(&self) -> bool {
+        false
+    }
+}
+
+impl MpRdmaCc {
     #[inline]
     fn set(&mut self, window: f64) {
         self.window = window.clamp(self.packet, self.max);

@@ -4,7 +4,7 @@
 //! bytes. Everything happens once an ACK, however many packets that acknowledges. Nothing is cut on a loss: the
 //! paper leaves that to the retransmission, which waits for the window.
 
-use super::{Acked, StrackCcConfig};
+use super::{Acked, CongestionControl, StrackCcConfig};
 use crate::PathFacts;
 use anabranch_base::{Duration, Rate, Time};
 
@@ -74,23 +74,32 @@ impl StrackCc {
             constants,
         }
     }
+}
 
+impl CongestionControl for StrackCc {
     /// To the nearest byte, so that a window of whole packets holds them all.
     #[inline]
-    pub(super) fn window(&self) -> u64 {
+    fn window(&self) -> u64 {
         (self.cwnd * self.constants.packet + 0.5) as u64
     }
 
     /// STrack, Algorithm 1, lines 5-8 and 13-14. Its line 13 and line 2 of Algorithm 4 both update the achieved
     /// BDP; an ACK counts once.
     #[inline]
-    pub(super) fn handle_ack(&mut self, acked: &Acked) {
+    fn handle_ack(&mut self, acked: &Acked) {
         self.base_rtt = self.base_rtt.min(acked.rtt);
         let delay = Duration(acked.rtt.0 - self.base_rtt.0);
         self.update_achieved_bdp(acked);
         self.adjust_cwnd(acked.now, acked.marked, delay);
     }
 
+    #[inline]
+    fn paces(&self) -> bool {
+        false
+    }
+}
+
+impl StrackCc {
     /// STrack, Algorithm 2.
     #[inline]
     fn update_achieved_bdp(&mut self, acked: &Acked) {

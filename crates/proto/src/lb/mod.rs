@@ -1,6 +1,8 @@
 //! Host load balancing: which entropy value the next packet carries.
 
+mod ecmp;
 mod mp_rdma;
+mod ops;
 mod reps;
 mod strack;
 
@@ -8,7 +10,9 @@ use crate::{PathFacts, Span};
 use anabranch_base::{Duration, Stream, Time};
 use serde::{Deserialize, Serialize};
 
+pub use ecmp::Ecmp;
 pub use mp_rdma::{MpRdmaLb, MpRdmaLbConfig};
+pub use ops::Ops;
 pub use reps::{MAX_BUFFER, Reps};
 pub use strack::StrackLb;
 
@@ -91,10 +95,10 @@ impl StateField {
 
 /// Any load balancer. It answers with an entropy value and learns from feedback; it never sees congestion control.
 pub enum AnyLb {
-    /// One entropy value for ever.
-    Ecmp(u16),
-    /// Random ones below the bound.
-    Ops(u32, Stream),
+    /// See [`Ecmp`].
+    Ecmp(Ecmp),
+    /// See [`Ops`].
+    Ops(Ops),
     /// See [`Reps`].
     Reps(Reps),
     /// See [`StrackLb`].
@@ -105,24 +109,30 @@ pub enum AnyLb {
     Custom(Box<dyn LoadBalancer>),
 }
 
-/// What a load balancer of your own implements.
+/// What every load balancer implements, and one of your own.
 pub trait LoadBalancer: Send {
     /// The entropy value of the packet that is sent now, within a window of `window` bytes.
     fn next_ev(&mut self, now: Time, window: u64) -> u16;
     /// An ACK arrived with the entropy value of the packet that caused it.
-    fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration);
+    fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
+        let _ = (now, ev, marked, rtt);
+    }
     /// A packet timed out.
-    fn handle_timeout(&mut self, now: Time);
+    fn handle_timeout(&mut self, now: Time) {
+        let _ = now;
+    }
     /// A packet with this entropy value was trimmed.
-    fn handle_trim(&mut self, now: Time, ev: u16);
+    fn handle_trim(&mut self, now: Time, ev: u16) {
+        let _ = (now, ev);
+    }
 }
 
 impl LbConfig {
     /// The load balancer of a new queue pair.
     pub fn build(&self, environment: &Environment, mut random: Stream) -> AnyLb {
         match self {
-            LbConfig::Ecmp {} => AnyLb::Ecmp(random.next_u32() as u16),
-            LbConfig::Ops { evs } => AnyLb::Ops((*evs).clamp(1, 1 << 16), random),
+            LbConfig::Ecmp {} => AnyLb::ecmp(random.next_u32() as u16),
+            LbConfig::Ops { evs } => AnyLb::Ops(Ops::new(*evs, random)),
             LbConfig::Reps(config) => AnyLb::Reps(Reps::new(config, environment, random)),
             LbConfig::Strack(config) => AnyLb::Strack(StrackLb::new(config, environment, random)),
             LbConfig::MpRdma(config) => AnyLb::MpRdma(MpRdmaLb::new(config, environment, random)),
@@ -132,7 +142,7 @@ impl LbConfig {
     /// The state that hardware keeps for a queue pair, field by field.
     pub fn state(&self) -> Vec<StateField> {
         match self {
-            LbConfig::Ecmp {} => vec![StateField::new("entropy value", 16, 1)],
+            LbConfig::Ecmp {} => Ecmp::state(),
             LbConfig::Ops { .. } => Vec::new(),
             LbConfig::Reps(config) => Reps::state(config),
             LbConfig::Strack(config) => StrackLb::state(config),
@@ -141,48 +151,45 @@ impl LbConfig {
     }
 }
 
+/// Hands each call on to whichever load balancer it is.
+macro_rules! dispatch {
+    ($self:ident, $lb:ident => $call:expr) => {
+        match $self {
+            AnyLb::Ecmp($lb) => $call,
+            AnyLb::Ops($lb) => $call,
+            AnyLb::Reps($lb) => $call,
+            AnyLb::Strack($lb) => $call,
+            AnyLb::MpRdma($lb) => $call,
+            AnyLb::Custom($lb) => $call,
+        }
+    };
+}
+
 impl AnyLb {
-    /// The entropy value of the packet that is sent now, within a window of `window` bytes.
+    /// The entropy value `ev` for ever.
+    pub fn ecmp(ev: u16) -> Self {
+        AnyLb::Ecmp(Ecmp(ev))
+    }
+
+    /// See [`LoadBalancer::next_ev`].
     #[inline]
     pub fn next_ev(&mut self, now: Time, window: u64) -> u16 {
-        match self {
-            AnyLb::Ecmp(ev) => *ev,
-            AnyLb::Ops(evs, random) => random.below(*evs) as u16,
-            AnyLb::Reps(lb) => lb.next_ev(),
-            AnyLb::Strack(lb) => lb.next_ev(window),
-            AnyLb::MpRdma(lb) => lb.next_ev(now),
-            AnyLb::Custom(lb) => lb.next_ev(now, window),
-        }
+        dispatch!(self, lb => lb.next_ev(now, window))
     }
 
-    /// An ACK arrived with the entropy value of the packet that caused it.
+    /// See [`LoadBalancer::handle_ack`].
     #[inline]
     pub fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
-        match self {
-            AnyLb::Ecmp(_) | AnyLb::Ops(..) => {}
-            AnyLb::Reps(lb) => lb.handle_ack(now, ev, marked, rtt),
-            AnyLb::Strack(lb) => lb.handle_ack(ev, marked),
-            AnyLb::MpRdma(lb) => lb.handle_ack(ev),
-            AnyLb::Custom(lb) => lb.handle_ack(now, ev, marked, rtt),
-        }
+        dispatch!(self, lb => lb.handle_ack(now, ev, marked, rtt));
     }
 
-    /// A packet timed out.
+    /// See [`LoadBalancer::handle_timeout`].
     pub fn handle_timeout(&mut self, now: Time) {
-        match self {
-            AnyLb::Ecmp(_) | AnyLb::Ops(..) | AnyLb::Strack(_) => {}
-            AnyLb::Reps(lb) => lb.handle_timeout(now),
-            AnyLb::MpRdma(lb) => lb.handle_timeout(),
-            AnyLb::Custom(lb) => lb.handle_timeout(now),
-        }
+        dispatch!(self, lb => lb.handle_timeout(now));
     }
 
-    /// A packet with this entropy value was trimmed.
+    /// See [`LoadBalancer::handle_trim`].
     pub fn handle_trim(&mut self, now: Time, ev: u16) {
-        match self {
-            // REPS keeps only good paths: a trimmed packet's entropy simply does not come back.
-            AnyLb::Ecmp(_) | AnyLb::Ops(..) | AnyLb::Reps(_) | AnyLb::Strack(_) | AnyLb::MpRdma(_) => {}
-            AnyLb::Custom(lb) => lb.handle_trim(now, ev),
-        }
+        dispatch!(self, lb => lb.handle_trim(now, ev));
     }
 }

@@ -4,7 +4,7 @@
 //! an ACK lets go, the transport knows: it tells of the ACK once for each. The paper's text was not at hand. Both
 //! rules below, of the first window and of probing, are those on which public simulations of it agree.
 
-use super::{Environment, StateField};
+use super::{Environment, LoadBalancer, StateField};
 use crate::Span;
 use anabranch_base::{Duration, Stream, Time};
 use serde::{Deserialize, Serialize};
@@ -54,9 +54,11 @@ impl MpRdmaLb {
     pub(super) fn state() -> Vec<StateField> {
         Vec::new()
     }
+}
 
+impl LoadBalancer for MpRdmaLb {
     #[inline]
-    pub(super) fn next_ev(&mut self, now: Time) -> u16 {
+    fn next_ev(&mut self, now: Time, _window: u64) -> u16 {
         // The packets of the first window have no ACK to follow: a random path each (STrack, section 5.2.3, says that
         // MP-RDMA sprays it). So have those that find room in the window later, after the queue pair had too little to
         // send; what the paper says of them is unknown.
@@ -74,15 +76,17 @@ impl MpRdmaLb {
 
     /// An ACK came back by path `ev` and lets one packet go.
     #[inline]
-    pub(super) fn handle_ack(&mut self, ev: u16) {
+    fn handle_ack(&mut self, _now: Time, ev: u16, _marked: bool, _rtt: Duration) {
         self.clocked.push_back(ev);
     }
 
     /// Unsaid. What the ACKs told of their paths is old by now, and one of them may be the path that fails.
-    pub(super) fn handle_timeout(&mut self) {
+    fn handle_timeout(&mut self, _now: Time) {
         self.clocked.clear();
     }
+}
 
+impl MpRdmaLb {
     #[inline]
     fn any(&mut self) -> u16 {
         self.random.below(self.paths) as u16

@@ -1,6 +1,6 @@
 //! Recycled entropies (REPS, sections 3.1 and 3.2, Algorithms 1 and 2, Appendix A).
 
-use super::{Environment, RepsConfig, StateField};
+use super::{Environment, LoadBalancer, RepsConfig, StateField};
 use anabranch_base::{Duration, Stream, Time};
 
 /// Most entries that a buffer may have: what fits the validity bits.
@@ -71,9 +71,24 @@ impl Reps {
         self.is_freezing
     }
 
+    /// REPS, Table 1. The table leaves out what the RTT test of Appendix A needs (two RTTs and a time).
+    pub(super) fn state(config: &RepsConfig) -> Vec<StateField> {
+        vec![
+            StateField::new("cachedEV", 16, config.buffer),
+            StateField::new("isValid", 1, config.buffer),
+            StateField::new("head", 8, 1),
+            StateField::new("numberOfValidEVs", 8, 1),
+            StateField::new("exitFreezingMode", 32, 1),
+            StateField::new("isFreezingMode", 1, 1),
+            StateField::new("exploreCounter", 8, 1),
+        ]
+    }
+}
+
+impl LoadBalancer for Reps {
     /// REPS, Algorithm 1, `onAck`.
     #[inline]
-    pub(super) fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
+    fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
         self.rtts.add(now, rtt);
         // Lines 6-8: a marked path is not worth keeping.
         if marked {
@@ -96,24 +111,16 @@ impl Reps {
     }
 
     /// A packet timed out: a failure, unless recent round trips tell of congestion (Appendix A, 2).
-    pub(super) fn handle_timeout(&mut self, now: Time) {
+    fn handle_timeout(&mut self, now: Time) {
         let congested = self.limits.failure_rtt.is_some_and(|limit| self.rtts.highest(now) >= limit);
         if !congested {
             self.handle_failure(now);
         }
     }
 
-    /// REPS, Algorithm 1, `onFailureDetection`, lines 21-26.
-    fn handle_failure(&mut self, now: Time) {
-        if self.limits.freezing && !self.is_freezing && self.explore_counter == 0 {
-            self.is_freezing = true;
-            self.exit_freezing = now + self.limits.freezing_timeout;
-        }
-    }
-
     /// REPS, Algorithm 2, `onSend`, lines 14-24.
     #[inline]
-    pub(super) fn next_ev(&mut self) -> u16 {
+    fn next_ev(&mut self, _now: Time, _window: u64) -> u16 {
         if self.explore_counter > 0 {
             // Lines 15-18. Print leaves the packets between the random ones without an entropy; they take the
             // cached ones, as every packet out of a frozen buffer does.
@@ -128,6 +135,19 @@ impl Reps {
             return self.explore();
         }
         self.cached_ev()
+    }
+
+    /// Only good paths are kept: a trimmed packet's entropy simply does not come back.
+    fn handle_trim(&mut self, _now: Time, _ev: u16) {}
+}
+
+impl Reps {
+    /// REPS, Algorithm 1, `onFailureDetection`, lines 21-26.
+    fn handle_failure(&mut self, now: Time) {
+        if self.limits.freezing && !self.is_freezing && self.explore_counter == 0 {
+            self.is_freezing = true;
+            self.exit_freezing = now + self.limits.freezing_timeout;
+        }
     }
 
     #[inline]
@@ -158,19 +178,6 @@ impl Reps {
     #[inline]
     fn after(&self, slot: u8) -> u8 {
         if slot + 1 == self.size { 0 } else { slot + 1 }
-    }
-
-    /// REPS, Table 1. The table leaves out what the RTT test of Appendix A needs (two RTTs and a time).
-    pub(super) fn state(config: &RepsConfig) -> Vec<StateField> {
-        vec![
-            StateField::new("cachedEV", 16, config.buffer),
-            StateField::new("isValid", 1, config.buffer),
-            StateField::new("head", 8, 1),
-            StateField::new("numberOfValidEVs", 8, 1),
-            StateField::new("exitFreezingMode", 32, 1),
-            StateField::new("isFreezingMode", 1, 1),
-            StateField::new("exploreCounter", 8, 1),
-        ]
     }
 }
 

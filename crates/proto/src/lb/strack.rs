@@ -4,8 +4,8 @@
 //! path and set that of a good one, while line 20 skips paths whose bit is set. Here the bits mean what the prose
 //! says: a marked ACK sets its path's bit, and a set bit lets the path be skipped once.
 
-use super::{Environment, StateField, StrackLbConfig};
-use anabranch_base::Stream;
+use super::{Environment, LoadBalancer, StateField, StrackLbConfig};
+use anabranch_base::{Duration, Stream, Time};
 
 /// Most paths that a balancer may have: the bits of its bitmap.
 const MAX_PATHS: u32 = 256;
@@ -49,10 +49,12 @@ impl StrackLb {
             StateField::new("next_path_id", 9, 1),
         ]
     }
+}
 
+impl LoadBalancer for StrackLb {
     /// STrack, Algorithm 3, `choose_path`, lines 11-30, within a window of `window` bytes.
     #[inline]
-    pub(super) fn next_ev(&mut self, window: u64) -> u16 {
+    fn next_ev(&mut self, _now: Time, window: u64) -> u16 {
         // Lines 12-14: the path of the last ACK, if that was unmarked. The round robin goes on from it.
         if let Some(path) = self.next_path_id.take() {
             self.rr = u32::from(path);
@@ -73,7 +75,7 @@ impl StrackLb {
 
     /// STrack, Algorithm 3, `update_ecn_bitmap`, lines 2-10.
     #[inline]
-    pub(super) fn handle_ack(&mut self, ev: u16, marked: bool) {
+    fn handle_ack(&mut self, _now: Time, ev: u16, marked: bool, _rtt: Duration) {
         // Not a path of this balancer.
         if u32::from(ev) >= self.max_paths {
             return;
@@ -88,7 +90,9 @@ impl StrackLb {
             self.bitmap[word] &= !bit;
         }
     }
+}
 
+impl StrackLb {
     #[inline]
     fn is_marked(&self, path: u32) -> bool {
         self.bitmap[path as usize / 64] >> (path % 64) & 1 != 0
@@ -168,6 +172,10 @@ mod tests {
         }
     }
 
+    fn hear(lb: &mut StrackLb, path: u16, marked: bool) {
+        lb.handle_ack(Time::ZERO, path, marked, Duration::ZERO);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -182,10 +190,10 @@ mod tests {
             for (path, what, cwnd) in steps {
                 if what < 5 && u32::from(path) < max_paths {
                     // Mostly marks, so that whole ranges fill up.
-                    lb.handle_ack(path, what > 0);
+                    hear(&mut lb, path, what > 0);
                     plain.update_ecn_bitmap(path.into(), what > 0);
                 } else {
-                    let chosen = lb.next_ev(cwnd * PACKET);
+                    let chosen = lb.next_ev(Time::ZERO, cwnd * PACKET);
                     prop_assert_eq!(usize::from(chosen), plain.choose_path(cwnd as usize));
                 }
             }
@@ -196,14 +204,14 @@ mod tests {
     fn a_range_without_an_unmarked_path_ends_where_its_bit_was_cleared() {
         for (max_paths, window) in [(8, 0), (64, 32), (100, 50), (256, 128)] {
             let mut lb = balancer(max_paths, 8);
-            (0..max_paths as u16).for_each(|path| lb.handle_ack(path, true));
+            (0..max_paths as u16).for_each(|path| hear(&mut lb, path, true));
             let marked = |lb: &StrackLb| lb.bitmap.iter().map(|word| word.count_ones()).sum::<u32>();
             // The round comes back to the one bit that it cleared.
-            assert_eq!((lb.next_ev(window * PACKET), marked(&lb)), (1, max_paths - 1));
+            assert_eq!((lb.next_ev(Time::ZERO, window * PACKET), marked(&lb)), (1, max_paths - 1));
             // Path 2 is skipped and cleared, all others are marked, and path 1 is free since before.
-            assert_eq!((lb.next_ev(window * PACKET), marked(&lb)), (1, max_paths - 2));
+            assert_eq!((lb.next_ev(Time::ZERO, window * PACKET), marked(&lb)), (1, max_paths - 2));
             // Path 2 is free: nothing is cleared.
-            assert_eq!((lb.next_ev(window * PACKET), marked(&lb)), (2, max_paths - 2));
+            assert_eq!((lb.next_ev(Time::ZERO, window * PACKET), marked(&lb)), (2, max_paths - 2));
         }
     }
 }

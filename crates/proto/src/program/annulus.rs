@@ -93,15 +93,7 @@ impl Program for Annulus {
         }
         self.last_cnp[qp] = Some(at.now);
         self.counts.cnps_sent += 1;
-        let cnp = Packet {
-            qp: packet.qp,
-            dst: at.src,
-            wire_bytes: self.cnp_bytes,
-            ev: 0,
-            marked: false,
-            tag: 0,
-            repr: Repr::Cnp,
-        };
+        let cnp = Packet::cnp(packet.qp, at.src).with_bytes(self.cnp_bytes);
         out.push(Emitted { packet: cnp, held: Held::Never });
     }
 

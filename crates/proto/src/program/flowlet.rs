@@ -55,8 +55,7 @@ impl Program for Flowlet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Msn;
-    use anabranch_base::{HostId, MessageId, Purpose, QpId, stream};
+    use anabranch_base::{HostId, Purpose, QpId, stream};
 
     const GAP: Duration = Duration::from_us(100);
 
@@ -65,18 +64,7 @@ mod tests {
     }
 
     fn data(qp: u32) -> Packet {
-        let sent_at = Time::ZERO;
-        let (message, message_packets) = (MessageId(0), 1);
-        let repr = Repr::Data {
-            psn: 0,
-            message,
-            message_packets,
-            sent_at,
-            ack_now: false,
-            stamps: 0,
-            msn: Msn::NONE,
-        };
-        Packet { qp: QpId(qp), dst: HostId(9), wire_bytes: 1_048, ev: 0, marked: false, tag: 0, repr }
+        Packet::data(QpId(qp), HostId(9), 0).with_bytes(1_048)
     }
 
     fn leaving(now: Time) -> Passage {

@@ -58,8 +58,7 @@ mod tests {
     }
 
     fn nack() -> Packet {
-        let repr = Repr::Nack { psn: 0, sent_at: Time::ZERO };
-        Packet { qp: QpId(0), dst: HostId(9), wire_bytes: 60, ev: 0, marked: false, tag: 0, repr }
+        Packet::nack(QpId(0), HostId(9), 0).with_bytes(60)
     }
 
     /// Passed and dropped.

@@ -206,7 +206,7 @@ pub enum AnyReceiver {
     Custom(Box<dyn Receiver>),
 }
 
-/// What the sending end of a transport of your own implements. See [`AnySender`] for the order of calls.
+/// What the sending end of every transport implements, and of one of your own. See [`AnySender`] for the order of calls.
 pub trait Sender: Send {
     /// Queues a message of `bytes` bytes behind those already posted.
     ///
@@ -216,7 +216,8 @@ pub trait Sender: Send {
     /// Takes a packet in that the receiver sent.
     fn handle_packet(&mut self, now: Time, packet: &Packet);
     /// Switches told the packet that an ACK answers of their load. Called right before
-    /// [`handle_packet`](Self::handle_packet) for that ACK, which acknowledges every PSN below `cumulative`.
+    /// [`handle_packet`](Self::handle_packet) for that ACK, which acknowledges every PSN below `cumulative`. A transport
+    /// whose congestion control cannot ask for it takes no notice.
     fn handle_telemetry(&mut self, cumulative: u32, stack: &IntStack) {
         let _ = (cumulative, stack);
     }
@@ -247,7 +248,7 @@ pub trait Sender: Send {
     fn counters(&self) -> SenderCounters;
 }
 
-/// What the receiving end of a transport of your own implements. See [`AnyReceiver`] for the order of calls.
+/// What the receiving end of every transport implements, and of one of your own. See [`AnyReceiver`] for the order of calls.
 pub trait Receiver: Send {
     /// Takes a packet in; answers with the first message that it delivers.
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId>;
@@ -258,6 +259,9 @@ pub trait Receiver: Send {
     }
     /// The next packet to send back.
     fn poll_transmit(&mut self) -> Option<Packet>;
+    /// Data packets that it took in for the first time so far, and so brought the application something new: no
+    /// copies, none that it threw away, and no trimmed ones. Once all is delivered, the packets of all messages.
+    fn fresh_packets(&self) -> u64;
 }
 
 /// What a sender counts.
@@ -290,48 +294,52 @@ pub struct Ends {
 }
 
 impl TransportConfig {
-    /// Both ends of a new queue pair on a fabric.
-    pub fn build(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> (AnySender, AnyReceiver) {
-        let rto = self.rto().on(facts);
+    /// The sending end of a new queue pair on a fabric.
+    pub fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender {
         match self {
-            TransportConfig::Sack(config) => (
-                AnySender::Sack(SackSender::new(config, rto, ends.qp, ends.dst, cc, lb)),
-                AnyReceiver::Sack(SackReceiver::new(config, ends.qp, ends.src)),
-            ),
-            TransportConfig::GoBackN(config) => (
-                AnySender::GoBackN(GoBackNSender::new(config, facts, ends, cc, lb)),
-                AnyReceiver::GoBackN(GoBackNReceiver::new(config, facts, ends)),
-            ),
-            TransportConfig::RnicSr(config) => (
-                AnySender::RnicSr(RnicSrSender::new(config, facts, ends, cc, lb)),
-                AnyReceiver::RnicSr(RnicSrReceiver::new(config, facts, ends)),
-            ),
+            TransportConfig::Sack(config) => {
+                let rto = config.rto.on(facts);
+                AnySender::Sack(SackSender::new(config, rto, ends.qp, ends.dst, cc, lb))
+            }
+            TransportConfig::GoBackN(config) => {
+                AnySender::GoBackN(GoBackNSender::new(config, facts, ends, cc, lb))
+            }
+            TransportConfig::RnicSr(config) => {
+                AnySender::RnicSr(RnicSrSender::new(config, facts, ends, cc, lb))
+            }
+            TransportConfig::Irn(config) => AnySender::Irn(IrnSender::new(config, facts, ends, cc, lb)),
+            TransportConfig::RackTlp(config) => {
+                AnySender::RackTlp(RackTlpSender::new(config, facts, ends, cc, lb))
+            }
+            TransportConfig::Strack(config) => {
+                AnySender::Strack(StrackSender::new(config, facts, ends, cc, lb))
+            }
+            TransportConfig::Dcp(config) => AnySender::Dcp(DcpSender::new(config, facts, ends, cc, lb)),
+            TransportConfig::MpRdma(config) => {
+                AnySender::MpRdma(MpRdmaSender::new(config, facts, ends, cc, lb))
+            }
+        }
+    }
+
+    /// The receiving end of a new queue pair on a fabric.
+    pub fn build_receiver(&self, ends: Ends, facts: &PathFacts) -> AnyReceiver {
+        match self {
+            TransportConfig::Sack(config) => AnyReceiver::Sack(SackReceiver::new(config, ends.qp, ends.src)),
+            TransportConfig::GoBackN(config) => {
+                AnyReceiver::GoBackN(GoBackNReceiver::new(config, facts, ends))
+            }
+            TransportConfig::RnicSr(config) => AnyReceiver::RnicSr(RnicSrReceiver::new(config, facts, ends)),
             TransportConfig::Irn(config) => {
                 let cnp_interval = config.cnp_interval.on(facts);
-                (
-                    AnySender::Irn(IrnSender::new(config, facts, ends, cc, lb)),
-                    AnyReceiver::Irn(IrnReceiver::new(config.ack, config.ack_every, cnp_interval, ends)),
-                )
+                AnyReceiver::Irn(IrnReceiver::new(config.ack, config.ack_every, cnp_interval, ends))
             }
             TransportConfig::RackTlp(config) => {
                 let cnp_interval = config.cnp_interval.on(facts);
-                (
-                    AnySender::RackTlp(RackTlpSender::new(config, facts, ends, cc, lb)),
-                    AnyReceiver::RackTlp(IrnReceiver::new(config.ack, config.ack_every, cnp_interval, ends)),
-                )
+                AnyReceiver::RackTlp(IrnReceiver::new(config.ack, config.ack_every, cnp_interval, ends))
             }
-            TransportConfig::Strack(config) => (
-                AnySender::Strack(StrackSender::new(config, facts, ends, cc, lb)),
-                AnyReceiver::Strack(StrackReceiver::new(config, ends)),
-            ),
-            TransportConfig::Dcp(config) => (
-                AnySender::Dcp(DcpSender::new(config, facts, ends, cc, lb)),
-                AnyReceiver::Dcp(DcpReceiver::new(config, facts, ends)),
-            ),
-            TransportConfig::MpRdma(config) => (
-                AnySender::MpRdma(MpRdmaSender::new(config, facts, ends, cc, lb)),
-                AnyReceiver::MpRdma(MpRdmaReceiver::new(config, ends)),
-            ),
+            TransportConfig::Strack(config) => AnyReceiver::Strack(StrackReceiver::new(config, ends)),
+            TransportConfig::Dcp(config) => AnyReceiver::Dcp(DcpReceiver::new(config, facts, ends)),
+            TransportConfig::MpRdma(config) => AnyReceiver::MpRdma(MpRdmaReceiver::new(config, ends)),
         }
     }
 
@@ -408,15 +416,10 @@ impl AnySender {
         dispatch!(AnySender, self, end => end.handle_packet(now, packet));
     }
 
-    /// See [`Sender::handle_telemetry`]. Transports whose congestion control cannot ask for it take no notice.
+    /// See [`Sender::handle_telemetry`].
     #[inline]
     pub fn handle_telemetry(&mut self, cumulative: u32, stack: &IntStack) {
-        match self {
-            AnySender::GoBackN(sender) => sender.handle_telemetry(cumulative, stack),
-            AnySender::Sack(_) | AnySender::RnicSr(_) | AnySender::Irn(_) | AnySender::RackTlp(_) => {}
-            AnySender::Strack(_) | AnySender::Dcp(_) | AnySender::MpRdma(_) => {}
-            AnySender::Custom(sender) => sender.handle_telemetry(cumulative, stack),
-        }
+        dispatch!(AnySender, self, end => end.handle_telemetry(cumulative, stack));
     }
 
     /// See [`Sender::handle_timeout`].
@@ -444,24 +447,13 @@ impl AnySender {
     /// See [`Sender::keeps_turn`].
     #[inline]
     pub fn keeps_turn(&self) -> bool {
-        match self {
-            AnySender::Sack(_) | AnySender::GoBackN(_) | AnySender::RnicSr(_) => false,
-            AnySender::Dcp(sender) => sender.keeps_turn(),
-            AnySender::Irn(_) | AnySender::RackTlp(_) | AnySender::MpRdma(_) | AnySender::Strack(_) => false,
-            AnySender::Custom(sender) => sender.keeps_turn(),
-        }
+        dispatch!(AnySender, self, end => end.keeps_turn())
     }
 
     /// See [`Sender::advances_timer`].
     #[inline]
     pub fn advances_timer(&self) -> bool {
-        match self {
-            AnySender::Sack(_) | AnySender::GoBackN(_) | AnySender::RnicSr(_) | AnySender::Strack(_) => false,
-            // IRN: the shorter timeout of few packets in flight. RACK-TLP: the reordering window and the probe. MP-RDMA:
-            // what an idle window waits for. DCP: the timer of a request that was sent long ago.
-            AnySender::Irn(_) | AnySender::RackTlp(_) | AnySender::MpRdma(_) | AnySender::Dcp(_) => true,
-            AnySender::Custom(sender) => sender.advances_timer(),
-        }
+        dispatch!(AnySender, self, end => end.advances_timer())
     }
 
     /// See [`Sender::poll_acknowledged`].
@@ -486,19 +478,18 @@ impl AnyReceiver {
     /// See [`Receiver::poll_delivered`].
     #[inline]
     pub fn poll_delivered(&mut self) -> Option<MessageId> {
-        match self {
-            AnyReceiver::RnicSr(receiver) => receiver.poll_delivered(),
-            AnyReceiver::Dcp(receiver) => receiver.poll_delivered(),
-            AnyReceiver::Irn(receiver) | AnyReceiver::RackTlp(receiver) => receiver.poll_delivered(),
-            AnyReceiver::MpRdma(receiver) => receiver.poll_delivered(),
-            AnyReceiver::Sack(_) | AnyReceiver::GoBackN(_) | AnyReceiver::Strack(_) => None,
-            AnyReceiver::Custom(receiver) => receiver.poll_delivered(),
-        }
+        dispatch!(AnyReceiver, self, end => end.poll_delivered())
     }
 
     /// See [`Receiver::poll_transmit`].
     #[inline]
     pub fn poll_transmit(&mut self) -> Option<Packet> {
         dispatch!(AnyReceiver, self, end => end.poll_transmit())
+    }
+
+    /// See [`Receiver::fresh_packets`].
+    #[inline]
+    pub fn fresh_packets(&self) -> u64 {
+        dispatch!(AnyReceiver, self, end => end.fresh_packets())
     }
 }

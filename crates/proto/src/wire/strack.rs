@@ -101,16 +101,16 @@ pub fn decode(bytes: &[u8], reference: Reference) -> Result<(Repr, u16), WireErr
         return Err(WireError::Reserved(mixed));
     }
     let expected = nearest_psn(u32::from_be_bytes([0, x0, x1, x2]), reference.psn);
-    let repr = Repr::Sack {
-        expected,
-        base: nearest_psn(u32::from_be_bytes([0, b0, b1, b2]), expected),
-        // Bits 0-31 come first on the wire and are the lower ones.
-        received: u64::from_be_bytes(bitmap).rotate_left(32),
-        bytes_received: u32::from_be_bytes([r0, r1, r2, r3]),
-        out_of_order: u16::from_be_bytes([mixed >> 4, ooo]),
-        cause: SackCause::new(mixed & MARKED != 0, mixed & PROBE != 0),
-        sent_at: latest_time(u16::from_be_bytes([t0, t1]), reference.now),
-    };
+    let base = nearest_psn(u32::from_be_bytes([0, b0, b1, b2]), expected);
+    // Bits 0-31 come first on the wire and are the lower ones.
+    let received = u64::from_be_bytes(bitmap).rotate_left(32);
+    let bytes_received = u32::from_be_bytes([r0, r1, r2, r3]);
+    let out_of_order = u16::from_be_bytes([mixed >> 4, ooo]);
+    let cause = SackCause::new(mixed & MARKED != 0, mixed & PROBE != 0);
+    let repr = Repr::sack(expected)
+        .with_received(base, received)
+        .with_counts(bytes_received, out_of_order, cause)
+        .with_sent_at(latest_time(u16::from_be_bytes([t0, t1]), reference.now));
     Ok((repr, u16::from_be_bytes([e0, e1])))
 }
 

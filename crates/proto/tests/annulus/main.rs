@@ -4,7 +4,7 @@ use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Ti
 use anabranch_proto::program::{
     Annulus, AnnulusConfig, Emitted, Held, Passage, Program, ProgramConfig, ProgramFacts, Sites, Verdict,
 };
-use anabranch_proto::{Msn, Packet, PathFacts, Repr, Span};
+use anabranch_proto::{Packet, PathFacts, Repr, Span};
 
 /// A host of the ToR, a neighbour in its data centre, and a host of the other one.
 const SENDER: HostId = HostId(0);
@@ -27,16 +27,8 @@ fn annulus(config: &AnnulusConfig) -> Annulus {
 }
 
 fn marked(qp: QpId, dst: HostId) -> Packet {
-    let repr = Repr::Data {
-        psn: 3,
-        message: MessageId(0),
-        message_packets: 10,
-        sent_at: Time::ZERO,
-        ack_now: false,
-        stamps: 0,
-        msn: Msn::NONE,
-    };
-    Packet { qp, dst, wire_bytes: 1_048, ev: 9, marked: true, tag: 0, repr }
+    let repr = Repr::data(3).with_message(MessageId(0), 10);
+    Packet::new(qp, dst, repr).with_bytes(1_048).with_ev(9).with_mark(true)
 }
 
 fn leaving(ns: u64) -> Passage {
@@ -45,7 +37,7 @@ fn leaving(ns: u64) -> Passage {
 }
 
 fn cnp(qp: QpId) -> Emitted {
-    let packet = Packet { qp, dst: SENDER, wire_bytes: 60, ev: 0, marked: false, tag: 0, repr: Repr::Cnp };
+    let packet = Packet::cnp(qp, SENDER).with_bytes(60);
     Emitted { packet, held: Held::Never }
 }
 
@@ -111,9 +103,8 @@ fn the_interval_may_be_relative() {
 #[test]
 fn only_marked_data_of_the_own_hosts_counts() {
     let mut annulus = annulus(&CONFIG);
-    let ack =
-        Repr::Ack { cumulative: 4, base: 4, received: 0, marked: true, sent_at: Time::ZERO, telemetry: 0 };
-    let probe = Repr::Probe { base: 0, sent_at: Time::ZERO };
+    let ack = Repr::ack(4).with_mark(true);
+    let probe = Repr::probe(0);
     let data = marked(QP, FAR);
     let others = [
         (Packet { marked: false, ..data }, leaving(0)),

@@ -267,7 +267,9 @@ impl Plan {
                 cnp_interval,
             })
         };
-        let cc = AnyCc::Constant(self.sender_window * u64::from(PACKET));
-        transport.build(Ends { qp: QpId(qp), src: SENDER, dst }, &facts().path, cc, AnyLb::Ecmp(0))
+        let cc = AnyCc::constant(self.sender_window * u64::from(PACKET));
+        let (ends, facts) = (Ends { qp: QpId(qp), src: SENDER, dst }, facts().path);
+        let sender = transport.build_sender(ends, &facts, cc, AnyLb::ecmp(0));
+        (sender, transport.build_receiver(ends, &facts))
     }
 }

@@ -9,7 +9,7 @@ use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
 use anabranch_proto::program::{
     Bicc, BiccConfig, Emitted, Held, Passage, Program, ProgramFacts, Sites, Verdict,
 };
-use anabranch_proto::{Msn, Packet, PathFacts, Repr, Size, Span};
+use anabranch_proto::{Packet, PathFacts, Repr, Size, Span};
 
 /// Hosts below this one are in the other data centre, the rest in the switch's own.
 const FIRST_OWN: u32 = 4;
@@ -36,20 +36,12 @@ fn config(window_packets: u64, release: Duration) -> BiccConfig {
 }
 
 fn data(qp: u32, psn: u32, dst: HostId) -> Packet {
-    let repr = Repr::Data {
-        psn,
-        message: MessageId(0),
-        message_packets: 1_000,
-        sent_at: Time::ZERO,
-        ack_now: false,
-        stamps: 0,
-        msn: Msn::NONE,
-    };
-    Packet { qp: QpId(qp), dst, wire_bytes: PACKET, ev: 3, marked: true, tag: 0, repr }
+    let repr = Repr::data(psn).with_message(MessageId(0), 1_000);
+    Packet::new(QpId(qp), dst, repr).with_bytes(PACKET).with_ev(3).with_mark(true)
 }
 
 fn answer(qp: u32, dst: HostId, repr: Repr) -> Packet {
-    Packet { qp: QpId(qp), dst, wire_bytes: 60, ev: 0, marked: false, tag: 0, repr }
+    Packet::new(QpId(qp), dst, repr).with_bytes(60)
 }
 
 fn ack(cumulative: u32) -> Repr {
@@ -57,11 +49,11 @@ fn ack(cumulative: u32) -> Repr {
 }
 
 fn selective_ack(cumulative: u32, base: u32, received: u64) -> Repr {
-    Repr::Ack { cumulative, base, received, marked: false, sent_at: Time::ZERO, telemetry: 0 }
+    Repr::ack(cumulative).with_received(base, received)
 }
 
 fn nack(psn: u32) -> Repr {
-    Repr::Nack { psn, sent_at: Time::ZERO }
+    Repr::nack(psn)
 }
 
 fn psn(packet: &Packet) -> u32 {

@@ -4,7 +4,7 @@ use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Ti
 use anabranch_proto::program::{
     Conweave, ConweaveConfig, Emitted, Held, Passage, Program, ProgramConfig, ProgramFacts, Sites, Verdict,
 };
-use anabranch_proto::{Msn, Packet, PathFacts, Repr, Span};
+use anabranch_proto::{Packet, PathFacts, Repr, Span};
 
 mod destination;
 mod fabric;
@@ -41,16 +41,8 @@ fn us(us: u64) -> Time {
 }
 
 fn data(qp: u32, psn: u32) -> Packet {
-    let repr = Repr::Data {
-        psn,
-        message: MessageId(0),
-        message_packets: 1_000,
-        sent_at: Time::ZERO,
-        ack_now: false,
-        stamps: 0,
-        msn: Msn::NONE,
-    };
-    Packet { qp: QpId(qp), dst: RECEIVER, wire_bytes: 1_048, ev: 0, marked: false, tag: 0, repr }
+    let repr = Repr::data(psn).with_message(MessageId(0), 1_000);
+    Packet::new(QpId(qp), RECEIVER, repr).with_bytes(1_048)
 }
 
 fn psn(packet: &Packet) -> u32 {
@@ -197,7 +189,7 @@ fn everything_else_passes_untouched() {
     }
     let tagged = Packet { tag: 1 << 15, ..data(0, 0) };
     check(tagged, in_transit);
-    for repr in [Repr::Cnp, Repr::Nack { psn: 1, sent_at: us(0) }, Repr::Program { word: 7 }] {
+    for repr in [Repr::Cnp, Repr::nack(1), Repr::Program { word: 7 }] {
         for at in [local, in_transit, out_of, into] {
             check(Packet { repr, ..data(0, 0) }, at);
         }

@@ -11,7 +11,7 @@ mod wire;
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
 use anabranch_proto::cc::AnyCc;
 use anabranch_proto::lb::AnyLb;
-use anabranch_proto::transport::{DcpConfig, DcpSender, Ends};
+use anabranch_proto::transport::{DcpConfig, DcpSender, Ends, Sender as _};
 use anabranch_proto::{Msn, Packet, PathFacts, Repr, Span, TransportConfig};
 
 const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
@@ -55,11 +55,11 @@ fn ids(messages: impl IntoIterator<Item = MessageId>) -> Vec<u32> {
 }
 
 fn ack(cumulative: u32) -> Repr {
-    Repr::Ack { cumulative, base: cumulative, received: 0, marked: false, sent_at: Time::ZERO, telemetry: 0 }
+    Repr::ack(cumulative)
 }
 
 fn header_only(psn: u32, number: u32, retry: u8) -> Repr {
-    Repr::HeaderOnly { psn, msn: Msn::new(number, retry) }
+    Repr::header_only(psn).with_msn(Msn::new(number, retry))
 }
 
 fn sender(config: DcpConfig) -> DcpSender {
@@ -67,7 +67,7 @@ fn sender(config: DcpConfig) -> DcpSender {
 }
 
 fn windowed(config: DcpConfig, window: u64) -> DcpSender {
-    DcpSender::new(&config, &FACTS, ENDS, AnyCc::Constant(window), AnyLb::Ecmp(9))
+    DcpSender::new(&config, &FACTS, ENDS, AnyCc::constant(window), AnyLb::ecmp(9))
 }
 
 /// Posts messages of as many packets, numbered from 10.
@@ -78,7 +78,7 @@ fn post<const N: usize>(sender: &mut DcpSender, packets: [u64; N]) {
 }
 
 fn answer(sender: &mut DcpSender, now: Time, repr: Repr) {
-    let packet = Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: ACK, ev: 9, marked: false, tag: 0, repr };
+    let packet = Packet::new(ENDS.qp, ENDS.src, repr).with_bytes(ACK).with_ev(9);
     sender.handle_packet(now, &packet);
 }
 
@@ -127,7 +127,8 @@ fn state_in_bits() {
 fn both_ends_behind_the_common_interface() {
     let transport = TransportConfig::Dcp(config());
     assert_eq!((transport.rto(), transport.framing().header), (Span::Time(RTO), Bytes(57)));
-    let (mut sender, mut receiver) = transport.build(ENDS, &FACTS, AnyCc::Constant(HUGE), AnyLb::Ecmp(9));
+    let mut sender = transport.build_sender(ENDS, &FACTS, AnyCc::constant(HUGE), AnyLb::ecmp(9));
+    let mut receiver = transport.build_receiver(ENDS, &FACTS);
     for id in 10..13 {
         sender.post(MessageId(id), PAYLOAD).unwrap();
     }

@@ -1,7 +1,7 @@
 //! What the receiver counts and says (section 4.5).
 
 use super::*;
-use anabranch_proto::transport::DcpReceiver;
+use anabranch_proto::transport::{DcpReceiver, Receiver as _};
 
 pub struct Receiver(DcpReceiver);
 
@@ -31,23 +31,15 @@ impl Receiver {
 
 /// A packet of a message with its own CQE.
 pub fn data(psn: u32, message: u32, message_packets: u32, number: u32, retry: u8) -> Packet {
-    let repr = Repr::Data {
-        psn,
-        message: MessageId(message),
-        message_packets,
-        sent_at: Time::ZERO,
-        ack_now: true,
-        stamps: 0,
-        msn: Msn::new(number, retry),
-    };
-    Packet { qp: ENDS.qp, dst: ENDS.dst, wire_bytes: 1_057, ev: 9, marked: false, tag: 5, repr }
+    let repr = Repr::data(psn)
+        .with_message(MessageId(message), message_packets)
+        .with_ack_now(true)
+        .with_msn(Msn::new(number, retry));
+    Packet::new(ENDS.qp, ENDS.dst, repr).with_bytes(1_057).with_ev(9).with_tag(5)
 }
 
-fn unsignalled(mut packet: Packet) -> Packet {
-    if let Repr::Data { ack_now, .. } = &mut packet.repr {
-        *ack_now = false;
-    }
-    packet
+fn unsignalled(packet: Packet) -> Packet {
+    Packet { repr: packet.repr.with_ack_now(false), ..packet }
 }
 
 /// Figure 6c: packets of three messages in any order; a message is complete when as many came as it has, and CQEs
@@ -122,7 +114,7 @@ fn a_trimmed_packet_goes_back() {
     for (psn, number, retry) in [(0, 0, 0), (1, 0, 200), (77, 5, 0), (9_999, 100, 0)] {
         let msn = Msn::new(number, retry);
         let trimmed = Packet {
-            repr: Repr::Trimmed { psn, msn, sent_at: us(1) },
+            repr: Repr::trimmed(psn).with_msn(msn).with_sent_at(us(1)),
             marked: true,
             ev: 1_000 + psn as u16,
             ..data(psn, 7, 2, number, retry)
@@ -177,8 +169,7 @@ fn one_cnp_in_an_interval_or_one_for_each_mark() {
         let takes = (0..).zip(times).map(|(psn, at)| receiver.take_at(us(at), &marked(psn)).0);
         takes.collect::<Vec<_>>()
     };
-    let marked_ack =
-        Repr::Ack { cumulative: 1, base: 1, received: 0, marked: true, sent_at: Time::ZERO, telemetry: 0 };
+    let marked_ack = Repr::ack(1).with_mark(true);
     let cnp = || vec![Repr::Cnp];
     assert_eq!(said(50, [10, 59, 60, 109]), [cnp(), vec![], cnp(), vec![marked_ack]]);
     assert_eq!(said(0, [1, 1, 1, 1]), [cnp(), cnp(), cnp(), vec![marked_ack, Repr::Cnp]]);
@@ -187,7 +178,26 @@ fn one_cnp_in_an_interval_or_one_for_each_mark() {
     if let Repr::Data { sent_at, .. } = &mut last.repr {
         *sent_at = us(30);
     }
-    let echoed =
-        Repr::Ack { cumulative: 1, base: 1, received: 0, marked: false, sent_at: us(30), telemetry: 0 };
+    let echoed = Repr::ack(1).with_sent_at(us(30));
     assert_eq!(receiver.take_at(us(40), &last), (vec![echoed], vec![7]));
+}
+
+/// A message that starts over counts as new only what exceeds its fullest round, so that rounds without end do not
+/// count without end; what comes of later messages counts at once.
+#[test]
+fn packets_of_a_later_round_are_not_new() {
+    let mut receiver = Receiver::new(config());
+    let mut fresh_after = |packet: Packet| {
+        receiver.take(&packet);
+        receiver.0.fresh_packets()
+    };
+    assert_eq!([0, 1, 2].map(|psn| fresh_after(data(psn, 20, 4, 0, 0))), [1, 2, 3]);
+    assert_eq!(fresh_after(data(4, 21, 2, 1, 0)), 4);
+    for retry in 1..=200 {
+        assert_eq!([3, 0].map(|psn| fresh_after(data(psn, 20, 4, 0, retry))), [4, 4], "round {retry}");
+    }
+    assert_eq!(fresh_after(data(1, 20, 4, 0, 150)), 4, "of a round that was given up");
+    assert_eq!([1, 2].map(|psn| fresh_after(data(psn, 20, 4, 0, 200))), [4, 5]);
+    assert_eq!(fresh_after(data(3, 20, 4, 0, 201)), 5, "complete before");
+    assert_eq!(fresh_after(data(5, 21, 2, 1, 0)), 6);
 }

@@ -103,7 +103,7 @@ fn a_peer_that_talks_nonsense() {
         answer(&mut sender, us(2), header_only(2, 1, 0));
     }
     assert_eq!(psns(&mut sender, us(2)), [2, 2, 2]);
-    answer(&mut sender, us(3), Repr::Nack { psn: 0, sent_at: us(0) });
+    answer(&mut sender, us(3), Repr::nack(0));
     answer(&mut sender, us(3), ack(u32::MAX));
     assert_eq!(acknowledged(&mut sender), [11]);
 }
@@ -137,7 +137,7 @@ fn a_window_below_a_message() {
 #[test]
 fn the_rate_holds_for_copies() {
     let cc = CcConfig::Dcqcn(DcqcnConfig::paper()).build(&FACTS);
-    let mut sender = DcpSender::new(&config(), &FACTS, ENDS, cc, AnyLb::Ecmp(9));
+    let mut sender = DcpSender::new(&config(), &FACTS, ENDS, cc, AnyLb::ecmp(9));
     assert!(sender.paces() && !super::sender(config()).paces());
     post(&mut sender, [100]);
     // 1,057 B at 100 Gb/s.
@@ -214,14 +214,7 @@ fn what_congestion_control_and_the_balancer_hear() {
     assert_eq!(psns(&mut sender, us(0)), range(0..4));
     answer(&mut sender, us(1), header_only(1, 0, 0));
     assert_eq!((log.take(), paths.take()), (vec![], vec!["path trim 9".to_string()]));
-    let marked = |cumulative| Repr::Ack {
-        cumulative,
-        base: 0,
-        received: 0,
-        marked: true,
-        sent_at: us(2),
-        telemetry: 0,
-    };
+    let marked = |cumulative| Repr::ack(cumulative).with_received(0, 0).with_mark(true).with_sent_at(us(2));
     answer(&mut sender, us(7), marked(1));
     assert_eq!(log.take(), [format!("ack 3 {} true 5", 2_500 + 3 * 57)], "marks have CNPs of their own");
     assert_eq!(paths.take(), ["path 9 true 5"]);

@@ -1,7 +1,8 @@
 //! Both ends of `go_back_n` with DCQCN, call by call.
 
 use super::*;
-use anabranch_proto::Msn;
+use anabranch_proto::transport::Receiver as _;
+use anabranch_proto::transport::Sender as _;
 
 const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
 const ACK: u16 = 64;
@@ -47,16 +48,8 @@ mod receiving {
     }
 
     fn data(psn: u32) -> Packet {
-        let repr = Repr::Data {
-            psn,
-            message: MessageId(7),
-            message_packets: 10,
-            sent_at: us(psn.into()),
-            ack_now: false,
-            stamps: 0,
-            msn: Msn::NONE,
-        };
-        Packet { qp: ENDS.qp, dst: ENDS.dst, wire_bytes: 1_000, ev: 9, marked: false, tag: 0, repr }
+        let repr = Repr::data(psn).with_message(MessageId(7), 10).with_sent_at(us(psn.into()));
+        Packet::new(ENDS.qp, ENDS.dst, repr).with_bytes(1_000).with_ev(9)
     }
 
     fn marked(psn: u32) -> Packet {
@@ -64,11 +57,11 @@ mod receiving {
     }
 
     fn ack(cumulative: u32, marked: bool, cause: u64) -> Repr {
-        Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at: us(cause), telemetry: 0 }
+        Repr::ack(cumulative).with_mark(marked).with_sent_at(us(cause))
     }
 
     fn nack(psn: u32, cause: u64) -> Repr {
-        Repr::Nack { psn, sent_at: us(cause) }
+        Repr::nack(psn).with_sent_at(us(cause))
     }
 
     #[test]
@@ -84,10 +77,7 @@ mod receiving {
     #[test]
     fn an_ack_at_once_when_asked_and_for_a_duplicate() {
         let mut receiver = Receiver::new(config());
-        let mut first = data(0);
-        if let Repr::Data { ack_now, .. } = &mut first.repr {
-            *ack_now = true;
-        }
+        let first = Packet { repr: data(0).repr.with_ack_now(true), ..data(0) };
         assert_eq!(receiver.answers(us(0), &first), [ack(1, false, 0)]);
         assert_eq!(receiver.answers(us(1), &data(1)), []);
         assert_eq!(receiver.take(us(2), &data(0)), (vec![ack(2, false, 0)], false));
@@ -115,8 +105,7 @@ mod receiving {
     #[test]
     fn a_trimmed_packet_is_a_gap() {
         let mut receiver = Receiver::new(config());
-        let trimmed =
-            |psn| Packet { repr: Repr::Trimmed { psn, msn: Msn::NONE, sent_at: us(1) }, ..data(psn) };
+        let trimmed = |psn| Packet { repr: Repr::trimmed(psn).with_sent_at(us(1)), ..data(psn) };
         assert_eq!(receiver.answers(us(0), &trimmed(0)), [nack(0, 1)]);
         assert_eq!(receiver.answers(us(1), &data(1)), []);
         assert_eq!(receiver.answers(us(2), &data(0)), []);
@@ -156,7 +145,7 @@ mod sending {
     }
 
     fn sender_with(config: GoBackNConfig, cc: AnyCc) -> GoBackNSender {
-        GoBackNSender::new(&config, &facts(100), ENDS, cc, AnyLb::Ecmp(9))
+        GoBackNSender::new(&config, &facts(100), ENDS, cc, AnyLb::ecmp(9))
     }
 
     fn dcqcn(config: DcqcnConfig) -> AnyCc {
@@ -176,24 +165,16 @@ mod sending {
     }
 
     fn answer(sender: &mut GoBackNSender, now: Time, repr: Repr) {
-        let packet =
-            Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: ACK, ev: 9, marked: false, tag: 0, repr };
+        let packet = Packet::new(ENDS.qp, ENDS.src, repr).with_bytes(ACK).with_ev(9);
         sender.handle_packet(now, &packet);
     }
 
     fn ack(cumulative: u32) -> Repr {
-        Repr::Ack {
-            cumulative,
-            base: cumulative,
-            received: 0,
-            marked: false,
-            sent_at: Time::ZERO,
-            telemetry: 0,
-        }
+        Repr::ack(cumulative)
     }
 
     fn nack(psn: u32) -> Repr {
-        Repr::Nack { psn, sent_at: Time::ZERO }
+        Repr::nack(psn)
     }
 
     fn acknowledged(sender: &mut GoBackNSender) -> Vec<u32> {
@@ -213,7 +194,7 @@ mod sending {
 
     #[test]
     fn messages_are_cut_and_acknowledged_whole() {
-        let mut sender = sender(AnyCc::Constant(HUGE));
+        let mut sender = sender(AnyCc::constant(HUGE));
         post_three(&mut sender);
         let sent: Vec<_> = std::iter::from_fn(|| sender.poll_transmit(us(1)))
             .map(|packet| match packet.repr {
@@ -243,7 +224,7 @@ mod sending {
 
     #[test]
     fn the_window_bounds_what_is_in_flight_and_its_last_packet_asks() {
-        let mut sender = sender(AnyCc::Constant(2_500));
+        let mut sender = sender(AnyCc::constant(2_500));
         post_three(&mut sender);
         assert_eq!(burst(&mut sender, us(0)), (psns(0..2), vec![1]));
         // 1,000 B in flight: 1,000 B and 64 B more fit, and after the first of them no full packet does.
@@ -255,14 +236,14 @@ mod sending {
         answer(&mut sender, us(3), ack(6));
         assert_eq!(acknowledged(&mut sender), [10, 11, 12]);
         // A window of less than a packet lets one go at a time.
-        let mut sender = super::sending::sender(AnyCc::Constant(1));
+        let mut sender = super::sending::sender(AnyCc::constant(1));
         post_three(&mut sender);
         assert_eq!(burst(&mut sender, us(0)), (psns(0..1), vec![0]));
     }
 
     #[test]
     fn a_nack_acknowledges_and_goes_back() {
-        let mut sender = sender(AnyCc::Constant(HUGE));
+        let mut sender = sender(AnyCc::constant(HUGE));
         post_three(&mut sender);
         assert_eq!(burst(&mut sender, us(0)).0, psns(0..6));
         answer(&mut sender, us(1), nack(4));
@@ -280,7 +261,7 @@ mod sending {
 
     #[test]
     fn an_ack_from_before_going_back_saves_what_it_names() {
-        let mut sender = sender(AnyCc::Constant(HUGE));
+        let mut sender = sender(AnyCc::constant(HUGE));
         post_three(&mut sender);
         assert_eq!(burst(&mut sender, us(0)).0, psns(0..6));
         answer(&mut sender, us(1), nack(1));
@@ -297,7 +278,7 @@ mod sending {
 
     #[test]
     fn the_rto_runs_from_the_last_new_acknowledgement() {
-        let mut sender = sender(AnyCc::Constant(HUGE));
+        let mut sender = sender(AnyCc::constant(HUGE));
         assert_eq!(sender.next_timeout(), None);
         post_three(&mut sender);
         assert_eq!(burst(&mut sender, us(100)).0, psns(0..6));
@@ -318,7 +299,7 @@ mod sending {
 
     #[test]
     fn a_queue_pair_has_two_to_the_32_psns() {
-        let mut sender = sender(AnyCc::Constant(HUGE));
+        let mut sender = sender(AnyCc::constant(HUGE));
         sender.post(MessageId(1), (u64::from(u32::MAX) - 1) * 936).unwrap();
         assert!(sender.post(MessageId(2), 2 * 936).is_err());
         sender.post(MessageId(3), 936).unwrap();
@@ -371,8 +352,7 @@ mod sending {
             let mut sender = sender_with(config, dcqcn(DcqcnConfig::paper()));
             sender.post(MessageId(1), 100 * 936).unwrap();
             assert_eq!(burst(&mut sender, us(1)).0, [0]);
-            let marked =
-                Repr::Ack { cumulative: 1, base: 1, received: 0, marked: true, sent_at: us(1), telemetry: 0 };
+            let marked = Repr::ack(1).with_mark(true).with_sent_at(us(1));
             answer(&mut sender, us(1), marked);
             assert_eq!(burst(&mut sender, Time(1_000_000 + gap - 1)).0, []);
             assert_eq!(burst(&mut sender, Time(1_000_000 + gap)).0, [1]);

@@ -1,7 +1,7 @@
 //! The `sack` transport under a congestion control with a rate.
 
 use super::*;
-use anabranch_proto::transport::{SackConfig, SackSender};
+use anabranch_proto::transport::{SackConfig, SackSender, Sender as _};
 
 /// 1,000 B at 100 Gb/s last 80 ns; a marked ACK stands for a CNP and makes them 160 ns.
 #[test]
@@ -20,7 +20,7 @@ fn packets_keep_their_distance_under_dcqcn() {
         QpId(3),
         HostId(2),
         cc.build(&facts(100)),
-        AnyLb::Ecmp(9),
+        AnyLb::ecmp(9),
     );
     assert!(sender.paces());
     sender.post(MessageId(1), 100 * 936).unwrap();
@@ -28,9 +28,8 @@ fn packets_keep_their_distance_under_dcqcn() {
     assert!(sender.poll_transmit(Time(79_999)).is_none());
     assert_eq!(sender.next_timeout(), Some(Time(80_000)));
     assert!(sender.poll_transmit(Time(80_000)).is_some());
-    let repr =
-        Repr::Ack { cumulative: 1, base: 0, received: 1, marked: true, sent_at: Time::ZERO, telemetry: 0 };
-    let ack = Packet { qp: QpId(3), dst: HostId(1), wire_bytes: 64, ev: 9, marked: false, tag: 0, repr };
+    let repr = Repr::ack(1).with_received(0, 1).with_mark(true);
+    let ack = Packet::new(QpId(3), HostId(1), repr).with_bytes(64).with_ev(9);
     sender.handle_packet(Time(90_000), &ack);
     assert!(sender.poll_transmit(Time(239_999)).is_none());
     assert_eq!(sender.next_timeout(), Some(Time(240_000)));

@@ -21,18 +21,18 @@ fn sender(cc: AnyCc) -> AnySender {
         cnp_interval: Span::Time(Duration::from_us(50)),
         rto: Span::Time(Duration::from_us(4_000)),
     });
-    let (mut sender, _) = transport.build(ENDS, &FACTS, cc, AnyLb::Ecmp(9));
+    let mut sender = transport.build_sender(ENDS, &FACTS, cc, AnyLb::ecmp(9));
     sender.post(MessageId(0), 910_000).unwrap();
     sender
 }
 
 fn answer(repr: Repr) -> Packet {
-    Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: 88, ev: 9, marked: false, tag: 0, repr }
+    Packet::new(ENDS.qp, ENDS.src, repr).with_bytes(88).with_ev(9)
 }
 
 fn ack(cumulative: u32) -> Packet {
     let (base, received, sent_at) = (cumulative, 0, Time::ZERO);
-    answer(Repr::Ack { cumulative, base, received, marked: false, sent_at, telemetry: 1 })
+    answer(Repr::ack(cumulative).with_received(base, received).with_sent_at(sent_at).with_telemetry(1))
 }
 
 /// (acked, next, hops) of each report, and ACKs as (packets).
@@ -64,7 +64,7 @@ fn a_report_says_how_far_acks_and_sending_are() {
     let report = stack(&[Port::new(0, 100), Port::new(1, 100)]);
     sender.handle_telemetry(4, &report);
     sender.handle_packet(us(9), &ack(4));
-    sender.handle_packet(us(10), &answer(Repr::Nack { psn: 4, sent_at: us(0) }));
+    sender.handle_packet(us(10), &answer(Repr::nack(4)));
     assert!(sender.poll_transmit(us(10)).is_some());
     // It went back to PSN 4, and what it had sent before arrives after all.
     sender.handle_telemetry(8, &report);

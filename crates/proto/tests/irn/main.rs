@@ -43,5 +43,5 @@ fn ids(messages: impl IntoIterator<Item = MessageId>) -> Vec<u32> {
 
 /// Packet `psn` arrived, and then the ePSN is `cumulative`.
 fn ack(cumulative: u32, psn: u32) -> Repr {
-    Repr::Ack { cumulative, base: psn, received: 1, marked: false, sent_at: Time::ZERO, telemetry: 0 }
+    Repr::ack(cumulative).with_received(psn, 1)
 }

@@ -1,8 +1,8 @@
 //! The receiving end.
 
 use super::*;
-use anabranch_proto::transport::IrnReceiver;
-use anabranch_proto::{Msn, Packet};
+use anabranch_proto::Packet;
+use anabranch_proto::transport::{IrnReceiver, Receiver as _};
 
 struct Receiver(IrnReceiver);
 
@@ -41,16 +41,12 @@ fn data(psn: u32) -> Packet {
 
 fn of(psn: u32, message: u32, message_packets: u32) -> Packet {
     let message = MessageId(message);
-    let (sent_at, msn) = (Time::ZERO, Msn::NONE);
-    let repr = Repr::Data { psn, message, message_packets, sent_at, ack_now: false, stamps: 0, msn };
-    Packet { qp: ENDS.qp, dst: ENDS.dst, wire_bytes: 1_000, ev: 9, marked: false, tag: 5, repr }
+    let repr = Repr::data(psn).with_message(message, message_packets);
+    Packet::new(ENDS.qp, ENDS.dst, repr).with_bytes(1_000).with_ev(9).with_tag(5)
 }
 
-fn asking(mut packet: Packet) -> Packet {
-    if let Repr::Data { ack_now, .. } = &mut packet.repr {
-        *ack_now = true;
-    }
-    packet
+fn asking(packet: Packet) -> Packet {
+    Packet { repr: packet.repr.with_ack_now(true), ..packet }
 }
 
 fn marked(psn: u32) -> Packet {
@@ -138,8 +134,7 @@ fn marks_bring_cnps_no_closer_than_their_interval() {
     assert_eq!(receiver.take(us(10), &marked(0)).0, [Repr::Cnp]);
     assert_eq!(receiver.take(us(59), &marked(1)).0, []);
     assert_eq!(receiver.take(us(60), &marked(2)).0, [Repr::Cnp]);
-    let with_mark =
-        Repr::Ack { cumulative: 3, base: 4, received: 1, marked: true, sent_at: Time::ZERO, telemetry: 0 };
+    let with_mark = Repr::ack(3).with_received(4, 1).with_mark(true);
     assert_eq!(receiver.take(us(110), &marked(4)).0, [with_mark, Repr::Cnp]);
 }
 
@@ -147,15 +142,14 @@ fn marks_bring_cnps_no_closer_than_their_interval() {
 fn without_cnps_a_marked_packet_is_acknowledged_at_once() {
     let mut receiver = Receiver::new(100, 0);
     assert_eq!(receiver.answers(&data(0)), []);
-    let with_mark =
-        Repr::Ack { cumulative: 2, base: 1, received: 1, marked: true, sent_at: Time::ZERO, telemetry: 0 };
+    let with_mark = Repr::ack(2).with_received(1, 1).with_mark(true);
     assert_eq!(receiver.answers(&marked(1)), [with_mark]);
 }
 
 #[test]
 fn trimmed_packets_are_thrown_away() {
     let mut receiver = Receiver::new(1, 0);
-    let repr = Repr::Trimmed { psn: 0, msn: Msn::NONE, sent_at: Time::ZERO };
+    let repr = Repr::trimmed(0);
     assert_eq!(receiver.take(us(0), &Packet { repr, ..marked(0) }), (vec![], vec![]));
     assert_eq!(receiver.answers(&data(0)), [ack(1, 0)]);
 }

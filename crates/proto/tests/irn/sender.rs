@@ -4,13 +4,13 @@ use super::*;
 use anabranch_proto::Packet;
 use anabranch_proto::cc::{Acked, AnyCc, CcConfig, CongestionControl, DcqcnConfig};
 use anabranch_proto::lb::AnyLb;
-use anabranch_proto::transport::{IrnSender, OutOfPsns, SenderCounters};
+use anabranch_proto::transport::{IrnSender, OutOfPsns, Sender as _, SenderCounters};
 use std::sync::{Arc, Mutex};
 
 const HUGE: u64 = 1 << 40;
 
 fn sender(config: IrnConfig) -> IrnSender {
-    IrnSender::new(&config, &FACTS, ENDS, AnyCc::Constant(HUGE), AnyLb::Ecmp(9))
+    IrnSender::new(&config, &FACTS, ENDS, AnyCc::constant(HUGE), AnyLb::ecmp(9))
 }
 
 /// A sender with as many packets of one message to send.
@@ -44,7 +44,7 @@ fn send(sender: &mut IrnSender, now: Time) -> Vec<(u32, bool)> {
 }
 
 fn answer(sender: &mut IrnSender, now: Time, repr: Repr) {
-    let packet = Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: ACK, ev: 9, marked: false, tag: 0, repr };
+    let packet = Packet::new(ENDS.qp, ENDS.src, repr).with_bytes(ACK).with_ev(9);
     sender.handle_packet(now, &packet);
 }
 
@@ -147,7 +147,7 @@ fn a_cap_between_two_packets_admits_the_larger_number() {
 
 #[test]
 fn the_congestion_controls_window_holds_too() {
-    let mut sender = IrnSender::new(&config(), &FACTS, ENDS, AnyCc::Constant(2_500), AnyLb::Ecmp(9));
+    let mut sender = IrnSender::new(&config(), &FACTS, ENDS, AnyCc::constant(2_500), AnyLb::ecmp(9));
     sender.post(MessageId(1), 3 * 936).unwrap();
     sender.post(MessageId(2), 0).unwrap();
     sender.post(MessageId(3), 937).unwrap();
@@ -159,7 +159,7 @@ fn the_congestion_controls_window_holds_too() {
     answer(&mut sender, us(2), ack(2, 1));
     assert_eq!(send(&mut sender, us(2)), [(4, true), (5, true)]);
     // A window of less than a packet lets one go at a time, and a retransmission beside it.
-    let mut sender = IrnSender::new(&config(), &FACTS, ENDS, AnyCc::Constant(1), AnyLb::Ecmp(9));
+    let mut sender = IrnSender::new(&config(), &FACTS, ENDS, AnyCc::constant(1), AnyLb::ecmp(9));
     sender.post(MessageId(1), 3 * 936).unwrap();
     assert_eq!(send(&mut sender, us(0)), [(0, true)]);
     sender.handle_timeout(us(100));
@@ -395,7 +395,7 @@ fn at_a_low_rate_every_packet_asks_for_an_ack() {
     for (mbps, asks) in [(2_559, true), (2_561, false)] {
         let cc = AnyCc::Custom(Box::new(Told { mbps, ..Told::default() }));
         let config = IrnConfig { ack_every: 16, ..config() };
-        let mut sender = IrnSender::new(&config, &FACTS, ENDS, cc, AnyLb::Ecmp(9));
+        let mut sender = IrnSender::new(&config, &FACTS, ENDS, cc, AnyLb::ecmp(9));
         sender.post(MessageId(1), 9 * 936).unwrap();
         assert_eq!(send(&mut sender, us(0)), [(0, asks)], "{mbps} Mb/s");
     }
@@ -404,7 +404,7 @@ fn at_a_low_rate_every_packet_asks_for_an_ack() {
 #[test]
 fn a_paced_sender_keeps_packets_apart_copies_too() {
     let cc = CcConfig::Dcqcn(DcqcnConfig::paper()).build(&FACTS);
-    let mut sender = IrnSender::new(&config(), &FACTS, ENDS, cc, AnyLb::Ecmp(9));
+    let mut sender = IrnSender::new(&config(), &FACTS, ENDS, cc, AnyLb::ecmp(9));
     assert!(sender.paces());
     sender.post(MessageId(1), 9 * 936).unwrap();
     let ns = |ns| Time::ZERO + Duration::from_ns(ns);
@@ -454,20 +454,15 @@ fn the_congestion_control_hears_of_acks_marks_and_one_loss_a_recovery() {
     let log = Arc::new(Mutex::new(Vec::new()));
     let config = IrnConfig { cnp_interval: Span::Time(Duration::ZERO), ..config() };
     let cc = AnyCc::Custom(Box::new(Told { mbps: 0, log: log.clone() }));
-    let mut sender = IrnSender::new(&config, &FACTS, ENDS, cc, AnyLb::Ecmp(9));
+    let mut sender = IrnSender::new(&config, &FACTS, ENDS, cc, AnyLb::ecmp(9));
     sender.post(MessageId(1), 5 * 936 + 1).unwrap();
     assert_eq!(burst(&mut sender, us(0)), psns(0..6));
     let said = |sender: &mut IrnSender, now, repr| {
         answer(sender, now, repr);
         std::mem::take(&mut *log.lock().unwrap())
     };
-    let marked = |cumulative, psn, sent_at| Repr::Ack {
-        cumulative,
-        base: psn,
-        received: 1,
-        marked: true,
-        sent_at,
-        telemetry: 0,
+    let marked = |cumulative, psn, sent_at| {
+        Repr::ack(cumulative).with_received(psn, 1).with_mark(true).with_sent_at(sent_at)
     };
     assert_eq!(said(&mut sender, us(8), ack(2, 1)), ["2 of 2000 B, false, 8us"]);
     assert_eq!(said(&mut sender, us(9), ack(2, 3)), ["loss"]);
@@ -476,7 +471,7 @@ fn the_congestion_control_hears_of_acks_marks_and_one_loss_a_recovery() {
     assert_eq!(said(&mut sender, us(10), Repr::Cnp), ["cnp"]);
     // With CNPs, a mark stands for none.
     let cc = AnyCc::Custom(Box::new(Told { mbps: 0, log: log.clone() }));
-    let mut sender = IrnSender::new(&super::config(), &FACTS, ENDS, cc, AnyLb::Ecmp(9));
+    let mut sender = IrnSender::new(&super::config(), &FACTS, ENDS, cc, AnyLb::ecmp(9));
     sender.post(MessageId(1), 9 * 936).unwrap();
     assert_eq!(burst(&mut sender, us(0)), psns(0..9));
     assert_eq!(said(&mut sender, us(8), marked(1, 0, us(0))), ["1 of 1000 B, true, 8us"]);

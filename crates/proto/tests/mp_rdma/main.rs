@@ -9,7 +9,7 @@ mod window;
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
 use anabranch_proto::cc::{CcConfig, MpRdmaCcConfig};
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig, MpRdmaLbConfig};
-use anabranch_proto::transport::{Ends, MpRdmaConfig, MpRdmaSender};
+use anabranch_proto::transport::{Ends, MpRdmaConfig, MpRdmaSender, Sender as _};
 use anabranch_proto::{Packet, PathFacts, Repr, Size, Span};
 
 const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
@@ -85,26 +85,26 @@ fn burst(sender: &mut MpRdmaSender, now: Time) -> Vec<u32> {
 }
 
 fn answer(sender: &mut MpRdmaSender, now: Time, ev: u16, repr: Repr) {
-    let packet = Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: ACK, ev, marked: false, tag: 0, repr };
+    let packet = Packet::new(ENDS.qp, ENDS.src, repr).with_bytes(ACK).with_ev(ev);
     sender.handle_packet(now, &packet);
 }
 
 /// The ACK of `psn`, sent at 0, when every PSN below `cumulative` has arrived.
 fn ack(psn: u32, cumulative: u32) -> Repr {
-    Repr::Ack { cumulative, base: psn, received: 1, marked: false, sent_at: Time::ZERO, telemetry: 0 }
+    Repr::ack(cumulative).with_received(psn, 1)
 }
 
 /// The ACK of a copy of `psn` that left at `sent_at`.
 fn ack_of(psn: u32, cumulative: u32, sent_at: Time) -> Repr {
-    Repr::Ack { cumulative, base: psn, received: 1, marked: false, sent_at, telemetry: 0 }
+    Repr::ack(cumulative).with_received(psn, 1).with_sent_at(sent_at)
 }
 
 fn marked(psn: u32, cumulative: u32) -> Repr {
-    Repr::Ack { cumulative, base: psn, received: 1, marked: true, sent_at: Time::ZERO, telemetry: 0 }
+    Repr::ack(cumulative).with_received(psn, 1).with_mark(true)
 }
 
 fn nack(psn: u32, sent_at: Time) -> Repr {
-    Repr::Nack { psn, sent_at }
+    Repr::nack(psn).with_sent_at(sent_at)
 }
 
 fn psns(range: std::ops::Range<u32>) -> Vec<u32> {

@@ -1,8 +1,7 @@
 //! The receiving end.
 
 use super::*;
-use anabranch_proto::Msn;
-use anabranch_proto::transport::MpRdmaReceiver;
+use anabranch_proto::transport::{MpRdmaReceiver, Receiver as _};
 
 fn receiver(bitmap: u32) -> MpRdmaReceiver {
     MpRdmaReceiver::new(&MpRdmaConfig { bitmap, ..config() }, ENDS)
@@ -10,16 +9,11 @@ fn receiver(bitmap: u32) -> MpRdmaReceiver {
 
 /// A packet of a message of so many, by path 7, sent at 5 us.
 fn data(psn: u32, message: u32, message_packets: u32) -> Packet {
-    let repr = Repr::Data {
-        psn,
-        message: MessageId(message),
-        message_packets,
-        sent_at: us(5),
-        ack_now: true,
-        stamps: 0,
-        msn: Msn::NONE,
-    };
-    Packet { qp: ENDS.qp, dst: ENDS.dst, wire_bytes: 1_000, ev: 7, marked: false, tag: 0, repr }
+    let repr = Repr::data(psn)
+        .with_message(MessageId(message), message_packets)
+        .with_sent_at(us(5))
+        .with_ack_now(true);
+    Packet::new(ENDS.qp, ENDS.dst, repr).with_bytes(1_000).with_ev(7)
 }
 
 /// What a packet of a long message is answered, which is one packet.
@@ -37,7 +31,7 @@ fn long(psn: u32) -> Packet {
 }
 
 fn acked(psn: u32, cumulative: u32) -> Repr {
-    Repr::Ack { cumulative, base: psn, received: 1, marked: false, sent_at: us(5), telemetry: 0 }
+    Repr::ack(cumulative).with_received(psn, 1).with_sent_at(us(5))
 }
 
 #[test]
@@ -48,7 +42,7 @@ fn every_packet_has_an_ack_of_its_own() {
     assert_eq!(answer_to(&mut receiver, &long(1)), acked(1, 2));
     assert_eq!(answer_to(&mut receiver, &long(2)), acked(2, 4));
     let marked = Packet { marked: true, ev: 12, ..long(4) };
-    let repr = Repr::Ack { cumulative: 5, base: 4, received: 1, marked: true, sent_at: us(5), telemetry: 0 };
+    let repr = Repr::ack(5).with_received(4, 1).with_mark(true).with_sent_at(us(5));
     assert_eq!(answer_to(&mut receiver, &marked), repr);
 }
 
@@ -113,7 +107,7 @@ fn messages_are_delivered_in_order() {
 #[test]
 fn a_trimmed_packet_is_thrown_away() {
     let mut receiver = receiver(64);
-    let repr = Repr::Trimmed { psn: 0, msn: Msn::NONE, sent_at: us(5) };
+    let repr = Repr::trimmed(0).with_sent_at(us(5));
     assert_eq!(receiver.handle_packet(us(9), &Packet { repr, ..long(0) }), None);
     assert_eq!(receiver.poll_transmit(), None);
 }

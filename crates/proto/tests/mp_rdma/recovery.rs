@@ -1,11 +1,11 @@
 //! Going back: what a NACK and a timeout make the sender do.
 
 use super::*;
-use anabranch_proto::transport::MpRdmaReceiver;
+use anabranch_proto::transport::{MpRdmaReceiver, Receiver as _, Sender as _};
 
 /// A sender with a window of so many packets, none of which changes, that has sent them at 1 us.
 fn busy(window: u32) -> MpRdmaSender {
-    let cc = anabranch_proto::cc::AnyCc::Constant(u64::from(window) * 1_000);
+    let cc = anabranch_proto::cc::AnyCc::constant(u64::from(window) * 1_000);
     let mut sender = MpRdmaSender::new(&config(), &FACTS, ENDS, cc, paths(0.0));
     post(&mut sender, 1_000);
     assert_eq!(burst(&mut sender, us(1)), psns(0..window));
@@ -60,16 +60,8 @@ fn a_bitmap_that_overflows_makes_the_sender_go_back() {
 }
 
 fn data_like(psn: u32) -> Packet {
-    let repr = Repr::Data {
-        psn,
-        message: MessageId(1),
-        message_packets: 1_000,
-        sent_at: us(1),
-        ack_now: true,
-        stamps: 0,
-        msn: anabranch_proto::Msn::NONE,
-    };
-    Packet { qp: ENDS.qp, dst: ENDS.dst, wire_bytes: 1_000, ev: 7, marked: false, tag: 0, repr }
+    let repr = Repr::data(psn).with_message(MessageId(1), 1_000).with_sent_at(us(1)).with_ack_now(true);
+    Packet::new(ENDS.qp, ENDS.dst, repr).with_bytes(1_000).with_ev(7)
 }
 
 /// Everything from the ePSN on, in order, as answers let it go; then new packets. 2 and 3 may still be on their way
@@ -147,7 +139,7 @@ fn a_packet_that_was_sent_again_is_not_late() {
         answer(&mut sender, us(9), 7, ack(50, 0));
         answer(&mut sender, us(9), 7, nack(0, us(1)));
         burst(&mut sender, us(9));
-        let repr = Repr::Ack { cumulative: 1, base: 0, received: 1, marked: false, sent_at, telemetry: 0 };
+        let repr = Repr::ack(1).with_received(0, 1).with_sent_at(sent_at);
         answer(&mut sender, us(17), 7, repr);
         let paths: Vec<u16> = send(&mut sender, us(17)).into_iter().map(|(_, path)| path).collect();
         // The window of this sender never changes, so that a packet goes all the same: by another path.
@@ -162,14 +154,7 @@ fn a_new_packet_may_be_late_after_the_sender_went_back() {
     let mut sender = busy(60);
     answer(&mut sender, us(9), 7, nack(0, us(1)));
     burst(&mut sender, us(9));
-    let repr = |psn| Repr::Ack {
-        cumulative: 60,
-        base: psn,
-        received: 1,
-        marked: false,
-        sent_at: us(20),
-        telemetry: 0,
-    };
+    let repr = |psn| Repr::ack(60).with_received(psn, 1).with_sent_at(us(20));
     for (psn, goes) in [(100, true), (60, false), (68, true), (67, false)] {
         answer(&mut sender, us(30), 7, repr(psn));
         let sent = send(&mut sender, us(30));

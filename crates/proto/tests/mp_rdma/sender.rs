@@ -56,7 +56,7 @@ fn a_queue_pair_has_as_many_packets_as_there_are_psns() {
 /// A window below a packet is a packet: the queue pair never stops.
 #[test]
 fn one_packet_may_always_be_in_flight() {
-    let mut sender = MpRdmaSender::new(&config(), &FACTS, ENDS, AnyCc::Constant(1), paths(0.0));
+    let mut sender = MpRdmaSender::new(&config(), &FACTS, ENDS, AnyCc::constant(1), paths(0.0));
     post(&mut sender, 3);
     assert_eq!(burst(&mut sender, us(0)), [0]);
     answer(&mut sender, us(8), 7, ack(0, 1));
@@ -66,7 +66,7 @@ fn one_packet_may_always_be_in_flight() {
 /// 3.999 packets are 3.
 #[test]
 fn a_part_of_a_packet_is_no_room() {
-    let mut sender = MpRdmaSender::new(&config(), &FACTS, ENDS, AnyCc::Constant(3_999), paths(0.0));
+    let mut sender = MpRdmaSender::new(&config(), &FACTS, ENDS, AnyCc::constant(3_999), paths(0.0));
     post(&mut sender, 9);
     assert_eq!(burst(&mut sender, us(0)), psns(0..3));
 }

@@ -31,6 +31,8 @@ pub trait Receiving {
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<Vec<Packet>, TestCaseError>;
     /// Messages in the order in which they were delivered.
     fn delivered(&self) -> &[usize];
+    /// Data packets that the receiver says it took in for the first time.
+    fn fresh_packets(&self) -> u64;
 }
 
 /// What came of a run.
@@ -118,6 +120,7 @@ impl<'a, E: Ends> Run<'a, E> {
         let all: Vec<usize> = (0..everything).collect();
         prop_assert_eq!(sorted(self.receiver.delivered()), all.clone(), "delivered once each");
         prop_assert_eq!(sorted(self.sender.acknowledged()), all, "acknowledged once each");
+        prop_assert_eq!(self.receiver.fresh_packets(), self.schedule.packets(), "each packet is new once");
         let SenderCounters { retransmissions, timeouts, nacks, .. } = self.sender.counters();
         Ok(Outcome { retransmissions, timeouts, nacks, probes: self.probes, lost: self.lost, finished })
     }
@@ -135,9 +138,13 @@ impl<'a, E: Ends> Run<'a, E> {
                 Ok(())
             }
             Event::AtReceiver(packet) => {
+                let before = self.receiver.fresh_packets();
                 for answer in self.receiver.handle_packet(self.now, &packet)? {
                     self.carry(answer);
                 }
+                let more = self.receiver.fresh_packets() - before;
+                let most = u64::from(matches!(packet.repr, Repr::Data { .. }));
+                prop_assert!(more <= most, "{:?} counts as {} new packets", packet, more);
                 Ok(())
             }
             Event::AtSender(packet) => {
@@ -209,10 +216,8 @@ impl<'a, E: Ends> Run<'a, E> {
         if forth {
             packet.marked = is_marked;
         }
-        if let Repr::Data { psn, sent_at, msn, .. } = packet.repr
-            && is_trimmed
-        {
-            packet.repr = Repr::Trimmed { psn, msn, sent_at };
+        if is_trimmed {
+            packet = packet.cut(packet.wire_bytes).unwrap_or(packet);
         }
         let is_dropped = forth && path.faults.dropped.contains(&nth);
         let copies = if is_lost || is_dropped { 0 } else { 1 + usize::from(is_twofold) };

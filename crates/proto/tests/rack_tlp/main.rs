@@ -7,7 +7,9 @@ mod recovery;
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
 use anabranch_proto::cc::{Acked, AnyCc, CcConfig, CongestionControl, DcqcnConfig};
 use anabranch_proto::lb::AnyLb;
-use anabranch_proto::transport::{Ends, OutOfPsns, RackTlpConfig, RackTlpSender, SenderCounters};
+use anabranch_proto::transport::{
+    Ends, OutOfPsns, RackTlpConfig, RackTlpSender, Sender as _, SenderCounters,
+};
 use anabranch_proto::{Packet, PathFacts, Repr, Size, Span};
 use std::sync::{Arc, Mutex};
 
@@ -47,14 +49,14 @@ struct Sender {
 
 impl Sender {
     fn new(config: &RackTlpConfig, cc: AnyCc, packets: u64) -> Self {
-        let mut end = RackTlpSender::new(config, &FACTS, ENDS, cc, AnyLb::Ecmp(9));
+        let mut end = RackTlpSender::new(config, &FACTS, ENDS, cc, AnyLb::ecmp(9));
         end.post(MessageId(1), packets * 936).unwrap();
         Sender { end, sent: Vec::new() }
     }
 
     /// One with as many packets of one message to send.
     fn with(packets: u64) -> Self {
-        Sender::new(&config(), AnyCc::Constant(HUGE), packets)
+        Sender::new(&config(), AnyCc::constant(HUGE), packets)
     }
 
     /// PSNs that go out now, and whether each asks for an ACK.
@@ -84,18 +86,14 @@ impl Sender {
     }
 
     fn hear(&mut self, now: Time, repr: Repr) {
-        let packet =
-            Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: 64, ev: 9, marked: false, tag: 0, repr };
+        let packet = Packet::new(ENDS.qp, ENDS.src, repr).with_bytes(64).with_ev(9);
         self.end.handle_packet(now, &packet);
     }
 
     /// The ACK of the last copy of `psn`, upon which the ePSN is `cumulative`.
     fn ack(&mut self, now: Time, cumulative: u32, psn: u32) {
         let sent_at = self.sent[psn as usize];
-        self.hear(
-            now,
-            Repr::Ack { cumulative, base: psn, received: 1, marked: false, sent_at, telemetry: 0 },
-        );
+        self.hear(now, Repr::ack(cumulative).with_received(psn, 1).with_sent_at(sent_at));
     }
 
     /// What goes out upon that ACK, at the same time.
@@ -205,14 +203,7 @@ fn the_window_bounds_what_is_in_flight() {
     // 3 and 5 are lost, and take the room that they left.
     assert_eq!(sender.ring(us(16)), [3, 5]);
     // Their first copies arrive after all.
-    let late = |cumulative, psn| Repr::Ack {
-        cumulative,
-        base: psn,
-        received: 1,
-        marked: false,
-        sent_at: us(0),
-        telemetry: 0,
-    };
+    let late = |cumulative, psn| Repr::ack(cumulative).with_received(psn, 1);
     sender.hear(us(17), late(5, 3));
     assert_eq!(sender.burst(us(17)), [105]);
     sender.hear(us(17), late(7, 5));
@@ -221,15 +212,15 @@ fn the_window_bounds_what_is_in_flight() {
 
 #[test]
 fn the_congestion_controls_window_holds_too() {
-    let mut sender = Sender::new(&config(), AnyCc::Constant(2_500), 9);
+    let mut sender = Sender::new(&config(), AnyCc::constant(2_500), 9);
     assert_eq!(sender.send(us(0)), [(0, false), (1, true)]);
     assert_eq!(sender.upon(us(8), 1, 0), [2]);
     // A window of less than a packet lets one go at a time.
-    let mut sender = Sender::new(&config(), AnyCc::Constant(1), 9);
+    let mut sender = Sender::new(&config(), AnyCc::constant(1), 9);
     assert_eq!(sender.send(us(0)), [(0, true)]);
     assert_eq!(sender.upon(us(8), 1, 0), [1]);
     let small = RackTlpConfig { window: Size::Bytes(Bytes(2_000)), ..config() };
-    let mut sender = Sender::new(&small, AnyCc::Constant(HUGE), 9);
+    let mut sender = Sender::new(&small, AnyCc::constant(HUGE), 9);
     assert_eq!(sender.send(us(0)), [(0, false), (1, true)]);
 }
 
@@ -254,7 +245,7 @@ fn at_a_low_rate_every_packet_asks_for_an_ack() {
         // 16 packets of 8,000 bits in half of 300 us: 853.3 Mb/s.
         let facts = PathFacts { line_rate: Rate(mbps * 1_000_000), ..FACTS };
         let config = RackTlpConfig { ack_every: 16, ..config() };
-        let mut end = RackTlpSender::new(&config, &facts, ENDS, cc.build(&facts), AnyLb::Ecmp(9));
+        let mut end = RackTlpSender::new(&config, &facts, ENDS, cc.build(&facts), AnyLb::ecmp(9));
         end.post(MessageId(1), 9 * 936).unwrap();
         let mut sender = Sender { end, sent: Vec::new() };
         assert_eq!(sender.one(us(0)), Some((0, asks)), "{mbps} Mb/s");
@@ -302,10 +293,7 @@ fn the_congestion_control_hears_of_acks_marks_and_one_loss_a_recovery() {
     assert_eq!(told(), ["loss"]);
     sender.ack(us(25), 2, 4);
     assert_eq!(told(), [""; 0]);
-    sender.hear(
-        us(25),
-        Repr::Ack { cumulative: 5, base: 2, received: 1, marked: true, sent_at: us(17), telemetry: 0 },
-    );
+    sender.hear(us(25), Repr::ack(5).with_received(2, 1).with_mark(true).with_sent_at(us(17)));
     assert_eq!(told(), ["2 of 2000 B, true, 8us", "cnp"]);
     sender.hear(us(25), Repr::Cnp);
     assert_eq!(told(), ["cnp"]);

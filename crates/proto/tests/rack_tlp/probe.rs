@@ -62,7 +62,7 @@ fn after_a_probe_comes_the_timeout() {
 #[test]
 fn a_probe_is_new_data_where_there_is_some() {
     let small = RackTlpConfig { window: Size::Bytes(Bytes(2_000)), ..config() };
-    let mut sender = Sender::new(&small, AnyCc::Constant(HUGE), 9);
+    let mut sender = Sender::new(&small, AnyCc::constant(HUGE), 9);
     assert_eq!(sender.burst(us(0)), [0, 1]);
     assert_eq!(sender.ring(us(16)), [2]);
     assert_eq!(sender.counted(), (0, 0));
@@ -120,7 +120,7 @@ fn no_probe_in_recovery() {
 #[test]
 fn a_probe_is_no_later_than_the_timeout() {
     let short = RackTlpConfig { rto: Span::Time(Duration::from_us(10)), ..config() };
-    let mut sender = Sender::new(&short, AnyCc::Constant(HUGE), 2);
+    let mut sender = Sender::new(&short, AnyCc::constant(HUGE), 2);
     assert_eq!(sender.burst(us(0)), [0, 1]);
     assert_eq!(sender.ring(us(10)), [1]);
     assert_eq!(sender.ring(us(20)), [0]);

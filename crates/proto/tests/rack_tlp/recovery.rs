@@ -70,7 +70,7 @@ fn packets_may_overtake_each_other_within_the_window() {
     assert_eq!(sender.end.next_timeout(), None);
     // Without a window, any packet that is overtaken by one is sent again.
     let hasty = RackTlpConfig { reo_wnd: Span::Time(Duration::ZERO), ..config() };
-    let mut sender = Sender::new(&hasty, AnyCc::Constant(HUGE), 10);
+    let mut sender = Sender::new(&hasty, AnyCc::constant(HUGE), 10);
     sender.stream(0, 0..10);
     assert_eq!(sender.upon(us(12), 0, 4), [0, 1, 2, 3]);
 }
@@ -113,8 +113,7 @@ fn a_retransmission_that_is_lost_is_found_like_any_packet() {
 fn the_ack_of_a_first_copy_does_not_speak_for_the_second() {
     let mut sender = Sender::with(10);
     sender.stream(0, 0..10);
-    let first =
-        Repr::Ack { cumulative: 0, base: 2, received: 1, marked: false, sent_at: us(2), telemetry: 0 };
+    let first = Repr::ack(0).with_received(2, 1).with_sent_at(us(2));
     sender.ack(us(12), 0, 4);
     sender.end.handle_timeout(us(17));
     assert_eq!(sender.burst(us(17)), [0, 1]);
@@ -147,7 +146,7 @@ fn what_is_acknowledged_meanwhile_is_not_sent_again() {
 fn a_timeout_takes_the_lowest_packet_and_the_old_ones() {
     let mut sender = Sender::new(
         &RackTlpConfig { rto: Span::Time(Duration::from_us(30)), ..config() },
-        AnyCc::Constant(HUGE),
+        AnyCc::constant(HUGE),
         20,
     );
     sender.stream(0, 0..2);

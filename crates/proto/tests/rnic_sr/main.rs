@@ -41,9 +41,9 @@ fn ids(messages: impl IntoIterator<Item = MessageId>) -> Vec<u32> {
 }
 
 fn ack(cumulative: u32) -> Repr {
-    Repr::Ack { cumulative, base: cumulative, received: 0, marked: false, sent_at: Time::ZERO, telemetry: 0 }
+    Repr::ack(cumulative)
 }
 
 fn nack(psn: u32) -> Repr {
-    Repr::Nack { psn, sent_at: Time::ZERO }
+    Repr::nack(psn)
 }

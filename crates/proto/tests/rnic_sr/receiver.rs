@@ -1,8 +1,8 @@
 //! The receiving end.
 
 use super::*;
-use anabranch_proto::transport::RnicSrReceiver;
-use anabranch_proto::{Msn, Packet};
+use anabranch_proto::Packet;
+use anabranch_proto::transport::{Receiver as _, RnicSrReceiver};
 
 struct Receiver(RnicSrReceiver);
 
@@ -41,23 +41,12 @@ fn data(psn: u32) -> Packet {
 
 fn of(psn: u32, message: u32, message_packets: u32) -> Packet {
     let message = MessageId(message);
-    let repr = Repr::Data {
-        psn,
-        message,
-        message_packets,
-        sent_at: Time::ZERO,
-        ack_now: false,
-        stamps: 0,
-        msn: Msn::NONE,
-    };
-    Packet { qp: ENDS.qp, dst: ENDS.dst, wire_bytes: 1_000, ev: 9, marked: false, tag: 5, repr }
+    let repr = Repr::data(psn).with_message(message, message_packets);
+    Packet::new(ENDS.qp, ENDS.dst, repr).with_bytes(1_000).with_ev(9).with_tag(5)
 }
 
-fn asking(mut packet: Packet) -> Packet {
-    if let Repr::Data { ack_now, .. } = &mut packet.repr {
-        *ack_now = true;
-    }
-    packet
+fn asking(packet: Packet) -> Packet {
+    Packet { repr: packet.repr.with_ack_now(true), ..packet }
 }
 
 fn marked(psn: u32) -> Packet {
@@ -117,27 +106,16 @@ fn a_copy_beyond_a_gap_asks_and_is_acknowledged() {
 fn answers_carry_the_epsn_and_the_time_of_their_cause() {
     let mut receiver = Receiver::new(config());
     let sent = |psn, sent_at| {
-        let repr = Repr::Data {
-            psn,
-            message: MessageId(7),
-            message_packets: 1_000,
-            sent_at,
-            ack_now: true,
-            stamps: 6,
-            msn: Msn::NONE,
-        };
+        let repr = Repr::data(psn)
+            .with_message(MessageId(7), 1_000)
+            .with_sent_at(sent_at)
+            .with_ack_now(true)
+            .with_stamps(6);
         Packet { repr, ev: 100 + psn as u16, ..data(psn) }
     };
-    let ack = |cumulative, sent_at| Repr::Ack {
-        cumulative,
-        base: cumulative,
-        received: 0,
-        marked: false,
-        sent_at,
-        telemetry: 0,
-    };
+    let ack = |cumulative, sent_at| Repr::ack(cumulative).with_sent_at(sent_at);
     assert_eq!(receiver.answers(&sent(0, us(30))), [ack(1, us(30))]);
-    let nack = Repr::Nack { psn: 1, sent_at: us(50) };
+    let nack = Repr::nack(1).with_sent_at(us(50));
     assert_eq!(receiver.answers(&sent(9, us(50))), [ack(1, us(50)), nack]);
 }
 
@@ -222,14 +200,7 @@ fn whatever_the_order_messages_are_delivered_when_the_epsn_passes_them() {
 fn one_cnp_in_an_interval_whatever_else_the_packet_causes() {
     let mut receiver = Receiver::new(config());
     let mut answers = |at, packet: &Packet| receiver.take(us(at), packet).0;
-    let marked_ack = |cumulative| Repr::Ack {
-        cumulative,
-        base: cumulative,
-        received: 0,
-        marked: true,
-        sent_at: Time::ZERO,
-        telemetry: 0,
-    };
+    let marked_ack = |cumulative| Repr::ack(cumulative).with_mark(true);
     assert_eq!(answers(10, &marked(0)), [Repr::Cnp]);
     assert_eq!(answers(59, &marked(1)), []);
     assert_eq!(answers(60, &marked(3)), [nack(2), Repr::Cnp]);
@@ -241,14 +212,7 @@ fn one_cnp_in_an_interval_whatever_else_the_packet_causes() {
 fn without_cnps_a_mark_comes_back_in_an_ack() {
     let no_cnps = RnicSrConfig { cnp_interval: Span::Time(Duration::ZERO), ..config() };
     let mut receiver = Receiver::new(no_cnps);
-    let marked_ack = |cumulative| Repr::Ack {
-        cumulative,
-        base: cumulative,
-        received: 0,
-        marked: true,
-        sent_at: Time::ZERO,
-        telemetry: 0,
-    };
+    let marked_ack = |cumulative| Repr::ack(cumulative).with_mark(true);
     assert_eq!(receiver.answers(&data(0)), []);
     assert_eq!(receiver.answers(&marked(1)), [marked_ack(2)]);
     assert_eq!(receiver.answers(&marked(3)), [marked_ack(2), nack(2)]);
@@ -260,8 +224,7 @@ fn without_cnps_a_mark_comes_back_in_an_ack() {
 fn a_trimmed_packet_is_thrown_away() {
     let mut receiver = Receiver::new(config());
     for psn in [0, 1] {
-        let trimmed =
-            Packet { repr: Repr::Trimmed { psn, msn: Msn::NONE, sent_at: us(1) }, marked: true, ..data(psn) };
+        let trimmed = Packet { repr: Repr::trimmed(psn).with_sent_at(us(1)), marked: true, ..data(psn) };
         assert_eq!(receiver.take(us(0), &trimmed), (vec![], vec![]));
     }
     assert_eq!(receiver.answers(&asking(data(0))), [ack(1)]);

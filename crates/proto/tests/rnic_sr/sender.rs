@@ -3,18 +3,18 @@
 use super::*;
 use anabranch_proto::cc::{Acked, AnyCc, CcConfig, CongestionControl, DcqcnConfig};
 use anabranch_proto::lb::AnyLb;
-use anabranch_proto::transport::{RnicSrSender, SenderCounters};
+use anabranch_proto::transport::{RnicSrSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, Repr};
 
 const HUGE: u64 = 1 << 40;
 
 fn sender(config: RnicSrConfig) -> RnicSrSender {
-    RnicSrSender::new(&config, &FACTS, ENDS, AnyCc::Constant(HUGE), AnyLb::Ecmp(9))
+    RnicSrSender::new(&config, &FACTS, ENDS, AnyCc::constant(HUGE), AnyLb::ecmp(9))
 }
 
 fn paced(config: RnicSrConfig) -> RnicSrSender {
     let cc = CcConfig::Dcqcn(DcqcnConfig::paper()).build(&FACTS);
-    RnicSrSender::new(&config, &FACTS, ENDS, cc, AnyLb::Ecmp(9))
+    RnicSrSender::new(&config, &FACTS, ENDS, cc, AnyLb::ecmp(9))
 }
 
 /// PSNs that go out now, one after the other.
@@ -45,7 +45,7 @@ fn asks_at_the_end(sent: Vec<(u32, bool)>, psns: impl IntoIterator<Item = u32>) 
 }
 
 fn answer(sender: &mut RnicSrSender, now: Time, repr: Repr) {
-    let packet = Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: ACK, ev: 9, marked: false, tag: 0, repr };
+    let packet = Packet::new(ENDS.qp, ENDS.src, repr).with_bytes(ACK).with_ev(9);
     sender.handle_packet(now, &packet);
 }
 
@@ -118,8 +118,8 @@ fn the_window_bounds_the_distance_of_psns() {
 
 #[test]
 fn the_congestion_controls_window_holds_too() {
-    let cc = AnyCc::Constant(2_500);
-    let mut sender = RnicSrSender::new(&config(), &FACTS, ENDS, cc, AnyLb::Ecmp(9));
+    let cc = AnyCc::constant(2_500);
+    let mut sender = RnicSrSender::new(&config(), &FACTS, ENDS, cc, AnyLb::ecmp(9));
     post_three(&mut sender);
     asks_at_the_end(send(&mut sender, us(0)), [0, 1]);
     // 1,000 B in flight: 1,000 B and 64 B more fit, and after the first of them no full packet does.
@@ -134,7 +134,7 @@ fn the_congestion_controls_window_holds_too() {
     answer(&mut sender, us(3), ack(6));
     assert_eq!(acknowledged(&mut sender), [10, 11, 12]);
     // A window of less than a packet lets one go at a time.
-    let mut sender = RnicSrSender::new(&config(), &FACTS, ENDS, AnyCc::Constant(1), AnyLb::Ecmp(9));
+    let mut sender = RnicSrSender::new(&config(), &FACTS, ENDS, AnyCc::constant(1), AnyLb::ecmp(9));
     post_three(&mut sender);
     assert_eq!(send(&mut sender, us(0)), [(0, true)]);
 }
@@ -280,7 +280,7 @@ fn a_nack_is_a_loss_to_others() {
     }
     let losses = std::sync::Arc::default();
     let cc = AnyCc::Custom(Box::new(Losses(std::sync::Arc::clone(&losses))));
-    let mut sender = RnicSrSender::new(&config(), &FACTS, ENDS, cc, AnyLb::Ecmp(9));
+    let mut sender = RnicSrSender::new(&config(), &FACTS, ENDS, cc, AnyLb::ecmp(9));
     post(&mut sender, 10);
     assert_eq!(burst(&mut sender, us(0)), psns(0..10));
     let heard = |sender: &mut RnicSrSender, psn| {
@@ -400,8 +400,7 @@ fn a_marked_ack_is_a_cnp_only_when_there_are_none() {
         let mut sender = paced(config);
         post(&mut sender, 100);
         assert_eq!(burst(&mut sender, us(1)), [0]);
-        let marked =
-            Repr::Ack { cumulative: 1, base: 1, received: 0, marked: true, sent_at: us(1), telemetry: 0 };
+        let marked = Repr::ack(1).with_mark(true).with_sent_at(us(1));
         answer(&mut sender, us(1), marked);
         assert_eq!(burst(&mut sender, Time(1_000_000 + gap - 1)), []);
         assert_eq!(burst(&mut sender, Time(1_000_000 + gap)), [1]);
@@ -421,7 +420,7 @@ fn a_slow_sender_asks_for_every_ack() {
     for (mbps, asks) in [(16, false), (15, true)] {
         let min_rate = anabranch_proto::Pace::Rate(Rate(mbps * 1_000_000));
         let cc = CcConfig::Dcqcn(DcqcnConfig { min_rate, ..DcqcnConfig::paper() }).build(&FACTS);
-        let mut sender = RnicSrSender::new(&config(), &FACTS, ENDS, cc, AnyLb::Ecmp(9));
+        let mut sender = RnicSrSender::new(&config(), &FACTS, ENDS, cc, AnyLb::ecmp(9));
         post(&mut sender, 100);
         (0..100).for_each(|_| answer(&mut sender, us(1), Repr::Cnp));
         assert_eq!(send(&mut sender, us(1)), [(0, asks)], "{mbps} Mb/s");

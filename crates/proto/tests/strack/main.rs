@@ -377,15 +377,10 @@ mod figure_7 {
     use proptest::prelude::*;
 
     fn sack() -> Repr {
-        Repr::Sack {
-            expected: 0x00ab_cdef,
-            base: 0x00ab_ce2f,
-            received: 0x0123_4567_89ab_cdef,
-            bytes_received: 0xdead_beef,
-            out_of_order: 0xa5c,
-            cause: SackCause::new(true, true),
-            sent_at: Time(TICK.0 * 0x1234),
-        }
+        Repr::sack(0x00ab_cdef)
+            .with_received(0x00ab_ce2f, 0x0123_4567_89ab_cdef)
+            .with_counts(0xdead_beef, 0xa5c, SackCause::new(true, true))
+            .with_sent_at(Time(TICK.0 * 0x1234))
     }
 
     #[test]
@@ -419,7 +414,10 @@ mod figure_7 {
             return;
         };
         let out_of_order = 4096;
-        let full = Repr::Sack { expected, base, received, bytes_received, out_of_order, cause, sent_at };
+        let full = Repr::sack(expected)
+            .with_received(base, received)
+            .with_counts(bytes_received, out_of_order, cause)
+            .with_sent_at(sent_at);
         assert_eq!(encode(&full, 1), Err(WireError::OutOfOrder(4096)));
     }
 
@@ -444,7 +442,7 @@ mod figure_7 {
             let base = expected.saturating_add(ahead);
             let cause = SackCause::new(marked, probe);
             let sent_at = Time(ticks * TICK.0);
-            let repr = Repr::Sack { expected, base, received, bytes_received, out_of_order, cause, sent_at };
+            let repr = Repr::sack(expected).with_received(base, received).with_counts(bytes_received, out_of_order, cause).with_sent_at(sent_at);
             let reference = Reference { psn: expected.saturating_sub(behind), now: Time((ticks + later) * TICK.0) };
             let bytes = encode(&repr, ev).unwrap();
             prop_assert_eq!(decode(&bytes, reference), Ok((repr, ev)));

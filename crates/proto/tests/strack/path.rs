@@ -2,7 +2,7 @@
 
 use super::*;
 use anabranch_base::Stream;
-use anabranch_proto::transport::{StrackReceiver, StrackSender};
+use anabranch_proto::transport::{Receiver as _, Sender as _, StrackReceiver, StrackSender};
 use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,8 +1,7 @@
 //! Section 3.3.1: when a SACK is sent, and what it says.
 
 use super::*;
-use anabranch_proto::Msn;
-use anabranch_proto::transport::StrackReceiver;
+use anabranch_proto::transport::{Receiver as _, StrackReceiver};
 
 /// What a SACK says of the receiver's state: ePSN, base, bitmap, OOO.
 type Said = (u32, u32, u64, u16);
@@ -13,24 +12,8 @@ fn receiver() -> StrackReceiver {
 
 fn data(psn: u32, ack_now: bool) -> Packet {
     let sent_at = at(psn.into());
-    let repr = Repr::Data {
-        psn,
-        message: MESSAGE,
-        message_packets: 5_000,
-        sent_at,
-        ack_now,
-        stamps: 0,
-        msn: Msn::NONE,
-    };
-    Packet {
-        qp: ENDS.qp,
-        dst: ENDS.dst,
-        wire_bytes: PACKET as u16,
-        ev: psn as u16 + 1,
-        marked: false,
-        tag: 0,
-        repr,
-    }
+    let repr = Repr::data(psn).with_message(MESSAGE, 5_000).with_sent_at(sent_at).with_ack_now(ack_now);
+    Packet::new(ENDS.qp, ENDS.dst, repr).with_bytes(PACKET as u16).with_ev(psn as u16 + 1)
 }
 
 fn answers(receiver: &mut StrackReceiver, packet: &Packet) -> Vec<Packet> {
@@ -72,23 +55,11 @@ fn enough_bytes_are_answered() {
     let mut receiver = receiver();
     assert_eq!(sacks(&mut receiver, [1, 2, 3]), []);
     let answer = answers(&mut receiver, &data(4, false));
-    let expected = Packet {
-        qp: ENDS.qp,
-        dst: ENDS.src,
-        wire_bytes: ACK as u16,
-        ev: 5,
-        marked: false,
-        tag: 0,
-        repr: Repr::Sack {
-            expected: 0,
-            base: 0,
-            received: bits(1..=4),
-            bytes_received: 4_000,
-            out_of_order: 4,
-            cause: SackCause::new(false, false),
-            sent_at: at(4),
-        },
-    };
+    let repr = Repr::sack(0)
+        .with_received(0, bits(1..=4))
+        .with_counts(4_000, 4, SackCause::new(false, false))
+        .with_sent_at(at(4));
+    let expected = Packet::new(ENDS.qp, ENDS.src, repr).with_bytes(ACK as u16).with_ev(5);
     assert_eq!(answer, [expected], "it echoes the packet that caused it");
     assert_eq!(sacks(&mut receiver, [5, 6, 7]), []);
     assert_eq!(sacks(&mut receiver, [0]), [(8, 8, 0, 0)]);
@@ -114,7 +85,7 @@ fn a_probe_is_answered_from_its_base() {
     let mut receiver = receiver();
     sacks(&mut receiver, [0, 1, 2, 4, 70]);
     let mut probe = |base| {
-        let repr = Repr::Probe { base, sent_at: at(99) };
+        let repr = Repr::probe(base).with_sent_at(at(99));
         let packet = Packet { repr, wire_bytes: HEADER as u16, ..data(40, false) };
         let answer = answers(&mut receiver, &packet);
         assert_eq!(answer.len(), 1);
@@ -176,15 +147,7 @@ fn messages_are_delivered_once_in_the_order_in_which_they_are_whole() {
     let mut receiver = receiver();
     let part = |psn, message, packets| {
         let (message, sent_at) = (MessageId(message), Time::ZERO);
-        let repr = Repr::Data {
-            psn,
-            message,
-            message_packets: packets,
-            sent_at,
-            ack_now: false,
-            stamps: 0,
-            msn: Msn::NONE,
-        };
+        let repr = Repr::data(psn).with_message(message, packets).with_sent_at(sent_at);
         Packet { repr, ..data(psn, false) }
     };
     let arrivals = [part(3, 1, 2), part(0, 0, 2), part(4, 2, 1), part(2, 1, 2), part(2, 1, 2), part(4, 2, 1)];

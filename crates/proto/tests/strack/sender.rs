@@ -2,15 +2,15 @@
 
 use super::*;
 use anabranch_proto::cc::CongestionControl;
-use anabranch_proto::transport::StrackSender;
+use anabranch_proto::transport::{Sender as _, StrackSender};
 
 /// A sender with a window of so many packets that never changes and a message of so many packets.
 fn sender(window: u64, packets: u64) -> StrackSender {
-    sender_with(AnyCc::Constant(window * PACKET), packets)
+    sender_with(AnyCc::constant(window * PACKET), packets)
 }
 
 fn sender_with(cc: AnyCc, packets: u64) -> StrackSender {
-    let mut sender = StrackSender::new(&config(), &FACTS, ENDS, cc, AnyLb::Ecmp(9));
+    let mut sender = StrackSender::new(&config(), &FACTS, ENDS, cc, AnyLb::ecmp(9));
     sender.post(MESSAGE, packets * (PACKET - HEADER)).unwrap();
     sender
 }
@@ -45,9 +45,11 @@ fn answer(
     probe: bool,
 ) {
     let (bytes_received, cause) = (packets * PACKET as u32, SackCause::new(false, probe));
-    let repr = Repr::Sack { expected, base, received, bytes_received, out_of_order, cause, sent_at };
-    let packet =
-        Packet { qp: ENDS.qp, dst: ENDS.src, wire_bytes: ACK as u16, ev: 9, marked: false, tag: 0, repr };
+    let repr = Repr::sack(expected)
+        .with_received(base, received)
+        .with_counts(bytes_received, out_of_order, cause)
+        .with_sent_at(sent_at);
+    let packet = Packet::new(ENDS.qp, ENDS.src, repr).with_bytes(ACK as u16).with_ev(9);
     sender.handle_packet(at(us), &packet);
 }
 
@@ -83,7 +85,7 @@ fn what_is_in_flight_was_sent_and_not_received() {
 
 #[test]
 fn a_window_below_a_packet_lets_one_through() {
-    let mut sender = sender_with(AnyCc::Constant(1), 3);
+    let mut sender = sender_with(AnyCc::constant(1), 3);
     assert_eq!(requests(&mut sender, 0), [(0, true)]);
     sack(&mut sender, 12, 1, 0, 1, 0);
     assert_eq!(requests(&mut sender, 12), [(1, true)]);

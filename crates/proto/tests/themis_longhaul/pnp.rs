@@ -3,7 +3,7 @@
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
 use anabranch_proto::program::themis_longhaul::{MonitorVerdict, Pnp, PnpConfig, Segment, TcpFlags};
 use anabranch_proto::program::{Emitted, Held, Passage, ProgramFacts, QpNotice, Sites};
-use anabranch_proto::{Msn, Packet, PathFacts, Repr, Span};
+use anabranch_proto::{Packet, PathFacts, Repr, Span};
 use proptest::prelude::*;
 
 const ACK: u16 = 60;
@@ -40,15 +40,7 @@ fn a_marked_packet_becomes_a_cnp_and_goes_on_unmarked() {
     let mut packet = marked(QP, 3);
     let out = esw.egress(us(0), SENDER, &mut packet);
     assert_eq!(packet, Packet { marked: false, ..marked(QP, 3) }, "all else is as it was");
-    let cnp = Packet {
-        qp: QP,
-        dst: SENDER,
-        wire_bytes: ACK,
-        ev: packet.ev,
-        marked: false,
-        tag: 0,
-        repr: Repr::Cnp,
-    };
+    let cnp = Packet::cnp(QP, SENDER).with_bytes(ACK).with_ev(packet.ev);
     assert_eq!(out, [Emitted { packet: cnp, held: Held::Never }]);
     let counters = ["marks_cleared", "pnp_cnps", "marks_within_interval", "marks_without_entry"];
     assert_eq!(counters.map(|name| esw.counter(name)), [1, 1, 0, 0]);
@@ -151,8 +143,7 @@ fn flows_have_intervals_of_their_own() {
 fn all_else_is_left_alone() {
     let mut esw = Esw::new(&config());
     esw.open(us(0), QP, SENDER, RECEIVER);
-    let ack =
-        Repr::Ack { cumulative: 1, base: 1, received: 0, marked: true, sent_at: Time::ZERO, telemetry: 0 };
+    let ack = Repr::ack(1).with_mark(true);
     let others = [
         (SENDER, Packet { marked: false, ..marked(QP, 0) }),
         (SENDER, Packet { repr: ack, ..marked(QP, 0) }),
@@ -388,16 +379,8 @@ fn us(us: u64) -> Time {
 }
 
 fn marked(qp: QpId, psn: u32) -> Packet {
-    let repr = Repr::Data {
-        psn,
-        message: MessageId(0),
-        message_packets: 1_000,
-        sent_at: Time::ZERO,
-        ack_now: false,
-        stamps: 0,
-        msn: Msn::NONE,
-    };
-    Packet { qp, dst: RECEIVER, wire_bytes: 1_048, ev: 0x1234, marked: true, tag: 0, repr }
+    let repr = Repr::data(psn).with_message(MessageId(0), 1_000);
+    Packet::new(qp, RECEIVER, repr).with_bytes(1_048).with_ev(0x1234).with_mark(true)
 }
 
 fn segment(src: HostId, dst: HostId, src_port: u16, flags: TcpFlags) -> Segment {

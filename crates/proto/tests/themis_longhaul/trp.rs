@@ -4,7 +4,7 @@ use crate::throttling::PAPER;
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
 use anabranch_proto::program::themis_longhaul::{Growth, Recovery, Trp, TrpConfig};
 use anabranch_proto::program::{Emitted, Held, Passage, ProgramFacts, Sites, Verdict};
-use anabranch_proto::{Msn, Packet, PathFacts, Repr, Span};
+use anabranch_proto::{Packet, PathFacts, Repr, Span};
 
 /// In data centre 0; the switch is that of data centre 1.
 const SENDER: HostId = HostId(1);
@@ -38,16 +38,8 @@ pub fn ns(ns: u64) -> Time {
 }
 
 pub fn data(qp: u32, psn: u32) -> Packet {
-    let repr = Repr::Data {
-        psn,
-        message: MessageId(0),
-        message_packets: 1_000,
-        sent_at: Time::ZERO,
-        ack_now: false,
-        stamps: 0,
-        msn: Msn::NONE,
-    };
-    Packet { qp: QpId(qp), dst: RECEIVER, wire_bytes: 1_000, ev: 0, marked: false, tag: 0, repr }
+    let repr = Repr::data(psn).with_message(MessageId(0), 1_000);
+    Packet::new(QpId(qp), RECEIVER, repr).with_bytes(1_000)
 }
 
 pub fn cnp(qp: u32) -> Packet {
@@ -177,7 +169,7 @@ fn what_does_not_cross_into_the_data_centre_passes_untouched() {
     assert_eq!(switch.arrive(us(4), data(0, 0), NEIGHBOUR), Verdict::Forward);
     assert_eq!(switch.arrive(us(4), to(SENDER, data(0, 0)), RECEIVER), Verdict::Forward);
     assert_eq!(switch.arrive(us(4), to(foreign, data(0, 0)), SENDER), Verdict::Forward);
-    for repr in [Repr::Nack { psn: 1, sent_at: us(0) }, Repr::Probe { base: 0, sent_at: us(0) }] {
+    for repr in [Repr::nack(1), Repr::probe(0)] {
         assert_eq!(switch.arrive(us(4), Packet { repr, ..data(0, 0) }, SENDER), Verdict::Forward);
     }
     assert_eq!(switch.count("redirected"), 0);

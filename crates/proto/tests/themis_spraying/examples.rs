@@ -53,8 +53,8 @@ fn a_confirmed_nack_is_the_one_that_was_dropped() {
     tor.deliver(1);
     tor.nack(0);
     let out = tor.egress(&mut sprayed(QP, 2), true);
-    let repr = Repr::Nack { psn: 0, sent_at: Time(99) };
-    let packet = Packet { qp: QP, dst: SENDER, wire_bytes: ACK, ev: 0x55, marked: false, tag: 0, repr };
+    let repr = Repr::nack(0).with_sent_at(Time(99));
+    let packet = Packet::new(QP, SENDER, repr).with_bytes(ACK).with_ev(0x55);
     assert_eq!(out, [Emitted { packet, held: Held::Never }]);
 }
 

@@ -168,7 +168,8 @@ impl<'a> Fabric<'a> {
         let cc = CcConfig::Constant { window: Size::Packets(100_000.0) }.build(&facts.path);
         let lb = LbConfig::Ecmp {}.build(&environment, stream(plan.seed, 0, Purpose::LoadBalancer));
         let ends = Ends { qp: QP, src: SENDER, dst: RECEIVER };
-        let (mut sender, receiver) = transport.build(ends, &facts.path, cc, lb);
+        let mut sender = transport.build_sender(ends, &facts.path, cc, lb);
+        let receiver = transport.build_receiver(ends, &facts.path);
         for (id, &packets) in plan.messages.iter().enumerate() {
             let bytes = u64::from(packets) * PAYLOAD;
             sender.post(anabranch_base::MessageId(id as u32), bytes).expect("there are PSNs enough");

@@ -4,7 +4,7 @@ use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Ti
 use anabranch_proto::program::{
     Emitted, Held, Passage, Program, ProgramFacts, Sites, ThemisSpraying, ThemisSprayingConfig, Verdict,
 };
-use anabranch_proto::{Msn, Packet, PathFacts, Repr};
+use anabranch_proto::{Packet, PathFacts, Repr};
 use std::sync::Arc;
 
 pub const QP: QpId = QpId(7);
@@ -144,17 +144,8 @@ pub fn counter(program: &ThemisSpraying, name: &str) -> u64 {
 
 /// A data packet as its host sends it.
 pub fn data(qp: QpId, psn: u32) -> Packet {
-    let (message, message_packets) = (MessageId(0), 10_000);
-    let repr = Repr::Data {
-        psn,
-        message,
-        message_packets,
-        sent_at: Time::ZERO,
-        ack_now: false,
-        stamps: 0,
-        msn: Msn::NONE,
-    };
-    Packet { qp, dst: RECEIVER, wire_bytes: 1064, ev: 0x1234, marked: false, tag: 0, repr }
+    let repr = Repr::data(psn).with_message(MessageId(0), 10_000);
+    Packet::new(qp, RECEIVER, repr).with_bytes(1064).with_ev(0x1234)
 }
 
 /// The same behind its sender's ToR.
@@ -165,23 +156,13 @@ pub fn sprayed(qp: QpId, psn: u32) -> Packet {
 }
 
 pub fn nack(qp: QpId, psn: u32) -> Packet {
-    control(qp, Repr::Nack { psn, sent_at: Time(99) })
+    control(qp, Repr::nack(psn).with_sent_at(Time(99)))
 }
 
 pub fn ack(qp: QpId, cumulative: u32) -> Packet {
-    control(
-        qp,
-        Repr::Ack {
-            cumulative,
-            base: cumulative,
-            received: 0,
-            marked: false,
-            sent_at: Time::ZERO,
-            telemetry: 0,
-        },
-    )
+    control(qp, Repr::ack(cumulative))
 }
 
 fn control(qp: QpId, repr: Repr) -> Packet {
-    Packet { qp, dst: SENDER, wire_bytes: ACK, ev: 0x55, marked: true, tag: 0, repr }
+    Packet::new(qp, SENDER, repr).with_bytes(ACK).with_ev(0x55).with_mark(true)
 }

@@ -1,8 +1,7 @@
 //! Hook calls by hand, and the rows that come of them.
 
 use super::*;
-use anabranch_base::{HostId, MessageId};
-use anabranch_proto::Msn;
+use anabranch_base::HostId;
 
 /// A picosecond count that is easy to read: a microsecond.
 const US: u64 = 1_000_000;
@@ -41,16 +40,8 @@ fn curve(entity: &str, points: &[(u64, f64)]) -> Vec<(String, u64, f64)> {
 }
 
 fn data(wire_bytes: u16) -> Packet {
-    let repr = Repr::Data {
-        psn: 0,
-        message: MessageId(0),
-        message_packets: 1,
-        sent_at: Time::ZERO,
-        ack_now: false,
-        stamps: 0,
-        msn: Msn::NONE,
-    };
-    Packet { qp: QpId(0), dst: HostId(0), wire_bytes, ev: 0, marked: false, tag: 0, repr }
+    let repr = Repr::data(0);
+    Packet::new(QpId(0), HostId(0), repr).with_bytes(wire_bytes)
 }
 
 #[test]
@@ -260,11 +251,7 @@ fn flows_gather_all_parts_of_their_queue_pair() {
         o.delivered(QpId(qp), Time(time), &data(4_000));
     }
     // What carries no payload does not count.
-    for repr in [
-        Repr::Trimmed { psn: 0, msn: Msn::NONE, sent_at: Time::ZERO },
-        Repr::Probe { base: 0, sent_at: Time::ZERO },
-        Repr::Cnp,
-    ] {
+    for repr in [Repr::trimmed(0), Repr::probe(0), Repr::Cnp] {
         o.delivered(QpId(0), Time(10), &Packet { repr, ..data(64) });
     }
     let end = 2 * US + US / 2;

@@ -256,15 +256,7 @@ impl Destination {
     /// To the source ToR, by way of the sending host's address.
     fn control(&self, qp: QpId, dst: HostId, kind: WordKind) -> Emitted {
         let word = Word { kind, tor: self.name.unwrap_or_default() }.bits();
-        let packet = Packet {
-            qp,
-            dst,
-            wire_bytes: self.control,
-            ev: 0,
-            marked: false,
-            tag: 0,
-            repr: Repr::Program { word },
-        };
+        let packet = Packet::new(qp, dst, Repr::Program { word }).with_bytes(self.control);
         Emitted { packet, held: Held::Never }
     }
 }

@@ -130,15 +130,7 @@ impl Pnp {
         entry.last_cnp = Some(at.now);
         self.counts.cnps += 1;
         // Section IV, generating CNPs: a copy of the data packet, with the cQPN as its destination QPN.
-        let cnp = Packet {
-            qp: entry.client.0,
-            dst: at.src,
-            wire_bytes: self.cnp_bytes,
-            ev: packet.ev,
-            marked: false,
-            tag: 0,
-            repr: Repr::Cnp,
-        };
+        let cnp = Packet::cnp(entry.client.0, at.src).with_bytes(self.cnp_bytes).with_ev(packet.ev);
         out.push(Emitted { packet: cnp, held: Held::Never });
     }
 

@@ -152,7 +152,7 @@ impl Destination {
 impl Stashed {
     /// The NACK, made of the data packet that brought it back (section 5, mirroring).
     fn nack(&self, data: &Packet, wire_bytes: u16, tag: u16) -> Packet {
-        let repr = Repr::Nack { psn: self.psn, sent_at: self.sent_at };
-        Packet { qp: data.qp, dst: self.dst, wire_bytes, ev: self.ev, marked: false, tag, repr }
+        let repr = Repr::nack(self.psn).with_sent_at(self.sent_at);
+        Packet::new(data.qp, self.dst, repr).with_bytes(wire_bytes).with_ev(self.ev).with_tag(tag)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::PathFacts;
 use crate::packet::{Msn, Packet, Repr};
-use crate::transport::{DcpConfig, Ends};
+use crate::transport::{DcpConfig, Ends, Receiver};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
@@ -17,6 +17,10 @@ pub struct DcpReceiver {
     expected: u32,
     /// rRetryNo: the round of the request `expected` that is counted.
     retry: u8,
+    /// Packets of the request `expected` that came in the fullest of its rounds that were given up.
+    recounted: u32,
+    /// See [`fresh_packets`](Self::fresh_packets).
+    fresh: u32,
     /// The requests from `expected` on, each at its number modulo their count.
     tracked: Box<[Tracked]>,
     /// A trimmed packet on its way back.
@@ -64,6 +68,8 @@ impl DcpReceiver {
         DcpReceiver {
             expected: 0,
             retry: 0,
+            recounted: 0,
+            fresh: 0,
             tracked: vec![UNTOUCHED; config.tracked_messages.max(1) as usize].into_boxed_slice(),
             turned: None,
             ack_due: None,
@@ -77,12 +83,14 @@ impl DcpReceiver {
             sender: ends.src,
         }
     }
+}
 
+impl Receiver for DcpReceiver {
     /// Takes a packet in; answers with the first message that it delivers.
     ///
     /// ACKs come a message: with a `cnp_interval` of 0 every marked packet has a CNP of its own.
     #[inline]
-    pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
             Repr::Data { message, message_packets, sent_at, ack_now, msn, .. } => {
                 if packet.marked {
@@ -102,7 +110,7 @@ impl DcpReceiver {
             }
             Repr::Trimmed { psn, msn, .. } => {
                 // DCP, section 4.1, step 2: back to the sender, and nothing is remembered.
-                let repr = Repr::HeaderOnly { psn, msn };
+                let repr = Repr::header_only(psn).with_msn(msn);
                 self.turned = Some(self.answer(packet.ev, self.header_bytes, repr));
                 None
             }
@@ -110,27 +118,38 @@ impl DcpReceiver {
         }
     }
 
-    /// The next message that the last packet delivered.
     #[inline]
-    pub fn poll_delivered(&mut self) -> Option<MessageId> {
+    fn poll_delivered(&mut self) -> Option<MessageId> {
         self.delivered.pop_front()
     }
 
     /// The next header-only packet, ACK or CNP to send, if one is due.
     #[inline]
-    pub fn poll_transmit(&mut self) -> Option<Packet> {
+    fn poll_transmit(&mut self) -> Option<Packet> {
         if let Some(turned) = self.turned.take() {
             return Some(turned);
         }
         if let Some(Cause { ev, marked, sent_at }) = self.ack_due.take() {
             let cumulative = self.expected;
-            let repr = Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at, telemetry: 0 };
+            let repr = Repr::ack(cumulative).with_mark(marked).with_sent_at(sent_at);
             return Some(self.answer(ev, self.ack_bytes, repr));
         }
         let ev = self.cnp_due.take()?;
         Some(self.answer(ev, self.ack_bytes, Repr::Cnp))
     }
 
+    /// Data packets taken in for the first time so far, as far as counters can tell.
+    ///
+    /// It does not know PSNs apart. A request that the sender timed out for is counted anew, and its packets are
+    /// taken for those that came before until there are more of them than in any earlier round. So this may lag
+    /// behind what has arrived, never runs ahead of it, and is right whenever no request is half there.
+    #[inline]
+    fn fresh_packets(&self) -> u64 {
+        u64::from(self.fresh)
+    }
+}
+
+impl DcpReceiver {
     /// Whether a packet of a request that is not complete counts: DCP, section 4.5, the coarse timeout.
     #[inline]
     fn is_counted(&mut self, msn: Msn) -> bool {
@@ -145,7 +164,8 @@ impl DcpReceiver {
             0 => true,
             1..128 => {
                 self.retry = msn.retry();
-                self.slot(msn.number()).count = 0;
+                let given_up = std::mem::take(&mut self.slot(msn.number()).count);
+                self.recounted = self.recounted.max(given_up);
                 true
             }
             // Of an earlier round, which was given up.
@@ -157,13 +177,17 @@ impl DcpReceiver {
     #[inline]
     fn count(&mut self, msn: Msn, message: MessageId, packets: u32, is_signalled: bool) -> bool {
         let is_expected = msn.number() == self.expected;
+        let before = if is_expected { self.recounted } else { 0 };
         let tracked = self.slot(msn.number());
         tracked.count += 1;
+        let is_fresh = tracked.count > before && !tracked.is_complete;
         // DCP, section 4.5: as many as the message has.
         if tracked.count == packets {
             *tracked = Tracked { is_complete: true, is_signalled, message, ..*tracked };
         }
-        is_expected && tracked.is_complete
+        let completes = is_expected && tracked.is_complete;
+        self.fresh += u32::from(is_fresh);
+        completes
     }
 
     /// DCP, section 4.5: once the request of the eMSN is complete, the eMSN goes on to the next that is not, and the
@@ -177,6 +201,7 @@ impl DcpReceiver {
             self.expected += 1;
         }
         self.retry = 0;
+        self.recounted = 0;
         self.delivered.pop_front()
     }
 
@@ -196,6 +221,6 @@ impl DcpReceiver {
 
     #[inline]
     fn answer(&self, ev: u16, wire_bytes: u16, repr: Repr) -> Packet {
-        Packet { qp: self.qp, dst: self.sender, wire_bytes, ev, marked: false, tag: 0, repr }
+        Packet::new(self.qp, self.sender, repr).with_bytes(wire_bytes).with_ev(ev)
     }
 }

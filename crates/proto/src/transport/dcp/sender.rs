@@ -6,7 +6,7 @@ use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
 use crate::packet::{Msn, Packet, Repr};
 use crate::transport::go_back_n::Pacer;
-use crate::transport::{DcpConfig, Ends, OutOfPsns, SenderCounters};
+use crate::transport::{DcpConfig, Ends, OutOfPsns, Sender, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
@@ -146,13 +146,12 @@ impl DcpSender {
             counters: SenderCounters::default(),
         }
     }
+}
 
-    /// Queues a message of `bytes` bytes behind those already posted. One with more packets than a counter of the
-    /// receiver holds goes as several requests, of which only the last one wants a CQE.
-    ///
-    /// # Errors
-    /// When the queue pair would run out of PSNs or MSNs.
-    pub fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
+impl Sender for DcpSender {
+    /// A message with more packets than a counter of the receiver holds goes as several requests, of which only the
+    /// last one wants a CQE.
+    fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
         let end = u32::try_from(u64::from(self.end) + packets).map_err(|_| OutOfPsns)?;
         let requests = packets.div_ceil(u64::from(self.largest));
@@ -173,7 +172,7 @@ impl DcpSender {
 
     /// The next data packet, if there is one and window, rate and PCIe let it go now.
     #[inline]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if !self.keeps_turn {
             // DCP, section 4.3, Tx path: a turn takes up to n WQEs from the head of the send queue.
             self.turn_bytes = self.round_quota;
@@ -188,13 +187,12 @@ impl DcpSender {
     /// next full packet fits the quota, belongs to the turn's WQEs, and may be sent as far as the window goes. What
     /// is fetched for retransmission counts in the quota, and new data follows it in the same turn.
     #[inline]
-    pub fn keeps_turn(&self) -> bool {
+    fn keeps_turn(&self) -> bool {
         self.keeps_turn
     }
 
-    /// Takes a packet in that the receiver sent.
     #[inline]
-    pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) {
         match packet.repr {
             Repr::Ack { cumulative, marked, sent_at, .. } => {
                 let rtt = now.since(sent_at);
@@ -214,7 +212,7 @@ impl DcpSender {
     /// When [`handle_timeout`](Self::handle_timeout) is due: for the RTO, a fetch, or a packet that waits for its
     /// time, which asks again when the rate may have risen.
     #[inline]
-    pub fn next_timeout(&mut self) -> Option<Time> {
+    fn next_timeout(&mut self) -> Option<Time> {
         let rto = if self.is_timed() { self.expiry() } else { Time::NEVER };
         let due = rto.min(self.resume).min(self.pacer.next_timeout().unwrap_or(Time::NEVER));
         (due < Time::NEVER).then_some(due)
@@ -222,7 +220,7 @@ impl DcpSender {
 
     /// DCP, section 4.5: when no higher eMSN came for an RTO, all packets of the oldest unacknowledged request are
     /// sent again, as a new round; other requests go on as before. A packet that waited for its time may ask again.
-    pub fn handle_timeout(&mut self, now: Time) {
+    fn handle_timeout(&mut self, now: Time) {
         self.pacer.handle_timeout(now);
         if self.resume <= now {
             self.resume = Time::NEVER;
@@ -237,23 +235,28 @@ impl DcpSender {
         }
     }
 
-    /// Whether a packet may have to wait for its time.
     #[inline]
-    pub fn paces(&self) -> bool {
+    fn paces(&self) -> bool {
         self.paces || self.fetch_time > Duration::ZERO
     }
 
-    /// The next message of which every byte is acknowledged.
     #[inline]
-    pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
+    fn poll_acknowledged(&mut self) -> Option<MessageId> {
         self.acknowledged.pop_front()
     }
 
-    /// What it counted so far.
-    pub fn counters(&self) -> SenderCounters {
+    fn counters(&self) -> SenderCounters {
         self.counters
     }
 
+    /// The next request may have been sent long ago.
+    #[inline]
+    fn advances_timer(&self) -> bool {
+        true
+    }
+}
+
+impl DcpSender {
     /// Retransmissions first, then what a timeout repeats, then new data.
     ///
     /// DCP, section 4.3, has the NIC look at the RetransQ when the queue pair is scheduled. Here it looks before each
@@ -369,23 +372,13 @@ impl DcpSender {
         }
         let msn = Msn::new(number, self.retry_of(number));
         let request = &self.queue[(number - self.unacked) as usize];
-        Packet {
-            qp: self.qp,
-            dst: self.dst,
-            wire_bytes: bytes,
-            ev: self.lb.next_ev(now, self.cc.window()),
-            marked: false,
-            tag: 0,
-            repr: Repr::Data {
-                psn,
-                message: request.message,
-                message_packets: request.packets,
-                sent_at: now,
-                ack_now: request.is_signalled,
-                stamps: 0,
-                msn,
-            },
-        }
+        let ev = self.lb.next_ev(now, self.cc.window());
+        let repr = Repr::data(psn)
+            .with_message(request.message, request.packets)
+            .with_sent_at(now)
+            .with_ack_now(request.is_signalled)
+            .with_msn(msn);
+        Packet::new(self.qp, self.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
     /// The number of the request's current round: sRetryNo counts timeouts of the oldest one alone.

@@ -2,7 +2,7 @@
 
 use crate::PathFacts;
 use crate::packet::{Packet, Repr};
-use crate::transport::{Ends, GoBackNConfig};
+use crate::transport::{Ends, GoBackNConfig, Receiver};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 
 /// The receiving end of a queue pair, with DCQCN's notification point.
@@ -56,13 +56,15 @@ impl GoBackNReceiver {
             sender: ends.src,
         }
     }
+}
 
+impl Receiver for GoBackNReceiver {
     /// Takes a packet in; answers with the message that it made whole.
     ///
     /// Without CNPs (a `cnp_interval` of 0) a mark comes back in an ACK, and one on a packet that is answered by
     /// a NACK, or by nothing because its gap was answered already, does not come back.
     #[inline]
-    pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let (Packet { ev, marked, .. }, mut whole) = (*packet, None);
         match packet.repr {
             Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } if psn == self.expected => {
@@ -100,23 +102,30 @@ impl GoBackNReceiver {
 
     /// The next ACK, NACK or CNP to send, if one is due.
     #[inline]
-    pub fn poll_transmit(&mut self) -> Option<Packet> {
+    fn poll_transmit(&mut self) -> Option<Packet> {
         if let Some(due) = self.due.take() {
             // A NACK acknowledges as much as an ACK.
             self.unacked = 0;
-            let (cumulative, received) = (self.expected, 0);
+            let cumulative = self.expected;
             return Some(match due {
-                Due::Ack { ev, marked, sent_at } => self.answer(
-                    ev,
-                    Repr::Ack { cumulative, base: cumulative, received, marked, sent_at, telemetry: 0 },
-                ),
-                Due::Nack { ev, sent_at } => self.answer(ev, Repr::Nack { psn: cumulative, sent_at }),
+                Due::Ack { ev, marked, sent_at } => {
+                    self.answer(ev, Repr::ack(cumulative).with_mark(marked).with_sent_at(sent_at))
+                }
+                Due::Nack { ev, sent_at } => self.answer(ev, Repr::nack(cumulative).with_sent_at(sent_at)),
             });
         }
         let ev = self.cnp_due.take()?;
         Some(self.answer(ev, Repr::Cnp))
     }
 
+    /// Data packets taken in for the first time so far: those that it kept, which came in order.
+    #[inline]
+    fn fresh_packets(&self) -> u64 {
+        u64::from(self.expected)
+    }
+}
+
+impl GoBackNReceiver {
     /// DCQCN, section 3.1: the notification point's one CNP in `cnp_interval`.
     fn notify(&mut self, now: Time, ev: u16) {
         if self.last_cnp.is_none_or(|last| now.since(last) >= self.cnp_interval) {
@@ -127,6 +136,6 @@ impl GoBackNReceiver {
 
     #[inline]
     fn answer(&self, ev: u16, repr: Repr) -> Packet {
-        Packet { qp: self.qp, dst: self.sender, wire_bytes: self.ack_bytes, ev, marked: false, tag: 0, repr }
+        Packet::new(self.qp, self.sender, repr).with_bytes(self.ack_bytes).with_ev(ev)
     }
 }

@@ -3,8 +3,8 @@
 use super::Pacer;
 use crate::cc::{Acked, AnyCc, Reported};
 use crate::lb::AnyLb;
-use crate::packet::{Msn, Packet, Repr};
-use crate::transport::{Ends, GoBackNConfig, OutOfPsns, SenderCounters};
+use crate::packet::{Packet, Repr};
+use crate::transport::{Ends, GoBackNConfig, OutOfPsns, Sender, SenderCounters};
 use crate::{IntStack, PathFacts};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
@@ -98,12 +98,10 @@ impl GoBackNSender {
             counters: SenderCounters::default(),
         }
     }
+}
 
-    /// Queues a message of `bytes` bytes behind those already posted.
-    ///
-    /// # Errors
-    /// When the queue pair would run out of PSNs.
-    pub fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
+impl Sender for GoBackNSender {
+    fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
         let end = u32::try_from(u64::from(self.end) + packets).map_err(|_| OutOfPsns)?;
         let packets = packets as u32;
@@ -121,7 +119,7 @@ impl GoBackNSender {
 
     /// The next data packet, if there is one and window and rate let it go now.
     #[inline]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.next == self.end {
             return None;
         }
@@ -144,28 +142,14 @@ impl GoBackNSender {
         } else {
             self.fresh = self.next;
         }
-        Some(Packet {
-            qp: self.qp,
-            dst: self.dst,
-            wire_bytes: bytes,
-            ev: self.lb.next_ev(now, self.cc.window()),
-            marked: false,
-            tag: 0,
-            repr: Repr::Data {
-                psn,
-                message: id,
-                message_packets,
-                sent_at: now,
-                ack_now: self.asks(now),
-                stamps: 0,
-                msn: Msn::NONE,
-            },
-        })
+        let ev = self.lb.next_ev(now, self.cc.window());
+        let repr =
+            Repr::data(psn).with_message(id, message_packets).with_sent_at(now).with_ack_now(self.asks(now));
+        Some(Packet::new(self.qp, self.dst, repr).with_bytes(bytes).with_ev(ev))
     }
 
-    /// Takes a packet in that the receiver sent.
     #[inline]
-    pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) {
         match packet.repr {
             Repr::Ack { cumulative, marked, sent_at, .. } => {
                 let rtt = now.since(sent_at);
@@ -191,14 +175,14 @@ impl GoBackNSender {
     /// Switches told the packet that an ACK answers of their load; the ACK, which acknowledges every PSN below
     /// `cumulative`, comes next.
     #[inline]
-    pub fn handle_telemetry(&mut self, cumulative: u32, stack: &IntStack) {
+    fn handle_telemetry(&mut self, cumulative: u32, stack: &IntStack) {
         self.cc.handle_telemetry(&Reported { stack, acked: cumulative, next: self.next });
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or for a packet
     /// that waits for its time, which asks again when the rate may have risen.
     #[inline]
-    pub fn next_timeout(&mut self) -> Option<Time> {
+    fn next_timeout(&mut self) -> Option<Time> {
         let rto = (self.unacked < self.next).then(|| self.since + self.rto);
         match (rto, self.pacer.next_timeout()) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -207,7 +191,7 @@ impl GoBackNSender {
     }
 
     /// Goes back when nothing new was acknowledged for an RTO. A packet that waited for its time may ask again.
-    pub fn handle_timeout(&mut self, now: Time) {
+    fn handle_timeout(&mut self, now: Time) {
         self.pacer.handle_timeout(now);
         if self.unacked < self.next && self.since + self.rto <= now {
             self.go_back();
@@ -217,23 +201,28 @@ impl GoBackNSender {
         }
     }
 
-    /// Whether a packet may have to wait for its time.
     #[inline]
-    pub fn paces(&self) -> bool {
+    fn paces(&self) -> bool {
         self.paces
     }
 
-    /// The next message of which every byte is acknowledged.
     #[inline]
-    pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
+    fn poll_acknowledged(&mut self) -> Option<MessageId> {
         self.acknowledged.pop_front()
     }
 
-    /// What it counted so far.
-    pub fn counters(&self) -> SenderCounters {
+    fn counters(&self) -> SenderCounters {
         self.counters
     }
 
+    /// What comes in only puts it off.
+    #[inline]
+    fn advances_timer(&self) -> bool {
+        false
+    }
+}
+
+impl GoBackNSender {
     /// At least one packet may always be in flight, so that a small window cannot stop the queue pair.
     #[inline]
     fn window_allows(&self, bytes: u16) -> bool {

@@ -3,7 +3,7 @@
 use super::messages::{Messages, Part};
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
-use crate::packet::{Msn, Packet, Repr};
+use crate::packet::{Packet, Repr};
 use crate::transport::go_back_n::Pacer;
 use crate::transport::{Ends, Framing, SenderCounters};
 use anabranch_base::{Duration, HostId, QpId, Time};
@@ -71,23 +71,12 @@ impl Flow {
     /// The packet with this PSN, to be sent now; `goes_on` when another may follow it before an ACK comes.
     #[inline]
     pub fn packet(&mut self, now: Time, psn: u32, part: Part, goes_on: bool) -> Packet {
-        Packet {
-            qp: self.qp,
-            dst: self.dst,
-            wire_bytes: part.bytes,
-            ev: self.lb.next_ev(now, self.cc.window()),
-            marked: false,
-            tag: 0,
-            repr: Repr::Data {
-                psn,
-                message: part.message,
-                message_packets: part.message_packets,
-                sent_at: now,
-                ack_now: self.asks(now, goes_on),
-                stamps: 0,
-                msn: Msn::NONE,
-            },
-        }
+        let ev = self.lb.next_ev(now, self.cc.window());
+        let repr = Repr::data(psn)
+            .with_message(part.message, part.message_packets)
+            .with_sent_at(now)
+            .with_ack_now(self.asks(now, goes_on));
+        Packet::new(self.qp, self.dst, repr).with_bytes(part.bytes).with_ev(ev)
     }
 
     /// What the balancer and the congestion control learn from any ACK.

@@ -2,7 +2,7 @@
 
 use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
-use crate::transport::Ends;
+use crate::transport::{Ends, Receiver};
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
@@ -13,6 +13,8 @@ use std::collections::VecDeque;
 pub struct IrnReceiver {
     /// ePSN: every PSN below has arrived.
     expected: u32,
+    /// Packets that arrived, each once.
+    fresh: u32,
     /// How far the ePSN came since the last ACK.
     unacked: u32,
     ack_every: u32,
@@ -55,6 +57,7 @@ impl IrnReceiver {
     pub fn new(ack: Bytes, ack_every: u32, cnp_interval: Duration, ends: Ends) -> Self {
         IrnReceiver {
             expected: 0,
+            fresh: 0,
             unacked: 0,
             ack_every: ack_every.max(1),
             highest: 0,
@@ -69,13 +72,15 @@ impl IrnReceiver {
             sender: ends.src,
         }
     }
+}
 
+impl Receiver for IrnReceiver {
     /// Takes a packet in; answers with the first message that it delivers.
     ///
     /// Messages are delivered in order: one is whole when the ePSN has passed its last packet. Only data counts: such
     /// a NIC knows no trimmed packets and throws them away.
     #[inline]
-    pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
             return None;
         };
@@ -99,9 +104,8 @@ impl IrnReceiver {
         delivered
     }
 
-    /// The next message that the last packet delivered.
     #[inline]
-    pub fn poll_delivered(&mut self) -> Option<MessageId> {
+    fn poll_delivered(&mut self) -> Option<MessageId> {
         // With all of it here, the ePSN has passed all of it or nothing.
         let first = self.open.front().filter(|first| first.left == 0 && first.psn < self.expected)?.id;
         self.open.pop_front();
@@ -113,23 +117,23 @@ impl IrnReceiver {
     /// Every ACK names the packet that caused it beside the ePSN. Where that packet is beyond the ePSN, this is a
     /// SACK (or IRN's NACK, which says the same).
     #[inline]
-    pub fn poll_transmit(&mut self) -> Option<Packet> {
+    fn poll_transmit(&mut self) -> Option<Packet> {
         if let Some(Cause { psn, ev, marked, sent_at }) = self.ack_due.take() {
             self.unacked = 0;
-            let repr = Repr::Ack {
-                cumulative: self.expected,
-                base: psn,
-                received: 1,
-                marked,
-                sent_at,
-                telemetry: 0,
-            };
+            let repr = Repr::ack(self.expected).with_received(psn, 1).with_mark(marked).with_sent_at(sent_at);
             return Some(self.answer(ev, repr));
         }
         let ev = self.cnp_due.take()?;
         Some(self.answer(ev, Repr::Cnp))
     }
 
+    #[inline]
+    fn fresh_packets(&self) -> u64 {
+        u64::from(self.fresh)
+    }
+}
+
+impl IrnReceiver {
     /// Marks `psn` as arrived; false when it had arrived before.
     #[inline]
     fn accept(&mut self, psn: u32) -> bool {
@@ -140,6 +144,7 @@ impl IrnReceiver {
         if !self.arrived.insert(psn) {
             return false;
         }
+        self.fresh += 1;
         if psn == self.expected {
             self.expected = self.arrived.take_run(psn);
             self.unacked += self.expected - psn;
@@ -169,6 +174,6 @@ impl IrnReceiver {
 
     #[inline]
     fn answer(&self, ev: u16, repr: Repr) -> Packet {
-        Packet { qp: self.qp, dst: self.sender, wire_bytes: self.ack_bytes, ev, marked: false, tag: 0, repr }
+        Packet::new(self.qp, self.sender, repr).with_bytes(self.ack_bytes).with_ev(ev)
     }
 }

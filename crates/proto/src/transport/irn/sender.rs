@@ -7,7 +7,7 @@ use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
-use crate::transport::{Ends, Framing, OutOfPsns, SenderCounters};
+use crate::transport::{Ends, Framing, OutOfPsns, Sender, SenderCounters};
 use anabranch_base::{Duration, MessageId, Time};
 
 /// The sending end of a queue pair.
@@ -72,28 +72,25 @@ impl IrnSender {
             sacked: PsnSet::new(),
         }
     }
+}
 
-    /// Queues a message of `bytes` bytes behind those already posted.
-    ///
-    /// # Errors
-    /// When the queue pair would run out of PSNs.
-    pub fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
+impl Sender for IrnSender {
+    fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         self.flow.messages.post(id, bytes)
     }
 
     /// The next data packet, if there is one and it may go out now: in loss recovery lost packets come first, and
     /// new ones when no more are known to be lost (DCP, section 2.2).
     #[inline]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         match self.next_lost() {
             Some(psn) => self.send_again(now, psn),
             None => self.send_next(now),
         }
     }
 
-    /// Takes a packet in that the receiver sent.
     #[inline]
-    pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) {
         match packet.repr {
             Repr::Ack { cumulative, base, received, marked, sent_at, .. } => {
                 let rtt = now.since(sent_at);
@@ -111,7 +108,7 @@ impl IrnSender {
     /// When [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or for a packet
     /// that waits for its time, which asks again when the rate may have risen.
     #[inline]
-    pub fn next_timeout(&mut self) -> Option<Time> {
+    fn next_timeout(&mut self) -> Option<Time> {
         let due = self.rto_due().min(self.flow.pacer.next_timeout().unwrap_or(Time::NEVER));
         (due < Time::NEVER).then_some(due)
     }
@@ -123,7 +120,7 @@ impl IrnSender {
     /// where a burst loses its tail. Whether a timeout repeats those too is unsaid; `timeout_takes_all` decides.
     ///
     /// In recovery a timeout begins a new one, in which each lost packet is sent again once more.
-    pub fn handle_timeout(&mut self, now: Time) {
+    fn handle_timeout(&mut self, now: Time) {
         self.flow.pacer.handle_timeout(now);
         if self.rto_due() <= now {
             let Flow { unacked, next, .. } = self.flow;
@@ -136,23 +133,28 @@ impl IrnSender {
         }
     }
 
-    /// Whether a packet may have to wait for its time.
     #[inline]
-    pub fn paces(&self) -> bool {
+    fn paces(&self) -> bool {
         self.flow.paces
     }
 
-    /// The next message of which every byte is acknowledged.
     #[inline]
-    pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
+    fn poll_acknowledged(&mut self) -> Option<MessageId> {
         self.flow.messages.poll_acknowledged()
     }
 
-    /// What it counted so far.
-    pub fn counters(&self) -> SenderCounters {
+    fn counters(&self) -> SenderCounters {
         self.flow.counters
     }
 
+    /// The timeout of few packets in flight is shorter.
+    #[inline]
+    fn advances_timer(&self) -> bool {
+        true
+    }
+}
+
+impl IrnSender {
     /// IRN, section 3.1: the low timeout where only few packets are in flight, so that a needless one costs little;
     /// never when none is.
     #[inline]

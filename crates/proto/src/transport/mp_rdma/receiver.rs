@@ -2,7 +2,7 @@
 
 use super::MpRdmaConfig;
 use crate::packet::{Packet, Repr};
-use crate::transport::Ends;
+use crate::transport::{Ends, Receiver};
 use anabranch_base::{HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
@@ -13,6 +13,8 @@ use std::collections::VecDeque;
 pub struct MpRdmaReceiver {
     /// ePSN: every PSN below has arrived.
     expected: u32,
+    /// Packets that it took, each once.
+    fresh: u32,
     /// L: packets from `expected` on that it takes.
     bitmap: u32,
     /// Packets of the message that `expected` belongs to and the ePSN has passed.
@@ -39,6 +41,7 @@ impl MpRdmaReceiver {
     pub fn new(config: &MpRdmaConfig, ends: Ends) -> Self {
         MpRdmaReceiver {
             expected: 0,
+            fresh: 0,
             bitmap: config.bitmap.max(1),
             passed: 0,
             ack_bytes: config.ack.0 as u16,
@@ -49,20 +52,22 @@ impl MpRdmaReceiver {
             delivered: VecDeque::new(),
         }
     }
+}
 
+impl Receiver for MpRdmaReceiver {
     /// Takes a packet in; answers with the first message that it delivers.
     ///
     /// Messages are delivered in order: one is whole when the ePSN has passed its last packet. Every data packet has
     /// one answer, which echoes its path: an ACK with its PSN, its mark and the ePSN, or a NACK. Only data counts: a
     /// trimmed packet is thrown away.
     #[inline]
-    pub fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
+    fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         let Repr::Data { psn, message, message_packets, sent_at, .. } = packet.repr else {
             return None;
         };
         // Beyond the bitmap: dropped, and answered with a NACK for what is missing, each time.
         if psn >= self.expected && psn - self.expected >= self.bitmap {
-            self.answer = Some(self.packet(packet.ev, Repr::Nack { psn: self.expected, sent_at }));
+            self.answer = Some(self.packet(packet.ev, Repr::nack(self.expected).with_sent_at(sent_at)));
             return None;
         }
         // A duplicate is acknowledged as well: the sender counts answers, and does not know that the first copy came.
@@ -71,30 +76,38 @@ impl MpRdmaReceiver {
             self.accept((psn - self.expected) as usize, Part { message, of: message_packets });
         }
         let (cumulative, marked) = (self.expected, packet.marked);
-        let repr = Repr::Ack { cumulative, base: psn, received: 1, marked, sent_at, telemetry: 0 };
+        let repr = Repr::ack(cumulative).with_received(psn, 1).with_mark(marked).with_sent_at(sent_at);
         self.answer = Some(self.packet(packet.ev, repr));
         self.poll_delivered()
     }
 
-    /// The next message that the last packet delivered.
     #[inline]
-    pub fn poll_delivered(&mut self) -> Option<MessageId> {
+    fn poll_delivered(&mut self) -> Option<MessageId> {
         self.delivered.pop_front()
     }
 
     /// The ACK or NACK to send, if one is due.
     #[inline]
-    pub fn poll_transmit(&mut self) -> Option<Packet> {
+    fn poll_transmit(&mut self) -> Option<Packet> {
         self.answer.take()
     }
 
+    /// Data packets taken in for the first time so far: those that its bitmap had room for.
+    #[inline]
+    fn fresh_packets(&self) -> u64 {
+        u64::from(self.fresh)
+    }
+}
+
+impl MpRdmaReceiver {
     /// Marks the packet so many beyond the ePSN as arrived, and moves the ePSN past all that is there.
     #[inline]
     fn accept(&mut self, ahead: usize, part: Part) {
         if self.slots.len() <= ahead {
             self.slots.resize(ahead + 1, None);
         }
-        self.slots[ahead] = Some(part);
+        let is_fresh = self.slots[ahead].replace(part).is_none();
+        self.fresh += u32::from(is_fresh);
         while let Some(&Some(Part { message, of })) = self.slots.front() {
             self.slots.pop_front();
             self.expected += 1;
@@ -108,6 +121,6 @@ impl MpRdmaReceiver {
 
     #[inline]
     fn packet(&self, ev: u16, repr: Repr) -> Packet {
-        Packet { qp: self.qp, dst: self.sender, wire_bytes: self.ack_bytes, ev, marked: false, tag: 0, repr }
+        Packet::new(self.qp, self.sender, repr).with_bytes(self.ack_bytes).with_ev(ev)
     }
 }

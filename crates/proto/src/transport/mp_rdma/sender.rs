@@ -4,9 +4,9 @@ use super::MpRdmaConfig;
 use crate::PathFacts;
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
-use crate::packet::{Msn, Packet, Repr};
+use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
-use crate::transport::{Ends, OutOfPsns, SenderCounters};
+use crate::transport::{Ends, OutOfPsns, Sender, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
@@ -110,12 +110,10 @@ impl MpRdmaSender {
             counters: SenderCounters::default(),
         }
     }
+}
 
-    /// Queues a message of `bytes` bytes behind those already posted.
-    ///
-    /// # Errors
-    /// When the queue pair would run out of PSNs.
-    pub fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
+impl Sender for MpRdmaSender {
+    fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
         let end = u32::try_from(u64::from(self.end) + packets).map_err(|_| OutOfPsns)?;
         let packets = packets as u32;
@@ -137,7 +135,7 @@ impl MpRdmaSender {
     /// the two packets that it may let go. One simulation sends the latter with the ACKs that follow, or when a timer
     /// rings, so that they come in no burst; such room is rare enough here, after timeouts and lost ACKs.
     #[inline]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.next == self.end || self.in_flight() >= self.window() {
             return None;
         }
@@ -159,29 +157,14 @@ impl MpRdmaSender {
         } else {
             self.fresh = self.next;
         }
-        Some(Packet {
-            qp: self.qp,
-            dst: self.dst,
-            wire_bytes,
-            ev: self.lb.next_ev(now, self.cc.window()),
-            marked: false,
-            tag: 0,
-            // Every packet is acknowledged by itself.
-            repr: Repr::Data {
-                psn,
-                message: id,
-                message_packets,
-                sent_at: now,
-                ack_now: true,
-                stamps: 0,
-                msn: Msn::NONE,
-            },
-        })
+        let ev = self.lb.next_ev(now, self.cc.window());
+        // Every packet is acknowledged by itself.
+        let repr = Repr::data(psn).with_message(id, message_packets).with_sent_at(now).with_ack_now(true);
+        Some(Packet::new(self.qp, self.dst, repr).with_bytes(wire_bytes).with_ev(ev))
     }
 
-    /// Takes a packet in that the receiver sent.
     #[inline]
-    pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) {
         match packet.repr {
             Repr::Ack { cumulative, base: psn, marked, sent_at, .. } => {
                 self.acknowledge(now, cumulative);
@@ -219,7 +202,7 @@ impl MpRdmaSender {
 
     /// When [`handle_timeout`](Self::handle_timeout) is due: while packets are in flight or unacknowledged.
     #[inline]
-    pub fn next_timeout(&mut self) -> Option<Time> {
+    fn next_timeout(&mut self) -> Option<Time> {
         (self.unacked < self.next || self.stray > 0).then_some(self.since + self.rto)
     }
 
@@ -227,7 +210,7 @@ impl MpRdmaSender {
     ///
     /// One simulation of the paper halves the window then, the others have no timeouts; here a packet is taken off,
     /// which is what REPS says of a loss under this control (section 4.1).
-    pub fn handle_timeout(&mut self, now: Time) {
+    fn handle_timeout(&mut self, now: Time) {
         if self.next_timeout().is_some_and(|due| due <= now) {
             self.go_back(now);
             // All that was in flight is given up, and so are the ACKs' paths, of which one may have failed.
@@ -241,21 +224,27 @@ impl MpRdmaSender {
 
     /// Never: the window alone holds packets back.
     #[inline]
-    pub fn paces(&self) -> bool {
+    fn paces(&self) -> bool {
         false
     }
 
-    /// The next message of which every byte is acknowledged.
     #[inline]
-    pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
+    fn poll_acknowledged(&mut self) -> Option<MessageId> {
         self.acknowledged.pop_front()
     }
 
-    /// What it counted so far.
-    pub fn counters(&self) -> SenderCounters {
+    fn counters(&self) -> SenderCounters {
         self.counters
     }
 
+    /// What an idle window waits for may be due earlier.
+    #[inline]
+    fn advances_timer(&self) -> bool {
+        true
+    }
+}
+
+impl MpRdmaSender {
     /// Packets that may be in flight: one at least, so that a small window cannot stop the queue pair.
     #[inline]
     fn window(&self) -> u32 {

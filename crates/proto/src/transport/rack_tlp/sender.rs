@@ -7,7 +7,7 @@ use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
 use crate::transport::irn::{Asking, Flow};
-use crate::transport::{Ends, Framing, OutOfPsns, SenderCounters};
+use crate::transport::{Ends, Framing, OutOfPsns, Sender, SenderCounters};
 use anabranch_base::{Duration, MessageId, Time};
 use std::collections::VecDeque;
 
@@ -94,18 +94,16 @@ impl RackTlpSender {
             lost: VecDeque::new(),
         }
     }
+}
 
-    /// Queues a message of `bytes` bytes behind those already posted.
-    ///
-    /// # Errors
-    /// When the queue pair would run out of PSNs.
-    pub fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
+impl Sender for RackTlpSender {
+    fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         self.flow.messages.post(id, bytes)
     }
 
     /// The next data packet, if there is one and it may go out now: lost packets first, then a probe, then new ones.
     #[inline]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if let Some(psn) = self.next_lost() {
             return self.send_lost(now, psn);
         }
@@ -121,9 +119,8 @@ impl RackTlpSender {
         Some(packet)
     }
 
-    /// Takes a packet in that the receiver sent.
     #[inline]
-    pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) {
         match packet.repr {
             Repr::Ack { cumulative, base, marked, sent_at, .. } => {
                 let rtt = now.since(sent_at);
@@ -144,7 +141,7 @@ impl RackTlpSender {
     /// while packets are in flight; or for a packet that waits for its time, which asks again when the rate may have
     /// risen.
     #[inline]
-    pub fn next_timeout(&mut self) -> Option<Time> {
+    fn next_timeout(&mut self) -> Option<Time> {
         let own = self.reorder_due.min(self.probe_due).min(self.rto_due());
         let due = own.min(self.flow.pacer.next_timeout().unwrap_or(Time::NEVER));
         (due < Time::NEVER).then_some(due)
@@ -152,7 +149,7 @@ impl RackTlpSender {
 
     /// Looks for losses, sends a probe, or gives up what is in flight, whichever is due. A packet that waited for its
     /// time may ask again.
-    pub fn handle_timeout(&mut self, now: Time) {
+    fn handle_timeout(&mut self, now: Time) {
         self.flow.pacer.handle_timeout(now);
         if self.reorder_due <= now {
             self.detect(now);
@@ -167,23 +164,28 @@ impl RackTlpSender {
         }
     }
 
-    /// Whether a packet may have to wait for its time.
     #[inline]
-    pub fn paces(&self) -> bool {
+    fn paces(&self) -> bool {
         self.flow.paces
     }
 
-    /// The next message of which every byte is acknowledged.
     #[inline]
-    pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
+    fn poll_acknowledged(&mut self) -> Option<MessageId> {
         self.flow.messages.poll_acknowledged()
     }
 
-    /// What it counted so far.
-    pub fn counters(&self) -> SenderCounters {
+    fn counters(&self) -> SenderCounters {
         self.flow.counters
     }
 
+    /// The reordering window and the probe may be due before the RTO.
+    #[inline]
+    fn advances_timer(&self) -> bool {
+        true
+    }
+}
+
+impl RackTlpSender {
     /// RFC 8985, section 6.2, steps 1 and 2. An ACK says when the packet that caused it was sent, and so no
     /// retransmission is mistaken for the packet's first copy.
     #[inline]

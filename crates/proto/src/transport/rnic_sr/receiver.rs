@@ -3,7 +3,7 @@
 use crate::PathFacts;
 use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
-use crate::transport::{Ends, RnicSrConfig};
+use crate::transport::{Ends, Receiver, RnicSrConfig};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
@@ -14,6 +14,8 @@ use std::collections::VecDeque;
 pub struct RnicSrReceiver {
     /// ePSN: every PSN below has arrived.
     expected: u32,
+    /// Packets that arrived, each once.
+    fresh: u32,
     /// How far the ePSN came since the last ACK.
     unacked: u32,
     ack_every: u32,
@@ -57,6 +59,7 @@ impl RnicSrReceiver {
     pub fn new(config: &RnicSrConfig, facts: &PathFacts, ends: Ends) -> Self {
         RnicSrReceiver {
             expected: 0,
+            fresh: 0,
             unacked: 0,
             ack_every: config.ack_every.max(1),
             nacked: false,
@@ -73,13 +76,15 @@ impl RnicSrReceiver {
             sender: ends.src,
         }
     }
+}
 
+impl Receiver for RnicSrReceiver {
     /// Takes a packet in; answers with the first message that it delivers.
     ///
     /// Messages are delivered in order: one is whole when the ePSN has passed its last packet (Themis-spraying,
     /// section 7). Only data counts: such a NIC knows no trimmed packets and throws them away.
     #[inline]
-    pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
             return None;
         };
@@ -118,9 +123,8 @@ impl RnicSrReceiver {
         delivered
     }
 
-    /// The next message that the last packet delivered.
     #[inline]
-    pub fn poll_delivered(&mut self) -> Option<MessageId> {
+    fn poll_delivered(&mut self) -> Option<MessageId> {
         // With all of it here, the ePSN has passed all of it or nothing.
         let first = self.open.front().filter(|first| first.left == 0 && first.psn < self.expected)?.id;
         self.open.pop_front();
@@ -129,22 +133,29 @@ impl RnicSrReceiver {
 
     /// The next ACK, NACK or CNP to send, if one is due.
     #[inline]
-    pub fn poll_transmit(&mut self) -> Option<Packet> {
+    fn poll_transmit(&mut self) -> Option<Packet> {
         let cumulative = self.expected;
         if let Some(Cause { ev, marked, sent_at }) = self.ack_due.take() {
             self.unacked = 0;
-            let repr = Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at, telemetry: 0 };
+            let repr = Repr::ack(cumulative).with_mark(marked).with_sent_at(sent_at);
             return Some(self.answer(ev, repr));
         }
         // Themis-spraying, section 2.3: a NACK carries the ePSN alone. It does not count as an ACK, since a switch
         // may drop it on its way.
         if let Some(Cause { ev, sent_at, .. }) = self.nack_due.take() {
-            return Some(self.answer(ev, Repr::Nack { psn: cumulative, sent_at }));
+            return Some(self.answer(ev, Repr::nack(cumulative).with_sent_at(sent_at)));
         }
         let ev = self.cnp_due.take()?;
         Some(self.answer(ev, Repr::Cnp))
     }
 
+    #[inline]
+    fn fresh_packets(&self) -> u64 {
+        u64::from(self.fresh)
+    }
+}
+
+impl RnicSrReceiver {
     /// Marks `psn` as arrived; false when it had arrived before.
     #[inline]
     fn accept(&mut self, psn: u32) -> bool {
@@ -155,6 +166,7 @@ impl RnicSrReceiver {
         if !self.arrived.insert(psn) {
             return false;
         }
+        self.fresh += 1;
         if psn == self.expected {
             // Themis-spraying, section 2.3: to the smallest PSN that has not been received.
             self.expected = self.arrived.take_run(psn);
@@ -186,6 +198,6 @@ impl RnicSrReceiver {
 
     #[inline]
     fn answer(&self, ev: u16, repr: Repr) -> Packet {
-        Packet { qp: self.qp, dst: self.sender, wire_bytes: self.ack_bytes, ev, marked: false, tag: 0, repr }
+        Packet::new(self.qp, self.sender, repr).with_bytes(self.ack_bytes).with_ev(ev)
     }
 }

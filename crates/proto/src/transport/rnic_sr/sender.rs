@@ -3,9 +3,9 @@
 use crate::PathFacts;
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
-use crate::packet::{Msn, Packet, Repr};
+use crate::packet::{Packet, Repr};
 use crate::transport::go_back_n::Pacer;
-use crate::transport::{Ends, OutOfPsns, RnicSrConfig, SenderCounters};
+use crate::transport::{Ends, OutOfPsns, RnicSrConfig, Sender, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
@@ -116,12 +116,10 @@ impl RnicSrSender {
             counters: SenderCounters::default(),
         }
     }
+}
 
-    /// Queues a message of `bytes` bytes behind those already posted.
-    ///
-    /// # Errors
-    /// When the queue pair would run out of PSNs.
-    pub fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
+impl Sender for RnicSrSender {
+    fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
         let end = u32::try_from(u64::from(self.end) + packets).map_err(|_| OutOfPsns)?;
         let packets = packets as u32;
@@ -139,7 +137,7 @@ impl RnicSrSender {
 
     /// The next data packet, if there is one and windows and rate let it go now: what a NACK asked for first.
     #[inline]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         let copy = self.missing.or(self.latest);
         if copy.is_none() && !self.next_fits() {
             return None;
@@ -155,9 +153,8 @@ impl RnicSrSender {
         }
     }
 
-    /// Takes a packet in that the receiver sent.
     #[inline]
-    pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) {
         match packet.repr {
             Repr::Ack { cumulative, marked, sent_at, .. } => {
                 let rtt = now.since(sent_at);
@@ -180,7 +177,7 @@ impl RnicSrSender {
     /// When [`handle_timeout`](Self::handle_timeout) is due: for the RTO while packets are in flight, or for a packet
     /// that waits for its time, which asks again when the rate may have risen.
     #[inline]
-    pub fn next_timeout(&mut self) -> Option<Time> {
+    fn next_timeout(&mut self) -> Option<Time> {
         let rto = if self.unacked < self.next { self.since + self.rto } else { Time::NEVER };
         let due = rto.min(self.resume).min(self.pacer.next_timeout().unwrap_or(Time::NEVER));
         (due < Time::NEVER).then_some(due)
@@ -188,7 +185,7 @@ impl RnicSrSender {
 
     /// Sends everything unacknowledged again when nothing new was acknowledged for an RTO, as the timeout of
     /// InfiniBand has it. A packet that waited for its time may ask again.
-    pub fn handle_timeout(&mut self, now: Time) {
+    fn handle_timeout(&mut self, now: Time) {
         self.pacer.handle_timeout(now);
         if self.resume <= now {
             self.resume = Time::NEVER;
@@ -203,23 +200,28 @@ impl RnicSrSender {
         }
     }
 
-    /// Whether a packet may have to wait for its time.
     #[inline]
-    pub fn paces(&self) -> bool {
+    fn paces(&self) -> bool {
         self.paces || self.retransmission_block > Duration::ZERO
     }
 
-    /// The next message of which every byte is acknowledged.
     #[inline]
-    pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
+    fn poll_acknowledged(&mut self) -> Option<MessageId> {
         self.acknowledged.pop_front()
     }
 
-    /// What it counted so far.
-    pub fn counters(&self) -> SenderCounters {
+    fn counters(&self) -> SenderCounters {
         self.counters
     }
 
+    /// What comes in only puts it off.
+    #[inline]
+    fn advances_timer(&self) -> bool {
+        false
+    }
+}
+
+impl RnicSrSender {
     /// Whether there is a next packet in order, and both windows have room for it.
     #[inline]
     fn next_fits(&self) -> bool {
@@ -283,23 +285,10 @@ impl RnicSrSender {
         let ack_now = self.asks(now);
         let message = self.message(psn);
         let (message, message_packets) = (message.id, message.packets);
-        Packet {
-            qp: self.qp,
-            dst: self.dst,
-            wire_bytes: bytes,
-            ev: self.lb.next_ev(now, self.cc.window()),
-            marked: false,
-            tag: 0,
-            repr: Repr::Data {
-                psn,
-                message,
-                message_packets,
-                sent_at: now,
-                ack_now,
-                stamps: 0,
-                msn: Msn::NONE,
-            },
-        }
+        let ev = self.lb.next_ev(now, self.cc.window());
+        let repr =
+            Repr::data(psn).with_message(message, message_packets).with_sent_at(now).with_ack_now(ack_now);
+        Packet::new(self.qp, self.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
     /// Whether a packet asks for an ACK at once: when nothing more can be sent before one comes, or when the next

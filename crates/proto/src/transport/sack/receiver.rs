@@ -2,7 +2,7 @@
 
 use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
-use crate::transport::SackConfig;
+use crate::transport::{Receiver, SackConfig};
 use anabranch_base::{HostId, MessageId, QpId, Time};
 use smallvec::SmallVec;
 
@@ -13,6 +13,8 @@ use smallvec::SmallVec;
 pub struct SackReceiver {
     /// Every PSN below has arrived (ePSN).
     cumulative: u32,
+    /// Packets that arrived, each once.
+    fresh: u32,
     /// Arrived since the last ACK.
     unacked: u32,
     /// Lowest and highest PSN that arrived since the last ACK: within the 64 that one ACK can name.
@@ -58,6 +60,7 @@ impl SackReceiver {
     pub fn new(config: &SackConfig, qp: QpId, sender: HostId) -> Self {
         SackReceiver {
             cumulative: 0,
+            fresh: 0,
             unacked: 0,
             unacked_low: u32::MAX,
             unacked_high: 0,
@@ -72,10 +75,12 @@ impl SackReceiver {
             sender,
         }
     }
+}
 
+impl Receiver for SackReceiver {
     /// Takes a packet in; answers with the message that it made whole.
     #[inline]
-    pub fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
+    fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
             Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } => {
                 let cause = Cause { ev: packet.ev, marked: packet.marked, sent_at };
@@ -105,7 +110,7 @@ impl SackReceiver {
 
     /// The next ACK or NACK to send, if one is due.
     #[inline]
-    pub fn poll_transmit(&mut self) -> Option<Packet> {
+    fn poll_transmit(&mut self) -> Option<Packet> {
         if let Some((base, cause)) = self.early.take() {
             return Some(self.ack(base, cause));
         }
@@ -115,20 +120,30 @@ impl SackReceiver {
                 self.reset_unacked();
                 Some(self.ack(base, cause))
             }
-            Due::Nack { ev, psn, sent_at } => Some(self.answer(ev, Repr::Nack { psn, sent_at })),
+            Due::Nack { ev, psn, sent_at } => Some(self.answer(ev, Repr::nack(psn).with_sent_at(sent_at))),
         }
     }
 
     #[inline]
+    fn fresh_packets(&self) -> u64 {
+        u64::from(self.fresh)
+    }
+}
+
+impl SackReceiver {
+    #[inline]
     fn ack(&mut self, base: u32, cause: Cause) -> Packet {
         let Cause { ev, marked, sent_at } = cause;
         let (cumulative, received) = (self.cumulative, self.received_from(base));
-        self.answer(ev, Repr::Ack { cumulative, base, received, marked, sent_at, telemetry: 0 })
+        self.answer(
+            ev,
+            Repr::ack(cumulative).with_received(base, received).with_mark(marked).with_sent_at(sent_at),
+        )
     }
 
     #[inline]
     fn answer(&self, ev: u16, repr: Repr) -> Packet {
-        Packet { qp: self.qp, dst: self.sender, wire_bytes: self.ack_bytes, ev, marked: false, tag: 0, repr }
+        Packet::new(self.qp, self.sender, repr).with_bytes(self.ack_bytes).with_ev(ev)
     }
 
     /// Marks `psn` as arrived; false when it had arrived before.
@@ -141,6 +156,7 @@ impl SackReceiver {
         if !self.arrived.insert(psn) {
             return false;
         }
+        self.fresh += 1;
         if psn == self.cumulative {
             self.cumulative = self.arrived.take_run(psn);
         }

@@ -2,10 +2,10 @@
 
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
-use crate::packet::{Msn, Packet, Repr};
+use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
 use crate::transport::go_back_n::Pacer;
-use crate::transport::{OutOfPsns, SackConfig, SenderCounters};
+use crate::transport::{OutOfPsns, SackConfig, Sender, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
@@ -110,11 +110,24 @@ impl SackSender {
         }
     }
 
-    /// Queues a message of `bytes` bytes behind those already posted.
-    ///
-    /// # Errors
-    /// When the queue pair would run out of PSNs.
-    pub fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
+    /// Whether bytes wait to be sent, whatever the window says.
+    pub fn has_backlog(&self) -> bool {
+        self.next < self.end || !self.lost.is_empty()
+    }
+
+    /// Bytes in flight.
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// Bytes that may be in flight.
+    pub fn window(&self) -> u64 {
+        self.cc.window()
+    }
+}
+
+impl Sender for SackSender {
+    fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
         let end = u64::from(self.end) + packets;
         let end = u32::try_from(end).ok().filter(|&end| end < u32::MAX - MAX_SPAN).ok_or(OutOfPsns)?;
@@ -133,7 +146,7 @@ impl SackSender {
 
     /// The next data packet, when there is one and window and rate let it go now: lost packets first.
     #[inline]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if !self.lost.is_empty() {
             return self.transmit_lost(now);
         }
@@ -165,7 +178,7 @@ impl SackSender {
 
     /// Takes an ACK or NACK in.
     #[inline]
-    pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) {
         match packet.repr {
             Repr::Ack { cumulative, base, received, marked, sent_at, .. } => {
                 let mut packets = self.acknowledge_below(cumulative);
@@ -194,7 +207,7 @@ impl SackSender {
     ///
     /// Never earlier than an earlier answer, since the RTO is fixed, except for a packet that waits for its time.
     #[inline]
-    pub fn next_timeout(&mut self) -> Option<Time> {
+    fn next_timeout(&mut self) -> Option<Time> {
         let first = self.oldest_first_transmission();
         let again = self.oldest_retransmission();
         let rto = match (first, again) {
@@ -210,14 +223,13 @@ impl SackSender {
         rto
     }
 
-    /// Whether a packet may have to wait for its time.
     #[inline]
-    pub fn paces(&self) -> bool {
+    fn paces(&self) -> bool {
         self.paces
     }
 
     /// Gives up as lost what was sent an RTO ago or earlier. A packet that waited for its time may ask again.
-    pub fn handle_timeout(&mut self, now: Time) {
+    fn handle_timeout(&mut self, now: Time) {
         self.pacer.handle_timeout(now);
         while let Some(sent) = self.oldest_first_transmission().filter(|&sent| sent + self.rto <= now) {
             debug_assert!(sent <= now);
@@ -231,32 +243,23 @@ impl SackSender {
         }
     }
 
-    /// The next message of which every byte is acknowledged.
     #[inline]
-    pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
+    fn poll_acknowledged(&mut self) -> Option<MessageId> {
         self.acknowledged.pop_front()
     }
 
-    /// Whether bytes wait to be sent, whatever the window says.
-    pub fn has_backlog(&self) -> bool {
-        self.next < self.end || !self.lost.is_empty()
-    }
-
-    /// Bytes in flight.
-    pub fn in_flight(&self) -> u64 {
-        self.in_flight
-    }
-
-    /// Bytes that may be in flight.
-    pub fn window(&self) -> u64 {
-        self.cc.window()
-    }
-
-    /// What it counted so far.
-    pub fn counters(&self) -> SenderCounters {
+    fn counters(&self) -> SenderCounters {
         self.counters
     }
 
+    /// What comes in only puts it off.
+    #[inline]
+    fn advances_timer(&self) -> bool {
+        false
+    }
+}
+
+impl SackSender {
     /// At least one packet may always be in flight, so that a small window cannot stop the queue pair.
     #[inline]
     fn window_allows(&self, bytes: u16) -> bool {
@@ -268,23 +271,12 @@ impl SackSender {
         let slot = psn as usize & (self.sent_at.len() - 1);
         self.sent_at[slot] = now;
         self.in_flight += u64::from(bytes);
-        Packet {
-            qp: self.qp,
-            dst: self.dst,
-            wire_bytes: bytes,
-            ev: self.lb.next_ev(now, self.cc.window()),
-            marked: false,
-            tag: 0,
-            repr: Repr::Data {
-                psn,
-                message,
-                message_packets,
-                sent_at: now,
-                ack_now: self.waits(),
-                stamps: 0,
-                msn: Msn::NONE,
-            },
-        }
+        let ev = self.lb.next_ev(now, self.cc.window());
+        let repr = Repr::data(psn)
+            .with_message(message, message_packets)
+            .with_sent_at(now)
+            .with_ack_now(self.waits());
+        Packet::new(self.qp, self.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
     /// Whether nothing more can be sent before an ACK comes. Without asking for one, a receiver that coalesces

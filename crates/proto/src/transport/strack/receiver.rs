@@ -2,7 +2,7 @@
 
 use crate::packet::{Packet, Repr, SackCause};
 use crate::psn_set::PsnSet;
-use crate::transport::{Ends, StrackConfig};
+use crate::transport::{Ends, Receiver, StrackConfig};
 use crate::wire::strack::MAX_OUT_OF_ORDER;
 use anabranch_base::{MessageId, Time};
 use smallvec::SmallVec;
@@ -14,6 +14,8 @@ use smallvec::SmallVec;
 pub struct StrackReceiver {
     /// ePSN: every PSN below has arrived.
     expected: u32,
+    /// Data packets that arrived, each once.
+    fresh: u32,
     /// Lowest PSN that arrived since the last SACK; none: the ePSN stands for it.
     lowest: Option<u32>,
     /// Bytes on the wire of distinct data packets, modulo 2^32.
@@ -51,6 +53,7 @@ impl StrackReceiver {
     pub fn new(config: &StrackConfig, ends: Ends) -> Self {
         StrackReceiver {
             expected: 0,
+            fresh: 0,
             lowest: None,
             bytes_received: 0,
             out_of_order: 0,
@@ -63,10 +66,12 @@ impl StrackReceiver {
             ends,
         }
     }
+}
 
+impl Receiver for StrackReceiver {
     /// Takes a packet in; answers with the message that it made whole.
     #[inline]
-    pub fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
+    fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
             Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } => {
                 let is_expected = psn == self.expected;
@@ -91,7 +96,7 @@ impl StrackReceiver {
 
     /// The next SACK to send, if one is due.
     #[inline]
-    pub fn poll_transmit(&mut self) -> Option<Packet> {
+    fn poll_transmit(&mut self) -> Option<Packet> {
         let Due { ev, marked, sent_at, probe } = self.due.take()?;
         let base = match probe {
             // The probe chose the segment. What the record of the lowest PSN stands for remains to be said.
@@ -102,19 +107,22 @@ impl StrackReceiver {
                 self.segment_of(lowest)
             }
         };
-        let repr = Repr::Sack {
-            expected: self.expected,
-            base,
-            received: self.received_from(base),
-            bytes_received: self.bytes_received,
-            out_of_order: self.out_of_order,
-            cause: SackCause::new(marked, probe.is_some()),
-            sent_at,
-        };
+        let cause = SackCause::new(marked, probe.is_some());
+        let repr = Repr::sack(self.expected)
+            .with_received(base, self.received_from(base))
+            .with_counts(self.bytes_received, self.out_of_order, cause)
+            .with_sent_at(sent_at);
         let (qp, dst, wire_bytes) = (self.ends.qp, self.ends.src, self.sack_size);
-        Some(Packet { qp, dst, wire_bytes, ev, marked: false, tag: 0, repr })
+        Some(Packet::new(qp, dst, repr).with_bytes(wire_bytes).with_ev(ev))
     }
 
+    #[inline]
+    fn fresh_packets(&self) -> u64 {
+        u64::from(self.fresh)
+    }
+}
+
+impl StrackReceiver {
     /// Marks `psn` as arrived; false when it had arrived before.
     #[inline]
     fn accept(&mut self, psn: u32, bytes: u16) -> bool {
@@ -125,6 +133,7 @@ impl StrackReceiver {
         if !self.arrived.insert(psn) {
             return false;
         }
+        self.fresh += 1;
         self.bytes_received = self.bytes_received.wrapping_add(u32::from(bytes));
         if psn == self.expected {
             self.expected = self.arrived.take_run(psn);

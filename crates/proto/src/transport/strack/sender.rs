@@ -4,10 +4,10 @@ use super::outgoing::Outgoing;
 use crate::PathFacts;
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
-use crate::packet::{Msn, Packet, Repr, SackCause};
+use crate::packet::{Packet, Repr, SackCause};
 use crate::psn_set::PsnSet;
 use crate::transport::go_back_n::Pacer;
-use crate::transport::{Ends, OutOfPsns, SenderCounters, StrackConfig};
+use crate::transport::{Ends, OutOfPsns, Sender, SenderCounters, StrackConfig};
 use crate::wire::strack::MAX_OUT_OF_ORDER;
 use anabranch_base::{Duration, MessageId, Time};
 
@@ -102,18 +102,36 @@ impl StrackSender {
         }
     }
 
-    /// Queues a message of `bytes` bytes behind those already posted.
+    /// Bytes in flight (STrack, equation 1).
     ///
-    /// # Errors
-    /// When the queue pair would run out of PSNs.
-    pub fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
+    /// A packet that was given up counts again when it is sent again. When its first copy arrives after all, it is
+    /// among the received bytes before a SACK names it; until then the difference is too small by that packet.
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        self.sent.saturating_sub(self.received)
+    }
+
+    /// Bytes that may be in flight.
+    pub fn window(&self) -> u64 {
+        self.cc.window()
+    }
+
+    /// Whether it sends lost packets again, and has not heard of all of them (loss recovery mode).
+    #[inline]
+    pub fn is_recovering(&self) -> bool {
+        self.unacked < self.recovery_end
+    }
+}
+
+impl Sender for StrackSender {
+    fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         self.outgoing.post(message, bytes)
     }
 
     /// The next packet, when there is one and window and rate let it go now: a probe, lost packets from the
     /// lowest PSN on, new ones.
     #[inline]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if self.probe_is_due {
             return Some(self.probe(now));
         }
@@ -134,21 +152,16 @@ impl StrackSender {
         } else {
             self.take_new(now);
         }
-        let repr = Repr::Data {
-            psn,
-            message: part.message,
-            message_packets: part.message_packets,
-            sent_at: now,
-            ack_now: self.waits(),
-            stamps: 0,
-            msn: Msn::NONE,
-        };
+        let repr = Repr::data(psn)
+            .with_message(part.message, part.message_packets)
+            .with_sent_at(now)
+            .with_ack_now(self.waits());
         Some(self.packet(now, part.bytes, repr))
     }
 
     /// Takes a SACK in.
     #[inline]
-    pub fn handle_packet(&mut self, now: Time, packet: &Packet) {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) {
         let Repr::Sack { expected, base, received, bytes_received, out_of_order, cause, sent_at } =
             packet.repr
         else {
@@ -178,7 +191,7 @@ impl StrackSender {
     ///
     /// Never earlier than an earlier answer, except for a packet that waits for its time.
     #[inline]
-    pub fn next_timeout(&mut self) -> Option<Time> {
+    fn next_timeout(&mut self) -> Option<Time> {
         let paced = if self.paces { self.pacer.next_timeout() } else { None };
         if self.unacked == self.next {
             return paced;
@@ -187,15 +200,14 @@ impl StrackSender {
         Some(paced.map_or(due, |paced| paced.min(due)))
     }
 
-    /// Whether a packet may have to wait for its time.
     #[inline]
-    pub fn paces(&self) -> bool {
+    fn paces(&self) -> bool {
         self.paces
     }
 
     /// Gives up everything when the ePSN stood still for an RTO; has a probe sent when no SACK came for long. A
     /// packet that waited for its time may ask again.
-    pub fn handle_timeout(&mut self, now: Time) {
+    fn handle_timeout(&mut self, now: Time) {
         self.pacer.handle_timeout(now);
         if self.unacked == self.next {
             return;
@@ -215,37 +227,23 @@ impl StrackSender {
         }
     }
 
-    /// The next message of which every byte is acknowledged.
     #[inline]
-    pub fn poll_acknowledged(&mut self) -> Option<MessageId> {
+    fn poll_acknowledged(&mut self) -> Option<MessageId> {
         self.outgoing.poll_acknowledged()
     }
 
-    /// Bytes in flight (STrack, equation 1).
-    ///
-    /// A packet that was given up counts again when it is sent again. When its first copy arrives after all, it is
-    /// among the received bytes before a SACK names it; until then the difference is too small by that packet.
-    #[inline]
-    pub fn in_flight(&self) -> u64 {
-        self.sent.saturating_sub(self.received)
-    }
-
-    /// Bytes that may be in flight.
-    pub fn window(&self) -> u64 {
-        self.cc.window()
-    }
-
-    /// Whether it sends lost packets again, and has not heard of all of them (loss recovery mode).
-    #[inline]
-    pub fn is_recovering(&self) -> bool {
-        self.unacked < self.recovery_end
-    }
-
-    /// What it counted so far.
-    pub fn counters(&self) -> SenderCounters {
+    fn counters(&self) -> SenderCounters {
         self.counters
     }
 
+    /// What comes in only puts it off.
+    #[inline]
+    fn advances_timer(&self) -> bool {
+        false
+    }
+}
+
+impl StrackSender {
     /// At least one packet may always be in flight, so that a small window cannot stop the queue pair.
     #[inline]
     fn window_allows(&self, bytes: u16) -> bool {
@@ -314,14 +312,14 @@ impl StrackSender {
         self.probe_from = now;
         self.probe_sent = now;
         self.probe_next = self.next;
-        let repr = Repr::Probe { base: self.unacked, sent_at: now };
+        let repr = Repr::probe(self.unacked).with_sent_at(now);
         self.packet(now, self.header_bytes, repr)
     }
 
     #[inline]
     fn packet(&mut self, now: Time, bytes: u16, repr: Repr) -> Packet {
         let ev = self.lb.next_ev(now, self.cc.window());
-        Packet { qp: self.ends.qp, dst: self.ends.dst, wire_bytes: bytes, ev, marked: false, tag: 0, repr }
+        Packet::new(self.ends.qp, self.ends.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
     /// Takes over what a SACK acknowledges; answers with the number of packets that are news.

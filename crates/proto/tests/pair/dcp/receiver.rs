@@ -4,7 +4,7 @@ use super::{DcpEnds, Request};
 use crate::run::Receiving;
 use crate::schedule::{ACK, HEADER, QP, SENDER, Schedule, message_id};
 use anabranch_base::{Duration, Time};
-use anabranch_proto::transport::DcpReceiver;
+use anabranch_proto::transport::{DcpReceiver, Receiver as _};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -60,7 +60,7 @@ impl Receiving for CheckedReceiver {
         match packet.repr {
             Repr::Trimmed { psn, msn, .. } => {
                 size = HEADER;
-                wanted.push(Repr::HeaderOnly { psn, msn });
+                wanted.push(Repr::header_only(psn).with_msn(msn));
             }
             Repr::Data { psn, msn, sent_at, .. } => {
                 let is_first = self.arrived.insert(psn);
@@ -84,14 +84,7 @@ impl Receiving for CheckedReceiver {
                 }
                 if is_old || self.expected > before {
                     let (cumulative, marked) = (self.expected as u32, packet.marked);
-                    wanted.push(Repr::Ack {
-                        cumulative,
-                        base: cumulative,
-                        received: 0,
-                        marked,
-                        sent_at,
-                        telemetry: 0,
-                    });
+                    wanted.push(Repr::ack(cumulative).with_mark(marked).with_sent_at(sent_at));
                 }
                 let may_notify = self.last_cnp.is_none_or(|last| now - last >= self.cnp_interval);
                 if packet.marked && may_notify {
@@ -119,5 +112,9 @@ impl Receiving for CheckedReceiver {
 
     fn delivered(&self) -> &[usize] {
         &self.delivered
+    }
+
+    fn fresh_packets(&self) -> u64 {
+        self.receiver.fresh_packets()
     }
 }

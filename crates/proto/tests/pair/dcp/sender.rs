@@ -6,7 +6,7 @@ use crate::schedule::{HEADER, PACKET, PAYLOAD, Planned, QP, RECEIVER, Schedule, 
 use anabranch_base::{Rate, Time};
 use anabranch_proto::cc::{Acked, AnyCc};
 use anabranch_proto::lb::AnyLb;
-use anabranch_proto::transport::{DcpSender, SenderCounters};
+use anabranch_proto::transport::{DcpSender, Sender as _, SenderCounters};
 use anabranch_proto::{Msn, Packet, Repr};
 use proptest::prelude::*;
 

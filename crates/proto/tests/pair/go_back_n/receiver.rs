@@ -4,7 +4,7 @@ use super::GoBackNEnds;
 use crate::run::Receiving;
 use crate::schedule::{Planned, QP, SENDER, Schedule, message_id};
 use anabranch_base::{Duration, Time};
-use anabranch_proto::transport::GoBackNReceiver;
+use anabranch_proto::transport::{GoBackNReceiver, Receiver as _};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
@@ -75,17 +75,10 @@ impl Receiving for CheckedReceiver {
         let mut wanted = Vec::new();
         if acks {
             let marked = packet.marked;
-            wanted.push(Repr::Ack {
-                cumulative,
-                base: cumulative,
-                received: 0,
-                marked,
-                sent_at,
-                telemetry: 0,
-            });
+            wanted.push(Repr::ack(cumulative).with_mark(marked).with_sent_at(sent_at));
         }
         if nacks {
-            wanted.push(Repr::Nack { psn: cumulative, sent_at });
+            wanted.push(Repr::nack(cumulative).with_sent_at(sent_at));
         }
         if acks || nacks {
             self.unreported = 0;
@@ -107,5 +100,9 @@ impl Receiving for CheckedReceiver {
 
     fn delivered(&self) -> &[usize] {
         &self.delivered
+    }
+
+    fn fresh_packets(&self) -> u64 {
+        self.receiver.fresh_packets()
     }
 }

@@ -6,7 +6,7 @@ use crate::schedule::{PACKET, Planned, QP, RECEIVER, Schedule, message_id};
 use anabranch_base::{Duration, Rate, Time};
 use anabranch_proto::cc::{Acked, AnyCc};
 use anabranch_proto::lb::AnyLb;
-use anabranch_proto::transport::{GoBackNSender, SenderCounters};
+use anabranch_proto::transport::{GoBackNSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 

@@ -134,9 +134,9 @@ impl Ends for IrnEnds {
     type Receiver = CheckedReceiver;
 
     fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
-        let (sender, receiver) =
-            schedule.transport().build(ENDS, &schedule.facts(), schedule.cc(), schedule.lb());
-        match (sender, receiver) {
+        let (transport, facts) = (schedule.transport(), schedule.facts());
+        let sender = transport.build_sender(ENDS, &facts, schedule.cc(), schedule.lb());
+        match (sender, transport.build_receiver(ENDS, &facts)) {
             (AnySender::Irn(sender), AnyReceiver::Irn(receiver)) => {
                 let IrnEnds { ack_every, cnp_interval, .. } = schedule.ends;
                 let planned = schedule.planned();

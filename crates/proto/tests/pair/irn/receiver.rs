@@ -3,7 +3,7 @@
 use crate::run::Receiving;
 use crate::schedule::{Planned, QP, SENDER, message_id};
 use anabranch_base::{Duration, Time};
-use anabranch_proto::transport::IrnReceiver;
+use anabranch_proto::transport::{IrnReceiver, Receiver as _};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -74,7 +74,7 @@ impl Receiving for CheckedReceiver {
         if at_once || cumulative - self.reported >= self.ack_every {
             self.reported = cumulative;
             let marked = packet.marked;
-            wanted.push(Repr::Ack { cumulative, base: psn, received: 1, marked, sent_at, telemetry: 0 });
+            wanted.push(Repr::ack(cumulative).with_received(psn, 1).with_mark(marked).with_sent_at(sent_at));
         }
         let may_notify = self.last_cnp.is_none_or(|last| now - last >= self.cnp_interval);
         if packet.marked && !pays_mark && may_notify {
@@ -95,5 +95,9 @@ impl Receiving for CheckedReceiver {
 
     fn delivered(&self) -> &[usize] {
         &self.delivered
+    }
+
+    fn fresh_packets(&self) -> u64 {
+        self.receiver.fresh_packets()
     }
 }

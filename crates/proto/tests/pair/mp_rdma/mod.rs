@@ -123,9 +123,9 @@ impl Ends for MpRdmaEnds {
     type Receiver = CheckedReceiver;
 
     fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
-        let (sender, receiver) =
-            schedule.transport().build(ENDS, &schedule.path.facts(), schedule.cc(), schedule.lb());
-        match (sender, receiver) {
+        let (transport, facts) = (schedule.transport(), schedule.path.facts());
+        let sender = transport.build_sender(ENDS, &facts, schedule.cc(), schedule.lb());
+        match (sender, transport.build_receiver(ENDS, &facts)) {
             (AnySender::MpRdma(sender), AnyReceiver::MpRdma(receiver)) => {
                 (CheckedSender::new(schedule, sender), CheckedReceiver::new(schedule, receiver))
             }

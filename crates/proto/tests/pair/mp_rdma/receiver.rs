@@ -4,7 +4,7 @@ use super::MpRdmaEnds;
 use crate::run::Receiving;
 use crate::schedule::{ACK, Planned, QP, SENDER, Schedule, message_id};
 use anabranch_base::Time;
-use anabranch_proto::transport::MpRdmaReceiver;
+use anabranch_proto::transport::{MpRdmaReceiver, Receiver as _};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -63,9 +63,9 @@ impl Receiving for CheckedReceiver {
         prop_assert_eq!(delivered, expected, "messages that {} delivers", psn);
         let (cumulative, marked) = (self.expected, packet.marked);
         let wanted = if refused {
-            Repr::Nack { psn: cumulative, sent_at }
+            Repr::nack(cumulative).with_sent_at(sent_at)
         } else {
-            Repr::Ack { cumulative, base: psn, received: 1, marked, sent_at, telemetry: 0 }
+            Repr::ack(cumulative).with_received(psn, 1).with_mark(marked).with_sent_at(sent_at)
         };
         let said: Vec<_> = answers.iter().map(|answer| answer.repr).collect();
         prop_assert_eq!(said, [wanted], "the answer to {:?}", packet);
@@ -80,5 +80,9 @@ impl Receiving for CheckedReceiver {
 
     fn delivered(&self) -> &[usize] {
         &self.delivered
+    }
+
+    fn fresh_packets(&self) -> u64 {
+        self.receiver.fresh_packets()
     }
 }

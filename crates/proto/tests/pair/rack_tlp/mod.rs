@@ -104,9 +104,9 @@ impl Ends for RackTlpEnds {
     type Receiver = CheckedReceiver;
 
     fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
-        let (sender, receiver) =
-            schedule.transport().build(ENDS, &schedule.facts(), schedule.cc(), schedule.lb());
-        match (sender, receiver) {
+        let (transport, facts) = (schedule.transport(), schedule.facts());
+        let sender = transport.build_sender(ENDS, &facts, schedule.cc(), schedule.lb());
+        match (sender, transport.build_receiver(ENDS, &facts)) {
             (AnySender::RackTlp(sender), AnyReceiver::RackTlp(receiver)) => {
                 let RackTlpEnds { ack_every, cnp_interval, .. } = schedule.ends;
                 let planned = schedule.planned();

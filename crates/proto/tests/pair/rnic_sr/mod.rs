@@ -155,9 +155,9 @@ impl Ends for RnicSrEnds {
     type Receiver = CheckedReceiver;
 
     fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
-        let (sender, receiver) =
-            schedule.transport().build(ENDS, &schedule.facts(), schedule.cc(), schedule.lb());
-        match (sender, receiver) {
+        let (transport, facts) = (schedule.transport(), schedule.facts());
+        let sender = transport.build_sender(ENDS, &facts, schedule.cc(), schedule.lb());
+        match (sender, transport.build_receiver(ENDS, &facts)) {
             (AnySender::RnicSr(sender), AnyReceiver::RnicSr(receiver)) => {
                 (CheckedSender::new(schedule, sender), CheckedReceiver::new(schedule, receiver))
             }

@@ -4,7 +4,7 @@ use super::RnicSrEnds;
 use crate::run::Receiving;
 use crate::schedule::{Planned, QP, SENDER, Schedule, message_id};
 use anabranch_base::{Duration, Time};
-use anabranch_proto::transport::RnicSrReceiver;
+use anabranch_proto::transport::{Receiver as _, RnicSrReceiver};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -88,17 +88,10 @@ impl Receiving for CheckedReceiver {
         if at_once || cumulative - self.reported >= self.ack_every {
             self.reported = cumulative;
             let marked = packet.marked;
-            wanted.push(Repr::Ack {
-                cumulative,
-                base: cumulative,
-                received: 0,
-                marked,
-                sent_at,
-                telemetry: 0,
-            });
+            wanted.push(Repr::ack(cumulative).with_mark(marked).with_sent_at(sent_at));
         }
         if is_early && self.nacked.insert(cumulative) {
-            wanted.push(Repr::Nack { psn: cumulative, sent_at });
+            wanted.push(Repr::nack(cumulative).with_sent_at(sent_at));
         }
         let may_notify = self.last_cnp.is_none_or(|last| now - last >= self.cnp_interval);
         if packet.marked && !pays_mark && may_notify {
@@ -119,5 +112,9 @@ impl Receiving for CheckedReceiver {
 
     fn delivered(&self) -> &[usize] {
         &self.delivered
+    }
+
+    fn fresh_packets(&self) -> u64 {
+        self.receiver.fresh_packets()
     }
 }

@@ -10,7 +10,7 @@ use anabranch_base::{Bytes, Duration, Purpose, Time, stream};
 use anabranch_proto::cc::{AnyCc, CcConfig, DctcpConfig};
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig, RepsConfig};
 use anabranch_proto::transport::SackConfig;
-use anabranch_proto::{Msn, Packet, Repr, Size, Span};
+use anabranch_proto::{Packet, Repr, Size, Span};
 use proptest::prelude::*;
 use receiver::CheckedReceiver;
 use sender::CheckedSender;
@@ -60,16 +60,8 @@ fn packets_far_apart_get_an_ack_each() -> Result<(), TestCaseError> {
 /// A packet of the first message, with its PSN as entropy value.
 fn data(psn: u32) -> Packet {
     let sent_at = Time::ZERO + Duration::from_ns(psn.into());
-    let repr = Repr::Data {
-        psn,
-        message: message_id(0),
-        message_packets: 1000,
-        sent_at,
-        ack_now: false,
-        stamps: 0,
-        msn: Msn::NONE,
-    };
-    Packet { qp: QP, dst: RECEIVER, wire_bytes: PACKET as u16, ev: psn as u16, marked: false, tag: 0, repr }
+    let repr = Repr::data(psn).with_message(message_id(0), 1000).with_sent_at(sent_at);
+    Packet::new(QP, RECEIVER, repr).with_bytes(PACKET as u16).with_ev(psn as u16)
 }
 
 /// How the ends are set up.

@@ -4,7 +4,7 @@ use super::SackEnds;
 use crate::run::Receiving;
 use crate::schedule::{QP, SENDER, Schedule, message_id};
 use anabranch_base::Time;
-use anabranch_proto::transport::SackReceiver;
+use anabranch_proto::transport::{Receiver as _, SackReceiver};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 
@@ -95,6 +95,10 @@ impl Receiving for CheckedReceiver {
 
     fn delivered(&self) -> &[usize] {
         &self.delivered
+    }
+
+    fn fresh_packets(&self) -> u64 {
+        self.receiver.fresh_packets()
     }
 }
 

@@ -6,7 +6,7 @@ use crate::schedule::{HEADER, PACKET, PAYLOAD, QP, RECEIVER, Schedule, message_i
 use anabranch_base::{Duration, Time};
 use anabranch_proto::cc::{Acked, AnyCc};
 use anabranch_proto::lb::{AnyLb, LbConfig};
-use anabranch_proto::transport::{SackSender, SenderCounters};
+use anabranch_proto::transport::{SackSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;

@@ -4,7 +4,7 @@ use super::StrackEnds;
 use crate::run::Receiving;
 use crate::schedule::{PACKET, Planned, QP, SENDER, Schedule, message_id};
 use anabranch_base::Time;
-use anabranch_proto::transport::StrackReceiver;
+use anabranch_proto::transport::{Receiver as _, StrackReceiver};
 use anabranch_proto::{Packet, Repr, SackCause};
 use proptest::prelude::*;
 
@@ -129,5 +129,9 @@ impl Receiving for CheckedReceiver {
 
     fn delivered(&self) -> &[usize] {
         &self.delivered
+    }
+
+    fn fresh_packets(&self) -> u64 {
+        self.receiver.fresh_packets()
     }
 }

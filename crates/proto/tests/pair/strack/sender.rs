@@ -6,7 +6,7 @@ use crate::schedule::{HEADER, PACKET, Planned, QP, RECEIVER, Schedule, message_i
 use anabranch_base::{Duration, Time};
 use anabranch_proto::cc::{Acked, AnyCc};
 use anabranch_proto::lb::AnyLb;
-use anabranch_proto::transport::{SenderCounters, StrackSender};
+use anabranch_proto::transport::{Sender as _, SenderCounters, StrackSender};
 use anabranch_proto::wire::strack::{MAX_OUT_OF_ORDER, Reference, TICK, decode, encode};
 use anabranch_proto::{Packet, Repr};
 use proptest::prelude::*;
@@ -145,7 +145,7 @@ impl CheckedSender {
     }
 
     fn check_probe(&mut self, now: Time, packet: Packet) -> Result<Option<Packet>, TestCaseError> {
-        prop_assert_eq!(packet.repr, Repr::Probe { base: self.unacked, sent_at: now });
+        prop_assert_eq!(packet.repr, Repr::probe(self.unacked).with_sent_at(now));
         prop_assert_eq!(u64::from(packet.wire_bytes), HEADER);
         prop_assert_eq!((packet.qp, packet.dst, packet.marked), (QP, RECEIVER, false));
         prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));
