@@ -1,17 +1,29 @@
 //! From an engine that has stopped to the rows of its results.
 
 use crate::engine::Engine;
-use crate::host::parts;
+use crate::board::parts;
 use crate::ideal::Ideal;
 use crate::observer::Observer;
-use crate::run::RunResult;
 use crate::spec::RunPoint;
-use anabranch_base::{HostId, MessageId, QpId, Time};
+use anabranch_base::{HostId, MessageId, Time};
 use anabranch_proto::TransportConfig;
-use anabranch_results::{FlowRow, JobRow, RunRow, Statistic};
+use anabranch_results::{FlowRow, JobRow, RunRow, SeriesRow, Statistic};
 use anabranch_workload::{Job, Workload};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+/// What a run came to. The caller fills in `wall_s` and `digest`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunResult {
+    /// Totals.
+    pub run: RunRow,
+    /// One row a message.
+    pub flows: Vec<FlowRow>,
+    /// One row a job, where the workload has jobs.
+    pub jobs: Vec<JobRow>,
+    /// Measured curves.
+    pub series: Vec<SeriesRow>,
+}
 
 /// Most stalled flows that an error names.
 const MOST_NAMED: usize = 10;
@@ -21,7 +33,7 @@ pub(crate) fn name_unfinished<O: Observer>(engine: &Engine<'_, O>) -> Vec<String
     engine
         .unfinished_messages()
         .take(MOST_NAMED)
-        .map(|message| name_message(engine.workload, message))
+        .map(|message| name_message(engine.network().workload, message))
         .collect()
 }
 
@@ -38,7 +50,7 @@ fn name_message(workload: &Workload, (message, posted): (MessageId, Option<Time>
 /// The rows of a run. The messages of jobs, which may be millions, count in the totals and have no rows of their
 /// own; their jobs have.
 pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Ideal<'_>) -> RunResult {
-    let workload = engine.workload;
+    let workload = engine.network().workload;
     let messages = (0..workload.messages.len() as u32).map(MessageId);
     let flows: Vec<FlowRow> = match workload.jobs.is_empty() {
         true => flow_rows(engine, point, ideal),
@@ -46,7 +58,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     };
     let jobs: Vec<JobRow> =
         workload.jobs.iter().enumerate().map(|(number, job)| job_row(engine, number as u32, job)).collect();
-    let times = messages.map(|message| engine.progress().times(message));
+    let times = messages.map(|message| engine.network().board.times(message));
     let mut fcts: Vec<u64> = times.clone().filter_map(|[from, _, to]| Some((to? - from?).0)).collect();
     fcts.sort_unstable();
     let us = |ps: u64| ps as f64 / 1e6;
@@ -58,7 +70,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     let ccts: Vec<u64> = jobs.iter().filter_map(|job| job.cct_ps).collect();
     let counters = engine.counters();
     let senders = engine.sender_counters();
-    let (pause_frames, pause_time) = engine.pauses();
+    let pause_time = engine.pause_time();
     let mut extra: BTreeMap<String, f64> =
         engine.program_counters().into_iter().map(|(name, count)| (name.to_owned(), count as f64)).collect();
     if matches!(point.scheme.transport, TransportConfig::RnicSr(_) | TransportConfig::MpRdma(_)) {
@@ -71,7 +83,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     if point.scheme.fabric.trim {
         extra.insert("header_drops".to_owned(), counters.header_drops as f64);
     }
-    if engine.topology.has_sites() {
+    if engine.network().topology.has_sites() {
         extra.extend(slowdowns_by_side(&flows));
     }
     let mut run = RunRow {
@@ -94,12 +106,13 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
         link_losses: counters.link_losses,
         trims: counters.trims,
         ecn_marks: counters.ecn_marks,
-        pause_frames,
+        pause_frames: counters.pause_frames,
         pause_us: pause_time.as_us(),
         retransmissions: senders.retransmissions,
         timeouts: senders.timeouts,
         packet_hops: counters.packet_hops,
-        sim_time_us: engine.now().as_us(),
+        // A run that is over goes on to the end of its window.
+        sim_time_us: if fcts.len() < workload.messages.len() { engine.now() } else { last_end }.as_us(),
         extra,
         ..RunRow::default()
     };
@@ -125,12 +138,13 @@ fn mean_us(ps: &[u64]) -> f64 {
 }
 
 fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Ideal<'_>) -> Vec<FlowRow> {
-    let workload = engine.workload;
+    let workload = engine.network().workload;
     let mut messages_of = vec![0_u32; workload.qps.len()];
     for message in &workload.messages {
         messages_of[message.qp.index()] += 1;
     }
     let mut groups = workload.groups.iter().peekable();
+    let resent = engine.resent();
     let row = |number: u32| {
         while groups.peek().is_some_and(|group| group.messages.end <= number) {
             groups.next();
@@ -138,15 +152,15 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Idea
         let group = groups.peek().filter(|group| group.messages.contains(&number));
         let mut row = flow_row(engine, ideal, MessageId(number));
         let part = group.map_or("", |group| group.name);
-        row.group = if engine.topology.has_sites() {
-            group_across(part, engine.topology.crosses(HostId(row.src), HostId(row.dst)))
+        row.group = if engine.network().topology.has_sites() {
+            group_across(part, engine.network().topology.crosses(HostId(row.src), HostId(row.dst)))
         } else {
             part.into()
         };
         row.packets = packets(row.bytes, ideal.payload(), point.scheme.qps);
         // What several messages share a queue pair for cannot be told apart.
         if messages_of[row.qp as usize] == 1 {
-            let [retransmissions, timeouts] = engine.resent(QpId(row.qp));
+            let [retransmissions, timeouts] = resent[row.qp as usize];
             (row.retransmissions, row.timeouts) = (Some(retransmissions), Some(timeouts));
         }
         row
@@ -168,9 +182,9 @@ fn packets(bytes: u64, payload: u64, split: u32) -> u64 {
 }
 
 fn flow_row<O: Observer>(engine: &Engine<'_, O>, ideal: &Ideal<'_>, number: MessageId) -> FlowRow {
-    let message = &engine.workload.messages[number.index()];
-    let ends = engine.workload.qps[message.qp.index()];
-    let [posted, delivered, acknowledged] = engine.progress().times(number);
+    let message = &engine.network().workload.messages[number.index()];
+    let ends = engine.network().workload.qps[message.qp.index()];
+    let [posted, delivered, acknowledged] = engine.network().board.times(number);
     let since_posted = |time: Option<Time>| Some((time? - posted?).0);
     FlowRow {
         run: 0,
@@ -191,7 +205,7 @@ fn flow_row<O: Observer>(engine: &Engine<'_, O>, ideal: &Ideal<'_>, number: Mess
 }
 
 fn job_row<O: Observer>(engine: &Engine<'_, O>, number: u32, job: &Job) -> JobRow {
-    let times = job.messages.clone().map(|message| engine.progress().times(MessageId(message)));
+    let times = job.messages.clone().map(|message| engine.network().board.times(MessageId(message)));
     let start = times.clone().filter_map(|[posted, ..]| posted).min().unwrap_or(Time::ZERO);
     // None as soon as one message has no end.
     let end = times.map(|[.., acknowledged]| acknowledged).try_fold(start, |end, time| Some(end.max(time?)));

@@ -2,22 +2,36 @@
 //!
 //! Start reading at [`run()`]; what it is given is a [`RunPoint`].
 
+mod board;
 mod collect;
+mod context;
+mod control;
+mod egress;
 mod engine;
+mod faults;
+mod frame;
 mod host;
 mod ideal;
+mod link;
+mod mail;
+mod network;
+mod node;
 mod observer;
+mod prefetch;
+mod queue;
 mod run;
+mod shard;
 mod spec;
 mod switch;
+mod telemetry;
 
-#[doc(hidden)]
-pub use engine::bench_scheduler;
+pub use collect::RunResult;
+pub use control::Control;
 pub use ideal::Ideal;
 pub use observer::QpSelector;
-pub use run::{Built, Control, RunError, RunResult, build, run};
+pub use run::{Built, RunError, build, run};
 pub use spec::{
     EcnStep, FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, PfcSpec, RoutingMode, RunPoint, Scheme,
     Series, WrrSpec,
 };
-pub use switch::{Pfc, PfcError, ProgramError, Programs, WeightError, check_headrooms, weights};
+pub use switch::{PfcError, PfcPlan, ProgramError, ProgramPlan, WeightError, check_headrooms, weights};

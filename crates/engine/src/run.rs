@@ -1,16 +1,18 @@
 //! One run, on one screen: build the fabric, make the workload, run the engine, hand back the results.
 
-use crate::collect::{collect, name_unfinished};
-use crate::engine::{Engine, Failure, Setup};
+use crate::collect::{RunResult, collect, name_unfinished};
+use crate::context::Failure;
+use crate::control::Control;
+use crate::engine::{Engine, Setup};
 use crate::ideal::Ideal;
 use crate::observer::{NoObserver, Observer, QpSelector, SeriesObserver};
 use crate::spec::{Limits, RunPoint};
-use crate::switch::{Pfc, PfcError, ProgramError, Programs, WeightError, weights};
+use crate::switch::{PfcError, PfcPlan, ProgramError, ProgramPlan, SwitchPlan, WeightError, weights};
 use anabranch_base::{Duration, Purpose, Time, stream};
 use anabranch_fabric::{Routing, Selector, SelectorError, Topology, TopologyError};
-use anabranch_results::{FlowRow, JobRow, RunRow, SeriesRow};
+use anabranch_results::SeriesRow;
 use anabranch_workload::{self as workload, Fabric, Workload, WorkloadError};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Points of all curves of a run at most: some three gigabytes.
 const MOST_POINTS: u64 = 20_000_000;
@@ -30,7 +32,7 @@ pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
     let ideal = Ideal::new(&fabric.topology, fabric.routing.clone(), &point.scheme.transport);
     let facts = ideal.path_facts();
     let pfc = point.scheme.fabric.pfc.as_ref();
-    let programs = Programs::new(&point.scheme, &fabric.topology, &fabric.routing, &facts, point.seed)?;
+    let program = ProgramPlan::new(&point.scheme, &fabric.topology, &fabric.routing, &facts, point.seed)?;
     let header = point.scheme.transport.framing().header;
     let weights = weights(&point.scheme.fabric, &fabric.topology, &facts, header)?;
     let own_paths = match point.scheme.cc.wants_own_path() {
@@ -39,17 +41,20 @@ pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
     };
     let setup = Setup {
         topology: &fabric.topology,
-        routing: fabric.routing,
+        routing: &fabric.routing,
         workload: &fabric.workload,
         faults: &point.faults,
         scheme: &point.scheme,
-        pfc: pfc.map(|spec| Pfc::new(spec, &fabric.topology, &facts)).transpose()?,
-        programs,
-        weights,
+        switches: SwitchPlan {
+            pfc: pfc.map(|spec| PfcPlan::new(spec, &fabric.topology, &facts)).transpose()?,
+            program,
+            weights,
+        },
         facts,
         own_paths,
         limits: &limits,
         seed: point.seed,
+        threads: control.threads,
     };
     match observer {
         None => drive(Engine::new(setup, NoObserver)?, point, &limits, &ideal, control, |_, _| Vec::new()),
@@ -138,7 +143,7 @@ fn drive<O: Observer>(
     let stuck = name_unfinished(&engine);
     let mut result = collect(&engine, point, ideal);
     let at = engine.now();
-    result.series = series(engine.into_observer(), at);
+    result.series = engine.into_observer().map_or_else(Vec::new, |observer| series(observer, at));
     let unfinished = result.run.flows - result.run.flows_finished;
     match outcome {
         Ok(()) => Ok(result),
@@ -165,43 +170,6 @@ fn drive<O: Observer>(
         }
         Err(Failure::OutOfPsns(qp)) => Err(RunError::OutOfPsns { qp: qp.0 }),
     }
-}
-
-/// What passes between a run and whoever waits for it.
-#[derive(Debug, Default)]
-pub struct Control {
-    /// Set it to end the run soon.
-    pub cancel: AtomicBool,
-    /// Simulated time so far.
-    pub sim_time_ps: AtomicU64,
-    /// Packet-hops so far.
-    pub packet_hops: AtomicU64,
-    /// Messages acknowledged so far.
-    pub flows_finished: AtomicU64,
-    /// Messages of the workload.
-    pub flows_total: AtomicU64,
-}
-
-impl Control {
-    pub(crate) fn show(&self, now: Time, packet_hops: u64, unfinished: u64) {
-        self.sim_time_ps.store(now.0, Ordering::Relaxed);
-        self.packet_hops.store(packet_hops, Ordering::Relaxed);
-        let total = self.flows_total.load(Ordering::Relaxed);
-        self.flows_finished.store(total - unfinished.min(total), Ordering::Relaxed);
-    }
-}
-
-/// What a run came to. The caller fills in `wall_s` and `digest`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunResult {
-    /// Totals.
-    pub run: RunRow,
-    /// One row a message.
-    pub flows: Vec<FlowRow>,
-    /// One row a job, where the workload has jobs.
-    pub jobs: Vec<JobRow>,
-    /// Measured curves.
-    pub series: Vec<SeriesRow>,
 }
 
 /// Why there is no whole result.

@@ -1,6 +1,6 @@
 //! The fabric as a graph of directed links, and the routes over it.
 //!
-//! [`build`] turns a [`TopologySpec`] into a [`Topology`]; [`parse_topo`]
+//! [`build()`] turns a [`TopologySpec`] into a [`Topology`]; [`parse_topo`]
 //! reads htsim's fat-tree files into a spec and [`parse_ns3`] reads ns-3 graphs. [`Routing`] holds the
 //! equal-cost routes, [`Selector`] names links and switches.
 

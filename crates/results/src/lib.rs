@@ -1,13 +1,15 @@
 //! What a run leaves behind: the schema, its Parquet files and its digests. Knows no simulator type.
 //!
 //! The rows are in [`RunRow`], [`FlowRow`], [`JobRow`] and [`SeriesRow`]; a figure adds a [`Figure`].
-//! [`ResultSet::write`] and [`ResultSet::read`] say how they lie in files.
+//! `ResultSet::write` and `ResultSet::read`, of the feature `files`, say how they lie in files.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "files")]
 mod columns;
 pub mod digest;
 mod error;
 mod figure;
+#[cfg(feature = "files")]
 mod files;
 mod schema;
 mod statistic;

@@ -3,8 +3,6 @@
 //! [`scenario::read`] makes a [`scenario::Scenario`] of a text, [`scenario::Scenario::points`] its runs, and [`run()`]
 //! carries one out. Everything here is at home in a crate of its own.
 
-#[doc(hidden)]
-pub use anabranch_engine::bench_scheduler;
 pub use anabranch_engine::{Built, Control, RunError, RunResult, build, run};
 pub use anabranch_fabric as topology;
 pub use anabranch_lab::{model, scenario};

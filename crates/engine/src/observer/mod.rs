@@ -10,7 +10,21 @@ pub use qps::QpSelector;
 pub use series::SeriesObserver;
 
 /// Sees packets pass. It cannot change anything, so results do not depend on it.
-pub trait Observer {
+///
+/// Threads have an observer each ([`fork`](Self::fork)), which are one again at the end ([`join`](Self::join)). All
+/// that happens at one node is told to one of them, in its order; what happens at different nodes comes window by
+/// window, node by node, and not in the order of time.
+pub trait Observer: Send {
+    /// One more of its kind, which has seen nothing. Asked for before a run.
+    fn fork(&self) -> Self
+    where
+        Self: Sized;
+
+    /// Takes over what another one has seen, of other nodes.
+    fn join(&mut self, other: Self)
+    where
+        Self: Sized;
+
     /// `bytes` bytes occupy `link` between two times.
     #[inline]
     fn transmitted(&mut self, link: LinkId, from: Time, until: Time, bytes: u16) {
@@ -77,4 +91,10 @@ pub trait Observer {
 /// Nobody looks.
 pub struct NoObserver;
 
-impl Observer for NoObserver {}
+impl Observer for NoObserver {
+    fn fork(&self) -> Self {
+        NoObserver
+    }
+
+    fn join(&mut self, NoObserver: Self) {}
+}

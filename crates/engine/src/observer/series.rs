@@ -16,6 +16,7 @@ use curves::{Curve, Curves};
 use level::Level;
 
 /// Records curves of chosen links, switches and queue pairs.
+#[derive(Clone)]
 pub struct SeriesObserver {
     qps_per_connection: u32,
     utilisation: Curves<Busy>,
@@ -140,6 +141,26 @@ impl SeriesObserver {
 }
 
 impl Observer for SeriesObserver {
+    fn fork(&self) -> Self {
+        self.clone()
+    }
+
+    fn join(&mut self, other: Self) {
+        self.utilisation.join(other.utilisation);
+        self.depth.join(other.depth);
+        self.delay.join(other.delay);
+        self.arrivals.join(other.arrivals);
+        self.drops.join(other.drops);
+        self.pauses.join(other.pauses);
+        self.pause_time.join(other.pause_time);
+        self.victims.join(other.victims);
+        self.aside.join(other.aside);
+        self.entries.join(other.entries);
+        self.throughput.join(other.throughput);
+        self.rtt.join(other.rtt);
+        self.ecn.join(other.ecn);
+    }
+
     fn transmitted(&mut self, link: LinkId, from: Time, until: Time, bytes: u16) {
         if let Some(curve) = self.utilisation.of(link.index()) {
             curve.add(from, until, bytes);
@@ -214,12 +235,16 @@ impl Observer for SeriesObserver {
 }
 
 /// A point for each event, at its own time.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Samples {
     points: Vec<(u64, f64)>,
 }
 
 impl Curve for Samples {
+    fn is_touched(&self) -> bool {
+        !self.points.is_empty()
+    }
+
     fn points(self, _: Time) -> Vec<(u64, f64)> {
         self.points
     }

@@ -5,214 +5,351 @@ mod pfc;
 mod program;
 mod wrr;
 
-use crate::engine::{Engine, Marking};
+use crate::context::{Context, Failure};
+use crate::egress::{Egress, Frees, Lines, is_trimmed, trimmed};
+use crate::frame::{Frame, Order, What, kind};
+use crate::network::Network;
+use crate::node::Node;
 use crate::observer::Observer;
-use crate::spec::FabricSpec;
-use anabranch_base::{Bytes, LinkId, NodeId, Purpose, Rate, stream};
-use anabranch_fabric::{Routing, Topology};
-use anabranch_proto::{Packet, PathFacts, Repr};
+use crate::queue::Taken;
+use anabranch_base::{LinkId, NodeId, Purpose, Stream, Time, stream};
+use anabranch_proto::{IntStack, Packet};
+use pfc::{Admission, SwitchPfc};
+use program::Beyond;
 
-pub use pfc::{Pfc, PfcError, check_headrooms};
-pub use program::{ProgramError, Programs};
+pub use pfc::{PfcError, PfcPlan, check_headrooms};
+pub use program::{ProgramError, ProgramPlan, program_counters};
 pub use wrr::{WeightError, weights};
 
-/// What the switches know.
-pub struct Switches {
-    /// Routes as the switches know them now.
-    pub routing: Routing,
-    /// By switch: its ECMP salt.
-    salts: Vec<u64>,
-    /// By host: the port of its ToR that leads to it.
-    host_port: Vec<u16>,
-    queue: QueueLimits,
+/// A switch, with all its state.
+pub struct Switch {
+    /// Its number among the switches.
+    index: u32,
+    egress: Egress<Lines>,
+    /// The lossless class, where there is one.
+    pfc: Option<Box<SwitchPfc>>,
+    /// What it does beyond ECMP.
+    beyond: Option<Box<Beyond>>,
+    /// By port: draws of its marking.
+    marks: Vec<Option<Box<Stream>>>,
+    /// Ports that have just been paused, where an observer wants to know what that holds up.
+    watched_pauses: Vec<u16>,
 }
 
-/// How much a port's queues hold, and what happens to the rest.
-#[derive(Clone, Copy, Debug)]
-pub struct QueueLimits {
-    /// Bytes of data; no limit in a lossless class, whose buffer is shared.
-    pub data: u32,
-    /// Bytes of control.
-    pub control: u32,
-    /// Size of a trimmed packet; none where switches drop.
-    pub trimmed_bytes: Option<u16>,
-    /// Only trimmed packets are control packets.
-    pub acks_with_data: bool,
+/// What the switches of a run are made after.
+pub struct SwitchPlan {
+    /// The lossless class.
+    pub pfc: Option<PfcPlan>,
+    /// What they do beyond ECMP.
+    pub program: Option<ProgramPlan>,
+    /// By switch: the weight of its control queues, in 2^-16ths; empty where they go first.
+    pub weights: Vec<u32>,
 }
 
-impl QueueLimits {
-    /// The limits of a scheme on a fabric. `header` is what trimming leaves of a packet.
-    pub fn new(fabric: &FabricSpec, facts: &PathFacts, header: Bytes) -> Self {
-        QueueLimits {
-            data: fabric.queue.map_or(u32::MAX, |queue| clip(queue.on(facts))),
-            control: clip(fabric.control_queue.on(facts)),
-            trimmed_bytes: fabric.trim.then_some(header.0 as u16),
-            acks_with_data: fabric.acks_with_data,
-        }
-    }
-}
-
-/// When the queues of a link of `rate` mark.
-pub fn marking(fabric: &FabricSpec, facts: &PathFacts, rate: Rate) -> Marking {
-    let step = fabric.ecn_from.iter().rev().find(|step| step.rate <= rate);
-    let (kmin, kmax) = step.map_or((fabric.ecn_kmin, fabric.ecn_kmax), |step| (step.kmin, step.kmax));
-    Marking {
-        kmin: clip(kmin.on(facts)),
-        kmax: clip(kmax.on(facts)),
-        pmax: (fabric.ecn_pmax * 4_294_967_296.0) as u64,
-    }
-}
-
-fn clip(bytes: Bytes) -> u32 {
-    u32::try_from(bytes.0).unwrap_or(u32::MAX)
-}
-
-impl Switches {
-    /// Switches that know `routing`.
-    pub fn new(topology: &Topology, routing: Routing, queue: QueueLimits, seed: u64) -> Self {
-        let salts = (0..topology.switches.len() as u64)
-            .map(|i| stream(seed, i, Purpose::EcmpSalt).next_u64())
-            .collect();
-        let host_port = (0..topology.hosts)
-            .map(|host| topology.ports[topology.port_base[host as usize] as usize].peer_port);
-        Switches { routing, salts, host_port: host_port.collect(), queue }
+impl Node for Switch {
+    fn node(&self) -> NodeId {
+        self.egress.node
     }
 
-    /// A data packet cut to its header; none where switches do not trim, and of what is no data.
-    pub(crate) fn trim(&self, packet: &Packet) -> Option<Packet> {
-        packet.cut(self.queue.trimmed_bytes?)
-    }
-}
-
-impl<O: Observer> Engine<'_, O> {
-    /// A packet reached a switch by `port`.
     #[inline]
-    pub(crate) fn handle_switch_arrival(&mut self, node: NodeId, port: u16, packet: &Packet) {
-        if self.programs.is_some() {
-            self.pass(node, port, packet);
-            return;
-        }
-        match self.route(node, packet) {
-            Some(link) => {
-                self.observer.offered(link, self.now, packet.wire_bytes);
-                self.forward(node, link, packet, self.port_base[node.index()] + u32::from(port));
-            }
-            None => {
-                self.counters.link_losses += 1;
-                self.forget_telemetry(packet);
-            }
+    fn next(&self) -> Order {
+        let timer = self.beyond.as_ref().map_or(Time::NEVER, |beyond| beyond.timer());
+        match timer {
+            Time::NEVER => self.egress.frees.first(),
+            _ => self.egress.frees.first().min(Order::chosen(timer, kind::TIMER)),
         }
     }
 
-    /// The egress link: the host's at its own ToR, else by ECMP among the shortest paths.
     #[inline]
-    pub(crate) fn route(&self, node: NodeId, packet: &Packet) -> Option<LinkId> {
-        let switch = node.0 - self.host_count;
-        let tor = self.switches.routing.tor_index(packet.dst);
-        let port = if tor == switch {
-            self.switches.host_port[packet.dst.index()]
+    fn run_next<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+        if self.egress.frees.first().time() == at.now {
+            let port = self.egress.frees.pop();
+            self.egress.port(port).wakes = false;
+            self.serve(port, at);
         } else {
-            let group = self.switches.routing.group(switch as usize, tor);
-            match group.len() {
-                0 => return None,
-                1 => group[0],
-                n => group[ecmp_choice(packet, self.switches.salts[switch as usize], n)],
-            }
-        };
-        Some(LinkId(self.port_base[node.index()] + u32::from(port)))
+            self.handle_program_timer(at);
+        }
     }
 
-    /// Sends a packet by `link` of `node`, or queues it there, or trims or drops it. It came in by the port whose
-    /// outgoing link is `from`.
     #[inline]
-    pub(crate) fn forward(&mut self, node: NodeId, link: LinkId, packet: &Packet, from: u32) {
-        let mut control = packet.is_control();
-        if self.switches.queue.acks_with_data && control && node.0 >= self.host_count {
-            control = is_trimmed(packet);
-        }
-        let port = &self.ports[link.index()];
-        if port.is_free(self.now) && (!port.paused || control) {
-            if self.programs.is_some() && node.0 >= self.host_count {
-                self.pass_out(node, link, packet);
-            } else {
-                self.transmit(link, packet, false);
+    fn arrive<O: Observer>(&mut self, frame: &Frame, stack: Option<&IntStack>, at: &mut Context<'_, O>) {
+        match frame.what {
+            What::Packet => {
+                if let (Some(stack), Some(telemetry)) = (stack, &mut self.egress.telemetry) {
+                    let telemetry = telemetry.held.keep(stack);
+                    self.handle_packet(&Frame { telemetry, ..*frame }, at);
+                } else {
+                    self.handle_packet(frame, at);
+                }
             }
+            What::Pause => self.handle_pause(frame.port, true, at),
+            What::Resume => self.handle_pause(frame.port, false, at),
+        }
+    }
+}
+
+impl Switch {
+    /// The switch with this number, before its first event.
+    pub fn new(network: &Network<'_>, plan: &mut SwitchPlan, index: u32, kind_of: impl Fn(LinkId) -> u16) -> Self {
+        let node = NodeId(network.topology.hosts + index);
+        let weight = plan.weights.get(index as usize).copied().unwrap_or(0);
+        let egress = Egress::new(network, node, weight, kind_of, Lines::default());
+        Switch {
+            index,
+            pfc: plan.pfc.as_ref().map(|plan| Box::new(plan.switch(index, egress.ports.len()))),
+            beyond: plan.program.as_mut().map(|plan| Box::new(plan.switch(network, index))),
+            marks: vec![None; egress.ports.len()],
+            watched_pauses: Vec::new(),
+            egress,
+        }
+    }
+
+    /// Its ports and queues.
+    pub fn egress(&self) -> &Egress<Lines> {
+        &self.egress
+    }
+
+    #[inline(always)]
+    fn handle_packet<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
+        if self.beyond.is_some() {
+            self.pass(frame, at);
             return;
         }
-        if self.pfc.is_some() && !control && !self.take_in(node, LinkId(from), packet.wire_bytes) {
-            self.drop_packet(link, packet);
+        match at.network.route(at.routing, self.index, &frame.packet) {
+            Some(port) => {
+                at.observer.offered(self.egress.port(port).link, at.now, frame.packet.wire_bytes);
+                self.forward(port, frame, at);
+            }
+            None => self.lose(frame, at),
+        }
+    }
+
+    /// Nothing leads on: it counts as lost on a link.
+    #[cold]
+    fn lose<O>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
+        at.counters.link_losses += 1;
+        self.egress.forget(frame.telemetry);
+    }
+
+    /// Sends a packet by `port`, or queues it there, or trims or drops it.
+    #[inline]
+    fn forward<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
+        let limits = &at.network.queues;
+        let mut control = frame.packet.is_control();
+        if limits.acks_with_data && control {
+            control = is_trimmed(&frame.packet);
+        }
+        let out = &self.egress.ports[usize::from(port)];
+        if !out.wakes && (!out.paused || control) {
+            self.send(port, frame, at);
             return;
         }
-        let limits = self.switches.queue;
-        let port = &mut self.ports[link.index()];
+        if self.pfc.is_some() && !control && !self.charge(frame.port, frame.packet.wire_bytes, at) {
+            self.egress.drop_packet(port, frame, at);
+            return;
+        }
+        let out = &self.egress.ports[usize::from(port)];
         let (held, limit) =
-            if control { (port.control_bytes, limits.control) } else { (port.data_bytes, limits.data) };
-        if u64::from(held) + u64::from(packet.wire_bytes) <= u64::from(limit) {
-            port.enqueue(&mut self.pool, packet, from, control);
-        } else if let Some(trimmed) = self.switches.trim(packet) {
-            self.counters.trims += 1;
-            self.forget_telemetry(packet);
-            let port = &mut self.ports[link.index()];
-            if port.control_bytes + u32::from(trimmed.wire_bytes) > limits.control {
-                self.drop_packet(link, &trimmed);
+            if control { (out.control_bytes, limits.control) } else { (out.data_bytes, limits.data) };
+        if u64::from(held) + u64::from(frame.packet.wire_bytes) <= u64::from(limit) {
+            self.egress.enqueue(port, frame, control, at);
+        } else {
+            self.refuse(port, frame, at);
+        }
+    }
+
+    /// A packet that finds no room is trimmed, or dropped.
+    #[cold]
+    #[inline(never)]
+    fn refuse<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
+        let limits = &at.network.queues;
+        let Some(header) = trimmed(&frame.packet, limits.trimmed_bytes) else {
+            self.egress.drop_packet(port, frame, at);
+            return;
+        };
+        at.counters.trims += 1;
+        self.egress.forget(frame.telemetry);
+        let header = Frame::new(header, frame.port);
+        if self.egress.port(port).control_bytes + u32::from(header.packet.wire_bytes) > limits.control {
+            self.egress.drop_packet(port, &header, at);
+        } else {
+            self.egress.enqueue(port, &header, true, at);
+        }
+    }
+
+    /// Puts a packet on a link, which is free, past the switch's program.
+    #[inline]
+    fn send<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
+        if self.has_program() {
+            self.pass_out(port, frame, at);
+        } else {
+            self.egress.transmit(port, frame, false, at);
+        }
+    }
+
+    /// A port is free: sends what waits, marking data by the queue that it leaves behind.
+    #[inline]
+    fn serve<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
+        if self.egress.ports[usize::from(port)].pause_pending {
+            self.send_pause(port, at);
+            return;
+        }
+        let Some(taken) = self.dequeue(port, at) else { return };
+        let out = &self.egress.ports[usize::from(port)];
+        let (queued, marking) = (out.data_bytes, &at.network.kinds[usize::from(out.kind)].marking);
+        if queued > marking.kmin && !self.egress.pool.frame(&taken).packet.is_control() {
+            let (seed, link) = (at.network.seed, out.link);
+            let random = || {
+                let new = || Box::new(stream(seed, u64::from(link.0), Purpose::EcnMarking));
+                self.marks[usize::from(port)].get_or_insert_with(new).next_u32()
+            };
+            if marking.marks(queued, random) {
+                self.egress.pool.frame_mut(&taken).packet.marked = true;
+                at.counters.ecn_marks += 1;
+            }
+        }
+        if self.has_program() {
+            let frame = self.egress.pool.take(taken);
+            self.pass_out(port, &frame, at);
+        } else {
+            self.egress.transmit_taken(port, taken, at);
+        }
+    }
+
+    /// Takes the next packet that may go out by `port`, and releases its lossless buffer.
+    #[inline]
+    fn dequeue<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> Option<Taken> {
+        let taken = self.egress.dequeue(port, at)?;
+        if self.pfc.is_some() {
+            let frame = self.egress.pool.frame(&taken);
+            if !frame.packet.is_control() {
+                let (from, bytes) = (frame.port, frame.packet.wire_bytes);
+                self.release(from, bytes, at);
+            }
+        }
+        Some(taken)
+    }
+
+    /// The switch has gone down: it loses what its queues hold.
+    pub fn purge<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+        for port in 0..self.egress.ports.len() as u16 {
+            self.egress.unpause(port, at);
+            while let Some(taken) = self.dequeue(port, at) {
+                let frame = self.egress.pool.take(taken);
+                at.counters.link_losses += 1;
+                self.egress.forget(frame.telemetry);
+            }
+        }
+    }
+
+    /// A pause frame for the data class of `port` came in, or its pause is settled after a fault.
+    pub fn handle_pause<O: Observer>(&mut self, port: u16, stop: bool, at: &mut Context<'_, O>) {
+        if stop {
+            if self.egress.pause(port, at) && at.observer.wants_victims(self.egress.port(port).link) {
+                self.watched_pauses.push(port);
+            }
+        } else if self.egress.unpause(port, at) && self.egress.port(port).has_work() {
+            if self.egress.port(port).wakes {
                 return;
             }
-            port.enqueue(&mut self.pool, &trimmed, from, true);
-        } else {
-            self.drop_packet(link, packet);
-            return;
-        }
-        self.queue_changed(link);
-        if self.ports[link.index()].has_work() {
-            self.wake(link);
+            self.serve(port, at);
         }
     }
 
-    #[cold]
-    pub(crate) fn drop_packet(&mut self, link: LinkId, packet: &Packet) {
-        self.counters.drops += 1;
-        self.counters.header_drops += u64::from(is_trimmed(packet));
-        self.forget_telemetry(packet);
-        self.observer.dropped(link, self.now);
-    }
-
-    /// A switch port is free: sends what waits, marking data by the queue that it leaves behind.
-    #[inline]
-    pub(crate) fn serve_port(&mut self, link: LinkId) {
-        if self.ports[link.index()].speaks {
-            self.speak(link);
-            return;
-        }
-        let Some(mut packet) = self.dequeue(link) else { return };
-        if !packet.is_control() {
-            let port = &self.ports[link.index()];
-            let (queued, marking) = (port.data_bytes, self.kinds[usize::from(port.kind)].marking);
-            if queued > marking.kmin && marking.marks(queued, || self.draw_mark(link)) {
-                packet.marked = true;
-                self.counters.ecn_marks += 1;
+    /// Charges `bytes` bytes of data that came by `from` to the lossless buffer; false when there is no room, which
+    /// fails the run.
+    // Apart from its callers, which stay small for the fabrics without it.
+    #[inline(never)]
+    fn charge<O: Observer>(&mut self, from: u16, bytes: u16, at: &mut Context<'_, O>) -> bool {
+        let Some(pfc) = &mut self.pfc else { return true };
+        match pfc.admit(from, bytes) {
+            Admission::Fits => true,
+            Admission::Pause => {
+                if let Some(pending) = pfc.tell(from, true) {
+                    self.set_pause_pending(from, pending, at);
+                }
+                true
+            }
+            Admission::Overflow => {
+                let (headroom, shared) = pfc.of_port(from);
+                let topology = at.network.topology;
+                let link = topology.link_name(topology.reverse(self.egress.port(from).link));
+                let what = format!(
+                    "a packet of {bytes} B from {link} found its headroom of {headroom} B full ({shared} B of shared buffer)"
+                );
+                at.effects.fail(at.now, self.egress.node, Failure::LosslessDrop(what));
+                false
             }
         }
-        if self.programs.is_some() {
-            let node = self.ports[link.index()].node;
-            self.pass_out(node, link, &packet);
-        } else {
-            self.transmit(link, &packet, false);
+    }
+
+    /// Releases a data packet's lossless buffer.
+    #[inline(never)]
+    fn release<O: Observer>(&mut self, from: u16, bytes: u16, at: &mut Context<'_, O>) {
+        let Some(pfc) = &mut self.pfc else { return };
+        if pfc.release(from, bytes)
+            && let Some(pending) = pfc.tell(from, false)
+        {
+            self.set_pause_pending(from, pending, at);
         }
     }
-}
 
-/// The member of an ECMP group of `n` that a packet takes: a hash over flow, entropy value and the switch's salt.
-#[inline]
-fn ecmp_choice(packet: &Packet, salt: u64, n: usize) -> usize {
-    // The destination is part of the flow, so that an ACK hashes on its own.
-    let flow = (u64::from(packet.qp.0) << 32 | u64::from(packet.dst.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut hash = flow ^ salt ^ u64::from(packet.ev).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    (((hash >> 32) * n as u64) >> 32) as usize
-}
+    /// A pause frame is to go out by `port`, at once or as soon as the packet on the wire is over; or no more.
+    fn set_pause_pending<O: Observer>(&mut self, port: u16, pending: bool, at: &mut Context<'_, O>) {
+        let out = self.egress.port(port);
+        out.pause_pending = pending;
+        if pending && !out.wakes {
+            self.send_pause(port, at);
+        }
+    }
 
-/// Whether a packet is a trimmed one, on its way to the receiver or back.
-fn is_trimmed(packet: &Packet) -> bool {
-    matches!(packet.repr, Repr::Trimmed { .. } | Repr::HeaderOnly { .. })
+    /// Sends the pause frame that is pending at `port`, which is free.
+    fn send_pause<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
+        let Some(pfc) = &mut self.pfc else { return };
+        let stop = pfc.said(port);
+        self.egress.transmit_pause(port, stop, at);
+    }
+
+    /// The link by which `port` receives went down or is up again: whether the other end is to be paused now. No frame
+    /// that was lost meanwhile may hold it for ever, and nothing may come that the headroom has no room for.
+    pub fn settle_pause(&mut self, port: u16, up: bool) -> bool {
+        let Some(pfc) = &mut self.pfc else { return false };
+        let stop = pfc.settle(port, up);
+        self.egress.port(port).pause_pending = false;
+        stop
+    }
+
+    /// Bytes that the lossless buffers count, and those that they should.
+    pub fn lossless_bytes(&self) -> Option<(u64, u64)> {
+        let pfc = self.pfc.as_ref()?;
+        let queued: u64 = self.egress.ports.iter().map(|port| u64::from(port.data_bytes)).sum();
+        Some((pfc.held(), queued + self.beyond.as_ref().map_or(0, |beyond| beyond.held().1)))
+    }
+
+    /// Packets that its program keeps.
+    pub fn held(&self) -> u64 {
+        self.beyond.as_ref().map_or(0, |beyond| beyond.held().0)
+    }
+
+    /// Ports that have been paused since the last call, of those whose [victims](Self::victims) are wanted.
+    pub fn take_watched_pauses(&mut self) -> Vec<u16> {
+        std::mem::take(&mut self.watched_pauses)
+    }
+
+    /// Queue pairs whose data waits at `port`, which is paused, while the next port on their path, at the switch
+    /// `next` at the other end, is free to send: as many as the pause holds up without need.
+    pub fn victims(&self, port: u16, next: &Switch, network: &Network<'_>, routing: &anabranch_fabric::Routing) -> u32 {
+        let goes_on = |packet: &Packet| {
+            network.route(routing, next.index, packet).is_some_and(|port| {
+                let out = &next.egress.ports[usize::from(port)];
+                out.data.is_empty() && !out.paused
+            })
+        };
+        let waiting = self.egress.ports[usize::from(port)].data.iter(&self.egress.pool);
+        let mut held: Vec<u32> =
+            waiting.filter(|frame| goes_on(&frame.packet)).map(|frame| frame.packet.qp.0).collect();
+        held.sort_unstable();
+        held.dedup();
+        held.len() as u32
+    }
 }

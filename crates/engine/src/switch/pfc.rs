@@ -1,35 +1,34 @@
 //! Priority flow control: a lossless data class over a shared buffer.
 //!
 //! Accounting is per ingress port. Everything is in integers, and what is released can never exceed what was
-//! taken, so that no threshold wraps.
+//! charged, so that no threshold wraps.
 
-use crate::engine::{Engine, Failure, PAUSE_FRAME_BYTES};
-use crate::observer::Observer;
+use crate::frame::APART;
+use crate::link::PAUSE_FRAME_BYTES;
 use crate::spec::PfcSpec;
-use anabranch_base::{Bytes, Duration, LinkId, NodeId, Time};
+use anabranch_base::{Bytes, Duration, LinkId, NodeId};
 use anabranch_fabric::Topology;
 use anabranch_proto::PathFacts;
 
-/// In the place of the link by which a queued packet came: no ingress port counts it, as it waits in memory of the
-/// switch's program.
-pub(crate) const APART: u32 = u32::MAX;
+/// The lossless class of a fabric, before its first packet.
+pub struct PfcPlan {
+    /// By link: the headroom of the port that it leaves.
+    headrooms: Vec<u32>,
+    /// By switch: the shared part of its buffer, and the first link that leaves it.
+    switches: Vec<(u64, u32)>,
+    threshold: Threshold,
+    resume: u32,
+}
 
-/// The lossless class of a fabric.
-pub struct Pfc {
-    /// By link: what came in by the port that it leaves.
+/// The lossless class of a switch.
+pub(super) struct SwitchPfc {
+    /// By port: what came in by it.
     ingress: Vec<Ingress>,
-    /// By switch.
-    shared: Vec<Shared>,
+    shared: Shared,
     /// Bytes in queues that no ingress port counts.
     apart: u64,
     threshold: Threshold,
     resume: u32,
-    /// By link: since when its data class is paused; never: it is not.
-    paused_since: Vec<Time>,
-    /// Pause frames (XOFF) sent.
-    pub pause_frames: u64,
-    /// Time for which links' data classes were paused, over all links, without the pauses that still last.
-    pause_time: Duration,
 }
 
 /// The state of an ingress port.
@@ -64,7 +63,8 @@ enum Threshold {
 
 /// What becomes of a packet at the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Admission {
+pub(super) enum Admission {
+    /// It does.
     Fits,
     /// It fits into the headroom: the sender must pause.
     Pause,
@@ -154,7 +154,7 @@ pub fn check_headrooms(spec: &PfcSpec, topology: &Topology, facts: &PathFacts) -
     })
 }
 
-impl Pfc {
+impl PfcPlan {
     /// Empty buffers.
     ///
     /// # Errors
@@ -162,10 +162,8 @@ impl Pfc {
     /// a run with a smaller one shows what is lost.
     pub fn new(spec: &PfcSpec, topology: &Topology, facts: &PathFacts) -> Result<Self, PfcError> {
         let clip = |bytes: Bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX);
-        let links = topology.ports.len();
-        let mut ingress =
-            vec![Ingress { shared: 0, headroom_used: 0, headroom: 0, stopped: false, told: false }; links];
-        let mut shared = Vec::with_capacity(topology.switches.len());
+        let mut all_headrooms = vec![0; topology.ports.len()];
+        let mut switches = Vec::with_capacity(topology.switches.len());
         let mut worst: Option<PfcError> = None;
         for node in (topology.hosts..topology.nodes()).map(NodeId) {
             let (mut rate, mut headrooms) = (0u64, 0u64);
@@ -175,7 +173,7 @@ impl Pfc {
                     Some(size) => size.on(facts),
                     None => headroom_needed(topology, topology.reverse(link), facts),
                 };
-                ingress[link.index()].headroom = clip(headroom);
+                all_headrooms[link.index()] = clip(headroom);
                 headrooms = headrooms.saturating_add(headroom.0);
             }
             let scaled = |bytes: u64, by: u64, of: u64| {
@@ -190,7 +188,7 @@ impl Pfc {
             };
             let within = if spec.headroom_apart { 0 } else { headrooms };
             match buffer.checked_sub(within).filter(|&left| left > 0) {
-                Some(size) => shared.push(Shared { size, used: 0 }),
+                Some(size) => switches.push((size, topology.port_base[node.index()])),
                 None if worst.as_ref().is_none_or(|worst| worst.needed().0 < least) => {
                     worst = Some(PfcError::Buffer {
                         switch: topology.node_name(node),
@@ -209,38 +207,49 @@ impl Pfc {
             (Some(size), _) => Threshold::Static(size.on(facts).0),
             (None, alpha) => Threshold::Dynamic((alpha.unwrap_or(1.0) * 65_536.0) as u64),
         };
-        Ok(Pfc {
-            ingress,
-            shared,
-            apart: 0,
-            threshold,
-            resume: clip(spec.resume.on(facts)),
-            paused_since: vec![Time::NEVER; links],
-            pause_frames: 0,
-            pause_time: Duration::ZERO,
-        })
+        Ok(PfcPlan { headrooms: all_headrooms, switches, threshold, resume: clip(spec.resume.on(facts)) })
     }
 
+    /// The empty buffer of the switch with this number, which has so many ports.
+    pub(super) fn switch(&self, index: u32, ports: usize) -> SwitchPfc {
+        let (size, first) = self.switches[index as usize];
+        let ingress = |headroom: &u32| Ingress {
+            shared: 0,
+            headroom_used: 0,
+            headroom: *headroom,
+            stopped: false,
+            told: false,
+        };
+        SwitchPfc {
+            ingress: self.headrooms[first as usize..][..ports].iter().map(ingress).collect(),
+            shared: Shared { size, used: 0 },
+            apart: 0,
+            threshold: self.threshold,
+            resume: self.resume,
+        }
+    }
+}
+
+impl SwitchPfc {
     #[inline]
-    fn threshold(&self, shared: &Shared) -> u64 {
+    fn threshold(&self) -> u64 {
         match self.threshold {
             Threshold::Static(bytes) => bytes,
             Threshold::Dynamic(alpha) => {
-                ((u128::from(shared.size - shared.used) * u128::from(alpha)) >> 16) as u64
+                ((u128::from(self.shared.size - self.shared.used) * u128::from(alpha)) >> 16) as u64
             }
         }
     }
 
-    /// Takes `bytes` in that came by the port of `from` at switch number `switch`.
+    /// Charges `bytes` bytes that came by port `from`.
     #[inline]
-    fn admit(&mut self, from: LinkId, switch: usize, bytes: u16) -> Admission {
-        let shared = self.shared[switch];
-        let threshold = self.threshold(&shared);
-        let ingress = &mut self.ingress[from.index()];
+    pub(super) fn admit(&mut self, from: u16, bytes: u16) -> Admission {
+        let threshold = self.threshold();
+        let ingress = &mut self.ingress[usize::from(from)];
         let held = u64::from(ingress.shared) + u64::from(bytes);
-        if held <= threshold && shared.used + u64::from(bytes) <= shared.size {
+        if held <= threshold && self.shared.used + u64::from(bytes) <= self.shared.size {
             ingress.shared += u32::from(bytes);
-            self.shared[switch].used += u64::from(bytes);
+            self.shared.used += u64::from(bytes);
             return Admission::Fits;
         }
         if u64::from(ingress.headroom_used) + u64::from(bytes) > u64::from(ingress.headroom) {
@@ -250,256 +259,71 @@ impl Pfc {
         Admission::Pause
     }
 
-    /// Gives `bytes` back; answers whether the sender may go on.
+    /// Releases `bytes` bytes that came by port `from`; answers whether the sender may go on.
     #[inline]
-    fn release(&mut self, from: LinkId, switch: usize, bytes: u16) -> bool {
-        let ingress = &mut self.ingress[from.index()];
+    pub(super) fn release(&mut self, from: u16, bytes: u16) -> bool {
+        if from == APART {
+            self.apart -= u64::from(bytes);
+            return false;
+        }
+        let ingress = &mut self.ingress[usize::from(from)];
         // Headroom first, so that it is free again as early as can be.
         let of_headroom = ingress.headroom_used.min(u32::from(bytes));
         ingress.headroom_used -= of_headroom;
         let of_shared = u32::from(bytes) - of_headroom;
         ingress.shared -= of_shared;
-        self.shared[switch].used -= u64::from(of_shared);
+        self.shared.used -= u64::from(of_shared);
+        let ingress = *ingress;
         if !ingress.stopped || ingress.headroom_used > 0 {
             return false;
         }
         let held = u64::from(ingress.shared);
         // A port that holds nothing may always send, however little of the buffer is left.
-        held == 0 || held + u64::from(self.resume) <= self.threshold(&self.shared[switch])
+        held == 0 || held + u64::from(self.resume) <= self.threshold()
     }
 
-    /// Bytes that all switches hold.
-    pub fn held(&self) -> u64 {
+    /// The sender at the other end of `port` is to pause, or may go on: whether a frame that says so is pending from
+    /// now on. None when nothing changes. A frame that waits says what holds when it goes out; when that is what the
+    /// other end knows, none does.
+    pub(super) fn tell(&mut self, port: u16, stop: bool) -> Option<bool> {
+        let ingress = &mut self.ingress[usize::from(port)];
+        if stop && ingress.stopped {
+            return None;
+        }
+        ingress.stopped = stop;
+        Some(ingress.told != stop)
+    }
+
+    /// A pause frame goes out by `port` now: what it says.
+    pub(super) fn said(&mut self, port: u16) -> bool {
+        let ingress = &mut self.ingress[usize::from(port)];
+        ingress.told = ingress.stopped;
+        ingress.stopped
+    }
+
+    /// A fault began or ended on the link of `port`, which is `up` or not: what its two ends agree on, without a frame.
+    /// While it is down nothing holds back what waits for it, which is lost.
+    pub(super) fn settle(&mut self, port: u16, up: bool) -> bool {
+        let ingress = &mut self.ingress[usize::from(port)];
+        ingress.told = ingress.stopped && up;
+        ingress.told
+    }
+
+    /// Headroom and bytes in the shared buffer of a port.
+    pub(super) fn of_port(&self, port: u16) -> (u32, u32) {
+        let ingress = self.ingress[usize::from(port)];
+        (ingress.headroom, ingress.shared)
+    }
+
+    /// Bytes that it counts.
+    pub(super) fn held(&self) -> u64 {
         let counted = self.ingress.iter().map(|port| u64::from(port.shared) + u64::from(port.headroom_used));
         self.apart + counted.sum::<u64>()
     }
 
     /// A data packet that no ingress port counts waits in a queue from now on.
-    pub(crate) fn take_apart(&mut self, bytes: u16) {
+    pub(super) fn charge_apart(&mut self, bytes: u16) {
         self.apart += u64::from(bytes);
-    }
-
-    /// Time for which data classes were paused until `now`, over all links.
-    pub fn pause_time(&self, now: Time) -> Duration {
-        let lasting = self.paused_since.iter().filter(|since| **since <= now);
-        lasting.fold(self.pause_time, |sum, &since| sum + now.since(since))
-    }
-}
-
-impl<O: Observer> Engine<'_, O> {
-    /// Takes a data packet of `bytes` bytes into the lossless buffer of the switch that it came to by the port
-    /// of `from`; false when there is no room, which fails the run.
-    // Apart from its callers, which stay small for the fabrics without it.
-    #[inline(never)]
-    pub(crate) fn take_in(&mut self, node: NodeId, from: LinkId, bytes: u16) -> bool {
-        let Some(pfc) = &mut self.pfc else { return true };
-        let switch = (node.0 - self.host_count) as usize;
-        match pfc.admit(from, switch, bytes) {
-            Admission::Fits => true,
-            Admission::Pause => {
-                if !pfc.ingress[from.index()].stopped {
-                    self.tell(from, true);
-                }
-                true
-            }
-            Admission::Overflow => {
-                let ingress = pfc.ingress[from.index()];
-                let link = self.topology.link_name(self.topology.reverse(from));
-                self.fail(Failure::LosslessDrop(format!(
-                    "a packet of {bytes} B from {link} found its headroom of {} B full ({} B of shared buffer)",
-                    ingress.headroom, ingress.shared
-                )));
-                false
-            }
-        }
-    }
-
-    /// A data packet left the lossless buffer.
-    #[inline(never)]
-    pub(crate) fn give_back(&mut self, node: NodeId, from: u32, bytes: u16) {
-        let Some(pfc) = &mut self.pfc else { return };
-        if from == APART {
-            pfc.apart -= u64::from(bytes);
-            return;
-        }
-        let from = LinkId(from);
-        if pfc.release(from, (node.0 - self.host_count) as usize, bytes) {
-            self.tell(from, false);
-        }
-    }
-
-    /// Has a pause frame sent on `link`, at once or as soon as the packet on the wire is over.
-    fn tell(&mut self, link: LinkId, stop: bool) {
-        let Some(pfc) = &mut self.pfc else { return };
-        let ingress = &mut pfc.ingress[link.index()];
-        ingress.stopped = stop;
-        let port = &mut self.ports[link.index()];
-        // A frame that waits says what holds when it goes out; when that is what the other end knows, none does.
-        port.speaks = ingress.told != stop;
-        if port.speaks {
-            if port.is_free(self.now) {
-                self.speak(link);
-            } else {
-                self.wake(link);
-            }
-        }
-    }
-
-    /// Sends the pause frame that waits at `link`, which is free. It is lost where the link goes down; random
-    /// losses spare it, since one that is lost would not be said again.
-    pub(crate) fn speak(&mut self, link: LinkId) {
-        let Some(pfc) = &mut self.pfc else { return };
-        let ingress = &mut pfc.ingress[link.index()];
-        ingress.told = ingress.stopped;
-        pfc.pause_frames += u64::from(ingress.stopped);
-        let stop = ingress.stopped;
-        let port = &mut self.ports[link.index()];
-        if port.impaired {
-            port.kind = self.faults.kind_at(link, self.now);
-        }
-        let acts_at = port.transmit_pause(&self.kinds[port.kind as usize], &mut self.scheduler, self.now);
-        let peer = port.peer;
-        if !port.impaired || !self.faults.is_cut(link, self.now, acts_at) {
-            self.schedule_pause(peer, self.topology.reverse(link), stop, acts_at);
-        }
-    }
-
-    /// A pause frame for `link` came in.
-    pub(crate) fn handle_pause(&mut self, node: NodeId, link: LinkId, stop: bool) {
-        if !stop {
-            return self.go_on(node, link);
-        }
-        let Some(pfc) = &mut self.pfc else { return };
-        if !self.ports[link.index()].paused {
-            pfc.paused_since[link.index()] = self.now;
-            self.ports[link.index()].paused = true;
-            self.observer.paused(link, self.now, true);
-            self.count_victims(link);
-        }
-    }
-
-    /// `link` went down or is up again. While it is down nothing holds back what waits for it, which is lost as on
-    /// any link that is down; once it is up, its two ends agree again on whether it is paused: no frame that was
-    /// lost meanwhile may hold it for ever, and nothing may come that the headroom has no room for.
-    pub(crate) fn settle_pause(&mut self, link: LinkId) {
-        let back = self.topology.reverse(link);
-        let up = self.faults.is_up(link, self.now) && self.faults.is_up(back, self.now);
-        let Some(pfc) = &mut self.pfc else { return };
-        let ingress = &mut pfc.ingress[back.index()];
-        ingress.told = ingress.stopped && up;
-        let (stop, node) = (ingress.told, self.topology.source(link));
-        self.ports[back.index()].speaks = false;
-        self.handle_pause(node, link, stop);
-    }
-
-    /// Takes the pause off `link`; false when there is none.
-    pub(crate) fn unpause(&mut self, link: LinkId) -> bool {
-        if !self.ports[link.index()].paused {
-            return false;
-        }
-        if let Some(pfc) = &mut self.pfc {
-            let since = std::mem::replace(&mut pfc.paused_since[link.index()], Time::NEVER);
-            pfc.pause_time = pfc.pause_time + self.now.since(since);
-        }
-        self.ports[link.index()].paused = false;
-        self.observer.paused(link, self.now, false);
-        true
-    }
-
-    fn go_on(&mut self, node: NodeId, link: LinkId) {
-        if !self.unpause(link) {
-            return;
-        }
-        if node.0 < self.host_count {
-            self.kick(node);
-        } else if self.ports[link.index()].has_work() {
-            if self.ports[link.index()].is_free(self.now) {
-                self.serve_port(link);
-            } else {
-                self.wake(link);
-            }
-        }
-    }
-
-    /// Queue pairs that wait behind the pause of `link` though the way on from the pausing switch is free.
-    fn count_victims(&mut self, link: LinkId) {
-        if !self.observer.wants_victims(link) {
-            return;
-        }
-        let port = &self.ports[link.index()];
-        if port.peer.0 < self.host_count {
-            return;
-        }
-        let mut held: Vec<u32> = port
-            .data
-            .iter(&self.pool)
-            .filter(|(packet, _)| {
-                self.route(port.peer, packet).is_some_and(|next| {
-                    let next = &self.ports[next.index()];
-                    next.data.is_empty() && !next.paused
-                })
-            })
-            .map(|(packet, _)| packet.qp.0)
-            .collect();
-        held.sort_unstable();
-        held.dedup();
-        self.observer.held_up(link, self.now, held.len() as u32);
-    }
-
-    /// A cycle of paused links each of which waits for the next, by name: a deadlock. None when there is none.
-    pub(crate) fn pause_cycle(&self) -> Option<Vec<String>> {
-        self.pfc.as_ref()?;
-        // 0: not seen; 1: on the way; 2: leads to no cycle.
-        let mut seen = vec![0u8; self.ports.len()];
-        let paused =
-            (0..self.ports.len()).filter(|&l| self.ports[l].paused && !self.ports[l].data.is_empty());
-        for start in paused {
-            let mut way: Vec<(usize, Vec<usize>)> = Vec::new();
-            if seen[start] == 0 {
-                seen[start] = 1;
-                way.push((start, self.waits_for(start)));
-            }
-            while let Some((link, next)) = way.last_mut() {
-                match next.pop() {
-                    None => {
-                        seen[*link] = 2;
-                        way.pop();
-                    }
-                    Some(next) if seen[next] == 1 => {
-                        let from = way.iter().position(|(link, _)| *link == next).unwrap_or(0);
-                        let names =
-                            way[from..].iter().map(|(link, _)| self.topology.link_name(LinkId(*link as u32)));
-                        return Some(names.collect());
-                    }
-                    Some(next) if seen[next] == 0 => {
-                        seen[next] = 1;
-                        way.push((next, self.waits_for(next)));
-                    }
-                    Some(_) => {}
-                }
-            }
-        }
-        None
-    }
-
-    /// The paused links that hold, at the switch that `link` leads to, packets which came by it.
-    fn waits_for(&self, link: usize) -> Vec<usize> {
-        let peer = self.ports[link].peer;
-        if peer.0 < self.host_count {
-            return Vec::new();
-        }
-        let from = self.topology.reverse(LinkId(link as u32)).0;
-        let mut links: Vec<usize> = self
-            .topology
-            .links_of(peer)
-            .map(|next| next as usize)
-            .filter(|&next| {
-                let next = &self.ports[next];
-                next.paused && next.data.iter(&self.pool).any(|(_, its)| its == from)
-            })
-            .collect();
-        links.reverse();
-        links
     }
 }
 
@@ -507,17 +331,14 @@ impl<O: Observer> Engine<'_, O> {
 mod tests {
     use super::*;
 
-    fn pfc(threshold: Threshold, size: u64) -> Pfc {
+    fn pfc(threshold: Threshold, size: u64) -> SwitchPfc {
         let port = Ingress { shared: 0, headroom_used: 0, headroom: 3_000, stopped: false, told: false };
-        Pfc {
+        SwitchPfc {
             ingress: vec![port; 3],
-            shared: vec![Shared { size, used: 0 }],
+            shared: Shared { size, used: 0 },
             apart: 0,
             threshold,
             resume: 1_000,
-            paused_since: Vec::new(),
-            pause_frames: 0,
-            pause_time: Duration::ZERO,
         }
     }
 
@@ -526,17 +347,17 @@ mod tests {
     #[test]
     fn a_static_threshold_step_by_step() {
         let mut pfc = pfc(Threshold::Static(5_000), 100_000);
-        let link = LinkId(1);
-        let take = |pfc: &mut Pfc| pfc.admit(link, 0, 1_000);
+        let link = 1;
+        let take = |pfc: &mut SwitchPfc| pfc.admit(link, 1_000);
         assert!((0..5).all(|_| take(&mut pfc) == Admission::Fits));
         assert!((0..3).all(|_| take(&mut pfc) == Admission::Pause));
         assert_eq!(take(&mut pfc), Admission::Overflow);
         pfc.ingress[1].stopped = true;
-        assert_eq!((pfc.held(), pfc.shared[0].used), (8_000, 5_000));
-        let goes_on: Vec<bool> = (0..8).map(|_| pfc.release(link, 0, 1_000)).collect();
+        assert_eq!((pfc.held(), pfc.shared.used), (8_000, 5_000));
+        let goes_on: Vec<bool> = (0..8).map(|_| pfc.release(link, 1_000)).collect();
         // After three the headroom is empty, but 5,000 B are above 4,000 B.
         assert_eq!(goes_on, [false, false, false, true, true, true, true, true]);
-        assert_eq!((pfc.held(), pfc.shared[0].used), (0, 0));
+        assert_eq!((pfc.held(), pfc.shared.used), (0, 0));
     }
 
     /// Alpha 1/2 of 9,000 B: a port that is alone may hold x <= (9,000 - x)/2 before each packet: 0 <= 4,500,
@@ -545,13 +366,13 @@ mod tests {
     #[test]
     fn a_dynamic_threshold_follows_what_is_left() {
         let mut pfc = pfc(Threshold::Dynamic(32_768), 9_000);
-        let fits = |pfc: &mut Pfc, link| pfc.admit(LinkId(link), 0, 1_000) == Admission::Fits;
+        let fits = |pfc: &mut SwitchPfc, link| pfc.admit(link, 1_000) == Admission::Fits;
         assert_eq!([0; 4].map(|_| fits(&mut pfc, 1)), [true, true, true, false]);
         assert_eq!([0; 3].map(|_| fits(&mut pfc, 2)), [true, true, false]);
         // The first holds 3,000 B and its threshold is 2,000 B by now; once it is empty it may go on even if the
         // threshold is below `resume`.
         pfc.ingress[1].stopped = true;
-        assert!(!pfc.release(LinkId(1), 0, 1_000));
-        assert!(!pfc.release(LinkId(1), 0, 1_000));
+        assert!(!pfc.release(1, 1_000));
+        assert!(!pfc.release(1, 1_000));
     }
 }

@@ -1,11 +1,13 @@
 //! Programs in switches, and choices among equal-cost ports that are no plain hash.
 
+use super::Switch;
 use super::path_map::{self, PathMapError};
-use super::pfc;
-use crate::engine::Engine;
+use crate::context::{Context, Notice};
+use crate::frame::{APART, Frame};
+use crate::network::Network;
 use crate::observer::Observer;
 use crate::spec::{RoutingMode, Scheme};
-use anabranch_base::{Duration, LinkId, NodeId, Purpose, QpId, Stream, Time, stream};
+use anabranch_base::{Duration, NodeId, Purpose, Stream, Time, stream};
 use anabranch_fabric::{Routing, Selector, SelectorError, Topology};
 use anabranch_proto::program::{
     AnyProgram, Emitted, Held, Passage, ProgramFacts, QpNotice, Sites, Total, Verdict,
@@ -16,32 +18,36 @@ use std::collections::BTreeMap;
 /// The switches that an unsaid `program_at` stands for.
 const EVERY_TOR: &str = "tor:100%";
 
-/// What switches do beyond ECMP.
-pub struct Programs {
+/// What switches do beyond ECMP, before the first packet.
+pub struct ProgramPlan {
     routing: RoutingMode,
-    /// Routes with every link up, by which a program numbers ports: those that are left keep their numbers when
-    /// routing learns that others are gone.
-    healthy: Routing,
     /// By switch: its program.
-    attached: Vec<Option<Attached>>,
-    /// By switch: draws of its choices.
-    random: Vec<Stream>,
-    /// Room for what a program sends.
-    out: Vec<Emitted>,
-    /// Packets that programs keep, and the bytes of those that are in switches' buffers.
-    held: u64,
-    held_bytes: u64,
+    attached: Vec<Option<AnyProgram>>,
     /// Some program wants to hear of queue pairs.
     wants_qps: bool,
 }
 
+/// What one switch does beyond ECMP.
+pub(super) struct Beyond {
+    routing: RoutingMode,
+    program: Option<Attached>,
+    /// Draws of its choices.
+    random: Stream,
+}
+
 struct Attached {
     program: AnyProgram,
+    /// Room for what it sends.
+    out: Vec<Emitted>,
+    /// Packets that it keeps.
+    held: u64,
+    /// Bytes of those that are in the switch's buffer.
+    held_bytes: u64,
     /// Bytes that it keeps aside.
     aside: u64,
     /// Entries of its tables when an observer last heard of them, and those bytes.
     told: [u32; 2],
-    /// The time of its next timer event; never: there is none. Events at other times are stale.
+    /// When its timer is due; never: it has none.
     timer: Time,
 }
 
@@ -79,7 +85,7 @@ impl ProgramError {
     }
 }
 
-impl Programs {
+impl ProgramPlan {
     /// What `scheme` asks of the switches; none where they need only ECMP.
     ///
     /// # Errors
@@ -95,8 +101,7 @@ impl Programs {
         if fabric.program.is_none() && fabric.routing == RoutingMode::Ecmp {
             return Ok(None);
         }
-        let switches = topology.switches.len() as u64;
-        let mut attached: Vec<Option<Attached>> = (0..switches).map(|_| None).collect();
+        let mut attached: Vec<Option<AnyProgram>> = topology.switches.iter().map(|_| None).collect();
         if let Some(program) = &fabric.program {
             let paths = path_map::paths(topology, routing);
             if let Some(table) = program.path_entries().filter(|table| *table < paths) {
@@ -114,50 +119,35 @@ impl Programs {
                 let switch = node.0 - topology.hosts;
                 let random = stream(seed, u64::from(switch), Purpose::Program);
                 let sites = sites(topology, node);
-                let program = program.build(&ProgramFacts { sites, ..facts.clone() }, random);
                 attached[switch as usize] =
-                    Some(Attached { program, aside: 0, told: [0; 2], timer: Time::NEVER });
+                    Some(program.build(&ProgramFacts { sites, ..facts.clone() }, random));
             }
         }
-        let wants_qps = attached.iter().flatten().any(|attached| attached.program.wants_qps());
-        let random = (0..switches).map(|switch| stream(seed, switch, Purpose::PortChoice)).collect();
-        Ok(Some(Programs {
-            routing: fabric.routing,
-            healthy: routing.clone(),
-            attached,
-            random,
+        let wants_qps = attached.iter().flatten().any(|program| program.wants_qps());
+        Ok(Some(ProgramPlan { routing: fabric.routing, attached, wants_qps }))
+    }
+
+    /// Whether some program wants to hear of queue pairs.
+    pub fn wants_qps(&self) -> bool {
+        self.wants_qps
+    }
+
+    /// What the switch with this number does. Its program is taken out of the plan.
+    pub(super) fn switch(&mut self, network: &Network<'_>, index: u32) -> Beyond {
+        let attached = |program| Attached {
+            program,
             out: Vec::new(),
             held: 0,
             held_bytes: 0,
-            wants_qps,
-        }))
-    }
-
-    /// Packets that programs keep, and the bytes of those that are in switches' buffers.
-    pub(crate) fn held(&self) -> (u64, u64) {
-        (self.held, self.held_bytes)
-    }
-
-    /// The program of a switch keeps this much more aside.
-    fn set_aside(&mut self, switch: u32, bytes: i64) {
-        if let Some(attached) = &mut self.attached[switch as usize] {
-            attached.aside = attached.aside.saturating_add_signed(bytes);
+            aside: 0,
+            told: [0; 2],
+            timer: Time::NEVER,
+        };
+        Beyond {
+            routing: self.routing,
+            program: self.attached[index as usize].take().map(attached),
+            random: stream(network.seed, u64::from(index), Purpose::PortChoice),
         }
-    }
-
-    /// What the programs counted, over all switches.
-    pub(crate) fn counters(&self) -> BTreeMap<&'static str, u64> {
-        let mut totals = BTreeMap::new();
-        for attached in self.attached.iter().flatten() {
-            for counter in attached.program.counters() {
-                let total = totals.entry(counter.name).or_insert(0u64);
-                *total = match counter.total {
-                    Total::Sum => *total + counter.value,
-                    Total::Max => counter.value.max(*total),
-                };
-            }
-        }
-        totals
     }
 }
 
@@ -167,289 +157,293 @@ fn sites(topology: &Topology, node: NodeId) -> Sites {
     Sites { of_host, own: topology.site_of(node) }
 }
 
-impl<O: Observer> Engine<'_, O> {
-    /// A packet reached a switch by `port`, where there is more than ECMP.
-    // Apart from its callers, which stay small for fabrics without it.
+impl Beyond {
+    /// When its program's timer is due.
+    #[inline]
+    pub(super) fn timer(&self) -> Time {
+        self.program.as_ref().map_or(Time::NEVER, |attached| attached.timer)
+    }
+
+    /// Packets that its program keeps, and the bytes of those that are in the switch's buffer.
+    pub(super) fn held(&self) -> (u64, u64) {
+        self.program.as_ref().map_or((0, 0), |attached| (attached.held, attached.held_bytes))
+    }
+}
+
+/// Adds what the programs of `switches` counted.
+pub fn program_counters<'s>(switches: impl Iterator<Item = &'s Switch>) -> BTreeMap<&'static str, u64> {
+    let mut totals = BTreeMap::new();
+    for attached in switches.filter_map(|switch| switch.beyond.as_ref()?.program.as_ref()) {
+        for counter in attached.program.counters() {
+            let total = totals.entry(counter.name).or_insert(0u64);
+            *total = match counter.total {
+                Total::Sum => *total + counter.value,
+                Total::Max => counter.value.max(*total),
+            };
+        }
+    }
+    totals
+}
+
+impl Switch {
+    /// Whether it runs a program.
+    #[inline]
+    pub(super) fn has_program(&self) -> bool {
+        self.beyond.as_ref().is_some_and(|beyond| beyond.program.is_some())
+    }
+
+    /// A packet comes in where there is more than ECMP.
+    // Apart from its caller, which stays small for fabrics without it.
     #[inline(never)]
-    pub(super) fn pass(&mut self, node: NodeId, port: u16, packet: &Packet) {
-        let from = self.port_base[node.index()] + u32::from(port);
-        let at = Passage {
-            now: self.now,
-            src: self.source_of(packet),
-            port,
-            from_host: self.ports[from as usize].peer.0 < self.host_count,
-            ..self.passage(node, packet)
+    pub(super) fn pass<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
+        let passage = Passage {
+            src: at.network.source_of(&frame.packet),
+            port: frame.port,
+            from_host: at.network.is_host(self.egress.port(frame.port).peer),
+            ..self.passage(&frame.packet, at)
         };
-        let mut packet = *packet;
+        let mut frame = *frame;
         let mut chosen = None;
-        if let Some((program, out)) = self.program(node) {
-            match program.ingress(&mut packet, &at, out) {
+        if let Some(attached) = self.attached() {
+            match attached.program.ingress(&mut frame.packet, &passage, &mut attached.out) {
                 Verdict::Forward => {}
                 Verdict::Port(number) => chosen = Some(number),
                 Verdict::Drop => {
-                    self.consumed += 1;
-                    self.forget_telemetry(&packet);
-                    self.after_program(node);
-                    return;
+                    at.counters.consumed += 1;
+                    self.egress.forget(frame.telemetry);
+                    return self.after_program(at);
                 }
                 Verdict::Hold => {
-                    // It waits in the switch's buffer, whose lossless part counts it.
-                    let room = self.pfc.is_none() || self.take_in(node, LinkId(from), packet.wire_bytes);
-                    if let Some(programs) = self.programs.as_mut().filter(|_| room) {
-                        programs.held += 1;
-                        programs.held_bytes += u64::from(packet.wire_bytes);
-                    } else {
-                        self.counters.drops += 1;
-                        self.forget_telemetry(&packet);
-                    }
-                    self.after_program(node);
-                    return;
+                    self.hold(&frame, at);
+                    return self.after_program(at);
                 }
                 Verdict::SetAside => {
-                    if let Some(programs) = &mut self.programs {
-                        programs.held += 1;
-                        programs.set_aside(node.0 - self.host_count, i64::from(packet.wire_bytes));
-                    }
-                    self.after_program(node);
-                    return;
+                    attached.held += 1;
+                    attached.aside += u64::from(frame.packet.wire_bytes);
+                    self.keep_record(&frame);
+                    return self.after_program(at);
                 }
             }
         }
-        match self.choose(node, &packet, &at, chosen) {
-            Some(link) => {
-                self.observer.offered(link, self.now, packet.wire_bytes);
-                self.forward(node, link, &packet, from);
+        match self.choose(&frame.packet, &passage, chosen, at) {
+            Some(port) => {
+                at.observer.offered(self.egress.port(port).link, at.now, frame.packet.wire_bytes);
+                self.forward(port, &frame, at);
             }
-            None => {
-                self.counters.link_losses += 1;
-                self.forget_telemetry(&packet);
-            }
+            None => self.lose(&frame, at),
         }
-        self.after_program(node);
+        self.after_program(at);
     }
 
-    /// Sends a packet by `link` of a switch, which is free, past the switch's program.
-    #[inline(never)]
-    pub(super) fn pass_out(&mut self, node: NodeId, link: LinkId, packet: &Packet) {
-        let port = &self.ports[link.index()];
-        let (queued, src) = (port.data_bytes, self.source_of(packet));
-        let from_host = self.switches.routing.tor_index(src) == node.0 - self.host_count;
-        let at = Passage { queued, src, from_host, ..self.passage(node, packet) };
-        let mut packet = *packet;
-        if let Some((program, out)) = self.program(node) {
-            program.egress(&mut packet, &at, out);
-        }
-        self.transmit(link, &packet, false);
-        self.after_program(node);
-    }
-
-    /// Tells the programs that a queue pair of the workload is opened or destroyed.
-    #[inline]
-    pub(crate) fn tell_programs(&mut self, qp: QpId, opens: bool) {
-        if self.programs.as_ref().is_some_and(|programs| programs.wants_qps) {
-            self.tell_each_program(qp, opens);
-        }
-    }
-
-    #[inline(never)]
-    fn tell_each_program(&mut self, qp: QpId, opens: bool) {
-        let ends = self.workload.qps[qp.index() / self.recipe.scheme.qps as usize];
-        let notice = QpNotice { now: self.now, qp, src: ends.src, dst: ends.dst, opens };
-        for node in (self.host_count..self.topology.nodes()).map(NodeId) {
-            if let Some((program, out)) = self.program(node) {
-                program.handle_qp(&notice, out);
-                self.after_program(node);
-            }
-        }
-    }
-
-    /// The timer of a switch's program.
-    pub(crate) fn handle_program_timer(&mut self, node: NodeId) {
-        let now = self.now;
-        let Some(programs) = &mut self.programs else { return };
-        let Some(attached) = &mut programs.attached[(node.0 - self.host_count) as usize] else { return };
-        if attached.timer != now {
+    /// The program holds a packet: it waits in the switch's buffer, whose lossless part counts it.
+    fn hold<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
+        let bytes = frame.packet.wire_bytes;
+        if self.pfc.is_some() && !self.charge(frame.port, bytes, at) {
+            at.counters.drops += 1;
+            self.egress.forget(frame.telemetry);
             return;
         }
+        if let Some(attached) = self.attached() {
+            attached.held += 1;
+            attached.held_bytes += u64::from(bytes);
+        }
+        self.keep_record(frame);
+    }
+
+    fn keep_record(&mut self, frame: &Frame) {
+        if let Some(telemetry) = &mut self.egress.telemetry {
+            telemetry.held.set_aside(&frame.packet, frame.telemetry);
+        }
+    }
+
+    /// Sends a packet by `port`, which is free, past the switch's program.
+    #[inline(never)]
+    pub(super) fn pass_out<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
+        let src = at.network.source_of(&frame.packet);
+        let passage = Passage {
+            queued: self.egress.port(port).data_bytes,
+            src,
+            from_host: at.routing.tor_index(src) == self.index,
+            ..self.passage(&frame.packet, at)
+        };
+        let mut frame = *frame;
+        if let Some(attached) = self.attached() {
+            attached.program.egress(&mut frame.packet, &passage, &mut attached.out);
+        }
+        self.egress.transmit(port, &frame, false, at);
+        self.after_program(at);
+    }
+
+    /// A queue pair was opened or is done, at a time not after now.
+    pub fn handle_notice<O: Observer>(&mut self, notice: &Notice, at: &mut Context<'_, O>) {
+        let ends = at.network.ends(notice.qp);
+        let (src, dst) = (ends.src, ends.dst);
+        let notice = QpNotice { now: notice.time, qp: notice.qp, src, dst, opens: notice.opens };
+        if let Some(attached) = self.attached() {
+            attached.program.handle_qp(&notice, &mut attached.out);
+            self.after_program(at);
+        }
+    }
+
+    /// The timer of its program is due.
+    pub(super) fn handle_program_timer<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+        let now = at.now;
+        let Some(attached) = self.attached() else { return };
         attached.timer = Time::NEVER;
         if attached.program.next_timeout().is_some_and(|due| due <= now) {
-            attached.program.handle_timeout(now, &mut programs.out);
+            attached.program.handle_timeout(now, &mut attached.out);
         }
-        self.after_program(node);
+        self.after_program(at);
     }
 
-    fn program(&mut self, node: NodeId) -> Option<(&mut AnyProgram, &mut Vec<Emitted>)> {
-        let programs = self.programs.as_deref_mut()?;
-        let attached = programs.attached[(node.0 - self.host_count) as usize].as_mut()?;
-        Some((&mut attached.program, &mut programs.out))
+    fn attached(&mut self) -> Option<&mut Attached> {
+        self.beyond.as_mut()?.program.as_mut()
     }
 
-    /// Sends what the program of `node` has put out, and sees to its timer.
-    fn after_program(&mut self, node: NodeId) {
-        let now = self.now;
-        let Some(programs) = &mut self.programs else { return };
-        let Some(attached) = &mut programs.attached[(node.0 - self.host_count) as usize] else { return };
+    /// Sends what the program has put out, and sees to its timer.
+    fn after_program<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+        let now = at.now;
+        let Some(attached) = self.attached() else { return };
+        // A timer that is due now runs a picosecond later, so that no program can stop time.
         let due = attached.program.next_timeout().map(|due| due.max(now + Duration(1)));
-        if let Some(due) = due.filter(|due| *due < attached.timer) {
-            attached.timer = due;
-            self.schedule_timer(node, 0, due);
-        }
-        self.send_emitted(node);
-        self.tell_what_is_kept(node);
+        attached.timer = attached.timer.min(due.unwrap_or(Time::NEVER));
+        self.send_emitted(at);
+        self.tell_what_is_kept(at);
     }
 
-    /// Tells the observer what the program of `node` keeps, if that is not what it last heard.
-    fn tell_what_is_kept(&mut self, node: NodeId) {
-        let now = self.now;
-        let Some(programs) = &mut self.programs else { return };
-        let Some(attached) = &mut programs.attached[(node.0 - self.host_count) as usize] else { return };
+    /// Tells the observer what the program keeps, if that is not what it last heard.
+    fn tell_what_is_kept<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+        let node = self.egress.node;
+        let Some(attached) = self.attached() else { return };
         let clip = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         let kept = [clip(attached.aside), clip(attached.program.table_entries())];
         if kept != attached.told {
             attached.told = kept;
-            self.observer.kept(node, now, kept[0], kept[1]);
+            at.observer.kept(node, at.now, kept[0], kept[1]);
         }
     }
 
-    fn send_emitted(&mut self, node: NodeId) {
-        let Some(programs) = &mut self.programs else { return };
-        if programs.out.is_empty() {
+    fn send_emitted<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+        let Some(attached) = self.attached() else { return };
+        if attached.out.is_empty() {
             return;
         }
         // What goes out at once passes the program again, which may put out more.
-        let mut out = std::mem::take(&mut programs.out);
+        let mut out = std::mem::take(&mut attached.out);
         for Emitted { packet, held } in out.drain(..) {
-            let base = self.port_base[node.index()];
             let from = match held {
-                Held::Never => base,
-                Held::InBuffer(port) => base + u32::from(port),
-                Held::Aside => pfc::APART,
+                Held::Never => 0,
+                Held::InBuffer(port) => port,
+                Held::Aside => APART,
             };
-            let at = self.passage(node, &packet);
-            let way = self.choose(node, &packet, &at, None);
-            match (held, &mut self.programs) {
-                (Held::InBuffer(_), Some(programs)) => {
-                    programs.held -= 1;
-                    programs.held_bytes -= u64::from(packet.wire_bytes);
-                }
-                (Held::Aside, Some(programs)) => {
-                    programs.held -= 1;
-                    programs.set_aside(node.0 - self.host_count, -i64::from(packet.wire_bytes));
-                }
-                _ => self.injected += 1,
+            let mut frame = Frame::new(packet, from);
+            let bytes = u64::from(packet.wire_bytes);
+            if let Some(telemetry) = self.egress.telemetry.as_mut().filter(|_| held != Held::Never) {
+                frame.telemetry = telemetry.held.take_back(&packet);
             }
-            match way {
-                Some(link) if held == Held::Never => self.forward(node, link, &packet, from),
-                Some(link) => self.release(node, link, &packet, from),
-                None => {
-                    self.counters.link_losses += 1;
-                    self.forget_telemetry(&packet);
+            match (held, self.attached()) {
+                (Held::InBuffer(_), Some(attached)) => {
+                    attached.held -= 1;
+                    attached.held_bytes -= bytes;
                 }
+                (Held::Aside, Some(attached)) => {
+                    attached.held -= 1;
+                    attached.aside -= bytes;
+                }
+                _ => at.counters.injected += 1,
+            }
+            let passage = self.passage(&packet, at);
+            match self.choose(&packet, &passage, None, at) {
+                Some(port) if held == Held::Never => self.forward(port, &frame, at),
+                Some(port) => self.let_go(port, &frame, at),
+                None => self.lose(&frame, at),
             }
         }
-        if let Some(programs) = &mut self.programs
-            && programs.out.is_empty()
-        {
-            programs.out = out;
+        if let Some(attached) = self.attached().filter(|attached| attached.out.is_empty()) {
+            attached.out = out;
         }
     }
 
-    /// Sends a packet that a program kept. The lossless buffer goes on to count one that was in it until it is on the
-    /// wire. One that was set aside it does not count in the queue either: the port by which it came has let go of it
-    /// long ago, and has room for what the line holds, and for nothing else.
-    fn release(&mut self, node: NodeId, link: LinkId, packet: &Packet, from: u32) {
-        if self.pfc.is_none() {
-            self.forward(node, link, packet, from);
-            return;
-        }
-        let port = &mut self.ports[link.index()];
-        if port.is_free(self.now) && !port.paused {
-            self.pass_out(node, link, packet);
-            if from != pfc::APART {
-                self.give_back(node, from, packet.wire_bytes);
+    /// Sends a packet that the program kept. The lossless buffer goes on to count one that was in it until it is on
+    /// the wire. One that was set aside it does not count in the queue either: the port by which it came has let go of
+    /// it long ago, and has room for what the link holds, and for nothing else.
+    fn let_go<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
+        let Some(pfc) = &mut self.pfc else { return self.forward(port, frame, at) };
+        let out = &self.egress.ports[usize::from(port)];
+        if !out.wakes && !out.paused {
+            self.pass_out(port, frame, at);
+            if frame.port != APART {
+                self.release(frame.port, frame.packet.wire_bytes, at);
             }
             return;
         }
-        if let Some(pfc) = self.pfc.as_mut().filter(|_| from == pfc::APART) {
-            pfc.take_apart(packet.wire_bytes);
+        if frame.port == APART {
+            pfc.charge_apart(frame.packet.wire_bytes);
         }
-        let port = &mut self.ports[link.index()];
-        port.enqueue(&mut self.pool, packet, from, false);
-        self.queue_changed(link);
-        if self.ports[link.index()].has_work() {
-            self.wake(link);
-        }
+        self.egress.enqueue(port, frame, false, at);
     }
 
-    /// What a program sees of a packet's way.
-    fn passage(&self, node: NodeId, packet: &Packet) -> Passage {
-        let switch = node.0 - self.host_count;
-        let tor = self.switches.routing.tor_index(packet.dst);
-        let to_host = tor == switch;
-        let ports = match (&self.programs, to_host) {
-            (_, true) => 1,
-            (Some(programs), false) if !self.switches.routing.is_empty(switch as usize, tor) => {
-                programs.healthy.group(switch as usize, tor).len() as u16
-            }
-            _ => 0,
+    /// What a program sees of a packet's path.
+    fn passage<O>(&self, packet: &Packet, at: &Context<'_, O>) -> Passage {
+        let tor = at.routing.tor_index(packet.dst);
+        let to_host = tor == self.index;
+        let switch = self.index as usize;
+        let ports = match to_host {
+            true => 1,
+            // Numbered as with every link up: those that are left keep their numbers when routing learns that others
+            // are gone.
+            false if !at.routing.is_empty(switch, tor) => at.network.healthy.group(switch, tor).len() as u16,
+            false => 0,
         };
-        Passage { now: self.now, src: packet.dst, port: 0, from_host: false, to_host, ports, queued: 0 }
+        Passage { now: at.now, src: packet.dst, port: 0, from_host: false, to_host, ports, queued: 0 }
     }
 
-    /// The host that sent a packet, as its IP header would say.
-    fn source_of(&self, packet: &Packet) -> anabranch_base::HostId {
-        let ends = self.workload.qps[packet.qp.index() / self.recipe.scheme.qps as usize];
-        if packet.dst == ends.dst { ends.src } else { ends.dst }
-    }
-
-    /// The egress link: the one that a program chose, else as the fabric routes.
-    fn choose(&mut self, node: NodeId, packet: &Packet, at: &Passage, chosen: Option<u16>) -> Option<LinkId> {
-        let programs = self.programs.as_deref_mut()?;
-        let sprays = match programs.routing {
+    /// The egress port: the one that a program chose, else as the fabric routes.
+    fn choose<O>(
+        &mut self,
+        packet: &Packet,
+        passage: &Passage,
+        chosen: Option<u16>,
+        at: &Context<'_, O>,
+    ) -> Option<u16> {
+        let (network, routing) = (at.network, at.routing);
+        let by_hash = || network.route(routing, self.index, packet);
+        let beyond = self.beyond.as_mut()?;
+        let sprays = match beyond.routing {
             RoutingMode::Adaptive => true,
-            RoutingMode::Spray => at.from_host,
+            RoutingMode::Spray => passage.from_host,
             RoutingMode::Ecmp | RoutingMode::EcmpLinear => false,
         };
-        if at.to_host || at.ports < 2 {
-            return self.route(node, packet);
+        if passage.to_host || passage.ports < 2 {
+            return by_hash();
         }
-        let switch = (node.0 - self.host_count) as usize;
-        let group = self.switches.routing.group(switch, self.switches.routing.tor_index(packet.dst));
-        let base = self.port_base[node.index()];
-        let link = |port: u16| Some(LinkId(base + u32::from(port)));
+        let (switch, tor) = (self.index as usize, routing.tor_index(packet.dst));
+        let group = routing.group(switch, tor);
         if let Some(number) = chosen {
-            let all = programs.healthy.group(switch, self.switches.routing.tor_index(packet.dst));
+            let all = network.healthy.group(switch, tor);
             let port = all[usize::from(number) % all.len()];
-            if !group.contains(&port) {
-                // The hash sends a queue pair's packets that were to take it by one other port, and those of
-                // another queue pair by another.
-                return self.route(node, packet);
-            }
-            return link(port);
+            // The hash sends a queue pair's packets that were to take a port that is gone by one other port, and those
+            // of another queue pair by another.
+            return if group.contains(&port) { Some(port) } else { by_hash() };
         }
-        if programs.routing == RoutingMode::EcmpLinear {
-            let tier = self.topology.switches[switch].tier;
-            let place = path_map::choice(packet, self.switches.salts[switch], tier, group.len());
-            return link(group[place]);
+        if beyond.routing == RoutingMode::EcmpLinear {
+            let tier = network.topology.switches[switch].tier;
+            return Some(group[path_map::choice(packet, network.salt(self.index), tier, group.len())]);
         }
         let sprayed = match packet.repr {
             Repr::Data { .. } => true,
             // DCP, section 4.2: the switch chooses a port whatever it trims or trimmed.
-            Repr::Trimmed { .. } | Repr::HeaderOnly { .. } => programs.routing == RoutingMode::Adaptive,
-            _ => self.switches.queue.acks_with_data,
+            Repr::Trimmed { .. } | Repr::HeaderOnly { .. } => beyond.routing == RoutingMode::Adaptive,
+            _ => network.queues.acks_with_data,
         };
         if !sprays || !sprayed {
-            return self.route(node, packet);
+            return by_hash();
         }
-        let random = &mut programs.random[switch];
-        if programs.routing == RoutingMode::Spray {
-            return link(group[random.below(group.len() as u32) as usize]);
+        if beyond.routing == RoutingMode::Spray {
+            return Some(group[beyond.random.below(group.len() as u32) as usize]);
         }
         // The shortest queue; among equals each is as likely: the i-th one found takes the place with chance 1/i.
-        let depth = |port: u16| {
-            let port = &self.ports[(base + u32::from(port)) as usize];
-            port.data_bytes + port.control_bytes
-        };
+        let depth = |port: u16| self.egress.ports[usize::from(port)].queued();
         let (mut best, mut least, mut equals) = (group[0], depth(group[0]), 1);
         for &port in &group[1..] {
             let depth = depth(port);
@@ -457,12 +451,12 @@ impl<O: Observer> Engine<'_, O> {
                 (best, least, equals) = (port, depth, 1);
             } else if depth == least {
                 equals += 1;
-                if random.below(equals) == 0 {
+                if beyond.random.below(equals) == 0 {
                     best = port;
                 }
             }
         }
-        link(best)
+        Some(best)
     }
 }
 
@@ -470,8 +464,7 @@ impl<O: Observer> Engine<'_, O> {
 mod tests {
     use super::*;
     use anabranch_base::{HostId, Rate};
-    use anabranch_fabric::build;
-    use anabranch_fabric::{CrossDcSpec, TopologySpec};
+    use anabranch_fabric::{CrossDcSpec, TopologySpec, build};
 
     #[test]
     fn a_switch_knows_its_data_centre_and_that_of_each_host() {

@@ -11,7 +11,7 @@ use super::{
 use anabranch_base::{Bytes, Duration, Purpose, Stream, stream};
 use anabranch_engine::Ideal;
 use anabranch_engine::QpSelector;
-use anabranch_engine::{Pfc, Programs, check_headrooms, weights};
+use anabranch_engine::{PfcPlan, ProgramPlan, check_headrooms, weights};
 use anabranch_fabric::{self as topology, Routing, Selector, SelectorError, Topology};
 use anabranch_proto::transport::Framing;
 use anabranch_proto::{PathFacts, ProgramConfig, TransportConfig};
@@ -271,7 +271,7 @@ impl Scenario {
             };
             fault(&self.origin.file, at, message, Some(help))
         };
-        let checked = check_headrooms(pfc, on, facts).and_then(|()| Pfc::new(pfc, on, facts).map(drop));
+        let checked = check_headrooms(pfc, on, facts).and_then(|()| PfcPlan::new(pfc, on, facts).map(drop));
         checked
             .map_err(|error| refused(error.parameter(), &[], error.to_string(), round_up(error.needed())))?;
         match lossless::thresholds(pfc, on, facts) {
@@ -291,7 +291,7 @@ impl Scenario {
         if scheme.fabric.program.is_none() {
             return Ok(());
         }
-        Programs::new(scheme, &on.topology, &on.routing, facts, seed).map(drop).map_err(|error| {
+        ProgramPlan::new(scheme, &on.topology, &on.routing, facts, seed).map(drop).map_err(|error| {
             let (parameter, mut instead) = error.remedy();
             let of_edges = matches!(
                 scheme.fabric.program,

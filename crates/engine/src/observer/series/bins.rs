@@ -15,6 +15,7 @@ pub(super) enum Unit {
 }
 
 /// A sum for each interval. The last one may be cut short by the end of the run.
+#[derive(Clone)]
 pub(super) struct Bins {
     every: u64,
     unit: Unit,
@@ -59,6 +60,10 @@ impl Bins {
 }
 
 impl Curve for Bins {
+    fn is_touched(&self) -> bool {
+        !self.sums.is_empty()
+    }
+
     fn points(mut self, end: Time) -> Vec<(u64, f64)> {
         let intervals = self.intervals(end);
         // The last instant of a run has no later interval to belong to.
@@ -81,6 +86,7 @@ impl Curve for Bins {
 }
 
 /// The rate at which a link sends.
+#[derive(Clone)]
 pub(super) struct Busy {
     sent: Bins,
 }
@@ -99,6 +105,10 @@ impl Busy {
 }
 
 impl Curve for Busy {
+    fn is_touched(&self) -> bool {
+        self.sent.is_touched()
+    }
+
     fn points(mut self, end: Time) -> Vec<(u64, f64)> {
         // What is on the wire at the end of the run may go on after it.
         self.sent.sums.truncate(self.sent.intervals(end));
@@ -107,6 +117,7 @@ impl Curve for Busy {
 }
 
 /// How many pauses begin. A pause that is repeated while it lasts goes on.
+#[derive(Clone)]
 pub(super) struct Pauses {
     paused: bool,
     begun: Bins,
@@ -126,12 +137,17 @@ impl Pauses {
 }
 
 impl Curve for Pauses {
+    fn is_touched(&self) -> bool {
+        self.paused || self.begun.is_touched()
+    }
+
     fn points(self, end: Time) -> Vec<(u64, f64)> {
         self.begun.points(end)
     }
 }
 
 /// How long a link is paused.
+#[derive(Clone)]
 pub(super) struct PauseTime {
     since: Option<Time>,
     paused: Bins,
@@ -156,6 +172,10 @@ impl PauseTime {
 }
 
 impl Curve for PauseTime {
+    fn is_touched(&self) -> bool {
+        self.since.is_some() || self.paused.is_touched()
+    }
+
     fn points(mut self, end: Time) -> Vec<(u64, f64)> {
         self.set(end, false);
         self.paused.points(end)

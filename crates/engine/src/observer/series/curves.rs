@@ -4,12 +4,16 @@ use anabranch_base::Time;
 use anabranch_results::SeriesRow;
 
 /// A curve of one link or queue pair.
-pub(super) trait Curve {
+pub(super) trait Curve: Clone {
+    /// Whether anything was told to it. One that was told nothing may take the place of another.
+    fn is_touched(&self) -> bool;
+
     /// Its points (time in picoseconds, value) in the order of time, in a run that ended at `end`.
     fn points(self, end: Time) -> Vec<(u64, f64)>;
 }
 
 /// All curves of a series.
+#[derive(Clone)]
 pub(super) struct Curves<C> {
     /// By the number that events carry: index into `curves` plus one, or 0. Empty while nothing is watched.
     of: Vec<u32>,
@@ -50,6 +54,15 @@ impl<C: Curve> Curves<C> {
     #[inline]
     pub(super) fn has(&self, number: usize) -> bool {
         self.of.get(number).is_some_and(|index| *index != 0)
+    }
+
+    /// Takes over the curves of another observer of the same entities: each entity is told of to one of the two.
+    pub(super) fn join(&mut self, other: Self) {
+        for ((_, curve), (_, other)) in self.curves.iter_mut().zip(other.curves) {
+            if other.is_touched() {
+                *curve = other;
+            }
+        }
     }
 
     /// Appends the points of all curves, those of a curve together.

@@ -5,6 +5,7 @@ use anabranch_base::{Duration, Rate, Time};
 
 /// What waits at the end of each interval that is over by the end of the run. A queue whose level stays costs
 /// nothing, however long.
+#[derive(Clone)]
 pub(super) struct Level {
     every: u64,
     /// End of the first interval that is not over.
@@ -57,6 +58,10 @@ impl Level {
 }
 
 impl Curve for Level {
+    fn is_touched(&self) -> bool {
+        self.bytes > 0 || !self.changes.is_empty()
+    }
+
     fn points(mut self, end: Time) -> Vec<(u64, f64)> {
         let over = end.0 / self.every;
         if over == 0 {

@@ -1,0 +1,170 @@
+//! Where each message stands, and what its end sets off.
+//!
+//! Every entry has one owner: a time of posting or acknowledgement and a gate belong to one host (or to hosts of one
+//! cluster, which never run at the same time), a time of delivery to the receiving host. Nobody else writes it, and
+//! nobody else reads it before the run has stopped: the atomics make that safe, and order nothing.
+
+use anabranch_base::{GateId, HostId, MessageId, Time};
+use anabranch_workload::{Done, Opens, Start, Workload};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// The progress of every message and gate.
+pub struct Board<'a> {
+    workload: &'a Workload,
+    posted: Vec<AtomicU64>,
+    delivered: Vec<AtomicU64>,
+    acknowledged: Vec<AtomicU64>,
+    /// By message: parts that are not delivered, and not acknowledged, yet. Empty where messages are not split.
+    parts_left: Vec<[AtomicU8; 2]>,
+    /// By gate: activations so far.
+    activations: Vec<AtomicU32>,
+}
+
+/// What the end of a message, or of a part of one, came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Other parts are left.
+    Partly,
+    /// It is over.
+    Wholly,
+    /// It was over before: never, unless a transport is broken.
+    Again,
+}
+
+impl<'a> Board<'a> {
+    /// Nothing has started; each message is split into at most `split` parts.
+    pub fn new(workload: &'a Workload, split: u32) -> Self {
+        let never = || workload.messages.iter().map(|_| AtomicU64::new(Time::NEVER.0)).collect();
+        let parts_left = match split {
+            1 => Vec::new(),
+            _ => workload.messages.iter().map(|message| {
+                let parts = parts(message.bytes, split) as u8;
+                [AtomicU8::new(parts), AtomicU8::new(parts)]
+            }).collect(),
+        };
+        Board {
+            workload,
+            posted: never(),
+            delivered: never(),
+            acknowledged: never(),
+            parts_left,
+            activations: workload.gates.iter().map(|_| AtomicU32::new(0)).collect(),
+        }
+    }
+
+    /// A message was posted.
+    pub fn post(&self, message: MessageId, now: Time) {
+        self.posted[message.index()].store(now.0, Relaxed);
+    }
+
+    /// The receiver holds (`Delivered`), or the sender knows that it holds (`Acknowledged`), all of a message or of a
+    /// part of one; `opened` gets the messages to post now.
+    pub fn end(&self, message: MessageId, on: Done, now: Time, opened: &mut Vec<MessageId>) -> Ended {
+        if let Some(left) = self.parts_left.get(message.index()) {
+            let left = &left[usize::from(on == Done::Acknowledged)];
+            // One part too many ends the message twice, which is found then.
+            let others = left.load(Relaxed).saturating_sub(1);
+            left.store(others, Relaxed);
+            if others > 0 {
+                return Ended::Partly;
+            }
+        }
+        let times = match on {
+            Done::Delivered => &self.delivered,
+            Done::Acknowledged => &self.acknowledged,
+        };
+        let time = &times[message.index()];
+        let again = time.load(Relaxed) != Time::NEVER.0;
+        time.store(now.0, Relaxed);
+        self.activate(message, on, opened);
+        if again { Ended::Again } else { Ended::Wholly }
+    }
+
+    fn activate(&self, message: MessageId, on: Done, opened: &mut Vec<MessageId>) {
+        let message = &self.workload.messages[message.index()];
+        let from = message.activations_from as usize;
+        let activations = &self.workload.activations[from..from + message.activations_len as usize];
+        for activation in activations.iter().filter(|activation| activation.on == on) {
+            self.open(activation.gate, opened);
+        }
+    }
+
+    fn open(&self, gate: GateId, opened: &mut Vec<MessageId>) {
+        let activations = &self.activations[gate.index()];
+        let count = activations.load(Relaxed) + 1;
+        activations.store(count, Relaxed);
+        let gate = &self.workload.gates[gate.index()];
+        let from = gate.starts_from as usize;
+        let starts = &self.workload.gate_starts[from..from + gate.starts_len as usize];
+        match gate.opens {
+            Opens::After(needed) if count == needed => opened.extend_from_slice(starts),
+            Opens::After(_) => {}
+            Opens::Each => opened.extend(starts.get(count as usize - 1)),
+        }
+    }
+
+    /// When a message was posted, delivered and acknowledged, as far as it got.
+    pub fn times(&self, message: MessageId) -> [Option<Time>; 3] {
+        let known = |times: &[AtomicU64]| {
+            let time = times[message.index()].load(Relaxed);
+            (time != Time::NEVER.0).then_some(Time(time))
+        };
+        [known(&self.posted), known(&self.delivered), known(&self.acknowledged)]
+    }
+
+    /// A message that was acknowledged before it was delivered.
+    pub fn too_early(&self) -> Option<MessageId> {
+        (0..self.workload.messages.len() as u32).map(MessageId).find(|&message| {
+            let [_, delivered, acknowledged] = self.times(message);
+            acknowledged.is_some_and(|acknowledged| delivered.is_none_or(|delivered| delivered > acknowledged))
+        })
+    }
+}
+
+/// Into how many parts a message is split: as many as there are queue pairs, of a byte at least.
+pub fn parts(bytes: u64, split: u32) -> u32 {
+    bytes.clamp(1, u64::from(split)) as u32
+}
+
+/// The messages that start at a time, host by host.
+pub struct Starts {
+    /// Sorted by host, then by time, then by number.
+    order: Vec<MessageId>,
+    /// By host: its range in `order`.
+    ranges: Vec<(u32, u32)>,
+}
+
+impl Starts {
+    /// The timed messages of `workload` on a fabric with `hosts` hosts.
+    pub fn new(workload: &Workload, hosts: u32) -> Self {
+        let source = |message: MessageId| workload.qps[workload.messages[message.index()].qp.index()].src;
+        let mut order: Vec<MessageId> = (0..workload.messages.len() as u32)
+            .map(MessageId)
+            .filter(|&message| start_time(workload, message).is_some())
+            .collect();
+        order.sort_by_key(|&message| (source(message), start_time(workload, message), message));
+        let mut ranges = vec![(0, 0); hosts as usize];
+        for (place, &message) in order.iter().enumerate() {
+            let range = &mut ranges[source(message).index()];
+            if range.0 == range.1 {
+                *range = (place as u32, place as u32);
+            }
+            range.1 = place as u32 + 1;
+        }
+        Starts { order, ranges }
+    }
+
+    /// The messages that `host` posts by itself, by time.
+    pub fn of(&self, host: HostId) -> &[MessageId] {
+        let (from, until) = self.ranges[host.index()];
+        &self.order[from as usize..until as usize]
+    }
+}
+
+/// When a message starts by itself.
+pub fn start_time(workload: &Workload, message: MessageId) -> Option<Time> {
+    match workload.messages[message.index()].start {
+        Start::At(time) => Some(time),
+        Start::ByGate => None,
+    }
+}

@@ -1,0 +1,481 @@
+//! Ports: where packets wait for a link, and how they get onto it. Hosts and switches share this.
+
+mod frees;
+
+use crate::context::Context;
+use crate::faults::Fate;
+use crate::frame::{Arrival, Frame};
+use crate::link::{Line, PAUSE_FRAME_BYTES};
+use crate::network::Network;
+use crate::observer::Observer;
+use crate::queue::{Fifo, Pool, Taken};
+use crate::telemetry::Telemetry;
+use anabranch_base::{Duration, LinkId, NodeId, Purpose, Stream, Time, stream};
+use anabranch_proto::{IntHop, IntStack, Packet, Repr};
+
+pub use frees::{Frees, LAST_TIME, Lines, OnePort};
+
+/// The sending end of a link, with its queues. One cache line.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub struct Port {
+    /// When the last bit of the packet on the wire leaves.
+    pub busy_until: Time,
+    /// Data packets waiting.
+    pub data: Fifo,
+    /// Control packets waiting: served first or by weight, never interrupting a packet.
+    pub control: Fifo,
+    /// Bytes in `data`.
+    pub data_bytes: u32,
+    /// Bytes in `control`.
+    pub control_bytes: u32,
+    /// The node at the other end.
+    pub peer: NodeId,
+    /// The link.
+    pub link: LinkId,
+    /// The port at the other end.
+    pub peer_port: u16,
+    /// Index of its link's kind.
+    pub kind: u16,
+    /// Bytes of control that may go for 2^16 bytes of data while both wait; 0: control goes first.
+    weight: u32,
+    /// Bytes by which control is ahead of its share while both wait.
+    ahead: i64,
+    /// An event for when the wire is free is on its way: until then it is busy.
+    pub wakes: bool,
+    /// A fault (or a lossy cable) is or will be on this link: look closer before sending.
+    pub impaired: bool,
+    /// The other end has paused the data class.
+    pub paused: bool,
+    /// A pause frame is pending, ahead of everything else.
+    pub pause_pending: bool,
+}
+
+const _: () = assert!(size_of::<Port>() == 64);
+
+impl Port {
+    /// Whether anything waits that may go out.
+    #[inline]
+    pub fn has_work(&self) -> bool {
+        !self.control.is_empty() || (!self.data.is_empty() && !self.paused) || self.pause_pending
+    }
+
+    /// Bytes that wait.
+    #[inline]
+    pub fn queued(&self) -> u32 {
+        self.data_bytes + self.control_bytes
+    }
+
+    /// Whether it is control's turn (DCP, section 4.2: weighted round robin). A queue that waits alone goes, and
+    /// runs up no account.
+    #[inline]
+    fn weigh(&mut self) -> bool {
+        if self.control.is_empty() || self.data.is_empty() || self.paused {
+            self.ahead = 0;
+            return true;
+        }
+        self.ahead <= 0
+    }
+
+    /// Takes the next packet that may go out: control first or by weight, data unless it is paused.
+    #[inline]
+    fn dequeue(&mut self, pool: &Pool) -> Option<Taken> {
+        let data = match self.weight {
+            0 => self.control.is_empty(),
+            _ => !self.weigh() || self.control.is_empty(),
+        };
+        if !data {
+            let taken = self.control.pop(pool)?;
+            let bytes = pool.frame(&taken).packet.wire_bytes;
+            self.control_bytes -= u32::from(bytes);
+            if self.weight > 0 {
+                self.ahead += i64::from(bytes);
+            }
+            return Some(taken);
+        }
+        if self.paused {
+            return None;
+        }
+        let taken = self.data.pop(pool)?;
+        let bytes = pool.frame(&taken).packet.wire_bytes;
+        self.data_bytes -= u32::from(bytes);
+        if self.weight > 0 && !self.control.is_empty() {
+            // It is data's turn, though control waits.
+            let share = (u64::from(bytes) * u64::from(self.weight)) >> 16;
+            self.ahead -= share as i64;
+        }
+        Some(taken)
+    }
+}
+
+/// All ports of a node, with what waits at them.
+pub struct Egress<F> {
+    /// By number.
+    pub ports: Vec<Port>,
+    /// The node.
+    pub node: NodeId,
+    /// The slots of all queues.
+    pub pool: Pool,
+    /// When ports free up.
+    pub frees: F,
+    /// What the node holds of telemetry, where the scheme's congestion control asks for it.
+    pub telemetry: Option<Box<NodeTelemetry>>,
+    /// By port: since when its data class is paused; never: it is not.
+    paused_since: Vec<Time>,
+    /// By port whose link random losses touch: its stream.
+    losses: Vec<(u16, Stream)>,
+}
+
+/// The telemetry of a node.
+#[derive(Default)]
+pub struct NodeTelemetry {
+    /// Records of packets that are here.
+    pub held: Telemetry,
+    /// By port: the bytes that it has sent, where a switch sends.
+    sent: Vec<u64>,
+}
+
+impl<F: Frees> Egress<F> {
+    /// The ports of `node`, with empty queues. `weight` is that of their control queues, in 2^-16ths, 0 where those
+    /// go first; `kind_of` tells the kind of a link.
+    pub fn new(network: &Network<'_>, node: NodeId, weight: u32, kind_of: impl Fn(LinkId) -> u16, frees: F) -> Self {
+        let ports: Vec<Port> = network
+            .topology
+            .links_of(node)
+            .map(|link| {
+                let port = &network.topology.ports[link as usize];
+                let link = LinkId(link);
+                Port {
+                    busy_until: Time::ZERO,
+                    data: Fifo::EMPTY,
+                    control: Fifo::EMPTY,
+                    data_bytes: 0,
+                    control_bytes: 0,
+                    peer: port.peer,
+                    link,
+                    peer_port: port.peer_port,
+                    kind: kind_of(link),
+                    weight,
+                    ahead: 0,
+                    wakes: false,
+                    impaired: network.faults.is_impaired(link),
+                    paused: false,
+                    pause_pending: false,
+                }
+            })
+            .collect();
+        let telemetry = network.scheme.cc.wants_telemetry().then(|| {
+            let sent = if network.is_host(node) { Vec::new() } else { vec![0; ports.len()] };
+            Box::new(NodeTelemetry { held: Telemetry::default(), sent })
+        });
+        Egress {
+            paused_since: if network.scheme.fabric.pfc.is_some() { vec![Time::NEVER; ports.len()] } else { Vec::new() },
+            ports,
+            node,
+            pool: Pool::default(),
+            frees,
+            telemetry,
+            losses: Vec::new(),
+        }
+    }
+
+    /// A port.
+    #[inline]
+    pub fn port(&mut self, port: u16) -> &mut Port {
+        &mut self.ports[usize::from(port)]
+    }
+
+    /// Puts a packet on a link, which is free.
+    #[inline(always)]
+    pub fn transmit<O: Observer>(&mut self, port: u16, frame: &Frame, more: bool, at: &mut Context<'_, O>) {
+        if self.is_plain(port) {
+            put_on_wire(&mut self.ports[usize::from(port)], &mut self.frees, port, frame, at);
+        } else {
+            self.transmit_otherwise(port, frame, more, at);
+        }
+    }
+
+    /// Puts a packet that has just been taken out of its queue on a link, which is free.
+    #[inline(always)]
+    pub fn transmit_taken<O: Observer>(&mut self, port: u16, taken: Taken, at: &mut Context<'_, O>) {
+        if self.is_plain(port) {
+            let frame = self.pool.frame(&taken);
+            put_on_wire(&mut self.ports[usize::from(port)], &mut self.frees, port, frame, at);
+            self.pool.release(taken);
+        } else {
+            let frame = self.pool.take(taken);
+            self.transmit_otherwise(port, &frame, false, at);
+        }
+    }
+
+    /// Nothing but the packet goes by the link of `port`, and nothing is or will be wrong with it.
+    #[inline]
+    fn is_plain(&self, port: u16) -> bool {
+        !self.ports[usize::from(port)].impaired && self.telemetry.is_none()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn transmit_otherwise<O: Observer>(&mut self, port: u16, frame: &Frame, more: bool, at: &mut Context<'_, O>) {
+        if self.ports[usize::from(port)].impaired {
+            self.transmit_impaired(port, frame, more, at);
+        } else {
+            self.transmit_reported(port, frame, None, false, at);
+        }
+    }
+
+    /// Where telemetry goes beside the packets, or a fault has a say in when the last bit leaves and whether the packet
+    /// is `lost`.
+    fn transmit_reported<O: Observer>(
+        &mut self,
+        port: u16,
+        frame: &Frame,
+        leaves: Option<Time>,
+        lost: bool,
+        at: &mut Context<'_, O>,
+    ) {
+        let stack = self.report(port, frame, at);
+        let out = &mut self.ports[usize::from(port)];
+        debug_assert!(out.busy_until <= at.now, "two packets on one wire");
+        let kind = &at.network.kinds[usize::from(out.kind)];
+        let class = kind.class(frame.packet.wire_bytes);
+        let (until, line) = match leaves {
+            Some(leaves) => (leaves, Line::NONE),
+            None => (at.now + class.serialisation, class.line),
+        };
+        out.busy_until = until;
+        out.wakes = true;
+        let link = out.link;
+        if !lost {
+            let frame = Frame { port: out.peer_port, telemetry: 0, ..*frame };
+            at.out.send(out.peer, Arrival { time: until + kind.delay, frame }, stack.as_ref());
+        }
+        self.frees.push(line, until, port);
+        at.counters.packet_hops += 1;
+        at.observer.transmitted(link, at.now, until, frame.packet.wire_bytes);
+    }
+
+    /// A packet goes out: takes its telemetry out of the node, with a hop more if this is a switch.
+    fn report<O>(&mut self, port: u16, frame: &Frame, at: &Context<'_, O>) -> Option<IntStack> {
+        let telemetry = self.telemetry.as_mut()?;
+        let out = &self.ports[usize::from(port)];
+        let mut hop = IntHop {
+            queue_bytes: out.queued(),
+            tx_bytes: 0,
+            at: at.now,
+            rate: at.network.kinds[usize::from(out.kind)].rate,
+        };
+        let sent = telemetry.sent.get_mut(usize::from(port));
+        if let Some(sent) = &sent {
+            hop.tx_bytes = **sent;
+        }
+        let is_switch = sent.is_some();
+        if let Some(sent) = sent {
+            *sent += u64::from(frame.packet.wire_bytes);
+        }
+        let record = telemetry.held.record(frame.telemetry)?;
+        if is_switch && matches!(frame.packet.repr, Repr::Data { .. }) {
+            record.push(out.link, hop);
+        }
+        let stack = *record;
+        telemetry.held.release(frame.telemetry);
+        Some(stack)
+    }
+
+    /// Puts a packet on a link with faults, which is free.
+    fn transmit_impaired<O: Observer>(&mut self, port: u16, frame: &Frame, more: bool, at: &mut Context<'_, O>) {
+        let network = at.network;
+        let out = &mut self.ports[usize::from(port)];
+        let (link, bytes) = (out.link, frame.packet.wire_bytes);
+        out.kind = network.faults.kind_at(link, at.now, out.kind).0;
+        let leaves = network.faults.leaves(link, &network.kinds, at.now, bytes, out.kind);
+        let arrives = leaves + network.kinds[usize::from(out.kind)].latency;
+        let random = Self::loss_stream(&mut self.losses, network, port, link);
+        match network.faults.fate(link, at.now, arrives, &frame.packet, random) {
+            Fate::Arrives => self.transmit_reported(port, frame, Some(leaves), false, at),
+            Fate::Lost => {
+                at.counters.link_losses += 1;
+                self.transmit_reported(port, frame, Some(leaves), true, at);
+            }
+            Fate::Refused => match trimmed(&frame.packet, network.queues.trimmed_bytes) {
+                Some(header) => {
+                    at.counters.trims += 1;
+                    self.forget(frame.telemetry);
+                    let leaves = network.faults.leaves(
+                        link,
+                        &network.kinds,
+                        at.now,
+                        header.wire_bytes,
+                        self.ports[usize::from(port)].kind,
+                    );
+                    let header = Frame::new(header, frame.port);
+                    self.transmit_reported(port, &header, Some(leaves), false, at);
+                }
+                None => {
+                    // The queue goes on as if it had not been there.
+                    self.drop_packet(port, frame, at);
+                    if more || self.ports[usize::from(port)].has_work() {
+                        // Not now: what happens at one node at one time is one event.
+                        self.ports[usize::from(port)].wakes = true;
+                        self.frees.push(Line::NONE, at.now + Duration(1), port);
+                    }
+                }
+            },
+        }
+    }
+
+    fn loss_stream<'l>(
+        losses: &'l mut Vec<(u16, Stream)>,
+        network: &Network<'_>,
+        port: u16,
+        link: LinkId,
+    ) -> &'l mut Stream {
+        let place = losses.iter().position(|(known, _)| *known == port).unwrap_or_else(|| {
+            losses.push((port, stream(network.seed, u64::from(link.0), Purpose::LinkLoss)));
+            losses.len() - 1
+        });
+        &mut losses[place].1
+    }
+
+    /// Occupies the wire, which is free, with a pause frame. MACs handle these frames: a switch's latency does not
+    /// count. It is lost where the link goes down; random losses spare it, since one that is lost would not be said
+    /// again.
+    pub fn transmit_pause<O>(&mut self, port: u16, stop: bool, at: &mut Context<'_, O>) {
+        let network = at.network;
+        let out = &mut self.ports[usize::from(port)];
+        debug_assert!(out.busy_until <= at.now, "two packets on one wire");
+        let link = out.link;
+        let mut until = Time::ZERO;
+        if out.impaired {
+            out.kind = network.faults.kind_at(link, at.now, out.kind).0;
+            until = network.faults.leaves(link, &network.kinds, at.now, PAUSE_FRAME_BYTES, out.kind);
+        }
+        let kind = &network.kinds[usize::from(out.kind)];
+        if !out.impaired {
+            until = at.now + kind.class(PAUSE_FRAME_BYTES).serialisation;
+        }
+        let acts_at = until + kind.latency;
+        out.busy_until = until;
+        out.pause_pending = false;
+        out.wakes = true;
+        let (peer, peer_port, impaired) = (out.peer, out.peer_port, out.impaired);
+        self.frees.push(Line::NONE, until, port);
+        at.counters.pause_frames += u64::from(stop);
+        if !impaired || !network.faults.is_cut(link, at.now, acts_at) {
+            at.out.send(peer, Arrival { time: acts_at, frame: Frame::pause(peer_port, stop) }, None);
+        }
+    }
+
+    /// Queues a packet of the class that `control` names. The caller has checked that it fits.
+    #[inline]
+    pub fn enqueue<O: Observer>(&mut self, port: u16, frame: &Frame, control: bool, at: &mut Context<'_, O>) {
+        let out = &mut self.ports[usize::from(port)];
+        if control {
+            out.control.push(&mut self.pool, frame);
+            out.control_bytes += u32::from(frame.packet.wire_bytes);
+        } else {
+            out.data.push(&mut self.pool, frame);
+            out.data_bytes += u32::from(frame.packet.wire_bytes);
+        }
+        at.observer.queued(out.link, at.now, out.queued());
+        if !out.wakes && out.has_work() {
+            out.wakes = true;
+            self.frees.push(Line::NONE, out.busy_until.max(at.now), port);
+        }
+    }
+
+    /// Takes the next packet that may go out by `port`.
+    #[inline]
+    pub fn dequeue<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> Option<Taken> {
+        let out = &mut self.ports[usize::from(port)];
+        let taken = out.dequeue(&self.pool)?;
+        at.observer.queued(out.link, at.now, out.queued());
+        Some(taken)
+    }
+
+    /// A packet that was to go out by `port` is dropped.
+    #[cold]
+    pub fn drop_packet<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
+        at.counters.drops += 1;
+        at.counters.header_drops += u64::from(is_trimmed(&frame.packet));
+        self.forget(frame.telemetry);
+        at.observer.dropped(self.ports[usize::from(port)].link, at.now);
+    }
+
+    /// A packet is no more; nor is its record of telemetry.
+    #[inline]
+    pub fn forget(&mut self, record: u32) {
+        if let Some(telemetry) = &mut self.telemetry {
+            telemetry.held.release(record);
+        }
+    }
+
+    /// The other end of the link of `port` has paused its data class. False when it was paused before.
+    pub fn pause<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> bool {
+        let out = &mut self.ports[usize::from(port)];
+        if out.paused {
+            return false;
+        }
+        out.paused = true;
+        self.paused_since[usize::from(port)] = at.now;
+        at.observer.paused(out.link, at.now, true);
+        true
+    }
+
+    /// Takes the pause off `port`. False when there is none.
+    pub fn unpause<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> bool {
+        let out = &mut self.ports[usize::from(port)];
+        if !out.paused {
+            return false;
+        }
+        out.paused = false;
+        let since = std::mem::replace(&mut self.paused_since[usize::from(port)], Time::NEVER);
+        at.counters.pause_time = at.counters.pause_time + at.now.since(since);
+        at.observer.paused(out.link, at.now, false);
+        true
+    }
+
+    /// Time for which data classes have been paused that still are.
+    pub fn lasting_pauses(&self, now: Time) -> Duration {
+        let lasting = self.paused_since.iter().filter(|since| **since <= now);
+        lasting.fold(Duration::ZERO, |sum, &since| sum + now.since(since))
+    }
+
+    /// The packets in all queues.
+    pub fn each_queued(&self) -> impl Iterator<Item = &Frame> {
+        self.ports.iter().flat_map(|port| [&port.data, &port.control]).flat_map(|queue| queue.iter(&self.pool))
+    }
+}
+
+/// Puts a packet on a link that is free and does nothing to it.
+#[inline(always)]
+fn put_on_wire<O: Observer>(
+    out: &mut Port,
+    frees: &mut impl Frees,
+    port: u16,
+    frame: &Frame,
+    at: &mut Context<'_, O>,
+) {
+    debug_assert!(out.busy_until <= at.now, "two packets on one wire");
+    let bytes = frame.packet.wire_bytes;
+    let kind = &at.network.kinds[usize::from(out.kind)];
+    let class = kind.class(bytes);
+    let until = at.now + class.serialisation;
+    out.busy_until = until;
+    out.wakes = true;
+    at.out.send_packet(out.peer, until + kind.delay, &frame.packet, out.peer_port);
+    frees.push(class.line, until, port);
+    at.counters.packet_hops += 1;
+    at.observer.transmitted(out.link, at.now, until, bytes);
+}
+
+/// A data packet cut to its header of `bytes` bytes; none where switches do not trim, and of what is no data.
+pub fn trimmed(packet: &Packet, bytes: Option<u16>) -> Option<Packet> {
+    let (Some(wire_bytes), Repr::Data { psn, sent_at, msn, .. }) = (bytes, packet.repr) else { return None };
+    Some(Packet { wire_bytes, repr: Repr::Trimmed { psn, msn, sent_at }, ..*packet })
+}
+
+/// Whether a packet is a trimmed one, on its way to the receiver or back.
+pub fn is_trimmed(packet: &Packet) -> bool {
+    matches!(packet.repr, Repr::Trimmed { .. } | Repr::HeaderOnly { .. })
+}

@@ -1,0 +1,165 @@
+//! When ports free up.
+
+use crate::frame::{Order, kind};
+use crate::link::Line;
+use anabranch_base::Time;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// The times at which the ports of a node free up, one for each port at the most.
+pub trait Frees {
+    /// `port` frees up at `time`, which lies the delay of `line` ahead.
+    fn push(&mut self, line: Line, time: Time, port: u16);
+    /// Where the next one stands among the node's events.
+    fn first(&self) -> Order;
+    /// Takes the next one. There is one.
+    fn pop(&mut self) -> u16;
+}
+
+/// Of a node with one port.
+#[derive(Default)]
+pub struct OnePort(Option<Time>);
+
+impl Frees for OnePort {
+    #[inline]
+    fn push(&mut self, _: Line, time: Time, _: u16) {
+        debug_assert!(self.0.is_none(), "a port frees up twice");
+        self.0 = Some(time);
+    }
+
+    #[inline]
+    fn first(&self) -> Order {
+        self.0.map_or(Order::NEVER, |time| Order::new(time, kind::FREE))
+    }
+
+    #[inline]
+    fn pop(&mut self) -> u16 {
+        self.0 = None;
+        0
+    }
+}
+
+/// Of a node with any number of ports. Nearly all delays are those of a full packet or an ACK on one kind of link, and
+/// what is pushed with the same delay comes due in the order of pushing, so each such delay has a plain queue, a
+/// *line*; nothing is sorted. The others wait in a heap.
+pub struct Lines {
+    lines: [VecDeque<Key>; Line::MOST],
+    rest: BinaryHeap<Reverse<Key>>,
+    /// The first key of each line, and of the rest.
+    heads: [Key; Line::MOST + 1],
+    /// The least of `heads`.
+    first: Key,
+}
+
+/// A time in the high 48 bits, a port in the low 16.
+type Key = u64;
+const PORT_BITS: u32 = 16;
+const NEVER: Key = u64::MAX;
+
+/// No event may lie beyond: some 280 seconds.
+pub const LAST_TIME: Time = Time((1 << (64 - PORT_BITS)) - 1);
+
+impl Default for Lines {
+    fn default() -> Self {
+        Lines {
+            lines: Default::default(),
+            rest: BinaryHeap::new(),
+            heads: [NEVER; Line::MOST + 1],
+            first: NEVER,
+        }
+    }
+}
+
+impl Lines {
+    #[inline]
+    fn find_first(&mut self) {
+        self.first = self.heads.iter().fold(NEVER, |first, head| first.min(*head));
+    }
+}
+
+impl Frees for Lines {
+    #[inline]
+    fn push(&mut self, line: Line, time: Time, port: u16) {
+        debug_assert!(time <= LAST_TIME);
+        let key = time.0.min(LAST_TIME.0) << PORT_BITS | u64::from(port);
+        self.first = self.first.min(key);
+        let Some(queue) = self.lines.get_mut(usize::from(line.0)) else {
+            self.rest.push(Reverse(key));
+            self.heads[Line::MOST] = self.heads[Line::MOST].min(key);
+            return;
+        };
+        let head = &mut self.heads[usize::from(line.0)];
+        if *head == NEVER {
+            *head = key;
+        } else if key < *head {
+            // At the same time, of a lower port.
+            queue.push_front(std::mem::replace(head, key));
+        } else if queue.back().is_none_or(|last| *last < key) {
+            queue.push_back(key);
+        } else {
+            let place = queue.partition_point(|other| *other < key);
+            queue.insert(place, key);
+        }
+    }
+
+    #[inline]
+    fn first(&self) -> Order {
+        match self.first {
+            NEVER => Order::NEVER,
+            key => Order::new(Time(key >> PORT_BITS), kind::FREE),
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self) -> u16 {
+        let key = self.first;
+        match self.heads.iter().position(|head| *head == key) {
+            Some(Line::MOST) => {
+                self.rest.pop();
+                self.heads[Line::MOST] = self.rest.peek().map_or(NEVER, |Reverse(key)| *key);
+            }
+            Some(line) => self.heads[line] = self.lines[line].pop_front().unwrap_or(NEVER),
+            None => unreachable!("a port is taken where none frees up"),
+        }
+        self.find_first();
+        key as u16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against a sorted list: two lines of constant delays, and any delay beside them.
+        #[test]
+        fn ports_free_up_by_time_and_port(
+            steps in prop::collection::vec((0u64..20, 0usize..3, 0u64..300, 0u16..8, 0usize..3), 1..300),
+        ) {
+            let (mut lines, mut plain, mut now) = (Lines::default(), Vec::new(), 0);
+            for (pass, line, any, port, takes) in steps {
+                let (delay, line) = match line {
+                    0 => (83, Line(0)),
+                    1 => (2, Line(1)),
+                    _ => (any, Line::NONE),
+                };
+                lines.push(line, Time(now + delay), port);
+                plain.push((now + delay, port));
+                plain.sort_unstable();
+                for _ in 0..takes.min(plain.len()) {
+                    let (time, port) = plain.remove(0);
+                    prop_assert_eq!(lines.first(), Order::new(Time(time), kind::FREE));
+                    prop_assert_eq!(lines.pop(), port);
+                    now = now.max(time);
+                }
+                // Time does not pass what is still to come.
+                now = plain.first().map_or(now + pass, |(first, _)| (now + pass).min(*first));
+            }
+            while let Some((_, port)) = (!plain.is_empty()).then(|| plain.remove(0)) {
+                prop_assert_eq!(lines.pop(), port);
+            }
+            prop_assert_eq!(lines.first(), Order::NEVER);
+        }
+    }
+}

@@ -1,0 +1,580 @@
+//! The engine: cuts time into windows, lets threads run their nodes through them, and looks after the whole in between.
+//!
+//! A window is at most as long as the shortest time in which anything passes from one node to another, so that within
+//! it nodes do not depend on each other ([`crate::shard`]), and threads may run them in any order. What crosses nodes
+//! without being a packet (faults, routing, what queue pairs say, limits, the watchdog, the end of the run) happens
+//! between windows, which do not depend on how nodes are spread over threads: nor does anything else.
+
+mod deadlock;
+mod partition;
+mod turnstile;
+
+use crate::context::{Counters, Failure, Notice};
+use crate::control::Control;
+use crate::egress::LAST_TIME;
+use crate::faults::{FaultPlan, Task};
+use crate::host::{Host, Totals};
+use crate::link::KindTable;
+use crate::mail::{LONGEST_WINDOW, MOST_AHEAD, Slot, Sources};
+use crate::network::{Network, Parts};
+use crate::observer::Observer;
+use crate::shard::{NodeTask, Shard, Window};
+use crate::spec::{FaultSpec, Limits, Scheme};
+use crate::switch::{Switch, SwitchPlan, program_counters};
+use anabranch_base::{Duration, LinkId, MessageId, NodeId, QpId, Time};
+use anabranch_fabric::{Routing, SelectorError, Topology};
+use anabranch_proto::PathFacts;
+use anabranch_workload::Workload;
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use turnstile::Turnstile;
+
+/// One run in progress.
+pub struct Engine<'a, O> {
+    network: Network<'a>,
+    shards: Vec<Mutex<Shard<O>>>,
+    /// By thread, then by window modulo their number: what the thread has sent that comes in within the window.
+    mail: Vec<Vec<RwLock<Slot>>>,
+    window: RwLock<Window>,
+    course: Mutex<Course>,
+    limits: &'a Limits,
+}
+
+/// Where a run stands between windows.
+struct Course {
+    /// The longest window.
+    length: Duration,
+    /// Where in the agenda of the faults.
+    agenda_next: usize,
+    watch: Watchdog,
+    patience: Duration,
+    /// Some program wants to hear of queue pairs.
+    tells_programs: bool,
+    outcome: Option<Result<(), Failure>>,
+}
+
+/// Watches that the run gets on: that applications get data which they did not have.
+#[derive(Default)]
+struct Watchdog {
+    fresh: u64,
+    since: Time,
+    look_at: Time,
+}
+
+/// What an engine is made of.
+pub struct Setup<'a> {
+    /// The fabric.
+    pub topology: &'a Topology,
+    /// Routes with every link up.
+    pub routing: &'a Routing,
+    /// What the hosts send.
+    pub workload: &'a Workload,
+    /// What breaks.
+    pub faults: &'a [FaultSpec],
+    /// What carries the messages.
+    pub scheme: &'a Scheme,
+    /// What its switches are made after.
+    pub switches: SwitchPlan,
+    /// The fabric's longest path.
+    pub facts: PathFacts,
+    /// By connection: its own path, where the congestion control asks for it; else empty.
+    pub own_paths: Vec<PathFacts>,
+    /// Where the run ends.
+    pub limits: &'a Limits,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// How many threads run it. They do not change what comes out.
+    pub threads: usize,
+}
+
+impl<'a, O: Observer> Engine<'a, O> {
+    /// An engine before its first event.
+    ///
+    /// # Errors
+    /// A fault that names no link of this fabric.
+    pub fn new(setup: Setup<'a>, observer: O) -> Result<Self, SelectorError> {
+        let Setup {
+            topology,
+            routing,
+            workload,
+            faults,
+            scheme,
+            mut switches,
+            facts,
+            own_paths,
+            limits,
+            seed,
+            threads,
+        } = setup;
+        let sizes = [facts.packet.0 as u16, scheme.transport.framing().ack.0 as u16];
+        let mut table = KindTable::new(sizes, &scheme.fabric, &facts);
+        let kind_of: Vec<u16> =
+            (0..topology.ports.len() as u32).map(|link| table.kind(topology, LinkId(link))).collect();
+        let faults = FaultPlan::new(faults, scheme.fabric.routing_delay, topology, seed, &mut table)?;
+        let kinds = table.kinds;
+        let network =
+            Network::new(Parts { topology, healthy: routing, workload, scheme, facts, own_paths, kinds, faults, seed });
+        let kind_of = |link: LinkId| kind_of[link.index()];
+        let tells_programs = switches.program.as_ref().is_some_and(|program| program.wants_qps());
+        let mut hosts: Vec<Option<Host>> = Host::all(&network, kind_of).into_iter().map(Some).collect();
+        let mut nodes: Vec<Option<Switch>> = (0..topology.switches.len() as u32)
+            .map(|index| Some(Switch::new(&network, &mut switches, index, kind_of)))
+            .collect();
+        let clusters = partition::clusters(&network, &observer);
+        let parts = partition::parts(topology, &clusters, threads.max(1));
+        let shards = parts.iter().map(|part| {
+            let here = |node: &NodeId| part.contains(node);
+            let clusters: Vec<Vec<NodeId>> = clusters.iter().filter(|nodes| here(&nodes[0])).cloned().collect();
+            let hosts = part.nodes.iter().filter_map(|node| hosts.get_mut(node.index())?.take()).collect();
+            let of_switches = |node: &NodeId| nodes.get_mut(node.0.checked_sub(topology.hosts)? as usize)?.take();
+            let switches = part.nodes.iter().filter_map(of_switches).collect();
+            Mutex::new(Shard::new(&network, hosts, switches, &clusters, tells_programs, observer.fork()))
+        });
+        let shards: Vec<Mutex<Shard<O>>> = shards.collect();
+        let length = network.lookahead().0.min(LONGEST_WINDOW);
+        // The present window, those that a usual packet may come in, and none for what takes longer than most of them.
+        let ahead = (network.longest_delay().0.div_ceil(length) as usize).clamp(1, MOST_AHEAD);
+        let slots = || (0..=ahead).map(|_| RwLock::new(Slot::new(topology.nodes() as usize))).collect();
+        let window = Window {
+            number: 0,
+            start: Time::ZERO,
+            // The first window starts with the first event: until then there are none.
+            ends: SmallVec::from_elem(Time::ZERO, ahead + 1),
+            routing: Arc::new(routing.clone()),
+            notices: Arc::default(),
+            tasks: Arc::default(),
+        };
+        let course = Course {
+            length: Duration(length),
+            agenda_next: 0,
+            watch: Watchdog::default(),
+            patience: limits.patience(scheme, &facts),
+            tells_programs,
+            outcome: None,
+        };
+        Ok(Engine {
+            mail: shards.iter().map(|_| slots()).collect(),
+            shards,
+            network,
+            window: RwLock::new(window),
+            course: Mutex::new(course),
+            limits,
+        })
+    }
+
+    /// Runs until every message is acknowledged, or until something stops it. However it ends, the checkers look
+    /// at what is left.
+    ///
+    /// # Errors
+    /// What stopped it.
+    pub fn run(&mut self, control: &Control) -> Result<(), Failure> {
+        let outcome = match self.shards.len() {
+            1 => loop {
+                if let Some(outcome) = self.go_on(control) {
+                    break outcome;
+                }
+                self.work(0);
+            },
+            threads => self.run_on(threads, control),
+        };
+        if let Err(Failure::LosslessDrop(_)) = outcome {
+            // It breaks the same rule as a checker would find broken, and says more.
+            return outcome;
+        }
+        self.check()?;
+        outcome
+    }
+
+    fn run_on(&self, threads: usize, control: &Control) -> Result<(), Failure> {
+        let turnstile = Turnstile::new(threads);
+        let take_part = |thread: usize| {
+            let _guard = turnstile.guard();
+            loop {
+                let passed = turnstile.pass(|| {
+                    let outcome = self.go_on(control);
+                    lock(&self.course).outcome = outcome;
+                });
+                // Threads read it between two passes, in which nobody writes.
+                if passed.is_err() || lock(&self.course).outcome.is_some() {
+                    return;
+                }
+                self.work(thread);
+            }
+        };
+        std::thread::scope(|scope| {
+            let take_part = &take_part;
+            let others: Vec<_> = (1..threads).map(|thread| scope.spawn(move || take_part(thread))).collect();
+            take_part(0);
+            for other in others {
+                if let Err(panic) = other.join() {
+                    std::panic::resume_unwind(panic);
+                }
+            }
+        });
+        lock(&self.course).outcome.take().unwrap_or(Err(Failure::Cancelled))
+    }
+
+    /// Runs the nodes of one thread through the present window.
+    fn work(&self, thread: usize) {
+        let window = self.window.read().unwrap_or_else(PoisonError::into_inner);
+        let mut shard = lock(&self.shards[thread]);
+        let place = |ahead: u64| ((window.number + ahead) % self.mail[thread].len() as u64) as usize;
+        let present: SmallVec<[_; 8]> = self
+            .mail
+            .iter()
+            .map(|slots| slots[place(0)].read().unwrap_or_else(PoisonError::into_inner))
+            .collect();
+        let mut next: SmallVec<[_; MOST_AHEAD]> = (1..self.mail[thread].len() as u64)
+            .map(|ahead| {
+                let slot = &self.mail[thread][place(ahead)];
+                let mut slot = slot.write().unwrap_or_else(PoisonError::into_inner);
+                slot.turn_to(window.number + ahead);
+                slot
+            })
+            .collect();
+        let sources = Sources { slots: present.iter().map(|slot| &**slot).collect(), window: window.number };
+        let slots = next.iter_mut().map(|slot| &mut **slot).collect();
+        shard.run(&self.network, &window, &sources, slots);
+    }
+
+    /// Looks after the whole between two windows: how the run ends, or none and the next window is set.
+    fn go_on(&self, control: &Control) -> Option<Result<(), Failure>> {
+        let mut course = lock(&self.course);
+        let mut window = self.window.write().unwrap_or_else(PoisonError::into_inner);
+        let mut shards = self.locked();
+        let counters = totals(&shards);
+        let messages = self.network.workload.messages.len() as u64;
+        control.show(latest(&shards), counters.packet_hops, messages - counters.acknowledged.min(messages));
+        if let Some(failure) = first_failure(&mut shards) {
+            return Some(Err(failure));
+        }
+        if counters.acknowledged >= messages {
+            return Some(Ok(()));
+        }
+        deliver_far(&mut shards);
+        if let Err(failure) = self.look_around(&mut course, &shards, &counters, &window, control) {
+            return Some(Err(failure));
+        }
+        let notices = gather_notices(&mut shards);
+        if let Err(failure) = self.next_window(&mut course, &mut window, &mut shards, notices) {
+            return Some(Err(failure));
+        }
+        None
+    }
+
+    /// Sets the next window in which anything happens.
+    fn next_window(
+        &self,
+        course: &mut Course,
+        window: &mut Window,
+        shards: &mut [MutexGuard<'_, Shard<O>>],
+        notices: Vec<Notice>,
+    ) -> Result<(), Failure> {
+        let agenda = &self.network.faults.agenda;
+        let due = |course: &Course| agenda.get(course.agenda_next).map_or(Time::NEVER, |(due, _)| *due);
+        let own = shards.iter().map(|shard| shard.next_time()).min().unwrap_or(Time::NEVER);
+        // A notice has to be heard at the end of its window, so that a program's answer is not too early later.
+        let hears = course.tells_programs && !notices.is_empty();
+        let mut steps = window.ends.len() as u64;
+        loop {
+            let next = window.ends[0];
+            self.advance(course, window, next);
+            if hears || own < window.ends[0] || due(course) <= next || self.has_mail(window.number) {
+                break;
+            }
+            steps -= 1;
+            if steps == 0 {
+                // No mail in any window: time goes on to the next event.
+                let first = own.min(due(course));
+                if first == Time::NEVER {
+                    let cycle = deadlock::find(&self.network, shards);
+                    return Err(cycle.map_or(Failure::NothingLeft, Failure::Deadlock));
+                }
+                if first > Time::ZERO + self.limits.max_time {
+                    return Err(Failure::Limit("max_time"));
+                }
+                window.ends.fill(first);
+                for _ in 0..window.ends.len() {
+                    self.advance(course, window, window.ends[0]);
+                }
+                window.start = first;
+                break;
+            }
+        }
+        if window.start > Time::ZERO + self.limits.max_time || window.start >= LAST_TIME {
+            return Err(Failure::Limit("max_time"));
+        }
+        window.notices = notices.into();
+        window.tasks = self.run_agenda(course, window, shards).into();
+        Ok(())
+    }
+
+    /// Goes on to the window that starts at `start`, and cuts one more at the far end.
+    fn advance(&self, course: &Course, window: &mut Window, start: Time) {
+        window.number += 1;
+        window.start = start;
+        window.ends.remove(0);
+        let last = window.ends.last().copied().unwrap_or(start);
+        // Faults do what they do between windows, and none goes beyond the end of the run.
+        let agenda = &self.network.faults.agenda;
+        let next_due = agenda[agenda.partition_point(|(due, _)| *due <= last)..].first();
+        let next_due = next_due.map_or(Time::NEVER, |(due, _)| *due);
+        let end = Time::ZERO + self.limits.max_time + Duration(1);
+        window.ends.push((last + course.length).min(next_due).min(end).max(last));
+    }
+
+    fn has_mail(&self, window: u64) -> bool {
+        self.mail.iter().any(|slots| {
+            let slot = &slots[(window % slots.len() as u64) as usize];
+            !slot.read().unwrap_or_else(PoisonError::into_inner).is_empty(window)
+        })
+    }
+
+    /// Does what faults ask for at the start of `window`, or says which node has to do it.
+    fn run_agenda(
+        &self,
+        course: &mut Course,
+        window: &mut Window,
+        shards: &mut [MutexGuard<'_, Shard<O>>],
+    ) -> Vec<(NodeId, NodeTask)> {
+        let Network { faults, topology, .. } = &self.network;
+        let mut tasks = Vec::new();
+        while let Some((_, task)) = faults.agenda.get(course.agenda_next).filter(|(due, _)| *due <= window.start) {
+            course.agenda_next += 1;
+            match *task {
+                Task::Purge(node) => tasks.push((node, NodeTask::Purge)),
+                Task::SettlePause(link) if self.network.scheme.fabric.pfc.is_some() => {
+                    // The node that receives on the link decides, the one that sends on it waits or goes on.
+                    let back = topology.reverse(link);
+                    let up = faults.is_up(link, window.start) && faults.is_up(back, window.start);
+                    let port = &topology.ports[link.index()];
+                    let receives = shards.iter_mut().find_map(|shard| shard.switch_mut(port.peer));
+                    let stop = receives.is_some_and(|switch| switch.settle_pause(port.peer_port, up));
+                    let source = topology.source(link);
+                    let its_port = topology.ports[back.index()].peer_port;
+                    tasks.push((source, NodeTask::Pause(its_port, stop)));
+                }
+                Task::SettlePause(_) => {}
+                Task::Reroute(as_of) => {
+                    let alive = |link| faults.is_up(link, as_of);
+                    window.routing = Arc::new(Routing::new(topology, &alive));
+                }
+            }
+        }
+        tasks
+    }
+
+    fn look_around(
+        &self,
+        course: &mut Course,
+        shards: &[MutexGuard<'_, Shard<O>>],
+        counters: &Counters,
+        window: &Window,
+        control: &Control,
+    ) -> Result<(), Failure> {
+        if control.cancel.load(Ordering::Relaxed) {
+            return Err(Failure::Cancelled);
+        }
+        if counters.events > self.limits.max_events {
+            return Err(Failure::Limit("max_events"));
+        }
+        let lost = counters.drops + counters.link_losses;
+        if counters.injected - counters.consumed - lost.min(counters.injected) > self.limits.max_packets {
+            return Err(Failure::Limit("max_packets"));
+        }
+        let now = window.ends[0];
+        // A run without outstanding messages only waits for the next start.
+        let idle = counters.posted == counters.acknowledged;
+        if now < course.watch.look_at && !idle {
+            return Ok(());
+        }
+        let fresh = shards.iter().flat_map(|shard| shard.hosts()).map(Host::fresh_packets).sum();
+        let Course { watch, patience, .. } = course;
+        if idle || fresh != watch.fresh {
+            (watch.fresh, watch.since) = (fresh, now);
+        } else if now.since(watch.since) > *patience {
+            let cycle = deadlock::find(&self.network, shards);
+            return Err(cycle.map_or(Failure::Stalled, Failure::Deadlock));
+        }
+        watch.look_at = now + Duration(patience.0 / 4);
+        Ok(())
+    }
+
+    /// The checkers that are cheap enough for the end of every run.
+    fn check(&mut self) -> Result<(), Failure> {
+        let number = self.window.get_mut().unwrap_or_else(PoisonError::into_inner).number;
+        let slots = self.mail.iter().flatten();
+        let filed: u64 = slots
+            .map(|slot| {
+                let slot = slot.read().unwrap_or_else(PoisonError::into_inner);
+                (1..=MOST_AHEAD as u64).map(|ahead| slot.packets(number + ahead)).sum::<u64>()
+            })
+            .sum();
+        let mut shards = self.locked();
+        deliver_far(&mut shards);
+        let wrong = |what: String| Err(Failure::Invariant(what));
+        if let Some(message) = shards.iter().find_map(|shard| shard.effects.broken) {
+            return wrong(format!("message {message} ended twice"));
+        }
+        if let Some(message) = self.network.board.too_early() {
+            return wrong(format!("message {message} was acknowledged before it was delivered"));
+        }
+        let Counters { drops, link_losses, injected, consumed, .. } = totals(&shards);
+        let hosts = || shards.iter().flat_map(|shard| shard.hosts());
+        let switches = || shards.iter().flat_map(|shard| shard.switches());
+        let on_links = filed + shards.iter().map(|shard| shard.packets_far_away()).sum::<u64>();
+        let queued = hosts().map(|host| host.egress().pool.used()).sum::<u64>()
+            + switches().map(|switch| switch.egress().pool.used()).sum::<u64>();
+        let held: u64 = switches().map(Switch::held).sum();
+        if injected != consumed + drops + link_losses + queued + on_links + held {
+            return wrong(format!(
+                "of {injected} packets sent, {consumed} arrived, {drops} were dropped, {link_losses} lost, {queued} wait, {held} are held and {on_links} are on links"
+            ));
+        }
+        for switch in switches() {
+            if let Some((counted, waits)) = switch.lossless_bytes().filter(|(counted, waits)| counted != waits) {
+                return wrong(format!("lossless buffers count {counted} B where {waits} B wait"));
+            }
+            if let Some(telemetry) = &switch.egress().telemetry {
+                let queued = switch.egress().each_queued().filter(|frame| frame.telemetry > 0).count() as u64;
+                let (kept, here) = telemetry.held.held();
+                if here != queued || kept > switch.held() {
+                    return wrong(format!("{here} records of telemetry for {queued} packets that wait, {kept} held"));
+                }
+            }
+        }
+        for host in hosts() {
+            if let Some(telemetry) = &host.egress().telemetry {
+                let queued = host.egress().each_queued().filter(|frame| frame.telemetry > 0).count() as u64;
+                let (_, here) = telemetry.held.held();
+                if here != queued + host.waiting_telemetry() {
+                    return wrong(format!("{here} records of telemetry at a host where {queued} packets wait"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the run came to so far.
+    pub fn counters(&self) -> Counters {
+        totals(&self.locked())
+    }
+
+    /// Time for which data classes were paused, over all links.
+    pub fn pause_time(&self) -> Duration {
+        let now = self.now();
+        let shards = self.locked();
+        let lasting = |shard: &MutexGuard<'_, Shard<O>>| {
+            let hosts = shard.hosts().iter().map(|host| host.egress().lasting_pauses(now));
+            let switches = shard.switches().iter().map(|switch| switch.egress().lasting_pauses(now));
+            hosts.chain(switches).fold(Duration::ZERO, |sum, time| sum + time)
+        };
+        shards.iter().map(lasting).fold(totals(&shards).pause_time, |sum, time| sum + time)
+    }
+
+    /// What programs in switches counted.
+    pub fn program_counters(&self) -> BTreeMap<&'static str, u64> {
+        let shards = self.locked();
+        let mut switches: Vec<&Switch> = shards.iter().flat_map(|shard| shard.switches()).collect();
+        switches.sort_by_key(|switch| crate::node::Node::node(*switch));
+        program_counters(switches.into_iter())
+    }
+
+    /// What the senders counted.
+    pub fn sender_counters(&self) -> Totals {
+        let shards = self.locked();
+        let hosts = shards.iter().flat_map(|shard| shard.hosts());
+        hosts.fold(Totals::default(), |totals, host| totals.and(host.counters()))
+    }
+
+    /// By connection of the workload: data packets sent again and timeouts.
+    pub fn resent(&self) -> Vec<[u32; 2]> {
+        let shards = self.locked();
+        let of_connection = |connection: usize| {
+            let network = &self.network;
+            let src = network.workload.qps[connection].src;
+            let host = shards.iter().find_map(|shard| shard.host(src.into()));
+            let split = network.scheme.qps;
+            (0..split).fold([0u32; 2], |sum, part| {
+                let qp = QpId(connection as u32 * split + part);
+                let its = host.map_or([0; 2], |host| host.resent(network.slots[qp.index()][0]));
+                [sum[0].saturating_add(its[0]), sum[1].saturating_add(its[1])]
+            })
+        };
+        (0..self.network.workload.qps.len()).map(of_connection).collect()
+    }
+
+    /// What all nodes share.
+    pub fn network(&self) -> &Network<'a> {
+        &self.network
+    }
+
+    /// The messages that are not acknowledged, with when they were posted.
+    pub fn unfinished_messages(&self) -> impl Iterator<Item = (MessageId, Option<Time>)> + '_ {
+        (0..self.network.workload.messages.len() as u32).map(MessageId).filter_map(|message| {
+            let [posted, _, acknowledged] = self.network.board.times(message);
+            acknowledged.is_none().then_some((message, posted))
+        })
+    }
+
+    /// The time of the latest event so far.
+    pub fn now(&self) -> Time {
+        latest(&self.locked())
+    }
+
+    /// Ends the run and hands the observer back.
+    pub fn into_observer(self) -> Option<O> {
+        let shards = self.shards.into_iter().map(|shard| shard.into_inner().unwrap_or_else(PoisonError::into_inner));
+        shards.map(|shard| shard.observer).reduce(|mut all, other| {
+            all.join(other);
+            all
+        })
+    }
+
+    fn locked(&self) -> Vec<MutexGuard<'_, Shard<O>>> {
+        self.shards.iter().map(lock).collect()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn totals<O>(shards: &[MutexGuard<'_, Shard<O>>]) -> Counters {
+    shards.iter().fold(Counters::default(), |mut sum, shard| {
+        sum += shard.counters;
+        sum
+    })
+}
+
+fn latest<O>(shards: &[MutexGuard<'_, Shard<O>>]) -> Time {
+    shards.iter().map(|shard| shard.latest).max().unwrap_or(Time::ZERO)
+}
+
+/// The failure with the earliest place in the order, if there is one.
+fn first_failure<O>(shards: &mut [MutexGuard<'_, Shard<O>>]) -> Option<Failure> {
+    let failures = shards.iter_mut().filter_map(|shard| shard.effects.failure.take());
+    failures.min_by_key(|(time, node, _)| (*time, *node)).map(|(.., failure)| failure)
+}
+
+/// Hands what was sent over long links to the shards of the nodes where it comes in.
+fn deliver_far<O: Observer>(shards: &mut [MutexGuard<'_, Shard<O>>]) {
+    for from in 0..shards.len() {
+        for far in std::mem::take(&mut shards[from].sent_far) {
+            if let Some(to) = shards.iter_mut().find(|shard| shard.has(far.node)) {
+                to.expect(far);
+            }
+        }
+    }
+}
+
+/// What queue pairs said, in the order (time, source).
+fn gather_notices<O>(shards: &mut [MutexGuard<'_, Shard<O>>]) -> Vec<Notice> {
+    let mut notices: Vec<Notice> =
+        shards.iter_mut().flat_map(|shard| std::mem::take(&mut shard.effects.notices)).collect();
+    // Those of one source are in their order, and of one shard: the sort is stable.
+    notices.sort_by_key(|notice| (notice.time, notice.src));
+    notices
+}

@@ -1,0 +1,122 @@
+//! Which nodes depend on each other without time passing, and how nodes are spread over threads.
+
+use crate::network::Network;
+use crate::observer::Observer;
+use anabranch_base::{GateId, HostId, LinkId, NodeId};
+use anabranch_fabric::Topology;
+use anabranch_workload::Done;
+
+/// The nodes of one thread.
+pub struct Part {
+    /// By rising number.
+    pub nodes: Vec<NodeId>,
+}
+
+impl Part {
+    /// Whether `node` is among them.
+    pub fn contains(&self, node: &NodeId) -> bool {
+        self.nodes.binary_search(node).is_ok()
+    }
+}
+
+/// Sets of nodes, found by joining pairs.
+struct Sets(Vec<u32>);
+
+impl Sets {
+    fn find(&mut self, node: u32) -> u32 {
+        let mut root = node;
+        while self.0[root as usize] != root {
+            root = self.0[root as usize];
+        }
+        let mut at = node;
+        while self.0[at as usize] != root {
+            at = std::mem::replace(&mut self.0[at as usize], root);
+        }
+        root
+    }
+
+    fn join(&mut self, a: NodeId, b: NodeId) {
+        let (a, b) = (self.find(a.0), self.find(b.0));
+        // The lowest number stands for the set.
+        self.0[a.max(b) as usize] = a.min(b);
+    }
+}
+
+/// The clusters of more than one node, each by rising number: hosts at which gates open for each other's messages, and
+/// switches of which the observer compares queues.
+pub fn clusters<O: Observer>(network: &Network<'_>, observer: &O) -> Vec<Vec<NodeId>> {
+    let nodes = network.topology.nodes();
+    let mut sets = Sets((0..nodes).collect());
+    let workload = network.workload;
+    // By gate: a host that it is at.
+    let mut gate_at: Vec<Option<HostId>> = vec![None; workload.gates.len()];
+    let mut meet = |gate: GateId, host: HostId, sets: &mut Sets| match gate_at[gate.index()] {
+        Some(other) if other != host => sets.join(other.into(), host.into()),
+        Some(_) => {}
+        None => gate_at[gate.index()] = Some(host),
+    };
+    for message in &workload.messages {
+        let ends = workload.qps[message.qp.index()];
+        let from = message.activations_from as usize;
+        for activation in &workload.activations[from..from + message.activations_len as usize] {
+            let host = if activation.on == Done::Delivered { ends.dst } else { ends.src };
+            meet(activation.gate, host, &mut sets);
+        }
+    }
+    for (number, gate) in workload.gates.iter().enumerate() {
+        let from = gate.starts_from as usize;
+        for start in &workload.gate_starts[from..from + gate.starts_len as usize] {
+            let host = workload.qps[workload.messages[start.index()].qp.index()].src;
+            meet(GateId(number as u32), host, &mut sets);
+        }
+    }
+    for link in (0..network.topology.ports.len() as u32).map(LinkId) {
+        let (source, peer) = (network.topology.source(link), network.topology.ports[link.index()].peer);
+        if observer.wants_victims(link) && !network.is_host(source) && !network.is_host(peer) {
+            sets.join(source, peer);
+        }
+    }
+    let mut members: Vec<Vec<NodeId>> = vec![Vec::new(); nodes as usize];
+    for node in 0..nodes {
+        members[sets.find(node) as usize].push(NodeId(node));
+    }
+    members.retain(|members| members.len() > 1);
+    members
+}
+
+/// Spreads the nodes over at most `threads` threads: a ToR with its hosts, and the nodes of a cluster, together; as
+/// many ports for each thread as can be.
+pub fn parts(topology: &Topology, clusters: &[Vec<NodeId>], threads: usize) -> Vec<Part> {
+    let nodes = topology.nodes();
+    let mut sets = Sets((0..nodes).collect());
+    // With fewer ToRs than threads a ToR's hosts are better off elsewhere than all with it.
+    if topology.tors() as usize >= threads {
+        for host in (0..topology.hosts).map(HostId) {
+            sets.join(host.into(), topology.tor_of(host));
+        }
+    }
+    for cluster in clusters {
+        cluster.windows(2).for_each(|pair| sets.join(pair[0], pair[1]));
+    }
+    let mut groups: Vec<(u32, Vec<NodeId>)> = vec![(0, Vec::new()); nodes as usize];
+    for node in 0..nodes {
+        let group = &mut groups[sets.find(node) as usize];
+        group.0 += topology.links_of(NodeId(node)).len() as u32;
+        group.1.push(NodeId(node));
+    }
+    groups.retain(|(_, members)| !members.is_empty());
+    // The largest first, each to the thread that has least; among equals those that come first stay neighbours.
+    groups.sort_by_key(|(ports, members)| (std::cmp::Reverse(*ports), members[0]));
+    let mut parts: Vec<(u32, Vec<NodeId>)> = vec![(0, Vec::new()); threads.min(groups.len()).max(1)];
+    for (ports, members) in groups {
+        if let Some(least) = parts.iter_mut().min_by_key(|(ports, _)| *ports) {
+            least.0 += ports;
+            least.1.extend(members);
+        }
+    }
+    let sorted = |(_, mut nodes): (u32, Vec<NodeId>)| {
+        nodes.sort_unstable();
+        Part { nodes }
+    };
+    parts.into_iter().filter(|(_, nodes)| !nodes.is_empty()).map(sorted).collect()
+}

@@ -1,0 +1,587 @@
+//! Hosts: a NIC with its queue pairs.
+//!
+//! A NIC sends control packets first, then its queue pairs in turn, a packet at a time (with DCP a round at a
+//! time), each as its window allows.
+//!
+//! A sender exists from its queue pair's first message until its last acknowledgement; a receiver from the first
+//! packet that comes in until it is told, between two windows, that the sender is done. So memory follows the flows
+//! that are alive together, and what comes late finds nobody.
+
+mod round;
+
+use crate::board::{Ended, Starts, parts, start_time};
+use crate::context::{Context, Failure, Notice};
+use crate::egress::{Egress, Frees, OnePort};
+use crate::frame::{Frame, Order, What, kind};
+use crate::network::Network;
+use crate::node::Node;
+use crate::observer::Observer;
+use crate::prefetch::{prefetch, prefetch_lines};
+use anabranch_base::{Duration, HostId, LinkId, MessageId, NodeId, Purpose, QpId, Time, stream};
+use anabranch_proto::transport::{AnyReceiver, Ends, SenderCounters};
+use anabranch_proto::{IntStack, Packet, Repr, lb};
+use anabranch_workload::Done;
+use round::{Round, SenderSlot};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// No endpoint: the queue pair has not started.
+const NOT_YET: u32 = u32::MAX;
+/// No endpoint any more: the queue pair is done.
+const DONE: u32 = u32::MAX - 1;
+
+/// Cache lines of a sender that a packet touches: its first ones, by the order of its fields.
+const SENDER_LINES: usize = 8;
+
+/// The only port of a host.
+const PORT: u16 = 0;
+
+/// A host, with all its state.
+pub struct Host {
+    id: HostId,
+    egress: Egress<OnePort>,
+    /// The queue pairs on which it sends.
+    outgoing: Vec<Outgoing>,
+    /// By queue pair on which it receives: its place in `receivers`.
+    incoming: Vec<Incoming>,
+    senders: Vec<SenderSlot>,
+    receivers: Vec<AnyReceiver>,
+    free_senders: Vec<u32>,
+    free_receivers: Vec<u32>,
+    round: Round,
+    /// Timers of queue pairs: time, and place in `outgoing`.
+    timers: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Where the next of `timers`, or the next post, stands.
+    next_call: Order,
+    /// Messages posted of those that start by themselves.
+    started: usize,
+    /// Of queue pairs that are done.
+    totals: Totals,
+    /// Packets that receivers which are gone took in for the first time.
+    fresh_before: u64,
+}
+
+/// A queue pair on which a host sends.
+struct Outgoing {
+    qp: QpId,
+    /// Its place among the senders.
+    place: u32,
+    /// Messages not acknowledged yet, posted or not.
+    messages_left: u32,
+    /// Data packets sent again and timeouts, once it is done.
+    resent: [u32; 2],
+}
+
+/// A queue pair on which a host receives.
+struct Incoming {
+    /// Its place among the receivers.
+    place: u32,
+    /// The record of telemetry that waits for an ACK, or 0.
+    telemetry: u32,
+}
+
+/// What senders counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Data packets sent again.
+    pub retransmissions: u64,
+    /// Packets that timed out.
+    pub timeouts: u64,
+    /// NACKs heard.
+    pub nacks: u64,
+    /// NACKs heard by the queue pair that heard most.
+    pub most_nacks: u64,
+    /// Batches of retransmissions fetched from host memory.
+    pub fetches: u64,
+}
+
+impl Totals {
+    fn add(mut self, counters: SenderCounters) -> Self {
+        self.retransmissions += counters.retransmissions;
+        self.timeouts += counters.timeouts;
+        self.nacks += counters.nacks;
+        self.fetches += counters.fetches;
+        self.most_nacks = self.most_nacks.max(counters.nacks);
+        self
+    }
+
+    /// Those of two hosts.
+    pub fn and(mut self, other: Totals) -> Self {
+        self.retransmissions += other.retransmissions;
+        self.timeouts += other.timeouts;
+        self.nacks += other.nacks;
+        self.fetches += other.fetches;
+        self.most_nacks = self.most_nacks.max(other.most_nacks);
+        self
+    }
+}
+
+impl Node for Host {
+    fn node(&self) -> NodeId {
+        self.id.into()
+    }
+
+    #[inline]
+    fn next(&self) -> Order {
+        self.egress.frees.first().min(self.next_call)
+    }
+
+    #[inline]
+    fn run_next<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+        if self.egress.frees.first().time() == at.now {
+            self.egress.frees.pop();
+            self.egress.port(PORT).wakes = false;
+            self.serve(at);
+        } else if self.next_call.kind() == kind::TIMER {
+            let due = self.timers.pop();
+            self.see_to_next_call(at.network);
+            if let Some(Reverse((_, slot))) = due {
+                self.handle_timer(slot, at);
+            }
+        } else {
+            self.handle_post(at);
+        }
+    }
+
+    #[inline]
+    fn arrive<O: Observer>(&mut self, frame: &Frame, stack: Option<&IntStack>, at: &mut Context<'_, O>) {
+        match frame.what {
+            What::Packet if frame.packet.is_for_receiver() => self.handle_data(&frame.packet, stack, at),
+            What::Packet => self.handle_answer(&frame.packet, stack, at),
+            What::Pause => self.handle_pause(true, at),
+            What::Resume => self.handle_pause(false, at),
+        }
+    }
+}
+
+impl Host {
+    /// The hosts of `network`, before the first event.
+    pub fn all(network: &Network<'_>, kind_of: impl Fn(LinkId) -> u16) -> Vec<Host> {
+        let mut hosts: Vec<Host> =
+            (0..network.topology.hosts).map(|host| Host::new(network, HostId(host), &kind_of)).collect();
+        let split = network.scheme.qps;
+        for (connection, ends) in network.workload.qps.iter().enumerate() {
+            for part in 0..split {
+                let qp = QpId(connection as u32 * split + part);
+                let outgoing = &mut hosts[ends.src.index()].outgoing;
+                outgoing.push(Outgoing { qp, place: NOT_YET, messages_left: 0, resent: [0; 2] });
+                hosts[ends.dst.index()].incoming.push(Incoming { place: NOT_YET, telemetry: 0 });
+            }
+        }
+        for message in &network.workload.messages {
+            let source = network.workload.qps[message.qp.index()].src;
+            let first = network.slots[(message.qp.0 * split) as usize][0] as usize;
+            for qp in &mut hosts[source.index()].outgoing[first..][..parts(message.bytes, split) as usize] {
+                qp.messages_left += 1;
+            }
+        }
+        for host in &mut hosts {
+            host.see_to_next_call(network);
+        }
+        hosts
+    }
+
+    fn new(network: &Network<'_>, id: HostId, kind_of: impl Fn(LinkId) -> u16) -> Self {
+        Host {
+            id,
+            egress: Egress::new(network, id.into(), 0, kind_of, OnePort::default()),
+            outgoing: Vec::new(),
+            incoming: Vec::new(),
+            senders: Vec::new(),
+            receivers: Vec::new(),
+            free_senders: Vec::new(),
+            free_receivers: Vec::new(),
+            round: Round::EMPTY,
+            timers: BinaryHeap::new(),
+            next_call: Order::NEVER,
+            started: 0,
+            totals: Totals::default(),
+            fresh_before: 0,
+        }
+    }
+
+    /// Loads the host itself, which [`prefetch_ends`](Self::prefetch_ends) reads.
+    #[inline]
+    pub fn prefetch(&self) {
+        prefetch_lines(self, 8);
+    }
+
+    /// Loads what most events of a host touch: the beginning of its first sender and receiver.
+    #[inline]
+    pub fn prefetch_ends(&self) {
+        if let (Some(sender), Some(port)) = (self.senders.first(), self.egress.ports.first()) {
+            prefetch_lines(sender, SENDER_LINES);
+            prefetch(port);
+        }
+        if let Some(receiver) = self.receivers.first() {
+            prefetch_lines(receiver, 3);
+        }
+    }
+
+    /// Its port and queues.
+    pub fn egress(&self) -> &Egress<OnePort> {
+        &self.egress
+    }
+
+    /// What all its queue pairs counted.
+    pub fn counters(&self) -> Totals {
+        self.live().fold(self.totals, |totals, qp| totals.add(self.senders[qp.place as usize].sender.counters()))
+    }
+
+    /// Data packets sent again and timeouts so far of a queue pair on which it sends, by its number among them.
+    pub fn resent(&self, slot: u32) -> [u32; 2] {
+        let qp = &self.outgoing[slot as usize];
+        match qp.place {
+            NOT_YET | DONE => qp.resent,
+            place => resent(self.senders[place as usize].sender.counters()),
+        }
+    }
+
+    /// Data packets that its receivers took in for the first time: what is new to applications.
+    pub fn fresh_packets(&self) -> u64 {
+        let live = self.incoming.iter().filter(|qp| qp.place < DONE);
+        let fresh = live.map(|qp| self.receivers[qp.place as usize].fresh_packets());
+        self.fresh_before + fresh.sum::<u64>()
+    }
+
+    /// Records of telemetry that wait for an ACK.
+    pub fn waiting_telemetry(&self) -> u64 {
+        self.incoming.iter().filter(|qp| qp.telemetry > 0).count() as u64
+    }
+
+    fn live(&self) -> impl Iterator<Item = &Outgoing> {
+        self.outgoing.iter().filter(|qp| qp.place < DONE)
+    }
+
+    /// A packet for a receiver.
+    #[inline]
+    fn handle_data<O: Observer>(&mut self, packet: &Packet, stack: Option<&IntStack>, at: &mut Context<'_, O>) {
+        at.counters.consumed += 1;
+        let slot = at.network.slots[packet.qp.index()][1] as usize;
+        let place = match self.incoming[slot].place {
+            // A late copy of something that the sender is done with.
+            DONE => return,
+            NOT_YET => self.open_receiver(slot, packet.qp, at.network),
+            place => place,
+        } as usize;
+        at.observer.delivered(packet.qp, at.now, packet);
+        let mut delivered = self.receivers[place].handle_packet(at.now, packet);
+        if let Some(stack) = stack {
+            self.await_answer(slot, stack);
+        }
+        while let Some(answer) = self.receivers[place].poll_transmit() {
+            self.send_answer(slot, answer, at);
+        }
+        while let Some(message) = delivered {
+            self.end(message, Done::Delivered, at);
+            delivered = self.receivers[place].poll_delivered();
+        }
+    }
+
+    /// A packet for a sender.
+    #[inline]
+    fn handle_answer<O: Observer>(&mut self, packet: &Packet, stack: Option<&IntStack>, at: &mut Context<'_, O>) {
+        at.counters.consumed += 1;
+        if let Repr::Program { .. } = packet.repr {
+            // A program that is gone would have taken it out.
+            return;
+        }
+        let slot = at.network.slots[packet.qp.index()][0];
+        let place = self.outgoing[slot as usize].place;
+        if place >= DONE {
+            return;
+        }
+        observe_acknowledgement(packet, at);
+        let sender = &mut self.senders[place as usize].sender;
+        if let (Some(stack), Repr::Ack { cumulative, .. }) = (stack, packet.repr) {
+            sender.handle_telemetry(cumulative, stack);
+        }
+        sender.handle_packet(at.now, packet);
+        self.round.make_ready(&mut self.senders, place);
+        while let Some(message) = self.senders[place as usize].sender.poll_acknowledged() {
+            // Before what it sets off: more may be posted to this queue pair.
+            self.finish_part(slot, place, at);
+            self.end(message, Done::Acknowledged, at);
+        }
+        self.kick(at);
+        if self.outgoing[slot as usize].place == place
+            && self.senders[place as usize].sender.advances_timer()
+        {
+            self.arm(slot, place, at.now);
+        }
+    }
+
+    /// A message of this host, or a part of one, is delivered or acknowledged: posts what that sets off.
+    fn end<O: Observer>(&mut self, message: MessageId, on: Done, at: &mut Context<'_, O>) {
+        let mut opened = std::mem::take(&mut at.effects.opened);
+        match at.network.board.end(message, on, at.now, &mut opened) {
+            Ended::Partly => {}
+            Ended::Wholly => at.counters.acknowledged += u64::from(on == Done::Acknowledged),
+            Ended::Again => at.effects.broken = Some(message),
+        }
+        for message in opened.drain(..) {
+            let workload = at.network.workload;
+            if workload.qps[workload.messages[message.index()].qp.index()].src == self.id {
+                self.post(message, at);
+            } else {
+                at.effects.elsewhere.push(message);
+            }
+        }
+        at.effects.opened = opened;
+    }
+
+    /// A message, or a part of one, of a queue pair is acknowledged; with its last one the queue pair is done.
+    fn finish_part<O>(&mut self, slot: u32, place: u32, at: &mut Context<'_, O>) {
+        let qp = &mut self.outgoing[slot as usize];
+        qp.messages_left -= 1;
+        if qp.messages_left > 0 {
+            return;
+        }
+        let counters = self.senders[place as usize].sender.counters();
+        (qp.place, qp.resent) = (DONE, resent(counters));
+        self.totals = self.totals.add(counters);
+        at.effects.notices.push(Notice { time: at.now, src: self.id, qp: qp.qp, opens: false });
+        if self.round.leave(&mut self.senders, place) {
+            self.free_senders.push(place);
+        }
+    }
+
+    /// The queue pair on which it receives, with this number among them, is done: its sender has heard of everything.
+    pub fn close_receiver(&mut self, slot: u32) {
+        let incoming = &mut self.incoming[slot as usize];
+        let place = std::mem::replace(&mut incoming.place, DONE);
+        let telemetry = std::mem::take(&mut incoming.telemetry);
+        self.egress.forget(telemetry);
+        if place < DONE {
+            self.fresh_before += self.receivers[place as usize].fresh_packets();
+            self.free_receivers.push(place);
+        }
+    }
+
+    fn open_receiver(&mut self, slot: usize, qp: QpId, network: &Network<'_>) -> u32 {
+        let ends = network.ends(qp);
+        let ends = Ends { qp, src: ends.src, dst: ends.dst };
+        let receiver = network.scheme.transport.build_receiver(ends, &network.facts);
+        let place = put(&mut self.receivers, &mut self.free_receivers, receiver);
+        self.incoming[slot].place = place;
+        place
+    }
+
+    fn open_sender<O>(&mut self, slot: u32, qp: QpId, at: &mut Context<'_, O>) -> u32 {
+        let Network { scheme, facts, seed, own_paths, .. } = at.network;
+        let rto = scheme.transport.rto().on(facts);
+        let environment = lb::Environment { facts: *facts, rto, trimming: scheme.fabric.trim };
+        let random = stream(*seed, u64::from(qp.0), Purpose::LoadBalancer);
+        let lb = scheme.lb.build(&environment, random);
+        let cc = scheme.cc.build(own_paths.get(at.network.connection(qp).index()).unwrap_or(facts));
+        let ends = at.network.ends(qp);
+        let sender =
+            scheme.transport.build_sender(Ends { qp, src: ends.src, dst: ends.dst }, facts, cc, lb);
+        let place = put(&mut self.senders, &mut self.free_senders, SenderSlot::new(slot, sender));
+        self.outgoing[slot as usize].place = place;
+        at.effects.notices.push(Notice { time: at.now, src: self.id, qp, opens: true });
+        place
+    }
+
+    /// A data packet's record waits for an ACK. One that waited already is out of date.
+    #[cold]
+    fn await_answer(&mut self, slot: usize, stack: &IntStack) {
+        if let Some(telemetry) = &mut self.egress.telemetry {
+            let number = telemetry.held.keep(stack);
+            let before = std::mem::replace(&mut self.incoming[slot].telemetry, number);
+            telemetry.held.release(before);
+        }
+    }
+
+    #[inline]
+    fn send_answer<O: Observer>(&mut self, slot: usize, packet: Packet, at: &mut Context<'_, O>) {
+        at.counters.injected += 1;
+        let mut frame = Frame::new(packet, PORT);
+        if self.egress.telemetry.is_some() && matches!(packet.repr, Repr::Ack { .. }) {
+            frame.telemetry = std::mem::take(&mut self.incoming[slot].telemetry);
+        }
+        let out = self.egress.port(PORT);
+        if !out.wakes {
+            self.egress.transmit(PORT, &frame, false, at);
+        } else if u64::from(out.control_bytes) + u64::from(packet.wire_bytes)
+            <= u64::from(at.network.queues.control)
+        {
+            self.egress.enqueue(PORT, &frame, true, at);
+        } else {
+            self.egress.drop_packet(PORT, &frame, at);
+        }
+    }
+
+    /// A queue pair's timer.
+    fn handle_timer<O: Observer>(&mut self, slot: u32, at: &mut Context<'_, O>) {
+        let place = self.outgoing[slot as usize].place;
+        if place >= DONE {
+            return;
+        }
+        let sender = &mut self.senders[place as usize];
+        if sender.timer != at.now {
+            return;
+        }
+        sender.timer = std::mem::replace(&mut sender.later, Time::NEVER);
+        if sender.sender.next_timeout().is_some_and(|due| due <= at.now) {
+            sender.sender.handle_timeout(at.now);
+            self.round.make_ready(&mut self.senders, place);
+        }
+        self.kick(at);
+        self.arm(slot, place, at.now);
+    }
+
+    /// The NIC's link is free: sends what is next.
+    #[inline]
+    fn serve<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+        if let Some(taken) = self.egress.dequeue(PORT, at) {
+            return self.egress.transmit_taken(PORT, taken, at);
+        }
+        if self.egress.port(PORT).paused {
+            return;
+        }
+        let Some(packet) = self.next_data(at.now) else { return };
+        at.counters.injected += 1;
+        let mut frame = Frame::new(packet, PORT);
+        if let (Some(telemetry), Repr::Data { .. }) = (&mut self.egress.telemetry, packet.repr) {
+            frame.telemetry = telemetry.held.keep(&IntStack::EMPTY);
+        }
+        self.egress.transmit(PORT, &frame, false, at);
+    }
+
+    /// The next data packet of the NIC's round robin.
+    #[inline]
+    fn next_data(&mut self, now: Time) -> Option<Packet> {
+        while let Some(place) = self.round.take_turn(&mut self.senders) {
+            let slot = &mut self.senders[place as usize];
+            if slot.is_done() {
+                self.free_senders.push(place);
+                continue;
+            }
+            let qp = slot.qp;
+            if let Some(packet) = slot.sender.poll_transmit(now) {
+                let armed = slot.timer != Time::NEVER;
+                if slot.sender.keeps_turn() {
+                    self.round.keep_turn(&mut self.senders, place);
+                } else {
+                    self.round.make_ready(&mut self.senders, place);
+                }
+                if !armed {
+                    self.arm(qp, place, now);
+                }
+                return Some(packet);
+            }
+            if slot.sender.paces() {
+                // It may only wait for its time.
+                self.arm(qp, place, now);
+            }
+        }
+        None
+    }
+
+    /// Something may be there to send: sends it if the link is idle; else it is looked at when it is.
+    #[inline]
+    fn kick<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+        if !self.egress.port(PORT).wakes {
+            self.serve(at);
+        }
+    }
+
+    /// Its data class is paused, or may go on.
+    pub fn handle_pause<O: Observer>(&mut self, stop: bool, at: &mut Context<'_, O>) {
+        if stop {
+            self.egress.pause(PORT, at);
+        } else if self.egress.unpause(PORT, at) {
+            self.kick(at);
+        }
+    }
+
+    fn arm(&mut self, slot: u32, place: u32, now: Time) {
+        let sender = &mut self.senders[place as usize];
+        let Some(due) = sender.sender.next_timeout() else { return };
+        let due = due.max(now + Duration(1));
+        // An event that comes too early is cheap.
+        if due < sender.timer {
+            sender.later = sender.later.min(sender.timer);
+            sender.timer = due;
+            self.timers.push(Reverse((due, slot)));
+            self.next_call = self.next_call.min(Order::chosen(due, kind::TIMER));
+        }
+    }
+
+    /// Posts what is due.
+    fn handle_post<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+        while let Some(message) = self.next_start(at.network).filter(|(time, _)| *time <= at.now) {
+            self.started += 1;
+            self.post(message.1, at);
+        }
+        self.see_to_next_call(at.network);
+    }
+
+    fn next_start(&self, network: &Network<'_>) -> Option<(Time, MessageId)> {
+        let starts: &Starts = &network.starts;
+        let message = *starts.of(self.id).get(self.started)?;
+        Some((start_time(network.workload, message)?, message))
+    }
+
+    fn see_to_next_call(&mut self, network: &Network<'_>) {
+        let timer = self.timers.peek().map_or(Order::NEVER, |Reverse((time, _))| Order::chosen(*time, kind::TIMER));
+        let post = self.next_start(network).map_or(Order::NEVER, |(time, _)| Order::chosen(time, kind::POST));
+        self.next_call = timer.min(post);
+    }
+
+    /// Posts a message of this host.
+    pub fn post<O: Observer>(&mut self, message: MessageId, at: &mut Context<'_, O>) {
+        let network = at.network;
+        let spec = &network.workload.messages[message.index()];
+        network.board.post(message, at.now);
+        at.counters.posted += 1;
+        let split = network.scheme.qps;
+        let parts = parts(spec.bytes, split);
+        for part in 0..parts {
+            let qp = QpId(spec.qp.0 * split + part);
+            // As even as bytes allow, the first ones longer by one.
+            let longer = u64::from(u64::from(part) < spec.bytes % u64::from(parts));
+            let bytes = spec.bytes / u64::from(parts) + longer;
+            let slot = network.slots[qp.index()][0];
+            let place = match self.outgoing[slot as usize].place {
+                NOT_YET => self.open_sender(slot, qp, at),
+                place => place,
+            };
+            if self.senders[place as usize].sender.post(message, bytes).is_err() {
+                at.effects.fail(at.now, self.id.into(), Failure::OutOfPsns(qp));
+                return;
+            }
+            self.round.make_ready(&mut self.senders, place);
+        }
+        self.kick(at);
+    }
+}
+
+/// Puts something into a slab, into a place that is free if there is one.
+fn put<T>(slab: &mut Vec<T>, free: &mut Vec<u32>, thing: T) -> u32 {
+    match free.pop() {
+        Some(place) => {
+            slab[place as usize] = thing;
+            place
+        }
+        None => {
+            slab.push(thing);
+            slab.len() as u32 - 1
+        }
+    }
+}
+
+fn resent(counters: SenderCounters) -> [u32; 2] {
+    [counters.retransmissions, counters.timeouts].map(|count| u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+#[inline]
+fn observe_acknowledgement<O: Observer>(packet: &Packet, at: &mut Context<'_, O>) {
+    let (sent_at, marked) = match packet.repr {
+        Repr::Ack { sent_at, marked, .. } => (sent_at, marked),
+        Repr::Sack { sent_at, cause, .. } => (sent_at, cause.marked()),
+        _ => return,
+    };
+    at.observer.acknowledged(packet.qp, at.now, at.now.since(sent_at), marked);
+}

@@ -1,0 +1,116 @@
+//! The NIC's round robin of queue pairs that may have something to send.
+
+use anabranch_base::Time;
+use anabranch_proto::transport::AnySender;
+
+const NONE: u32 = u32::MAX;
+
+/// A sender with its place in the round robin.
+// In this order, so that these share a cache line with the beginning of the sender.
+#[repr(C)]
+pub struct SenderSlot {
+    /// The number of its queue pair among those on which the host sends.
+    pub qp: u32,
+    /// The place of the sender behind it in the round robin.
+    behind: u32,
+    /// In the round robin.
+    ready: bool,
+    done: bool,
+    /// The time of the next timer event; never: there is none.
+    pub timer: Time,
+    /// The time of the one after it, so that a timeout that waits behind paced packets is not scheduled with each
+    /// of them. Events at other times are stale.
+    pub later: Time,
+    /// The sender.
+    pub sender: AnySender,
+}
+
+impl SenderSlot {
+    /// A sender that is not in the round robin.
+    pub fn new(qp: u32, sender: AnySender) -> Self {
+        SenderSlot {
+            qp,
+            behind: NONE,
+            ready: false,
+            done: false,
+            timer: Time::NEVER,
+            later: Time::NEVER,
+            sender,
+        }
+    }
+
+    /// Whether its queue pair is done, and it was only waiting to come up.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+}
+
+/// A queue of senders, linked through their slots.
+#[derive(Clone, Copy)]
+pub struct Round {
+    first: u32,
+    last: u32,
+}
+
+impl Round {
+    /// Nobody has anything to send.
+    pub const EMPTY: Round = Round { first: NONE, last: NONE };
+
+    /// Whether nobody waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.first == NONE
+    }
+
+    /// Puts the sender at `place` at the end, unless it is in the queue.
+    #[inline]
+    pub fn make_ready(&mut self, senders: &mut [SenderSlot], place: u32) {
+        let sender = &mut senders[place as usize];
+        if sender.ready {
+            return;
+        }
+        sender.ready = true;
+        sender.behind = NONE;
+        let last = std::mem::replace(&mut self.last, place);
+        if last == NONE {
+            self.first = place;
+        } else {
+            senders[last as usize].behind = place;
+        }
+    }
+
+    /// Puts a sender that has just been taken out back at the head.
+    pub fn keep_turn(&mut self, senders: &mut [SenderSlot], place: u32) {
+        let behind = std::mem::replace(&mut self.first, place);
+        if behind == NONE {
+            self.last = place;
+        }
+        let sender = &mut senders[place as usize];
+        sender.ready = true;
+        sender.behind = behind;
+    }
+
+    /// Takes the sender whose turn it is out.
+    #[inline]
+    pub fn take_turn(&mut self, senders: &mut [SenderSlot]) -> Option<u32> {
+        let place = self.first;
+        if place == NONE {
+            return None;
+        }
+        let sender = &mut senders[place as usize];
+        sender.ready = false;
+        self.first = sender.behind;
+        if self.first == NONE {
+            self.last = NONE;
+        }
+        Some(place)
+    }
+
+    /// The queue pair of the sender at `place` is done: whether the place is free now. Else it is when it comes up.
+    pub fn leave(&mut self, senders: &mut [SenderSlot], place: u32) -> bool {
+        let sender = &mut senders[place as usize];
+        sender.done = sender.ready;
+        !sender.ready
+    }
+}

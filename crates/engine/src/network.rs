@@ -1,0 +1,187 @@
+//! What all nodes share and none changes while a window runs.
+
+use crate::board::{Board, Starts};
+use crate::faults::FaultPlan;
+use crate::link::{LinkKind, QueueLimits};
+use crate::spec::Scheme;
+use anabranch_base::{Duration, HostId, NodeId, Purpose, QpId, stream};
+use anabranch_fabric::{Routing, Topology};
+use anabranch_proto::{Packet, PathFacts};
+use anabranch_workload::{Qp, Workload};
+
+/// Topology, workload, scheme and faults of a run, with what follows from them.
+pub struct Network<'a> {
+    /// The fabric.
+    pub topology: &'a Topology,
+    /// Routes with every link up.
+    pub healthy: &'a Routing,
+    /// What the hosts send.
+    pub workload: &'a Workload,
+    /// What carries it.
+    pub scheme: &'a Scheme,
+    /// The fabric's longest path.
+    pub facts: PathFacts,
+    /// By connection: its own path, where the congestion control asks for it; else empty.
+    pub own_paths: Vec<PathFacts>,
+    /// The kinds of links.
+    pub kinds: Vec<LinkKind>,
+    /// What breaks.
+    pub faults: FaultPlan,
+    /// What queues hold.
+    pub queues: QueueLimits,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Where each message stands.
+    pub board: Board<'a>,
+    /// What starts by itself.
+    pub starts: Starts,
+    /// By host: the port of its ToR that leads to it.
+    pub host_port: Vec<u16>,
+    /// By queue pair: its number among those that its source sends on, and among those that its destination receives
+    /// on.
+    pub slots: Vec<[u32; 2]>,
+    /// By switch: its ECMP salt.
+    salts: Vec<u64>,
+}
+
+/// What a network is made of, beside what its scheme and workload say.
+pub struct Parts<'a> {
+    /// See [`Network::topology`].
+    pub topology: &'a Topology,
+    /// See [`Network::healthy`].
+    pub healthy: &'a Routing,
+    /// See [`Network::workload`].
+    pub workload: &'a Workload,
+    /// See [`Network::scheme`].
+    pub scheme: &'a Scheme,
+    /// See [`Network::facts`].
+    pub facts: PathFacts,
+    /// See [`Network::own_paths`].
+    pub own_paths: Vec<PathFacts>,
+    /// See [`Network::kinds`].
+    pub kinds: Vec<LinkKind>,
+    /// See [`Network::faults`].
+    pub faults: FaultPlan,
+    /// See [`Network::seed`].
+    pub seed: u64,
+}
+
+impl<'a> Network<'a> {
+    /// A network of these parts.
+    pub fn new(parts: Parts<'a>) -> Self {
+        let Parts { topology, healthy, workload, scheme, facts, own_paths, kinds, faults, seed } = parts;
+        let host_port = (0..topology.hosts)
+            .map(|host| topology.ports[topology.port_base[host as usize] as usize].peer_port);
+        let salts =
+            (0..topology.switches.len() as u64).map(|i| stream(seed, i, Purpose::EcmpSalt).next_u64());
+        Network {
+            queues: QueueLimits::new(&scheme.fabric, &facts, scheme.transport.framing().header),
+            board: Board::new(workload, scheme.qps),
+            starts: Starts::new(workload, topology.hosts),
+            host_port: host_port.collect(),
+            slots: slots(workload, topology.hosts, scheme.qps),
+            salts: salts.collect(),
+            topology,
+            healthy,
+            workload,
+            scheme,
+            facts,
+            own_paths,
+            kinds,
+            faults,
+            seed,
+        }
+    }
+
+    /// Whether a node is a host.
+    #[inline]
+    pub fn is_host(&self, node: NodeId) -> bool {
+        node.0 < self.topology.hosts
+    }
+
+    /// The connection of the workload that queue pair `qp` of the engine is a part of: the workload's queue pair `q`
+    /// is the engine's `q * split` and those after it.
+    #[inline]
+    pub fn connection(&self, qp: QpId) -> QpId {
+        QpId(qp.0 / self.scheme.qps)
+    }
+
+    /// The two hosts of a queue pair of the engine.
+    #[inline]
+    pub fn ends(&self, qp: QpId) -> Qp {
+        self.workload.qps[self.connection(qp).index()]
+    }
+
+    /// The host that sent a packet, as its IP header would say.
+    pub fn source_of(&self, packet: &Packet) -> HostId {
+        let ends = self.ends(packet.qp);
+        if packet.dst == ends.dst { ends.src } else { ends.dst }
+    }
+
+    /// The ECMP salt of the switch with this index.
+    #[inline]
+    pub fn salt(&self, switch: u32) -> u64 {
+        self.salts[switch as usize]
+    }
+
+    /// The port by which the switch with this index sends a packet on: the host's at its own ToR, else by ECMP among
+    /// the shortest paths. None where nothing leads on.
+    #[inline]
+    pub fn route(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<u16> {
+        let tor = routing.tor_index(packet.dst);
+        if tor == switch {
+            return Some(self.host_port[packet.dst.index()]);
+        }
+        let group = routing.group(switch as usize, tor);
+        match group.len() {
+            0 => None,
+            1 => Some(group[0]),
+            n => Some(group[ecmp_choice(packet, self.salt(switch), n)]),
+        }
+    }
+
+    /// How long a packet takes at the least from the moment a node sends it until another node may act on it: the
+    /// length of a window.
+    pub fn lookahead(&self) -> Duration {
+        let framing = self.scheme.transport.framing();
+        // Nothing is shorter than a header with a byte, an ACK or a pause frame, but a program may say otherwise.
+        let shortest = framing.ack.0.min(framing.header.0).min(u64::from(crate::link::PAUSE_FRAME_BYTES));
+        let pauses = self.scheme.fabric.pfc.is_some();
+        let of = |kind: &LinkKind| {
+            kind.rate.time_for(shortest) + if pauses { kind.latency } else { kind.delay }
+        };
+        self.kinds.iter().map(of).min().unwrap_or(Duration(1)).max(Duration(1))
+    }
+
+    /// The longest time from sending to acting, of a full packet on a link as it is when nothing is wrong with it.
+    pub fn longest_delay(&self) -> Duration {
+        let of = |kind: &LinkKind| kind.class(self.facts.packet.0 as u16).serialisation + kind.delay;
+        self.kinds.iter().map(of).max().unwrap_or(Duration(1))
+    }
+}
+
+/// The member of an ECMP group of `n` that a packet takes: a hash over flow, entropy value and the switch's salt.
+#[inline]
+fn ecmp_choice(packet: &Packet, salt: u64, n: usize) -> usize {
+    // The destination is part of the flow, so that an ACK hashes on its own.
+    let flow = (u64::from(packet.qp.0) << 32 | u64::from(packet.dst.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut hash = flow ^ salt ^ u64::from(packet.ev).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    (((hash >> 32) * n as u64) >> 32) as usize
+}
+
+/// By queue pair of the engine: how many its source, and its destination, has of lower numbers.
+fn slots(workload: &Workload, hosts: u32, split: u32) -> Vec<[u32; 2]> {
+    let mut seen = vec![[0u32; 2]; hosts as usize];
+    let mut slots = Vec::with_capacity(workload.qps.len() * split as usize);
+    for ends in &workload.qps {
+        for _ in 0..split {
+            let (out, into) = (seen[ends.src.index()][0], seen[ends.dst.index()][1]);
+            slots.push([out, into]);
+            seen[ends.src.index()][0] += 1;
+            seen[ends.dst.index()][1] += 1;
+        }
+    }
+    slots
+}

@@ -1,0 +1,440 @@
+//! A shard: the nodes that one thread runs, window by window.
+//!
+//! Within a window nodes do not depend on each other, so each runs all its events of the window by itself, while its
+//! state is in the cache. Nodes that do (hosts whose messages start each other's without time passing, switches of
+//! which an observer compares the queues) form a *cluster*: their events run merged, in the full order (time, node,
+//! kind, port).
+
+use crate::context::{Context, Counters, Effects, Notice};
+use crate::frame::{Order, What};
+use crate::host::Host;
+use crate::mail::{Far, Inbox, MOST_AHEAD, Outbox, Slot, Sources};
+use crate::network::Network;
+use crate::node::{self, Node};
+use crate::observer::Observer;
+use crate::switch::Switch;
+use anabranch_base::{NodeId, Time};
+use anabranch_fabric::Routing;
+use smallvec::SmallVec;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+/// The window that runs.
+#[derive(Clone)]
+pub struct Window {
+    /// Its number, rising.
+    pub number: u64,
+    /// Its first instant.
+    pub start: Time,
+    /// The first instants after it and after the windows that follow.
+    pub ends: SmallVec<[Time; MOST_AHEAD + 1]>,
+    /// Routes as the switches know them.
+    pub routing: Arc<Routing>,
+    /// What queue pairs said in the window before.
+    pub notices: Arc<[Notice]>,
+    /// What nodes do at its first instant, before their events.
+    pub tasks: Arc<[(NodeId, NodeTask)]>,
+}
+
+/// Something that a fault makes a node do between windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeTask {
+    /// A switch loses what its queues hold.
+    Purge,
+    /// The data class of this port must wait, or may send again.
+    Pause(u16, bool),
+}
+
+/// Where a node is in its shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Index among the hosts.
+    Host(u32),
+    /// Index among the switches.
+    Switch(u32),
+}
+
+/// What runs by itself within a window.
+enum Unit {
+    /// A node.
+    One(Place),
+    /// Nodes by rising number, whose events run merged.
+    Cluster(Cluster),
+}
+
+struct Cluster {
+    places: Vec<Place>,
+    inboxes: Vec<Inbox>,
+}
+
+/// The nodes of one thread, and what they have in common.
+pub struct Shard<O> {
+    hosts: Vec<Host>,
+    switches: Vec<Switch>,
+    units: Vec<Unit>,
+    /// By unit: where its next own event stands.
+    next: Vec<Order>,
+    /// By node of the fabric: where it is, and its unit and the place within that. None where it is another shard's.
+    place_of: Vec<Option<(Place, u32, u32)>>,
+    inbox: Inbox,
+    /// Some program wants to hear of queue pairs.
+    tells_programs: bool,
+    /// What is to come over long links.
+    arriving: Arriving,
+    /// What was sent over long links in the last window.
+    pub sent_far: Vec<Far>,
+    /// Who looks at its nodes.
+    pub observer: O,
+    /// What its nodes counted.
+    pub counters: Counters,
+    /// What its nodes said.
+    pub effects: Effects,
+    /// The time of its latest event.
+    pub latest: Time,
+}
+
+/// Arrivals over long links, by time.
+#[derive(Default)]
+struct Arriving {
+    order: BinaryHeap<Reverse<(Time, u32)>>,
+    slab: Vec<Option<Far>>,
+    free: Vec<u32>,
+    /// Those of the present window, by node.
+    due: Vec<Far>,
+}
+
+impl Arriving {
+    fn add(&mut self, far: Far) {
+        let time = far.arrival.time;
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.slab[place as usize] = Some(far);
+                place
+            }
+            None => {
+                self.slab.push(Some(far));
+                self.slab.len() as u32 - 1
+            }
+        };
+        self.order.push(Reverse((time, place)));
+    }
+
+    fn first(&self) -> Time {
+        self.order.peek().map_or(Time::NEVER, |Reverse((time, _))| *time)
+    }
+
+    /// Takes those before `end` out.
+    fn take_due(&mut self, end: Time) {
+        self.due.clear();
+        while self.first() < end
+            && let Some(Reverse((_, place))) = self.order.pop()
+        {
+            self.due.extend(self.slab[place as usize].take());
+            self.free.push(place);
+        }
+        self.due.sort_by_key(|far| (far.node, far.arrival.time));
+    }
+
+    fn due_at(&self, node: NodeId) -> &[Far] {
+        if self.due.is_empty() {
+            return &[];
+        }
+        let from = self.due.partition_point(|far| far.node < node);
+        let until = self.due.partition_point(|far| far.node <= node);
+        &self.due[from..until]
+    }
+}
+
+impl<O: Observer> Shard<O> {
+    /// A shard of these nodes. Each of `clusters` is made of nodes that are here, by rising number.
+    pub fn new(
+        network: &Network<'_>,
+        hosts: Vec<Host>,
+        switches: Vec<Switch>,
+        clusters: &[Vec<NodeId>],
+        tells_programs: bool,
+        observer: O,
+    ) -> Self {
+        let mut place_of: Vec<Option<(Place, u32, u32)>> = vec![None; network.topology.nodes() as usize];
+        let places = (0..hosts.len() as u32).map(Place::Host);
+        let places = places.chain((0..switches.len() as u32).map(Place::Switch));
+        let number = |place: Place| match place {
+            Place::Host(index) => hosts[index as usize].node(),
+            Place::Switch(index) => switches[index as usize].node(),
+        };
+        places.for_each(|place| place_of[number(place).index()] = Some((place, u32::MAX, 0)));
+        let mut units = Vec::new();
+        for cluster in clusters {
+            let mut places = Vec::new();
+            for node in cluster {
+                if let Some((place, unit, within)) = &mut place_of[node.index()] {
+                    (*unit, *within) = (units.len() as u32, places.len() as u32);
+                    places.push(*place);
+                }
+            }
+            let inboxes = places.iter().map(|_| Inbox::default()).collect();
+            units.push(Unit::Cluster(Cluster { places, inboxes }));
+        }
+        for (place, unit, _) in place_of.iter_mut().flatten().filter(|(_, unit, _)| *unit == u32::MAX) {
+            *unit = units.len() as u32;
+            units.push(Unit::One(*place));
+        }
+        Shard {
+            next: units.iter().map(|unit| unit.next(&hosts, &switches)).collect(),
+            hosts,
+            switches,
+            units,
+            place_of,
+            inbox: Inbox::default(),
+            tells_programs,
+            arriving: Arriving::default(),
+            sent_far: Vec::new(),
+            observer,
+            counters: Counters::default(),
+            effects: Effects::default(),
+            latest: Time::ZERO,
+        }
+    }
+
+    /// Whether `node` is here.
+    pub fn has(&self, node: NodeId) -> bool {
+        self.place_of[node.index()].is_some()
+    }
+
+    /// Its hosts.
+    pub fn hosts(&self) -> &[Host] {
+        &self.hosts
+    }
+
+    /// Its switches.
+    pub fn switches(&self) -> &[Switch] {
+        &self.switches
+    }
+
+    /// The switch at `node`, if it is here.
+    pub fn switch_mut(&mut self, node: NodeId) -> Option<&mut Switch> {
+        match self.place_of[node.index()]? {
+            (Place::Switch(index), ..) => Some(&mut self.switches[index as usize]),
+            (Place::Host(_), ..) => None,
+        }
+    }
+
+    /// The host at `node`, if it is here.
+    pub fn host(&self, node: NodeId) -> Option<&Host> {
+        match self.place_of[node.index()]? {
+            (Place::Host(index), ..) => Some(&self.hosts[index as usize]),
+            (Place::Switch(_), ..) => None,
+        }
+    }
+
+    /// When anything happens next by itself or comes in over a long link.
+    pub fn next_time(&self) -> Time {
+        let first = self.next.iter().fold(Order::NEVER, |first, next| first.min(*next));
+        first.time().min(self.arriving.first())
+    }
+
+    /// Something is on its way to one of its nodes over a long link.
+    pub fn expect(&mut self, far: Far) {
+        self.arriving.add(far);
+    }
+
+    /// Packets on their way to it over long links.
+    pub fn packets_far_away(&self) -> u64 {
+        let packets = self.arriving.slab.iter().flatten().filter(|far| far.arrival.frame.what == What::Packet);
+        packets.count() as u64
+    }
+
+    /// Runs its nodes through `window`: they find what `sources` hold, and put what they send into `slots`, of the
+    /// windows that follow.
+    pub fn run<'w>(
+        &'w mut self,
+        network: &'w Network<'w>,
+        window: &'w Window,
+        sources: &Sources<'_>,
+        slots: SmallVec<[&'w mut Slot; MOST_AHEAD]>,
+    ) {
+        let Shard { hosts, switches, units, next, place_of, inbox, tells_programs, arriving, .. } = self;
+        let mut at = Context {
+            now: window.start,
+            network,
+            routing: &window.routing,
+            out: Outbox::new(&window.ends, slots, &mut self.sent_far),
+            observer: &mut self.observer,
+            counters: &mut self.counters,
+            effects: &mut self.effects,
+        };
+        for notice in window.notices.iter() {
+            let dst = network.ends(notice.qp).dst;
+            if let (false, Some((Place::Host(index), ..))) = (notice.opens, place_of[dst.index()]) {
+                hosts[index as usize].close_receiver(network.slots[notice.qp.index()][1]);
+            }
+            if *tells_programs {
+                switches.iter_mut().for_each(|switch| switch.handle_notice(notice, &mut at));
+            }
+        }
+        for (node, task) in window.tasks.iter() {
+            match (place_of[node.index()], task) {
+                (Some((Place::Host(index), ..)), NodeTask::Pause(_, stop)) => {
+                    hosts[index as usize].handle_pause(*stop, &mut at);
+                }
+                (Some((Place::Switch(index), ..)), NodeTask::Pause(port, stop)) => {
+                    switches[index as usize].handle_pause(*port, *stop, &mut at);
+                    count_victims(switches, place_of, index, &mut at);
+                }
+                (Some((Place::Switch(index), ..)), NodeTask::Purge) => switches[index as usize].purge(&mut at),
+                (Some((Place::Host(_), ..)), NodeTask::Purge) | (None, _) => {}
+            }
+        }
+        if *tells_programs || !window.tasks.is_empty() {
+            for (unit, next) in units.iter().zip(next.iter_mut()) {
+                *next = unit.next(hosts, switches);
+            }
+        }
+        let end = window.ends[0];
+        let bound = Order::before(end);
+        arriving.take_due(end);
+        for index in 0..units.len() {
+            prefetch_ahead(&units[index + 1..], (hosts, switches), sources);
+            let (unit, next) = (&mut units[index], &mut next[index]);
+            let opens = |inbox: &mut Inbox, node: NodeId| {
+                let far = arriving.due_at(node);
+                inbox.open(sources, node, window.start, far);
+                far
+            };
+            match unit {
+                Unit::One(Place::Host(index)) => {
+                    let host = &mut hosts[*index as usize];
+                    let far = opens(inbox, host.node());
+                    if inbox.next().min(*next) < bound {
+                        node::run(host, inbox, (sources, far), bound, &mut at);
+                        *next = host.next();
+                    }
+                    debug_assert!(at.effects.elsewhere.is_empty(), "a gate across hosts outside of a cluster");
+                }
+                Unit::One(Place::Switch(index)) => {
+                    let switch = &mut switches[*index as usize];
+                    let far = opens(inbox, switch.node());
+                    if inbox.next().min(*next) < bound {
+                        node::run(switch, inbox, (sources, far), bound, &mut at);
+                        *next = switch.next();
+                    }
+                }
+                Unit::Cluster(cluster) => {
+                    cluster.run((hosts, switches), place_of, (sources, arriving), window, &mut at);
+                    *next = unit.next(hosts, switches);
+                }
+            }
+            self.latest = self.latest.max(at.now);
+        }
+    }
+}
+
+/// Loads what the next units will touch, while another one runs: of the one after the next the node itself, of the next
+/// one what that points to.
+#[inline]
+fn prefetch_ahead(units: &[Unit], (hosts, switches): (&[Host], &[Switch]), sources: &Sources<'_>) {
+    if let Some(Unit::One(Place::Host(index))) = units.get(1) {
+        hosts[*index as usize].prefetch();
+    }
+    match units.first() {
+        Some(Unit::One(Place::Host(index))) => {
+            let host = &hosts[*index as usize];
+            host.prefetch_ends();
+            sources.prefetch(host.node());
+        }
+        Some(Unit::One(Place::Switch(index))) => sources.prefetch(switches[*index as usize].node()),
+        Some(Unit::Cluster(_)) | None => {}
+    }
+}
+
+impl Unit {
+    fn next(&self, hosts: &[Host], switches: &[Switch]) -> Order {
+        let next = |place: &Place| match place {
+            Place::Host(index) => hosts[*index as usize].next(),
+            Place::Switch(index) => switches[*index as usize].next(),
+        };
+        match self {
+            Unit::One(place) => next(place),
+            Unit::Cluster(cluster) => cluster.places.iter().map(next).min().unwrap_or(Order::NEVER),
+        }
+    }
+}
+
+/// By node of the fabric: where it is in its shard, and its unit and the place within that.
+type PlaceOf = [Option<(Place, u32, u32)>];
+
+impl Cluster {
+    /// Runs the nodes through a window, one time of one node after the other.
+    fn run<O: Observer>(
+        &mut self,
+        (hosts, switches): (&mut [Host], &mut [Switch]),
+        place_of: &PlaceOf,
+        (sources, arriving): (&Sources<'_>, &Arriving),
+        window: &Window,
+        at: &mut Context<'_, O>,
+    ) {
+        let bound = Order::before(window.ends[0]);
+        let mut queue = BinaryHeap::new();
+        for (within, place) in self.places.iter().enumerate() {
+            let (node, own) = match place {
+                Place::Host(index) => (hosts[*index as usize].node(), hosts[*index as usize].next()),
+                Place::Switch(index) => (switches[*index as usize].node(), switches[*index as usize].next()),
+            };
+            self.inboxes[within].open(sources, node, window.start, arriving.due_at(node));
+            let first = own.min(self.inboxes[within].next());
+            if first < bound {
+                queue.push(Reverse((first.time(), within as u32)));
+            }
+        }
+        while let Some(Reverse((time, within))) = queue.pop() {
+            let inbox = &mut self.inboxes[within as usize];
+            let until = Order::before(Time(time.0 + 1));
+            let own = match self.places[within as usize] {
+                Place::Host(index) => {
+                    let host = &mut hosts[index as usize];
+                    node::run(host, inbox, (sources, arriving.due_at(host.node())), until, at);
+                    host.next()
+                }
+                Place::Switch(index) => {
+                    let switch = &mut switches[index as usize];
+                    node::run(switch, inbox, (sources, arriving.due_at(switch.node())), until, at);
+                    let own = switch.next();
+                    count_victims(switches, place_of, index, at);
+                    own
+                }
+            };
+            let next = own.min(inbox.next());
+            if next < bound {
+                queue.push(Reverse((next.time(), within)));
+            }
+            let mut elsewhere = std::mem::take(&mut at.effects.elsewhere);
+            for message in elsewhere.drain(..) {
+                let workload = at.network.workload;
+                let src = workload.qps[workload.messages[message.index()].qp.index()].src;
+                let Some((Place::Host(index), _, within)) = place_of[src.index()] else {
+                    unreachable!("a gate opens a message of a host outside of its cluster")
+                };
+                at.now = time;
+                hosts[index as usize].post(message, at);
+                let next = hosts[index as usize].next();
+                if next < bound {
+                    queue.push(Reverse((next.time(), within)));
+                }
+            }
+            at.effects.elsewhere = elsewhere;
+        }
+    }
+}
+
+/// Tells the observer what the pauses that have just begun at a switch hold up without need.
+fn count_victims<O: Observer>(switches: &mut [Switch], place_of: &PlaceOf, index: u32, at: &mut Context<'_, O>) {
+    for port in switches[index as usize].take_watched_pauses() {
+        let switch = &switches[index as usize];
+        let out = &switch.egress().ports[usize::from(port)];
+        if let Some((Place::Switch(next), ..)) = place_of[out.peer.index()] {
+            let victims = switch.victims(port, &switches[next as usize], at.network, at.routing);
+            at.observer.held_up(out.link, at.now, victims);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! In-network telemetry beside the packets, which have no room for it.
+//!
+//! Each data packet that leaves its sender gets a record. On links records travel beside the packets in the mail; a
+//! node keeps those of its queued packets. Each switch port that sends the packet adds a hop. At the receiver the
+//! record waits for the queue pair's next ACK, which takes it back; one that comes before that takes its place. A NACK
+//! has no room for it: the ACK after it brings it. At the sender the transport reads it.
+
+use anabranch_base::Time;
+use anabranch_proto::{IntStack, Packet, Repr};
+
+/// The records that one node holds.
+#[derive(Default)]
+pub struct Telemetry {
+    /// Record `n` is `records[n - 1]`.
+    records: Vec<IntStack>,
+    /// Numbers of records that nobody has.
+    free: Vec<u32>,
+    /// Records of packets that the switch's program keeps: the packet's queue pair, PSN and time of sending.
+    kept: Vec<(u32, u32, Time, u32)>,
+}
+
+impl Telemetry {
+    /// Keeps a record; answers with its number.
+    pub fn keep(&mut self, record: &IntStack) -> u32 {
+        match self.free.pop() {
+            Some(number) => {
+                self.records[number as usize - 1] = *record;
+                number
+            }
+            None => {
+                self.records.push(*record);
+                self.records.len() as u32
+            }
+        }
+    }
+
+    /// A record that is held.
+    pub fn record(&mut self, number: u32) -> Option<&mut IntStack> {
+        self.records.get_mut((number as usize).checked_sub(1)?)
+    }
+
+    /// Lets go of a record, which 0 is none.
+    pub fn release(&mut self, number: u32) {
+        if number > 0 {
+            self.free.push(number);
+        }
+    }
+
+    /// The program keeps a packet, whose record waits here.
+    pub fn set_aside(&mut self, packet: &Packet, number: u32) {
+        if let (Repr::Data { psn, sent_at, .. }, true) = (packet.repr, number > 0) {
+            self.kept.push((packet.qp.0, psn, sent_at, number));
+        }
+    }
+
+    /// The program lets a packet go: the number of its record, or 0.
+    pub fn take_back(&mut self, packet: &Packet) -> u32 {
+        let Repr::Data { psn, sent_at, .. } = packet.repr else { return 0 };
+        let its = |kept: &(u32, u32, Time, u32)| (kept.0, kept.1, kept.2) == (packet.qp.0, psn, sent_at);
+        self.kept.iter().position(its).map_or(0, |place| self.kept.remove(place).3)
+    }
+
+    /// Records that packets of the node's program, and anybody else, hold.
+    pub fn held(&self) -> (u64, u64) {
+        let kept = self.kept.len() as u64;
+        (kept, (self.records.len() - self.free.len()) as u64 - kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_base::{HostId, LinkId, MessageId, QpId, Rate};
+    use anabranch_proto::{IntHop, Msn};
+
+    fn data(qp: u32, psn: u32) -> Packet {
+        let (message, sent_at) = (MessageId(0), Time(7));
+        let repr = Repr::Data {
+            psn,
+            message,
+            message_packets: 1,
+            sent_at,
+            ack_now: false,
+            stamps: 0,
+            msn: Msn::NONE,
+        };
+        Packet { qp: QpId(qp), dst: HostId(0), wire_bytes: 1_090, ev: 0, marked: false, tag: 0, repr }
+    }
+
+    #[test]
+    fn records_are_kept_and_used_again() {
+        let mut telemetry = Telemetry::default();
+        let mut stack = IntStack::EMPTY;
+        stack.push(LinkId(3), IntHop { queue_bytes: 5, tx_bytes: 0, at: Time(1), rate: Rate::from_gbps(1) });
+        let (first, second) = (telemetry.keep(&stack), telemetry.keep(&IntStack::EMPTY));
+        assert_eq!((first, second, telemetry.held()), (1, 2, (0, 2)));
+        assert_eq!(telemetry.record(first), Some(&mut stack));
+        assert_eq!(telemetry.record(0), None);
+        telemetry.release(first);
+        telemetry.release(0);
+        assert_eq!((telemetry.keep(&IntStack::EMPTY), telemetry.held()), (first, (0, 2)));
+    }
+
+    #[test]
+    fn a_packet_that_a_program_keeps_finds_its_record_again() {
+        let mut telemetry = Telemetry::default();
+        let (first, second) = (telemetry.keep(&IntStack::EMPTY), telemetry.keep(&IntStack::EMPTY));
+        telemetry.set_aside(&data(0, 1), first);
+        telemetry.set_aside(&data(0, 2), second);
+        assert_eq!(telemetry.held(), (2, 0));
+        assert_eq!(telemetry.take_back(&data(1, 2)), 0);
+        assert_eq!(telemetry.take_back(&data(0, 2)), second);
+        assert_eq!(telemetry.take_back(&data(0, 2)), 0);
+        assert_eq!(telemetry.held(), (1, 1));
+    }
+}
