@@ -1,11 +1,12 @@
-//! What the senders of `irn` and `rack-tlp` have in common: everything but how they find losses.
+//! What the senders that acknowledge messages in order and pace have in common: everything but how they find losses
+//! and what they send again.
 
+use super::interface::{Ends, Framing, SenderCounters};
 use super::messages::{Messages, Part};
+use super::pacer::Pacer;
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
-use crate::transport::go_back_n::Pacer;
-use crate::transport::{Ends, Framing, SenderCounters};
 use anabranch_base::{Duration, HostId, QpId, Time};
 
 /// The messages of a queue pair, what may be sent of them, and who is told.
