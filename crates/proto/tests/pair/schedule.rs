@@ -3,6 +3,7 @@
 use crate::run::{Receiving, Sending};
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Stream, Time, stream};
 use anabranch_proto::PathFacts;
+use anabranch_proto::lb::{AnyLb, Environment, LbConfig};
 use anabranch_proto::transport;
 use proptest::prelude::*;
 use std::fmt::Debug;
@@ -124,6 +125,17 @@ impl<E> Schedule<E> {
 }
 
 impl Path {
+    /// The facts for a line so many times slower than the wire.
+    pub fn facts_at(&self, slower: u64) -> PathFacts {
+        let facts = self.facts();
+        PathFacts { line_rate: Rate(facts.line_rate.0 / slower), ..facts }
+    }
+
+    /// A sender's balancer on this path, always with the same draws.
+    pub fn lb(&self, config: &LbConfig, environment: &Environment) -> AnyLb {
+        config.build(environment, stream(self.seed, 0, Purpose::LoadBalancer))
+    }
+
     pub fn longest_round(&self) -> Duration {
         self.data_delay + self.ack_delay + self.jitter * 2
     }
