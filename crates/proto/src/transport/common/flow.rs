@@ -15,7 +15,7 @@ use anabranch_base::{Duration, HostId, QpId, Time};
 pub(in crate::transport) struct Flow {
     /// Every PSN below is acknowledged.
     pub unacked: u32,
-    /// First PSN that was never sent.
+    /// The PSN to send next in order: where the sender never goes back, the first that was never sent.
     pub next: u32,
     /// The congestion control gives a rate: `pacer` has a say in what is sent.
     pub paces: bool,
