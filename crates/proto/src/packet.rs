@@ -118,6 +118,9 @@ pub enum Repr {
     },
 }
 
+/// The most that the out-of-order counter can say.
+pub const MAX_OUT_OF_ORDER: u16 = (1 << 12) - 1;
+
 /// What a SACK says of the packet that caused it. A byte, so that a packet stays at 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackCause(u8);

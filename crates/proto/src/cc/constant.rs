@@ -1,7 +1,6 @@
 //! No control at all.
 
-use super::CongestionControl;
-
+use super::interface::CongestionControl;
 /// A window in bytes that never changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Constant(pub u64);

@@ -11,9 +11,38 @@
 //! on when it is asked. What is due at the same time: alpha, then the increase, then the cut (the order in which
 //! the simulators' events run), then what the call is about.
 
-use super::{CongestionControl, DcqcnConfig};
+use super::interface::CongestionControl;
 use crate::{Pace, PathFacts, Size, Span};
 use anabranch_base::{Bytes, Duration, Rate, Time};
+use serde::{Deserialize, Serialize};
+
+/// Parameters of DCQCN's reaction point. Its marking is the fabric's, its notification point the transport's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DcqcnConfig {
+    /// Weight of a CNP in alpha.
+    pub g: f64,
+    /// Alpha when the first CNP comes.
+    pub initial_alpha: f64,
+    /// Alpha decays once in this time without a CNP.
+    pub alpha_timer: Span,
+    /// The rate rises once in this time.
+    pub increase_timer: Span,
+    /// The rate rises once in this many bytes; 0: by the timer alone.
+    pub byte_counter: Bytes,
+    /// Steps of fast recovery (F).
+    pub fast_recovery: u32,
+    /// Additive increase of the target rate.
+    pub rate_ai: Pace,
+    /// Hyper increase of the target rate.
+    pub rate_hai: Pace,
+    /// The rate never falls below.
+    pub min_rate: Pace,
+    /// The rate is cut at most once in this time; 0: at every CNP.
+    pub decrease_interval: Span,
+    /// Bytes that may be in flight, whatever the rate.
+    pub window: Size,
+}
 
 /// A sending rate: the line's until the first CNP.
 #[derive(Clone, Debug)]

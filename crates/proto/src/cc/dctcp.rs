@@ -1,8 +1,23 @@
 //! DCTCP with a window update an ACK, as MPRDMA has it (REPS, section 4.1).
 
-use super::{Acked, CongestionControl, DctcpConfig};
-use crate::PathFacts;
+use super::interface::{Acked, CongestionControl};
+use crate::{PathFacts, Size};
 use anabranch_base::Time;
+use serde::{Deserialize, Serialize};
+
+/// Parameters of per-ACK DCTCP.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DctcpConfig {
+    /// Window at the start.
+    pub initial_window: Size,
+    /// Largest window.
+    pub max_window: Size,
+    /// Packets taken off the window by a marked ACK, for each packet that it acknowledges.
+    pub decrease: f64,
+    /// Packets taken off the window by a loss.
+    pub loss_decrease: f64,
+}
 
 /// The window in bytes; grows by a packet a round trip, shrinks by part of a packet a marked packet.
 #[derive(Clone, Debug)]

@@ -14,12 +14,26 @@
 //! - A report that is not newer than the last one says nothing.
 //! - Losses, marks, CNPs and NACKs do not change the window.
 
-use super::{CongestionControl, HpccConfig, Reported};
-use crate::{IntHop, IntStack, PathFacts, Span};
+use super::interface::{CongestionControl, Reported};
+use crate::{IntHop, IntStack, Pace, PathFacts, Span};
 use anabranch_base::{Duration, Rate, Time};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
+
+/// Parameters of HPCC (section 3.3).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HpccConfig {
+    /// The share of the busiest link to settle at (eta).
+    pub eta: f64,
+    /// So many round trips in a row a link below `eta` may be approached by `rate_ai` alone (maxStage); 0: none.
+    pub max_stage: u32,
+    /// Additive increase a round trip, as a rate (W_AI / T).
+    pub rate_ai: Pace,
+    /// Round trip of an idle path (T).
+    pub base_rtt: BaseRtt,
+}
 
 /// The time that HPCC takes for the round trip of an idle path (T).
 #[derive(Clone, Copy, Debug, PartialEq)]

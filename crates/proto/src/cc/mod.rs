@@ -4,19 +4,21 @@ mod constant;
 mod dcqcn;
 mod dctcp;
 mod hpcc;
+mod interface;
 mod mp_rdma;
 mod strack;
 
-use crate::{IntStack, Pace, PathFacts, Size, Span};
-use anabranch_base::{Bytes, Duration, Rate, Time};
+use crate::{PathFacts, Size};
+use anabranch_base::{Rate, Time};
 use serde::{Deserialize, Serialize};
 
 pub use constant::Constant;
-pub use dcqcn::Dcqcn;
-pub use dctcp::Dctcp;
-pub use hpcc::{BaseRtt, Hpcc};
+pub use dcqcn::{Dcqcn, DcqcnConfig};
+pub use dctcp::{Dctcp, DctcpConfig};
+pub use hpcc::{BaseRtt, Hpcc, HpccConfig};
+pub use interface::{Acked, CongestionControl, Reported};
 pub use mp_rdma::{MpRdmaCc, MpRdmaCcConfig};
-pub use strack::StrackCc;
+pub use strack::{StrackCc, StrackCcConfig};
 
 /// A congestion control and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,116 +41,6 @@ pub enum CcConfig {
     },
 }
 
-/// Parameters of per-ACK DCTCP.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DctcpConfig {
-    /// Window at the start.
-    pub initial_window: Size,
-    /// Largest window.
-    pub max_window: Size,
-    /// Packets taken off the window by a marked ACK, for each packet that it acknowledges.
-    pub decrease: f64,
-    /// Packets taken off the window by a loss.
-    pub loss_decrease: f64,
-}
-
-/// Parameters of DCQCN's reaction point. Its marking is the fabric's, its notification point the transport's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DcqcnConfig {
-    /// Weight of a CNP in alpha.
-    pub g: f64,
-    /// Alpha when the first CNP comes.
-    pub initial_alpha: f64,
-    /// Alpha decays once in this time without a CNP.
-    pub alpha_timer: Span,
-    /// The rate rises once in this time.
-    pub increase_timer: Span,
-    /// The rate rises once in this many bytes; 0: by the timer alone.
-    pub byte_counter: Bytes,
-    /// Steps of fast recovery (F).
-    pub fast_recovery: u32,
-    /// Additive increase of the target rate.
-    pub rate_ai: Pace,
-    /// Hyper increase of the target rate.
-    pub rate_hai: Pace,
-    /// The rate never falls below.
-    pub min_rate: Pace,
-    /// The rate is cut at most once in this time; 0: at every CNP.
-    pub decrease_interval: Span,
-    /// Bytes that may be in flight, whatever the rate.
-    pub window: Size,
-}
-
-/// Parameters of HPCC (section 3.3).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HpccConfig {
-    /// The share of the busiest link to settle at (eta).
-    pub eta: f64,
-    /// So many round trips in a row a link below `eta` may be approached by `rate_ai` alone (maxStage); 0: none.
-    pub max_stage: u32,
-    /// Additive increase a round trip, as a rate (W_AI / T).
-    pub rate_ai: Pace,
-    /// Round trip of an idle path (T).
-    pub base_rtt: BaseRtt,
-}
-
-/// Parameters of STrack's congestion control (Table 1).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StrackCcConfig {
-    /// Window at the start.
-    pub initial_window: Size,
-    /// Largest window (max_cwnd).
-    pub max_window: Size,
-    /// Queueing delay to settle at (target_Qdelay).
-    pub target_qdelay: Span,
-    /// Queueing delay above which the window follows what is delivered (target_Qhigh).
-    pub target_qhigh: Span,
-    /// Weight of a sample in the average delay (ewma).
-    pub ewma: f64,
-    /// Additive increase in packets, before scaling (beta = this * bdp_sf).
-    pub beta: f64,
-    /// Increase for fairness in packets, before scaling (eta = this * bdp_sf).
-    pub eta: f64,
-    /// Gain of the proportional increase, before scaling (alpha = this * bdp_sf * delay_sf / base_rtt).
-    pub alpha: f64,
-    /// Multiplicative decrease (gamma).
-    pub gamma: f64,
-    /// The window is cut to no less than this share at once (Algorithm 4, line 15).
-    pub max_decrease: f64,
-}
-
-/// What an ACK tells a congestion control.
-#[derive(Clone, Copy, Debug)]
-pub struct Acked {
-    /// When it arrived.
-    pub now: Time,
-    /// Packets that it acknowledges for the first time.
-    pub packets: u32,
-    /// Bytes on the wire that it acknowledges for the first time.
-    pub bytes: u64,
-    /// It answers a probe, not data.
-    pub probe: bool,
-    /// It carries a congestion mark.
-    pub marked: bool,
-    /// Round trip of the packet that caused it.
-    pub rtt: Duration,
-}
-
-/// What telemetry tells a congestion control, with the ACK that brought it.
-#[derive(Clone, Copy, Debug)]
-pub struct Reported<'a> {
-    /// What the ports on the way of the data packet said.
-    pub stack: &'a IntStack,
-    /// Every PSN below is acknowledged by this ACK.
-    pub acked: u32,
-    /// The PSN that the sender sends next.
-    pub next: u32,
-}
-
 /// Any congestion control. It answers with an allowance and learns from feedback; it never sees a load balancer.
 // The large ones are boxed: a sender's fields share few cache lines then, whatever its congestion control.
 pub enum AnyCc {
@@ -166,54 +58,6 @@ pub enum AnyCc {
     Constant(Constant),
     /// Somebody else's.
     Custom(Box<dyn CongestionControl>),
-}
-
-/// What every congestion control implements, and one of your own.
-pub trait CongestionControl: Send {
-    /// Bytes that may be in flight.
-    fn window(&self) -> u64;
-    /// Whether it may give a [`rate`](Self::rate). Where it never does, senders need not ask.
-    fn paces(&self) -> bool {
-        true
-    }
-    /// The rate at which to send; none: as the window allows. Called at every send of a paced sender.
-    fn rate(&mut self, now: Time) -> Option<Rate> {
-        let _ = now;
-        None
-    }
-    /// When the rate may rise by itself; a sender that waits for its turn asks for the rate again then.
-    fn next_increase(&self) -> Option<Time> {
-        None
-    }
-    /// A packet of `bytes` bytes was sent.
-    fn handle_sent(&mut self, now: Time, bytes: u16) {
-        let _ = (now, bytes);
-    }
-    /// A CNP arrived, or an ACK that stands for one.
-    fn handle_cnp(&mut self, now: Time) {
-        let _ = now;
-    }
-    /// An ACK arrived.
-    fn handle_ack(&mut self, acked: &Acked) {
-        let _ = acked;
-    }
-    /// Telemetry came with an ACK, which itself comes next.
-    fn handle_telemetry(&mut self, report: &Reported<'_>) {
-        let _ = report;
-    }
-    /// A packet was lost (timed out or trimmed).
-    fn handle_loss(&mut self, now: Time) {
-        let _ = now;
-    }
-    /// The queue pair sends again after a pause that its transport finds long.
-    fn handle_restart(&mut self, now: Time) {
-        let _ = now;
-    }
-    /// A NIC heard that a packet is missing, and thinks that congestion dropped it: a loss, where a congestion
-    /// control has no other answer.
-    fn handle_nack(&mut self, now: Time) {
-        self.handle_loss(now);
-    }
 }
 
 impl CcConfig {

@@ -3,7 +3,7 @@
 //! The text of the paper (NSDI 2018) was not at hand. The steps of an ACK are those on which public simulations of it
 //! agree; REPS (section 4.1) describes the same control, and its answer to a loss.
 
-use super::{Acked, CongestionControl};
+use super::interface::{Acked, CongestionControl};
 use crate::{PathFacts, Size};
 use anabranch_base::Time;
 use serde::{Deserialize, Serialize};

@@ -4,9 +4,36 @@
 //! bytes. Everything happens once an ACK, however many packets that acknowledges. Nothing is cut on a loss: the
 //! paper leaves that to the retransmission, which waits for the window.
 
-use super::{Acked, CongestionControl, StrackCcConfig};
-use crate::PathFacts;
+use super::interface::{Acked, CongestionControl};
+use crate::{PathFacts, Size, Span};
 use anabranch_base::{Duration, Rate, Time};
+use serde::{Deserialize, Serialize};
+
+/// Parameters of STrack's congestion control (Table 1).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StrackCcConfig {
+    /// Window at the start.
+    pub initial_window: Size,
+    /// Largest window (max_cwnd).
+    pub max_window: Size,
+    /// Queueing delay to settle at (target_Qdelay).
+    pub target_qdelay: Span,
+    /// Queueing delay above which the window follows what is delivered (target_Qhigh).
+    pub target_qhigh: Span,
+    /// Weight of a sample in the average delay (ewma).
+    pub ewma: f64,
+    /// Additive increase in packets, before scaling (beta = this * bdp_sf).
+    pub beta: f64,
+    /// Increase for fairness in packets, before scaling (eta = this * bdp_sf).
+    pub eta: f64,
+    /// Gain of the proportional increase, before scaling (alpha = this * bdp_sf * delay_sf / base_rtt).
+    pub alpha: f64,
+    /// Multiplicative decrease (gamma).
+    pub gamma: f64,
+    /// The window is cut to no less than this share at once (Algorithm 4, line 15).
+    pub max_decrease: f64,
+}
 
 /// The network for which Table 1 gives its constants: 100 Gb/s and 12 us.
 const REFERENCE_RATE: Rate = Rate::from_gbps(100);

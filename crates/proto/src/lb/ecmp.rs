@@ -1,6 +1,7 @@
 //! One path for a queue pair's life, whichever ECMP hashes it to.
 
-use super::{LoadBalancer, StateField};
+use super::interface::LoadBalancer;
+use crate::StateField;
 use anabranch_base::Time;
 
 /// One entropy value for ever.

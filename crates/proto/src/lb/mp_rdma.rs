@@ -4,8 +4,8 @@
 //! an ACK lets go, the transport knows: it tells of the ACK once for each. The paper's text was not at hand. Both
 //! rules below, of the first window and of probing, are those on which public simulations of it agree.
 
-use super::{Environment, LoadBalancer, StateField};
-use crate::Span;
+use super::interface::{Environment, LoadBalancer};
+use crate::{Span, StateField};
 use anabranch_base::{Duration, Stream, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

@@ -1,6 +1,6 @@
 //! Oblivious packet spraying.
 
-use super::LoadBalancer;
+use super::interface::LoadBalancer;
 use anabranch_base::{Stream, Time};
 
 /// A random entropy value for each packet.

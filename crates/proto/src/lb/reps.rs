@@ -1,7 +1,28 @@
 //! Recycled entropies (REPS, sections 3.1 and 3.2, Algorithms 1 and 2, Appendix A).
 
-use super::{Environment, LoadBalancer, RepsConfig, StateField};
+use super::interface::{Environment, LoadBalancer};
+use crate::{Span, StateField};
 use anabranch_base::{Duration, Stream, Time};
+use serde::{Deserialize, Serialize};
+
+/// Parameters of REPS.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RepsConfig {
+    /// Number of entropy values (EVS_SIZE), 1 to 65,536.
+    pub evs: u32,
+    /// Entries of the circular buffer (REPS_BUFFER_SIZE), 1 to 32.
+    pub buffer: u32,
+    /// Freezing mode is there at all (Appendix C.4 studies REPS without it).
+    pub freezing: bool,
+    /// How long freezing lasts (FREEZING_TIMEOUT).
+    pub freezing_timeout: Span,
+    /// Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND), at most 255.
+    pub explore_packets: u32,
+    /// A timeout means a failure when the highest RTT of the last two RTOs was below this many base RTTs
+    /// (Appendix A, without trimming).
+    pub failure_rtt: f64,
+}
 
 /// Most entries that a buffer may have: what fits the validity bits.
 pub const MAX_BUFFER: usize = 32;

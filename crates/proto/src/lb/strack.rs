@@ -4,8 +4,20 @@
 //! path and set that of a good one, while line 20 skips paths whose bit is set. Here the bits mean what the prose
 //! says: a marked ACK sets its path's bit, and a set bit lets the path be skipped once.
 
-use super::{Environment, LoadBalancer, StateField, StrackLbConfig};
+use super::interface::{Environment, LoadBalancer};
+use crate::StateField;
 use anabranch_base::{Duration, Stream, Time};
+use serde::{Deserialize, Serialize};
+
+/// Parameters of STrack's load balancer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StrackLbConfig {
+    /// Entropy values, and bits of the bitmap (max_paths), 1 to 256.
+    pub max_paths: u32,
+    /// The round robin covers at least this many (Algorithm 3, line 18).
+    pub min_paths: u32,
+}
 
 /// Most paths that a balancer may have: the bits of its bitmap.
 const MAX_PATHS: u32 = 256;

@@ -12,9 +12,10 @@
 //!   numbers of it against; the scheme leaves the mark, as nothing is said of clearing, and the figures show both.
 //! - How often: as PNP and DCQCN's notification point, once in `cnp_interval` for each queue pair.
 
-use super::{Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, Sites, Total, Verdict};
-use crate::lb::StateField;
-use crate::{Packet, Repr, Span};
+use super::interface::{
+    Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, Sites, Total, Verdict,
+};
+use crate::{Packet, Repr, Span, StateField};
 use anabranch_base::{Duration, Time};
 use serde::{Deserialize, Serialize};
 

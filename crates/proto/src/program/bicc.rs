@@ -25,9 +25,10 @@
 //! is in. And RTOs should be above what a packet may wait in a VOQ: else senders fill it with copies faster than it
 //! empties.
 
-use super::{Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, Sites, Total, Verdict};
-use crate::lb::StateField;
-use crate::{Packet, Repr, Size, Span};
+use super::interface::{
+    Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, Sites, Total, Verdict,
+};
+use crate::{Packet, Repr, Size, Span, StateField};
 use anabranch_base::{Duration, HostId, QpId, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

@@ -2,9 +2,8 @@
 //!
 //! A pause in a queue pair's packets longer than the gap starts a new flowlet, which takes a port drawn at random.
 
-use super::{Emitted, Passage, Program, ProgramCounter, Total, Verdict};
-use crate::lb::StateField;
-use crate::{Packet, Repr};
+use super::interface::{Emitted, Passage, Program, ProgramCounter, Total, Verdict};
+use crate::{Packet, Repr, StateField};
 use anabranch_base::{Duration, Stream, Time};
 
 /// The flowlets of one switch.

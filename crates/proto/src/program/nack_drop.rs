@@ -1,6 +1,6 @@
 //! Drops a share of the NACKs: the intervention of Themis-spraying, section 2.3, figure 2.
 
-use super::{Emitted, Passage, Program, ProgramCounter, Total, Verdict};
+use super::interface::{Emitted, Passage, Program, ProgramCounter, Total, Verdict};
 use crate::{Packet, Repr};
 use anabranch_base::Stream;
 

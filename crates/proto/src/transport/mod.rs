@@ -1,5 +1,6 @@
 //! Reliability: what makes messages whole over a fabric that loses and reorders packets.
 
+mod common;
 mod dcp;
 mod go_back_n;
 mod irn;
@@ -12,17 +13,18 @@ mod strack;
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::{IntStack, Packet, PathFacts, Span};
-use anabranch_base::{Bytes, HostId, MessageId, QpId, Time};
+use anabranch_base::{MessageId, Time};
 use serde::{Deserialize, Serialize};
 
-pub use dcp::{DcpReceiver, DcpSender, reception as dcp_reception};
-pub use go_back_n::{GoBackNReceiver, GoBackNSender};
+pub use common::{Ends, Framing, OutOfPsns, Receiver, Sender, SenderCounters};
+pub use dcp::{DcpConfig, DcpReceiver, DcpSender, reception as dcp_reception};
+pub use go_back_n::{GoBackNConfig, GoBackNReceiver, GoBackNSender};
 pub use irn::{IrnConfig, IrnReceiver, IrnSender};
 pub use mp_rdma::{MpRdmaConfig, MpRdmaReceiver, MpRdmaSender};
 pub use rack_tlp::{RackTlpConfig, RackTlpSender};
-pub use rnic_sr::{RnicSrReceiver, RnicSrSender};
-pub use sack::{SackReceiver, SackSender};
-pub use strack::{StrackReceiver, StrackSender};
+pub use rnic_sr::{RnicSrConfig, RnicSrReceiver, RnicSrSender};
+pub use sack::{SackConfig, SackReceiver, SackSender};
+pub use strack::{StrackConfig, StrackReceiver, StrackSender};
 
 /// A transport and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,114 +46,6 @@ pub enum TransportConfig {
     Dcp(DcpConfig),
     /// MP-RDMA (NSDI 2018): paths clocked by ACKs, a small bitmap at the receiver, and going back.
     MpRdma(MpRdmaConfig),
-}
-
-/// Parameters of the `go-back-n` transport, with DCQCN's notification point in its receiver.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GoBackNConfig {
-    /// Payload of a full packet.
-    pub payload: Bytes,
-    /// Headers of a data packet.
-    pub header: Bytes,
-    /// Size of an ACK, NACK or CNP.
-    pub ack: Bytes,
-    /// An ACK for every n-th packet that arrives in order (and for the last one of a message).
-    pub ack_every: u32,
-    /// A missing PSN is asked for again after this long.
-    pub nack_interval: Span,
-    /// At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says so.
-    pub cnp_interval: Span,
-    /// Without a new acknowledgement for this long the sender goes back.
-    pub rto: Span,
-}
-
-/// Parameters of the `rnic-sr` transport, with DCQCN's notification point in its receiver.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RnicSrConfig {
-    /// Payload of a full packet.
-    pub payload: Bytes,
-    /// Headers of a data packet.
-    pub header: Bytes,
-    /// Size of an ACK, NACK or CNP.
-    pub ack: Bytes,
-    /// An ACK for every n packets by which the ePSN advances (and for the last one of a message, and a duplicate).
-    pub ack_every: u32,
-    /// The transmit window: packets from the lowest unacknowledged one on that may have been sent.
-    pub window_packets: u32,
-    /// At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says so.
-    pub cnp_interval: Span,
-    /// Without a new acknowledgement for this long everything unacknowledged is sent again.
-    pub rto: Span,
-    /// False: a NIC with timeouts alone, which takes no notice of a NACK, not even of what it acknowledges.
-    pub hears_nacks: bool,
-    /// The queue pair sends nothing for this long from the start of each retransmission that a NACK asked for.
-    pub retransmission_block: Span,
-}
-
-/// Parameters of the `strack` transport.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StrackConfig {
-    /// Payload of a full packet.
-    pub payload: Bytes,
-    /// Headers of a data packet, and the size of a probe.
-    pub header: Bytes,
-    /// Size of a SACK.
-    pub ack: Bytes,
-    /// A SACK once this many bytes (on the wire) have arrived since the last one.
-    pub sack_bytes: Bytes,
-    /// Losses are inferred from no fewer out-of-order packets than this (min_threshold).
-    pub min_threshold: u32,
-    /// A probe is sent after this long without a SACK.
-    pub probe_after: Span,
-    /// A probe's SACK that comes back within this time means loss, not queueing.
-    pub probe_rtt: Span,
-    /// Without a higher ePSN for this long everything unacknowledged is lost.
-    pub rto: Span,
-}
-
-/// Parameters of the `dcp` transport, with DCQCN's notification point in its receiver.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DcpConfig {
-    /// Payload of a full packet.
-    pub payload: Bytes,
-    /// Headers of a data packet, and what is left of a trimmed one.
-    pub header: Bytes,
-    /// Size of an ACK or CNP.
-    pub ack: Bytes,
-    /// Bits of the packet counter of a message, 1 to 31. A longer message goes as several requests.
-    pub counter_bits: u32,
-    /// Requests from the oldest unacknowledged one on that the receiver tracks; also the WQEs of a turn (n).
-    pub tracked_messages: u32,
-    /// Payload that a queue pair sends in a turn.
-    pub round_quota: Bytes,
-    /// Packets to send again that are fetched from host memory at once.
-    pub batch: u32,
-    /// One round trip over PCIe; a fetch of packets to send again takes two. 0: none.
-    pub pcie: Span,
-    /// At most one CNP in this time; 0: one for every marked packet.
-    pub cnp_interval: Span,
-    /// The coarse timeout of the oldest unacknowledged request.
-    pub rto: Span,
-}
-
-/// Parameters of the `sack` transport.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SackConfig {
-    /// Payload of a full packet.
-    pub payload: Bytes,
-    /// Headers of a data packet, and the size of a trimmed one.
-    pub header: Bytes,
-    /// Size of an ACK or NACK.
-    pub ack: Bytes,
-    /// An ACK for every n-th packet (and for the last one of a message, a marked one and a duplicate).
-    pub ack_every: u32,
-    /// A packet that is not acknowledged this long after it was sent is sent again.
-    pub rto: Span,
 }
 
 /// The sending end of a queue pair, whatever its transport.
@@ -206,101 +100,11 @@ pub enum AnyReceiver {
     Custom(Box<dyn Receiver>),
 }
 
-/// What the sending end of every transport implements, and of one of your own. See [`AnySender`] for the order of calls.
-pub trait Sender: Send {
-    /// Queues a message of `bytes` bytes behind those already posted.
-    ///
-    /// # Errors
-    /// When the queue pair would run out of PSNs.
-    fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns>;
-    /// Takes a packet in that the receiver sent.
-    fn handle_packet(&mut self, now: Time, packet: &Packet);
-    /// Switches told the packet that an ACK answers of their load. Called right before
-    /// [`handle_packet`](Self::handle_packet) for that ACK, which acknowledges every PSN below `cumulative`. A transport
-    /// whose congestion control cannot ask for it takes no notice.
-    fn handle_telemetry(&mut self, cumulative: u32, stack: &IntStack) {
-        let _ = (cumulative, stack);
-    }
-    /// Its timer is due.
-    fn handle_timeout(&mut self, now: Time);
-    /// When [`handle_timeout`](Self::handle_timeout) is due: for a retransmission, a probe, or a paced packet.
-    fn next_timeout(&mut self) -> Option<Time>;
-    /// Whether [`poll_transmit`](Self::poll_transmit) may answer none for want of time alone, so that
-    /// [`next_timeout`](Self::next_timeout) is to be asked after it did.
-    fn paces(&self) -> bool {
-        false
-    }
-    /// The next data packet, if there is one and it may go out now.
-    fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
-    /// Whether the NIC is to go on with this queue pair after the packet that it just gave, before it turns to the
-    /// others.
-    fn keeps_turn(&self) -> bool {
-        false
-    }
-    /// Whether a packet that came in may have brought [`next_timeout`](Self::next_timeout) forward, so that it is to be
-    /// asked for again. Where packets that come in only put it off, the driver need not.
-    fn advances_timer(&self) -> bool {
-        true
-    }
-    /// The next message of which every byte is acknowledged.
-    fn poll_acknowledged(&mut self) -> Option<MessageId>;
-    /// What it counted so far.
-    fn counters(&self) -> SenderCounters;
-}
-
-/// What the receiving end of every transport implements, and of one of your own. See [`AnyReceiver`] for the order of calls.
-pub trait Receiver: Send {
-    /// Takes a packet in; answers with the first message that it delivers.
-    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId>;
-    /// The next message that the last packet delivered: where messages are delivered in order, one packet may be
-    /// all that several waited for.
-    fn poll_delivered(&mut self) -> Option<MessageId> {
-        None
-    }
-    /// The next packet to send back.
-    fn poll_transmit(&mut self) -> Option<Packet>;
-    /// Data packets that it took in for the first time so far, and so brought the application something new: no
-    /// copies, none that it threw away, and no trimmed ones. Once all is delivered, the packets of all messages.
-    fn fresh_packets(&self) -> u64;
-}
-
-/// What a sender counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SenderCounters {
-    /// Data packets sent again.
-    pub retransmissions: u64,
-    /// Packets that timed out.
-    pub timeouts: u64,
-    /// NACKs that a NIC heard, old ones included (`rnic_sr`).
-    pub nacks: u64,
-    /// Batches of retransmissions fetched from host memory (`dcp`).
-    pub fetches: u64,
-}
-
-/// A queue pair has used all its PSNs, or all its MSNs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a queue pair carries at most 2^32 packets, and with the transport dcp 2^24 requests")]
-pub struct OutOfPsns;
-
-/// What both ends of a queue pair know of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Ends {
-    /// The queue pair.
-    pub qp: QpId,
-    /// Who sends.
-    pub src: HostId,
-    /// Who receives.
-    pub dst: HostId,
-}
-
 impl TransportConfig {
     /// The sending end of a new queue pair on a fabric.
     pub fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender {
         match self {
-            TransportConfig::Sack(config) => {
-                let rto = config.rto.on(facts);
-                AnySender::Sack(SackSender::new(config, rto, ends.qp, ends.dst, cc, lb))
-            }
+            TransportConfig::Sack(config) => AnySender::Sack(SackSender::new(config, facts, ends, cc, lb)),
             TransportConfig::GoBackN(config) => {
                 AnySender::GoBackN(GoBackNSender::new(config, facts, ends, cc, lb))
             }
@@ -324,7 +128,7 @@ impl TransportConfig {
     /// The receiving end of a new queue pair on a fabric.
     pub fn build_receiver(&self, ends: Ends, facts: &PathFacts) -> AnyReceiver {
         match self {
-            TransportConfig::Sack(config) => AnyReceiver::Sack(SackReceiver::new(config, ends.qp, ends.src)),
+            TransportConfig::Sack(config) => AnyReceiver::Sack(SackReceiver::new(config, ends)),
             TransportConfig::GoBackN(config) => {
                 AnyReceiver::GoBackN(GoBackNReceiver::new(config, facts, ends))
             }
@@ -371,17 +175,6 @@ impl TransportConfig {
             TransportConfig::MpRdma(config) => config.rto,
         }
     }
-}
-
-/// How a transport cuts messages into packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Framing {
-    /// Payload of a full packet.
-    pub payload: Bytes,
-    /// Headers of a data packet.
-    pub header: Bytes,
-    /// Size of an ACK.
-    pub ack: Bytes,
 }
 
 /// Hands each call on to whichever transport it is.

@@ -4,8 +4,10 @@
 //! acknowledges them by number and echoes each one's entropy value; the sender sends again what times out,
 //! or at once what the fabric trimmed.
 
+mod config;
 mod receiver;
 mod sender;
 
+pub use config::SackConfig;
 pub use receiver::SackReceiver;
 pub use sender::SackSender;

@@ -24,14 +24,13 @@
 use crate::packet::{Repr, SackCause};
 use anabranch_base::{Duration, Time};
 
+pub use crate::packet::MAX_OUT_OF_ORDER;
+
 /// Bytes of the fields.
 pub const SACK_BYTES: usize = 24;
 
 /// Unit of the timestamp on the wire.
 pub const TICK: Duration = Duration::from_ns(64);
-
-/// The most that the out-of-order counter can say.
-pub const MAX_OUT_OF_ORDER: u16 = (1 << 12) - 1;
 
 const MARKED: u8 = 1;
 const PROBE: u8 = 2;

@@ -1,10 +1,14 @@
 //! ConWeave's two parts against each other: packet by packet, and over random paths.
 
-use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
+#[path = "../support/mod.rs"]
+mod support;
+
+use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Time, stream};
 use anabranch_proto::program::{
     Conweave, ConweaveConfig, Emitted, Held, Passage, Program, ProgramConfig, ProgramFacts, Sites, Verdict,
 };
-use anabranch_proto::{Packet, PathFacts, Repr, Span};
+use anabranch_proto::{Packet, Repr, Span};
+use support::{facts, us};
 
 mod destination;
 mod fabric;
@@ -29,15 +33,14 @@ fn config() -> ConweaveConfig {
 }
 
 fn program(config: &ConweaveConfig, entity: u64) -> Conweave {
-    let line_rate = Rate::from_gbps(100);
-    let path =
-        PathFacts { base_rtt: Duration::from_us(8), bdp: Bytes(100_000), packet: Bytes(1_048), line_rate };
-    let facts = ProgramFacts { path, ack: Bytes(60), paths: 4, path_map: None, sites: Sites::default() };
+    let facts = ProgramFacts {
+        path: facts(1_048),
+        ack: Bytes(60),
+        paths: 4,
+        path_map: None,
+        sites: Sites::default(),
+    };
     Conweave::new(config, &facts, stream(1, entity, Purpose::Model))
-}
-
-fn us(us: u64) -> Time {
-    Time::ZERO + Duration::from_us(us)
 }
 
 fn data(qp: u32, psn: u32) -> Packet {

@@ -4,17 +4,19 @@ mod batches;
 mod receiver;
 mod reception;
 mod sender;
+#[path = "../support/mod.rs"]
+mod support;
 mod timeouts;
 mod turns;
 mod wire;
 
-use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
+use anabranch_base::{Bytes, Duration, MessageId, Rate, Time};
 use anabranch_proto::cc::AnyCc;
 use anabranch_proto::lb::AnyLb;
-use anabranch_proto::transport::{DcpConfig, DcpSender, Ends, Sender as _};
+use anabranch_proto::transport::{DcpConfig, DcpSender, Sender as _};
 use anabranch_proto::{Msn, Packet, PathFacts, Repr, Span, TransportConfig};
+use support::{ENDS, ids, us, wide_facts};
 
-const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
 const ACK: u16 = 64;
 const HEADER: u16 = 57;
 const PAYLOAD: u64 = 1_000;
@@ -23,12 +25,7 @@ const PACKET: u64 = 1_057;
 const HUGE: u64 = 1 << 40;
 const RTO: Duration = Duration::from_us(4_000);
 
-const FACTS: PathFacts = PathFacts {
-    base_rtt: Duration::from_us(8),
-    bdp: Bytes(400_000),
-    packet: Bytes(PACKET),
-    line_rate: Rate::from_gbps(100),
-};
+const FACTS: PathFacts = wide_facts(PACKET);
 
 /// The paper's values; packets of 1,057 B.
 fn config() -> DcpConfig {
@@ -44,14 +41,6 @@ fn config() -> DcpConfig {
         cnp_interval: Span::Time(Duration::from_us(50)),
         rto: Span::Time(RTO),
     }
-}
-
-fn us(us: u64) -> Time {
-    Time::ZERO + Duration::from_us(us)
-}
-
-fn ids(messages: impl IntoIterator<Item = MessageId>) -> Vec<u32> {
-    messages.into_iter().map(|message| message.0).collect()
 }
 
 fn ack(cumulative: u32) -> Repr {

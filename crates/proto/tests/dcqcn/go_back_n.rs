@@ -4,7 +4,6 @@ use super::*;
 use anabranch_proto::transport::Receiver as _;
 use anabranch_proto::transport::Sender as _;
 
-const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
 const ACK: u16 = 64;
 
 /// Packets of 1,000 B, 64 of them headers; ACKs every 4.

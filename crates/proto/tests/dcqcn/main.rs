@@ -1,19 +1,18 @@
 //! DCQCN through fixed scripts of CNPs, with what a person computes from its equations; and both ends of
 //! `go_back_n`, call by call.
 
+#[path = "../support/mod.rs"]
+mod support;
+
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
 use anabranch_proto::cc::{AnyCc, CcConfig, Dcqcn, DcqcnConfig};
 use anabranch_proto::lb::AnyLb;
-use anabranch_proto::transport::{Ends, GoBackNConfig, GoBackNReceiver, GoBackNSender};
+use anabranch_proto::transport::{GoBackNConfig, GoBackNReceiver, GoBackNSender};
 use anabranch_proto::{Pace, Packet, PathFacts, Repr, Size, Span};
+use support::{ENDS, us, wide_facts};
 
 fn facts(gbps: u64) -> PathFacts {
-    let line_rate = Rate::from_gbps(gbps);
-    PathFacts { base_rtt: Duration::from_us(8), bdp: Bytes(400_000), packet: Bytes(1_000), line_rate }
-}
-
-fn us(us: u64) -> Time {
-    Time::ZERO + Duration::from_us(us)
+    PathFacts { line_rate: Rate::from_gbps(gbps), ..wide_facts(1_000) }
 }
 
 mod go_back_n;

@@ -1,7 +1,7 @@
 //! The `sack` transport under a congestion control with a rate.
 
 use super::*;
-use anabranch_proto::transport::{SackConfig, SackSender, Sender as _};
+use anabranch_proto::transport::{Ends, SackConfig, SackSender, Sender as _};
 
 /// 1,000 B at 100 Gb/s last 80 ns; a marked ACK stands for a CNP and makes them 160 ns.
 #[test]
@@ -14,14 +14,8 @@ fn packets_keep_their_distance_under_dcqcn() {
         rto: Span::Time(Duration::from_us(70)),
     };
     let cc = CcConfig::Dcqcn(DcqcnConfig { window: Size::Bdp(10.0), ..DcqcnConfig::paper() });
-    let mut sender = SackSender::new(
-        &config,
-        Duration::from_us(70),
-        QpId(3),
-        HostId(2),
-        cc.build(&facts(100)),
-        AnyLb::ecmp(9),
-    );
+    let ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
+    let mut sender = SackSender::new(&config, &facts(100), ends, cc.build(&facts(100)), AnyLb::ecmp(9));
     assert!(sender.paces());
     sender.post(MessageId(1), 100 * 936).unwrap();
     assert!(sender.poll_transmit(Time(0)).is_some());

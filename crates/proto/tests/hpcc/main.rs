@@ -1,18 +1,17 @@
 //! HPCC through fixed scripts of telemetry, with what a person computes from Algorithm 1.
 
-use anabranch_base::{Bytes, Duration, LinkId, Rate, Time};
+#[path = "../support/mod.rs"]
+mod support;
+
+use anabranch_base::{Duration, LinkId, Rate, Time};
 use anabranch_proto::cc::{AnyCc, BaseRtt, CcConfig, Hpcc, HpccConfig, Reported};
 use anabranch_proto::{IntHop, IntStack, Pace, PathFacts, Span};
+use support::{facts, us};
 
 mod sender;
 
 /// 100 Gb/s and 8 us: 100,000 B are in flight at line rate.
-const FACTS: PathFacts = PathFacts {
-    base_rtt: Duration::from_us(8),
-    bdp: Bytes(100_000),
-    packet: Bytes(1_090),
-    line_rate: Rate::from_gbps(100),
-};
+const FACTS: PathFacts = facts(1_090);
 
 /// W_AI is 40 Mb/s for 8 us, 40 B.
 fn config(max_stage: u32) -> HpccConfig {
@@ -22,10 +21,6 @@ fn config(max_stage: u32) -> HpccConfig {
         rate_ai: Pace::Rate(Rate(40_000_000)),
         base_rtt: BaseRtt::Fabric(Span::Rtt(1.0)),
     }
-}
-
-fn us(us: u64) -> Time {
-    Time::ZERO + Duration::from_us(us)
 }
 
 /// One egress port, and what it has counted.

@@ -2,20 +2,17 @@
 
 mod receiver;
 mod sender;
+#[path = "../support/mod.rs"]
+mod support;
 
-use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
-use anabranch_proto::transport::{Ends, IrnConfig};
+use anabranch_base::{Bytes, Duration, MessageId, Rate, Time};
+use anabranch_proto::transport::IrnConfig;
 use anabranch_proto::{PathFacts, Repr, Size, Span};
+use support::{ENDS, facts, ids, us};
 
-const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
 const ACK: u16 = 64;
 
-const FACTS: PathFacts = PathFacts {
-    base_rtt: Duration::from_us(8),
-    bdp: Bytes(100_000),
-    packet: Bytes(1_000),
-    line_rate: Rate::from_gbps(100),
-};
+const FACTS: PathFacts = facts(1_000);
 
 /// Packets of 1,000 B, 64 of them headers; an ACK a packet; a BDP of 100 packets; the timeouts of the IRN paper.
 fn config() -> IrnConfig {
@@ -31,14 +28,6 @@ fn config() -> IrnConfig {
         timeout_takes_all: false,
         cnp_interval: Span::Time(Duration::from_us(50)),
     }
-}
-
-fn us(us: u64) -> Time {
-    Time::ZERO + Duration::from_us(us)
-}
-
-fn ids(messages: impl IntoIterator<Item = MessageId>) -> Vec<u32> {
-    messages.into_iter().map(|message| message.0).collect()
 }
 
 /// Packet `psn` arrived, and then the ePSN is `cumulative`.

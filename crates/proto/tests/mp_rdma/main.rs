@@ -4,24 +4,21 @@ mod paths;
 mod receiver;
 mod recovery;
 mod sender;
+#[path = "../support/mod.rs"]
+mod support;
 mod window;
 
-use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
+use anabranch_base::{Bytes, Duration, MessageId, Purpose, Time, stream};
 use anabranch_proto::cc::{CcConfig, MpRdmaCcConfig};
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig, MpRdmaLbConfig};
-use anabranch_proto::transport::{Ends, MpRdmaConfig, MpRdmaSender, Sender as _};
+use anabranch_proto::transport::{MpRdmaConfig, MpRdmaSender, Sender as _};
 use anabranch_proto::{Packet, PathFacts, Repr, Size, Span};
+use support::{ENDS, ids, us, wide_facts};
 
-const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
 const ACK: u16 = 64;
 const PATHS: u32 = 10_000;
 
-const FACTS: PathFacts = PathFacts {
-    base_rtt: Duration::from_us(8),
-    bdp: Bytes(400_000),
-    packet: Bytes(1_000),
-    line_rate: Rate::from_gbps(100),
-};
+const FACTS: PathFacts = wide_facts(1_000);
 
 /// Packets of 1,000 B, 64 of them headers; Delta and L as simulations of the paper have them.
 fn config() -> MpRdmaConfig {
@@ -50,14 +47,6 @@ fn sender(window: f64) -> MpRdmaSender {
         max_window: Size::Packets(1_000.0),
     });
     MpRdmaSender::new(&config(), &FACTS, ENDS, cc.build(&FACTS), paths(0.0))
-}
-
-fn us(us: u64) -> Time {
-    Time::ZERO + Duration::from_us(us)
-}
-
-fn ids(messages: impl IntoIterator<Item = MessageId>) -> Vec<u32> {
-    messages.into_iter().map(|message| message.0).collect()
 }
 
 /// Posts one message of as many packets.

@@ -2,8 +2,9 @@
 
 use crate::run::{Receiving, Sending};
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Stream, Time, stream};
-use anabranch_proto::PathFacts;
+use anabranch_proto::lb::{AnyLb, Environment, LbConfig};
 use anabranch_proto::transport;
+use anabranch_proto::{Packet, PathFacts, Repr};
 use proptest::prelude::*;
 use std::fmt::Debug;
 
@@ -96,6 +97,36 @@ impl Post {
     }
 }
 
+/// That a packet is data and says what its PSN is to carry, sent now; answers with the PSN, and whether it asks for an ACK.
+pub fn check_data(
+    planned: &[Planned],
+    now: Time,
+    packet: &Packet,
+) -> Result<(u32, Planned, bool), TestCaseError> {
+    let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
+        return Err(TestCaseError::fail("a sender sent what is no data"));
+    };
+    let known = planned[psn as usize];
+    prop_assert_eq!(u64::from(packet.wire_bytes), known.bytes);
+    prop_assert_eq!((message, message_packets), (message_id(known.message), known.of));
+    prop_assert_eq!((packet.qp, packet.dst, sent_at, packet.marked), (QP, RECEIVER, now, false));
+    Ok((psn, known, ack_now))
+}
+
+/// That a packet which leaves now keeps away from the last one, with its size, as a line carries that.
+pub fn check_gap(line_rate: Rate, now: Time, last: Option<(Time, u64)>) -> Result<(), TestCaseError> {
+    if let Some((last, bytes)) = last {
+        let gap = line_rate.time_for(bytes);
+        prop_assert!(now >= last + gap, "it left {} after {bytes} B", now.since(last));
+    }
+    Ok(())
+}
+
+/// The messages whose last packet is among these PSNs.
+pub fn whole(arrived: &[Planned]) -> Vec<usize> {
+    arrived.iter().filter(|planned| planned.is_last).map(|planned| planned.message).collect()
+}
+
 impl<E> Schedule<E> {
     pub fn packets(&self) -> u64 {
         self.messages.iter().map(|message| u64::from(message.packets)).sum()
@@ -124,6 +155,17 @@ impl<E> Schedule<E> {
 }
 
 impl Path {
+    /// The facts for a line so many times slower than the wire.
+    pub fn facts_at(&self, slower: u64) -> PathFacts {
+        let facts = self.facts();
+        PathFacts { line_rate: Rate(facts.line_rate.0 / slower), ..facts }
+    }
+
+    /// A sender's balancer on this path, always with the same draws.
+    pub fn lb(&self, config: &LbConfig, environment: &Environment) -> AnyLb {
+        config.build(environment, stream(self.seed, 0, Purpose::LoadBalancer))
+    }
+
     pub fn longest_round(&self) -> Duration {
         self.data_delay + self.ack_delay + self.jitter * 2
     }

@@ -3,25 +3,20 @@
 
 mod probe;
 mod recovery;
+#[path = "../support/mod.rs"]
+mod support;
 
-use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
+use anabranch_base::{Bytes, Duration, MessageId, Rate, Time};
 use anabranch_proto::cc::{Acked, AnyCc, CcConfig, CongestionControl, DcqcnConfig};
 use anabranch_proto::lb::AnyLb;
-use anabranch_proto::transport::{
-    Ends, OutOfPsns, RackTlpConfig, RackTlpSender, Sender as _, SenderCounters,
-};
+use anabranch_proto::transport::{OutOfPsns, RackTlpConfig, RackTlpSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, PathFacts, Repr, Size, Span};
 use std::sync::{Arc, Mutex};
+use support::{ENDS, facts, us};
 
-const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
 const HUGE: u64 = 1 << 40;
 
-const FACTS: PathFacts = PathFacts {
-    base_rtt: Duration::from_us(8),
-    bdp: Bytes(100_000),
-    packet: Bytes(1_000),
-    line_rate: Rate::from_gbps(100),
-};
+const FACTS: PathFacts = facts(1_000);
 
 /// Packets of 1,000 B, 64 of them headers; an ACK a packet; a BDP of 100 packets; a reordering window of an RTT.
 fn config() -> RackTlpConfig {
@@ -35,10 +30,6 @@ fn config() -> RackTlpConfig {
         rto: Span::Time(Duration::from_us(300)),
         cnp_interval: Span::Time(Duration::from_us(50)),
     }
-}
-
-fn us(us: u64) -> Time {
-    Time::ZERO + Duration::from_us(us)
 }
 
 /// A sender, and when it last sent each packet.

@@ -2,20 +2,17 @@
 
 mod receiver;
 mod sender;
+#[path = "../support/mod.rs"]
+mod support;
 
-use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
-use anabranch_proto::transport::{Ends, RnicSrConfig};
+use anabranch_base::{Bytes, Duration, MessageId, Rate, Time};
+use anabranch_proto::transport::RnicSrConfig;
 use anabranch_proto::{PathFacts, Repr, Span};
+use support::{ENDS, ids, us, wide_facts};
 
-const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
 const ACK: u16 = 64;
 
-const FACTS: PathFacts = PathFacts {
-    base_rtt: Duration::from_us(8),
-    bdp: Bytes(400_000),
-    packet: Bytes(1_000),
-    line_rate: Rate::from_gbps(100),
-};
+const FACTS: PathFacts = wide_facts(1_000);
 
 /// Packets of 1,000 B, 64 of them headers; ACKs every 4; the window and the RTO of the paper.
 fn config() -> RnicSrConfig {
@@ -30,14 +27,6 @@ fn config() -> RnicSrConfig {
         hears_nacks: true,
         retransmission_block: Span::Time(Duration::ZERO),
     }
-}
-
-fn us(us: u64) -> Time {
-    Time::ZERO + Duration::from_us(us)
-}
-
-fn ids(messages: impl IntoIterator<Item = MessageId>) -> Vec<u32> {
-    messages.into_iter().map(|message| message.0).collect()
 }
 
 fn ack(cumulative: u32) -> Repr {

@@ -13,9 +13,8 @@
 
 use super::ConweaveConfig;
 use super::header::{self, Age, Epoch, Header, Stamp, Word, WordKind};
-use crate::lb::StateField;
-use crate::program::{Emitted, Held, Passage, ProgramFacts, Verdict};
-use crate::{Packet, Repr};
+use crate::program::interface::{Emitted, Held, Passage, ProgramFacts, Verdict};
+use crate::{Packet, Repr, StateField};
 use anabranch_base::{Duration, HostId, QpId, Time};
 use std::collections::{BTreeSet, VecDeque};
 

@@ -15,9 +15,8 @@ mod destination;
 mod header;
 mod source;
 
-use super::{Emitted, Passage, Program, ProgramCounter, ProgramFacts, Total, Verdict};
-use crate::lb::StateField;
-use crate::{Packet, Repr, Span};
+use crate::program::interface::{Emitted, Passage, Program, ProgramCounter, ProgramFacts, Total, Verdict};
+use crate::{Packet, Repr, Span, StateField};
 use anabranch_base::{Stream, Time};
 use destination::Destination;
 use header::{Header, Word};

@@ -2,9 +2,8 @@
 
 use super::ConweaveConfig;
 use super::header::{self, Epoch, Header, MAX_PORTS, Stamp, Word, WordKind};
-use crate::lb::StateField;
-use crate::program::{Passage, ProgramFacts, Verdict};
-use crate::{Packet, Repr};
+use crate::program::interface::{Passage, ProgramFacts, Verdict};
+use crate::{Packet, Repr, StateField};
 use anabranch_base::{Duration, HostId, QpId, Stream, Time};
 use std::collections::BTreeMap;
 

@@ -12,9 +12,10 @@ mod recirculation;
 mod throttling;
 mod trp;
 
-use super::{Emitted, Passage, Program, ProgramCounter, ProgramFacts, QpNotice, Sites, Verdict};
-use crate::Packet;
-use crate::lb::StateField;
+use crate::program::interface::{
+    Emitted, Passage, Program, ProgramCounter, ProgramFacts, QpNotice, Sites, Verdict,
+};
+use crate::{Packet, StateField};
 use anabranch_base::{Stream, Time};
 use serde::{Deserialize, Serialize};
 

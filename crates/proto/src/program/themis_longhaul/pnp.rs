@@ -12,9 +12,10 @@
 
 use super::monitor::{HandshakeMonitor, MonitorCounters, MonitorVerdict, Segment, TcpFlags};
 use super::qp_field::{ControlPlane, DaemonPacket, QpField, QpKey, ServerQpn};
-use crate::lb::StateField;
-use crate::program::{Emitted, Held, Passage, ProgramCounter, ProgramFacts, QpNotice, Sites, Total};
-use crate::{Packet, Repr, Span};
+use crate::program::interface::{
+    Emitted, Held, Passage, ProgramCounter, ProgramFacts, QpNotice, Sites, Total,
+};
+use crate::{Packet, Repr, Span, StateField};
 use anabranch_base::{Duration, Stream, Time};
 use serde::{Deserialize, Serialize};
 

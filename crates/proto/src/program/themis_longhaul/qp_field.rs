@@ -15,7 +15,7 @@
 
 use super::PnpConfig;
 use crate::PathFacts;
-use crate::program::QpNotice;
+use crate::program::interface::QpNotice;
 use anabranch_base::{Duration, HostId, QpId, Time};
 use std::collections::{BTreeSet, VecDeque};
 

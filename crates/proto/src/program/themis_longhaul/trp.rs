@@ -15,9 +15,10 @@
 use super::cnp_tables::CnpTables;
 use super::recirculation::{Looping, Recirculation};
 use super::throttling::{FlowState, FlowStatus, Growth, Recovery, Throttling};
-use crate::lb::StateField;
-use crate::program::{Emitted, Held, Passage, ProgramCounter, ProgramFacts, Sites, Total, Verdict};
-use crate::{Packet, Repr, Span};
+use crate::program::interface::{
+    Emitted, Held, Passage, ProgramCounter, ProgramFacts, Sites, Total, Verdict,
+};
+use crate::{Packet, Repr, Span, StateField};
 use anabranch_base::{Bytes, Rate, Stream, Time};
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 use super::bitmap::ProxyBitmap;
 use super::by_qp::ByQp;
 use super::{PATH_AVOIDANCE_SIGNAL, SPRAYED, ThemisSprayingConfig};
-use crate::program::{Emitted, Held, ProgramFacts, Verdict};
+use crate::program::interface::{Emitted, Held, ProgramFacts, Verdict};
 use crate::{Packet, Repr};
 use anabranch_base::{HostId, Time};
 

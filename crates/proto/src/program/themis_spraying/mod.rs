@@ -9,9 +9,8 @@ mod by_qp;
 mod destination;
 mod source;
 
-use super::{Emitted, Passage, Program, ProgramCounter, ProgramFacts, Total, Verdict};
-use crate::lb::StateField;
-use crate::{Packet, Repr};
+use crate::program::interface::{Emitted, Passage, Program, ProgramCounter, ProgramFacts, Total, Verdict};
+use crate::{Packet, Repr, StateField};
 use anabranch_base::Stream;
 use destination::Destination;
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,7 @@
 use super::by_qp::ByQp;
 use super::{PATH_AVOIDANCE_SIGNAL, SPRAYED, ThemisSprayingConfig};
 use crate::Packet;
-use crate::program::{ProgramFacts, Verdict};
+use crate::program::interface::{ProgramFacts, Verdict};
 use anabranch_base::{HostId, Purpose, QpId, Stream, stream};
 use std::sync::Arc;
 

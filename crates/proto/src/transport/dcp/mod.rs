@@ -24,37 +24,11 @@
 //! - **A header-only packet takes its data packet out of flight**, until that is sent again (section 4.3, step 6
 //!   says only that *awin* is adjusted).
 
+mod config;
 mod receiver;
 pub mod reception;
 mod sender;
 
-use crate::lb::StateField;
-use crate::transport::DcpConfig;
-
+pub use config::DcpConfig;
 pub use receiver::DcpReceiver;
 pub use sender::DcpSender;
-
-/// Packets of a message that the receiver's counter can hold; longer ones go as several requests.
-fn largest_request(config: &DcpConfig) -> u32 {
-    (1 << config.counter_bits.clamp(1, 31)) - 1
-}
-
-impl DcpConfig {
-    /// The state that hardware keeps for a queue pair, field by field.
-    ///
-    /// Section 4.5: a counter of 14 bits and two flags make 2 B a message, and 16 B for 8 messages. Table 3 says
-    /// 32 B a queue pair. The text names four more fields, whose widths are chosen here (those of the packet's MSN,
-    /// and a byte): 24 B in all. Of what the other 8 B are it says nothing; the length of the RetransQ (section 4.3)
-    /// and the timer's start may be among them.
-    pub fn state(&self) -> Vec<StateField> {
-        vec![
-            StateField::new("packet counter", self.counter_bits, self.tracked_messages),
-            StateField::new("mcf", 1, self.tracked_messages),
-            StateField::new("Cf", 1, self.tracked_messages),
-            StateField::new("eMSN", 24, 1),
-            StateField::new("rRetryNo", 8, 1),
-            StateField::new("unaMSN", 24, 1),
-            StateField::new("sRetryNo", 8, 1),
-        ]
-    }
-}

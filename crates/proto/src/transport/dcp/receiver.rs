@@ -1,9 +1,10 @@
 //! The receiving end.
 
+use super::config::DcpConfig;
 use crate::PathFacts;
 use crate::packet::{Msn, Packet, Repr};
-use crate::transport::{DcpConfig, Ends, Receiver};
-use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
+use crate::transport::common::{Answers, Cause, Ends, NotificationPoint, Receiver};
+use anabranch_base::{MessageId, Time};
 use std::collections::VecDeque;
 
 /// The receiving end of a queue pair, with DCQCN's notification point.
@@ -26,16 +27,11 @@ pub struct DcpReceiver {
     /// A trimmed packet on its way back.
     turned: Option<Packet>,
     ack_due: Option<Cause>,
-    /// The entropy value of the marked packet that a CNP is due for.
-    cnp_due: Option<u16>,
     /// Messages that the last packet delivered, after the first.
     delivered: VecDeque<MessageId>,
-    last_cnp: Option<Time>,
-    cnp_interval: Duration,
-    ack_bytes: u16,
+    notification: NotificationPoint,
+    answers: Answers,
     header_bytes: u16,
-    qp: QpId,
-    sender: HostId,
 }
 
 /// What is known of a request that is not complete, or waits for earlier ones (DCP, figure 6c). The name of the
@@ -54,14 +50,6 @@ struct Tracked {
 const UNTOUCHED: Tracked =
     Tracked { count: 0, is_complete: false, is_signalled: false, message: MessageId(0) };
 
-/// The packet that causes an ACK, which echoes these.
-#[derive(Clone, Copy)]
-struct Cause {
-    ev: u16,
-    marked: bool,
-    sent_at: Time,
-}
-
 impl DcpReceiver {
     /// The receiving end of a queue pair between `ends`.
     pub fn new(config: &DcpConfig, facts: &PathFacts, ends: Ends) -> Self {
@@ -73,14 +61,10 @@ impl DcpReceiver {
             tracked: vec![UNTOUCHED; config.tracked_messages.max(1) as usize].into_boxed_slice(),
             turned: None,
             ack_due: None,
-            cnp_due: None,
             delivered: VecDeque::new(),
-            last_cnp: None,
-            cnp_interval: config.cnp_interval.on(facts),
-            ack_bytes: config.ack.0 as u16,
+            notification: NotificationPoint::new(config.cnp_interval.on(facts)),
+            answers: Answers::new(ends, config.ack),
             header_bytes: config.header.0 as u16,
-            qp: ends.qp,
-            sender: ends.src,
         }
     }
 }
@@ -94,9 +78,9 @@ impl Receiver for DcpReceiver {
         match packet.repr {
             Repr::Data { message, message_packets, sent_at, ack_now, msn, .. } => {
                 if packet.marked {
-                    self.notify(now, packet.ev);
+                    self.notification.notify(now, packet.ev);
                 }
-                let cause = Cause { ev: packet.ev, marked: packet.marked, sent_at };
+                let cause = Cause::new(packet, sent_at);
                 if msn.number() < self.expected {
                     // Unsaid: the sender does not know that the message is complete. The ACK was lost.
                     self.ack_due = Some(cause);
@@ -111,7 +95,7 @@ impl Receiver for DcpReceiver {
             Repr::Trimmed { psn, msn, .. } => {
                 // DCP, section 4.1, step 2: back to the sender, and nothing is remembered.
                 let repr = Repr::header_only(psn).with_msn(msn);
-                self.turned = Some(self.answer(packet.ev, self.header_bytes, repr));
+                self.turned = Some(self.answers.packet(packet.ev, repr).with_bytes(self.header_bytes));
                 None
             }
             _ => None,
@@ -129,13 +113,10 @@ impl Receiver for DcpReceiver {
         if let Some(turned) = self.turned.take() {
             return Some(turned);
         }
-        if let Some(Cause { ev, marked, sent_at }) = self.ack_due.take() {
-            let cumulative = self.expected;
-            let repr = Repr::ack(cumulative).with_mark(marked).with_sent_at(sent_at);
-            return Some(self.answer(ev, self.ack_bytes, repr));
+        if let Some(cause) = self.ack_due.take() {
+            return Some(self.answers.packet(cause.ev, cause.ack(self.expected)));
         }
-        let ev = self.cnp_due.take()?;
-        Some(self.answer(ev, self.ack_bytes, Repr::Cnp))
+        self.notification.poll(&self.answers)
     }
 
     /// Data packets taken in for the first time so far, as far as counters can tell.
@@ -209,18 +190,5 @@ impl DcpReceiver {
     fn slot(&mut self, number: u32) -> &mut Tracked {
         let count = self.tracked.len();
         &mut self.tracked[number as usize % count]
-    }
-
-    /// DCQCN, section 3.1: the notification point's one CNP in `cnp_interval`.
-    fn notify(&mut self, now: Time, ev: u16) {
-        if self.last_cnp.is_none_or(|last| now.since(last) >= self.cnp_interval) {
-            self.last_cnp = Some(now);
-            self.cnp_due = Some(ev);
-        }
-    }
-
-    #[inline]
-    fn answer(&self, ev: u16, wire_bytes: u16, repr: Repr) -> Packet {
-        Packet::new(self.qp, self.sender, repr).with_bytes(wire_bytes).with_ev(ev)
     }
 }

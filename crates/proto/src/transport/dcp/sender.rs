@@ -1,12 +1,11 @@
 //! The sending end.
 
-use super::largest_request;
+use super::config::{DcpConfig, largest_request};
 use crate::PathFacts;
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
 use crate::packet::{Msn, Packet, Repr};
-use crate::transport::go_back_n::Pacer;
-use crate::transport::{DcpConfig, Ends, OutOfPsns, Sender, SenderCounters};
+use crate::transport::common::{Ends, OutOfPsns, Pacer, Sender, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 

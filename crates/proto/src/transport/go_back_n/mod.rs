@@ -4,10 +4,10 @@
 //! a gap with one NACK, upon which the sender starts again at the missing packet. DCQCN's notification point is in
 //! the receiver; its reaction point, or any other congestion control, gives the sender a rate, a window, or both.
 
-mod pacer;
+mod config;
 mod receiver;
 mod sender;
 
-pub(super) use pacer::Pacer;
+pub use config::GoBackNConfig;
 pub use receiver::GoBackNReceiver;
 pub use sender::GoBackNSender;

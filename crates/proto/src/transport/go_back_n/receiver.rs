@@ -1,9 +1,10 @@
 //! The receiving end.
 
+use super::config::GoBackNConfig;
 use crate::PathFacts;
 use crate::packet::{Packet, Repr};
-use crate::transport::{Ends, GoBackNConfig, Receiver};
-use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
+use crate::transport::common::{Answers, Cause, Ends, NotificationPoint, Receiver};
+use anabranch_base::{Duration, MessageId, Time};
 
 /// The receiving end of a queue pair, with DCQCN's notification point.
 ///
@@ -18,23 +19,18 @@ pub struct GoBackNReceiver {
     arrived: u32,
     ack_every: u32,
     due: Option<Due>,
-    /// The entropy value of the marked packet that a CNP is due for.
-    cnp_due: Option<u16>,
     /// When `expected` was last asked for, if it was.
     nacked: Option<Time>,
-    last_cnp: Option<Time>,
     nack_interval: Duration,
-    cnp_interval: Duration,
-    ack_bytes: u16,
-    qp: QpId,
-    sender: HostId,
+    notification: NotificationPoint,
+    answers: Answers,
 }
 
-/// An answer that is to be sent, with the entropy value and the time of the packet that causes it.
+/// An answer that is to be sent.
 #[derive(Clone, Copy)]
 enum Due {
-    Ack { ev: u16, marked: bool, sent_at: Time },
-    Nack { ev: u16, sent_at: Time },
+    Ack(Cause),
+    Nack(Cause),
 }
 
 impl GoBackNReceiver {
@@ -46,14 +42,10 @@ impl GoBackNReceiver {
             arrived: 0,
             ack_every: config.ack_every.max(1),
             due: None,
-            cnp_due: None,
             nacked: None,
-            last_cnp: None,
             nack_interval: config.nack_interval.on(facts),
-            cnp_interval: config.cnp_interval.on(facts),
-            ack_bytes: config.ack.0 as u16,
-            qp: ends.qp,
-            sender: ends.src,
+            notification: NotificationPoint::new(config.cnp_interval.on(facts)),
+            answers: Answers::new(ends, config.ack),
         }
     }
 }
@@ -76,26 +68,26 @@ impl Receiver for GoBackNReceiver {
                     self.arrived = 0;
                     whole = Some(message);
                 }
-                let at_once = ack_now || whole.is_some() || (marked && self.cnp_interval == Duration::ZERO);
+                let at_once = ack_now || whole.is_some() || (marked && self.notification.is_off());
                 if at_once || self.unacked >= self.ack_every {
-                    self.due = Some(Due::Ack { ev, marked, sent_at });
+                    self.due = Some(Due::Ack(Cause::new(packet, sent_at)));
                 }
             }
             // A duplicate: the sender does not know that the first copy arrived.
             Repr::Data { psn, sent_at, .. } | Repr::Trimmed { psn, sent_at, .. } if psn < self.expected => {
-                self.due = Some(Due::Ack { ev, marked, sent_at });
+                self.due = Some(Due::Ack(Cause::new(packet, sent_at)));
             }
             // A trimmed packet leaves the same gap as those before it.
             Repr::Data { sent_at, .. } | Repr::Trimmed { sent_at, .. } => {
                 if self.nacked.is_none_or(|asked| now.since(asked) >= self.nack_interval) {
                     self.nacked = Some(now);
-                    self.due = Some(Due::Nack { ev, sent_at });
+                    self.due = Some(Due::Nack(Cause::new(packet, sent_at)));
                 }
             }
             _ => return None,
         }
-        if marked && self.cnp_interval > Duration::ZERO {
-            self.notify(now, ev);
+        if marked && !self.notification.is_off() {
+            self.notification.notify(now, ev);
         }
         whole
     }
@@ -106,36 +98,18 @@ impl Receiver for GoBackNReceiver {
         if let Some(due) = self.due.take() {
             // A NACK acknowledges as much as an ACK.
             self.unacked = 0;
-            let cumulative = self.expected;
-            return Some(match due {
-                Due::Ack { ev, marked, sent_at } => {
-                    self.answer(ev, Repr::ack(cumulative).with_mark(marked).with_sent_at(sent_at))
-                }
-                Due::Nack { ev, sent_at } => self.answer(ev, Repr::nack(cumulative).with_sent_at(sent_at)),
-            });
+            let (cause, repr) = match due {
+                Due::Ack(cause) => (cause, cause.ack(self.expected)),
+                Due::Nack(cause) => (cause, cause.nack(self.expected)),
+            };
+            return Some(self.answers.packet(cause.ev, repr));
         }
-        let ev = self.cnp_due.take()?;
-        Some(self.answer(ev, Repr::Cnp))
+        self.notification.poll(&self.answers)
     }
 
     /// Data packets taken in for the first time so far: those that it kept, which came in order.
     #[inline]
     fn fresh_packets(&self) -> u64 {
         u64::from(self.expected)
-    }
-}
-
-impl GoBackNReceiver {
-    /// DCQCN, section 3.1: the notification point's one CNP in `cnp_interval`.
-    fn notify(&mut self, now: Time, ev: u16) {
-        if self.last_cnp.is_none_or(|last| now.since(last) >= self.cnp_interval) {
-            self.last_cnp = Some(now);
-            self.cnp_due = Some(ev);
-        }
-    }
-
-    #[inline]
-    fn answer(&self, ev: u16, repr: Repr) -> Packet {
-        Packet::new(self.qp, self.sender, repr).with_bytes(self.ack_bytes).with_ev(ev)
     }
 }

@@ -1,54 +1,25 @@
 //! The receiving end, of `irn` and of `rack-tlp`.
 
 use crate::packet::{Packet, Repr};
-use crate::psn_set::PsnSet;
-use crate::transport::{Ends, Receiver};
-use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Time};
-use std::collections::VecDeque;
+use crate::transport::common::{Answers, Arrivals, Cause, Ends, InOrder, NotificationPoint, Receiver};
+use anabranch_base::{Bytes, Duration, MessageId, Time};
 
 /// The receiving end of a queue pair, with DCQCN's notification point.
 ///
 /// Drive it: [`handle_packet`](Self::handle_packet) for each packet, then [`poll_transmit`](Self::poll_transmit)
 /// until it answers none, and [`poll_delivered`](Self::poll_delivered) likewise.
 pub struct IrnReceiver {
-    /// ePSN: every PSN below has arrived.
-    expected: u32,
-    /// Packets that arrived, each once.
-    fresh: u32,
+    arrivals: Arrivals,
     /// How far the ePSN came since the last ACK.
     unacked: u32,
     ack_every: u32,
     /// One past the highest PSN that has arrived.
     highest: u32,
-    ack_due: Option<Cause>,
-    /// The entropy value of the marked packet that a CNP is due for.
-    cnp_due: Option<u16>,
-    /// Arrived above `expected`: the bitmap.
-    arrived: PsnSet,
-    /// Messages of which packets have arrived and that are not delivered, in the order of their PSNs.
-    open: VecDeque<OpenMessage>,
-    last_cnp: Option<Time>,
-    cnp_interval: Duration,
-    ack_bytes: u16,
-    qp: QpId,
-    sender: HostId,
-}
-
-struct OpenMessage {
-    id: MessageId,
-    /// Packets that have not arrived.
-    left: u32,
-    /// Any PSN of it that has arrived: messages' PSNs do not overlap, so that this tells where it stands.
-    psn: u32,
-}
-
-/// The packet that causes an answer, which echoes these.
-#[derive(Clone, Copy)]
-struct Cause {
-    psn: u32,
-    ev: u16,
-    marked: bool,
-    sent_at: Time,
+    /// The packet that an ACK is due for, with its PSN.
+    ack_due: Option<(u32, Cause)>,
+    open: InOrder,
+    notification: NotificationPoint,
+    answers: Answers,
 }
 
 impl IrnReceiver {
@@ -56,20 +27,14 @@ impl IrnReceiver {
     /// CNPs no less than `cnp_interval` apart (0: none, the ACKs of marked packets stand for them).
     pub fn new(ack: Bytes, ack_every: u32, cnp_interval: Duration, ends: Ends) -> Self {
         IrnReceiver {
-            expected: 0,
-            fresh: 0,
+            arrivals: Arrivals::new(),
             unacked: 0,
             ack_every: ack_every.max(1),
             highest: 0,
             ack_due: None,
-            cnp_due: None,
-            arrived: PsnSet::new(),
-            open: VecDeque::new(),
-            last_cnp: None,
-            cnp_interval,
-            ack_bytes: ack.0 as u16,
-            qp: ends.qp,
-            sender: ends.src,
+            open: InOrder::new(),
+            notification: NotificationPoint::new(cnp_interval),
+            answers: Answers::new(ends, ack),
         }
     }
 }
@@ -87,29 +52,27 @@ impl Receiver for IrnReceiver {
         // DCP, section 2.2: a SACK upon every packet out of order. One below the ePSN is a duplicate: the sender
         // does not know that the first copy arrived. One that fills a gap, or part of it, is acknowledged at once as
         // in TCP (RFC 5681, section 4.2): the sender may wait for that, or else send it again.
-        let is_in_order = psn == self.expected && psn >= self.highest;
+        let is_in_order = psn == self.arrivals.expected && psn >= self.highest;
         self.highest = self.highest.max(psn + 1);
-        if self.accept(psn) {
-            self.count(psn, message, message_packets);
+        if let Some(advance) = self.arrivals.accept(psn) {
+            self.unacked += advance;
+            self.open.count(psn, message, message_packets);
         }
         let delivered = self.poll_delivered();
-        let pays_mark = packet.marked && self.cnp_interval == Duration::ZERO;
+        let pays_mark = packet.marked && self.notification.is_off();
         let at_once = ack_now || !is_in_order || delivered.is_some() || pays_mark;
         if at_once || self.unacked >= self.ack_every {
-            self.ack_due = Some(Cause { psn, ev: packet.ev, marked: packet.marked, sent_at });
+            self.ack_due = Some((psn, Cause::new(packet, sent_at)));
         }
         if packet.marked && !pays_mark {
-            self.notify(now, packet.ev);
+            self.notification.notify(now, packet.ev);
         }
         delivered
     }
 
     #[inline]
     fn poll_delivered(&mut self) -> Option<MessageId> {
-        // With all of it here, the ePSN has passed all of it or nothing.
-        let first = self.open.front().filter(|first| first.left == 0 && first.psn < self.expected)?.id;
-        self.open.pop_front();
-        Some(first)
+        self.open.poll_delivered(self.arrivals.expected)
     }
 
     /// The next ACK or CNP to send, if one is due.
@@ -118,62 +81,16 @@ impl Receiver for IrnReceiver {
     /// SACK (or IRN's NACK, which says the same).
     #[inline]
     fn poll_transmit(&mut self) -> Option<Packet> {
-        if let Some(Cause { psn, ev, marked, sent_at }) = self.ack_due.take() {
+        if let Some((psn, cause)) = self.ack_due.take() {
             self.unacked = 0;
-            let repr = Repr::ack(self.expected).with_received(psn, 1).with_mark(marked).with_sent_at(sent_at);
-            return Some(self.answer(ev, repr));
+            let repr = cause.ack(self.arrivals.expected).with_received(psn, 1);
+            return Some(self.answers.packet(cause.ev, repr));
         }
-        let ev = self.cnp_due.take()?;
-        Some(self.answer(ev, Repr::Cnp))
+        self.notification.poll(&self.answers)
     }
 
     #[inline]
     fn fresh_packets(&self) -> u64 {
-        u64::from(self.fresh)
-    }
-}
-
-impl IrnReceiver {
-    /// Marks `psn` as arrived; false when it had arrived before.
-    #[inline]
-    fn accept(&mut self, psn: u32) -> bool {
-        if psn < self.expected {
-            return false;
-        }
-        self.arrived.make_room(self.expected, psn);
-        if !self.arrived.insert(psn) {
-            return false;
-        }
-        self.fresh += 1;
-        if psn == self.expected {
-            self.expected = self.arrived.take_run(psn);
-            self.unacked += self.expected - psn;
-        }
-        true
-    }
-
-    /// Counts a fresh packet of a message.
-    #[inline]
-    fn count(&mut self, psn: u32, id: MessageId, packets: u32) {
-        let place = self.open.partition_point(|open| open.psn < psn);
-        // It belongs to a neighbour, or to a message between them of which nothing has arrived.
-        let neighbours = place.saturating_sub(1)..(place + 1).min(self.open.len());
-        match self.open.range_mut(neighbours).find(|open| open.id == id) {
-            Some(open) => open.left -= 1,
-            None => self.open.insert(place, OpenMessage { id, left: packets - 1, psn }),
-        }
-    }
-
-    /// DCQCN, section 3.1: the notification point's one CNP in `cnp_interval`.
-    fn notify(&mut self, now: Time, ev: u16) {
-        if self.last_cnp.is_none_or(|last| now.since(last) >= self.cnp_interval) {
-            self.last_cnp = Some(now);
-            self.cnp_due = Some(ev);
-        }
-    }
-
-    #[inline]
-    fn answer(&self, ev: u16, repr: Repr) -> Packet {
-        Packet::new(self.qp, self.sender, repr).with_bytes(self.ack_bytes).with_ev(ev)
+        self.arrivals.fresh.into()
     }
 }

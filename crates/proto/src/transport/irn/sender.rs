@@ -1,13 +1,12 @@
 //! The sending end.
 
-use super::IrnConfig;
-use super::flow::{Asking, Flow};
+use super::config::IrnConfig;
 use crate::PathFacts;
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
-use crate::transport::{Ends, Framing, OutOfPsns, Sender, SenderCounters};
+use crate::transport::common::{Asking, Ends, Flow, Framing, OutOfPsns, Sender, SenderCounters};
 use anabranch_base::{Duration, MessageId, Time};
 
 /// The sending end of a queue pair.

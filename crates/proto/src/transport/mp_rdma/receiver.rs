@@ -1,9 +1,9 @@
 //! The receiving end.
 
-use super::MpRdmaConfig;
+use super::config::MpRdmaConfig;
 use crate::packet::{Packet, Repr};
-use crate::transport::{Ends, Receiver};
-use anabranch_base::{HostId, MessageId, QpId, Time};
+use crate::transport::common::{Answers, Cause, Ends, Receiver};
+use anabranch_base::{MessageId, Time};
 use std::collections::VecDeque;
 
 /// The receiving end of a queue pair.
@@ -19,9 +19,7 @@ pub struct MpRdmaReceiver {
     bitmap: u32,
     /// Packets of the message that `expected` belongs to and the ePSN has passed.
     passed: u32,
-    ack_bytes: u16,
-    qp: QpId,
-    sender: HostId,
+    answers: Answers,
     answer: Option<Packet>,
     /// What arrived from `expected` on, as far as the highest PSN that did. The bitmap of the paper, whose slots are
     /// said to mark a message's last packet; here they name the message.
@@ -44,9 +42,7 @@ impl MpRdmaReceiver {
             fresh: 0,
             bitmap: config.bitmap.max(1),
             passed: 0,
-            ack_bytes: config.ack.0 as u16,
-            qp: ends.qp,
-            sender: ends.src,
+            answers: Answers::new(ends, config.ack),
             answer: None,
             slots: VecDeque::new(),
             delivered: VecDeque::new(),
@@ -65,9 +61,10 @@ impl Receiver for MpRdmaReceiver {
         let Repr::Data { psn, message, message_packets, sent_at, .. } = packet.repr else {
             return None;
         };
+        let cause = Cause::new(packet, sent_at);
         // Beyond the bitmap: dropped, and answered with a NACK for what is missing, each time.
         if psn >= self.expected && psn - self.expected >= self.bitmap {
-            self.answer = Some(self.packet(packet.ev, Repr::nack(self.expected).with_sent_at(sent_at)));
+            self.answer = Some(self.answers.packet(packet.ev, cause.nack(self.expected)));
             return None;
         }
         // A duplicate is acknowledged as well: the sender counts answers, and does not know that the first copy came.
@@ -75,9 +72,8 @@ impl Receiver for MpRdmaReceiver {
         if psn >= self.expected {
             self.accept((psn - self.expected) as usize, Part { message, of: message_packets });
         }
-        let (cumulative, marked) = (self.expected, packet.marked);
-        let repr = Repr::ack(cumulative).with_received(psn, 1).with_mark(marked).with_sent_at(sent_at);
-        self.answer = Some(self.packet(packet.ev, repr));
+        let repr = cause.ack(self.expected).with_received(psn, 1);
+        self.answer = Some(self.answers.packet(packet.ev, repr));
         self.poll_delivered()
     }
 
@@ -117,10 +113,5 @@ impl MpRdmaReceiver {
                 self.delivered.push_back(message);
             }
         }
-    }
-
-    #[inline]
-    fn packet(&self, ev: u16, repr: Repr) -> Packet {
-        Packet::new(self.qp, self.sender, repr).with_bytes(self.ack_bytes).with_ev(ev)
     }
 }

@@ -1,14 +1,13 @@
 //! The sending end.
 
-use super::MpRdmaConfig;
+use super::config::MpRdmaConfig;
 use crate::PathFacts;
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
-use crate::transport::{Ends, OutOfPsns, Sender, SenderCounters};
+use crate::transport::common::{Ends, Framing, Messages, OutOfPsns, Sender, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
-use std::collections::VecDeque;
 
 /// An ACK lets no more packets go than this by its path: the one that it stands for, and one when the window grew.
 const MOST_CLOCKED: u32 = 2;
@@ -28,8 +27,6 @@ pub struct MpRdmaSender {
     next: u32,
     /// First PSN that was never sent.
     fresh: u32,
-    /// First PSN that no message has claimed.
-    end: u32,
     /// Of the PSNs from `unacked` to `next`, how many are acknowledged one by one: the members of `named`.
     inflate: u32,
     /// Packets from before the sender went back that are not answered.
@@ -42,9 +39,6 @@ pub struct MpRdmaSender {
     delta: u32,
     /// Below this PSN packets were sent again, or are to be.
     recovery: u32,
-    packet_bytes: u16,
-    header_bytes: u16,
-    payload: u16,
     qp: QpId,
     dst: HostId,
     /// PSNs from `unacked` to `next` that ACKs named since the sender went back. A NIC has the number alone, adds one
@@ -57,44 +51,26 @@ pub struct MpRdmaSender {
     since: Time,
     rto: Duration,
     restart_after: Duration,
-    /// The first message with unacknowledged packets: here, so that most queue pairs need no pointer to it.
-    first: Outgoing,
+    messages: Messages,
     cc: AnyCc,
     lb: AnyLb,
-    acknowledged: VecDeque<MessageId>,
-    /// The messages after the first one, in PSN order.
-    later: VecDeque<Outgoing>,
     counters: SenderCounters,
 }
-
-/// A message on its way.
-struct Outgoing {
-    id: MessageId,
-    first: u32,
-    packets: u32,
-    last_bytes: u16,
-}
-
-/// Stands where no message is.
-const NO_MESSAGE: Outgoing = Outgoing { id: MessageId(0), first: 0, packets: 0, last_bytes: 0 };
 
 impl MpRdmaSender {
     /// The sending end of a queue pair between `ends`.
     pub fn new(config: &MpRdmaConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
+        let &MpRdmaConfig { payload, header, ack, .. } = config;
         MpRdmaSender {
             unacked: 0,
             next: 0,
             fresh: 0,
-            end: 0,
             inflate: 0,
             stray: 0,
             clocked: 0,
             highest: 0,
             delta: config.delta,
             recovery: 0,
-            packet_bytes: (config.payload.0 + config.header.0) as u16,
-            header_bytes: config.header.0 as u16,
-            payload: config.payload.0 as u16,
             qp: ends.qp,
             dst: ends.dst,
             named: PsnSet::new(),
@@ -102,11 +78,9 @@ impl MpRdmaSender {
             since: Time::ZERO,
             rto: config.rto.on(facts),
             restart_after: config.restart_after.on(facts),
-            first: NO_MESSAGE,
+            messages: Messages::new(&Framing { payload, header, ack }),
             cc,
             lb,
-            acknowledged: VecDeque::new(),
-            later: VecDeque::new(),
             counters: SenderCounters::default(),
         }
     }
@@ -114,19 +88,7 @@ impl MpRdmaSender {
 
 impl Sender for MpRdmaSender {
     fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
-        let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
-        let end = u32::try_from(u64::from(self.end) + packets).map_err(|_| OutOfPsns)?;
-        let packets = packets as u32;
-        let last_payload = bytes - u64::from(packets - 1) * u64::from(self.payload);
-        let last_bytes = last_payload as u16 + self.header_bytes;
-        let message = Outgoing { id, first: self.end, packets, last_bytes };
-        if self.first.packets == 0 {
-            self.first = message;
-        } else {
-            self.later.push_back(message);
-        }
-        self.end = end;
-        Ok(())
+        self.messages.post(id, bytes)
     }
 
     /// The next data packet, if there is one and the window has room for it.
@@ -136,14 +98,11 @@ impl Sender for MpRdmaSender {
     /// rings, so that they come in no burst; such room is rare enough here, after timeouts and lost ACKs.
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        if self.next == self.end || self.in_flight() >= self.window() {
+        if self.next == self.messages.end() || self.in_flight() >= self.window() {
             return None;
         }
         let psn = self.next;
-        let message = self.message(psn);
-        let (id, message_packets) = (message.id, message.packets);
-        let is_last = psn + 1 == message.first + message_packets;
-        let wire_bytes = if is_last { message.last_bytes } else { self.packet_bytes };
+        let part = self.messages.part(psn);
         if psn == self.unacked {
             if psn == self.fresh && now.since(self.since) >= self.restart_after {
                 self.cc.handle_restart(now);
@@ -159,8 +118,11 @@ impl Sender for MpRdmaSender {
         }
         let ev = self.lb.next_ev(now, self.cc.window());
         // Every packet is acknowledged by itself.
-        let repr = Repr::data(psn).with_message(id, message_packets).with_sent_at(now).with_ack_now(true);
-        Some(Packet::new(self.qp, self.dst, repr).with_bytes(wire_bytes).with_ev(ev))
+        let repr = Repr::data(psn)
+            .with_message(part.message, part.message_packets)
+            .with_sent_at(now)
+            .with_ack_now(true);
+        Some(Packet::new(self.qp, self.dst, repr).with_bytes(part.bytes).with_ev(ev))
     }
 
     #[inline]
@@ -169,7 +131,7 @@ impl Sender for MpRdmaSender {
             Repr::Ack { cumulative, base: psn, marked, sent_at, .. } => {
                 self.acknowledge(now, cumulative);
                 self.count(psn, sent_at);
-                let (rtt, bytes) = (now.since(sent_at), u64::from(self.packet_bytes));
+                let (rtt, bytes) = (now.since(sent_at), u64::from(self.messages.packet_bytes()));
                 // Each ACK, and a duplicate's too: the window counts packets, not what they acknowledge.
                 self.cc.handle_ack(&Acked { now, packets: 1, bytes, probe: false, marked, rtt });
                 if self.is_slow(psn, sent_at) {
@@ -230,7 +192,7 @@ impl Sender for MpRdmaSender {
 
     #[inline]
     fn poll_acknowledged(&mut self) -> Option<MessageId> {
-        self.acknowledged.pop_front()
+        self.messages.poll_acknowledged()
     }
 
     fn counters(&self) -> SenderCounters {
@@ -248,7 +210,7 @@ impl MpRdmaSender {
     /// Packets that may be in flight: one at least, so that a small window cannot stop the queue pair.
     #[inline]
     fn window(&self) -> u32 {
-        let packets = self.cc.window() / u64::from(self.packet_bytes);
+        let packets = self.cc.window() / u64::from(self.messages.packet_bytes());
         u32::try_from(packets).unwrap_or(u32::MAX).max(1)
     }
 
@@ -266,10 +228,7 @@ impl MpRdmaSender {
         if cumulative <= self.unacked {
             return;
         }
-        while self.first.packets > 0 && self.first.first + self.first.packets <= cumulative {
-            self.acknowledged.push_back(self.first.id);
-            self.first = self.later.pop_front().unwrap_or(NO_MESSAGE);
-        }
+        self.messages.acknowledge(self.unacked, cumulative);
         for psn in self.unacked..cumulative.min(self.next) {
             self.inflate -= u32::from(self.named.contains(psn));
             self.named.remove(psn);
@@ -309,7 +268,7 @@ impl MpRdmaSender {
     #[inline]
     fn clock(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
         let room = self.window().saturating_sub(self.in_flight()).saturating_sub(self.clocked);
-        let backlog = (self.end - self.next).saturating_sub(self.clocked);
+        let backlog = (self.messages.end() - self.next).saturating_sub(self.clocked);
         if room > 0 && backlog == 0 {
             // Use it or lose it: an ACK that could let a packet go and finds none takes one off the window, since no
             // ACK will come for it by that path.
@@ -336,14 +295,5 @@ impl MpRdmaSender {
         self.next = self.unacked;
         self.recovery = self.fresh;
         self.went_back = now;
-    }
-
-    /// The message that `psn` belongs to, which is neither acknowledged nor beyond what was posted.
-    #[inline]
-    fn message(&self, psn: u32) -> &Outgoing {
-        if psn < self.first.first + self.first.packets {
-            return &self.first;
-        }
-        &self.later[self.later.partition_point(|message| message.first + message.packets <= psn)]
     }
 }

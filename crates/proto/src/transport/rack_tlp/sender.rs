@@ -1,19 +1,14 @@
 //! The sending end.
 
-use super::RackTlpConfig;
+use super::config::RackTlpConfig;
 use super::flights::{Flights, State};
 use crate::PathFacts;
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
-use crate::transport::irn::{Asking, Flow};
-use crate::transport::{Ends, Framing, OutOfPsns, Sender, SenderCounters};
+use crate::transport::common::{Asking, Ends, Flow, Framing, MAX_SPAN, OutOfPsns, Sender, SenderCounters};
 use anabranch_base::{Duration, MessageId, Time};
 use std::collections::VecDeque;
-
-/// Most PSNs between the lowest unacknowledged packet and the newest. Bounds the memory of a queue pair whose lowest
-/// packet is lost again and again.
-const MAX_SPAN: u32 = 1 << 16;
 
 /// The sending end of a queue pair.
 ///

@@ -6,8 +6,10 @@
 //! repair waits for the timeout. A NIC that does not hear NACKs has the timeout alone (section 2.2). DCQCN's
 //! notification point is in the receiver.
 
+mod config;
 mod receiver;
 mod sender;
 
+pub use config::RnicSrConfig;
 pub use receiver::RnicSrReceiver;
 pub use sender::RnicSrSender;

@@ -1,13 +1,12 @@
 //! The sending end.
 
+use super::config::RnicSrConfig;
 use crate::PathFacts;
-use crate::cc::{Acked, AnyCc};
+use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
-use crate::transport::go_back_n::Pacer;
-use crate::transport::{Ends, OutOfPsns, RnicSrConfig, Sender, SenderCounters};
-use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
-use std::collections::VecDeque;
+use crate::transport::common::{Asking, Ends, Flow, Framing, OutOfPsns, Part, Sender, SenderCounters};
+use anabranch_base::{Duration, MessageId, Time};
 
 /// The sending end of a queue pair.
 ///
@@ -19,28 +18,14 @@ use std::collections::VecDeque;
 // Fields stay in this order: what every packet touches comes first, so that it shares few cache lines.
 #[repr(C)]
 pub struct RnicSrSender {
-    /// Bytes on the wire of the PSNs from `unacked` to `next`, each once: copies do not count.
+    /// Bytes on the wire of the PSNs from the lowest unacknowledged one to the one to send next, each once: copies do
+    /// not count.
     in_flight: u64,
-    /// Every PSN below is acknowledged.
-    unacked: u32,
-    /// The PSN to send next in order.
-    next: u32,
     /// First PSN that was never sent.
     fresh: u32,
-    /// First PSN that no message has claimed.
-    end: u32,
-    /// PSNs from `unacked` on that may be sent.
+    /// PSNs from the lowest unacknowledged one on that may be sent.
     window_packets: u32,
-    packet_bytes: u16,
-    header_bytes: u16,
-    payload: u16,
-    /// The congestion control gives a rate: `pacer` has a say in what is sent.
-    paces: bool,
-    /// A marked ACK stands for a CNP.
-    marks_are_cnps: bool,
     hears_nacks: bool,
-    qp: QpId,
-    dst: HostId,
     /// What a NACK asked for and is not sent again yet: the missing packet, and the one that was sent last. More
     /// cannot wait: a later NACK acknowledges the packet that an earlier one missed, and while one waits no packet
     /// in order is sent.
@@ -54,51 +39,20 @@ pub struct RnicSrSender {
     since: Time,
     rto: Duration,
     retransmission_block: Duration,
-    pacer: Pacer,
-    /// Below this rate every packet asks for an ACK: see [`RnicSrSender::asks`].
-    slow: u64,
-    /// The first message with unacknowledged packets: here, so that most queue pairs need no pointer to it.
-    first: Outgoing,
-    cc: AnyCc,
-    lb: AnyLb,
-    acknowledged: VecDeque<MessageId>,
-    /// The messages after the first one, in PSN order.
-    later: VecDeque<Outgoing>,
-    counters: SenderCounters,
+    flow: Flow,
 }
-
-/// A message on its way.
-struct Outgoing {
-    id: MessageId,
-    first: u32,
-    packets: u32,
-    last_bytes: u16,
-}
-
-/// Stands where no message is.
-const NO_MESSAGE: Outgoing = Outgoing { id: MessageId(0), first: 0, packets: 0, last_bytes: 0 };
 
 impl RnicSrSender {
     /// The sending end of a queue pair between `ends`.
     pub fn new(config: &RnicSrConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
-        let packet_bytes = (config.payload.0 + config.header.0) as u16;
+        let &RnicSrConfig { payload, header, ack, ack_every, .. } = config;
         let rto = config.rto.on(facts);
-        let bits_between_acks = u64::from(config.ack_every.max(1)) * u64::from(packet_bytes) * 8;
+        let asking = Asking { ack_every, rto, cnp_interval: config.cnp_interval.on(facts) };
         RnicSrSender {
             in_flight: 0,
-            unacked: 0,
-            next: 0,
             fresh: 0,
-            end: 0,
             window_packets: config.window_packets.max(1),
-            packet_bytes,
-            header_bytes: config.header.0 as u16,
-            payload: config.payload.0 as u16,
-            paces: cc.paces(),
-            marks_are_cnps: config.cnp_interval.on(facts) == Duration::ZERO,
             hears_nacks: config.hears_nacks,
-            qp: ends.qp,
-            dst: ends.dst,
             missing: None,
             latest: None,
             blocked_until: Time::ZERO,
@@ -106,33 +60,14 @@ impl RnicSrSender {
             since: Time::ZERO,
             rto,
             retransmission_block: config.retransmission_block.on(facts),
-            pacer: Pacer::new(),
-            slow: (2.0 * bits_between_acks as f64 / (rto.0.max(1) as f64 / 1e12)) as u64,
-            first: NO_MESSAGE,
-            cc,
-            lb,
-            acknowledged: VecDeque::new(),
-            later: VecDeque::new(),
-            counters: SenderCounters::default(),
+            flow: Flow::new(&Framing { payload, header, ack }, &asking, ends, cc, lb),
         }
     }
 }
 
 impl Sender for RnicSrSender {
     fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
-        let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
-        let end = u32::try_from(u64::from(self.end) + packets).map_err(|_| OutOfPsns)?;
-        let packets = packets as u32;
-        let last_payload = bytes - u64::from(packets - 1) * u64::from(self.payload);
-        let last_bytes = last_payload as u16 + self.header_bytes;
-        let message = Outgoing { id, first: self.end, packets, last_bytes };
-        if self.first.packets == 0 {
-            self.first = message;
-        } else {
-            self.later.push_back(message);
-        }
-        self.end = end;
-        Ok(())
+        self.flow.messages.post(id, bytes)
     }
 
     /// The next data packet, if there is one and windows and rate let it go now: what a NACK asked for first.
@@ -159,17 +94,14 @@ impl Sender for RnicSrSender {
             Repr::Ack { cumulative, marked, sent_at, .. } => {
                 let rtt = now.since(sent_at);
                 self.acknowledge(now, cumulative, marked, rtt);
-                self.lb.handle_ack(now, packet.ev, marked, rtt);
-                if marked && self.marks_are_cnps {
-                    self.cc.handle_cnp(now);
-                }
+                self.flow.hear(now, packet.ev, marked, rtt);
             }
             Repr::Nack { psn, sent_at } if self.hears_nacks => {
-                self.counters.nacks += 1;
+                self.flow.counters.nacks += 1;
                 self.acknowledge(now, psn, false, now.since(sent_at));
                 self.repeat(now, psn);
             }
-            Repr::Cnp => self.cc.handle_cnp(now),
+            Repr::Cnp => self.flow.cc.handle_cnp(now),
             _ => {}
         }
     }
@@ -178,40 +110,40 @@ impl Sender for RnicSrSender {
     /// that waits for its time, which asks again when the rate may have risen.
     #[inline]
     fn next_timeout(&mut self) -> Option<Time> {
-        let rto = if self.unacked < self.next { self.since + self.rto } else { Time::NEVER };
-        let due = rto.min(self.resume).min(self.pacer.next_timeout().unwrap_or(Time::NEVER));
+        let rto = if self.flow.unacked < self.flow.next { self.since + self.rto } else { Time::NEVER };
+        let due = rto.min(self.resume).min(self.flow.pacer.next_timeout().unwrap_or(Time::NEVER));
         (due < Time::NEVER).then_some(due)
     }
 
     /// Sends everything unacknowledged again when nothing new was acknowledged for an RTO, as the timeout of
     /// InfiniBand has it. A packet that waited for its time may ask again.
     fn handle_timeout(&mut self, now: Time) {
-        self.pacer.handle_timeout(now);
+        self.flow.pacer.handle_timeout(now);
         if self.resume <= now {
             self.resume = Time::NEVER;
         }
-        if self.unacked < self.next && self.since + self.rto <= now {
-            self.next = self.unacked;
+        if self.flow.unacked < self.flow.next && self.since + self.rto <= now {
+            self.flow.next = self.flow.unacked;
             self.in_flight = 0;
             (self.missing, self.latest) = (None, None);
-            self.counters.timeouts += 1;
-            self.lb.handle_timeout(now);
-            self.cc.handle_loss(now);
+            self.flow.counters.timeouts += 1;
+            self.flow.lb.handle_timeout(now);
+            self.flow.cc.handle_loss(now);
         }
     }
 
     #[inline]
     fn paces(&self) -> bool {
-        self.paces || self.retransmission_block > Duration::ZERO
+        self.flow.paces || self.retransmission_block > Duration::ZERO
     }
 
     #[inline]
     fn poll_acknowledged(&mut self) -> Option<MessageId> {
-        self.acknowledged.pop_front()
+        self.flow.messages.poll_acknowledged()
     }
 
     fn counters(&self) -> SenderCounters {
-        self.counters
+        self.flow.counters
     }
 
     /// What comes in only puts it off.
@@ -225,8 +157,8 @@ impl RnicSrSender {
     /// Whether there is a next packet in order, and both windows have room for it.
     #[inline]
     fn next_fits(&self) -> bool {
-        self.next < self.end
-            && self.window_allows(self.message(self.next).bytes_of(self.next, self.packet_bytes))
+        self.flow.next < self.flow.messages.end()
+            && self.window_allows(self.flow.messages.part(self.flow.next).bytes)
     }
 
     /// Themis-spraying, footnote 5: the window is the largest distance between a PSN sent and an unacknowledged
@@ -234,29 +166,29 @@ impl RnicSrSender {
     /// packet may always be in flight, so that a small one cannot stop the queue pair.
     #[inline]
     fn window_allows(&self, bytes: u16) -> bool {
-        self.next - self.unacked < self.window_packets
-            && (self.in_flight == 0 || self.in_flight + u64::from(bytes) <= self.cc.window())
+        self.flow.next - self.flow.unacked < self.window_packets
+            && (self.in_flight == 0 || self.in_flight + u64::from(bytes) <= self.flow.cc.window())
     }
 
     /// Sends the next packet in order, which fits.
     #[inline]
     fn send_next(&mut self, now: Time) -> Option<Packet> {
-        let psn = self.next;
-        let bytes = self.message(psn).bytes_of(psn, self.packet_bytes);
-        if self.paces && !self.pacer.send(now, bytes, &mut self.cc) {
+        let psn = self.flow.next;
+        let part = self.flow.messages.part(psn);
+        if !self.flow.pace(now, part.bytes) {
             return None;
         }
-        if self.next == self.unacked {
+        if self.flow.next == self.flow.unacked {
             self.since = now;
         }
-        self.next += 1;
-        self.in_flight += u64::from(bytes);
+        self.flow.next += 1;
+        self.in_flight += u64::from(part.bytes);
         if psn < self.fresh {
-            self.counters.retransmissions += 1;
+            self.flow.counters.retransmissions += 1;
         } else {
-            self.fresh = self.next;
+            self.fresh = self.flow.next;
         }
-        Some(self.packet(now, psn, bytes))
+        Some(self.packet(now, psn, part))
     }
 
     /// Sends a packet again that a NACK asked for. It obeys the rate, and no window: it takes the place of one that
@@ -268,37 +200,24 @@ impl RnicSrSender {
     /// of NACKs alone, and after a timeout the NIC reads on in order, as it does when it sends for the first time.
     #[cold]
     fn send_copy(&mut self, now: Time, psn: u32) -> Option<Packet> {
-        let bytes = self.message(psn).bytes_of(psn, self.packet_bytes);
-        if self.paces && !self.pacer.send(now, bytes, &mut self.cc) {
+        let part = self.flow.messages.part(psn);
+        if !self.flow.pace(now, part.bytes) {
             return None;
         }
         if self.missing.take().is_none() {
             self.latest = None;
         }
         self.blocked_until = now + self.retransmission_block;
-        self.counters.retransmissions += 1;
-        Some(self.packet(now, psn, bytes))
+        self.flow.counters.retransmissions += 1;
+        Some(self.packet(now, psn, part))
     }
 
     #[inline]
-    fn packet(&mut self, now: Time, psn: u32, bytes: u16) -> Packet {
-        let ack_now = self.asks(now);
-        let message = self.message(psn);
-        let (message, message_packets) = (message.id, message.packets);
-        let ev = self.lb.next_ev(now, self.cc.window());
-        let repr =
-            Repr::data(psn).with_message(message, message_packets).with_sent_at(now).with_ack_now(ack_now);
-        Packet::new(self.qp, self.dst, repr).with_bytes(bytes).with_ev(ev)
-    }
-
-    /// Whether a packet asks for an ACK at once: when nothing more can be sent before one comes, or when the next
-    /// would come late. A receiver that waits for more packets would otherwise let the RTO pass, in the first
-    /// case for want of window or backlog, in the second because they take half an RTO at this rate.
-    #[inline]
-    fn asks(&mut self, now: Time) -> bool {
+    fn packet(&mut self, now: Time, psn: u32, part: Part) -> Packet {
         let goes_on = self.missing.or(self.latest).is_some()
-            || (self.next < self.end && self.window_allows(self.packet_bytes));
-        !goes_on || (self.paces && self.cc.rate(now).is_some_and(|rate| rate.0 < self.slow))
+            || (self.flow.next < self.flow.messages.end()
+                && self.window_allows(self.flow.messages.packet_bytes()));
+        self.flow.packet(now, psn, part, goes_on)
     }
 
     /// Themis-spraying, section 2.3: a NACK is answered with the packet of its ePSN and the previous one that was
@@ -308,10 +227,10 @@ impl RnicSrSender {
     /// about to send again asks for nothing more. One that comes again for the same ePSN is obeyed again: the
     /// receiver sends no second one, so that a switch must have meant it; but what still waits to be sent waits once.
     fn repeat(&mut self, now: Time, psn: u32) {
-        if psn == self.unacked && psn < self.next {
+        if psn == self.flow.unacked && psn < self.flow.next {
             self.missing = Some(psn);
-            self.latest = Some(self.next - 1).filter(|&latest| latest > psn);
-            self.cc.handle_nack(now);
+            self.latest = Some(self.flow.next - 1).filter(|&latest| latest > psn);
+            self.flow.cc.handle_nack(now);
         }
     }
 
@@ -319,48 +238,20 @@ impl RnicSrSender {
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) {
         // After a timeout, more may have arrived than was sent again; but never more than was sent.
         let cumulative = cumulative.min(self.fresh);
-        if cumulative <= self.unacked {
+        if cumulative <= self.flow.unacked {
             return;
         }
-        let (packets, mut bytes) = (cumulative - self.unacked, 0);
-        while self.unacked < cumulative {
-            let message = &self.first;
-            let end = message.first + message.packets;
-            let until = end.min(cumulative);
-            bytes += u64::from(until - self.unacked) * u64::from(self.packet_bytes);
-            self.unacked = until;
-            if until == end {
-                bytes -= u64::from(self.packet_bytes - message.last_bytes);
-                self.acknowledged.push_back(message.id);
-                self.first = self.later.pop_front().unwrap_or(NO_MESSAGE);
-            }
-        }
-        if cumulative < self.next {
+        let packets = cumulative - self.flow.unacked;
+        let bytes = self.flow.advance(cumulative);
+        if cumulative < self.flow.next {
             self.in_flight -= bytes;
         } else {
-            self.next = cumulative;
+            self.flow.next = cumulative;
             self.in_flight = 0;
         }
         self.missing = self.missing.filter(|&psn| psn >= cumulative);
         self.latest = self.latest.filter(|&psn| psn >= cumulative);
         self.since = now;
-        self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
-    }
-
-    /// The message that `psn` belongs to, which is neither acknowledged nor beyond what was posted.
-    #[inline]
-    fn message(&self, psn: u32) -> &Outgoing {
-        if psn < self.first.first + self.first.packets {
-            return &self.first;
-        }
-        &self.later[self.later.partition_point(|message| message.first + message.packets <= psn)]
-    }
-}
-
-impl Outgoing {
-    /// Size on the wire of the packet with this PSN, where a full one has `full`.
-    #[inline]
-    fn bytes_of(&self, psn: u32, full: u16) -> u16 {
-        if psn + 1 == self.first + self.packets { self.last_bytes } else { full }
+        self.flow.tell(now, packets, bytes, marked, rtt);
     }
 }

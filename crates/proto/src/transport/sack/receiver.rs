@@ -1,20 +1,16 @@
 //! The receiving end.
 
+use super::config::SackConfig;
 use crate::packet::{Packet, Repr};
-use crate::psn_set::PsnSet;
-use crate::transport::{Receiver, SackConfig};
-use anabranch_base::{HostId, MessageId, QpId, Time};
-use smallvec::SmallVec;
+use crate::transport::common::{Answers, AnyOrder, Arrivals, Cause, Ends, Receiver};
+use anabranch_base::{MessageId, Time};
 
 /// The receiving end of a queue pair.
 ///
 /// Drive it: [`handle_packet`](Self::handle_packet) for each data or trimmed packet, then
 /// [`poll_transmit`](Self::poll_transmit) until it answers none.
 pub struct SackReceiver {
-    /// Every PSN below has arrived (ePSN).
-    cumulative: u32,
-    /// Packets that arrived, each once.
-    fresh: u32,
+    arrivals: Arrivals,
     /// Arrived since the last ACK.
     unacked: u32,
     /// Lowest and highest PSN that arrived since the last ACK: within the 64 that one ACK can name.
@@ -22,57 +18,35 @@ pub struct SackReceiver {
     unacked_high: u32,
     /// The last packet that arrived, if no ACK has answered it yet.
     last: Cause,
-    /// Arrived above `cumulative`.
-    arrived: PsnSet,
-    open: SmallVec<[OpenMessage; 2]>,
+    open: AnyOrder,
     due: Option<Due>,
     /// An ACK that must go out before, for packets that `due` cannot name as well.
     early: Option<(u32, Cause)>,
     ack_every: u32,
-    ack_bytes: u16,
-    qp: QpId,
-    sender: HostId,
-}
-
-/// A message of which some packets, not all, have arrived.
-struct OpenMessage {
-    id: MessageId,
-    left: u32,
+    answers: Answers,
 }
 
 /// What is to be sent.
 #[derive(Clone, Copy)]
 enum Due {
     Ack(Cause),
-    Nack { ev: u16, psn: u32, sent_at: Time },
-}
-
-/// The packet that causes an ACK, which echoes these.
-#[derive(Clone, Copy)]
-struct Cause {
-    ev: u16,
-    marked: bool,
-    sent_at: Time,
+    Nack(Cause, u32),
 }
 
 impl SackReceiver {
-    /// The receiving end of `qp`, which answers to `sender`.
-    pub fn new(config: &SackConfig, qp: QpId, sender: HostId) -> Self {
+    /// The receiving end of a queue pair between `ends`.
+    pub fn new(config: &SackConfig, ends: Ends) -> Self {
         SackReceiver {
-            cumulative: 0,
-            fresh: 0,
+            arrivals: Arrivals::new(),
             unacked: 0,
             unacked_low: u32::MAX,
             unacked_high: 0,
             last: Cause { ev: 0, marked: false, sent_at: Time::ZERO },
-            arrived: PsnSet::new(),
-            open: SmallVec::new(),
+            open: AnyOrder::new(),
             due: None,
             early: None,
             ack_every: config.ack_every.max(1),
-            ack_bytes: config.ack.0 as u16,
-            qp,
-            sender,
+            answers: Answers::new(ends, config.ack),
         }
     }
 }
@@ -83,10 +57,10 @@ impl Receiver for SackReceiver {
     fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
             Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } => {
-                let cause = Cause { ev: packet.ev, marked: packet.marked, sent_at };
-                let fresh = self.accept(psn);
+                let cause = Cause::new(packet, sent_at);
+                let fresh = self.arrivals.accept(psn).is_some();
                 self.note(psn, cause);
-                let whole = if fresh { self.count(message, message_packets) } else { None };
+                let whole = if fresh { self.open.count(message, message_packets) } else { None };
                 // A duplicate: the sender does not know that the first copy arrived.
                 let at_once = ack_now || packet.marked || !fresh || whole.is_some();
                 if at_once || self.unacked >= self.ack_every {
@@ -95,10 +69,10 @@ impl Receiver for SackReceiver {
                 whole
             }
             Repr::Trimmed { psn, sent_at, .. } => {
-                if psn >= self.cumulative && !self.contains(psn) {
-                    self.due = Some(Due::Nack { ev: packet.ev, psn, sent_at });
+                let cause = Cause::new(packet, sent_at);
+                if !self.arrivals.contains(psn) {
+                    self.due = Some(Due::Nack(cause, psn));
                 } else {
-                    let cause = Cause { ev: packet.ev, marked: packet.marked, sent_at };
                     self.note(psn, cause);
                     self.due = Some(Due::Ack(cause));
                 }
@@ -120,52 +94,21 @@ impl Receiver for SackReceiver {
                 self.reset_unacked();
                 Some(self.ack(base, cause))
             }
-            Due::Nack { ev, psn, sent_at } => Some(self.answer(ev, Repr::nack(psn).with_sent_at(sent_at))),
+            Due::Nack(cause, psn) => Some(self.answers.packet(cause.ev, cause.nack(psn))),
         }
     }
 
     #[inline]
     fn fresh_packets(&self) -> u64 {
-        u64::from(self.fresh)
+        self.arrivals.fresh.into()
     }
 }
 
 impl SackReceiver {
     #[inline]
     fn ack(&mut self, base: u32, cause: Cause) -> Packet {
-        let Cause { ev, marked, sent_at } = cause;
-        let (cumulative, received) = (self.cumulative, self.received_from(base));
-        self.answer(
-            ev,
-            Repr::ack(cumulative).with_received(base, received).with_mark(marked).with_sent_at(sent_at),
-        )
-    }
-
-    #[inline]
-    fn answer(&self, ev: u16, repr: Repr) -> Packet {
-        Packet::new(self.qp, self.sender, repr).with_bytes(self.ack_bytes).with_ev(ev)
-    }
-
-    /// Marks `psn` as arrived; false when it had arrived before.
-    #[inline]
-    fn accept(&mut self, psn: u32) -> bool {
-        if psn < self.cumulative {
-            return false;
-        }
-        self.arrived.make_room(self.cumulative, psn);
-        if !self.arrived.insert(psn) {
-            return false;
-        }
-        self.fresh += 1;
-        if psn == self.cumulative {
-            self.cumulative = self.arrived.take_run(psn);
-        }
-        true
-    }
-
-    fn contains(&mut self, psn: u32) -> bool {
-        self.arrived.make_room(self.cumulative, psn);
-        self.arrived.contains(psn)
+        let repr = cause.ack(self.arrivals.expected).with_received(base, self.arrivals.window(base));
+        self.answers.packet(cause.ev, repr)
     }
 
     /// Remembers that the sender is to hear of `psn`.
@@ -188,35 +131,5 @@ impl SackReceiver {
         self.unacked = 0;
         self.unacked_low = u32::MAX;
         self.unacked_high = 0;
-    }
-
-    /// Which of `base..base + 64` have arrived: all below the cumulative PSN, and what the set holds.
-    #[inline]
-    fn received_from(&mut self, base: u32) -> u64 {
-        if base >= self.cumulative {
-            self.arrived.make_room(self.cumulative, base.saturating_add(64));
-            return self.arrived.window(base);
-        }
-        let below = self.cumulative - base;
-        if below >= 64 {
-            return u64::MAX;
-        }
-        self.arrived.make_room(self.cumulative, self.cumulative + 64);
-        self.arrived.window(self.cumulative) << below | ((1 << below) - 1)
-    }
-
-    /// Counts a fresh packet of a message; answers with the message when it was the last one missing.
-    #[inline]
-    fn count(&mut self, id: MessageId, packets: u32) -> Option<MessageId> {
-        let place = match self.open.iter().position(|open| open.id == id) {
-            Some(place) => place,
-            None => {
-                self.open.push(OpenMessage { id, left: packets });
-                self.open.len() - 1
-            }
-        };
-        let open = &mut self.open[place];
-        open.left -= 1;
-        (open.left == 0).then(|| self.open.swap_remove(place).id)
     }
 }

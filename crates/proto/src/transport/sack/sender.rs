@@ -1,17 +1,14 @@
 //! The sending end.
 
+use super::config::SackConfig;
+use crate::PathFacts;
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
 use crate::psn_set::PsnSet;
-use crate::transport::go_back_n::Pacer;
-use crate::transport::{OutOfPsns, SackConfig, Sender, SenderCounters};
+use crate::transport::common::{Claim, Ends, MAX_SPAN, OutOfPsns, Pacer, Sender, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
-
-/// Most PSNs between the oldest unacknowledged packet and the newest sent one. Bounds the memory of a queue
-/// pair whose oldest packet is lost again and again.
-pub const MAX_SPAN: u32 = 1 << 16;
 
 /// The sending end of a queue pair.
 ///
@@ -78,8 +75,8 @@ struct Outgoing {
 const NO_MESSAGE: Outgoing = Outgoing { id: MessageId(0), first: 0, packets: 0, unacked: 0, last_bytes: 0 };
 
 impl SackSender {
-    /// The sending end of `qp` towards `dst`; `rto` is the configured one on this fabric.
-    pub fn new(config: &SackConfig, rto: Duration, qp: QpId, dst: HostId, cc: AnyCc, lb: AnyLb) -> Self {
+    /// The sending end of a queue pair between `ends`.
+    pub fn new(config: &SackConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
         SackSender {
             in_flight: 0,
             unacked: 0,
@@ -90,10 +87,10 @@ impl SackSender {
             header_bytes: config.header.0 as u16,
             payload: config.payload.0 as u16,
             paces: cc.paces(),
-            rto,
+            rto: config.rto.on(facts),
             current: 0,
-            qp,
-            dst,
+            qp: ends.qp,
+            dst: ends.dst,
             acked: PsnSet::new(),
             sent_at: vec![Time::ZERO; 128],
             first: NO_MESSAGE,
@@ -128,19 +125,16 @@ impl SackSender {
 
 impl Sender for SackSender {
     fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
-        let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
-        let end = u64::from(self.end) + packets;
-        let end = u32::try_from(end).ok().filter(|&end| end < u32::MAX - MAX_SPAN).ok_or(OutOfPsns)?;
-        let packets = packets as u32;
-        let last_payload = bytes - u64::from(packets - 1) * u64::from(self.payload);
-        let last_bytes = last_payload as u16 + self.header_bytes;
-        let message = Outgoing { id, first: self.end, packets, unacked: packets, last_bytes };
+        let most = u32::MAX - MAX_SPAN - 1;
+        let claim = Claim::new(self.end, most, bytes, self.payload.into(), self.header_bytes)?;
+        self.end = claim.end();
+        let Claim { first, packets, last_bytes } = claim;
+        let message = Outgoing { id, first, packets, unacked: packets, last_bytes };
         if self.first.packets == 0 {
             self.first = message;
         } else {
             self.later.push_back(message);
         }
-        self.end = end;
         Ok(())
     }
 

@@ -5,9 +5,11 @@
 //! and counts the bytes that came and the packets since the ePSN stands still. From these the sender knows what
 //! is in flight and what is lost.
 
+mod config;
 mod outgoing;
 mod receiver;
 mod sender;
 
+pub use config::StrackConfig;
 pub use receiver::StrackReceiver;
 pub use sender::StrackSender;

@@ -1,7 +1,6 @@
 //! The messages of a queue pair's sending end, and which PSN belongs to which.
 
-use super::sender::MAX_SPAN;
-use crate::transport::OutOfPsns;
+use crate::transport::common::{Claim, MAX_SPAN, OutOfPsns};
 use anabranch_base::MessageId;
 use std::collections::VecDeque;
 
@@ -64,19 +63,16 @@ impl Outgoing {
     }
 
     pub fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
-        let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
-        let end = u64::from(self.end) + packets;
-        let end = u32::try_from(end).ok().filter(|&end| end < u32::MAX - MAX_SPAN).ok_or(OutOfPsns)?;
-        let packets = packets as u32;
-        let last_payload = bytes - u64::from(packets - 1) * u64::from(self.payload);
-        let last_bytes = last_payload as u16 + self.header;
-        let message = Message { id, first: self.end, packets, unacked: packets, last_bytes };
+        let most = u32::MAX - MAX_SPAN - 1;
+        let claim = Claim::new(self.end, most, bytes, self.payload, self.header)?;
+        self.end = claim.end();
+        let Claim { first, packets, last_bytes } = claim;
+        let message = Message { id, first, packets, unacked: packets, last_bytes };
         if self.first.packets == 0 {
             self.first = message;
         } else {
             self.later.push_back(message);
         }
-        self.end = end;
         Ok(())
     }
 

@@ -1,19 +1,14 @@
 //! The sending end (STrack, section 3.3.2, and Algorithm 1).
 
+use super::config::StrackConfig;
 use super::outgoing::Outgoing;
 use crate::PathFacts;
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
-use crate::packet::{Packet, Repr, SackCause};
+use crate::packet::{MAX_OUT_OF_ORDER, Packet, Repr, SackCause};
 use crate::psn_set::PsnSet;
-use crate::transport::go_back_n::Pacer;
-use crate::transport::{Ends, OutOfPsns, Sender, SenderCounters, StrackConfig};
-use crate::wire::strack::MAX_OUT_OF_ORDER;
+use crate::transport::common::{Ends, MAX_SPAN, OutOfPsns, Pacer, Sender, SenderCounters};
 use anabranch_base::{Duration, MessageId, Time};
-
-/// Most PSNs between the oldest unacknowledged packet and the newest sent one. Bounds the memory of a queue
-/// pair whose oldest packet is lost again and again.
-pub(super) const MAX_SPAN: u32 = 1 << 16;
 
 /// The sending end of a queue pair.
 ///

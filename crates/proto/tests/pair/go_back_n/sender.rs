@@ -2,7 +2,7 @@
 
 use super::GoBackNEnds;
 use crate::run::Sending;
-use crate::schedule::{PACKET, Planned, QP, RECEIVER, Schedule, message_id};
+use crate::schedule::{PACKET, Planned, Schedule, check_data, check_gap, message_id, whole};
 use anabranch_base::{Duration, Rate, Time};
 use anabranch_proto::cc::{Acked, AnyCc};
 use anabranch_proto::lb::AnyLb;
@@ -81,17 +81,17 @@ impl CheckedSender {
 
     /// Everything below `cumulative` arrived: the messages that this makes whole.
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) -> Vec<usize> {
-        let mut whole = Vec::new();
+        let mut messages = Vec::new();
         if cumulative > self.unacked {
             let arrived = &self.planned[self.unacked as usize..cumulative as usize];
-            whole.extend(arrived.iter().filter(|planned| planned.is_last).map(|planned| planned.message));
+            messages.extend(whole(arrived));
             let (packets, bytes) = (cumulative - self.unacked, self.bytes(self.unacked, cumulative));
             self.unacked = cumulative;
             self.next = self.next.max(cumulative);
             self.since = now;
             self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
         }
-        whole
+        messages
     }
 
     fn go_back(&mut self, now: Time) {
@@ -118,24 +118,16 @@ impl Sending for CheckedSender {
         let free_at = self.free_at(now);
         let may = known.is_some_and(|known| self.window_allows(known.bytes) && free_at <= now);
         prop_assert_eq!(answer.is_some(), may, "whether {} goes, due {}, at {}", self.next, free_at, now);
-        let (Some(packet), Some(known)) = (answer, known) else {
+        let (Some(packet), Some(_)) = (answer, known) else {
             if known.is_some_and(|known| self.window_allows(known.bytes)) {
                 let due = self.sender.next_timeout();
                 prop_assert!(due.is_some_and(|due| due <= free_at), "{due:?} instead of {free_at}");
             }
             return Ok(None);
         };
-        let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
-            return Err(TestCaseError::fail("a sender sent what is no data"));
-        };
+        let (psn, known, ack_now) = check_data(&self.planned, now, &packet)?;
         prop_assert_eq!(psn, self.next);
-        prop_assert_eq!(u64::from(packet.wire_bytes), known.bytes);
-        prop_assert_eq!((message, message_packets), (message_id(known.message), known.of));
-        prop_assert_eq!((packet.qp, packet.dst, sent_at, packet.marked), (QP, RECEIVER, now, false));
-        if let Some((last, bytes)) = self.last.filter(|_| self.sender.paces()) {
-            let gap = self.line_rate.time_for(bytes);
-            prop_assert!(now >= last + gap, "{psn} left {} after {bytes} B", now.since(last));
-        }
+        check_gap(self.line_rate, now, self.last.filter(|_| self.sender.paces()))?;
         if psn == self.unacked {
             self.since = now;
         }

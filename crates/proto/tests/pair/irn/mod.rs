@@ -9,7 +9,7 @@ use crate::check;
 use crate::congestion::{constant, dcqcn, dctcp, slowest_packet};
 use crate::run::Run;
 use crate::schedule::*;
-use anabranch_base::{Bytes, Duration, Purpose, Rate, Time, stream};
+use anabranch_base::{Bytes, Duration, Time};
 use anabranch_proto::cc::{AnyCc, CcConfig};
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig};
 use anabranch_proto::transport::{AnyReceiver, AnySender, IrnConfig, TransportConfig};
@@ -160,8 +160,7 @@ impl Ends for IrnEnds {
 
 impl Schedule<IrnEnds> {
     fn facts(&self) -> PathFacts {
-        let facts = self.path.facts();
-        PathFacts { line_rate: Rate(facts.line_rate.0 / self.ends.slower), ..facts }
+        self.path.facts_at(self.ends.slower)
     }
 
     fn transport(&self) -> TransportConfig {
@@ -185,7 +184,7 @@ impl Schedule<IrnEnds> {
 
     fn lb(&self) -> AnyLb {
         let environment = Environment { facts: self.facts(), rto: self.ends.rto, trimming: false };
-        self.ends.balancer.build(&environment, stream(self.path.seed, 0, Purpose::LoadBalancer))
+        self.path.lb(&self.ends.balancer, &environment)
     }
 
     /// What a packet takes at the lowest rate.

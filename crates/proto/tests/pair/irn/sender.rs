@@ -2,7 +2,7 @@
 
 use super::IrnEnds;
 use crate::run::Sending;
-use crate::schedule::{PACKET, Planned, QP, RECEIVER, Schedule, message_id};
+use crate::schedule::{PACKET, Planned, Schedule, check_data, check_gap, message_id, whole};
 use anabranch_base::{Duration, Rate, Time};
 use anabranch_proto::cc::{Acked, AnyCc};
 use anabranch_proto::lb::AnyLb;
@@ -112,10 +112,10 @@ impl CheckedSender {
 
     /// Everything below `cumulative` arrived: the messages that this makes whole.
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) -> Vec<usize> {
-        let mut whole = Vec::new();
+        let mut messages = Vec::new();
         if cumulative > self.unacked {
             let arrived = &self.planned[self.unacked as usize..cumulative as usize];
-            whole.extend(arrived.iter().filter(|planned| planned.is_last).map(|planned| planned.message));
+            messages.extend(whole(arrived));
             let (packets, bytes) = (cumulative - self.unacked, self.bytes(self.unacked, cumulative));
             self.unacked = cumulative;
             self.since = now;
@@ -124,7 +124,7 @@ impl CheckedSender {
             }
             self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
         }
-        whole
+        messages
     }
 
     fn enter_recovery(&mut self, now: Time, given_up: BTreeSet<u32>) {
@@ -165,19 +165,10 @@ impl Sending for CheckedSender {
             }
             return Ok(None);
         };
-        let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
-            return Err(TestCaseError::fail("a sender sent what is no data"));
-        };
+        let (psn, known, ack_now) = check_data(&self.planned, now, &packet)?;
         prop_assert_eq!(psn, turn);
-        let known = self.planned[psn as usize];
-        prop_assert_eq!(u64::from(packet.wire_bytes), known.bytes);
-        prop_assert_eq!((message, message_packets), (message_id(known.message), known.of));
-        prop_assert_eq!((packet.qp, packet.dst, sent_at, packet.marked), (QP, RECEIVER, now, false));
         let paces = self.cc.rate(now).is_some();
-        if let Some((last, bytes)) = self.last.filter(|_| paces) {
-            let gap = self.line_rate.time_for(bytes);
-            prop_assert!(now >= last + gap, "{psn} left {} after {bytes} B", now.since(last));
-        }
+        check_gap(self.line_rate, now, self.last.filter(|_| paces))?;
         if psn == self.next {
             if psn == self.unacked {
                 self.since = now;

@@ -2,7 +2,7 @@
 
 use super::MpRdmaEnds;
 use crate::run::Sending;
-use crate::schedule::{PACKET, Planned, QP, RECEIVER, Schedule, message_id};
+use crate::schedule::{PACKET, Planned, Schedule, check_data, message_id, whole};
 use anabranch_base::Time;
 use anabranch_proto::cc::{Acked, AnyCc};
 use anabranch_proto::lb::AnyLb;
@@ -92,10 +92,10 @@ impl CheckedSender {
 
     /// A packet was answered, and everything below `cumulative` arrived: the messages that this makes whole.
     fn answered(&mut self, now: Time, cumulative: u32) -> Vec<usize> {
-        let mut whole = Vec::new();
+        let mut messages = Vec::new();
         if cumulative > self.unacked {
             let arrived = &self.planned[self.unacked as usize..cumulative as usize];
-            whole.extend(arrived.iter().filter(|planned| planned.is_last).map(|planned| planned.message));
+            messages.extend(whole(arrived));
             self.unacked = cumulative;
             self.next = self.next.max(cumulative);
             self.since = now;
@@ -105,7 +105,7 @@ impl CheckedSender {
             self.stray = 0;
         }
         self.on_the_way = self.on_the_way.saturating_sub(1);
-        whole
+        messages
     }
 
     /// What an answer by path `ev` lets go.
@@ -144,14 +144,8 @@ impl Sending for CheckedSender {
         let Some(packet) = answer else {
             return Ok(None);
         };
-        let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
-            return Err(TestCaseError::fail("a sender sent what is no data"));
-        };
+        let (psn, _, ack_now) = check_data(&self.planned, now, &packet)?;
         prop_assert_eq!((psn, ack_now), (self.next, true));
-        let known = self.planned[psn as usize];
-        prop_assert_eq!(u64::from(packet.wire_bytes), known.bytes);
-        prop_assert_eq!((message, message_packets), (message_id(known.message), known.of));
-        prop_assert_eq!((packet.qp, packet.dst, sent_at, packet.marked), (QP, RECEIVER, now, false));
         // An idle queue pair starts anew.
         if self.unacked == self.fresh && now - self.since >= self.ends.restart_after {
             self.cc.handle_restart(now);

@@ -7,7 +7,7 @@ use crate::congestion::{constant, dcqcn, dctcp, slowest_packet};
 use crate::irn::CheckedReceiver;
 use crate::run::Run;
 use crate::schedule::*;
-use anabranch_base::{Bytes, Duration, Purpose, Rate, Time, stream};
+use anabranch_base::{Bytes, Duration, Time};
 use anabranch_proto::cc::{AnyCc, CcConfig};
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig};
 use anabranch_proto::transport::{AnyReceiver, AnySender, RackTlpConfig, TransportConfig};
@@ -130,8 +130,7 @@ impl Ends for RackTlpEnds {
 
 impl Schedule<RackTlpEnds> {
     fn facts(&self) -> PathFacts {
-        let facts = self.path.facts();
-        PathFacts { line_rate: Rate(facts.line_rate.0 / self.ends.slower), ..facts }
+        self.path.facts_at(self.ends.slower)
     }
 
     fn transport(&self) -> TransportConfig {
@@ -153,7 +152,7 @@ impl Schedule<RackTlpEnds> {
 
     fn lb(&self) -> AnyLb {
         let environment = Environment { facts: self.facts(), rto: self.ends.rto, trimming: false };
-        self.ends.balancer.build(&environment, stream(self.path.seed, 0, Purpose::LoadBalancer))
+        self.path.lb(&self.ends.balancer, &environment)
     }
 
     /// What a packet takes at the lowest rate.

@@ -2,7 +2,7 @@
 
 use super::RackTlpEnds;
 use crate::run::Sending;
-use crate::schedule::{PACKET, Planned, QP, RECEIVER, Schedule, message_id};
+use crate::schedule::{PACKET, Planned, Schedule, check_data, message_id};
 use anabranch_base::{Duration, Time};
 use anabranch_proto::cc::{Acked, AnyCc};
 use anabranch_proto::lb::AnyLb;
@@ -251,14 +251,8 @@ impl Sending for CheckedSender {
             }
             return Ok(None);
         };
-        let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
-            return Err(TestCaseError::fail("a sender sent what is no data"));
-        };
+        let (psn, known, ack_now) = check_data(&self.planned, now, &packet)?;
         prop_assert_eq!(psn, turn);
-        let known = self.planned[psn as usize];
-        prop_assert_eq!(u64::from(packet.wire_bytes), known.bytes);
-        prop_assert_eq!((message, message_packets), (message_id(known.message), known.of));
-        prop_assert_eq!((packet.qp, packet.dst, sent_at, packet.marked), (QP, RECEIVER, now, false));
         let paces = self.cc.rate(now).is_some();
         if let Some((last, bytes)) = self.last.filter(|_| paces) {
             let gap = self.facts.line_rate.time_for(bytes);

@@ -6,7 +6,7 @@ mod sender;
 use crate::check;
 use crate::run::{Receiving, Run};
 use crate::schedule::*;
-use anabranch_base::{Bytes, Duration, Purpose, Time, stream};
+use anabranch_base::{Bytes, Duration, Time};
 use anabranch_proto::cc::{AnyCc, CcConfig, DctcpConfig};
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig, RepsConfig};
 use anabranch_proto::transport::SackConfig;
@@ -112,7 +112,7 @@ impl Schedule<SackEnds> {
     fn lb(&self) -> AnyLb {
         let trimming = self.path.faults.trimming > 0;
         let environment = Environment { facts: self.path.facts(), rto: self.ends.rto, trimming };
-        self.ends.balancer.build(&environment, stream(self.path.seed, 0, Purpose::LoadBalancer))
+        self.path.lb(&self.ends.balancer, &environment)
     }
 
     fn cc(&self) -> AnyCc {

@@ -2,7 +2,7 @@
 
 use super::SackEnds;
 use crate::run::Receiving;
-use crate::schedule::{QP, SENDER, Schedule, message_id};
+use crate::schedule::{ENDS, QP, SENDER, Schedule, message_id};
 use anabranch_base::Time;
 use anabranch_proto::transport::{Receiver as _, SackReceiver};
 use anabranch_proto::{Packet, Repr};
@@ -42,7 +42,7 @@ enum Wanted {
 impl CheckedReceiver {
     pub fn new(schedule: &Schedule<SackEnds>) -> Self {
         CheckedReceiver {
-            receiver: SackReceiver::new(&schedule.transport(), QP, SENDER),
+            receiver: SackReceiver::new(&schedule.transport(), ENDS),
             ack_every: schedule.ends.ack_every,
             arrived: vec![false; schedule.packets() as usize],
             cumulative: 0,

@@ -2,7 +2,7 @@
 
 use super::SackEnds;
 use crate::run::Sending;
-use crate::schedule::{HEADER, PACKET, PAYLOAD, QP, RECEIVER, Schedule, message_id};
+use crate::schedule::{ENDS, HEADER, PACKET, PAYLOAD, QP, RECEIVER, Schedule, message_id};
 use anabranch_base::{Duration, Time};
 use anabranch_proto::cc::{Acked, AnyCc};
 use anabranch_proto::lb::{AnyLb, LbConfig};
@@ -61,7 +61,7 @@ impl CheckedSender {
     pub fn new(schedule: &Schedule<SackEnds>) -> Self {
         let (cc, lb) = (schedule.cc(), schedule.lb());
         CheckedSender {
-            sender: SackSender::new(&schedule.transport(), schedule.ends.rto, QP, RECEIVER, cc, lb),
+            sender: SackSender::new(&schedule.transport(), &schedule.path.facts(), ENDS, cc, lb),
             cc: schedule.cc(),
             lb: schedule.lb(),
             rto: schedule.ends.rto,

@@ -7,7 +7,7 @@ use crate::check;
 use crate::congestion::{constant, dcqcn, dctcp, slowest_packet, strack};
 use crate::run::Run;
 use crate::schedule::*;
-use anabranch_base::{Bytes, Duration, Purpose, Time, stream};
+use anabranch_base::{Bytes, Duration, Time};
 use anabranch_proto::cc::{AnyCc, CcConfig};
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig, StrackLbConfig};
 use anabranch_proto::transport::{AnyReceiver, AnySender, StrackConfig, TransportConfig};
@@ -149,7 +149,7 @@ impl Schedule<StrackEnds> {
 
     fn lb(&self) -> AnyLb {
         let environment = Environment { facts: self.path.facts(), rto: self.ends.rto, trimming: false };
-        self.ends.balancer.build(&environment, stream(self.path.seed, 0, Purpose::LoadBalancer))
+        self.path.lb(&self.ends.balancer, &environment)
     }
 }
 

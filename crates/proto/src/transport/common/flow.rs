@@ -1,11 +1,12 @@
-//! What the senders of `irn` and `rack-tlp` have in common: everything but how they find losses.
+//! What the senders that acknowledge messages in order and pace have in common: everything but how they find losses
+//! and what they send again.
 
+use super::interface::{Ends, Framing, SenderCounters};
 use super::messages::{Messages, Part};
+use super::pacer::Pacer;
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
 use crate::packet::{Packet, Repr};
-use crate::transport::go_back_n::Pacer;
-use crate::transport::{Ends, Framing, SenderCounters};
 use anabranch_base::{Duration, HostId, QpId, Time};
 
 /// The messages of a queue pair, what may be sent of them, and who is told.
@@ -14,7 +15,7 @@ use anabranch_base::{Duration, HostId, QpId, Time};
 pub(in crate::transport) struct Flow {
     /// Every PSN below is acknowledged.
     pub unacked: u32,
-    /// First PSN that was never sent.
+    /// The PSN to send next in order: where the sender never goes back, the first that was never sent.
     pub next: u32,
     /// The congestion control gives a rate: `pacer` has a say in what is sent.
     pub paces: bool,

@@ -1,10 +1,13 @@
 //! The messages of a queue pair's sending end that are acknowledged in order, and which PSN belongs to which.
 
-use crate::transport::{Framing, OutOfPsns};
+use super::claim::Claim;
+use super::interface::{Framing, OutOfPsns};
 use anabranch_base::MessageId;
 use std::collections::VecDeque;
 
 /// Messages on their way, in the order of their PSNs.
+// Fields stay in this order: what every packet touches comes first.
+#[repr(C)]
 pub(in crate::transport) struct Messages {
     /// The first message with unacknowledged packets: here, so that most queue pairs need no pointer to it.
     first: Message,
@@ -12,9 +15,9 @@ pub(in crate::transport) struct Messages {
     end: u32,
     payload: u16,
     header: u16,
+    acknowledged: VecDeque<MessageId>,
     /// The messages after the first one.
     later: VecDeque<Message>,
-    acknowledged: VecDeque<MessageId>,
 }
 
 /// What a data packet says of its message, and its size on the wire.
@@ -42,8 +45,8 @@ impl Messages {
             end: 0,
             payload: framing.payload.0 as u16,
             header: framing.header.0 as u16,
-            later: VecDeque::new(),
             acknowledged: VecDeque::new(),
+            later: VecDeque::new(),
         }
     }
 
@@ -61,18 +64,15 @@ impl Messages {
 
     /// Queues a message of `bytes` bytes behind those already posted.
     pub fn post(&mut self, id: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
-        let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
-        let end = u32::try_from(u64::from(self.end) + packets).map_err(|_| OutOfPsns)?;
-        let packets = packets as u32;
-        let last_payload = bytes - u64::from(packets - 1) * u64::from(self.payload);
-        let last_bytes = last_payload as u16 + self.header;
-        let message = Message { id, first: self.end, packets, last_bytes };
+        let claim = Claim::new(self.end, u32::MAX, bytes, self.payload.into(), self.header)?;
+        self.end = claim.end();
+        let Claim { first, packets, last_bytes } = claim;
+        let message = Message { id, first, packets, last_bytes };
         if self.first.packets == 0 {
             self.first = message;
         } else {
             self.later.push_back(message);
         }
-        self.end = end;
         Ok(())
     }
 

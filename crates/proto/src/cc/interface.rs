@@ -1,0 +1,80 @@
+//! What every congestion control is to the transports, and what they tell it.
+
+use crate::IntStack;
+use anabranch_base::{Duration, Rate, Time};
+
+/// What an ACK tells a congestion control.
+#[derive(Clone, Copy, Debug)]
+pub struct Acked {
+    /// When it arrived.
+    pub now: Time,
+    /// Packets that it acknowledges for the first time.
+    pub packets: u32,
+    /// Bytes on the wire that it acknowledges for the first time.
+    pub bytes: u64,
+    /// It answers a probe, not data.
+    pub probe: bool,
+    /// It carries a congestion mark.
+    pub marked: bool,
+    /// Round trip of the packet that caused it.
+    pub rtt: Duration,
+}
+
+/// What telemetry tells a congestion control, with the ACK that brought it.
+#[derive(Clone, Copy, Debug)]
+pub struct Reported<'a> {
+    /// What the ports on the way of the data packet said.
+    pub stack: &'a IntStack,
+    /// Every PSN below is acknowledged by this ACK.
+    pub acked: u32,
+    /// The PSN that the sender sends next.
+    pub next: u32,
+}
+
+/// What every congestion control implements, and one of your own.
+pub trait CongestionControl: Send {
+    /// Bytes that may be in flight.
+    fn window(&self) -> u64;
+    /// Whether it may give a [`rate`](Self::rate). Where it never does, senders need not ask.
+    fn paces(&self) -> bool {
+        true
+    }
+    /// The rate at which to send; none: as the window allows. Called at every send of a paced sender.
+    fn rate(&mut self, now: Time) -> Option<Rate> {
+        let _ = now;
+        None
+    }
+    /// When the rate may rise by itself; a sender that waits for its turn asks for the rate again then.
+    fn next_increase(&self) -> Option<Time> {
+        None
+    }
+    /// A packet of `bytes` bytes was sent.
+    fn handle_sent(&mut self, now: Time, bytes: u16) {
+        let _ = (now, bytes);
+    }
+    /// A CNP arrived, or an ACK that stands for one.
+    fn handle_cnp(&mut self, now: Time) {
+        let _ = now;
+    }
+    /// An ACK arrived.
+    fn handle_ack(&mut self, acked: &Acked) {
+        let _ = acked;
+    }
+    /// Telemetry came with an ACK, which itself comes next.
+    fn handle_telemetry(&mut self, report: &Reported<'_>) {
+        let _ = report;
+    }
+    /// A packet was lost (timed out or trimmed).
+    fn handle_loss(&mut self, now: Time) {
+        let _ = now;
+    }
+    /// The queue pair sends again after a pause that its transport finds long.
+    fn handle_restart(&mut self, now: Time) {
+        let _ = now;
+    }
+    /// A NIC heard that a packet is missing, and thinks that congestion dropped it: a loss, where a congestion
+    /// control has no other answer.
+    fn handle_nack(&mut self, now: Time) {
+        self.handle_loss(now);
+    }
+}

@@ -1,0 +1,53 @@
+//! How a message becomes packets.
+
+use super::interface::OutOfPsns;
+
+/// Most PSNs between the lowest unacknowledged packet and the newest one, for a transport that takes packets in any
+/// order. Bounds the memory of a queue pair whose lowest packet is lost again and again.
+pub(in crate::transport) const MAX_SPAN: u32 = 1 << 16;
+
+/// The PSNs that a posted message takes.
+pub(in crate::transport) struct Claim {
+    pub first: u32,
+    pub packets: u32,
+    /// Size of the last packet on the wire.
+    pub last_bytes: u16,
+}
+
+impl Claim {
+    /// A message of `bytes` bytes takes the PSNs from `first` on, to `most` at the latest; none when that is not enough.
+    pub fn new(first: u32, most: u32, bytes: u64, payload: u32, header: u16) -> Result<Self, OutOfPsns> {
+        let packets = bytes.div_ceil(u64::from(payload)).max(1);
+        if u64::from(first) + packets > u64::from(most) {
+            return Err(OutOfPsns);
+        }
+        let packets = packets as u32;
+        let last_payload = bytes - u64::from(packets - 1) * u64::from(payload);
+        Ok(Claim { first, packets, last_bytes: last_payload as u16 + header })
+    }
+
+    /// One past its last PSN.
+    pub fn end(&self) -> u32 {
+        self.first + self.packets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_packet_takes_what_is_left() {
+        for (bytes, packets, last_bytes) in [(0, 1, 64), (1, 1, 65), (1_000, 1, 1_064), (1_001, 2, 65)] {
+            let claim = Claim::new(7, u32::MAX, bytes, 1_000, 64).unwrap();
+            assert_eq!((claim.packets, claim.last_bytes, claim.end()), (packets, last_bytes, 7 + packets));
+        }
+    }
+
+    #[test]
+    fn psns_run_out() {
+        assert_eq!(Claim::new(90, 100, 10_000, 1_000, 64).map(|claim| claim.end()), Ok(100));
+        assert_eq!(Claim::new(90, 100, 10_001, 1_000, 64).map(|claim| claim.end()), Err(OutOfPsns));
+        assert!(Claim::new(0, u32::MAX, u64::MAX, 1, 64).is_err());
+    }
+}

@@ -1,0 +1,102 @@
+//! What every transport is to those that drive it, and what they tell each other.
+
+use crate::{IntStack, Packet};
+use anabranch_base::{Bytes, HostId, MessageId, QpId, Time};
+
+/// What the sending end of every transport implements, and of one of your own. See [`AnySender`](crate::transport::AnySender) for the order of calls.
+pub trait Sender: Send {
+    /// Queues a message of `bytes` bytes behind those already posted.
+    ///
+    /// # Errors
+    /// When the queue pair would run out of PSNs.
+    fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns>;
+    /// Takes a packet in that the receiver sent.
+    fn handle_packet(&mut self, now: Time, packet: &Packet);
+    /// Switches told the packet that an ACK answers of their load. Called right before
+    /// [`handle_packet`](Self::handle_packet) for that ACK, which acknowledges every PSN below `cumulative`. A transport
+    /// whose congestion control cannot ask for it takes no notice.
+    fn handle_telemetry(&mut self, cumulative: u32, stack: &IntStack) {
+        let _ = (cumulative, stack);
+    }
+    /// Its timer is due.
+    fn handle_timeout(&mut self, now: Time);
+    /// When [`handle_timeout`](Self::handle_timeout) is due: for a retransmission, a probe, or a paced packet.
+    fn next_timeout(&mut self) -> Option<Time>;
+    /// Whether [`poll_transmit`](Self::poll_transmit) may answer none for want of time alone, so that
+    /// [`next_timeout`](Self::next_timeout) is to be asked after it did.
+    fn paces(&self) -> bool {
+        false
+    }
+    /// The next data packet, if there is one and it may go out now.
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
+    /// Whether the NIC is to go on with this queue pair after the packet that it just gave, before it turns to the
+    /// others.
+    fn keeps_turn(&self) -> bool {
+        false
+    }
+    /// Whether a packet that came in may have brought [`next_timeout`](Self::next_timeout) forward, so that it is to be
+    /// asked for again. Where packets that come in only put it off, the driver need not.
+    fn advances_timer(&self) -> bool {
+        true
+    }
+    /// The next message of which every byte is acknowledged.
+    fn poll_acknowledged(&mut self) -> Option<MessageId>;
+    /// What it counted so far.
+    fn counters(&self) -> SenderCounters;
+}
+
+/// What the receiving end of every transport implements, and of one of your own. See [`AnyReceiver`](crate::transport::AnyReceiver) for the order of calls.
+pub trait Receiver: Send {
+    /// Takes a packet in; answers with the first message that it delivers.
+    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId>;
+    /// The next message that the last packet delivered: where messages are delivered in order, one packet may be
+    /// all that several waited for.
+    fn poll_delivered(&mut self) -> Option<MessageId> {
+        None
+    }
+    /// The next packet to send back.
+    fn poll_transmit(&mut self) -> Option<Packet>;
+    /// Data packets that it took in for the first time so far, and so brought the application something new: no
+    /// copies, none that it threw away, and no trimmed ones. Once all is delivered, the packets of all messages.
+    fn fresh_packets(&self) -> u64;
+}
+
+/// What a sender counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderCounters {
+    /// Data packets sent again.
+    pub retransmissions: u64,
+    /// Packets that timed out.
+    pub timeouts: u64,
+    /// NACKs that a NIC heard, old ones included (`rnic_sr`).
+    pub nacks: u64,
+    /// Batches of retransmissions fetched from host memory (`dcp`).
+    pub fetches: u64,
+}
+
+/// A queue pair has used all its PSNs, or all its MSNs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a queue pair carries at most 2^32 packets, and with the transport dcp 2^24 requests")]
+pub struct OutOfPsns;
+
+/// What both ends of a queue pair know of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends {
+    /// The queue pair.
+    pub qp: QpId,
+    /// Who sends.
+    pub src: HostId,
+    /// Who receives.
+    pub dst: HostId,
+}
+
+/// How a transport cuts messages into packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Framing {
+    /// Payload of a full packet.
+    pub payload: Bytes,
+    /// Headers of a data packet.
+    pub header: Bytes,
+    /// Size of an ACK.
+    pub ack: Bytes,
+}

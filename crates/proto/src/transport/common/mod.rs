@@ -1,0 +1,17 @@
+//! What several transports have in common.
+
+mod answers;
+mod arrivals;
+mod claim;
+mod flow;
+mod interface;
+mod messages;
+mod pacer;
+
+pub(super) use answers::{Answers, Cause, NotificationPoint};
+pub(super) use arrivals::{AnyOrder, Arrivals, InOrder};
+pub(super) use claim::{Claim, MAX_SPAN};
+pub(super) use flow::{Asking, Flow};
+pub use interface::{Ends, Framing, OutOfPsns, Receiver, Sender, SenderCounters};
+pub(super) use messages::{Messages, Part};
+pub(super) use pacer::Pacer;

@@ -1,0 +1,34 @@
+//! What most tests of one transport or congestion control share: two hosts, a queue pair, the facts of a fabric.
+#![allow(dead_code, reason = "each test takes what it needs")]
+
+use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
+use anabranch_proto::PathFacts;
+use anabranch_proto::transport::Ends;
+
+/// A queue pair from host 1 to host 2.
+pub const ENDS: Ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };
+
+/// A path of 8 us and 100 Gb/s on which packets are `packet` bytes.
+pub const fn facts(packet: u64) -> PathFacts {
+    PathFacts {
+        base_rtt: Duration::from_us(8),
+        bdp: Bytes(100_000),
+        packet: Bytes(packet),
+        line_rate: Rate::from_gbps(100),
+    }
+}
+
+/// The same with four times the BDP, so that parameters in BDPs bound little.
+pub const fn wide_facts(packet: u64) -> PathFacts {
+    PathFacts { bdp: Bytes(400_000), ..facts(packet) }
+}
+
+/// So many microseconds after the start.
+pub fn us(us: u64) -> Time {
+    Time::ZERO + Duration::from_us(us)
+}
+
+/// Numbers of messages.
+pub fn ids(messages: impl IntoIterator<Item = MessageId>) -> Vec<u32> {
+    messages.into_iter().map(|message| message.0).collect()
+}
