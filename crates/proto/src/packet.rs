@@ -38,8 +38,7 @@ pub enum Repr {
         /// The sender will send no more before it hears of this one: acknowledge at once. `dcp`: the request that it
         /// belongs to is signalled, that is, wants a CQE (AckReq of the BTH).
         ack_now: bool,
-        /// Times that programs in switches write for each other; 0 from a host. Where switches add telemetry: which
-        /// record of it, from 1, belongs to this packet.
+        /// Times that programs in switches write for each other; 0 from a host.
         stamps: u32,
         /// `dcp`: the request of the send queue that it belongs to.
         msn: Msn,
@@ -65,9 +64,6 @@ pub enum Repr {
         marked: bool,
         /// `sent_at` of the packet that caused this ACK.
         sent_at: Time,
-        /// Which record of telemetry, from 1, comes back with it; 0: none, and from a transport, whose driver puts it
-        /// in. See [`IntStack`](crate::IntStack).
-        telemetry: u32,
     },
     /// `sack`: the packet arrived trimmed, send it again. `go_back_n`: everything from this PSN on. `rnic_sr`: a
     /// packet from beyond this PSN arrived; all below it did too.
@@ -203,7 +199,7 @@ impl Repr {
     #[inline]
     pub const fn ack(cumulative: u32) -> Repr {
         let (marked, sent_at) = (false, Time::ZERO);
-        Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at, telemetry: 0 }
+        Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at }
     }
 
     /// A NACK for `psn`.
@@ -275,7 +271,7 @@ impl Repr {
         self
     }
 
-    /// Data: what programs in switches, or telemetry, wrote.
+    /// Data: what programs in switches wrote.
     #[inline]
     pub const fn with_stamps(mut self, bits: u32) -> Repr {
         match &mut self {
@@ -315,16 +311,6 @@ impl Repr {
         match &mut self {
             Repr::Ack { marked, .. } => *marked = was_marked,
             _ => debug_assert!(false, "an ACK alone echoes a mark here; a SACK has a cause"),
-        }
-        self
-    }
-
-    /// ACK: the record of telemetry that comes back with it.
-    #[inline]
-    pub const fn with_telemetry(mut self, record: u32) -> Repr {
-        match &mut self {
-            Repr::Ack { telemetry, .. } => *telemetry = record,
-            _ => debug_assert!(false, "an ACK alone brings telemetry back"),
         }
         self
     }

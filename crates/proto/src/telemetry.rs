@@ -1,8 +1,8 @@
 //! In-network telemetry (INT): what switches tell a sender about its path.
 //!
-//! A packet has no room for it. Whoever drives the cores keeps the records beside the packets, writes into a packet
-//! only which record is its own ([`Repr`](crate::Repr), `stamps` of data and `telemetry` of ACKs), and hands the record
-//! over with the ACK ([`Sender::handle_telemetry`](crate::transport::Sender::handle_telemetry)).
+//! A packet has no room for it. Whoever drives the cores keeps the records beside the packets, adds a hop at each port,
+//! and hands a packet's record over with the ACK that answers it
+//! ([`Sender::handle_telemetry`](crate::transport::Sender::handle_telemetry)).
 
 use anabranch_base::{LinkId, Rate, Time};
 

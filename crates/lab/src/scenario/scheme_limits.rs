@@ -56,7 +56,7 @@ fn paced(scheme: &Scheme) -> Result<(), ParameterFault> {
     Err(ParameterFault::value("cc", message.to_owned(), instead))
 }
 
-/// Telemetry comes back with the ACKs of one transport, and travels where a program writes its own times.
+/// Telemetry comes back with the ACKs of one transport.
 fn telemetry(scheme: &Scheme) -> Result<(), ParameterFault> {
     if !scheme.cc.wants_telemetry() {
         return Ok(());
@@ -68,14 +68,6 @@ fn telemetry(scheme: &Scheme) -> Result<(), ParameterFault> {
              hands to it"
                 .to_owned(),
             "cc for a scheme with that transport: hpcc, rocev2, pfc-ecmp, pfc-ecmp-dcqcn",
-        ));
-    }
-    if matches!(scheme.fabric.program, Some(ProgramConfig::Conweave(_))) {
-        return Err(ParameterFault::words(
-            "fabric.program",
-            "the fabric.program conweave writes times into data packets where cc.kind = \"hpcc\" has telemetry"
-                .to_owned(),
-            "another program, or another congestion control",
         ));
     }
     Ok(())

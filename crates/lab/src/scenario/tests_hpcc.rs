@@ -54,11 +54,6 @@ const CASES: &[(&str, &str)] = &[
         r#"s.toml:10:1: cc.kind = "hpcc" learns from the telemetry that ACKs bring, which only transport.kind = "go-back-n" hands to it
   write: cc for a scheme with that transport: hpcc, rocev2, pfc-ecmp, pfc-ecmp-dcqcn"#,
     ),
-    (
-        r#""hpcc.fabric.program" = { kind = "conweave", reply_extra = "4us", path_pause = "16us", flush_extra = "16us", default_wait = "200us", expiry = "300us" }"#,
-        r#"s.toml:10:1: the fabric.program conweave writes times into data packets where cc.kind = "hpcc" has telemetry
-  write: another program, or another congestion control"#,
-    ),
 ];
 
 #[test]

@@ -32,7 +32,7 @@ fn answer(repr: Repr) -> Packet {
 
 fn ack(cumulative: u32) -> Packet {
     let (base, received, sent_at) = (cumulative, 0, Time::ZERO);
-    answer(Repr::ack(cumulative).with_received(base, received).with_sent_at(sent_at).with_telemetry(1))
+    answer(Repr::ack(cumulative).with_received(base, received).with_sent_at(sent_at))
 }
 
 /// (acked, next, hops) of each report, and ACKs as (packets).

@@ -259,11 +259,25 @@ fn a_degraded_link_takes_its_rate_exactly() {
     assert_eq!(fct(false, "0us"), Some(halved));
     // Both directions: the last ACK takes longer too.
     assert_eq!(fct(true, "0us"), Some(halved + A));
-    // Midway: a packet has the rate of the time at which it starts.
+    // Midway: each bit has the rate of its time, so what is left of the packet on the wire takes twice as long too.
     let at = 30 * US;
     let before = (1..=packets).filter(|&i| *on_last_link(i).start() < at).count() as u64;
     assert!(before > 80 && before < 90);
-    assert_eq!(fct(false, "30us"), Some(rest + before * T + (packets - before) * 2 * T));
+    let left = on_last_link(before).start() + T - at;
+    assert!(left > 0 && left < T);
+    assert_eq!(fct(false, "30us"), Some(rest + before * T + left + (packets - before) * 2 * T));
+}
+
+/// At 1 Mb/s a packet takes 33 ms. A fault of 10 us must not hold it for longer than that: of its bits, 10 go at that
+/// rate and the others at full rate afterwards.
+#[test]
+fn a_packet_is_held_no_longer_than_the_fault_that_slows_it() {
+    let packets = 200;
+    let on = "links = \"tor:0/down:1\"\nboth_directions = false\nat = \"30us\"\nduration = \"10us\"";
+    let fct = |fault: &str| single_switch(1, packets, &format!("{fault}\n{on}")).flows[0].fct_ps.unwrap();
+    let undisturbed = fct("kind = \"packet-loss\"\nprobability = 0.0");
+    let slowed = fct("kind = \"rate\"\nrate = \"1Mbps\"");
+    assert_eq!(slowed - undisturbed, 10 * US - 10 * T / (8 * FULL));
 }
 
 #[test]

@@ -212,3 +212,35 @@ fn runs_are_the_same_observed_or_not() {
     assert_eq!(digest(&unseen), digest(&again));
     assert_eq!(digest(&unseen), digest(&seen));
 }
+
+/// Records travel beside the packets, so a program may write its own times into them, and hold them: ConWeave reroutes
+/// HPCC's packets, and none of their records is lost, which the engine checks. The paths that it moves flows from are
+/// those of a link that other flows fill.
+#[test]
+fn hpcc_and_conweave_run_together() {
+    let text = r#"
+        schemes = ["hpcc"]
+        seeds = [1, 2]
+        [topology]
+        kind = "fat-tree"
+        hosts = 32
+        tiers = 2
+        oversubscription = 2
+        link = "100Gbps"
+        link_latency = "1us"
+        switch_latency = "300ns"
+        [workload]
+        kind = "poisson"
+        sizes = "websearch"
+        load = 0.4
+        duration = "2ms"
+        [set]
+        "hpcc.fabric.program" = { kind = "conweave", reply_extra = "4us", path_pause = "16us", flush_extra = "16us", default_wait = "200us", expiry = "300us" }
+        "*.cc.base_rtt" = "1rtt"
+    "#;
+    for result in finish_all(text, &[]) {
+        let extra = &result.run.extra;
+        let count = |name: &str| extra.get(name).copied().unwrap_or_else(|| panic!("no {name} in {extra:?}"));
+        assert!(count("reroutes") > 0.0, "{extra:?}");
+    }
+}
