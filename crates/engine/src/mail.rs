@@ -27,11 +27,41 @@ pub struct Slot {
     /// The window, counted from 0, that this mail is for.
     window: u64,
     /// By node.
-    boxes: Vec<Vec<Arrival>>,
+    boxes: Vec<Mailbox>,
     /// Telemetry on its way: record `n` of a frame is `stacks[n - 1]`.
     stacks: Vec<IntStack>,
     packets: u64,
     pauses: u64,
+}
+
+/// What comes in at one node. Half a cache line.
+#[derive(Default)]
+#[repr(align(32))]
+struct Mailbox {
+    arrivals: Vec<Arrival>,
+    /// The window that they are for. Those of an earlier one have been read, and go with the first of a later one.
+    window: u64,
+}
+
+/// Room that a mailbox has from its first arrival on.
+const FIRST_ROOM: usize = 16;
+
+impl Mailbox {
+    #[inline(always)]
+    fn push(&mut self, window: u64, arrival: Arrival) {
+        if self.window != window {
+            self.window = window;
+            self.arrivals.clear();
+            if self.arrivals.capacity() == 0 {
+                self.arrivals.reserve_exact(FIRST_ROOM);
+            }
+        }
+        self.arrivals.push(arrival);
+        // Where the next one goes, most likely of the same sender and soon.
+        if let Some(next) = self.arrivals.spare_capacity_mut().first() {
+            prefetch(next);
+        }
+    }
 }
 
 /// An arrival beyond the windows that have slots: over a long link.
@@ -47,18 +77,15 @@ pub struct Far {
 impl Slot {
     /// Room for mail to so many nodes.
     pub fn new(nodes: usize) -> Self {
-        Slot { boxes: (0..nodes).map(|_| Vec::new()).collect(), ..Slot::default() }
+        Slot { boxes: (0..nodes).map(|_| Mailbox::default()).collect(), ..Slot::default() }
     }
 
     /// Becomes the slot of `window`: mail of an earlier one, which has been read, goes.
     pub fn turn_to(&mut self, window: u64) {
         if self.window != window {
             self.window = window;
-            if self.packets + self.pauses > 0 {
-                self.boxes.iter_mut().for_each(Vec::clear);
-                self.stacks.clear();
-                (self.packets, self.pauses) = (0, 0);
-            }
+            self.stacks.clear();
+            (self.packets, self.pauses) = (0, 0);
         }
     }
 
@@ -74,7 +101,8 @@ impl Slot {
 
     /// What comes in at `node` within `window`.
     fn of(&self, window: u64, node: NodeId) -> &[Arrival] {
-        if self.window == window { &self.boxes[node.index()] } else { &[] }
+        let mail = &self.boxes[node.index()];
+        if mail.window == window { &mail.arrivals } else { &[] }
     }
 }
 
@@ -109,9 +137,7 @@ impl<'m> Outbox<'m> {
             Some(slot) => {
                 slot.packets += 1;
                 let frame = Frame { packet: *packet, telemetry: 0, port, what: What::Packet };
-                let mail = &mut slot.boxes[node.index()];
-                mail.push(Arrival { time, frame });
-                prefetch_end(mail);
+                slot.boxes[node.index()].push(slot.window, Arrival { time, frame });
             }
             None => self.send(node, Arrival { time, frame: Frame::new(*packet, port) }, None),
         }
@@ -138,15 +164,7 @@ impl<'m> Outbox<'m> {
             What::Packet => slot.packets += 1,
             What::Pause | What::Resume => slot.pauses += 1,
         }
-        slot.boxes[node.index()].push(arrival);
-    }
-}
-
-/// Loads where the next element goes, most likely of the same sender and soon.
-#[inline]
-fn prefetch_end(mail: &mut Vec<Arrival>) {
-    if let Some(next) = mail.spare_capacity_mut().first() {
-        prefetch(next);
+        slot.boxes[node.index()].push(slot.window, arrival);
     }
 }
 
@@ -183,9 +201,16 @@ const PREFETCHED: usize = 8;
 
 impl Inbox {
     /// Sorts what comes in at `node` within the window that starts at `start`. `far` is what of it came over long
-    /// links.
+    /// links; `expect` is told of each, to load what the node will look up.
     #[inline]
-    pub fn open(&mut self, sources: &Sources<'_>, node: NodeId, start: Time, far: &[Far]) {
+    pub fn open(
+        &mut self,
+        sources: &Sources<'_>,
+        node: NodeId,
+        start: Time,
+        far: &[Far],
+        expect: impl Fn(&Packet),
+    ) {
         self.keys.clear();
         self.next = 0;
         self.start = start.0;
@@ -195,8 +220,10 @@ impl Inbox {
             let offset = arrival.time.0 - start.0;
             debug_assert!(offset < LONGEST_WINDOW, "an arrival beyond its window");
             let is_packet = u64::from(arrival.frame.what == What::Packet);
-            let key = ((offset << 1 | is_packet) << PORT_BITS | u64::from(arrival.frame.port)) << PLACE_BITS | place;
+            let key = ((offset << 1 | is_packet) << PORT_BITS | u64::from(arrival.frame.port)) << PLACE_BITS
+                | place;
             place += 1;
+            expect(&arrival.frame.packet);
             sorted &= last <= key;
             last = key;
             self.keys.push(key);
@@ -217,8 +244,12 @@ impl Inbox {
         match self.keys.get(self.next) {
             None => Order::NEVER,
             Some(key) => {
-                let (offset, is_packet) = (key >> (PLACE_BITS + PORT_BITS + 1), key >> (PLACE_BITS + PORT_BITS) & 1);
-                Order::new(Time(self.start + offset), if is_packet == 1 { kind::ARRIVAL } else { kind::PAUSE })
+                let (offset, is_packet) =
+                    (key >> (PLACE_BITS + PORT_BITS + 1), key >> (PLACE_BITS + PORT_BITS) & 1);
+                Order::new(
+                    Time(self.start + offset),
+                    if is_packet == 1 { kind::ARRIVAL } else { kind::PAUSE },
+                )
             }
         }
     }
@@ -236,7 +267,8 @@ impl Inbox {
         for slot in &sources.slots {
             let arrivals = slot.of(sources.window, node);
             if let Some(arrival) = arrivals.get(place) {
-                let stack = (arrival.frame.telemetry as usize).checked_sub(1).map(|number| &slot.stacks[number]);
+                let stack =
+                    (arrival.frame.telemetry as usize).checked_sub(1).map(|number| &slot.stacks[number]);
                 return (arrival, stack);
             }
             place -= arrivals.len();

@@ -3,6 +3,7 @@
 use crate::board::{Board, Starts};
 use crate::faults::FaultPlan;
 use crate::link::{LinkKind, QueueLimits};
+use crate::prefetch::prefetch;
 use crate::spec::Scheme;
 use anabranch_base::{Duration, HostId, NodeId, Purpose, QpId, stream};
 use anabranch_fabric::{Routing, Topology};
@@ -35,13 +36,22 @@ pub struct Network<'a> {
     pub board: Board<'a>,
     /// What starts by itself.
     pub starts: Starts,
-    /// By host: the port of its ToR that leads to it.
-    pub host_port: Vec<u16>,
+    /// By host: where it is. One entry for what every switch looks up for every packet.
+    homes: Vec<Home>,
     /// By queue pair: its number among those that its source sends on, and among those that its destination receives
     /// on.
     pub slots: Vec<[u32; 2]>,
     /// By switch: its ECMP salt.
     salts: Vec<u64>,
+}
+
+/// The place of a host in the fabric.
+#[derive(Clone, Copy)]
+struct Home {
+    /// Its ToR, by index among the switches.
+    tor: u32,
+    /// The port of its ToR that leads to it.
+    port: u16,
 }
 
 /// What a network is made of, beside what its scheme and workload say.
@@ -70,15 +80,17 @@ impl<'a> Network<'a> {
     /// A network of these parts.
     pub fn new(parts: Parts<'a>) -> Self {
         let Parts { topology, healthy, workload, scheme, facts, own_paths, kinds, faults, seed } = parts;
-        let host_port = (0..topology.hosts)
-            .map(|host| topology.ports[topology.port_base[host as usize] as usize].peer_port);
+        let home = |host: u32| Home {
+            tor: healthy.tor_index(HostId(host)),
+            port: topology.ports[topology.port_base[host as usize] as usize].peer_port,
+        };
         let salts =
             (0..topology.switches.len() as u64).map(|i| stream(seed, i, Purpose::EcmpSalt).next_u64());
         Network {
             queues: QueueLimits::new(&scheme.fabric, &facts, scheme.transport.framing().header),
             board: Board::new(workload, scheme.qps),
             starts: Starts::new(workload, topology.hosts),
-            host_port: host_port.collect(),
+            homes: (0..topology.hosts).map(home).collect(),
             slots: slots(workload, topology.hosts, scheme.qps),
             salts: salts.collect(),
             topology,
@@ -124,13 +136,19 @@ impl<'a> Network<'a> {
         self.salts[switch as usize]
     }
 
+    /// Loads what [`route`](Self::route) will look up.
+    #[inline]
+    pub fn prefetch_route(&self, packet: &Packet) {
+        prefetch(&self.homes[packet.dst.index()]);
+    }
+
     /// The port by which the switch with this index sends a packet on: the host's at its own ToR, else by ECMP among
     /// the shortest paths. None where nothing leads on.
     #[inline]
     pub fn route(&self, routing: &Routing, switch: u32, packet: &Packet) -> Option<u16> {
-        let tor = routing.tor_index(packet.dst);
+        let Home { tor, port } = self.homes[packet.dst.index()];
         if tor == switch {
-            return Some(self.host_port[packet.dst.index()]);
+            return Some(port);
         }
         let group = routing.group(switch as usize, tor);
         match group.len() {
@@ -147,9 +165,8 @@ impl<'a> Network<'a> {
         // Nothing is shorter than a header with a byte, an ACK or a pause frame, but a program may say otherwise.
         let shortest = framing.ack.0.min(framing.header.0).min(u64::from(crate::link::PAUSE_FRAME_BYTES));
         let pauses = self.scheme.fabric.pfc.is_some();
-        let of = |kind: &LinkKind| {
-            kind.rate.time_for(shortest) + if pauses { kind.latency } else { kind.delay }
-        };
+        let of =
+            |kind: &LinkKind| kind.rate.time_for(shortest) + if pauses { kind.latency } else { kind.delay };
         self.kinds.iter().map(of).min().unwrap_or(Duration(1)).max(Duration(1))
     }
 

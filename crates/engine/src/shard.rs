@@ -241,7 +241,8 @@ impl<O: Observer> Shard<O> {
 
     /// Packets on their way to it over long links.
     pub fn packets_far_away(&self) -> u64 {
-        let packets = self.arriving.slab.iter().flatten().filter(|far| far.arrival.frame.what == What::Packet);
+        let packets =
+            self.arriving.slab.iter().flatten().filter(|far| far.arrival.frame.what == What::Packet);
         packets.count() as u64
     }
 
@@ -282,7 +283,9 @@ impl<O: Observer> Shard<O> {
                     switches[index as usize].handle_pause(*port, *stop, &mut at);
                     count_victims(switches, place_of, index, &mut at);
                 }
-                (Some((Place::Switch(index), ..)), NodeTask::Purge) => switches[index as usize].purge(&mut at),
+                (Some((Place::Switch(index), ..)), NodeTask::Purge) => {
+                    switches[index as usize].purge(&mut at)
+                }
                 (Some((Place::Host(_), ..)), NodeTask::Purge) | (None, _) => {}
             }
         }
@@ -295,26 +298,27 @@ impl<O: Observer> Shard<O> {
         let bound = Order::before(end);
         arriving.take_due(end);
         for index in 0..units.len() {
-            prefetch_ahead(&units[index + 1..], (hosts, switches), sources);
+            prefetch_ahead(&units[index + 1..], (hosts, switches), &window.routing, sources);
             let (unit, next) = (&mut units[index], &mut next[index]);
-            let opens = |inbox: &mut Inbox, node: NodeId| {
-                let far = arriving.due_at(node);
-                inbox.open(sources, node, window.start, far);
-                far
-            };
             match unit {
                 Unit::One(Place::Host(index)) => {
                     let host = &mut hosts[*index as usize];
-                    let far = opens(inbox, host.node());
+                    let far = arriving.due_at(host.node());
+                    inbox.open(sources, host.node(), window.start, far, |_| {});
                     if inbox.next().min(*next) < bound {
                         node::run(host, inbox, (sources, far), bound, &mut at);
                         *next = host.next();
                     }
-                    debug_assert!(at.effects.elsewhere.is_empty(), "a gate across hosts outside of a cluster");
+                    debug_assert!(
+                        at.effects.elsewhere.is_empty(),
+                        "a gate across hosts outside of a cluster"
+                    );
                 }
                 Unit::One(Place::Switch(index)) => {
                     let switch = &mut switches[*index as usize];
-                    let far = opens(inbox, switch.node());
+                    let far = arriving.due_at(switch.node());
+                    let expect = |packet: &_| network.prefetch_route(packet);
+                    inbox.open(sources, switch.node(), window.start, far, expect);
                     if inbox.next().min(*next) < bound {
                         node::run(switch, inbox, (sources, far), bound, &mut at);
                         *next = switch.next();
@@ -333,7 +337,12 @@ impl<O: Observer> Shard<O> {
 /// Loads what the next units will touch, while another one runs: of the one after the next the node itself, of the next
 /// one what that points to.
 #[inline]
-fn prefetch_ahead(units: &[Unit], (hosts, switches): (&[Host], &[Switch]), sources: &Sources<'_>) {
+fn prefetch_ahead(
+    units: &[Unit],
+    (hosts, switches): (&[Host], &[Switch]),
+    routing: &Routing,
+    sources: &Sources<'_>,
+) {
     if let Some(Unit::One(Place::Host(index))) = units.get(1) {
         hosts[*index as usize].prefetch();
     }
@@ -343,7 +352,11 @@ fn prefetch_ahead(units: &[Unit], (hosts, switches): (&[Host], &[Switch]), sourc
             host.prefetch_ends();
             sources.prefetch(host.node());
         }
-        Some(Unit::One(Place::Switch(index))) => sources.prefetch(switches[*index as usize].node()),
+        Some(Unit::One(Place::Switch(index))) => {
+            let switch = &switches[*index as usize];
+            switch.prefetch(routing);
+            sources.prefetch(switch.node());
+        }
         Some(Unit::Cluster(_)) | None => {}
     }
 }
@@ -381,7 +394,7 @@ impl Cluster {
                 Place::Host(index) => (hosts[*index as usize].node(), hosts[*index as usize].next()),
                 Place::Switch(index) => (switches[*index as usize].node(), switches[*index as usize].next()),
             };
-            self.inboxes[within].open(sources, node, window.start, arriving.due_at(node));
+            self.inboxes[within].open(sources, node, window.start, arriving.due_at(node), |_| {});
             let first = own.min(self.inboxes[within].next());
             if first < bound {
                 queue.push(Reverse((first.time(), within as u32)));
@@ -428,7 +441,12 @@ impl Cluster {
 }
 
 /// Tells the observer what the pauses that have just begun at a switch hold up without need.
-fn count_victims<O: Observer>(switches: &mut [Switch], place_of: &PlaceOf, index: u32, at: &mut Context<'_, O>) {
+fn count_victims<O: Observer>(
+    switches: &mut [Switch],
+    place_of: &PlaceOf,
+    index: u32,
+    at: &mut Context<'_, O>,
+) {
     for port in switches[index as usize].take_watched_pauses() {
         let switch = &switches[index as usize];
         let out = &switch.egress().ports[usize::from(port)];

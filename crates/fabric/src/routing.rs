@@ -57,6 +57,13 @@ impl Routing {
         &self.groups[at + 1..at + 1 + len]
     }
 
+    /// What [`Routing::group`] looks up for switch `switch_index`: an entry per destination ToR.
+    #[inline]
+    pub fn row(&self, switch_index: usize) -> &[u32] {
+        let tors = self.tors as usize;
+        &self.table[switch_index * tors..][..tors]
+    }
+
     /// The ToR of `host`, as [`Routing::group`] wants it; also its index in [`Topology::switches`].
     #[inline]
     pub fn tor_index(&self, host: HostId) -> u32 {

@@ -11,8 +11,10 @@ use crate::frame::{Frame, Order, What, kind};
 use crate::network::Network;
 use crate::node::Node;
 use crate::observer::Observer;
+use crate::prefetch::prefetch;
 use crate::queue::Taken;
 use anabranch_base::{LinkId, NodeId, Purpose, Stream, Time, stream};
+use anabranch_fabric::Routing;
 use anabranch_proto::{IntStack, Packet};
 use pfc::{Admission, SwitchPfc};
 use program::Beyond;
@@ -90,7 +92,12 @@ impl Node for Switch {
 
 impl Switch {
     /// The switch with this number, before its first event.
-    pub fn new(network: &Network<'_>, plan: &mut SwitchPlan, index: u32, kind_of: impl Fn(LinkId) -> u16) -> Self {
+    pub fn new(
+        network: &Network<'_>,
+        plan: &mut SwitchPlan,
+        index: u32,
+        kind_of: impl Fn(LinkId) -> u16,
+    ) -> Self {
         let node = NodeId(network.topology.hosts + index);
         let weight = plan.weights.get(index as usize).copied().unwrap_or(0);
         let egress = Egress::new(network, node, weight, kind_of, Lines::default());
@@ -102,6 +109,13 @@ impl Switch {
             watched_pauses: Vec::new(),
             egress,
         }
+    }
+
+    /// Loads what its packets will look up: its ports, and its row of the routing table.
+    #[inline]
+    pub fn prefetch(&self, routing: &Routing) {
+        self.egress.ports.iter().for_each(prefetch);
+        routing.row(self.index as usize).chunks(16).map(|line| &line[0]).for_each(prefetch);
     }
 
     /// Its ports and queues.
@@ -338,7 +352,7 @@ impl Switch {
 
     /// Queue pairs whose data waits at `port`, which is paused, while the next port on their path, at the switch
     /// `next` at the other end, is free to send: as many as the pause holds up without need.
-    pub fn victims(&self, port: u16, next: &Switch, network: &Network<'_>, routing: &anabranch_fabric::Routing) -> u32 {
+    pub fn victims(&self, port: u16, next: &Switch, network: &Network<'_>, routing: &Routing) -> u32 {
         let goes_on = |packet: &Packet| {
             network.route(routing, next.index, packet).is_some_and(|port| {
                 let out = &next.egress.ports[usize::from(port)];
