@@ -11,6 +11,7 @@ mod strack;
 
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
+use crate::packet::Msn;
 use crate::{IntStack, Packet, PathFacts, Span};
 use anabranch_base::{Bytes, HostId, MessageId, QpId, Time};
 use serde::{Deserialize, Serialize};
@@ -350,6 +351,25 @@ impl TransportConfig {
         Framing { payload, header, ack }
     }
 
+    /// For how much a queue pair has numbers, over all that it ever carries.
+    pub fn number_space(&self) -> NumberSpace {
+        let all = u64::from(u32::MAX);
+        match self {
+            // What is in flight must not come near the end of the numbers.
+            TransportConfig::Sack(_) => NumberSpace::of_packets(all - u64::from(sack::MAX_SPAN) - 1),
+            TransportConfig::Strack(_) => NumberSpace::of_packets(all - u64::from(strack::MAX_SPAN) - 1),
+            TransportConfig::Dcp(config) => NumberSpace {
+                packets: all,
+                requests: Some((u64::from(Msn::LIMIT), u64::from(dcp::largest_request(config)))),
+            },
+            TransportConfig::GoBackN(_)
+            | TransportConfig::RnicSr(_)
+            | TransportConfig::Irn(_)
+            | TransportConfig::RackTlp(_)
+            | TransportConfig::MpRdma(_) => NumberSpace::of_packets(all),
+        }
+    }
+
     /// The retransmission timeout.
     pub fn rto(&self) -> Span {
         match self {
@@ -374,6 +394,27 @@ pub struct Framing {
     pub header: Bytes,
     /// Size of an ACK.
     pub ack: Bytes,
+}
+
+/// What a queue pair can carry before its numbers run out ([`OutOfPsns`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NumberSpace {
+    /// Data packets: PSNs.
+    pub packets: u64,
+    /// Where requests have numbers too: how many there may be (MSNs), and the most packets of one; a longer message
+    /// goes as several.
+    pub requests: Option<(u64, u64)>,
+}
+
+impl NumberSpace {
+    fn of_packets(packets: u64) -> NumberSpace {
+        NumberSpace { packets, requests: None }
+    }
+
+    /// Requests that a message of `packets` packets goes as; one where they are not counted.
+    pub fn requests_of(&self, packets: u64) -> u64 {
+        self.requests.map_or(1, |(_, largest)| packets.div_ceil(largest))
+    }
 }
 
 /// Hands each call on to whichever transport it is.

@@ -8,4 +8,4 @@ mod receiver;
 mod sender;
 
 pub use receiver::SackReceiver;
-pub use sender::SackSender;
+pub use sender::{MAX_SPAN, SackSender};

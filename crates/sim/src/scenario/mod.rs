@@ -7,6 +7,7 @@ mod context;
 mod error;
 mod figure;
 mod lossless;
+mod number_space;
 mod origin;
 mod resolved;
 mod scheme_limits;
@@ -24,6 +25,8 @@ mod tests_cross_dc;
 mod tests_hpcc;
 #[cfg(test)]
 mod tests_lossless;
+#[cfg(test)]
+mod tests_numbers;
 #[cfg(test)]
 mod tests_programs;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A whole scenario, resolved, and the runs that it stands for.
 
 use super::lossless::{self, round_up};
+use super::number_space;
 use super::origin::Origin;
 use super::table::{Table, fault, or_example, split_help};
 use super::too_short::TooShort;
@@ -12,7 +13,7 @@ use crate::ideal::Ideal;
 use crate::observer::QpSelector;
 use crate::switch::{Pfc, Programs, check_headrooms, weights};
 use crate::topology::{self, Routing, Selector, SelectorError, Topology};
-use crate::workload::{self, Fabric, WorkloadError};
+use crate::workload::{self, Fabric, Workload, WorkloadError};
 use anabranch_base::{Bytes, Duration, Purpose, Stream, stream};
 use anabranch_proto::transport::Framing;
 use anabranch_proto::{PathFacts, ProgramConfig, TransportConfig};
@@ -25,6 +26,12 @@ use std::fmt::Write as _;
 const LONGEST_RTT: Duration = Duration(3_600 * 1_000_000_000_000);
 /// The most runs that a scenario may have.
 const MOST_RUNS: usize = 100_000;
+/// Hosts and switches of a fabric at most: an event's place in the order has so many numbers for nodes.
+const MOST_NODES: u32 = 1 << 20;
+/// Kinds of links at most. The engine has numbers for 65,536, and faults may add to them.
+const MOST_KINDS: usize = 60_000;
+/// Of so many messages at one seed there is no seed that has none.
+const SURELY_SOME: u32 = 100;
 
 /// What a scenario says, every default explicit.
 ///
@@ -242,22 +249,20 @@ impl Scenario {
     pub fn check(&self) -> Result<Vec<ScenarioError>, ScenarioError> {
         let seed = self.seeds.first().copied().unwrap_or(1);
         let mut built: Option<Ground<'_>> = None;
-        let mut fits: Option<(&TopologySpec, &WorkloadSpec)> = None;
-        let mut qps = 0;
+        let mut laid: Option<(&TopologySpec, &WorkloadSpec, Workload)> = None;
         let mut too_short = TooShort::default();
         for step in self.steps() {
             let mut ground = match built.take() {
                 Some(ground) if ground.spec == step.topology => ground,
                 _ => Ground::new(step.topology, self.build(step.topology)?),
             };
-            if fits != Some((step.topology, step.workload)) {
-                let text = workload::file_needed(step.workload).and_then(|name| self.files.get(name));
-                let fabric = Fabric::of(&ground.topology);
-                let workload = workload::build(step.workload, &fabric, seed, text.map(String::as_str))
-                    .map_err(|e| self.workload_refused(e))?;
-                qps = workload.qps.len();
-                fits = Some((step.topology, step.workload));
-            }
+            let workload = match laid.take() {
+                Some((on, spec, workload)) if on == step.topology && spec == step.workload => workload,
+                other => {
+                    drop(other);
+                    self.lay(step.workload, &ground.topology)?
+                }
+            };
             for scheme in step.schemes {
                 let facts = ground.facts(&scheme.transport);
                 if facts.base_rtt > LONGEST_RTT {
@@ -265,6 +270,7 @@ impl Scenario {
                     let help = Some("shorter latencies: 500us are 100 km".to_owned());
                     return Err(fault(&self.origin.file, self.origin.place("topology"), message, help));
                 }
+                number_space::check(scheme, step.workload, &workload, &self.origin)?;
                 self.check_lossless(scheme, &ground.topology, &facts)?;
                 self.check_program(scheme, &ground, &facts, seed)?;
                 self.check_weights(scheme, &ground.topology, &facts)?;
@@ -274,8 +280,9 @@ impl Scenario {
                 self.find_fault(i, &fault.kind, &ground.topology, seed)?;
             }
             for (i, measure) in self.measures.iter().enumerate() {
-                self.find_measure(i, measure, &ground.topology, qps, seed)?;
+                self.find_measure(i, measure, &ground.topology, workload.qps.len(), seed)?;
             }
+            laid = Some((step.topology, step.workload, workload));
             built = Some(ground);
         }
         Ok(too_short.warnings(&self.origin))
@@ -361,6 +368,7 @@ impl Scenario {
             },
             None => fault(&origin.file, None, e.to_string(), None),
         })?;
+        self.check_size(&built)?;
         match built.unreachable_host() {
             None => Ok(built),
             Some(host) => {
@@ -368,6 +376,45 @@ impl Scenario {
                 Err(fault(&origin.file, origin.place("topology"), message, None))
             }
         }
+    }
+
+    /// That the engine has numbers for the nodes of a fabric and for what tells its links apart.
+    fn check_size(&self, built: &Topology) -> Result<(), ScenarioError> {
+        let refused = |problem: String, help: &str| {
+            Err(fault(&self.origin.file, self.origin.place("topology"), problem, Some(help.to_owned())))
+        };
+        if built.nodes() > MOST_NODES {
+            let problem = format!(
+                "{} hosts and {} switches are too many; the most is {MOST_NODES} together",
+                built.hosts,
+                built.switches.len()
+            );
+            return refused(problem, "fewer hosts");
+        }
+        let switch_latency = |node| built.switch(node).map_or(Duration::ZERO, |switch| switch.latency);
+        let kinds: BTreeSet<(u64, Duration, Duration)> =
+            built.ports.iter().map(|port| (port.rate.0, port.latency, switch_latency(port.peer))).collect();
+        if kinds.len() > MOST_KINDS {
+            let problem = format!(
+                "its links have {} different rates and latencies; the most is {MOST_KINDS}",
+                kinds.len()
+            );
+            return refused(problem, "rates and latencies that more of the links share");
+        }
+        Ok(())
+    }
+
+    /// Makes a workload of the first seed, and looks at those of the others where they may have no message.
+    fn lay(&self, spec: &WorkloadSpec, on: &Topology) -> Result<Workload, ScenarioError> {
+        let text = workload::file_needed(spec).and_then(|name| self.files.get(name)).map(String::as_str);
+        let fabric = Fabric::of(on);
+        let lay = |seed| workload::build(spec, &fabric, seed, text).map_err(|e| self.workload_refused(e));
+        let (first, others) = self.seeds.split_first().map_or((1, &[][..]), |(first, rest)| (*first, rest));
+        let workload = lay(first)?;
+        if may_be_empty(spec, &workload) {
+            others.iter().try_for_each(|&seed| lay(seed).map(drop))?;
+        }
+        Ok(workload)
     }
 
     fn find_fault(&self, i: usize, kind: &FaultKind, on: &Topology, seed: u64) -> Result<(), ScenarioError> {
@@ -519,6 +566,20 @@ impl Variant {
             faults: (point.faults != first.faults).then_some(point.faults),
             schemes: (point.schemes != first.schemes).then_some(point.schemes),
         }
+    }
+}
+
+/// Whether another seed may leave a part of the workload without a message, which is an error.
+fn may_be_empty(spec: &WorkloadSpec, workload: &Workload) -> bool {
+    let WorkloadSpec::Poisson { incast, .. } = spec else { return false };
+    let degree = incast.as_ref().map_or(1, |incast| incast.degree);
+    let few = |name: &str, messages: u32| match name {
+        "incast" => messages / degree.max(1) < SURELY_SOME,
+        _ => messages < SURELY_SOME,
+    };
+    match workload.groups.is_empty() {
+        true => few("", workload.messages.len() as u32),
+        false => workload.groups.iter().any(|group| few(group.name, group.messages.len() as u32)),
     }
 }
 

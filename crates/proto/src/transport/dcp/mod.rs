@@ -35,7 +35,7 @@ pub use receiver::DcpReceiver;
 pub use sender::DcpSender;
 
 /// Packets of a message that the receiver's counter can hold; longer ones go as several requests.
-fn largest_request(config: &DcpConfig) -> u32 {
+pub(super) fn largest_request(config: &DcpConfig) -> u32 {
     (1 << config.counter_bits.clamp(1, 31)) - 1
 }
 

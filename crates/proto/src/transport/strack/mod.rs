@@ -10,4 +10,5 @@ mod receiver;
 mod sender;
 
 pub use receiver::StrackReceiver;
+pub(super) use sender::MAX_SPAN;
 pub use sender::StrackSender;

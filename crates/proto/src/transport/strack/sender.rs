@@ -13,7 +13,7 @@ use anabranch_base::{Duration, MessageId, Time};
 
 /// Most PSNs between the oldest unacknowledged packet and the newest sent one. Bounds the memory of a queue
 /// pair whose oldest packet is lost again and again.
-pub(super) const MAX_SPAN: u32 = 1 << 16;
+pub(in crate::transport) const MAX_SPAN: u32 = 1 << 16;
 
 /// The sending end of a queue pair.
 ///
