@@ -28,6 +28,7 @@ pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
     let limits = Limits { max_time: point.limits.max_time.min(room), ..point.limits.clone() };
     control.flows_total.store(fabric.workload.messages.len() as u64, Ordering::Relaxed);
     let ideal = Ideal::new(&fabric.topology, fabric.routing.clone(), &point.scheme.transport);
+    let ideal = ideal.carried_by(&point.scheme);
     let facts = ideal.path_facts();
     let pfc = point.scheme.fabric.pfc.as_ref();
     let programs = Programs::new(&point.scheme, &fabric.topology, &fabric.routing, &facts, point.seed)?;
