@@ -15,6 +15,7 @@ mod output;
 mod progress;
 mod sizes;
 mod source;
+mod spool;
 mod store;
 
 use args::{Cli, Command};

@@ -352,13 +352,13 @@ fn extra_values(extra: BTreeMap<String, Extra>) -> BTreeMap<String, f64> {
 }
 
 /// Looks columns up by name and type.
-struct Columns<'a> {
-    path: &'a Path,
-    batch: &'a RecordBatch,
+pub(crate) struct Columns<'a> {
+    pub path: &'a Path,
+    pub batch: &'a RecordBatch,
 }
 
 impl<'a> Columns<'a> {
-    fn u32(&self, column: &'static str) -> Result<&'a UInt32Array, ResultsError> {
+    pub(crate) fn u32(&self, column: &'static str) -> Result<&'a UInt32Array, ResultsError> {
         self.typed(column, "UInt32", false)
     }
 
@@ -366,7 +366,7 @@ impl<'a> Columns<'a> {
         self.typed(column, "UInt32", true)
     }
 
-    fn u64(&self, column: &'static str) -> Result<&'a UInt64Array, ResultsError> {
+    pub(crate) fn u64(&self, column: &'static str) -> Result<&'a UInt64Array, ResultsError> {
         self.typed(column, "UInt64", false)
     }
 
@@ -374,11 +374,11 @@ impl<'a> Columns<'a> {
         self.typed(column, "UInt64", true)
     }
 
-    fn f64(&self, column: &'static str) -> Result<&'a Float64Array, ResultsError> {
+    pub(crate) fn f64(&self, column: &'static str) -> Result<&'a Float64Array, ResultsError> {
         self.typed(column, "Float64", false)
     }
 
-    fn text(&self, column: &'static str) -> Result<&'a StringArray, ResultsError> {
+    pub(crate) fn text(&self, column: &'static str) -> Result<&'a StringArray, ResultsError> {
         self.typed(column, "Utf8", false)
     }
 

@@ -115,6 +115,20 @@ pub(crate) fn bytes_digest(bytes: &[u8]) -> String {
     shorten(blake3::hash(bytes))
 }
 
+/// The same of bytes that come one after the other.
+#[derive(Default)]
+pub(crate) struct BytesDigest(blake3::Hasher);
+
+impl BytesDigest {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    pub(crate) fn finish(&self) -> String {
+        shorten(self.0.finalize())
+    }
+}
+
 fn shorten(hash: blake3::Hash) -> String {
     hash.to_hex()[..32].to_owned()
 }

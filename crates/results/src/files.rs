@@ -13,16 +13,19 @@
 //! Parquet columns have the names of the fields, which carry units. Pages are compressed with Snappy.
 
 use crate::columns::Row;
-use crate::digest::bytes_digest;
+use crate::curves::{CurveFile, FiledCurves};
+use crate::digest::{BytesDigest, bytes_digest};
 use crate::{FlowRow, JobRow, ResultSet, ResultsError, RunRow, SeriesRow};
+use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use serde::{Deserialize, Serialize};
-use std::fs;
-use std::io::{ErrorKind, Write};
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// 3: the runs tell how many of their jobs finished. 4: the runs tell their slowdowns; the flows their group, their
 /// packets, and what was sent again.
@@ -34,10 +37,11 @@ const SCENARIO: &str = "scenario.toml";
 const RUNS: &str = "runs.parquet";
 const FLOWS: &str = "flows.parquet";
 const JOBS: &str = "jobs.parquet";
-const SERIES: &str = "series.parquet";
+/// The file of the curves.
+pub const SERIES: &str = "series.parquet";
 const FIGURE: &str = "figure.json";
 /// Rows that are turned into columns at a time, to bound memory.
-const ROWS_A_BATCH: usize = 1 << 16;
+pub(crate) const ROWS_A_BATCH: usize = 1 << 16;
 
 impl ResultSet {
     /// Writes the result files into `dir`, which must exist.
@@ -53,7 +57,7 @@ impl ResultSet {
             write_rows(dir, RUNS, &self.runs)?,
             write_rows(dir, FLOWS, &self.flows)?,
             write_rows(dir, JOBS, &self.jobs)?,
-            write_rows(dir, SERIES, &self.series)?,
+            self.write_series(dir)?,
         ];
         if let Some(figure) = &self.figure {
             files.push(write_file(dir, FIGURE, &to_json(dir, FIGURE, figure)?)?);
@@ -63,12 +67,51 @@ impl ResultSet {
         Ok(())
     }
 
-    /// Reads what [`ResultSet::write`] wrote.
+    /// The curves: those of a run stand together, in the order of the runs.
+    fn write_series(&self, dir: &Path) -> Result<FileEntry, ResultsError> {
+        let mut sink = RowSink::create(dir.join(SERIES))?;
+        if self.filed.is_empty() {
+            sink.rows(&self.series)?;
+            return sink.finish(true);
+        }
+        let mut held = self.series.chunk_by(|a, b| a.run == b.run).peekable();
+        for filed in &self.filed {
+            while let Some(rows) = held.next_if(|rows| rows[0].run < filed.run) {
+                sink.rows(rows)?;
+            }
+            filed.copy(|batch| sink.batch(batch))?;
+        }
+        held.try_for_each(|rows| sink.rows(rows))?;
+        sink.finish(true)
+    }
+
+    /// Reads what [`ResultSet::write`] wrote, but for the curves, which stay in their file and are read as they are
+    /// asked for.
+    ///
+    /// # Errors
+    /// As [`ResultSet::read`].
+    pub fn open(dir: &Path) -> Result<ResultSet, ResultsError> {
+        let (mut set, manifest) = ResultSet::read_all_but_curves(dir)?;
+        check_file(dir, SERIES, &manifest)?;
+        let file = Arc::new(CurveFile::open(&dir.join(SERIES), set.runs.len())?);
+        let filed = |run| FiledCurves { run, file: file.clone(), run_in_file: run };
+        set.filed = file.runs().into_iter().map(filed).collect();
+        Ok(set)
+    }
+
+    /// Reads what [`ResultSet::write`] wrote, curves and all.
     ///
     /// # Errors
     /// When `dir` is not a folder of results, or a file is missing, unreadable, of another format, or not what
     /// was written.
     pub fn read(dir: &Path) -> Result<ResultSet, ResultsError> {
+        let (mut set, manifest) = ResultSet::read_all_but_curves(dir)?;
+        set.series = read_rows::<SeriesRow>(dir, SERIES, &manifest)?;
+        check_run_indices(&dir.join(SERIES), set.series.iter().map(|row| row.run), set.runs.len())?;
+        Ok(set)
+    }
+
+    fn read_all_but_curves(dir: &Path) -> Result<(ResultSet, Manifest), ResultsError> {
         if !dir.is_dir() {
             let why = if dir.exists() { "it is a file" } else { "it does not exist" };
             return Err(ResultsError::NotResults { path: dir.to_owned(), why });
@@ -81,7 +124,8 @@ impl ResultSet {
             runs: read_rows::<RunRow>(dir, RUNS, &manifest)?,
             flows: read_rows::<FlowRow>(dir, FLOWS, &manifest)?,
             jobs: read_rows::<JobRow>(dir, JOBS, &manifest)?,
-            series: read_rows::<SeriesRow>(dir, SERIES, &manifest)?,
+            series: Vec::new(),
+            filed: Vec::new(),
             figure: if manifest.files.iter().any(|file| file.name == FIGURE) {
                 let json = read_file(dir, FIGURE, &manifest)?;
                 Some(
@@ -91,11 +135,10 @@ impl ResultSet {
             } else {
                 None
             },
-            title: manifest.title,
+            title: manifest.title.clone(),
         };
         check_run_indices(&dir.join(FLOWS), set.flows.iter().map(|row| row.run), set.runs.len())?;
         check_run_indices(&dir.join(JOBS), set.jobs.iter().map(|row| row.run), set.runs.len())?;
-        check_run_indices(&dir.join(SERIES), set.series.iter().map(|row| row.run), set.runs.len())?;
         if manifest.format == OLDEST_FORMAT {
             set.runs.iter_mut().for_each(|run| run.jobs_finished = 0);
             for job in set.jobs.iter().filter(|job| job.cct_ps.is_some()) {
@@ -108,7 +151,7 @@ impl ResultSet {
                 set.runs[flows[0].run as usize].set_slowdowns(flows.iter());
             }
         }
-        Ok(set)
+        Ok((set, manifest))
     }
 }
 
@@ -148,6 +191,102 @@ fn encode_parquet<R: Row>(rows: &[R]) -> Result<Vec<u8>, String> {
         writer.write(&R::encode(rows)?).map_err(text)?;
     }
     writer.into_inner().map_err(text)
+}
+
+/// A Parquet file of curves on its way to the disk, a batch at a time.
+struct RowSink {
+    path: PathBuf,
+    file: Arc<Mutex<Counted>>,
+    writer: ArrowWriter<Shared>,
+}
+
+/// A file with its length and digest so far, and what the file system refused.
+struct Counted {
+    file: BufWriter<File>,
+    bytes: u64,
+    digest: BytesDigest,
+    refused: Option<io::Error>,
+}
+
+/// The Parquet writer's hold on the file.
+struct Shared(Arc<Mutex<Counted>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match counted.file.write_all(bytes) {
+            Ok(()) => {
+                counted.bytes += bytes.len() as u64;
+                counted.digest.add(bytes);
+                Ok(bytes.len())
+            }
+            Err(error) => {
+                let again = io::Error::new(error.kind(), error.to_string());
+                counted.refused = Some(error);
+                Err(again)
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl RowSink {
+    fn create(path: PathBuf) -> Result<RowSink, ResultsError> {
+        let file =
+            File::create(&path).map_err(|source| ResultsError::Write { path: path.clone(), source })?;
+        let counted =
+            Counted { file: BufWriter::new(file), bytes: 0, digest: BytesDigest::default(), refused: None };
+        let file = Arc::new(Mutex::new(counted));
+        let encode = |why: String| ResultsError::Encode { path: path.clone(), why };
+        let schema = SeriesRow::encode(&[]).map_err(encode)?.schema();
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        let writer = ArrowWriter::try_new(Shared(file.clone()), schema, Some(properties))
+            .map_err(|error| encode(error.to_string()))?;
+        Ok(RowSink { path, file, writer })
+    }
+
+    fn rows(&mut self, rows: &[SeriesRow]) -> Result<(), ResultsError> {
+        rows.chunks(ROWS_A_BATCH).try_for_each(|rows| {
+            let batch = SeriesRow::encode(rows)
+                .map_err(|why| ResultsError::Encode { path: self.path.clone(), why })?;
+            self.batch(&batch)
+        })
+    }
+
+    fn batch(&mut self, batch: &RecordBatch) -> Result<(), ResultsError> {
+        self.writer.write(batch).map_err(|error| refused(&self.path, &self.file, &error))
+    }
+
+    /// With `sync` it is on the disk then.
+    fn finish(self, sync: bool) -> Result<FileEntry, ResultsError> {
+        let RowSink { path, file, writer } = self;
+        writer.close().map_err(|error| refused(&path, &file, &error))?;
+        let mut counted = file.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let flushed =
+            counted.file.flush().and_then(|()| if sync { counted.file.get_ref().sync_all() } else { Ok(()) });
+        flushed.map_err(|source| ResultsError::Write { path, source })?;
+        Ok(FileEntry { name, bytes: counted.bytes, blake3_128: counted.digest.finish() })
+    }
+}
+
+/// Writes rows to a file of curves at `path`, which nobody needs after a crash.
+pub(crate) fn write_curves(path: &Path, rows: &[SeriesRow]) -> Result<(), ResultsError> {
+    let mut sink = RowSink::create(path.to_owned())?;
+    sink.rows(rows)?;
+    sink.finish(false).map(drop)
+}
+
+/// What the file system said, unwrapped, or what the rows cannot say.
+fn refused(path: &Path, file: &Mutex<Counted>, error: &dyn std::fmt::Display) -> ResultsError {
+    let path = path.to_owned();
+    match file.lock().unwrap_or_else(PoisonError::into_inner).refused.take() {
+        Some(source) => ResultsError::Write { path, source },
+        None => ResultsError::Encode { path, why: error.to_string() },
+    }
 }
 
 fn write_file(dir: &Path, name: &str, bytes: &[u8]) -> Result<FileEntry, ResultsError> {
@@ -206,6 +345,34 @@ fn read_file(dir: &Path, name: &str, manifest: &Manifest) -> Result<Vec<u8>, Res
     Ok(bytes)
 }
 
+/// Holds a file against the manifest without keeping it in memory.
+fn check_file(dir: &Path, name: &str, manifest: &Manifest) -> Result<(), ResultsError> {
+    let path = dir.join(name);
+    let Some(entry) = manifest.files.iter().find(|file| file.name == name) else {
+        return Err(damaged(&dir.join(MANIFEST), format!("it does not list {name}")));
+    };
+    let failed = |source| ResultsError::Read { path: path.clone(), source };
+    let mut file = File::open(&path).map_err(failed)?;
+    let (mut bytes, mut digest, mut buffer) = (0, BytesDigest::default(), vec![0; 1 << 20]);
+    loop {
+        match file.read(&mut buffer).map_err(failed)? {
+            0 => break,
+            some => {
+                bytes += some as u64;
+                digest.add(&buffer[..some]);
+            }
+        }
+    }
+    if bytes != entry.bytes {
+        let why = format!("it has {bytes} bytes, but {} were written", entry.bytes);
+        return Err(damaged(&path, why));
+    }
+    if digest.finish() != entry.blake3_128 {
+        return Err(damaged(&path, "its content is not what was written".to_owned()));
+    }
+    Ok(())
+}
+
 fn read_rows<R: Row>(dir: &Path, name: &str, manifest: &Manifest) -> Result<Vec<R>, ResultsError> {
     decode_parquet(&dir.join(name), read_file(dir, name, manifest)?)
 }
@@ -231,7 +398,7 @@ fn check_run_indices(path: &Path, runs: impl Iterator<Item = u32>, count: usize)
     Ok(())
 }
 
-fn damaged(path: &Path, why: String) -> ResultsError {
+pub(crate) fn damaged(path: &Path, why: String) -> ResultsError {
     ResultsError::Damaged { path: path.to_owned(), why }
 }
 

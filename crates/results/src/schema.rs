@@ -1,6 +1,6 @@
 //! The rows of the four tables of results.
 
-use crate::{Figure, Statistic};
+use crate::{Figure, FiledCurves, Statistic};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,8 +20,10 @@ pub struct ResultSet {
     pub flows: Vec<FlowRow>,
     /// One row a job of each run of a collective workload.
     pub jobs: Vec<JobRow>,
-    /// Measured curves.
+    /// Measured curves, those that are held here.
     pub series: Vec<SeriesRow>,
+    /// Measured curves that are in files, by run, each run at most once and none that has rows in `series`.
+    pub filed: Vec<FiledCurves>,
     /// The figure of a paper that this reproduces, with its claims; none for an ordinary run.
     pub figure: Option<Figure>,
 }

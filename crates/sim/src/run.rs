@@ -4,16 +4,13 @@ use crate::collect::{collect, name_unfinished};
 use crate::engine::{Engine, Failure, Setup};
 use crate::ideal::Ideal;
 use crate::observer::{NoObserver, Observer, QpSelector, SeriesObserver};
-use crate::scenario::{Limits, RunPoint, TopologySpec};
+use crate::scenario::{Limits, RunPoint, TopologySpec, points_within, too_many};
 use crate::switch::{Pfc, PfcError, ProgramError, Programs, WeightError, weights};
 use crate::topology::{Routing, Selector, SelectorError, Topology, TopologyError};
 use crate::workload::{self, Fabric, Workload, WorkloadError};
 use anabranch_base::{Duration, Purpose, Time, stream};
 use anabranch_results::{FlowRow, JobRow, RunRow, SeriesRow};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-/// Points of all curves of a run at most: some three gigabytes.
-const MOST_POINTS: u64 = 20_000_000;
 
 /// Runs one point of a scenario. Same point, same result, whatever else the process does.
 ///
@@ -89,39 +86,35 @@ pub fn build(point: &RunPoint) -> Result<Built, RunError> {
 /// What records the curves of a point, and for how long there is room for them.
 fn watch(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, Duration), RunError> {
     let topology = &fabric.topology;
-    let mut points_a_second = 0.0;
+    // In a second.
+    let mut points = 0.0;
     let mut observer = SeriesObserver::new(topology.ports.len(), point.scheme.qps);
     for (number, measure) in point.measures.iter().enumerate() {
-        // A curve with a threshold, or of events, has points only where there is something to say.
-        let a_curve = match measure.every {
-            Duration::ZERO => 0.0,
-            _ if measure.above.is_some() => 0.0,
-            every => 1e12 / every.0 as f64,
-        };
+        let a_curve = points_within(measure, 1, Duration(1_000_000_000_000));
         if let Some(links) = &measure.links {
             // A random choice of links must be the one that a fault with the same selector would not disturb.
             let mut random = stream(point.seed, u64::MAX - number as u64, Purpose::FaultSelection);
             for link in links.parse::<Selector>()?.links(topology, &mut random)? {
                 observer.watch_link(measure, link, topology.ports[link.index()].rate);
-                points_a_second += a_curve;
+                points += a_curve;
             }
         }
         if let Some(switches) = &measure.switches {
             let mut random = stream(point.seed, u64::MAX - number as u64, Purpose::FaultSelection);
             for node in switches.parse::<Selector>()?.switches(topology, &mut random)? {
                 observer.watch_switch(measure, node);
-                points_a_second += a_curve;
+                points += a_curve;
             }
         }
         if let Some(qps) = &measure.qps {
             for qp in QpSelector::parse(qps)?.qps(fabric.workload.qps.len())? {
                 observer.watch_flow(measure, qp);
-                points_a_second += a_curve;
+                points += a_curve;
             }
         }
     }
     // Without any, the time that there is room for does not end.
-    Ok((observer, Duration((MOST_POINTS as f64 / points_a_second * 1e12) as u64)))
+    Ok((observer, Duration((point.most_points as f64 / points * 1e12) as u64)))
 }
 
 fn drive<O: Observer>(
@@ -134,7 +127,8 @@ fn drive<O: Observer>(
 ) -> Result<RunResult, RunError> {
     let outcome = engine.run(control);
     if matches!(outcome, Err(Failure::Limit("max_time"))) && limits.max_time < point.limits.max_time {
-        return Err(RunError::TooManyPoints { room: limits.max_time });
+        let what = too_many(&point.measures, point.most_points, limits.max_time, point.limits.max_time);
+        return Err(RunError::TooManyPoints { what });
     }
     let stuck = name_unfinished(&engine);
     let mut result = collect(&engine, point, ideal);
@@ -291,13 +285,10 @@ pub enum RunError {
         partial: Box<RunResult>,
     },
     /// The curves over time would fill the memory.
-    #[error(
-        "the curves of [[measure]] came to {MOST_POINTS} points within {:.3} us, which is the most; write a longer every, or watch less",
-        room.as_us()
-    )]
+    #[error("{what}")]
     TooManyPoints {
-        /// For how long there was room.
-        room: Duration,
+        /// For how long there was room, and what to write instead.
+        what: String,
     },
     /// A checker found the engine wrong: a defect of Anabranch.
     #[error("an invariant is broken, which is a defect of anabranch: {what}")]

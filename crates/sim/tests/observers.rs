@@ -94,8 +94,9 @@ fn curves_end_before_they_fill_the_memory() {
     // Ten curves with a million million points a second each.
     assert_eq!(
         attempt(&text).unwrap_err().to_string(),
-        "the curves of [[measure]] came to 20000000 points within 2.000 us, which is the most; write a longer every, or \
-         watch less"
+        "the curves of [[measure]] came to 20000000 points within 2.000 us, which is all that this run may have; every = \
+         \"10ps\" in place of \"1ps\" has room for ten times as long, every = \"500ns\" for all of limits.max_time; or watch \
+         less, or have fewer runs"
     );
 }
 

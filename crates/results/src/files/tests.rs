@@ -50,6 +50,7 @@ fn small_set() -> ResultSet {
             time_ps: 20_000_000,
             value: 4096.0,
         }],
+        filed: Vec::new(),
         figure: Some(figure()),
     }
 }
@@ -394,7 +395,7 @@ proptest! {
             .into_iter()
             .map(|(series, entity, time_ps, value)| SeriesRow { run: 0, series, entity, time_ps, value })
             .collect();
-        let set = ResultSet { title, scenario_toml, runs, flows, jobs, series, figure: None };
+        let set = ResultSet { title, scenario_toml, runs, flows, jobs, series, filed: Vec::new(), figure: None };
         let dir = tempdir().unwrap();
         set.write(dir.path()).unwrap();
         prop_assert_eq!(ResultSet::read(dir.path()).unwrap(), set);

@@ -4,6 +4,7 @@
 //! file: who calls supplies them through [`Files`].
 
 mod context;
+mod curves;
 mod error;
 mod figure;
 mod lossless;
@@ -42,6 +43,7 @@ mod written_rest;
 mod written_topology;
 mod written_workload;
 
+pub(crate) use curves::{points_within, too_many};
 pub use error::ScenarioError;
 pub use figure::{BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTracking, Scale, read_figure};
 pub use resolved::{RunPoint, Scenario};

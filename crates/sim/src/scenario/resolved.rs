@@ -1,5 +1,6 @@
 //! A whole scenario, resolved, and the runs that it stands for.
 
+use super::curves;
 use super::lossless::{self, round_up};
 use super::number_space;
 use super::origin::Origin;
@@ -83,6 +84,8 @@ pub struct RunPoint {
     pub measures: Vec<MeasureSpec>,
     /// Where the run ends.
     pub limits: Limits,
+    /// Points that all curves of the run may have.
+    pub most_points: u64,
     /// The contents of every file that the scenario names.
     pub files: BTreeMap<String, String>,
 }
@@ -214,7 +217,7 @@ impl Scenario {
     /// More runs than anyone would wait for.
     pub fn points(&self) -> Result<Vec<RunPoint>, ScenarioError> {
         let steps = self.steps();
-        let runs = self.schemes.len().saturating_mul(steps.len()).saturating_mul(self.seeds.len());
+        let runs = self.runs();
         if runs > MOST_RUNS {
             let message = format!("the scenario has {runs} runs; the most is {MOST_RUNS}");
             let help = Some("fewer seeds, or a smaller sweep".to_owned());
@@ -233,6 +236,7 @@ impl Scenario {
                         faults: step.faults.to_vec(),
                         measures: self.measures.clone(),
                         limits: self.limits.clone(),
+                        most_points: curves::share(runs),
                         files: self.files.clone(),
                     });
                 }
@@ -241,8 +245,14 @@ impl Scenario {
         Ok(points)
     }
 
+    /// How many runs there are.
+    fn runs(&self) -> usize {
+        let steps = self.variants.len().max(1);
+        self.schemes.len().saturating_mul(steps).saturating_mul(self.seeds.len())
+    }
+
     /// Builds every fabric and workload once, and finds every link that a fault or a measure names, and every queue
-    /// pair of a measure. Returns warnings: what can be run, but hardly to what is wanted.
+    /// pair of a measure, whose points must fit. Returns warnings: what can be run, but hardly to what is wanted.
     ///
     /// # Errors
     /// The first thing that cannot be built or found, with its place.
@@ -279,8 +289,13 @@ impl Scenario {
             for (i, fault) in step.faults.iter().enumerate() {
                 self.find_fault(i, &fault.kind, &ground.topology, seed)?;
             }
+            let mut curves_of = Vec::with_capacity(self.measures.len());
             for (i, measure) in self.measures.iter().enumerate() {
-                self.find_measure(i, measure, &ground.topology, workload.qps.len(), seed)?;
+                curves_of.push(self.find_measure(i, measure, &ground.topology, workload.qps.len(), seed)?);
+            }
+            if !self.measures.is_empty() {
+                let ends = curves::soonest_end(&workload, &ground.topology, &self.limits);
+                curves::check(&self.measures, &curves_of, self.runs(), ends, &self.origin)?;
             }
             laid = Some((step.topology, step.workload, workload));
             built = Some(ground);
@@ -442,20 +457,21 @@ impl Scenario {
         on: &Topology,
         qps: usize,
         seed: u64,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<usize, ScenarioError> {
+        let mut curves = 0;
         if let Some(links) = &measure.links {
             let found = Selector::parse(links).and_then(|s| s.links(on, &mut drawn(seed)));
-            found.map_err(|e| self.not_found(&format!("measure.{i}.links"), e, on))?;
+            curves += found.map_err(|e| self.not_found(&format!("measure.{i}.links"), e, on))?.len();
         }
         if let Some(switches) = &measure.switches {
             let found = Selector::parse(switches).and_then(|s| s.switches(on, &mut drawn(seed)));
-            found.map_err(|e| self.not_found(&format!("measure.{i}.switches"), e, on))?;
+            curves += found.map_err(|e| self.not_found(&format!("measure.{i}.switches"), e, on))?.len();
         }
         if let Some(written) = &measure.qps {
             let found = QpSelector::parse(written).and_then(|s| s.qps(qps));
-            found.map_err(|e| self.not_found(&format!("measure.{i}.qps"), e, on))?;
+            curves += found.map_err(|e| self.not_found(&format!("measure.{i}.qps"), e, on))?.len();
         }
-        Ok(())
+        Ok(curves)
     }
 
     fn not_found(&self, path: &str, error: SelectorError, on: &Topology) -> ScenarioError {
