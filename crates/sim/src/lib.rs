@@ -4,6 +4,7 @@
 
 mod collect;
 mod engine;
+mod explain;
 mod host;
 mod ideal;
 pub mod model;

@@ -2,6 +2,7 @@
 
 use crate::collect::{collect, name_unfinished};
 use crate::engine::{Engine, Failure, Setup};
+use crate::explain::Stalled;
 use crate::ideal::Ideal;
 use crate::observer::{NoObserver, Observer, QpSelector, SeriesObserver};
 use crate::scenario::{Limits, RunPoint, TopologySpec, points_within, too_many};
@@ -131,6 +132,9 @@ fn drive<O: Observer>(
         return Err(RunError::TooManyPoints { what });
     }
     let stuck = name_unfinished(&engine);
+    let lengths =
+        engine.unfinished_messages().map(|(message, _)| engine.workload.messages[message.index()].bytes);
+    let longest = lengths.max().unwrap_or(0);
     let mut result = collect(&engine, point, ideal);
     let at = engine.now();
     result.series = series(engine.into_observer(), at);
@@ -147,7 +151,9 @@ fn drive<O: Observer>(
                 ),
                 _ => "nothing is left that could happen".to_owned(),
             };
-            Err(RunError::Stalled { at, reason, flows: stuck, unfinished, partial: Box::new(result) })
+            let (scheme, faults, facts) = (&point.scheme, &point.faults, &ideal.path_facts());
+            let help = Stalled { scheme, faults, facts, at, longest }.explain();
+            Err(RunError::Stalled { at, reason, flows: stuck, unfinished, help, partial: Box::new(result) })
         }
         Err(Failure::Deadlock(cycle)) => {
             Err(RunError::Deadlock { at, cycle, unfinished, partial: Box::new(result) })
@@ -207,7 +213,7 @@ pub enum RunError {
     Cancelled,
     /// Messages are left and nothing new has been delivered for long.
     #[error(
-        "stalled at {:.3} us: {reason}, and {unfinished} flows are unfinished: {}{}",
+        "stalled at {:.3} us: {reason}, and {unfinished} flows are unfinished: {}{}{help}",
         at.as_us(),
         flows.join("; "),
         if *unfinished > flows.len() as u64 { "; ..." } else { "" }
@@ -221,6 +227,8 @@ pub enum RunError {
         flows: Vec<String>,
         /// How many there are.
         unfinished: u64,
+        /// What it would have taken, in lines of their own; empty where that is not known.
+        help: String,
         /// What the run came to.
         partial: Box<RunResult>,
     },

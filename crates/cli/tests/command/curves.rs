@@ -27,7 +27,7 @@ fn points_that_cannot_fit_are_refused_before_the_run() {
         args.extend(["--out", "out"].iter().filter(|_| command == "run"));
         let ended = place.run(&args).expect(2);
         for says in [
-            "s.toml:17:1: the curves of [[measure]] would have 128000000 points",
+            "s.toml:18:1: the curves of [[measure]] would have 128000000 points",
             "2 runs",
             "every = \"20ns\"",
         ] {
