@@ -37,10 +37,14 @@ impl<'a> Board<'a> {
         let never = || workload.messages.iter().map(|_| AtomicU64::new(Time::NEVER.0)).collect();
         let parts_left = match split {
             1 => Vec::new(),
-            _ => workload.messages.iter().map(|message| {
-                let parts = parts(message.bytes, split) as u8;
-                [AtomicU8::new(parts), AtomicU8::new(parts)]
-            }).collect(),
+            _ => workload
+                .messages
+                .iter()
+                .map(|message| {
+                    let parts = parts(message.bytes, split) as u8;
+                    [AtomicU8::new(parts), AtomicU8::new(parts)]
+                })
+                .collect(),
         };
         Board {
             workload,
@@ -116,7 +120,8 @@ impl<'a> Board<'a> {
     pub fn too_early(&self) -> Option<MessageId> {
         (0..self.workload.messages.len() as u32).map(MessageId).find(|&message| {
             let [_, delivered, acknowledged] = self.times(message);
-            acknowledged.is_some_and(|acknowledged| delivered.is_none_or(|delivered| delivered > acknowledged))
+            acknowledged
+                .is_some_and(|acknowledged| delivered.is_none_or(|delivered| delivered > acknowledged))
         })
     }
 }

@@ -1,7 +1,7 @@
 //! From an engine that has stopped to the rows of its results.
 
-use crate::engine::Engine;
 use crate::board::parts;
+use crate::engine::Engine;
 use crate::ideal::Ideal;
 use crate::observer::Observer;
 use crate::spec::RunPoint;

@@ -138,7 +138,13 @@ pub struct NodeTelemetry {
 impl<F: Frees> Egress<F> {
     /// The ports of `node`, with empty queues. `weight` is that of their control queues, in 2^-16ths, 0 where those
     /// go first; `kind_of` tells the kind of a link.
-    pub fn new(network: &Network<'_>, node: NodeId, weight: u32, kind_of: impl Fn(LinkId) -> u16, frees: F) -> Self {
+    pub fn new(
+        network: &Network<'_>,
+        node: NodeId,
+        weight: u32,
+        kind_of: impl Fn(LinkId) -> u16,
+        frees: F,
+    ) -> Self {
         let ports: Vec<Port> = network
             .topology
             .links_of(node)
@@ -169,7 +175,11 @@ impl<F: Frees> Egress<F> {
             Box::new(NodeTelemetry { held: Telemetry::default(), sent })
         });
         Egress {
-            paused_since: if network.scheme.fabric.pfc.is_some() { vec![Time::NEVER; ports.len()] } else { Vec::new() },
+            paused_since: if network.scheme.fabric.pfc.is_some() {
+                vec![Time::NEVER; ports.len()]
+            } else {
+                Vec::new()
+            },
             ports,
             node,
             pool: Pool::default(),
@@ -216,7 +226,13 @@ impl<F: Frees> Egress<F> {
 
     #[cold]
     #[inline(never)]
-    fn transmit_otherwise<O: Observer>(&mut self, port: u16, frame: &Frame, more: bool, at: &mut Context<'_, O>) {
+    fn transmit_otherwise<O: Observer>(
+        &mut self,
+        port: u16,
+        frame: &Frame,
+        more: bool,
+        at: &mut Context<'_, O>,
+    ) {
         if self.ports[usize::from(port)].impaired {
             self.transmit_impaired(port, frame, more, at);
         } else {
@@ -283,7 +299,13 @@ impl<F: Frees> Egress<F> {
     }
 
     /// Puts a packet on a link with faults, which is free.
-    fn transmit_impaired<O: Observer>(&mut self, port: u16, frame: &Frame, more: bool, at: &mut Context<'_, O>) {
+    fn transmit_impaired<O: Observer>(
+        &mut self,
+        port: u16,
+        frame: &Frame,
+        more: bool,
+        at: &mut Context<'_, O>,
+    ) {
         let network = at.network;
         let out = &mut self.ports[usize::from(port)];
         let (link, bytes) = (out.link, frame.packet.wire_bytes);
@@ -443,7 +465,10 @@ impl<F: Frees> Egress<F> {
 
     /// The packets in all queues.
     pub fn each_queued(&self) -> impl Iterator<Item = &Frame> {
-        self.ports.iter().flat_map(|port| [&port.data, &port.control]).flat_map(|queue| queue.iter(&self.pool))
+        self.ports
+            .iter()
+            .flat_map(|port| [&port.data, &port.control])
+            .flat_map(|queue| queue.iter(&self.pool))
     }
 }
 

@@ -114,8 +114,17 @@ impl<'a, O: Observer> Engine<'a, O> {
             (0..topology.ports.len() as u32).map(|link| table.kind(topology, LinkId(link))).collect();
         let faults = FaultPlan::new(faults, scheme.fabric.routing_delay, topology, seed, &mut table)?;
         let kinds = table.kinds;
-        let network =
-            Network::new(Parts { topology, healthy: routing, workload, scheme, facts, own_paths, kinds, faults, seed });
+        let network = Network::new(Parts {
+            topology,
+            healthy: routing,
+            workload,
+            scheme,
+            facts,
+            own_paths,
+            kinds,
+            faults,
+            seed,
+        });
         let kind_of = |link: LinkId| kind_of[link.index()];
         let tells_programs = switches.program.as_ref().is_some_and(|program| program.wants_qps());
         let mut hosts: Vec<Option<Host>> = Host::all(&network, kind_of).into_iter().map(Some).collect();
@@ -126,9 +135,11 @@ impl<'a, O: Observer> Engine<'a, O> {
         let parts = partition::parts(topology, &clusters, threads.max(1));
         let shards = parts.iter().map(|part| {
             let here = |node: &NodeId| part.contains(node);
-            let clusters: Vec<Vec<NodeId>> = clusters.iter().filter(|nodes| here(&nodes[0])).cloned().collect();
+            let clusters: Vec<Vec<NodeId>> =
+                clusters.iter().filter(|nodes| here(&nodes[0])).cloned().collect();
             let hosts = part.nodes.iter().filter_map(|node| hosts.get_mut(node.index())?.take()).collect();
-            let of_switches = |node: &NodeId| nodes.get_mut(node.0.checked_sub(topology.hosts)? as usize)?.take();
+            let of_switches =
+                |node: &NodeId| nodes.get_mut(node.0.checked_sub(topology.hosts)? as usize)?.take();
             let switches = part.nodes.iter().filter_map(of_switches).collect();
             Mutex::new(Shard::new(&network, hosts, switches, &clusters, tells_programs, observer.fork()))
         });
@@ -341,7 +352,9 @@ impl<'a, O: Observer> Engine<'a, O> {
     ) -> Vec<(NodeId, NodeTask)> {
         let Network { faults, topology, .. } = &self.network;
         let mut tasks = Vec::new();
-        while let Some((_, task)) = faults.agenda.get(course.agenda_next).filter(|(due, _)| *due <= window.start) {
+        while let Some((_, task)) =
+            faults.agenda.get(course.agenda_next).filter(|(due, _)| *due <= window.start)
+        {
             course.agenda_next += 1;
             match *task {
                 Task::Purge(node) => tasks.push((node, NodeTask::Purge)),
@@ -434,14 +447,18 @@ impl<'a, O: Observer> Engine<'a, O> {
             ));
         }
         for switch in switches() {
-            if let Some((counted, waits)) = switch.lossless_bytes().filter(|(counted, waits)| counted != waits) {
+            if let Some((counted, waits)) =
+                switch.lossless_bytes().filter(|(counted, waits)| counted != waits)
+            {
                 return wrong(format!("lossless buffers count {counted} B where {waits} B wait"));
             }
             if let Some(telemetry) = &switch.egress().telemetry {
                 let queued = switch.egress().each_queued().filter(|frame| frame.telemetry > 0).count() as u64;
                 let (kept, here) = telemetry.held.held();
                 if here != queued || kept > switch.held() {
-                    return wrong(format!("{here} records of telemetry for {queued} packets that wait, {kept} held"));
+                    return wrong(format!(
+                        "{here} records of telemetry for {queued} packets that wait, {kept} held"
+                    ));
                 }
             }
         }
@@ -450,7 +467,9 @@ impl<'a, O: Observer> Engine<'a, O> {
                 let queued = host.egress().each_queued().filter(|frame| frame.telemetry > 0).count() as u64;
                 let (_, here) = telemetry.held.held();
                 if here != queued + host.waiting_telemetry() {
-                    return wrong(format!("{here} records of telemetry at a host where {queued} packets wait"));
+                    return wrong(format!(
+                        "{here} records of telemetry at a host where {queued} packets wait"
+                    ));
                 }
             }
         }
@@ -526,7 +545,8 @@ impl<'a, O: Observer> Engine<'a, O> {
 
     /// Ends the run and hands the observer back.
     pub fn into_observer(self) -> Option<O> {
-        let shards = self.shards.into_iter().map(|shard| shard.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let shards =
+            self.shards.into_iter().map(|shard| shard.into_inner().unwrap_or_else(PoisonError::into_inner));
         shards.map(|shard| shard.observer).reduce(|mut all, other| {
             all.join(other);
             all

@@ -225,7 +225,8 @@ impl Host {
 
     /// What all its queue pairs counted.
     pub fn counters(&self) -> Totals {
-        self.live().fold(self.totals, |totals, qp| totals.add(self.senders[qp.place as usize].sender.counters()))
+        self.live()
+            .fold(self.totals, |totals, qp| totals.add(self.senders[qp.place as usize].sender.counters()))
     }
 
     /// Data packets sent again and timeouts so far of a queue pair on which it sends, by its number among them.
@@ -255,7 +256,12 @@ impl Host {
 
     /// A packet for a receiver.
     #[inline]
-    fn handle_data<O: Observer>(&mut self, packet: &Packet, stack: Option<&IntStack>, at: &mut Context<'_, O>) {
+    fn handle_data<O: Observer>(
+        &mut self,
+        packet: &Packet,
+        stack: Option<&IntStack>,
+        at: &mut Context<'_, O>,
+    ) {
         at.counters.consumed += 1;
         let slot = at.network.slots[packet.qp.index()][1] as usize;
         let place = match self.incoming[slot].place {
@@ -280,7 +286,12 @@ impl Host {
 
     /// A packet for a sender.
     #[inline]
-    fn handle_answer<O: Observer>(&mut self, packet: &Packet, stack: Option<&IntStack>, at: &mut Context<'_, O>) {
+    fn handle_answer<O: Observer>(
+        &mut self,
+        packet: &Packet,
+        stack: Option<&IntStack>,
+        at: &mut Context<'_, O>,
+    ) {
         at.counters.consumed += 1;
         if let Repr::Program { .. } = packet.repr {
             // A program that is gone would have taken it out.
@@ -304,8 +315,7 @@ impl Host {
             self.end(message, Done::Acknowledged, at);
         }
         self.kick(at);
-        if self.outgoing[slot as usize].place == place
-            && self.senders[place as usize].sender.advances_timer()
+        if self.outgoing[slot as usize].place == place && self.senders[place as usize].sender.advances_timer()
         {
             self.arm(slot, place, at.now);
         }
@@ -375,8 +385,7 @@ impl Host {
         let lb = scheme.lb.build(&environment, random);
         let cc = scheme.cc.build(own_paths.get(at.network.connection(qp).index()).unwrap_or(facts));
         let ends = at.network.ends(qp);
-        let sender =
-            scheme.transport.build_sender(Ends { qp, src: ends.src, dst: ends.dst }, facts, cc, lb);
+        let sender = scheme.transport.build_sender(Ends { qp, src: ends.src, dst: ends.dst }, facts, cc, lb);
         let place = put(&mut self.senders, &mut self.free_senders, SenderSlot::new(slot, sender));
         self.outgoing[slot as usize].place = place;
         at.effects.notices.push(Notice { time: at.now, src: self.id, qp, opens: true });
@@ -525,7 +534,8 @@ impl Host {
     }
 
     fn see_to_next_call(&mut self, network: &Network<'_>) {
-        let timer = self.timers.peek().map_or(Order::NEVER, |Reverse((time, _))| Order::chosen(*time, kind::TIMER));
+        let timer =
+            self.timers.peek().map_or(Order::NEVER, |Reverse((time, _))| Order::chosen(*time, kind::TIMER));
         let post = self.next_start(network).map_or(Order::NEVER, |(time, _)| Order::chosen(time, kind::POST));
         self.next_call = timer.min(post);
     }

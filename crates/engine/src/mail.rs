@@ -195,7 +195,8 @@ impl Inbox {
             let offset = arrival.time.0 - start.0;
             debug_assert!(offset < LONGEST_WINDOW, "an arrival beyond its window");
             let is_packet = u64::from(arrival.frame.what == What::Packet);
-            let key = ((offset << 1 | is_packet) << PORT_BITS | u64::from(arrival.frame.port)) << PLACE_BITS | place;
+            let key = ((offset << 1 | is_packet) << PORT_BITS | u64::from(arrival.frame.port)) << PLACE_BITS
+                | place;
             place += 1;
             sorted &= last <= key;
             last = key;
@@ -217,8 +218,12 @@ impl Inbox {
         match self.keys.get(self.next) {
             None => Order::NEVER,
             Some(key) => {
-                let (offset, is_packet) = (key >> (PLACE_BITS + PORT_BITS + 1), key >> (PLACE_BITS + PORT_BITS) & 1);
-                Order::new(Time(self.start + offset), if is_packet == 1 { kind::ARRIVAL } else { kind::PAUSE })
+                let (offset, is_packet) =
+                    (key >> (PLACE_BITS + PORT_BITS + 1), key >> (PLACE_BITS + PORT_BITS) & 1);
+                Order::new(
+                    Time(self.start + offset),
+                    if is_packet == 1 { kind::ARRIVAL } else { kind::PAUSE },
+                )
             }
         }
     }
@@ -236,7 +241,8 @@ impl Inbox {
         for slot in &sources.slots {
             let arrivals = slot.of(sources.window, node);
             if let Some(arrival) = arrivals.get(place) {
-                let stack = (arrival.frame.telemetry as usize).checked_sub(1).map(|number| &slot.stacks[number]);
+                let stack =
+                    (arrival.frame.telemetry as usize).checked_sub(1).map(|number| &slot.stacks[number]);
                 return (arrival, stack);
             }
             place -= arrivals.len();

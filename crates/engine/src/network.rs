@@ -147,9 +147,8 @@ impl<'a> Network<'a> {
         // Nothing is shorter than a header with a byte, an ACK or a pause frame, but a program may say otherwise.
         let shortest = framing.ack.0.min(framing.header.0).min(u64::from(crate::link::PAUSE_FRAME_BYTES));
         let pauses = self.scheme.fabric.pfc.is_some();
-        let of = |kind: &LinkKind| {
-            kind.rate.time_for(shortest) + if pauses { kind.latency } else { kind.delay }
-        };
+        let of =
+            |kind: &LinkKind| kind.rate.time_for(shortest) + if pauses { kind.latency } else { kind.delay };
         self.kinds.iter().map(of).min().unwrap_or(Duration(1)).max(Duration(1))
     }
 

@@ -241,7 +241,8 @@ impl<O: Observer> Shard<O> {
 
     /// Packets on their way to it over long links.
     pub fn packets_far_away(&self) -> u64 {
-        let packets = self.arriving.slab.iter().flatten().filter(|far| far.arrival.frame.what == What::Packet);
+        let packets =
+            self.arriving.slab.iter().flatten().filter(|far| far.arrival.frame.what == What::Packet);
         packets.count() as u64
     }
 
@@ -282,7 +283,9 @@ impl<O: Observer> Shard<O> {
                     switches[index as usize].handle_pause(*port, *stop, &mut at);
                     count_victims(switches, place_of, index, &mut at);
                 }
-                (Some((Place::Switch(index), ..)), NodeTask::Purge) => switches[index as usize].purge(&mut at),
+                (Some((Place::Switch(index), ..)), NodeTask::Purge) => {
+                    switches[index as usize].purge(&mut at)
+                }
                 (Some((Place::Host(_), ..)), NodeTask::Purge) | (None, _) => {}
             }
         }
@@ -310,7 +313,10 @@ impl<O: Observer> Shard<O> {
                         node::run(host, inbox, (sources, far), bound, &mut at);
                         *next = host.next();
                     }
-                    debug_assert!(at.effects.elsewhere.is_empty(), "a gate across hosts outside of a cluster");
+                    debug_assert!(
+                        at.effects.elsewhere.is_empty(),
+                        "a gate across hosts outside of a cluster"
+                    );
                 }
                 Unit::One(Place::Switch(index)) => {
                     let switch = &mut switches[*index as usize];
@@ -428,7 +434,12 @@ impl Cluster {
 }
 
 /// Tells the observer what the pauses that have just begun at a switch hold up without need.
-fn count_victims<O: Observer>(switches: &mut [Switch], place_of: &PlaceOf, index: u32, at: &mut Context<'_, O>) {
+fn count_victims<O: Observer>(
+    switches: &mut [Switch],
+    place_of: &PlaceOf,
+    index: u32,
+    at: &mut Context<'_, O>,
+) {
     for port in switches[index as usize].take_watched_pauses() {
         let switch = &switches[index as usize];
         let out = &switch.egress().ports[usize::from(port)];

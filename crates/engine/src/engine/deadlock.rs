@@ -57,7 +57,8 @@ pub fn find<O: Observer>(network: &Network<'_>, shards: &[MutexGuard<'_, Shard<O
                 }
                 Some(next) if seen[next] == 1 => {
                     let from = path.iter().position(|(link, _)| *link == next).unwrap_or(0);
-                    let name = |(link, _): &(usize, Vec<usize>)| network.topology.link_name(LinkId(*link as u32));
+                    let name =
+                        |(link, _): &(usize, Vec<usize>)| network.topology.link_name(LinkId(*link as u32));
                     return Some(path[from..].iter().map(name).collect());
                 }
                 Some(next) if seen[next] == 0 => {

@@ -90,7 +90,12 @@ impl Node for Switch {
 
 impl Switch {
     /// The switch with this number, before its first event.
-    pub fn new(network: &Network<'_>, plan: &mut SwitchPlan, index: u32, kind_of: impl Fn(LinkId) -> u16) -> Self {
+    pub fn new(
+        network: &Network<'_>,
+        plan: &mut SwitchPlan,
+        index: u32,
+        kind_of: impl Fn(LinkId) -> u16,
+    ) -> Self {
         let node = NodeId(network.topology.hosts + index);
         let weight = plan.weights.get(index as usize).copied().unwrap_or(0);
         let egress = Egress::new(network, node, weight, kind_of, Lines::default());
@@ -338,7 +343,13 @@ impl Switch {
 
     /// Queue pairs whose data waits at `port`, which is paused, while the next port on their path, at the switch
     /// `next` at the other end, is free to send: as many as the pause holds up without need.
-    pub fn victims(&self, port: u16, next: &Switch, network: &Network<'_>, routing: &anabranch_fabric::Routing) -> u32 {
+    pub fn victims(
+        &self,
+        port: u16,
+        next: &Switch,
+        network: &Network<'_>,
+        routing: &anabranch_fabric::Routing,
+    ) -> u32 {
         let goes_on = |packet: &Packet| {
             network.route(routing, next.index, packet).is_some_and(|port| {
                 let out = &next.egress.ports[usize::from(port)];
