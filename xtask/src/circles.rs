@@ -11,14 +11,6 @@ use std::path::Path;
 use syn::visit::{self, Visit};
 use syn::{Attribute, ImplItem, Item, Meta, UseTree};
 
-/// Crates whose modules stand in circles still. None is to be added.
-const EXEMPT: &[&str] = &[
-    // Goes away with the rewrite of the engine: its hosts and switches are methods of the engine that holds them.
-    "engine",
-    // `transport` reads and writes packets of `wire`, and `wire::dcp` an `Operation` of `transport::dcp_reception`.
-    "proto",
-];
-
 /// By module: those that it uses, each with the path by which it does.
 type Graph = BTreeMap<String, BTreeMap<String, String>>;
 
@@ -28,13 +20,7 @@ pub fn check(root: &Path) -> Result<()> {
     for folder in crates(root)? {
         let crate_name = name(&folder);
         let found = circles(&graph(&files(&folder.join("src"))?)?);
-        match (EXEMPT.contains(&crate_name.as_str()), found.is_empty()) {
-            (true, true) => {
-                wrong.push(format!("crates/{crate_name} has none any more: take it out of EXEMPT"))
-            }
-            (true, false) => {}
-            (false, _) => wrong.extend(found.iter().map(|circle| format!("crates/{crate_name}: {circle}"))),
-        }
+        wrong.extend(found.iter().map(|circle| format!("crates/{crate_name}: {circle}")));
     }
     if !wrong.is_empty() {
         bail!("circles between modules (xtask/src/circles.rs):\n  {}", wrong.join("\n  "));

@@ -51,6 +51,12 @@ impl Duration {
     pub fn as_us(self) -> f64 {
         self.0 as f64 / 1e6
     }
+
+    /// This span or a little more, with at most so many digits that count, as people write it.
+    pub fn rounded_up(self, digits: u32) -> Duration {
+        let unit = 10_u64.pow((self.0.max(1).ilog10() + 1).saturating_sub(digits));
+        Duration(self.0.div_ceil(unit).saturating_mul(unit))
+    }
 }
 
 impl Add<Duration> for Time {
@@ -140,6 +146,15 @@ impl<'de> Deserialize<'de> for Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spans_are_rounded_up() {
+        for (exact, up) in [(0, 0), (1, 1), (99, 99), (101, 110), (123_456, 130_000), (9_901, 10_000)] {
+            assert_eq!(Duration(exact).rounded_up(2), Duration(up));
+        }
+        assert_eq!(Duration(123_456).rounded_up(3), Duration(124_000));
+        assert_eq!(Duration(u64::MAX).rounded_up(3), Duration(u64::MAX));
+    }
 
     #[test]
     fn spans_read_back_as_printed() {

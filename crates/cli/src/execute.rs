@@ -6,8 +6,10 @@ use crate::interrupt;
 use crate::kept::Kept;
 use crate::output::note;
 use crate::progress::Progress;
+use crate::ran::Ran;
+use crate::spool::Spool;
 use anabranch_results::digest::run_digest;
-use anabranch_results::{FlowRow, JobRow, ResultSet, RunRow, SeriesRow, Value};
+use anabranch_results::{FiledCurves, FlowRow, JobRow, ResultSet, RunRow, SeriesRow, Value};
 use anabranch_sim::scenario::RunPoint;
 use anabranch_sim::{Control, RunError, RunResult};
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
@@ -26,8 +28,10 @@ pub struct Outcome {
     pub flows: Vec<FlowRow>,
     /// Their jobs.
     pub jobs: Vec<JobRow>,
-    /// Their curves.
+    /// Their curves, where there are few points.
     pub series: Vec<SeriesRow>,
+    /// The curves of the other runs, in files.
+    pub filed: Vec<FiledCurves>,
     /// The runs that failed. One that stalled or hit a limit also has a row, with what it came to.
     pub failed: Vec<FailedRun>,
     /// Ctrl-C ended it, and runs are missing.
@@ -54,44 +58,51 @@ impl Outcome {
     }
 
     /// Adds the results of a run, with their digest.
-    fn push(&mut self, result: RunResult) {
-        let RunResult { mut run, flows, jobs, series } = result;
+    fn push(&mut self, ran: Ran) {
+        let RunResult { mut run, flows, jobs, series } = ran.result;
         run.digest = run_digest(&run, &flows, &jobs);
         let index = self.runs.len() as u32;
         self.runs.push(run);
         self.flows.extend(flows.into_iter().map(|row| FlowRow { run: index, ..row }));
         self.jobs.extend(jobs.into_iter().map(|row| JobRow { run: index, ..row }));
         self.series.extend(series.into_iter().map(|row| SeriesRow { run: index, ..row }));
+        self.filed.extend(ran.filed.map(|filed| FiledCurves { run: index, ..filed }));
     }
 
     /// The results under a title, with the resolved scenario that gave them.
     pub fn into_results(self, title: String, scenario_toml: String) -> ResultSet {
-        let Outcome { runs, flows, jobs, series, .. } = self;
-        ResultSet { title, scenario_toml, runs, flows, jobs, series, figure: None }
+        let Outcome { runs, flows, jobs, series, filed, .. } = self;
+        ResultSet { title, scenario_toml, runs, flows, jobs, series, filed, figure: None }
     }
 }
 
 /// Runs all `points` on `threads` threads (none: one a core), but those that are `kept` already. When not all of them
-/// finish, those that do are kept.
+/// finish, those that do are kept. Curves go to files in `spool` as each run ends, so that memory holds those of the
+/// runs in progress alone.
 ///
 /// # Errors
 /// When threads cannot be started. A run that fails is part of the outcome.
-pub fn execute(points: &[RunPoint], threads: Option<u16>, kept: &Kept) -> Result<Outcome, Failure> {
+pub fn execute(
+    points: &[RunPoint],
+    threads: Option<u16>,
+    kept: &Kept,
+    spool: &Spool,
+) -> Result<Outcome, Failure> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads.map_or(0, usize::from))
         .build()
         .map_err(|error| Failure::Run(format!("threads cannot be started: {error}")))?;
     let controls: Vec<Control> = points.iter().map(|_| Control::default()).collect();
     let progress = Progress::new(points.len());
-    let ends = watched(
+    let mut ends = watched(
         &controls,
         || progress.draw(&controls),
         || {
             pool.install(|| {
                 let each = points.into_par_iter().zip(&controls).enumerate().with_max_len(1);
-                each.map(|(index, (point, control))| match kept.take(index, point) {
-                    Some(result) => End::Done(Box::new(result)),
-                    None => one(index, point, control, &progress, kept),
+                each.map(|(index, (point, control))| match kept.take(index, point, spool) {
+                    Some(ran) => End::Done(Box::new(ran)),
+                    None => one(index, point, control, &progress, kept, spool),
                 })
                 .collect::<Vec<End>>()
             })
@@ -106,9 +117,9 @@ pub fn execute(points: &[RunPoint], threads: Option<u16>, kept: &Kept) -> Result
         ));
     }
     if !ends.iter().all(|end| matches!(end, End::Done(_))) {
-        for (index, end) in ends.iter().enumerate() {
-            if let End::Done(result) = end {
-                kept.keep(index, result);
+        for (index, end) in ends.iter_mut().enumerate() {
+            if let End::Done(ran) = end {
+                kept.keep(index, ran);
             }
         }
     }
@@ -117,12 +128,19 @@ pub fn execute(points: &[RunPoint], threads: Option<u16>, kept: &Kept) -> Result
 
 /// How one run ended.
 enum End {
-    Done(Box<RunResult>),
-    Failed { error: String, partial: Option<Box<RunResult>> },
+    Done(Box<Ran>),
+    Failed { error: String, partial: Option<Box<Ran>> },
     Stopped,
 }
 
-fn one(index: usize, point: &RunPoint, control: &Control, progress: &Progress, kept: &Kept) -> End {
+fn one(
+    index: usize,
+    point: &RunPoint,
+    control: &Control,
+    progress: &Progress,
+    kept: &Kept,
+    spool: &Spool,
+) -> End {
     if interrupt::asked_to_stop() {
         return End::Stopped;
     }
@@ -133,13 +151,17 @@ fn one(index: usize, point: &RunPoint, control: &Control, progress: &Progress, k
     progress.end(index, control);
     let sealed = |mut result: RunResult| {
         result.run.wall_s = wall_s;
-        Box::new(result)
+        Box::new(Ran { result, filed: None })
+    };
+    let filed = |mut ran: Box<Ran>| {
+        ran.filed = spool.file(index, &mut ran.result.series);
+        ran
     };
     match ended {
         Ok(Ok(result)) => {
-            let result = sealed(result);
-            kept.keep_long(index, &result);
-            End::Done(result)
+            let mut ran = sealed(result);
+            kept.keep_long(index, &mut ran);
+            End::Done(filed(ran))
         }
         Ok(Err(RunError::Cancelled)) => End::Stopped,
         Ok(Err(error)) => {
@@ -147,7 +169,7 @@ fn one(index: usize, point: &RunPoint, control: &Control, progress: &Progress, k
             let partial = match error {
                 RunError::Stalled { partial, .. }
                 | RunError::Deadlock { partial, .. }
-                | RunError::Limit { partial, .. } => Some(sealed(*partial)),
+                | RunError::Limit { partial, .. } => Some(filed(sealed(*partial))),
                 _ => None,
             };
             End::Failed { error: error_text, partial }
@@ -192,15 +214,15 @@ fn watched<T>(controls: &[Control], draw: impl Fn() + Sync, action: impl FnOnce(
 /// Puts results in order into one outcome, each with its digest.
 pub fn collect_rows(results: impl IntoIterator<Item = RunResult>) -> Outcome {
     let mut outcome = Outcome::default();
-    results.into_iter().for_each(|result| outcome.push(result));
+    results.into_iter().for_each(|result| outcome.push(Ran { result, filed: None }));
     outcome
 }
 
 fn collect(points: &[RunPoint], ends: Vec<End>) -> Outcome {
     let mut outcome = Outcome::default();
     for (point, end) in points.iter().zip(ends) {
-        let result = match end {
-            End::Done(result) => Some(result),
+        let ran = match end {
+            End::Done(ran) => Some(ran),
             End::Stopped => {
                 outcome.interrupted = true;
                 None
@@ -215,8 +237,8 @@ fn collect(points: &[RunPoint], ends: Vec<End>) -> Outcome {
                 partial
             }
         };
-        if let Some(result) = result {
-            outcome.push(*result);
+        if let Some(ran) = ran {
+            outcome.push(*ran);
         }
     }
     outcome

@@ -3,7 +3,9 @@
 
 use crate::made_by::MadeBy;
 use crate::output::note;
-use anabranch_results::{ResultSet, RunRow};
+use crate::ran::Ran;
+use crate::spool::Spool;
+use anabranch_results::{ResultSet, RunRow, SERIES_FILE};
 use anabranch_sim::RunResult;
 use anabranch_sim::scenario::RunPoint;
 use std::fs;
@@ -31,11 +33,16 @@ impl Kept {
     }
 
     /// The result of run `index` of the points, if it is kept.
-    pub fn take(&self, index: usize, point: &RunPoint) -> Option<RunResult> {
-        let ResultSet { mut runs, flows, jobs, series, .. } = ResultSet::read(&self.run(index)).ok()?;
+    pub fn take(&self, index: usize, point: &RunPoint, spool: &Spool) -> Option<Ran> {
+        let folder = self.run(index);
+        let ResultSet { mut runs, flows, jobs, filed, .. } = ResultSet::open(&folder).ok()?;
         let run = runs.pop().filter(|run| runs.is_empty() && is_of(run, point))?;
+        let filed = match filed.is_empty() {
+            true => None,
+            false => Some(spool.adopt(index, &folder.join(SERIES_FILE))?),
+        };
         self.taken.fetch_add(1, Ordering::Relaxed);
-        Some(RunResult { run, flows, jobs, series })
+        Some(Ran { result: RunResult { run, flows, jobs, series: Vec::new() }, filed })
     }
 
     /// How many were taken so far.
@@ -44,23 +51,25 @@ impl Kept {
     }
 
     /// Keeps a run that has just finished, if it was long.
-    pub fn keep_long(&self, index: usize, result: &RunResult) {
-        if result.run.wall_s >= WORTH_KEEPING_S {
-            self.keep(index, result);
+    pub fn keep_long(&self, index: usize, ran: &mut Ran) {
+        if ran.result.run.wall_s >= WORTH_KEEPING_S {
+            self.keep(index, ran);
         }
     }
 
     /// Keeps a finished run, unless it is kept already.
-    pub fn keep(&self, index: usize, result: &RunResult) {
+    pub fn keep(&self, index: usize, ran: &mut Ran) {
         let folder = self.run(index);
         if folder.exists() {
             return;
         }
+        // Rows are lent: a second copy of them may be more than memory holds.
         let set = ResultSet {
-            runs: vec![result.run.clone()],
-            flows: result.flows.clone(),
-            jobs: result.jobs.clone(),
-            series: result.series.clone(),
+            runs: vec![ran.result.run.clone()],
+            flows: std::mem::take(&mut ran.result.flows),
+            jobs: std::mem::take(&mut ran.result.jobs),
+            series: std::mem::take(&mut ran.result.series),
+            filed: ran.filed.iter().cloned().collect(),
             ..ResultSet::default()
         };
         let unfinished = folder.with_extension("unfinished");
@@ -69,6 +78,8 @@ impl Kept {
             .map_err(|error| error.to_string())
             .and_then(|()| set.write(&unfinished).map_err(|error| error.to_string()))
             .and_then(|()| fs::rename(&unfinished, &folder).map_err(|error| error.to_string()));
+        let ResultSet { flows, jobs, series, .. } = set;
+        (ran.result.flows, ran.result.jobs, ran.result.series) = (flows, jobs, series);
         if let Err(error) = written {
             let _ = fs::remove_dir_all(&unfinished);
             if !self.complained.swap(true, Ordering::Relaxed) {

@@ -14,9 +14,11 @@ mod made_by;
 mod model;
 mod output;
 mod progress;
+mod ran;
 mod simulated;
 mod sizes;
 mod source;
+mod spool;
 mod store;
 
 use args::{Cli, Command};

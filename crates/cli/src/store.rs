@@ -3,6 +3,7 @@
 use crate::failure::{Failure, reason};
 use crate::kept::Kept;
 use crate::made_by::{MADE_BY, MadeBy};
+use crate::spool::Spool;
 use anabranch_results::{ResultSet, ResultsError};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,6 +16,11 @@ use tempfile::TempDir;
 const DIGITS: usize = 16;
 /// How the names of folders begin that are not whole yet.
 const UNFINISHED: &str = ".unfinished-";
+/// How the names of folders begin whose results newer ones replace; then come the end of the newer folder's name and
+/// the name that both bear in the end.
+const REPLACED: &str = ".replaced-";
+/// The folder of curves in one that is not whole yet.
+const SPOOL: &str = ".spool";
 /// How long a folder is left alone at least, locked or not: not every file system shows the locks of other machines.
 const LEFT_ALONE: Duration = Duration::from_secs(24 * 3600);
 
@@ -52,11 +58,12 @@ impl Store {
 
     /// Whole results of the scenario, made by this very build; their folder and what is in it.
     pub fn stored(&self, item: &Item) -> Option<(PathBuf, ResultSet)> {
+        self.recover();
         let folder = self.target(item);
         if MadeBy::of(&folder)? != MadeBy::this() {
             return None;
         }
-        Some((folder.clone(), ResultSet::read(&folder).ok()?))
+        Some((folder.clone(), ResultSet::open(&folder).ok()?))
     }
 
     /// The runs of the scenario that finished before it was ended. With `fresh` there are none.
@@ -77,6 +84,7 @@ impl Store {
                 target.display()
             )));
         }
+        self.recover();
         self.remove_abandoned();
         let mut builder = tempfile::Builder::new();
         builder.prefix(UNFINISHED);
@@ -86,6 +94,35 @@ impl Store {
         let mut pending = Pending { temp, target, _lock: None };
         pending.write_early(item).map_err(|error| self.refused(&error))?;
         Ok(pending)
+    }
+
+    /// Finishes what programs began that were killed while they replaced results: the newer ones get the name that was
+    /// free at that moment, and the older ones go. Nothing is said where it fails; the older ones are there at least.
+    pub fn recover(&self) {
+        let folders = fs::read_dir(&self.root).into_iter().flatten().flatten();
+        for folder in folders.map(|folder| folder.path()) {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let parts = name.strip_prefix(REPLACED).and_then(|rest| rest.split_once('-'));
+            let Some((end, target)) = parts.filter(|(_, target)| !target.is_empty()) else { continue };
+            let (newer, target) = (self.root.join(format!("{UNFINISHED}{end}")), self.root.join(target));
+            if newer.exists() {
+                let is_left = File::open(newer.join(MADE_BY)).is_ok_and(|file| file.try_lock().is_ok());
+                if !is_left {
+                    // A program is at it now.
+                    continue;
+                }
+                if !target.exists() && ResultSet::open(&newer).is_ok() {
+                    let _ = fs::rename(&newer, &target);
+                }
+            }
+            if !target.exists() {
+                let _ = fs::rename(&folder, &target);
+            }
+            if target.exists() {
+                let _ = fs::remove_dir_all(&folder);
+                let _ = fs::remove_dir_all(&newer);
+            }
+        }
     }
 
     /// Removes what programs left that were killed. Nothing depends on it, so nothing is said where it fails.
@@ -122,6 +159,11 @@ impl Pending {
         self.temp.path()
     }
 
+    /// Room for curves until the results are written.
+    pub fn spool(&self) -> Spool {
+        Spool::at(self.temp.path().join(SPOOL))
+    }
+
     /// What is known before the simulation; writing it finds a full disk early.
     fn write_early(&mut self, item: &Item) -> io::Result<()> {
         let folder = self.temp.path();
@@ -147,6 +189,7 @@ impl Pending {
         let partial = self.target.with_file_name(format!("{name}-partial"));
         let target = if whole { self.target.clone() } else { partial.clone() };
         results.write(self.folder()).map_err(|error| self.not_written(&error, &target))?;
+        self.spool().clear();
         fs::write(self.folder().join("report.html"), html)
             .and_then(|()| self.replace(&target))
             .map_err(|error| lost(&target, &reason(&error)))?;
@@ -160,11 +203,14 @@ impl Pending {
     /// Gives the folder its name. What bears the name already is older and goes.
     fn replace(self, target: &Path) -> io::Result<()> {
         let own = self.temp.path().file_name().unwrap_or_default().to_string_lossy();
-        let old = self.temp.path().with_file_name(own.replacen(UNFINISHED, ".replaced-", 1));
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let old = format!("{}-{name}", own.replacen(UNFINISHED, REPLACED, 1));
+        let old = self.temp.path().with_file_name(old);
         let had_old = target.exists();
         if had_old {
             fs::rename(target, &old)?;
         }
+        stop_here("between-renames");
         if let Err(error) = fs::rename(self.temp.path(), target) {
             if had_old {
                 fs::rename(&old, target)?;
@@ -173,6 +219,7 @@ impl Pending {
         }
         // The folder is no longer temporary.
         let _ = self.temp.keep();
+        stop_here("after-renames");
         if had_old {
             // The new ones stand; what is left of the old ones is only in nobody's way.
             let _ = fs::remove_dir_all(&old);
@@ -184,6 +231,15 @@ impl Pending {
         match error {
             ResultsError::Write { source, .. } => lost(target, &reason(source)),
             other => lost(target, &other.to_string()),
+        }
+    }
+}
+
+/// Waits to be killed, in builds for tests, if the environment names this place.
+fn stop_here(place: &str) {
+    if cfg!(debug_assertions) && std::env::var_os("ANABRANCH_STOP_AT").is_some_and(|name| name == place) {
+        loop {
+            std::thread::sleep(Duration::from_secs(1));
         }
     }
 }

@@ -1,21 +1,71 @@
 //! What a message takes alone in the network, in closed form.
 
-use anabranch_base::{Bytes, Duration, HostId, LinkId};
+use crate::spec::{RoutingMode, Scheme};
+use anabranch_base::{Bytes, Duration, HostId, LinkId, NodeId, Rate};
 use anabranch_fabric::{Routing, Topology};
 use anabranch_proto::transport::Framing;
-use anabranch_proto::{PathFacts, TransportConfig};
+use anabranch_proto::{LbConfig, PathFacts, ProgramConfig, TransportConfig};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Computes ideal completion times on a fabric.
 pub struct Ideal<'a> {
     topology: &'a Topology,
     routing: Routing,
     framing: Framing,
+    /// Queue pairs that carry a message together.
+    split: u64,
+    /// Whether packets of one queue pair may take different paths.
+    spreads: bool,
+    /// Whether all paths between two hosts have the same rates and latencies, link by link.
+    alike: bool,
+}
+
+/// The links that may carry a packet from one host to another at one distance from the sender.
+#[derive(Clone, Copy, Debug)]
+struct Tier {
+    /// Of the fastest.
+    rate: Rate,
+    /// The rates of all, added up; only known where packets may take different paths.
+    together: u128,
+    /// From a packet's last bit until the next node may act on it, at least: the shortest latency, with the switch's.
+    onward: Duration,
+    /// What an ACK takes back, at least.
+    ack: Duration,
+    /// Whether there is but one.
+    single: bool,
+}
+
+/// The parts of a message that have the same length.
+struct Parts {
+    count: u64,
+    /// Full packets of each, before its last one.
+    full: u64,
+    /// The last packet's size on the wire.
+    last: u64,
 }
 
 impl<'a> Ideal<'a> {
-    /// For messages carried by `transport`.
+    /// For messages carried by `transport`, each by one queue pair on one path.
     pub fn new(topology: &'a Topology, routing: Routing, transport: &TransportConfig) -> Self {
-        Ideal { topology, routing, framing: transport.framing() }
+        let framing = transport.framing();
+        Ideal { topology, routing, framing, split: 1, spreads: false, alike: is_alike(topology) }
+    }
+
+    /// For messages carried as `scheme` does.
+    pub fn carried_by(self, scheme: &Scheme) -> Self {
+        let by_hash = matches!(scheme.fabric.routing, RoutingMode::Ecmp | RoutingMode::EcmpLinear);
+        let moves = match &scheme.fabric.program {
+            None => false,
+            Some(
+                ProgramConfig::NackDrop { .. }
+                | ProgramConfig::ThemisLonghaul(_)
+                | ProgramConfig::Annulus(_)
+                | ProgramConfig::Bicc(_),
+            ) => false,
+            Some(_) => true,
+        };
+        let spreads = moves || !by_hash || !matches!(scheme.lb, LbConfig::Ecmp {});
+        Ideal { split: u64::from(scheme.qps), spreads, ..self }
     }
 
     /// The longest path's round trip for one full packet and its ACK, and what fits into it at line rate.
@@ -30,7 +80,8 @@ impl<'a> Ideal<'a> {
 
     fn facts_on(&self, path: &[LinkId]) -> PathFacts {
         let packet = Bytes(self.framing.payload.0 + self.framing.header.0);
-        let base_rtt = self.last_arrival(path, 1, packet.0) + self.ack_return(path);
+        let path: Vec<Tier> = path.iter().map(|&link| self.tier(link)).collect();
+        let base_rtt = self.last_arrival(&path, 1, packet.0) + ack_return(&path);
         let rate = self.topology.ports[0].rate;
         PathFacts { base_rtt, bdp: Bytes(rate.bytes_in(base_rtt)), packet, line_rate: rate }
     }
@@ -41,24 +92,37 @@ impl<'a> Ideal<'a> {
     }
 
     /// The FCT at the sender, from posting to the ACK of the last packet, when nothing else is in the network
-    /// and the window never closes. On links of different rates it can be a little too low: the ACK of a short
-    /// last packet may then wait behind the one before it.
+    /// and the window never closes.
+    ///
+    /// It is exact where a message has one path, but for the ACK of a short last packet, which may wait behind the one
+    /// before it on links of different rates. Everywhere else no message can be faster, and few are as fast:
+    ///
+    /// - Where packets may take several paths, or parts of the message several queue pairs, see
+    ///   [`Self::last_arrival_spread`].
+    /// - Where equal-cost links have different rates or latencies, the best of them counts at each distance.
+    ///
+    /// Links have the rates of the topology: a fault that makes one faster is left out.
     pub fn fct(&self, src: HostId, dst: HostId, bytes: u64) -> Duration {
-        let path = self.topology.ideal_path(&self.routing, src, dst);
-        let packets = bytes.div_ceil(self.framing.payload.0).max(1);
-        let last = bytes - (packets - 1) * self.framing.payload.0 + self.framing.header.0;
-        self.last_arrival(&path, packets, last) + self.ack_return(&path)
+        let tiers = self.tiers(src, dst);
+        let one_path = !self.spreads || tiers.iter().all(|tier| tier.single);
+        let arrival = if one_path && bytes.clamp(1, self.split) == 1 {
+            let packets = bytes.div_ceil(self.framing.payload.0).max(1);
+            let last = bytes - (packets - 1) * self.framing.payload.0 + self.framing.header.0;
+            self.last_arrival(&tiers, packets, last)
+        } else {
+            self.last_arrival_spread(&tiers, bytes)
+        };
+        arrival + ack_return(&tiers)
     }
 
     /// When the last of `packets` packets is in, store and forward: all but it are full, it has `last` bytes.
-    fn last_arrival(&self, path: &[LinkId], packets: u64, last: u64) -> Duration {
+    fn last_arrival(&self, path: &[Tier], packets: u64, last: u64) -> Duration {
         let full = self.framing.payload.0 + self.framing.header.0;
         // When the last full packet and the last packet leave the current link; the slowest link so far paces
         // the full ones.
         let (mut full_out, mut last_out, mut slowest) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
-        for &link in path {
-            let port = &self.topology.ports[link.index()];
-            let (full_time, last_time) = (port.rate.time_for(full), port.rate.time_for(last));
+        for tier in path {
+            let (full_time, last_time) = (tier.rate.time_for(full), tier.rate.time_for(last));
             if packets > 1 {
                 // The first packet passes; the other full ones follow at the pace of the slowest link.
                 let paced = Duration(full_time.0.saturating_sub(slowest.0) * (packets - 2));
@@ -68,19 +132,197 @@ impl<'a> Ideal<'a> {
             } else {
                 last_out = last_out + last_time;
             }
-            let onward = port.latency + self.topology.switch(port.peer).map_or(Duration::ZERO, |s| s.latency);
-            full_out = full_out + onward;
-            last_out = last_out + onward;
+            full_out = full_out + tier.onward;
+            last_out = last_out + tier.onward;
         }
         last_out
     }
 
-    fn ack_return(&self, path: &[LinkId]) -> Duration {
-        path.iter().fold(Duration::ZERO, |sum, &link| {
-            let back = self.topology.reverse(link);
-            let port = &self.topology.ports[back.index()];
-            let switch = self.topology.switch(port.peer).map_or(Duration::ZERO, |s| s.latency);
-            sum + port.rate.time_for(self.framing.ack.0) + port.latency + switch
-        })
+    /// When the last packet of a message can be in at the earliest, however its packets are spread over the paths.
+    ///
+    /// At each distance all packets pass links that carry no more than their rates together. None gets there before
+    /// the first packet can have come, and the one that passes last still has the rest of its way, store and forward.
+    /// The same holds for the full packets alone, which the short last ones may overtake. The latest of these bounds
+    /// counts. On links that are as fast as the hosts', the last link decides, and the bound is what one path takes,
+    /// but for messages of fewer packets than links.
+    fn last_arrival_spread(&self, tiers: &[Tier], bytes: u64) -> Duration {
+        let full = self.framing.payload.0 + self.framing.header.0;
+        let parts = self.parts(bytes);
+        let fulls: u64 = parts.iter().map(|parts| parts.count * parts.full).sum();
+        let shortest = parts.iter().map(|parts| parts.last).min().unwrap_or(full);
+        let longest = parts.iter().map(|parts| parts.last).max().unwrap_or(full);
+        let lasts: u64 = parts.iter().map(|parts| parts.count * parts.last).sum();
+        let full_times: Vec<u64> = tiers.iter().map(|tier| tier.rate.time_for(full).0).collect();
+        let short_times: Vec<u64> = tiers.iter().map(|tier| tier.rate.time_for(shortest).0).collect();
+        // The rest of the way behind a link, for a full packet and for the shortest.
+        let (mut rest_full, mut rest_short) = (0, 0);
+        let mut rests = vec![(0, 0); tiers.len()];
+        for (place, tier) in tiers.iter().enumerate().rev() {
+            (rest_full, rest_short) = (rest_full + tier.onward.0, rest_short + tier.onward.0);
+            rests[place] = (rest_full, rest_short);
+            (rest_full, rest_short) = (rest_full + full_times[place], rest_short + short_times[place]);
+        }
+        // When the first packet can come to a link: a full one, or the last one of a part, which leaves the sender
+        // behind the full ones of that part.
+        let behind = parts.iter().map(|parts| parts.full).min().unwrap_or(0);
+        let first_time = full_times.first().copied().unwrap_or(0);
+        let (mut first_full, mut first_last) = (0, first_time.saturating_mul(behind));
+        let mut latest = 0;
+        for (place, tier) in tiers.iter().enumerate() {
+            let (rest_full, rest_short) = rests[place];
+            let pass = |fulls: u64, parts: &[Parts], bytes: u64, largest: u64| {
+                if tier.single {
+                    let last: u64 = parts.iter().map(|p| p.count * tier.rate.time_for(p.last).0).sum();
+                    fulls.saturating_mul(full_times[place]).saturating_add(last)
+                } else {
+                    let together = u128::from(bytes) * 8_000_000_000_000 / tier.together.max(1);
+                    (together as u64).max(tier.rate.time_for(largest).0)
+                }
+            };
+            let full_bytes = fulls.saturating_mul(full);
+            let (first, largest) = match fulls {
+                0 => (first_last, longest),
+                _ => (first_full.min(first_last), full),
+            };
+            latest = latest
+                .max(first + pass(fulls, &parts, full_bytes.saturating_add(lasts), largest) + rest_short);
+            if fulls > 0 {
+                latest = latest.max(first_full + pass(fulls, &[], full_bytes, full) + rest_full);
+            }
+            first_full += full_times[place] + tier.onward.0;
+            first_last += short_times[place] + tier.onward.0;
+        }
+        Duration(latest)
     }
+
+    /// A message in parts, a queue pair each: as even as bytes allow, and none empty.
+    fn parts(&self, bytes: u64) -> Vec<Parts> {
+        let parts = bytes.clamp(1, self.split);
+        let (each, longer) = (bytes / parts, bytes % parts);
+        let payload = self.framing.payload.0;
+        let of = |(count, bytes): (u64, u64)| {
+            let packets = bytes.div_ceil(payload).max(1);
+            let last = bytes - (packets - 1) * payload + self.framing.header.0;
+            Parts { count, full: packets - 1, last }
+        };
+        [(longer, each + 1), (parts - longer, each)]
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(of)
+            .collect()
+    }
+
+    /// The links between two hosts by their distance from the sender. Empty when there is no way, or none is needed.
+    fn tiers(&self, src: HostId, dst: HostId) -> Vec<Tier> {
+        if !self.alike {
+            return self.tiers_of_all(src, dst);
+        }
+        let path = self.topology.ideal_path(&self.routing, src, dst);
+        let mut tiers: Vec<Tier> = path.iter().map(|&link| self.tier(link)).collect();
+        if self.spreads || self.split > 1 {
+            for (tier, links) in tiers.iter_mut().zip(self.widths(&path, src, dst)) {
+                tier.single = links == 1;
+                tier.together = u128::from(tier.rate.0) * u128::from(links);
+            }
+        }
+        tiers
+    }
+
+    /// How many links there are at each distance, where all groups of a tier have one size: no more than ways from the
+    /// sender to there, and no more than from the receiver back to there.
+    fn widths(&self, path: &[LinkId], src: HostId, dst: HostId) -> Vec<u64> {
+        let mut widths = vec![1_u64; path.len()];
+        let group = |node: NodeId, to: HostId| {
+            let switch = node.0.checked_sub(self.topology.hosts);
+            let ports = switch
+                .map_or(1, |switch| self.routing.group(switch as usize, self.routing.tor_index(to)).len());
+            (ports as u64).max(1)
+        };
+        let mut ways = 1_u64;
+        for (width, &link) in widths.iter_mut().zip(path) {
+            ways = ways.saturating_mul(group(self.topology.source(link), dst));
+            *width = ways;
+        }
+        let mut ways = 1_u64;
+        for (width, &link) in widths.iter_mut().zip(path).rev() {
+            ways = ways.saturating_mul(group(self.topology.ports[link.index()].peer, src));
+            *width = ways.min(*width);
+        }
+        widths
+    }
+
+    /// The same on any graph: all links on shortest ways.
+    fn tiers_of_all(&self, src: HostId, dst: HostId) -> Vec<Tier> {
+        if src == dst {
+            return Vec::new();
+        }
+        let (hosts, destination) = (self.topology.hosts, self.routing.tor_index(dst));
+        let mut tiers = vec![self.tier(self.topology.link(src.into(), 0))];
+        let mut here = BTreeSet::from([self.routing.tor_index(src)]);
+        while !here.contains(&destination) {
+            let mut tier: Option<Tier> = None;
+            let mut next = BTreeSet::new();
+            for &switch in &here {
+                for &port in self.routing.group(switch as usize, destination) {
+                    let link = self.topology.link(NodeId(hosts + switch), port);
+                    let also = self.tier(link);
+                    tier = Some(tier.map_or(also, |tier| tier.join(&also)));
+                    next.insert(self.topology.ports[link.index()].peer.0 - hosts);
+                }
+            }
+            let Some(tier) = tier else { return Vec::new() };
+            tiers.push(tier);
+            here = next;
+        }
+        tiers.push(self.tier(self.topology.reverse(self.topology.link(dst.into(), 0))));
+        tiers
+    }
+
+    /// A link by itself.
+    fn tier(&self, link: LinkId) -> Tier {
+        let delay = |node: NodeId| self.topology.switch(node).map_or(Duration::ZERO, |switch| switch.latency);
+        let port = &self.topology.ports[link.index()];
+        let back = &self.topology.ports[self.topology.reverse(link).index()];
+        Tier {
+            rate: port.rate,
+            together: u128::from(port.rate.0),
+            onward: port.latency + delay(port.peer),
+            ack: back.rate.time_for(self.framing.ack.0) + back.latency + delay(back.peer),
+            single: true,
+        }
+    }
+}
+
+impl Tier {
+    /// With the links of another one beside its own.
+    fn join(&self, other: &Tier) -> Tier {
+        Tier {
+            rate: self.rate.max(other.rate),
+            together: self.together + other.together,
+            onward: self.onward.min(other.onward),
+            ack: self.ack.min(other.ack),
+            single: false,
+        }
+    }
+}
+
+fn ack_return(path: &[Tier]) -> Duration {
+    path.iter().fold(Duration::ZERO, |sum, tier| sum + tier.ack)
+}
+
+/// Whether links between the same tiers are alike, and switches of a tier. Fabrics from files of links are taken for
+/// unlike, since nothing orders their tiers.
+fn is_alike(topology: &Topology) -> bool {
+    let mut kinds: BTreeMap<(u8, u8), (Rate, Duration, Duration)> = BTreeMap::new();
+    let tier = |node: NodeId| topology.switch(node).map_or(0, |switch| switch.tier);
+    let mut node = NodeId(0);
+    topology.host_file_ids.is_empty()
+        && topology.ports.iter().enumerate().all(|(link, port)| {
+            while topology.links_of(node).end <= link as u32 {
+                node = NodeId(node.0 + 1);
+            }
+            let delay = topology.switch(port.peer).map_or(Duration::ZERO, |switch| switch.latency);
+            let kind = (port.rate, port.latency, delay);
+            *kinds.entry((tier(node), tier(port.peer))).or_insert(kind) == kind
+        })
 }

@@ -4,8 +4,10 @@ use crate::collect::{RunResult, collect, name_unfinished};
 use crate::context::Failure;
 use crate::control::Control;
 use crate::engine::{Engine, Setup};
+use crate::explain::Stalled;
 use crate::ideal::Ideal;
 use crate::observer::{NoObserver, Observer, QpSelector, SeriesObserver};
+use crate::points::too_many;
 use crate::spec::{Limits, RunPoint};
 use crate::switch::{PfcError, PfcPlan, ProgramError, ProgramPlan, SwitchPlan, WeightError, weights};
 use anabranch_base::{Duration, Purpose, Time, stream};
@@ -13,9 +15,6 @@ use anabranch_fabric::{Routing, Selector, SelectorError, Topology, TopologyError
 use anabranch_results::SeriesRow;
 use anabranch_workload::{self as workload, Fabric, Workload, WorkloadError};
 use std::sync::atomic::Ordering;
-
-/// Points of all curves of a run at most: some three gigabytes.
-const MOST_POINTS: u64 = 20_000_000;
 
 /// Runs one point of a scenario. Same point, same result, whatever else the process does.
 ///
@@ -30,6 +29,7 @@ pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
     let limits = Limits { max_time: point.limits.max_time.min(room), ..point.limits.clone() };
     control.flows_total.store(fabric.workload.messages.len() as u64, Ordering::Relaxed);
     let ideal = Ideal::new(&fabric.topology, fabric.routing.clone(), &point.scheme.transport);
+    let ideal = ideal.carried_by(&point.scheme);
     let facts = ideal.path_facts();
     let pfc = point.scheme.fabric.pfc.as_ref();
     let program = ProgramPlan::new(&point.scheme, &fabric.topology, &fabric.routing, &facts, point.seed)?;
@@ -93,39 +93,35 @@ pub fn build(point: &RunPoint) -> Result<Built, RunError> {
 /// What records the curves of a point, and for how long there is room for them.
 fn watch(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, Duration), RunError> {
     let topology = &fabric.topology;
-    let mut points_a_second = 0.0;
+    // In a second.
+    let mut points = 0.0;
     let mut observer = SeriesObserver::new(topology.ports.len(), point.scheme.qps);
     for (number, measure) in point.measures.iter().enumerate() {
-        // A curve with a threshold, or of events, has points only where there is something to say.
-        let a_curve = match measure.every {
-            Duration::ZERO => 0.0,
-            _ if measure.above.is_some() => 0.0,
-            every => 1e12 / every.0 as f64,
-        };
+        let a_curve = measure.points(1, Duration(1_000_000_000_000));
         if let Some(links) = &measure.links {
             // A random choice of links must be the one that a fault with the same selector would not disturb.
             let mut random = stream(point.seed, u64::MAX - number as u64, Purpose::FaultSelection);
             for link in links.parse::<Selector>()?.links(topology, &mut random)? {
                 observer.watch_link(measure, link, topology.ports[link.index()].rate);
-                points_a_second += a_curve;
+                points += a_curve;
             }
         }
         if let Some(switches) = &measure.switches {
             let mut random = stream(point.seed, u64::MAX - number as u64, Purpose::FaultSelection);
             for node in switches.parse::<Selector>()?.switches(topology, &mut random)? {
                 observer.watch_switch(measure, node);
-                points_a_second += a_curve;
+                points += a_curve;
             }
         }
         if let Some(qps) = &measure.qps {
             for qp in QpSelector::parse(qps)?.qps(fabric.workload.qps.len())? {
                 observer.watch_flow(measure, qp);
-                points_a_second += a_curve;
+                points += a_curve;
             }
         }
     }
     // Without any, the time that there is room for does not end.
-    Ok((observer, Duration((MOST_POINTS as f64 / points_a_second * 1e12) as u64)))
+    Ok((observer, Duration((point.most_points as f64 / points * 1e12) as u64)))
 }
 
 fn drive<O: Observer>(
@@ -138,9 +134,14 @@ fn drive<O: Observer>(
 ) -> Result<RunResult, RunError> {
     let outcome = engine.run(control);
     if matches!(outcome, Err(Failure::Limit("max_time"))) && limits.max_time < point.limits.max_time {
-        return Err(RunError::TooManyPoints { room: limits.max_time });
+        let what = too_many(&point.measures, point.most_points, limits.max_time, point.limits.max_time);
+        return Err(RunError::TooManyPoints { what });
     }
     let stuck = name_unfinished(&engine);
+    let lengths = engine
+        .unfinished_messages()
+        .map(|(message, _)| engine.network().workload.messages[message.index()].bytes);
+    let longest = lengths.max().unwrap_or(0);
     let mut result = collect(&engine, point, ideal);
     let at = engine.now();
     result.series = engine.into_observer().map_or_else(Vec::new, |observer| series(observer, at));
@@ -157,7 +158,11 @@ fn drive<O: Observer>(
                 ),
                 _ => "nothing is left that could happen".to_owned(),
             };
-            Err(RunError::Stalled { at, reason, flows: stuck, unfinished, partial: Box::new(result) })
+            let (scheme, faults, facts) = (&point.scheme, &point.faults, &ideal.path_facts());
+            let (transport, qps, routing_delay) =
+                (&scheme.transport, scheme.qps, scheme.fabric.routing_delay);
+            let help = Stalled { transport, qps, routing_delay, faults, facts, at, longest }.explain();
+            Err(RunError::Stalled { at, reason, flows: stuck, unfinished, help, partial: Box::new(result) })
         }
         Err(Failure::Deadlock(cycle)) => {
             Err(RunError::Deadlock { at, cycle, unfinished, partial: Box::new(result) })
@@ -180,7 +185,7 @@ pub enum RunError {
     Cancelled,
     /// Messages are left and nothing new has been delivered for long.
     #[error(
-        "stalled at {:.3} us: {reason}, and {unfinished} flows are unfinished: {}{}",
+        "stalled at {:.3} us: {reason}, and {unfinished} flows are unfinished: {}{}{help}",
         at.as_us(),
         flows.join("; "),
         if *unfinished > flows.len() as u64 { "; ..." } else { "" }
@@ -194,6 +199,8 @@ pub enum RunError {
         flows: Vec<String>,
         /// How many there are.
         unfinished: u64,
+        /// What it would have taken, in lines of their own; empty where that is not known.
+        help: String,
         /// What the run came to.
         partial: Box<RunResult>,
     },
@@ -258,13 +265,10 @@ pub enum RunError {
         partial: Box<RunResult>,
     },
     /// The curves over time would fill the memory.
-    #[error(
-        "the curves of [[measure]] came to {MOST_POINTS} points within {:.3} us, which is the most; write a longer every, or watch less",
-        room.as_us()
-    )]
+    #[error("{what}")]
     TooManyPoints {
-        /// For how long there was room.
-        room: Duration,
+        /// For how long there was room, and what to write instead.
+        what: String,
     },
     /// A checker found the engine wrong: a defect of Anabranch.
     #[error("an invariant is broken, which is a defect of anabranch: {what}")]

@@ -27,6 +27,8 @@ pub struct RunPoint {
     pub measures: Vec<MeasureSpec>,
     /// Where the run ends.
     pub limits: Limits,
+    /// Points that all curves of the run may have.
+    pub most_points: u64,
     /// The contents of every file that the scenario names.
     pub files: BTreeMap<String, String>,
 }
@@ -263,6 +265,18 @@ pub struct MeasureSpec {
     /// Points at or below this are left out (of `queue-delay` alone).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above: Option<Duration>,
+}
+
+impl MeasureSpec {
+    /// Points that this makes of `curves` curves within `time`, as far as that is known. A curve with a threshold, or of
+    /// events, has points only where there is something to say.
+    pub fn points(&self, curves: usize, time: Duration) -> f64 {
+        match self.every {
+            Duration::ZERO => 0.0,
+            _ if self.above.is_some() => 0.0,
+            every => curves as f64 * (time.0 as f64 / every.0 as f64),
+        }
+    }
 }
 
 /// What a curve shows.

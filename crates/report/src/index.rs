@@ -1,15 +1,31 @@
 //! Results sorted by run, once, so that nobody scans all flows or all curves for one run.
 
-use anabranch_results::{FlowRow, JobRow, ResultSet, SeriesRow};
+use anabranch_results::{CurvePoints, FiledCurves, FlowRow, JobRow, ResultSet, SeriesRow};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
 
 /// A result set with its flows, jobs and curves by run. Rows of a run keep their order.
 pub(crate) struct Index<'a> {
     pub set: &'a ResultSet,
     flows: Vec<Vec<&'a FlowRow>>,
     jobs: Vec<Vec<&'a JobRow>>,
-    /// By run, then by series.
+    /// By run, then by series: what is held.
     series: Vec<BTreeMap<&'a str, Vec<&'a SeriesRow>>>,
+    /// By run: what is in a file.
+    filed: Vec<Option<&'a FiledCurves>>,
+    /// What was asked for last: curves may be more than memory holds, and are mostly asked for again at once.
+    last: RefCell<Option<Asked>>,
+    /// Why the points of a file could not be read.
+    problem: RefCell<Option<String>>,
+}
+
+/// A series of a run.
+struct Asked {
+    run: usize,
+    name: String,
+    curves: Rc<Vec<CurvePoints>>,
 }
 
 impl<'a> Index<'a> {
@@ -33,7 +49,13 @@ impl<'a> Index<'a> {
                 of_run.entry(row.series.as_str()).or_insert_with(Vec::new).push(row);
             }
         }
-        Index { set, flows, jobs, series }
+        let mut filed = vec![None; set.runs.len()];
+        for curves in &set.filed {
+            if let Some(of_run) = filed.get_mut(curves.run as usize) {
+                *of_run = Some(curves);
+            }
+        }
+        Index { set, flows, jobs, series, filed, last: RefCell::default(), problem: RefCell::default() }
     }
 
     /// The messages of a run; none when it does not record them one by one.
@@ -46,13 +68,54 @@ impl<'a> Index<'a> {
         &self.jobs[run]
     }
 
-    /// The points of a run's series; none when it was not measured.
-    pub(crate) fn series(&self, run: usize, name: &str) -> &[&'a SeriesRow] {
-        self.series[run].get(name).map_or(&[], Vec::as_slice)
+    /// The points of a run's series, in stretches of one entity; none when it was not measured, or cannot be read
+    /// ([`Self::problem`]).
+    pub(crate) fn series(&self, run: usize, name: &str) -> Rc<Vec<CurvePoints>> {
+        if let Some(last) = &*self.last.borrow()
+            && (last.run, &*last.name) == (run, name)
+        {
+            return last.curves.clone();
+        }
+        // Room for these first.
+        *self.last.borrow_mut() = None;
+        let curves = match self.filed[run] {
+            Some(filed) => filed.points(name).unwrap_or_else(|error| {
+                *self.problem.borrow_mut() = Some(error.to_string());
+                Vec::new()
+            }),
+            None => held(self.series[run].get(name).map_or(&[], Vec::as_slice)),
+        };
+        let curves = Rc::new(curves);
+        *self.last.borrow_mut() = Some(Asked { run, name: name.to_owned(), curves: curves.clone() });
+        curves
+    }
+
+    /// Why points are missing that should be there.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.problem.borrow().clone()
     }
 
     /// What was measured in a run.
     pub(crate) fn series_names(&self, run: usize) -> impl Iterator<Item = &'a str> {
-        self.series[run].keys().copied()
+        let mut names: Vec<&str> = self.series[run].keys().copied().collect();
+        names.extend(self.filed[run].into_iter().flat_map(FiledCurves::names).map(|(series, _)| series));
+        names.sort_unstable();
+        names.dedup();
+        names.into_iter()
     }
+
+    /// Series and entity of every curve of all runs; one may come several times.
+    pub(crate) fn curve_names(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let held = self.set.series.iter().map(|row| (&*row.series, &*row.entity));
+        held.chain(self.set.filed.iter().flat_map(FiledCurves::names))
+    }
+}
+
+/// Rows as stretches of one entity.
+fn held(rows: &[&SeriesRow]) -> Vec<CurvePoints> {
+    let stretch = |rows: &[&SeriesRow]| CurvePoints {
+        entity: Arc::from(rows[0].entity.as_str()),
+        points: rows.iter().map(|row| (row.time_ps, row.value)).collect(),
+    };
+    rows.chunk_by(|a, b| a.entity == b.entity).map(stretch).collect()
 }

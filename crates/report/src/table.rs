@@ -58,7 +58,7 @@ const SPARE: [&str; 13] = [
     "P99\nµs",
     "link\nlosses",
     "time-\nouts",
-    "wall\ns",
+    WALL,
     "packet\nhops",
     "slow-\ndown P50",
     "slow-\ndown P95",
@@ -66,6 +66,10 @@ const SPARE: [&str; 13] = [
     "P99 slow-\ndown intra",
     "P99 slow-\ndown inter",
 ];
+
+/// Real time is the one column that another run of the same scenario fills differently. The page has none of it, so that
+/// equal results have equal pages; `runs.parquet` keeps it.
+pub(crate) const WALL: &str = "wall\ns";
 
 /// Reads a count off a run.
 type Count = fn(&RunRow) -> u64;
@@ -82,7 +86,7 @@ const TROUBLE: [(&str, &str, Count); 6] = [
 
 const BACK: [Column; 2] = [
     ("packet\nhops", |group| large(group.mean(|run| run.packet_hops as f64))),
-    ("wall\ns", |group| format!("{:.2}", group.mean(|run| run.wall_s))),
+    (WALL, |group| format!("{:.2}", group.mean(|run| run.wall_s))),
 ];
 
 /// How many there are, and how many of them finished when not all did.
@@ -112,6 +116,15 @@ pub(crate) struct Summary {
     pub rows: Vec<Vec<String>>,
     /// What a reader has to know to read it, in sentences.
     pub notes: Vec<String>,
+}
+
+impl Summary {
+    /// Takes a column out, if there is one with this head; its name in a line.
+    pub(crate) fn remove(&mut self, head: &str) -> Option<String> {
+        let place = self.head.iter().position(|name| name == head)?;
+        self.rows.iter_mut().for_each(|row| drop(row.remove(place)));
+        Some(self.head.remove(place).replace("-\n", "").replace('\n', " ").trim().to_owned())
+    }
 }
 
 /// The summary of all runs. A column of nothing but zeros is a note instead.
@@ -204,9 +217,8 @@ pub fn table(set: &ResultSet) -> String {
         let Some(head) = (if fits { None } else { spare.next() }) else {
             break finished(text, summary, &spared);
         };
-        if let Some(place) = summary.head.iter().position(|name| name == head) {
-            spared.push(summary.head.remove(place).replace("-\n", "").replace('\n', " ").trim().to_owned());
-            summary.rows.iter_mut().for_each(|row| drop(row.remove(place)));
+        if let Some(name) = summary.remove(head) {
+            spared.push(name);
         }
     }
 }
@@ -214,8 +226,13 @@ pub fn table(set: &ResultSet) -> String {
 /// The table with its notes.
 fn finished(mut text: String, summary: Summary, spared: &[String]) -> String {
     let mut notes = summary.notes;
-    if !spared.is_empty() {
-        notes.push(format!("Left out here, on the page: {}.", spared.join(", ")));
+    let wall = WALL.replace('\n', " ");
+    let (in_file, on_page): (Vec<&str>, Vec<&str>) =
+        spared.iter().map(String::as_str).partition(|name| *name == wall);
+    for (names, place) in [(on_page, "on the page"), (in_file, "in runs.parquet")] {
+        if !names.is_empty() {
+            notes.push(format!("Left out here, {place}: {}.", names.join(", ")));
+        }
     }
     for note in notes {
         text.push_str(&wrap(&note, WIDTH));

@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+/// Rows that are turned into columns at a time, to bound memory.
+pub(crate) const ROWS_A_BATCH: usize = 1 << 16;
+
 /// A row type with its file.
 pub(crate) trait Row: Sized {
     /// The rows as columns. The error says which value does not fit.
@@ -352,13 +355,13 @@ fn extra_values(extra: BTreeMap<String, Extra>) -> BTreeMap<String, f64> {
 }
 
 /// Looks columns up by name and type.
-struct Columns<'a> {
-    path: &'a Path,
-    batch: &'a RecordBatch,
+pub(crate) struct Columns<'a> {
+    pub path: &'a Path,
+    pub batch: &'a RecordBatch,
 }
 
 impl<'a> Columns<'a> {
-    fn u32(&self, column: &'static str) -> Result<&'a UInt32Array, ResultsError> {
+    pub(crate) fn u32(&self, column: &'static str) -> Result<&'a UInt32Array, ResultsError> {
         self.typed(column, "UInt32", false)
     }
 
@@ -366,7 +369,7 @@ impl<'a> Columns<'a> {
         self.typed(column, "UInt32", true)
     }
 
-    fn u64(&self, column: &'static str) -> Result<&'a UInt64Array, ResultsError> {
+    pub(crate) fn u64(&self, column: &'static str) -> Result<&'a UInt64Array, ResultsError> {
         self.typed(column, "UInt64", false)
     }
 
@@ -374,11 +377,11 @@ impl<'a> Columns<'a> {
         self.typed(column, "UInt64", true)
     }
 
-    fn f64(&self, column: &'static str) -> Result<&'a Float64Array, ResultsError> {
+    pub(crate) fn f64(&self, column: &'static str) -> Result<&'a Float64Array, ResultsError> {
         self.typed(column, "Float64", false)
     }
 
-    fn text(&self, column: &'static str) -> Result<&'a StringArray, ResultsError> {
+    pub(crate) fn text(&self, column: &'static str) -> Result<&'a StringArray, ResultsError> {
         self.typed(column, "Utf8", false)
     }
 

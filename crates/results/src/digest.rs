@@ -111,8 +111,25 @@ pub fn text_digest(text: &str) -> String {
 }
 
 /// Digest of a file's bytes: 32 hexadecimal digits.
+#[cfg(feature = "files")]
 pub(crate) fn bytes_digest(bytes: &[u8]) -> String {
     shorten(blake3::hash(bytes))
+}
+
+/// The same of bytes that come one after the other.
+#[cfg(feature = "files")]
+#[derive(Default)]
+pub(crate) struct BytesDigest(blake3::Hasher);
+
+#[cfg(feature = "files")]
+impl BytesDigest {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    pub(crate) fn finish(&self) -> String {
+        shorten(self.0.finalize())
+    }
 }
 
 fn shorten(hash: blake3::Hash) -> String {

@@ -1,6 +1,8 @@
 //! What can go wrong with result files.
 
 use std::io;
+#[cfg(feature = "files")]
+use std::path::Path;
 use std::path::PathBuf;
 
 /// Results that could not be written or read. Every message names the file.
@@ -78,4 +80,10 @@ pub enum ResultsError {
         /// The type it should have.
         expected: &'static str,
     },
+}
+
+/// The file at `path` is not what was written.
+#[cfg(feature = "files")]
+pub(crate) fn damaged(path: &Path, why: String) -> ResultsError {
+    ResultsError::Damaged { path: path.to_owned(), why }
 }

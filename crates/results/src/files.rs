@@ -12,17 +12,21 @@
 //!
 //! Parquet columns have the names of the fields, which carry units. Pages are compressed with Snappy.
 
-use crate::columns::Row;
-use crate::digest::bytes_digest;
+use crate::columns::{ROWS_A_BATCH, Row};
+use crate::curves::{CurveFile, FiledCurves};
+use crate::digest::{BytesDigest, bytes_digest};
+use crate::error::damaged;
+use crate::sink::{FileEntry, RowSink};
 use crate::{FlowRow, JobRow, ResultSet, ResultsError, RunRow, SeriesRow};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use serde::{Deserialize, Serialize};
-use std::fs;
-use std::io::{ErrorKind, Write};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 /// 3: the runs tell how many of their jobs finished. 4: the runs tell their slowdowns; the flows their group, their
 /// packets, and what was sent again.
@@ -34,11 +38,9 @@ const SCENARIO: &str = "scenario.toml";
 const RUNS: &str = "runs.parquet";
 const FLOWS: &str = "flows.parquet";
 const JOBS: &str = "jobs.parquet";
-const SERIES: &str = "series.parquet";
+/// The file of the curves.
+pub const SERIES: &str = "series.parquet";
 const FIGURE: &str = "figure.json";
-/// Rows that are turned into columns at a time, to bound memory.
-const ROWS_A_BATCH: usize = 1 << 16;
-
 impl ResultSet {
     /// Writes the result files into `dir`, which must exist.
     ///
@@ -53,7 +55,7 @@ impl ResultSet {
             write_rows(dir, RUNS, &self.runs)?,
             write_rows(dir, FLOWS, &self.flows)?,
             write_rows(dir, JOBS, &self.jobs)?,
-            write_rows(dir, SERIES, &self.series)?,
+            self.write_series(dir)?,
         ];
         if let Some(figure) = &self.figure {
             files.push(write_file(dir, FIGURE, &to_json(dir, FIGURE, figure)?)?);
@@ -63,12 +65,51 @@ impl ResultSet {
         Ok(())
     }
 
-    /// Reads what [`ResultSet::write`] wrote.
+    /// The curves: those of a run stand together, in the order of the runs.
+    fn write_series(&self, dir: &Path) -> Result<FileEntry, ResultsError> {
+        let mut sink = RowSink::create(dir.join(SERIES))?;
+        if self.filed.is_empty() {
+            sink.rows(&self.series)?;
+            return sink.finish(true);
+        }
+        let mut held = self.series.chunk_by(|a, b| a.run == b.run).peekable();
+        for filed in &self.filed {
+            while let Some(rows) = held.next_if(|rows| rows[0].run < filed.run) {
+                sink.rows(rows)?;
+            }
+            filed.copy(|batch| sink.batch(batch))?;
+        }
+        held.try_for_each(|rows| sink.rows(rows))?;
+        sink.finish(true)
+    }
+
+    /// Reads what [`ResultSet::write`] wrote, but for the curves, which stay in their file and are read as they are
+    /// asked for.
+    ///
+    /// # Errors
+    /// As [`ResultSet::read`].
+    pub fn open(dir: &Path) -> Result<ResultSet, ResultsError> {
+        let (mut set, manifest) = ResultSet::read_all_but_curves(dir)?;
+        check_file(dir, SERIES, &manifest)?;
+        let file = Arc::new(CurveFile::open(&dir.join(SERIES), set.runs.len())?);
+        let filed = |run| FiledCurves { run, file: file.clone(), run_in_file: run };
+        set.filed = file.runs().into_iter().map(filed).collect();
+        Ok(set)
+    }
+
+    /// Reads what [`ResultSet::write`] wrote, curves and all.
     ///
     /// # Errors
     /// When `dir` is not a folder of results, or a file is missing, unreadable, of another format, or not what
     /// was written.
     pub fn read(dir: &Path) -> Result<ResultSet, ResultsError> {
+        let (mut set, manifest) = ResultSet::read_all_but_curves(dir)?;
+        set.series = read_rows::<SeriesRow>(dir, SERIES, &manifest)?;
+        check_run_indices(&dir.join(SERIES), set.series.iter().map(|row| row.run), set.runs.len())?;
+        Ok(set)
+    }
+
+    fn read_all_but_curves(dir: &Path) -> Result<(ResultSet, Manifest), ResultsError> {
         if !dir.is_dir() {
             let why = if dir.exists() { "it is a file" } else { "it does not exist" };
             return Err(ResultsError::NotResults { path: dir.to_owned(), why });
@@ -81,7 +122,8 @@ impl ResultSet {
             runs: read_rows::<RunRow>(dir, RUNS, &manifest)?,
             flows: read_rows::<FlowRow>(dir, FLOWS, &manifest)?,
             jobs: read_rows::<JobRow>(dir, JOBS, &manifest)?,
-            series: read_rows::<SeriesRow>(dir, SERIES, &manifest)?,
+            series: Vec::new(),
+            filed: Vec::new(),
             figure: if manifest.files.iter().any(|file| file.name == FIGURE) {
                 let json = read_file(dir, FIGURE, &manifest)?;
                 Some(
@@ -91,11 +133,10 @@ impl ResultSet {
             } else {
                 None
             },
-            title: manifest.title,
+            title: manifest.title.clone(),
         };
         check_run_indices(&dir.join(FLOWS), set.flows.iter().map(|row| row.run), set.runs.len())?;
         check_run_indices(&dir.join(JOBS), set.jobs.iter().map(|row| row.run), set.runs.len())?;
-        check_run_indices(&dir.join(SERIES), set.series.iter().map(|row| row.run), set.runs.len())?;
         if manifest.format == OLDEST_FORMAT {
             set.runs.iter_mut().for_each(|run| run.jobs_finished = 0);
             for job in set.jobs.iter().filter(|job| job.cct_ps.is_some()) {
@@ -108,7 +149,7 @@ impl ResultSet {
                 set.runs[flows[0].run as usize].set_slowdowns(flows.iter());
             }
         }
-        Ok(set)
+        Ok((set, manifest))
     }
 }
 
@@ -117,13 +158,6 @@ struct Manifest {
     format: u64,
     title: String,
     files: Vec<FileEntry>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct FileEntry {
-    name: String,
-    bytes: u64,
-    blake3_128: String,
 }
 
 fn to_json<T: Serialize>(dir: &Path, name: &str, value: &T) -> Result<Vec<u8>, ResultsError> {
@@ -206,6 +240,34 @@ fn read_file(dir: &Path, name: &str, manifest: &Manifest) -> Result<Vec<u8>, Res
     Ok(bytes)
 }
 
+/// Holds a file against the manifest without keeping it in memory.
+fn check_file(dir: &Path, name: &str, manifest: &Manifest) -> Result<(), ResultsError> {
+    let path = dir.join(name);
+    let Some(entry) = manifest.files.iter().find(|file| file.name == name) else {
+        return Err(damaged(&dir.join(MANIFEST), format!("it does not list {name}")));
+    };
+    let failed = |source| ResultsError::Read { path: path.clone(), source };
+    let mut file = File::open(&path).map_err(failed)?;
+    let (mut bytes, mut digest, mut buffer) = (0, BytesDigest::default(), vec![0; 1 << 20]);
+    loop {
+        match file.read(&mut buffer).map_err(failed)? {
+            0 => break,
+            some => {
+                bytes += some as u64;
+                digest.add(&buffer[..some]);
+            }
+        }
+    }
+    if bytes != entry.bytes {
+        let why = format!("it has {bytes} bytes, but {} were written", entry.bytes);
+        return Err(damaged(&path, why));
+    }
+    if digest.finish() != entry.blake3_128 {
+        return Err(damaged(&path, "its content is not what was written".to_owned()));
+    }
+    Ok(())
+}
+
 fn read_rows<R: Row>(dir: &Path, name: &str, manifest: &Manifest) -> Result<Vec<R>, ResultsError> {
     decode_parquet(&dir.join(name), read_file(dir, name, manifest)?)
 }
@@ -229,10 +291,6 @@ fn check_run_indices(path: &Path, runs: impl Iterator<Item = u32>, count: usize)
         }
     }
     Ok(())
-}
-
-fn damaged(path: &Path, why: String) -> ResultsError {
-    ResultsError::Damaged { path: path.to_owned(), why }
 }
 
 #[cfg(test)]

@@ -1,22 +1,35 @@
 //! What a run leaves behind: the schema, its Parquet files and its digests. Knows no simulator type.
 //!
-//! The rows are in [`RunRow`], [`FlowRow`], [`JobRow`] and [`SeriesRow`]; a figure adds a [`Figure`].
-//! `ResultSet::write` and `ResultSet::read`, of the feature `files`, say how they lie in files.
+//! The rows are in [`RunRow`], [`FlowRow`], [`JobRow`] and [`SeriesRow`]; a figure adds a [`Figure`]. With the feature
+//! `files`, a `ResultSet` is all of a scenario: `ResultSet::write` and `ResultSet::read` say how it lies in files. Curves
+//! may be more than memory holds: `ResultSet::open` leaves them where they are.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "files")]
 mod columns;
+#[cfg(feature = "files")]
+mod curves;
 pub mod digest;
 mod error;
 mod figure;
 #[cfg(feature = "files")]
 mod files;
 mod schema;
+#[cfg(feature = "files")]
+mod set;
+#[cfg(feature = "files")]
+mod sink;
 mod statistic;
 
+#[cfg(feature = "files")]
+pub use curves::{CurveFile, CurvePoints, FiledCurves};
 pub use error::ResultsError;
 pub use figure::{
     ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, Figure, Outcome, PlotKind, PlotSpec,
 };
-pub use schema::{FlowRow, JobRow, ResultSet, RunRow, SeriesRow, Value};
+#[cfg(feature = "files")]
+pub use files::SERIES as SERIES_FILE;
+pub use schema::{FlowRow, JobRow, RunRow, SeriesRow, Value};
+#[cfg(feature = "files")]
+pub use set::ResultSet;
 pub use statistic::Statistic;

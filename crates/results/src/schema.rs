@@ -1,30 +1,10 @@
 //! The rows of the four tables of results.
 
-use crate::{Figure, Statistic};
+use crate::Statistic;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
-
-/// Everything that one `anabranch run` or one figure produced.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ResultSet {
-    /// The scenario's title.
-    pub title: String,
-    /// The resolved scenario, as TOML.
-    pub scenario_toml: String,
-    /// One row a run (scheme x sweep point x seed), in that order.
-    pub runs: Vec<RunRow>,
-    /// One row a message of each run. A run may leave its messages out (collectives have millions of them): then
-    /// [`RunRow::flows`] says how many there were, and there is no row.
-    pub flows: Vec<FlowRow>,
-    /// One row a job of each run of a collective workload.
-    pub jobs: Vec<JobRow>,
-    /// Measured curves.
-    pub series: Vec<SeriesRow>,
-    /// The figure of a paper that this reproduces, with its claims; none for an ordinary run.
-    pub figure: Option<Figure>,
-}
 
 /// One run: what was run, and its totals.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -220,7 +200,7 @@ impl fmt::Display for Value {
 /// One message of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowRow {
-    /// Index of its run in [`ResultSet::runs`].
+    /// Index of its run in `ResultSet::runs`.
     pub run: u32,
     /// The message's number.
     pub flow: u32,
@@ -297,7 +277,7 @@ impl FlowRow {
 /// One job of a run: a collective among its ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobRow {
-    /// Index of its run in [`ResultSet::runs`].
+    /// Index of its run in `ResultSet::runs`.
     pub run: u32,
     /// The job's number.
     pub job: u32,
@@ -317,7 +297,7 @@ pub struct JobRow {
 /// One point of a measured curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeriesRow {
-    /// Index of its run in [`ResultSet::runs`].
+    /// Index of its run in `ResultSet::runs`.
     pub run: u32,
     /// What is measured, with its unit: `link_utilisation_gbps`, `queue_depth_bytes`.
     pub series: String,

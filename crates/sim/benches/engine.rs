@@ -2,7 +2,7 @@
 //! the time of a hop.
 //!
 //! The chain has 64 switches between the hosts, and a packet that reaches its end has crossed 64 of 65 links from a
-//! switch: that is the switch hop and the scheduler, with as good as no protocol. The permutation is everything.
+//! switch: that is the switch hop and what orders events, with as good as no protocol. The permutation is everything.
 
 use anabranch_sim::scenario::{self, Files, Overrides, RunPoint};
 use anabranch_sim::{Control, RunResult, run};
@@ -14,24 +14,11 @@ use std::time::Duration;
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(10).warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(4));
-    targets = scheduler, switch_hop, permutation
+    targets = switch_hop, permutation
 }
 criterion_main!(benches);
 
 const SWITCHES: u32 = 64;
-
-/// The scheduler alone: each element is one event taken and one pushed, with so many pending.
-fn scheduler(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("scheduler");
-    for pending in [1_000, 100_000] {
-        let events = 1_000_000;
-        group.throughput(Throughput::Elements(events));
-        group.bench_function(format!("{pending} pending"), |bencher| {
-            bencher.iter(|| black_box(anabranch_sim::bench_scheduler(pending, events)));
-        });
-    }
-    group.finish();
-}
 
 /// Flows along a chain of switches. With one sender every port is idle when a packet comes. With two, the first
 /// switch has a queue, and the packets follow each other without a gap.

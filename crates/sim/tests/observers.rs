@@ -86,16 +86,17 @@ const UNBOUNDED: &str = r#""*.cc" = { kind = "constant", window = "60000packets"
 #[test]
 fn curves_end_before_they_fill_the_memory() {
     let fabric = "[topology]\nkind = \"single-switch\"\nhosts = 5\nlink = \"100Gbps\"\n";
-    let workload = "[workload]\nkind = \"permutation\"\nbytes = \"1MB\"\n";
+    let workload = "[workload]\nkind = \"permutation\"\nbytes = \"10KB\"\n";
     let text = format!(
         "schemes = [\"reps\"]\n{fabric}{workload}{}",
         measure("queue-depth", "links = \"all\"\nevery = \"1ps\"")
     );
-    // Ten curves with a million million points a second each.
+    // Ten curves with a million million points a second each; as far as its bytes go the run might end before.
     assert_eq!(
         attempt(&text).unwrap_err().to_string(),
-        "the curves of [[measure]] came to 20000000 points within 2.000 us, which is the most; write a longer every, or \
-         watch less"
+        "the curves of [[measure]] came to 20000000 points within 2.000 us, which is all that this run may have; every = \
+         \"10ps\" in place of \"1ps\" has room for ten times as long, every = \"500ns\" for all of limits.max_time; or watch \
+         less, or have fewer runs"
     );
 }
 

@@ -21,7 +21,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     };
     let built = anabranch_sim::build(first).map_err(input)?;
     let (topology, workload) = (&built.topology, &built.workload);
-    let bytes: u64 = workload.messages.iter().map(|message| message.bytes).sum();
+    let bytes = workload.messages.iter().fold(0_u64, |sum, message| sum.saturating_add(message.bytes));
     let schemes: Vec<&str> = scenario.schemes.iter().map(|scheme| scheme.name.as_str()).collect();
     if args.json {
         return print_json(&json!({

@@ -4,6 +4,7 @@ use crate::args::ReportArgs;
 use crate::failure::{Failure, reason};
 use crate::output::print;
 use crate::source::input;
+use crate::store::Store;
 use anabranch_results::ResultSet;
 use std::fs;
 
@@ -12,7 +13,12 @@ use std::fs;
 /// # Errors
 /// When the folder holds no whole results or cannot be written.
 pub fn report(args: &ReportArgs) -> Result<(), Failure> {
-    let results = ResultSet::read(&args.folder).map_err(input)?;
+    if !args.folder.exists()
+        && let Some(root) = args.folder.parent()
+    {
+        Store::at(root).recover();
+    }
+    let results = ResultSet::open(&args.folder).map_err(input)?;
     let page = args.folder.join("report.html");
     let refused = |error: std::io::Error| {
         Failure::Input(format!("{}: the page cannot be written: {}", page.display(), reason(&error)))

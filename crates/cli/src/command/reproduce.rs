@@ -83,7 +83,7 @@ fn one(figure: &Figure, scale: Scale, args: &ReproduceArgs) -> Result<(String, S
             item: &prepared.item,
             title: &figure.title,
             runs: prepared.points.len(),
-            simulate: &|kept| execute(&prepared.points, args.output.threads, kept),
+            simulate: &|kept, spool| execute(&prepared.points, args.output.threads, kept, spool),
             figure: &judge,
         };
         return Ok((prepared.item.digest.clone(), job.perform(&args.output)?));
@@ -96,7 +96,7 @@ fn one(figure: &Figure, scale: Scale, args: &ReproduceArgs) -> Result<(String, S
         item: &item,
         title: &figure.title,
         runs: 1,
-        simulate: &|_| Ok(model::compute(spec)),
+        simulate: &|_, _| Ok(model::compute(spec)),
         figure: &|set| figures::judge(figure, scale, set).map(Some),
     };
     Ok((item.digest.clone(), job.perform(&args.output)?))

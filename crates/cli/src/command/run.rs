@@ -20,7 +20,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         item: &prepared.item,
         title: &prepared.scenario.title,
         runs: prepared.points.len(),
-        simulate: &|kept| execute(&prepared.points, args.output.threads, kept),
+        simulate: &|kept, spool| execute(&prepared.points, args.output.threads, kept, spool),
         figure: &|_| Ok(None),
     };
     let done = job.perform(&args.output)?;

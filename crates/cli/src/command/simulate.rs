@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::kept::Kept;
 use crate::output::note;
 use crate::simulated::Simulated;
+use crate::spool::Spool;
 use crate::store::{Item, Pending, Store};
 use anabranch_results::{Figure, ResultSet};
 use std::path::PathBuf;
@@ -18,8 +19,8 @@ pub struct Job<'a> {
     pub title: &'a str,
     /// How many runs it has.
     pub runs: usize,
-    /// Simulates it, but for the runs that are kept.
-    pub simulate: &'a dyn Fn(&Kept) -> Result<Outcome, Failure>,
+    /// Simulates it, but for the runs that are kept, with room for curves on disk.
+    pub simulate: &'a dyn Fn(&Kept, &Spool) -> Result<Outcome, Failure>,
     /// The figure's part of the results, from the rest of them.
     pub figure: &'a dyn Fn(&ResultSet) -> Result<Option<Figure>, Failure>,
 }
@@ -39,7 +40,8 @@ impl Job<'_> {
         }
         let pending = store.begin(self.item)?;
         let kept = store.kept(self.item, output.fresh);
-        let mut outcome = (self.simulate)(&kept)?;
+        let spool = pending.spool();
+        let mut outcome = (self.simulate)(&kept, &spool)?;
         let whole = outcome.is_whole();
         let (failed, interrupted) = (std::mem::take(&mut outcome.failed), outcome.interrupted);
         let mut results = outcome.into_results(self.title.to_owned(), self.item.toml.clone());

@@ -102,6 +102,18 @@ fn scenario_keys() -> Vec<Case> {
 
 fn quantities() -> Vec<Case> {
     vec![
+        edit(
+            "too long for PSNs",
+            "\"100KB\"",
+            "\"20TB\"",
+            &["s.toml:13", "20TB", "packets", "bytes = \"17548GB\""],
+        ),
+        edit(
+            "too many nodes",
+            "hosts = 16\ntiers = 2",
+            "hosts = 1048576\ntiers = 3",
+            &["s.toml:5", "1048576", "fewer hosts"],
+        ),
         edit("wrong unit of a rate", "400Gbps", "400GBps", &["s.toml:9", "400GBps", "400Gbps"]),
         edit("no unit", "\"400Gbps\"", "400", &["s.toml:9", "in quotes", "400Gbps"]),
         edit("wrong unit of a size", "100KB", "100KBits", &["s.toml:13", "100KBits", "KiB"]),
@@ -352,6 +364,15 @@ fn try_case(case: &Case) -> Result<(), String> {
     }
     let ended = place.run(&args);
     let mut wrong = Vec::new();
+    if case.args == ["run", "s.toml"] {
+        let checked = place.run(&["check", "s.toml"]);
+        if (checked.code, &checked.stderr) != (ended.code, &ended.stderr) {
+            wrong.push(format!(
+                "check says otherwise, with exit code {:?}:\n{}",
+                checked.code, checked.stderr
+            ));
+        }
+    }
     if ended.code != Some(2) {
         wrong.push(format!("exit code {:?}", ended.code));
     }

@@ -3,6 +3,7 @@
 mod bad_input;
 mod bench;
 mod common;
+mod curves;
 mod good_input;
 mod interrupted;
 mod listing;

@@ -57,12 +57,6 @@ impl Round {
     /// Nobody has anything to send.
     pub const EMPTY: Round = Round { first: NONE, last: NONE };
 
-    /// Whether nobody waits.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.first == NONE
-    }
-
     /// Puts the sender at `place` at the end, unless it is in the queue.
     #[inline]
     pub fn make_ready(&mut self, senders: &mut [SenderSlot], place: u32) {

@@ -71,7 +71,7 @@ pub(super) fn round_up(size: Bytes) -> Bytes {
 }
 
 /// A size of three digits or more, as people write it, and no larger.
-fn round_down(size: Bytes) -> Bytes {
+pub(super) fn round_down(size: Bytes) -> Bytes {
     let unit = unit(size);
     Bytes((size.0 / unit * unit).max(1))
 }

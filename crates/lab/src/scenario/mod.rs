@@ -4,9 +4,11 @@
 //! file: who calls supplies them through [`Files`].
 
 mod context;
+mod curves;
 mod error;
 mod figure;
 mod lossless;
+mod number_space;
 mod origin;
 mod resolved;
 mod scheme_limits;
@@ -23,6 +25,8 @@ mod tests_cross_dc;
 mod tests_hpcc;
 #[cfg(test)]
 mod tests_lossless;
+#[cfg(test)]
+mod tests_numbers;
 #[cfg(test)]
 mod tests_programs;
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! A whole scenario, resolved, and the runs that it stands for.
 
+use super::curves;
 use super::lossless::{self, round_up};
+use super::number_space;
 use super::origin::Origin;
 use super::table::{Table, fault, or_example, split_help};
 use super::too_short::TooShort;
@@ -9,14 +11,12 @@ use super::{
     written_topology,
 };
 use anabranch_base::{Bytes, Duration, Purpose, Stream, stream};
-use anabranch_engine::Ideal;
-use anabranch_engine::QpSelector;
-use anabranch_engine::{PfcPlan, ProgramPlan, check_headrooms, weights};
+use anabranch_engine::{Ideal, PfcPlan, ProgramPlan, QpSelector, check_headrooms, weights};
 use anabranch_fabric::{self as topology, Routing, Selector, SelectorError, Topology};
 use anabranch_proto::transport::Framing;
 use anabranch_proto::{PathFacts, ProgramConfig, TransportConfig};
 use anabranch_results::Value;
-use anabranch_workload::{self as workload, Fabric, WorkloadError};
+use anabranch_workload::{self as workload, Fabric, Workload, WorkloadError};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -25,6 +25,10 @@ use std::fmt::Write as _;
 const LONGEST_RTT: Duration = Duration(3_600 * 1_000_000_000_000);
 /// The most runs that a scenario may have.
 const MOST_RUNS: usize = 100_000;
+/// Kinds of links at most. The engine has numbers for 65,536, and faults may add to them.
+const MOST_KINDS: usize = 60_000;
+/// Of so many messages at one seed there is no seed that has none.
+const SURELY_SOME: u32 = 100;
 
 /// What a scenario says, every default explicit.
 ///
@@ -184,7 +188,7 @@ impl Scenario {
     /// More runs than anyone would wait for.
     pub fn points(&self) -> Result<Vec<RunPoint>, ScenarioError> {
         let steps = self.steps();
-        let runs = self.schemes.len().saturating_mul(steps.len()).saturating_mul(self.seeds.len());
+        let runs = self.runs();
         if runs > MOST_RUNS {
             let message = format!("the scenario has {runs} runs; the most is {MOST_RUNS}");
             let help = Some("fewer seeds, or a smaller sweep".to_owned());
@@ -203,6 +207,7 @@ impl Scenario {
                         faults: step.faults.to_vec(),
                         measures: self.measures.clone(),
                         limits: self.limits.clone(),
+                        most_points: curves::share(runs),
                         files: self.files.clone(),
                     });
                 }
@@ -211,30 +216,34 @@ impl Scenario {
         Ok(points)
     }
 
+    /// How many runs there are.
+    fn runs(&self) -> usize {
+        let steps = self.variants.len().max(1);
+        self.schemes.len().saturating_mul(steps).saturating_mul(self.seeds.len())
+    }
+
     /// Builds every fabric and workload once, and finds every link that a fault or a measure names, and every queue
-    /// pair of a measure. Returns warnings: what can be run, but hardly to what is wanted.
+    /// pair of a measure, whose points must fit. Returns warnings: what can be run, but hardly to what is wanted.
     ///
     /// # Errors
     /// The first thing that cannot be built or found, with its place.
     pub fn check(&self) -> Result<Vec<ScenarioError>, ScenarioError> {
         let seed = self.seeds.first().copied().unwrap_or(1);
         let mut built: Option<Ground<'_>> = None;
-        let mut fits: Option<(&TopologySpec, &WorkloadSpec)> = None;
-        let mut qps = 0;
+        let mut laid: Option<(&TopologySpec, &WorkloadSpec, Workload)> = None;
         let mut too_short = TooShort::default();
         for step in self.steps() {
             let mut ground = match built.take() {
                 Some(ground) if ground.spec == step.topology => ground,
                 _ => Ground::new(step.topology, self.build(step.topology)?),
             };
-            if fits != Some((step.topology, step.workload)) {
-                let text = workload::file_needed(step.workload).and_then(|name| self.files.get(name));
-                let fabric = Fabric::of(&ground.topology);
-                let workload = workload::build(step.workload, &fabric, seed, text.map(String::as_str))
-                    .map_err(|e| self.workload_refused(e))?;
-                qps = workload.qps.len();
-                fits = Some((step.topology, step.workload));
-            }
+            let workload = match laid.take() {
+                Some((on, spec, workload)) if on == step.topology && spec == step.workload => workload,
+                other => {
+                    drop(other);
+                    self.lay(step.workload, &ground.topology)?
+                }
+            };
             for scheme in step.schemes {
                 let facts = ground.facts(&scheme.transport);
                 if facts.base_rtt > LONGEST_RTT {
@@ -242,6 +251,7 @@ impl Scenario {
                     let help = Some("shorter latencies: 500us are 100 km".to_owned());
                     return Err(fault(&self.origin.file, self.origin.place("topology"), message, help));
                 }
+                number_space::check(scheme, step.workload, &workload, &self.origin)?;
                 self.check_lossless(scheme, &ground.topology, &facts)?;
                 self.check_program(scheme, &ground, &facts, seed)?;
                 self.check_weights(scheme, &ground.topology, &facts)?;
@@ -250,9 +260,15 @@ impl Scenario {
             for (i, fault) in step.faults.iter().enumerate() {
                 self.find_fault(i, &fault.kind, &ground.topology, seed)?;
             }
+            let mut curves_of = Vec::with_capacity(self.measures.len());
             for (i, measure) in self.measures.iter().enumerate() {
-                self.find_measure(i, measure, &ground.topology, qps, seed)?;
+                curves_of.push(self.find_measure(i, measure, &ground.topology, workload.qps.len(), seed)?);
             }
+            if !self.measures.is_empty() {
+                let ends = curves::soonest_end(&workload, &ground.topology, &self.limits);
+                curves::check(&self.measures, &curves_of, self.runs(), ends, &self.origin)?;
+            }
+            laid = Some((step.topology, step.workload, workload));
             built = Some(ground);
         }
         Ok(too_short.warnings(&self.origin))
@@ -338,6 +354,7 @@ impl Scenario {
             },
             None => fault(&origin.file, None, e.to_string(), None),
         })?;
+        self.check_kinds(&built)?;
         match built.unreachable_host() {
             None => Ok(built),
             Some(host) => {
@@ -345,6 +362,33 @@ impl Scenario {
                 Err(fault(&origin.file, origin.place("topology"), message, None))
             }
         }
+    }
+
+    /// That the engine has numbers for what tells the links of a fabric apart.
+    fn check_kinds(&self, built: &Topology) -> Result<(), ScenarioError> {
+        let switch_latency = |node| built.switch(node).map_or(Duration::ZERO, |switch| switch.latency);
+        let kinds: BTreeSet<(u64, Duration, Duration)> =
+            built.ports.iter().map(|port| (port.rate.0, port.latency, switch_latency(port.peer))).collect();
+        if kinds.len() <= MOST_KINDS {
+            return Ok(());
+        }
+        let problem =
+            format!("its links have {} different rates and latencies; the most is {MOST_KINDS}", kinds.len());
+        let help = Some("rates and latencies that more of the links share".to_owned());
+        Err(fault(&self.origin.file, self.origin.place("topology"), problem, help))
+    }
+
+    /// Makes a workload of the first seed, and looks at those of the others where they may have no message.
+    fn lay(&self, spec: &WorkloadSpec, on: &Topology) -> Result<Workload, ScenarioError> {
+        let text = workload::file_needed(spec).and_then(|name| self.files.get(name)).map(String::as_str);
+        let fabric = Fabric::of(on);
+        let lay = |seed| workload::build(spec, &fabric, seed, text).map_err(|e| self.workload_refused(e));
+        let (first, others) = self.seeds.split_first().map_or((1, &[][..]), |(first, rest)| (*first, rest));
+        let workload = lay(first)?;
+        if may_be_empty(spec, &workload) {
+            others.iter().try_for_each(|&seed| lay(seed).map(drop))?;
+        }
+        Ok(workload)
     }
 
     fn find_fault(&self, i: usize, kind: &FaultKind, on: &Topology, seed: u64) -> Result<(), ScenarioError> {
@@ -372,20 +416,21 @@ impl Scenario {
         on: &Topology,
         qps: usize,
         seed: u64,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<usize, ScenarioError> {
+        let mut curves = 0;
         if let Some(links) = &measure.links {
             let found = Selector::parse(links).and_then(|s| s.links(on, &mut drawn(seed)));
-            found.map_err(|e| self.not_found(&format!("measure.{i}.links"), e, on))?;
+            curves += found.map_err(|e| self.not_found(&format!("measure.{i}.links"), e, on))?.len();
         }
         if let Some(switches) = &measure.switches {
             let found = Selector::parse(switches).and_then(|s| s.switches(on, &mut drawn(seed)));
-            found.map_err(|e| self.not_found(&format!("measure.{i}.switches"), e, on))?;
+            curves += found.map_err(|e| self.not_found(&format!("measure.{i}.switches"), e, on))?.len();
         }
         if let Some(written) = &measure.qps {
             let found = QpSelector::parse(written).and_then(|s| s.qps(qps));
-            found.map_err(|e| self.not_found(&format!("measure.{i}.qps"), e, on))?;
+            curves += found.map_err(|e| self.not_found(&format!("measure.{i}.qps"), e, on))?.len();
         }
-        Ok(())
+        Ok(curves)
     }
 
     fn not_found(&self, path: &str, error: SelectorError, on: &Topology) -> ScenarioError {
@@ -496,6 +541,20 @@ impl Variant {
             faults: (point.faults != first.faults).then_some(point.faults),
             schemes: (point.schemes != first.schemes).then_some(point.schemes),
         }
+    }
+}
+
+/// Whether another seed may leave a part of the workload without a message, which is an error.
+fn may_be_empty(spec: &WorkloadSpec, workload: &Workload) -> bool {
+    let WorkloadSpec::Poisson { incast, .. } = spec else { return false };
+    let degree = incast.as_ref().map_or(1, |incast| incast.degree);
+    let few = |name: &str, messages: u32| match name {
+        "incast" => messages / degree.max(1) < SURELY_SOME,
+        _ => messages < SURELY_SOME,
+    };
+    match workload.groups.is_empty() {
+        true => few("", workload.messages.len() as u32),
+        false => workload.groups.iter().any(|group| few(group.name, group.messages.len() as u32)),
     }
 }
 

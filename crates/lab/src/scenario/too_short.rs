@@ -36,12 +36,12 @@ impl TooShort {
     /// What was found, with its place and what to write instead.
     pub(super) fn warnings(self, origin: &Origin) -> Vec<ScenarioError> {
         let warning = |((scheme, parameter), (value, rtt)): ((Option<String>, &str), (String, Duration))| {
-            let path = format!("the longest path's round trip of {}", rounded(rtt));
+            let path = format!("the longest path's round trip of {}", rtt.rounded_up(3));
             let Some(scheme) = scheme else {
                 let message = format!(
                     "limits.{parameter} = \"{value}\" is not above {path}: no message over that path can finish"
                 );
-                let help = format!("{parameter} = \"{}\" below [limits]", rounded(rtt * 20));
+                let help = format!("{parameter} = \"{}\" below [limits]", (rtt * 20).rounded_up(3));
                 return fault(&origin.file, origin.place("limits.max_time"), message, Some(help));
             };
             let message = format!(
@@ -61,9 +61,3 @@ impl TooShort {
 }
 
 const RTO_LOW: &str = "transport.rto_low";
-
-/// Up to three digits that count, rounded up.
-fn rounded(span: Duration) -> Duration {
-    let unit = 10_u64.pow(span.0.max(1).ilog10().saturating_sub(2));
-    Duration(span.0.div_ceil(unit).saturating_mul(unit))
-}

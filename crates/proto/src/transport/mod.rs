@@ -12,11 +12,12 @@ mod strack;
 
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
+use crate::packet::Msn;
 use crate::{IntStack, Packet, PathFacts, Span};
 use anabranch_base::{MessageId, Time};
 use serde::{Deserialize, Serialize};
 
-pub use common::{Ends, Framing, OutOfPsns, Receiver, Sender, SenderCounters};
+pub use common::{Ends, Framing, NumberSpace, OutOfPsns, Receiver, Sender, SenderCounters};
 pub use dcp::{DcpConfig, DcpReceiver, DcpSender, reception as dcp_reception};
 pub use go_back_n::{GoBackNConfig, GoBackNReceiver, GoBackNSender};
 pub use irn::{IrnConfig, IrnReceiver, IrnSender};
@@ -160,6 +161,26 @@ impl TransportConfig {
             TransportConfig::MpRdma(config) => (config.payload, config.header, config.ack),
         };
         Framing { payload, header, ack }
+    }
+
+    /// For how much a queue pair has numbers, over all that it ever carries.
+    pub fn number_space(&self) -> NumberSpace {
+        let all = u64::from(u32::MAX);
+        match self {
+            // What is in flight must not come near the end of the numbers.
+            TransportConfig::Sack(_) | TransportConfig::Strack(_) => {
+                NumberSpace::of_packets(all - u64::from(common::MAX_SPAN) - 1)
+            }
+            TransportConfig::Dcp(config) => NumberSpace {
+                packets: all,
+                requests: Some((u64::from(Msn::LIMIT), u64::from(dcp::largest_request(config)))),
+            },
+            TransportConfig::GoBackN(_)
+            | TransportConfig::RnicSr(_)
+            | TransportConfig::Irn(_)
+            | TransportConfig::RackTlp(_)
+            | TransportConfig::MpRdma(_) => NumberSpace::of_packets(all),
+        }
     }
 
     /// The retransmission timeout.

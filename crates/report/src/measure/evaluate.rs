@@ -245,16 +245,16 @@ impl<'a> Context<'a> {
                 Ok,
             ),
             Function::Series { statistic, series, entity, from_us, to_us } => {
-                let points: Vec<f64> = self
-                    .index
-                    .series(index, &series.text)
+                let curves = self.index.series(index, &series.text);
+                let points: Vec<f64> = curves
                     .iter()
-                    .filter(|row| entity.as_ref().is_none_or(|entity| covers(entity, &row.entity)))
-                    .filter(|row| {
-                        let time_us = row.time_ps as f64 / 1e6;
+                    .filter(|curve| entity.as_ref().is_none_or(|entity| covers(entity, &curve.entity)))
+                    .flat_map(|curve| &curve.points)
+                    .filter(|(time_ps, _)| {
+                        let time_us = *time_ps as f64 / 1e6;
                         *from_us < time_us && time_us <= *to_us
                     })
-                    .map(|row| row.value)
+                    .map(|(_, value)| *value)
                     .collect();
                 statistic.of(&points).map_or_else(|| self.no_points(series, index, entity.as_deref()), Ok)
             }
@@ -326,15 +326,18 @@ impl<'a> Context<'a> {
 
     fn no_points(&self, series: &Word, run: usize, entity: Option<&str>) -> Result<f64, Fault> {
         let scheme = &self.set.runs[run].scheme;
-        let rows = self.index.series(run, &series.text);
-        if rows.is_empty() {
+        let curves = self.index.series(run, &series.text);
+        if let Some(problem) = self.index.problem() {
+            return Fault::new(series.at, problem);
+        }
+        if curves.is_empty() {
             let hint = hint(&series.text, self.index.series_names(run));
             return Fault::new(
                 series.at,
                 format!("the runs of `{scheme}` have no series `{}`{hint}", series.text),
             );
         }
-        let entities: BTreeSet<&str> = rows.iter().map(|row| row.entity.as_str()).collect();
+        let entities: BTreeSet<&str> = curves.iter().map(|curve| &*curve.entity).collect();
         match entity {
             Some(entity) if !entities.iter().any(|known| covers(entity, known)) => {
                 let hint = hint(entity, entities.into_iter().take(20));

@@ -83,7 +83,8 @@ fn data(plots: &[Plot]) -> String {
 }
 
 fn summary(set: &ResultSet) -> String {
-    let summary = table::summary(set);
+    let mut summary = table::summary(set);
+    summary.remove(table::WALL);
     let mut html =
         String::from("<section><h2>Summary</h2><div class=\"scroll\"><table class=\"numbers\"><thead><tr>");
     for (place, head) in summary.head.iter().enumerate() {

@@ -26,16 +26,21 @@ const HEIGHT: usize = 440;
 const MAX_CLOUD: usize = 20_000;
 /// The plots of a figure as it asks for them, otherwise those that the results have something to say in.
 pub(super) fn of(set: &ResultSet) -> Vec<Plot> {
+    let index = Index::new(set);
     let usual_ones;
     let specs = match &set.figure {
         Some(figure) if !figure.plots.is_empty() => &figure.plots,
         _ => {
-            usual_ones = usual(set);
+            usual_ones = usual(&index);
             &usual_ones
         }
     };
-    let index = Index::new(set);
-    specs.iter().flat_map(|spec| drawn(&index, spec)).collect()
+    let mut plots: Vec<Plot> = specs.iter().flat_map(|spec| drawn(&index, spec)).collect();
+    if let Some(problem) = index.problem() {
+        let (title, note) = ("Curves that are missing".to_owned(), problem);
+        plots.push(Plot { title, note, height: 0, data: Vec::new(), layout: json!({}) });
+    }
+    plots
 }
 
 fn drawn(index: &Index<'_>, spec: &PlotSpec) -> Vec<Plot> {
@@ -49,7 +54,8 @@ fn drawn(index: &Index<'_>, spec: &PlotSpec) -> Vec<Plot> {
     pictures(index.set, spec).into_iter().filter_map(draw).collect()
 }
 
-fn usual(set: &ResultSet) -> Vec<PlotSpec> {
+fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
+    let set = index.set;
     let mut specs = Vec::new();
     // Of a job nobody asks for the messages: what counts is when it is done.
     let (of_jobs, of_messages): (Vec<&RunRow>, Vec<&RunRow>) = set.runs.iter().partition(|run| run.jobs > 0);
@@ -84,8 +90,8 @@ fn usual(set: &ResultSet) -> Vec<PlotSpec> {
         specs.push(slowdown("Slowdown by message size, mean", "mean"));
     }
     let mut measured: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for row in &set.series {
-        measured.entry(&row.series).or_default().insert(&row.entity);
+    for (series, entity) in index.curve_names() {
+        measured.entry(series).or_default().insert(entity);
     }
     for (name, entities) in measured {
         // Too many curves for one picture are one cloud.

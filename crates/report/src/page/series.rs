@@ -5,7 +5,7 @@ use super::plots::{MAX_POINTS, Plot};
 use crate::index::Index;
 use crate::labels::{label, palette, thousands};
 use crate::measure::covers;
-use anabranch_results::{PlotKind, PlotSpec, SeriesRow};
+use anabranch_results::{CurvePoints, PlotKind, PlotSpec};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +22,42 @@ type Points = Vec<(f64, f64)>;
 /// Curves by name.
 type Curves = BTreeMap<Natural, Points>;
 
+/// What is drawn of a curve.
+struct Thin {
+    points: Points,
+    /// How many points were measured.
+    measured: usize,
+}
+
+/// Curves that share a panel. They are thinned as early as can be, since all together may be more than memory holds.
+struct Panel<'a> {
+    scheme: &'a str,
+    /// Those of a cloud, which are thinned when it is known how many share the panel.
+    whole: Curves,
+    thin: BTreeMap<Natural, Thin>,
+}
+
+impl Panel<'_> {
+    fn add(&mut self, found: Curves, cloud: bool) {
+        if cloud {
+            return self.whole.extend(found);
+        }
+        let thinned = |(name, points): (Natural, Points)| {
+            (name, Thin { points: thinned_curve(&points), measured: points.len() })
+        };
+        self.thin.extend(found.into_iter().map(thinned));
+    }
+
+    fn close(&mut self) {
+        let whole = std::mem::take(&mut self.whole);
+        let share = MAX_CLOUD / whole.len().max(1);
+        let thinned = |(name, points): (Natural, Points)| {
+            (name, Thin { points: thinned_cloud(&points, share), measured: points.len() })
+        };
+        self.thin.extend(whole.into_iter().map(thinned));
+    }
+}
+
 /// One picture. None where nothing was measured.
 ///
 /// Where curves differ in their scheme and in something else, each scheme has a panel; a cloud always has.
@@ -30,30 +66,39 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
     let per = per(index.set, spec);
     let by_entity = per.contains(&"entity");
     let panel_by_scheme = per.contains(&"scheme") && (per.len() > 1 || cloud);
-    let mut panels: Vec<(&str, Curves)> = Vec::new();
+    let mut panels: Vec<Panel<'_>> = Vec::new();
     let mut seeds = BTreeSet::new();
     let mut entities = BTreeSet::new();
     for curve in &picture.curves {
-        let rows = rows_of(index, spec, curve);
-        let found = of_curve(spec, curve, &rows, by_entity, panel_by_scheme);
+        let measured = index.series(curve.runs[0], &spec.y);
+        let wanted = |entity: &str| spec.entity.as_ref().is_none_or(|entity_of| covers(entity_of, entity));
+        let chosen: Vec<&CurvePoints> = measured.iter().filter(|curve| wanted(&curve.entity)).collect();
+        let found = of_curve(spec, curve, &chosen, by_entity, panel_by_scheme);
         if found.is_empty() {
             continue;
         }
-        entities.extend(rows.iter().map(|row| entity_kind(&row.entity)));
+        entities.extend(chosen.iter().map(|curve| entity_kind(&curve.entity).to_owned()));
         seeds.insert(index.set.runs[curve.runs[0]].seed);
-        match panels.last_mut().filter(|(scheme, _)| !panel_by_scheme || *scheme == curve.scheme) {
-            Some((_, curves)) => curves.extend(found),
-            None => panels.push((curve.scheme, found)),
+        match panels.last_mut().filter(|panel| !panel_by_scheme || panel.scheme == curve.scheme) {
+            Some(panel) => panel.add(found, cloud),
+            None => {
+                panels.iter_mut().for_each(Panel::close);
+                let mut panel = Panel { scheme: curve.scheme, whole: Curves::new(), thin: BTreeMap::new() };
+                panel.add(found, cloud);
+                panels.push(panel);
+            }
         }
     }
-    let names: BTreeSet<&Natural> = panels.iter().flat_map(|(_, curves)| curves.keys()).collect();
+    panels.iter_mut().for_each(Panel::close);
+    let names: BTreeSet<&Natural> = panels.iter().flat_map(|panel| panel.thin.keys()).collect();
     if names.is_empty() {
         return None;
     }
     let label = label(&spec.y);
     let drawn: Vec<&Natural> = names.iter().copied().take(MAX_CURVES).collect();
     let mut data = Vec::new();
-    let entity_title = if entities.len() == 1 { entities.first().copied() } else { None }.unwrap_or("place");
+    let entity_title =
+        if entities.len() == 1 { entities.first().map(String::as_str) } else { None }.unwrap_or("place");
     let legend: Vec<&str> = per
         .iter()
         .filter(|name| **name != "scheme" || !panel_by_scheme)
@@ -77,10 +122,10 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
     });
     let mut titles = Vec::new();
     let mut named: BTreeSet<&Natural> = BTreeSet::new();
-    let values = panels.iter().flat_map(|(_, curves)| curves.values().flatten());
+    let values = panels.iter().flat_map(|panel| panel.thin.values()).flat_map(|curve| &curve.points);
     let top = values.fold(0.0, |top: f64, (_, y)| top.max(*y));
     let (mut points_drawn, mut points_measured) = (0, 0);
-    for (panel, (scheme, curves)) in panels.iter().enumerate() {
+    for (panel, Panel { scheme, thin: curves, .. }) in panels.iter().enumerate() {
         let axis = if panel == 0 { "y".to_owned() } else { format!("y{}", panel + 1) };
         let mut y_axis = json!({
             "title": {"text": label.axis()}, "separatethousands": true, "exponentformat": "none",
@@ -98,11 +143,9 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
             }));
         }
         for (place, name) in drawn.iter().enumerate() {
-            let Some(points) = curves.get(*name) else { continue };
-            let thin =
-                if cloud { thinned_cloud(points, MAX_CLOUD / curves.len()) } else { thinned_curve(points) };
+            let Some(Thin { points: thin, measured }) = curves.get(*name) else { continue };
             points_drawn += thin.len();
-            points_measured += points.len();
+            points_measured += measured;
             let x: Vec<f64> = thin.iter().map(|(x, _)| *x).collect();
             let y: Vec<f64> = thin.iter().map(|(_, y)| y * label.factor).collect();
             let hover = if panel_by_scheme { *scheme } else { name.text.as_str() };
@@ -161,44 +204,38 @@ fn entity_kind(entity: &str) -> &str {
     }
 }
 
-/// What the first run of a curve measured.
-fn rows_of<'a>(index: &Index<'a>, spec: &PlotSpec, curve: &Curve<'_>) -> Vec<&'a SeriesRow> {
-    let wanted = |entity: &str| spec.entity.as_ref().is_none_or(|entity_of| covers(entity_of, entity));
-    let rows = index.series(curve.runs[0], &spec.y).iter().copied();
-    rows.filter(|row| wanted(&row.entity)).collect()
-}
-
 /// Measured rows as a curve an entity, or as their mean, or for a cloud all together.
 fn of_curve(
     spec: &PlotSpec,
     curve: &Curve<'_>,
-    rows: &[&SeriesRow],
+    measured: &[&CurvePoints],
     by_entity: bool,
     panel_by_scheme: bool,
 ) -> Curves {
-    let point = |row: &SeriesRow| (row.time_ps as f64 / 1e6, row.value);
+    let point = |&(time_ps, value): &(u64, f64)| (time_ps as f64 / 1e6, value);
     let name = if panel_by_scheme && !curve.rest.is_empty() { curve.rest.clone() } else { curve.name() };
-    if rows.is_empty() {
+    if measured.is_empty() {
         return Curves::new();
     }
+    let points = || measured.iter().flat_map(|curve| &curve.points);
     if !by_entity && spec.kind == PlotKind::Points {
-        let mut all: Points = rows.iter().map(|row| point(row)).collect();
+        let mut all: Points = points().map(point).collect();
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
         return Curves::from([(Natural::new(name), all)]);
     }
     if !by_entity {
         let mut sums: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
-        for row in rows {
-            let (sum, count) = sums.entry(row.time_ps).or_default();
-            (*sum, *count) = (*sum + row.value, *count + 1.0);
+        for (time_ps, value) in points() {
+            let (sum, count) = sums.entry(*time_ps).or_default();
+            (*sum, *count) = (*sum + value, *count + 1.0);
         }
         let mean: Points =
             sums.into_iter().map(|(at, (sum, count))| (at as f64 / 1e6, sum / count)).collect();
         return Curves::from([(Natural::new(name), mean)]);
     }
     let mut curves: BTreeMap<&str, Points> = BTreeMap::new();
-    for row in rows {
-        curves.entry(&row.entity).or_default().push(point(row));
+    for curve in measured {
+        curves.entry(&curve.entity).or_default().extend(curve.points.iter().map(point));
     }
     // A plot that is about entities alone does not repeat its scheme in each name.
     let alone = curve.rest.is_empty();

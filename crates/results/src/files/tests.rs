@@ -50,6 +50,7 @@ fn small_set() -> ResultSet {
             time_ps: 20_000_000,
             value: 4096.0,
         }],
+        filed: Vec::new(),
         figure: Some(figure()),
     }
 }
@@ -236,10 +237,38 @@ fn a_run_index_out_of_range_is_refused() {
         let mut set = small_set();
         spoil(&mut set);
         set.write(dir.path()).unwrap();
-        let error = ResultSet::read(dir.path()).unwrap_err().to_string();
-        assert!(error.contains("row 0 belongs to run 1, but there are 1 runs"), "{error}");
-        assert!(error.contains(file), "{error}");
+        for error in [ResultSet::read(dir.path()).unwrap_err(), ResultSet::open(dir.path()).unwrap_err()] {
+            let error = error.to_string();
+            assert!(error.contains("row 0 belongs to run 1, but there are 1 runs"), "{error}");
+            assert!(error.contains(file), "{error}");
+        }
     }
+}
+
+#[test]
+fn curves_that_were_changed_are_not_opened() {
+    let dir = tempdir().unwrap();
+    small_set().write(dir.path()).unwrap();
+    let path = dir.path().join(SERIES);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[20] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    let error = ResultSet::open(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("series.parquet: damaged: its content is not what was written"), "{error}");
+    bytes.pop();
+    fs::write(&path, &bytes).unwrap();
+    let error = ResultSet::open(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("bytes, but "), "{error}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_under_the_curves_is_told_as_it_is() {
+    let dir = tempdir().unwrap();
+    std::os::unix::fs::symlink("/dev/full", dir.path().join(SERIES)).unwrap();
+    let error = small_set().write(dir.path()).unwrap_err();
+    assert!(matches!(error, ResultsError::Write { .. }), "{error:?}");
+    assert!(error.to_string().contains("No space left"), "{error}");
 }
 
 #[test]
@@ -394,9 +423,55 @@ proptest! {
             .into_iter()
             .map(|(series, entity, time_ps, value)| SeriesRow { run: 0, series, entity, time_ps, value })
             .collect();
-        let set = ResultSet { title, scenario_toml, runs, flows, jobs, series, figure: None };
+        let set = ResultSet { title, scenario_toml, runs, flows, jobs, series, filed: Vec::new(), figure: None };
         let dir = tempdir().unwrap();
         set.write(dir.path()).unwrap();
         prop_assert_eq!(ResultSet::read(dir.path()).unwrap(), set);
+    }
+
+    /// Curves of some runs are held and those of others in files: written, they are the same rows.
+    #[test]
+    fn filed_curves_are_those_that_were_held(
+        points in proptest::collection::vec((0u32..5, 0u8..3, 0u8..3, any::<u64>(), finite()), 0..200),
+        is_filed in any::<[bool; 5]>(),
+    ) {
+        let mut series: Vec<SeriesRow> = points
+            .into_iter()
+            .map(|(run, name, entity, time_ps, value)| SeriesRow {
+                run, series: format!("s{name}"), entity: format!("e{entity}"), time_ps, value,
+            })
+            .collect();
+        series.sort_by_key(|row| row.run);
+        let runs = vec![RunRow::default(); 5];
+        let whole = ResultSet { runs, series, ..ResultSet::default() };
+        let [first, second, spool] = [(); 3].map(|()| tempdir().unwrap());
+        whole.write(first.path()).unwrap();
+        let mut mixed = ResultSet { series: Vec::new(), ..whole.clone() };
+        for rows in whole.series.chunk_by(|a, b| a.run == b.run) {
+            let run = rows[0].run;
+            if is_filed[run as usize] {
+                let alone: Vec<SeriesRow> = rows.iter().map(|row| SeriesRow { run: 0, ..row.clone() }).collect();
+                let filed = FiledCurves::write(&spool.path().join(run.to_string()), &alone).unwrap();
+                mixed.filed.push(FiledCurves { run, ..filed });
+            } else {
+                mixed.series.extend_from_slice(rows);
+            }
+        }
+        mixed.write(second.path()).unwrap();
+        prop_assert_eq!(&ResultSet::read(second.path()).unwrap(), &whole);
+        let opened = ResultSet::open(second.path()).unwrap();
+        for name in ["s0", "s1", "s2"] {
+            let read: Vec<(u32, String, u64, f64)> = opened.filed.iter().flat_map(|filed| {
+                let curves = filed.points(name).unwrap();
+                let rows = |curve: crate::CurvePoints| {
+                    let entity = curve.entity.to_string();
+                    curve.points.into_iter().map(move |(time, value)| (filed.run, entity.clone(), time, value))
+                };
+                curves.into_iter().flat_map(rows).collect::<Vec<_>>()
+            }).collect();
+            let held: Vec<(u32, String, u64, f64)> = whole.series.iter().filter(|row| row.series == name)
+                .map(|row| (row.run, row.entity.clone(), row.time_ps, row.value)).collect();
+            prop_assert_eq!(read, held);
+        }
     }
 }

@@ -9,6 +9,7 @@ mod engine_rules;
 mod faults;
 mod flow_rows;
 mod hpcc;
+mod ideal_bounds;
 mod longhaul;
 mod lossless;
 mod peers;

@@ -100,3 +100,25 @@ pub struct Framing {
     /// Size of an ACK.
     pub ack: Bytes,
 }
+
+/// What a queue pair can carry before its numbers run out ([`OutOfPsns`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NumberSpace {
+    /// Data packets: PSNs.
+    pub packets: u64,
+    /// Where requests have numbers too: how many there may be (MSNs), and the most packets of one; a longer message
+    /// goes as several.
+    pub requests: Option<(u64, u64)>,
+}
+
+impl NumberSpace {
+    /// One in which packets alone have numbers.
+    pub(in crate::transport) fn of_packets(packets: u64) -> NumberSpace {
+        NumberSpace { packets, requests: None }
+    }
+
+    /// Requests that a message of `packets` packets goes as; one where they are not counted.
+    pub fn requests_of(&self, packets: u64) -> u64 {
+        self.requests.map_or(1, |(_, largest)| packets.div_ceil(largest))
+    }
+}

@@ -12,6 +12,6 @@ pub(super) use answers::{Answers, Cause, NotificationPoint};
 pub(super) use arrivals::{AnyOrder, Arrivals, InOrder};
 pub(super) use claim::{Claim, MAX_SPAN};
 pub(super) use flow::{Asking, Flow};
-pub use interface::{Ends, Framing, OutOfPsns, Receiver, Sender, SenderCounters};
+pub use interface::{Ends, Framing, NumberSpace, OutOfPsns, Receiver, Sender, SenderCounters};
 pub(super) use messages::{Messages, Part};
 pub(super) use pacer::Pacer;

@@ -31,7 +31,7 @@ pub struct DcpConfig {
 }
 
 /// Packets of a message that the receiver's counter can hold; longer ones go as several requests.
-pub(super) fn largest_request(config: &DcpConfig) -> u32 {
+pub(in crate::transport) fn largest_request(config: &DcpConfig) -> u32 {
     (1 << config.counter_bits.clamp(1, 31)) - 1
 }
 

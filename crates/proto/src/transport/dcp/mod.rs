@@ -30,5 +30,6 @@ pub mod reception;
 mod sender;
 
 pub use config::DcpConfig;
+pub(super) use config::largest_request;
 pub use receiver::DcpReceiver;
 pub use sender::DcpSender;

@@ -1,0 +1,173 @@
+//! Why a run stalled, where its faults say so, and what it would have taken.
+
+use crate::spec::{FaultKind, FaultSpec};
+use anabranch_base::{Bytes, Duration, Time};
+use anabranch_proto::{PathFacts, TransportConfig};
+
+/// What is known of a run that stalled.
+pub(crate) struct Stalled<'a> {
+    /// What carried its messages.
+    pub transport: &'a TransportConfig,
+    /// On how many queue pairs each.
+    pub qps: u32,
+    /// How long after a link went down routing followed, if ever.
+    pub routing_delay: Option<Duration>,
+    /// What was to break.
+    pub faults: &'a [FaultSpec],
+    /// The fabric's longest path.
+    pub facts: &'a PathFacts,
+    /// When it stalled.
+    pub at: Time,
+    /// Bytes of the longest message that is not acknowledged.
+    pub longest: u64,
+}
+
+impl Stalled<'_> {
+    /// What the faults that still held mean for these messages under this transport, a line each; empty when they say
+    /// nothing.
+    pub(crate) fn explain(&self) -> String {
+        let holds = |fault: &&FaultSpec| {
+            let from = Time::ZERO + fault.at;
+            from <= self.at && fault.duration.is_none_or(|duration| from + duration > self.at)
+        };
+        let lines = self.faults.iter().filter(holds).filter_map(|fault| self.of_fault(fault));
+        lines.map(|line| format!("\n  help: {line}")).collect()
+    }
+
+    fn of_fault(&self, fault: &FaultSpec) -> Option<String> {
+        let until = match fault.duration {
+            Some(duration) => format!("until {}", Time::ZERO + fault.at + duration),
+            None => "for good".to_owned(),
+        };
+        let since = format!("from {} on {until}", fault.at);
+        match &fault.kind {
+            FaultKind::PacketLoss { links, probability, .. } => {
+                self.of_rounds(*probability, &format!("packet-loss = {probability} on {links:?} {since}"))
+            }
+            FaultKind::BitErrors { links, probability, .. } => {
+                let bits = 8.0 * self.facts.packet.0 as f64;
+                let lost = 1.0 - libm::pow(1.0 - probability, bits);
+                let fault =
+                    format!("bit-errors = {probability} on {links:?} {since}, {lost:.2e} a full packet,");
+                self.of_rounds(lost, &fault)
+            }
+            FaultKind::LinkDown { links, .. } => Some(self.of_dead(&format!("{links:?}"), &since)),
+            FaultKind::SwitchDown { switches } => Some(self.of_dead(&format!("{switches:?}"), &since)),
+            FaultKind::Rate { .. } | FaultKind::SwitchLoss { .. } => None,
+        }
+    }
+
+    /// DCP counts packets (section 4.5). What a link loses without a trace is not asked for: only the coarse timeout
+    /// mends it, which begins the whole request anew, and packets of an earlier round no longer count.
+    fn of_rounds(&self, lost: f64, fault: &str) -> Option<String> {
+        let TransportConfig::Dcp(config) = self.transport else { return None };
+        if lost <= 0.0 {
+            return None;
+        }
+        let (_, largest) = self.transport.number_space().requests?;
+        let payload = config.payload.0;
+        let part = self.longest.div_ceil(self.longest.clamp(1, u64::from(self.qps)));
+        let packets = part.div_ceil(payload).clamp(1, largest);
+        let chance = libm::pow(1.0 - lost, packets as f64);
+        let rto = config.rto.on(self.facts);
+        let even = (libm::log(0.5) / libm::log(1.0 - lost)) as u64;
+        let shorter = match even {
+            0 => String::new(),
+            even => format!("messages of {} or less have an even chance a round; ", Bytes(even * payload)),
+        };
+        Some(format!(
+            "under the transport dcp all {packets} packets of a request must get through in one round: a receiver only counts \
+             them, and a timeout ({rto}) begins anew with all of them. With {fault} the chance is {chance:.1e} a round where \
+             all of them take such a link, and more where only some do. {shorter}or give the fault a shorter duration, or \
+             write a longer stall below [limits]"
+        ))
+    }
+
+    fn of_dead(&self, what: &str, since: &str) -> String {
+        let routing = match self.routing_delay {
+            None => "no fabric.routing_delay is set, so that switches go on sending there".to_owned(),
+            Some(delay) => format!("routing learnt of it {delay} later, so that no way may be left"),
+        };
+        format!(
+            "{what} is down {since}, and {routing}; give the fault a duration, take a balancer that leaves a path that loses \
+             (reps), or leave a way around"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_base::Rate;
+    use anabranch_proto::Span;
+    use anabranch_proto::transport::{DcpConfig, SackConfig};
+
+    fn dcp() -> TransportConfig {
+        TransportConfig::Dcp(DcpConfig {
+            payload: Bytes(1000),
+            header: Bytes(57),
+            ack: Bytes(60),
+            counter_bits: 14,
+            tracked_messages: 8,
+            round_quota: Bytes(16_000),
+            batch: 16,
+            pcie: Span::Time(Duration::ZERO),
+            cnp_interval: Span::Time(Duration::from_us(4)),
+            rto: Span::Time(Duration::from_us(4_000)),
+        })
+    }
+
+    fn sack() -> TransportConfig {
+        let rto = Span::Time(Duration::from_us(70));
+        TransportConfig::Sack(SackConfig {
+            payload: Bytes(4086),
+            header: Bytes(64),
+            ack: Bytes(64),
+            ack_every: 1,
+            rto,
+        })
+    }
+
+    fn explained(transport: &TransportConfig, kind: FaultKind, duration: Option<Duration>) -> String {
+        let facts = &PathFacts {
+            base_rtt: Duration::from_us(8),
+            bdp: Bytes(400_000),
+            packet: Bytes(1057),
+            line_rate: Rate::from_gbps(400),
+        };
+        let faults = &[FaultSpec { kind, at: Duration::from_us(1), duration }];
+        let at = Time::ZERO + Duration::from_us(20_000);
+        Stalled { transport, qps: 1, routing_delay: None, faults, facts, at, longest: 1_000_000 }.explain()
+    }
+
+    fn loss() -> FaultKind {
+        FaultKind::PacketLoss { links: "host:0".into(), both_directions: false, probability: 0.01 }
+    }
+
+    #[test]
+    fn dcp_must_get_a_whole_request_through_at_once() {
+        let text = explained(&dcp(), loss(), None);
+        for part in [
+            "all 1000 packets",
+            "(4ms)",
+            "0.01 on \"host:0\" from 1us on for good",
+            "4.3e-5 a round",
+            "of 68KB or less",
+        ] {
+            assert!(text.contains(part), "no {part:?} in {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_over_and_what_others_mend_explains_nothing() {
+        assert_eq!(explained(&dcp(), loss(), Some(Duration::from_us(5))), "");
+        assert_eq!(explained(&sack(), loss(), None), "");
+    }
+
+    #[test]
+    fn a_dead_link_is_named() {
+        let down = FaultKind::LinkDown { links: "tor:0/up:1".into(), both_directions: true };
+        let text = explained(&sack(), down, None);
+        assert!(text.contains("\"tor:0/up:1\" is down from 1us on for good"), "{text}");
+    }
+}

@@ -1,0 +1,120 @@
+//! No message is faster than its ideal FCT: not on several queue pairs, not over links that are slower, or that differ,
+//! and not where a short last packet overtakes the others.
+
+use crate::support::*;
+use proptest::prelude::*;
+
+/// One flow of `bytes` bytes from host 0 to host `dst`, alone under each of `schemes`; its FCT and ideal FCT.
+fn alone(schemes: &str, qps: u32, topology: &str, files: &Named<'_>, dst: u32, bytes: u64) -> Vec<[u64; 2]> {
+    let matrix = format!("Nodes {}\nConnections 1\n0->{dst} start 0 size {bytes}\n", dst + 1);
+    let text = format!(
+        "schemes = [{schemes}]\nseeds = [1, 2]\n[workload]\nfile = \"flow.cm\"\n[topology]\n{topology}\n{UNBOUNDED}\
+         \"*.qps\" = {qps}\n"
+    );
+    let files: Vec<(&str, &str)> = files.iter().copied().chain([("flow.cm", &*matrix)]).collect();
+    let times = |result: anabranch_sim::RunResult| {
+        let flow = &result.flows[0];
+        assert!(flow.ideal_fct_ps > 0);
+        [flow.fct_ps.unwrap(), flow.ideal_fct_ps]
+    };
+    finish_all(&text, &files).into_iter().map(times).collect()
+}
+
+const SCHEMES: &str = "\"reps\", \"ops\", \"ecmp\"";
+
+/// Two tiers of which the upper one has `up` Gb/s; 128 hosts at 400 Gb/s, 16 uplinks a ToR.
+fn two_tiers(up: u64) -> String {
+    format!(
+        "kind = \"fat-tree\"\nhosts = 128\ntiers = 2\n[[topology.tier]]\nlink = \"400Gbps\"\nlink_latency = \"500ns\"\n\
+         switch_latency = \"100ns\"\n[[topology.tier]]\nlink = \"{up}Gbps\"\nlink_latency = \"500ns\"\n\
+         switch_latency = \"100ns\"\n"
+    )
+}
+
+#[test]
+fn parts_on_several_queue_pairs_are_not_faster() {
+    for bytes in [4, 4_000, 4 * PAYLOAD, 4 * PAYLOAD + 1, 50_000, 1_000_000] {
+        for qps in [2, 4, 7] {
+            for [fct, ideal] in alone(SCHEMES, qps, &two_tiers(400), &[], 127, bytes) {
+                assert!(fct >= ideal, "{bytes} B on {qps} queue pairs: {fct} < {ideal}");
+                // And the bound is close to what is possible.
+                assert!(fct < ideal + ideal / 4, "{bytes} B on {qps} queue pairs: {fct}, {ideal}");
+            }
+        }
+    }
+}
+
+/// Several links that are slower together carry what one alone would not.
+#[test]
+fn spraying_over_slower_uplinks_is_not_faster() {
+    for (up, bytes) in
+        [200, 100, 25, 10].into_iter().flat_map(|up| [1, 9_000, 50_000, 4_000_000].map(|b| (up, b)))
+    {
+        for [fct, ideal] in alone("\"reps\", \"ops\"", 1, &two_tiers(up), &[], 127, bytes) {
+            assert!(fct >= ideal, "{bytes} B over {up} Gb/s: {fct} < {ideal}");
+        }
+        for [fct, ideal] in alone(SCHEMES, 4, &two_tiers(up), &[], 127, bytes) {
+            assert!(fct >= ideal, "{bytes} B on 4 queue pairs over {up} Gb/s: {fct} < {ideal}");
+        }
+    }
+    // On one path the slow link paces all, to the picosecond.
+    for [fct, ideal] in alone("\"ecmp\"", 1, &two_tiers(100), &[], 127, 100 * PAYLOAD) {
+        assert_eq!(fct, ideal);
+    }
+    // 16 of 100 Gb/s together are faster than a host: its link decides. Among them one waits now and then.
+    let [fct, ideal] = alone("\"ops\"", 1, &two_tiers(100), &[], 127, 4_000_000)[0];
+    let at_line_rate = (4_000_000 / PAYLOAD) * FULL * 20;
+    assert!(ideal > at_line_rate && ideal < at_line_rate + 10 * US && fct < 2 * ideal, "{fct}, {ideal}");
+}
+
+/// Host 0 - switch 2 - one of three middle switches - switch 3 - host 1.
+fn graph(rates: [u64; 6], latencies: [u64; 6]) -> String {
+    let mut text = "7 5 8\n2 3 4 5 6\n".to_owned();
+    let ends = [(2, 4), (2, 5), (2, 6), (4, 3), (5, 3), (6, 3)];
+    for (a, b) in [(0, 2), (1, 3)] {
+        text.push_str(&format!("{a} {b} 100Gbps 1000ns 0\n"));
+    }
+    for ((a, b), (rate, latency)) in ends.into_iter().zip(rates.into_iter().zip(latencies)) {
+        text.push_str(&format!("{a} {b} {rate}Gbps {latency}ns 0\n"));
+    }
+    text
+}
+
+#[test]
+fn of_paths_with_different_latencies_the_shortest_counts() {
+    let text = graph([100; 6], [9_000, 1_000, 5_000, 9_000, 1_000, 5_000]);
+    let topology = "kind = \"graph\"\nfile = \"g.txt\"\nswitch_latency = \"0ns\"";
+    let times = alone(SCHEMES, 1, topology, &[("g.txt", &text)], 1, 1);
+    let shortest = 4 * (65 * 80) + 4 * US + 4 * (ACK * 80) + 4 * US;
+    assert!(times.iter().all(|[fct, ideal]| *ideal == shortest && fct >= ideal), "{times:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if long() { 2_000 } else { 60 }))]
+
+    #[test]
+    fn on_any_small_graph(
+        rates in prop::array::uniform6(5u64..400), latencies in prop::array::uniform6(0u64..5_000),
+        bytes in prop_oneof![1u64..20_000, 1u64..400_000], qps in 1u32..6,
+    ) {
+        let text = graph(rates, latencies);
+        let topology = "kind = \"graph\"\nfile = \"g.txt\"\nswitch_latency = \"50ns\"";
+        for [fct, ideal] in alone(SCHEMES, qps, topology, &[("g.txt", &text)], 1, bytes) {
+            prop_assert!(fct >= ideal, "{} < {}", fct, ideal);
+        }
+    }
+
+    #[test]
+    fn in_any_small_tree(
+        rates in prop::array::uniform3(5u64..400), latencies in prop::array::uniform3(0u64..3_000),
+        bytes in prop_oneof![1u64..40_000, 1u64..400_000], qps in 1u32..6, dst in 1u32..16,
+    ) {
+        let tiers: String = rates.into_iter().zip(latencies).map(|(rate, latency)| {
+            format!("[[topology.tier]]\nlink = \"{rate}Gbps\"\nlink_latency = \"{latency}ns\"\nswitch_latency = \"30ns\"\n")
+        }).collect();
+        let topology = format!("kind = \"fat-tree\"\nhosts = 16\ntiers = 3\n{tiers}");
+        for [fct, ideal] in alone(SCHEMES, qps, &topology, &[], dst, bytes) {
+            prop_assert!(fct >= ideal, "{} < {}", fct, ideal);
+        }
+    }
+}
