@@ -53,9 +53,10 @@ A claim that does not hold is a finding and no failure: the exit code stays 0.")
     #[command(after_help = "Example:
   anabranch report results/permutation-1024-0123456789abcdef")]
     Report(ReportArgs),
-    /// Measure the simulator's own speed and memory on one core
+    /// Measure the simulator's own speed and memory
     #[command(after_help = "Examples:
   anabranch bench
+  anabranch bench perm1024 --threads 1 --threads 2
   anabranch bench perm128 perm1024 --scheme reps --json
   anabranch bench perm1024 --scheme reps --scheme rocev2   # also what a lossless hop takes of a lossy one")]
     Bench(BenchArgs),
@@ -66,6 +67,8 @@ A claim that does not hold is a finding and no failure: the exit code stays 0.")
         case: String,
         /// The scheme's name.
         scheme: String,
+        /// Threads to run on.
+        threads: u16,
     },
 }
 
@@ -174,12 +177,16 @@ pub struct ReportArgs {
 /// Arguments of `anabranch bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// perm128, perm1024, perm8192; none: all [each with reps and ops, perm1024 with rocev2 and strack too]
+    /// perm128, perm1024, perm8192, perm131072 (3 tiers); none: all [each with reps and ops, perm1024 with the others]
     #[arg(value_name = "CASE")]
     pub cases: Vec<String>,
-    /// Only this scheme: reps, ops, rocev2 or strack, in any case [repeat for more; default: those of the case]
+    /// Only this scheme: reps, ops, rocev2, strack, themis-spraying or dcp, in any case [repeat for more; default: those
+    /// of the case]
     #[arg(long = "scheme", value_name = "NAME")]
     pub schemes: Vec<String>,
+    /// Threads that one run has [repeat to compare]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Vec<u16>,
     /// Print one JSON document on standard output, and nothing else
     #[arg(long)]
     pub json: bool,

@@ -76,7 +76,7 @@ impl Outcome {
     }
 }
 
-/// Runs all `points` on `threads` threads (none: one a core), but those that are `kept` already. When not all of them
+/// Runs all `points` on `threads` threads (none: one a core), except those that are `kept` already. When not all of them
 /// finish, those that do are kept. Curves go to files in `spool` as each run ends, so that memory holds those of the
 /// runs in progress alone.
 ///
@@ -92,7 +92,12 @@ pub fn execute(
         .num_threads(threads.map_or(0, usize::from))
         .build()
         .map_err(|error| Failure::Run(format!("threads cannot be started: {error}")))?;
-    let controls: Vec<Control> = points.iter().map(|_| Control::default()).collect();
+    // Runs beside each other need all threads; with fewer of them each has several.
+    let each = pool.current_num_threads() / points.len().max(1);
+    let controls: Vec<Control> = points
+        .iter()
+        .map(|point| Control { threads: threads_of(point, each), ..Control::default() })
+        .collect();
     let progress = Progress::new(points.len());
     let mut ends = watched(
         &controls,
@@ -124,6 +129,15 @@ pub fn execute(
         }
     }
     Ok(collect(points, ends))
+}
+
+/// Hosts for each thread of a run: with fewer the threads would wait for each other more than they work.
+const HOSTS_PER_THREAD: usize = 64;
+
+/// Threads of one run where there are `most` for it.
+fn threads_of(point: &RunPoint, most: usize) -> usize {
+    let hosts = point.topology.hosts().unwrap_or(0) as usize;
+    most.clamp(1, (hosts / HOSTS_PER_THREAD).max(1))
 }
 
 /// How one run ended.

@@ -48,6 +48,6 @@ fn act(command: &Command) -> Result<(), Failure> {
         Command::Check(args) => command::check::check(args),
         Command::Report(args) => command::report::report(args),
         Command::Bench(args) => command::bench::bench(args),
-        Command::BenchCase { case, scheme } => command::bench::case_alone(case, scheme),
+        Command::BenchCase { case, scheme, threads } => command::bench::case_alone(case, scheme, *threads),
     }
 }

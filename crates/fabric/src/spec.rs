@@ -54,6 +54,17 @@ pub enum TopologySpec {
 }
 
 impl TopologySpec {
+    /// The number of hosts, where it does not take a file to know it.
+    pub fn hosts(&self) -> Option<u32> {
+        match self {
+            TopologySpec::FatTree { hosts, .. }
+            | TopologySpec::SingleSwitch { hosts, .. }
+            | TopologySpec::Dumbbell { hosts, .. } => Some(*hosts),
+            TopologySpec::CrossDc(spec) => Some(spec.hosts()),
+            TopologySpec::Graph { .. } => None,
+        }
+    }
+
     /// The file it refers to.
     pub fn file(&self) -> Option<&str> {
         match self {

@@ -1,4 +1,4 @@
-//! `anabranch bench`: the simulator's own speed and memory, on one thread.
+//! `anabranch bench`: the simulator's own speed and memory, on one thread or several.
 
 use crate::args::BenchArgs;
 use crate::clock;
@@ -11,21 +11,49 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::process::{Command, Stdio};
 
-/// A case: a permutation on a fat tree of 2 tiers, 400 Gb/s, 1 us a link, as the peers publish their runs.
+/// A case: a workload on a fat tree of 400 Gb/s and 1 us per link, as the peers publish their runs.
 struct Case {
     name: &'static str,
     hosts: u32,
-    bytes: &'static str,
+    tiers: u32,
+    /// Its `[workload]`, in TOML.
+    workload: &'static str,
     /// The schemes that it runs with unless others are asked for.
     schemes: &'static [&'static str],
 }
 
 const CASES: &[Case] = &[
-    Case { name: "perm128", hosts: 128, bytes: "16MiB", schemes: &["reps", "ops"] },
-    Case { name: "perm1024", hosts: 1024, bytes: "8MiB", schemes: SCHEMES },
-    Case { name: "perm8192", hosts: 8192, bytes: "2MB", schemes: &["reps", "ops"] },
+    Case {
+        name: "perm128",
+        hosts: 128,
+        tiers: 2,
+        workload: "kind = \"permutation\"\nbytes = \"16MiB\"",
+        schemes: BOTH,
+    },
+    Case {
+        name: "perm1024",
+        hosts: 1024,
+        tiers: 2,
+        workload: "kind = \"permutation\"\nbytes = \"8MiB\"",
+        schemes: SCHEMES,
+    },
+    Case {
+        name: "perm8192",
+        hosts: 8192,
+        tiers: 2,
+        workload: "kind = \"permutation\"\nbytes = \"2MB\"",
+        schemes: BOTH,
+    },
+    Case {
+        name: "perm131072",
+        hosts: 131_072,
+        tiers: 3,
+        workload: "kind = \"permutation\"\nbytes = \"256KB\"",
+        schemes: BOTH,
+    },
 ];
-const SCHEMES: &[&str] = &["reps", "ops", LOSSLESS, "strack"];
+const BOTH: &[&str] = &["reps", "ops"];
+const SCHEMES: &[&str] = &["reps", "ops", LOSSLESS, "strack", "themis-spraying", "dcp"];
 /// The case and the schemes that tell what a lossless hop takes of a lossy one.
 const COMPARED: &str = "perm1024";
 const LOSSY: &str = "reps";
@@ -36,6 +64,7 @@ const LOSSLESS: &str = "rocev2";
 struct Measured {
     case: String,
     scheme: String,
+    threads: u16,
     packet_hops: u64,
     wall_s: f64,
     packet_hops_per_s: f64,
@@ -52,18 +81,20 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let mut rows = Vec::new();
     if !args.json {
         print(&format!(
-            "{:10} {:7} {:>14} {:>9} {:>16} {:>9} {:>12}\n",
-            "case", "scheme", "packet-hops", "wall s", "packet-hops/s", "ns a hop", "peak memory"
+            "{:10} {:15} {:>7} {:>14} {:>9} {:>16} {:>10} {:>12}\n",
+            "case", "scheme", "threads", "packet-hops", "wall s", "packet-hops/s", "ns per hop", "peak memory"
         ))?;
     }
     for (case, scheme) in pairs {
-        let measured = in_a_process(case, scheme)?;
-        if args.json {
-            note(&format!("{case} {scheme}: {:.2} s", measured.wall_s));
-        } else {
-            print(&line(&measured))?;
+        for &threads in &args.threads {
+            let measured = in_a_process(case, scheme, threads)?;
+            if args.json {
+                note(&format!("{case} {scheme}, threads: {threads}: {:.2} s", measured.wall_s));
+            } else {
+                print(&line(&measured))?;
+            }
+            rows.push(measured);
         }
-        rows.push(measured);
     }
     if args.json {
         return print_json(&json!({ "cases": rows }));
@@ -75,26 +106,28 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
 ///
 /// # Errors
 /// As [`bench()`].
-pub fn case_alone(case: &str, scheme: &str) -> Result<(), Failure> {
+pub fn case_alone(case: &str, scheme: &str, threads: u16) -> Result<(), Failure> {
     let known = CASES.iter().find(|known| known.name == case);
     let case = known.ok_or_else(|| Failure::Input(format!("unknown case {case:?}")))?;
     let text = format!(
         "title = \"{}\"\nschemes = [\"{scheme}\"]\nseeds = [1]\n\
-         [topology]\nkind = \"fat-tree\"\nhosts = {}\ntiers = 2\nlink = \"400Gbps\"\n\
+         [topology]\nkind = \"fat-tree\"\nhosts = {}\ntiers = {}\nlink = \"400Gbps\"\n\
          link_latency = \"1us\"\nswitch_latency = \"0ns\"\n\
-         [workload]\nkind = \"permutation\"\nbytes = \"{}\"\n",
-        case.name, case.hosts, case.bytes
+         [workload]\n{}\n",
+        case.name, case.hosts, case.tiers, case.workload
     );
     let scenario = read(case.name, &text, &NoFiles, &Overrides::default()).map_err(input)?;
     let points = scenario.points().map_err(input)?;
     let begin = clock::now();
-    let result = anabranch_sim::run(&points[0], &Control::default())
+    let control = Control { threads: threads.into(), ..Control::default() };
+    let result = anabranch_sim::run(&points[0], &control)
         .map_err(|error| Failure::Run(format!("{} with {scheme}: {error}", case.name)))?;
     let wall_s = begin.elapsed().as_secs_f64();
     let packet_hops = result.run.packet_hops;
     let measured = Measured {
         case: case.name.to_owned(),
         scheme: scheme.to_owned(),
+        threads,
         packet_hops,
         wall_s,
         packet_hops_per_s: packet_hops as f64 / wall_s,
@@ -142,11 +175,11 @@ fn lossless_to_lossy(rows: &[Measured]) -> Option<String> {
     ))
 }
 
-fn in_a_process(case: &str, scheme: &str) -> Result<Measured, Failure> {
+fn in_a_process(case: &str, scheme: &str, threads: u16) -> Result<Measured, Failure> {
     let failed = |why: String| Failure::Run(format!("{case} with {scheme}: {why}"));
     let program = std::env::current_exe().map_err(|error| failed(reason(&error)))?;
     let child = Command::new(program)
-        .args(["bench-case", case, scheme])
+        .args(["bench-case", case, scheme, &threads.to_string()])
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output()
@@ -162,9 +195,10 @@ fn line(row: &Measured) -> String {
     let peak =
         row.peak_rss_bytes.map_or("unknown".to_owned(), |bytes| format!("{:.0} MB", bytes as f64 / 1e6));
     format!(
-        "{:10} {:7} {:>14} {:>9.2} {:>14.2} M {:>9.1} {:>12}\n",
+        "{:10} {:15} {:>7} {:>14} {:>9.2} {:>14.2} M {:>10.1} {:>12}\n",
         row.case,
         row.scheme,
+        row.threads,
         row.packet_hops,
         row.wall_s,
         row.packet_hops_per_s / 1e6,
@@ -209,8 +243,12 @@ mod tests {
                 ("perm1024", "ops"),
                 ("perm1024", "rocev2"),
                 ("perm1024", "strack"),
+                ("perm1024", "themis-spraying"),
+                ("perm1024", "dcp"),
                 ("perm8192", "reps"),
                 ("perm8192", "ops"),
+                ("perm131072", "reps"),
+                ("perm131072", "ops"),
             ]
         );
         assert_eq!(pairs(&["perm128"], &["rocev2"]), [("perm128", "rocev2")]);
@@ -227,6 +265,7 @@ mod tests {
         let row = |case: &str, scheme: &str, ns_per_hop| Measured {
             case: case.to_owned(),
             scheme: scheme.to_owned(),
+            threads: 1,
             packet_hops: 1,
             wall_s: 1.0,
             packet_hops_per_s: 1.0,

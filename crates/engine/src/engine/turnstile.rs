@@ -16,7 +16,7 @@ pub struct Turnstile {
 pub struct Broken;
 
 /// Spins before a thread lets others run: some tens of microseconds.
-const SPINS: u32 = 4_000;
+const SPINS: u32 = 1_000;
 
 impl Turnstile {
     /// For so many threads.
