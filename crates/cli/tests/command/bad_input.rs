@@ -108,12 +108,6 @@ fn quantities() -> Vec<Case> {
             "\"20TB\"",
             &["s.toml:13", "20TB", "packets", "bytes = \"17548GB\""],
         ),
-        edit(
-            "too many nodes",
-            "hosts = 16\ntiers = 2",
-            "hosts = 1048576\ntiers = 3",
-            &["s.toml:5", "1048576", "fewer hosts"],
-        ),
         edit("wrong unit of a rate", "400Gbps", "400GBps", &["s.toml:9", "400GBps", "400Gbps"]),
         edit("no unit", "\"400Gbps\"", "400", &["s.toml:9", "in quotes", "400Gbps"]),
         edit("wrong unit of a size", "100KB", "100KBits", &["s.toml:13", "100KBits", "KiB"]),
