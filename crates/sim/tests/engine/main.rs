@@ -14,5 +14,6 @@ mod lossless;
 mod peers;
 mod programs;
 mod support;
+mod threads;
 mod timers;
 mod trimming;
