@@ -9,6 +9,7 @@ mod engine_rules;
 mod faults;
 mod flow_rows;
 mod hpcc;
+mod livelock;
 mod longhaul;
 mod lossless;
 mod peers;
