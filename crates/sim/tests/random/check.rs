@@ -141,7 +141,9 @@ impl Came {
             adds_up(point, result)?;
             not_too_fast(point, result)?;
         }
+        let left = self.result.as_ref().map_or(0, |result| result.run.flows - result.run.flows_finished);
         match &self.error {
+            None if left > 0 => Err(format!("it ended well with {left} flows unfinished")),
             None => Ok("finished"),
             Some(RunError::Limit { limit, .. }) => Ok(limit),
             Some(error @ RunError::Deadlock { .. }) => match may_deadlock(point) {

@@ -1,6 +1,7 @@
 //! Scenarios drawn at random, as a user could write them, and what must hold of each.
 //!
-//! `ANABRANCH_CASE=17` runs the case of seed 17 alone and prints it; `ANABRANCH_CASES=1000..2000` runs those.
+//! `ANABRANCH_CASE=17` runs the case of seed 17 alone and prints it; `ANABRANCH_CASES=1000..2000` runs those;
+//! `ANABRANCH_SHOW=1` says which were refused or ended early, and why.
 
 mod check;
 mod dice;
@@ -18,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// A run that takes longer has hung: its limits would have ended it.
-const HUNG: Duration = Duration::from_secs(120);
+const HUNG: Duration = Duration::from_secs(600);
 
 fn show(case: &Case) -> String {
     let files = case.files.iter().map(|(name, text)| format!("# file {name:?}\n{text}"));
@@ -47,6 +48,7 @@ fn what_a_user_could_write_runs_as_it_must() {
     let failed = Mutex::new(Vec::new());
     let ends: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
     let refusals = Mutex::new(Vec::new());
+    let early = Mutex::new(Vec::new());
     let workers = std::thread::available_parallelism().map_or(2, usize::from);
     // By worker: what it runs, and since when.
     let running: Vec<Mutex<Option<(u64, Instant)>>> = (0..workers).map(|_| Mutex::new(None)).collect();
@@ -55,8 +57,8 @@ fn what_a_user_could_write_runs_as_it_must() {
     std::panic::set_hook(Box::new(|_| {}));
     std::thread::scope(|scope| {
         for mine in &running {
-            let (next, cases, failed, ends, refusals, left) =
-                (&next, &cases, &failed, &ends, &refusals, &left);
+            let (next, cases, failed, ends) = (&next, &cases, &failed, &ends);
+            let (refusals, early, left) = (&refusals, &early, &left);
             scope.spawn(move || {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
@@ -68,6 +70,9 @@ fn what_a_user_could_write_runs_as_it_must() {
                     match check(&case) {
                         Ok(Outcome::Refused(why)) => refusals.lock().unwrap().push((seed, why)),
                         Ok(Outcome::Ran(runs)) => {
+                            if runs.iter().any(|end| *end != "finished") {
+                                early.lock().unwrap().push((seed, runs.clone()));
+                            }
                             let mut ends = ends.lock().unwrap();
                             runs.iter().for_each(|end| *ends.entry((*end).to_owned()).or_default() += 1);
                         }
@@ -96,6 +101,7 @@ fn what_a_user_could_write_runs_as_it_must() {
     let count = cases.end - cases.start;
     println!("{count} cases: {} refused, runs {:?}", refusals.len(), ends.into_inner().unwrap());
     if std::env::var_os("ANABRANCH_SHOW").is_some() {
+        early.into_inner().unwrap().iter().for_each(|(seed, ends)| println!("{seed} ended early: {ends:?}"));
         refusals.iter().for_each(|(seed, why)| println!("{seed} refused: {why}"));
         failed.iter().for_each(|(seed, wrong, _)| println!("{seed} wrong: {:.400}", wrong));
     }
