@@ -223,6 +223,24 @@ impl Host {
         &self.egress
     }
 
+    /// The same, to be damaged.
+    #[cfg(test)]
+    pub fn egress_mut(&mut self) -> &mut Egress<OnePort> {
+        &mut self.egress
+    }
+
+    /// Puts something else in the place of each receiver that there is.
+    #[cfg(test)]
+    pub fn replace_receivers(&mut self, with: impl Fn(AnyReceiver) -> AnyReceiver) {
+        self.receivers = std::mem::take(&mut self.receivers).into_iter().map(with).collect();
+    }
+
+    /// Puts something else in the place of each sender that there is.
+    #[cfg(test)]
+    pub fn replace_senders(&mut self, with: impl Fn() -> anabranch_proto::transport::AnySender) {
+        self.senders.iter_mut().for_each(|slot| slot.sender = with());
+    }
+
     /// What all its queue pairs counted.
     pub fn counters(&self) -> Totals {
         self.live()
