@@ -109,7 +109,8 @@ impl Parameters {
             let declared: Vec<&str> = self.0.keys().map(String::as_str).collect();
             panic!("no parameter {name:?} was declared, but {declared:?}");
         };
-        T::read(value).unwrap_or_else(|problem| panic!("parameter {name:?} was declared otherwise: it {problem}"))
+        T::read(value)
+            .unwrap_or_else(|problem| panic!("parameter {name:?} was declared otherwise: it {problem}"))
     }
 
     /// Sets the value of `name`, which its declaration has passed ([`Parameter::check`]).
@@ -166,6 +167,8 @@ impl fmt::Display for ParameterValue {
 pub trait ParameterType: Sized + 'static {
     /// In words: `a whole number`.
     const WHAT: &'static str;
+    /// Whether it stands in quotes.
+    const IN_QUOTES: bool = false;
 
     /// Reads it.
     ///
@@ -236,6 +239,7 @@ impl ParameterType for f64 {
 
 impl ParameterType for String {
     const WHAT: &'static str = "text in quotes";
+    const IN_QUOTES: bool = true;
     fn read(value: &ParameterValue) -> Result<Self, String> {
         match value {
             ParameterValue::Text(text) => Ok(text.clone()),
@@ -253,6 +257,7 @@ macro_rules! parameter_quantities {
     ($($name:ty: $what:literal),*) => { $(
         impl $crate::ParameterType for $name {
             const WHAT: &'static str = $what;
+            const IN_QUOTES: bool = true;
             fn read(value: &$crate::ParameterValue) -> Result<Self, String> {
                 value.quantity(Self::WHAT)
             }
@@ -274,6 +279,7 @@ pub struct Parameter {
     default: Option<ParameterValue>,
     of_type: TypeId,
     what: &'static str,
+    in_quotes: bool,
     check: Arc<Check>,
 }
 
@@ -291,6 +297,7 @@ impl Parameter {
             default: None,
             of_type: TypeId::of::<T>(),
             what: T::WHAT,
+            in_quotes: T::IN_QUOTES,
             check: Arc::new(|value| T::read(value).map(|value| value.write())),
         }
     }
@@ -306,7 +313,11 @@ impl Parameter {
         holds: impl Fn(&T) -> bool + Send + Sync + 'static,
     ) -> Self {
         let name = &self.name;
-        assert!(self.of_type == TypeId::of::<T>(), "parameter {name:?} is {}, the rule is not about that", self.what);
+        assert!(
+            self.of_type == TypeId::of::<T>(),
+            "parameter {name:?} is {}, the rule is not about that",
+            self.what
+        );
         let (before, rule) = (self.check.clone(), rule.into());
         self.check = Arc::new(move |value| {
             let value = before(value)?;
@@ -339,6 +350,16 @@ impl Parameter {
     /// What it is unless said.
     pub fn default(&self) -> Option<&ParameterValue> {
         self.default.as_ref()
+    }
+
+    /// Whether it is written in quotes.
+    pub fn is_text(&self) -> bool {
+        self.in_quotes
+    }
+
+    /// Whether it is of the same type as another one.
+    pub fn is_like(&self, other: &Parameter) -> bool {
+        self.of_type == other.of_type
     }
 
     /// A value as it is kept.
@@ -400,7 +421,8 @@ mod tests {
         assert_eq!(gap.check(&ParameterValue::Whole(7)), Ok(ParameterValue::Whole(7)));
         let broken = || Parameter::new("gap", 0u32, "packets").must("be at least 1", |gap: &u32| *gap >= 1);
         assert!(std::panic::catch_unwind(broken).is_err());
-        let of_another_type = || Parameter::new("gap", 3u32, "packets").must("be long", |gap: &f64| *gap > 1.0);
+        let of_another_type =
+            || Parameter::new("gap", 3u32, "packets").must("be long", |gap: &f64| *gap > 1.0);
         assert!(std::panic::catch_unwind(of_another_type).is_err());
     }
 

@@ -73,7 +73,9 @@ impl TopologyBuilder {
         let tors = self.switches.iter().filter(|(tier, _)| *tier == 1).count() as u64;
         if tors * self.switches.len() as u64 > MAX_ROUTES {
             let switches = self.switches.len();
-            return wrong(format!("{switches} switches, {tors} of them with hosts, take more routes than {MAX_ROUTES}"));
+            return wrong(format!(
+                "{switches} switches, {tors} of them with hosts, take more routes than {MAX_ROUTES}"
+            ));
         }
         // By number: its tier, its place there, and its place among all switches, which are ordered by tier.
         let mut order: Vec<usize> = (0..self.switches.len()).collect();
@@ -96,7 +98,9 @@ impl TopologyBuilder {
         for (host, (on, rate, latency)) in self.hosts.iter().enumerate() {
             let tier = self.switches[on.0 as usize].0;
             if tier != 1 {
-                return wrong(format!("host {host} hangs on a switch of tier {tier}, and hosts hang on tier 1"));
+                return wrong(format!(
+                    "host {host} hangs on a switch of tier {tier}, and hosts hang on tier 1"
+                ));
             }
             let ends = [NodeId(host as u32), nodes[on.0 as usize]];
             cables.push(Cable { ends, rate: *rate, latency: *latency, loss: 0.0 });

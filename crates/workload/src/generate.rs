@@ -1,8 +1,8 @@
 //! From what a scenario says to a workload: the synthetic generators, and the choice of a file's reader.
 
 use super::{
-    Fabric, MAX_MESSAGES, SizeDistribution, Start, Workload, WorkloadBuilder, WorkloadError, check, cm, collective,
-    ns3, text,
+    Fabric, MAX_MESSAGES, SizeDistribution, Start, Workload, WorkloadBuilder, WorkloadError, check, cm,
+    collective, ns3, text,
 };
 use crate::{IncastsSpec, MessageSpec, PipelineSpec, WorkloadSpec};
 use anabranch_base::{Bytes, Duration, HostId, Purpose, Time, stream};

@@ -2,7 +2,9 @@
 
 use crate::collective::CollectiveSpec;
 use crate::{Fabric, WorkloadBuilder};
-use anabranch_base::{Bytes, Duration, HostId, Parameters, Refused, Registered, Stream, serde_but_registered};
+use anabranch_base::{
+    Bytes, Duration, HostId, Parameters, Refused, Registered, Stream, serde_but_registered,
+};
 use serde::{Deserialize, Serialize};
 
 /// What the hosts send.

@@ -115,7 +115,11 @@ impl CcConfig {
 
     /// Whether switches are to add telemetry to data packets.
     pub fn wants_telemetry(&self) -> bool {
-        matches!(self, CcConfig::Hpcc(_) | CcConfig::Registered(RegisteredCc { wants: CcWants { telemetry: true, .. }, .. }))
+        matches!(
+            self,
+            CcConfig::Hpcc(_)
+                | CcConfig::Registered(RegisteredCc { wants: CcWants { telemetry: true, .. }, .. })
+        )
     }
 
     /// Whether [`build`](Self::build) wants to be told of the queue pair's own path, not of the fabric's longest one.

@@ -13,7 +13,9 @@ mod strack;
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::{IntStack, Packet, PathFacts, Span};
-use anabranch_base::{MessageId, Parameters, Purpose, Registered, Stream, Time, serde_but_registered, stream};
+use anabranch_base::{
+    MessageId, Parameters, Purpose, Registered, Stream, Time, serde_but_registered, stream,
+};
 use serde::{Deserialize, Serialize};
 
 pub use common::{Ends, Framing, OutOfPsns, Receiver, Sender, SenderCounters};
