@@ -1,16 +1,18 @@
-//! Time, units, ids and random streams: the words every other crate speaks.
+//! Time, units, ids, random streams and parameters: the words every other crate speaks.
 //!
 //! Nothing here knows networks or protocols. All quantities are integers, so that every machine agrees.
 #![forbid(unsafe_code)]
 
 mod ids;
 mod random;
+mod registered;
 mod text;
 mod time;
 mod units;
 
 pub use ids::{GateId, HostId, LinkId, MessageId, NodeId, QpId};
 pub use random::{Purpose, Stream, stream};
+pub use registered::{Parameter, ParameterType, ParameterValue, Parameters, Refused, Registered};
 pub use text::ParseUnitError;
 pub use time::{Duration, Time};
 pub use units::{Bytes, Rate};

@@ -35,6 +35,12 @@ pub enum Purpose {
     IncastHosts = 13,
     /// When the first micro-batch of a stage starts, in a pipeline beside a background.
     PipelinePhases = 14,
+    /// A registered congestion control.
+    CongestionControl = 15,
+    /// A registered transport: a stream for either end of a queue pair.
+    Transport = 16,
+    /// A registered workload, and whatever else other people draw.
+    Registered = 17,
 }
 
 /// A random stream with a stable definition (PCG-XSH-RR 64/32, seeded through SplitMix64).

@@ -2,6 +2,8 @@
 
 use crate::failure::{Failure, reason};
 use std::io::{self, ErrorKind, Write};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 /// Writes `text` to standard output.
 ///
@@ -26,4 +28,22 @@ pub fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
 /// Writes a line to standard error. Nobody can be told when that fails.
 pub fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// How long something may take before people want to know what.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Does `work`, and says `what` it is when that takes long.
+pub fn told<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    std::thread::scope(|scope| {
+        let (working, done) = channel::<()>();
+        scope.spawn(move || {
+            if done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                note(what);
+            }
+        });
+        let outcome = work();
+        drop(working);
+        outcome
+    })
 }

@@ -29,6 +29,7 @@ fn fabric(topology: &TopologySpec) -> String {
         | TopologySpec::Dumbbell { hosts, .. } => format!("{hosts} hosts"),
         TopologySpec::CrossDc(spec) => format!("{} hosts in {} data centres", spec.hosts(), spec.dcs),
         TopologySpec::Graph { file, .. } => format!("the hosts of {file}"),
+        TopologySpec::Registered(its) => format!("the hosts of {}", its.name()),
     }
 }
 
@@ -91,6 +92,7 @@ fn traffic(point: &RunPoint) -> String {
         }
         WorkloadSpec::Messages { message } => counted(message.len(), "message"),
         WorkloadSpec::Cm { file, .. } | WorkloadSpec::Ns3Flows { file, .. } => format!("flows of {file}"),
+        WorkloadSpec::Registered(its) => its.name().to_owned(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reads scenario files and the files they name, and turns them into a form that stands by itself.
 
 use crate::failure::{Failure, reason};
-use crate::output::note;
+use crate::output::{note, told};
 use crate::store::Item;
 use anabranch_results::digest::text_digest;
 use anabranch_sim::scenario::{Files, Overrides, RunPoint, Scenario, read};
@@ -41,7 +41,20 @@ pub fn load(path: &Path, over: &Overrides) -> Result<Prepared, Failure> {
         (text, path.parent().unwrap_or(Path::new("")).to_owned(), folder_name(path))
     };
     let shown = if path == Path::new("-") { "<standard input>".into() } else { path.display().to_string() };
-    let mut scenario = read(&shown, &text, &Folder(folder), over).map_err(input)?;
+    told(RESOLVING, || load_text(path, &shown, (name, &text), &Folder(folder), over))
+}
+
+/// What takes long where a fabric is large.
+const RESOLVING: &str = "computing routes to resolve the scenario; a fabric of a million hosts takes a minute and a gigabyte";
+
+fn load_text(
+    path: &Path,
+    shown: &str,
+    (name, text): (String, &str),
+    folder: &Folder,
+    over: &Overrides,
+) -> Result<Prepared, Failure> {
+    let mut scenario = read(shown, text, folder, over).map_err(input)?;
     // Without a title it is called what messages call the file: where that lies is nobody's title.
     if scenario.title == shown
         && let Some(file) = path.file_name()

@@ -7,6 +7,8 @@
 
 mod deadlock;
 mod partition;
+#[cfg(test)]
+mod tests;
 mod turnstile;
 
 use crate::context::{Counters, Failure, Notice};

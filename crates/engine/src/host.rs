@@ -223,6 +223,24 @@ impl Host {
         &self.egress
     }
 
+    /// The same, to be damaged.
+    #[cfg(test)]
+    pub fn egress_mut(&mut self) -> &mut Egress<OnePort> {
+        &mut self.egress
+    }
+
+    /// Puts something else in the place of each receiver that there is.
+    #[cfg(test)]
+    pub fn replace_receivers(&mut self, with: impl Fn(AnyReceiver) -> AnyReceiver) {
+        self.receivers = std::mem::take(&mut self.receivers).into_iter().map(with).collect();
+    }
+
+    /// Puts something else in the place of each sender that there is.
+    #[cfg(test)]
+    pub fn replace_senders(&mut self, with: impl Fn() -> anabranch_proto::transport::AnySender) {
+        self.senders.iter_mut().for_each(|slot| slot.sender = with());
+    }
+
     /// What all its queue pairs counted.
     pub fn counters(&self) -> Totals {
         self.live()
@@ -371,7 +389,7 @@ impl Host {
     fn open_receiver(&mut self, slot: usize, qp: QpId, network: &Network<'_>) -> u32 {
         let ends = network.ends(qp);
         let ends = Ends { qp, src: ends.src, dst: ends.dst };
-        let receiver = network.scheme.transport.build_receiver(ends, &network.facts);
+        let receiver = network.scheme.transport.build_receiver_drawing(ends, &network.facts, network.seed);
         let place = put(&mut self.receivers, &mut self.free_receivers, receiver);
         self.incoming[slot].place = place;
         place
@@ -383,9 +401,12 @@ impl Host {
         let environment = lb::Environment { facts: *facts, rto, trimming: scheme.fabric.trim };
         let random = stream(*seed, u64::from(qp.0), Purpose::LoadBalancer);
         let lb = scheme.lb.build(&environment, random);
-        let cc = scheme.cc.build(own_paths.get(at.network.connection(qp).index()).unwrap_or(facts));
+        let path = own_paths.get(at.network.connection(qp).index()).unwrap_or(facts);
+        let random = stream(*seed, u64::from(qp.0), Purpose::CongestionControl);
+        let cc = scheme.cc.build_drawing(path, random);
         let ends = at.network.ends(qp);
-        let sender = scheme.transport.build_sender(Ends { qp, src: ends.src, dst: ends.dst }, facts, cc, lb);
+        let ends = Ends { qp, src: ends.src, dst: ends.dst };
+        let sender = scheme.transport.build_sender_drawing(ends, facts, cc, lb, *seed);
         let place = put(&mut self.senders, &mut self.free_senders, SenderSlot::new(slot, sender));
         self.outgoing[slot as usize].place = place;
         at.effects.notices.push(Notice { time: at.now, src: self.id, qp, opens: true });

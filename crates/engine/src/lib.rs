@@ -30,8 +30,8 @@ mod telemetry;
 pub use collect::RunResult;
 pub use control::Control;
 pub use ideal::Ideal;
-pub use observer::QpSelector;
-pub use run::{Built, RunError, build, run};
+pub use observer::{Observer, QpSelector};
+pub use run::{Built, RunError, build, run, run_observed};
 pub use spec::{
     EcnStep, FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, PfcSpec, RoutingMode, RunPoint, Scheme,
     Series, WrrSpec,

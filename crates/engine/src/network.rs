@@ -7,7 +7,7 @@ use crate::prefetch::prefetch;
 use crate::spec::Scheme;
 use anabranch_base::{Duration, HostId, NodeId, Purpose, QpId, stream};
 use anabranch_fabric::{Routing, Topology};
-use anabranch_proto::{Packet, PathFacts};
+use anabranch_proto::{Packet, PathFacts, ProgramConfig, TransportConfig};
 use anabranch_workload::{Qp, Workload};
 
 /// Topology, workload, scheme and faults of a run, with what follows from them.
@@ -162,8 +162,13 @@ impl<'a> Network<'a> {
     /// length of a window.
     pub fn lookahead(&self) -> Duration {
         let framing = self.scheme.transport.framing();
-        // Nothing is shorter than a header with a byte, an ACK or a pause frame, but a program may say otherwise.
-        let shortest = framing.ack.0.min(framing.header.0).min(u64::from(crate::link::PAUSE_FRAME_BYTES));
+        // Nothing of ours is shorter than a header, an ACK or a pause frame; nobody knows what others send.
+        let others = matches!(self.scheme.transport, TransportConfig::Registered(_))
+            || matches!(self.scheme.fabric.program, Some(ProgramConfig::Registered(_)));
+        let shortest = match others {
+            true => 1,
+            false => framing.ack.0.min(framing.header.0).min(u64::from(crate::link::PAUSE_FRAME_BYTES)),
+        };
         let pauses = self.scheme.fabric.pfc.is_some();
         let of =
             |kind: &LinkKind| kind.rate.time_for(shortest) + if pauses { kind.latency } else { kind.delay };

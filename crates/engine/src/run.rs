@@ -21,6 +21,19 @@ use std::sync::atomic::Ordering;
 /// # Errors
 /// A point that cannot be built, a run that stalled or hit a limit (with what it came to), or a broken invariant.
 pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
+    run_observed(point, control, &mut NoObserver)
+}
+
+/// [`run()`] while `observer` looks on, which changes nothing. Also of a run that fails it has seen what there was.
+///
+/// # Errors
+/// Those of [`run()`].
+pub fn run_observed<O: Observer>(
+    point: &RunPoint,
+    control: &Control,
+    observer: &mut O,
+) -> Result<RunResult, RunError> {
+    let own = observer;
     let fabric = build(point)?;
     let (observer, room) = match point.measures.is_empty() {
         true => (None, Duration(u64::MAX)),
@@ -57,9 +70,14 @@ pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
         threads: control.threads,
     };
     match observer {
-        None => drive(Engine::new(setup, NoObserver)?, point, &limits, &ideal, control, |_, _| Vec::new()),
+        None => drive(Engine::new(setup, own.fork())?, point, &limits, &ideal, control, |seen, _| {
+            own.join(seen);
+            Vec::new()
+        }),
         Some(observer) => {
-            drive(Engine::new(setup, observer)?, point, &limits, &ideal, control, |observer, end| {
+            let both = (observer, own.fork());
+            drive(Engine::new(setup, both)?, point, &limits, &ideal, control, |(observer, seen), end| {
+                own.join(seen);
                 let topology = &fabric.topology;
                 observer.into_rows(end, |link| topology.link_name(link), |node| topology.node_name(node))
             })

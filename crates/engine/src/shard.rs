@@ -212,6 +212,12 @@ impl<O: Observer> Shard<O> {
         &self.switches
     }
 
+    /// Its hosts and switches, to be damaged.
+    #[cfg(test)]
+    pub fn nodes_mut(&mut self) -> (&mut [Host], &mut [Switch]) {
+        (&mut self.hosts, &mut self.switches)
+    }
+
     /// The switch at `node`, if it is here.
     pub fn switch_mut(&mut self, node: NodeId) -> Option<&mut Switch> {
         match self.place_of[node.index()]? {

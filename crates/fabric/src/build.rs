@@ -5,7 +5,7 @@ use super::error::TopologyError;
 use super::ns3_file::parse_ns3;
 use super::{Switch, Topology};
 use super::{cross_dc, fat_tree};
-use crate::TopologySpec;
+use crate::{TopologyBuilder, TopologySpec};
 use anabranch_base::{Duration, NodeId, Rate};
 
 /// Builds the fabric that `spec` describes. `file_text` is the text of the file that the spec names, if it
@@ -48,6 +48,11 @@ pub fn build(spec: &TopologySpec, file_text: Option<&str>) -> Result<Topology, T
             Some(text) => parse_ns3(file, text, *switch_latency),
             None => Err(TopologyError::NoText { file: file.clone() }),
         },
+        TopologySpec::Registered(its) => {
+            let mut graph = TopologyBuilder::new();
+            its.factory()(&mut graph, its.parameters())?;
+            graph.build()
+        }
     }
 }
 

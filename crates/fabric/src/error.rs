@@ -1,5 +1,7 @@
 //! What can be wrong with a topology.
 
+use anabranch_base::Refused;
+
 /// A topology that cannot be built or read. The text says where and what would fit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TopologyError {
@@ -27,6 +29,12 @@ pub enum TopologyError {
         /// The file's name, as the scenario gives it.
         file: String,
     },
+}
+
+impl From<Refused> for TopologyError {
+    fn from(Refused { parameter, problem }: Refused) -> Self {
+        TopologyError::shape(&parameter, problem)
+    }
 }
 
 impl TopologyError {

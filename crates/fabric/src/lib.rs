@@ -1,11 +1,12 @@
 //! The fabric as a graph of directed links, and the routes over it.
 //!
-//! [`build()`] turns a [`TopologySpec`] into a [`Topology`]; [`parse_topo`]
+//! [`build()`] turns a [`TopologySpec`] into a [`Topology`], a [`TopologyBuilder`] makes one from calls; [`parse_topo`]
 //! reads htsim's fat-tree files into a spec and [`parse_ns3`] reads ns-3 graphs. [`Routing`] holds the
 //! equal-cost routes, [`Selector`] names links and switches.
 
 mod assemble;
 mod build;
+mod builder;
 mod cross_dc;
 mod error;
 mod fat_tree;
@@ -20,13 +21,14 @@ mod spec;
 mod topo_file;
 
 pub use build::build;
+pub use builder::{SwitchNumber, TopologyBuilder};
 pub use cross_dc::check_cross_dc;
 pub use error::TopologyError;
 pub use fat_tree::fat_tree_defaults;
 pub use ns3_file::parse_ns3;
 pub use routing::Routing;
 pub use selector::{Selector, SelectorError};
-pub use spec::{CrossDcSpec, TierSpec, TopologySpec};
+pub use spec::{CrossDcSpec, RegisteredTopology, TierSpec, TopologyFactory, TopologySpec};
 pub use topo_file::parse_topo;
 
 use anabranch_base::{Duration, HostId, LinkId, NodeId, Rate};

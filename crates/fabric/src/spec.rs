@@ -1,11 +1,12 @@
 //! What a fabric is made from, every default explicit.
 
-use anabranch_base::{Duration, Rate};
+use crate::TopologyBuilder;
+use anabranch_base::{Duration, Parameters, Rate, Refused, Registered, serde_but_registered};
 use serde::{Deserialize, Serialize};
 
 /// Where messages flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(remote = "Self", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum TopologySpec {
     /// A fat tree (Clos) of 2 or 3 tiers. A leaf-spine is its 2-tier form.
     FatTree {
@@ -51,7 +52,18 @@ pub enum TopologySpec {
         /// Latency of the switches, which the file does not say.
         switch_latency: Duration,
     },
+    /// Somebody else's, from a registry.
+    #[serde(skip)]
+    Registered(RegisteredTopology),
 }
+
+serde_but_registered!(TopologySpec);
+
+/// A topology of somebody else's with its parameters.
+pub type RegisteredTopology = Registered<TopologyFactory>;
+
+/// Puts hosts, switches and links into a graph.
+pub type TopologyFactory = dyn Fn(&mut TopologyBuilder, &Parameters) -> Result<(), Refused> + Send + Sync;
 
 impl TopologySpec {
     /// The number of hosts, where it does not take a file to know it.
@@ -61,7 +73,7 @@ impl TopologySpec {
             | TopologySpec::SingleSwitch { hosts, .. }
             | TopologySpec::Dumbbell { hosts, .. } => Some(*hosts),
             TopologySpec::CrossDc(spec) => Some(spec.hosts()),
-            TopologySpec::Graph { .. } => None,
+            TopologySpec::Graph { .. } | TopologySpec::Registered(_) => None,
         }
     }
 
@@ -72,7 +84,8 @@ impl TopologySpec {
             TopologySpec::FatTree { .. }
             | TopologySpec::SingleSwitch { .. }
             | TopologySpec::Dumbbell { .. }
-            | TopologySpec::CrossDc(_) => None,
+            | TopologySpec::CrossDc(_)
+            | TopologySpec::Registered(_) => None,
         }
     }
 }

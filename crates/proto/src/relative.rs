@@ -1,6 +1,6 @@
 //! Sizes and times that depend on the fabric: papers say "one BDP" and "half an RTT".
 
-use anabranch_base::{Bytes, Duration, Rate};
+use anabranch_base::{Bytes, Duration, Rate, parameter_quantities};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -164,6 +164,7 @@ macro_rules! as_text {
 as_text!(Size);
 as_text!(Span);
 as_text!(Pace);
+parameter_quantities!(Size: "a size", Span: "a time", Pace: "a rate");
 
 #[cfg(test)]
 mod tests {

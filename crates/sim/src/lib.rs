@@ -1,9 +1,51 @@
 //! The simulator, for other programs: scenario in, results out. No IO and no clock; parsers take text, never paths.
 //!
 //! [`scenario::read`] makes a [`scenario::Scenario`] of a text, [`scenario::Scenario::points`] its runs, and [`run()`]
-//! carries one out. Everything here is at home in a crate of its own.
+//! carries one out. A [`Registry`] adds algorithms, fabrics and workloads of your own, which scenarios name as they
+//! name ours; [`run_observed`] lets an [`Observer`] of your own look on. Here is a load balancer, whole:
+//!
+//! ```
+//! use anabranch_sim::proto::lb::LoadBalancer;
+//! use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
+//! use anabranch_sim::{Control, Parameter, Registry, Stream, Time, run};
+//!
+//! /// A few paths, taken in turn.
+//! struct InTurn { paths: u16, next: u16 }
+//!
+//! impl LoadBalancer for InTurn {
+//!     fn next_ev(&mut self, _now: Time, _window: u64) -> u16 {
+//!         self.next = (self.next + 1) % self.paths;
+//!         self.next
+//!     }
+//! }
+//!
+//! let paths = Parameter::new("paths", 64u16, "entropy values taken in turn").must("be above 0", |paths: &u16| *paths > 0);
+//! let registry = Registry::new().load_balancer("in-turn", [paths], |_, parameters, mut random: Stream| {
+//!     Box::new(InTurn { paths: parameters.get("paths"), next: random.next_u32() as u16 })
+//! });
+//! let text = r#"
+//!     schemes = ["reps"]
+//!     topology = { kind = "fat-tree", hosts = 16, hosts_per_tor = 4, link = "100Gbps" }
+//!     workload = { kind = "permutation", bytes = "256KB" }
+//!     scheme = [{ name = "in-turn", base = "reps", set = { lb = { kind = "in-turn", paths = 16 } } }]
+//! "#;
+//! let scenario = read_with(&registry, "in-turn.toml", text, &NoFiles, &Overrides::default())?;
+//! for point in scenario.points()? {
+//!     let result = run(&point, &Control::default())?;
+//!     println!("{}: {:.1} us", point.scheme.name, result.run.fct_max_us);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `examples/` has more: `own_balancer.rs`, `own_program.rs` (in switches), `own_topology.rs`, `own_observer.rs`. Run one
+//! by `cargo run -p anabranch-sim --example own_balancer`. Everything here is at home in a crate of its own.
 
-pub use anabranch_engine::{Built, Control, RunError, RunResult, build, run};
+pub use anabranch_base::{self as base, Bytes, Duration, Rate, Stream, Time};
+pub use anabranch_base::{Parameter, ParameterType, Parameters, Refused};
+pub use anabranch_engine::{Built, Control, Observer, RunError, RunResult, build, run, run_observed};
 pub use anabranch_fabric as topology;
+pub use anabranch_lab::scenario::Registry;
 pub use anabranch_lab::{model, scenario};
+pub use anabranch_proto as proto;
+pub use anabranch_results as results;
 pub use anabranch_workload as workload;

@@ -1,9 +1,21 @@
 //! Internal consistency of a workload, and its size.
 
-use super::{Gate, Message, Opens, Start, Workload, WorkloadError};
+use super::{Fabric, Gate, Message, Opens, Start, Workload, WorkloadError};
 use anabranch_base::MessageId;
 use std::mem::size_of;
 use std::ops::Range;
+
+/// Refuses a workload without a message, or with hosts that the fabric does not have.
+pub(super) fn on_fabric(workload: &Workload, fabric: &Fabric) -> Result<(), WorkloadError> {
+    let ends = workload.qps.iter().flat_map(|qp| [qp.src, qp.dst]);
+    let ranks = workload.jobs.iter().flat_map(|job| job.hosts.iter().copied());
+    let problem = match ends.chain(ranks).find(|host| host.0 >= fabric.hosts) {
+        Some(host) => format!("there is no host {host}: they are 0 to {}", fabric.hosts - 1),
+        None if workload.messages.is_empty() => "there is no message".to_owned(),
+        None => return Ok(()),
+    };
+    Err(WorkloadError::Inconsistent(problem))
+}
 
 impl Workload {
     /// Checks that every id and range points at something, that no host sends to itself, that each message

@@ -1,6 +1,6 @@
 //! What can be wrong with a workload.
 
-use anabranch_base::MessageId;
+use anabranch_base::{MessageId, Refused};
 
 /// A workload that cannot be built. Its text says where, what was expected and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,6 +31,9 @@ pub enum WorkloadError {
         /// What is wrong and what to write.
         what: String,
     },
+    /// A parameter of a registered workload is wrong.
+    #[error(transparent)]
+    Parameter(#[from] Refused),
     /// A workload made by calls contradicts itself.
     #[error("inconsistent workload: {0}")]
     Inconsistent(String),

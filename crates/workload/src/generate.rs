@@ -1,8 +1,8 @@
 //! From what a scenario says to a workload: the synthetic generators, and the choice of a file's reader.
 
 use super::{
-    Fabric, MAX_MESSAGES, SizeDistribution, Start, Workload, WorkloadBuilder, WorkloadError, cm, collective,
-    ns3, text,
+    Fabric, MAX_MESSAGES, SizeDistribution, Start, Workload, WorkloadBuilder, WorkloadError, check, cm,
+    collective, ns3, text,
 };
 use crate::{IncastsSpec, MessageSpec, PipelineSpec, WorkloadSpec};
 use anabranch_base::{Bytes, Duration, HostId, Purpose, Time, stream};
@@ -56,6 +56,14 @@ pub fn build(
         WorkloadSpec::Collective(spec) => collective::build(spec, hosts, seed),
         WorkloadSpec::Cm { file, start_unit } => cm::parse(file, text_of(file)?, *start_unit, hosts.hosts),
         WorkloadSpec::Ns3Flows { file, origin } => ns3::parse(file, text_of(file)?, *origin, hosts.hosts),
+        WorkloadSpec::Registered(its) => {
+            let mut builder = WorkloadBuilder::new();
+            let random = stream(seed, 0, Purpose::Registered);
+            its.factory()(&mut builder, hosts, its.parameters(), random)?;
+            let workload = builder.build()?;
+            check::on_fabric(&workload, hosts)?;
+            Ok(workload)
+        }
     }
 }
 

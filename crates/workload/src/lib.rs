@@ -19,7 +19,7 @@ pub use error::WorkloadError;
 pub use fabric::Fabric;
 pub use generate::{MOST_LOAD, build, file_needed};
 pub use sizes::SizeDistribution;
-pub use spec::{IncastsSpec, MessageSpec, PipelineSpec, WorkloadSpec};
+pub use spec::{IncastsSpec, MessageSpec, PipelineSpec, RegisteredWorkload, WorkloadFactory, WorkloadSpec};
 
 use anabranch_base::{GateId, HostId, MessageId, QpId, Time};
 

@@ -1,12 +1,15 @@
 //! What a workload is made from, every default explicit.
 
 use crate::collective::CollectiveSpec;
-use anabranch_base::{Bytes, Duration, HostId};
+use crate::{Fabric, WorkloadBuilder};
+use anabranch_base::{
+    Bytes, Duration, HostId, Parameters, Refused, Registered, Stream, serde_but_registered,
+};
 use serde::{Deserialize, Serialize};
 
 /// What the hosts send.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(remote = "Self", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum WorkloadSpec {
     /// Every host (of the first `hosts`) sends one message and receives one.
     Permutation {
@@ -71,7 +74,19 @@ pub enum WorkloadSpec {
         /// The instant in the file at which the run starts.
         origin: Duration,
     },
+    /// Somebody else's, from a registry.
+    #[serde(skip)]
+    Registered(RegisteredWorkload),
 }
+
+serde_but_registered!(WorkloadSpec);
+
+/// A workload of somebody else's with its parameters.
+pub type RegisteredWorkload = Registered<WorkloadFactory>;
+
+/// Puts queue pairs, messages and gates into a builder, for a fabric; it draws from the stream.
+pub type WorkloadFactory =
+    dyn Fn(&mut WorkloadBuilder, &Fabric, &Parameters, Stream) -> Result<(), Refused> + Send + Sync;
 
 /// Incasts that come at random beside a background, among its hosts and for as long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

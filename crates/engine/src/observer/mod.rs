@@ -88,6 +88,78 @@ pub trait Observer: Send {
     }
 }
 
+/// Both look.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn fork(&self) -> Self {
+        (self.0.fork(), self.1.fork())
+    }
+
+    fn join(&mut self, other: Self) {
+        self.0.join(other.0);
+        self.1.join(other.1);
+    }
+
+    #[inline]
+    fn transmitted(&mut self, link: LinkId, from: Time, until: Time, bytes: u16) {
+        self.0.transmitted(link, from, until, bytes);
+        self.1.transmitted(link, from, until, bytes);
+    }
+
+    #[inline]
+    fn queued(&mut self, link: LinkId, now: Time, bytes: u32) {
+        self.0.queued(link, now, bytes);
+        self.1.queued(link, now, bytes);
+    }
+
+    #[inline]
+    fn offered(&mut self, link: LinkId, now: Time, bytes: u16) {
+        self.0.offered(link, now, bytes);
+        self.1.offered(link, now, bytes);
+    }
+
+    #[inline]
+    fn dropped(&mut self, link: LinkId, now: Time) {
+        self.0.dropped(link, now);
+        self.1.dropped(link, now);
+    }
+
+    fn paused(&mut self, link: LinkId, now: Time, on: bool) {
+        self.0.paused(link, now, on);
+        self.1.paused(link, now, on);
+    }
+
+    fn held_up(&mut self, link: LinkId, now: Time, victims: u32) {
+        if self.0.wants_victims(link) {
+            self.0.held_up(link, now, victims);
+        }
+        if self.1.wants_victims(link) {
+            self.1.held_up(link, now, victims);
+        }
+    }
+
+    fn wants_victims(&self, link: LinkId) -> bool {
+        self.0.wants_victims(link) || self.1.wants_victims(link)
+    }
+
+    #[inline]
+    fn kept(&mut self, node: NodeId, now: Time, aside: u32, entries: u32) {
+        self.0.kept(node, now, aside, entries);
+        self.1.kept(node, now, aside, entries);
+    }
+
+    #[inline]
+    fn delivered(&mut self, qp: QpId, now: Time, packet: &Packet) {
+        self.0.delivered(qp, now, packet);
+        self.1.delivered(qp, now, packet);
+    }
+
+    #[inline]
+    fn acknowledged(&mut self, qp: QpId, now: Time, rtt: Duration, marked: bool) {
+        self.0.acknowledged(qp, now, rtt, marked);
+        self.1.acknowledged(qp, now, rtt, marked);
+    }
+}
+
 /// Nobody looks.
 pub struct NoObserver;
 

@@ -123,6 +123,12 @@ impl Switch {
         &self.egress
     }
 
+    /// The same, to be damaged.
+    #[cfg(test)]
+    pub fn egress_mut(&mut self) -> &mut Egress<Lines> {
+        &mut self.egress
+    }
+
     #[inline(always)]
     fn handle_packet<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         if self.beyond.is_some() {

@@ -31,7 +31,8 @@ pub(super) fn run() -> Vec<RunResult> {
                 lb @ (LbConfig::Ecmp {}
                 | LbConfig::Ops { .. }
                 | LbConfig::Strack(_)
-                | LbConfig::MpRdma(_)) => {
+                | LbConfig::MpRdma(_)
+                | LbConfig::Registered(_)) => {
                     let mut result = result(listing.name, None, &lb.state());
                     result.run.extra.extend(program);
                     result.run.extra.extend(of_transport(&scheme.transport));

@@ -1,20 +1,21 @@
 //! What every part of reading a scenario needs: the file's name and the files that it names.
 
 use super::table::Table;
-use super::{Files, ScenarioError};
+use super::{Files, Registry, ScenarioError};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// The file that is read, and the contents of the files that it names.
 pub(super) struct Context<'a> {
     pub file: &'a str,
+    pub registry: &'a Registry,
     source: &'a dyn Files,
     read: RefCell<BTreeMap<String, String>>,
 }
 
 impl<'a> Context<'a> {
-    pub(super) fn new(file: &'a str, source: &'a dyn Files) -> Self {
-        Context { file, source, read: RefCell::default() }
+    pub(super) fn new(file: &'a str, source: &'a dyn Files, registry: &'a Registry) -> Self {
+        Context { file, registry, source, read: RefCell::default() }
     }
 
     /// The contents of the file `name`, which stands at `key`; each is read once.

@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use super::tree::{self, Item, Node};
-use super::{Files, Overrides, Scenario, ScenarioError, written};
+use super::{Files, Overrides, Registry, Scenario, ScenarioError, written};
 use anabranch_results::{ClaimKind, ClaimSpec, ClaimValue, PlotSpec};
 use plot::Drawable;
 use serde::{Deserialize, Serialize};
@@ -107,7 +107,8 @@ pub fn read_figure(
         for key in OWN_KEYS {
             fields.remove(*key);
         }
-        figure.scenario = Some(written::resolve(file_name, fields, files, &Overrides::default())?);
+        figure.scenario =
+            Some(written::resolve(&Registry::new(), file_name, fields, files, &Overrides::default())?);
     }
     let drawable = Drawable::of(&figure);
     for (table, spec) in plot_tables.iter().zip(&figure.plots) {

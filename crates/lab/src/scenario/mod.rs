@@ -10,6 +10,7 @@ mod figure;
 mod lossless;
 mod number_space;
 mod origin;
+mod registry;
 mod resolved;
 mod scheme_limits;
 mod schemes;
@@ -30,6 +31,8 @@ mod tests_numbers;
 #[cfg(test)]
 mod tests_programs;
 #[cfg(test)]
+mod tests_registry;
+#[cfg(test)]
 mod tests_settings;
 #[cfg(test)]
 mod tests_trimming;
@@ -44,9 +47,10 @@ mod written_workload;
 
 pub use error::ScenarioError;
 pub use figure::{BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTracking, Scale, read_figure};
+pub use registry::Registry;
 pub use resolved::Scenario;
 pub use schemes::{SchemeListing, scheme, schemes};
-pub use written::read;
+pub use written::{read, read_with};
 
 // What a scenario says in the end is what those who carry it out are given.
 pub use anabranch_engine::{
@@ -63,6 +67,16 @@ pub trait Files {
     /// # Errors
     /// Why it cannot be read, in a few words: `no such file`.
     fn read(&self, name: &str) -> Result<String, String>;
+}
+
+/// For scenarios that name no files.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, _: &str) -> Result<String, String> {
+        Err("no files are given".to_owned())
+    }
 }
 
 /// What the command line says over the file.

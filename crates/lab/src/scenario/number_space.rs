@@ -89,5 +89,6 @@ fn written_at(spec: &WorkloadSpec, workload: &Workload, message: usize) -> (Stri
             }
         }
         WorkloadSpec::Cm { .. } | WorkloadSpec::Ns3Flows { .. } => ("workload.file".to_owned(), None),
+        WorkloadSpec::Registered(_) => ("workload.kind".to_owned(), None),
     }
 }

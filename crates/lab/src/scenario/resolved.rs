@@ -459,6 +459,11 @@ impl Scenario {
                 let at = self.origin.place(&format!("workload.{key}"));
                 return fault(&self.origin.file, at, format!("{key}: {message}"), or_example(help, key));
             }
+            WorkloadError::Parameter(refused) => {
+                let (message, help) = split_help(&refused.problem, &refused.parameter);
+                let at = self.origin.place(&format!("workload.{}", refused.parameter));
+                return fault(&self.origin.file, at, format!("{}: {message}", refused.parameter), help);
+            }
             error @ (WorkloadError::Inconsistent(_) | WorkloadError::NeverStart { .. }) => {
                 return fault(&self.origin.file, self.origin.place("workload"), error.to_string(), None);
             }

@@ -31,6 +31,8 @@ pub(super) fn validate(scheme: &Scheme) -> Result<(), ParameterFault> {
             number("lb.probe", lb.probe, 0.0, 1.0, "0.01")?;
             span("lb.probe_interval", lb.probe_interval, "\"1rtt\"")?;
         }
+        // What its numbers may be, its declaration says.
+        LbConfig::Registered(_) => {}
     }
     paced(scheme)?;
     telemetry(scheme)?;
@@ -61,12 +63,17 @@ fn telemetry(scheme: &Scheme) -> Result<(), ParameterFault> {
     if !scheme.cc.wants_telemetry() {
         return Ok(());
     }
-    if !matches!(scheme.transport, TransportConfig::GoBackN(_)) {
+    let kind = match &scheme.cc {
+        CcConfig::Registered(registered) => registered.its.name(),
+        _ => "hpcc",
+    };
+    if !matches!(scheme.transport, TransportConfig::GoBackN(_) | TransportConfig::Registered(_)) {
         return Err(ParameterFault::words(
             "cc",
-            "cc.kind = \"hpcc\" learns from the telemetry that ACKs bring, which only transport.kind = \"go-back-n\" \
-             hands to it"
-                .to_owned(),
+            format!(
+                "cc.kind = {kind:?} learns from the telemetry that ACKs bring, which only transport.kind = \
+                 \"go-back-n\" hands to it"
+            ),
             "cc for a scheme with that transport: hpcc, rocev2, pfc-ecmp, pfc-ecmp-dcqcn",
         ));
     }
@@ -92,6 +99,7 @@ fn program(program: &ProgramConfig, scheme: &Scheme) -> Result<(), ParameterFaul
         }
         ProgramConfig::Flowlet { gap } => span("fabric.program.gap", *gap, "\"100us\""),
         ProgramConfig::NackDrop { share } => number("fabric.program.share", *share, 0.0, 1.0, "0.5"),
+        ProgramConfig::Registered(_) => Ok(()),
     }
 }
 
@@ -198,6 +206,7 @@ fn congestion_control(cc: &CcConfig) -> Result<(), ParameterFault> {
             size("cc.max_window", cc.max_window, "\"1.5bdp\"")
         }
         CcConfig::Constant { window } => size("cc.window", *window, "\"1bdp\""),
+        CcConfig::Registered(_) => Ok(()),
     }
 }
 
@@ -238,6 +247,7 @@ fn transport(transport: &TransportConfig) -> Result<(), ParameterFault> {
             whole("transport.bitmap", u64::from(mp_rdma.bitmap), 1, 65_535)?;
             span("transport.restart_after", mp_rdma.restart_after, "\"3rtt\"")
         }
+        TransportConfig::Registered(_) => Ok(()),
         TransportConfig::Strack(strack) => {
             above_zero("transport.sack_bytes", strack.sack_bytes > Bytes(0), "\"16KB\"")?;
             whole("transport.min_threshold", u64::from(strack.min_threshold), 1, 4_095)?;

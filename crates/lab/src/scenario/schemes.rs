@@ -1,8 +1,10 @@
 //! The schemes that come with the program, and changing a parameter of one.
 
+use super::registry::Wrong;
 use super::table::{fault, list, nearest};
-use super::{ScenarioError, Scheme};
+use super::{Registry, ScenarioError, Scheme};
 use anabranch_proto::cc::{CcConfig, DcqcnConfig};
+use anabranch_proto::{LbConfig, ProgramConfig, TransportConfig};
 
 /// A scheme that comes with the program: its name and its file, embedded.
 const BUILT_IN: &[(&str, &str)] = &[
@@ -122,7 +124,12 @@ impl ParameterFault {
 }
 
 /// Sets the parameter at a dotted path, such as `lb.buffer`; a table replaces a whole part, such as `lb`.
-pub(super) fn set(scheme: &Scheme, path: &str, value: &toml::Value) -> Result<Scheme, ParameterFault> {
+pub(super) fn set(
+    registry: &Registry,
+    scheme: &Scheme,
+    path: &str,
+    value: &toml::Value,
+) -> Result<Scheme, ParameterFault> {
     let mut whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");
     if path == PRESET && matches!(scheme.cc, CcConfig::Dcqcn(_)) {
         return preset(scheme, value);
@@ -140,8 +147,17 @@ pub(super) fn set(scheme: &Scheme, path: &str, value: &toml::Value) -> Result<Sc
         table.remove(*other);
     }
     let before = table.insert(leaf.to_owned(), value.clone());
-    whole.try_into().map_err(|e: toml::de::Error| {
-        let problem = e.message().to_owned();
+    let registered = Chosen::take(registry, &mut whole).map_err(|(part, wrong)| {
+        let key = wrong.key.unwrap_or_default();
+        match wrong.value {
+            _ if format!("{part}.{key}") != path => ParameterFault::words(part, wrong.message, wrong.help),
+            Some(instead) => ParameterFault::value(path, format!("{part}.{}", wrong.message), instead),
+            None => no_such(scheme, path),
+        }
+    })?;
+    let read = whole.try_into().map(|scheme| registered.put(scheme));
+    read.map_err(|e: toml::de::Error| {
+        let problem = registry.complete(path.strip_suffix(".kind").unwrap_or(path), e.message());
         if before.is_none() && !value.is_table() && problem.contains("unknown field") {
             return no_such(scheme, path);
         }
@@ -151,6 +167,56 @@ pub(super) fn set(scheme: &Scheme, path: &str, value: &toml::Value) -> Result<Sc
         };
         ParameterFault::value(path, format!("{path}{}", said(&problem, value)), instead)
     })
+}
+
+/// The parts of a scheme that are registered.
+#[derive(Default)]
+struct Chosen {
+    transport: Option<TransportConfig>,
+    cc: Option<CcConfig>,
+    lb: Option<LbConfig>,
+    program: Option<ProgramConfig>,
+}
+
+impl Chosen {
+    /// Takes them out of a scheme, in which parts of ours then stand in for them.
+    fn take(registry: &Registry, whole: &mut toml::Value) -> Result<Chosen, (&'static str, Wrong)> {
+        let mut chosen = Chosen::default();
+        let stand_in = |part: &str| -> toml::Value {
+            let table: toml::Table =
+                toml::from_str(&format!("part = {}", example(part))).expect("it is tested");
+            table["part"].clone()
+        };
+        let Some(parts) = whole.as_table_mut() else { return Ok(chosen) };
+        if let Some(value) = parts.get_mut("transport") {
+            chosen.transport = registry.transport_of(value).map_err(|wrong| ("transport", wrong))?;
+            chosen.transport.is_some().then(|| *value = stand_in("transport"));
+        }
+        if let Some(value) = parts.get_mut("cc") {
+            chosen.cc = registry.cc(value).map_err(|wrong| ("cc", wrong))?;
+            chosen.cc.is_some().then(|| *value = stand_in("cc"));
+        }
+        if let Some(value) = parts.get_mut("lb") {
+            chosen.lb = registry.lb(value).map_err(|wrong| ("lb", wrong))?;
+            chosen.lb.is_some().then(|| *value = stand_in("lb"));
+        }
+        if let Some(fabric) = parts.get_mut("fabric").and_then(toml::Value::as_table_mut)
+            && let Some(value) = fabric.get("program")
+        {
+            chosen.program = registry.program_of(value).map_err(|wrong| ("fabric.program", wrong))?;
+            chosen.program.is_some().then(|| fabric.remove("program"));
+        }
+        Ok(chosen)
+    }
+
+    /// Puts them back.
+    fn put(self, mut scheme: Scheme) -> Scheme {
+        scheme.transport = self.transport.unwrap_or(scheme.transport);
+        scheme.cc = self.cc.unwrap_or(scheme.cc);
+        scheme.lb = self.lb.unwrap_or(scheme.lb);
+        scheme.fabric.program = self.program.or(scheme.fabric.program);
+        scheme
+    }
 }
 
 /// Parameters that take the place of another one: either threshold of the other; a buffer that is given anew is
@@ -339,7 +405,10 @@ mod tests {
     use super::super::scheme_limits::validate;
     use super::*;
     use anabranch_base::Duration;
-    use anabranch_proto::LbConfig;
+
+    fn set(scheme: &Scheme, path: &str, value: &toml::Value) -> Result<Scheme, ParameterFault> {
+        super::set(&Registry::new(), scheme, path, value)
+    }
 
     #[test]
     fn the_embedded_schemes_are_sound() {

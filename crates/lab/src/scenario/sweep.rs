@@ -1,8 +1,8 @@
 //! `[set]` and `[sweep]`: parameters by their path, one value or several.
 
-use super::ScenarioError;
 use super::table::{Table, fault, nearest};
 use super::tree::{Fields, Item, Node, Place};
+use super::{Registry, ScenarioError};
 use anabranch_results::Value;
 use std::collections::BTreeMap;
 
@@ -114,7 +114,11 @@ pub(super) struct Step {
 
 impl<'a> Sweep<'a> {
     /// Reads `[sweep]`: `"topology.oversubscription" = [1, 4]`.
-    pub(super) fn read(table: &Table<'a>, root: &Fields) -> Result<Sweep<'a>, ScenarioError> {
+    pub(super) fn read(
+        table: &Table<'a>,
+        root: &Fields,
+        registry: &Registry,
+    ) -> Result<Sweep<'a>, ScenarioError> {
         let mut found = Vec::new();
         leaves("", table.fields, &|node| matches!(node.item, Item::Array(_)), &mut found);
         let mut axes = Vec::new();
@@ -145,7 +149,7 @@ impl<'a> Sweep<'a> {
                     ));
                 }
             }
-            check_key(table.file, &key, node, root)?;
+            check_key(table.file, &key, node, root, registry)?;
             points = points.saturating_mul(values.len());
             if points > MOST_POINTS {
                 return fail(
@@ -213,7 +217,13 @@ impl Step {
 const DOCUMENT: &[&str] = &["topology", "workload", "fault"];
 
 /// Refuses a path that leads nowhere, whatever its values.
-fn check_key(file: &str, key: &str, node: &Node, root: &Fields) -> Result<(), ScenarioError> {
+fn check_key(
+    file: &str,
+    key: &str,
+    node: &Node,
+    root: &Fields,
+    registry: &Registry,
+) -> Result<(), ScenarioError> {
     let (first, rest) = key.split_once('.').unwrap_or((key, ""));
     let fail = |message: String, help: String| Err(fault(file, node.at, message, Some(help)));
     if rest.is_empty() {
@@ -223,7 +233,7 @@ fn check_key(file: &str, key: &str, node: &Node, root: &Fields) -> Result<(), Sc
             help,
         );
     }
-    if DOCUMENT.contains(&first) || first == "*" || super::schemes::built_in(first).is_some() {
+    if DOCUMENT.contains(&first) || first == "*" || registry.find_scheme(first).is_some() {
         return Ok(());
     }
     let own = match root.get("scheme").map(|node| &node.item) {
@@ -240,8 +250,8 @@ fn check_key(file: &str, key: &str, node: &Node, root: &Fields) -> Result<(), Sc
         return Ok(());
     }
     let built_in = super::schemes().into_iter().map(|listing| listing.name);
-    let known: Vec<&str> =
-        DOCUMENT.iter().copied().chain(own.iter().map(String::as_str)).chain(built_in).collect();
+    let own = own.iter().map(String::as_str).chain(registry.scheme_names());
+    let known: Vec<&str> = DOCUMENT.iter().copied().chain(own).chain(built_in).collect();
     let help = match nearest(first, &known) {
         Some(near) => format!("\"{near}.{rest}\" = {}", node.value()),
         None => format!("a path that begins with {} or *", known.join(", ")),

@@ -143,6 +143,11 @@ impl<'a> Table<'a> {
         Err(fault(self.file, node.at, format!("unknown key {key:?}{place}"), Some(help)))
     }
 
+    /// The whole of it, without places.
+    pub(super) fn value(&self) -> toml::Value {
+        toml::Value::Table(self.fields.iter().map(|(key, node)| (key.clone(), node.value())).collect())
+    }
+
     /// The value of `key` as it stands there.
     pub(super) fn node(&self, key: &str) -> Option<&'a Node> {
         self.fields.get(key)

@@ -253,7 +253,7 @@ fn a_sweep_multiplies_the_runs_and_defaults_follow_it() {
         let evs = match &point.scheme.lb {
             LbConfig::Ops { evs } => *evs,
             LbConfig::Reps(reps) => reps.evs,
-            LbConfig::Ecmp {} | LbConfig::Strack(_) | LbConfig::MpRdma(_) => panic!(),
+            _ => panic!(),
         };
         assert_eq!(point.sweep["*.lb.evs"], Value::Integer(i64::from(evs)));
     }

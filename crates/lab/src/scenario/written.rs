@@ -2,12 +2,16 @@
 
 use super::context::Context;
 use super::origin::Origin;
+use super::registry::Wrong;
 use super::resolved::{Point, Scenario};
 use super::schemes::{self, Instead, ParameterFault};
 use super::sweep::{self, Setting};
 use super::table::{Read, Table, fault, list, nearest};
 use super::tree::{self, Fields, Item, Node, Place};
-use super::{Files, Overrides, ScenarioError, Scheme, written_rest, written_topology, written_workload};
+use super::{
+    FabricSpec, Files, Overrides, Registry, ScenarioError, Scheme, written_rest, written_topology,
+    written_workload,
+};
 use std::collections::BTreeSet;
 
 /// The keys of a scenario file. `point` stands only in resolved ones.
@@ -26,18 +30,33 @@ pub fn read(
     files: &dyn Files,
     over: &Overrides,
 ) -> Result<Scenario, ScenarioError> {
+    read_with(&Registry::new(), file_name, text, files, over)
+}
+
+/// Reads a scenario that may name what is in `registry` beside ours.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_with(
+    registry: &Registry,
+    file_name: &str,
+    text: &str,
+    files: &dyn Files,
+    over: &Overrides,
+) -> Result<Scenario, ScenarioError> {
     let fields = tree::parse(file_name, text)?;
-    resolve(file_name, fields, files, over)
+    resolve(registry, file_name, fields, files, over)
 }
 
 /// Resolves a document.
 pub(super) fn resolve(
+    registry: &Registry,
     file: &str,
     fields: Fields,
     files: &dyn Files,
     over: &Overrides,
 ) -> Result<Scenario, ScenarioError> {
-    let cx = Context::new(file, files);
+    let cx = Context::new(file, files, registry);
     let root = Node { at: None, item: Item::Table(fields) };
     let table = Table::open(file, "", &root)?;
     table.only(KEYS)?;
@@ -52,7 +71,7 @@ pub(super) fn resolve(
         None => Vec::new(),
     };
     let sweep = match table.node("sweep") {
-        Some(node) => sweep::Sweep::read(&Table::open(file, "[sweep]", node)?, table.fields)?,
+        Some(node) => sweep::Sweep::read(&Table::open(file, "[sweep]", node)?, table.fields, registry)?,
         None => sweep::Sweep::default(),
     };
 
@@ -63,7 +82,7 @@ pub(super) fn resolve(
         let (topology, hosts) = written_topology::read(&cx, &section(&table, "topology")?)?;
         points.push(Point {
             sweep: step.values,
-            schemes: read_schemes(&table, &settings, &step.settings, over)?,
+            schemes: read_schemes(registry, &table, &settings, &step.settings, over)?,
             topology,
             workload: written_workload::read(&cx, &section(&table, "workload")?, hosts)?,
             faults: table
@@ -143,6 +162,7 @@ fn twice<T: Ord>(values: &[T]) -> Option<&T> {
 
 /// The schemes that run, with `[set]` and the sweep's settings in them.
 fn read_schemes(
+    registry: &Registry,
     root: &Table,
     set: &[Setting],
     swept: &[Setting],
@@ -155,16 +175,20 @@ fn read_schemes(
     }
     let mut own: Vec<(Place, Scheme)> = Vec::new();
     for table in root.tables("scheme", "scheme")? {
-        let scheme = own_scheme(&table)?;
+        let scheme = own_scheme(&table, registry)?;
         if own.iter().any(|(_, other)| other.name == scheme.name) {
             let message = format!("scheme {:?} is given twice", scheme.name);
             return Err(table.wrong("name", message, "another name"));
         }
         own.push((table.at, scheme));
     }
-    let own_names: Vec<&str> = own.iter().map(|(_, scheme)| scheme.name.as_str()).collect();
+    let own_names = own.iter().map(|(_, scheme)| scheme.name.as_str());
+    let own_names: Vec<&str> = own_names.chain(registry.scheme_names()).collect();
     let find = |name: &str| {
-        own.iter().find(|(_, s)| s.name == name).cloned().or_else(|| Some((None, schemes::built_in(name)?)))
+        own.iter()
+            .find(|(_, s)| s.name == name)
+            .cloned()
+            .or_else(|| Some((None, registry.find_scheme(name)?)))
     };
     let named = elements::<String>(root, "schemes", "scheme")?;
     if named.is_none() && own.is_empty() {
@@ -203,7 +227,7 @@ fn read_schemes(
         in_file.extend(over.schemes.iter().cloned());
     }
     for setting in set.iter().chain(swept) {
-        known_scheme(file, setting, &in_file)?;
+        known_scheme(registry, file, setting, &in_file)?;
         if setting.scheme == "*"
             && let Some((_, first)) = running.first()
             && running.iter().all(|(_, scheme)| !schemes::has(scheme, &setting.path))
@@ -221,30 +245,31 @@ fn read_schemes(
                     || (setting.scheme == "*" && schemes::has(&scheme, &setting.path))
             };
             let settings: Vec<&Setting> = set.iter().chain(swept).filter(mine).collect();
-            apply(file, at, scheme.clone(), &settings)
+            apply(registry, file, at, scheme.clone(), &settings)
         })
         .collect()
 }
 
 /// Reads `[[scheme]]`: a scheme in full, or another one (`base`) under a new name with some parameters set.
-fn own_scheme(table: &Table) -> Result<Scheme, ScenarioError> {
+fn own_scheme(table: &Table, registry: &Registry) -> Result<Scheme, ScenarioError> {
     if table.node("base").is_none() && table.node("transport").is_none() {
         table.only(&["base", "name", "title", "set"])?;
         let missing = table.missing("base");
-        let name = table.get::<String>("name")?.filter(|name| schemes::built_in(name).is_some());
+        let name = table.get::<String>("name")?.filter(|name| registry.find_scheme(name).is_some());
         let help = name.map(|name| format!("schemes = [{name:?}], without [[scheme]]"));
         return Err(ScenarioError { help: help.or(missing.help.clone()), ..missing });
     }
     if table.node("base").is_none() {
-        return whole_scheme(table);
+        return whole_scheme(table, registry);
     }
     if let Some((key, node)) = PARTS.iter().find_map(|key| Some((*key, table.node(key)?))) {
         return Err(part_beside_base(table, key, node));
     }
     table.only(&["base", "name", "title", "set"])?;
     let base: String = table.need("base")?;
-    let mut scheme = schemes::built_in(&base).ok_or_else(|| {
-        let (message, help) = schemes::unknown(&base, &[]);
+    let mut scheme = registry.find_scheme(&base).ok_or_else(|| {
+        let names: Vec<&str> = registry.scheme_names().collect();
+        let (message, help) = schemes::unknown(&base, &names);
         table.wrong("base", message, format!("base = {help}"))
     })?;
     let name: String = table.need("name")?;
@@ -258,7 +283,7 @@ fn own_scheme(table: &Table) -> Result<Scheme, ScenarioError> {
         if told.is_empty() { scheme.title } else { format!("{} with {}", scheme.title, told.join(", ")) };
     scheme.title = table.get("title")?.unwrap_or(default);
     scheme.name = name;
-    apply(table.file, table.at, scheme, &settings.iter().collect::<Vec<_>>())
+    apply(registry, table.file, table.at, scheme, &settings.iter().collect::<Vec<_>>())
 }
 
 /// What a scheme in full has, and one with a base sets.
@@ -291,39 +316,90 @@ fn check_name(table: &Table, name: &str) -> Result<(), ScenarioError> {
 }
 
 /// Reads a scheme in full.
-fn whole_scheme(table: &Table) -> Result<Scheme, ScenarioError> {
+fn whole_scheme(table: &Table, registry: &Registry) -> Result<Scheme, ScenarioError> {
     table.only(&["name", "title", "source", "qps", "transport", "cc", "lb", "fabric"])?;
     let name: String = table.need("name")?;
     check_name(table, &name)?;
+    let transport = registered(table, &["transport"], &|value| registry.transport_of(value))?;
+    let cc = registered(table, &["cc"], &|value| registry.cc(value))?;
+    let lb = registered(table, &["lb"], &|value| registry.lb(value))?;
+    let program = registered(table, &["fabric", "program"], &|value| registry.program_of(value))?;
+    let mut fabric: FabricSpec = match (table.node("fabric"), &program) {
+        (Some(Node { at, item: Item::Table(fields) }), Some(_)) => {
+            let mut fields = fields.clone();
+            fields.remove("program");
+            part_at(table.file, "fabric", &Node { at: *at, item: Item::Table(fields) }, registry)?
+        }
+        _ => part(table, "fabric", registry)?,
+    };
+    fabric.program = program.or(fabric.program);
     Ok(Scheme {
         title: table.get("title")?.unwrap_or_else(|| name.clone()),
         source: table.get("source")?.unwrap_or_default(),
         name,
         qps: table.get("qps")?.unwrap_or(1),
-        transport: part(table, "transport")?,
-        cc: part(table, "cc")?,
-        lb: part(table, "lb")?,
-        fabric: part(table, "fabric")?,
+        transport: transport.map_or_else(|| part(table, "transport", registry), Ok)?,
+        cc: cc.map_or_else(|| part(table, "cc", registry), Ok)?,
+        lb: lb.map_or_else(|| part(table, "lb", registry), Ok)?,
+        fabric,
     })
-    .and_then(|scheme| apply(table.file, table.at, scheme, &[]))
+    .and_then(|scheme| apply(registry, table.file, table.at, scheme, &[]))
+}
+
+/// Reads a scheme from a file of its own.
+pub(super) fn scheme_file(file: &str, text: &str, registry: &Registry) -> Result<Scheme, ScenarioError> {
+    let root = Node { at: None, item: Item::Table(tree::parse(file, text)?) };
+    own_scheme(&Table::open(file, "the scheme", &root)?, registry)
+}
+
+/// Reads one part of a scheme, if its kind is registered.
+fn registered<T>(
+    table: &Table,
+    path: &[&str],
+    read: &dyn Fn(&toml::Value) -> Result<Option<T>, Wrong>,
+) -> Result<Option<T>, ScenarioError> {
+    let mut node = table.node(path[0]);
+    for key in &path[1..] {
+        node = match node.map(|node| &node.item) {
+            Some(Item::Table(fields)) => fields.get(*key),
+            _ => None,
+        };
+    }
+    let Some(node) = node else { return Ok(None) };
+    read(&node.value()).map_err(|wrong| {
+        let message = match wrong.value {
+            Some(_) => format!("{}.{}", path.join("."), wrong.message),
+            None => format!("{}: {}", path.join("."), wrong.message),
+        };
+        let at = wrong.key.map_or(node.at, |key| node.place(&[&key]));
+        fault(table.file, at, message, Some(wrong.help))
+    })
 }
 
 /// Reads one part of a scheme in full.
-fn part<T: serde::de::DeserializeOwned>(table: &Table, key: &str) -> Result<T, ScenarioError> {
+fn part<T: serde::de::DeserializeOwned>(
+    table: &Table,
+    key: &str,
+    registry: &Registry,
+) -> Result<T, ScenarioError> {
     let Some(node) = table.node(key) else {
         let help = format!("[scheme.{key}] with all its parameters, or base = \"reps\"");
         return Err(fault(table.file, table.at, format!("[[scheme]] has no {key:?}"), Some(help)));
     };
+    part_at(table.file, key, node, registry)
+}
+
+fn part_at<T: serde::de::DeserializeOwned>(
+    file: &str,
+    key: &str,
+    node: &Node,
+    registry: &Registry,
+) -> Result<T, ScenarioError> {
     node.value().try_into().map_err(|e: toml::de::Error| {
         // The deserialiser names the key or prints the value that it stumbled over.
-        let problem = e.message();
+        let problem = &registry.complete(key, e.message());
         let Item::Table(fields) = &node.item else {
-            return fault(
-                table.file,
-                node.at,
-                format!("{key} must be a table"),
-                Some(format!("[scheme.{key}]")),
-            );
+            return fault(file, node.at, format!("{key} must be a table"), Some(format!("[scheme.{key}]")));
         };
         let mentioned = |key: &str, value: &Node| {
             problem.contains(&format!("`{key}`"))
@@ -335,22 +411,28 @@ fn part<T: serde::de::DeserializeOwned>(table: &Table, key: &str) -> Result<T, S
             culprit.map_or((key.to_owned(), node.at), |(leaf, node)| (format!("{key}.{leaf}"), node.at));
         let help = "what anabranch check prints for a scheme that comes with the program".to_owned();
         let value = culprit.map_or_else(|| node.value(), |(_, node)| node.value());
-        fault(table.file, at, format!("{name}{}", schemes::said(problem, &value)), Some(help))
+        fault(file, at, format!("{name}{}", schemes::said(problem, &value)), Some(help))
     })
 }
 
 /// Refuses a setting for a scheme that does not run.
-fn known_scheme(file: &str, setting: &Setting, running: &[String]) -> Result<(), ScenarioError> {
+fn known_scheme(
+    registry: &Registry,
+    file: &str,
+    setting: &Setting,
+    running: &[String],
+) -> Result<(), ScenarioError> {
     if setting.scheme == "*" || running.contains(&setting.scheme) {
         return Ok(());
     }
     let known: Vec<&str> = running.iter().map(String::as_str).chain(["*"]).collect();
-    let what = if schemes::built_in(&setting.scheme).is_some() {
+    let known_elsewhere = registry.find_scheme(&setting.scheme).is_some();
+    let what = if known_elsewhere {
         format!("this scenario does not run scheme {:?}", setting.scheme)
     } else {
         format!("unknown scheme {:?}", setting.scheme)
     };
-    let near = nearest(&setting.scheme, &known).filter(|_| schemes::built_in(&setting.scheme).is_none());
+    let near = nearest(&setting.scheme, &known).filter(|_| !known_elsewhere);
     let help = match near {
         _ if matches!(setting.scheme.as_str(), "topology" | "workload") => {
             format!("{} = {} below [{}]", setting.path, setting.value, setting.scheme)
@@ -362,7 +444,13 @@ fn known_scheme(file: &str, setting: &Setting, running: &[String]) -> Result<(),
 }
 
 /// Applies the settings that are meant for a scheme, and checks its numbers.
-fn apply(file: &str, at: Place, mut scheme: Scheme, settings: &[&Setting]) -> Result<Scheme, ScenarioError> {
+fn apply(
+    registry: &Registry,
+    file: &str,
+    at: Place,
+    mut scheme: Scheme,
+    settings: &[&Setting],
+) -> Result<Scheme, ScenarioError> {
     // A preset stands for many parameters, so that single ones come after it, wherever they are written.
     let (presets, single): (Vec<&Setting>, Vec<&Setting>) =
         settings.iter().partition(|setting| setting.path == schemes::PRESET);
@@ -377,7 +465,7 @@ fn apply(file: &str, at: Place, mut scheme: Scheme, settings: &[&Setting]) -> Re
         }
     }
     for setting in presets.into_iter().chain(single) {
-        scheme = schemes::set(&scheme, &setting.path, &setting.value)
+        scheme = schemes::set(registry, &scheme, &setting.path, &setting.value)
             .map_err(|wrong| refused(file, setting.at, Some(setting), &wrong))?;
     }
     super::scheme_limits::validate(&scheme).map_err(|wrong| {

@@ -28,12 +28,21 @@ const KINDS: &[(&str, Kind)] = &[
     ("graph", Kind::Graph),
 ];
 
+/// The kinds of ours.
+pub(super) fn kinds() -> Vec<&'static str> {
+    KINDS.iter().map(|(kind, _)| *kind).collect()
+}
+
 /// Reads `[topology]`; also returns the number of hosts.
 pub(super) fn read(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), ScenarioError> {
+    if let Some(spec) = cx.registry.topology_of(table)? {
+        let hosts = topology::build(&spec, None).map_err(|e| refused(table, e))?.hosts;
+        return Ok((spec, hosts));
+    }
     let kind = match (table.node("kind"), table.get::<String>("file")?) {
         (None, Some(file)) if file.ends_with(".topo") => return from_topo_file(cx, table, &file),
         (None, Some(_)) => Kind::Graph,
-        _ => table.word("kind", KINDS)?,
+        _ => table.word("kind", KINDS).map_err(|error| cx.registry.with_topologies(error))?,
     };
     match kind {
         Kind::FatTree | Kind::LeafSpine if table.node("file").is_some() => {
@@ -95,7 +104,7 @@ fn from_topo_file(cx: &Context, table: &Table, file: &str) -> Result<(TopologySp
         }
         TopologySpec::SingleSwitch { hosts, .. } | TopologySpec::Dumbbell { hosts, .. } => *hosts,
         TopologySpec::CrossDc(spec) => spec.hosts(),
-        TopologySpec::Graph { .. } => {
+        TopologySpec::Graph { .. } | TopologySpec::Registered(_) => {
             return Err(table.wrong("file", format!("{file} is a graph"), "kind = \"graph\""));
         }
     };

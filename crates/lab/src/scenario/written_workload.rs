@@ -36,15 +36,23 @@ const KINDS: &[(&str, Kind)] = &[
     ("ns3-flows", Kind::Ns3Flows),
 ];
 
+/// The kinds of ours.
+pub(super) fn kinds() -> Vec<&'static str> {
+    KINDS.iter().map(|(kind, _)| *kind).collect()
+}
+
 /// Reads `[workload]` for a fabric of `hosts` hosts.
 pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
+    if let Some(spec) = cx.registry.workload_of(table)? {
+        return Ok(spec);
+    }
     let kind = match (table.node("kind"), table.get::<String>("file")?) {
         (None, Some(file)) if file.ends_with(".cm") => Kind::Cm,
         (None, Some(file)) => {
             let message = format!("{file:?} does not end in .cm, so its kind must be said");
             return Err(table.wrong("file", message, "kind = \"cm\" or kind = \"ns3-flows\""));
         }
-        _ => table.word("kind", KINDS)?,
+        _ => table.word("kind", KINDS).map_err(|error| cx.registry.with_workloads(error))?,
     };
     match kind {
         Kind::Permutation => {

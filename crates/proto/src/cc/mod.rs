@@ -9,8 +9,8 @@ mod mp_rdma;
 mod strack;
 
 use crate::{PathFacts, Size};
-use anabranch_base::{Rate, Time};
-use serde::{Deserialize, Serialize};
+use anabranch_base::{Parameters, Purpose, Rate, Registered, Stream, Time, serde_but_registered, stream};
+use serde::{Deserialize, Serialize, Serializer};
 
 pub use constant::Constant;
 pub use dcqcn::{Dcqcn, DcqcnConfig};
@@ -22,7 +22,7 @@ pub use strack::{StrackCc, StrackCcConfig};
 
 /// A congestion control and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(remote = "Self", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum CcConfig {
     /// DCTCP in the per-ACK form of MPRDMA (REPS, section 4.1).
     Dctcp(DctcpConfig),
@@ -39,6 +39,38 @@ pub enum CcConfig {
         /// The window.
         window: Size,
     },
+    /// Somebody else's, from a registry.
+    #[serde(skip)]
+    Registered(RegisteredCc),
+}
+
+serde_but_registered!(CcConfig);
+
+/// A congestion control of somebody else's with its parameters, and what it wants to be told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RegisteredCc {
+    /// Name, parameters and factory.
+    pub its: Registered<CcFactory>,
+    /// Beside ACKs and losses.
+    pub wants: CcWants,
+}
+
+/// What a congestion control wants beside ACKs and losses; unless said, nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CcWants {
+    /// Telemetry of switches. Only under a transport that hands it on (`go-back-n`).
+    pub telemetry: bool,
+    /// The facts of its queue pair's own path, not of the fabric's longest one.
+    pub own_path: bool,
+}
+
+/// Makes the congestion control of a new queue pair, which draws from the stream.
+pub type CcFactory = dyn Fn(&PathFacts, &Parameters, Stream) -> Box<dyn CongestionControl> + Send + Sync;
+
+impl Serialize for RegisteredCc {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        self.its.serialize(s)
+    }
 }
 
 /// Any congestion control. It answers with an allowance and learns from feedback; it never sees a load balancer.
@@ -61,8 +93,13 @@ pub enum AnyCc {
 }
 
 impl CcConfig {
-    /// The congestion control of a new queue pair.
+    /// The congestion control of a new queue pair, one that draws nothing, as all of ours are.
     pub fn build(&self, facts: &PathFacts) -> AnyCc {
+        self.build_drawing(facts, stream(0, 0, Purpose::CongestionControl))
+    }
+
+    /// The congestion control of a new queue pair.
+    pub fn build_drawing(&self, facts: &PathFacts, random: Stream) -> AnyCc {
         match self {
             CcConfig::Dctcp(config) => AnyCc::Dctcp(Dctcp::new(config, facts)),
             CcConfig::Dcqcn(config) => AnyCc::Dcqcn(Box::new(Dcqcn::new(config, facts))),
@@ -70,17 +107,28 @@ impl CcConfig {
             CcConfig::Strack(config) => AnyCc::Strack(Box::new(StrackCc::new(config, facts))),
             CcConfig::MpRdma(config) => AnyCc::MpRdma(MpRdmaCc::new(config, facts)),
             CcConfig::Constant { window } => AnyCc::constant(window.on(facts).0),
+            CcConfig::Registered(RegisteredCc { its, .. }) => {
+                AnyCc::Custom(its.factory()(facts, its.parameters(), random))
+            }
         }
     }
 
     /// Whether switches are to add telemetry to data packets.
     pub fn wants_telemetry(&self) -> bool {
-        matches!(self, CcConfig::Hpcc(_))
+        matches!(
+            self,
+            CcConfig::Hpcc(_)
+                | CcConfig::Registered(RegisteredCc { wants: CcWants { telemetry: true, .. }, .. })
+        )
     }
 
     /// Whether [`build`](Self::build) wants to be told of the queue pair's own path, not of the fabric's longest one.
     pub fn wants_own_path(&self) -> bool {
-        matches!(self, CcConfig::Hpcc(HpccConfig { base_rtt: BaseRtt::Path, .. }))
+        match self {
+            CcConfig::Hpcc(config) => config.base_rtt == BaseRtt::Path,
+            CcConfig::Registered(registered) => registered.wants.own_path,
+            _ => false,
+        }
     }
 }
 

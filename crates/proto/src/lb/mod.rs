@@ -7,7 +7,7 @@ mod ops;
 mod reps;
 mod strack;
 
-use anabranch_base::{Duration, Stream, Time};
+use anabranch_base::{Duration, Parameters, Registered, Stream, Time, serde_but_registered};
 use serde::{Deserialize, Serialize};
 
 pub use crate::state::StateField;
@@ -20,7 +20,7 @@ pub use strack::{StrackLb, StrackLbConfig};
 
 /// A load balancer and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(remote = "Self", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum LbConfig {
     /// One entropy value for a queue pair's life.
     Ecmp {},
@@ -35,7 +35,18 @@ pub enum LbConfig {
     Strack(StrackLbConfig),
     /// MP-RDMA (NSDI 2018): a packet takes the path of the ACK that lets it go.
     MpRdma(MpRdmaLbConfig),
+    /// Somebody else's, from a registry.
+    #[serde(skip)]
+    Registered(RegisteredLb),
 }
+
+serde_but_registered!(LbConfig);
+
+/// A load balancer of somebody else's with its parameters.
+pub type RegisteredLb = Registered<LbFactory>;
+
+/// Makes the load balancer of a new queue pair, which draws from the stream.
+pub type LbFactory = dyn Fn(&Environment, &Parameters, Stream) -> Box<dyn LoadBalancer> + Send + Sync;
 
 /// Any load balancer. It answers with an entropy value and learns from feedback; it never sees congestion control.
 pub enum AnyLb {
@@ -62,10 +73,11 @@ impl LbConfig {
             LbConfig::Reps(config) => AnyLb::Reps(Reps::new(config, environment, random)),
             LbConfig::Strack(config) => AnyLb::Strack(StrackLb::new(config, environment, random)),
             LbConfig::MpRdma(config) => AnyLb::MpRdma(MpRdmaLb::new(config, environment, random)),
+            LbConfig::Registered(its) => AnyLb::Custom(its.factory()(environment, its.parameters(), random)),
         }
     }
 
-    /// The state that hardware keeps for a queue pair, field by field.
+    /// The state that hardware keeps for a queue pair, field by field; of somebody else's nothing is known.
     pub fn state(&self) -> Vec<StateField> {
         match self {
             LbConfig::Ecmp {} => Ecmp::state(),
@@ -73,6 +85,7 @@ impl LbConfig {
             LbConfig::Reps(config) => Reps::state(config),
             LbConfig::Strack(config) => StrackLb::state(config),
             LbConfig::MpRdma(_) => MpRdmaLb::state(),
+            LbConfig::Registered(_) => Vec::new(),
         }
     }
 }

@@ -13,7 +13,7 @@ pub mod themis_longhaul;
 mod themis_spraying;
 
 use crate::{Packet, Span, StateField};
-use anabranch_base::{Stream, Time};
+use anabranch_base::{Parameters, Registered, Stream, Time, serde_but_registered};
 use serde::{Deserialize, Serialize};
 
 pub use annulus::{Annulus, AnnulusConfig};
@@ -29,7 +29,7 @@ pub use themis_spraying::{ThemisSpraying, ThemisSprayingConfig};
 
 /// A program and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(remote = "Self", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ProgramConfig {
     /// Themis for packet spraying: both halves, at every ToR.
     ThemisSpraying(ThemisSprayingConfig),
@@ -51,7 +51,18 @@ pub enum ProgramConfig {
     Annulus(AnnulusConfig),
     /// BiCC as Themis-longhaul simulates it, at every external switch.
     Bicc(BiccConfig),
+    /// Somebody else's, from a registry.
+    #[serde(skip)]
+    Registered(RegisteredProgram),
 }
+
+serde_but_registered!(ProgramConfig);
+
+/// A program of somebody else's with its parameters.
+pub type RegisteredProgram = Registered<ProgramFactory>;
+
+/// Makes the program of one switch, which draws from the stream.
+pub type ProgramFactory = dyn Fn(&ProgramFacts, &Parameters, Stream) -> Box<dyn Program> + Send + Sync;
 
 /// Any program.
 pub enum AnyProgram {
@@ -88,6 +99,9 @@ impl ProgramConfig {
             ProgramConfig::NackDrop { share } => AnyProgram::NackDrop(NackDrop::new(*share, random)),
             ProgramConfig::Annulus(config) => AnyProgram::Annulus(Annulus::new(config, facts)),
             ProgramConfig::Bicc(config) => AnyProgram::Bicc(Bicc::new(config, facts)),
+            ProgramConfig::Registered(its) => {
+                AnyProgram::Custom(its.factory()(facts, its.parameters(), random))
+            }
         }
     }
 
@@ -100,11 +114,12 @@ impl ProgramConfig {
             | ProgramConfig::Flowlet { .. }
             | ProgramConfig::NackDrop { .. }
             | ProgramConfig::Annulus(_)
-            | ProgramConfig::Bicc(_) => None,
+            | ProgramConfig::Bicc(_)
+            | ProgramConfig::Registered(_) => None,
         }
     }
 
-    /// The state that a switch keeps for a queue pair, field by field.
+    /// The state that a switch keeps for a queue pair, field by field; of somebody else's nothing is known.
     pub fn state(&self) -> Vec<StateField> {
         match self {
             ProgramConfig::ThemisSpraying(config) => ThemisSpraying::state(config),
@@ -114,6 +129,7 @@ impl ProgramConfig {
             ProgramConfig::NackDrop { .. } => Vec::new(),
             ProgramConfig::Annulus(_) => Annulus::state(),
             ProgramConfig::Bicc(_) => Bicc::state(),
+            ProgramConfig::Registered(_) => Vec::new(),
         }
     }
 }

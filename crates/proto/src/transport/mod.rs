@@ -14,7 +14,9 @@ use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::packet::Msn;
 use crate::{IntStack, Packet, PathFacts, Span};
-use anabranch_base::{MessageId, Time};
+use anabranch_base::{
+    MessageId, Parameters, Purpose, Registered, Stream, Time, serde_but_registered, stream,
+};
 use serde::{Deserialize, Serialize};
 
 pub use common::{Ends, Framing, NumberSpace, OutOfPsns, Receiver, Sender, SenderCounters};
@@ -29,7 +31,7 @@ pub use strack::{StrackConfig, StrackReceiver, StrackSender};
 
 /// A transport and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(remote = "Self", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum TransportConfig {
     /// Out-of-order delivery with selective acknowledgement and retransmission.
     Sack(SackConfig),
@@ -47,6 +49,52 @@ pub enum TransportConfig {
     Dcp(DcpConfig),
     /// MP-RDMA (NSDI 2018): paths clocked by ACKs, a small bitmap at the receiver, and going back.
     MpRdma(MpRdmaConfig),
+    /// Somebody else's, from a registry.
+    #[serde(skip)]
+    Registered(RegisteredTransport),
+}
+
+serde_but_registered!(TransportConfig);
+
+/// A transport of somebody else's with its parameters. Every one has `payload`, `header`, `ack` and `rto`.
+pub type RegisteredTransport = Registered<TransportFactory>;
+
+/// What makes the two ends of a queue pair.
+pub struct TransportFactory {
+    /// The sending end, which owns the congestion control and the load balancer.
+    pub sender: Box<SenderFactory>,
+    /// The receiving end.
+    pub receiver: Box<ReceiverFactory>,
+}
+
+/// Makes the sending end of a queue pair.
+pub type SenderFactory = dyn Fn(SenderParts, &Parameters) -> Box<dyn Sender> + Send + Sync;
+
+/// Makes the receiving end of a queue pair.
+pub type ReceiverFactory = dyn Fn(ReceiverParts, &Parameters) -> Box<dyn Receiver> + Send + Sync;
+
+/// What the sending end of a queue pair is made from.
+pub struct SenderParts {
+    /// The queue pair.
+    pub ends: Ends,
+    /// The fabric's longest path.
+    pub facts: PathFacts,
+    /// How much may be in the network.
+    pub cc: AnyCc,
+    /// Which entropy values packets carry.
+    pub lb: AnyLb,
+    /// What it draws from.
+    pub random: Stream,
+}
+
+/// What the receiving end of a queue pair is made from.
+pub struct ReceiverParts {
+    /// The queue pair.
+    pub ends: Ends,
+    /// The fabric's longest path.
+    pub facts: PathFacts,
+    /// What it draws from.
+    pub random: Stream,
 }
 
 /// The sending end of a queue pair, whatever its transport.
@@ -102,8 +150,20 @@ pub enum AnyReceiver {
 }
 
 impl TransportConfig {
-    /// The sending end of a new queue pair on a fabric.
+    /// The sending end of a new queue pair on a fabric, one that draws nothing, as all of ours are.
     pub fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender {
+        self.build_sender_drawing(ends, facts, cc, lb, 0)
+    }
+
+    /// The sending end of a new queue pair on a fabric; it draws under `seed`.
+    pub fn build_sender_drawing(
+        &self,
+        ends: Ends,
+        facts: &PathFacts,
+        cc: AnyCc,
+        lb: AnyLb,
+        seed: u64,
+    ) -> AnySender {
         match self {
             TransportConfig::Sack(config) => AnySender::Sack(SackSender::new(config, facts, ends, cc, lb)),
             TransportConfig::GoBackN(config) => {
@@ -123,11 +183,21 @@ impl TransportConfig {
             TransportConfig::MpRdma(config) => {
                 AnySender::MpRdma(MpRdmaSender::new(config, facts, ends, cc, lb))
             }
+            TransportConfig::Registered(its) => {
+                let random = stream(seed, 2 * u64::from(ends.qp.0), Purpose::Transport);
+                let parts = SenderParts { ends, facts: *facts, cc, lb, random };
+                AnySender::Custom((its.factory().sender)(parts, its.parameters()))
+            }
         }
     }
 
-    /// The receiving end of a new queue pair on a fabric.
+    /// The receiving end of a new queue pair on a fabric, one that draws nothing, as all of ours are.
     pub fn build_receiver(&self, ends: Ends, facts: &PathFacts) -> AnyReceiver {
+        self.build_receiver_drawing(ends, facts, 0)
+    }
+
+    /// The receiving end of a new queue pair on a fabric; it draws under `seed`.
+    pub fn build_receiver_drawing(&self, ends: Ends, facts: &PathFacts, seed: u64) -> AnyReceiver {
         match self {
             TransportConfig::Sack(config) => AnyReceiver::Sack(SackReceiver::new(config, ends)),
             TransportConfig::GoBackN(config) => {
@@ -145,6 +215,11 @@ impl TransportConfig {
             TransportConfig::Strack(config) => AnyReceiver::Strack(StrackReceiver::new(config, ends)),
             TransportConfig::Dcp(config) => AnyReceiver::Dcp(DcpReceiver::new(config, facts, ends)),
             TransportConfig::MpRdma(config) => AnyReceiver::MpRdma(MpRdmaReceiver::new(config, ends)),
+            TransportConfig::Registered(its) => {
+                let random = stream(seed, 2 * u64::from(ends.qp.0) + 1, Purpose::Transport);
+                let parts = ReceiverParts { ends, facts: *facts, random };
+                AnyReceiver::Custom((its.factory().receiver)(parts, its.parameters()))
+            }
         }
     }
 
@@ -159,6 +234,10 @@ impl TransportConfig {
             TransportConfig::Strack(config) => (config.payload, config.header, config.ack),
             TransportConfig::Dcp(config) => (config.payload, config.header, config.ack),
             TransportConfig::MpRdma(config) => (config.payload, config.header, config.ack),
+            TransportConfig::Registered(its) => {
+                let get = |name| its.parameters().get(name);
+                (get("payload"), get("header"), get("ack"))
+            }
         };
         Framing { payload, header, ack }
     }
@@ -179,7 +258,8 @@ impl TransportConfig {
             | TransportConfig::RnicSr(_)
             | TransportConfig::Irn(_)
             | TransportConfig::RackTlp(_)
-            | TransportConfig::MpRdma(_) => NumberSpace::of_packets(all),
+            | TransportConfig::MpRdma(_)
+            | TransportConfig::Registered(_) => NumberSpace::of_packets(all),
         }
     }
 
@@ -194,6 +274,7 @@ impl TransportConfig {
             TransportConfig::Strack(config) => config.rto,
             TransportConfig::Dcp(config) => config.rto,
             TransportConfig::MpRdma(config) => config.rto,
+            TransportConfig::Registered(its) => its.parameters().get("rto"),
         }
     }
 }

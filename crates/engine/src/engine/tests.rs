@@ -1,0 +1,331 @@
+//! Every checker fires: the state of a run is damaged on purpose, and the run must end by what is broken.
+
+use super::*;
+use crate::Ideal;
+use crate::node::Node;
+use crate::observer::NoObserver;
+use crate::spec::{FaultKind, PfcSpec};
+use crate::switch::PfcPlan;
+use anabranch_base::{Bytes, HostId, Rate};
+use anabranch_fabric::TopologySpec;
+use anabranch_proto::transport::{AnyReceiver, AnySender, OutOfPsns, Receiver, Sender, SenderCounters};
+use anabranch_proto::{IntStack, Packet, Size};
+use anabranch_workload::{Fabric, WorkloadSpec};
+
+/// Four hosts send to the first of five, on one switch.
+struct Ground {
+    topology: Topology,
+    routing: Routing,
+    workload: Workload,
+    scheme: Scheme,
+    faults: Vec<FaultSpec>,
+    limits: Limits,
+}
+
+const REPS: &str = include_str!("../../../../schemes/reps.toml");
+const ROCE: &str = include_str!("../../../../schemes/rocev2.toml");
+const HPCC: &str = include_str!("../../../../schemes/hpcc.toml");
+
+impl Ground {
+    fn new(scheme: &str) -> Self {
+        let spec = TopologySpec::SingleSwitch {
+            hosts: 5,
+            link: Rate::from_gbps(100),
+            link_latency: Duration::from_us(1),
+            switch_latency: Duration::ZERO,
+        };
+        let topology = anabranch_fabric::build(&spec, None).unwrap();
+        let incast = WorkloadSpec::Incast { bytes: Bytes(200_000), degree: 4, target: HostId(0) };
+        let workload = anabranch_workload::build(&incast, &Fabric::of(&topology), 1, None).unwrap();
+        Ground {
+            routing: Routing::new(&topology, &|_| true),
+            topology,
+            workload,
+            scheme: toml::from_str(scheme).unwrap(),
+            faults: Vec::new(),
+            limits: Limits::default(),
+        }
+    }
+
+    fn facts(&self) -> PathFacts {
+        Ideal::new(&self.topology, self.routing.clone(), &self.scheme.transport).path_facts()
+    }
+
+    fn engine(&self, threads: usize) -> Engine<'_, NoObserver> {
+        let facts = self.facts();
+        let pfc = self.scheme.fabric.pfc.as_ref();
+        let switches = SwitchPlan {
+            pfc: pfc.map(|spec| PfcPlan::new(spec, &self.topology, &facts).unwrap()),
+            program: None,
+            weights: Vec::new(),
+        };
+        let own_paths =
+            if self.scheme.cc.wants_own_path() { vec![facts; self.workload.qps.len()] } else { Vec::new() };
+        let setup = Setup {
+            topology: &self.topology,
+            routing: &self.routing,
+            workload: &self.workload,
+            faults: &self.faults,
+            scheme: &self.scheme,
+            switches,
+            facts,
+            own_paths,
+            limits: &self.limits,
+            seed: 1,
+            threads,
+        };
+        Engine::new(setup, NoObserver).unwrap()
+    }
+
+    /// Runs for 20 us, when the queue to the receiver is long; does `damage`; runs to the end.
+    fn damaged(&self, threads: usize, damage: impl Fn(&mut [Host], &mut [Switch], &mut Counters)) -> Failure {
+        let mut engine = self.engine(threads);
+        let soon = Limits { max_time: Duration::from_us(20), ..self.limits.clone() };
+        engine.limits = &soon;
+        assert_eq!(engine.run(&Control::default()), Err(Failure::Limit("max_time")));
+        for shard in &mut engine.shards {
+            let shard = shard.get_mut().unwrap();
+            let mut counters = shard.counters;
+            let (hosts, switches) = shard.nodes_mut();
+            damage(hosts, switches, &mut counters);
+            shard.counters = counters;
+        }
+        engine.limits = &self.limits;
+        engine.run(&Control::default()).unwrap_err()
+    }
+
+    #[track_caller]
+    fn assert_broken(&self, expected: &str, damage: impl Fn(&mut [Host], &mut [Switch], &mut Counters)) {
+        for threads in [1, 3] {
+            match self.damaged(threads, &damage) {
+                Failure::Invariant(what) => assert!(what.contains(expected), "{what}"),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn undamaged_runs_end_well_after_a_break() {
+    for scheme in [REPS, ROCE, HPCC] {
+        for threads in [1, 3] {
+            let ground = Ground::new(scheme);
+            let mut whole = ground.engine(threads);
+            assert_eq!(whole.run(&Control::default()), Ok(()));
+            let mut engine = ground.engine(threads);
+            let soon = Limits { max_time: Duration::from_us(20), ..ground.limits.clone() };
+            engine.limits = &soon;
+            assert_eq!(engine.run(&Control::default()), Err(Failure::Limit("max_time")));
+            engine.limits = &ground.limits;
+            assert_eq!(engine.run(&Control::default()), Ok(()));
+            assert_eq!(engine.counters().packet_hops, whole.counters().packet_hops);
+        }
+    }
+}
+
+/// A switch takes a frame out of a queue, and nobody knows where it went.
+#[test]
+fn a_frame_that_a_switch_loses_is_missed() {
+    Ground::new(REPS).assert_broken("packets sent", |_, switches, _| {
+        switches.iter_mut().for_each(|switch| assert!(lose(switch)));
+    });
+}
+
+/// Takes the first frame that waits out of its queue.
+fn lose(switch: &mut Switch) -> bool {
+    let egress = switch.egress_mut();
+    egress.ports.iter_mut().any(|port| match port.data.pop(&egress.pool) {
+        Some(taken) => {
+            port.data_bytes -= u32::from(egress.pool.frame(&taken).packet.wire_bytes);
+            egress.pool.release(taken);
+            true
+        }
+        None => false,
+    })
+}
+
+/// A packet more than hosts have sent.
+#[test]
+fn a_packet_from_nowhere_is_one_too_many() {
+    Ground::new(REPS).assert_broken("packets sent", |hosts, _, counters| {
+        counters.consumed += u64::from(hosts.iter().any(|host| host.node() == NodeId(0)));
+    });
+}
+
+/// The switch loses a frame, counts it as lost, and does not release its buffer.
+#[test]
+fn a_lossless_buffer_that_counts_what_is_gone_is_found() {
+    Ground::new(ROCE).assert_broken("lossless buffers count", |_, switches, counters| {
+        for switch in switches {
+            assert!(lose(switch));
+            counters.link_losses += 1;
+        }
+    });
+}
+
+#[test]
+fn a_record_of_telemetry_that_a_switch_keeps_is_found() {
+    Ground::new(HPCC).assert_broken("records of telemetry for", |_, switches, _| {
+        for switch in switches {
+            switch.egress_mut().telemetry.as_mut().unwrap().held.keep(&IntStack::EMPTY);
+        }
+    });
+}
+
+#[test]
+fn a_record_of_telemetry_that_a_host_keeps_is_found() {
+    Ground::new(HPCC).assert_broken("records of telemetry at a host", |hosts, _, _| {
+        for host in hosts {
+            host.egress_mut().telemetry.as_mut().unwrap().held.keep(&IntStack::EMPTY);
+        }
+    });
+}
+
+/// A receiver that does something else with the messages that it delivers.
+struct Broken {
+    whole: AnyReceiver,
+    again: Option<MessageId>,
+    /// It delivers twice; else, never.
+    twice: bool,
+}
+
+impl Broken {
+    fn new(whole: AnyReceiver, twice: bool) -> AnyReceiver {
+        AnyReceiver::Custom(Box::new(Broken { whole, again: None, twice }))
+    }
+}
+
+impl Receiver for Broken {
+    fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
+        let delivered = self.whole.handle_packet(now, packet).filter(|_| self.twice);
+        self.again = delivered;
+        delivered
+    }
+
+    fn poll_delivered(&mut self) -> Option<MessageId> {
+        self.again.take()
+    }
+
+    fn poll_transmit(&mut self) -> Option<Packet> {
+        self.whole.poll_transmit()
+    }
+
+    fn fresh_packets(&self) -> u64 {
+        self.whole.fresh_packets()
+    }
+}
+
+#[test]
+fn a_message_that_is_delivered_twice_is_found() {
+    Ground::new(REPS).assert_broken("ended twice", |hosts, _, _| {
+        hosts.iter_mut().for_each(|host| host.replace_receivers(|receiver| Broken::new(receiver, true)));
+    });
+}
+
+#[test]
+fn a_message_that_is_acknowledged_and_not_delivered_is_found() {
+    Ground::new(REPS).assert_broken("was acknowledged before it was delivered", |hosts, _, _| {
+        hosts.iter_mut().for_each(|host| host.replace_receivers(|receiver| Broken::new(receiver, false)));
+    });
+}
+
+/// A sender that has forgotten everything and sets no timer.
+struct Silent;
+
+impl Sender for Silent {
+    fn post(&mut self, _: MessageId, _: u64) -> Result<(), OutOfPsns> {
+        Ok(())
+    }
+
+    fn handle_packet(&mut self, _: Time, _: &Packet) {}
+
+    fn handle_timeout(&mut self, _: Time) {}
+
+    fn next_timeout(&mut self) -> Option<Time> {
+        None
+    }
+
+    fn poll_transmit(&mut self, _: Time) -> Option<Packet> {
+        None
+    }
+
+    fn poll_acknowledged(&mut self) -> Option<MessageId> {
+        None
+    }
+
+    fn counters(&self) -> SenderCounters {
+        SenderCounters::default()
+    }
+}
+
+#[test]
+fn a_run_in_which_nothing_is_left_to_happen_ends() {
+    for threads in [1, 3] {
+        let failure = Ground::new(REPS).damaged(threads, |hosts, _, _| {
+            hosts.iter_mut().for_each(|host| host.replace_senders(|| AnySender::Custom(Box::new(Silent))));
+        });
+        assert_eq!(failure, Failure::NothingLeft);
+    }
+}
+
+/// Everything is lost on the way to the receiver, and timeouts go on.
+#[test]
+fn a_run_in_which_nothing_new_arrives_stalls() {
+    let mut ground = Ground::new(REPS);
+    let links = "tor:0/down:0".to_owned();
+    let kind = FaultKind::PacketLoss { links, both_directions: false, probability: 1.0 };
+    ground.faults = vec![FaultSpec { kind, at: Duration::ZERO, duration: None }];
+    for threads in [1, 3] {
+        let mut engine = ground.engine(threads);
+        assert_eq!(engine.run(&Control::default()), Err(Failure::Stalled));
+        let patience = ground.limits.patience(&ground.scheme, &ground.facts());
+        let ended = engine.now().since(Time::ZERO);
+        assert!(ended > patience && ended < patience * 2, "{ended}");
+    }
+}
+
+#[test]
+fn each_limit_ends_a_run() {
+    let unlimited = Limits::default();
+    for (limits, expected) in [
+        (Limits { max_time: Duration::from_us(15), ..unlimited.clone() }, "max_time"),
+        (Limits { max_events: 100, ..unlimited.clone() }, "max_events"),
+        (Limits { max_packets: 20, ..unlimited }, "max_packets"),
+    ] {
+        let ground = Ground { limits, ..Ground::new(REPS) };
+        for threads in [1, 3] {
+            let ended = ground.engine(threads).run(&Control::default());
+            assert_eq!(ended, Err(Failure::Limit(expected)));
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_cancelled_ends() {
+    let control = Control::default();
+    control.cancel.store(true, Ordering::Relaxed);
+    for threads in [1, 3] {
+        assert_eq!(Ground::new(REPS).engine(threads).run(&control), Err(Failure::Cancelled));
+    }
+}
+
+/// A headroom of a byte, where a round trip of data comes after the decision to pause.
+#[test]
+fn a_lossless_class_without_room_fails() {
+    let mut ground = Ground::new(ROCE);
+    ground.scheme.fabric.pfc = Some(PfcSpec {
+        buffer: Bytes(1_000_000),
+        headroom_apart: true,
+        buffer_rate: None,
+        alpha: None,
+        threshold: Some(Size::Packets(3.0)),
+        resume: Size::Packets(1.0),
+        headroom: Some(Size::Bytes(Bytes(1))),
+    });
+    for threads in [1, 3] {
+        match ground.engine(threads).run(&Control::default()) {
+            Err(Failure::LosslessDrop(what)) => assert!(what.contains("host:"), "{what}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! A fabric from calls: switches, the hosts on them, and the links between them.
+
+use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble};
+use super::error::TopologyError;
+use super::{Switch, Topology};
+use anabranch_base::{Duration, HostId, NodeId, Rate};
+
+/// Collects switches, hosts and links, in the order of the calls.
+///
+/// Hosts are numbered in the order in which they were added, and so are the switches of a tier: the first one of tier 1
+/// is `tor:0`, in selectors and in results, the second one of tier 2 `spine:1` (where that is the top) or `agg:1`, then
+/// come `core`, `tier4` and so on. Of the ports of a switch those towards lower tiers come first, then the others, each
+/// in the order of the nodes that they lead to. Routes are all shortest ways.
+#[derive(Clone, Debug, Default)]
+pub struct TopologyBuilder {
+    /// By number, in the order of the calls: tier and latency.
+    switches: Vec<(u8, Duration)>,
+    /// By host: its switch, and its link.
+    hosts: Vec<(SwitchNumber, Rate, Duration)>,
+    links: Vec<Link>,
+}
+
+/// A switch of a [`TopologyBuilder`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SwitchNumber(u32);
+
+#[derive(Clone, Debug)]
+struct Link {
+    ends: [SwitchNumber; 2],
+    rate: Rate,
+    latency: Duration,
+}
+
+impl TopologyBuilder {
+    /// A builder with nothing in it.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a switch of a tier from 1 (those that hosts hang on) to 255. Its latency lies between the last bit's
+    /// arrival and the earliest departure.
+    pub fn switch(&mut self, tier: u8, latency: Duration) -> SwitchNumber {
+        self.switches.push((tier, latency));
+        SwitchNumber(self.switches.len() as u32 - 1)
+    }
+
+    /// Adds a host on a switch of tier 1, and the cable between them.
+    pub fn host(&mut self, on: SwitchNumber, rate: Rate, latency: Duration) -> HostId {
+        self.hosts.push((on, rate, latency));
+        HostId(self.hosts.len() as u32 - 1)
+    }
+
+    /// Adds a cable between two switches: a link each way. There may be several between the same two.
+    pub fn link(&mut self, a: SwitchNumber, b: SwitchNumber, rate: Rate, latency: Duration) {
+        self.links.push(Link { ends: [a, b], rate, latency });
+    }
+
+    /// The fabric.
+    ///
+    /// # Errors
+    /// Fewer than two hosts, a host on a switch of a higher tier, a link without a rate or from a switch to itself, too
+    /// many of something, or hosts that cannot reach each other.
+    pub fn build(self) -> Result<Topology, TopologyError> {
+        let wrong = |problem: String| Err(TopologyError::shape("kind", problem));
+        let hosts = self.hosts.len() as u64;
+        if hosts < 2 {
+            return wrong(format!("the graph has {hosts} hosts, and there must be at least 2"));
+        }
+        let cables = self.hosts.len() + self.links.len();
+        if cables as u64 * 2 > MAX_LINKS {
+            return wrong(format!("the graph has {cables} cables, and the most is {}", MAX_LINKS / 2));
+        }
+        let tors = self.switches.iter().filter(|(tier, _)| *tier == 1).count() as u64;
+        if tors * self.switches.len() as u64 > MAX_ROUTES {
+            let switches = self.switches.len();
+            return wrong(format!(
+                "{switches} switches, {tors} of them with hosts, take more routes than {MAX_ROUTES}"
+            ));
+        }
+        // By number: its tier, its place there, and its place among all switches, which are ordered by tier.
+        let mut order: Vec<usize> = (0..self.switches.len()).collect();
+        order.sort_by_key(|number| self.switches[*number].0);
+        let mut nodes = vec![NodeId(0); self.switches.len()];
+        let mut switches: Vec<Switch> = Vec::with_capacity(order.len());
+        for number in order {
+            let (tier, latency) = self.switches[number];
+            nodes[number] = NodeId(hosts as u32 + switches.len() as u32);
+            let index = match switches.last() {
+                Some(before) if before.tier == tier => before.index + 1,
+                _ => 0,
+            };
+            switches.push(Switch { tier, index, latency, file_id: None });
+        }
+        if let Some(switch) = switches.first().filter(|switch| switch.tier == 0) {
+            return wrong(format!("switch {} is of tier 0, and the lowest is 1", switch.index));
+        }
+        let mut cables = Vec::with_capacity(cables);
+        for (host, (on, rate, latency)) in self.hosts.iter().enumerate() {
+            let tier = self.switches[on.0 as usize].0;
+            if tier != 1 {
+                return wrong(format!(
+                    "host {host} hangs on a switch of tier {tier}, and hosts hang on tier 1"
+                ));
+            }
+            let ends = [NodeId(host as u32), nodes[on.0 as usize]];
+            cables.push(Cable { ends, rate: *rate, latency: *latency, loss: 0.0 });
+        }
+        for Link { ends, rate, latency } in &self.links {
+            if ends[0] == ends[1] {
+                return wrong(format!("a link leads from switch {} to itself", ends[0].0));
+            }
+            let ends = ends.map(|end| nodes[end.0 as usize]);
+            cables.push(Cable { ends, rate: *rate, latency: *latency, loss: 0.0 });
+        }
+        if cables.iter().any(|cable| cable.rate.0 == 0) {
+            return wrong("a link with rate 0 carries nothing".to_owned());
+        }
+        let mut ports = vec![0u64; switches.len()];
+        for end in cables.iter().flat_map(|cable| cable.ends) {
+            if let Some(place) = end.0.checked_sub(hosts as u32) {
+                ports[place as usize] += 1;
+            }
+        }
+        if let Some(most) = ports.into_iter().max().filter(|most| *most > MAX_PORTS) {
+            return wrong(format!("a switch has {most} ports, and the most is {MAX_PORTS}"));
+        }
+        let topology = assemble(hosts as u32, switches, &cables, Vec::new());
+        match topology.unreachable_host() {
+            None => Ok(topology),
+            Some(host) => wrong(format!("host {host} cannot be reached from host 0")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_base::LinkId;
+
+    const LINK: Rate = Rate::from_gbps(100);
+    const NS: Duration = Duration::from_ns(1);
+
+    /// Two ToRs with two hosts each, below one spine that was added first.
+    fn tree() -> (TopologyBuilder, [SwitchNumber; 3]) {
+        let mut graph = TopologyBuilder::new();
+        let spine = graph.switch(2, NS * 3);
+        let tors = [graph.switch(1, NS), graph.switch(1, NS * 2)];
+        for host in 0..4 {
+            graph.host(tors[host % 2], LINK, NS);
+        }
+        for tor in tors {
+            graph.link(tor, spine, LINK, NS * 7);
+        }
+        (graph, [spine, tors[0], tors[1]])
+    }
+
+    #[test]
+    fn names_follow_tiers_and_the_order_of_the_calls() {
+        let t = tree().0.build().unwrap();
+        assert_eq!((t.hosts, t.nodes(), t.links(), t.tors()), (4, 7, 12, 2));
+        let names: Vec<String> = (4..7).map(|node| t.node_name(NodeId(node))).collect();
+        assert_eq!(names, ["tor:0", "tor:1", "spine:0"]);
+        assert_eq!(t.switches.iter().map(|switch| switch.latency).collect::<Vec<_>>(), [NS, NS * 2, NS * 3]);
+        assert_eq!((t.tor_of(HostId(1)), t.tor_of(HostId(2))), (NodeId(5), NodeId(4)));
+        let up = t.link(NodeId(4), 2);
+        assert_eq!((t.link_name(up).as_str(), t.ports[up.index()].latency), ("tor:0/up:0", NS * 7));
+        assert_eq!(t.source(LinkId(up.0)), NodeId(4));
+    }
+
+    #[test]
+    fn what_is_no_fabric_is_refused() {
+        let refused = |change: &dyn Fn(&mut TopologyBuilder, [SwitchNumber; 3])| {
+            let (mut graph, switches) = tree();
+            change(&mut graph, switches);
+            graph.build().unwrap_err().to_string()
+        };
+        let error = refused(&|graph, [spine, ..]| drop(graph.host(spine, LINK, NS)));
+        assert_eq!(error, "topology.kind: host 4 hangs on a switch of tier 2, and hosts hang on tier 1");
+        let error = refused(&|graph, [spine, ..]| graph.link(spine, spine, LINK, NS));
+        assert!(error.contains("to itself"), "{error}");
+        let error = refused(&|graph, [spine, tor, _]| graph.link(spine, tor, Rate(0), NS));
+        assert!(error.contains("rate 0"), "{error}");
+        let error = refused(&|graph, _| {
+            let apart = graph.switch(1, NS);
+            graph.host(apart, LINK, NS);
+        });
+        assert!(error.contains("host 4 cannot be reached"), "{error}");
+        assert!(refused(&|graph, _| drop(graph.switch(0, NS))).contains("tier 0"));
+        assert!(TopologyBuilder::new().build().unwrap_err().to_string().contains("0 hosts"));
+    }
+}

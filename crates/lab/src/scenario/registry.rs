@@ -1,0 +1,457 @@
+//! What other people bring, by the names under which scenarios choose it.
+
+use super::schemes;
+use super::table::{Table, fault, list, nearest};
+use super::{ScenarioError, Scheme};
+use anabranch_base::{Bytes, Duration, Parameter, ParameterValue, Parameters, Refused, Registered, Stream};
+use anabranch_fabric::{TopologyBuilder, TopologyFactory, TopologySpec};
+use anabranch_proto::cc::{CcFactory, CcWants, CongestionControl, RegisteredCc};
+use anabranch_proto::lb::{Environment, LbFactory, LoadBalancer};
+use anabranch_proto::program::{Program, ProgramFactory, ProgramFacts};
+use anabranch_proto::transport::{Receiver, ReceiverParts, Sender, SenderParts, TransportFactory};
+use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, Span, TransportConfig};
+use anabranch_workload::{Fabric, WorkloadBuilder, WorkloadFactory, WorkloadSpec};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Load balancers, congestion controls, transports, programs, topologies, workloads and schemes beside those that come
+/// with the program.
+///
+/// Scenarios that are read with it ([`read_with`](super::read_with)) name them as they name ours: by `kind`, with
+/// parameters beside it. Each registration declares its parameters; others are errors, as with ours. What a factory
+/// draws comes from the stream that it is given, so that the same scenario and seed give the same results.
+///
+/// # Panics
+/// A registration does where its name is taken, is no name, or declares a parameter twice.
+#[derive(Clone, Default)]
+pub struct Registry {
+    lbs: Family<LbFactory>,
+    ccs: Family<(CcWants, Arc<CcFactory>)>,
+    transports: Family<TransportFactory>,
+    programs: Family<ProgramFactory>,
+    topologies: Family<TopologyFactory>,
+    workloads: Family<WorkloadFactory>,
+    schemes: Vec<Scheme>,
+}
+
+/// By name: what is registered.
+struct Family<F: ?Sized>(BTreeMap<String, Entry<F>>);
+
+/// Its parameters, and what makes it.
+struct Entry<F: ?Sized> {
+    parameters: Arc<[Parameter]>,
+    factory: Arc<F>,
+}
+
+/// The kinds of ours.
+const LBS: &[&str] = &["ecmp", "ops", "reps", "strack", "mp-rdma"];
+const CCS: &[&str] = &["dctcp", "dcqcn", "hpcc", "strack", "mp-rdma", "constant"];
+const TRANSPORTS: &[&str] = &["sack", "go-back-n", "rnic-sr", "irn", "rack-tlp", "strack", "dcp", "mp-rdma"];
+const PROGRAMS: &[&str] =
+    &["themis-spraying", "conweave", "themis-longhaul", "flowlet", "nack-drop", "annulus", "bicc"];
+
+impl Registry {
+    /// A registry of nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a load balancer. `factory` makes that of a new queue pair.
+    #[must_use]
+    pub fn load_balancer(
+        mut self,
+        name: impl Into<String>,
+        parameters: impl IntoIterator<Item = Parameter>,
+        factory: impl Fn(&Environment, &Parameters, Stream) -> Box<dyn LoadBalancer> + Send + Sync + 'static,
+    ) -> Self {
+        self.lbs.add(name.into(), LBS, parameters, Arc::new(factory));
+        self
+    }
+
+    /// Adds a congestion control. `factory` makes that of a new queue pair.
+    #[must_use]
+    pub fn congestion_control(
+        self,
+        name: impl Into<String>,
+        parameters: impl IntoIterator<Item = Parameter>,
+        factory: impl Fn(&PathFacts, &Parameters, Stream) -> Box<dyn CongestionControl> + Send + Sync + 'static,
+    ) -> Self {
+        self.congestion_control_wanting(CcWants::default(), name, parameters, factory)
+    }
+
+    /// Adds a congestion control that wants telemetry, or to know its own path.
+    #[must_use]
+    pub fn congestion_control_wanting(
+        mut self,
+        wants: CcWants,
+        name: impl Into<String>,
+        parameters: impl IntoIterator<Item = Parameter>,
+        factory: impl Fn(&PathFacts, &Parameters, Stream) -> Box<dyn CongestionControl> + Send + Sync + 'static,
+    ) -> Self {
+        self.ccs.add(name.into(), CCS, parameters, Arc::new((wants, Arc::new(factory))));
+        self
+    }
+
+    /// Adds a transport. `sender` and `receiver` make the ends of a new queue pair. Beside the parameters here it has
+    /// `payload` (4096B), `header` (64B), `ack` (64B) and `rto` (70us), which say how messages are cut into packets and
+    /// how long a timeout is; one that is declared here takes the place of that.
+    #[must_use]
+    pub fn transport(
+        mut self,
+        name: impl Into<String>,
+        parameters: impl IntoIterator<Item = Parameter>,
+        sender: impl Fn(SenderParts, &Parameters) -> Box<dyn Sender> + Send + Sync + 'static,
+        receiver: impl Fn(ReceiverParts, &Parameters) -> Box<dyn Receiver> + Send + Sync + 'static,
+    ) -> Self {
+        let mut parameters: Vec<Parameter> = parameters.into_iter().collect();
+        for common in [
+            Parameter::new("payload", Bytes(4_096), "payload of a full packet"),
+            Parameter::new("header", Bytes(64), "headers of a data packet"),
+            Parameter::new("ack", Bytes(64), "size of an ACK"),
+            Parameter::new("rto", Span::Time(Duration::from_us(70)), "retransmission timeout"),
+        ] {
+            match parameters.iter().find(|parameter| parameter.name() == common.name()) {
+                Some(own) => {
+                    assert!(own.is_like(&common), "parameter {:?} must be {}", own.name(), common.what())
+                }
+                None => parameters.push(common),
+            }
+        }
+        let factory = TransportFactory { sender: Box::new(sender), receiver: Box::new(receiver) };
+        self.transports.add(name.into(), TRANSPORTS, parameters, Arc::new(factory));
+        self
+    }
+
+    /// Adds a program for switches. `factory` makes that of one switch.
+    #[must_use]
+    pub fn program(
+        mut self,
+        name: impl Into<String>,
+        parameters: impl IntoIterator<Item = Parameter>,
+        factory: impl Fn(&ProgramFacts, &Parameters, Stream) -> Box<dyn Program> + Send + Sync + 'static,
+    ) -> Self {
+        self.programs.add(name.into(), PROGRAMS, parameters, Arc::new(factory));
+        self
+    }
+
+    /// Adds a topology. `factory` puts hosts, switches and links into the builder.
+    #[must_use]
+    pub fn topology(
+        mut self,
+        name: impl Into<String>,
+        parameters: impl IntoIterator<Item = Parameter>,
+        factory: impl Fn(&mut TopologyBuilder, &Parameters) -> Result<(), Refused> + Send + Sync + 'static,
+    ) -> Self {
+        let ours = super::written_topology::kinds();
+        self.topologies.add(name.into(), &ours, parameters, Arc::new(factory));
+        self
+    }
+
+    /// Adds a workload. `factory` puts queue pairs, messages and gates into the builder.
+    #[must_use]
+    pub fn workload(
+        mut self,
+        name: impl Into<String>,
+        parameters: impl IntoIterator<Item = Parameter>,
+        factory: impl Fn(&mut WorkloadBuilder, &Fabric, &Parameters, Stream) -> Result<(), Refused>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        let ours = super::written_workload::kinds();
+        self.workloads.add(name.into(), &ours, parameters, Arc::new(factory));
+        self
+    }
+
+    /// Adds a scheme from the text of its file, which has the form of those in `schemes/`; its parts may be what is
+    /// registered so far. Scenarios name it as they name ours, and change its parameters likewise.
+    ///
+    /// # Errors
+    /// The first fault in the file, or a name that is taken.
+    pub fn scheme(mut self, file_name: &str, text: &str) -> Result<Self, ScenarioError> {
+        let scheme = super::written::scheme_file(file_name, text, &self)?;
+        if self.find_scheme(&scheme.name).is_some() {
+            let message = format!("there is a scheme {:?} already", scheme.name);
+            return Err(fault(file_name, None, message, Some("another name".to_owned())));
+        }
+        self.schemes.push(scheme);
+        Ok(self)
+    }
+
+    /// A scheme that was added, or comes with the program.
+    pub(super) fn find_scheme(&self, name: &str) -> Option<Scheme> {
+        self.schemes.iter().find(|scheme| scheme.name == name).cloned().or_else(|| schemes::built_in(name))
+    }
+
+    /// The names of the schemes that were added.
+    pub(super) fn scheme_names(&self) -> impl Iterator<Item = &str> {
+        self.schemes.iter().map(|scheme| scheme.name.as_str())
+    }
+
+    /// The load balancer that a table chooses, if it is registered.
+    pub(super) fn lb(&self, values: &toml::Value) -> Result<Option<LbConfig>, Wrong> {
+        Ok(self.lbs.read(values)?.map(LbConfig::Registered))
+    }
+
+    /// The congestion control that a table chooses, if it is registered.
+    pub(super) fn cc(&self, values: &toml::Value) -> Result<Option<CcConfig>, Wrong> {
+        let Some(read) = self.ccs.read(values)? else { return Ok(None) };
+        let (wants, factory) = read.factory();
+        let its = Registered::new(read.name(), read.parameters().clone(), factory.clone());
+        Ok(Some(CcConfig::Registered(RegisteredCc { its, wants: *wants })))
+    }
+
+    /// The transport that a table chooses, if it is registered.
+    pub(super) fn transport_of(&self, values: &toml::Value) -> Result<Option<TransportConfig>, Wrong> {
+        Ok(self.transports.read(values)?.map(TransportConfig::Registered))
+    }
+
+    /// The program that a table chooses, if it is registered.
+    pub(super) fn program_of(&self, values: &toml::Value) -> Result<Option<ProgramConfig>, Wrong> {
+        Ok(self.programs.read(values)?.map(ProgramConfig::Registered))
+    }
+
+    /// The topology that `[topology]` chooses, if it is registered.
+    pub(super) fn topology_of(&self, table: &Table) -> Result<Option<TopologySpec>, ScenarioError> {
+        let read = self.topologies.read(&table.value()).map_err(|wrong| wrong.at(table))?;
+        Ok(read.map(TopologySpec::Registered))
+    }
+
+    /// The workload that `[workload]` chooses, if it is registered.
+    pub(super) fn workload_of(&self, table: &Table) -> Result<Option<WorkloadSpec>, ScenarioError> {
+        let read = self.workloads.read(&table.value()).map_err(|wrong| wrong.at(table))?;
+        Ok(read.map(WorkloadSpec::Registered))
+    }
+
+    /// An error about a kind of topology, with the registered ones.
+    pub(super) fn with_topologies(&self, error: ScenarioError) -> ScenarioError {
+        self.topologies.complete_help(error)
+    }
+
+    /// An error about a kind of workload, with the registered ones.
+    pub(super) fn with_workloads(&self, error: ScenarioError) -> ScenarioError {
+        self.workloads.complete_help(error)
+    }
+
+    /// What a deserialiser says about a part of a scheme, where it is about its kind: with the registered ones.
+    pub(super) fn complete(&self, part: &str, problem: &str) -> String {
+        let names: Vec<&str> = match part {
+            "lb" => self.lbs.names(),
+            "cc" => self.ccs.names(),
+            "transport" => self.transports.names(),
+            "fabric" | "fabric.program" => self.programs.names(),
+            _ => Vec::new(),
+        };
+        let line = problem.lines().next().unwrap_or_default();
+        if names.is_empty() || !line.starts_with("unknown variant") {
+            return problem.to_owned();
+        }
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        format!("{line}, or of the registered {}", names.join(", "))
+    }
+}
+
+impl<F: ?Sized> Family<F> {
+    fn add(
+        &mut self,
+        name: String,
+        ours: &[&str],
+        parameters: impl IntoIterator<Item = Parameter>,
+        factory: Arc<F>,
+    ) {
+        let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        assert!(
+            !name.is_empty() && name.chars().all(fine),
+            "{name:?} is no name: letters, digits, - and _ make one"
+        );
+        assert!(!ours.contains(&name.as_str()), "{name:?} is the name of one of ours");
+        let parameters: Arc<[Parameter]> = parameters.into_iter().collect();
+        for (place, parameter) in parameters.iter().enumerate() {
+            let its = parameter.name();
+            assert!(
+                !its.is_empty() && its.chars().all(fine) && its != "kind",
+                "{name:?} has a parameter {its:?}"
+            );
+            let twice = parameters[..place].iter().any(|other| other.name() == its);
+            assert!(!twice, "{name:?} declares its parameter {its:?} twice");
+        }
+        let before = self.0.insert(name.clone(), Entry { parameters, factory });
+        assert!(before.is_none(), "{name:?} is registered twice");
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.0.keys().map(String::as_str).collect()
+    }
+
+    /// What a table chooses by its kind, if it is registered.
+    fn read(&self, values: &toml::Value) -> Result<Option<Registered<F>>, Wrong> {
+        let Some(values) = values.as_table() else { return Ok(None) };
+        let kind = values.get("kind").and_then(toml::Value::as_str);
+        let Some((name, entry)) = kind.and_then(|kind| self.0.get_key_value(kind)) else { return Ok(None) };
+        let parameters = entry.read(name, values)?;
+        Ok(Some(Registered::new(name, parameters, entry.factory.clone())))
+    }
+
+    /// The error for a kind that is missing or unknown, with the registered ones.
+    fn complete_help(&self, error: ScenarioError) -> ScenarioError {
+        let about_kind =
+            error.message.starts_with("unknown kind ") || error.message.ends_with(" has no \"kind\"");
+        if self.0.is_empty() || !about_kind {
+            return error;
+        }
+        let names = self.names();
+        let help = error.help.unwrap_or_default();
+        let written = error.message.strip_prefix("unknown kind ").map(|kind| kind.trim_matches('"'));
+        let help = match written.and_then(|written| nearest(written, &names)) {
+            Some(near) => format!("kind = {near:?}, or {help}; registered are {}", list(&names)),
+            None => format!("{help}, or of the registered {}", list(&names)),
+        };
+        ScenarioError { help: Some(help), ..error }
+    }
+}
+
+impl<F: ?Sized> Entry<F> {
+    /// All parameters of `name`, from a table that has some.
+    fn read(&self, name: &str, values: &toml::Table) -> Result<Parameters, Wrong> {
+        let known: Vec<&str> = self.parameters.iter().map(Parameter::name).collect();
+        if let Some(key) = values.keys().find(|key| *key != "kind" && !known.contains(&key.as_str())) {
+            let help = match nearest(key, &known) {
+                Some(near) => format!("{near} = {} (did you mean {near:?}?)", values[key]),
+                None if known.is_empty() => format!("no parameter: {name:?} has none"),
+                None => format!("one of {}", known.join(", ")),
+            };
+            let message = format!("{name:?} has no parameter {key:?}");
+            return Err(Wrong { key: Some(key.clone()), message, help, value: None });
+        }
+        let mut parameters = Parameters::default();
+        for parameter in &*self.parameters {
+            let (its, meaning) = (parameter.name(), parameter.meaning());
+            let value = match (values.get(its), parameter.default()) {
+                (None, Some(default)) => default.clone(),
+                (None, None) => {
+                    let message = format!("{name:?} has no {its:?}, which must be said");
+                    let help = format!("{its} = {} ({meaning})", parameter.what());
+                    return Err(Wrong { key: None, message, help, value: None });
+                }
+                (Some(value), default) => checked(parameter, value).map_err(|problem| {
+                    let (problem, instead) = match problem.rsplit_once("; write ") {
+                        Some((problem, instead)) if !instead.contains(' ') => {
+                            (problem.to_owned(), Some(instead))
+                        }
+                        _ => (problem.clone(), None),
+                    };
+                    let instead = match (instead, default) {
+                        (Some(instead), _) if parameter.is_text() => format!("{instead:?}"),
+                        (Some(instead), _) => instead.to_owned(),
+                        (None, Some(default)) => default.to_string(),
+                        (None, None) => parameter.what().to_owned(),
+                    };
+                    let message = format!("{its}: {problem}");
+                    let value = format!("{instead} ({meaning})");
+                    let help = format!("{its} = {value}");
+                    Wrong { key: Some(its.to_owned()), message, help, value: Some(value) }
+                })?,
+            };
+            parameters.set(its, value);
+        }
+        Ok(parameters)
+    }
+}
+
+/// A value as its parameter keeps it.
+fn checked(parameter: &Parameter, value: &toml::Value) -> Result<ParameterValue, String> {
+    let value = match value {
+        toml::Value::Boolean(truth) => ParameterValue::Truth(*truth),
+        toml::Value::Integer(number) => ParameterValue::Whole(*number),
+        toml::Value::Float(number) => ParameterValue::Number(*number),
+        toml::Value::String(text) => ParameterValue::Text(text.clone()),
+        other => return Err(format!("must be {}, not {other}", parameter.what())),
+    };
+    parameter.check(&value)
+}
+
+/// What is wrong with the parameters of something registered.
+#[derive(Debug)]
+pub(super) struct Wrong {
+    /// The parameter, where it stands there.
+    pub key: Option<String>,
+    pub message: String,
+    pub help: String,
+    /// Another value of the parameter, where that helps.
+    pub value: Option<String>,
+}
+
+impl Wrong {
+    /// At the parameter, or at the whole of its table.
+    pub(super) fn at(self, table: &Table) -> ScenarioError {
+        table.wrong(self.key.as_deref().unwrap_or("kind"), self.message, self.help)
+    }
+}
+
+impl<F: ?Sized> Clone for Family<F> {
+    fn clone(&self) -> Self {
+        Family(self.0.clone())
+    }
+}
+
+impl<F: ?Sized> Default for Family<F> {
+    fn default() -> Self {
+        Family(BTreeMap::new())
+    }
+}
+
+impl<F: ?Sized> Clone for Entry<F> {
+    fn clone(&self) -> Self {
+        Entry { parameters: self.parameters.clone(), factory: self.factory.clone() }
+    }
+}
+
+/// The names in it.
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry")
+            .field("load_balancers", &self.lbs.names())
+            .field("congestion_controls", &self.ccs.names())
+            .field("transports", &self.transports.names())
+            .field("programs", &self.programs.names())
+            .field("topologies", &self.topologies.names())
+            .field("workloads", &self.workloads.names())
+            .field("schemes", &self.scheme_names().collect::<Vec<_>>())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::de::DeserializeOwned;
+
+    /// The kinds that a deserialiser knows.
+    fn kinds<T: DeserializeOwned + fmt::Debug>() -> Vec<String> {
+        let error = toml::from_str::<T>("kind = \"?\"").unwrap_err();
+        let (_, listed) = error.message().split_once("expected one of ").unwrap();
+        listed.split(", ").map(|kind| kind.trim_matches('`').to_owned()).collect()
+    }
+
+    #[test]
+    fn the_kinds_of_ours_are_all_here() {
+        assert_eq!(kinds::<LbConfig>(), LBS);
+        assert_eq!(kinds::<CcConfig>(), CCS);
+        assert_eq!(kinds::<TransportConfig>(), TRANSPORTS);
+        assert_eq!(kinds::<ProgramConfig>(), PROGRAMS);
+    }
+
+    #[test]
+    fn a_name_is_taken_once_and_a_parameter_too() {
+        let refused = |name: &'static str, parameters: Vec<Parameter>| {
+            let register = move || Registry::new().workload(name, parameters, |_, _, _, _| Ok(()));
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(register)).is_err()
+        };
+        assert!(!refused("mine", Vec::new()));
+        assert!(refused("incast", Vec::new()) && refused("my own", Vec::new()) && refused("", Vec::new()));
+        let bytes = || Parameter::new("bytes", Bytes(1), "length");
+        assert!(refused("mine", vec![bytes(), bytes()]));
+        assert!(refused("mine", vec![Parameter::new("kind", 1u32, "of what kind")]));
+    }
+}

@@ -1,0 +1,87 @@
+//! A load balancer of one's own beside REPS: `cargo run --release --example own_balancer`.
+//!
+//! It stays on a path until an ACK comes back marked, or nothing comes back at all, and then draws another one.
+
+use anabranch_sim::proto::lb::LoadBalancer;
+use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
+use anabranch_sim::{Control, Duration, Parameter, Registry, Stream, Time, run};
+use std::error::Error;
+use std::fmt::Write;
+
+/// One path at a time.
+struct Sticky {
+    ev: u16,
+    /// Marks on the present path before it is left.
+    patience: u32,
+    marks: u32,
+    random: Stream,
+}
+
+impl Sticky {
+    fn move_on(&mut self) {
+        self.ev = self.random.next_u32() as u16;
+        self.marks = 0;
+    }
+}
+
+impl LoadBalancer for Sticky {
+    fn next_ev(&mut self, _now: Time, _window: u64) -> u16 {
+        self.ev
+    }
+
+    fn handle_ack(&mut self, _now: Time, ev: u16, marked: bool, _rtt: Duration) {
+        // Marks of paths that were left before say nothing of this one.
+        self.marks += u32::from(marked && ev == self.ev);
+        if self.marks >= self.patience {
+            self.move_on();
+        }
+    }
+
+    fn handle_timeout(&mut self, _now: Time) {
+        self.move_on();
+    }
+}
+
+/// The scenario names it by its kind, as it names ours.
+const SCENARIO: &str = r#"
+schemes = ["reps", "ops", "ecmp"]
+
+[topology]
+kind = "fat-tree"
+hosts = 32
+hosts_per_tor = 8
+link = "100Gbps"
+
+[workload]
+kind = "permutation"
+bytes = "1MB"
+
+[[scheme]]
+name = "sticky"
+base = "reps"
+set = { lb = { kind = "sticky", patience = 4 } }
+"#;
+
+/// Runs all schemes on so many threads, which change nothing but the time that it takes.
+pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
+    let patience = Parameter::new("patience", 8u32, "marked ACKs before a path is left")
+        .must("be above 0", |patience: &u32| *patience > 0);
+    let registry = Registry::new().load_balancer("sticky", [patience], |_, parameters, mut random| {
+        let ev = random.next_u32() as u16;
+        Box::new(Sticky { ev, patience: parameters.get("patience"), marks: 0, random })
+    });
+    let scenario = read_with(&registry, "own_balancer.toml", SCENARIO, &NoFiles, &Overrides::default())?;
+    scenario.check()?;
+    let mut table = format!("{:8}  {:>12}  {:>11}  {:>6}\n", "scheme", "mean FCT, us", "max FCT, us", "drops");
+    for point in scenario.points()? {
+        let row = run(&point, &Control { threads, ..Control::default() })?.run;
+        let (mean, max) = (row.fct_mean_us, row.fct_max_us);
+        writeln!(table, "{:8}  {mean:12.1}  {max:11.1}  {:6}", row.scheme, row.drops)?;
+    }
+    Ok(table)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    print!("{}", compare(2)?);
+    Ok(())
+}

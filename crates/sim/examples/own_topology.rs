@@ -1,0 +1,106 @@
+//! Topologies of one's own, a ring and a small dragonfly: `cargo run --release --example own_topology`.
+
+use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
+use anabranch_sim::topology::TopologyBuilder;
+use anabranch_sim::{Control, Duration, Parameter, Parameters, Rate, Refused, Registry, build, run};
+use std::error::Error;
+use std::fmt::Write;
+
+/// Switches on a ring, with hosts on each.
+fn ring(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(), Refused> {
+    let switches: u32 = parameters.get("switches");
+    let (link, latency): (Rate, Duration) = (parameters.get("link"), parameters.get("latency"));
+    let ring: Vec<_> = (0..switches).map(|_| graph.switch(1, latency)).collect();
+    for (place, &switch) in ring.iter().enumerate() {
+        for _ in 0..parameters.get::<u32>("hosts") {
+            graph.host(switch, link, latency);
+        }
+        graph.link(switch, ring[(place + 1) % ring.len()], link, latency);
+    }
+    Ok(())
+}
+
+/// Groups of switches, each group a full mesh, and a long cable from each group to each other one.
+fn dragonfly(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(), Refused> {
+    let (groups, switches): (usize, usize) = (parameters.get::<u32>("groups") as usize, 4);
+    let (link, latency): (Rate, Duration) = (parameters.get("link"), parameters.get("latency"));
+    if !(groups - 1).is_multiple_of(switches) {
+        let problem = format!("{groups} groups do not share their long cables evenly among {switches} switches");
+        return Err(Refused::new("groups", format!("{problem}; write {}", switches + 1)));
+    }
+    let all: Vec<_> = (0..groups * switches).map(|_| graph.switch(1, latency)).collect();
+    for &switch in &all {
+        for _ in 0..parameters.get::<u32>("hosts") {
+            graph.host(switch, link, latency);
+        }
+    }
+    for group in 0..groups {
+        let own = &all[group * switches..][..switches];
+        for (place, &switch) in own.iter().enumerate() {
+            own[place + 1..].iter().for_each(|&other| graph.link(switch, other, link, latency));
+        }
+        // The switch of a group that has the cable to another one.
+        let gate = |from: usize, to: usize| all[from * switches + (to + groups - from - 1) % groups % switches];
+        for other in group + 1..groups {
+            graph.link(gate(group, other), gate(other, group), link, parameters.get("long"));
+        }
+    }
+    Ok(())
+}
+
+/// The same hosts on both, and each with a cable that fails: their links have names as those of ours have.
+const SCENARIO: &str = r#"
+schemes = ["reps"]
+
+[topology]
+hosts = 2
+
+[workload]
+kind = "permutation"
+bytes = "256KB"
+
+[[fault]]
+kind = "link-down"
+links = "tor:0/up:0"
+at = "20us"
+duration = "100us"
+
+[set]
+"*.fabric.routing_delay" = "10us"
+
+[sweep]
+"topology.kind" = ["ring", "dragonfly"]
+"#;
+
+/// Runs both on so many threads, which change nothing but the time that it takes.
+pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
+    let common = || {
+        let above_zero = |hosts: &u32| *hosts > 0;
+        vec![
+            Parameter::new("hosts", 4u32, "of a switch").must("be above 0", above_zero),
+            Parameter::new("link", Rate::from_gbps(100), "rate of every link"),
+            Parameter::new("latency", Duration::from_ns(500), "of links and switches"),
+        ]
+    };
+    let switches = Parameter::new("switches", 20u32, "on the ring").must("be at least 3", |n: &u32| *n >= 3);
+    let groups = Parameter::new("groups", 5u32, "of four switches").must("be at least 2", |n: &u32| *n >= 2);
+    let long = Parameter::new("long", Duration::from_us(1), "latency of cables between groups");
+    let registry = Registry::new()
+        .topology("ring", [common(), vec![switches]].concat(), ring)
+        .topology("dragonfly", [common(), vec![groups, long]].concat(), dragonfly);
+    let scenario = read_with(&registry, "own_topology.toml", SCENARIO, &NoFiles, &Overrides::default())?;
+    scenario.check()?;
+    let mut table = format!("{:9}  {:>5}  {:>6}  {:>11}\n", "topology", "hosts", "cables", "max FCT, us");
+    for point in scenario.points()? {
+        let fabric = build(&point)?.topology;
+        let row = run(&point, &Control { threads, ..Control::default() })?.run;
+        let (name, hosts, cables) = (point.sweep["topology.kind"].to_string(), fabric.hosts, fabric.links() / 2);
+        writeln!(table, "{name:9}  {hosts:5}  {cables:6}  {:11.1}", row.fct_max_us)?;
+    }
+    Ok(table)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    print!("{}", compare(2)?);
+    Ok(())
+}

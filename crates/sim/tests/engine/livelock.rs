@@ -1,0 +1,85 @@
+//! A run in which packets go on and nothing new arrives has stalled.
+//!
+//! DCP over a fabric that drops what it was to trim. Ten messages of 263 packets come together for host 14; the spine's
+//! port to it has room for a megabyte, and loses 372 packets of the eight messages from other ToRs. DCP's receiver
+//! counts packets and starts anew with each round of its sender, so that a round has to come whole. All senders sent
+//! their last packet at the same time and time out at the same time, again and again: each round is the one before.
+
+use crate::support::*;
+use anabranch_base::Time;
+use anabranch_sim::{RunError, RunResult};
+
+/// The senders that 10 hosts are drawn as: all that do not share the receiver's ToR stay behind.
+const SENDERS: [u32; 10] = [0, 2, 3, 4, 6, 7, 8, 10, 12, 13];
+
+/// Each of [`SENDERS`] starts `apart` ns after the one before.
+fn attempted(apart: u64, rest: &str) -> Result<RunResult, RunError> {
+    let message = |(place, from): (u64, u32)| {
+        let start = place * apart;
+        format!("[[workload.message]]\nfrom = {from}\nto = 14\nbytes = \"262144B\"\nstart = \"{start}ns\"\n")
+    };
+    let messages: String = (0..).zip(SENDERS).map(message).collect();
+    let text = format!(
+        r#"
+schemes = ["dcp"]
+[topology]
+kind = "fat-tree"
+hosts = 16
+tiers = 2
+oversubscription = 4
+link = "40Gbps"
+link_latency = "1us"
+switch_latency = "2us"
+[workload]
+kind = "messages"
+{messages}
+[set]
+"dcp.fabric.trim" = false
+{rest}
+"#
+    );
+    attempt(&points(&text, &[])[0])
+}
+
+const NO_MARKS: &str = "\"dcp.fabric.ecn_kmin\" = \"1GB\"\n\"dcp.fabric.ecn_kmax\" = \"1GB\"\n";
+
+/// A stall of 10 ms, the RTO of 4 ms and a round trip after the last new packet, which came in the second round; the
+/// watchdog looks four times in that time.
+#[test]
+fn retransmissions_in_step_are_a_stall() {
+    for (rest, marks) in [("", true), (NO_MARKS, false)] {
+        match attempted(0, rest) {
+            Err(RunError::Stalled { at, unfinished, partial, reason, .. }) => {
+                assert!(reason.contains("nothing new was delivered for 10ms"), "{reason}");
+                assert_eq!(unfinished, 8);
+                assert!(at > Time(14_000 * US) && at < Time(23_000 * US), "ended at {at}");
+                let run = &partial.run;
+                assert_eq!((run.flows_finished, run.drops % 372), (2, 0), "each round loses the same");
+                assert!(run.timeouts >= 32 && run.trims == 0, "{run:?}");
+                assert_eq!(run.ecn_marks > 0, marks);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// More patience waits longer, and finds the same: when something happens next, which may be some doublings of the
+/// timeout later.
+#[test]
+fn patience_is_that_of_the_scenario() {
+    for (stall, from, to) in [("2ms", 6_000, 12_500), ("50ms", 54_000, 95_000)] {
+        match attempted(0, &format!("[limits]\nstall = \"{stall}\"\n")) {
+            Err(RunError::Stalled { at, .. }) => {
+                assert!(at > Time(from * US) && at < Time(to * US), "{stall}: ended at {at}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// It is the step that does it: senders that start 20 us apart are through with the next round.
+#[test]
+fn senders_out_of_step_get_through() {
+    let run = attempted(20_000, "").unwrap_or_else(|e| panic!("{e}")).run;
+    assert!(run.timeouts > 0 && run.timeouts <= 3 && run.fct_max_us < 4_300.0, "{run:?}");
+}

@@ -1,0 +1,328 @@
+//! A run is the same on any number of threads: every built-in scheme, under everything that crosses nodes or windows.
+
+use crate::support::*;
+use anabranch_sim::scenario::{RunPoint, schemes};
+use anabranch_sim::{Control, RunError, RunResult};
+use std::collections::BTreeSet;
+
+/// Two tiers with four ToRs of four hosts, under four spines.
+const LEAF_SPINE: &str = r#"
+[topology]
+kind = "leaf-spine"
+hosts = 16
+hosts_per_tor = 4
+link = "100Gbps"
+link_latency = "600ns"
+switch_latency = "300ns"
+"#;
+
+/// Two data centres of eight hosts, so far apart that what crosses comes in hundreds of windows later.
+const CROSS_DC: &str = r#"
+[topology]
+kind = "cross-dc"
+dcs = 2
+tors = 2
+leaves = 2
+hosts_per_tor = 4
+link = "100Gbps"
+link_latency = "1us"
+wan_latency = "300us"
+"#;
+
+/// Every kind of fault, all of which end; what a lossy and what a lossless fabric measure.
+const FAULTS: &str = r#"
+[[fault]]
+kind = "link-down"
+links = "tor:0/up:1"
+at = "4us"
+duration = "25us"
+[[fault]]
+kind = "switch-down"
+switches = "spine:1"
+at = "20us"
+duration = "9us"
+[[fault]]
+kind = "rate"
+links = "tor:1/up:0"
+rate = "25Gbps"
+at = "3us"
+duration = "40us"
+[[fault]]
+kind = "packet-loss"
+links = "tor-uplinks:30%"
+probability = 0.02
+duration = "100us"
+[[fault]]
+kind = "switch-loss"
+links = "tor:2/up"
+probability = 0.02
+duration = "100us"
+[[fault]]
+kind = "bit-errors"
+links = "host:3"
+probability = 1e-6
+"#;
+
+/// Curves of every kind.
+fn measures() -> String {
+    let of_links = [
+        "link-utilisation",
+        "queue-depth",
+        "queue-delay",
+        "arrival-rate",
+        "drops",
+        "pauses",
+        "pause-time",
+        "pause-victims",
+    ];
+    let of_links = of_links
+        .map(|series| format!("[[measure]]\nseries = \"{series}\"\nevery = \"3us\"\nlinks = \"all\"\n"));
+    let of_switches = ["set-aside", "table-entries"].map(|series| {
+        format!("[[measure]]\nseries = \"{series}\"\nevery = \"7us\"\nswitches = \"tor:100%\"\n")
+    });
+    let of_flows = "[[measure]]\nseries = \"flow-throughput\"\nevery = \"5us\"\nqps = \"all\"\n";
+    let of_acks = ["sender-rtt", "sender-ecn"]
+        .map(|series| format!("[[measure]]\nseries = \"{series}\"\nqps = \"all\"\n"));
+    [of_links.concat(), of_switches.concat(), of_flows.to_owned(), of_acks.concat()].concat()
+}
+
+/// What came of a run, whole or not.
+#[derive(PartialEq)]
+struct Came {
+    result: Option<RunResult>,
+    error: Option<String>,
+}
+
+fn came_of(point: &RunPoint, threads: usize) -> Came {
+    let control = Control { threads, ..Control::default() };
+    match anabranch_sim::run(point, &control) {
+        Ok(result) => Came { result: Some(result), error: None },
+        Err(error) => {
+            let error_text = Some(error.to_string());
+            let result = match error {
+                RunError::Stalled { partial, .. }
+                | RunError::Deadlock { partial, .. }
+                | RunError::Limit { partial, .. } => Some(*partial),
+                _ => None,
+            };
+            Came { result, error: error_text }
+        }
+    }
+}
+
+impl Came {
+    /// Says where two of them differ first.
+    fn assert_is(&self, other: &Came, what: &str) {
+        assert_eq!(self.error, other.error, "{what}");
+        let (Some(one), Some(other)) = (&self.result, &other.result) else {
+            return assert!(self.result.is_none() && other.result.is_none(), "{what}");
+        };
+        assert_eq!(one.run, other.run, "{what}");
+        let differs = one.flows.iter().zip(&other.flows).find(|(one, other)| one != other);
+        assert_eq!((differs, one.flows.len()), (None, other.flows.len()), "{what}");
+        assert_eq!(one.jobs, other.jobs, "{what}");
+        let differs = one.series.iter().zip(&other.series).find(|(one, other)| one != other);
+        assert_eq!((differs, one.series.len()), (None, other.series.len()), "{what}");
+        assert_eq!(digest(one), digest(other), "{what}");
+    }
+}
+
+/// What must have happened in some run of a scenario, so that the comparison means something.
+#[derive(Debug, Default)]
+struct Seen {
+    runs: usize,
+    points: usize,
+    link_losses: u64,
+    drops: u64,
+    trims: u64,
+    pauses: u64,
+    timeouts: u64,
+    curves: BTreeSet<String>,
+}
+
+/// Runs a scenario with every scheme, whose settings `settings` gives by its name, on 1, 2, 3 and 8 threads.
+fn compare(text: &str, files: &Named<'_>, settings: impl Fn(&str) -> String) -> Seen {
+    let mut seen = Seen::default();
+    for scheme in schemes() {
+        let name = scheme.name;
+        let text = format!("schemes = [\"{name}\"]\n{text}\n{}", settings(name));
+        let scenario = read(&text, files);
+        scenario.check().unwrap_or_else(|e| panic!("{e}\n{text}"));
+        for point in scenario.points().unwrap() {
+            let alone = came_of(&point, 1);
+            assert_eq!(alone.error, None, "{name}\n{text}");
+            for threads in [2, 3, 8] {
+                came_of(&point, threads).assert_is(&alone, &format!("{name}, {threads} threads\n{text}"));
+            }
+            let result = alone.result.unwrap();
+            seen.runs += 1;
+            seen.points += result.series.len();
+            seen.link_losses += result.run.link_losses;
+            seen.drops += result.run.drops;
+            seen.trims += result.run.trims;
+            seen.pauses += result.run.pause_frames;
+            seen.timeouts += result.run.timeouts;
+            let moved = result.series.iter().filter(|row| row.value != 0.0);
+            seen.curves.extend(moved.map(|row| row.series.clone()));
+        }
+    }
+    println!("{seen:?}");
+    seen
+}
+
+/// Timeouts that let runs end soon.
+fn short_timeouts(name: &str) -> String {
+    let low = match name.starts_with("irn") {
+        true => format!("\"{name}.transport.rto_low\" = \"60us\"\n"),
+        false => String::new(),
+    };
+    format!("\"{name}.transport.rto\" = \"120us\"\n{low}")
+}
+
+/// The schemes with a program at the edges of data centres, here at every ToR: a fabric of one site has no edge.
+fn program_at_tors(name: &str) -> String {
+    match name {
+        "themis-longhaul" | "pnp-only" | "trp-only" | "bicc" => {
+            format!("\"{name}.fabric.program_at\" = \"tor:100%\"\n")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Less buffer than the incast or permutation needs: pauses where a scheme pauses, drops or trims elsewhere.
+fn tight(name: &str) -> String {
+    let scheme = anabranch_sim::scenario::scheme(name).unwrap();
+    match scheme.fabric.pfc {
+        Some(_) => format!(
+            "\"{name}.fabric.pfc\" = {{ buffer = \"60KB\", headroom_apart = true, alpha = 0.5, resume = \"1packets\" }}\n"
+        ),
+        None => format!("\"{name}.fabric.queue\" = \"40KB\"\n"),
+    }
+}
+
+#[test]
+fn faults_of_every_kind() {
+    let workload = "[workload]\nkind = \"permutation\"\nbytes = \"60KB\"\n";
+    let text = format!("{LEAF_SPINE}{workload}{FAULTS}{}", measures());
+    let settings = |name: &str| {
+        // Half of them learn of what is down.
+        let delay = if name.len() % 2 == 0 {
+            format!("\"{name}.fabric.routing_delay\" = \"5us\"\n")
+        } else {
+            String::new()
+        };
+        format!("[set]\n{delay}{}{}{}", program_at_tors(name), tight(name), short_timeouts(name))
+    };
+    let seen = compare(&text, &[], settings);
+    assert!(seen.link_losses > 500 && seen.timeouts > 50 && seen.drops > 50, "{seen:?}");
+}
+
+#[test]
+fn an_incast_that_pauses_or_drops() {
+    let narrow = LEAF_SPINE.replace("switch_latency", "oversubscription = 2\nswitch_latency");
+    let text = format!("{narrow}[workload]\nfile = \"incast.cm\"\n{}", measures());
+    // Host 6 beside the target is free, but what goes there waits with the rest.
+    let flows = (0..16).filter(|src| src / 4 != 1).flat_map(|src| [(src, 5, 25_000), (src, 6, 3_000)]);
+    let lines: String =
+        flows.map(|(src, dst, bytes)| format!("{src}->{dst} start 0 size {bytes}\n")).collect();
+    let files = [("incast.cm", &*format!("Nodes 16\nConnections 24\n{lines}"))];
+    let settings =
+        |name: &str| format!("[set]\n{}{}{}", program_at_tors(name), tight(name), short_timeouts(name));
+    let seen = compare(&text, &files, settings);
+    assert!(seen.pauses > 100 && seen.drops > 100 && seen.trims > 100, "{seen:?}");
+    for curve in ["pauses", "pause_victims", "pause_time_us", "queue_delay_us", "sender_ecn", "drops"] {
+        assert!(seen.curves.contains(curve), "no {curve} in {:?}", seen.curves);
+    }
+}
+
+/// Chains of messages over three ToRs, of which each starts the next at another host: on delivery and on
+/// acknowledgement, one by one and after several. Several messages share a queue pair.
+const CHAINS: &str = "\
+Nodes 16
+Connections 16
+Triggers 6
+0->4 id 1 start 0 size 20000 recv_done_trigger 1
+4->8 id 2 trigger 1 size 9000 send_done_trigger 2
+8->12 id 3 trigger 2 size 15000 recv_done_trigger 3
+1->5 id 4 start 1000000 size 30000 send_done_trigger 3
+12->0 id 5 trigger 3 size 7000 recv_done_trigger 4
+9->13 id 6 start 0 size 100 recv_done_trigger 4
+2->6 id 7 start 2000000 size 5000 send_done_trigger 4
+6->10 id 8 trigger 4 size 11000 recv_done_trigger 5
+14->3 id 9 trigger 4 size 12000 recv_done_trigger 5
+3->15 id 10 trigger 4 size 1 send_done_trigger 5
+11->7 id 11 trigger 5 size 18000
+7->11 id 12 start 0 size 40000
+7->11 id 12 start 500000 size 3000 msg
+7->11 id 12 trigger 6 size 25000 msg
+0->4 id 1 start 0 size 60000 msg recv_done_trigger 6
+5->1 id 13 start 3000000 size 8000
+trigger id 1 oneshot
+trigger id 2 oneshot
+trigger id 3 barrier count 2
+trigger id 4 multishot
+trigger id 5 barrier count 3
+trigger id 6 oneshot
+";
+
+#[test]
+fn chains_of_triggers_over_hosts_and_split_queue_pairs() {
+    let text = format!("{LEAF_SPINE}[workload]\nfile = \"chains.cm\"\n{}", measures());
+    let settings = |name: &str| {
+        // MP-RDMA and the rest alike: a message over three queue pairs.
+        format!("[set]\n\"{name}.qps\" = 3\n{}", program_at_tors(name))
+    };
+    compare(&text, &[("chains.cm", CHAINS)], settings);
+    compare(&text, &[("chains.cm", CHAINS)], |name| {
+        format!("[set]\n{}{}", program_at_tors(name), tight(name))
+    });
+}
+
+#[test]
+fn collectives() {
+    for (algorithm, bytes) in
+        [("allreduce-ring", "64KB"), ("allreduce-double-binary-tree", "48KB"), ("alltoall", "96KB")]
+    {
+        let workload = format!(
+            "[workload]\nkind = \"collective\"\nalgorithm = \"{algorithm}\"\nbytes = \"{bytes}\"\nranks = 8\njobs = 2\nplacement = \"random\"\n"
+        );
+        let chunk = if algorithm == "alltoall" { "connections = 3\n" } else { "chunk = \"6KB\"\n" };
+        let utilisation =
+            "[[measure]]\nseries = \"link-utilisation\"\nevery = \"2us\"\nlinks = \"tor-uplinks\"\n";
+        compare(&format!("{LEAF_SPINE}{workload}{chunk}{utilisation}"), &[], |name| {
+            format!("[set]\n{}", program_at_tors(name))
+        });
+    }
+}
+
+/// What crosses the long line is on its way for hundreds of windows.
+#[test]
+fn data_centres_far_apart() {
+    let workload = "[workload]\nkind = \"messages\"\n".to_owned()
+        + &[(0, 8, 0), (1, 9, 1), (2, 9, 0), (3, 9, 2), (9, 2, 0), (12, 4, 150), (5, 1, 3), (10, 9, 0)]
+            .map(|(from, to, start)| {
+                format!("[[workload.message]]\nfrom = {from}\nto = {to}\nbytes = \"80KB\"\nstart = \"{start}us\"\n")
+            })
+            .concat();
+    let faults = "[[fault]]\nkind = \"packet-loss\"\nlinks = \"esw:0/up:0\"\nprobability = 0.01\nduration = \"200us\"\n\
+                  [[fault]]\nkind = \"link-down\"\nlinks = \"esw:1/up:0\"\nat = \"500us\"\nduration = \"20us\"\n";
+    let measures = measures().replace("3us", "50us").replace("7us", "50us").replace("5us", "50us");
+    let esw = measures.replace("tor:100%", "esw:100%");
+    let text = format!("{CROSS_DC}{workload}{faults}{esw}[limits]\nstall = \"100ms\"\n");
+    let settings = |name: &str| {
+        let scheme = anabranch_sim::scenario::scheme(name).unwrap();
+        let apart = match scheme.fabric.pfc {
+            Some(pfc) if !pfc.headroom_apart => format!("\"{name}.fabric.pfc.headroom_apart\" = true\n"),
+            _ => String::new(),
+        };
+        // Above the round trip, where the default is made for one hall.
+        let rto = if scheme.transport.rto().to_string().ends_with("us") {
+            format!("\"{name}.transport.rto\" = \"2ms\"\n")
+        } else {
+            String::new()
+        };
+        format!("[set]\n{apart}{rto}")
+    };
+    let seen = compare(&text, &[], settings);
+    assert!(seen.link_losses > 30, "{seen:?}");
+}

@@ -1,0 +1,273 @@
+//! What must hold of every scenario that can be read.
+
+use crate::draw::Case;
+use anabranch_base::NodeId;
+use anabranch_proto::LbConfig;
+use anabranch_proto::transport::Framing;
+use anabranch_results::FlowRow;
+use anabranch_results::digest::run_digest;
+use anabranch_sim::scenario::{self, FaultKind, Files, Overrides, RoutingMode, RunPoint, Scenario};
+use anabranch_sim::topology::Topology;
+use anabranch_sim::{Control, RunError, RunResult};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What came of a case in which nothing is wrong.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The reader refused it: what it said.
+    Refused(String),
+    /// It ran: how each run ended.
+    Ran(Vec<&'static str>),
+}
+
+struct InMemory<'a>(&'a BTreeMap<String, String>);
+
+impl Files for InMemory<'_> {
+    fn read(&self, name: &str) -> Result<String, String> {
+        self.0.get(name).cloned().ok_or_else(|| "no such file".to_owned())
+    }
+}
+
+/// Runs a case; what is wrong, if anything is.
+pub fn check(case: &Case) -> Result<Outcome, String> {
+    catch_unwind(AssertUnwindSafe(|| looked_at(case))).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        Err(format!("panicked: {}", text.unwrap_or_default()))
+    })
+}
+
+fn looked_at(case: &Case) -> Result<Outcome, String> {
+    let scenario = match read(&case.text, &case.files) {
+        Ok(scenario) => scenario,
+        Err(refusal) => return refused(refusal),
+    };
+    let mut ends = Vec::new();
+    for point in scenario.points().map_err(|e| e.to_string())? {
+        let came = Came::of(&point, 1);
+        ends.push(came.end(&point)?);
+        let beside = Came::of(&point, 3);
+        came.same(&beside).map_err(|what| format!("on 3 threads {what}"))?;
+    }
+    if case.seed % 4 == 0 {
+        reads_back(&scenario)?;
+    }
+    Ok(Outcome::Ran(ends))
+}
+
+/// Reads a scenario and builds what it describes, as a user's is before it runs.
+fn read(text: &str, files: &BTreeMap<String, String>) -> Result<Scenario, String> {
+    let scenario = scenario::read("random.toml", text, &InMemory(files), &Overrides::default());
+    let checked = scenario.and_then(|scenario| scenario.check().map(|_| scenario));
+    checked.map_err(|error| error.to_string())
+}
+
+/// A refusal says where and what to write instead.
+fn refused(refusal: String) -> Result<Outcome, String> {
+    match refusal.contains("write: ") && refusal.lines().next().is_some_and(|line| line.contains(':')) {
+        true => Ok(Outcome::Refused(refusal)),
+        false => Err(format!("refused without saying where or what to write: {refusal}")),
+    }
+}
+
+/// The resolved form is the same scenario.
+fn reads_back(scenario: &Scenario) -> Result<(), String> {
+    let text = scenario.to_toml();
+    let again =
+        read(&text, &scenario.files).map_err(|e| format!("the resolved form is refused: {e}\n{text}"))?;
+    if again.to_toml() != text {
+        return Err(format!("the resolved form resolves to something else:\n{text}\n{}", again.to_toml()));
+    }
+    let points = |scenario: &Scenario| scenario.points().map_err(|e| e.to_string());
+    for (one, other) in points(scenario)?.iter().zip(&points(&again)?) {
+        Came::of(one, 1).same(&Came::of(other, 1)).map_err(|what| format!("read back {what}\n{text}"))?;
+    }
+    Ok(())
+}
+
+/// What came of a run, whole or not.
+struct Came {
+    result: Option<RunResult>,
+    error: Option<RunError>,
+}
+
+impl Came {
+    fn of(point: &RunPoint, threads: usize) -> Came {
+        let control = Control { threads, ..Control::default() };
+        match anabranch_sim::run(point, &control) {
+            Ok(result) => Came { result: Some(result), error: None },
+            Err(error) => {
+                let result = match &error {
+                    RunError::Stalled { partial, .. }
+                    | RunError::Deadlock { partial, .. }
+                    | RunError::Limit { partial, .. } => Some((**partial).clone()),
+                    _ => None,
+                };
+                Came { result, error: Some(error) }
+            }
+        }
+    }
+
+    fn said(&self) -> String {
+        self.error.as_ref().map_or_else(String::new, ToString::to_string)
+    }
+
+    fn same(&self, other: &Came) -> Result<(), String> {
+        if self.said() != other.said() {
+            return Err(format!("it ends otherwise: {:?} and {:?}", self.said(), other.said()));
+        }
+        let (Some(one), Some(other)) = (&self.result, &other.result) else { return Ok(()) };
+        if one.run != other.run {
+            return Err(format!("its row is another: {:?} and {:?}", one.run, other.run));
+        }
+        if let Some((one, other)) = one.flows.iter().zip(&other.flows).find(|(one, other)| one != other) {
+            return Err(format!("a flow's row is another: {one:?} and {other:?}"));
+        }
+        let point = one.series.iter().zip(&other.series).find(|(one, other)| one != other);
+        if let Some((one, other)) = point {
+            return Err(format!("a curve is another: {one:?} and {other:?}"));
+        }
+        if one != other || digest(one) != digest(other) {
+            return Err("its digest is another".to_owned());
+        }
+        Ok(())
+    }
+
+    /// How the run ended, if it may end so.
+    fn end(&self, point: &RunPoint) -> Result<&'static str, String> {
+        if let Some(result) = &self.result {
+            adds_up(point, result)?;
+            not_too_fast(point, result)?;
+        }
+        let left = self.result.as_ref().map_or(0, |result| result.run.flows - result.run.flows_finished);
+        match &self.error {
+            None if left > 0 => Err(format!("it ended well with {left} flows unfinished")),
+            None => Ok("finished"),
+            Some(RunError::Limit { limit, .. }) => Ok(limit),
+            Some(error @ RunError::Deadlock { .. }) => match may_deadlock(point) {
+                true => Ok("deadlock"),
+                false => Err(format!("on a tree: {error}")),
+            },
+            Some(error @ RunError::Stalled { reason, .. }) => {
+                if reason.contains("nothing is left") {
+                    return Err(error.to_string());
+                }
+                may_stall(point).ok_or_else(|| format!("without a reason: {error}"))
+            }
+            Some(error) => Err(error.to_string()),
+        }
+    }
+}
+
+fn digest(result: &RunResult) -> String {
+    run_digest(&result.run, &result.flows, &result.jobs)
+}
+
+/// Rows agree with each other.
+fn adds_up(point: &RunPoint, result: &RunResult) -> Result<(), String> {
+    let run = &result.run;
+    let wrong = |what: String| Err(format!("{what}: {run:?}"));
+    if result.jobs.is_empty() && result.flows.len() as u64 != run.flows {
+        return wrong(format!("{} rows of flows", result.flows.len()));
+    }
+    for flow in &result.flows {
+        let ends = (flow.start_ps, flow.delivery_ps, flow.fct_ps);
+        if matches!(ends, (None, Some(_), _) | (None, _, Some(_)) | (_, None, Some(_))) {
+            return wrong(format!("a flow that ended before it began: {flow:?}"));
+        }
+        if flow.delivery_ps > flow.fct_ps && flow.fct_ps.is_some() {
+            return wrong(format!("a flow acknowledged before it was delivered: {flow:?}"));
+        }
+    }
+    if point.scheme.fabric.pfc.is_none() && run.pause_frames > 0 {
+        return wrong("pauses without a lossless class".to_owned());
+    }
+    if point.faults.is_empty() && run.link_losses > 0 && !lossy_cables(point) {
+        return wrong("losses on links of which none is faulty".to_owned());
+    }
+    Ok(())
+}
+
+/// Nobody is faster than light, nor, where all ways are alike and a flow takes one of them, than alone.
+fn not_too_fast(point: &RunPoint, result: &RunResult) -> Result<(), String> {
+    let built = anabranch_sim::build(point).map_err(|e| e.to_string())?;
+    let framing = point.scheme.transport.framing();
+    for flow in &result.flows {
+        let Some(fct) = flow.fct_ps else { continue };
+        let floor = floor(&built.topology, &framing, flow, point.scheme.qps);
+        if fct < floor {
+            return Err(format!("a flow faster than light, {floor} ps: {flow:?}"));
+        }
+        if takes_one_of_equal_ways(point) && fct < flow.ideal_fct_ps {
+            return Err(format!("a flow faster than alone: {flow:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// No FCT is less: all bytes leave the host by its link, one after the other; then a packet, the shortest that there
+/// is, takes the fastest way, and an ACK the fastest way back.
+fn floor(topology: &Topology, framing: &Framing, flow: &FlowRow, split: u32) -> u64 {
+    let full = framing.payload.0;
+    let packets = flow.bytes.div_ceil(full);
+    let shortest = match split {
+        1 => flow.bytes - (packets - 1) * full,
+        _ => 1,
+    };
+    let sent = flow.bytes + packets * framing.header.0;
+    let first = &topology.ports[topology.link(NodeId(flow.src), 0).index()];
+    let before = first.rate.time_for(sent).0 - first.rate.time_for(shortest + framing.header.0).0;
+    before
+        + fastest(topology, flow.src, flow.dst, shortest + framing.header.0)
+        + fastest(topology, flow.dst, flow.src, framing.ack.0)
+}
+
+/// What `bytes` bytes take from host to host by the fastest way, store and forward.
+fn fastest(topology: &Topology, from: u32, to: u32, bytes: u64) -> u64 {
+    let mut reached = vec![u64::MAX; topology.nodes() as usize];
+    let mut next = BinaryHeap::from([Reverse((0, from))]);
+    while let Some(Reverse((time, node))) = next.pop() {
+        if time >= reached[node as usize] {
+            continue;
+        }
+        reached[node as usize] = time;
+        for link in topology.links_of(NodeId(node)) {
+            let port = &topology.ports[link as usize];
+            let through = topology.switch(port.peer).map_or(0, |switch| switch.latency.0);
+            next.push(Reverse((time + port.rate.time_for(bytes).0 + port.latency.0 + through, port.peer.0)));
+        }
+    }
+    reached[to as usize]
+}
+
+/// The closed form is that of one way, for one queue pair: a short last packet that goes by another way does not wait
+/// for those before it, and among ways of different rates it takes the first.
+fn takes_one_of_equal_ways(point: &RunPoint) -> bool {
+    let scheme = &point.scheme;
+    let one_way = matches!(scheme.lb, LbConfig::Ecmp {})
+        && matches!(scheme.fabric.routing, RoutingMode::Ecmp | RoutingMode::EcmpLinear)
+        && scheme.fabric.program.is_none();
+    let reroutes = scheme.fabric.routing_delay.is_some() && !point.faults.is_empty();
+    scheme.qps == 1 && one_way && !reroutes && !point.files.contains_key("graph.txt")
+}
+
+fn lossy_cables(point: &RunPoint) -> bool {
+    point.files.get("graph.txt").is_some_and(|graph| graph.contains("0.002"))
+}
+
+/// Routes up and then down never wait in a circle; around a failure, and in graphs, they may.
+fn may_deadlock(point: &RunPoint) -> bool {
+    let reroutes = point.scheme.fabric.routing_delay.is_some()
+        && point
+            .faults
+            .iter()
+            .any(|f| matches!(f.kind, FaultKind::LinkDown { .. } | FaultKind::SwitchDown { .. }));
+    reroutes || point.files.contains_key("graph.txt")
+}
+
+/// Why nothing new may arrive for long.
+fn may_stall(point: &RunPoint) -> Option<&'static str> {
+    point.faults.iter().any(|fault| fault.duration.is_none()).then_some("stalled by a lasting fault")
+}

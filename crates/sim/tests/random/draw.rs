@@ -1,0 +1,129 @@
+//! A scenario as a user could write it: its text, and the files that it names.
+
+use crate::dice::Dice;
+use crate::fabrics::{Fabric, fabric};
+use crate::settings::settings;
+use crate::workloads::workload;
+use anabranch_sim::scenario::schemes;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// What a seed stands for.
+pub struct Case {
+    pub seed: u64,
+    pub text: String,
+    pub files: BTreeMap<String, String>,
+}
+
+pub fn case(seed: u64) -> Case {
+    let mut dice = Dice::new(seed);
+    let mut files = BTreeMap::new();
+    let fabric = fabric(&mut dice, &mut files);
+    let known = schemes();
+    let name = known[dice.within(0, known.len() as u64 - 1) as usize].name;
+    let mut text = format!("schemes = [\"{name}\"]\n");
+    if dice.chance(50) {
+        let _ = writeln!(text, "seeds = [{}]", dice.scaled(1, 1 << 40));
+    }
+    text += &fabric.text;
+    text += &workload(&mut dice, &fabric, &mut files);
+    text += &settings(&mut dice, name, &fabric);
+    let faults = if dice.chance(45) { 0 } else { dice.within(1, 3) };
+    (0..faults).for_each(|_| text += &fault(&mut dice, &fabric));
+    let measures = if dice.chance(60) { 0 } else { dice.within(1, 3) };
+    (0..measures).for_each(|_| text += &measure(&mut dice, &fabric));
+    text += &limits(&mut dice);
+    if dice.chance(4) {
+        text += "[sweep]\n";
+        if text.contains("\nbytes = ")
+            && !text.contains("collective")
+            && !text.contains("[[workload.message]]")
+        {
+            text += "\"workload.bytes\" = [\"1B\", \"10KB\"]\n";
+        } else {
+            let _ = writeln!(text, "\"{name}.transport.rto\" = [\"6rtt\", \"20rtt\"]");
+        }
+    }
+    Case { seed, text, files }
+}
+
+fn fault(dice: &mut Dice, fabric: &Fabric) -> String {
+    let kind = dice.pick(&["link-down", "switch-down", "rate", "packet-loss", "switch-loss", "bit-errors"]);
+    let mut text = format!("[[fault]]\nkind = \"{kind}\"\n");
+    if kind == "switch-down" {
+        let _ = writeln!(text, "switches = \"{}\"", fabric.some_switch(dice));
+    } else {
+        let _ = writeln!(text, "links = \"{}\"", fabric.some_link(dice));
+        if dice.chance(40) {
+            let _ = writeln!(text, "both_directions = {}", dice.chance(30));
+        }
+    }
+    let lasts = dice.chance(10);
+    match kind {
+        // Slower than any link here, so that nothing comes sooner than it could.
+        "rate" => text += &format!("rate = \"{}\"\n", dice.pick(&["1Gbps", "2.5Gbps", "9Gbps"])),
+        "packet-loss" | "switch-loss" => {
+            let most = if lasts { 300 } else { 10_000 };
+            let _ = writeln!(text, "probability = {}", dice.scaled(1, most) as f64 / 10_000.0);
+        }
+        "bit-errors" => text += &format!("probability = {}\n", dice.pick(&["1e-9", "1e-7", "1e-6", "2e-6"])),
+        _ => {}
+    }
+    if dice.chance(85) {
+        let _ = writeln!(text, "at = \"{}ns\"", dice.scaled(1, 100_000));
+    }
+    if !lasts {
+        let _ = writeln!(text, "duration = \"{}ns\"", dice.scaled(100, 200_000));
+    }
+    text
+}
+
+fn measure(dice: &mut Dice, fabric: &Fabric) -> String {
+    let of_links = [
+        "link-utilisation",
+        "queue-depth",
+        "queue-delay",
+        "arrival-rate",
+        "drops",
+        "pauses",
+        "pause-time",
+        "pause-victims",
+    ];
+    let every = dice.scaled(20, 1_000);
+    match dice.within(0, 9) {
+        0..=5 => {
+            let links = if dice.chance(40) { "all".to_owned() } else { fabric.some_link(dice) };
+            let series = dice.pick(&of_links);
+            format!("[[measure]]\nseries = \"{series}\"\nevery = \"{every}us\"\nlinks = \"{links}\"\n")
+        }
+        6 => {
+            let series = dice.pick(&["set-aside", "table-entries"]);
+            let switches = fabric.some_switch(dice);
+            format!("[[measure]]\nseries = \"{series}\"\nevery = \"{every}us\"\nswitches = \"{switches}\"\n")
+        }
+        7 => format!("[[measure]]\nseries = \"flow-throughput\"\nevery = \"{every}us\"\nqps = \"all\"\n"),
+        _ => {
+            let series = dice.pick(&["sender-rtt", "sender-ecn"]);
+            format!("[[measure]]\nseries = \"{series}\"\nqps = \"{}\"\n", dice.pick(&["all", "0"]))
+        }
+    }
+}
+
+/// Where a run ends: soon enough for thousands of them, and sometimes too soon.
+fn limits(dice: &mut Dice) -> String {
+    let mut text = "[limits]\n".to_owned();
+    let events = if dice.chance(4) { dice.scaled(1, 20_000) } else { 2_000_000 };
+    let _ = writeln!(text, "max_events = {events}");
+    if dice.chance(4) {
+        let _ = writeln!(text, "max_time = \"{}ns\"", dice.scaled(5_000, 1_000_000));
+    } else if dice.chance(50) {
+        let _ = writeln!(text, "max_time = \"3000ms\"");
+    }
+    if dice.chance(2) {
+        let _ = writeln!(text, "max_packets = {}", dice.scaled(1, 300));
+    }
+    if dice.chance(30) {
+        let _ = writeln!(text, "stall = \"{}ms\"", dice.scaled(5, 200));
+    }
+    text
+}
