@@ -45,7 +45,8 @@ pub fn load(path: &Path, over: &Overrides) -> Result<Prepared, Failure> {
 }
 
 /// What takes long where a fabric is large.
-const RESOLVING: &str = "computing routes to resolve the scenario; a fabric of a million hosts takes a minute and a gigabyte";
+const RESOLVING: &str =
+    "computing routes to resolve the scenario; a fabric of a million hosts takes a minute and a gigabyte";
 
 fn load_text(
     path: &Path,

@@ -82,7 +82,14 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     if !args.json {
         print(&format!(
             "{:10} {:15} {:>7} {:>14} {:>9} {:>16} {:>10} {:>12}\n",
-            "case", "scheme", "threads", "packet-hops", "wall s", "packet-hops/s", "ns per hop", "peak memory"
+            "case",
+            "scheme",
+            "threads",
+            "packet-hops",
+            "wall s",
+            "packet-hops/s",
+            "ns per hop",
+            "peak memory"
         ))?;
     }
     for (case, scheme) in pairs {
