@@ -47,6 +47,9 @@ fn looked_at(case: &Case) -> Result<Outcome, String> {
     let mut ends = Vec::new();
     for point in scenario.points().map_err(|e| e.to_string())? {
         let came = Came::of(&point, 1);
+        if std::env::var_os("ANABRANCH_CASE").is_some() {
+            println!("{}\n{:?}", came.said(), came.result.as_ref().map(|result| &result.run));
+        }
         ends.push(came.end(&point)?);
         let beside = Came::of(&point, 3);
         came.same(&beside).map_err(|what| format!("on 3 threads {what}"))?;
