@@ -55,7 +55,7 @@ fn looked_at(case: &Case) -> Result<Outcome, String> {
         let beside = Came::of(&point, 3);
         came.same(&beside).map_err(|what| format!("on 3 threads {what}"))?;
     }
-    if case.seed % 4 == 0 {
+    if case.seed.is_multiple_of(4) {
         reads_back(&scenario)?;
     }
     Ok(Outcome::Ran(ends))
