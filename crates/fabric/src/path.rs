@@ -65,7 +65,11 @@ impl Topology {
         let mut longest = (Duration::ZERO, Vec::new());
         for source in from {
             for destination in (0..ends.len() as u32).rev() {
-                let (src, dst) = (ends[source as usize].first, ends[destination as usize].last);
+                let src = ends[source as usize].first;
+                let dst = match source == destination {
+                    true => ends[source as usize].other,
+                    false => ends[destination as usize].last,
+                };
                 let path = self.ideal_path(routing, src, dst);
                 let time = self.packet_time(&path);
                 if time > longest.0 {
@@ -76,7 +80,7 @@ impl Topology {
         longest.1
     }
 
-    /// By ToR: the first and the last of its hosts with the slowest link.
+    /// By ToR: the first and the last of its hosts with the slowest link, and the slowest beside the first.
     fn end_hosts(&self) -> Vec<Ends> {
         let link_time = |h: HostId| self.packet_time(&[self.link(h.into(), 0)]);
         let mut ends: Vec<Option<(Duration, Ends)>> = vec![None; self.tors() as usize];
@@ -84,9 +88,16 @@ impl Topology {
             let tor = self.tor_of(host).0 - self.hosts;
             let (time, slot) = (link_time(host), &mut ends[tor as usize]);
             match slot {
-                Some((slowest, known)) if time == *slowest => known.last = host,
-                Some((slowest, _)) if time < *slowest => {}
-                _ => *slot = Some((time, Ends { first: host, last: host })),
+                Some((slowest, known)) if time == *slowest => (known.last, known.other) = (host, host),
+                Some((slowest, known)) if time < *slowest => {
+                    if known.other == known.first
+                        || (known.last == known.first && time >= link_time(known.other))
+                    {
+                        known.other = host;
+                    }
+                }
+                Some((_, known)) => *slot = Some((time, Ends { first: host, last: host, other: known.last })),
+                None => *slot = Some((time, Ends { first: host, last: host, other: host })),
             }
         }
         ends.into_iter().flatten().map(|(_, ends)| ends).collect()
@@ -98,6 +109,8 @@ impl Topology {
 struct Ends {
     first: HostId,
     last: HostId,
+    /// Where a path from `first` within the ToR leads; `first` when it is alone there.
+    other: HostId,
 }
 
 #[cfg(test)]
@@ -141,6 +154,25 @@ mod tests {
         };
         assert_eq!(ends("1us"), (NodeId(1), NodeId(3)));
         assert_eq!(ends("1ms"), (NodeId(1), NodeId(2)), "one hop less, but much farther");
+    }
+
+    #[test]
+    fn within_a_tor_the_two_slowest_hosts_are_the_ends() {
+        for (latencies, ends) in [
+            ([122, 448, 313, 3_000], (3, 1)),
+            ([3_000, 448, 313, 122], (0, 1)),
+            ([10, 30, 20, 30], (1, 3)),
+            ([30, 10, 10, 20], (0, 3)),
+            ([10, 10, 20, 10], (2, 3)),
+            ([5, 5, 5, 5], (0, 3)),
+        ] {
+            let cables: String =
+                (0..4).zip(latencies).map(|(host, ns)| format!("{host} 4 100Gbps {ns}ns 0\n")).collect();
+            let t = parse_ns3("g", &format!("5 1 4\n4\n{cables}"), Duration::ZERO).unwrap();
+            let routing = Routing::new(&t, &|_| true);
+            let (src, dst) = (HostId(ends.0), HostId(ends.1));
+            assert_eq!(t.longest_path(&routing), t.ideal_path(&routing, src, dst), "{latencies:?}");
+        }
     }
 
     #[test]

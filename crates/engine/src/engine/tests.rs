@@ -190,7 +190,7 @@ struct Broken {
 }
 
 impl Broken {
-    fn new(whole: AnyReceiver, twice: bool) -> AnyReceiver {
+    fn around(whole: AnyReceiver, twice: bool) -> AnyReceiver {
         AnyReceiver::Custom(Box::new(Broken { whole, again: None, twice }))
     }
 }
@@ -218,14 +218,14 @@ impl Receiver for Broken {
 #[test]
 fn a_message_that_is_delivered_twice_is_found() {
     Ground::new(REPS).assert_broken("ended twice", |hosts, _, _| {
-        hosts.iter_mut().for_each(|host| host.replace_receivers(|receiver| Broken::new(receiver, true)));
+        hosts.iter_mut().for_each(|host| host.replace_receivers(|receiver| Broken::around(receiver, true)));
     });
 }
 
 #[test]
 fn a_message_that_is_acknowledged_and_not_delivered_is_found() {
     Ground::new(REPS).assert_broken("was acknowledged before it was delivered", |hosts, _, _| {
-        hosts.iter_mut().for_each(|host| host.replace_receivers(|receiver| Broken::new(receiver, false)));
+        hosts.iter_mut().for_each(|host| host.replace_receivers(|receiver| Broken::around(receiver, false)));
     });
 }
 

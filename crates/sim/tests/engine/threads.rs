@@ -206,7 +206,7 @@ fn faults_of_every_kind() {
     let text = format!("{LEAF_SPINE}{workload}{FAULTS}{}", measures());
     let settings = |name: &str| {
         // Half of them learn of what is down.
-        let delay = if name.len() % 2 == 0 {
+        let delay = if name.len().is_multiple_of(2) {
             format!("\"{name}.fabric.routing_delay\" = \"5us\"\n")
         } else {
             String::new()

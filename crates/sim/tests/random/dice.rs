@@ -5,7 +5,8 @@ pub struct Dice(u64);
 
 impl Dice {
     pub fn new(seed: u64) -> Self {
-        Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        // Mixed once, or the draws of a seed would be those of the one before, a place further on.
+        Dice(Dice(seed).next())
     }
 
     pub fn next(&mut self) -> u64 {

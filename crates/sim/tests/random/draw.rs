@@ -8,6 +8,9 @@ use anabranch_sim::scenario::schemes;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+/// Events of a run whose end is not drawn.
+pub const MOST_EVENTS: u64 = 2_000_000;
+
 /// What a seed stands for.
 pub struct Case {
     pub seed: u64,
@@ -112,7 +115,7 @@ fn measure(dice: &mut Dice, fabric: &Fabric) -> String {
 /// Where a run ends: soon enough for thousands of them, and sometimes too soon.
 fn limits(dice: &mut Dice) -> String {
     let mut text = "[limits]\n".to_owned();
-    let events = if dice.chance(4) { dice.scaled(1, 20_000) } else { 2_000_000 };
+    let events = if dice.chance(4) { dice.scaled(1, 20_000) } else { MOST_EVENTS };
     let _ = writeln!(text, "max_events = {events}");
     if dice.chance(4) {
         let _ = writeln!(text, "max_time = \"{}ns\"", dice.scaled(5_000, 1_000_000));

@@ -73,10 +73,10 @@ pub fn fabric(dice: &mut Dice, files: &mut BTreeMap<String, String>) -> Fabric {
 }
 
 fn two_tiers(dice: &mut Dice) -> Fabric {
-    let hosts_per_tor = dice.pick(&[2, 4, 4, 8, 3]);
+    let hosts_per_tor: u32 = dice.pick(&[2, 4, 4, 8, 3]);
     let tors = dice.pick(&[2, 4, 4, 3]);
     let mut over: Vec<u32> = vec![1, 1, 2, 4, 3];
-    over.retain(|over| hosts_per_tor % over == 0);
+    over.retain(|over| hosts_per_tor.is_multiple_of(*over));
     let over = dice.pick(&over);
     let kind = dice.pick(&["kind = \"leaf-spine\"", "kind = \"fat-tree\"\ntiers = 2"]);
     let mut text = format!(

@@ -16,10 +16,16 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// A run that takes longer has hung: its limits would have ended it.
-const HUNG: Duration = Duration::from_secs(600);
+/// How often somebody looks whether the runs get on.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A case that is still the same after so many looks has hung: its limits would have ended it within seconds.
+const HUNG: u32 = 30_000;
+
+/// No case.
+const NONE: u64 = u64::MAX;
 
 fn show(case: &Case) -> String {
     let files = case.files.iter().map(|(name, text)| format!("# file {name:?}\n{text}"));
@@ -35,6 +41,68 @@ fn cases() -> Range<u64> {
     if std::env::var_os("ANABRANCH_LONG").is_some() { 0..20_000 } else { 0..500 }
 }
 
+/// What came of the cases, by seed.
+#[derive(Default)]
+struct Found {
+    ends: BTreeMap<&'static str, u64>,
+    early: Vec<(u64, Vec<&'static str>)>,
+    refused: Vec<(u64, String)>,
+    wrong: Vec<(u64, String)>,
+}
+
+impl Found {
+    fn add(&mut self, seed: u64, outcome: Result<Outcome, String>) {
+        match outcome {
+            Ok(Outcome::Refused(why)) => self.refused.push((seed, why)),
+            Ok(Outcome::Ran(ends)) => {
+                ends.iter().for_each(|end| *self.ends.entry(end).or_default() += 1);
+                if ends.iter().any(|end| *end != "finished") {
+                    self.early.push((seed, ends));
+                }
+            }
+            Err(wrong) => self.wrong.push((seed, wrong)),
+        }
+    }
+}
+
+/// Runs the cases, one a core at a time.
+fn run(cases: &Range<u64>) -> Found {
+    let next = AtomicU64::new(cases.start);
+    let found = Mutex::new(Found::default());
+    let workers = std::thread::available_parallelism().map_or(2, usize::from);
+    let running: Vec<AtomicU64> = (0..workers).map(|_| AtomicU64::new(cases.start)).collect();
+    std::thread::scope(|scope| {
+        for mine in &running {
+            let (next, found) = (&next, &found);
+            scope.spawn(move || {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= cases.end {
+                        break;
+                    }
+                    mine.store(seed, Ordering::Relaxed);
+                    let outcome = check(&draw::case(seed));
+                    found.lock().unwrap().add(seed, outcome);
+                }
+                mine.store(NONE, Ordering::Relaxed);
+            });
+        }
+        let mut looks = vec![(NONE, 0); workers];
+        while running.iter().any(|seed| seed.load(Ordering::Relaxed) != NONE) {
+            std::thread::sleep(LOOK);
+            for (look, seed) in looks.iter_mut().zip(&running) {
+                let seed = seed.load(Ordering::Relaxed);
+                *look = if look.0 == seed { (seed, look.1 + 1) } else { (seed, 0) };
+                if seed != NONE && look.1 > HUNG {
+                    eprintln!("case {seed} hangs\n{}", show(&draw::case(seed)));
+                    std::process::abort();
+                }
+            }
+        }
+    });
+    found.into_inner().unwrap()
+}
+
 #[test]
 fn what_a_user_could_write_runs_as_it_must() {
     if let Ok(seed) = std::env::var("ANABRANCH_CASE") {
@@ -44,70 +112,20 @@ fn what_a_user_could_write_runs_as_it_must() {
         return;
     }
     let cases = cases();
-    let next = AtomicU64::new(cases.start);
-    let failed = Mutex::new(Vec::new());
-    let ends: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
-    let refusals = Mutex::new(Vec::new());
-    let early = Mutex::new(Vec::new());
-    let workers = std::thread::available_parallelism().map_or(2, usize::from);
-    // By worker: what it runs, and since when.
-    let running: Vec<Mutex<Option<(u64, Instant)>>> = (0..workers).map(|_| Mutex::new(None)).collect();
-    let left = AtomicU64::new(workers as u64);
     // Panics are told with their case.
     std::panic::set_hook(Box::new(|_| {}));
-    std::thread::scope(|scope| {
-        for mine in &running {
-            let (next, cases, failed, ends) = (&next, &cases, &failed, &ends);
-            let (refusals, early, left) = (&refusals, &early, &left);
-            scope.spawn(move || {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= cases.end {
-                        break;
-                    }
-                    *mine.lock().unwrap() = Some((seed, Instant::now()));
-                    let case = draw::case(seed);
-                    match check(&case) {
-                        Ok(Outcome::Refused(why)) => refusals.lock().unwrap().push((seed, why)),
-                        Ok(Outcome::Ran(runs)) => {
-                            if runs.iter().any(|end| *end != "finished") {
-                                early.lock().unwrap().push((seed, runs.clone()));
-                            }
-                            let mut ends = ends.lock().unwrap();
-                            runs.iter().for_each(|end| *ends.entry((*end).to_owned()).or_default() += 1);
-                        }
-                        Err(wrong) => failed.lock().unwrap().push((seed, wrong, show(&case))),
-                    }
-                }
-                left.fetch_sub(1, Ordering::Relaxed);
-            });
-        }
-        while left.load(Ordering::Relaxed) > 0 {
-            std::thread::sleep(Duration::from_millis(20));
-            for slot in &running {
-                if let Some((seed, since)) = *slot.lock().unwrap()
-                    && left.load(Ordering::Relaxed) > 0
-                    && next.load(Ordering::Relaxed) < cases.end + workers as u64
-                    && since.elapsed() > HUNG
-                {
-                    eprintln!("case {seed} hangs\n{}", show(&draw::case(seed)));
-                    std::process::abort();
-                }
-            }
-        }
-    });
+    let Found { ends, early, refused, wrong } = run(&cases);
     drop(std::panic::take_hook());
-    let (failed, refusals) = (failed.into_inner().unwrap(), refusals.into_inner().unwrap());
     let count = cases.end - cases.start;
-    println!("{count} cases: {} refused, runs {:?}", refusals.len(), ends.into_inner().unwrap());
+    println!("{count} cases: {} refused, runs {ends:?}", refused.len());
     if std::env::var_os("ANABRANCH_SHOW").is_some() {
-        early.into_inner().unwrap().iter().for_each(|(seed, ends)| println!("{seed} ended early: {ends:?}"));
-        refusals.iter().for_each(|(seed, why)| println!("{seed} refused: {why}"));
-        failed.iter().for_each(|(seed, wrong, _)| println!("{seed} wrong: {:.400}", wrong));
+        early.iter().for_each(|(seed, ends)| println!("{seed} ended early: {ends:?}"));
+        refused.iter().for_each(|(seed, why)| println!("{seed} refused: {why}"));
+        wrong.iter().for_each(|(seed, wrong)| println!("{seed} wrong: {wrong:.400}"));
     }
-    if let Some((seed, wrong, text)) = failed.iter().min() {
-        let seeds: Vec<u64> = failed.iter().map(|(seed, ..)| *seed).collect();
-        panic!("{} cases are wrong, {seeds:?}; case {seed}: {wrong}\n{text}", failed.len());
+    if let Some((seed, what)) = wrong.iter().min() {
+        let seeds: Vec<u64> = wrong.iter().map(|(seed, _)| *seed).collect();
+        panic!("{} cases are wrong, {seeds:?}; case {seed}: {what}\n{}", wrong.len(), show(&draw::case(*seed)));
     }
-    assert!(refusals.len() as u64 * 10 <= count, "{} of {count} cases are refused", refusals.len());
+    assert!(refused.len() as u64 * 10 <= count, "{} of {count} cases are refused", refused.len());
 }

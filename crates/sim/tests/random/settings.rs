@@ -235,6 +235,12 @@ fn one(dice: &mut Dice, scheme: &Scheme, fabric: &Fabric) -> Option<(String, Str
 
 /// What a setting needs beside it, or does not go with.
 fn together(scheme: &Scheme, set: &mut BTreeMap<String, String>) {
+    // A whole part takes the place of what is in it.
+    for part in
+        ["cc", "lb", "fabric.program"].into_iter().filter(|part| set.contains_key(*part)).collect::<Vec<_>>()
+    {
+        set.retain(|path, _| !path.starts_with(&format!("{part}.")));
+    }
     if set.contains_key("fabric.queue") {
         // A queue that drops takes the place of a lossless class.
         set.retain(|path, _| !path.starts_with("fabric.pfc"));
