@@ -72,7 +72,8 @@ pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
     });
     let scenario = read_with(&registry, "own_balancer.toml", SCENARIO, &NoFiles, &Overrides::default())?;
     scenario.check()?;
-    let mut table = format!("{:8}  {:>12}  {:>11}  {:>6}\n", "scheme", "mean FCT, us", "max FCT, us", "drops");
+    let mut table =
+        format!("{:8}  {:>12}  {:>11}  {:>6}\n", "scheme", "mean FCT, us", "max FCT, us", "drops");
     for point in scenario.points()? {
         let row = run(&point, &Control { threads, ..Control::default() })?.run;
         let (mean, max) = (row.fct_mean_us, row.fct_max_us);

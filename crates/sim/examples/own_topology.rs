@@ -25,7 +25,8 @@ fn dragonfly(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(),
     let (groups, switches): (usize, usize) = (parameters.get::<u32>("groups") as usize, 4);
     let (link, latency): (Rate, Duration) = (parameters.get("link"), parameters.get("latency"));
     if !(groups - 1).is_multiple_of(switches) {
-        let problem = format!("{groups} groups do not share their long cables evenly among {switches} switches");
+        let problem =
+            format!("{groups} groups do not share their long cables evenly among {switches} switches");
         return Err(Refused::new("groups", format!("{problem}; write {}", switches + 1)));
     }
     let all: Vec<_> = (0..groups * switches).map(|_| graph.switch(1, latency)).collect();
@@ -40,7 +41,8 @@ fn dragonfly(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(),
             own[place + 1..].iter().for_each(|&other| graph.link(switch, other, link, latency));
         }
         // The switch of a group that has the cable to another one.
-        let gate = |from: usize, to: usize| all[from * switches + (to + groups - from - 1) % groups % switches];
+        let gate =
+            |from: usize, to: usize| all[from * switches + (to + groups - from - 1) % groups % switches];
         for other in group + 1..groups {
             graph.link(gate(group, other), gate(other, group), link, parameters.get("long"));
         }
@@ -85,16 +87,19 @@ pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
     let switches = Parameter::new("switches", 20u32, "on the ring").must("be at least 3", |n: &u32| *n >= 3);
     let groups = Parameter::new("groups", 5u32, "of four switches").must("be at least 2", |n: &u32| *n >= 2);
     let long = Parameter::new("long", Duration::from_us(1), "latency of cables between groups");
-    let registry = Registry::new()
-        .topology("ring", [common(), vec![switches]].concat(), ring)
-        .topology("dragonfly", [common(), vec![groups, long]].concat(), dragonfly);
+    let registry = Registry::new().topology("ring", [common(), vec![switches]].concat(), ring).topology(
+        "dragonfly",
+        [common(), vec![groups, long]].concat(),
+        dragonfly,
+    );
     let scenario = read_with(&registry, "own_topology.toml", SCENARIO, &NoFiles, &Overrides::default())?;
     scenario.check()?;
     let mut table = format!("{:9}  {:>5}  {:>6}  {:>11}\n", "topology", "hosts", "cables", "max FCT, us");
     for point in scenario.points()? {
         let fabric = build(&point)?.topology;
         let row = run(&point, &Control { threads, ..Control::default() })?.run;
-        let (name, hosts, cables) = (point.sweep["topology.kind"].to_string(), fabric.hosts, fabric.links() / 2);
+        let (name, hosts, cables) =
+            (point.sweep["topology.kind"].to_string(), fabric.hosts, fabric.links() / 2);
         writeln!(table, "{name:9}  {hosts:5}  {cables:6}  {:11.1}", row.fct_max_us)?;
     }
     Ok(table)
