@@ -1,7 +1,7 @@
 //! Reading and running with a registry.
 
-use anabranch_sim::results::digest::run_digest;
 use anabranch_sim::results::FlowRow;
+use anabranch_sim::results::digest::run_digest;
 use anabranch_sim::scenario::{NoFiles, Overrides, Scenario, read_with};
 use anabranch_sim::{Control, Registry, RunResult, run};
 
