@@ -276,6 +276,7 @@ impl CheckedSender {
             LbConfig::Reps(config) => prop_assert!(u32::from(ev) < config.evs),
             LbConfig::Strack(config) => prop_assert!(u32::from(ev) < config.max_paths),
             LbConfig::MpRdma(config) => prop_assert!(u32::from(ev) < config.paths),
+            LbConfig::Registered(_) => {}
         }
         Ok(())
     }
