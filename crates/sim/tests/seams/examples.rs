@@ -1,0 +1,72 @@
+//! The examples run, print what they promise, and do not depend on threads.
+
+#[expect(dead_code, reason = "an example's main is not called here")]
+#[path = "../../examples/own_balancer.rs"]
+mod own_balancer;
+#[expect(dead_code, reason = "an example's main is not called here")]
+#[path = "../../examples/own_observer.rs"]
+mod own_observer;
+#[expect(dead_code, reason = "an example's main is not called here")]
+#[path = "../../examples/own_program.rs"]
+mod own_program;
+#[expect(dead_code, reason = "an example's main is not called here")]
+#[path = "../../examples/own_topology.rs"]
+mod own_topology;
+
+use std::error::Error;
+
+/// What an example prints, as words: a row a line.
+fn table(compare: impl Fn(usize) -> Result<String, Box<dyn Error>>) -> Vec<Vec<String>> {
+    let text = compare(1).unwrap();
+    assert_eq!(text, compare(2).unwrap());
+    text.lines().skip(1).map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
+}
+
+fn number(table: &[Vec<String>], row: &str, column: usize) -> f64 {
+    let row = table.iter().find(|words| words[0] == row).unwrap_or_else(|| panic!("no {row} in {table:?}"));
+    row[column].parse().unwrap()
+}
+
+fn names(table: &[Vec<String>]) -> Vec<&str> {
+    table.iter().map(|words| words[0].as_str()).collect()
+}
+
+#[test]
+fn a_balancer_that_leaves_marked_paths_is_between_one_path_and_reps() {
+    let table = table(own_balancer::compare);
+    assert_eq!(names(&table), ["reps", "ops", "ecmp", "sticky"]);
+    let max = |scheme| number(&table, scheme, 2);
+    assert!(max("reps") < max("sticky") && max("sticky") < max("ecmp"), "{table:?}");
+}
+
+#[test]
+fn a_program_that_takes_uplinks_in_turn_drops_nothing() {
+    let table = table(own_program::compare);
+    assert_eq!(names(&table), ["ecmp", "in-turn", "by-eights"]);
+    let [drops, spread] = [2, 3].map(|column| move |table: &[Vec<String>], row| number(table, row, column));
+    assert!(drops(&table, "ecmp") > 0.0 && spread(&table, "ecmp") == 0.0, "{table:?}");
+    for scheme in ["in-turn", "by-eights"] {
+        assert!(drops(&table, scheme) == 0.0 && spread(&table, scheme) > 1_000.0, "{table:?}");
+        assert!(number(&table, scheme, 1) < number(&table, "ecmp", 1), "{table:?}");
+    }
+}
+
+#[test]
+fn a_dragonfly_is_faster_than_a_ring() {
+    let table = table(own_topology::compare);
+    assert_eq!(names(&table), ["ring", "dragonfly"]);
+    // Cables: a host each; around the ring; five meshes of four switches and one of five groups.
+    assert_eq!([1, 2].map(|column| number(&table, "ring", column)), [40.0, 40.0 + 20.0]);
+    assert_eq!([1, 2].map(|column| number(&table, "dragonfly", column)), [40.0, 40.0 + 5.0 * 6.0 + 10.0]);
+    assert!(number(&table, "dragonfly", 3) < number(&table, "ring", 3), "{table:?}");
+}
+
+#[test]
+fn drops_are_counted_at_their_links() {
+    let table = table(own_observer::compare);
+    let (all, links) = table.split_last().unwrap();
+    assert!(links.len() > 2 && links.iter().all(|link| link[0].contains(":")), "{table:?}");
+    let counted: u64 = links.iter().map(|link| link[1].parse::<u64>().unwrap()).sum();
+    assert!(counted > 0);
+    assert_eq!((all[0].as_str(), all[1].parse()), ("all", Ok(counted)));
+}

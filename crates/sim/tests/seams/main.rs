@@ -1,0 +1,6 @@
+//! What other programs bring: algorithms, fabrics, workloads and observers of their own, through the front door alone.
+
+mod examples;
+mod observed;
+mod registered;
+mod support;

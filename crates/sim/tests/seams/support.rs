@@ -1,0 +1,40 @@
+//! Reading and running with a registry.
+
+use anabranch_sim::results::FlowRow;
+use anabranch_sim::results::digest::run_digest;
+use anabranch_sim::scenario::{NoFiles, Overrides, Scenario, read_with};
+use anabranch_sim::{Control, Registry, RunResult, run};
+
+/// Reads and checks a scenario that must be good.
+pub fn scenario(registry: &Registry, text: &str) -> Scenario {
+    let read = read_with(registry, "test.toml", text, &NoFiles, &Overrides::default());
+    let checked = read.and_then(|scenario| scenario.check().map(|_| scenario));
+    checked.unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+/// So many threads.
+pub fn on(threads: usize) -> Control {
+    Control { threads, ..Control::default() }
+}
+
+/// Runs all points on one thread and on two, which must come to the same.
+pub fn results(scenario: &Scenario) -> Vec<RunResult> {
+    let finish = |point: &_, threads| run(point, &on(threads)).unwrap_or_else(|e| panic!("{e}"));
+    let points = scenario.points().unwrap();
+    let one: Vec<RunResult> = points.iter().map(|point| finish(point, 1)).collect();
+    for (point, result) in points.iter().zip(&one) {
+        assert_eq!(digest(result), digest(&finish(point, 2)), "{} on two threads", point.scheme.name);
+        assert!(!result.flows.is_empty() && result.run.flows == result.run.flows_finished);
+    }
+    one
+}
+
+/// The rows of the flows, which do not name scheme, fabric or workload.
+pub fn flows(scenario: &Scenario) -> Vec<Vec<FlowRow>> {
+    results(scenario).into_iter().map(|result| result.flows).collect()
+}
+
+/// The digest of a result.
+pub fn digest(result: &RunResult) -> String {
+    run_digest(&result.run, &result.flows, &result.jobs)
+}
