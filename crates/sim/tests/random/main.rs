@@ -125,7 +125,11 @@ fn what_a_user_could_write_runs_as_it_must() {
     }
     if let Some((seed, what)) = wrong.iter().min() {
         let seeds: Vec<u64> = wrong.iter().map(|(seed, _)| *seed).collect();
-        panic!("{} cases are wrong, {seeds:?}; case {seed}: {what}\n{}", wrong.len(), show(&draw::case(*seed)));
+        panic!(
+            "{} cases are wrong, {seeds:?}; case {seed}: {what}\n{}",
+            wrong.len(),
+            show(&draw::case(*seed))
+        );
     }
     assert!(refused.len() as u64 * 10 <= count, "{} of {count} cases are refused", refused.len());
 }
