@@ -136,8 +136,8 @@ const HOSTS_PER_THREAD: usize = 64;
 
 /// Threads of one run where there are `most` for it.
 fn threads_of(point: &RunPoint, most: usize) -> usize {
-    let hosts = point.topology.hosts().unwrap_or(0) as usize;
-    most.clamp(1, (hosts / HOSTS_PER_THREAD).max(1))
+    let enough = point.topology.hosts().map_or(most, |hosts| hosts as usize / HOSTS_PER_THREAD);
+    most.min(enough).max(1)
 }
 
 /// How one run ended.

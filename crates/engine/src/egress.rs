@@ -197,11 +197,11 @@ impl<F: Frees> Egress<F> {
 
     /// Puts a packet on a link, which is free.
     #[inline(always)]
-    pub fn transmit<O: Observer>(&mut self, port: u16, frame: &Frame, more: bool, at: &mut Context<'_, O>) {
+    pub fn transmit<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         if self.is_plain(port) {
             put_on_wire(&mut self.ports[usize::from(port)], &mut self.frees, port, frame, at);
         } else {
-            self.transmit_otherwise(port, frame, more, at);
+            self.transmit_otherwise(port, frame, at);
         }
     }
 
@@ -214,7 +214,7 @@ impl<F: Frees> Egress<F> {
             self.pool.release(taken);
         } else {
             let frame = self.pool.take(taken);
-            self.transmit_otherwise(port, &frame, false, at);
+            self.transmit_otherwise(port, &frame, at);
         }
     }
 
@@ -226,15 +226,9 @@ impl<F: Frees> Egress<F> {
 
     #[cold]
     #[inline(never)]
-    fn transmit_otherwise<O: Observer>(
-        &mut self,
-        port: u16,
-        frame: &Frame,
-        more: bool,
-        at: &mut Context<'_, O>,
-    ) {
+    fn transmit_otherwise<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         if self.ports[usize::from(port)].impaired {
-            self.transmit_impaired(port, frame, more, at);
+            self.transmit_impaired(port, frame, at);
         } else {
             self.transmit_reported(port, frame, None, false, at);
         }
@@ -299,13 +293,7 @@ impl<F: Frees> Egress<F> {
     }
 
     /// Puts a packet on a link with faults, which is free.
-    fn transmit_impaired<O: Observer>(
-        &mut self,
-        port: u16,
-        frame: &Frame,
-        more: bool,
-        at: &mut Context<'_, O>,
-    ) {
+    fn transmit_impaired<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let network = at.network;
         let out = &mut self.ports[usize::from(port)];
         let (link, bytes) = (out.link, frame.packet.wire_bytes);
@@ -336,7 +324,7 @@ impl<F: Frees> Egress<F> {
                 None => {
                     // The queue goes on as if it had not been there.
                     self.drop_packet(port, frame, at);
-                    if more || self.ports[usize::from(port)].has_work() {
+                    if self.ports[usize::from(port)].has_work() {
                         // Not now: what happens at one node at one time is one event.
                         self.ports[usize::from(port)].wakes = true;
                         self.frees.push(Line::NONE, at.now + Duration(1), port);

@@ -55,11 +55,15 @@ struct Course {
     /// Some program wants to hear of queue pairs.
     tells_programs: bool,
     outcome: Option<Result<(), Failure>>,
+    /// When what failed the run happened.
+    failed_at: Option<Time>,
 }
 
 /// Watches that the run gets on: that applications get data which they did not have.
 #[derive(Default)]
 struct Watchdog {
+    /// Nothing was outstanding at the last look: the run only waited for the next start.
+    idle: bool,
     fresh: u64,
     since: Time,
     look_at: Time,
@@ -166,6 +170,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             patience: limits.patience(scheme, &facts),
             tells_programs,
             outcome: None,
+            failed_at: None,
         };
         Ok(Engine {
             mail: shards.iter().map(|_| slots()).collect(),
@@ -260,7 +265,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         let counters = totals(&shards);
         let messages = self.network.workload.messages.len() as u64;
         control.show(latest(&shards), counters.packet_hops, messages - counters.acknowledged.min(messages));
-        if let Some(failure) = first_failure(&mut shards) {
+        if let Some((at, failure)) = first_failure(&mut shards) {
+            course.failed_at = Some(at);
             return Some(Err(failure));
         }
         if counters.acknowledged >= messages {
@@ -271,7 +277,10 @@ impl<'a, O: Observer> Engine<'a, O> {
             return Some(Err(failure));
         }
         let notices = gather_notices(&mut shards);
+        let ran = window.number;
         if let Err(failure) = self.next_window(&mut course, &mut window, &mut shards, notices) {
+            // The windows after it have not run: what is filed for them is still on links.
+            window.number = ran;
             return Some(Err(failure));
         }
         None
@@ -334,7 +343,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let agenda = &self.network.faults.agenda;
         let next_due = agenda[agenda.partition_point(|(due, _)| *due <= last)..].first();
         let next_due = next_due.map_or(Time::NEVER, |(due, _)| *due);
-        let end = Time::ZERO + self.limits.max_time + Duration(1);
+        let end = (Time::ZERO + self.limits.max_time + Duration(1)).min(LAST_TIME);
         window.ends.push((last + course.length).min(next_due).min(end).max(last));
     }
 
@@ -400,14 +409,25 @@ impl<'a, O: Observer> Engine<'a, O> {
             return Err(Failure::Limit("max_packets"));
         }
         let now = window.ends[0];
-        // A run without outstanding messages only waits for the next start.
-        let idle = counters.posted == counters.acknowledged;
-        if now < course.watch.look_at && !idle {
+        let Course { watch, patience, .. } = course;
+        // A run without outstanding messages only waits for the next start, however long.
+        if counters.posted == counters.acknowledged {
+            watch.idle = true;
+            return Ok(());
+        }
+        if watch.idle {
+            *watch = Watchdog {
+                idle: false,
+                fresh: u64::MAX,
+                since: now,
+                look_at: now + Duration(patience.0 / 4),
+            };
+        }
+        if now < watch.look_at {
             return Ok(());
         }
         let fresh = shards.iter().flat_map(|shard| shard.hosts()).map(Host::fresh_packets).sum();
-        let Course { watch, patience, .. } = course;
-        if idle || fresh != watch.fresh {
+        if fresh != watch.fresh {
             (watch.fresh, watch.since) = (fresh, now);
         } else if now.since(watch.since) > *patience {
             let cycle = deadlock::find(&self.network, shards);
@@ -540,9 +560,10 @@ impl<'a, O: Observer> Engine<'a, O> {
         })
     }
 
-    /// The time of the latest event so far.
+    /// The time of the latest event so far, or of what failed the run.
     pub fn now(&self) -> Time {
-        latest(&self.locked())
+        let failed_at = lock(&self.course).failed_at;
+        failed_at.unwrap_or_else(|| latest(&self.locked()))
     }
 
     /// Ends the run and hands the observer back.
@@ -576,9 +597,9 @@ fn latest<O>(shards: &[MutexGuard<'_, Shard<O>>]) -> Time {
 }
 
 /// The failure with the earliest place in the order, if there is one.
-fn first_failure<O>(shards: &mut [MutexGuard<'_, Shard<O>>]) -> Option<Failure> {
+fn first_failure<O>(shards: &mut [MutexGuard<'_, Shard<O>>]) -> Option<(Time, Failure)> {
     let failures = shards.iter_mut().filter_map(|shard| shard.effects.failure.take());
-    failures.min_by_key(|(time, node, _)| (*time, *node)).map(|(.., failure)| failure)
+    failures.min_by_key(|(time, node, _)| (*time, *node)).map(|(time, _, failure)| (time, failure))
 }
 
 /// Hands what was sent over long links to the shards of the nodes where it comes in.

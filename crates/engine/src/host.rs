@@ -432,7 +432,7 @@ impl Host {
         }
         let out = self.egress.port(PORT);
         if !out.wakes {
-            self.egress.transmit(PORT, &frame, false, at);
+            self.egress.transmit(PORT, &frame, at);
         } else if u64::from(out.control_bytes) + u64::from(packet.wire_bytes)
             <= u64::from(at.network.queues.control)
         {
@@ -476,7 +476,7 @@ impl Host {
         if let (Some(telemetry), Repr::Data { .. }) = (&mut self.egress.telemetry, packet.repr) {
             frame.telemetry = telemetry.held.keep(&IntStack::EMPTY);
         }
-        self.egress.transmit(PORT, &frame, false, at);
+        self.egress.transmit(PORT, &frame, at);
     }
 
     /// The next data packet of the NIC's round robin.

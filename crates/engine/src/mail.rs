@@ -28,6 +28,8 @@ pub struct Slot {
     window: u64,
     /// By node.
     boxes: Vec<Mailbox>,
+    /// The nodes at which anything comes in, each once.
+    touched: Vec<NodeId>,
     /// Telemetry on its way: record `n` of a frame is `stacks[n - 1]`.
     stacks: Vec<IntStack>,
     packets: u64,
@@ -47,10 +49,12 @@ struct Mailbox {
 const FIRST_ROOM: usize = 16;
 
 impl Mailbox {
+    /// Adds an arrival of `window`; `touched` gets the `node` with the first one.
     #[inline(always)]
-    fn push(&mut self, window: u64, arrival: Arrival) {
+    fn push(&mut self, window: u64, arrival: Arrival, node: NodeId, touched: &mut Vec<NodeId>) {
         if self.window != window {
             self.window = window;
+            touched.push(node);
             self.arrivals.clear();
             if self.arrivals.capacity() == 0 {
                 self.arrivals.reserve_exact(FIRST_ROOM);
@@ -84,6 +88,7 @@ impl Slot {
     pub fn turn_to(&mut self, window: u64) {
         if self.window != window {
             self.window = window;
+            self.touched.clear();
             self.stacks.clear();
             (self.packets, self.pauses) = (0, 0);
         }
@@ -128,7 +133,10 @@ impl<'m> Outbox<'m> {
     /// Sends a packet without telemetry to `node`, where it comes in by `port`.
     #[inline(always)]
     pub fn send_packet(&mut self, node: NodeId, time: Time, packet: &Packet, port: u16) {
-        debug_assert!(time.0 >= self.ends[0], "an arrival within the window in which it was sent");
+        assert!(
+            time.0 >= self.ends[0],
+            "a packet of no bytes arrives within the window in which it was sent"
+        );
         let mut ahead = 0;
         while time.0 >= self.ends[ahead + 1] {
             ahead += 1;
@@ -137,7 +145,7 @@ impl<'m> Outbox<'m> {
             Some(slot) => {
                 slot.packets += 1;
                 let frame = Frame { packet: *packet, telemetry: 0, port, what: What::Packet };
-                slot.boxes[node.index()].push(slot.window, Arrival { time, frame });
+                slot.boxes[node.index()].push(slot.window, Arrival { time, frame }, node, &mut slot.touched);
             }
             None => self.send(node, Arrival { time, frame: Frame::new(*packet, port) }, None),
         }
@@ -146,7 +154,7 @@ impl<'m> Outbox<'m> {
     /// Sends a frame to `node`; `stack` is its telemetry, if it has any.
     pub fn send(&mut self, node: NodeId, mut arrival: Arrival, stack: Option<&IntStack>) {
         let time = arrival.time.0;
-        debug_assert!(time >= self.ends[0], "an arrival within the window in which it was sent");
+        assert!(time >= self.ends[0], "a packet of no bytes arrives within the window in which it was sent");
         let mut ahead = 0;
         while time >= self.ends[ahead + 1] {
             ahead += 1;
@@ -164,7 +172,7 @@ impl<'m> Outbox<'m> {
             What::Packet => slot.packets += 1,
             What::Pause | What::Resume => slot.pauses += 1,
         }
-        slot.boxes[node.index()].push(slot.window, arrival);
+        slot.boxes[node.index()].push(slot.window, arrival, node, &mut slot.touched);
     }
 }
 
@@ -186,6 +194,12 @@ pub struct Sources<'m> {
 }
 
 impl Sources<'_> {
+    /// The nodes at which anything comes in, some more than once.
+    pub fn touched(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let of_window = |slot: &&&Slot| slot.window == self.window;
+        self.slots.iter().filter(of_window).flat_map(|slot| slot.touched.iter().copied())
+    }
+
     /// Loads the beginning of what comes in at `node`.
     #[inline]
     pub fn prefetch(&self, node: NodeId) {

@@ -7,7 +7,7 @@ use crate::prefetch::prefetch;
 use crate::spec::Scheme;
 use anabranch_base::{Duration, HostId, NodeId, Purpose, QpId, stream};
 use anabranch_fabric::{Routing, Topology};
-use anabranch_proto::{Packet, PathFacts, ProgramConfig, TransportConfig};
+use anabranch_proto::{Packet, PathFacts};
 use anabranch_workload::{Qp, Workload};
 
 /// Topology, workload, scheme and faults of a run, with what follows from them.
@@ -158,20 +158,15 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// How long a packet takes at the least from the moment a node sends it until another node may act on it: the
-    /// length of a window.
+    /// How long anything takes at the least from the moment a node sends it until another node may act on it: the
+    /// length of a window. The latency of the link, and of the switch behind it unless pause frames skip that; where
+    /// there is none, a byte's time on the wire.
     pub fn lookahead(&self) -> Duration {
-        let framing = self.scheme.transport.framing();
-        // Nothing of ours is shorter than a header, an ACK or a pause frame; nobody knows what others send.
-        let others = matches!(self.scheme.transport, TransportConfig::Registered(_))
-            || matches!(self.scheme.fabric.program, Some(ProgramConfig::Registered(_)));
-        let shortest = match others {
-            true => 1,
-            false => framing.ack.0.min(framing.header.0).min(u64::from(crate::link::PAUSE_FRAME_BYTES)),
-        };
         let pauses = self.scheme.fabric.pfc.is_some();
-        let of =
-            |kind: &LinkKind| kind.rate.time_for(shortest) + if pauses { kind.latency } else { kind.delay };
+        let of = |kind: &LinkKind| match if pauses { kind.latency } else { kind.delay } {
+            Duration::ZERO => kind.rate.time_for(1),
+            latency => latency,
+        };
         self.kinds.iter().map(of).min().unwrap_or(Duration(1)).max(Duration(1))
     }
 

@@ -78,6 +78,10 @@ pub struct Shard<O> {
     /// By node of the fabric: where it is, and its unit and the place within that. None where it is another shard's.
     place_of: Vec<Option<(Place, u32, u32)>>,
     inbox: Inbox,
+    /// Units with something to do in the present window, by rising number.
+    active: Vec<u32>,
+    /// By unit: whether it is among them.
+    is_active: Vec<bool>,
     /// Some program wants to hear of queue pairs.
     tells_programs: bool,
     /// What is to come over long links.
@@ -182,6 +186,8 @@ impl<O: Observer> Shard<O> {
         }
         Shard {
             next: units.iter().map(|unit| unit.next(&hosts, &switches)).collect(),
+            active: Vec::new(),
+            is_active: vec![false; units.len()],
             hosts,
             switches,
             units,
@@ -262,6 +268,7 @@ impl<O: Observer> Shard<O> {
         slots: SmallVec<[&'w mut Slot; MOST_AHEAD]>,
     ) {
         let Shard { hosts, switches, units, next, place_of, inbox, tells_programs, arriving, .. } = self;
+        let (active, is_active) = (&mut self.active, &mut self.is_active);
         let mut at = Context {
             now: window.start,
             network,
@@ -303,9 +310,21 @@ impl<O: Observer> Shard<O> {
         let end = window.ends[0];
         let bound = Order::before(end);
         arriving.take_due(end);
-        for index in 0..units.len() {
-            prefetch_ahead(&units[index + 1..], (hosts, switches), &window.routing, sources);
-            let (unit, next) = (&mut units[index], &mut next[index]);
+        // Most of a large fabric may have nothing to do: those that have are found without a look at the others.
+        for node in sources.touched().chain(arriving.due.iter().map(|far| far.node)) {
+            if let Some((_, unit, _)) = place_of[node.index()] {
+                is_active[unit as usize] = true;
+            }
+        }
+        active.clear();
+        for (index, (is_active, next)) in is_active.iter_mut().zip(next.iter()).enumerate() {
+            if std::mem::take(is_active) || *next < bound {
+                active.push(index as u32);
+            }
+        }
+        for (number, &index) in active.iter().enumerate() {
+            prefetch_ahead(units, &active[number + 1..], (hosts, switches), &window.routing, sources);
+            let (unit, next) = (&mut units[index as usize], &mut next[index as usize]);
             match unit {
                 Unit::One(Place::Host(index)) => {
                     let host = &mut hosts[*index as usize];
@@ -345,14 +364,16 @@ impl<O: Observer> Shard<O> {
 #[inline]
 fn prefetch_ahead(
     units: &[Unit],
+    active: &[u32],
     (hosts, switches): (&[Host], &[Switch]),
     routing: &Routing,
     sources: &Sources<'_>,
 ) {
-    if let Some(Unit::One(Place::Host(index))) = units.get(1) {
+    let unit = |ahead: usize| active.get(ahead).map(|index| &units[*index as usize]);
+    if let Some(Unit::One(Place::Host(index))) = unit(1) {
         hosts[*index as usize].prefetch();
     }
-    match units.first() {
+    match unit(0) {
         Some(Unit::One(Place::Host(index))) => {
             let host = &hosts[*index as usize];
             host.prefetch_ends();

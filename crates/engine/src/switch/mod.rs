@@ -203,7 +203,7 @@ impl Switch {
         if self.has_program() {
             self.pass_out(port, frame, at);
         } else {
-            self.egress.transmit(port, frame, false, at);
+            self.egress.transmit(port, frame, at);
         }
     }
 

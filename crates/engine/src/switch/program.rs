@@ -270,7 +270,7 @@ impl Switch {
         if let Some(attached) = self.attached() {
             attached.program.egress(&mut frame.packet, &passage, &mut attached.out);
         }
-        self.egress.transmit(port, &frame, false, at);
+        self.egress.transmit(port, &frame, at);
         self.after_program(at);
     }
 

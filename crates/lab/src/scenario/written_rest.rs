@@ -204,6 +204,10 @@ pub(super) fn limits(table: Option<&Table>) -> Result<Limits, ScenarioError> {
         max_packets: table.get("max_packets")?.unwrap_or(default.max_packets),
     };
     table.above_zero("max_time", limits.max_time)?;
+    if limits.max_time > Limits::MOST_TIME {
+        let message = format!("max_time may be at most {} of simulated time", Limits::MOST_TIME);
+        return Err(table.wrong("max_time", message, format!("max_time = \"{}\"", Limits::MOST_TIME)));
+    }
     table.above_zero("stall", limits.stall)?;
     table.within("max_events", limits.max_events, 1, u64::MAX)?;
     table.within("max_packets", limits.max_packets, 1, u64::MAX)?;

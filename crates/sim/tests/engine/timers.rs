@@ -74,3 +74,29 @@ probability = 0.3
     let results = finish_all(&one("dcp", "500KB", 30, rest), &[]);
     assert!(results.iter().filter(|result| result.run.timeouts > 1).count() > 5);
 }
+
+/// What waits for its next message is not stalled, however long it waits, before the first one or between two.
+#[test]
+fn a_run_that_waits_for_its_next_message_is_not_stalled() {
+    for starts in [[0, 100_000], [100_000, 150_000], [90_000, 90_001]] {
+        let message = |start: &u64| {
+            format!("[[workload.message]]\nfrom = 0\nto = 3\nbytes = \"1MB\"\nstart = \"{start}us\"\n")
+        };
+        let messages: String = starts.iter().map(message).collect();
+        let text = format!(
+            r#"
+            schemes = ["reps", "rocev2"]
+            [topology]
+            kind = "single-switch"
+            hosts = 4
+            link = "100Gbps"
+            [workload]
+            kind = "messages"
+            {messages}
+            "#
+        );
+        for result in finish_all(&text, &[]) {
+            assert!(result.run.sim_time_us > starts[1] as f64, "{}", result.run.sim_time_us);
+        }
+    }
+}
