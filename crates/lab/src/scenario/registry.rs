@@ -335,11 +335,13 @@ impl<F: ?Sized> Entry<F> {
                     return Err(Wrong { key: None, message, help, value: None });
                 }
                 (Some(value), default) => checked(parameter, value).map_err(|problem| {
-                    let (problem, instead) = match problem.rsplit_once("; write ") {
-                        Some((problem, instead)) if !instead.contains(' ') => {
-                            (problem.to_owned(), Some(instead))
-                        }
-                        _ => (problem.clone(), None),
+                    // `write 30us`, perhaps with `; "3rtt" works too` behind it.
+                    let found = problem.rsplit_once("; write ");
+                    let found =
+                        found.map(|(problem, rest)| (problem, rest.split("; ").next().unwrap_or(rest)));
+                    let (problem, instead) = match found.filter(|(_, instead)| !instead.contains(' ')) {
+                        Some((problem, instead)) => (problem, Some(instead)),
+                        None => (problem.as_str(), None),
                     };
                     let instead = match (instead, default) {
                         (Some(instead), _) if parameter.is_text() => format!("{instead:?}"),
@@ -383,6 +385,14 @@ pub(super) struct Wrong {
 }
 
 impl Wrong {
+    /// The message for a part of a scheme.
+    pub(super) fn of(&self, part: &str) -> String {
+        match self.value {
+            Some(_) => format!("{part}.{}", self.message),
+            None => format!("{part}: {}", self.message),
+        }
+    }
+
     /// At the parameter, or at the whole of its table.
     pub(super) fn at(self, table: &Table) -> ScenarioError {
         table.wrong(self.key.as_deref().unwrap_or("kind"), self.message, self.help)

@@ -148,11 +148,12 @@ pub(super) fn set(
     }
     let before = table.insert(leaf.to_owned(), value.clone());
     let registered = Chosen::take(registry, &mut whole).map_err(|(part, wrong)| {
-        let key = wrong.key.unwrap_or_default();
+        let at_key = wrong.key.as_ref().is_some_and(|key| format!("{part}.{key}") == path);
+        let message = wrong.of(part);
         match wrong.value {
-            _ if format!("{part}.{key}") != path => ParameterFault::words(part, wrong.message, wrong.help),
-            Some(instead) => ParameterFault::value(path, format!("{part}.{}", wrong.message), instead),
-            None => no_such(scheme, path),
+            Some(instead) if at_key => ParameterFault::value(path, message, instead),
+            None if at_key => no_such(scheme, path),
+            _ => ParameterFault::words(part, message, wrong.help),
         }
     })?;
     let read = whole.try_into().map(|scheme| registered.put(scheme));

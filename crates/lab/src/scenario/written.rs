@@ -367,10 +367,7 @@ fn registered<T>(
     }
     let Some(node) = node else { return Ok(None) };
     read(&node.value()).map_err(|wrong| {
-        let message = match wrong.value {
-            Some(_) => format!("{}.{}", path.join("."), wrong.message),
-            None => format!("{}: {}", path.join("."), wrong.message),
-        };
+        let message = wrong.of(&path.join("."));
         let at = wrong.key.map_or(node.at, |key| node.place(&[&key]));
         fault(table.file, at, message, Some(wrong.help))
     })
