@@ -3,11 +3,10 @@
 use crate::draw::Case;
 use crate::draw::MOST_EVENTS;
 use anabranch_base::{Duration, NodeId};
-use anabranch_proto::LbConfig;
 use anabranch_proto::transport::Framing;
 use anabranch_results::FlowRow;
 use anabranch_results::digest::run_digest;
-use anabranch_sim::scenario::{self, FaultKind, Files, Overrides, RoutingMode, RunPoint, Scenario};
+use anabranch_sim::scenario::{self, FaultKind, Files, Overrides, RunPoint, Scenario};
 use anabranch_sim::topology::Topology;
 use anabranch_sim::{Control, RunError, RunResult};
 use std::cmp::Reverse;
@@ -197,7 +196,7 @@ fn adds_up(point: &RunPoint, result: &RunResult) -> Result<(), String> {
     Ok(())
 }
 
-/// Nobody is faster than light, nor, where all ways are alike and a flow takes one of them, than alone.
+/// Nobody is faster than light, by a bound of these tests' own, nor than the engine says that it would be alone.
 fn not_too_fast(point: &RunPoint, result: &RunResult) -> Result<(), String> {
     let built = anabranch_sim::build(point).map_err(|e| e.to_string())?;
     let framing = point.scheme.transport.framing();
@@ -207,7 +206,7 @@ fn not_too_fast(point: &RunPoint, result: &RunResult) -> Result<(), String> {
         if fct < floor {
             return Err(format!("a flow faster than light, {floor} ps: {flow:?}"));
         }
-        if takes_one_of_equal_ways(point) && fct < flow.ideal_fct_ps {
+        if fct < flow.ideal_fct_ps {
             return Err(format!("a flow faster than alone: {flow:?}"));
         }
     }
@@ -247,17 +246,6 @@ fn fastest(topology: &Topology, from: u32, to: u32, bytes: u64) -> u64 {
         }
     }
     reached[to as usize]
-}
-
-/// The closed form is that of one way, for one queue pair: a short last packet that goes by another way does not wait
-/// for those before it, and among ways of different rates it takes the first.
-fn takes_one_of_equal_ways(point: &RunPoint) -> bool {
-    let scheme = &point.scheme;
-    let one_way = matches!(scheme.lb, LbConfig::Ecmp {})
-        && matches!(scheme.fabric.routing, RoutingMode::Ecmp | RoutingMode::EcmpLinear)
-        && scheme.fabric.program.is_none();
-    let reroutes = scheme.fabric.routing_delay.is_some() && !point.faults.is_empty();
-    scheme.qps == 1 && one_way && !reroutes && !point.files.contains_key("graph.txt")
 }
 
 fn lossy_cables(point: &RunPoint) -> bool {
