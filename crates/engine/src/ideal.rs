@@ -98,7 +98,7 @@ impl<'a> Ideal<'a> {
     /// before it on links of different rates. Everywhere else no message can be faster, and few are as fast:
     ///
     /// - Where packets may take several paths, or parts of the message several queue pairs, see
-    ///   [`Self::last_arrival_spread`].
+    ///   `last_arrival_spread`.
     /// - Where equal-cost links have different rates or latencies, the best of them counts at each distance.
     ///
     /// Links have the rates of the topology: a fault that makes one faster is left out.
