@@ -86,6 +86,18 @@ pub(crate) fn print_scaled(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&st
     write!(f, "{}{unit}", value / scale)
 }
 
+/// Prints about three digits in the largest unit of which there is one at least; units stand by rising scale.
+pub(crate) fn about(value: u64, units: &[(&str, u64)]) -> String {
+    let (unit, scale) = units.iter().rev().find(|(_, scale)| value >= *scale).unwrap_or(&units[0]);
+    let number = value as f64 / *scale as f64;
+    let decimals = match number {
+        _ if value.is_multiple_of(*scale) || number >= 100.0 => 0,
+        _ if number >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{number:.decimals$} {unit}")
+}
+
 /// Deserialises a quantity that is written as text, and says what to write when a bare number stands there.
 pub(crate) fn from_text<'de, D: Deserializer<'de>, T>(d: D) -> Result<T, D::Error>
 where

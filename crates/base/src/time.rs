@@ -1,6 +1,6 @@
 //! Integer picoseconds. A nanosecond clock is too coarse: 64 B at 400 Gb/s last 1.28 ns.
 
-use crate::text::{ParseUnitError, from_text, parse_scaled};
+use crate::text::{ParseUnitError, about, from_text, parse_scaled};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
@@ -50,6 +50,11 @@ impl Duration {
     /// This span in microseconds, for people.
     pub fn as_us(self) -> f64 {
         self.0 as f64 / 1e6
+    }
+
+    /// About this span, for people: `61.2 us`.
+    pub fn about(self) -> String {
+        about(self.0, UNITS)
     }
 
     /// This span or a little more, with at most so many digits that count, as people write it.

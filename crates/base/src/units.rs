@@ -1,6 +1,6 @@
 //! Sizes and rates, and how people write them.
 
-use crate::text::{ParseUnitError, from_text, parse_scaled, print_scaled};
+use crate::text::{ParseUnitError, about, from_text, parse_scaled, print_scaled};
 use crate::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -30,9 +30,21 @@ impl Rate {
         Rate(gbps * 1_000_000_000)
     }
 
+    /// About this rate, for people: `12.5 Gbps`.
+    pub fn about(self) -> String {
+        about(self.0, RATES)
+    }
+
     /// The bytes this rate carries in `span`, rounded down.
     pub const fn bytes_in(self, span: Duration) -> u64 {
         (self.0 as u128 * span.0 as u128 / 8_000_000_000_000) as u64
+    }
+}
+
+impl Bytes {
+    /// About this size, for people: `1.25 MB`. Decimal units.
+    pub fn about(self) -> String {
+        about(self.0, &SIZES[..5])
     }
 }
 
@@ -98,6 +110,16 @@ text_serde!(Rate);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn people_read_three_digits() {
+        let about = |bytes: u64| Bytes(bytes).about();
+        assert_eq!([about(0), about(999), about(1_000)], ["0 B", "999 B", "1 KB"]);
+        assert_eq!([about(1_250_000), about(123_456), about(10_499)], ["1.25 MB", "123 KB", "10.5 KB"]);
+        assert_eq!([about(1 << 20), about(7_000_000_000_000)], ["1.05 MB", "7 TB"]);
+        assert_eq!(Rate(12_500_000_000).about(), "12.5 Gbps");
+        assert_eq!([Duration(61_234_567).about(), Duration(83_000).about()], ["61.2 us", "83 ns"]);
+    }
     use proptest::prelude::*;
 
     #[test]

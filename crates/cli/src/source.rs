@@ -70,7 +70,8 @@ fn load_text(
 /// # Errors
 /// [`Failure::Input`] when something cannot be built.
 pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
-    for warning in scenario.check().map_err(input)? {
+    let examined = scenario.examine().map_err(input)?;
+    for warning in &examined.warnings {
         note(&format!("warning: {warning}"));
     }
     let scenario = stand_alone(&scenario)?;
@@ -78,7 +79,7 @@ pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
     let item = Item {
         name,
         digest: text_digest(&scenario.canonical()),
-        toml: scenario.to_toml(),
+        toml: scenario.to_annotated_toml(&examined.facts),
         files: scenario.files.clone(),
     };
     Ok(Prepared { scenario, points, item })

@@ -19,6 +19,26 @@ pub struct PathFacts {
     pub line_rate: Rate,
 }
 
+impl PathFacts {
+    /// What a quantity that refers to the fabric comes to on it, for people: `1.25 MB` for `"1bdp"`, `61 us` for
+    /// `"5rtt"`, `20 Gbps` for `"0.05line"`. None for what is absolute, or no quantity at all.
+    pub fn in_units(&self, written: &str) -> Option<String> {
+        let size = || match written.parse().ok()? {
+            Size::Bytes(_) => None,
+            size => Some(size.on(self).about()),
+        };
+        let span = || match written.parse().ok()? {
+            Span::Time(_) => None,
+            span => Some(span.on(self).about()),
+        };
+        let pace = || match written.parse().ok()? {
+            Pace::Rate(_) => None,
+            pace => Some(pace.on(self).about()),
+        };
+        size().or_else(span).or_else(pace)
+    }
+}
+
 /// A size: absolute (`"415KB"`), in packets (`"100packets"`), or in BDPs (`"1.5bdp"`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
@@ -180,6 +200,10 @@ mod tests {
         assert_eq!("70us".parse::<Span>().unwrap().on(&facts), Duration::from_us(70));
         assert_eq!("0.05line".parse::<Pace>().unwrap().on(&facts), Rate::from_gbps(20));
         assert_eq!("40Mbps".parse::<Pace>().unwrap().on(&facts), Rate(40_000_000));
+        let units = |written: &str| facts.in_units(written).unwrap_or_default();
+        assert_eq!([units("1.5bdp"), units("100packets")], ["600 KB", "415 KB"]);
+        assert_eq!([units("0.25rtt"), units("0.05line")], ["2 us", "20 Gbps"]);
+        assert_eq!([units("415KB"), units("70us"), units("40Mbps"), units("ecmp")], [""; 4]);
         assert!("-1bdp".parse::<Size>().is_err());
         assert!("nanbdp".parse::<Size>().is_err());
     }

@@ -207,7 +207,9 @@ fn check_prints_the_fabric_and_a_resolved_form_that_runs() {
     let place = Place::new();
     place.write("s.toml", SMALL);
     let ended = place.run(&["check", "s.toml"]).expect(0);
-    for text in ["hosts      16", "switches", "routing", "messages   16", "buffer = 8"] {
+    for text in
+        ["hosts      16", "switches", "routing", "messages   16", "buffer = 8", "queue = \"1bdp\" # = "]
+    {
         assert!(ended.stdout.contains(text), "no {text:?} in:\n{}", ended.stdout);
     }
     let document = place.run(&["check", "s.toml", "--json"]).expect(0).json();

@@ -3,6 +3,7 @@
 //! [`read`] takes the text of a scenario file; [`read_figure`] that of a figure file. Nothing here opens a
 //! file: who calls supplies them through [`Files`].
 
+mod annotated;
 mod context;
 mod curves;
 mod error;
@@ -48,7 +49,7 @@ mod written_workload;
 pub use error::ScenarioError;
 pub use figure::{BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTracking, Scale, read_figure};
 pub use registry::Registry;
-pub use resolved::Scenario;
+pub use resolved::{Examined, Scenario};
 pub use schemes::{SchemeListing, scheme, schemes};
 pub use written::{read, read_with};
 

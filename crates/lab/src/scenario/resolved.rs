@@ -1,5 +1,6 @@
 //! A whole scenario, resolved, and the runs that it stands for.
 
+use super::annotated::annotated;
 use super::curves;
 use super::lossless::{self, round_up};
 use super::number_space;
@@ -59,6 +60,15 @@ pub struct Scenario {
     /// The points of the sweep, as what differs from the fields above; none without a sweep.
     variants: Vec<Variant>,
     origin: Origin,
+}
+
+/// What was found of a scenario that can be run.
+#[derive(Clone, Debug)]
+pub struct Examined {
+    /// What can be run, but hardly to what is wanted.
+    pub warnings: Vec<ScenarioError>,
+    /// The longest path of each point's fabric (without a sweep there is one point), for each scheme's packets.
+    pub facts: Vec<Vec<PathFacts>>,
 }
 
 /// A point of a sweep in full.
@@ -173,6 +183,13 @@ impl Scenario {
         toml::to_string(&document).expect("a scenario is made of what TOML can say")
     }
 
+    /// [`Scenario::to_toml`] for people: a comment behind each parameter of a scheme that refers to the fabric says what
+    /// it comes to, by `facts`, those of [`Scenario::examine`]: `queue = "1bdp" # = 1.25 MB`.
+    pub fn to_annotated_toml(&self, facts: &[Vec<PathFacts>]) -> String {
+        let own: Vec<bool> = self.variants.iter().map(|variant| variant.schemes.is_some()).collect();
+        annotated(&self.to_toml(), facts, &own, &self.schemes)
+    }
+
     /// [`Scenario::to_toml`] and the contents of the files: all that decides the results.
     pub fn canonical(&self) -> String {
         let mut text = self.to_toml();
@@ -228,10 +245,19 @@ impl Scenario {
     /// # Errors
     /// The first thing that cannot be built or found, with its place.
     pub fn check(&self) -> Result<Vec<ScenarioError>, ScenarioError> {
+        self.examine().map(|examined| examined.warnings)
+    }
+
+    /// [`Scenario::check`], with what it finds out about the fabrics.
+    ///
+    /// # Errors
+    /// Those of [`Scenario::check`].
+    pub fn examine(&self) -> Result<Examined, ScenarioError> {
         let seed = self.seeds.first().copied().unwrap_or(1);
         let mut built: Option<Ground<'_>> = None;
         let mut laid: Option<(&TopologySpec, &WorkloadSpec, Workload)> = None;
         let mut too_short = TooShort::default();
+        let mut facts_by_point = Vec::new();
         for step in self.steps() {
             let mut ground = match built.take() {
                 Some(ground) if ground.spec == step.topology => ground,
@@ -244,6 +270,8 @@ impl Scenario {
                     self.lay(step.workload, &ground.topology)?
                 }
             };
+            let facts = step.schemes.iter().map(|scheme| ground.facts(&scheme.transport)).collect();
+            facts_by_point.push(facts);
             for scheme in step.schemes {
                 let facts = ground.facts(&scheme.transport);
                 if facts.base_rtt > LONGEST_RTT {
@@ -271,7 +299,7 @@ impl Scenario {
             laid = Some((step.topology, step.workload, workload));
             built = Some(ground);
         }
-        Ok(too_short.warnings(&self.origin))
+        Ok(Examined { warnings: too_short.warnings(&self.origin), facts: facts_by_point })
     }
 
     /// That the buffers of a lossless scheme hold what they must on this fabric.
