@@ -62,6 +62,14 @@ pub struct Arrival {
 
 const _: () = assert!(size_of::<Arrival>() == 64);
 
+impl Arrival {
+    /// Nothing: what stands where nothing has come in yet.
+    pub const BLANK: Arrival = Arrival {
+        time: Time::ZERO,
+        frame: Frame { packet: FILLER, telemetry: 0, port: 0, what: What::Resume },
+    };
+}
+
 /// The kinds of events at a node, in the order in which they run at one time: a pause acts before the port that it
 /// stops, and a port that frees up serves what waits before a newcomer.
 pub mod kind {

@@ -597,6 +597,10 @@ fn put<T>(slab: &mut Vec<T>, free: &mut Vec<u32>, thing: T) -> u32 {
             place
         }
         None => {
+            if slab.len() == slab.capacity() {
+                // Most hosts have a single one: no room for four from the start.
+                slab.reserve_exact(slab.len().max(1));
+            }
             slab.push(thing);
             slab.len() as u32 - 1
         }

@@ -28,6 +28,8 @@ pub struct Slot {
     window: u64,
     /// By node.
     boxes: Vec<Mailbox>,
+    /// What the boxes hold.
+    sheets: Sheets,
     /// The nodes at which anything comes in, each once.
     touched: Vec<NodeId>,
     /// Telemetry on its way: record `n` of a frame is `stacks[n - 1]`.
@@ -36,33 +38,89 @@ pub struct Slot {
     pauses: u64,
 }
 
-/// What comes in at one node. Half a cache line.
-#[derive(Default)]
+/// What comes in at one node: a chain of sheets, all full but the last one.
+#[derive(Clone, Copy, Default)]
 #[repr(align(32))]
 struct Mailbox {
-    arrivals: Vec<Arrival>,
     /// The window that they are for. Those of an earlier one have been read, and go with the first of a later one.
     window: u64,
+    first: u32,
+    last: u32,
+    arrivals: u32,
 }
 
-/// Room that a mailbox has from its first arrival on.
-const FIRST_ROOM: usize = 16;
+/// Arrivals on a sheet.
+const SHEET: usize = 8;
+/// Sheets in a block.
+const BLOCK: usize = 256;
+
+/// The sheets of a slot, handed out in rising order and all taken back at once.
+///
+/// A vector for each mailbox would keep the room of its fullest window. At a hundred thousand nodes that is most of
+/// the memory of a run, and the kernel's clearing of it is most of the time of a short one.
+#[derive(Default)]
+struct Sheets {
+    blocks: Vec<Box<[[Arrival; SHEET]; BLOCK]>>,
+    /// By sheet: the one behind it in its chain.
+    behind: Vec<u32>,
+    /// Sheets that are handed out.
+    used: u32,
+}
+
+impl Sheets {
+    #[inline]
+    fn sheet(&self, number: u32) -> &[Arrival; SHEET] {
+        &self.blocks[number as usize / BLOCK][number as usize % BLOCK]
+    }
+
+    #[inline]
+    fn hand_out(&mut self) -> u32 {
+        if self.used as usize == self.behind.len() {
+            self.add_block();
+        }
+        self.used += 1;
+        self.used - 1
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_block(&mut self) {
+        let blank = vec![[Arrival::BLANK; SHEET]; BLOCK].into_boxed_slice();
+        if let Ok(block) = blank.try_into() {
+            self.blocks.push(block);
+            self.behind.resize(self.blocks.len() * BLOCK, 0);
+        }
+    }
+}
 
 impl Mailbox {
     /// Adds an arrival of `window`; `touched` gets the `node` with the first one.
     #[inline(always)]
-    fn push(&mut self, window: u64, arrival: Arrival, node: NodeId, touched: &mut Vec<NodeId>) {
+    fn push(
+        &mut self,
+        window: u64,
+        arrival: Arrival,
+        node: NodeId,
+        (sheets, touched): (&mut Sheets, &mut Vec<NodeId>),
+    ) {
         if self.window != window {
-            self.window = window;
+            (self.window, self.arrivals) = (window, 0);
             touched.push(node);
-            self.arrivals.clear();
-            if self.arrivals.capacity() == 0 {
-                self.arrivals.reserve_exact(FIRST_ROOM);
-            }
         }
-        self.arrivals.push(arrival);
+        let place = self.arrivals as usize % SHEET;
+        if place == 0 {
+            let sheet = sheets.hand_out();
+            match self.arrivals {
+                0 => self.first = sheet,
+                _ => sheets.behind[self.last as usize] = sheet,
+            }
+            self.last = sheet;
+        }
+        self.arrivals += 1;
+        let sheet = &mut sheets.blocks[self.last as usize / BLOCK][self.last as usize % BLOCK];
+        sheet[place] = arrival;
         // Where the next one goes, most likely of the same sender and soon.
-        if let Some(next) = self.arrivals.spare_capacity_mut().first() {
+        if let Some(next) = sheet.get(place + 1) {
             prefetch(next);
         }
     }
@@ -90,6 +148,7 @@ impl Slot {
             self.window = window;
             self.touched.clear();
             self.stacks.clear();
+            self.sheets.used = 0;
             (self.packets, self.pauses) = (0, 0);
         }
     }
@@ -104,10 +163,19 @@ impl Slot {
         self.window != window || self.packets + self.pauses == 0
     }
 
-    /// What comes in at `node` within `window`.
-    fn of(&self, window: u64, node: NodeId) -> &[Arrival] {
-        let mail = &self.boxes[node.index()];
-        if mail.window == window { &mail.arrivals } else { &[] }
+    /// The sheets of what comes in at `node` within `window`, each with how many arrivals there are on it.
+    fn sheets_of(&self, window: u64, node: NodeId) -> impl Iterator<Item = (u32, &[Arrival])> {
+        let mail = self.boxes[node.index()];
+        let mut left = if mail.window == window { mail.arrivals as usize } else { 0 };
+        let mut next = mail.first;
+        std::iter::from_fn(move || {
+            let here = left.min(SHEET);
+            let sheet = self.sheets.sheet(if here > 0 { next } else { return None });
+            let number = next;
+            left -= here;
+            next = self.sheets.behind[next as usize];
+            Some((number, &sheet[..here]))
+        })
     }
 }
 
@@ -145,7 +213,8 @@ impl<'m> Outbox<'m> {
             Some(slot) => {
                 slot.packets += 1;
                 let frame = Frame { packet: *packet, telemetry: 0, port, what: What::Packet };
-                slot.boxes[node.index()].push(slot.window, Arrival { time, frame }, node, &mut slot.touched);
+                let room = (&mut slot.sheets, &mut slot.touched);
+                slot.boxes[node.index()].push(slot.window, Arrival { time, frame }, node, room);
             }
             None => self.send(node, Arrival { time, frame: Frame::new(*packet, port) }, None),
         }
@@ -172,7 +241,8 @@ impl<'m> Outbox<'m> {
             What::Packet => slot.packets += 1,
             What::Pause | What::Resume => slot.pauses += 1,
         }
-        slot.boxes[node.index()].push(slot.window, arrival, node, &mut slot.touched);
+        let room = (&mut slot.sheets, &mut slot.touched);
+        slot.boxes[node.index()].push(slot.window, arrival, node, room);
     }
 }
 
@@ -181,6 +251,8 @@ impl<'m> Outbox<'m> {
 pub struct Inbox {
     /// Offset within the window, pause or packet, port, place: sorted.
     keys: Vec<u64>,
+    /// Where the arrivals are: slot and sheet. The places of a sheet follow those of the one before it.
+    sheets: Vec<(u32, u32)>,
     next: usize,
     start: u64,
 }
@@ -204,14 +276,12 @@ impl Sources<'_> {
     #[inline]
     pub fn prefetch(&self, node: NodeId) {
         for slot in &self.slots {
-            let mail = slot.of(self.window, node);
-            mail.iter().take(PREFETCHED).for_each(prefetch);
+            if let Some((_, first)) = slot.sheets_of(self.window, node).next() {
+                first.iter().for_each(prefetch);
+            }
         }
     }
 }
-
-/// Arrivals that are loaded ahead; those behind are in a row, which the processor sees.
-const PREFETCHED: usize = 8;
 
 impl Inbox {
     /// Sorts what comes in at `node` within the window that starts at `start`. `far` is what of it came over long
@@ -226,27 +296,34 @@ impl Inbox {
         expect: impl Fn(&Packet),
     ) {
         self.keys.clear();
+        self.sheets.clear();
         self.next = 0;
         self.start = start.0;
         let (mut sorted, mut last) = (true, 0);
-        let mut place = 0;
-        let mut add = |arrival: &Arrival| {
+        let mut add = |place: u64, arrival: &Arrival| {
             let offset = arrival.time.0 - start.0;
             debug_assert!(offset < LONGEST_WINDOW, "an arrival beyond its window");
             let is_packet = u64::from(arrival.frame.what == What::Packet);
             let key = ((offset << 1 | is_packet) << PORT_BITS | u64::from(arrival.frame.port)) << PLACE_BITS
                 | place;
-            place += 1;
             expect(&arrival.frame.packet);
             sorted &= last <= key;
             last = key;
             self.keys.push(key);
         };
-        for slot in &sources.slots {
-            slot.of(sources.window, node).iter().for_each(&mut add);
+        for (number, slot) in sources.slots.iter().enumerate() {
+            for (sheet, arrivals) in slot.sheets_of(sources.window, node) {
+                let first = (self.sheets.len() * SHEET) as u64;
+                self.sheets.push((number as u32, sheet));
+                (first..).zip(arrivals).for_each(|(place, arrival)| add(place, arrival));
+            }
         }
-        far.iter().for_each(|far| add(&far.arrival));
-        assert!(place < 1 << PLACE_BITS, "more than 2^25 frames come in at a node within one window");
+        let first = self.sheets.len() * SHEET;
+        (first as u64..).zip(far).for_each(|(place, far)| add(place, &far.arrival));
+        assert!(
+            first + far.len() < 1 << PLACE_BITS,
+            "more than 2^25 frames come in at a node within one window"
+        );
         if !sorted {
             self.keys.sort_unstable();
         }
@@ -273,20 +350,21 @@ impl Inbox {
     pub fn take<'a>(
         &mut self,
         sources: &'a Sources<'_>,
-        node: NodeId,
         far: &'a [Far],
     ) -> (&'a Arrival, Option<&'a IntStack>) {
-        let mut place = (self.keys[self.next] & ((1 << PLACE_BITS) - 1)) as usize;
+        let place = (self.keys[self.next] & ((1 << PLACE_BITS) - 1)) as usize;
         self.next += 1;
-        for slot in &sources.slots {
-            let arrivals = slot.of(sources.window, node);
-            if let Some(arrival) = arrivals.get(place) {
-                let stack =
-                    (arrival.frame.telemetry as usize).checked_sub(1).map(|number| &slot.stacks[number]);
-                return (arrival, stack);
+        match self.sheets.get(place / SHEET) {
+            Some((slot, sheet)) => {
+                let slot = sources.slots[*slot as usize];
+                let arrival = &slot.sheets.sheet(*sheet)[place % SHEET];
+                let number = (arrival.frame.telemetry as usize).checked_sub(1);
+                (arrival, number.map(|number| &slot.stacks[number]))
             }
-            place -= arrivals.len();
+            None => {
+                let far = &far[place - self.sheets.len() * SHEET];
+                (&far.arrival, far.stack.as_deref())
+            }
         }
-        (&far[place].arrival, far[place].stack.as_deref())
     }
 }

@@ -28,7 +28,6 @@ pub fn run<N: Node, O: Observer>(
     bound: Order,
     at: &mut Context<'_, O>,
 ) {
-    let number = node.node();
     loop {
         let (own, mail) = (node.next(), inbox.next());
         if own < mail {
@@ -42,7 +41,7 @@ pub fn run<N: Node, O: Observer>(
                 return;
             }
             at.now = mail.time();
-            let (arrival, stack) = inbox.take(sources, number, far);
+            let (arrival, stack) = inbox.take(sources, far);
             node.arrive(&arrival.frame, stack, at);
         }
         at.counters.events += 1;

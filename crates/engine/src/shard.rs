@@ -63,6 +63,9 @@ enum Unit {
     Cluster(Cluster),
 }
 
+/// Units in a block.
+const BLOCK: usize = u64::BITS as usize;
+
 struct Cluster {
     places: Vec<Place>,
     inboxes: Vec<Inbox>,
@@ -75,13 +78,16 @@ pub struct Shard<O> {
     units: Vec<Unit>,
     /// By unit: where its next own event stands.
     next: Vec<Order>,
+    /// By block of units: the first of `next`. Most of a large fabric may have nothing to do, and is passed over a block
+    /// at a time.
+    first: Vec<Order>,
     /// By node of the fabric: where it is, and its unit and the place within that. None where it is another shard's.
     place_of: Vec<Option<(Place, u32, u32)>>,
     inbox: Inbox,
     /// Units with something to do in the present window, by rising number.
     active: Vec<u32>,
-    /// By unit: whether it is among them.
-    is_active: Vec<bool>,
+    /// By block of units: those at which something comes in, a bit each.
+    called: Vec<u64>,
     /// Some program wants to hear of queue pairs.
     tells_programs: bool,
     /// What is to come over long links.
@@ -184,10 +190,12 @@ impl<O: Observer> Shard<O> {
             *unit = units.len() as u32;
             units.push(Unit::One(*place));
         }
+        let next: Vec<Order> = units.iter().map(|unit| unit.next(&hosts, &switches)).collect();
         Shard {
-            next: units.iter().map(|unit| unit.next(&hosts, &switches)).collect(),
+            first: next.chunks(BLOCK).map(first_of).collect(),
+            next,
             active: Vec::new(),
-            is_active: vec![false; units.len()],
+            called: vec![0; units.len().div_ceil(BLOCK)],
             hosts,
             switches,
             units,
@@ -242,8 +250,7 @@ impl<O: Observer> Shard<O> {
 
     /// When anything happens next by itself or comes in over a long link.
     pub fn next_time(&self) -> Time {
-        let first = self.next.iter().fold(Order::NEVER, |first, next| first.min(*next));
-        first.time().min(self.arriving.first())
+        first_of(&self.first).time().min(self.arriving.first())
     }
 
     /// Something is on its way to one of its nodes over a long link.
@@ -267,8 +274,9 @@ impl<O: Observer> Shard<O> {
         sources: &Sources<'_>,
         slots: SmallVec<[&'w mut Slot; MOST_AHEAD]>,
     ) {
-        let Shard { hosts, switches, units, next, place_of, inbox, tells_programs, arriving, .. } = self;
-        let (active, is_active) = (&mut self.active, &mut self.is_active);
+        let Shard { hosts, switches, units, next, first, place_of, inbox, tells_programs, arriving, .. } =
+            self;
+        let (active, called) = (&mut self.active, &mut self.called);
         let mut at = Context {
             now: window.start,
             network,
@@ -306,20 +314,25 @@ impl<O: Observer> Shard<O> {
             for (unit, next) in units.iter().zip(next.iter_mut()) {
                 *next = unit.next(hosts, switches);
             }
+            next.chunks(BLOCK).zip(first.iter_mut()).for_each(|(next, first)| *first = first_of(next));
         }
         let end = window.ends[0];
         let bound = Order::before(end);
         arriving.take_due(end);
-        // Most of a large fabric may have nothing to do: those that have are found without a look at the others.
         for node in sources.touched().chain(arriving.due.iter().map(|far| far.node)) {
             if let Some((_, unit, _)) = place_of[node.index()] {
-                is_active[unit as usize] = true;
+                called[unit as usize / BLOCK] |= 1 << (unit as usize % BLOCK);
             }
         }
         active.clear();
-        for (index, (is_active, next)) in is_active.iter_mut().zip(next.iter()).enumerate() {
-            if std::mem::take(is_active) || *next < bound {
-                active.push(index as u32);
+        for (block, (called, first)) in called.iter_mut().zip(first.iter()).enumerate() {
+            let called = std::mem::take(called);
+            if called != 0 || *first < bound {
+                let units = (block * BLOCK..).zip(&next[block * BLOCK..]).take(BLOCK);
+                let is_active = |unit: usize, next: Order| called >> (unit % BLOCK) & 1 == 1 || next < bound;
+                active.extend(
+                    units.filter(|(unit, next)| is_active(*unit, **next)).map(|(unit, _)| unit as u32),
+                );
             }
         }
         for (number, &index) in active.iter().enumerate() {
@@ -356,7 +369,15 @@ impl<O: Observer> Shard<O> {
             }
             self.latest = self.latest.max(at.now);
         }
+        for units in active.chunk_by(|one, other| *one as usize / BLOCK == *other as usize / BLOCK) {
+            let block = units[0] as usize / BLOCK;
+            first[block] = first_of(next.chunks(BLOCK).nth(block).unwrap_or_default());
+        }
     }
+}
+
+fn first_of(orders: &[Order]) -> Order {
+    orders.iter().fold(Order::NEVER, |first, order| first.min(*order))
 }
 
 /// Loads what the next units will touch, while another one runs: of the one after the next the node itself, of the next
