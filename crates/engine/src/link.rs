@@ -122,9 +122,10 @@ impl<'a> KindTable<'a> {
 fn marking(fabric: &FabricSpec, facts: &PathFacts, rate: Rate) -> Marking {
     let step = fabric.ecn_from.iter().rev().find(|step| step.rate <= rate);
     let (kmin, kmax) = step.map_or((fabric.ecn_kmin, fabric.ecn_kmax), |step| (step.kmin, step.kmax));
+    let queue = fabric.queue.map(|queue| queue.on(facts));
     Marking {
-        kmin: clip(kmin.on(facts)),
-        kmax: clip(kmax.on(facts)),
+        kmin: clip(kmin.on(facts, queue)),
+        kmax: clip(kmax.on(facts, queue)),
         pmax: (fabric.ecn_pmax * 4_294_967_296.0) as u64,
     }
 }

@@ -2,7 +2,7 @@
 
 use anabranch_base::{Bytes, Duration, Rate};
 use anabranch_fabric::TopologySpec;
-use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, Size, TransportConfig};
+use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, Size, Threshold, TransportConfig};
 use anabranch_results::Value;
 use anabranch_workload::WorkloadSpec;
 use serde::{Deserialize, Serialize};
@@ -134,9 +134,9 @@ pub struct FabricSpec {
     /// Capacity of a port's control queue.
     pub control_queue: Size,
     /// Data is not marked while no more than this is queued.
-    pub ecn_kmin: Size,
+    pub ecn_kmin: Threshold,
     /// Every data packet is marked while more than this is queued.
-    pub ecn_kmax: Size,
+    pub ecn_kmax: Threshold,
     /// Chance of a mark just below `ecn_kmax`; it rises from 0 at `ecn_kmin` (Pmax).
     pub ecn_pmax: f64,
     /// Other thresholds for faster links, by rising rate.
@@ -176,9 +176,9 @@ pub struct EcnStep {
     /// The thresholds hold for links of this rate and faster ones, up to that of the next step.
     pub rate: Rate,
     /// As [`FabricSpec::ecn_kmin`].
-    pub kmin: Size,
+    pub kmin: Threshold,
     /// As [`FabricSpec::ecn_kmax`].
-    pub kmax: Size,
+    pub kmax: Threshold,
 }
 
 /// Weighted round robin of a port's control and data queue (DCP, section 4.2).

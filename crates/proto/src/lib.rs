@@ -20,7 +20,7 @@ pub use cc::CcConfig;
 pub use lb::LbConfig;
 pub use packet::{Msn, Packet, Repr, SackCause};
 pub use program::ProgramConfig;
-pub use relative::{Pace, PathFacts, Size, Span};
+pub use relative::{Pace, PathFacts, Size, Span, Threshold};
 pub use state::StateField;
 pub use telemetry::{IntHop, IntStack};
 pub use transport::TransportConfig;

@@ -50,6 +50,16 @@ pub enum Size {
     Bdp(f64),
 }
 
+/// How full a port's queue is: a [`Size`], or a share of what the queue holds (`"0.2queue"`), which follows the queue
+/// when that is set or swept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threshold {
+    /// A size.
+    Size(Size),
+    /// A share of the queue.
+    Queue(f64),
+}
+
 /// A time: absolute (`"70us"`) or in base RTTs (`"3rtt"`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Span {
@@ -75,6 +85,19 @@ impl Size {
             Size::Bytes(bytes) => bytes,
             Size::Packets(n) => Bytes((n * facts.packet.0 as f64) as u64),
             Size::Bdp(n) => Bytes((n * facts.bdp.0 as f64) as u64),
+        }
+    }
+}
+
+impl Threshold {
+    /// The threshold in bytes on a fabric, in a port's queue that holds `queue`; without a limit there is no share of
+    /// it to reach.
+    pub fn on(self, facts: &PathFacts, queue: Option<Bytes>) -> Bytes {
+        match self {
+            Threshold::Size(size) => size.on(facts),
+            Threshold::Queue(share) => {
+                queue.map_or(Bytes(u64::MAX), |queue| Bytes((share * queue.0 as f64) as u64))
+            }
         }
     }
 }
@@ -118,6 +141,16 @@ impl FromStr for Size {
     }
 }
 
+impl FromStr for Threshold {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(share) = multiple(text, "queue") {
+            return Ok(Threshold::Queue(share));
+        }
+        text.parse().map(Threshold::Size).map_err(|e| format!("{e}, and \"0.2queue\" does"))
+    }
+}
+
 impl FromStr for Span {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
@@ -157,6 +190,15 @@ impl fmt::Display for Size {
     }
 }
 
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Threshold::Size(size) => size.fmt(f),
+            Threshold::Queue(share) => write!(f, "{share}queue"),
+        }
+    }
+}
+
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -182,6 +224,7 @@ macro_rules! as_text {
     };
 }
 as_text!(Size);
+as_text!(Threshold);
 as_text!(Span);
 as_text!(Pace);
 parameter_quantities!(Size: "a size", Span: "a time", Pace: "a rate");
@@ -204,6 +247,12 @@ mod tests {
         assert_eq!([units("1.5bdp"), units("100packets")], ["600 KB", "415 KB"]);
         assert_eq!([units("0.25rtt"), units("0.05line")], ["2 us", "20 Gbps"]);
         assert_eq!([units("415KB"), units("70us"), units("40Mbps"), units("ecmp")], [""; 4]);
+        let threshold = |text: &str| text.parse::<Threshold>().unwrap();
+        assert_eq!(threshold("1.5bdp").on(&facts, None), Bytes(600_000));
+        assert_eq!(threshold("0.2queue").on(&facts, Some(Bytes(1_000_000))), Bytes(200_000));
+        assert_eq!(threshold("0.2queue").on(&facts, None), Bytes(u64::MAX));
+        assert_eq!(threshold(" 0.2 queue").to_string(), "0.2queue");
+        assert!("0.2queue".parse::<Size>().is_err() && "-1queue".parse::<Threshold>().is_err());
         assert!("-1bdp".parse::<Size>().is_err());
         assert!("nanbdp".parse::<Size>().is_err());
     }

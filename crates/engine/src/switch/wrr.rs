@@ -63,7 +63,7 @@ mod tests {
     use crate::spec::WrrSpec;
     use anabranch_base::{Duration, Rate};
     use anabranch_fabric::{TopologySpec, build};
-    use anabranch_proto::Size;
+    use anabranch_proto::{Size, Threshold};
 
     /// The weights for hosts on one switch, 1,048 B packets and 48 B headers (r = 21.83).
     fn on_one_switch(hosts: u32, wrr: WrrSpec) -> Result<Vec<u32>, WeightError> {
@@ -84,8 +84,8 @@ mod tests {
         let fabric = FabricSpec {
             queue: Some(Size::Bdp(1.0)),
             control_queue: Size::Bdp(1.0),
-            ecn_kmin: Size::Bdp(0.2),
-            ecn_kmax: Size::Bdp(0.8),
+            ecn_kmin: Threshold::Size(Size::Bdp(0.2)),
+            ecn_kmax: Threshold::Size(Size::Bdp(0.8)),
             ecn_pmax: 1.0,
             ecn_from: Vec::new(),
             trim: false,

@@ -5,7 +5,7 @@ use super::{EcnStep, FabricSpec, PfcSpec, Scheme, WrrSpec};
 use anabranch_base::{Bytes, Duration};
 use anabranch_proto::cc::BaseRtt;
 use anabranch_proto::program::{ThemisLonghaulConfig, ThemisSprayingConfig};
-use anabranch_proto::{CcConfig, LbConfig, Pace, ProgramConfig, Size, Span, TransportConfig};
+use anabranch_proto::{CcConfig, LbConfig, Pace, ProgramConfig, Size, Span, Threshold, TransportConfig};
 
 /// Checks the numbers of a scheme.
 pub(super) fn validate(scheme: &Scheme) -> Result<(), ParameterFault> {
@@ -297,6 +297,7 @@ fn fabric(fabric: &FabricSpec) -> Result<(), ParameterFault> {
         return Err(ParameterFault::value("fabric.acks_with_data", message, "false"));
     }
     number("fabric.ecn_pmax", fabric.ecn_pmax, 0.0, 1.0, "1.0")?;
+    shares_of_the_queue(fabric)?;
     let (kmin, kmax) = (fabric.ecn_kmin, fabric.ecn_kmax);
     if is_above(kmin, kmax) {
         let message = format!("fabric.ecn_kmin ({kmin}) is above fabric.ecn_kmax ({kmax})");
@@ -305,10 +306,12 @@ fn fabric(fabric: &FabricSpec) -> Result<(), ParameterFault> {
     ecn_steps(&fabric.ecn_from)
 }
 
+const ECN_FROM_EXAMPLE: &str = "[{ rate = \"400Gbps\", kmin = \"800KB\", kmax = \"6400KB\" }]";
+
 fn ecn_steps(steps: &[EcnStep]) -> Result<(), ParameterFault> {
     let wrong = |message: String| {
-        let example = "[{ rate = \"400Gbps\", kmin = \"800KB\", kmax = \"6400KB\" }]";
-        Err(ParameterFault::value("fabric.ecn_from", format!("fabric.ecn_from: {message}"), example))
+        let message = format!("fabric.ecn_from: {message}");
+        Err(ParameterFault::value("fabric.ecn_from", message, ECN_FROM_EXAMPLE))
     };
     for EcnStep { rate, kmin, kmax } in steps {
         if is_above(*kmin, *kmax) {
@@ -325,11 +328,42 @@ fn ecn_steps(steps: &[EcnStep]) -> Result<(), ParameterFault> {
 
 /// Whether one size is above another. Those of different units cannot be compared before the fabric is known; a queue
 /// between such thresholds then marks always.
-fn is_above(one: Size, other: Size) -> bool {
+fn is_above(one: Threshold, other: Threshold) -> bool {
+    use Threshold::{Queue, Size as Of};
     match (one, other) {
-        (Size::Bytes(one), Size::Bytes(other)) => one > other,
-        (Size::Packets(one), Size::Packets(other)) | (Size::Bdp(one), Size::Bdp(other)) => one > other,
+        (Of(Size::Bytes(one)), Of(Size::Bytes(other))) => one > other,
+        (Of(Size::Packets(one)), Of(Size::Packets(other)))
+        | (Of(Size::Bdp(one)), Of(Size::Bdp(other)))
+        | (Queue(one), Queue(other)) => one > other,
         _ => false,
+    }
+}
+
+/// Refuses shares of a queue that a lossless class does not have.
+fn shares_of_the_queue(fabric: &FabricSpec) -> Result<(), ParameterFault> {
+    if fabric.queue.is_some() {
+        return Ok(());
+    }
+    let own = [
+        ("fabric.ecn_kmin", fabric.ecn_kmin, "\"0.2bdp\""),
+        ("fabric.ecn_kmax", fabric.ecn_kmax, "\"0.8bdp\""),
+    ];
+    let share = own.into_iter().find(|(_, at, _)| matches!(at, Threshold::Queue(_)));
+    if let Some((path, threshold, instead)) = share {
+        let message = format!(
+            "{path} ({threshold}) is a share of fabric.queue, which there is not: fabric.pfc shares a buffer"
+        );
+        return Err(ParameterFault::value(path, message, instead));
+    }
+    let steps = fabric.ecn_from.iter().flat_map(|step| [step.kmin, step.kmax]);
+    match steps.into_iter().find(|at| matches!(at, Threshold::Queue(_))) {
+        Some(threshold) => {
+            let message = format!(
+                "fabric.ecn_from: {threshold} is a share of fabric.queue, which there is not: fabric.pfc shares a buffer"
+            );
+            Err(ParameterFault::value("fabric.ecn_from", message, ECN_FROM_EXAMPLE))
+        }
+        None => Ok(()),
     }
 }
 

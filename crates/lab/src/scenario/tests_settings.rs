@@ -75,6 +75,29 @@ const CASES: &[(&str, &str)] = &[
   write: "reps.fabric.ecn_kmin" = "0.1bdp""#,
     ),
     (
+        r#""reps.fabric.ecn_kmin" = "0.9queue"
+"reps.fabric.ecn_kmax" = "0.8queue""#,
+        r#"s.toml:10:1: fabric.ecn_kmin (0.9queue) is above fabric.ecn_kmax (0.8queue)
+  write: "reps.fabric.ecn_kmin" = "0.8queue""#,
+    ),
+    (
+        r#""reps.fabric.ecn_kmin" = "0.2quue""#,
+        r#"s.toml:10:1: fabric.ecn_kmin: "0.2quue" is not a size such as "64B", "100KB" or "8MiB"; add a unit: B, KB, MB, GB, KiB, MiB, GiB; "1.5bdp" and "100packets" work too, and "0.2queue" does
+  write: "reps.fabric.ecn_kmin" = "0.2bdp""#,
+    ),
+    (
+        r#""reps.fabric.pfc" = { buffer = "256MB", alpha = 0.125, resume = "2packets" }
+"reps.fabric.ecn_kmax" = "0.8queue""#,
+        r#"s.toml:10:1: fabric.ecn_kmax (0.8queue) is a share of fabric.queue, which there is not: fabric.pfc shares a buffer
+  write: "reps.fabric.ecn_kmax" = "0.8bdp""#,
+    ),
+    (
+        r#""reps.fabric.pfc" = { buffer = "256MB", alpha = 0.125, resume = "2packets" }
+"reps.fabric.ecn_from" = [{ rate = "400Gbps", kmin = "0.1queue", kmax = "0.8queue" }]"#,
+        r#"s.toml:10:1: fabric.ecn_from: 0.1queue is a share of fabric.queue, which there is not: fabric.pfc shares a buffer
+  write: "reps.fabric.ecn_from" = [{ rate = "400Gbps", kmin = "800KB", kmax = "6400KB" }]"#,
+    ),
+    (
         r#""reps.fabric.ecn_from" = [{ rate = "400Gbps", kmin = "6500KB", kmax = "800KB" }]"#,
         r#"s.toml:10:1: fabric.ecn_from: at 400Gbps, kmin (6500KB) is above kmax (800KB)
   write: "reps.fabric.ecn_from" = [{ rate = "400Gbps", kmin = "800KB", kmax = "6400KB" }]"#,

@@ -81,6 +81,21 @@ fn marks_start_above_kmin_and_are_certain_above_kmax() {
 }
 
 #[test]
+fn thresholds_that_are_shares_of_the_queue_follow_it() {
+    for (queue, threshold) in [(64, 32), (32, 16), (96, 48)] {
+        let marks = |threshold: &str| {
+            let settings = format!(
+                "\"*.fabric.queue\" = \"{queue}packets\"\n\"*.fabric.ecn_kmin\" = \"{threshold}\"\n\"*.fabric.ecn_kmax\" = \"{threshold}\""
+            );
+            two_to_one(queue, &settings).run.ecn_marks
+        };
+        let expected = marks(&format!("{}B", threshold * FULL));
+        assert!(expected > 0);
+        assert_eq!(marks("0.5queue"), expected, "a queue of {queue} packets");
+    }
+}
+
+#[test]
 fn marks_grow_linearly_between_kmin_and_kmax() {
     let packets = 2000;
     let (kmin, kmax) = (400.0, 1600.0);
