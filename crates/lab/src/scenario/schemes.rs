@@ -265,7 +265,8 @@ fn example(path: &str) -> &'static str {
 /// What a deserialiser says about a value, for people, to stand behind the parameter's name.
 pub(super) fn said(problem: &str, value: &toml::Value) -> String {
     let relative = |text: &str| {
-        let number = ["bdp", "packets", "queue", "rtt", "line"].iter().find_map(|unit| text.trim().strip_suffix(unit));
+        let number =
+            ["bdp", "packets", "queue", "rtt", "line"].iter().find_map(|unit| text.trim().strip_suffix(unit));
         number.and_then(|number| number.trim().parse::<f64>().ok())
     };
     match value.as_str().and_then(relative) {

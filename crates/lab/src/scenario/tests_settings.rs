@@ -82,7 +82,7 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         r#""reps.fabric.ecn_kmin" = "0.2quue""#,
-        r#"s.toml:10:1: fabric.ecn_kmin: "0.2quue" is not a size such as "64B", "100KB" or "8MiB"; add a unit: B, KB, MB, GB, KiB, MiB, GiB; "1.5bdp" and "100packets" work too, and "0.2queue" does
+        r#"s.toml:10:1: fabric.ecn_kmin: "0.2quue" is not a size such as "4096B", "2MB" or "8MiB"; the units are B, KB, MB, GB, TB, KiB, MiB, GiB, TiB; "1.5bdp" and "100packets" work too, and "0.2queue" does
   write: "reps.fabric.ecn_kmin" = "0.2bdp""#,
     ),
     (
