@@ -25,6 +25,13 @@ pub fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
     print(&format!("{value:#}\n"))
 }
 
+/// Characters in a line: what the environment's COLUMNS says, or the terminal, or what is usual.
+pub fn width() -> usize {
+    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    told.filter(|columns| *columns > 0).or_else(terminal).unwrap_or(anabranch_report::USUAL_WIDTH)
+}
+
 /// Writes a line to standard error. Nobody can be told when that fails.
 pub fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");

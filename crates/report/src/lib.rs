@@ -12,7 +12,7 @@ mod table;
 
 pub use measure::{Measure, MeasureError};
 pub use page::html;
-pub use table::{claims_table, table};
+pub use table::{USUAL_WIDTH, claims_table, table};
 
 #[cfg(test)]
 mod samples;

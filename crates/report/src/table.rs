@@ -6,8 +6,8 @@ use anabranch_results::{ClaimKind, ClaimResult, ClaimRow, ClaimValue, Figure, Ou
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle, presets};
 use std::collections::BTreeSet;
 
-/// Columns of a terminal that tables try to fit.
-const WIDTH: usize = 120;
+/// Characters in a line of a terminal that does not say how wide it is.
+pub const USUAL_WIDTH: usize = 120;
 
 /// A column of the summary for every result set: its head and its cells.
 type Column = (&'static str, fn(&Group<'_>) -> String);
@@ -50,21 +50,28 @@ const OF_PAUSES: [Column; 2] = [
     ("paused\nport-µs", |group| large(group.mean(|run| run.pause_us.round()))),
 ];
 
-/// What a terminal that is too narrow for everything can do without, the first to go first.
-const SPARE: [&str; 13] = [
+/// What a terminal that is too narrow for everything can do without, the first to go first. What explains a result
+/// (losses, trims, drops, timeouts) and its largest time stay, however narrow it is.
+const SPARE: [&str; 19] = [
     "P50\nµs",
-    "all\ndone µs",
-    "ideal\nmax µs",
-    "P99\nµs",
-    "link\nlosses",
-    "time-\nouts",
     WALL,
     "packet\nhops",
+    "all\ndone µs",
     "slow-\ndown P50",
     "slow-\ndown P95",
-    "slow-\ndown P99",
+    "P99\nµs",
+    "ideal\nmax µs",
     "P99 slow-\ndown intra",
     "P99 slow-\ndown inter",
+    "slow-\ndown P99",
+    "slowdown\nintra",
+    "slowdown\ninter",
+    "mean\nFCT µs",
+    "mean\nCCT µs",
+    "paused\nport-µs",
+    "ECN\nmarks",
+    "pause\nframes",
+    "\nresent",
 ];
 
 /// Real time is the one column that another run of the same scenario fills differently. The page has none of it, so that
@@ -205,17 +212,17 @@ fn short<'a>(name: &'a str, all: &BTreeSet<&str>) -> &'a str {
     if alike == 1 { last(name) } else { name }
 }
 
-/// One row a scheme and sweep point, with lines below that say how to read them. Columns that make it wider than a
-/// terminal are named below instead.
-pub fn table(set: &ResultSet) -> String {
+/// One row a scheme and sweep point, with lines below that say how to read them. Columns that make it wider than
+/// `width` characters are named below instead.
+pub fn table(set: &ResultSet, width: usize) -> String {
     let mut summary = summary(set);
     let mut spared = Vec::new();
     let mut spare = SPARE.into_iter();
     loop {
         let text = drawn(&summary);
-        let fits = text.lines().all(|line| line.chars().count() <= WIDTH);
+        let fits = text.lines().all(|line| line.chars().count() <= width);
         let Some(head) = (if fits { None } else { spare.next() }) else {
-            break finished(text, summary, &spared);
+            break finished(text, summary, &spared, width);
         };
         if let Some(name) = summary.remove(head) {
             spared.push(name);
@@ -224,7 +231,7 @@ pub fn table(set: &ResultSet) -> String {
 }
 
 /// The table with its notes.
-fn finished(mut text: String, summary: Summary, spared: &[String]) -> String {
+fn finished(mut text: String, summary: Summary, spared: &[String], width: usize) -> String {
     let mut notes = summary.notes;
     let wall = WALL.replace('\n', " ");
     let (in_file, on_page): (Vec<&str>, Vec<&str>) =
@@ -235,7 +242,7 @@ fn finished(mut text: String, summary: Summary, spared: &[String]) -> String {
         }
     }
     for note in notes {
-        text.push_str(&wrap(&note, WIDTH));
+        text.push_str(&wrap(&note, width));
         text.push('\n');
     }
     text
@@ -370,7 +377,7 @@ mod tests {
 
     #[test]
     fn the_table_of_a_sweep_over_two_seeds() {
-        insta::assert_snapshot!(table(&two_schemes()));
+        insta::assert_snapshot!(table(&two_schemes(), USUAL_WIDTH));
     }
 
     #[test]
@@ -379,7 +386,7 @@ mod tests {
         set.runs.truncate(1);
         set.runs[0].flows_finished = 1;
         set.runs[0].sweep.clear();
-        insta::assert_snapshot!(table(&set));
+        insta::assert_snapshot!(table(&set, USUAL_WIDTH));
     }
 
     #[test]
@@ -395,15 +402,15 @@ mod tests {
             (run.drops, run.ecn_marks) = (123_456, 123_456_789);
             (run.retransmissions, run.timeouts, run.packet_hops) = (1_234_567, 12_345, 1_234_567_890);
         }
-        let text = table(&set);
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        let text = table(&set, USUAL_WIDTH);
+        assert!(text.lines().all(|line| line.chars().count() <= USUAL_WIDTH), "{text}");
         assert!(text.contains("0 in every run: link losses, trims."), "{text}");
     }
 
     #[test]
     fn jobs_and_pauses_have_columns_where_there_are_any() {
-        insta::assert_snapshot!(table(&collectives()));
-        let text = table(&two_schemes());
+        insta::assert_snapshot!(table(&collectives(), USUAL_WIDTH));
+        let text = table(&two_schemes(), USUAL_WIDTH);
         assert!(!text.contains("CCT") && !text.contains("paus"), "{text}");
     }
 
@@ -413,7 +420,7 @@ mod tests {
         for run in &mut set.runs {
             run.extra.extend([("intra_slowdown_mean".into(), 2.5), ("intra_slowdown_p99".into(), 9.0)]);
         }
-        let text = table(&set);
+        let text = table(&set, USUAL_WIDTH);
         assert!(text.contains("intra") && text.contains("2.50") && text.contains("9.00"), "{text}");
         assert!(text.contains("Intra: flows within a data centre; inter: between two."), "{text}");
         let head = summary(&set).head.join(" ");
@@ -434,12 +441,29 @@ mod tests {
                 *time = 123_456.7;
             }
         }
-        let text = table(&set);
-        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        let text = table(&set, USUAL_WIDTH);
+        assert!(text.lines().all(|line| line.chars().count() <= USUAL_WIDTH), "{text}");
         let note = text.lines().find(|line| line.starts_with("Left out here, on the page: P50 µs, "));
         assert!(note.is_some(), "{text}");
-        assert!(text.contains("port-µs") && text.contains("drops"), "{text}");
+        assert!(!note.is_some_and(|note| note.contains("losses") || note.contains("outs")), "{text}");
+        let explaining = ["drops", "losses", "outs", "resent", "frames"];
+        assert!(
+            explaining.iter().all(|head| text.lines().nth(1).is_some_and(|line| line.contains(head))),
+            "{text}"
+        );
         assert_eq!(summary(&set).head.len(), 21, "the page has them all");
+    }
+
+    #[test]
+    fn a_wide_terminal_has_all_columns_and_a_narrow_one_those_that_explain() {
+        let mut set = collectives();
+        set.runs.iter_mut().for_each(|run| (run.link_losses, run.timeouts) = (17, 5));
+        let wide = table(&set, 200);
+        assert!(!wide.contains("Left out"), "{wide}");
+        let narrow = table(&set, 64);
+        assert!(narrow.lines().all(|line| line.chars().count() <= 64), "{narrow}");
+        let head = narrow.lines().nth(1).unwrap();
+        assert!(["losses", "outs", "flows", "CCT"].iter().all(|name| head.contains(name)), "{narrow}");
     }
 
     #[test]
@@ -451,7 +475,7 @@ mod tests {
         let row = |set: &ResultSet| summary(set).rows.pop().unwrap();
         let cells = "rocev2 2042/1000000 10.00 9.00 20.00 25.00 5.00 - 0/3 - -";
         assert_eq!(row(&set)[..11].join(" "), cells);
-        let text = table(&set);
+        let text = table(&set, USUAL_WIDTH);
         assert!(
             text.contains("Jobs that did not finish: 3 of 6. A scheme that lacks one has no CCT."),
             "{text}"

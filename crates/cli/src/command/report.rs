@@ -2,7 +2,7 @@
 
 use crate::args::ReportArgs;
 use crate::failure::{Failure, reason};
-use crate::output::print;
+use crate::output::{print, width};
 use crate::source::input;
 use crate::store::Store;
 use anabranch_results::ResultSet;
@@ -31,7 +31,8 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     fs::set_permissions(fresh.path(), std::os::unix::fs::PermissionsExt::from_mode(0o644))
         .map_err(refused)?;
     fresh.persist(&page).map_err(|error| refused(error.error))?;
-    let mut text = format!("{}\n\n{}\n", results.title, anabranch_report::table(&results).trim_end());
+    let mut text =
+        format!("{}\n\n{}\n", results.title, anabranch_report::table(&results, width()).trim_end());
     if let Some(figure) = &results.figure {
         text.push_str(&format!("\n{}\n", anabranch_report::claims_table(figure).trim_end()));
     }

@@ -4,7 +4,7 @@ use super::simulate::Job;
 use crate::args::{ReproduceArgs, ScaleArg};
 use crate::execute::execute;
 use crate::failure::Failure;
-use crate::output::{note, print, print_json};
+use crate::output::{note, print, print_json, width};
 use crate::simulated::Simulated;
 use crate::{figures, interrupt, json, model, sizes, source};
 use anabranch_results::{self as results, ClaimResult, ClaimRow, Outcome};
@@ -110,7 +110,7 @@ fn text(figure: &Figure, done: &Simulated) -> String {
         text.push_str(&format!("{} scale: {}\n", judged.scale, judged.sizes));
     }
     if figure.scenario.is_some() && !done.results.runs.is_empty() {
-        text.push_str(&format!("\n{}\n", anabranch_report::table(&done.results).trim_end()));
+        text.push_str(&format!("\n{}\n", anabranch_report::table(&done.results, width()).trim_end()));
     }
     if let Some(judged) = judged.filter(|judged| !judged.claims.is_empty()) {
         text.push_str(&format!("\n{}\n", anabranch_report::claims_table(judged).trim_end()));

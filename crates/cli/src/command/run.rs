@@ -4,7 +4,7 @@ use super::simulate::Job;
 use crate::args::RunArgs;
 use crate::execute::execute;
 use crate::failure::Failure;
-use crate::output::{print, print_json};
+use crate::output::{print, print_json, width};
 use crate::{interrupt, json, source};
 use anabranch_sim::scenario::Overrides;
 
@@ -27,7 +27,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     if args.output.json {
         print_json(&json::run(&prepared.item.digest, &done))?;
     } else if let Some(folder) = &done.folder {
-        let table = anabranch_report::table(&done.results);
+        let table = anabranch_report::table(&done.results, width());
         let page = folder.join("report.html");
         print(&format!("{}\n\n{}\n\nreport: {}\n", done.results.title, table.trim_end(), page.display()))?;
     }

@@ -4,7 +4,7 @@ use crate::args::OutputArgs;
 use crate::execute::Outcome;
 use crate::failure::Failure;
 use crate::kept::Kept;
-use crate::output::note;
+use crate::output::{note, width};
 use crate::simulated::Simulated;
 use crate::spool::Spool;
 use crate::store::{Item, Pending, Store};
@@ -77,5 +77,5 @@ impl Job<'_> {
 fn write(pending: Pending, results: &ResultSet, whole: bool) -> Result<PathBuf, Failure> {
     pending
         .finish(results, &anabranch_report::html(results), whole)
-        .inspect_err(|_| note(&anabranch_report::table(results)))
+        .inspect_err(|_| note(&anabranch_report::table(results, width())))
 }

@@ -49,7 +49,7 @@ impl Place {
 
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
-        command.args(args).current_dir(self.path()).stdin(Stdio::null());
+        command.args(args).current_dir(self.path()).stdin(Stdio::null()).env_remove("COLUMNS");
         command
     }
 

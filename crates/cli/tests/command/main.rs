@@ -4,6 +4,7 @@ mod bad_input;
 mod bench;
 mod common;
 mod curves;
+mod faults;
 mod good_input;
 mod interrupted;
 mod listing;
