@@ -169,7 +169,7 @@ impl FiledCurves {
     /// Hands all rows on in batches, as rows of this run of the result set.
     pub(crate) fn copy(
         &self,
-        mut to: impl FnMut(&RecordBatch) -> Result<(), ResultsError>,
+        mut to: impl FnMut(RecordBatch) -> Result<(), ResultsError>,
     ) -> Result<(), ResultsError> {
         let path = &self.file.path;
         let stretches = self.file.of(self.run_in_file);
@@ -189,7 +189,7 @@ impl FiledCurves {
             ];
             let copied = RecordBatch::try_from_iter_with_nullable(columns)
                 .map_err(|error| damaged(path, error.to_string()))?;
-            to(&copied)?;
+            to(copied)?;
         }
         Ok(())
     }

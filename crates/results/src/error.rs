@@ -41,7 +41,7 @@ pub enum ResultsError {
         why: &'static str,
     },
     /// The folder was written by a version of Anabranch with other files.
-    #[error("{}: results of format {found}, but this version reads format {expected}. Run the scenario again with --fresh", path.display())]
+    #[error("{}: results of format {found}, but this version reads format {expected}. Simulate them again: `anabranch run {}`, or `anabranch reproduce` where they are of a figure", path.display(), path.with_file_name("scenario.toml").display())]
     Format {
         /// The manifest.
         path: PathBuf,

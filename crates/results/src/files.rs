@@ -3,21 +3,29 @@
 //! | file | content |
 //! |---|---|
 //! | `scenario.toml` | the resolved scenario |
-//! | `runs.parquet` | one [`RunRow`] a row; `sweep_json` and `extra_json` hold JSON objects |
+//! | `runs.parquet` | one [`RunRow`] a row, with its number (`run`); each swept parameter and each name of `extra` is a column, null in runs that lack it |
 //! | `flows.parquet` | one [`FlowRow`] a row; times that never came and counts that are not known are null |
 //! | `jobs.parquet` | one [`JobRow`] a row; none without a collective workload |
 //! | `series.parquet` | one [`SeriesRow`] a row |
 //! | `figure.json` | the [`Figure`](crate::Figure), when there is one |
 //! | `manifest.json` | the format's number, the title, and length and digest of the files above; written last |
 //!
-//! Parquet columns have the names of the fields, which carry units. Pages are compressed with Snappy.
+//! Parquet columns have the names of the fields, which carry units. Rows of messages, jobs and curves also have the
+//! scheme, the seed and the swept values of their run, so that queries need no join. A swept parameter's column has its
+//! path for a name (`workload.load`) and numbers where all its values are; where the name is that of another column, it
+//! has `sweep.` in front, and what is of `extra` has `extra.`. Pages are compressed with Snappy, and what repeats is in
+//! a dictionary.
 
 use crate::columns::{ROWS_A_BATCH, Row};
 use crate::curves::{CurveFile, FiledCurves};
 use crate::digest::{BytesDigest, bytes_digest};
 use crate::error::damaged;
+use crate::run_keys::RunKeys;
+use crate::runs;
 use crate::sink::{FileEntry, RowSink};
 use crate::{FlowRow, JobRow, ResultSet, ResultsError, RunRow, SeriesRow};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
@@ -28,11 +36,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// 3: the runs tell how many of their jobs finished. 4: the runs tell their slowdowns; the flows their group, their
-/// packets, and what was sent again.
-const FORMAT: u64 = 4;
-/// The oldest format that is still read.
-const OLDEST_FORMAT: u64 = 2;
+/// 5: what was JSON in the runs is columns, and all rows have the keys of their run.
+const FORMAT: u64 = 5;
 const MANIFEST: &str = "manifest.json";
 const SCENARIO: &str = "scenario.toml";
 const RUNS: &str = "runs.parquet";
@@ -50,12 +55,15 @@ impl ResultSet {
     /// # Errors
     /// When a file cannot be written or a row does not fit its columns.
     pub fn write(&self, dir: &Path) -> Result<(), ResultsError> {
+        let of_runs = |why: String| ResultsError::Encode { path: dir.join(RUNS), why };
+        let keys = RunKeys::of(&self.runs).map_err(of_runs)?;
+        let runs = runs::encode(&self.runs, &keys).map_err(of_runs)?;
         let mut files = vec![
             write_file(dir, SCENARIO, self.scenario_toml.as_bytes())?,
-            write_rows(dir, RUNS, &self.runs)?,
-            write_rows(dir, FLOWS, &self.flows)?,
-            write_rows(dir, JOBS, &self.jobs)?,
-            self.write_series(dir)?,
+            write_batches(dir, RUNS, &runs.schema(), std::iter::once(Ok(runs.clone())))?,
+            write_rows(dir, FLOWS, &self.flows, &keys)?,
+            write_rows(dir, JOBS, &self.jobs, &keys)?,
+            self.write_series(dir, keys)?,
         ];
         if let Some(figure) = &self.figure {
             files.push(write_file(dir, FIGURE, &to_json(dir, FIGURE, figure)?)?);
@@ -66,8 +74,8 @@ impl ResultSet {
     }
 
     /// The curves: those of a run stand together, in the order of the runs.
-    fn write_series(&self, dir: &Path) -> Result<FileEntry, ResultsError> {
-        let mut sink = RowSink::create(dir.join(SERIES))?;
+    fn write_series(&self, dir: &Path, keys: RunKeys) -> Result<FileEntry, ResultsError> {
+        let mut sink = RowSink::create(dir.join(SERIES), Some(keys))?;
         if self.filed.is_empty() {
             sink.rows(&self.series)?;
             return sink.finish(true);
@@ -116,10 +124,10 @@ impl ResultSet {
         }
         let manifest = read_manifest(dir)?;
         let scenario = read_file(dir, SCENARIO, &manifest)?;
-        let mut set = ResultSet {
+        let set = ResultSet {
             scenario_toml: String::from_utf8(scenario)
                 .map_err(|error| damaged(&dir.join(SCENARIO), error.to_string()))?,
-            runs: read_rows::<RunRow>(dir, RUNS, &manifest)?,
+            runs: read_runs(dir, &manifest)?,
             flows: read_rows::<FlowRow>(dir, FLOWS, &manifest)?,
             jobs: read_rows::<JobRow>(dir, JOBS, &manifest)?,
             series: Vec::new(),
@@ -137,18 +145,6 @@ impl ResultSet {
         };
         check_run_indices(&dir.join(FLOWS), set.flows.iter().map(|row| row.run), set.runs.len())?;
         check_run_indices(&dir.join(JOBS), set.jobs.iter().map(|row| row.run), set.runs.len())?;
-        if manifest.format == OLDEST_FORMAT {
-            set.runs.iter_mut().for_each(|run| run.jobs_finished = 0);
-            for job in set.jobs.iter().filter(|job| job.cct_ps.is_some()) {
-                set.runs[job.run as usize].jobs_finished += 1;
-            }
-        }
-        if manifest.format < FORMAT {
-            // The flows of a run stand together.
-            for flows in set.flows.chunk_by(|a, b| a.run == b.run) {
-                set.runs[flows[0].run as usize].set_slowdowns(flows.iter());
-            }
-        }
         Ok((set, manifest))
     }
 }
@@ -167,19 +163,33 @@ fn to_json<T: Serialize>(dir: &Path, name: &str, value: &T) -> Result<Vec<u8>, R
     Ok(json)
 }
 
-fn write_rows<R: Row>(dir: &Path, name: &str, rows: &[R]) -> Result<FileEntry, ResultsError> {
-    let bytes = encode_parquet(rows).map_err(|why| ResultsError::Encode { path: dir.join(name), why })?;
-    write_file(dir, name, &bytes)
+fn write_rows<R: Row>(dir: &Path, name: &str, rows: &[R], keys: &RunKeys) -> Result<FileEntry, ResultsError> {
+    let encode = |rows: &[R]| keys.added_to(&R::encode(rows)?);
+    let schema = encode(&[]).map_err(|why| ResultsError::Encode { path: dir.join(name), why })?.schema();
+    write_batches(dir, name, &schema, rows.chunks(ROWS_A_BATCH).map(encode))
 }
 
 /// The file is built in memory, so that the file system's own errors reach the user unwrapped.
-fn encode_parquet<R: Row>(rows: &[R]) -> Result<Vec<u8>, String> {
+fn write_batches(
+    dir: &Path,
+    name: &str,
+    schema: &SchemaRef,
+    batches: impl Iterator<Item = Result<RecordBatch, String>>,
+) -> Result<FileEntry, ResultsError> {
+    let bytes =
+        encode_parquet(schema, batches).map_err(|why| ResultsError::Encode { path: dir.join(name), why })?;
+    write_file(dir, name, &bytes)
+}
+
+fn encode_parquet(
+    schema: &SchemaRef,
+    batches: impl Iterator<Item = Result<RecordBatch, String>>,
+) -> Result<Vec<u8>, String> {
     let text = |error: parquet::errors::ParquetError| error.to_string();
-    let schema = R::encode(&[])?.schema();
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-    let mut writer = ArrowWriter::try_new(Vec::new(), schema, Some(properties)).map_err(text)?;
-    for rows in rows.chunks(ROWS_A_BATCH) {
-        writer.write(&R::encode(rows)?).map_err(text)?;
+    let mut writer = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties)).map_err(text)?;
+    for batch in batches {
+        writer.write(&batch?).map_err(text)?;
     }
     writer.into_inner().map_err(text)
 }
@@ -211,7 +221,7 @@ fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
     }
     let text = |error: serde_json::Error| damaged(&path, error.to_string());
     let version: Version = serde_json::from_slice(&json).map_err(text)?;
-    if !(OLDEST_FORMAT..=FORMAT).contains(&version.format) {
+    if version.format != FORMAT {
         return Err(ResultsError::Format { path, found: version.format, expected: FORMAT });
     }
     let manifest: Manifest = serde_json::from_slice(&json).map_err(text)?;
@@ -268,20 +278,36 @@ fn check_file(dir: &Path, name: &str, manifest: &Manifest) -> Result<(), Results
     Ok(())
 }
 
+fn read_runs(dir: &Path, manifest: &Manifest) -> Result<Vec<RunRow>, ResultsError> {
+    let (path, mut rows) = (dir.join(RUNS), Vec::new());
+    for batch in batches(&path, read_file(dir, RUNS, manifest)?)? {
+        rows.extend(runs::decode(&path, &batch?, rows.len())?);
+    }
+    Ok(rows)
+}
+
 fn read_rows<R: Row>(dir: &Path, name: &str, manifest: &Manifest) -> Result<Vec<R>, ResultsError> {
     decode_parquet(&dir.join(name), read_file(dir, name, manifest)?)
 }
 
 fn decode_parquet<R: Row>(path: &Path, bytes: Vec<u8>) -> Result<Vec<R>, ResultsError> {
+    let mut rows = Vec::new();
+    for batch in batches(path, bytes)? {
+        rows.extend(R::decode(path, &batch?)?);
+    }
+    Ok(rows)
+}
+
+/// The batches of a Parquet file in memory.
+fn batches(
+    path: &Path,
+    bytes: Vec<u8>,
+) -> Result<impl Iterator<Item = Result<RecordBatch, ResultsError>>, ResultsError> {
     let text = |error: String| damaged(path, format!("not a Parquet file that can be read: {error}"));
     let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes))
         .and_then(|builder| builder.with_batch_size(ROWS_A_BATCH).build())
         .map_err(|error| text(error.to_string()))?;
-    let mut rows = Vec::new();
-    for batch in reader {
-        rows.extend(R::decode(path, &batch.map_err(|error| text(error.to_string()))?)?);
-    }
-    Ok(rows)
+    Ok(reader.map(move |batch| batch.map_err(|error| text(error.to_string()))))
 }
 
 fn check_run_indices(path: &Path, runs: impl Iterator<Item = u32>, count: usize) -> Result<(), ResultsError> {

@@ -14,6 +14,10 @@ mod error;
 mod figure;
 #[cfg(feature = "files")]
 mod files;
+#[cfg(feature = "files")]
+mod run_keys;
+#[cfg(feature = "files")]
+mod runs;
 mod schema;
 #[cfg(feature = "files")]
 mod set;

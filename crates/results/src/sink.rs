@@ -2,6 +2,7 @@
 
 use crate::columns::{ROWS_A_BATCH, Row};
 use crate::digest::BytesDigest;
+use crate::run_keys::RunKeys;
 use crate::{ResultsError, SeriesRow};
 use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
@@ -24,6 +25,8 @@ pub(crate) struct FileEntry {
 /// A Parquet file of curves on its way to the disk, a batch at a time.
 pub(crate) struct RowSink {
     path: PathBuf,
+    /// Which run each row is from; none where all are from one.
+    keys: Option<RunKeys>,
     file: Arc<Mutex<Counted>>,
     writer: ArrowWriter<Shared>,
 }
@@ -62,19 +65,19 @@ impl Write for Shared {
 }
 
 impl RowSink {
-    /// Begins the file.
-    pub(crate) fn create(path: PathBuf) -> Result<RowSink, ResultsError> {
+    /// Begins the file of curves of runs with these keys, or of one run that needs none.
+    pub(crate) fn create(path: PathBuf, keys: Option<RunKeys>) -> Result<RowSink, ResultsError> {
         let file =
             File::create(&path).map_err(|source| ResultsError::Write { path: path.clone(), source })?;
         let counted =
             Counted { file: BufWriter::new(file), bytes: 0, digest: BytesDigest::default(), refused: None };
         let file = Arc::new(Mutex::new(counted));
         let encode = |why: String| ResultsError::Encode { path: path.clone(), why };
-        let schema = SeriesRow::encode(&[]).map_err(encode)?.schema();
+        let schema = with_keys(keys.as_ref(), SeriesRow::encode(&[])).map_err(encode)?.schema();
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         let writer = ArrowWriter::try_new(Shared(file.clone()), schema, Some(properties))
             .map_err(|error| encode(error.to_string()))?;
-        Ok(RowSink { path, file, writer })
+        Ok(RowSink { path, keys, file, writer })
     }
 
     /// Appends rows.
@@ -82,18 +85,20 @@ impl RowSink {
         rows.chunks(ROWS_A_BATCH).try_for_each(|rows| {
             let batch = SeriesRow::encode(rows)
                 .map_err(|why| ResultsError::Encode { path: self.path.clone(), why })?;
-            self.batch(&batch)
+            self.batch(batch)
         })
     }
 
     /// Appends a batch of rows that are columns already.
-    pub(crate) fn batch(&mut self, batch: &RecordBatch) -> Result<(), ResultsError> {
-        self.writer.write(batch).map_err(|error| refused(&self.path, &self.file, &error))
+    pub(crate) fn batch(&mut self, batch: RecordBatch) -> Result<(), ResultsError> {
+        let batch = with_keys(self.keys.as_ref(), Ok(batch))
+            .map_err(|why| ResultsError::Encode { path: self.path.clone(), why })?;
+        self.writer.write(&batch).map_err(|error| refused(&self.path, &self.file, &error))
     }
 
     /// Ends the file. With `sync` it is on the disk then.
     pub(crate) fn finish(self, sync: bool) -> Result<FileEntry, ResultsError> {
-        let RowSink { path, file, writer } = self;
+        let RowSink { path, file, writer, .. } = self;
         writer.close().map_err(|error| refused(&path, &file, &error))?;
         let mut counted = file.lock().unwrap_or_else(PoisonError::into_inner);
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -104,9 +109,16 @@ impl RowSink {
     }
 }
 
+fn with_keys(keys: Option<&RunKeys>, batch: Result<RecordBatch, String>) -> Result<RecordBatch, String> {
+    match keys {
+        Some(keys) => keys.added_to(&batch?),
+        None => batch,
+    }
+}
+
 /// Writes rows to a file of curves at `path`, which nobody needs after a crash.
 pub(crate) fn write_curves(path: &Path, rows: &[SeriesRow]) -> Result<(), ResultsError> {
-    let mut sink = RowSink::create(path.to_owned())?;
+    let mut sink = RowSink::create(path.to_owned(), None)?;
     sink.rows(rows)?;
     sink.finish(false).map(drop)
 }

@@ -117,71 +117,106 @@ fn rows_of_several_batches_come_back_in_order() {
     assert_eq!(ResultSet::read(dir.path()).unwrap(), set);
 }
 
-/// Writes `set` as an earlier format did: without the columns of these beginnings.
-fn write_older(set: &ResultSet, dir: &Path, format: u64, missing: &[&str]) {
-    fn file<R: Row>(dir: &Path, name: &str, rows: &[R], missing: &[&str]) -> FileEntry {
-        let whole = R::encode(rows).unwrap();
-        let schema = whole.schema();
-        let lacks =
-            |column: &usize| missing.iter().any(|start| schema.field(*column).name().starts_with(start));
-        let kept: Vec<usize> = (0..whole.num_columns()).filter(|column| !lacks(column)).collect();
-        let older = whole.project(&kept).unwrap();
-        let mut writer = ArrowWriter::try_new(Vec::new(), older.schema(), None).unwrap();
-        writer.write(&older).unwrap();
-        write_file(dir, name, &writer.into_inner().unwrap()).unwrap()
-    }
-    set.write(dir).unwrap();
+/// Replaces the runs in a folder of results by others.
+fn replace_runs(dir: &Path, runs: &[RunRow]) {
     let mut manifest = read_manifest(dir).unwrap();
-    manifest.format = format;
-    // A run's own counts of what was sent again were there before.
-    let of_runs: Vec<&str> =
-        missing.iter().copied().filter(|name| !["retransmissions", "timeouts"].contains(name)).collect();
-    for entry in [file(dir, RUNS, &set.runs, &of_runs), file(dir, FLOWS, &set.flows, missing)] {
-        let place = manifest.files.iter().position(|file| file.name == entry.name).unwrap();
-        manifest.files[place] = entry;
-    }
+    let batch = runs::encode(runs, &RunKeys::of(runs).unwrap()).unwrap();
+    let entry = write_batches(dir, RUNS, &batch.schema(), std::iter::once(Ok(batch.clone()))).unwrap();
+    let place = manifest.files.iter().position(|file| file.name == RUNS).unwrap();
+    manifest.files[place] = entry;
     write_file(dir, MANIFEST, &to_json(dir, MANIFEST, &manifest).unwrap()).unwrap();
 }
 
-/// What format 4 added.
-const SINCE_4: [&str; 5] = ["slowdown", "group", "packets", "retransmissions", "timeouts"];
-
-/// The flow of [`small_set`] in results that lack what format 4 added.
-fn older_flow() -> FlowRow {
-    let flow = small_set().flows.remove(0);
-    FlowRow { group: "".into(), packets: 0, retransmissions: None, timeouts: None, ..flow }
+/// The columns of a file: name and type, with `?` where there may be nulls.
+fn columns_of(dir: &Path, name: &str) -> String {
+    let file = File::open(dir.join(name)).unwrap();
+    let schema = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().schema().clone();
+    let column = |field: &arrow_schema::Field| {
+        format!("{} {}{}", field.name(), field.data_type(), if field.is_nullable() { "?" } else { "" })
+    };
+    schema.fields().iter().map(|field| column(field)).collect::<Vec<_>>().join(", ")
 }
 
-/// Format 2 is format 3 without the column of jobs that finished.
-#[test]
-fn results_of_format_2_are_read_and_their_finished_jobs_counted() {
-    let dir = tempdir().unwrap();
-    let mut set = ResultSet { flows: vec![older_flow()], ..small_set() };
-    let job = set.jobs.remove(0);
-    set.jobs = [None, Some(5), Some(7)].map(|cct_ps| JobRow { cct_ps, ..job.clone() }).into();
-    set.runs[0].jobs = 3;
-    write_older(&set, dir.path(), 2, &[&SINCE_4[..], &["jobs_finished"]].concat());
-    set.runs[0].jobs_finished = 2;
-    assert_eq!(ResultSet::read(dir.path()).unwrap(), set);
-}
-
-#[test]
-fn results_of_format_3_are_read_and_their_slowdowns_computed() {
-    let dir = tempdir().unwrap();
-    let mut set = small_set();
-    set.runs.push(set.runs[0].clone());
-    let flow = |run, fct_ps| FlowRow { run, fct_ps, ..older_flow() };
-    set.flows = vec![flow(0, Some(9)), flow(0, Some(27)), flow(0, None), flow(1, Some(18))];
-    write_older(&set, dir.path(), 3, &SINCE_4);
-    let of_run = |slowdowns: [f64; 4]| RunRow {
-        slowdown_mean: slowdowns[0],
-        slowdown_p50: slowdowns[1],
-        slowdown_p95: slowdowns[2],
-        slowdown_p99: slowdowns[3],
+/// Two runs of a sweep, the second with what the first lacks.
+fn swept_set() -> ResultSet {
+    let first = RunRow {
+        sweep: BTreeMap::from([
+            ("fault.0.at".into(), Value::Text("5us".into())),
+            ("workload.bytes".into(), Value::Text("8MiB".into())),
+            ("workload.load".into(), Value::Integer(1)),
+            ("workload.ranks".into(), Value::Integer(16)),
+        ]),
         ..small_set().runs.remove(0)
     };
-    set.runs = vec![of_run([2.0, 1.0, 3.0, 3.0]), of_run([2.0; 4])];
-    assert_eq!(ResultSet::read(dir.path()).unwrap(), set);
+    let second = RunRow {
+        scheme: "ops".into(),
+        seed: 4,
+        sweep: BTreeMap::from([
+            ("*.fabric.trim".into(), Value::Bool(true)),
+            ("workload.bytes".into(), Value::Integer(5)),
+            ("workload.load".into(), Value::Number(1.0)),
+            ("workload.ranks".into(), Value::Integer(32)),
+        ]),
+        extra: BTreeMap::from([("header_drops".into(), 7.0), ("Seed".into(), 1.0)]),
+        ..first.clone()
+    };
+    let set = small_set();
+    let flow = |run| FlowRow { run, ..set.flows[0].clone() };
+    let job = |run| JobRow { run, ..set.jobs[0].clone() };
+    let point = |run| SeriesRow { run, ..set.series[0].clone() };
+    ResultSet {
+        runs: vec![first, second],
+        flows: vec![flow(0), flow(1), flow(1)],
+        jobs: vec![job(0), job(1)],
+        series: vec![point(0), point(1)],
+        ..small_set()
+    }
+}
+
+#[test]
+fn rows_have_the_keys_of_their_run_and_runs_have_no_json() {
+    let dir = tempdir().unwrap();
+    swept_set().write(dir.path()).unwrap();
+    assert_eq!(ResultSet::read(dir.path()).unwrap(), swept_set());
+    let keys = "run UInt32, scheme Utf8, seed UInt64, *.fabric.trim Boolean?, fault.0.at Utf8?, \
+                workload.bytes Utf8?, workload.load Float64?, workload.ranks Int64?, ";
+    let runs = columns_of(dir.path(), RUNS);
+    assert!(runs.starts_with(keys), "{runs}");
+    let extra = "digest Utf8, extra.Seed Float64?, header_drops Float64?, rounds Float64?, worst Float64?";
+    assert!(runs.ends_with(extra) && !runs.contains("json"), "{runs}");
+    let own = [
+        (
+            FLOWS,
+            "flow UInt32, qp UInt32, src UInt32, dst UInt32, bytes UInt64, start_ps UInt64?, delivery_ps UInt64?, fct_ps UInt64?, ideal_fct_ps UInt64, group Utf8, packets UInt64, retransmissions UInt32?, timeouts UInt32?",
+        ),
+        (JOBS, "job UInt32, algorithm Utf8, ranks UInt32, bytes UInt64, start_ps UInt64, cct_ps UInt64?"),
+        (SERIES, "series Utf8, entity Utf8, time_ps UInt64, value Float64"),
+    ];
+    for (name, own) in own {
+        assert_eq!(columns_of(dir.path(), name), format!("{keys}{own}"));
+    }
+}
+
+#[test]
+fn what_repeats_costs_next_to_nothing() {
+    let flow = small_set().flows.remove(0);
+    let rows = |count: u32| -> Vec<FlowRow> {
+        (0..count).map(|number| FlowRow { flow: number, dst: number % 1024, ..flow.clone() }).collect()
+    };
+    let dir = tempdir().unwrap();
+    let set = ResultSet { flows: rows(100_000), ..small_set() };
+    set.write(dir.path()).unwrap();
+    let file = File::open(dir.path().join(FLOWS)).unwrap();
+    let reader = parquet::file::reader::SerializedFileReader::new(file).unwrap();
+    use parquet::file::reader::FileReader;
+    let group = reader.metadata().row_group(0);
+    let bytes = |wanted: &str| -> i64 {
+        let of = group.columns().iter().filter(|column| column.column_path().string() == wanted);
+        of.map(|column| column.compressed_size()).sum()
+    };
+    let keys = bytes("scheme") + bytes("seed") + bytes("workload.bytes");
+    assert!(bytes("scheme") > 0 && bytes("workload.bytes") > 0);
+    assert!(keys < bytes("dst") / 20, "{keys} B of keys beside {} B of receivers", bytes("dst"));
 }
 
 #[test]
@@ -204,8 +239,11 @@ fn a_missing_file_and_another_format_are_named() {
     let error = ResultSet::read(dir.path()).unwrap_err();
     assert!(matches!(error, ResultsError::Read { .. }), "{error}");
     assert!(error.to_string().contains("flows.parquet"), "{error}");
-    fs::write(dir.path().join(MANIFEST), "{\"format\": 1}").unwrap();
-    assert!(matches!(ResultSet::read(dir.path()).unwrap_err(), ResultsError::Format { found: 1, .. }));
+    fs::write(dir.path().join(MANIFEST), "{\"format\": 4}").unwrap();
+    let error = ResultSet::read(dir.path()).unwrap_err();
+    assert!(matches!(error, ResultsError::Format { found: 4, .. }), "{error}");
+    let again = format!("anabranch run {}", dir.path().join(SCENARIO).display());
+    assert!(error.to_string().contains(&again), "{error}");
 }
 
 #[test]
@@ -227,7 +265,7 @@ fn a_full_disk_is_named_and_leaves_no_whole_folder() {
 }
 
 #[test]
-fn a_run_index_out_of_range_is_refused() {
+fn a_run_index_out_of_range_is_neither_written_nor_read() {
     for (file, spoil) in [
         (FLOWS, (|set| set.flows[0].run = 1) as fn(&mut ResultSet)),
         (JOBS, |set| set.jobs[0].run = 1),
@@ -236,7 +274,11 @@ fn a_run_index_out_of_range_is_refused() {
         let dir = tempdir().unwrap();
         let mut set = small_set();
         spoil(&mut set);
+        let error = set.write(dir.path()).unwrap_err().to_string();
+        assert!(error.contains(file) && error.contains("run 1, but there are 1 runs"), "{error}");
+        set.runs.push(set.runs[0].clone());
         set.write(dir.path()).unwrap();
+        replace_runs(dir.path(), &set.runs[..1]);
         for error in [ResultSet::read(dir.path()).unwrap_err(), ResultSet::open(dir.path()).unwrap_err()] {
             let error = error.to_string();
             assert!(error.contains("row 0 belongs to run 1, but there are 1 runs"), "{error}");
@@ -274,12 +316,11 @@ fn a_full_disk_under_the_curves_is_told_as_it_is() {
 #[test]
 fn a_parquet_file_with_other_columns_is_refused() {
     let path = Path::new("flows.parquet");
-    let bytes = encode_parquet(&small_set().series).unwrap();
+    let file =
+        |batch: RecordBatch| encode_parquet(&batch.schema(), std::iter::once(Ok(batch.clone()))).unwrap();
+    let bytes = file(SeriesRow::encode(&small_set().series).unwrap());
     let error = decode_parquet::<FlowRow>(path, bytes).unwrap_err().to_string();
     assert!(error.contains("no column `flow`"), "{error}");
-    let bytes = encode_parquet(&small_set().runs).unwrap();
-    let error = decode_parquet::<FlowRow>(path, bytes).unwrap_err().to_string();
-    assert!(error.contains("no column `run`"), "{error}");
     let error = decode_parquet::<FlowRow>(path, b"run,flow\n0,1\n".to_vec()).unwrap_err().to_string();
     assert!(error.contains("not a Parquet file"), "{error}");
 }

@@ -1,0 +1,177 @@
+//! The columns that say of each row of a table which run it is from: no query needs a join for them.
+
+use crate::columns::{Column, Row, batch_of, column, texts};
+use crate::error::damaged;
+use crate::runs::fixed_columns;
+use crate::{FlowRow, JobRow, ResultsError, RunRow, SeriesRow, Value};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array,
+    UInt64Array,
+};
+use arrow_schema::Field;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+/// In the metadata of a column: the swept parameter whose values it has.
+const PARAMETER: &str = "anabranch.sweep";
+/// In the metadata of a column: its values by run as JSON, where the column's type does not tell `1` from `1.0` or
+/// text from numbers.
+const AS_WRITTEN: &str = "anabranch.as-written";
+
+/// Scheme, seed and swept values of each run, as columns with a value per run.
+#[derive(Clone)]
+pub(crate) struct RunKeys(Vec<Column>);
+
+impl RunKeys {
+    /// Those of `runs`. The error says which value does not fit.
+    pub(crate) fn of(runs: &[RunRow]) -> Result<RunKeys, String> {
+        let mut columns = vec![
+            column("scheme", texts(runs.iter().map(|run| run.scheme.as_str())), false),
+            column("seed", Arc::new(UInt64Array::from_iter_values(runs.iter().map(|run| run.seed))), false),
+        ];
+        let mut names = ColumnNames::taken_by(&columns)?;
+        let parameters: BTreeSet<&String> = runs.iter().flat_map(|run| run.sweep.keys()).collect();
+        for parameter in parameters {
+            let values: Vec<Option<&Value>> = runs.iter().map(|run| run.sweep.get(parameter)).collect();
+            columns.push(swept(names.free("sweep", parameter), parameter, &values)?);
+        }
+        Ok(RunKeys(columns))
+    }
+
+    /// `rows`, the first column of which is the number of the run, with these columns behind it.
+    pub(crate) fn added_to(&self, rows: &RecordBatch) -> Result<RecordBatch, String> {
+        let runs: Option<&UInt32Array> = rows.column(0).as_any().downcast_ref();
+        let runs = runs.expect("the first column is the number of the run");
+        let count = self.0[0].1.len();
+        if let Some(run) = runs.values().iter().find(|run| **run as usize >= count) {
+            return Err(format!("a row belongs to run {run}, but there are {count} runs"));
+        }
+        let schema = rows.schema();
+        let mut columns: Vec<Column> = schema
+            .fields()
+            .iter()
+            .zip(rows.columns())
+            .map(|(f, c)| (f.as_ref().clone(), c.clone()))
+            .collect();
+        let mut keys = Vec::with_capacity(self.0.len());
+        for (field, values) in &self.0 {
+            let values = arrow_select::take::take(values, runs, None).map_err(|error| error.to_string())?;
+            keys.push((field.clone(), values));
+        }
+        columns.splice(1..1, keys);
+        batch_of(columns)
+    }
+}
+
+/// Names of columns, each once in whatever table: there are readers to whom `A` and `a` are one.
+pub(crate) struct ColumnNames(BTreeSet<String>);
+
+impl ColumnNames {
+    /// The names of these columns are taken, and those of the tables' own.
+    fn taken_by(columns: &[Column]) -> Result<ColumnNames, String> {
+        let tables = [FlowRow::encode(&[])?, JobRow::encode(&[])?, SeriesRow::encode(&[])?];
+        let mut own: Vec<String> = tables
+            .iter()
+            .flat_map(|table| table.schema().fields().iter().map(|f| f.name().clone()).collect::<Vec<_>>())
+            .collect();
+        own.extend(fixed_columns(&[]).iter().chain(columns).map(|(field, _)| field.name().clone()));
+        Ok(ColumnNames(own.into_iter().map(|name| name.to_lowercase()).collect()))
+    }
+
+    /// The names of the tables' own columns and those of `keys` are taken.
+    pub(crate) fn beside(keys: &RunKeys) -> Result<ColumnNames, String> {
+        ColumnNames::taken_by(&keys.0)
+    }
+
+    /// `name`, or where that is taken `name` behind what it is.
+    pub(crate) fn free(&mut self, what: &str, name: &str) -> String {
+        let mut name = name.to_owned();
+        while !self.0.insert(name.to_lowercase()) {
+            name = format!("{what}.{name}");
+        }
+        name
+    }
+}
+
+/// A column of a swept parameter: numbers where all values are, text where any is.
+fn swept(name: String, parameter: &str, values: &[Option<&Value>]) -> Result<Column, String> {
+    let infinite = |value: &&Value| matches!(value, Value::Number(number) if !number.is_finite());
+    if let Some(value) = values.iter().flatten().copied().find(infinite) {
+        return Err(format!(
+            "the swept parameter `{parameter}` has the value {value}; expected a finite number"
+        ));
+    }
+    let all = |is: fn(&Value) -> bool| values.iter().flatten().all(|value| is(value));
+    let values_of = values.iter().copied();
+    let (array, exact): (ArrayRef, bool) = if all(|value| matches!(value, Value::Bool(_))) {
+        let truth = |value: Option<&Value>| {
+            value.and_then(|value| matches!(value, Value::Bool(_)).then(|| *value == Value::Bool(true)))
+        };
+        (Arc::new(BooleanArray::from_iter(values_of.map(truth))), true)
+    } else if all(|value| matches!(value, Value::Integer(_))) {
+        let integer = |value: Option<&Value>| match value {
+            Some(Value::Integer(number)) => Some(*number),
+            _ => None,
+        };
+        (Arc::new(Int64Array::from_iter(values_of.map(integer))), true)
+    } else if all(|value| matches!(value, Value::Integer(_) | Value::Number(_))) {
+        let number = |value: Option<&Value>| match value {
+            Some(Value::Integer(number)) => Some(*number as f64),
+            Some(Value::Number(number)) => Some(*number),
+            _ => None,
+        };
+        (
+            Arc::new(Float64Array::from_iter(values_of.map(number))),
+            all(|value| matches!(value, Value::Number(_))),
+        )
+    } else {
+        let text = |value: Option<&Value>| value.map(ToString::to_string);
+        (Arc::new(StringArray::from_iter(values_of.map(text))), all(|value| matches!(value, Value::Text(_))))
+    };
+    let mut about = HashMap::from([(PARAMETER.to_owned(), parameter.to_owned())]);
+    if !exact {
+        let written = serde_json::to_string(values).map_err(|error| error.to_string())?;
+        about.insert(AS_WRITTEN.to_owned(), written);
+    }
+    let (field, array) = column(&name, array, true);
+    Ok((field.with_metadata(about), array))
+}
+
+fn parameter(field: &Field) -> Option<&String> {
+    field.metadata().get(PARAMETER)
+}
+
+/// The swept values of the runs of `batch`, of which `before` stand in earlier ones.
+pub(crate) fn sweeps(
+    path: &Path,
+    batch: &RecordBatch,
+    before: usize,
+) -> Result<Vec<BTreeMap<String, Value>>, ResultsError> {
+    let mut sweeps = vec![BTreeMap::new(); batch.num_rows()];
+    for (field, values) in batch.schema().fields().iter().zip(batch.columns()) {
+        let Some(parameter) = parameter(field) else { continue };
+        let wrong = |why: &dyn std::fmt::Display| damaged(path, format!("column `{}`: {why}", field.name()));
+        let written: Option<Vec<Option<Value>>> = match field.metadata().get(AS_WRITTEN) {
+            Some(json) => Some(serde_json::from_str(json).map_err(|error| wrong(&error))?),
+            None => None,
+        };
+        for (row, sweep) in sweeps.iter_mut().enumerate() {
+            let value = match &written {
+                Some(written) => written.get(before + row).cloned().flatten(),
+                None if values.is_null(row) => None,
+                None => Some(value_at(values, row).ok_or_else(|| wrong(&values.data_type()))?),
+            };
+            sweep.extend(value.map(|value| (parameter.clone(), value)));
+        }
+    }
+    Ok(sweeps)
+}
+
+fn value_at(values: &ArrayRef, row: usize) -> Option<Value> {
+    let values = values.as_any();
+    None.or_else(|| Some(Value::Bool(values.downcast_ref::<BooleanArray>()?.value(row))))
+        .or_else(|| Some(Value::Integer(values.downcast_ref::<Int64Array>()?.value(row))))
+        .or_else(|| Some(Value::Number(values.downcast_ref::<Float64Array>()?.value(row))))
+        .or_else(|| Some(Value::Text(values.downcast_ref::<StringArray>()?.value(row).to_owned())))
+}

@@ -1,0 +1,158 @@
+//! `runs.parquet`: rows of runs to columns and back. What a scheme or a model adds has a column per name.
+
+use crate::columns::{Column, Columns, batch_of, column, texts};
+use crate::run_keys::{ColumnNames, RunKeys, sweeps};
+use crate::{ResultsError, RunRow};
+use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, UInt32Array, UInt64Array};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+/// In the metadata of a column: the name in [`RunRow::extra`] whose numbers it has.
+const EXTRA: &str = "anabranch.extra";
+
+/// All runs as one batch: number, `keys`, the numbers that every run has, and those that some have.
+pub(crate) fn encode(rows: &[RunRow], keys: &RunKeys) -> Result<RecordBatch, String> {
+    let mut columns = fixed_columns(rows);
+    let mut names = ColumnNames::beside(keys)?;
+    let extra: BTreeSet<&String> = rows.iter().flat_map(|row| row.extra.keys()).collect();
+    columns.extend(extra.into_iter().map(|name| {
+        let values = Float64Array::from_iter(rows.iter().map(|row| row.extra.get(name).copied()));
+        let (field, values) = column(&names.free("extra", name), Arc::new(values), true);
+        (field.with_metadata(HashMap::from([(EXTRA.to_owned(), name.clone())])), values)
+    }));
+    keys.added_to(&batch_of(columns)?)
+}
+
+/// What every run has, but for what is in [`RunKeys`].
+pub(crate) fn fixed_columns(rows: &[RunRow]) -> Vec<Column> {
+    let u64s = |field: fn(&RunRow) -> u64| -> ArrayRef {
+        Arc::new(UInt64Array::from_iter_values(rows.iter().map(field)))
+    };
+    let f64s = |field: fn(&RunRow) -> f64| -> ArrayRef {
+        Arc::new(Float64Array::from_iter_values(rows.iter().map(field)))
+    };
+    [
+        ("run", Arc::new(UInt32Array::from_iter_values(0..rows.len() as u32)) as ArrayRef),
+        ("flows", u64s(|row| row.flows)),
+        ("flows_finished", u64s(|row| row.flows_finished)),
+        ("fct_mean_us", f64s(|row| row.fct_mean_us)),
+        ("fct_p50_us", f64s(|row| row.fct_p50_us)),
+        ("fct_p99_us", f64s(|row| row.fct_p99_us)),
+        ("fct_max_us", f64s(|row| row.fct_max_us)),
+        ("ideal_fct_max_us", f64s(|row| row.ideal_fct_max_us)),
+        ("slowdown_mean", f64s(|row| row.slowdown_mean)),
+        ("slowdown_p50", f64s(|row| row.slowdown_p50)),
+        ("slowdown_p95", f64s(|row| row.slowdown_p95)),
+        ("slowdown_p99", f64s(|row| row.slowdown_p99)),
+        ("completion_us", f64s(|row| row.completion_us)),
+        ("jobs", u64s(|row| row.jobs)),
+        ("jobs_finished", u64s(|row| row.jobs_finished)),
+        ("cct_mean_us", f64s(|row| row.cct_mean_us)),
+        ("cct_max_us", f64s(|row| row.cct_max_us)),
+        ("drops", u64s(|row| row.drops)),
+        ("link_losses", u64s(|row| row.link_losses)),
+        ("trims", u64s(|row| row.trims)),
+        ("pause_frames", u64s(|row| row.pause_frames)),
+        ("pause_us", f64s(|row| row.pause_us)),
+        ("ecn_marks", u64s(|row| row.ecn_marks)),
+        ("retransmissions", u64s(|row| row.retransmissions)),
+        ("timeouts", u64s(|row| row.timeouts)),
+        ("packet_hops", u64s(|row| row.packet_hops)),
+        ("sim_time_us", f64s(|row| row.sim_time_us)),
+        ("wall_s", f64s(|row| row.wall_s)),
+        ("digest", texts(rows.iter().map(|row| row.digest.as_str()))),
+    ]
+    .into_iter()
+    .map(|(name, values)| column(name, values, false))
+    .collect()
+}
+
+/// The columns as rows, of which `before` stand in earlier batches; `path` is for messages.
+pub(crate) fn decode(path: &Path, batch: &RecordBatch, before: usize) -> Result<Vec<RunRow>, ResultsError> {
+    let columns = Columns { path, batch };
+    let scheme = columns.text("scheme")?;
+    let seed = columns.u64("seed")?;
+    let flows = columns.u64("flows")?;
+    let flows_finished = columns.u64("flows_finished")?;
+    let fct_mean_us = columns.f64("fct_mean_us")?;
+    let fct_p50_us = columns.f64("fct_p50_us")?;
+    let fct_p99_us = columns.f64("fct_p99_us")?;
+    let fct_max_us = columns.f64("fct_max_us")?;
+    let ideal_fct_max_us = columns.f64("ideal_fct_max_us")?;
+    let slowdown_mean = columns.f64("slowdown_mean")?;
+    let slowdown_p50 = columns.f64("slowdown_p50")?;
+    let slowdown_p95 = columns.f64("slowdown_p95")?;
+    let slowdown_p99 = columns.f64("slowdown_p99")?;
+    let completion_us = columns.f64("completion_us")?;
+    let jobs = columns.u64("jobs")?;
+    let jobs_finished = columns.u64("jobs_finished")?;
+    let cct_mean_us = columns.f64("cct_mean_us")?;
+    let cct_max_us = columns.f64("cct_max_us")?;
+    let drops = columns.u64("drops")?;
+    let link_losses = columns.u64("link_losses")?;
+    let trims = columns.u64("trims")?;
+    let pause_frames = columns.u64("pause_frames")?;
+    let pause_us = columns.f64("pause_us")?;
+    let ecn_marks = columns.u64("ecn_marks")?;
+    let retransmissions = columns.u64("retransmissions")?;
+    let timeouts = columns.u64("timeouts")?;
+    let packet_hops = columns.u64("packet_hops")?;
+    let sim_time_us = columns.f64("sim_time_us")?;
+    let wall_s = columns.f64("wall_s")?;
+    let digest = columns.text("digest")?;
+    let (sweeps, extras) = (sweeps(path, batch, before)?, extras(batch));
+    let rows = sweeps.into_iter().zip(extras).enumerate();
+    Ok(rows
+        .map(|(row, (sweep, extra))| RunRow {
+            scheme: scheme.value(row).to_owned(),
+            seed: seed.value(row),
+            sweep,
+            flows: flows.value(row),
+            flows_finished: flows_finished.value(row),
+            fct_mean_us: fct_mean_us.value(row),
+            fct_p50_us: fct_p50_us.value(row),
+            fct_p99_us: fct_p99_us.value(row),
+            fct_max_us: fct_max_us.value(row),
+            ideal_fct_max_us: ideal_fct_max_us.value(row),
+            slowdown_mean: slowdown_mean.value(row),
+            slowdown_p50: slowdown_p50.value(row),
+            slowdown_p95: slowdown_p95.value(row),
+            slowdown_p99: slowdown_p99.value(row),
+            completion_us: completion_us.value(row),
+            jobs: jobs.value(row),
+            jobs_finished: jobs_finished.value(row),
+            cct_mean_us: cct_mean_us.value(row),
+            cct_max_us: cct_max_us.value(row),
+            drops: drops.value(row),
+            link_losses: link_losses.value(row),
+            trims: trims.value(row),
+            pause_frames: pause_frames.value(row),
+            pause_us: pause_us.value(row),
+            ecn_marks: ecn_marks.value(row),
+            retransmissions: retransmissions.value(row),
+            timeouts: timeouts.value(row),
+            packet_hops: packet_hops.value(row),
+            sim_time_us: sim_time_us.value(row),
+            wall_s: wall_s.value(row),
+            extra,
+            digest: digest.value(row).to_owned(),
+        })
+        .collect())
+}
+
+/// What the rows of `batch` have beside what all have.
+fn extras(batch: &RecordBatch) -> Vec<BTreeMap<String, f64>> {
+    let mut extras = vec![BTreeMap::new(); batch.num_rows()];
+    for (field, values) in batch.schema().fields().iter().zip(batch.columns()) {
+        let (Some(name), Some(values)) =
+            (field.metadata().get(EXTRA), values.as_any().downcast_ref::<Float64Array>())
+        else {
+            continue;
+        };
+        for (row, extra) in extras.iter_mut().enumerate().filter(|(row, _)| values.is_valid(*row)) {
+            extra.insert(name.clone(), values.value(row));
+        }
+    }
+    extras
+}
