@@ -3,6 +3,7 @@
 //! Nothing here knows networks or protocols. All quantities are integers, so that every machine agrees.
 #![forbid(unsafe_code)]
 
+mod foreign;
 mod ids;
 mod random;
 mod registered;
@@ -10,6 +11,7 @@ mod text;
 mod time;
 mod units;
 
+pub use foreign::{Panicked, catch_foreign, catch_panicked, foreign};
 pub use ids::{GateId, HostId, LinkId, MessageId, NodeId, QpId};
 pub use random::{Purpose, Stream, stream};
 pub use registered::{Parameter, ParameterType, ParameterValue, Parameters, Refused, Registered};

@@ -5,6 +5,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::panic::Location;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -102,15 +103,21 @@ impl Parameters {
     /// The value of `name`.
     ///
     /// # Panics
-    /// When no parameter of that name and type was declared.
+    /// When no parameter of that name and type was declared, with the place that asks. In a factory this ends the run
+    /// with an error that says so.
     #[track_caller]
     pub fn get<T: ParameterType>(&self, name: &str) -> T {
+        let place = Location::caller();
         let Some(value) = self.0.get(name) else {
             let declared: Vec<&str> = self.0.keys().map(String::as_str).collect();
-            panic!("no parameter {name:?} was declared, but {declared:?}");
+            panic!(
+                "{place} asks for the parameter {name:?}, which is not declared; declared are {declared:?}"
+            );
         };
-        T::read(value)
-            .unwrap_or_else(|problem| panic!("parameter {name:?} was declared otherwise: it {problem}"))
+        T::read(value).unwrap_or_else(|_| {
+            let (asked, declared) = (T::WHAT, value.what());
+            panic!("{place} asks for the parameter {name:?} as {asked}, but it is declared as {declared}: {value}")
+        })
     }
 
     /// Sets the value of `name`, which its declaration has passed ([`Parameter::check`]).
@@ -139,6 +146,16 @@ pub enum ParameterValue {
 }
 
 impl ParameterValue {
+    /// Of what type it is, in words.
+    fn what(&self) -> &'static str {
+        match self {
+            ParameterValue::Truth(_) => "true or false",
+            ParameterValue::Whole(_) => "a whole number",
+            ParameterValue::Number(_) => "a number",
+            ParameterValue::Text(_) => "text or a quantity",
+        }
+    }
+
     /// The quantity that it says in quotes.
     ///
     /// # Errors

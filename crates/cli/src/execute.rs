@@ -8,7 +8,6 @@ use crate::output::note;
 use crate::progress::Progress;
 use crate::ran::Ran;
 use crate::spool::Spool;
-use anabranch_results::digest::run_digest;
 use anabranch_results::{FiledCurves, FlowRow, JobRow, ResultSet, RunRow, SeriesRow, Value};
 use anabranch_sim::scenario::RunPoint;
 use anabranch_sim::{Control, RunError, RunResult};
@@ -57,10 +56,9 @@ impl Outcome {
         self.failed.is_empty() && !self.interrupted
     }
 
-    /// Adds the results of a run, with their digest.
+    /// Adds the results of a run.
     fn push(&mut self, ran: Ran) {
-        let RunResult { mut run, flows, jobs, series } = ran.result;
-        run.digest = run_digest(&run, &flows, &jobs);
+        let RunResult { run, flows, jobs, series } = ran.result;
         let index = self.runs.len() as u32;
         self.runs.push(run);
         self.flows.extend(flows.into_iter().map(|row| FlowRow { run: index, ..row }));
@@ -225,7 +223,7 @@ fn watched<T>(controls: &[Control], draw: impl Fn() + Sync, action: impl FnOnce(
     })
 }
 
-/// Puts results in order into one outcome, each with its digest.
+/// Puts results in order into one outcome.
 pub fn collect_rows(results: impl IntoIterator<Item = RunResult>) -> Outcome {
     let mut outcome = Outcome::default();
     results.into_iter().for_each(|result| outcome.push(Ran { result, filed: None }));

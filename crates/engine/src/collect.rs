@@ -7,15 +7,16 @@ use crate::observer::Observer;
 use crate::spec::RunPoint;
 use anabranch_base::{HostId, MessageId, Time};
 use anabranch_proto::TransportConfig;
+use anabranch_results::digest::run_digest;
 use anabranch_results::{FlowRow, JobRow, RunRow, SeriesRow, Statistic};
 use anabranch_workload::{Job, Workload};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What a run came to. The caller fills in `wall_s` and `digest`.
+/// What a run came to. `wall_s` is 0 until somebody with a clock fills it in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunResult {
-    /// Totals.
+    /// Totals, with the digest of everything but the curves.
     pub run: RunRow,
     /// One row a message.
     pub flows: Vec<FlowRow>,
@@ -23,6 +24,14 @@ pub struct RunResult {
     pub jobs: Vec<JobRow>,
     /// Measured curves.
     pub series: Vec<SeriesRow>,
+}
+
+impl RunResult {
+    /// A result of these rows, whose digest it computes.
+    pub fn new(mut run: RunRow, flows: Vec<FlowRow>, jobs: Vec<JobRow>, series: Vec<SeriesRow>) -> Self {
+        run.digest = run_digest(&run, &flows, &jobs);
+        RunResult { run, flows, jobs, series }
+    }
 }
 
 /// Most stalled flows that an error names.
@@ -117,7 +126,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
         ..RunRow::default()
     };
     run.set_slowdowns(flows.iter());
-    RunResult { run, flows, jobs, series: Vec::new() }
+    RunResult::new(run, flows, jobs, Vec::new())
 }
 
 /// Slowdowns within data centres and between them, where any such flow finished.

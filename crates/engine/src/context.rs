@@ -35,12 +35,10 @@ pub struct Effects {
     pub notices: Vec<Notice>,
     /// What must end the run, at its earliest place in the order.
     pub failure: Option<(Time, NodeId, Failure)>,
-    /// A message that ended twice: never, unless a transport is broken.
-    pub broken: Option<MessageId>,
 }
 
 impl Effects {
-    /// The run cannot go on.
+    /// The run cannot go on. Of several reasons the first in the order (time, node, event) is kept, whatever the threads.
     #[cold]
     pub fn fail(&mut self, now: Time, node: NodeId, failure: Failure) {
         if self.failure.as_ref().is_none_or(|(time, other, _)| (now, node) < (*time, *other)) {
@@ -120,14 +118,16 @@ pub enum Failure {
     NothingLeft,
     /// A bound of the scenario was reached: which.
     Limit(&'static str),
+    /// Observers keep more points than the run may have.
+    TooManyPoints,
     /// A queue pair has too many packets.
     OutOfPsns(QpId),
     /// The user wants to stop.
     Cancelled,
     /// Paused links that wait for each other, by name.
     Deadlock(Vec<String>),
-    /// A lossless class had no room for a packet: where, with the numbers.
+    /// A lossless class had no room for a packet: where, with the numbers, and what to write instead.
     LosslessDrop(String),
-    /// A checker found the engine wrong.
+    /// A checker found the engine wrong, or what somebody else brought.
     Invariant(String),
 }

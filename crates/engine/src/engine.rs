@@ -42,6 +42,23 @@ pub struct Engine<'a, O> {
     window: RwLock<Window>,
     course: Mutex<Course>,
     limits: &'a Limits,
+    points: PointRoom,
+}
+
+/// How many points the curves of a run may have.
+#[derive(Clone, Copy)]
+pub struct PointRoom {
+    /// In all.
+    pub most: u64,
+    /// A second, of the curves that have a point in each interval.
+    pub a_second: f64,
+}
+
+impl PointRoom {
+    /// Whether there is room until `now` for `recorded` points beside those of intervals.
+    fn holds(&self, recorded: u64, now: Time) -> bool {
+        recorded == 0 || recorded as f64 + self.a_second * (now.0 as f64 / 1e12) <= self.most as f64
+    }
 }
 
 /// Where a run stands between windows.
@@ -89,6 +106,8 @@ pub struct Setup<'a> {
     pub own_paths: Vec<PathFacts>,
     /// Where the run ends.
     pub limits: &'a Limits,
+    /// How many points its curves may have.
+    pub points: PointRoom,
     /// Seed of every random stream.
     pub seed: u64,
     /// How many threads run it. They do not change what comes out.
@@ -111,6 +130,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             facts,
             own_paths,
             limits,
+            points,
             seed,
             threads,
         } = setup;
@@ -179,6 +199,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             window: RwLock::new(window),
             course: Mutex::new(course),
             limits,
+            points,
         })
     }
 
@@ -197,8 +218,8 @@ impl<'a, O: Observer> Engine<'a, O> {
             },
             threads => self.run_on(threads, control),
         };
-        if let Err(Failure::LosslessDrop(_)) = outcome {
-            // It breaks the same rule as a checker would find broken, and says more.
+        if let Err(Failure::LosslessDrop(_) | Failure::Invariant(_)) = outcome {
+            // It breaks the same rules as the checkers would find broken, and says more.
             return outcome;
         }
         self.check()?;
@@ -409,6 +430,10 @@ impl<'a, O: Observer> Engine<'a, O> {
             return Err(Failure::Limit("max_packets"));
         }
         let now = window.ends[0];
+        let recorded = shards.iter().map(|shard| shard.observer.recorded()).sum();
+        if !self.points.holds(recorded, now.min(Time::ZERO + self.limits.max_time)) {
+            return Err(Failure::TooManyPoints);
+        }
         let Course { watch, patience, .. } = course;
         // A run without outstanding messages only waits for the next start, however long.
         if counters.posted == counters.acknowledged {
@@ -450,9 +475,6 @@ impl<'a, O: Observer> Engine<'a, O> {
         let mut shards = self.locked();
         deliver_far(&mut shards);
         let wrong = |what: String| Err(Failure::Invariant(what));
-        if let Some(message) = shards.iter().find_map(|shard| shard.effects.broken) {
-            return wrong(format!("message {message} ended twice"));
-        }
         if let Some(message) = self.network.board.too_early() {
             return wrong(format!("message {message} was acknowledged before it was delivered"));
         }

@@ -18,6 +18,8 @@ use crate::node::Node;
 use crate::observer::Observer;
 use crate::prefetch::{prefetch, prefetch_lines};
 use anabranch_base::{Duration, HostId, LinkId, MessageId, NodeId, Purpose, QpId, Time, stream};
+#[cfg(test)]
+use anabranch_proto::transport::AnySender;
 use anabranch_proto::transport::{AnyReceiver, Ends, SenderCounters};
 use anabranch_proto::{IntStack, Packet, Repr, lb};
 use anabranch_workload::Done;
@@ -237,8 +239,9 @@ impl Host {
 
     /// Puts something else in the place of each sender that there is.
     #[cfg(test)]
-    pub fn replace_senders(&mut self, with: impl Fn() -> anabranch_proto::transport::AnySender) {
-        self.senders.iter_mut().for_each(|slot| slot.sender = with());
+    pub fn replace_senders(&mut self, with: impl Fn(AnySender) -> AnySender) {
+        let slots = std::mem::take(&mut self.senders).into_iter();
+        self.senders = slots.map(|slot| slot.with_sender(&with)).collect();
     }
 
     /// What all its queue pairs counted.
@@ -297,7 +300,9 @@ impl Host {
             self.send_answer(slot, answer, at);
         }
         while let Some(message) = delivered {
-            self.end(message, Done::Delivered, at);
+            if !self.end(message, packet.qp, Done::Delivered, at) {
+                return;
+            }
             delivered = self.receivers[place].poll_delivered();
         }
     }
@@ -329,8 +334,9 @@ impl Host {
         self.round.make_ready(&mut self.senders, place);
         while let Some(message) = self.senders[place as usize].sender.poll_acknowledged() {
             // Before what it sets off: more may be posted to this queue pair.
-            self.finish_part(slot, place, at);
-            self.end(message, Done::Acknowledged, at);
+            if !self.finish_part(slot, place, at) || !self.end(message, packet.qp, Done::Acknowledged, at) {
+                return;
+            }
         }
         self.kick(at);
         if self.outgoing[slot as usize].place == place && self.senders[place as usize].sender.advances_timer()
@@ -339,16 +345,23 @@ impl Host {
         }
     }
 
-    /// A message of this host, or a part of one, is delivered or acknowledged: posts what that sets off.
-    fn end<O: Observer>(&mut self, message: MessageId, on: Done, at: &mut Context<'_, O>) {
+    /// A message of queue pair `qp`, or a part of one, is delivered or acknowledged: posts what that sets off. False
+    /// when that cannot be, and so the transport is broken.
+    fn end<O: Observer>(&mut self, message: MessageId, qp: QpId, on: Done, at: &mut Context<'_, O>) -> bool {
+        let workload = at.network.workload;
+        let its_own = workload.messages.get(message.index());
+        if its_own.is_none_or(|its| its.qp != at.network.connection(qp)) {
+            return self.is_broken(qp, &format!("ended message {message}, which is none of its own"), at);
+        }
         let mut opened = std::mem::take(&mut at.effects.opened);
         match at.network.board.end(message, on, at.now, &mut opened) {
             Ended::Partly => {}
             Ended::Wholly => at.counters.acknowledged += u64::from(on == Done::Acknowledged),
-            Ended::Again => at.effects.broken = Some(message),
+            Ended::Again => {
+                return self.is_broken(qp, &format!("has message {message}, which ended twice"), at);
+            }
         }
         for message in opened.drain(..) {
-            let workload = at.network.workload;
             if workload.qps[workload.messages[message.index()].qp.index()].src == self.id {
                 self.post(message, at);
             } else {
@@ -356,14 +369,28 @@ impl Host {
             }
         }
         at.effects.opened = opened;
+        true
     }
 
-    /// A message, or a part of one, of a queue pair is acknowledged; with its last one the queue pair is done.
-    fn finish_part<O>(&mut self, slot: u32, place: u32, at: &mut Context<'_, O>) {
+    /// The transport of a queue pair does what none may, which ends the run. Always false.
+    #[cold]
+    fn is_broken<O>(&self, qp: QpId, what: &str, at: &mut Context<'_, O>) -> bool {
+        let what = format!("the transport of queue pair {qp} {what}");
+        at.effects.fail(at.now, self.id.into(), Failure::Invariant(what));
+        false
+    }
+
+    /// A message, or a part of one, of a queue pair is acknowledged; with its last one the queue pair is done. False
+    /// when it was done before, and so the transport is broken.
+    fn finish_part<O>(&mut self, slot: u32, place: u32, at: &mut Context<'_, O>) -> bool {
         let qp = &mut self.outgoing[slot as usize];
-        qp.messages_left -= 1;
-        if qp.messages_left > 0 {
-            return;
+        let Some(left) = qp.messages_left.checked_sub(1) else {
+            let qp = qp.qp;
+            return self.is_broken(qp, "acknowledged more messages than it was given", at);
+        };
+        qp.messages_left = left;
+        if left > 0 {
+            return true;
         }
         let counters = self.senders[place as usize].sender.counters();
         (qp.place, qp.resent) = (DONE, resent(counters));
@@ -372,6 +399,7 @@ impl Host {
         if self.round.leave(&mut self.senders, place) {
             self.free_senders.push(place);
         }
+        true
     }
 
     /// The queue pair on which it receives, with this number among them, is done: its sender has heard of everything.

@@ -1,7 +1,8 @@
 //! What is said of a run whose curves filled the room that they had.
 
-use crate::spec::MeasureSpec;
-use anabranch_base::Duration;
+use crate::observer::QpSelector;
+use crate::spec::{MeasureSpec, RunPoint};
+use anabranch_base::{Duration, Time};
 
 /// Of a run that may have `share` points, and had `room` for so long a time alone.
 pub fn too_many(measures: &[MeasureSpec], share: u64, room: Duration, max_time: Duration) -> String {
@@ -26,5 +27,32 @@ pub fn too_many(measures: &[MeasureSpec], share: u64, room: Duration, max_time: 
         "the curves of [[measure]] came to {share} points within {:.3} us, which is all that this run may have; {advice}; \
          or watch less, or have fewer runs",
         room.as_us()
+    )
+}
+
+/// Of a run whose curves of events, on a workload of `qps` queue pairs and `packets` packets, filled their room by `at`.
+pub fn too_many_of_events(point: &RunPoint, qps: usize, packets: u64, at: Time) -> String {
+    let share = point.most_points;
+    let of_acks = |measure: &&MeasureSpec| measure.every == Duration::ZERO;
+    let acks = point.measures.iter().filter(of_acks);
+    let watched =
+        acks.clone().filter_map(|measure| QpSelector::parse(measure.qps.as_deref()?).ok()?.qps(qps).ok());
+    let watched = watched.map(|its| its.len()).max().unwrap_or(0) as f64;
+    // As many ACKs as packets, at most; twice as many to be safe, as some are sent again.
+    let expected = 2.0 * packets as f64 * (watched / qps.max(1) as f64) * acks.count() as f64;
+    let advice = match (watched * share as f64 / expected.max(2.0 * share as f64)) as u64 {
+        _ if watched == 0.0 => {
+            "a larger `above` leaves more of them out, and a larger `every` has fewer".to_owned()
+        }
+        0 => "series = \"flow-throughput\" with an `every` has a point an interval instead".to_owned(),
+        room => format!(
+            "qps = \"0-{}\" has room, and series = \"flow-throughput\" with an `every` has a point an interval instead",
+            room - 1
+        ),
+    };
+    format!(
+        "the curves of [[measure]] came to {share} points within {:.3} us, which is all that this run may have: sender-rtt \
+         and sender-ecn have a point for each acknowledgement; {advice}; or have fewer runs",
+        at.as_us()
     )
 }

@@ -3,15 +3,17 @@
 use crate::collect::{RunResult, collect, name_unfinished};
 use crate::context::Failure;
 use crate::control::Control;
-use crate::engine::{Engine, Setup};
+use crate::engine::{Engine, PointRoom, Setup};
 use crate::explain::Stalled;
 use crate::ideal::Ideal;
-use crate::observer::{NoObserver, Observer, QpSelector, SeriesObserver};
-use crate::points::too_many;
-use crate::spec::{Limits, RunPoint};
+use crate::observer::{Foreign, NoObserver, Observer, QpSelector, SeriesObserver};
+use crate::points::{too_many, too_many_of_events};
+use crate::spec::{Limits, RunPoint, Scheme};
 use crate::switch::{PfcError, PfcPlan, ProgramError, ProgramPlan, SwitchPlan, WeightError, weights};
-use anabranch_base::{Duration, Purpose, Time, stream};
+use anabranch_base::{Duration, Panicked, Purpose, Time, catch_panicked, stream};
 use anabranch_fabric::{Routing, Selector, SelectorError, Topology, TopologyError};
+use anabranch_proto::cc::RegisteredCc;
+use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, TransportConfig};
 use anabranch_results::SeriesRow;
 use anabranch_workload::{self as workload, Fabric, Workload, WorkloadError};
 use std::sync::atomic::Ordering;
@@ -19,9 +21,10 @@ use std::sync::atomic::Ordering;
 /// Runs one point of a scenario. Same point, same result, whatever else the process does.
 ///
 /// # Errors
-/// A point that cannot be built, a run that stalled or hit a limit (with what it came to), or a broken invariant.
+/// A point that cannot be built, a run that stalled or hit a limit (with what it came to), a broken invariant, or a
+/// panic in something that is registered.
 pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
-    run_observed(point, control, &mut NoObserver)
+    told(point, || attempt(point, control, NoObserver, drop))
 }
 
 /// [`run()`] while `observer` looks on, which changes nothing. Also of a run that fails it has seen what there was.
@@ -33,12 +36,43 @@ pub fn run_observed<O: Observer>(
     control: &Control,
     observer: &mut O,
 ) -> Result<RunResult, RunError> {
-    let own = observer;
+    told(point, || {
+        let own = Foreign::fork_of(observer);
+        attempt(point, control, own, |seen| seen.join_into(observer))
+    })
+}
+
+/// A run, in which a panic of what somebody else brought is told with its name and its scheme.
+fn told(point: &RunPoint, run: impl FnOnce() -> Result<RunResult, RunError>) -> Result<RunResult, RunError> {
+    catch_panicked(run).unwrap_or_else(|Panicked { part, what }| {
+        let Scheme { name, lb, cc, transport, fabric, .. } = &point.scheme;
+        let registered = match (part, lb, cc, transport, &fabric.program) {
+            ("load balancer", LbConfig::Registered(its), ..) => Some(its.name()),
+            ("congestion control", _, CcConfig::Registered(RegisteredCc { its, .. }), ..) => Some(its.name()),
+            ("transport", _, _, TransportConfig::Registered(its), _) => Some(its.name()),
+            ("program", .., Some(ProgramConfig::Registered(its))) => Some(its.name()),
+            _ => None,
+        };
+        let registered = registered.map(|name| format!(" {name:?}")).unwrap_or_default();
+        Err(RunError::Panicked { scheme: name.clone(), part: format!("{part}{registered}"), what })
+    })
+}
+
+/// A run while `own` looks on, which `give_back` gets at its end, however it ends.
+fn attempt<O: Observer>(
+    point: &RunPoint,
+    control: &Control,
+    own: O,
+    give_back: impl FnOnce(O),
+) -> Result<RunResult, RunError> {
     let fabric = build(point)?;
-    let (observer, room) = match point.measures.is_empty() {
-        true => (None, Duration(u64::MAX)),
-        false => watch(point, &fabric).map(|(observer, room)| (Some(observer), room))?,
+    let (observer, a_second) = match point.measures.is_empty() {
+        true => (None, 0.0),
+        false => watch(point, &fabric).map(|(observer, points)| (Some(observer), points))?,
     };
+    let points = PointRoom { most: point.most_points, a_second };
+    // Without any, the time that there is room for does not end.
+    let room = Duration((points.most as f64 / a_second * 1e12) as u64);
     let limits = Limits { max_time: point.limits.max_time.min(room), ..point.limits.clone() };
     control.flows_total.store(fabric.workload.messages.len() as u64, Ordering::Relaxed);
     let ideal = Ideal::new(&fabric.topology, fabric.routing.clone(), &point.scheme.transport);
@@ -66,18 +100,19 @@ pub fn run_observed<O: Observer>(
         facts,
         own_paths,
         limits: &limits,
+        points,
         seed: point.seed,
         threads: control.threads,
     };
     match observer {
-        None => drive(Engine::new(setup, own.fork())?, point, &limits, &ideal, control, |seen, _| {
-            own.join(seen);
+        None => drive(Engine::new(setup, own)?, point, &limits, &ideal, control, |seen, _| {
+            give_back(seen);
             Vec::new()
         }),
         Some(observer) => {
-            let both = (observer, own.fork());
+            let both = (observer, own);
             drive(Engine::new(setup, both)?, point, &limits, &ideal, control, |(observer, seen), end| {
-                own.join(seen);
+                give_back(seen);
                 let topology = &fabric.topology;
                 observer.into_rows(end, |link| topology.link_name(link), |node| topology.node_name(node))
             })
@@ -108,10 +143,9 @@ pub fn build(point: &RunPoint) -> Result<Built, RunError> {
     Ok(Built { topology, routing, workload })
 }
 
-/// What records the curves of a point, and for how long there is room for them.
-fn watch(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, Duration), RunError> {
+/// What records the curves of a point, and how many points a second those have that have one in each interval.
+fn watch(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, f64), RunError> {
     let topology = &fabric.topology;
-    // In a second.
     let mut points = 0.0;
     let mut observer = SeriesObserver::new(topology.ports.len(), point.scheme.qps);
     for (number, measure) in point.measures.iter().enumerate() {
@@ -138,8 +172,7 @@ fn watch(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, Duration),
             }
         }
     }
-    // Without any, the time that there is room for does not end.
-    Ok((observer, Duration((point.most_points as f64 / points * 1e12) as u64)))
+    Ok((observer, points))
 }
 
 fn drive<O: Observer>(
@@ -155,6 +188,9 @@ fn drive<O: Observer>(
         let what = too_many(&point.measures, point.most_points, limits.max_time, point.limits.max_time);
         return Err(RunError::TooManyPoints { what });
     }
+    let workload = engine.network().workload;
+    let (qps, payload) = (workload.qps.len(), ideal.payload());
+    let packets = workload.messages.iter().map(|message| message.bytes.div_ceil(payload)).sum();
     let stuck = name_unfinished(&engine);
     let lengths = engine
         .unfinished_messages()
@@ -167,6 +203,9 @@ fn drive<O: Observer>(
     match outcome {
         Ok(()) => Ok(result),
         Err(Failure::Cancelled) => Err(RunError::Cancelled),
+        Err(Failure::TooManyPoints) => {
+            Err(RunError::TooManyPoints { what: too_many_of_events(point, qps, packets, at) })
+        }
         Err(Failure::Invariant(what)) => Err(RunError::Invariant { what }),
         Err(failure @ (Failure::Stalled | Failure::NothingLeft)) => {
             let reason = match failure {
@@ -239,11 +278,11 @@ pub enum RunError {
         partial: Box<RunResult>,
     },
     /// A lossless class had no room for a packet.
-    #[error("a lossless class lost a packet at {:.3} us: {what}; raise fabric.pfc.headroom, or leave it out", at.as_us())]
+    #[error("a lossless class lost a packet at {:.3} us: {what}", at.as_us())]
     LosslessDrop {
         /// Simulated time.
         at: Time,
-        /// Where, with the numbers.
+        /// Where, with the numbers, and what to write instead.
         what: String,
     },
     /// The lossless class cannot be built on this fabric.
@@ -269,8 +308,12 @@ pub enum RunError {
     },
     /// A limit of the scenario was reached.
     #[error(
-        "reached limits.{limit} at {:.3} us with {unfinished} flows unfinished; raise it in [limits] if that is too early",
-        at.as_us()
+        "reached limits.{limit} at {:.3} us with {unfinished} flows unfinished; {}",
+        at.as_us(),
+        match *limit == "max_time" && *at >= Time::ZERO + Limits::MOST_TIME {
+            true => "simulated time ends there: let messages start earlier",
+            false => "raise it in [limits] if that is too early",
+        }
     )]
     Limit {
         /// Its key.
@@ -288,8 +331,20 @@ pub enum RunError {
         /// For how long there was room, and what to write instead.
         what: String,
     },
-    /// A checker found the engine wrong: a defect of Anabranch.
-    #[error("an invariant is broken, which is a defect of anabranch: {what}")]
+    /// Something registered panicked, or an observer did.
+    #[error("the {part} of scheme {scheme:?} panicked: {what}")]
+    Panicked {
+        /// The scheme that ran.
+        scheme: String,
+        /// What panicked, with its name where it has one: `load balancer "sticky"`.
+        part: String,
+        /// The message of the panic. Where it happened, the panic itself has said.
+        what: String,
+    },
+    /// A checker found the engine wrong: a defect of Anabranch, or of something registered.
+    #[error(
+        "an invariant is broken, which is a defect of anabranch or of what is registered with it: {what}"
+    )]
     Invariant {
         /// Which one, with the numbers.
         what: String,

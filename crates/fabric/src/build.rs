@@ -6,7 +6,7 @@ use super::ns3_file::parse_ns3;
 use super::{Switch, Topology};
 use super::{cross_dc, fat_tree};
 use crate::{TopologyBuilder, TopologySpec};
-use anabranch_base::{Duration, NodeId, Rate};
+use anabranch_base::{Duration, NodeId, Rate, Refused, catch_foreign};
 
 /// Builds the fabric that `spec` describes. `file_text` is the text of the file that the spec names, if it
 /// names one.
@@ -50,7 +50,8 @@ pub fn build(spec: &TopologySpec, file_text: Option<&str>) -> Result<Topology, T
         },
         TopologySpec::Registered(its) => {
             let mut graph = TopologyBuilder::new();
-            its.factory()(&mut graph, its.parameters())?;
+            let made = catch_foreign("topology", || its.factory()(&mut graph, its.parameters()));
+            made.unwrap_or_else(|panicked| Err(Refused::new("kind", panicked.to_string())))?;
             graph.build()
         }
     }

@@ -32,7 +32,7 @@
 //! let scenario = read_with(&registry, "in-turn.toml", text, &NoFiles, &Overrides::default())?;
 //! for point in scenario.points()? {
 //!     let result = run(&point, &Control::default())?;
-//!     println!("{}: {:.1} us", point.scheme.name, result.run.fct_max_us);
+//!     println!("{}: {:.1} us, digest {}", point.scheme.name, result.run.fct_max_us, result.run.digest);
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

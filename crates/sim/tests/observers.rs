@@ -248,3 +248,70 @@ fn looking_changes_nothing() {
     assert!(!watched.series.is_empty() && alone.series.is_empty());
     assert_eq!((watched.run, watched.flows), (alone.run, alone.flows));
 }
+
+/// A run may have 1,000 points here, and its messages have 1,960 packets, each with an ACK.
+fn with_little_room(measures: &str, threads: usize) -> Result<RunResult, RunError> {
+    let text = format!(
+        "schemes = [\"reps\"]\n[topology]\nkind = \"single-switch\"\nhosts = 8\nlink = \"100Gbps\"\n\
+         [workload]\nkind = \"permutation\"\nbytes = \"1MB\"\n{measures}"
+    );
+    let scenario =
+        scenario::read("test.toml", &text, &NoFiles, &Overrides::default()).unwrap_or_else(|e| panic!("{e}"));
+    let mut point = scenario.points().unwrap().remove(0);
+    point.most_points = 1_000;
+    anabranch_sim::run(&point, &Control { threads, ..Control::default() })
+}
+
+#[test]
+fn curves_of_acknowledgements_end_before_they_fill_the_memory() {
+    let both = |qps: &str| {
+        ["sender-rtt", "sender-ecn"].map(|series| measure(series, &format!("qps = {qps:?}"))).concat()
+    };
+    let told = [1, 3].map(|threads| match with_little_room(&both("all"), threads) {
+        Err(error @ RunError::TooManyPoints { .. }) => error.to_string(),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(told[0], told[1]);
+    let says = "sender-rtt and sender-ecn have a point for each acknowledgement; qps = \"0-0\" has room";
+    assert!(told[0].contains("came to 1000 points within ") && told[0].contains(says), "{}", told[0]);
+    let advised = with_little_room(&both("0-0"), 1).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(advised.series.len(), 490);
+    let instead = measure("flow-throughput", "qps = \"all\"\nevery = \"20us\"");
+    assert!(!with_little_room(&instead, 1).unwrap_or_else(|e| panic!("{e}")).series.is_empty());
+}
+
+/// Beside a curve with a point in each interval there is less room.
+#[test]
+fn curves_of_events_and_of_intervals_share_their_room() {
+    let one = measure("sender-rtt", "qps = \"0-2\"");
+    assert!(with_little_room(&one, 1).is_ok());
+    let beside = measure("queue-depth", "links = \"tor:0/down:0\"\nevery = \"200ns\"");
+    assert!(with_little_room(&beside, 1).is_ok());
+    match with_little_room(&format!("{one}{beside}"), 1) {
+        Err(RunError::TooManyPoints { what }) => assert!(what.contains("came to 1000 points"), "{what}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn curves_of_what_is_above_a_level_end_before_they_fill_the_memory() {
+    let text = |above: &str| {
+        let incast = "[workload]\nkind = \"incast\"\nbytes = \"1MB\"\n";
+        let series =
+            measure("queue-delay", &format!("links = \"tor:0/down:0\"\nevery = \"10ns\"\nabove = {above:?}"));
+        format!(
+            "schemes = [\"ops\"]\n[topology]\nkind = \"single-switch\"\nhosts = 8\nlink = \"100Gbps\"\n{incast}{series}"
+        )
+    };
+    let run = |above: &str| {
+        let scenario = scenario::read("test.toml", &text(above), &NoFiles, &Overrides::default()).unwrap();
+        let mut point = scenario.points().unwrap().remove(0);
+        point.most_points = 10_000;
+        anabranch_sim::run(&point, &Control::default())
+    };
+    match run("0us") {
+        Err(RunError::TooManyPoints { what }) => assert!(what.contains("a larger `above`"), "{what}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(run("1ms").unwrap_or_else(|e| panic!("{e}")).series.is_empty());
+}

@@ -5,7 +5,7 @@ use super::{
     collective, ns3, text,
 };
 use crate::{IncastsSpec, MessageSpec, PipelineSpec, WorkloadSpec};
-use anabranch_base::{Bytes, Duration, HostId, Purpose, Time, stream};
+use anabranch_base::{Bytes, Duration, HostId, Purpose, Refused, Time, catch_foreign, stream};
 use incasts::Incasts;
 use pipeline::Pipeline;
 
@@ -59,7 +59,9 @@ pub fn build(
         WorkloadSpec::Registered(its) => {
             let mut builder = WorkloadBuilder::new();
             let random = stream(seed, 0, Purpose::Registered);
-            its.factory()(&mut builder, hosts, its.parameters(), random)?;
+            let made =
+                catch_foreign("workload", || its.factory()(&mut builder, hosts, its.parameters(), random));
+            made.unwrap_or_else(|panicked| Err(Refused::new("kind", panicked.to_string())))?;
             let workload = builder.build()?;
             check::on_fabric(&workload, hosts)?;
             Ok(workload)

@@ -71,6 +71,7 @@ impl Ground {
             facts,
             own_paths,
             limits: &self.limits,
+            points: PointRoom { most: u64::MAX, a_second: 0.0 },
             seed: 1,
             threads,
         };
@@ -96,12 +97,12 @@ impl Ground {
 
     #[track_caller]
     fn assert_broken(&self, expected: &str, damage: impl Fn(&mut [Host], &mut [Switch], &mut Counters)) {
-        for threads in [1, 3] {
-            match self.damaged(threads, &damage) {
-                Failure::Invariant(what) => assert!(what.contains(expected), "{what}"),
-                other => panic!("{other:?}"),
-            }
-        }
+        let [one, three] = [1, 3].map(|threads| match self.damaged(threads, &damage) {
+            Failure::Invariant(what) => what,
+            other => panic!("{other:?}"),
+        });
+        assert!(one.contains(expected), "{one}");
+        assert_eq!(one, three, "on three threads");
     }
 }
 
@@ -181,29 +182,56 @@ fn a_record_of_telemetry_that_a_host_keeps_is_found() {
     });
 }
 
-/// A receiver that does something else with the messages that it delivers.
+/// What an end does with a message that is over.
+#[derive(Clone, Copy)]
+enum Lie {
+    /// It says so twice.
+    Twice,
+    /// It never says so.
+    Never,
+    /// It says so without an end.
+    Always,
+    /// It says so of a message of another queue pair.
+    Another,
+    /// It says so of a message that there is not.
+    Unknown,
+}
+
+impl Lie {
+    /// What it says of `message`, and how often more.
+    fn of(self, message: MessageId) -> (Option<MessageId>, u32) {
+        match self {
+            Lie::Twice => (Some(message), 1),
+            Lie::Never => (None, 0),
+            Lie::Always => (Some(message), u32::MAX),
+            Lie::Another => (Some(MessageId((message.0 + 1) % 4)), 0),
+            Lie::Unknown => (Some(MessageId(4_000_000_000)), 0),
+        }
+    }
+}
+
+/// A receiver that lies about the messages that it delivers.
 struct Broken {
     whole: AnyReceiver,
-    again: Option<MessageId>,
-    /// It delivers twice; else, never.
-    twice: bool,
+    lie: Lie,
+    says: (Option<MessageId>, u32),
 }
 
 impl Broken {
-    fn around(whole: AnyReceiver, twice: bool) -> AnyReceiver {
-        AnyReceiver::Custom(Box::new(Broken { whole, again: None, twice }))
+    fn around(whole: AnyReceiver, lie: Lie) -> AnyReceiver {
+        AnyReceiver::Custom(Box::new(Broken { whole, lie, says: (None, 0) }))
     }
 }
 
 impl Receiver for Broken {
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
-        let delivered = self.whole.handle_packet(now, packet).filter(|_| self.twice);
-        self.again = delivered;
-        delivered
+        self.says = self.lie.of(self.whole.handle_packet(now, packet)?);
+        self.says.0
     }
 
     fn poll_delivered(&mut self) -> Option<MessageId> {
-        self.again.take()
+        self.says.1 = self.says.1.checked_sub(1)?;
+        self.says.0
     }
 
     fn poll_transmit(&mut self) -> Option<Packet> {
@@ -217,15 +245,83 @@ impl Receiver for Broken {
 
 #[test]
 fn a_message_that_is_delivered_twice_is_found() {
-    Ground::new(REPS).assert_broken("ended twice", |hosts, _, _| {
-        hosts.iter_mut().for_each(|host| host.replace_receivers(|receiver| Broken::around(receiver, true)));
-    });
+    for lie in [Lie::Twice, Lie::Always] {
+        Ground::new(REPS).assert_broken("ended twice", |hosts, _, _| {
+            hosts.iter_mut().for_each(|host| host.replace_receivers(|its| Broken::around(its, lie)));
+        });
+    }
+}
+
+#[test]
+fn a_message_that_is_none_of_its_queue_pairs_own_is_found() {
+    for lie in [Lie::Another, Lie::Unknown] {
+        Ground::new(REPS).assert_broken("which is none of its own", |hosts, _, _| {
+            hosts.iter_mut().for_each(|host| host.replace_receivers(|its| Broken::around(its, lie)));
+        });
+    }
+}
+
+/// A sender that lies about the messages that are acknowledged.
+struct Boasting {
+    whole: AnySender,
+    lie: Lie,
+    says: (Option<MessageId>, u32),
+}
+
+impl Sender for Boasting {
+    fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
+        self.whole.post(message, bytes)
+    }
+
+    fn handle_packet(&mut self, now: Time, packet: &Packet) {
+        self.whole.handle_packet(now, packet);
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.whole.handle_timeout(now);
+    }
+
+    fn next_timeout(&mut self) -> Option<Time> {
+        self.whole.next_timeout()
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        self.whole.poll_transmit(now)
+    }
+
+    fn poll_acknowledged(&mut self) -> Option<MessageId> {
+        if let Some(message) = self.whole.poll_acknowledged() {
+            self.says = self.lie.of(message);
+            return self.says.0;
+        }
+        self.says.1 = self.says.1.checked_sub(1)?;
+        self.says.0
+    }
+
+    fn counters(&self) -> SenderCounters {
+        self.whole.counters()
+    }
+}
+
+#[test]
+fn a_message_that_is_acknowledged_too_often_is_found() {
+    for (lie, expected) in [
+        (Lie::Twice, "acknowledged more messages than it was given"),
+        (Lie::Always, "acknowledged more messages than it was given"),
+        (Lie::Another, "which is none of its own"),
+        (Lie::Unknown, "which is none of its own"),
+    ] {
+        Ground::new(REPS).assert_broken(expected, |hosts, _, _| {
+            let lying = |whole| AnySender::Custom(Box::new(Boasting { whole, lie, says: (None, 0) }));
+            hosts.iter_mut().for_each(|host| host.replace_senders(lying));
+        });
+    }
 }
 
 #[test]
 fn a_message_that_is_acknowledged_and_not_delivered_is_found() {
     Ground::new(REPS).assert_broken("was acknowledged before it was delivered", |hosts, _, _| {
-        hosts.iter_mut().for_each(|host| host.replace_receivers(|receiver| Broken::around(receiver, false)));
+        hosts.iter_mut().for_each(|host| host.replace_receivers(|its| Broken::around(its, Lie::Never)));
     });
 }
 
@@ -262,7 +358,7 @@ impl Sender for Silent {
 fn a_run_in_which_nothing_is_left_to_happen_ends() {
     for threads in [1, 3] {
         let failure = Ground::new(REPS).damaged(threads, |hosts, _, _| {
-            hosts.iter_mut().for_each(|host| host.replace_senders(|| AnySender::Custom(Box::new(Silent))));
+            hosts.iter_mut().for_each(|host| host.replace_senders(|_| AnySender::Custom(Box::new(Silent))));
         });
         assert_eq!(failure, Failure::NothingLeft);
     }

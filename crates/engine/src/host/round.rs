@@ -39,6 +39,12 @@ impl SenderSlot {
         }
     }
 
+    /// The same with something else in the place of the sender.
+    #[cfg(test)]
+    pub fn with_sender(self, with: impl Fn(AnySender) -> AnySender) -> Self {
+        SenderSlot { sender: with(self.sender), ..self }
+    }
+
     /// Whether its queue pair is done, and it was only waiting to come up.
     #[inline]
     pub fn is_done(&self) -> bool {

@@ -1,11 +1,13 @@
 //! Observers: what is recorded while a run goes on. An absent observer costs nothing.
 
+mod foreign;
 mod qps;
 mod series;
 
 use anabranch_base::{Duration, LinkId, NodeId, QpId, Time};
 use anabranch_proto::Packet;
 
+pub use foreign::Foreign;
 pub use qps::QpSelector;
 pub use series::SeriesObserver;
 
@@ -56,6 +58,11 @@ pub trait Observer: Send {
 
     /// `link` was paused while packets of `victims` queue pairs waited in its queue whose next egress at the
     /// pausing switch was not congested.
+    ///
+    /// That is counted when the pause takes effect, after all that happens at the paused switch at that time, and looks
+    /// at the other one as it stands then in the order (time, node, kind, port): with its events of the same time done if
+    /// its number is lower, and not if it is higher. Where a link comes up or goes down and its ends agree anew, it is
+    /// counted before the first event of that time.
     fn held_up(&mut self, link: LinkId, now: Time, victims: u32) {
         let _ = (link, now, victims);
     }
@@ -85,6 +92,12 @@ pub trait Observer: Send {
     #[inline]
     fn acknowledged(&mut self, qp: QpId, now: Time, rtt: Duration, marked: bool) {
         let _ = (qp, now, rtt, marked);
+    }
+
+    /// Points that it keeps because of events, over the whole run so far. One whose observers keep more in all than the
+    /// run may have ends, by [`RunError::TooManyPoints`](crate::RunError::TooManyPoints).
+    fn recorded(&self) -> u64 {
+        0
     }
 }
 
@@ -157,6 +170,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn acknowledged(&mut self, qp: QpId, now: Time, rtt: Duration, marked: bool) {
         self.0.acknowledged(qp, now, rtt, marked);
         self.1.acknowledged(qp, now, rtt, marked);
+    }
+
+    fn recorded(&self) -> u64 {
+        self.0.recorded() + self.1.recorded()
     }
 }
 

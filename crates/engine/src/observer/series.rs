@@ -32,6 +32,8 @@ pub struct SeriesObserver {
     throughput: Curves<Bins>,
     rtt: Curves<Samples>,
     ecn: Curves<Samples>,
+    /// Points so far of curves that have them only where there is something to say.
+    recorded: u64,
 }
 
 impl SeriesObserver {
@@ -53,6 +55,7 @@ impl SeriesObserver {
             throughput: Curves::with_room(0),
             rtt: Curves::with_room(0),
             ecn: Curves::with_room(0),
+            recorded: 0,
         }
     }
 
@@ -159,6 +162,7 @@ impl Observer for SeriesObserver {
         self.throughput.join(other.throughput);
         self.rtt.join(other.rtt);
         self.ecn.join(other.ecn);
+        self.recorded += other.recorded;
     }
 
     fn transmitted(&mut self, link: LinkId, from: Time, until: Time, bytes: u16) {
@@ -172,7 +176,7 @@ impl Observer for SeriesObserver {
             curve.set(now, bytes);
         }
         if let Some(curve) = self.delay.of(link.index()) {
-            curve.set(now, bytes);
+            self.recorded += curve.set(now, bytes);
         }
     }
 
@@ -227,10 +231,16 @@ impl Observer for SeriesObserver {
     fn acknowledged(&mut self, qp: QpId, now: Time, rtt: Duration, marked: bool) {
         if let Some(curve) = self.rtt.of(qp.index()) {
             curve.points.push((now.0, rtt.as_us()));
+            self.recorded += 1;
         }
         if let Some(curve) = self.ecn.of(qp.index()) {
             curve.points.push((now.0, f64::from(u8::from(marked))));
+            self.recorded += 1;
         }
+    }
+
+    fn recorded(&self) -> u64 {
+        self.recorded
     }
 }
 

@@ -294,8 +294,18 @@ impl Switch {
                 let (headroom, shared) = pfc.of_port(from);
                 let topology = at.network.topology;
                 let link = topology.link_name(topology.reverse(self.egress.port(from).link));
+                let back = self.egress.port(from).link;
+                let lately = Time(at.now.0.saturating_sub(at.network.facts.base_rtt.0));
+                let was_up = |time| at.network.faults.is_up(back, time);
+                let instead = match was_up(at.now) && was_up(lately) {
+                    true => "raise fabric.pfc.headroom, or leave it out".to_owned(),
+                    false => format!(
+                        "{} was down, so that no pause frame got through: let the fault have both_directions = true",
+                        topology.link_name(back)
+                    ),
+                };
                 let what = format!(
-                    "a packet of {bytes} B from {link} found its headroom of {headroom} B full ({shared} B of shared buffer)"
+                    "a packet of {bytes} B from {link} found its headroom of {headroom} B full ({shared} B of shared buffer); {instead}"
                 );
                 at.effects.fail(at.now, self.egress.node, Failure::LosslessDrop(what));
                 false
@@ -332,6 +342,9 @@ impl Switch {
 
     /// The link by which `port` receives went down or is up again: whether the other end is to be paused now. No frame
     /// that was lost meanwhile may hold it for ever, and nothing may come that the headroom has no room for.
+    ///
+    /// Done between two windows, at the time of the fault: after all events before that time and before those at it.
+    /// Faults of the same time come in the order of the agenda, and the other end hears at once, before its own events.
     pub fn settle_pause(&mut self, port: u16, up: bool) -> bool {
         let Some(pfc) = &mut self.pfc else { return false };
         let stop = pfc.settle(port, up);

@@ -2,7 +2,7 @@
 
 use super::Switch;
 use super::path_map::{self, PathMapError};
-use crate::context::{Context, Notice};
+use crate::context::{Context, Failure, Notice};
 use crate::frame::{APART, Frame};
 use crate::network::Network;
 use crate::observer::Observer;
@@ -41,8 +41,8 @@ struct Attached {
     out: Vec<Emitted>,
     /// Packets that it keeps.
     held: u64,
-    /// Bytes of those that are in the switch's buffer.
-    held_bytes: u64,
+    /// By the port by which they came: bytes of those that are in the switch's buffer.
+    held_bytes: Vec<u64>,
     /// Bytes that it keeps aside.
     aside: u64,
     /// Entries of its tables when an observer last heard of them, and those bytes.
@@ -138,7 +138,7 @@ impl ProgramPlan {
             program,
             out: Vec::new(),
             held: 0,
-            held_bytes: 0,
+            held_bytes: Vec::new(),
             aside: 0,
             told: [0; 2],
             timer: Time::NEVER,
@@ -157,6 +157,35 @@ fn sites(topology: &Topology, node: NodeId) -> Sites {
     Sites { of_host, own: topology.site_of(node) }
 }
 
+impl Attached {
+    /// A packet that came by `port` is held in the switch's buffer.
+    fn hold_in_buffer(&mut self, port: u16, bytes: u16) {
+        let port = usize::from(port);
+        if self.held_bytes.len() <= port {
+            self.held_bytes.resize(port + 1, 0);
+        }
+        self.held += 1;
+        self.held_bytes[port] += u64::from(bytes);
+    }
+
+    /// A packet that was held leaves; false when there is none such.
+    fn let_out(&mut self, held: Held, bytes: u64) -> bool {
+        let kept = match held {
+            Held::Never => return true,
+            Held::InBuffer(port) => self.held_bytes.get_mut(usize::from(port)),
+            Held::Aside => Some(&mut self.aside),
+        };
+        let left = kept.and_then(|kept| Some((kept.checked_sub(bytes)?, kept)));
+        match (left, self.held.checked_sub(1)) {
+            (Some((left, kept)), Some(others)) => {
+                (*kept, self.held) = (left, others);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
 impl Beyond {
     /// When its program's timer is due.
     #[inline]
@@ -166,7 +195,7 @@ impl Beyond {
 
     /// Packets that its program keeps, and the bytes of those that are in the switch's buffer.
     pub(super) fn held(&self) -> (u64, u64) {
-        self.program.as_ref().map_or((0, 0), |attached| (attached.held, attached.held_bytes))
+        self.program.as_ref().map_or((0, 0), |attached| (attached.held, attached.held_bytes.iter().sum()))
     }
 }
 
@@ -244,8 +273,7 @@ impl Switch {
             return;
         }
         if let Some(attached) = self.attached() {
-            attached.held += 1;
-            attached.held_bytes += u64::from(bytes);
+            attached.hold_in_buffer(frame.port, bytes);
         }
         self.keep_record(frame);
     }
@@ -341,16 +369,14 @@ impl Switch {
             if let Some(telemetry) = self.egress.telemetry.as_mut().filter(|_| held != Held::Never) {
                 frame.telemetry = telemetry.held.take_back(&packet);
             }
-            match (held, self.attached()) {
-                (Held::InBuffer(_), Some(attached)) => {
-                    attached.held -= 1;
-                    attached.held_bytes -= bytes;
-                }
-                (Held::Aside, Some(attached)) => {
-                    attached.held -= 1;
-                    attached.aside -= bytes;
-                }
-                _ => at.counters.injected += 1,
+            if held == Held::Never {
+                at.counters.injected += 1;
+            } else if self.attached().is_some_and(|attached| !attached.let_out(held, bytes)) {
+                let name = at.network.topology.node_name(self.egress.node);
+                let what =
+                    format!("the program of {name} sends {bytes} B as held ({held:?}) that it does not hold");
+                at.effects.fail(at.now, self.egress.node, Failure::Invariant(what));
+                return;
             }
             let passage = self.passage(&packet, at);
             match self.choose(&packet, &passage, None, at) {

@@ -120,7 +120,7 @@ fn play(rules: &Rules, rounds: u32, seed: u64, control: &Control) -> Result<RunR
         extra,
         ..RunRow::default()
     };
-    Ok(RunResult { run, flows: Vec::new(), jobs: Vec::new(), series })
+    Ok(RunResult::new(run, Vec::new(), Vec::new(), series))
 }
 
 #[derive(Clone, Debug)]

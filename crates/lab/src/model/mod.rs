@@ -48,7 +48,7 @@ fn row(scheme: &str, sweep: Option<(&str, i64)>, extra: BTreeMap<String, f64>) -
     let sweep = sweep.map(|(parameter, value)| (parameter.to_owned(), Value::Integer(value)));
     let run =
         RunRow { scheme: scheme.to_owned(), sweep: sweep.into_iter().collect(), extra, ..RunRow::default() };
-    RunResult { run, flows: Vec::new(), jobs: Vec::new(), series: Vec::new() }
+    RunResult::new(run, Vec::new(), Vec::new(), Vec::new())
 }
 
 fn field_bits(field: &StateField) -> f64 {

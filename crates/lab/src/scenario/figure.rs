@@ -63,6 +63,20 @@ pub fn read_figure(
     scale: Scale,
     files: &dyn Files,
 ) -> Result<Figure, ScenarioError> {
+    read_figure_with(&Registry::new(), file_name, text, scale, files)
+}
+
+/// Reads a figure file whose scenario may name what is in `registry` beside ours.
+///
+/// # Errors
+/// Those of [`read_figure`].
+pub fn read_figure_with(
+    registry: &Registry,
+    file_name: &str,
+    text: &str,
+    scale: Scale,
+    files: &dyn Files,
+) -> Result<Figure, ScenarioError> {
     let mut fields = tree::parse(file_name, text)?;
     let overlays = [(Scale::Quick, fields.remove("quick")), (Scale::Paper, take_table(&mut fields, "paper"))];
     for (of, overlay) in &overlays {
@@ -107,8 +121,7 @@ pub fn read_figure(
         for key in OWN_KEYS {
             fields.remove(*key);
         }
-        figure.scenario =
-            Some(written::resolve(&Registry::new(), file_name, fields, files, &Overrides::default())?);
+        figure.scenario = Some(written::resolve(registry, file_name, fields, files, &Overrides::default())?);
     }
     let drawable = Drawable::of(&figure);
     for (table, spec) in plot_tables.iter().zip(&figure.plots) {

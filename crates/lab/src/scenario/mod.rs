@@ -8,6 +8,7 @@ mod context;
 mod curves;
 mod error;
 mod figure;
+mod late;
 mod lossless;
 mod number_space;
 mod origin;
@@ -47,8 +48,11 @@ mod written_topology;
 mod written_workload;
 
 pub use error::ScenarioError;
-pub use figure::{BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTracking, Scale, read_figure};
-pub use registry::Registry;
+pub use figure::{
+    BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTracking, Scale, read_figure,
+    read_figure_with,
+};
+pub use registry::{Listed, Registry};
 pub use resolved::{Examined, Scenario};
 pub use schemes::{SchemeListing, scheme, schemes};
 pub use written::{read, read_with};

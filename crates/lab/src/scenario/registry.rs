@@ -44,6 +44,17 @@ struct Entry<F: ?Sized> {
     factory: Arc<F>,
 }
 
+/// Something that is registered.
+#[derive(Clone, Copy, Debug)]
+pub struct Listed<'r> {
+    /// Of which family: `load balancer`, `topology`, `scheme`.
+    pub family: &'static str,
+    /// Its name in scenarios.
+    pub name: &'r str,
+    /// The parameters that it declares; of a scheme none.
+    pub parameters: &'r [Parameter],
+}
+
 /// The kinds of ours.
 const LBS: &[&str] = &["ecmp", "ops", "reps", "strack", "mp-rdma"];
 const CCS: &[&str] = &["dctcp", "dcqcn", "hpcc", "strack", "mp-rdma", "constant"];
@@ -124,6 +135,10 @@ impl Registry {
     }
 
     /// Adds a program for switches. `factory` makes that of one switch.
+    ///
+    /// One that declares a parameter `paths`, a `u32`, has tables with so many entries, one for each path between two
+    /// ToRs. A fabric with more paths is refused then, and where a ToR's choice of a port does not decide the path, the
+    /// facts bring a [`path_map`](ProgramFacts::path_map), which asks for `fabric.routing = "ecmp-linear"`.
     #[must_use]
     pub fn program(
         mut self,
@@ -177,6 +192,30 @@ impl Registry {
         }
         self.schemes.push(scheme);
         Ok(self)
+    }
+
+    /// All that is registered, family by family and by name.
+    pub fn list(&self) -> Vec<Listed<'_>> {
+        let schemes = self.schemes.iter().map(|scheme| Listed {
+            family: "scheme",
+            name: &scheme.name,
+            parameters: &[],
+        });
+        let all = [
+            self.lbs.list("load balancer"),
+            self.ccs.list("congestion control"),
+            self.transports.list("transport"),
+            self.programs.list("program"),
+            self.topologies.list("topology"),
+            self.workloads.list("workload"),
+            schemes.collect(),
+        ];
+        all.concat()
+    }
+
+    /// The schemes that were added.
+    pub fn schemes(&self) -> &[Scheme] {
+        &self.schemes
     }
 
     /// A scheme that was added, or comes with the program.
@@ -236,19 +275,22 @@ impl Registry {
 
     /// What a deserialiser says about a part of a scheme, where it is about its kind: with the registered ones.
     pub(super) fn complete(&self, part: &str, problem: &str) -> String {
-        let names: Vec<&str> = match part {
-            "lb" => self.lbs.names(),
-            "cc" => self.ccs.names(),
-            "transport" => self.transports.names(),
-            "fabric" | "fabric.program" => self.programs.names(),
-            _ => Vec::new(),
+        let (ours, names): (&[&str], Vec<&str>) = match part {
+            "lb" => (LBS, self.lbs.names()),
+            "cc" => (CCS, self.ccs.names()),
+            "transport" => (TRANSPORTS, self.transports.names()),
+            "fabric" | "fabric.program" => (PROGRAMS, self.programs.names()),
+            _ => (&[], Vec::new()),
         };
         let line = problem.lines().next().unwrap_or_default();
         if names.is_empty() || !line.starts_with("unknown variant") {
             return problem.to_owned();
         }
+        let all = [ours, &names].concat();
+        let near = line.split('`').nth(1).and_then(|written| nearest(written, &all));
+        let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        format!("{line}, or of the registered {}", names.join(", "))
+        format!("{line}, or of the registered {}{near}", names.join(", "))
     }
 }
 
@@ -291,6 +333,11 @@ impl<F: ?Sized> Family<F> {
         let Some((name, entry)) = kind.and_then(|kind| self.0.get_key_value(kind)) else { return Ok(None) };
         let parameters = entry.read(name, values)?;
         Ok(Some(Registered::new(name, parameters, entry.factory.clone())))
+    }
+
+    fn list(&self, family: &'static str) -> Vec<Listed<'_>> {
+        let listed = self.0.iter();
+        listed.map(|(name, entry)| Listed { family, name, parameters: &entry.parameters }).collect()
     }
 
     /// The error for a kind that is missing or unknown, with the registered ones.

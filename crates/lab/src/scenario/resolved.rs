@@ -2,6 +2,7 @@
 
 use super::annotated::annotated;
 use super::curves;
+use super::late;
 use super::lossless::{self, round_up};
 use super::number_space;
 use super::origin::Origin;
@@ -413,6 +414,7 @@ impl Scenario {
         let lay = |seed| workload::build(spec, &fabric, seed, text).map_err(|e| self.workload_refused(e));
         let (first, others) = self.seeds.split_first().map_or((1, &[][..]), |(first, rest)| (*first, rest));
         let workload = lay(first)?;
+        late::check(spec, &workload, &self.origin)?;
         if may_be_empty(spec, &workload) {
             others.iter().try_for_each(|&seed| lay(seed).map(drop))?;
         }

@@ -219,6 +219,11 @@ fn an_unknown_kind_is_told_of_ours_and_the_registered_ones() {
         assert!(place == line || registered == "my-program" && (14..=21).contains(&place), "{error}");
         assert!(error.contains("`nobody`") && error.contains(&format!("`{ours}`")), "{error}");
         assert!(error.contains(&format!("of the registered `{registered}`")), "{error}");
+        for near in [registered, ours] {
+            let typed = format!("kind = {:?}", &near[..near.len() - 1]);
+            let error = wrong(&format!("kind = \"{registered}\""), &typed);
+            assert!(error.contains(&format!("did you mean `{near}`?")), "{error}");
+        }
     }
     let error = attempt(&format!("{SCENARIO}[set]\n\"mine.lb\" = {{ kind = \"nobody\" }}\n")).unwrap_err();
     assert_eq!(error.line, Some(23));
@@ -329,4 +334,34 @@ fn a_scheme_file_is_named_as_ours_are() {
     assert!(error.starts_with("other.toml:4:"), "{error}");
     let error = attempt(&text).unwrap_err().to_string();
     assert!(error.contains("unknown scheme \"mine\""), "{error}");
+}
+
+#[test]
+fn a_figure_may_name_what_is_registered() {
+    let scenario = SCENARIO.replace("title = \"T\"\n", "");
+    let text = format!("id = \"own/1\"\ntitle = \"T\"\n{scenario}[plot]\nkind = \"cdf\"\n");
+    let figure = read_figure_with(&registry(), "f.toml", &text, Scale::Quick, &NoFiles)
+        .unwrap_or_else(|e| panic!("{e}"));
+    let scheme = &figure.scenario.unwrap().schemes[0];
+    assert!(matches!(&scheme.lb, LbConfig::Registered(lb) if lb.name() == "my-balancer"));
+    assert!(read_figure("f.toml", &text, Scale::Quick, &NoFiles).is_err());
+}
+
+#[test]
+fn what_is_registered_is_listed_with_its_parameters() {
+    let registry = registry();
+    let listed: Vec<(&str, &str, usize)> =
+        registry.list().iter().map(|listed| (listed.family, listed.name, listed.parameters.len())).collect();
+    assert_eq!(
+        listed,
+        [
+            ("load balancer", "my-balancer", 3),
+            ("congestion control", "my-window", 1),
+            // Its own one, and those that every transport has.
+            ("transport", "my-transport", 5),
+            ("program", "my-program", 1),
+            ("topology", "my-ring", 2),
+            ("workload", "my-pattern", 1),
+        ]
+    );
 }

@@ -31,9 +31,11 @@ pub struct Reported<'a> {
     pub next: u32,
 }
 
-/// What every congestion control implements, and one of your own.
+/// What every congestion control implements, and one of your own. There is one for each queue pair. Which types its
+/// parameters may have, [`LoadBalancer`](crate::lb::LoadBalancer) says.
 pub trait CongestionControl: Send {
-    /// Bytes that may be in flight.
+    /// Bytes, headers included, that may be in flight: sent, and neither acknowledged nor given up. Where nothing is in
+    /// flight our transports send a packet however small this is (`mp-rdma` excepted).
     fn window(&self) -> u64;
     /// Whether it may give a [`rate`](Self::rate). Where it never does, senders need not ask.
     fn paces(&self) -> bool {
@@ -48,7 +50,8 @@ pub trait CongestionControl: Send {
     fn next_increase(&self) -> Option<Time> {
         None
     }
-    /// A packet of `bytes` bytes was sent.
+    /// A data packet of `bytes` bytes, headers included, was sent, for the first time or again. Only told where it
+    /// [`paces`](Self::paces).
     fn handle_sent(&mut self, now: Time, bytes: u16) {
         let _ = (now, bytes);
     }
@@ -56,7 +59,7 @@ pub trait CongestionControl: Send {
     fn handle_cnp(&mut self, now: Time) {
         let _ = now;
     }
-    /// An ACK arrived.
+    /// An ACK arrived. What acknowledges nothing new may be left out.
     fn handle_ack(&mut self, acked: &Acked) {
         let _ = acked;
     }
@@ -64,7 +67,8 @@ pub trait CongestionControl: Send {
     fn handle_telemetry(&mut self, report: &Reported<'_>) {
         let _ = report;
     }
-    /// A packet was lost (timed out or trimmed).
+    /// Packets were given up: they timed out, were trimmed, or others that were sent after them arrived. `sack` and
+    /// `strack` say it of each, other transports of each timeout and each recovery.
     fn handle_loss(&mut self, now: Time) {
         let _ = now;
     }

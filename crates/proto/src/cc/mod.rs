@@ -9,7 +9,9 @@ mod mp_rdma;
 mod strack;
 
 use crate::{PathFacts, Size};
-use anabranch_base::{Parameters, Purpose, Rate, Registered, Stream, Time, serde_but_registered, stream};
+use anabranch_base::{
+    Parameters, Purpose, Rate, Registered, Stream, Time, foreign, serde_but_registered, stream,
+};
 use serde::{Deserialize, Serialize, Serializer};
 
 pub use constant::Constant;
@@ -73,6 +75,9 @@ impl Serialize for RegisteredCc {
     }
 }
 
+/// What a panic in one of somebody else's is said to be in.
+const PART: &str = "congestion control";
+
 /// Any congestion control. It answers with an allowance and learns from feedback; it never sees a load balancer.
 // The large ones are boxed: a sender's fields share few cache lines then, whatever its congestion control.
 pub enum AnyCc {
@@ -108,7 +113,7 @@ impl CcConfig {
             CcConfig::MpRdma(config) => AnyCc::MpRdma(MpRdmaCc::new(config, facts)),
             CcConfig::Constant { window } => AnyCc::constant(window.on(facts).0),
             CcConfig::Registered(RegisteredCc { its, .. }) => {
-                AnyCc::Custom(its.factory()(facts, its.parameters(), random))
+                AnyCc::Custom(foreign(PART, || its.factory()(facts, its.parameters(), random)))
             }
         }
     }
@@ -142,7 +147,7 @@ macro_rules! dispatch {
             AnyCc::Strack($cc) => $call,
             AnyCc::MpRdma($cc) => $call,
             AnyCc::Constant($cc) => $call,
-            AnyCc::Custom($cc) => $call,
+            AnyCc::Custom($cc) => foreign(PART, || $call),
         }
     };
 }

@@ -7,7 +7,7 @@ mod ops;
 mod reps;
 mod strack;
 
-use anabranch_base::{Duration, Parameters, Registered, Stream, Time, serde_but_registered};
+use anabranch_base::{Duration, Parameters, Registered, Stream, Time, foreign, serde_but_registered};
 use serde::{Deserialize, Serialize};
 
 pub use crate::state::StateField;
@@ -48,6 +48,9 @@ pub type RegisteredLb = Registered<LbFactory>;
 /// Makes the load balancer of a new queue pair, which draws from the stream.
 pub type LbFactory = dyn Fn(&Environment, &Parameters, Stream) -> Box<dyn LoadBalancer> + Send + Sync;
 
+/// What a panic in one of somebody else's is said to be in.
+const PART: &str = "load balancer";
+
 /// Any load balancer. It answers with an entropy value and learns from feedback; it never sees congestion control.
 pub enum AnyLb {
     /// See [`Ecmp`].
@@ -73,7 +76,9 @@ impl LbConfig {
             LbConfig::Reps(config) => AnyLb::Reps(Reps::new(config, environment, random)),
             LbConfig::Strack(config) => AnyLb::Strack(StrackLb::new(config, environment, random)),
             LbConfig::MpRdma(config) => AnyLb::MpRdma(MpRdmaLb::new(config, environment, random)),
-            LbConfig::Registered(its) => AnyLb::Custom(its.factory()(environment, its.parameters(), random)),
+            LbConfig::Registered(its) => {
+                AnyLb::Custom(foreign(PART, || its.factory()(environment, its.parameters(), random)))
+            }
         }
     }
 
@@ -99,7 +104,7 @@ macro_rules! dispatch {
             AnyLb::Reps($lb) => $call,
             AnyLb::Strack($lb) => $call,
             AnyLb::MpRdma($lb) => $call,
-            AnyLb::Custom($lb) => $call,
+            AnyLb::Custom($lb) => foreign(PART, || $call),
         }
     };
 }

@@ -141,7 +141,8 @@ pub enum Total {
 /// What every program implements, and one of your own.
 ///
 /// After each call the switch sends what the program put into `out`, then asks for
-/// [`next_timeout`](Self::next_timeout).
+/// [`next_timeout`](Self::next_timeout). Each packet that it kept ([`Verdict::Hold`], [`Verdict::SetAside`]) it emits
+/// once, as it was kept and with the length that it had: else the run ends.
 pub trait Program: Send {
     /// A packet came in.
     fn ingress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) -> Verdict;
@@ -166,6 +167,11 @@ pub trait Program: Send {
         false
     }
     /// A queue pair of the fabric, of whatever hosts, is opened or destroyed.
+    ///
+    /// The notice crosses the fabric without a packet, so it comes at the end of the window in which it happened (see the
+    /// engine in ARCHITECTURE.md): up to a window after [`QpNotice::now`], never later than the queue pair's first packet
+    /// can be here, and possibly before packets that the end of the queue pair left under way. Notices of a window come
+    /// in the order (time, source), before every event of the next.
     fn handle_qp(&mut self, notice: &QpNotice, out: &mut Vec<Emitted>) {
         let _ = (notice, out);
     }

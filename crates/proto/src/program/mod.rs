@@ -13,7 +13,7 @@ pub mod themis_longhaul;
 mod themis_spraying;
 
 use crate::{Packet, Span, StateField};
-use anabranch_base::{Parameters, Registered, Stream, Time, serde_but_registered};
+use anabranch_base::{ParameterType, Parameters, Registered, Stream, Time, foreign, serde_but_registered};
 use serde::{Deserialize, Serialize};
 
 pub use annulus::{Annulus, AnnulusConfig};
@@ -64,6 +64,9 @@ pub type RegisteredProgram = Registered<ProgramFactory>;
 /// Makes the program of one switch, which draws from the stream.
 pub type ProgramFactory = dyn Fn(&ProgramFacts, &Parameters, Stream) -> Box<dyn Program> + Send + Sync;
 
+/// What a panic in one of somebody else's is said to be in.
+const PART: &str = "program";
+
 /// Any program.
 pub enum AnyProgram {
     /// See [`ThemisSpraying`].
@@ -100,12 +103,13 @@ impl ProgramConfig {
             ProgramConfig::Annulus(config) => AnyProgram::Annulus(Annulus::new(config, facts)),
             ProgramConfig::Bicc(config) => AnyProgram::Bicc(Bicc::new(config, facts)),
             ProgramConfig::Registered(its) => {
-                AnyProgram::Custom(its.factory()(facts, its.parameters(), random))
+                AnyProgram::Custom(foreign(PART, || its.factory()(facts, its.parameters(), random)))
             }
         }
     }
 
-    /// Entries of its tables that have one for each path; none where it has no such tables.
+    /// Entries of its tables that have one for each path; none where it has no such tables. Of somebody else's, its
+    /// parameter `paths`.
     pub fn path_entries(&self) -> Option<u32> {
         match self {
             ProgramConfig::ThemisSpraying(config) => Some(config.paths),
@@ -114,8 +118,11 @@ impl ProgramConfig {
             | ProgramConfig::Flowlet { .. }
             | ProgramConfig::NackDrop { .. }
             | ProgramConfig::Annulus(_)
-            | ProgramConfig::Bicc(_)
-            | ProgramConfig::Registered(_) => None,
+            | ProgramConfig::Bicc(_) => None,
+            ProgramConfig::Registered(its) => {
+                let paths = its.parameters().iter().find(|(name, _)| *name == "paths");
+                paths.and_then(|(_, value)| u32::read(value).ok())
+            }
         }
     }
 
@@ -145,7 +152,7 @@ macro_rules! dispatch {
             AnyProgram::NackDrop($program) => $call,
             AnyProgram::Annulus($program) => $call,
             AnyProgram::Bicc($program) => $call,
-            AnyProgram::Custom($program) => $call,
+            AnyProgram::Custom($program) => foreign(PART, || $call),
         }
     };
 }

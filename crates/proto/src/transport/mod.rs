@@ -15,7 +15,7 @@ use crate::lb::AnyLb;
 use crate::packet::Msn;
 use crate::{IntStack, Packet, PathFacts, Span};
 use anabranch_base::{
-    MessageId, Parameters, Purpose, Registered, Stream, Time, serde_but_registered, stream,
+    MessageId, Parameters, Purpose, Registered, Stream, Time, foreign, serde_but_registered, stream,
 };
 use serde::{Deserialize, Serialize};
 
@@ -149,6 +149,9 @@ pub enum AnyReceiver {
     Custom(Box<dyn Receiver>),
 }
 
+/// What a panic in one of somebody else's is said to be in.
+const PART: &str = "transport";
+
 impl TransportConfig {
     /// The sending end of a new queue pair on a fabric, one that draws nothing, as all of ours are.
     pub fn build_sender(&self, ends: Ends, facts: &PathFacts, cc: AnyCc, lb: AnyLb) -> AnySender {
@@ -186,7 +189,7 @@ impl TransportConfig {
             TransportConfig::Registered(its) => {
                 let random = stream(seed, 2 * u64::from(ends.qp.0), Purpose::Transport);
                 let parts = SenderParts { ends, facts: *facts, cc, lb, random };
-                AnySender::Custom((its.factory().sender)(parts, its.parameters()))
+                AnySender::Custom(foreign(PART, || (its.factory().sender)(parts, its.parameters())))
             }
         }
     }
@@ -218,7 +221,7 @@ impl TransportConfig {
             TransportConfig::Registered(its) => {
                 let random = stream(seed, 2 * u64::from(ends.qp.0) + 1, Purpose::Transport);
                 let parts = ReceiverParts { ends, facts: *facts, random };
-                AnyReceiver::Custom((its.factory().receiver)(parts, its.parameters()))
+                AnyReceiver::Custom(foreign(PART, || (its.factory().receiver)(parts, its.parameters())))
             }
         }
     }
@@ -291,7 +294,7 @@ macro_rules! dispatch {
             $any::Strack($end) => $call,
             $any::Dcp($end) => $call,
             $any::MpRdma($end) => $call,
-            $any::Custom($end) => $call,
+            $any::Custom($end) => foreign(PART, || $call),
         }
     };
 }

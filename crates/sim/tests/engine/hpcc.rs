@@ -209,8 +209,8 @@ fn records_are_conserved_whatever_happens() {
 fn runs_are_the_same_observed_or_not() {
     let senders: Vec<(u32, u32, u64, u64)> = (0..8).map(|src| (src, 8, 0, 100_000)).collect();
     let [unseen, again, seen] = ["", "", &depth("all")].map(|rest| flows(SWITCH, rest, 9, &senders));
-    assert_eq!(digest(&unseen), digest(&again));
-    assert_eq!(digest(&unseen), digest(&seen));
+    assert_eq!(unseen.run.digest, again.run.digest);
+    assert_eq!(unseen.run.digest, seen.run.digest);
 }
 
 /// Records travel beside the packets, so a program may write its own times into them, and hold them: ConWeave reroutes

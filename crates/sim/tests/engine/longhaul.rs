@@ -82,7 +82,7 @@ fn programs_at_the_edge_are_deterministic() {
     let (plain, watched) = (finish_all(&text, &[]), finish_all(&format!("{text}{watch}"), &[]));
     for (plain, watched) in plain.iter().zip(&watched) {
         let scheme = &plain.run.scheme;
-        assert_eq!(digest(plain), digest(watched), "{scheme}: observers change nothing");
+        assert_eq!(plain.run.digest, watched.run.digest, "{scheme}: observers change nothing");
         assert_eq!(plain.run.drops, 0, "{scheme}");
         let most = |series: &str| {
             let of = watched.series.iter().filter(|row| row.series == series);

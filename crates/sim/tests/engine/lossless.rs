@@ -349,6 +349,24 @@ fn an_idle_way_back_needs_a_packet_less() {
     assert_lost(worst::attempted(Some(worst::NEEDED - FULL - 1), false, ""));
 }
 
+/// No pause frame goes back over half a cable that is down; with all of it down nothing comes that needs one.
+#[test]
+fn half_a_cable_that_is_down_loses_what_pauses_would_have_saved() {
+    let down = |both: bool| {
+        let fault =
+            "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:1/up:0\"\nat = \"1us\"\nduration = \"200us\"\n";
+        worst::attempted(None, true, &format!("{fault}both_directions = {both}\n"))
+    };
+    match down(false) {
+        Err(RunError::LosslessDrop { what, .. }) => {
+            let says = "tor:1/up:0 was down, so that no pause frame got through: let the fault have both_directions = true";
+            assert!(what.contains(says), "{what}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(down(true).is_ok());
+}
+
 /// What the formula asks for is enough, and above what the worst case takes by less than a packet, whatever the
 /// link's latency.
 #[test]
@@ -624,7 +642,7 @@ fn lossless_runs_are_the_same_observed_or_not_alone_or_not() {
         let unseen = small_fabric(scheme, workload, 1.0, HEADROOMS + 3 * FULL, "");
         let seen = small_fabric(scheme, workload, 1.0, HEADROOMS + 3 * FULL, &measures);
         let digests = |points: &[RunPoint]| -> Vec<String> {
-            points.iter().map(|point| digest(&finish(point))).collect()
+            points.iter().map(|point| finish(point).run.digest).collect()
         };
         let (alone, watched) = std::thread::scope(|scope| {
             let beside = scope.spawn(|| digests(&seen));

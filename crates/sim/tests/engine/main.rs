@@ -10,6 +10,7 @@ mod faults;
 mod flow_rows;
 mod hpcc;
 mod ideal_bounds;
+mod late;
 mod livelock;
 mod longhaul;
 mod lossless;

@@ -1,6 +1,5 @@
 //! From a scenario's text to its results, without a file system.
 
-use anabranch_results::digest::run_digest;
 use anabranch_sim::scenario::{self, Files, Overrides, RunPoint, Scenario};
 use anabranch_sim::{Control, RunError, RunResult};
 use std::path::PathBuf;
@@ -50,11 +49,6 @@ pub fn finish_one(text: &str, files: &Named<'_>) -> RunResult {
     let mut results = finish_all(text, files);
     assert_eq!(results.len(), 1, "the scenario has several runs");
     results.remove(0)
-}
-
-/// The digest of a result.
-pub fn digest(result: &RunResult) -> String {
-    run_digest(&result.run, &result.flows, &result.jobs)
 }
 
 /// The folder with other simulators' inputs and results; says so where there is none.

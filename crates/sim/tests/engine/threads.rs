@@ -123,7 +123,7 @@ impl Came {
         assert_eq!(one.jobs, other.jobs, "{what}");
         let differs = one.series.iter().zip(&other.series).find(|(one, other)| one != other);
         assert_eq!((differs, one.series.len()), (None, other.series.len()), "{what}");
-        assert_eq!(digest(one), digest(other), "{what}");
+        assert_eq!(one.run.digest, other.run.digest, "{what}");
     }
 }
 

@@ -2,5 +2,6 @@
 
 mod examples;
 mod observed;
+mod panics;
 mod registered;
 mod support;

@@ -1,6 +1,6 @@
 //! Everything that can be registered runs from a scenario's text; a copy of one of ours does what ours does.
 
-use crate::support::{digest, flows, on, results, scenario};
+use crate::support::{flows, on, results, scenario};
 use anabranch_sim::base::HostId;
 use anabranch_sim::proto::cc::{BaseRtt, CcWants, Dctcp, DctcpConfig, Hpcc, HpccConfig};
 use anabranch_sim::proto::lb::Ops;
@@ -245,7 +245,7 @@ fn copies_of_a_topology_and_a_workload_are_the_same() {
         [("my-dumbbell", "tornado"), ("dumbbell", "my-tornado"), ("my-dumbbell", "my-tornado")]
     {
         let copy = with(topology, workload);
-        assert_eq!(digest(&copy), digest(&ours), "{topology} {workload}");
+        assert_eq!(copy.run.digest, ours.run.digest, "{topology} {workload}");
         assert_eq!(copy.series, ours.series);
     }
 }
@@ -271,7 +271,8 @@ fn the_resolved_form_gives_the_same_digest() {
     let first = scenario(&copies(), text);
     let again = scenario(&copies(), &first.to_toml());
     assert_eq!((again.canonical(), &again), (first.canonical(), &first));
-    let digests = |scenario| results(scenario).iter().map(digest).collect::<Vec<_>>();
+    let digests =
+        |scenario| results(scenario).into_iter().map(|result| result.run.digest).collect::<Vec<_>>();
     let distinct: std::collections::BTreeSet<String> = digests(&first).into_iter().collect();
     assert_eq!((digests(&again), distinct.len()), (digests(&first), 4));
     assert!(read("t.toml", &first.to_toml(), &NoFiles, &Overrides::default()).is_err());
@@ -326,5 +327,61 @@ fn what_a_workload_does_wrong_is_an_error() {
         let error = read.check().unwrap_err();
         assert!(error.message.contains(problem) && error.line == Some(9), "{error}");
         assert!(run(&read.points().unwrap()[0], &on(1)).is_err());
+    }
+}
+
+/// Sends by the path map's entropy values, where there is one.
+struct Steering(Vec<u16>);
+
+impl Program for Steering {
+    fn ingress(&mut self, packet: &mut Packet, at: &Passage, _: &mut Vec<Emitted>) -> Verdict {
+        if let (Repr::Data { psn, .. }, true, false) = (packet.repr, at.from_host, at.to_host) {
+            packet.ev ^= self.0[psn as usize % self.0.len()];
+        }
+        Verdict::Forward
+    }
+}
+
+#[test]
+fn a_program_with_a_table_of_paths_has_a_path_map() {
+    let paths = Parameter::new("paths", 64u32, "entries of its table");
+    let registry = Registry::new().program("steering", [paths], |facts, parameters, _| {
+        let map = facts.path_map.as_ref().expect("three tiers have a path map");
+        assert!(map.len() as u32 == facts.paths && facts.paths <= parameters.get("paths"));
+        Box::new(Steering(map.to_vec()))
+    });
+    let text = |set: &str| {
+        format!(
+            r#"
+            [topology]
+            kind = "fat-tree"
+            hosts = 16
+            hosts_per_tor = 2
+            tiers = 3
+            link = "100Gbps"
+            [workload]
+            kind = "permutation"
+            bytes = "300KB"
+            [[scheme]]
+            name = "mine"
+            base = "sr-ecmp"
+            set = {{ {set} }}
+            "#
+        )
+    };
+    let linear = "\"fabric.program\" = { kind = \"steering\" }, \"fabric.routing\" = \"ecmp-linear\"";
+    let mine = results(&scenario(&registry, &text(linear)));
+    let ours = results(&scenario(&registry, &text("\"fabric.routing\" = \"ecmp-linear\"")));
+    assert!(mine[0].run.fct_max_us != ours[0].run.fct_max_us, "the program steers");
+    for (set, expected) in [
+        ("\"fabric.program\" = { kind = \"steering\" }", "fabric.routing"),
+        (
+            "\"fabric.program\" = { kind = \"steering\", paths = 1 }, \"fabric.routing\" = \"ecmp-linear\"",
+            "and the program's tables have 1 entries",
+        ),
+    ] {
+        let read = read_with(&registry, "t.toml", &text(set), &NoFiles, &Overrides::default());
+        let error = read.and_then(|scenario| scenario.check()).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
     }
 }

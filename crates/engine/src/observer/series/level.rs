@@ -33,23 +33,24 @@ impl Level {
         Level { rate: Some(rate), quiet, ..Level::bytes(every) }
     }
 
-    /// From now on, `bytes` bytes wait. A change exactly at the end of an interval belongs to the next one.
+    /// From now on, `bytes` bytes wait. A change exactly at the end of an interval belongs to the next one. Answers with
+    /// the points that this made, where those at or below a level are left out.
     #[inline]
-    pub(super) fn set(&mut self, now: Time, bytes: u32) {
-        if now.0 >= self.open_until {
-            self.close(now);
-        }
+    pub(super) fn set(&mut self, now: Time, bytes: u32) -> u64 {
+        let made = if now.0 >= self.open_until { self.close(now) } else { 0 };
         self.bytes = bytes;
+        made
     }
 
     /// Closes the intervals that end before or at `now`: all of them end with the bytes that wait.
-    fn close(&mut self, now: Time) {
+    fn close(&mut self, now: Time) -> u64 {
         let first = self.open_until / self.every - 1;
         let level = if self.is_quiet(self.bytes) { 0 } else { self.bytes };
         if level != self.changes.last().map_or(0, |&(_, level)| level) {
             self.changes.push((first, level));
         }
         self.open_until = (now.0 / self.every + 1).saturating_mul(self.every);
+        if self.quiet.is_some() && level > 0 { now.0 / self.every - first } else { 0 }
     }
 
     fn is_quiet(&self, bytes: u32) -> bool {
