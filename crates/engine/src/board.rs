@@ -116,6 +116,12 @@ impl<'a> Board<'a> {
         [known(&self.posted), known(&self.delivered), known(&self.acknowledged)]
     }
 
+    /// When the last message so far was acknowledged.
+    pub fn last_end(&self) -> Time {
+        let times = self.acknowledged.iter().map(|time| Time(time.load(Relaxed)));
+        times.filter(|time| *time != Time::NEVER).max().unwrap_or(Time::ZERO)
+    }
+
     /// A message that was acknowledged before it was delivered.
     pub fn too_early(&self) -> Option<MessageId> {
         (0..self.workload.messages.len() as u32).map(MessageId).find(|&message| {

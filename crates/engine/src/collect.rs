@@ -120,7 +120,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
         retransmissions: senders.retransmissions,
         timeouts: senders.timeouts,
         packet_hops: counters.packet_hops,
-        // A run that is over goes on to the end of its window.
+        // A run goes on for a base RTT after its last acknowledgement.
         sim_time_us: if fcts.len() < workload.messages.len() { engine.now() } else { last_end }.as_us(),
         extra,
         ..RunRow::default()

@@ -14,6 +14,8 @@ pub struct Context<'w, O> {
     pub network: &'w Network<'w>,
     /// Routes as the switches know them now.
     pub routing: &'w Routing,
+    /// What programs hear of queue pairs within the window, by time.
+    pub heard: &'w [Notice],
     /// What is sent to other nodes.
     pub out: Outbox<'w>,
     /// Who looks.
@@ -48,6 +50,7 @@ impl Effects {
 }
 
 /// A queue pair of the engine was opened, with its first message posted, or is done, with its last one acknowledged.
+/// Programs hear of it a [window's length](Network::window) later, which is before its first packet can come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// When.

@@ -17,7 +17,7 @@ use crate::egress::LAST_TIME;
 use crate::faults::{FaultPlan, Task};
 use crate::host::{Host, Totals};
 use crate::link::KindTable;
-use crate::mail::{LONGEST_WINDOW, MOST_AHEAD, Slot, Sources};
+use crate::mail::{MOST_AHEAD, Slot, Sources};
 use crate::network::{Network, Parts};
 use crate::observer::Observer;
 use crate::shard::{NodeTask, Shard, Window};
@@ -28,7 +28,7 @@ use anabranch_fabric::{Routing, SelectorError, Topology};
 use anabranch_proto::PathFacts;
 use anabranch_workload::Workload;
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use turnstile::Turnstile;
@@ -63,14 +63,14 @@ impl PointRoom {
 
 /// Where a run stands between windows.
 struct Course {
-    /// The longest window.
-    length: Duration,
     /// Where in the agenda of the faults.
     agenda_next: usize,
     watch: Watchdog,
     patience: Duration,
     /// Some program wants to hear of queue pairs.
     tells_programs: bool,
+    /// What programs will hear, by time.
+    untold: VecDeque<Notice>,
     outcome: Option<Result<(), Failure>>,
     /// When what failed the run happened.
     failed_at: Option<Time>,
@@ -167,10 +167,10 @@ impl<'a, O: Observer> Engine<'a, O> {
             let of_switches =
                 |node: &NodeId| nodes.get_mut(node.0.checked_sub(topology.hosts)? as usize)?.take();
             let switches = part.nodes.iter().filter_map(of_switches).collect();
-            Mutex::new(Shard::new(&network, hosts, switches, &clusters, tells_programs, observer.fork()))
+            Mutex::new(Shard::new(&network, hosts, switches, &clusters, observer.fork()))
         });
         let shards: Vec<Mutex<Shard<O>>> = shards.collect();
-        let length = network.lookahead().0.min(LONGEST_WINDOW);
+        let length = network.window.0;
         // The present window, those that a usual packet may come in, and none for what takes longer than most of them.
         let ahead = (network.longest_delay().0.div_ceil(length) as usize).clamp(1, MOST_AHEAD);
         let slots = || (0..=ahead).map(|_| RwLock::new(Slot::new(topology.nodes() as usize))).collect();
@@ -180,15 +180,17 @@ impl<'a, O: Observer> Engine<'a, O> {
             // The first window starts with the first event: until then there are none.
             ends: SmallVec::from_elem(Time::ZERO, ahead + 1),
             routing: Arc::new(routing.clone()),
+            stop: Time::NEVER,
             notices: Arc::default(),
+            heard: Arc::default(),
             tasks: Arc::default(),
         };
         let course = Course {
-            length: Duration(length),
             agenda_next: 0,
             watch: Watchdog::default(),
             patience: limits.patience(scheme, &facts),
             tells_programs,
+            untold: VecDeque::new(),
             outcome: None,
             failed_at: None,
         };
@@ -290,7 +292,12 @@ impl<'a, O: Observer> Engine<'a, O> {
             course.failed_at = Some(at);
             return Some(Err(failure));
         }
-        if counters.acknowledged >= messages {
+        if counters.acknowledged >= messages && window.stop == Time::NEVER {
+            // What is on its way then still comes in and counts. The time follows from the scenario alone, wherever
+            // windows are cut and whatever the run's limit is.
+            window.stop = (self.network.board.last_end() + self.network.linger).min(LAST_TIME);
+        }
+        if window.ends[0] >= window.stop {
             return Some(Ok(()));
         }
         deliver_far(&mut shards);
@@ -318,44 +325,56 @@ impl<'a, O: Observer> Engine<'a, O> {
         let agenda = &self.network.faults.agenda;
         let due = |course: &Course| agenda.get(course.agenda_next).map_or(Time::NEVER, |(due, _)| *due);
         let own = shards.iter().map(|shard| shard.next_time()).min().unwrap_or(Time::NEVER);
-        // A notice has to be heard at the end of its window, so that a program's answer is not too early later.
-        let hears = course.tells_programs && !notices.is_empty();
+        if course.tells_programs {
+            let later = |notice: &Notice| Notice { time: notice.time + self.network.window, ..*notice };
+            course.untold.extend(notices.iter().map(later));
+        }
+        let own = course.untold.front().map_or(own, |notice| own.min(notice.time));
         let mut steps = window.ends.len() as u64;
         loop {
             let next = window.ends[0];
-            self.advance(course, window, next);
-            if hears || own < window.ends[0] || due(course) <= next || self.has_mail(window.number) {
+            self.advance(window, next);
+            if own < window.ends[0] || due(course) <= next || self.has_mail(window.number) {
                 break;
             }
             steps -= 1;
             if steps == 0 {
                 // No mail in any window: time goes on to the next event.
-                let first = own.min(due(course));
+                let first = own.min(due(course)).min(window.stop);
                 if first == Time::NEVER {
                     let cycle = deadlock::find(&self.network, shards);
                     return Err(cycle.map_or(Failure::NothingLeft, Failure::Deadlock));
                 }
-                if first > Time::ZERO + self.limits.max_time {
+                if first > self.end_of_time(window) {
                     return Err(Failure::Limit("max_time"));
                 }
                 window.ends.fill(first);
                 for _ in 0..window.ends.len() {
-                    self.advance(course, window, window.ends[0]);
+                    self.advance(window, window.ends[0]);
                 }
                 window.start = first;
                 break;
             }
         }
-        if window.start > Time::ZERO + self.limits.max_time || window.start >= LAST_TIME {
+        if window.start > self.end_of_time(window) {
             return Err(Failure::Limit("max_time"));
         }
         window.notices = notices.into();
+        let heard = course.untold.partition_point(|notice| notice.time < window.ends[0].min(window.stop));
+        window.heard = course.untold.drain(..heard).collect();
         window.tasks = self.run_agenda(course, window, shards).into();
         Ok(())
     }
 
+    /// The last instant of the run, whatever happens.
+    fn end_of_time(&self, window: &Window) -> Time {
+        let limit = Time::ZERO + self.limits.max_time;
+        let limit = if window.stop < Time::NEVER { limit.max(window.stop) } else { limit };
+        limit.min(Time(LAST_TIME.0 - 1))
+    }
+
     /// Goes on to the window that starts at `start`, and cuts one more at the far end.
-    fn advance(&self, course: &Course, window: &mut Window, start: Time) {
+    fn advance(&self, window: &mut Window, start: Time) {
         window.number += 1;
         window.start = start;
         window.ends.remove(0);
@@ -364,8 +383,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         let agenda = &self.network.faults.agenda;
         let next_due = agenda[agenda.partition_point(|(due, _)| *due <= last)..].first();
         let next_due = next_due.map_or(Time::NEVER, |(due, _)| *due);
-        let end = (Time::ZERO + self.limits.max_time + Duration(1)).min(LAST_TIME);
-        window.ends.push((last + course.length).min(next_due).min(end).max(last));
+        let end = self.end_of_time(window) + Duration(1);
+        window.ends.push((last + self.network.window).min(next_due).min(end).max(last));
     }
 
     fn has_mail(&self, window: u64) -> bool {
@@ -426,7 +445,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             return Err(Failure::Limit("max_events"));
         }
         let lost = counters.drops + counters.link_losses;
-        if counters.injected - counters.consumed - lost.min(counters.injected) > self.limits.max_packets {
+        if counters.injected.saturating_sub(counters.consumed + lost) > self.limits.max_packets {
             return Err(Failure::Limit("max_packets"));
         }
         let now = window.ends[0];
@@ -464,12 +483,13 @@ impl<'a, O: Observer> Engine<'a, O> {
 
     /// The checkers that are cheap enough for the end of every run.
     fn check(&mut self) -> Result<(), Failure> {
-        let number = self.window.get_mut().unwrap_or_else(PoisonError::into_inner).number;
+        let Window { number, stop, .. } = *self.window.get_mut().unwrap_or_else(PoisonError::into_inner);
         let slots = self.mail.iter().flatten();
         let filed: u64 = slots
             .map(|slot| {
                 let slot = slot.read().unwrap_or_else(PoisonError::into_inner);
-                (1..=MOST_AHEAD as u64).map(|ahead| slot.packets(number + ahead)).sum::<u64>()
+                let later: u64 = (1..=MOST_AHEAD as u64).map(|ahead| slot.packets(number + ahead)).sum();
+                later + slot.packets_from(number, stop)
             })
             .sum();
         let mut shards = self.locked();

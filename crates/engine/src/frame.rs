@@ -83,6 +83,8 @@ pub mod kind {
     pub const TIMER: u64 = 3;
     /// Messages are to be posted.
     pub const POST: u64 = 4;
+    /// A switch's program hears of a queue pair.
+    pub const NOTICE: u64 = 5;
 }
 
 /// Where an event of one node stands among its others: its time, then its kind. Among equals the port or the queue

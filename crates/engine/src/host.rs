@@ -4,8 +4,8 @@
 //! time), each as its window allows.
 //!
 //! A sender exists from its queue pair's first message until its last acknowledgement; a receiver from the first
-//! packet that comes in until it is told, between two windows, that the sender is done. So memory follows the flows
-//! that are alive together, and what comes late finds nobody.
+//! packet that comes in until a base RTT after the sender is done: late copies are answered until then, and find
+//! nobody after that. So memory follows the flows that are alive together.
 
 mod round;
 
@@ -25,7 +25,7 @@ use anabranch_proto::{IntStack, Packet, Repr, lb};
 use anabranch_workload::Done;
 use round::{Round, SenderSlot};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// No endpoint: the queue pair has not started.
 const NOT_YET: u32 = u32::MAX;
@@ -50,6 +50,8 @@ pub struct Host {
     receivers: Vec<AnyReceiver>,
     free_senders: Vec<u32>,
     free_receivers: Vec<u32>,
+    /// When receivers end whose senders are done, with the place of each in `incoming`: by time.
+    ending: VecDeque<(Time, u32)>,
     round: Round,
     /// Timers of queue pairs: time, and place in `outgoing`.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
@@ -193,6 +195,7 @@ impl Host {
             receivers: Vec::new(),
             free_senders: Vec::new(),
             free_receivers: Vec::new(),
+            ending: VecDeque::new(),
             round: Round::EMPTY,
             timers: BinaryHeap::new(),
             next_call: Order::NEVER,
@@ -284,9 +287,12 @@ impl Host {
         at: &mut Context<'_, O>,
     ) {
         at.counters.consumed += 1;
+        while let Some((_, slot)) = self.ending.pop_front_if(|(time, _)| *time <= at.now) {
+            self.close_receiver(slot);
+        }
         let slot = at.network.slots[packet.qp.index()][1] as usize;
         let place = match self.incoming[slot].place {
-            // A late copy of something that the sender is done with.
+            // A very late copy of something that the sender is done with.
             DONE => return,
             NOT_YET => self.open_receiver(slot, packet.qp, at.network),
             place => place,
@@ -402,8 +408,13 @@ impl Host {
         true
     }
 
-    /// The queue pair on which it receives, with this number among them, is done: its sender has heard of everything.
-    pub fn close_receiver(&mut self, slot: u32) {
+    /// The queue pair on which it receives, with this number among them, is done: its sender has heard of everything,
+    /// and the receiver ends at `time`. Times rise from call to call.
+    pub fn end_receiver(&mut self, slot: u32, time: Time) {
+        self.ending.push_back((time, slot));
+    }
+
+    fn close_receiver(&mut self, slot: u32) {
         let incoming = &mut self.incoming[slot as usize];
         let place = std::mem::replace(&mut incoming.place, DONE);
         let telemetry = std::mem::take(&mut incoming.telemetry);

@@ -158,6 +158,16 @@ impl Slot {
         if self.window == window { self.packets } else { 0 }
     }
 
+    /// Packets that come in within `window`, at `time` or later.
+    pub fn packets_from(&self, window: u64, time: Time) -> u64 {
+        if self.window != window {
+            return 0;
+        }
+        let mail = self.touched.iter().flat_map(|node| self.sheets_of(window, *node));
+        let late = mail.flat_map(|(_, arrivals)| arrivals).filter(|arrival| arrival.time >= time);
+        late.filter(|arrival| arrival.frame.what == What::Packet).count() as u64
+    }
+
     /// Whether anything comes in within `window`.
     pub fn is_empty(&self, window: u64) -> bool {
         self.window != window || self.packets + self.pauses == 0

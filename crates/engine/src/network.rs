@@ -3,6 +3,7 @@
 use crate::board::{Board, Starts};
 use crate::faults::FaultPlan;
 use crate::link::{LinkKind, QueueLimits};
+use crate::mail::LONGEST_WINDOW;
 use crate::prefetch::prefetch;
 use crate::spec::Scheme;
 use anabranch_base::{Duration, HostId, NodeId, Purpose, QpId, stream};
@@ -43,6 +44,11 @@ pub struct Network<'a> {
     pub slots: Vec<[u32; 2]>,
     /// By switch: its ECMP salt.
     salts: Vec<u64>,
+    /// The length of a window, but where something cuts it short: see [`lookahead`].
+    pub window: Duration,
+    /// How long a receiver outlives its sender's last acknowledgement, and a run that of its last message: a base RTT.
+    /// Both are constants of the scenario, so that no result depends on where windows are cut.
+    pub linger: Duration,
 }
 
 /// The place of a host in the fabric.
@@ -86,7 +92,10 @@ impl<'a> Network<'a> {
         };
         let salts =
             (0..topology.switches.len() as u64).map(|i| stream(seed, i, Purpose::EcmpSalt).next_u64());
+        let window = Duration(lookahead(&kinds, scheme.fabric.pfc.is_some()).0.min(LONGEST_WINDOW));
         Network {
+            window,
+            linger: facts.base_rtt.max(window),
             queues: QueueLimits::new(&scheme.fabric, &facts, scheme.transport.framing().header),
             board: Board::new(workload, scheme.qps),
             starts: Starts::new(workload, topology.hosts),
@@ -158,23 +167,21 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// How long anything takes at the least from the moment a node sends it until another node may act on it: the
-    /// length of a window. The latency of the link, and of the switch behind it unless pause frames skip that; where
-    /// there is none, a byte's time on the wire.
-    pub fn lookahead(&self) -> Duration {
-        let pauses = self.scheme.fabric.pfc.is_some();
-        let of = |kind: &LinkKind| match if pauses { kind.latency } else { kind.delay } {
-            Duration::ZERO => kind.rate.time_for(1),
-            latency => latency,
-        };
-        self.kinds.iter().map(of).min().unwrap_or(Duration(1)).max(Duration(1))
-    }
-
     /// The longest time from sending to acting, of a full packet on a link as it is when nothing is wrong with it.
     pub fn longest_delay(&self) -> Duration {
         let of = |kind: &LinkKind| kind.class(self.facts.packet.0 as u16).serialisation + kind.delay;
         self.kinds.iter().map(of).max().unwrap_or(Duration(1))
     }
+}
+
+/// How long anything takes at the least from the moment a node sends it until another node may act on it. The latency of
+/// the link, and of the switch behind it unless pause frames skip that; where there is none, a byte's time on the wire.
+fn lookahead(kinds: &[LinkKind], pauses: bool) -> Duration {
+    let of = |kind: &LinkKind| match if pauses { kind.latency } else { kind.delay } {
+        Duration::ZERO => kind.rate.time_for(1),
+        latency => latency,
+    };
+    kinds.iter().map(of).min().unwrap_or(Duration(1)).max(Duration(1))
 }
 
 /// The member of an ECMP group of `n` that a packet takes: a hash over flow, entropy value and the switch's salt.

@@ -29,10 +29,14 @@ pub struct Window {
     pub start: Time,
     /// The first instants after it and after the windows that follow.
     pub ends: SmallVec<[Time; MOST_AHEAD + 1]>,
+    /// When the run ends: nothing that stands there or later happens. Never: that is not known yet.
+    pub stop: Time,
     /// Routes as the switches know them.
     pub routing: Arc<Routing>,
     /// What queue pairs said in the window before.
     pub notices: Arc<[Notice]>,
+    /// What programs hear of queue pairs in this one, at which times.
+    pub heard: Arc<[Notice]>,
     /// What nodes do at its first instant, before their events.
     pub tasks: Arc<[(NodeId, NodeTask)]>,
 }
@@ -88,8 +92,6 @@ pub struct Shard<O> {
     active: Vec<u32>,
     /// By block of units: those at which something comes in, a bit each.
     called: Vec<u64>,
-    /// Some program wants to hear of queue pairs.
-    tells_programs: bool,
     /// What is to come over long links.
     arriving: Arriving,
     /// What was sent over long links in the last window.
@@ -163,7 +165,6 @@ impl<O: Observer> Shard<O> {
         hosts: Vec<Host>,
         switches: Vec<Switch>,
         clusters: &[Vec<NodeId>],
-        tells_programs: bool,
         observer: O,
     ) -> Self {
         let mut place_of: Vec<Option<(Place, u32, u32)>> = vec![None; network.topology.nodes() as usize];
@@ -201,7 +202,6 @@ impl<O: Observer> Shard<O> {
             units,
             place_of,
             inbox: Inbox::default(),
-            tells_programs,
             arriving: Arriving::default(),
             sent_far: Vec::new(),
             observer,
@@ -274,13 +274,13 @@ impl<O: Observer> Shard<O> {
         sources: &Sources<'_>,
         slots: SmallVec<[&'w mut Slot; MOST_AHEAD]>,
     ) {
-        let Shard { hosts, switches, units, next, first, place_of, inbox, tells_programs, arriving, .. } =
-            self;
+        let Shard { hosts, switches, units, next, first, place_of, inbox, arriving, .. } = self;
         let (active, called) = (&mut self.active, &mut self.called);
         let mut at = Context {
             now: window.start,
             network,
             routing: &window.routing,
+            heard: &window.heard,
             out: Outbox::new(&window.ends, slots, &mut self.sent_far),
             observer: &mut self.observer,
             counters: &mut self.counters,
@@ -289,11 +289,12 @@ impl<O: Observer> Shard<O> {
         for notice in window.notices.iter() {
             let dst = network.ends(notice.qp).dst;
             if let (false, Some((Place::Host(index), ..))) = (notice.opens, place_of[dst.index()]) {
-                hosts[index as usize].close_receiver(network.slots[notice.qp.index()][1]);
+                let slot = network.slots[notice.qp.index()][1];
+                hosts[index as usize].end_receiver(slot, notice.time + network.linger);
             }
-            if *tells_programs {
-                switches.iter_mut().for_each(|switch| switch.handle_notice(notice, &mut at));
-            }
+        }
+        if !window.heard.is_empty() {
+            switches.iter_mut().for_each(|switch| switch.expect_notices(&window.heard));
         }
         for (node, task) in window.tasks.iter() {
             match (place_of[node.index()], task) {
@@ -310,13 +311,13 @@ impl<O: Observer> Shard<O> {
                 (Some((Place::Host(_), ..)), NodeTask::Purge) | (None, _) => {}
             }
         }
-        if *tells_programs || !window.tasks.is_empty() {
+        if !window.heard.is_empty() || !window.tasks.is_empty() {
             for (unit, next) in units.iter().zip(next.iter_mut()) {
                 *next = unit.next(hosts, switches);
             }
             next.chunks(BLOCK).zip(first.iter_mut()).for_each(|(next, first)| *first = first_of(next));
         }
-        let end = window.ends[0];
+        let end = window.ends[0].min(window.stop);
         let bound = Order::before(end);
         arriving.take_due(end);
         for node in sources.touched().chain(arriving.due.iter().map(|far| far.node)) {
@@ -347,10 +348,7 @@ impl<O: Observer> Shard<O> {
                         node::run(host, inbox, (sources, far), bound, &mut at);
                         *next = host.next();
                     }
-                    debug_assert!(
-                        at.effects.elsewhere.is_empty(),
-                        "a gate across hosts outside of a cluster"
-                    );
+                    assert!(at.effects.elsewhere.is_empty(), "a gate across hosts outside of a cluster");
                 }
                 Unit::One(Place::Switch(index)) => {
                     let switch = &mut switches[*index as usize];
@@ -363,7 +361,8 @@ impl<O: Observer> Shard<O> {
                     }
                 }
                 Unit::Cluster(cluster) => {
-                    cluster.run((hosts, switches), place_of, (sources, arriving), window, &mut at);
+                    let from = (sources, &*arriving, window.start);
+                    cluster.run((hosts, switches), place_of, from, bound, &mut at);
                     *next = unit.next(hosts, switches);
                 }
             }
@@ -431,18 +430,17 @@ impl Cluster {
         &mut self,
         (hosts, switches): (&mut [Host], &mut [Switch]),
         place_of: &PlaceOf,
-        (sources, arriving): (&Sources<'_>, &Arriving),
-        window: &Window,
+        (sources, arriving, start): (&Sources<'_>, &Arriving, Time),
+        bound: Order,
         at: &mut Context<'_, O>,
     ) {
-        let bound = Order::before(window.ends[0]);
         let mut queue = BinaryHeap::new();
         for (within, place) in self.places.iter().enumerate() {
             let (node, own) = match place {
                 Place::Host(index) => (hosts[*index as usize].node(), hosts[*index as usize].next()),
                 Place::Switch(index) => (switches[*index as usize].node(), switches[*index as usize].next()),
             };
-            self.inboxes[within].open(sources, node, window.start, arriving.due_at(node), |_| {});
+            self.inboxes[within].open(sources, node, start, arriving.due_at(node), |_| {});
             let first = own.min(self.inboxes[within].next());
             if first < bound {
                 queue.push(Reverse((first.time(), within as u32)));
@@ -450,6 +448,14 @@ impl Cluster {
         }
         while let Some(Reverse((time, within))) = queue.pop() {
             let inbox = &mut self.inboxes[within as usize];
+            let own = match self.places[within as usize] {
+                Place::Host(index) => hosts[index as usize].next(),
+                Place::Switch(index) => switches[index as usize].next(),
+            };
+            if own.min(inbox.next()).time() != time {
+                // It has run since: what another one posted here stands in the queue beside its own next event.
+                continue;
+            }
             let until = Order::before(Time(time.0 + 1));
             let own = match self.places[within as usize] {
                 Place::Host(index) => {

@@ -13,7 +13,7 @@ use crate::node::Node;
 use crate::observer::Observer;
 use crate::prefetch::prefetch;
 use crate::queue::Taken;
-use anabranch_base::{LinkId, NodeId, Purpose, Stream, Time, stream};
+use anabranch_base::{LinkId, NodeId, Purpose, Stream, stream};
 use anabranch_fabric::Routing;
 use anabranch_proto::{IntStack, Packet};
 use pfc::{Admission, SwitchPfc};
@@ -55,11 +55,8 @@ impl Node for Switch {
 
     #[inline]
     fn next(&self) -> Order {
-        let timer = self.beyond.as_ref().map_or(Time::NEVER, |beyond| beyond.timer());
-        match timer {
-            Time::NEVER => self.egress.frees.first(),
-            _ => self.egress.frees.first().min(Order::chosen(timer, kind::TIMER)),
-        }
+        let own = self.beyond.as_ref().map_or(Order::NEVER, |beyond| beyond.next());
+        self.egress.frees.first().min(own)
     }
 
     #[inline]
@@ -68,8 +65,10 @@ impl Node for Switch {
             let port = self.egress.frees.pop();
             self.egress.port(port).wakes = false;
             self.serve(port, at);
-        } else {
+        } else if self.next().kind() == kind::TIMER {
             self.handle_program_timer(at);
+        } else {
+            self.handle_notice(at);
         }
     }
 

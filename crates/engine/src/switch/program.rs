@@ -3,7 +3,7 @@
 use super::Switch;
 use super::path_map::{self, PathMapError};
 use crate::context::{Context, Failure, Notice};
-use crate::frame::{APART, Frame};
+use crate::frame::{APART, Frame, Order, kind};
 use crate::network::Network;
 use crate::observer::Observer;
 use crate::spec::{RoutingMode, Scheme};
@@ -49,6 +49,10 @@ struct Attached {
     told: [u32; 2],
     /// When its timer is due; never: it has none.
     timer: Time,
+    /// When it hears of a queue pair next, within the window; never: nothing is to be heard.
+    hears: Time,
+    /// How many of the window's notices it has heard.
+    heard: usize,
 }
 
 /// A program that cannot be on a fabric.
@@ -142,6 +146,8 @@ impl ProgramPlan {
             aside: 0,
             told: [0; 2],
             timer: Time::NEVER,
+            hears: Time::NEVER,
+            heard: 0,
         };
         Beyond {
             routing: self.routing,
@@ -187,10 +193,13 @@ impl Attached {
 }
 
 impl Beyond {
-    /// When its program's timer is due.
+    /// Where the next event of its program stands.
     #[inline]
-    pub(super) fn timer(&self) -> Time {
-        self.program.as_ref().map_or(Time::NEVER, |attached| attached.timer)
+    pub(super) fn next(&self) -> Order {
+        let Some(Attached { timer, hears, .. }) = self.program.as_ref() else { return Order::NEVER };
+        let order =
+            |time: Time, kind| if time == Time::NEVER { Order::NEVER } else { Order::chosen(time, kind) };
+        order(*timer, kind::TIMER).min(order(*hears, kind::NOTICE))
     }
 
     /// Packets that its program keeps, and the bytes of those that are in the switch's buffer.
@@ -302,15 +311,24 @@ impl Switch {
         self.after_program(at);
     }
 
-    /// A queue pair was opened or is done, at a time not after now.
-    pub fn handle_notice<O: Observer>(&mut self, notice: &Notice, at: &mut Context<'_, O>) {
-        let ends = at.network.ends(notice.qp);
-        let (src, dst) = (ends.src, ends.dst);
-        let notice = QpNotice { now: notice.time, qp: notice.qp, src, dst, opens: notice.opens };
+    /// A window starts in which its program hears these, and others before them were heard.
+    pub fn expect_notices(&mut self, heard: &[Notice]) {
         if let Some(attached) = self.attached() {
-            attached.program.handle_qp(&notice, &mut attached.out);
-            self.after_program(at);
+            (attached.hears, attached.heard) = (heard.first().map_or(Time::NEVER, |first| first.time), 0);
         }
+    }
+
+    /// Its program hears that a queue pair was opened or is done.
+    pub(super) fn handle_notice<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+        let Some(attached) = self.attached() else { return };
+        let notice = at.heard[attached.heard];
+        attached.heard += 1;
+        attached.hears = at.heard.get(attached.heard).map_or(Time::NEVER, |next| next.time);
+        let ends = at.network.ends(notice.qp);
+        let notice =
+            QpNotice { now: at.now, qp: notice.qp, src: ends.src, dst: ends.dst, opens: notice.opens };
+        attached.program.handle_qp(&notice, &mut attached.out);
+        self.after_program(at);
     }
 
     /// The timer of its program is due.

@@ -3,6 +3,7 @@
 //! One binary, since each would link the whole simulator again.
 
 mod closed_forms;
+mod constants;
 mod cross_dc;
 mod determinism;
 mod engine_rules;

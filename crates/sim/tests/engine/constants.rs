@@ -1,0 +1,111 @@
+//! What has nothing to do with a run does not change it: windows are cut at other times, and nothing else.
+
+use crate::support::*;
+use anabranch_sim::RunResult;
+
+/// The last host neither sends nor receives.
+const IDLE_HOST: &str = r#"
+[topology]
+kind = "leaf-spine"
+hosts = 16
+hosts_per_tor = 4
+link = "100Gbps"
+link_latency = "600ns"
+switch_latency = "300ns"
+
+[workload]
+kind = "messages"
+"#;
+
+/// 120 messages among the first 15 hosts, of sizes and times that collide.
+fn messages() -> String {
+    let mut state = 12_345_u64;
+    let mut draw = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut text = String::new();
+    for _ in 0..120 {
+        let from = draw(15);
+        let to = (from + 1 + draw(14)) % 15;
+        let (bytes, start) = (1_000 + draw(120_000), draw(60_000));
+        text += &format!(
+            "[[workload.message]]\nfrom = {from}\nto = {to}\nbytes = \"{bytes}B\"\nstart = \"{start}ns\"\n"
+        );
+    }
+    text
+}
+
+/// Loss, so that copies come late; and timeouts that are short enough to make more of them.
+const LOSSES: &str = r#"
+[[fault]]
+kind = "packet-loss"
+links = "tor:1/up"
+probability = 0.01
+duration = "200us"
+"#;
+
+/// A link goes down and up where nobody is, at times that no window would end at.
+fn faults_of_the_idle_host(count: u64) -> String {
+    let fault = |number: u64| {
+        let at = 2_001 + 2_711 * number;
+        format!(
+            "[[fault]]\nkind = \"link-down\"\nlinks = \"host:15\"\nat = \"{at}ns\"\nduration = \"{}ns\"\n",
+            1 + number % 700
+        )
+    };
+    (0..count).map(fault).collect()
+}
+
+fn settings(scheme: &str) -> String {
+    match scheme {
+        "irn-ar" | "irn-ecmp" => {
+            format!(
+                "[set]\n\"{scheme}.transport.rto\" = \"25us\"\n\"{scheme}.transport.rto_low\" = \"20us\"\n"
+            )
+        }
+        "themis-longhaul" => String::new(),
+        _ => format!("[set]\n\"{scheme}.transport.rto\" = \"25us\"\n"),
+    }
+}
+
+fn run_with(scheme: &str, rest: &str) -> RunResult {
+    let text =
+        format!("schemes = [\"{scheme}\"]\n{}{IDLE_HOST}{}{LOSSES}{rest}", settings(scheme), messages());
+    let scenario = read(&text, &[]);
+    let point = scenario.points().unwrap().remove(0);
+    anabranch_sim::run(&point, &Default::default()).unwrap_or_else(|error| panic!("{scheme}: {error}"))
+}
+
+#[test]
+fn faults_where_nobody_is_change_nothing() {
+    let curves = "[[measure]]\nseries = \"table-entries\"\nevery = \"3us\"\nswitches = \"tor:100%\"\n";
+    let mut late = 0;
+    for scheme in
+        ["reps", "strack", "rocev2", "dcp", "irn-ar", "irn-ecmp", "sr-ecmp", "themis-spraying", "conweave"]
+    {
+        let alone = run_with(scheme, curves);
+        for count in [1, 7, 40] {
+            let other = run_with(scheme, &format!("{}{curves}", faults_of_the_idle_host(count)));
+            let differs = alone.flows.iter().zip(&other.flows).find(|(one, other)| one != other);
+            assert_eq!(differs, None, "{scheme}, {count} faults");
+            assert_eq!(alone.run, other.run, "{scheme}, {count} faults");
+            assert_eq!(alone.series, other.series, "{scheme}, {count} faults");
+        }
+        late += alone.run.retransmissions;
+    }
+    assert!(late > 0, "nothing was sent again, so that no copy could come late");
+}
+
+#[test]
+fn where_the_limit_is_changes_nothing() {
+    for scheme in ["dcp", "themis-spraying", "irn-ar"] {
+        let alone = run_with(scheme, "");
+        let end = (alone.run.sim_time_us * 1e6) as u64;
+        for more in [1, 300_000, 10_000_000] {
+            let limit = format!("[limits]\nmax_time = \"{}ps\"\n", end + more);
+            let other = run_with(scheme, &limit);
+            assert_eq!(alone.run, other.run, "{scheme}, {more} ps after the last acknowledgement");
+        }
+    }
+}
