@@ -13,7 +13,7 @@ use crate::node::Node;
 use crate::observer::Observer;
 use crate::prefetch::prefetch;
 use crate::queue::Taken;
-use anabranch_base::{LinkId, NodeId, Purpose, Stream, stream};
+use anabranch_base::{LinkId, NodeId, Purpose, Stream, Time, stream};
 use anabranch_fabric::Routing;
 use anabranch_proto::{IntStack, Packet};
 use pfc::{Admission, SwitchPfc};

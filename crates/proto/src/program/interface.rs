@@ -168,10 +168,10 @@ pub trait Program: Send {
     }
     /// A queue pair of the fabric, of whatever hosts, is opened or destroyed.
     ///
-    /// The notice crosses the fabric without a packet, so it comes at the end of the window in which it happened (see the
-    /// engine in ARCHITECTURE.md): up to a window after [`QpNotice::now`], never later than the queue pair's first packet
-    /// can be here, and possibly before packets that the end of the queue pair left under way. Notices of a window come
-    /// in the order (time, source), before every event of the next.
+    /// The notice crosses the fabric without a packet. It comes one window's length (the fabric's shortest latency, see
+    /// the engine in ARCHITECTURE.md) after it happened: never later than the queue pair's first packet can be here, and
+    /// possibly before packets that the end of the queue pair left under way. Those of one time come by rising source,
+    /// after everything else that happens at the switch at that time.
     fn handle_qp(&mut self, notice: &QpNotice, out: &mut Vec<Emitted>) {
         let _ = (notice, out);
     }
