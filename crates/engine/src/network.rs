@@ -2,12 +2,13 @@
 
 use crate::board::{Board, Starts};
 use crate::faults::FaultPlan;
-use crate::link::{LinkKind, QueueLimits};
+use crate::link::{LinkKind, PAUSE_FRAME_BYTES, QueueLimits};
 use crate::mail::LONGEST_WINDOW;
 use crate::prefetch::prefetch;
 use crate::spec::Scheme;
 use anabranch_base::{Duration, HostId, NodeId, Purpose, QpId, stream};
 use anabranch_fabric::{Routing, Topology};
+use anabranch_proto::transport::{Framing, TransportConfig};
 use anabranch_proto::{Packet, PathFacts};
 use anabranch_workload::{Qp, Workload};
 
@@ -92,7 +93,7 @@ impl<'a> Network<'a> {
         };
         let salts =
             (0..topology.switches.len() as u64).map(|i| stream(seed, i, Purpose::EcmpSalt).next_u64());
-        let window = Duration(lookahead(&kinds, scheme.fabric.pfc.is_some()).0.min(LONGEST_WINDOW));
+        let window = Duration(lookahead(&kinds, scheme).0.min(LONGEST_WINDOW));
         Network {
             window,
             linger: facts.base_rtt.max(window),
@@ -175,13 +176,26 @@ impl<'a> Network<'a> {
 }
 
 /// How long anything takes at the least from the moment a node sends it until another node may act on it. The latency of
-/// the link, and of the switch behind it unless pause frames skip that; where there is none, a byte's time on the wire.
-fn lookahead(kinds: &[LinkKind], pauses: bool) -> Duration {
+/// the link, and of the switch behind it unless pause frames skip that; where there is none, the shortest frame's time on
+/// the wire.
+fn lookahead(kinds: &[LinkKind], scheme: &Scheme) -> Duration {
+    let pauses = scheme.fabric.pfc.is_some();
+    let shortest = shortest_frame(scheme);
     let of = |kind: &LinkKind| match if pauses { kind.latency } else { kind.delay } {
-        Duration::ZERO => kind.rate.time_for(1),
+        Duration::ZERO => kind.rate.time_for(shortest),
         latency => latency,
     };
     kinds.iter().map(of).min().unwrap_or(Duration(1)).max(Duration(1))
+}
+
+/// Bytes that any frame has at the least: those of headers, ACKs and pause frames; where programs or other people's
+/// transports make frames of their own, one.
+fn shortest_frame(scheme: &Scheme) -> u64 {
+    if scheme.fabric.program.is_some() || matches!(scheme.transport, TransportConfig::Registered(_)) {
+        return 1;
+    }
+    let Framing { header, ack, .. } = scheme.transport.framing();
+    header.0.min(ack.0).clamp(1, PAUSE_FRAME_BYTES.into())
 }
 
 /// The member of an ECMP group of `n` that a packet takes: a hash over flow, entropy value and the switch's salt.
