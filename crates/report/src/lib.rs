@@ -13,12 +13,8 @@ mod unsaid;
 
 pub use measure::{Measure, MeasureError};
 pub use page::html;
-<<<<<<< HEAD
 pub use table::{USUAL_WIDTH, claims_table, table};
-=======
-pub use table::{claims_table, table};
 pub use unsaid::unsaid_table;
->>>>>>> 98804c0 (Claims bounded from one side, orders beyond the spread, bins and curves in measures, and what papers leave unsaid is varied)
 
 #[cfg(test)]
 mod samples;
