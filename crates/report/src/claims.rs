@@ -247,8 +247,8 @@ mod tests {
         assert_eq!(at_most(0.5, 0.594), Outcome::Holds);
         assert_eq!(at_most(0.5, 0.595), Outcome::DirectionOnly);
         assert_eq!(at_most(0.5, 1.0), Outcome::Differs);
-        assert_eq!(at_most(1.04, 1.061), Outcome::Differs);
-        assert_eq!(at_most(1.04, 1.06), Outcome::Holds);
+        assert_eq!(at_most(1.04, 1.062), Outcome::Differs);
+        assert_eq!(at_most(1.04, 1.061), Outcome::Holds);
     }
 
     /// A claim about an order, of [`two_schemes`] or of what it becomes.

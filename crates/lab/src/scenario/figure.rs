@@ -204,7 +204,7 @@ fn check_first_values(
         unsaid::apply(file, &mut fields, path, value)?;
         Ok(resolve(fields)? != *scenario)
     };
-    varied().try_for_each(|entry| entry.not_the_default(file, scenario, &changes))
+    varied().try_for_each(|entry| entry.not_the_default(file, plain, scenario, &changes))
 }
 
 /// Takes a key out when a table stands there.

@@ -110,6 +110,7 @@ impl Entry<'_> {
     pub(super) fn not_the_default(
         &self,
         file: &str,
+        written: &Fields,
         scenario: &Scenario,
         changes: &dyn Fn(&str, &Node) -> Result<bool, ScenarioError>,
     ) -> Result<(), ScenarioError> {
@@ -118,7 +119,7 @@ impl Entry<'_> {
                 continue;
             }
             let first = nodes[0].value();
-            let (own, help) = match own_value(scenario, path) {
+            let (own, help) = match own_value(written, scenario, path) {
                 Some(own) if own != first => {
                     (format!("that is {own} here"), format!("{path:?} = [{own}, {first}]"))
                 }
@@ -198,11 +199,15 @@ fn says(scale: &Fields, path: &str) -> bool {
     true
 }
 
-/// A parameter's value in a resolved scenario, at the first point of its sweep; of a scheme's, that of the first scheme
-/// that has it.
-fn own_value(scenario: &Scenario, path: &str) -> Option<toml::Value> {
-    let document: toml::Table = toml::from_str(&scenario.to_toml()).ok()?;
+/// A parameter's value as written, or else in the resolved scenario, at the first point of its sweep; of a scheme's, that
+/// of the first scheme that has it.
+fn own_value(written: &Fields, scenario: &Scenario, path: &str) -> Option<toml::Value> {
     let (first, rest) = path.split_once('.')?;
+    let part = match PARTS.contains(&first) {
+        true => written.get(first).map(Node::value),
+        false => None,
+    };
+    let document: toml::Table = toml::from_str(&scenario.to_toml()).ok()?;
     let walk = |from: &toml::Value, path: &str| {
         path.split('.').try_fold(from.clone(), |value, step| match value {
             toml::Value::Table(mut table) => table.remove(step),
@@ -211,7 +216,7 @@ fn own_value(scenario: &Scenario, path: &str) -> Option<toml::Value> {
         })
     };
     if PARTS.contains(&first) {
-        return walk(document.get(first)?, rest);
+        return part.and_then(|part| walk(&part, rest)).or_else(|| walk(document.get(first)?, rest));
     }
     let schemes = document.get("scheme")?.as_array()?;
     let meant = |scheme: &&toml::Value| {
@@ -261,7 +266,7 @@ bytes = "1KiB"
     #[test]
     fn a_choice_is_the_scenario_with_those_values() {
         for (set, changed) in [
-            ("\"*.transport.payload\" = [\"4086B\", \"1000B\"]", "payload = \"1000B\""),
+            ("\"*.transport.payload\" = [\"4086B\", \"1000B\"]", "payload = \"1KB\""),
             ("\"topology.link\" = [\"400Gbps\", \"100Gbps\"]", "link = \"100Gbps\""),
             ("\"fault.0.probability\" = [0.0, 0.01]", "probability = 0.01"),
             ("\"limits.stall\" = [\"5ms\", \"7ms\"]", "stall = \"7ms\""),
