@@ -227,4 +227,26 @@ mod tests {
             }
         }
     }
+
+    /// Each paper has a figure of which something is varied, and every value can be resolved and says something else.
+    #[test]
+    fn every_value_of_what_is_unsaid_resolves() {
+        let mut papers = BTreeSet::new();
+        let all = all(None).unwrap();
+        for file in all.iter().filter(|file| file.has_unsaid()) {
+            papers.insert(file.paper());
+            for scale in [Scale::Quick, Scale::Paper] {
+                let figure = file.read(scale).unwrap();
+                for (entry, unsaid) in figure.unsaid.iter().enumerate().filter(|(_, unsaid)| unsaid.varied) {
+                    for place in 1..unsaid.values() {
+                        let mut choice = vec![0; figure.unsaid.len()];
+                        choice[entry] = place;
+                        let other = file.read_under(scale, &choice).unwrap_or_else(|error| panic!("{error}"));
+                        assert_ne!(Some(&other), figure.scenario.as_ref(), "{}: {}", file.id, unsaid.what);
+                    }
+                }
+            }
+        }
+        assert_eq!(papers.len(), 5, "{papers:?}");
+    }
 }

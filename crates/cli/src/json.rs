@@ -52,10 +52,13 @@ pub fn claim(figure: &str, scale: &str, claim: &ClaimRow) -> Value {
     })
 }
 
-/// What `anabranch reproduce --unsaid --json` prints.
+/// What `anabranch reproduce --unsaid --json` prints: `claims` as without `--unsaid`, which are those under the figures' own
+/// set-ups, and in `unsaid` what became of them under the others.
 pub fn unsaid(varied: &[Varied], papers: &[Paper], scale: &str) -> Value {
+    let claims = varied.iter().map(|done| &done.figure);
+    let claims = claims.flat_map(|figure| figure.claims.iter().map(|row| claim(&figure.id, scale, row)));
     json!({
-        "scale": scale,
+        "claims": claims.collect::<Vec<_>>(),
         "unsaid": varied.iter().map(varied_figure).collect::<Vec<_>>(),
         "papers": papers.iter().map(|paper| json!({
             "paper": paper.paper,
