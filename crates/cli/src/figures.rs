@@ -4,7 +4,7 @@ use crate::failure::{Failure, did_you_mean, reason};
 use crate::source::{Folder, input};
 use anabranch_report::claims;
 use anabranch_results::{self as results, ResultSet};
-use anabranch_sim::scenario::{Figure, Files, Scale, Scenario, read_figure, read_figure_under};
+use anabranch_sim::scenario::{Figure, Files, Registry, Scale, Scenario, read_figure, read_figure_under};
 use include_dir::{Dir, include_dir};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -114,7 +114,8 @@ impl FigureFile {
     /// [`Failure::Input`] with the place of the first fault.
     pub fn read_under(&self, scale: Scale, choice: &[usize]) -> Result<Scenario, Failure> {
         let name = self.path.display().to_string();
-        let figure = read_figure_under(&name, &self.text, scale, &*self.files(), choice).map_err(input)?;
+        let figure =
+            read_figure_under(&Registry::new(), &name, &self.text, scale, &*self.files(), choice).map_err(input)?;
         figure.scenario.ok_or_else(|| Failure::Input(format!("{name}: a model has nothing unsaid")))
     }
 

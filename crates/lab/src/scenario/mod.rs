@@ -51,6 +51,8 @@ pub use error::ScenarioError;
 pub use figure::{
     BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTracking, Scale, Unsaid, read_figure,
     read_figure_under, read_figure_with,
+};
+pub use registry::{Listed, Registry};
 pub use resolved::{Examined, Scenario};
 pub use schemes::{SchemeListing, scheme, schemes};
 pub use written::{read, read_with};
