@@ -114,8 +114,8 @@ impl FigureFile {
     /// [`Failure::Input`] with the place of the first fault.
     pub fn read_under(&self, scale: Scale, choice: &[usize]) -> Result<Scenario, Failure> {
         let name = self.path.display().to_string();
-        let figure =
-            read_figure_under(&Registry::new(), &name, &self.text, scale, &*self.files(), choice).map_err(input)?;
+        let figure = read_figure_under(&Registry::new(), &name, &self.text, scale, &*self.files(), choice)
+            .map_err(input)?;
         figure.scenario.ok_or_else(|| Failure::Input(format!("{name}: a model has nothing unsaid")))
     }
 
