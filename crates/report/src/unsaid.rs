@@ -14,9 +14,9 @@ pub fn unsaid_table(figure: &Figure) -> String {
             if entry.varied { entry.values.join(" | ") } else { "not varied at this scale".to_owned() };
         text.push_str(&format!("  {}: {values}\n", entry.what));
     }
-    let rows = rows(figure, unsaid)
-        .into_iter()
-        .map(|row| vec![wrap(&row.says, 60), row.kind, row.paper, row.default, row.span, row.holds]);
+    let rows = rows(figure, unsaid).into_iter().map(|row| {
+        vec![wrap(&row.says, 44), row.kind, wrap(&row.paper, 20), row.default, row.span, row.holds]
+    });
     text.push_str(&format!("\n{}", columns(&HEAD, rows)));
     text.push_str(&format!("{}\n", wrap(&best(unsaid), 100)));
     text
