@@ -8,6 +8,7 @@ mod context;
 mod curves;
 mod error;
 mod figure;
+mod find;
 mod late;
 mod lossless;
 mod number_space;
@@ -52,6 +53,7 @@ pub use figure::{
     BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTracking, Scale, Unsaid, read_figure,
     read_figure_under, read_figure_with,
 };
+pub use find::{Answer, Find, Search, Wanted, read_find};
 pub use registry::{Listed, Registry};
 pub use resolved::{Examined, Scenario};
 pub use schemes::{SchemeListing, scheme, schemes};

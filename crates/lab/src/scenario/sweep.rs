@@ -109,7 +109,7 @@ pub(super) struct Sweep<'a> {
 type Axis<'a> = Vec<(String, Vec<&'a Node>)>;
 
 /// In `[sweep]`: parameters that change together.
-const ZIP: &str = "zip";
+pub(super) const ZIP: &str = "zip";
 
 /// One point of a sweep: the document with the swept values in it.
 #[derive(Clone)]
@@ -225,10 +225,7 @@ fn listed<'a>(
         );
     };
     if values.is_empty() {
-        return fail(
-            format!("{key:?} sweeps over nothing"),
-            format!("{key:?} = [...] with a value or more"),
-        );
+        return fail(format!("{key:?} sweeps over nothing"), format!("{key:?} = [...] with a value or more"));
     }
     check_key(file, key, node, root, registry)?;
     Ok((key.to_owned(), values.iter().collect()))
@@ -245,7 +242,8 @@ fn zips<'a>(table: &Table<'a>) -> Result<Vec<&'a Node>, ScenarioError> {
             Ok(nodes.iter().collect())
         }
         Some(node) => {
-            let message = "sweep.zip must be a table of lists, for parameters that change together".to_owned();
+            let message =
+                "sweep.zip must be a table of lists, for parameters that change together".to_owned();
             let help = "[[sweep.zip]] and below it \"topology.hosts\" = [64, 128] and \"workload.bytes\" = [\"1MB\", \"2MB\"]";
             Err(fault(table.file, node.at, message, Some(help.to_owned())))
         }

@@ -191,10 +191,7 @@ fn linked_parameters_change_together_and_with_every_other_one() {
         .step_by(2)
         .map(|point| point.sweep.values().map(ToString::to_string).collect::<Vec<_>>().join(" "))
         .collect();
-    assert_eq!(
-        at,
-        ["16 32 1MB", "16 128 1MB", "16 128 2MB", "256 32 1MB", "256 128 1MB", "256 128 2MB"]
-    );
+    assert_eq!(at, ["16 32 1MB", "16 128 1MB", "16 128 2MB", "256 32 1MB", "256 128 1MB", "256 128 2MB"]);
     for point in &points {
         let hosts = if point.sweep["topology.hosts"] == Value::Integer(128) { 128 } else { 32 };
         let WorkloadSpec::Permutation { hosts: taking_part, .. } = point.workload else { panic!() };

@@ -435,7 +435,7 @@ buffer = 3
 "topology.hosts" = [64, 64]
 "workload.bytes" = ["1MB", "1MB"]
 [workload]"#,
-        r#"perm.toml:9:24: "topology.hosts", "workload.bytes" have the values 64, "1MB" twice
+        r#"perm.toml:9:25: "topology.hosts", "workload.bytes" have the values 64, "1MB" twice
   write: each value once"#,
     ),
     (
