@@ -112,6 +112,13 @@ pub struct Scheme {
     pub title: String,
     /// Where its parameters come from.
     pub source: String,
+    /// What it cannot stand without on anybody's ground, in words; empty: nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub needs: String,
+    /// The parameters of the ground that follow from what it needs (`transport.header`), so that others may have
+    /// others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<String>,
     /// Queue pairs of a connection: each message is split over them, each with its own transport and entropy.
     pub qps: u32,
     /// Reliability.
@@ -143,6 +150,7 @@ pub struct FabricSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ecn_from: Vec<EcnStep>,
     /// Data packets that do not fit are cut to their header instead of dropped.
+    #[serde(default)]
     pub trim: bool,
     /// The control queue shares the link with the data queue by weight; without it, it goes first.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,9 +6,12 @@
 mod annotated;
 mod context;
 mod curves;
+mod draft;
 mod error;
 mod figure;
 mod find;
+mod ground;
+mod known;
 mod late;
 mod lossless;
 mod number_space;
@@ -17,6 +20,7 @@ mod registry;
 mod resolved;
 mod scheme_limits;
 mod schemes;
+mod setups;
 mod sweep;
 mod table;
 #[cfg(test)]
@@ -38,6 +42,8 @@ mod tests_registry;
 #[cfg(test)]
 mod tests_settings;
 #[cfg(test)]
+mod tests_setups;
+#[cfg(test)]
 mod tests_trimming;
 #[cfg(test)]
 mod tests_workloads;
@@ -54,9 +60,11 @@ pub use figure::{
     read_figure_under, read_figure_with,
 };
 pub use find::{Answer, Find, Search, Wanted, read_find};
+pub use ground::{Ground, GroundDifference};
 pub use registry::{Listed, Registry};
 pub use resolved::{Examined, Scenario};
-pub use schemes::{SchemeListing, scheme, schemes};
+pub use schemes::{SchemeListing, scheme, scheme_on, schemes};
+pub use setups::{SetupListing, setups};
 pub use written::{read, read_with};
 
 // What a scenario says in the end is what those who carry it out are given.

@@ -453,7 +453,7 @@ fn size(path: &str, size: Size, example: &str) -> Result<(), ParameterFault> {
 fn span(path: &str, span: Span, example: &str) -> Result<(), ParameterFault> {
     let above = match span {
         Span::Time(time) => time > Duration::ZERO,
-        Span::Rtt(n) => n > 0.0,
+        Span::Rtt(n) | Span::RttAndBytes(n, _) => n > 0.0,
     };
     above_zero(path, above, example)
 }
