@@ -261,9 +261,12 @@ pub(super) fn apply(
     }
     for setting in presets.into_iter().chain(single) {
         let value = setup.complete(&setting.path, &setting.value, registry);
+        let before = scheme.clone();
         scheme = schemes::set(registry, &scheme, &setting.path, &value)
             .map_err(|wrong| refused(file, setting.at, Some(setting), &wrong))?;
-        scheme.own.retain(|own| !concerns(&setting.path, own));
+        if scheme != before {
+            scheme.own.retain(|own| !concerns(&setting.path, own));
+        }
     }
     super::scheme_limits::validate(&scheme).map_err(|wrong| {
         let part = wrong.path.split('.').next().unwrap_or_default();
