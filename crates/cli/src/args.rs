@@ -105,9 +105,15 @@ pub struct RunArgs {
     /// Run this scheme instead of the scenario's [repeat for more]
     #[arg(long = "scheme", value_name = "NAME")]
     pub schemes: Vec<String>,
-    /// Run with this seed instead of the scenario's [repeat for more]
+    /// Run with this seed instead of the scenario's, or of 1, 2 and 3 where it names none [repeat for more]
     #[arg(long = "seed", value_name = "N")]
     pub seeds: Vec<u64>,
+    /// Do not simulate a scenario that has faults without them too, for comparison
+    #[arg(long)]
+    pub no_baseline: bool,
+    /// Print a table of each run by itself, too
+    #[arg(long)]
+    pub per_seed: bool,
     #[command(flatten)]
     pub output: OutputArgs,
 }

@@ -1,5 +1,6 @@
 //! Runs the points of a scenario on several threads. Their order and their results do not depend on the threads.
 
+use crate::baseline::{self, Curve};
 use crate::clock;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -8,7 +9,7 @@ use crate::output::note;
 use crate::progress::Progress;
 use crate::ran::Ran;
 use crate::spool::Spool;
-use anabranch_results::{FiledCurves, FlowRow, JobRow, ResultSet, RunRow, SeriesRow, Value};
+use anabranch_results::{FiledCurves, FlowRow, JobRow, MissingRun, ResultSet, RunRow, SeriesRow, Value};
 use anabranch_sim::scenario::RunPoint;
 use anabranch_sim::{Control, RunError, RunResult};
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
@@ -31,31 +32,19 @@ pub struct Outcome {
     pub series: Vec<SeriesRow>,
     /// The curves of the other runs, in files.
     pub filed: Vec<FiledCurves>,
-    /// The runs that failed. One that stalled or hit a limit also has a row, with what it came to.
-    pub failed: Vec<FailedRun>,
+    /// The runs that failed, and after Ctrl-C those that are missing. One that stalled or hit a limit also has a row,
+    /// with what it came to.
+    pub missing: Vec<MissingRun>,
+    /// Those that failed: their places among the points, and why.
+    pub failed: Vec<(usize, String)>,
     /// Ctrl-C ended it, and runs are missing.
     pub interrupted: bool,
-}
-
-/// A run that failed.
-#[derive(Debug)]
-pub struct FailedRun {
-    /// Its place among the points.
-    pub index: usize,
-    /// Its scheme.
-    pub scheme: String,
-    /// Its seed.
-    pub seed: u64,
-    /// Its point of the sweep.
-    pub sweep: BTreeMap<String, Value>,
-    /// Why.
-    pub error: String,
 }
 
 impl Outcome {
     /// Every run finished.
     pub fn is_whole(&self) -> bool {
-        self.failed.is_empty() && !self.interrupted
+        self.missing.is_empty() && !self.interrupted
     }
 
     /// That of runs which have all ended well.
@@ -76,10 +65,21 @@ impl Outcome {
         self.filed.extend(ran.filed.map(|filed| FiledCurves { run: index, ..filed }));
     }
 
+    /// Adds a baseline, of which the totals and the goodput stay. Its digest is that of all it came to.
+    fn push_baseline(&mut self, ran: Ran) {
+        let (flows, jobs) = (self.flows.len(), self.jobs.len());
+        self.push(ran);
+        self.flows.truncate(flows);
+        self.jobs.truncate(jobs);
+        if let Some(run) = self.runs.last_mut() {
+            run.baseline = true;
+        }
+    }
+
     /// The results under a title, with the resolved scenario that gave them.
     pub fn into_results(self, title: String, scenario_toml: String) -> ResultSet {
-        let Outcome { runs, flows, jobs, series, filed, .. } = self;
-        ResultSet { title, scenario_toml, runs, flows, jobs, series, filed, figure: None }
+        let Outcome { runs, flows, jobs, series, filed, missing, .. } = self;
+        ResultSet { title, scenario_toml, runs, flows, jobs, series, filed, missing, figure: None }
     }
 }
 
@@ -95,6 +95,21 @@ pub fn execute(
     kept: &Kept,
     spool: &Spool,
 ) -> Result<Outcome, Failure> {
+    execute_with_baselines(points, points.len(), threads, kept, spool)
+}
+
+/// [`execute`], where `points` from the place `actual` on are baselines of those before: the runs with faults are
+/// compared with them.
+///
+/// # Errors
+/// Those of [`execute`].
+pub fn execute_with_baselines(
+    points: &[RunPoint],
+    actual: usize,
+    threads: Option<u16>,
+    kept: &Kept,
+    spool: &Spool,
+) -> Result<Outcome, Failure> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads.map_or(0, usize::from))
         .build()
@@ -103,7 +118,12 @@ pub fn execute(
     let each = pool.current_num_threads() / points.len().max(1);
     let controls: Vec<Control> = points
         .iter()
-        .map(|point| Control { threads: threads_of(point, each), ..Control::default() })
+        .enumerate()
+        .map(|(index, point)| Control {
+            threads: threads_of(point, each),
+            goodput: actual < points.len() && (index >= actual || !point.faults.is_empty()),
+            ..Control::default()
+        })
         .collect();
     let progress = Progress::new(points.len());
     let mut ends = watched(
@@ -112,7 +132,7 @@ pub fn execute(
         || {
             pool.install(|| {
                 let each = points.into_par_iter().zip(&controls).enumerate().with_max_len(1);
-                each.map(|(index, (point, control))| match kept.take(index, point, spool) {
+                each.map(|(index, (point, control))| match kept.take(index, point, control.goodput, spool) {
                     Some(ran) => End::Done(Box::new(ran)),
                     None => one(index, point, control, &progress, kept, spool),
                 })
@@ -135,7 +155,7 @@ pub fn execute(
             }
         }
     }
-    Ok(collect(points, ends))
+    Ok(collect(points, actual, ends))
 }
 
 /// Hosts for each thread of a run: with fewer the threads would wait for each other more than they work.
@@ -165,6 +185,16 @@ pub enum End {
 /// Runs one point without a bar of progress. It is kept as `index` if it is long.
 pub fn one_alone(index: usize, point: &RunPoint, control: &Control, kept: &Kept, spool: &Spool) -> End {
     one(index, point, control, &Progress::none(), kept, spool)
+}
+
+impl End {
+    /// The goodput of a run that finished, where it was recorded.
+    fn goodput(&self) -> Option<Curve> {
+        match self {
+            End::Done(ran) => baseline::goodput(&ran.result.series, ran.filed.as_ref()),
+            End::Failed { .. } | End::Stopped => None,
+        }
+    }
 }
 
 fn one(
@@ -250,28 +280,39 @@ pub fn collect_rows(results: impl IntoIterator<Item = RunResult>) -> Outcome {
     Outcome::of(results.into_iter().map(|result| Ran { result, filed: None }))
 }
 
-fn collect(points: &[RunPoint], ends: Vec<End>) -> Outcome {
+fn collect(points: &[RunPoint], actual: usize, ends: Vec<End>) -> Outcome {
     let mut outcome = Outcome::default();
+    let recoveries = match actual < points.len() {
+        true => baseline::recoveries(points, actual, &ends.iter().map(End::goodput).collect::<Vec<_>>()),
+        false => vec![None; points.len()],
+    };
     for (index, (point, end)) in points.iter().zip(ends).enumerate() {
+        let missing = |error: Option<String>| MissingRun {
+            scheme: point.scheme.name.clone(),
+            seed: point.seed,
+            sweep: point.sweep.clone(),
+            baseline: index >= actual,
+            error,
+        };
         let ran = match end {
             End::Done(ran) => Some(ran),
             End::Stopped => {
                 outcome.interrupted = true;
+                outcome.missing.push(missing(None));
                 None
             }
             End::Failed { error, partial } => {
-                outcome.failed.push(FailedRun {
-                    index,
-                    scheme: point.scheme.name.clone(),
-                    seed: point.seed,
-                    sweep: point.sweep.clone(),
-                    error,
-                });
+                outcome.failed.push((index, error.clone()));
+                outcome.missing.push(missing(Some(error)));
                 partial
             }
         };
-        if let Some(ran) = ran {
-            outcome.push(*ran);
+        if let Some(mut ran) = ran {
+            ran.result.run.time_to_recover_us = recoveries[index];
+            match index < actual {
+                true => outcome.push(*ran),
+                false => outcome.push_baseline(*ran),
+            }
         }
     }
     outcome

@@ -1,9 +1,8 @@
 //! The JSON documents of `--json`. Field names are stable and carry units.
 
-use crate::execute::FailedRun;
 use crate::simulated::Simulated;
 use crate::varied::{Paper, Varied};
-use anabranch_results::{ClaimResult, ClaimRow, RunRow, SetupRow};
+use anabranch_results::{ClaimResult, ClaimRow, MissingRun, RunRow, SetupRow};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -13,8 +12,12 @@ pub fn run(digest: &str, done: &Simulated) -> Value {
         "scenario": done.results.title,
         "digest": digest,
         "folder": done.folder.as_deref().map(Path::to_string_lossy),
-        "runs": done.results.runs.iter().map(row).collect::<Vec<_>>(),
-        "failed": done.failed.iter().map(failed_row).collect::<Vec<_>>(),
+        "verdict": anabranch_report::verdict(&done.results).join(" "),
+        "summary": anabranch_report::summary_json(&done.results),
+        "runs": done.results.actual().iter().map(row).collect::<Vec<_>>(),
+        "baselines": done.results.baselines().iter().map(row).collect::<Vec<_>>(),
+        "failed": done.results.missing.iter().filter(|run| run.error.is_some()).map(missing_row).collect::<Vec<_>>(),
+        "never_ran": done.results.missing.iter().filter(|run| run.error.is_none()).map(missing_row).collect::<Vec<_>>(),
     })
 }
 
@@ -129,6 +132,10 @@ fn row(run: &RunRow) -> Value {
         "jobs_finished": run.jobs_finished,
         "cct_mean_us": run.number("cct_mean_us"),
         "cct_max_us": run.number("cct_max_us"),
+        "ideal_cct_max_us": run.number("ideal_cct_max_us"),
+        "time_to_recover_us": run.time_to_recover_us,
+        "peak_queue_bytes": run.peak_queue_bytes,
+        "peak_queue_link": run.peak_queue_link,
         "drops": run.drops,
         "link_losses": run.link_losses,
         "trims": run.trims,
@@ -145,7 +152,13 @@ fn row(run: &RunRow) -> Value {
     })
 }
 
-/// A run that failed.
-fn failed_row(run: &FailedRun) -> Value {
-    json!({ "scheme": run.scheme, "seed": run.seed, "sweep": run.sweep, "error": run.error })
+/// A run that failed or never ran.
+fn missing_row(run: &MissingRun) -> Value {
+    json!({
+        "scheme": run.scheme,
+        "seed": run.seed,
+        "sweep": run.sweep,
+        "baseline": run.baseline,
+        "error": run.error,
+    })
 }

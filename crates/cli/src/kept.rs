@@ -1,6 +1,7 @@
 //! Runs that finished before their scenario did, kept on disk: what was simulated is not lost, whatever ends the
 //! program, and is not simulated again.
 
+use crate::baseline;
 use crate::made_by::MadeBy;
 use crate::output::note;
 use crate::ran::Ran;
@@ -87,11 +88,14 @@ impl Kept {
         fs::read_to_string(self.run(index).with_extension(FAILED)).ok()
     }
 
-    /// The result of run `index` of the points, if it is kept.
-    pub fn take(&self, index: usize, point: &RunPoint, spool: &Spool) -> Option<Ran> {
+    /// The result of run `index` of the points, if it is kept, with its goodput where that is `needed`.
+    pub fn take(&self, index: usize, point: &RunPoint, needed: bool, spool: &Spool) -> Option<Ran> {
         let folder = self.run(index);
         let ResultSet { mut runs, flows, jobs, filed, .. } = ResultSet::open(&folder).ok()?;
         let run = runs.pop().filter(|run| runs.is_empty() && is_of(run, point))?;
+        if needed && baseline::goodput(&[], filed.first()).is_none() {
+            return None;
+        }
         let filed = match filed.is_empty() {
             true => None,
             false => Some(spool.adopt(index, &folder.join(SERIES_FILE))?),

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod baseline;
 mod clock;
 mod command;
 mod execute;

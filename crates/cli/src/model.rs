@@ -1,9 +1,10 @@
 //! Figures without packets: an abstract model instead of a scenario.
 
-use crate::execute::{FailedRun, Outcome, collect_rows, guarded, pass_on_interrupts};
+use crate::execute::{Outcome, collect_rows, guarded, pass_on_interrupts};
 use crate::failure::Failure;
 use crate::source::input;
 use crate::store::Item;
+use anabranch_results::MissingRun;
 use anabranch_results::digest::text_digest;
 use anabranch_sim::Control;
 use anabranch_sim::model::{ModelError, run};
@@ -23,8 +24,14 @@ pub fn item(name: String, spec: &ModelSpec) -> Result<Item, Failure> {
 pub fn compute(spec: &ModelSpec) -> Outcome {
     let control = [Control::default()];
     let failed = |error: String| {
-        let run = FailedRun { index: 0, scheme: "model".to_owned(), seed: 0, sweep: BTreeMap::new(), error };
-        Outcome { failed: vec![run], ..Outcome::default() }
+        let run = MissingRun {
+            scheme: "model".to_owned(),
+            seed: 0,
+            sweep: BTreeMap::new(),
+            baseline: false,
+            error: Some(error),
+        };
+        Outcome { missing: vec![run], ..Outcome::default() }
     };
     match pass_on_interrupts(&control, || guarded(|| run(spec, &control[0]))) {
         Ok(Ok(results)) => collect_rows(results),

@@ -1,6 +1,5 @@
 //! What simulating came to.
 
-use crate::execute::{FailedRun, describe};
 use crate::failure::Failure;
 use crate::output::note;
 use anabranch_results::ResultSet;
@@ -12,8 +11,6 @@ pub struct Simulated {
     pub results: ResultSet,
     /// Their folder; none when there was nothing to write.
     pub folder: Option<PathBuf>,
-    /// The runs that failed.
-    pub failed: Vec<FailedRun>,
     /// Ctrl-C ended it before its end.
     pub interrupted: bool,
     /// The runs that were asked for.
@@ -26,14 +23,15 @@ impl Simulated {
     /// # Errors
     /// [`Failure::Interrupted`] after Ctrl-C, [`Failure::Run`] when a run failed.
     pub fn verdict(&self) -> Result<(), Failure> {
-        for run in &self.failed {
-            note(&format!("error: run {}: {}", describe(&run.scheme, run.seed, &run.sweep), run.error));
+        let failed = || self.results.missing.iter().filter_map(|run| Some((run, run.error.as_ref()?)));
+        for (run, error) in failed() {
+            note(&format!("error: run {}: {error}", run.describe()));
         }
         let kept = match &self.folder {
             Some(folder) => format!("what there is was written to {}", folder.display()),
             None => "nothing was written".to_owned(),
         };
-        let (asked, failed) = (self.runs_asked, self.failed.len());
+        let (asked, failed) = (self.runs_asked, failed().count());
         if self.interrupted {
             let finished = self.results.runs.len();
             return Err(Failure::Interrupted(format!(

@@ -33,7 +33,8 @@ pub struct Prepared {
 pub fn load(path: &Path, over: &Overrides) -> Result<Prepared, Failure> {
     let written = written(path)?;
     told(RESOLVING, || {
-        let scenario = read(&written.shown, &written.text, &written.folder, over).map_err(input)?;
+        let over = Overrides { usual_seeds: Overrides::USUAL_SEEDS.into(), ..over.clone() };
+        let scenario = read(&written.shown, &written.text, &written.folder, &over).map_err(input)?;
         let name = written.name.clone();
         prepare(name, written.titled(scenario))
     })

@@ -65,8 +65,13 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
         true => flow_rows(engine, point, ideal),
         false => Vec::new(),
     };
-    let jobs: Vec<JobRow> =
-        workload.jobs.iter().enumerate().map(|(number, job)| job_row(engine, number as u32, job)).collect();
+    let ideal_ccts = ideal.ccts(workload);
+    let jobs = workload.jobs.iter().zip(&ideal_ccts).enumerate().map(|(number, (job, at_best))| JobRow {
+        ideal_cct_ps: at_best.0,
+        ..job_row(engine, number as u32, job)
+    });
+    let jobs: Vec<JobRow> = jobs.collect();
+    let (peak_queue, peak_link) = engine.peak_queue().unzip();
     let times = messages.map(|message| engine.network().board.times(message));
     let mut fcts: Vec<u64> = times.clone().filter_map(|[from, _, to]| Some((to? - from?).0)).collect();
     fcts.sort_unstable();
@@ -111,6 +116,9 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
         jobs_finished: ccts.len() as u64,
         cct_mean_us: mean_us(&ccts),
         cct_max_us: us(ccts.iter().copied().max().unwrap_or(0)),
+        ideal_cct_max_us: us(ideal_ccts.iter().map(|at_best| at_best.0).max().unwrap_or(0)),
+        peak_queue_bytes: u64::from(peak_queue.unwrap_or(0)),
+        peak_queue_link: peak_link.map_or_else(String::new, |link| engine.network().topology.link_name(link)),
         drops: counters.drops,
         link_losses: counters.link_losses,
         trims: counters.trims,
@@ -225,6 +233,7 @@ fn job_row<O: Observer>(engine: &Engine<'_, O>, number: u32, job: &Job) -> JobRo
         ranks: job.hosts.len() as u32,
         bytes: job.bytes,
         start_ps: start.0,
+        ideal_cct_ps: 0,
         cct_ps: end.map(|end| (end - start).0),
     }
 }

@@ -8,6 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub struct Control {
     /// Threads to run on, which change nothing but the time that it takes; 0 counts as 1.
     pub threads: usize,
+    /// Whether the run's goodput over time is recorded, among its curves ([`anabranch_results::GOODPUT`]). It changes
+    /// nothing else.
+    pub goodput: bool,
     /// Set it to end the run soon.
     pub cancel: AtomicBool,
     /// Simulated time so far.

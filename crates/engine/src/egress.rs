@@ -29,6 +29,8 @@ pub struct Port {
     pub data_bytes: u32,
     /// Bytes in `control`.
     pub control_bytes: u32,
+    /// Most bytes that have waited at once.
+    pub peak: u32,
     /// The node at the other end.
     pub peer: NodeId,
     /// The link.
@@ -158,6 +160,7 @@ impl<F: Frees> Egress<F> {
                     control: Fifo::EMPTY,
                     data_bytes: 0,
                     control_bytes: 0,
+                    peak: 0,
                     peer: port.peer,
                     link,
                     peer_port: port.peer_port,
@@ -388,7 +391,9 @@ impl<F: Frees> Egress<F> {
             out.data.push(&mut self.pool, frame);
             out.data_bytes += u32::from(frame.packet.wire_bytes);
         }
-        at.observer.queued(out.link, at.now, out.queued());
+        let queued = out.queued();
+        out.peak = out.peak.max(queued);
+        at.observer.queued(out.link, at.now, queued);
         if !out.wakes && out.has_work() {
             out.wakes = true;
             self.frees.push(Line::NONE, out.busy_until.max(at.now), port);
@@ -507,6 +512,7 @@ mod tests {
             control: Fifo::EMPTY,
             data_bytes: 0,
             control_bytes: 0,
+            peak: 0,
             peer: NodeId(0),
             link: LinkId(0),
             peer_port: 0,

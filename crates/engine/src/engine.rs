@@ -15,6 +15,7 @@ use crate::context::{Counters, Failure, Notice};
 use crate::control::Control;
 use crate::egress::LAST_TIME;
 use crate::faults::{FaultPlan, Task};
+use crate::goodput::Goodput;
 use crate::host::{Host, Totals};
 use crate::link::KindTable;
 use crate::mail::{MOST_AHEAD, Slot, Sources};
@@ -26,6 +27,7 @@ use crate::switch::{Switch, SwitchPlan, program_counters};
 use anabranch_base::{Duration, LinkId, MessageId, NodeId, QpId, Time};
 use anabranch_fabric::{Routing, SelectorError, Topology};
 use anabranch_proto::PathFacts;
+use anabranch_results::SeriesRow;
 use anabranch_workload::Workload;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, VecDeque};
@@ -71,6 +73,8 @@ struct Course {
     tells_programs: bool,
     /// What programs will hear, by time.
     untold: VecDeque<Notice>,
+    /// Where it is recorded.
+    goodput: Option<Goodput>,
     outcome: Option<Result<(), Failure>>,
     /// When what failed the run happened.
     failed_at: Option<Time>,
@@ -191,6 +195,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             patience: limits.patience(scheme, &facts),
             tells_programs,
             untold: VecDeque::new(),
+            goodput: None,
             outcome: None,
             failed_at: None,
         };
@@ -211,6 +216,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// # Errors
     /// What stopped it.
     pub fn run(&mut self, control: &Control) -> Result<(), Failure> {
+        lock(&self.course).goodput = control.goodput.then(|| Goodput::new(self.network.facts.base_rtt));
         let outcome = match self.shards.len() {
             1 => loop {
                 if let Some(outcome) = self.go_on(control) {
@@ -453,7 +459,10 @@ impl<'a, O: Observer> Engine<'a, O> {
         if !self.points.holds(recorded, now.min(Time::ZERO + self.limits.max_time)) {
             return Err(Failure::TooManyPoints);
         }
-        let Course { watch, patience, .. } = course;
+        let Course { watch, patience, goodput, .. } = course;
+        if let Some(goodput) = goodput.as_mut().filter(|goodput| goodput.is_due(now)) {
+            goodput.note(now, fresh_packets(shards));
+        }
         // A run without outstanding messages only waits for the next start, however long.
         if counters.posted == counters.acknowledged {
             watch.idle = true;
@@ -470,7 +479,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         if now < watch.look_at {
             return Ok(());
         }
-        let fresh = shards.iter().flat_map(|shard| shard.hosts()).map(Host::fresh_packets).sum();
+        let fresh = fresh_packets(shards);
         if fresh != watch.fresh {
             (watch.fresh, watch.since) = (fresh, now);
         } else if now.since(watch.since) > *patience {
@@ -557,6 +566,24 @@ impl<'a, O: Observer> Engine<'a, O> {
         shards.iter().map(lasting).fold(totals(&shards).pause_time, |sum, time| sum + time)
     }
 
+    /// The most bytes that waited at one port of a switch, and its link; none where nothing waited. Of several the first
+    /// link.
+    pub fn peak_queue(&self) -> Option<(u32, LinkId)> {
+        let shards = self.locked();
+        let switches = shards.iter().flat_map(|shard| shard.switches());
+        let ports = switches.flat_map(|switch| &switch.egress().ports).filter(|port| port.peak > 0);
+        ports.map(|port| (port.peak, port.link)).max_by_key(|(peak, link)| (*peak, std::cmp::Reverse(*link)))
+    }
+
+    /// Goodput over time until now, where it is recorded, in rows of curves.
+    pub fn goodput(&self) -> Vec<SeriesRow> {
+        let goodput = lock(&self.course).goodput.take();
+        let payload = self.network.scheme.transport.framing().payload;
+        goodput.map_or_else(Vec::new, |goodput| {
+            goodput.into_rows(self.now(), fresh_packets(&self.locked()), payload)
+        })
+    }
+
     /// What programs in switches counted.
     pub fn program_counters(&self) -> BTreeMap<&'static str, u64> {
         let shards = self.locked();
@@ -632,6 +659,11 @@ fn totals<O>(shards: &[MutexGuard<'_, Shard<O>>]) -> Counters {
         sum += shard.counters;
         sum
     })
+}
+
+/// Data packets that receivers took in for the first time.
+fn fresh_packets<O: Observer>(shards: &[MutexGuard<'_, Shard<O>>]) -> u64 {
+    shards.iter().flat_map(|shard| shard.hosts()).map(Host::fresh_packets).sum()
 }
 
 fn latest<O>(shards: &[MutexGuard<'_, Shard<O>>]) -> Time {

@@ -1,4 +1,6 @@
-//! What a message takes alone in the network, in closed form.
+//! What a message takes alone in the network, in closed form, and what a job takes at least.
+
+mod jobs;
 
 use crate::spec::{RoutingMode, Scheme};
 use anabranch_base::{Bytes, Duration, HostId, LinkId, NodeId, Rate};

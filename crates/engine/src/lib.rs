@@ -11,6 +11,7 @@ mod engine;
 mod explain;
 mod faults;
 mod frame;
+mod goodput;
 mod host;
 mod ideal;
 mod link;

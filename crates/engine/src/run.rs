@@ -198,7 +198,9 @@ fn drive<O: Observer>(
     let longest = lengths.max().unwrap_or(0);
     let mut result = collect(&engine, point, ideal);
     let at = engine.now();
+    let goodput = engine.goodput();
     result.series = engine.into_observer().map_or_else(Vec::new, |observer| series(observer, at));
+    result.series.extend(goodput);
     let unfinished = result.run.flows - result.run.flows_finished;
     match outcome {
         Ok(()) => Ok(result),

@@ -1,6 +1,6 @@
 //! Runs that differ only in their seed, taken together.
 
-use anabranch_results::{ResultSet, RunRow, Statistic, Value};
+use anabranch_results::{Estimate, ResultSet, RunRow, Value};
 use std::collections::BTreeMap;
 
 /// One scheme at one point of the sweep.
@@ -12,10 +12,10 @@ pub(crate) struct Group<'a> {
     set: &'a ResultSet,
 }
 
-/// The groups in the order of their first runs.
+/// The groups in the order of their first runs. Baselines are in none.
 pub(crate) fn groups(set: &ResultSet) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
-    for (index, run) in set.runs.iter().enumerate() {
+    for (index, run) in set.actual().iter().enumerate() {
         // The seeds of a point mostly stand together, so the last group is tried first.
         match groups.iter_mut().rev().find(|group| group.scheme == run.scheme && *group.sweep == run.sweep) {
             Some(group) => group.indices.push(index),
@@ -25,10 +25,17 @@ pub(crate) fn groups(set: &ResultSet) -> Vec<Group<'_>> {
     groups
 }
 
+/// Each run by itself, in their order.
+pub(crate) fn each_run(set: &ResultSet) -> Vec<Group<'_>> {
+    let runs = set.actual().iter().enumerate();
+    runs.map(|(index, run)| Group { scheme: &run.scheme, sweep: &run.sweep, indices: vec![index], set })
+        .collect()
+}
+
 /// Schemes in the order of their first runs.
 pub(crate) fn schemes(set: &ResultSet) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
-    for run in &set.runs {
+    for run in set.actual() {
         if !names.contains(&run.scheme.as_str()) {
             names.push(&run.scheme);
         }
@@ -41,10 +48,11 @@ impl<'a> Group<'a> {
         self.indices.iter().map(|&index| &self.set.runs[index])
     }
 
-    /// Mean over the seeds of what [`RunRow::number`] calls `name`; none when a seed did not come to it.
-    pub(crate) fn mean_number(&self, name: &str) -> Option<f64> {
+    /// Mean over the seeds of what [`RunRow::number`] calls `name`, with its interval; none when a seed did not come to
+    /// it.
+    pub(crate) fn estimate(&self, name: &str) -> Option<Estimate> {
         let numbers = self.runs().map(|run| run.number(name)).collect::<Option<Vec<f64>>>()?;
-        Statistic::Mean.of(&numbers)
+        Estimate::of(&numbers)
     }
 
     /// Mean over the seeds.

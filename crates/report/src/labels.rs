@@ -90,6 +90,27 @@ pub(crate) fn micros(value: f64) -> String {
     }
 }
 
+/// Half of an interval: two digits or so.
+pub(crate) fn spread(value: f64) -> String {
+    match value.abs() {
+        _ if !value.is_finite() => "-".to_owned(),
+        size if size >= 10.0 => thousands(value),
+        size if size >= 1.0 => format!("{value:.1}"),
+        0.0 => "0".to_owned(),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// Bytes with their unit, as those that wait in queues: `1.25 MB`.
+pub(crate) fn bytes(value: f64) -> String {
+    match value {
+        _ if value >= 1e9 => format!("{} GB", three(value / 1e9)),
+        _ if value >= 1e6 => format!("{} MB", three(value / 1e6)),
+        _ if value >= 1e3 => format!("{} KB", three(value / 1e3)),
+        _ => format!("{value:.0} B"),
+    }
+}
+
 /// A mean count: whole with thousands set apart, one decimal below 100 when it is not whole.
 pub(crate) fn count(value: f64) -> String {
     if !value.is_finite() {

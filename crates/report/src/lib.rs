@@ -10,6 +10,7 @@ mod index;
 mod labels;
 mod measure;
 mod page;
+mod standing;
 mod table;
 mod unsaid;
 
@@ -17,7 +18,8 @@ pub use compare::{ComparedRow, Comparison, Ratio, compare};
 pub use ground::ground;
 pub use measure::{Measure, MeasureError};
 pub use page::html;
-pub use table::{USUAL_WIDTH, claims_table, table};
+pub use standing::{method, summary_json, verdict};
+pub use table::{USUAL_WIDTH, claims_table, per_seed, table};
 pub use unsaid::unsaid_table;
 
 #[cfg(test)]

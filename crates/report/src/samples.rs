@@ -60,6 +60,7 @@ pub(crate) fn collectives() -> ResultSet {
             ranks: 32,
             bytes: 1_000_000 * u64::from(job + 1),
             start_ps: 0,
+            ideal_cct_ps: 0,
             cct_ps: Some(u64::from(*first_us as u32 + 10 * job) * 1_000_000),
         }));
     }

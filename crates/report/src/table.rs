@@ -1,10 +1,11 @@
 //! Tables for a terminal.
 
 use crate::ground::ground;
-use crate::groups::{Group, groups};
-use crate::labels::{large, micros, significant};
+use crate::groups::{Group, each_run, groups};
+use crate::labels::{bytes, large, micros, significant, spread};
+use crate::standing::{Quantity, Recovery, Standing, ranked, standings, verdict};
 use anabranch_results::{
-    ClaimKind, ClaimResult, ClaimRow, ClaimValue, Figure, Outcome, ResultSet, RunRow, Spread,
+    ClaimKind, ClaimResult, ClaimRow, ClaimValue, Estimate, Figure, Outcome, ResultSet, RunRow, Spread,
 };
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle, presets};
 use std::collections::BTreeSet;
@@ -17,10 +18,10 @@ type Column = (&'static str, fn(&Group<'_>) -> String);
 
 const FRONT: [Column; 7] = [
     ("\nflows", |group| finished_of(group.total(|run| run.flows_finished), group.total(|run| run.flows))),
-    ("mean\nFCT µs", |group| time(group, "fct_mean_us")),
+    ("mean\nFCT µs", |group| sure_time(group, "fct_mean_us")),
     ("P50\nµs", |group| time(group, "fct_p50_us")),
-    ("P99\nµs", |group| time(group, "fct_p99_us")),
-    ("max\nµs", |group| time(group, "fct_max_us")),
+    ("P99\nµs", |group| sure_time(group, "fct_p99_us")),
+    ("max\nµs", |group| sure_time(group, "fct_max_us")),
     ("ideal\nmax µs", |group| time(group, "ideal_fct_max_us")),
     ("all\ndone µs", |group| time(group, "completion_us")),
 ];
@@ -29,7 +30,7 @@ const FRONT: [Column; 7] = [
 const OF_LENGTHS: [Column; 3] = [
     ("slow-\ndown P50", |group| ratio(group, "slowdown_p50")),
     ("slow-\ndown P95", |group| ratio(group, "slowdown_p95")),
-    ("slow-\ndown P99", |group| ratio(group, "slowdown_p99")),
+    ("slow-\ndown P99", |group| sure_ratio(group, "slowdown_p99")),
 ];
 
 /// For runs on several data centres: the slowdowns of flows within one and between two, with what they are read off.
@@ -41,10 +42,11 @@ const OF_SIDES: [(&str, &str); 4] = [
 ];
 
 /// For runs with jobs: collective completion times.
-const OF_JOBS: [Column; 3] = [
+const OF_JOBS: [Column; 4] = [
     ("\njobs", |group| finished_of(group.total(|run| run.jobs_finished), group.total(|run| run.jobs))),
-    ("mean\nCCT µs", |group| time(group, "cct_mean_us")),
-    ("max\nCCT µs", |group| time(group, "cct_max_us")),
+    ("mean\nCCT µs", |group| sure_time(group, "cct_mean_us")),
+    ("max\nCCT µs", |group| sure_time(group, "cct_max_us")),
+    ("ideal\nCCT µs", |group| time(group, "ideal_cct_max_us")),
 ];
 
 /// For runs with pauses.
@@ -53,28 +55,43 @@ const OF_PAUSES: [Column; 2] = [
     ("paused\nport-µs", |group| large(group.mean(|run| run.pause_us.round()))),
 ];
 
+/// The largest queue of a switch port: how much, and where.
+const OF_QUEUES: [Column; 2] = [
+    ("peak\nqueue", |group| bytes(group.runs().map(|run| run.peak_queue_bytes).max().unwrap_or(0) as f64)),
+    ("peak\nqueue at", |group| {
+        group.runs().max_by_key(|run| run.peak_queue_bytes).map_or_else(String::new, |run| {
+            if run.peak_queue_link.is_empty() { "-".to_owned() } else { run.peak_queue_link.clone() }
+        })
+    }),
+];
+
 /// What a terminal that is too narrow for everything can do without, the first to go first. What explains a result
-/// (losses, trims, drops, timeouts) and its largest time stay, however narrow it is.
-const SPARE: [&str; 19] = [
+/// (losses, trims, drops, timeouts) and what schemes are ranked by stay, however narrow it is.
+const SPARE: [&str; 24] = [
     "P50\nµs",
+    "all\ndone µs",
+    "peak\nqueue at",
     WALL,
     "packet\nhops",
-    "all\ndone µs",
     "slow-\ndown P50",
     "slow-\ndown P95",
     "P99\nµs",
     "ideal\nmax µs",
-    "P99 slow-\ndown intra",
-    "P99 slow-\ndown inter",
-    "slow-\ndown P99",
-    "slowdown\nintra",
-    "slowdown\ninter",
     "mean\nFCT µs",
     "mean\nCCT µs",
+    "P99 slow-\ndown intra",
+    "P99 slow-\ndown inter",
+    "slowdown\nintra",
+    "slowdown\ninter",
     "paused\nport-µs",
+    "max\nµs",
+    "slow-\ndown P99",
+    "peak\nqueue",
     "ECN\nmarks",
     "pause\nframes",
+    "ideal\nCCT µs",
     "\nresent",
+    "\nflows",
 ];
 
 /// Real time is the one column that another run of the same scenario fills differently. The page has none of it, so that
@@ -110,12 +127,49 @@ fn finished_of(done: u64, all: u64) -> String {
 
 /// A time as the mean over the seeds; a dash when there is none, so that a failed scheme does not look fast.
 fn time(group: &Group<'_>, name: &str) -> String {
-    group.mean_number(name).map_or_else(|| "-".to_owned(), micros)
+    group.estimate(name).map_or_else(|| "-".to_owned(), |estimate| micros(estimate.mean))
+}
+
+/// The same with its interval.
+fn sure_time(group: &Group<'_>, name: &str) -> String {
+    group
+        .estimate(name)
+        .map_or_else(|| "-".to_owned(), |estimate| with_interval(micros(estimate.mean), &estimate))
 }
 
 /// A slowdown, likewise.
 fn ratio(group: &Group<'_>, name: &str) -> String {
-    group.mean_number(name).map_or_else(|| "-".to_owned(), |number| format!("{number:.2}"))
+    group.estimate(name).map_or_else(|| "-".to_owned(), |estimate| format!("{:.2}", estimate.mean))
+}
+
+fn sure_ratio(group: &Group<'_>, name: &str) -> String {
+    group
+        .estimate(name)
+        .map_or_else(|| "-".to_owned(), |estimate| with_interval(format!("{:.2}", estimate.mean), &estimate))
+}
+
+/// `1,234 ±12`; just the mean with one seed.
+fn with_interval(mean: String, estimate: &Estimate) -> String {
+    match estimate.half_width {
+        Some(half) => format!("{mean} ±{}", spread(half)),
+        None => mean,
+    }
+}
+
+/// What the faults made of the ranked quantity, as a ratio.
+fn slowdown_by_fault(standing: &Standing) -> String {
+    standing
+        .slowdown_by_fault
+        .map_or_else(|| "-".to_owned(), |estimate| with_interval(format!("{:.2}", estimate.mean), &estimate))
+}
+
+fn recovery(standing: &Standing) -> String {
+    match standing.recovery {
+        Recovery::Unknown => "-".to_owned(),
+        Recovery::After(time) => micros(time.mean),
+        Recovery::NotBefore { the_end_at, of } if the_end_at == of => "not".to_owned(),
+        Recovery::NotBefore { the_end_at, of } => format!("not in {the_end_at}/{of}"),
+    }
 }
 
 /// The summary as text: a row a scheme and point of the sweep.
@@ -139,14 +193,18 @@ impl Summary {
 
 /// The summary of all runs. A column of nothing but zeros is a note instead.
 pub(crate) fn summary(set: &ResultSet) -> Summary {
-    let groups = groups(set);
+    summary_of(set, &groups(set), false)
+}
+
+fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary {
+    let standings = standings(set, groups);
     let swept: BTreeSet<&str> =
         groups.iter().flat_map(|group| group.sweep.keys().map(String::as_str)).collect();
     let mut head = vec!["scheme".to_owned()];
     let mut rows: Vec<Vec<String>> = groups.iter().map(|group| vec![group.scheme.to_owned()]).collect();
     let mut add = |name: &str, cell: &dyn Fn(&Group<'_>) -> String| {
         head.push(name.to_owned());
-        for (row, group) in rows.iter_mut().zip(&groups) {
+        for (row, group) in rows.iter_mut().zip(groups) {
             row.push(cell(group));
         }
     };
@@ -154,6 +212,9 @@ pub(crate) fn summary(set: &ResultSet) -> Summary {
         add(short(name, &swept), &|group| {
             group.sweep.get(*name).map_or_else(|| "-".to_owned(), ToString::to_string)
         });
+    }
+    if per_seed {
+        add("seed", &|group| group.runs().map(|run| run.seed.to_string()).collect());
     }
     for (name, cell) in FRONT {
         add(name, &cell);
@@ -171,6 +232,11 @@ pub(crate) fn summary(set: &ResultSet) -> Summary {
     }
     if set.runs.iter().any(|run| run.jobs > 0) {
         for (name, cell) in OF_JOBS {
+            add(name, &cell);
+        }
+    }
+    if set.actual().iter().any(|run| run.peak_queue_bytes > 0) {
+        for (name, cell) in OF_QUEUES {
             add(name, &cell);
         }
     }
@@ -195,7 +261,33 @@ pub(crate) fn summary(set: &ResultSet) -> Summary {
     if !all_alike {
         add("\nseeds", &|group| seeds(group).to_string());
     }
-    let mut notes = notes(&groups, all_alike);
+    let words = 1 + swept.len() + usize::from(per_seed);
+    let mut insert = |name: &str, cells: &dyn Fn(&Standing) -> String| {
+        let place = place_of_standing(&head, words, ranked(set));
+        head.insert(place, name.to_owned());
+        rows.iter_mut().zip(&standings).for_each(|(row, standing)| row.insert(place, cells(standing)));
+    };
+    if standings.iter().any(|standing| standing.recovery != Recovery::Unknown) {
+        insert("recovers\nafter µs", &recovery);
+    }
+    if standings.iter().any(|standing| standing.slowdown_by_fault.is_some()) {
+        insert("slowdown\nby fault", &slowdown_by_fault);
+    }
+    let compared = standings.iter().filter(|standing| standing.rank.is_some()).count() > 1;
+    if compared && !per_seed && set.figure.is_none() {
+        head.insert(words, "\nrank".to_owned());
+        for (row, standing) in rows.iter_mut().zip(&standings) {
+            row.insert(words, standing.rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string()));
+        }
+    }
+    let mut notes = notes(groups, all_alike);
+    if standings.iter().any(|standing| standing.recovery != Recovery::Unknown) {
+        notes.push(
+            "Slowdown by fault: over the same run without faults, seed by seed. Recovers after: from the start of the \
+             first fault until goodput is back at 95 % of that run's, and stays there; `not`: not before its end."
+                .to_owned(),
+        );
+    }
     if !sides.is_empty() {
         notes.push(
             "Intra: flows within a data centre; inter: between two. Slowdowns are means without a P."
@@ -205,7 +297,17 @@ pub(crate) fn summary(set: &ResultSet) -> Summary {
     if !zero.is_empty() && !groups.is_empty() {
         notes.push(format!("0 in every run: {}.", zero.join(", ")));
     }
-    Summary { words: 1 + swept.len(), head, rows, notes }
+    Summary { words, head, rows, notes }
+}
+
+/// Behind the column of what schemes are ranked by, and of what would be ideal.
+fn place_of_standing(head: &[String], words: usize, quantity: Quantity) -> usize {
+    let after = match quantity.field {
+        "cct_max_us" => "ideal\nCCT µs",
+        "slowdown_p99" => "slow-\ndown P99",
+        _ => "ideal\nmax µs",
+    };
+    head.iter().position(|name| name == after).map_or(words, |place| place + 1)
 }
 
 /// The last part of a parameter's name, when it says which one it is.
@@ -215,18 +317,40 @@ fn short<'a>(name: &'a str, all: &BTreeSet<&str>) -> &'a str {
     if alike == 1 { last(name) } else { name }
 }
 
-/// One row a scheme and sweep point, with lines below that say how to read them, and one above where schemes do not stand
-/// on the same ground. Columns that make it wider than `width` characters are named below instead.
+/// The verdict, and one row a scheme and sweep point, with lines below that say how to read them; above everything else
+/// where schemes do not stand on the same ground. Columns that make it wider than `width` characters are named below
+/// instead.
 pub fn table(set: &ResultSet, width: usize) -> String {
-    let above = ground(set).map_or_else(String::new, |sentence| format!("{sentence}\n\n"));
-    above + &rows(set, width)
+    let mut text = ground(set).map_or_else(String::new, |sentence| format!("{sentence}\n\n"));
+    let sentences = verdict(set);
+    for sentence in &sentences {
+        text.push_str(&wrap(sentence, width));
+        text.push('\n');
+    }
+    if !sentences.is_empty() {
+        text.push('\n');
+    }
+    text + &rows(set, width)
 }
 
 /// The table and what stands below it.
 fn rows(set: &ResultSet, width: usize) -> String {
-    let mut summary = summary(set);
+    fitted(summary(set), ranked(set), width)
+}
+
+/// One row a run, with its seed.
+pub fn per_seed(set: &ResultSet, width: usize) -> String {
+    fitted(summary_of(set, &each_run(set), true), ranked(set), width)
+}
+
+fn fitted(mut summary: Summary, quantity: Quantity, width: usize) -> String {
     let mut spared = Vec::new();
-    let mut spare = SPARE.into_iter();
+    let keep = match quantity.field {
+        "cct_max_us" => "max\nCCT µs",
+        "slowdown_p99" => "slow-\ndown P99",
+        _ => "max\nµs",
+    };
+    let mut spare = SPARE.into_iter().filter(|head| *head != keep);
     loop {
         let text = drawn(&summary);
         let fits = text.lines().all(|line| line.chars().count() <= width);
@@ -277,7 +401,12 @@ fn notes(groups: &[Group<'_>], all_alike: bool) -> Vec<String> {
     let most = groups.iter().map(|group| group.indices.len()).max().unwrap_or(0);
     if most > 1 {
         let seeds = if all_alike { format!("{most} seeds") } else { "the seeds".to_owned() };
-        notes.push(format!("Means over {seeds} of the runs' own numbers; `flows` is the sum."));
+        notes.push(format!(
+            "Means over {seeds} of the runs' own numbers, ± the half of a 95 % interval (Student's t over seeds); `flows` is \
+             the sum, the peak queue the largest. Ranks are the same where intervals overlap."
+        ));
+    } else if most == 1 {
+        notes.push("One seed: no interval.".to_owned());
     }
     let missing: u64 =
         groups.iter().map(|group| group.total(|run| run.flows.saturating_sub(run.flows_finished))).sum();

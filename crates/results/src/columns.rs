@@ -2,8 +2,8 @@
 
 use crate::{FlowRow, JobRow, ResultsError, RunRow, SeriesRow};
 use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, Float64Array, PrimitiveArray, RecordBatch, StringArray, UInt32Array,
-    UInt64Array,
+    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, Float64Array, PrimitiveArray, RecordBatch,
+    StringArray, UInt32Array, UInt64Array,
 };
 use arrow_schema::{Field, Schema};
 use std::path::Path;
@@ -99,6 +99,11 @@ impl Row for JobRow {
             ("ranks", Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.ranks))), false),
             ("bytes", Arc::new(UInt64Array::from_iter_values(rows.iter().map(|row| row.bytes))), false),
             ("start_ps", Arc::new(UInt64Array::from_iter_values(rows.iter().map(|row| row.start_ps))), false),
+            (
+                "ideal_cct_ps",
+                Arc::new(UInt64Array::from_iter_values(rows.iter().map(|row| row.ideal_cct_ps))),
+                false,
+            ),
             ("cct_ps", Arc::new(UInt64Array::from_iter(rows.iter().map(|row| row.cct_ps))), true),
         ])
     }
@@ -111,6 +116,7 @@ impl Row for JobRow {
         let ranks = columns.u32("ranks")?;
         let bytes = columns.u64("bytes")?;
         let start_ps = columns.u64("start_ps")?;
+        let ideal_cct_ps = columns.u64("ideal_cct_ps")?;
         let cct_ps = columns.nullable_u64("cct_ps")?;
         Ok((0..batch.num_rows())
             .map(|row| JobRow {
@@ -120,6 +126,7 @@ impl Row for JobRow {
                 ranks: ranks.value(row),
                 bytes: bytes.value(row),
                 start_ps: start_ps.value(row),
+                ideal_cct_ps: ideal_cct_ps.value(row),
                 cct_ps: option(cct_ps, row),
             })
             .collect())
@@ -191,8 +198,10 @@ pub(crate) fn fixed_columns(rows: &[RunRow]) -> Vec<Column> {
     let f64s = |field: fn(&RunRow) -> f64| -> ArrayRef {
         Arc::new(Float64Array::from_iter_values(rows.iter().map(field)))
     };
-    [
+    let recovery = Float64Array::from_iter(rows.iter().map(|row| row.time_to_recover_us));
+    let columns = [
         ("run", Arc::new(UInt32Array::from_iter_values(0..rows.len() as u32)) as ArrayRef),
+        ("baseline", Arc::new(BooleanArray::from_iter(rows.iter().map(|row| Some(row.baseline))))),
         ("flows", u64s(|row| row.flows)),
         ("flows_finished", u64s(|row| row.flows_finished)),
         ("fct_mean_us", f64s(|row| row.fct_mean_us)),
@@ -209,6 +218,9 @@ pub(crate) fn fixed_columns(rows: &[RunRow]) -> Vec<Column> {
         ("jobs_finished", u64s(|row| row.jobs_finished)),
         ("cct_mean_us", f64s(|row| row.cct_mean_us)),
         ("cct_max_us", f64s(|row| row.cct_max_us)),
+        ("ideal_cct_max_us", f64s(|row| row.ideal_cct_max_us)),
+        ("peak_queue_bytes", u64s(|row| row.peak_queue_bytes)),
+        ("peak_queue_link", texts(rows.iter().map(|row| row.peak_queue_link.as_str()))),
         ("drops", u64s(|row| row.drops)),
         ("link_losses", u64s(|row| row.link_losses)),
         ("trims", u64s(|row| row.trims)),
@@ -221,10 +233,9 @@ pub(crate) fn fixed_columns(rows: &[RunRow]) -> Vec<Column> {
         ("sim_time_us", f64s(|row| row.sim_time_us)),
         ("wall_s", f64s(|row| row.wall_s)),
         ("digest", texts(rows.iter().map(|row| row.digest.as_str()))),
-    ]
-    .into_iter()
-    .map(|(name, values)| column(name, values, false))
-    .collect()
+    ];
+    let columns = columns.into_iter().map(|(name, values)| column(name, values, false));
+    columns.chain([column("time_to_recover_us", Arc::new(recovery), true)]).collect()
 }
 
 /// Looks columns up by name and type.
@@ -252,6 +263,14 @@ impl<'a> Columns<'a> {
 
     pub(crate) fn f64(&self, column: &'static str) -> Result<&'a Float64Array, ResultsError> {
         self.typed(column, "Float64", false)
+    }
+
+    pub(crate) fn nullable_f64(&self, column: &'static str) -> Result<&'a Float64Array, ResultsError> {
+        self.typed(column, "Float64", true)
+    }
+
+    pub(crate) fn boolean(&self, column: &'static str) -> Result<&'a BooleanArray, ResultsError> {
+        self.typed(column, "Boolean", false)
     }
 
     pub(crate) fn text(&self, column: &'static str) -> Result<&'a StringArray, ResultsError> {

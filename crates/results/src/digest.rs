@@ -6,14 +6,15 @@ use crate::{FlowRow, JobRow, RunRow, Value};
 /// given.
 ///
 /// Left out: the real time, the digest itself, the series (observers must not change a digest), the run's index in
-/// its result set, what follows from the rest (slowdowns, packets of a flow), and what each flow sent again, whose
-/// sums count. Groups of flows count where there are any. So a digest of results without groups is that of builds
+/// its result set, what follows from the rest (slowdowns, packets of a flow, ideal CCTs, comparisons with a baseline),
+/// peak queues, and what each flow sent again, whose sums count. Groups of flows count where there are any. So a digest of results without groups is that of builds
 /// which did not know groups. 32 hexadecimal digits: the first 16 bytes of a BLAKE3 hash.
 pub fn run_digest(run: &RunRow, flows: &[FlowRow], jobs: &[JobRow]) -> String {
     let RunRow {
         scheme,
         seed,
         sweep,
+        baseline: _,
         flows: flow_count,
         flows_finished,
         fct_mean_us,
@@ -31,6 +32,10 @@ pub fn run_digest(run: &RunRow, flows: &[FlowRow], jobs: &[JobRow]) -> String {
         jobs_finished: _,
         cct_mean_us,
         cct_max_us,
+        ideal_cct_max_us: _,
+        time_to_recover_us: _,
+        peak_queue_bytes: _,
+        peak_queue_link: _,
         drops,
         link_losses,
         trims,
@@ -210,7 +215,7 @@ impl Encoder {
     }
 
     fn job(&mut self, job: &JobRow) {
-        let JobRow { run: _, job, algorithm, ranks, bytes, start_ps, cct_ps } = job;
+        let JobRow { run: _, job, algorithm, ranks, bytes, start_ps, ideal_cct_ps: _, cct_ps } = job;
         self.number(u64::from(*job));
         self.text(algorithm);
         self.number(u64::from(*ranks));
@@ -268,6 +273,7 @@ mod tests {
             ranks: 4,
             bytes: 1 << 20,
             start_ps: 3,
+            ideal_cct_ps: 4,
             cct_ps: Some(9),
         }
     }
@@ -275,9 +281,22 @@ mod tests {
     #[test]
     fn what_follows_from_the_rest_and_place_in_the_set_do_not_count() {
         let base = run_digest(&run(), &[flow(0), flow(1)], &[job(0)]);
-        let slower = RunRow { wall_s: 9.0, digest: "x".into(), slowdown_p95: 3.0, ..run() };
+        let slower = RunRow {
+            wall_s: 9.0,
+            digest: "x".into(),
+            slowdown_p95: 3.0,
+            baseline: true,
+            ideal_cct_max_us: 1.0,
+            time_to_recover_us: Some(1.0),
+            peak_queue_bytes: 1,
+            peak_queue_link: "x".into(),
+            ..run()
+        };
         let moved = FlowRow { run: 5, packets: 9, retransmissions: None, timeouts: Some(2), ..flow(0) };
-        assert_eq!(base, run_digest(&slower, &[moved, flow(1)], &[JobRow { run: 5, ..job(0) }]));
+        assert_eq!(
+            base,
+            run_digest(&slower, &[moved, flow(1)], &[JobRow { run: 5, ideal_cct_ps: 1, ..job(0) }])
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! | `flows.parquet` | one [`FlowRow`] a row; times that never came and counts that are not known are null |
 //! | `jobs.parquet` | one [`JobRow`] a row; none without a collective workload |
 //! | `series.parquet` | one [`SeriesRow`] a row |
+//! | `missing.json` | the [`MissingRun`](crate::MissingRun)s, when there are any |
 //! | `figure.json` | the [`Figure`](crate::Figure), when there is one |
 //! | `manifest.json` | the format's number, the title, and length and digest of the files above; written last |
 //!
@@ -36,8 +37,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// 5: what was JSON in the runs is columns, and all rows have the keys of their run.
-const FORMAT: u64 = 5;
+/// 5: what was JSON in the runs is columns, and all rows have the keys of their run. 6: baselines, ideal CCTs, recovery, peak
+/// queues, and runs that are missing.
+const FORMAT: u64 = 6;
 const MANIFEST: &str = "manifest.json";
 const SCENARIO: &str = "scenario.toml";
 pub(crate) const RUNS: &str = "runs.parquet";
@@ -46,6 +48,7 @@ pub(crate) const JOBS: &str = "jobs.parquet";
 /// The file of the curves.
 pub const SERIES: &str = "series.parquet";
 const FIGURE: &str = "figure.json";
+const MISSING: &str = "missing.json";
 impl ResultSet {
     /// Writes the result files into `dir`, which must exist.
     ///
@@ -65,6 +68,9 @@ impl ResultSet {
             write_rows(dir, JOBS, &self.jobs, &keys)?,
             self.write_series(dir, keys)?,
         ];
+        if !self.missing.is_empty() {
+            files.push(write_file(dir, MISSING, &to_json(dir, MISSING, &self.missing)?)?);
+        }
         if let Some(figure) = &self.figure {
             files.push(write_file(dir, FIGURE, &to_json(dir, FIGURE, figure)?)?);
         }
@@ -132,15 +138,8 @@ impl ResultSet {
             jobs: read_rows::<JobRow>(dir, JOBS, &manifest)?,
             series: Vec::new(),
             filed: Vec::new(),
-            figure: if manifest.files.iter().any(|file| file.name == FIGURE) {
-                let json = read_file(dir, FIGURE, &manifest)?;
-                Some(
-                    serde_json::from_slice(&json)
-                        .map_err(|error| damaged(&dir.join(FIGURE), error.to_string()))?,
-                )
-            } else {
-                None
-            },
+            missing: read_json(dir, MISSING, &manifest)?.unwrap_or_default(),
+            figure: read_json(dir, FIGURE, &manifest)?,
             title: manifest.title.clone(),
         };
         check_run_indices(&dir.join(FLOWS), set.flows.iter().map(|row| row.run), set.runs.len())?;
@@ -161,6 +160,19 @@ fn to_json<T: Serialize>(dir: &Path, name: &str, value: &T) -> Result<Vec<u8>, R
         .map_err(|error| ResultsError::Encode { path: dir.join(name), why: error.to_string() })?;
     json.push(b'\n');
     Ok(json)
+}
+
+/// What is in a JSON file; none when the folder has no such file.
+fn read_json<T: serde::de::DeserializeOwned>(
+    dir: &Path,
+    name: &str,
+    manifest: &Manifest,
+) -> Result<Option<T>, ResultsError> {
+    if !manifest.files.iter().any(|file| file.name == name) {
+        return Ok(None);
+    }
+    let json = read_file(dir, name, manifest)?;
+    serde_json::from_slice(&json).map(Some).map_err(|error| damaged(&dir.join(name), error.to_string()))
 }
 
 fn write_rows<R: Row>(dir: &Path, name: &str, rows: &[R], keys: &RunKeys) -> Result<FileEntry, ResultsError> {
@@ -225,7 +237,7 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
         return Err(ResultsError::Format { path, found: version.format, expected: FORMAT });
     }
     let manifest: Manifest = serde_json::from_slice(&json).map_err(text)?;
-    let known = [SCENARIO, RUNS, FLOWS, JOBS, SERIES, FIGURE];
+    let known = [SCENARIO, RUNS, FLOWS, JOBS, SERIES, MISSING, FIGURE];
     match manifest.files.iter().find(|file| !known.contains(&file.name.as_str())) {
         Some(file) => Err(damaged(&path, format!("it lists {:?}; expected {}", file.name, known.join(", ")))),
         None => Ok(manifest),

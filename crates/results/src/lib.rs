@@ -16,6 +16,7 @@ mod export;
 mod figure;
 #[cfg(feature = "files")]
 mod files;
+mod recovery;
 #[cfg(feature = "files")]
 mod run_keys;
 #[cfg(feature = "files")]
@@ -38,7 +39,8 @@ pub use figure::{
 };
 #[cfg(feature = "files")]
 pub use files::SERIES as SERIES_FILE;
+pub use recovery::{ALL_HOSTS, GOODPUT, time_to_recover};
 pub use schema::{FlowRow, JobRow, RunRow, SeriesRow, Value};
 #[cfg(feature = "files")]
-pub use set::ResultSet;
-pub use statistic::Statistic;
+pub use set::{MissingRun, ResultSet};
+pub use statistic::{Estimate, Statistic};

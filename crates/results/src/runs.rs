@@ -45,6 +45,11 @@ pub(crate) fn decode(path: &Path, batch: &RecordBatch, before: usize) -> Result<
     let jobs_finished = columns.u64("jobs_finished")?;
     let cct_mean_us = columns.f64("cct_mean_us")?;
     let cct_max_us = columns.f64("cct_max_us")?;
+    let baseline = columns.boolean("baseline")?;
+    let ideal_cct_max_us = columns.f64("ideal_cct_max_us")?;
+    let time_to_recover_us = columns.nullable_f64("time_to_recover_us")?;
+    let peak_queue_bytes = columns.u64("peak_queue_bytes")?;
+    let peak_queue_link = columns.text("peak_queue_link")?;
     let drops = columns.u64("drops")?;
     let link_losses = columns.u64("link_losses")?;
     let trims = columns.u64("trims")?;
@@ -80,6 +85,11 @@ pub(crate) fn decode(path: &Path, batch: &RecordBatch, before: usize) -> Result<
             jobs_finished: jobs_finished.value(row),
             cct_mean_us: cct_mean_us.value(row),
             cct_max_us: cct_max_us.value(row),
+            baseline: baseline.value(row),
+            ideal_cct_max_us: ideal_cct_max_us.value(row),
+            time_to_recover_us: time_to_recover_us.is_valid(row).then(|| time_to_recover_us.value(row)),
+            peak_queue_bytes: peak_queue_bytes.value(row),
+            peak_queue_link: peak_queue_link.value(row).to_owned(),
             drops: drops.value(row),
             link_losses: link_losses.value(row),
             trims: trims.value(row),

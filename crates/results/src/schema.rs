@@ -15,6 +15,9 @@ pub struct RunRow {
     pub seed: u64,
     /// The swept parameters of this run.
     pub sweep: BTreeMap<String, Value>,
+    /// It has none of the scenario's faults: those of the same scheme, seed and sweep point (but for swept faults, which
+    /// it lacks) are compared with it. Such a run has no row a flow or job.
+    pub baseline: bool,
     /// Messages of the workload.
     pub flows: u64,
     /// Messages whose sender learnt of their delivery.
@@ -48,6 +51,16 @@ pub struct RunRow {
     pub cct_mean_us: f64,
     /// Largest collective completion time of the jobs that finished; 0 without such.
     pub cct_max_us: f64,
+    /// Largest CCT that a job's messages, their order and the links allow at best (a bound that no run is below); 0
+    /// without jobs.
+    pub ideal_cct_max_us: f64,
+    /// From the start of the first fault until goodput is back at 95 % of the baseline's, and stays there on average;
+    /// none where it is not before the baseline's end, and without faults or a baseline.
+    pub time_to_recover_us: Option<f64>,
+    /// Most bytes that waited at one port of a switch.
+    pub peak_queue_bytes: u64,
+    /// The link of that port; empty where nothing waited.
+    pub peak_queue_link: String,
     /// Data packets dropped for lack of buffer.
     pub drops: u64,
     /// Packets lost on links (down, lossy or corrupted) or in switches that went down.
@@ -78,7 +91,7 @@ pub struct RunRow {
 
 impl RunRow {
     /// The numeric fields, under their names in the files.
-    pub const FIELDS: [&str; 27] = [
+    pub const FIELDS: [&str; 30] = [
         "flows",
         "flows_finished",
         "fct_mean_us",
@@ -95,6 +108,9 @@ impl RunRow {
         "jobs_finished",
         "cct_mean_us",
         "cct_max_us",
+        "ideal_cct_max_us",
+        "time_to_recover_us",
+        "peak_queue_bytes",
         "drops",
         "link_losses",
         "trims",
@@ -111,7 +127,8 @@ impl RunRow {
     /// The number called `name`: one of [`RunRow::FIELDS`], or else an extra one.
     ///
     /// None when there is no such number, and when this run did not come to it, whatever its field holds: an FCT
-    /// or slowdown when no message finished, the completion time when one is missing, a CCT when a job is missing.
+    /// or slowdown when no message finished, the completion time when one is missing, a CCT when a job is missing, an
+    /// ideal CCT without jobs.
     /// A run of jobs has no slowdowns, as its messages have no rows.
     pub fn number(&self, name: &str) -> Option<f64> {
         let count = |count: u64| Some(count as f64);
@@ -122,6 +139,7 @@ impl RunRow {
             }
             "completion_us" => 0 < self.flows && self.flows <= self.flows_finished,
             "cct_mean_us" | "cct_max_us" => 0 < self.jobs && self.jobs <= self.jobs_finished,
+            "ideal_cct_max_us" => 0 < self.jobs && self.ideal_cct_max_us > 0.0,
             _ => true,
         };
         if !exists {
@@ -144,6 +162,9 @@ impl RunRow {
             "jobs_finished" => count(self.jobs_finished),
             "cct_mean_us" => Some(self.cct_mean_us),
             "cct_max_us" => Some(self.cct_max_us),
+            "ideal_cct_max_us" => Some(self.ideal_cct_max_us),
+            "time_to_recover_us" => self.time_to_recover_us,
+            "peak_queue_bytes" => count(self.peak_queue_bytes),
             "drops" => count(self.drops),
             "link_losses" => count(self.link_losses),
             "trims" => count(self.trims),
@@ -289,6 +310,8 @@ pub struct JobRow {
     pub bytes: u64,
     /// When its first message was posted.
     pub start_ps: u64,
+    /// The least that the job can take, see [`RunRow::ideal_cct_max_us`].
+    pub ideal_cct_ps: u64,
     /// Collective completion time: from the job's first posting to its last acknowledgement; none if that never
     /// came.
     pub cct_ps: Option<u64>,
@@ -354,6 +377,8 @@ mod tests {
             flows_finished: 1,
             jobs: 1,
             jobs_finished: 1,
+            ideal_cct_max_us: 1.0,
+            time_to_recover_us: Some(1.0),
             extra: BTreeMap::from([("state_bits".into(), 74.0)]),
             ..RunRow::default()
         };
@@ -367,6 +392,7 @@ mod tests {
         assert_eq!(names, fields);
         let value = |field: &str| match field {
             _ if field.starts_with("slowdown") => None,
+            "ideal_cct_max_us" | "time_to_recover_us" => Some(1.0),
             _ => Some(f64::from(field.starts_with("flows") || field.starts_with("jobs"))),
         };
         assert!(RunRow::FIELDS.iter().all(|field| row.number(field) == value(field)));
@@ -383,12 +409,14 @@ mod tests {
         };
         let slowdowns = ["slowdown_mean", "slowdown_p50", "slowdown_p95", "slowdown_p99"];
         let of_jobs = ["completion_us", "cct_mean_us", "cct_max_us"];
-        assert_eq!(missing(&row), [&slowdowns[..], &of_jobs].concat());
-        assert_eq!(missing(&RunRow { flows_finished: 4, jobs_finished: 2, ..row.clone() }), slowdowns);
-        assert_eq!(missing(&RunRow { jobs: 0, ..row.clone() }), of_jobs);
+        let unknown = ["ideal_cct_max_us", "time_to_recover_us"];
+        assert_eq!(missing(&row), [&slowdowns[..], &of_jobs, &unknown].concat());
+        let whole = RunRow { flows_finished: 4, jobs_finished: 2, ideal_cct_max_us: 1.0, ..row.clone() };
+        assert_eq!(missing(&whole), [&slowdowns[..], &unknown[1..]].concat());
+        assert_eq!(missing(&RunRow { jobs: 0, ..row.clone() }), [&of_jobs[..], &unknown].concat());
         let fcts = ["fct_mean_us", "fct_p50_us", "fct_p99_us", "fct_max_us"];
         assert_eq!(missing(&RunRow { flows_finished: 0, ..row })[..4], fcts);
-        assert_eq!(missing(&RunRow::default()).len(), 11, "a model sends nothing");
+        assert_eq!(missing(&RunRow::default()).len(), 13, "a model sends nothing");
     }
 
     #[test]

@@ -67,9 +67,84 @@ impl Statistic {
     }
 }
 
+/// A mean over seeds, and how sure it is: the 95 % interval of Student's t over the seeds' own numbers.
+///
+/// Seeds are independent draws of the same question, and few: with n of them the interval is the mean plus and minus
+/// t(0.975, n - 1) times s / sqrt(n), where s is their sample standard deviation. For a P99 or a CCT the numbers are
+/// each seed's P99 or CCT. One seed has no interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// How many seeds.
+    pub seeds: usize,
+    /// Their mean.
+    pub mean: f64,
+    /// Half of the interval's width; none with one seed.
+    pub half_width: Option<f64>,
+}
+
+/// The quantile 0.975 of Student's t by degrees of freedom, from 1 on (NIST/SEMATECH e-Handbook of Statistical
+/// Methods, section 1.3.6.7.2).
+const T_975: [f64; 30] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+];
+
+impl Estimate {
+    /// Of one number a seed; none of none. Beyond 31 seeds the quantile is that of 31, which is a little wide.
+    pub fn of(numbers: &[f64]) -> Option<Estimate> {
+        let mean = Statistic::Mean.of(numbers)?;
+        let seeds = numbers.len();
+        let half_width = (seeds > 1).then(|| {
+            let squares: f64 = numbers.iter().map(|number| (number - mean) * (number - mean)).sum();
+            let t = T_975[(seeds - 1).min(T_975.len()) - 1];
+            t * (squares / (seeds - 1) as f64).sqrt() / (seeds as f64).sqrt()
+        });
+        Some(Estimate { seeds, mean, half_width })
+    }
+
+    /// The lower and the upper end of the interval.
+    pub fn interval(&self) -> Option<[f64; 2]> {
+        self.half_width.map(|half| [self.mean - half, self.mean + half])
+    }
+
+    /// Whether both intervals have a number in common: then the order of the means says nothing. False where one of
+    /// them has no interval.
+    pub fn ties(&self, other: &Estimate) -> bool {
+        match (self.interval(), other.interval()) {
+            (Some([low, high]), Some([other_low, other_high])) => low <= other_high && other_low <= high,
+            _ => false,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_interval_is_students_t_over_the_seeds() {
+        // By hand: mean 12, deviations -2, 0, 2, s = 2, t(0.975, 2) = 4.303, 4.303 * 2 / sqrt(3) = 4.9687.
+        let three = Estimate::of(&[10.0, 12.0, 14.0]).unwrap();
+        assert_eq!((three.seeds, three.mean), (3, 12.0));
+        assert!((three.half_width.unwrap() - 4.9687).abs() < 1e-4, "{three:?}");
+        assert_eq!(Estimate::of(&[7.0]).unwrap().half_width, None);
+        assert_eq!(Estimate::of(&[7.0; 40]).unwrap().half_width, Some(0.0));
+        assert_eq!(Estimate::of(&[]), None);
+        // A wider interval for fewer seeds, down to the end of the table.
+        assert!(T_975.windows(2).all(|pair| pair[0] > pair[1]));
+        let alternating = |seeds: usize| (0..seeds).map(|seed| (seed % 2) as f64).collect::<Vec<_>>();
+        let many = Estimate::of(&alternating(100)).unwrap().half_width.unwrap();
+        assert!((many - 2.042 * (25.0_f64 / 99.0).sqrt() / 10.0).abs() < 1e-9, "{many}");
+    }
+
+    #[test]
+    fn estimates_tie_when_their_intervals_meet() {
+        let of = |mean: f64, half_width| Estimate { seeds: 3, mean, half_width };
+        assert!(of(10.0, Some(1.0)).ties(&of(12.0, Some(1.0))));
+        assert!(!of(10.0, Some(1.0)).ties(&of(12.0, Some(0.9))));
+        assert!(of(12.0, Some(9.0)).ties(&of(10.0, Some(0.0))));
+        assert!(!of(10.0, None).ties(&of(10.0, Some(5.0))));
+    }
 
     #[test]
     fn percentiles_are_nearest_ranks() {

@@ -1,6 +1,7 @@
 //! `anabranch check`.
 
 use crate::args::CheckArgs;
+use crate::baseline;
 use crate::failure::Failure;
 use crate::output::{print, print_json};
 use crate::source;
@@ -23,11 +24,13 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     let (topology, workload) = (&built.topology, &built.workload);
     let bytes = workload.messages.iter().fold(0_u64, |sum, message| sum.saturating_add(message.bytes));
     let schemes: Vec<&str> = scenario.schemes.iter().map(|scheme| scheme.name.as_str()).collect();
+    let baselines = baseline::points(&prepared.points).len();
     if args.json {
         return print_json(&json!({
             "scenario": scenario.title,
             "digest": prepared.item.digest,
             "runs": prepared.points.len(),
+            "baselines": baselines,
             "schemes": schemes,
             "seeds": scenario.seeds,
             "hosts": topology.hosts,
@@ -43,10 +46,14 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
             "resolved_toml": prepared.item.toml,
         }));
     }
+    let without = match baselines {
+        0 => String::new(),
+        some => format!(", and {some} without faults"),
+    };
     let sweep = if scenario.sweep.is_empty() { "" } else { " (fabric and workload below: of the first)" };
     print(&format!(
         "{}\n\n\
-         runs       {} = {} x {} x {}{sweep}\n\
+         runs       {} = {} x {} x {}{without}{sweep}\n\
          hosts      {}\n\
          switches   {}\n\
          links      {} (directed)\n\

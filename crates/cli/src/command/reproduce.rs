@@ -87,6 +87,7 @@ fn one(figure: &Figure, scale: Scale, args: &ReproduceArgs) -> Result<(String, S
             item: &prepared.item,
             title: &figure.title,
             runs: prepared.points.len(),
+            baselines: 0,
             simulate: &|kept, spool| execute(&prepared.points, args.output.threads, kept, spool),
             figure: &judge,
         };
@@ -100,6 +101,7 @@ fn one(figure: &Figure, scale: Scale, args: &ReproduceArgs) -> Result<(String, S
         item: &item,
         title: &figure.title,
         runs: 1,
+        baselines: 0,
         simulate: &|_, _| Ok(model::compute(spec)),
         figure: &|set| figures::judge(figure, scale, set).map(Some),
     };

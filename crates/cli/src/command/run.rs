@@ -2,10 +2,10 @@
 
 use super::simulate::Job;
 use crate::args::RunArgs;
-use crate::execute::execute;
+use crate::execute::execute_with_baselines;
 use crate::failure::Failure;
 use crate::output::{print, print_json, width};
-use crate::{interrupt, json, source};
+use crate::{baseline, interrupt, json, source};
 use anabranch_sim::scenario::Overrides;
 use serde_json::json;
 
@@ -15,13 +15,20 @@ use serde_json::json;
 /// Bad input, a folder that cannot be written, a run that failed, Ctrl-C.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     interrupt::catch()?;
-    let over = Overrides { schemes: args.schemes.clone(), seeds: args.seeds.clone() };
+    let over = Overrides { schemes: args.schemes.clone(), seeds: args.seeds.clone(), ..Overrides::default() };
     let prepared = source::load(&args.scenario, &over)?;
+    let actual = prepared.points.len();
+    let mut points = prepared.points;
+    if !args.no_baseline {
+        let baselines = baseline::points(&points);
+        points.extend(baselines);
+    }
     let job = Job {
         item: &prepared.item,
         title: &prepared.scenario.title,
-        runs: prepared.points.len(),
-        simulate: &|kept, spool| execute(&prepared.points, args.output.threads, kept, spool),
+        runs: points.len(),
+        baselines: points.len() - actual,
+        simulate: &|kept, spool| execute_with_baselines(&points, actual, args.output.threads, kept, spool),
         figure: &|_| Ok(None),
     };
     let done = job.perform(&args.output)?;
@@ -30,7 +37,10 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         document["ground"] = json!(prepared.ground);
         print_json(&document)?;
     } else if let Some(folder) = &done.folder {
-        let table = anabranch_report::table(&done.results, width());
+        let mut table = anabranch_report::table(&done.results, width());
+        if args.per_seed {
+            table = format!("{}\n\n{}", table.trim_end(), anabranch_report::per_seed(&done.results, width()));
+        }
         let page = folder.join("report.html");
         print(&format!("{}\n\n{}\n\nreport: {}\n", done.results.title, table.trim_end(), page.display()))?;
     }

@@ -17,8 +17,10 @@ pub struct Job<'a> {
     pub item: &'a Item,
     /// One line for people.
     pub title: &'a str,
-    /// How many runs it has.
+    /// How many runs it has, the baselines among them.
     pub runs: usize,
+    /// How many of these are baselines.
+    pub baselines: usize,
     /// Simulates it, but for the runs that are kept, with room for curves on disk.
     pub simulate: &'a dyn Fn(&Kept, &Spool) -> Result<Outcome, Failure>,
     /// The figure's part of the results, from the rest of them.
@@ -33,17 +35,21 @@ impl Job<'_> {
     pub fn perform(&self, output: &OutputArgs) -> Result<Simulated, Failure> {
         let store = Store::at(&output.folder);
         if !output.fresh
-            && let Some((folder, results)) = store.stored(self.item)
+            && let Some((folder, mut results)) = store.stored(self.item)
+            && (self.baselines == 0 || !results.baselines().is_empty())
         {
+            if self.baselines == 0 {
+                results.leave_out_baselines();
+            }
             note(&format!("taken from {}, simulated before; --fresh simulates again", folder.display()));
             return self.judge_again(&store, folder, results);
         }
         let pending = store.begin(self.item)?;
         let kept = store.kept(self.item, output.fresh);
         let spool = pending.spool();
-        let mut outcome = (self.simulate)(&kept, &spool)?;
+        let outcome = (self.simulate)(&kept, &spool)?;
         let whole = outcome.is_whole();
-        let (failed, interrupted) = (std::mem::take(&mut outcome.failed), outcome.interrupted);
+        let interrupted = outcome.interrupted;
         let mut results = outcome.into_results(self.title.to_owned(), self.item.toml.clone());
         results.figure = (self.figure)(&results)?;
         let folder = match results.runs.is_empty() {
@@ -53,7 +59,7 @@ impl Job<'_> {
         if whole {
             kept.clear();
         }
-        Ok(Simulated { results, folder, failed, interrupted, runs_asked: self.runs })
+        Ok(Simulated { results, folder, interrupted, runs_asked: self.runs })
     }
 
     /// A figure's claims may have changed since its results were stored.
@@ -69,7 +75,7 @@ impl Job<'_> {
             write(store.begin(self.item)?, &results, true)?;
         }
         let runs_asked = self.runs;
-        Ok(Simulated { results, folder: Some(folder), failed: Vec::new(), interrupted: false, runs_asked })
+        Ok(Simulated { results, folder: Some(folder), interrupted: false, runs_asked })
     }
 }
 

@@ -243,8 +243,8 @@ impl Plan<'_> {
             let points: Vec<RunPoint> = batch.iter().map(|&run| self.runs[run].1.clone()).collect();
             if !batch.is_empty() {
                 let outcome = execute(&points, args.output.threads, &kept.of(batch), spool)?;
-                for failed in &outcome.failed {
-                    kept.keep_failure(batch[failed.index], &failed.error);
+                for (index, error) in &outcome.failed {
+                    kept.keep_failure(batch[*index], error);
                 }
                 if outcome.interrupted {
                     let there = (0..self.runs.len()).filter(|&run| kept.has(run)).count();

@@ -7,6 +7,7 @@ mod common;
 mod curves;
 mod faults;
 mod good_input;
+mod how_sure;
 mod interrupted;
 mod listing;
 mod unfinished;

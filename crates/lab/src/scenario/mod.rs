@@ -101,4 +101,11 @@ pub struct Overrides {
     pub schemes: Vec<String>,
     /// Seeds to run instead of the file's; empty: the file's.
     pub seeds: Vec<u64>,
+    /// Seeds to run where neither names any; empty: seed 1. A comparison wants several ([`Overrides::USUAL_SEEDS`]).
+    pub usual_seeds: Vec<u64>,
+}
+
+impl Overrides {
+    /// The seeds of a comparison that names none: the fewest that give an interval which is not absurdly wide.
+    pub const USUAL_SEEDS: [u64; 3] = [1, 2, 3];
 }

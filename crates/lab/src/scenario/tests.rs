@@ -310,7 +310,8 @@ fn schemes_of_ones_own_run_beside_the_known_ones() {
     let own = "[[scheme]]\nbase = \"reps\"\nname = \"reps-16\"\nset = { \"lb.buffer\" = 16 }\n";
     let s = scenario(&format!("{GOOD}{own}"));
     assert_eq!(s.schemes.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["reps", "ops", "reps-16"]);
-    let over = Overrides { schemes: vec!["reps-16".into(), "ecmp".into()], seeds: vec![9] };
+    let over =
+        Overrides { schemes: vec!["reps-16".into(), "ecmp".into()], seeds: vec![9], ..Overrides::default() };
     let s = read("s.toml", &format!("{GOOD}{own}"), &folder(), &over).unwrap();
     assert_eq!(s.schemes.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["reps-16", "ecmp"]);
     assert_eq!(s.seeds, [9]);

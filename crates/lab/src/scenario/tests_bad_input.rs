@@ -826,7 +826,7 @@ fn said(text: &str, over: &Overrides) -> String {
 fn the_command_line_is_checked_too() {
     let schemes = |names: &[&str]| Overrides {
         schemes: names.iter().map(|name| (*name).to_owned()).collect(),
-        seeds: Vec::new(),
+        ..Overrides::default()
     };
     assert_eq!(
         said(GOOD, &schemes(&["rep"])),
@@ -836,7 +836,7 @@ fn the_command_line_is_checked_too() {
         said(GOOD, &schemes(&["ops", "ops"])),
         "s.toml: scheme \"ops\" is given twice on the command line\n  write: --scheme ops once"
     );
-    let seeds = |seeds: &[u64]| Overrides { schemes: Vec::new(), seeds: seeds.to_vec() };
+    let seeds = |seeds: &[u64]| Overrides { seeds: seeds.to_vec(), ..Overrides::default() };
     assert_eq!(
         said(GOOD, &seeds(&[7, 7])),
         "s.toml: seed 7 is given twice on the command line\n  write: --seed 7 once"

@@ -113,8 +113,9 @@ fn section<'a>(root: &Table<'a>, key: &'static str) -> Result<Table<'a>, Scenari
 }
 
 pub(super) fn seeds(root: &Table, over: &Overrides) -> Result<Vec<u64>, ScenarioError> {
+    let usual = || if over.usual_seeds.is_empty() { vec![1] } else { over.usual_seeds.clone() };
     let seeds: Vec<u64> = elements(root, "seeds", "seed")?
-        .map_or_else(|| Ok(vec![1]), |seeds| seeds.into_iter().map(|(_, seed)| Ok(seed)).collect())?;
+        .map_or_else(|| Ok(usual()), |seeds| seeds.into_iter().map(|(_, seed)| Ok(seed)).collect())?;
     if over.seeds.is_empty() {
         return Ok(seeds);
     }

@@ -211,7 +211,7 @@ impl<'a> Context<'a> {
     /// The values of a parameter, in the order of the runs.
     fn points(&self, parameter: Parameter<'_>) -> Vec<Value> {
         let mut points: Vec<Value> = Vec::new();
-        for run in &self.set.runs {
+        for run in self.set.actual() {
             if let Some(value) = value_of(run, parameter).filter(|value| !points.contains(value)) {
                 points.push(value);
             }
@@ -225,7 +225,7 @@ impl<'a> Context<'a> {
             return Ok(Parameter::Seed);
         }
         let known: BTreeSet<&str> =
-            self.set.runs.iter().flat_map(|run| run.sweep.keys().map(String::as_str)).collect();
+            self.set.actual().iter().flat_map(|run| run.sweep.keys().map(String::as_str)).collect();
         if let Some(name) = known.get(written) {
             return Ok(Parameter::Swept(name));
         }
@@ -254,9 +254,9 @@ impl<'a> Context<'a> {
     fn select(&self, at: usize, call: &Call) -> Result<Vec<usize>, Fault> {
         let scheme = &call.scheme;
         let mut chosen: Vec<usize> = Vec::new();
-        chosen.extend((0..self.set.runs.len()).filter(|&run| self.set.runs[run].scheme == scheme.text));
+        chosen.extend((0..self.set.actual().len()).filter(|&run| self.set.runs[run].scheme == scheme.text));
         if chosen.is_empty() {
-            let known: BTreeSet<&str> = self.set.runs.iter().map(|run| run.scheme.as_str()).collect();
+            let known: BTreeSet<&str> = self.set.actual().iter().map(|run| run.scheme.as_str()).collect();
             return Fault::new(
                 scheme.at,
                 format!("no runs of a scheme `{}`{}", scheme.text, hint(&scheme.text, known)),

@@ -92,7 +92,8 @@ pub(super) fn pictures<'a>(set: &'a ResultSet, spec: &PlotSpec) -> Vec<Picture<'
     let schemes_on_x = spec.kind == PlotKind::Bar && spec.x.is_none();
     let curve_by_scheme = per.contains(&"scheme") && !schemes_on_x;
     let chosen = |run: &&RunRow| spec.schemes.is_empty() || spec.schemes.contains(&run.scheme);
-    let compared: BTreeSet<&str> = set.runs.iter().filter(chosen).map(|run| run.scheme.as_str()).collect();
+    let compared: BTreeSet<&str> =
+        set.actual().iter().filter(chosen).map(|run| run.scheme.as_str()).collect();
     let picture_by_scheme = !curve_by_scheme && !schemes_on_x && compared.len() > 1;
     let (of_curve, of_picture): (Vec<&str>, Vec<&str>) =
         beside(set, spec.x.as_deref()).into_iter().partition(|name| per.contains(name));
@@ -101,7 +102,7 @@ pub(super) fn pictures<'a>(set: &'a ResultSet, spec: &PlotSpec) -> Vec<Picture<'
         names.iter().filter_map(value).collect()
     };
     let mut pictures: Vec<Picture<'a>> = Vec::new();
-    for (index, run) in set.runs.iter().enumerate().filter(|(_, run)| chosen(run)) {
+    for (index, run) in set.actual().iter().enumerate().filter(|(_, run)| chosen(run)) {
         let mut name = values(run, &of_picture);
         if picture_by_scheme {
             name.insert(0, run.scheme.clone());
@@ -151,9 +152,9 @@ fn beside<'a>(set: &'a ResultSet, x: Option<&str>) -> Vec<&'a str> {
 /// Swept parameters that take more than one value.
 pub(super) fn swept(set: &ResultSet) -> Vec<&str> {
     let names: BTreeSet<&str> =
-        set.runs.iter().flat_map(|run| run.sweep.keys().map(String::as_str)).collect();
+        set.actual().iter().flat_map(|run| run.sweep.keys().map(String::as_str)).collect();
     let several = |name: &&str| {
-        let mut values = set.runs.iter().filter_map(|run| run.sweep.get(*name));
+        let mut values = set.actual().iter().filter_map(|run| run.sweep.get(*name));
         let first = values.next();
         values.any(|value| Some(value) != first)
     };

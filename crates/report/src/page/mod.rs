@@ -7,7 +7,7 @@ mod series;
 mod unsaid;
 
 use crate::ground::ground;
-use crate::table;
+use crate::{standing, table};
 use anabranch_results::{Figure, ResultSet};
 use plots::Plot;
 use serde_json::json;
@@ -28,9 +28,11 @@ pub fn html(set: &ResultSet) -> String {
         body.push_str(&sizes(figure));
     }
     body.push_str("</header>\n<main>\n");
+    body.push_str(&missing(set));
     if let Some(sentence) = ground(set) {
         body.push_str(&format!("<section><p><strong>{}</strong></p></section>\n", escape(&sentence)));
     }
+    body.push_str(&verdict(set));
     if let Some(figure) = &set.figure {
         body.push_str(&claims::section(figure));
         body.push_str(&unsaid::section(figure));
@@ -87,6 +89,33 @@ fn plotly_script() -> String {
 fn data(plots: &[Plot]) -> String {
     let plots: Vec<_> = plots.iter().map(|plot| json!({"data": plot.data, "layout": plot.layout})).collect();
     serde_json::Value::from(plots).to_string().replace('<', "\\u003c")
+}
+
+/// Which runs there should be that failed or never ran: above everything else, as the rest looks whole.
+fn missing(set: &ResultSet) -> String {
+    if set.missing.is_empty() {
+        return String::new();
+    }
+    let mut html = String::from(
+        "<section class=\"alarm\"><h2>These results are not whole</h2><p>Failed or never ran:</p><ul>",
+    );
+    for run in &set.missing {
+        let why = run.error.as_deref().unwrap_or("never ran to its end, as the program was interrupted");
+        html.push_str(&format!("<li><b>{}</b>: {}</li>", escape(&run.describe()), escape(why)));
+    }
+    html.push_str("</ul></section>\n");
+    html
+}
+
+/// The answer in sentences. Of a figure it is the claims' table.
+fn verdict(set: &ResultSet) -> String {
+    let sentences = standing::answer(set);
+    if sentences.is_empty() {
+        return String::new();
+    }
+    let sentences: String = sentences.iter().map(|sentence| format!("<p>{}</p>", escape(sentence))).collect();
+    let method = escape(&standing::method(set));
+    format!("<section class=\"verdict\">{sentences}<p class=\"note\">{method}</p></section>\n")
 }
 
 fn summary(set: &ResultSet) -> String {

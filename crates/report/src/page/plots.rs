@@ -4,7 +4,7 @@ use super::curves::{Curve, Picture, pictures, swept};
 use super::series;
 use crate::index::Index;
 use crate::labels::{label, thousands};
-use anabranch_results::{FlowRow, PlotKind, PlotSpec, ResultSet, RunRow, Statistic, Value};
+use anabranch_results::{FlowRow, GOODPUT, PlotKind, PlotSpec, ResultSet, RunRow, Statistic, Value};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,7 +58,8 @@ fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
     let set = index.set;
     let mut specs = Vec::new();
     // Of a job nobody asks for the messages: what counts is when it is done.
-    let (of_jobs, of_messages): (Vec<&RunRow>, Vec<&RunRow>) = set.runs.iter().partition(|run| run.jobs > 0);
+    let (of_jobs, of_messages): (Vec<&RunRow>, Vec<&RunRow>) =
+        set.actual().iter().partition(|run| run.jobs > 0);
     for name in swept(set) {
         let mut against = |what: &str, y: &str| {
             let title = format!("{what} against {name}");
@@ -96,7 +97,10 @@ fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
     for (name, entities) in measured {
         // Too many curves for one picture are one cloud.
         let kind = if entities.len() > series::MAX_CURVES { PlotKind::Points } else { PlotKind::Series };
-        specs.push(PlotSpec::new(kind, format!("{} over time", label(name).name), name));
+        let spec = PlotSpec::new(kind, format!("{} over time", label(name).name), name);
+        // There is one place, all hosts: schemes are compared in one picture.
+        let per = if name == GOODPUT { vec!["scheme".to_owned()] } else { Vec::new() };
+        specs.push(PlotSpec { per, ..spec });
     }
     specs
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    ClaimKind, ClaimResult, ClaimRow, ClaimValue, Comparison, Figure, Outcome, PlotKind, PlotSpec,
+    ClaimKind, ClaimResult, ClaimRow, ClaimValue, Comparison, Figure, MissingRun, Outcome, PlotKind, PlotSpec,
     Sensitivity, SetupRow, Spread, UnsaidRow, Value,
 };
 use proptest::prelude::*;
@@ -17,6 +17,10 @@ fn small_set() -> ResultSet {
             sweep: BTreeMap::from([("workload.bytes".into(), Value::Text("8MiB".into()))]),
             flows: 2,
             fct_max_us: 1.5,
+            time_to_recover_us: Some(2.5),
+            peak_queue_bytes: 12,
+            peak_queue_link: "tor:0/up:3".into(),
+            baseline: true,
             extra: BTreeMap::from([("rounds".into(), 2.0), ("worst".into(), f64::INFINITY)]),
             digest: "d".into(),
             ..RunRow::default()
@@ -44,6 +48,7 @@ fn small_set() -> ResultSet {
             ranks: 32,
             bytes: 128_000_000,
             start_ps: 5,
+            ideal_cct_ps: 6,
             cct_ps: None,
         }],
         series: vec![SeriesRow {
@@ -54,6 +59,13 @@ fn small_set() -> ResultSet {
             value: 4096.0,
         }],
         filed: Vec::new(),
+        missing: vec![MissingRun {
+            scheme: "ops".into(),
+            seed: 4,
+            sweep: BTreeMap::from([("workload.bytes".into(), Value::Integer(8))]),
+            baseline: true,
+            error: Some("stalled".into()),
+        }],
         figure: Some(figure()),
     }
 }
@@ -501,7 +513,7 @@ prop_compose! {
         cct_ps: Option<u64>,
     ) -> JobRow {
         let ([job, ranks], [bytes, start_ps]) = (ids, numbers);
-        JobRow { run: 0, job, algorithm, ranks, bytes, start_ps, cct_ps }
+        JobRow { run: 0, job, algorithm, ranks, bytes, start_ps, ideal_cct_ps: bytes / 2, cct_ps }
     }
 }
 
@@ -521,7 +533,7 @@ proptest! {
             .into_iter()
             .map(|(series, entity, time_ps, value)| SeriesRow { run: 0, series, entity, time_ps, value })
             .collect();
-        let set = ResultSet { title, scenario_toml, runs, flows, jobs, series, filed: Vec::new(), figure: None };
+        let set = ResultSet { title, scenario_toml, runs, flows, jobs, series, ..ResultSet::default() };
         let dir = tempdir().unwrap();
         set.write(dir.path()).unwrap();
         prop_assert_eq!(ResultSet::read(dir.path()).unwrap(), set);

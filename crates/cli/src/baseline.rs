@@ -1,0 +1,69 @@
+//! The same runs without their faults, for comparison.
+
+use anabranch_results::{FiledCurves, GOODPUT, SeriesRow, time_to_recover};
+use anabranch_sim::scenario::RunPoint;
+use std::collections::BTreeMap;
+
+/// A baseline for each run that has faults: its scheme on its fabric with its workload and seed, without the faults and
+/// without curves. Runs that differ in nothing but faults share one, so none is simulated twice.
+pub fn points(points: &[RunPoint]) -> Vec<RunPoint> {
+    let mut found: BTreeMap<String, RunPoint> = BTreeMap::new();
+    let mut order = Vec::new();
+    for point in points.iter().filter(|point| !point.faults.is_empty()) {
+        let key = key(point);
+        if found.contains_key(&key) {
+            continue;
+        }
+        let sweep = point.sweep.iter().filter(|(name, _)| !is_of_faults(name));
+        let sweep = sweep.map(|(name, value)| (name.clone(), value.clone())).collect();
+        found.insert(
+            key.clone(),
+            RunPoint { sweep, faults: Vec::new(), measures: Vec::new(), ..point.clone() },
+        );
+        order.push(key);
+    }
+    order.into_iter().filter_map(|key| found.remove(&key)).collect()
+}
+
+/// What a run and its baseline have in common, and no others.
+fn key(point: &RunPoint) -> String {
+    let mut key = format!("{:?} {}", point.scheme.name, point.seed);
+    for (name, value) in point.sweep.iter().filter(|(name, _)| !is_of_faults(name)) {
+        key.push_str(&format!(" {name:?} {:?}", value.to_string()));
+    }
+    key
+}
+
+/// Whether a swept parameter is one of the faults'.
+fn is_of_faults(name: &str) -> bool {
+    name.starts_with("fault.")
+}
+
+/// Goodput over time, as [`time_to_recover`] takes it.
+pub type Curve = Vec<(u64, f64)>;
+
+/// The goodput of a run, from its curves; none where it was not recorded or cannot be read.
+pub fn goodput(series: &[SeriesRow], filed: Option<&FiledCurves>) -> Option<Curve> {
+    let held = series.iter().filter(|row| row.series == GOODPUT).map(|row| (row.time_ps, row.value));
+    let held: Curve = held.collect();
+    match filed {
+        Some(filed) => filed.points(GOODPUT).ok()?.into_iter().next().map(|curve| curve.points),
+        None => (!held.is_empty()).then_some(held),
+    }
+}
+
+/// For each of `points`, the first `actual` of which are runs and the others their baselines, the time to recover:
+/// none where it did not, or where that is not known.
+pub fn recoveries(points: &[RunPoint], actual: usize, curves: &[Option<Curve>]) -> Vec<Option<f64>> {
+    let (runs, baselines) = points.split_at(actual);
+    let places: BTreeMap<String, usize> = baselines.iter().map(key).zip(actual..).collect();
+    let mut recoveries = vec![None; points.len()];
+    for (place, point) in runs.iter().enumerate() {
+        let Some(fault) = point.faults.iter().map(|fault| fault.at.0).min() else { continue };
+        let Some(&baseline) = places.get(&key(point)) else { continue };
+        if let (Some(with), Some(without)) = (&curves[place], &curves[baseline]) {
+            recoveries[place] = time_to_recover(with, without, fault);
+        }
+    }
+    recoveries
+}

@@ -1,0 +1,152 @@
+//! How sure a comparison is, what it is compared with, and what it says first.
+
+use crate::common::{Place, SMALL, edited};
+use serde_json::Value;
+
+/// One stream over the only path between two hosts, which is down for 100 us.
+const DOWN: &str = r#"title = "Down"
+schemes = ["ecmp"]
+[topology]
+kind = "dumbbell"
+hosts = 2
+link = "100Gbps"
+trunk = "100Gbps"
+[workload]
+kind = "messages"
+[[workload.message]]
+from = 0
+to = 1
+bytes = "10MB"
+[[fault]]
+kind = "link-down"
+links = "host:0"
+at = "200us"
+duration = "100us"
+[set]
+"ecmp.transport.rto" = "20us"
+"#;
+
+fn run(place: &Place, args: &[&str]) -> Value {
+    place.run(&[&["run", "s.toml", "--out", "out", "--json"][..], args].concat()).expect(0).json()
+}
+
+#[test]
+fn a_scenario_without_seeds_has_three_and_intervals() {
+    let place = Place::new();
+    place.write("s.toml", edited("seeds = [1]\n", ""));
+    let document = run(&place, &[]);
+    assert_eq!(document["runs"].as_array().unwrap().len(), 6);
+    let of_reps = &document["summary"][0];
+    assert_eq!((&of_reps["scheme"], &of_reps["seeds"]), (&"reps".into(), &3.into()));
+    let fct = &of_reps["numbers"]["fct_max_us"];
+    let each: Vec<f64> = (0..3).map(|run| document["runs"][run]["fct_max_us"].as_f64().unwrap()).collect();
+    let mean = each.iter().sum::<f64>() / 3.0;
+    let half =
+        4.303 * (each.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / 2.0).sqrt() / 3.0_f64.sqrt();
+    let near = |value: &Value, expected: f64| (value.as_f64().unwrap() - expected).abs() < 1e-9;
+    assert!(
+        near(&fct["mean"], mean) && near(&fct["low"], mean - half) && near(&fct["high"], mean + half),
+        "{fct}"
+    );
+
+    let table = place.run(&["run", "s.toml", "--out", "out"]).expect(0).stdout;
+    assert!(table.contains(document["verdict"].as_str().unwrap().split(',').next().unwrap()), "{table}");
+    assert!(table.contains("Student's t over seeds") && table.contains(" ±"), "{table}");
+    let with_seeds = place.run(&["run", "s.toml", "--out", "out", "--per-seed"]).expect(0).stdout;
+    assert_eq!(with_seeds.lines().filter(|line| line.starts_with("reps")).count(), 4, "{with_seeds}");
+
+    let one = place.run(&["run", "s.toml", "--out", "out", "--seed", "2"]).expect(0).stdout;
+    assert!(one.contains("one seed: no interval") && !one.contains('±'), "{one}");
+    let check = place.run(&["check", "s.toml"]).expect(0).stdout;
+    assert!(check.contains("6 = 2 schemes x 1 sweep point x 3 seeds"), "{check}");
+}
+
+#[test]
+fn a_fault_is_compared_with_the_same_runs_without_it() {
+    let place = Place::new();
+    place.write("s.toml", DOWN);
+    let document = run(&place, &["--seed", "1"]);
+    let (runs, baselines) = (document["runs"].as_array().unwrap(), document["baselines"].as_array().unwrap());
+    assert_eq!((runs.len(), baselines.len()), (1, 1));
+    // Nothing comes for 100 us, and then the next of the timeouts of 20 us starts it again.
+    let recovered = runs[0]["time_to_recover_us"].as_f64().unwrap();
+    assert!((95.0..=140.0).contains(&recovered), "{recovered}");
+    let (with, without) =
+        (runs[0]["fct_max_us"].as_f64().unwrap(), baselines[0]["fct_max_us"].as_f64().unwrap());
+    let slowdown = &document["summary"][0]["slowdown_by_fault"];
+    assert!((slowdown["mean"].as_f64().unwrap() - with / without).abs() < 1e-12, "{slowdown}");
+    assert!((with - without - recovered).abs() < 20.0, "{with} {without} {recovered}");
+    let verdict = document["verdict"].as_str().unwrap();
+    assert!(verdict.contains("The fault (link-down) cost ecmp 1"), "{verdict}");
+
+    // The baseline is the run that the scenario without faults has, and no other digest changes.
+    let (without_fault, _) = DOWN.split_once("[[fault]]").unwrap();
+    let set = &DOWN[DOWN.find("[set]").unwrap()..];
+    place.write("whole.toml", format!("{without_fault}{set}"));
+    let whole = place.run(&["run", "whole.toml", "--out", "out", "--json", "--seed", "1"]).expect(0).json();
+    assert_eq!(whole["runs"][0]["digest"], baselines[0]["digest"]);
+    assert_eq!(whole["baselines"].as_array().unwrap().len(), 0);
+    let alone = run(&place, &["--seed", "1", "--no-baseline"]);
+    assert_eq!(alone["runs"][0]["digest"], runs[0]["digest"]);
+    assert!(alone["baselines"].as_array().unwrap().is_empty());
+    assert_eq!(alone["summary"][0]["slowdown_by_fault"], Value::Null);
+
+    // Results without baselines do not stand for those with.
+    let fresh = run(&place, &["--seed", "1", "--no-baseline", "--fresh"]);
+    assert_eq!(fresh["runs"][0]["time_to_recover_us"], Value::Null);
+    assert_eq!(run(&place, &["--seed", "1"])["baselines"].as_array().unwrap().len(), 1);
+    let table = place.run(&["run", "s.toml", "--out", "out", "--seed", "1"]).expect(0).stdout;
+    assert!(table.contains("recovers") && table.contains("by fault"), "{table}");
+}
+
+#[test]
+fn swept_faults_share_a_baseline() {
+    let place = Place::new();
+    place.write("s.toml", format!("{DOWN}[sweep]\n\"fault.0.duration\" = [\"10us\", \"50us\"]\n"));
+    let document = run(&place, &["--seed", "1"]);
+    assert_eq!(document["runs"].as_array().unwrap().len(), 2);
+    assert_eq!(document["baselines"].as_array().unwrap().len(), 1);
+    let slowdowns: Vec<f64> = document["summary"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["slowdown_by_fault"]["mean"].as_f64().unwrap())
+        .collect();
+    assert!(1.0 < slowdowns[0] && slowdowns[0] < slowdowns[1], "{slowdowns:?}");
+}
+
+#[test]
+fn what_is_missing_stands_above_everything_else() {
+    let place = Place::new();
+    // It never comes up again.
+    place.write("s.toml", DOWN.replace("duration = \"100us\"\n", ""));
+    let document = place.run(&["run", "s.toml", "--out", "out", "--json"]).expect(1).json();
+    let verdict = document["verdict"].as_str().unwrap();
+    assert!(verdict.starts_with("Not whole: 3 of 6 runs failed"), "{verdict}");
+    assert!(verdict.contains("Left out of the ranking: ecmp (3 of 3 runs did not finish)"), "{verdict}");
+    let page = std::path::Path::new(document["folder"].as_str().unwrap()).join("report.html");
+    let page = std::fs::read_to_string(place.path().join(page)).unwrap();
+    let (above, _) = page.split_once("<h2>Summary</h2>").unwrap();
+    assert!(above.contains("These results are not whole") && above.contains("<b>ecmp, seed 3</b>: stalled"));
+    // And drawn again from what is stored.
+    let folder = document["folder"].as_str().unwrap();
+    let table = place.run(&["report", folder]).expect(0).stdout;
+    assert!(table.contains("Not whole: 3 of 6 runs failed"), "{table}");
+}
+
+#[test]
+fn the_peak_queue_is_named() {
+    let place = Place::new();
+    place.write(
+        "s.toml",
+        SMALL.replace("kind = \"permutation\"", "kind = \"incast\"\ndegree = 8\nreceiver = 3"),
+    );
+    let document = run(&place, &[]);
+    let incast = &document["runs"][0];
+    let peak = incast["peak_queue_bytes"].as_u64().unwrap();
+    assert!((100_000..800_000).contains(&peak), "{peak}");
+    let link = incast["peak_queue_link"].as_str().unwrap();
+    assert!(link.starts_with("tor:") && link.contains("down"), "the link to the receiver: {link}");
+    let table = place.run(&["run", "s.toml", "--out", "out"]).expect(0).stdout;
+    assert!(table.contains("KB") && table.contains("peak"), "{table}");
+}

@@ -1,0 +1,78 @@
+//! Goodput over time: what receivers took in for the first time, looked at between windows, so that no packet pays for it.
+
+use anabranch_base::{Bytes, Duration, Time};
+use anabranch_results::{ALL_HOSTS, GOODPUT, SeriesRow};
+
+/// Points at most: twice as far apart as soon as there are more.
+const MOST_POINTS: usize = 1024;
+
+/// How many data packets had come at some times, as far apart as asked for or, in a long run, 2, 4, 8 ... times that.
+pub struct Goodput {
+    every: Duration,
+    due: Time,
+    points: Vec<(Time, u64)>,
+}
+
+impl Goodput {
+    /// A point for each `every`, a round trip: what is shorter says little.
+    pub fn new(every: Duration) -> Self {
+        let every = Duration(every.0.max(1));
+        Goodput { every, due: Time::ZERO + every, points: Vec::new() }
+    }
+
+    /// Whether it is time for another point.
+    pub fn is_due(&self, now: Time) -> bool {
+        now >= self.due
+    }
+
+    /// At `now`, `packets` data packets have come to their receivers for the first time.
+    pub fn note(&mut self, now: Time, packets: u64) {
+        self.points.push((now, packets));
+        if self.points.len() >= MOST_POINTS {
+            // Each other one, the latest among them.
+            self.points = self.points.iter().copied().skip(1).step_by(2).collect();
+            self.every = self.every * 2;
+        }
+        self.due = now + self.every;
+    }
+
+    /// The curve in Gb/s of payload, packets counted as full ones, with a last point at `end`.
+    pub fn into_rows(mut self, end: Time, packets: u64, payload: Bytes) -> Vec<SeriesRow> {
+        if self.points.last().is_none_or(|(last, _)| *last < end) {
+            self.points.push((end, packets));
+        }
+        let mut before = (Time::ZERO, 0);
+        let mut row = |point: (Time, u64)| {
+            let (time, bits) = (point.0.since(before.0), (point.1 - before.1) * payload.0 * 8);
+            before = point;
+            SeriesRow {
+                run: 0,
+                series: GOODPUT.to_owned(),
+                entity: ALL_HOSTS.to_owned(),
+                time_ps: point.0.0,
+                value: bits as f64 * 1e3 / time.0.max(1) as f64,
+            }
+        };
+        self.points.into_iter().map(&mut row).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_run_has_fewer_points_and_the_same_packets() {
+        let mut goodput = Goodput::new(Duration(10));
+        for now in 1..=100_000 {
+            if goodput.is_due(Time(now)) {
+                goodput.note(Time(now), now);
+            }
+        }
+        let rows = goodput.into_rows(Time(100_001), 100_001, Bytes(125));
+        assert!((MOST_POINTS / 2..=MOST_POINTS).contains(&rows.len()), "{}", rows.len());
+        // A packet of 1,000 bits a picosecond.
+        assert!(rows.iter().all(|row| row.value == 1e6), "{rows:?}");
+        assert_eq!(rows.last().unwrap().time_ps, 100_001);
+    }
+}

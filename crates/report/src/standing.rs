@@ -1,0 +1,441 @@
+//! What is fastest, how sure that is, and what the faults cost: the verdict above table and page.
+
+use crate::groups::{Group, groups};
+use crate::labels::{micros, spread, thousands};
+use anabranch_results::{Estimate, MissingRun, ResultSet, RunRow};
+use serde_json::{Value as Json, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The number by which schemes are ranked; less is better.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Quantity {
+    /// One of [`RunRow::FIELDS`].
+    pub field: &'static str,
+    /// In a sentence: `CCT`.
+    short: &'static str,
+    /// Of which run's number it is, in full.
+    long: &'static str,
+    is_time: bool,
+}
+
+const CCT: Quantity =
+    Quantity { field: "cct_max_us", short: "CCT", long: "the CCT of the slowest job", is_time: true };
+const FCT: Quantity =
+    Quantity { field: "fct_max_us", short: "FCT", long: "the FCT of the slowest message", is_time: true };
+const SLOWDOWN: Quantity = Quantity {
+    field: "slowdown_p99",
+    short: "P99 slowdown",
+    long: "the 99th percentile of FCT over ideal FCT",
+    is_time: false,
+};
+
+/// A cost below this is none.
+const LEAST_PERCENT: f64 = 0.05;
+/// Sweep points that have a sentence each.
+const MOST_SENTENCES: usize = 4;
+
+/// What schemes are ranked by: collectives by the CCT of the slowest job; messages of a Poisson process, or of several
+/// lengths, by the P99 slowdown; others (permutations, incasts) by the FCT of the slowest, with which all is done.
+pub(crate) fn ranked(set: &ResultSet) -> Quantity {
+    if set.actual().iter().any(|run| run.jobs > 0) {
+        return CCT;
+    }
+    let of_lengths = set.flows.iter().any(|flow| flow.bytes != set.flows[0].bytes);
+    match of_lengths || workload_kind(&set.scenario_toml) == Some("poisson") {
+        true => SLOWDOWN,
+        false => FCT,
+    }
+}
+
+/// The `kind` in `[workload]` of a resolved scenario.
+fn workload_kind(toml: &str) -> Option<&str> {
+    let mut lines = toml.lines().skip_while(|line| *line != "[workload]").skip(1);
+    let kind = lines
+        .by_ref()
+        .take_while(|line| !line.starts_with('['))
+        .find_map(|line| line.strip_prefix("kind = \""))?;
+    kind.strip_suffix('"')
+}
+
+/// The faults of a resolved scenario, in a few words.
+fn faults(toml: &str) -> String {
+    let (mut kinds, mut within) = (Vec::new(), false);
+    for line in toml.lines() {
+        if line.starts_with('[') {
+            within = line == "[[fault]]";
+        }
+        kinds.extend(within.then(|| line.strip_prefix("kind = \"")?.strip_suffix('"')).flatten());
+    }
+    match kinds[..] {
+        [kind] => format!("the fault ({kind})"),
+        _ => "the faults".to_owned(),
+    }
+}
+
+/// A scheme at a point of the sweep, as it stands among the others.
+pub(crate) struct Standing {
+    /// The ranked quantity; none where a run is missing or did not finish.
+    pub estimate: Option<Estimate>,
+    /// 1 and how many schemes are faster beyond both intervals; ties share a rank. None where there is no estimate.
+    pub rank: Option<usize>,
+    /// The quantity over that of the baselines, a ratio for each seed; none without baselines that finished.
+    pub slowdown_by_fault: Option<Estimate>,
+    /// The time to recover over the seeds.
+    pub recovery: Recovery,
+    /// Runs that are missing or did not finish, and all that were asked for.
+    unfinished: [usize; 2],
+}
+
+/// How long goodput took to be back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Recovery {
+    /// There is nothing to recover from, or no baseline to tell by.
+    Unknown,
+    /// In microseconds, of every seed.
+    After(Estimate),
+    /// At so many of the seeds it was not back before the baseline's end.
+    NotBefore { the_end_at: usize, of: usize },
+}
+
+/// How each group stands, in their order.
+pub(crate) fn standings(set: &ResultSet, groups: &[Group<'_>]) -> Vec<Standing> {
+    let quantity = ranked(set);
+    let mut found: Vec<Standing> = groups.iter().map(|group| standing(set, group, quantity)).collect();
+    for place in 0..groups.len() {
+        let Some(own) = found[place].estimate else { continue };
+        let others = groups.iter().zip(&found).filter(|(group, _)| group.sweep == groups[place].sweep);
+        let estimates = others.filter_map(|(_, other)| other.estimate);
+        let faster = estimates.filter(|other| other.mean < own.mean && !other.ties(&own)).count();
+        found[place].rank = Some(1 + faster);
+    }
+    found
+}
+
+fn standing(set: &ResultSet, group: &Group<'_>, quantity: Quantity) -> Standing {
+    let never_ran = |missing: &&MissingRun| {
+        let same = missing.scheme == group.scheme && missing.sweep == *group.sweep && !missing.baseline;
+        same && !group.runs().any(|run| run.seed == missing.seed)
+    };
+    let absent = set.missing.iter().filter(never_ran).count();
+    let unfinished = absent + group.runs().filter(|run| !is_whole(run)).count();
+    let estimate = (unfinished == 0).then(|| group.estimate(quantity.field)).flatten();
+    let baselines: Vec<Option<&RunRow>> = group.runs().map(|run| baseline_of(set, run)).collect();
+    let ratio = |(run, baseline): (&RunRow, &Option<&RunRow>)| {
+        let baseline = baseline.filter(|baseline| is_whole(baseline))?.number(quantity.field)?;
+        (baseline > 0.0).then_some(run.number(quantity.field)? / baseline)
+    };
+    let ratios: Option<Vec<f64>> = group.runs().zip(&baselines).map(ratio).collect();
+    let known = !baselines.is_empty() && baselines.iter().all(|baseline| baseline.is_some_and(is_whole));
+    let times: Vec<f64> = group.runs().filter_map(|run| run.time_to_recover_us).collect();
+    let recovery = match known {
+        false => Recovery::Unknown,
+        true if times.len() == baselines.len() => {
+            Estimate::of(&times).map_or(Recovery::Unknown, Recovery::After)
+        }
+        true => Recovery::NotBefore { the_end_at: baselines.len() - times.len(), of: baselines.len() },
+    };
+    Standing {
+        estimate,
+        rank: None,
+        slowdown_by_fault: estimate.and(ratios).and_then(|ratios| Estimate::of(&ratios)),
+        recovery,
+        unfinished: [unfinished, absent + group.indices.len()],
+    }
+}
+
+/// All that was sent has come.
+fn is_whole(run: &RunRow) -> bool {
+    run.flows_finished >= run.flows && run.jobs_finished >= run.jobs
+}
+
+/// The run without faults that a run is compared with.
+pub(crate) fn baseline_of<'a>(set: &'a ResultSet, run: &RunRow) -> Option<&'a RunRow> {
+    let same_point = |baseline: &RunRow| {
+        let rest = run.sweep.iter().filter(|(name, _)| !name.starts_with("fault."));
+        rest.eq(baseline.sweep.iter())
+    };
+    set.baselines()
+        .iter()
+        .find(|baseline| baseline.scheme == run.scheme && baseline.seed == run.seed && same_point(baseline))
+}
+
+/// What the results say: what is fastest, by how much over the next, and what the faults cost each; which runs are
+/// missing. Sentences, in order; of a figure, whose answer is its claims, no more than the last.
+pub fn verdict(set: &ResultSet) -> Vec<String> {
+    let mut sentences = missing(set);
+    sentences.extend(answer(set));
+    sentences
+}
+
+/// The same without a word of missing runs.
+pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let groups = groups(set);
+    // A figure's answer are its claims.
+    if set.figure.is_some() || groups.is_empty() || set.actual().iter().all(|run| run.flows == 0) {
+        return sentences;
+    }
+    let standings = standings(set, &groups);
+    let mut points: Vec<&BTreeMap<String, anabranch_results::Value>> = Vec::new();
+    for group in &groups {
+        if !points.contains(&group.sweep) {
+            points.push(group.sweep);
+        }
+    }
+    let quantity = ranked(set);
+    let at = |point: &BTreeMap<_, _>| -> Vec<(&str, &Standing)> {
+        let here = groups.iter().zip(&standings).filter(|(group, _)| group.sweep == point);
+        here.map(|(group, standing)| (group.scheme, standing)).collect()
+    };
+    if points.len() <= MOST_SENTENCES {
+        for point in points {
+            let prefix = match point.is_empty() {
+                true => String::new(),
+                false => format!("At {}: ", named(point)),
+            };
+            let schemes = at(point);
+            sentences.push(format!("{prefix}{}.", ranking(&schemes, quantity)));
+            sentences.extend(cost(&schemes, &set.scenario_toml).map(|cost| format!("{prefix}{cost}.")));
+            sentences.extend(left_out(&schemes).map(|left_out| format!("{prefix}{left_out}.")));
+        }
+    } else {
+        sentences.push(over_the_sweep(&points, at));
+    }
+    sentences
+}
+
+/// By which number schemes are ranked and what stands behind ±, as a sentence; empty where there is nothing to rank.
+pub fn method(set: &ResultSet) -> String {
+    let groups = groups(set);
+    let Some(most) = groups.iter().map(|group| group.indices.len()).max() else { return String::new() };
+    if set.figure.is_some() || set.actual().iter().all(|run| run.flows == 0) {
+        return String::new();
+    }
+    let ranked = format!("Ranked by {}", ranked(set).long);
+    match most {
+        1 => format!("{ranked}. One seed: no interval."),
+        _ => format!(
+            "{ranked}, mean over {most} seeds; ± is the 95 % interval, by Student's t over the seeds' own numbers. \
+             Schemes tie where intervals overlap."
+        ),
+    }
+}
+
+fn named(point: &BTreeMap<String, anabranch_results::Value>) -> String {
+    let values: Vec<String> = point.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    values.join(", ")
+}
+
+/// The runs that are missing, first of all.
+fn missing(set: &ResultSet) -> Vec<String> {
+    let all = set.runs.len()
+        + set.missing.iter().filter(|missing| !set.runs.iter().any(|run| is_of(missing, run))).count();
+    if set.missing.is_empty() {
+        return Vec::new();
+    }
+    vec![format!("Not whole: {} of {all} runs failed or never ran.", set.missing.len())]
+}
+
+fn is_of(missing: &MissingRun, run: &RunRow) -> bool {
+    (&missing.scheme, missing.seed, &missing.sweep, missing.baseline)
+        == (&run.scheme, run.seed, &run.sweep, run.baseline)
+}
+
+/// `1,234 µs (± 12)`.
+fn shown(estimate: &Estimate, quantity: Quantity) -> String {
+    let (mean, unit) = match quantity.is_time {
+        true => (micros(estimate.mean), " µs"),
+        false => (format!("{:.2}", estimate.mean), ""),
+    };
+    match estimate.half_width {
+        Some(half) => format!("{mean}{unit} (± {})", spread(half)),
+        None => format!("{mean}{unit}"),
+    }
+}
+
+/// `1,234 ± 12 µs`.
+fn in_brackets(estimate: &Estimate, quantity: Quantity) -> String {
+    let (mean, unit) = match quantity.is_time {
+        true => (micros(estimate.mean), " µs"),
+        false => (format!("{:.2}", estimate.mean), ""),
+    };
+    match estimate.half_width {
+        Some(half) => format!("{mean} ± {}{unit}", spread(half)),
+        None => format!("{mean}{unit}"),
+    }
+}
+
+fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
+    let mut order: Vec<(&str, Estimate)> =
+        schemes.iter().filter_map(|(name, standing)| Some((*name, standing.estimate?))).collect();
+    order.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
+    let with = |(name, estimate): &(&str, Estimate)| format!("{name} ({})", in_brackets(estimate, quantity));
+    let Some((best, first)) = order.first().copied() else {
+        return "no scheme finished, so there is nothing to rank".to_owned();
+    };
+    let one_seed = if first.seeds == 1 { "; one seed: no interval" } else { "" };
+    if schemes.len() == 1 {
+        return format!("{best}: {} {}{one_seed}", quantity.short, shown(&first, quantity));
+    }
+    let (tied, rest): (Vec<_>, Vec<_>) = order
+        .iter()
+        .copied()
+        .partition(|(name, other)| *name == best || first.ties(other) || first.mean == other.mean);
+    let mut text = match (tied.len(), rest.first()) {
+        (1, None) => format!("{best} alone finished: {} {}", quantity.short, shown(&first, quantity)),
+        (1, Some(next)) => format!(
+            "{best} is fastest{}: {} {}, {:.2} times faster than {}",
+            if first.seeds == 1 { " at its one seed" } else { "" },
+            quantity.short,
+            shown(&first, quantity),
+            next.1.mean / first.mean,
+            with(next),
+        ),
+        _ => {
+            let names: Vec<&str> = tied.iter().map(|(name, _)| *name).collect();
+            let values: Vec<String> = tied.iter().map(|(_, estimate)| shown(estimate, quantity)).collect();
+            let (names, values) = (listed(&names), listed(&values));
+            let clear = |next: &&(&str, Estimate)| !tied.iter().any(|(_, estimate)| estimate.ties(&next.1));
+            let beyond = rest.first().filter(clear).map(|next| {
+                let slowest = tied.iter().map(|(_, estimate)| estimate.mean).fold(0.0, f64::max);
+                format!(", {:.2} times faster at least than {}", next.1.mean / slowest, with(next))
+            });
+            format!("{names} tie: {} {values}{}", quantity.short, beyond.unwrap_or_default())
+        }
+    };
+    // One that has its place in the comparison is not said twice.
+    let said = usize::from(rest.first().is_some_and(|next| text.contains(&with(next))));
+    let others: Vec<String> = rest.iter().skip(said).map(with).collect();
+    if !others.is_empty() {
+        text.push_str(&format!("; then {}", others.join(", ")));
+    }
+    text + one_seed
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed<T: AsRef<str>>(items: &[T]) -> String {
+    let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    match items.split_last() {
+        None => String::new(),
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+/// What the faults cost each scheme.
+fn cost(schemes: &[(&str, &Standing)], toml: &str) -> Option<String> {
+    let costs: Vec<String> = schemes
+        .iter()
+        .filter_map(|(name, standing)| {
+            let slowdown = standing.slowdown_by_fault?;
+            let percent = 100.0 * (slowdown.mean - 1.0);
+            let half = slowdown.half_width.map(|half| 100.0 * half);
+            let shown = format!("{} %", whole_percent(percent));
+            Some(match half {
+                Some(half) if percent.abs() <= half.max(LEAST_PERCENT) => {
+                    format!("{name} nothing measurable ({shown} ± {})", spread(half))
+                }
+                Some(half) => format!("{name} {shown} (± {})", spread(half)),
+                None => format!("{name} {shown}"),
+            })
+        })
+        .collect();
+    (!costs.is_empty()).then(|| {
+        let faults = faults(toml);
+        let mut letters = faults.chars();
+        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+        format!("{first}{} cost {}", letters.as_str(), costs.join("; "))
+    })
+}
+
+fn whole_percent(percent: f64) -> String {
+    if percent.abs() < 10.0 { format!("{percent:.1}") } else { thousands(percent) }
+}
+
+/// The schemes that are in no ranking, and why.
+fn left_out(schemes: &[(&str, &Standing)]) -> Option<String> {
+    let without: Vec<String> = schemes
+        .iter()
+        .filter(|(_, standing)| standing.estimate.is_none())
+        .map(|(name, standing)| {
+            let [unfinished, all] = standing.unfinished;
+            match unfinished {
+                0 => format!("{name} (it has no such number)"),
+                _ => format!("{name} ({unfinished} of {all} runs did not finish)"),
+            }
+        })
+        .collect();
+    (!without.is_empty()).then(|| format!("Left out of the ranking: {}", without.join(", ")))
+}
+
+/// Who is fastest at which of many points.
+fn over_the_sweep<'a>(
+    points: &[&BTreeMap<String, anabranch_results::Value>],
+    at: impl Fn(&BTreeMap<String, anabranch_results::Value>) -> Vec<(&'a str, &'a Standing)>,
+) -> String {
+    let mut by_winner: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
+    for point in points {
+        let mut winners: Vec<&str> = at(point)
+            .into_iter()
+            .filter(|(_, standing)| standing.rank == Some(1))
+            .map(|(name, _)| name)
+            .collect();
+        winners.sort_unstable();
+        match by_winner.iter_mut().find(|(known, _)| *known == winners) {
+            Some((_, places)) => places.push(named(point)),
+            None => by_winner.push((winners, vec![named(point)])),
+        }
+    }
+    let parts: Vec<String> = by_winner
+        .iter()
+        .map(|(winners, places)| {
+            let what = match winners[..] {
+                [] => "no scheme finished".to_owned(),
+                [one] => format!("{one} is fastest"),
+                _ => format!("{} tie", listed(winners)),
+            };
+            let shown = places.iter().take(3).cloned().collect::<Vec<_>>().join("; ");
+            let more = if places.len() > 3 { "; ..." } else { "" };
+            format!("{what} at {} of {} sweep points ({shown}{more})", places.len(), points.len())
+        })
+        .collect();
+    format!("{}.", parts.join(". "))
+}
+
+/// For each scheme and point of the sweep: how many seeds, its rank, what the faults cost, and of every number of the
+/// runs the mean over the seeds with its 95 % interval (null with one seed). Numbers that a seed did not come to are
+/// left out.
+pub fn summary_json(set: &ResultSet) -> Json {
+    let (groups, quantity) = (groups(set), ranked(set));
+    let estimate = |estimate: Estimate| {
+        let [low, high] = estimate.interval().map_or([None; 2], |interval| interval.map(Some));
+        json!({ "mean": estimate.mean, "low": low, "high": high })
+    };
+    let row = |(group, standing): (&Group<'_>, &Standing)| {
+        let extra: BTreeSet<&str> =
+            group.runs().flat_map(|run| run.extra.keys().map(String::as_str)).collect();
+        let fields = RunRow::FIELDS.into_iter().filter(|field| *field != "time_to_recover_us").chain(extra);
+        let numbers: serde_json::Map<String, Json> =
+            fields.filter_map(|field| Some((field.to_owned(), estimate(group.estimate(field)?)))).collect();
+        let not_before_end = match standing.recovery {
+            Recovery::NotBefore { the_end_at, .. } => the_end_at,
+            _ => 0,
+        };
+        json!({
+            "scheme": group.scheme,
+            "sweep": group.sweep,
+            "seeds": group.indices.len(),
+            "method": "mean over seeds, 95 % interval by Student's t over the seeds' own numbers",
+            "ranked_by": quantity.field,
+            "rank": standing.rank,
+            "slowdown_by_fault": standing.slowdown_by_fault.map(estimate),
+            "time_to_recover_us": match standing.recovery {
+                Recovery::After(time) => Some(estimate(time)),
+                _ => None,
+            },
+            "seeds_not_recovered": not_before_end,
+            "numbers": numbers,
+        })
+    };
+    groups.iter().zip(&standings(set, &groups)).map(row).collect()
+}
