@@ -439,3 +439,157 @@ pub fn summary_json(set: &ResultSet) -> Json {
     };
     groups.iter().zip(&standings(set, &groups)).map(row).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{collectives, two_schemes};
+
+    /// One point, no sweep: a scheme for each entry, with its largest FCT by seed.
+    fn set(schemes: &[(&str, &[f64])]) -> ResultSet {
+        let run = |scheme: &str, seed: usize, fct: f64| RunRow {
+            scheme: scheme.to_owned(),
+            seed: seed as u64 + 1,
+            flows: 4,
+            flows_finished: 4,
+            fct_max_us: fct,
+            ..RunRow::default()
+        };
+        let of = |(scheme, fcts): &(&str, &[f64])| -> Vec<RunRow> {
+            fcts.iter().enumerate().map(|(seed, fct)| run(scheme, seed, *fct)).collect()
+        };
+        ResultSet { runs: schemes.iter().flat_map(of).collect(), ..ResultSet::default() }
+    }
+
+    #[test]
+    fn the_fastest_is_named_with_the_next_and_the_others() {
+        let three = set(&[
+            ("b", &[200.0, 202.0, 204.0]),
+            ("a", &[100.0, 101.0, 102.0]),
+            ("c", &[400.0, 404.0, 408.0]),
+        ]);
+        assert_eq!(
+            verdict(&three),
+            [
+                "a is fastest: FCT 101.0 µs (± 2.5), 2.00 times faster than b (202.0 ± 5.0 µs); then c (404.0 ± 9.9 µs)."
+            ]
+        );
+        let ranks: Vec<_> = standings(&three, &groups(&three)).iter().map(|standing| standing.rank).collect();
+        assert_eq!(ranks, [Some(2), Some(1), Some(3)]);
+        assert!(method(&three).contains("Student's t"));
+    }
+
+    #[test]
+    fn overlapping_intervals_tie_and_one_seed_claims_little() {
+        let tie = set(&[
+            ("a", &[100.0, 110.0, 120.0]),
+            ("b", &[105.0, 112.0, 118.0]),
+            ("c", &[900.0, 901.0, 902.0]),
+        ]);
+        assert_eq!(
+            verdict(&tie),
+            [
+                "a and b tie: FCT 110.0 µs (± 25) and 111.7 µs (± 16), 8.07 times faster at least than c (901.0 ± 2.5 µs)."
+            ]
+        );
+        let ranks: Vec<_> = standings(&tie, &groups(&tie)).iter().map(|standing| standing.rank).collect();
+        assert_eq!(ranks, [Some(1), Some(1), Some(3)]);
+        // One that ties with one of the tied is not said to be slower than both.
+        let chain = set(&[("a", &[100.0, 100.0]), ("b", &[95.0, 115.0]), ("c", &[200.0, 200.0])]);
+        assert_eq!(
+            verdict(&chain),
+            ["a and b tie: FCT 100.0 µs (± 0) and 105.0 µs (± 127); then c (200.0 ± 0 µs)."]
+        );
+        let one = set(&[("a", &[100.0]), ("b", &[200.0])]);
+        assert_eq!(
+            verdict(&one),
+            [
+                "a is fastest at its one seed: FCT 100.0 µs, 2.00 times faster than b (200.0 µs); one seed: no interval."
+            ]
+        );
+        assert!(method(&one).ends_with("One seed: no interval."));
+    }
+
+    #[test]
+    fn what_did_not_finish_is_left_out_and_said() {
+        let mut set = set(&[("a", &[100.0, 100.0]), ("b", &[50.0, 50.0])]);
+        set.runs[3].flows_finished = 3;
+        let missing = |scheme: &str, error: Option<&str>| MissingRun {
+            scheme: scheme.to_owned(),
+            seed: 2,
+            sweep: BTreeMap::new(),
+            baseline: false,
+            error: error.map(str::to_owned),
+        };
+        set.missing = vec![missing("b", Some("stalled"))];
+        assert_eq!(
+            verdict(&set),
+            [
+                "Not whole: 1 of 4 runs failed or never ran.",
+                "a alone finished: FCT 100.0 µs (± 0).",
+                "Left out of the ranking: b (1 of 2 runs did not finish)."
+            ]
+        );
+        set.runs.truncate(3);
+        set.missing = vec![missing("b", None), missing("c", None)];
+        assert_eq!(verdict(&set)[0], "Not whole: 2 of 5 runs failed or never ran.");
+        assert!(verdict(&set)[2].contains("b (1 of 2 runs did not finish)"), "{:?}", verdict(&set));
+    }
+
+    #[test]
+    fn the_cost_of_a_fault_is_that_over_its_baseline_seed_by_seed() {
+        let mut set = set(&[("a", &[110.0, 220.0, 330.0]), ("b", &[100.0, 110.0, 90.0])]);
+        set.scenario_toml =
+            "[[fault]]\nat = \"5us\"\nkind = \"link-down\"\n[workload]\nkind = \"incast\"\n".into();
+        let bases = [100.0, 200.0, 300.0, 100.0, 100.0, 100.0];
+        let runs: Vec<RunRow> = set.runs.clone();
+        set.runs.extend(runs.into_iter().zip(bases).map(|(run, fct_max_us)| RunRow {
+            baseline: true,
+            fct_max_us,
+            ..run
+        }));
+        set.runs[0].time_to_recover_us = Some(10.0);
+        let said = verdict(&set);
+        assert_eq!(said[1], "The fault (link-down) cost a 10 % (± 0); b nothing measurable (0.0 % ± 25).");
+        let recoveries: Vec<_> =
+            standings(&set, &groups(&set)).iter().map(|standing| standing.recovery).collect();
+        assert_eq!(
+            recoveries,
+            [Recovery::NotBefore { the_end_at: 2, of: 3 }, Recovery::NotBefore { the_end_at: 3, of: 3 }]
+        );
+        let summary = summary_json(&set);
+        assert!((summary[0]["slowdown_by_fault"]["mean"].as_f64().unwrap() - 1.1).abs() < 1e-12);
+        assert_eq!(summary.as_array().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn what_is_ranked_follows_the_workload() {
+        assert_eq!((ranked(&collectives()), ranked(&set(&[("a", &[1.0])]))), (CCT, FCT));
+        let mut poisson = set(&[("a", &[1.0])]);
+        poisson.scenario_toml =
+            "[topology]\nkind = \"fat-tree\"\n[workload]\nbytes = \"1KB\"\nkind = \"poisson\"\n".into();
+        assert_eq!(ranked(&poisson), SLOWDOWN);
+        assert_eq!(ranked(&two_schemes()), SLOWDOWN, "of several lengths");
+    }
+
+    #[test]
+    fn many_points_are_told_by_who_is_fastest() {
+        let mut whole = ResultSet::default();
+        for point in 0..6 {
+            let [a, b] = if point < 5 { [100.0, 200.0] } else { [200.0, 100.0] };
+            let mut here = set(&[("a", &[a, a]), ("b", &[b, b])]);
+            for run in &mut here.runs {
+                run.sweep.insert("x".into(), anabranch_results::Value::Integer(point));
+            }
+            whole.runs.extend(here.runs);
+        }
+        assert_eq!(
+            verdict(&whole),
+            [
+                "a is fastest at 5 of 6 sweep points (x = 0; x = 1; x = 2; ...). b is fastest at 1 of 6 sweep points (x = 5)."
+            ]
+        );
+        whole.runs.retain(|run| run.sweep["x"] == anabranch_results::Value::Integer(0));
+        assert!(verdict(&whole)[0].starts_with("At x = 0: a is fastest"), "{:?}", verdict(&whole));
+    }
+}
