@@ -273,7 +273,8 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
     if standings.iter().any(|standing| standing.slowdown_by_fault.is_some()) {
         insert("slowdown\nby fault", &slowdown_by_fault);
     }
-    let compared = standings.iter().filter(|standing| standing.rank.is_some()).count() > 1;
+    let ranked_schemes = groups.iter().zip(&standings).filter(|(_, standing)| standing.rank.is_some());
+    let compared = ranked_schemes.map(|(group, _)| group.scheme).collect::<BTreeSet<_>>().len() > 1;
     if compared && !per_seed && set.figure.is_none() {
         head.insert(words, "\nrank".to_owned());
         for (row, standing) in rows.iter_mut().zip(&standings) {

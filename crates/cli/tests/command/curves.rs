@@ -58,7 +58,7 @@ fn memory_holds_the_curves_of_runs_in_progress_alone() {
     let place = Place::new();
     place.write("s.toml", stalls("500ns"));
     let command = format!(
-        "ulimit -v 400000; exec {} run s.toml --out out --threads 2",
+        "ulimit -v 400000; exec {} run s.toml --no-baseline --out out --threads 2",
         env!("CARGO_BIN_EXE_anabranch")
     );
     let output = std::process::Command::new("sh").args(["-c", &command]).current_dir(place.path()).output();

@@ -17,7 +17,7 @@ fn a_run_that_cannot_finish_names_its_flows() {
         format!("{SMALL}\n[[fault]]\nkind = \"link-down\"\nlinks = \"all\"\nat = \"1us\"\n"),
     );
     let ended = place.run(&["run", "s.toml", "--out", "out", "--json"]).expect(1);
-    for text in ["run reps, seed 1: stalled", "flow 0 (host 0 -> host", "2 of 2 runs failed", "-partial"] {
+    for text in ["run reps, seed 1: stalled", "flow 0 (host 0 -> host", "2 of 4 runs failed", "-partial"] {
         assert!(ended.stderr.contains(text), "no {text:?} in:\n{}", ended.stderr);
     }
     let document = ended.json();
