@@ -271,7 +271,7 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
     order.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
     let with = |(name, estimate): &(&str, Estimate)| format!("{name} ({})", in_brackets(estimate, quantity));
     let Some((best, first)) = order.first().copied() else {
-        return "no scheme finished, so there is nothing to rank".to_owned();
+        return "No scheme finished, so there is nothing to rank".to_owned();
     };
     let one_seed = if first.seeds == 1 { "; one seed: no interval" } else { "" };
     if schemes.len() == 1 {

@@ -141,7 +141,7 @@ fn the_peak_queue_is_named() {
     let place = Place::new();
     place.write(
         "s.toml",
-        SMALL.replace("kind = \"permutation\"", "kind = \"incast\"\ndegree = 8\nreceiver = 3"),
+        SMALL.replace("kind = \"permutation\"", "kind = \"incast\"\ndegree = 8\ntarget = 3"),
     );
     let document = run(&place, &[]);
     let incast = &document["runs"][0];
