@@ -34,6 +34,7 @@ fn results() -> ResultSet {
         ranks: 2,
         bytes: 8,
         start_ps: 0,
+        ideal_cct_ps: 0,
         cct_ps: Some(9),
     };
     let point = |run, value| SeriesRow { run, series: "s".into(), entity: "e".into(), time_ps: 0, value };
