@@ -91,7 +91,7 @@ pub(crate) fn micros(value: f64) -> String {
 }
 
 /// Half of an interval: two digits or so.
-pub(crate) fn spread(value: f64) -> String {
+pub(crate) fn half_width(value: f64) -> String {
     match value.abs() {
         _ if !value.is_finite() => "-".to_owned(),
         size if size >= 10.0 => thousands(value),

@@ -1,7 +1,7 @@
 //! What is fastest, how sure that is, and what the faults cost: the verdict above table and page.
 
 use crate::groups::{Group, groups};
-use crate::labels::{micros, spread, thousands};
+use crate::labels::{half_width, micros, thousands};
 use anabranch_results::{Estimate, MissingRun, ResultSet, RunRow};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -248,7 +248,7 @@ fn shown(estimate: &Estimate, quantity: Quantity) -> String {
         false => (format!("{:.2}", estimate.mean), ""),
     };
     match estimate.half_width {
-        Some(half) => format!("{mean}{unit} (± {})", spread(half)),
+        Some(half) => format!("{mean}{unit} (± {})", half_width(half)),
         None => format!("{mean}{unit}"),
     }
 }
@@ -260,7 +260,7 @@ fn in_brackets(estimate: &Estimate, quantity: Quantity) -> String {
         false => (format!("{:.2}", estimate.mean), ""),
     };
     match estimate.half_width {
-        Some(half) => format!("{mean} ± {}{unit}", spread(half)),
+        Some(half) => format!("{mean} ± {}{unit}", half_width(half)),
         None => format!("{mean}{unit}"),
     }
 }
@@ -333,9 +333,9 @@ fn cost(schemes: &[(&str, &Standing)], toml: &str) -> Option<String> {
             let shown = format!("{} %", whole_percent(percent));
             Some(match half {
                 Some(half) if percent.abs() <= half.max(LEAST_PERCENT) => {
-                    format!("{name} nothing measurable ({shown} ± {})", spread(half))
+                    format!("{name} nothing measurable ({shown} ± {})", half_width(half))
                 }
-                Some(half) => format!("{name} {shown} (± {})", spread(half)),
+                Some(half) => format!("{name} {shown} (± {})", half_width(half)),
                 None => format!("{name} {shown}"),
             })
         })

@@ -2,7 +2,7 @@
 
 use crate::ground::ground;
 use crate::groups::{Group, each_run, groups};
-use crate::labels::{bytes, large, micros, significant, spread};
+use crate::labels::{bytes, half_width, large, micros, significant};
 use crate::standing::{Quantity, Recovery, Standing, ranked, standings, verdict};
 use anabranch_results::{
     ClaimKind, ClaimResult, ClaimRow, ClaimValue, Estimate, Figure, Outcome, ResultSet, RunRow, Spread,
@@ -151,7 +151,7 @@ fn sure_ratio(group: &Group<'_>, name: &str) -> String {
 /// `1,234 ±12`; just the mean with one seed.
 fn with_interval(mean: String, estimate: &Estimate) -> String {
     match estimate.half_width {
-        Some(half) => format!("{mean} ±{}", spread(half)),
+        Some(half) => format!("{mean} ±{}", half_width(half)),
         None => mean,
     }
 }

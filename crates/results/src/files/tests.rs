@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
-    ClaimKind, ClaimResult, ClaimRow, ClaimValue, Comparison, Figure, MissingRun, Outcome, PlotKind, PlotSpec,
-    Sensitivity, SetupRow, Spread, UnsaidRow, Value,
+    ClaimKind, ClaimResult, ClaimRow, ClaimValue, Comparison, Figure, MissingRun, Outcome, PlotKind,
+    PlotSpec, Sensitivity, SetupRow, Spread, UnsaidRow, Value,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
