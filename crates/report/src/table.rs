@@ -331,12 +331,7 @@ pub fn table(set: &ResultSet, width: usize) -> String {
     if !sentences.is_empty() {
         text.push('\n');
     }
-    text + &rows(set, width)
-}
-
-/// The table and what stands below it.
-fn rows(set: &ResultSet, width: usize) -> String {
-    fitted(summary(set), ranked(set), width)
+    text + &fitted(summary(set), ranked(set), width)
 }
 
 /// One row a run, with its seed.

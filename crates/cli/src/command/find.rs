@@ -32,7 +32,7 @@ const MOST_TRIED: usize = 1000;
 pub fn find(args: &FindArgs) -> Result<(), Failure> {
     interrupt::catch()?;
     let begin = clock::now();
-    let over = Overrides { schemes: args.schemes.clone(), seeds: args.seeds.clone() };
+    let over = Overrides { schemes: args.schemes.clone(), seeds: args.seeds.clone(), ..Overrides::default() };
     let written = source::written(&args.scenario)?;
     let find = read_find(&written.shown, &written.text, &over).map_err(input)?;
     let holds = question(&written.shown, &find)?;
@@ -254,7 +254,7 @@ impl<'a> Searching<'a> {
             return Ok(before.swap_remove(known));
         }
         drop(before);
-        if let Some(ran) = self.kept.take(index, &point, self.spool) {
+        if let Some(ran) = self.kept.take(index, &point, false, self.spool) {
             return Ok(ran);
         }
         self.simulated.fetch_add(1, Ordering::Relaxed);
