@@ -198,10 +198,8 @@ pub(crate) fn fixed_columns(rows: &[RunRow]) -> Vec<Column> {
     let f64s = |field: fn(&RunRow) -> f64| -> ArrayRef {
         Arc::new(Float64Array::from_iter_values(rows.iter().map(field)))
     };
-    let recovery = Float64Array::from_iter(rows.iter().map(|row| row.time_to_recover_us));
     let columns = [
         ("run", Arc::new(UInt32Array::from_iter_values(0..rows.len() as u32)) as ArrayRef),
-        ("baseline", Arc::new(BooleanArray::from_iter(rows.iter().map(|row| Some(row.baseline))))),
         ("flows", u64s(|row| row.flows)),
         ("flows_finished", u64s(|row| row.flows_finished)),
         ("fct_mean_us", f64s(|row| row.fct_mean_us)),
@@ -234,8 +232,19 @@ pub(crate) fn fixed_columns(rows: &[RunRow]) -> Vec<Column> {
         ("wall_s", f64s(|row| row.wall_s)),
         ("digest", texts(rows.iter().map(|row| row.digest.as_str()))),
     ];
-    let columns = columns.into_iter().map(|(name, values)| column(name, values, false));
-    columns.chain([column("time_to_recover_us", Arc::new(recovery), true)]).collect()
+    let baseline = BooleanArray::from_iter(rows.iter().map(|row| Some(row.baseline)));
+    let recovery = Float64Array::from_iter(rows.iter().map(|row| row.time_to_recover_us));
+    let mut columns: Vec<Column> =
+        columns.into_iter().map(|(name, values)| column(name, values, false)).collect();
+    let before_digest = columns.len() - 1;
+    columns.splice(
+        before_digest..before_digest,
+        [
+            column("baseline", Arc::new(baseline), false),
+            column("time_to_recover_us", Arc::new(recovery), true),
+        ],
+    );
+    columns
 }
 
 /// Looks columns up by name and type.

@@ -229,7 +229,10 @@ fn rows_have_the_keys_of_their_run_and_runs_have_no_json() {
             FLOWS,
             "flow UInt32, qp UInt32, src UInt32, dst UInt32, bytes UInt64, start_ps UInt64?, delivery_ps UInt64?, fct_ps UInt64?, ideal_fct_ps UInt64, group Utf8, packets UInt64, retransmissions UInt32?, timeouts UInt32?",
         ),
-        (JOBS, "job UInt32, algorithm Utf8, ranks UInt32, bytes UInt64, start_ps UInt64, cct_ps UInt64?"),
+        (
+            JOBS,
+            "job UInt32, algorithm Utf8, ranks UInt32, bytes UInt64, start_ps UInt64, ideal_cct_ps UInt64, cct_ps UInt64?",
+        ),
         (SERIES, "series Utf8, entity Utf8, time_ps UInt64, value Float64"),
     ];
     for (name, own) in own {
@@ -252,9 +255,9 @@ fn a_table_is_written_as_csv() {
     assert_eq!(
         csv(crate::Table::Jobs),
         format!(
-            "{keys},job,algorithm,ranks,bytes,start_ps,cct_ps\n\
-             0,\"with, comma\",3,,5us,8MiB,1,16,7,halving-doubling,32,128000000,5,\n\
-             1,ops,4,true,,5,1,32,7,halving-doubling,32,128000000,5,\n"
+            "{keys},job,algorithm,ranks,bytes,start_ps,ideal_cct_ps,cct_ps\n\
+             0,\"with, comma\",3,,5us,8MiB,1,16,7,halving-doubling,32,128000000,5,6,\n\
+             1,ops,4,true,,5,1,32,7,halving-doubling,32,128000000,5,6,\n"
         )
     );
     for (table, rows) in [(crate::Table::Runs, 2), (crate::Table::Flows, 3), (crate::Table::Series, 2)] {
