@@ -15,6 +15,6 @@ pub use foreign::{Panicked, catch_foreign, catch_panicked, foreign};
 pub use ids::{GateId, HostId, LinkId, MessageId, NodeId, QpId};
 pub use random::{Purpose, Stream, stream};
 pub use registered::{Parameter, ParameterType, ParameterValue, Parameters, Refused, Registered};
-pub use text::ParseUnitError;
+pub use text::{ParseUnitError, from_text};
 pub use time::{Duration, Time};
 pub use units::{Bytes, Rate};

@@ -13,10 +13,12 @@ pub struct ParseUnitError {
     hint: String,
 }
 
-/// Reads a decimal number and one of `units`; the result must be a whole number of the smallest unit.
+/// Reads a decimal number and one of `units`; the result must be a whole number of the smallest unit. A number without
+/// one is told with the `usual` one.
 pub(crate) fn parse_scaled(
     text: &str,
     units: &[(&str, u64)],
+    usual: &str,
     expected: &'static str,
 ) -> Result<u64, ParseUnitError> {
     let fail = |hint: String| ParseUnitError { written: text.to_owned(), expected, hint };
@@ -27,7 +29,14 @@ pub(crate) fn parse_scaled(
     let scale = match units.iter().find(|(name, _)| *name == unit) {
         Some((_, scale)) => *scale,
         None if trimmed.starts_with('-') => return Err(fail("; it must not be negative".into())),
-        None if unit.is_empty() => return Err(fail(format!("; add a unit: {}", known()))),
+        None if unit.is_empty() => {
+            // Large numbers are mostly counted in the smallest unit.
+            let large = number.parse::<f64>().is_ok_and(|number| number >= 1e6);
+            let instead = format!("{number}{}", if large { units[0].0 } else { usual });
+            let works = parse_scaled(&instead, units, usual, expected).is_ok();
+            let instead = if works { format!("; write {instead}") } else { String::new() };
+            return Err(fail(format!("; add a unit: {}{instead}", known())));
+        }
         None => match units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)) {
             Some((name, _)) => return Err(fail(in_bits_or_bytes(number, unit, name))),
             None => match units.iter().find(|(name, _)| is_short_for(unit, name)) {
@@ -99,12 +108,15 @@ pub(crate) fn about(value: u64, units: &[(&str, u64)]) -> String {
 }
 
 /// Deserialises a quantity that is written as text, and says what to write when a bare number stands there.
-pub(crate) fn from_text<'de, D: Deserializer<'de>, T>(d: D) -> Result<T, D::Error>
+///
+/// # Errors
+/// What stands there is no text, or cannot be read.
+pub fn from_text<'de, D: Deserializer<'de>, T>(d: D) -> Result<T, D::Error>
 where
-    T: FromStr<Err = ParseUnitError>,
+    T: FromStr<Err: fmt::Display>,
 {
     struct Text<T>(std::marker::PhantomData<T>);
-    impl<T: FromStr<Err = ParseUnitError>> serde::de::Visitor<'_> for Text<T> {
+    impl<T: FromStr<Err: fmt::Display>> serde::de::Visitor<'_> for Text<T> {
         type Value = T;
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("a quantity with its unit, in quotes")

@@ -115,6 +115,7 @@ impl FromStr for Duration {
         parse_scaled(
             &text.replace(['\u{b5}', '\u{3bc}'], "u"),
             UNITS,
+            "us",
             "a time such as \"500ns\", \"1.5us\" or \"10ms\"",
         )
         .map(Duration)

@@ -66,7 +66,7 @@ impl FromStr for Bytes {
     type Err = ParseUnitError;
     /// Reads `4096B`, `2MB` (decimal), `8MiB` (binary).
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse_scaled(text, SIZES, "a size such as \"4096B\", \"2MB\" or \"8MiB\"").map(Bytes)
+        parse_scaled(text, SIZES, "B", "a size such as \"4096B\", \"2MB\" or \"8MiB\"").map(Bytes)
     }
 }
 
@@ -74,7 +74,7 @@ impl FromStr for Rate {
     type Err = ParseUnitError;
     /// Reads `400Gbps`, `1.6Tbps`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse_scaled(text, RATES, "a rate such as \"400Gbps\"").map(Rate)
+        parse_scaled(text, RATES, "Gbps", "a rate such as \"400Gbps\"").map(Rate)
     }
 }
 

@@ -79,7 +79,7 @@ impl Outcome {
     /// The results under a title, with the resolved scenario that gave them.
     pub fn into_results(self, title: String, scenario_toml: String) -> ResultSet {
         let Outcome { runs, flows, jobs, series, filed, missing, .. } = self;
-        ResultSet { title, scenario_toml, runs, flows, jobs, series, filed, missing, figure: None }
+        ResultSet { title, scenario_toml, runs, flows, jobs, series, filed, missing, ..ResultSet::default() }
     }
 }
 

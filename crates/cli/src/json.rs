@@ -18,6 +18,7 @@ pub fn run(digest: &str, done: &Simulated) -> Value {
         "baselines": done.results.baselines().iter().map(row).collect::<Vec<_>>(),
         "failed": done.results.missing.iter().filter(|run| run.error.is_some()).map(missing_row).collect::<Vec<_>>(),
         "never_ran": done.results.missing.iter().filter(|run| run.error.is_none()).map(missing_row).collect::<Vec<_>>(),
+        "warnings": done.results.all_warnings(),
     })
 }
 
@@ -148,6 +149,7 @@ fn row(run: &RunRow) -> Value {
         "sim_time_us": run.sim_time_us,
         "wall_s": run.wall_s,
         "extra": run.extra,
+        "faults": run.faults,
         "digest": run.digest,
     })
 }

@@ -24,12 +24,13 @@ mod store;
 mod varied;
 
 use args::{Cli, Command};
-use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, Parser};
 use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| proposed(error).exit());
     execute::keep_panics();
     let ended = execute::guarded(|| act(&cli.command)).unwrap_or_else(|error| Err(Failure::Run(error)));
     match ended {
@@ -41,6 +42,24 @@ fn main() -> ExitCode {
         }
     }
 }
+
+/// A mistyped command with the nearest one: letters that changed places (`rnu`) look like nothing to the parser.
+fn proposed(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    if error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return error;
+    }
+    let command = Cli::command();
+    let names = command.get_subcommands().filter(|known| !known.is_hide_set()).map(|known| known.get_name());
+    let near = names.map(|name| (strsim::osa_distance(written, name), name.to_owned())).min();
+    if let Some((_, name)) = near.filter(|(distance, _)| *distance <= FAR) {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![name]));
+    }
+    error
+}
+
+/// Letters that a mistyped command may have more, fewer, others or in other places than the one that is meant.
+const FAR: usize = 2;
 
 fn act(command: &Command) -> Result<(), Failure> {
     match command {

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// Never for a model that was read from a file.
 pub fn item(name: String, spec: &ModelSpec) -> Result<Item, Failure> {
     let toml = toml::to_string(spec).map_err(input)?;
-    Ok(Item { name, digest: text_digest(&toml), toml, files: BTreeMap::new() })
+    Ok(Item { name, digest: text_digest(&toml), toml, files: BTreeMap::new(), warnings: Vec::new() })
 }
 
 /// Computes a model. One that fails is part of the outcome.

@@ -4,7 +4,7 @@ use crate::failure::{Failure, reason};
 use crate::output::{note, told};
 use crate::store::Item;
 use anabranch_results::digest::text_digest;
-use anabranch_sim::scenario::{Files, Ground, Overrides, RunPoint, Scenario, read};
+use anabranch_sim::scenario::{Files, Ground, Overrides, RunPoint, Scenario, ScenarioError, read};
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -106,9 +106,7 @@ const RESOLVING: &str =
 /// [`Failure::Input`] when something cannot be built.
 pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
     let examined = scenario.examine().map_err(input)?;
-    for warning in &examined.warnings {
-        note(&format!("warning: {warning}"));
-    }
+    examined.warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
     let ground = scenario.ground(examined.facts.first().map_or(&[][..], Vec::as_slice));
     let scenario = stand_alone(&scenario)?;
     let points = scenario.points().map_err(input)?;
@@ -117,6 +115,7 @@ pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
         digest: text_digest(&scenario.canonical()),
         toml: scenario.to_annotated_toml(&examined.facts),
         files: scenario.files.clone(),
+        warnings: examined.warnings.iter().map(ScenarioError::in_a_line).collect(),
     };
     Ok(Prepared { scenario, points, item, ground })
 }

@@ -34,6 +34,8 @@ pub struct Item {
     pub toml: String,
     /// The files that it names, by path within the folder.
     pub files: BTreeMap<String, String>,
+    /// What in it cannot mean much.
+    pub warnings: Vec<String>,
 }
 
 /// A folder that holds one folder a result set.

@@ -2,13 +2,14 @@
 
 use crate::board::parts;
 use crate::engine::Engine;
+use crate::fault_spec::FaultSpec;
 use crate::ideal::Ideal;
 use crate::observer::Observer;
 use crate::spec::RunPoint;
 use anabranch_base::{HostId, MessageId, Time};
 use anabranch_proto::TransportConfig;
 use anabranch_results::digest::run_digest;
-use anabranch_results::{FlowRow, JobRow, RunRow, SeriesRow, Statistic};
+use anabranch_results::{FaultRow, FlowRow, JobRow, RunRow, SeriesRow, Statistic};
 use anabranch_workload::{Job, Workload};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -134,7 +135,40 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
         ..RunRow::default()
     };
     run.set_slowdowns(flows.iter());
+    run.faults = fault_rows(engine, point);
+    run.warnings = unmet_faults(&run, point);
     RunResult::new(run, flows, jobs, Vec::new())
+}
+
+fn fault_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> Vec<FaultRow> {
+    let mut hits = engine.fault_hits();
+    let row = |(fault, spec): (u16, &FaultSpec)| {
+        let hits = *hits.of(fault);
+        FaultRow {
+            fault: u32::from(fault) + 1,
+            kind: spec.kind.word().to_owned(),
+            on: spec.kind.names().0.to_string(),
+            at_us: spec.at.0.iter().min().map_or(0.0, |at| at.as_us()),
+            packets_lost: hits.lost,
+            packets_refused: hits.refused,
+            packets_slowed: hits.slowed,
+        }
+    };
+    (0..u16::MAX).zip(&point.faults).map(row).collect()
+}
+
+/// Faults of which the run says nothing, as no packet of it met them.
+fn unmet_faults(run: &RunRow, point: &RunPoint) -> Vec<String> {
+    let unmet = run.faults.iter().zip(&point.faults);
+    let unmet = unmet.filter(|(row, spec)| row.packets() == 0 && !spec.kind.is_nothing());
+    let told = |(row, spec): (&FaultRow, &FaultSpec)| {
+        let why = match row.at_us >= run.sim_time_us {
+            true => "begins after the end of the run",
+            false => "met no packet: it lost, refused or slowed none",
+        };
+        format!("fault {} ({}) {why}", row.fault, spec.kind)
+    };
+    unmet.map(told).collect()
 }
 
 /// Slowdowns within data centres and between them, where any such flow finished.

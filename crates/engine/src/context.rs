@@ -1,5 +1,6 @@
 //! What a node's handler is given beside the node: the time, what all share, and where its doings go.
 
+use crate::faults::Hits;
 use crate::mail::Outbox;
 use crate::network::Network;
 use anabranch_base::{Duration, HostId, MessageId, NodeId, QpId, Time};
@@ -37,6 +38,8 @@ pub struct Effects {
     pub notices: Vec<Notice>,
     /// What must end the run, at its earliest place in the order.
     pub failure: Option<(Time, NodeId, Failure)>,
+    /// Packets that faults hit.
+    pub hits: Hits,
 }
 
 impl Effects {

@@ -305,13 +305,25 @@ impl<F: Frees> Egress<F> {
         let leaves = network.faults.leaves(link, &network.kinds, at.now, bytes, out.kind);
         let arrives = leaves + network.kinds[usize::from(out.kind)].latency;
         let random = Self::loss_stream(&mut self.losses, network, port, link);
-        match network.faults.fate(link, at.now, arrives, &frame.packet, random) {
+        let fate = network.faults.fate(link, at.now, arrives, &frame.packet, random);
+        match fate {
+            Fate::Refused(fault) => at.effects.hits.of(fault).refused += 1,
+            _ => {
+                if let Some(fault) = network.faults.slowed_by(link, at.now, leaves) {
+                    at.effects.hits.of(fault).slowed += 1;
+                }
+            }
+        }
+        match fate {
             Fate::Arrives => self.transmit_reported(port, frame, Some(leaves), false, at),
-            Fate::Lost => {
+            Fate::Lost(by) => {
                 at.counters.link_losses += 1;
+                if let Some(fault) = by {
+                    at.effects.hits.of(fault).lost += 1;
+                }
                 self.transmit_reported(port, frame, Some(leaves), true, at);
             }
-            Fate::Refused => match trimmed(&frame.packet, network.queues.trimmed_bytes) {
+            Fate::Refused(_) => match trimmed(&frame.packet, network.queues.trimmed_bytes) {
                 Some(header) => {
                     at.counters.trims += 1;
                     self.forget(frame.telemetry);
@@ -375,7 +387,7 @@ impl<F: Frees> Egress<F> {
         let (peer, peer_port, impaired) = (out.peer, out.peer_port, out.impaired);
         self.frees.push(Line::NONE, until, port);
         at.counters.pause_frames += u64::from(stop);
-        if !impaired || !network.faults.is_cut(link, at.now, acts_at) {
+        if !impaired || network.faults.cut_by(link, at.now, acts_at).is_none() {
             at.out.send(peer, Arrival { time: acts_at, frame: Frame::pause(peer_port, stop) }, None);
         }
     }

@@ -14,7 +14,8 @@ mod turnstile;
 use crate::context::{Counters, Failure, Notice};
 use crate::control::Control;
 use crate::egress::LAST_TIME;
-use crate::faults::{FaultPlan, Task};
+use crate::fault_spec::FaultSpec;
+use crate::faults::{FaultPlan, Hits, Task};
 use crate::goodput::Goodput;
 use crate::host::{Host, Totals};
 use crate::link::KindTable;
@@ -22,7 +23,7 @@ use crate::mail::{MOST_AHEAD, Slot, Sources};
 use crate::network::{Network, Parts};
 use crate::observer::Observer;
 use crate::shard::{NodeTask, Shard, Window};
-use crate::spec::{FaultSpec, Limits, Scheme};
+use crate::spec::{Limits, Scheme};
 use crate::switch::{Switch, SwitchPlan, program_counters};
 use anabranch_base::{Duration, LinkId, MessageId, NodeId, QpId, Time};
 use anabranch_fabric::{Routing, SelectorError, Topology};
@@ -65,8 +66,8 @@ impl PointRoom {
 
 /// Where a run stands between windows.
 struct Course {
-    /// Where in the agenda of the faults.
-    agenda_next: usize,
+    /// Until when all on the agenda of the faults is done; none: nothing yet.
+    agenda_done: Option<Time>,
     watch: Watchdog,
     patience: Duration,
     /// Some program wants to hear of queue pairs.
@@ -190,7 +191,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             tasks: Arc::default(),
         };
         let course = Course {
-            agenda_next: 0,
+            agenda_done: None,
             watch: Watchdog::default(),
             patience: limits.patience(scheme, &facts),
             tells_programs,
@@ -328,8 +329,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         shards: &mut [MutexGuard<'_, Shard<O>>],
         notices: Vec<Notice>,
     ) -> Result<(), Failure> {
-        let agenda = &self.network.faults.agenda;
-        let due = |course: &Course| agenda.get(course.agenda_next).map_or(Time::NEVER, |(due, _)| *due);
+        let due = self.network.faults.next_due(course.agenda_done);
         let own = shards.iter().map(|shard| shard.next_time()).min().unwrap_or(Time::NEVER);
         if course.tells_programs {
             let later = |notice: &Notice| Notice { time: notice.time + self.network.window, ..*notice };
@@ -340,13 +340,13 @@ impl<'a, O: Observer> Engine<'a, O> {
         loop {
             let next = window.ends[0];
             self.advance(window, next);
-            if own < window.ends[0] || due(course) <= next || self.has_mail(window.number) {
+            if own < window.ends[0] || due <= next || self.has_mail(window.number) {
                 break;
             }
             steps -= 1;
             if steps == 0 {
                 // No mail in any window: time goes on to the next event.
-                let first = own.min(due(course)).min(window.stop);
+                let first = own.min(due).min(window.stop);
                 if first == Time::NEVER {
                     let cycle = deadlock::find(&self.network, shards);
                     return Err(cycle.map_or(Failure::NothingLeft, Failure::Deadlock));
@@ -386,9 +386,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         window.ends.remove(0);
         let last = window.ends.last().copied().unwrap_or(start);
         // Faults do what they do between windows, and none goes beyond the end of the run.
-        let agenda = &self.network.faults.agenda;
-        let next_due = agenda[agenda.partition_point(|(due, _)| *due <= last)..].first();
-        let next_due = next_due.map_or(Time::NEVER, |(due, _)| *due);
+        let next_due = self.network.faults.next_due(Some(last));
         let end = self.end_of_time(window) + Duration(1);
         window.ends.push((last + self.network.window).min(next_due).min(end).max(last));
     }
@@ -409,27 +407,29 @@ impl<'a, O: Observer> Engine<'a, O> {
     ) -> Vec<(NodeId, NodeTask)> {
         let Network { faults, topology, .. } = &self.network;
         let mut tasks = Vec::new();
-        while let Some((_, task)) =
-            faults.agenda.get(course.agenda_next).filter(|(due, _)| *due <= window.start)
-        {
-            course.agenda_next += 1;
-            match *task {
-                Task::Purge(node) => tasks.push((node, NodeTask::Purge)),
-                Task::SettlePause(link) if self.network.scheme.fabric.pfc.is_some() => {
-                    // The node that receives on the link decides, the one that sends on it waits or goes on.
-                    let back = topology.reverse(link);
-                    let up = faults.is_up(link, window.start) && faults.is_up(back, window.start);
-                    let port = &topology.ports[link.index()];
-                    let receives = shards.iter_mut().find_map(|shard| shard.switch_mut(port.peer));
-                    let stop = receives.is_some_and(|switch| switch.settle_pause(port.peer_port, up));
-                    let source = topology.source(link);
-                    let its_port = topology.ports[back.index()].peer_port;
-                    tasks.push((source, NodeTask::Pause(its_port, stop)));
-                }
-                Task::SettlePause(_) => {}
-                Task::Reroute(as_of) => {
-                    let alive = |link| faults.is_up(link, as_of);
-                    window.routing = Arc::new(Routing::new(topology, &alive));
+        let due =
+            |course: &Course| Some(faults.next_due(course.agenda_done)).filter(|due| *due <= window.start);
+        while let Some(time) = due(course) {
+            course.agenda_done = Some(time);
+            for task in faults.tasks_at(time) {
+                match task {
+                    Task::Purge(node, fault) => tasks.push((node, NodeTask::Purge(fault))),
+                    Task::SettlePause(link) if self.network.scheme.fabric.pfc.is_some() => {
+                        // The node that receives on the link decides, the one that sends on it waits or goes on.
+                        let back = topology.reverse(link);
+                        let up = faults.is_up(link, window.start) && faults.is_up(back, window.start);
+                        let port = &topology.ports[link.index()];
+                        let receives = shards.iter_mut().find_map(|shard| shard.switch_mut(port.peer));
+                        let stop = receives.is_some_and(|switch| switch.settle_pause(port.peer_port, up));
+                        let source = topology.source(link);
+                        let its_port = topology.ports[back.index()].peer_port;
+                        tasks.push((source, NodeTask::Pause(its_port, stop)));
+                    }
+                    Task::SettlePause(_) => {}
+                    Task::Reroute(as_of) => {
+                        let alive = |link| faults.is_up(link, as_of);
+                        window.routing = Arc::new(Routing::new(topology, &alive));
+                    }
                 }
             }
         }
@@ -552,6 +552,14 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// What the run came to so far.
     pub fn counters(&self) -> Counters {
         totals(&self.locked())
+    }
+
+    /// Packets that each fault hit.
+    pub fn fault_hits(&self) -> Hits {
+        self.locked().iter().fold(Hits::default(), |mut sum, shard| {
+            sum += &shard.effects.hits;
+            sum
+        })
     }
 
     /// Time for which data classes were paused, over all links.

@@ -1,6 +1,6 @@
 //! Why a run stalled, where its faults say so, and what it would have taken.
 
-use crate::spec::{FaultKind, FaultSpec};
+use crate::fault_spec::{FaultKind, FaultSpec, Several};
 use anabranch_base::{Bytes, Duration, Time};
 use anabranch_proto::{PathFacts, TransportConfig};
 
@@ -26,34 +26,38 @@ impl Stalled<'_> {
     /// What the faults that still held mean for these messages under this transport, a line each; empty when they say
     /// nothing.
     pub(crate) fn explain(&self) -> String {
-        let holds = |fault: &&FaultSpec| {
-            let from = Time::ZERO + fault.at;
-            from <= self.at && fault.duration.is_none_or(|duration| from + duration > self.at)
+        let holding = |fault: &FaultSpec| {
+            fault.at.0.iter().copied().find(|&at| {
+                let from = Time::ZERO + at;
+                from <= self.at && fault.duration.is_none_or(|duration| from + duration > self.at)
+            })
         };
-        let lines = self.faults.iter().filter(holds).filter_map(|fault| self.of_fault(fault));
+        let lines = self.faults.iter().filter_map(|fault| self.of_fault(fault, holding(fault)?));
         lines.map(|line| format!("\n  help: {line}")).collect()
     }
 
-    fn of_fault(&self, fault: &FaultSpec) -> Option<String> {
+    fn of_fault(&self, fault: &FaultSpec, at: Duration) -> Option<String> {
         let until = match fault.duration {
-            Some(duration) => format!("until {}", Time::ZERO + fault.at + duration),
+            Some(duration) => format!("until {}", Time::ZERO + at + duration),
             None => "for good".to_owned(),
         };
-        let since = format!("from {} on {until}", fault.at);
+        let since = format!("from {at} on {until}");
+        let named = |names: &Several<String>| format!("{:?}", names.to_string());
         match &fault.kind {
-            FaultKind::PacketLoss { links, probability, .. } => {
-                self.of_rounds(*probability, &format!("packet-loss = {probability} on {links:?} {since}"))
-            }
+            FaultKind::PacketLoss { links, probability, .. } => self
+                .of_rounds(*probability, &format!("packet-loss = {probability} on {} {since}", named(links))),
             FaultKind::BitErrors { links, probability, .. } => {
                 let bits = 8.0 * self.facts.packet.0 as f64;
                 let lost = 1.0 - libm::pow(1.0 - probability, bits);
-                let fault =
-                    format!("bit-errors = {probability} on {links:?} {since}, {lost:.2e} a full packet,");
+                let fault = format!(
+                    "bit-errors = {probability} on {} {since}, {lost:.2e} a full packet,",
+                    named(links)
+                );
                 self.of_rounds(lost, &fault)
             }
-            FaultKind::LinkDown { links, .. } => Some(self.of_dead(&format!("{links:?}"), &since)),
-            FaultKind::SwitchDown { switches } => Some(self.of_dead(&format!("{switches:?}"), &since)),
-            FaultKind::Rate { .. } | FaultKind::SwitchLoss { .. } => None,
+            FaultKind::LinkDown { links, .. } => Some(self.of_dead(&named(links), &since)),
+            FaultKind::SwitchDown { switches } => Some(self.of_dead(&named(switches), &since)),
+            FaultKind::LinkFlap { .. } | FaultKind::Rate { .. } | FaultKind::SwitchLoss { .. } => None,
         }
     }
 
@@ -135,13 +139,13 @@ mod tests {
             packet: Bytes(1057),
             line_rate: Rate::from_gbps(400),
         };
-        let faults = &[FaultSpec { kind, at: Duration::from_us(1), duration }];
+        let faults = &[FaultSpec { kind, at: Duration::from_us(1).into(), duration }];
         let at = Time::ZERO + Duration::from_us(20_000);
         Stalled { transport, qps: 1, routing_delay: None, faults, facts, at, longest: 1_000_000 }.explain()
     }
 
     fn loss() -> FaultKind {
-        FaultKind::PacketLoss { links: "host:0".into(), both_directions: false, probability: 0.01 }
+        FaultKind::PacketLoss { links: "host:0".into(), both_directions: Some(false), probability: 0.01 }
     }
 
     #[test]
@@ -166,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_dead_link_is_named() {
-        let down = FaultKind::LinkDown { links: "tor:0/up:1".into(), both_directions: true };
+        let down = FaultKind::LinkDown { links: "tor:0/up:1".into(), both_directions: Some(true) };
         let text = explained(&sack(), down, None);
         assert!(text.contains("\"tor:0/up:1\" is down from 1us on for good"), "{text}");
     }

@@ -4,26 +4,38 @@
 //! is needed for a link that goes down while packets are on it. The plan is shared and does not change; what chance
 //! decides is drawn from a stream of the link that its sending node owns.
 
+mod when;
+
+use crate::fault_spec::{FaultKind, FaultSpec, Taken};
 use crate::link::{KindTable, LinkKind};
-use crate::spec::{FaultKind, FaultSpec};
 use anabranch_base::{Duration, LinkId, NodeId, Purpose, Rate, Stream, Time, stream};
-use anabranch_fabric::{Selector, SelectorError, Topology};
+use anabranch_fabric::{SelectorError, Topology};
 use anabranch_proto::{Packet, Repr};
+use std::ops::AddAssign;
+use when::When;
 
 /// The faults of a run.
 pub struct FaultPlan {
     /// By link: index into `links` plus one, or 0. Empty when nothing ever breaks.
     health_of: Vec<u32>,
     links: Vec<LinkHealth>,
-    /// What is to be done at a time, in order of time.
-    pub agenda: Vec<(Time, Task)>,
+    /// What is to be done at a time, in order of time, but for what comes again and again.
+    agenda: Vec<(Time, Task)>,
+    flaps: Vec<Flapping>,
+}
+
+/// What is to be done whenever links that flap go down or up.
+struct Flapping {
+    when: When,
+    links: Vec<LinkId>,
+    routing_delay: Option<Duration>,
 }
 
 /// Something that is done between windows; at one time in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
-    /// A switch loses what it holds.
-    Purge(NodeId),
+    /// A switch loses what it holds, by the fault of this number.
+    Purge(NodeId, u16),
     /// A link went down or is up again.
     SettlePause(LinkId),
     /// Routing learns which links were up at this time.
@@ -39,15 +51,10 @@ struct LinkHealth {
 
 /// One fault on one link.
 struct Interval {
-    from: Time,
-    until: Time,
+    /// The fault's number.
+    fault: u16,
+    when: When,
     effect: Effect,
-}
-
-impl Interval {
-    fn is_active(&self, time: Time) -> bool {
-        self.from <= time && time < self.until
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -61,15 +68,52 @@ enum Effect {
     SwitchLoss(f64),
 }
 
-/// What becomes of a packet on its link.
+/// What becomes of a packet on its link, and by the fault of which number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It arrives.
     Arrives,
-    /// The link loses it.
-    Lost,
+    /// The link loses it; by no fault, where the cable is a lossy one.
+    Lost(Option<u16>),
     /// The switch that was to send it trims or drops it.
-    Refused,
+    Refused(u16),
+}
+
+/// Packets that a fault hit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FaultHits {
+    /// Lost on its links, or in a switch that went down.
+    pub lost: u64,
+    /// Dropped or trimmed by the switch that was to send them.
+    pub refused: u64,
+    /// Sent at another rate.
+    pub slowed: u64,
+}
+
+/// Those of all faults, by number; as long as the last one that hit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hits(Vec<FaultHits>);
+
+impl Hits {
+    /// Those of a fault, to be counted.
+    pub fn of(&mut self, fault: u16) -> &mut FaultHits {
+        let number = usize::from(fault);
+        if self.0.len() <= number {
+            self.0.resize(number + 1, FaultHits::default());
+        }
+        &mut self.0[number]
+    }
+}
+
+impl AddAssign<&Hits> for Hits {
+    fn add_assign(&mut self, other: &Hits) {
+        for (fault, hits) in (0..).zip(&other.0) {
+            let all = self.of(fault);
+            all.lost += hits.lost;
+            all.refused += hits.refused;
+            all.slowed += hits.slowed;
+        }
+    }
 }
 
 impl FaultPlan {
@@ -85,13 +129,15 @@ impl FaultPlan {
         seed: u64,
         kinds: &mut KindTable<'_>,
     ) -> Result<FaultPlan, SelectorError> {
-        let mut plan = FaultPlan { health_of: Vec::new(), links: Vec::new(), agenda: Vec::new() };
+        let mut plan =
+            FaultPlan { health_of: Vec::new(), links: Vec::new(), agenda: Vec::new(), flaps: Vec::new() };
         for (link, port) in topology.ports.iter().enumerate().filter(|(_, port)| port.loss > 0.0) {
             plan.health(LinkId(link as u32), topology, kinds).base_loss = port.loss;
         }
         for (number, spec) in specs.iter().enumerate() {
-            let random = stream(seed, number as u64, Purpose::FaultSelection);
-            plan.add(spec, routing_delay, topology, kinds, random)?;
+            let taken = spec.takes(number, topology, seed)?;
+            let fault = u16::try_from(number).unwrap_or(u16::MAX);
+            plan.add(fault, spec, taken, routing_delay, topology, kinds);
         }
         plan.agenda.sort_by_key(|(time, task)| (*time, *task));
         plan.agenda.dedup();
@@ -100,84 +146,76 @@ impl FaultPlan {
 
     fn add(
         &mut self,
+        fault: u16,
         spec: &FaultSpec,
+        Taken { switches, links }: Taken,
         routing_delay: Option<Duration>,
         topology: &Topology,
         kinds: &mut KindTable<'_>,
-        mut random: Stream,
-    ) -> Result<(), SelectorError> {
-        let from = Time::ZERO + spec.at;
-        let until = spec.duration.map_or(Time::NEVER, |duration| from + duration);
-        let mut pick = |text: &str, both: bool| -> Result<Vec<LinkId>, SelectorError> {
-            let mut links = text.parse::<Selector>()?.links(topology, &mut random)?;
-            if both {
-                let back: Vec<LinkId> = links.iter().map(|&link| topology.reverse(link)).collect();
-                links.extend(back);
-            }
-            links.sort_unstable();
-            links.dedup();
-            Ok(links)
+    ) {
+        let goes_down = matches!(
+            spec.kind,
+            FaultKind::LinkDown { .. } | FaultKind::LinkFlap { .. } | FaultKind::SwitchDown { .. }
+        );
+        let flap = match &spec.kind {
+            FaultKind::LinkFlap { period, down_for, .. } => Some((*period, *down_for)),
+            _ => None,
         };
-        let mut reroutes = false;
-        let mut add = |plan: &mut Self, link: LinkId, effect: Effect| {
-            plan.health(link, topology, kinds).faults.push(Interval { from, until, effect });
-        };
-        match &spec.kind {
-            FaultKind::LinkDown { links, both_directions } => {
-                reroutes = true;
-                for link in pick(links, *both_directions)? {
-                    add(self, link, Effect::Down);
+        for &at in &spec.at.0 {
+            let from = Time::ZERO + at;
+            let until = spec.duration.map_or(Time::NEVER, |duration| from + duration);
+            let when = When { from, until, flap };
+            self.agenda.extend(switches.iter().map(|&node| (from, Task::Purge(node, fault))));
+            for &link in &links {
+                let effect = match &spec.kind {
+                    FaultKind::LinkDown { .. }
+                    | FaultKind::LinkFlap { .. }
+                    | FaultKind::SwitchDown { .. } => Effect::Down,
+                    FaultKind::Rate { rate, .. } => Effect::Kind(kinds.kind_at_rate(topology, link, *rate)),
+                    FaultKind::PacketLoss { probability, .. } => Effect::PacketLoss(*probability),
+                    FaultKind::SwitchLoss { probability, .. } => Effect::SwitchLoss(*probability),
+                    FaultKind::BitErrors { probability, .. } => Effect::BitErrors(*probability),
+                };
+                self.health(link, topology, kinds).faults.push(Interval { fault, when, effect });
+                if goes_down && flap.is_none() {
                     self.settle_pauses(topology, link, from, until);
                 }
             }
-            FaultKind::SwitchDown { switches } => {
-                reroutes = true;
-                for node in switches.parse::<Selector>()?.switches(topology, &mut random)? {
-                    self.agenda.push((from, Task::Purge(node)));
-                    for link in topology.links_of(node).map(LinkId) {
-                        for link in [link, topology.reverse(link)] {
-                            add(self, link, Effect::Down);
-                            self.settle_pauses(topology, link, from, until);
-                        }
+            match (goes_down, flap, routing_delay) {
+                (true, Some(_), _) => {
+                    let links = links.iter().flat_map(|&link| [link, topology.reverse(link)]).collect();
+                    self.flaps.push(Flapping { when, links, routing_delay });
+                }
+                (true, None, Some(delay)) => {
+                    self.agenda.push((from + delay, Task::Reroute(from)));
+                    if until < Time::NEVER {
+                        self.agenda.push((until + delay, Task::Reroute(until)));
                     }
                 }
-            }
-            FaultKind::Rate { links, both_directions, rate } => {
-                for link in pick(links, *both_directions)? {
-                    let kind = kinds.kind_at_rate(topology, link, *rate);
-                    self.health(link, topology, kinds).faults.push(Interval {
-                        from,
-                        until,
-                        effect: Effect::Kind(kind),
-                    });
-                }
-            }
-            FaultKind::PacketLoss { links, both_directions, probability } => {
-                for link in pick(links, *both_directions)? {
-                    add(self, link, Effect::PacketLoss(*probability));
-                }
-            }
-            FaultKind::SwitchLoss { links, both_directions, probability } => {
-                let from_switch = |link: &LinkId| {
-                    topology.switch(topology.ports[topology.reverse(*link).index()].peer).is_some()
-                };
-                for link in pick(links, *both_directions)?.into_iter().filter(from_switch) {
-                    add(self, link, Effect::SwitchLoss(*probability));
-                }
-            }
-            FaultKind::BitErrors { links, both_directions, probability } => {
-                for link in pick(links, *both_directions)? {
-                    add(self, link, Effect::BitErrors(*probability));
-                }
+                _ => {}
             }
         }
-        if let (true, Some(delay)) = (reroutes, routing_delay) {
-            self.agenda.push((from + delay, Task::Reroute(from)));
-            if until < Time::NEVER {
-                self.agenda.push((until + delay, Task::Reroute(until)));
-            }
+    }
+
+    /// The first time after `after` (none: of all) at which something is to be done.
+    pub fn next_due(&self, after: Option<Time>) -> Time {
+        let listed = after.map_or(0, |after| self.agenda.partition_point(|(due, _)| *due <= after));
+        let listed = self.agenda.get(listed).map_or(Time::NEVER, |(due, _)| *due);
+        self.flaps.iter().fold(listed, |first, flap| first.min(flap.next_due(after)))
+    }
+
+    /// What is to be done at `time`, in order.
+    pub fn tasks_at(&self, time: Time) -> Vec<Task> {
+        let from = self.agenda.partition_point(|(due, _)| *due < time);
+        let listed = self.agenda[from..].iter().take_while(|(due, _)| *due == time).map(|(_, task)| *task);
+        let mut tasks: Vec<Task> = listed.collect();
+        let listed = tasks.len();
+        self.flaps.iter().for_each(|flap| flap.tasks_at(time, &mut tasks));
+        if tasks.len() > listed {
+            tasks.sort_unstable();
+            tasks.dedup();
         }
-        Ok(())
+        tasks
     }
 
     /// The pauses of a link depend on both of its directions: frames come on the one for the other.
@@ -195,35 +233,51 @@ impl FaultPlan {
 
     /// Whether `link` carries packets at `time`.
     pub fn is_up(&self, link: LinkId, time: Time) -> bool {
-        let down = |fault: &Interval| matches!(fault.effect, Effect::Down) && fault.is_active(time);
+        let down = |fault: &Interval| matches!(fault.effect, Effect::Down) && fault.when.holds_at(time);
         self.find(link).is_none_or(|health| !health.faults.iter().any(down))
     }
 
     /// What becomes of a packet that goes out on an impaired `link` now and is in at `arrives`.
     pub fn fate(&self, link: LinkId, now: Time, arrives: Time, packet: &Packet, random: &mut Stream) -> Fate {
-        if self.is_cut(link, now, arrives) {
-            return Fate::Lost;
+        if let Some(fault) = self.cut_by(link, now, arrives) {
+            return Fate::Lost(Some(fault));
         }
         let Some(health) = self.find(link) else { return Fate::Arrives };
-        let active = |fault: &&Interval| fault.is_active(now);
-        let survives =
-            health.faults.iter().filter(active).fold(1.0 - health.base_loss, |p, fault| match fault.effect {
-                Effect::PacketLoss(loss) => p * (1.0 - loss),
-                Effect::BitErrors(errors) => p * libm::pow(1.0 - errors, f64::from(packet.wire_bytes) * 8.0),
-                Effect::Down | Effect::Kind(_) | Effect::SwitchLoss(_) => p,
-            });
-        if survives < 1.0 && random.unit() >= survives {
-            return Fate::Lost;
+        let active = || health.faults.iter().filter(|fault| fault.when.holds_at(now));
+        let past_cable = 1.0 - health.base_loss;
+        let past = |p: f64, fault: &Interval| match fault.effect {
+            Effect::PacketLoss(loss) => p * (1.0 - loss),
+            Effect::BitErrors(errors) => p * libm::pow(1.0 - errors, f64::from(packet.wire_bytes) * 8.0),
+            Effect::Down | Effect::Kind(_) | Effect::SwitchLoss(_) => p,
+        };
+        if let Some(drawn) = drawn_loss(active().fold(past_cable, past), random) {
+            // One draw for all: it falls into the share of the packets that this one loses of what those before it let
+            // pass.
+            let fault =
+                (drawn < past_cable).then(|| first_below(active(), past_cable, past, drawn)).flatten();
+            return Fate::Lost(fault);
         }
         if !matches!(packet.repr, Repr::Data { .. }) {
             return Fate::Arrives;
         }
-        let passes = health.faults.iter().filter(active).fold(1.0, |p, fault| match fault.effect {
+        let passes = |p: f64, fault: &Interval| match fault.effect {
             Effect::SwitchLoss(loss) => p * (1.0 - loss),
             _ => p,
-        });
-        let refused = passes < 1.0 && random.unit() >= passes;
-        if refused { Fate::Refused } else { Fate::Arrives }
+        };
+        let refused = drawn_loss(active().fold(1.0, passes), random);
+        refused
+            .and_then(|drawn| first_below(active(), 1.0, passes, drawn))
+            .map_or(Fate::Arrives, Fate::Refused)
+    }
+
+    /// The fault that makes `link` run at another rate for a packet that leaves from `now` to `leaves`.
+    pub fn slowed_by(&self, link: LinkId, now: Time, leaves: Time) -> Option<u16> {
+        let health = self.find(link)?;
+        let slows = |fault: &&Interval| match fault.effect {
+            Effect::Kind(kind) => kind != health.normal && fault.when.meets(now, leaves),
+            _ => false,
+        };
+        health.faults.iter().rfind(slows).map(|fault| fault.fault)
     }
 
     /// The kind that `link` is of at `time`, `otherwise` unless a fault says more, and until when.
@@ -232,12 +286,10 @@ impl FaultPlan {
         let (mut kind, mut until) = (health.normal, Time::NEVER);
         for fault in &health.faults {
             let Effect::Kind(other) = fault.effect else { continue };
-            if fault.is_active(time) {
+            if fault.when.holds_at(time) {
                 kind = other;
-                until = until.min(fault.until);
-            } else if time < fault.from {
-                until = until.min(fault.from);
             }
+            until = until.min(fault.when.turns_after(Some(time)));
         }
         (kind, until)
     }
@@ -260,12 +312,10 @@ impl FaultPlan {
         }
     }
 
-    /// Whether `link` is down at any time from `sent` to `arrives`.
-    pub fn is_cut(&self, link: LinkId, sent: Time, arrives: Time) -> bool {
-        let cut = |fault: &Interval| {
-            matches!(fault.effect, Effect::Down) && fault.from <= arrives && sent < fault.until
-        };
-        self.find(link).is_some_and(|health| health.faults.iter().any(cut))
+    /// The fault by which `link` is down at any time from `sent` to `arrives`.
+    pub fn cut_by(&self, link: LinkId, sent: Time, arrives: Time) -> Option<u16> {
+        let cut = |fault: &&Interval| matches!(fault.effect, Effect::Down) && fault.when.meets(sent, arrives);
+        self.find(link)?.faults.iter().find(cut).map(|fault| fault.fault)
     }
 
     fn find(&self, link: LinkId) -> Option<&LinkHealth> {
@@ -283,4 +333,59 @@ impl FaultPlan {
         }
         &mut self.links[*known as usize - 1]
     }
+}
+
+impl Flapping {
+    fn next_due(&self, after: Option<Time>) -> Time {
+        let turn = self.when.turns_after(after);
+        let Some(delay) = self.routing_delay else { return turn };
+        // What was before the delay is heard of now.
+        let heard = after.filter(|after| after.0 >= delay.0).map(|after| Time(after.0 - delay.0));
+        turn.min(self.when.turns_after(heard) + delay)
+    }
+
+    fn tasks_at(&self, time: Time, tasks: &mut Vec<Task>) {
+        let turns = |time: Time| self.when.turns_after(time.0.checked_sub(1).map(Time)) == time;
+        if turns(time) {
+            tasks.extend(self.links.iter().map(|&link| Task::SettlePause(link)));
+        }
+        if let Some(as_of) = self.routing_delay.and_then(|delay| time.0.checked_sub(delay.0)).map(Time)
+            && turns(as_of)
+        {
+            tasks.push(Task::Reroute(as_of));
+        }
+    }
+}
+
+impl FaultSpec {
+    /// What it takes on `topology`, as the fault of this number (from 0) in a run of this seed.
+    ///
+    /// # Errors
+    /// A selector that names nothing there.
+    pub fn takes(&self, number: usize, topology: &Topology, seed: u64) -> Result<Taken, SelectorError> {
+        self.kind.takes(topology, &mut stream(seed, number as u64, Purpose::FaultSelection))
+    }
+}
+
+/// A draw that is at or above `survives`, if it comes to one.
+fn drawn_loss(survives: f64, random: &mut Stream) -> Option<f64> {
+    if survives >= 1.0 {
+        return None;
+    }
+    Some(random.unit()).filter(|drawn| *drawn >= survives)
+}
+
+/// The first fault behind which no more than `drawn` is left of `all`.
+fn first_below<'f>(
+    mut faults: impl Iterator<Item = &'f Interval>,
+    all: f64,
+    left: impl Fn(f64, &Interval) -> f64,
+    drawn: f64,
+) -> Option<u16> {
+    let mut p = all;
+    let by = faults.find(|fault| {
+        p = left(p, fault);
+        drawn >= p
+    });
+    by.map(|fault| fault.fault)
 }

@@ -2,6 +2,7 @@
 //!
 //! Start reading at [`run()`]; what it is given is a [`RunPoint`].
 
+mod blind;
 mod board;
 mod collect;
 mod context;
@@ -9,6 +10,7 @@ mod control;
 mod egress;
 mod engine;
 mod explain;
+mod fault_spec;
 mod faults;
 mod frame;
 mod goodput;
@@ -30,11 +32,12 @@ mod telemetry;
 
 pub use collect::RunResult;
 pub use control::Control;
+pub use fault_spec::{FaultKind, FaultSpec, Several, Taken};
 pub use ideal::Ideal;
+pub use link::{Unmarked, unmarked};
 pub use observer::{Observer, QpSelector};
 pub use run::{Built, RunError, build, run, run_observed};
 pub use spec::{
-    EcnStep, FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, PfcSpec, RoutingMode, RunPoint, Scheme,
-    Series, WrrSpec,
+    EcnStep, FabricSpec, Limits, MeasureSpec, PfcSpec, RoutingMode, RunPoint, Scheme, Series, WrrSpec,
 };
 pub use switch::{PfcError, PfcPlan, ProgramError, ProgramPlan, WeightError, check_headrooms, weights};

@@ -130,6 +130,37 @@ fn marking(fabric: &FabricSpec, facts: &PathFacts, rate: Rate) -> Marking {
     }
 }
 
+/// Thresholds that no queue reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unmarked {
+    /// Where in a scheme they are: `fabric.ecn_kmin` or `fabric.ecn_from`.
+    pub parameter: &'static str,
+    /// The lower one.
+    pub kmin: Bytes,
+    /// On links of this rate.
+    pub rate: Rate,
+}
+
+/// The links of `topology` whose queues never mark, as their thresholds are not below what is left in a full queue when
+/// a full packet leaves it; none where all do, and where no queue has a limit of its own.
+pub fn unmarked(fabric: &FabricSpec, topology: &Topology, facts: &PathFacts) -> Option<Unmarked> {
+    // A queue that is longer than the engine counts never fills.
+    let holds = fabric.queue?.on(facts).0;
+    let left = u32::try_from(holds).ok()?.saturating_sub(clip(facts.packet));
+    let from_switches =
+        (0..topology.links()).map(LinkId).filter(|&link| topology.switch(topology.source(link)).is_some());
+    let mut rates: Vec<Rate> = from_switches.map(|link| topology.ports[link.index()].rate).collect();
+    rates.sort_unstable();
+    rates.dedup();
+    let of = |rate: Rate| {
+        let by_step = fabric.ecn_from.iter().any(|step| step.rate <= rate);
+        let parameter = if by_step { "fabric.ecn_from" } else { "fabric.ecn_kmin" };
+        let kmin = marking(fabric, facts, rate).kmin;
+        (kmin >= left).then(|| Unmarked { parameter, kmin: Bytes(u64::from(kmin)), rate })
+    };
+    rates.into_iter().find_map(of)
+}
+
 fn clip(bytes: Bytes) -> u32 {
     u32::try_from(bytes.0).unwrap_or(u32::MAX)
 }

@@ -1,5 +1,6 @@
 //! One run, on one screen: build the fabric, make the workload, run the engine, hand back the results.
 
+use crate::blind::{blind_measures, choice};
 use crate::collect::{RunResult, collect, name_unfinished};
 use crate::context::Failure;
 use crate::control::Control;
@@ -10,7 +11,7 @@ use crate::observer::{Foreign, NoObserver, Observer, QpSelector, SeriesObserver}
 use crate::points::{too_many, too_many_of_events};
 use crate::spec::{Limits, RunPoint, Scheme};
 use crate::switch::{PfcError, PfcPlan, ProgramError, ProgramPlan, SwitchPlan, WeightError, weights};
-use anabranch_base::{Duration, Panicked, Purpose, Time, catch_panicked, stream};
+use anabranch_base::{Duration, Panicked, Time, catch_panicked};
 use anabranch_fabric::{Routing, Selector, SelectorError, Topology, TopologyError};
 use anabranch_proto::cc::RegisteredCc;
 use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, TransportConfig};
@@ -104,14 +105,15 @@ fn attempt<O: Observer>(
         seed: point.seed,
         threads: control.threads,
     };
+    let on = (point, &fabric);
     match observer {
-        None => drive(Engine::new(setup, own)?, point, &limits, &ideal, control, |seen, _| {
+        None => drive(Engine::new(setup, own)?, on, &limits, &ideal, control, |seen, _| {
             give_back(seen);
             Vec::new()
         }),
         Some(observer) => {
             let both = (observer, own);
-            drive(Engine::new(setup, both)?, point, &limits, &ideal, control, |(observer, seen), end| {
+            drive(Engine::new(setup, both)?, on, &limits, &ideal, control, |(observer, seen), end| {
                 give_back(seen);
                 let topology = &fabric.topology;
                 observer.into_rows(end, |link| topology.link_name(link), |node| topology.node_name(node))
@@ -151,16 +153,13 @@ fn watch(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, f64), RunE
     for (number, measure) in point.measures.iter().enumerate() {
         let a_curve = measure.points(1, Duration(1_000_000_000_000));
         if let Some(links) = &measure.links {
-            // A random choice of links must be the one that a fault with the same selector would not disturb.
-            let mut random = stream(point.seed, u64::MAX - number as u64, Purpose::FaultSelection);
-            for link in links.parse::<Selector>()?.links(topology, &mut random)? {
+            for link in links.parse::<Selector>()?.links(topology, &mut choice(point.seed, number))? {
                 observer.watch_link(measure, link, topology.ports[link.index()].rate);
                 points += a_curve;
             }
         }
         if let Some(switches) = &measure.switches {
-            let mut random = stream(point.seed, u64::MAX - number as u64, Purpose::FaultSelection);
-            for node in switches.parse::<Selector>()?.switches(topology, &mut random)? {
+            for node in switches.parse::<Selector>()?.switches(topology, &mut choice(point.seed, number))? {
                 observer.watch_switch(measure, node);
                 points += a_curve;
             }
@@ -177,7 +176,7 @@ fn watch(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, f64), RunE
 
 fn drive<O: Observer>(
     mut engine: Engine<'_, O>,
-    point: &RunPoint,
+    (point, fabric): (&RunPoint, &Built),
     limits: &Limits,
     ideal: &Ideal<'_>,
     control: &Control,
@@ -200,6 +199,7 @@ fn drive<O: Observer>(
     let at = engine.now();
     let goodput = engine.goodput();
     result.series = engine.into_observer().map_or_else(Vec::new, |observer| series(observer, at));
+    result.run.warnings.extend(blind_measures(point, fabric, &result.series)?);
     result.series.extend(goodput);
     let unfinished = result.run.flows - result.run.flows_finished;
     match outcome {

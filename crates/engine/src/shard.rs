@@ -45,7 +45,7 @@ pub struct Window {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeTask {
     /// A switch loses what its queues hold.
-    Purge,
+    Purge(u16),
     /// The data class of this port must wait, or may send again.
     Pause(u16, bool),
 }
@@ -305,10 +305,10 @@ impl<O: Observer> Shard<O> {
                     switches[index as usize].handle_pause(*port, *stop, &mut at);
                     count_victims(switches, place_of, index, &mut at);
                 }
-                (Some((Place::Switch(index), ..)), NodeTask::Purge) => {
-                    switches[index as usize].purge(&mut at)
+                (Some((Place::Switch(index), ..)), NodeTask::Purge(fault)) => {
+                    switches[index as usize].purge(*fault, &mut at);
                 }
-                (Some((Place::Host(_), ..)), NodeTask::Purge) | (None, _) => {}
+                (Some((Place::Host(_), ..)), NodeTask::Purge(_)) | (None, _) => {}
             }
         }
         if !window.heard.is_empty() || !window.tasks.is_empty() {

@@ -1,5 +1,6 @@
 //! What a run is given, every default explicit.
 
+use crate::fault_spec::FaultSpec;
 use anabranch_base::{Bytes, Duration, Rate};
 use anabranch_fabric::TopologySpec;
 use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, Size, Threshold, TransportConfig};
@@ -31,75 +32,6 @@ pub struct RunPoint {
     pub most_points: u64,
     /// The contents of every file that the scenario names.
     pub files: BTreeMap<String, String>,
-}
-
-/// Something that breaks, for a while.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FaultSpec {
-    /// What happens.
-    #[serde(flatten)]
-    pub kind: FaultKind,
-    /// When it starts.
-    pub at: Duration,
-    /// How long it lasts; without it, to the end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration: Option<Duration>,
-}
-
-/// What happens to links or switches. Selectors: see [`anabranch_fabric::Selector`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum FaultKind {
-    /// The links carry nothing and lose what is on them.
-    LinkDown {
-        /// Which links.
-        links: String,
-        /// Both directions of each cable, or only the selected one.
-        both_directions: bool,
-    },
-    /// The switches lose all that waits for their links, which are down; programs in them go on.
-    SwitchDown {
-        /// Which switches.
-        switches: String,
-    },
-    /// The links run at another rate.
-    Rate {
-        /// Which links.
-        links: String,
-        /// Both directions of each cable, or only the selected one.
-        both_directions: bool,
-        /// The rate meanwhile.
-        rate: Rate,
-    },
-    /// Each packet is lost with this probability.
-    PacketLoss {
-        /// Which links.
-        links: String,
-        /// Both directions of each cable, or only the selected one.
-        both_directions: bool,
-        /// Between 0 and 1.
-        probability: f64,
-    },
-    /// The switches that send on the links drop each data packet with this probability, or trim it where they trim.
-    /// What hosts send is left alone.
-    SwitchLoss {
-        /// Which links.
-        links: String,
-        /// Both directions of each cable, or only the selected one.
-        both_directions: bool,
-        /// Between 0 and 1.
-        probability: f64,
-    },
-    /// Each bit is wrong with this probability; a packet with a wrong bit is lost.
-    BitErrors {
-        /// Which links.
-        links: String,
-        /// Both directions of each cable, or only the selected one.
-        both_directions: bool,
-        /// Between 0 and 1.
-        probability: f64,
-    },
 }
 
 /// A named composition of transport, congestion control, load balancer and fabric settings.

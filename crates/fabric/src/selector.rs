@@ -8,7 +8,8 @@ use std::str::FromStr;
 
 /// The forms, for error messages.
 const FORMS: &str = "links: tor:0/up, tor:0/up:3, spine:2/down:4, esw:0/up:0, host:5, tor-uplinks, \
-     tor-uplinks:3%, tor-uplinks:4, esw-uplinks, host-links:3%, all, node:128->node:130; switches: tor:3, spine:5%, \
+     tor-uplinks:3%, tor-uplinks:4, esw-uplinks, host-links:3%, all, node:128->node:130, and with cable: in front both directions of \
+     each, cable:tor:0/up:3; switches: tor:3, spine:5%, \
      esw:0, switch:7";
 
 /// Links or switches of a topology, as a scenario names them.
@@ -23,6 +24,10 @@ const FORMS: &str = "links: tor:0/up, tor:0/up:3, spine:2/down:4, esw:0/up:0, ho
 /// | `tor-uplinks:3%`, `tor-uplinks:4` | that share of the cables (rounded, at least one; of 100 % every link), or that many |
 /// | `all` | every link, both directions |
 /// | `node:128->node:130` | from one node to the other, by the numbers of an imported file |
+/// | `cable:tor:0/up:3` ... | any of these, both directions of each |
+///
+/// A name with a direction (`/up`, `/down`, `->`) means that direction wherever it stands. The others name cables: what
+/// is measured of a cable is the direction in the table, what breaks is both.
 ///
 /// | form | switches |
 /// |---|---|
@@ -37,6 +42,8 @@ const FORMS: &str = "links: tor:0/up, tor:0/up:3, spine:2/down:4, esw:0/up:0, ho
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selector {
     text: String,
+    /// `cable:` stands in front of the form.
+    cable: bool,
     form: Form,
 }
 
@@ -61,6 +68,9 @@ enum Form {
     Switch(Kind, u32),
     Switches(Kind, f64),
 }
+
+/// Stands in front of a name of links where both directions of each are meant.
+const CABLE: &str = "cable:";
 
 /// What a switch is counted among.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,8 +104,13 @@ impl FromStr for Selector {
 
     fn from_str(text: &str) -> Result<Selector, SelectorError> {
         let trimmed = text.trim();
-        match parse(trimmed) {
-            Ok(form) => Ok(Selector { text: trimmed.to_owned(), form }),
+        let of_cable = trimmed.strip_prefix(CABLE);
+        match parse(of_cable.unwrap_or(trimmed).trim()) {
+            Ok(Form::Switch(..) | Form::Switches(..)) if of_cable.is_some() => {
+                let problem = format!("a cable is named by a link; write \"{CABLE}tor:0/up:0\"");
+                Err(SelectorError { selector: text.to_owned(), problem })
+            }
+            Ok(form) => Ok(Selector { text: trimmed.to_owned(), cable: of_cable.is_some(), form }),
             Err(problem) => Err(SelectorError { selector: text.to_owned(), problem }),
         }
     }
@@ -116,8 +131,13 @@ impl Selector {
         text.parse()
     }
 
+    /// Whether it names cables, and no direction of them.
+    pub fn names_cables(&self) -> bool {
+        self.cable || !matches!(self.form, Form::Ports { .. } | Form::Between(..))
+    }
+
     /// The directed links that it names in `topology`, ascending and distinct. Links of a tier are given in
-    /// their upward direction. Only forms with a share or a number draw from `random`; they pick distinct
+    /// their upward direction, unless `cable:` asks for both. Only forms with a share or a number draw from `random`; they pick distinct
     /// cables.
     ///
     /// # Errors
@@ -138,7 +158,13 @@ impl Selector {
                 Err("this names a switch, but links are wanted".to_owned())
             }
         };
-        links.map_err(|problem| self.refused(problem, topology, true))
+        let mut links = links.map_err(|problem| self.refused(problem, topology, true))?;
+        if self.cable {
+            links.extend(links.clone().iter().map(|&link| topology.reverse(link)));
+            links.sort_unstable();
+            links.dedup();
+        }
+        Ok(links)
     }
 
     /// The switches that it names in `topology`, ascending and distinct. Only `spine:5%` draws from `random`.
@@ -158,7 +184,8 @@ impl Selector {
     /// The error, with what to write instead on this topology where the problem does not say it.
     fn refused(&self, mut problem: String, topology: &Topology, links: bool) -> SelectorError {
         if let (false, Some(near)) = (problem.contains("; write "), self.nearest(topology, links)) {
-            problem.push_str(&format!("; write {near:?}"));
+            let cable = if self.cable && links { CABLE } else { "" };
+            problem.push_str(&format!("; write \"{cable}{near}\""));
         }
         SelectorError { selector: self.text.clone(), problem }
     }
@@ -526,6 +553,27 @@ mod tests {
     }
 
     #[test]
+    fn a_cable_is_both_directions_and_a_name_with_a_direction_is_that_one() {
+        let (two, g) = (tree(32, 2), graph());
+        let got = |t, text| links(t, text).unwrap();
+        assert_eq!(got(&two, "cable:tor:0/up:3"), ["tor:0/up:3", "spine:3/down:0"]);
+        assert_eq!(got(&two, "cable:spine:3/down:0"), ["tor:0/up:3", "spine:3/down:0"]);
+        assert_eq!(got(&two, "cable: host:5"), ["host:5", "tor:1/down:1"]);
+        assert_eq!(got(&two, "cable:tor-uplinks:3").len(), 6);
+        assert_eq!(got(&two, "cable:all"), got(&two, "all"));
+        assert_eq!(got(&g, "cable:node:2->node:3").len(), 4);
+        let cables = |text: &str| Selector::parse(text).unwrap().names_cables();
+        for text in ["cable:tor:0/up:3", "tor-uplinks", "tor-uplinks:3%", "host:5", "host-links", "all"] {
+            assert!(cables(text), "{text}");
+        }
+        assert!(["tor:0/up", "spine:2/down:4", "node:2->node:3"].iter().all(|text| !cables(text)));
+        let wrong = links(&two, "cable:tor:0/up:9").unwrap_err();
+        assert!(wrong.ends_with("write \"cable:tor:0/up:3\""), "{wrong}");
+        let switch = links(&two, "cable:tor:0").unwrap_err();
+        assert!(switch.ends_with("a cable is named by a link; write \"cable:tor:0/up:0\""), "{switch}");
+    }
+
+    #[test]
     fn shares_and_numbers_pick_distinct_cables_by_the_stream_alone() {
         let t = tree(128, 2);
         let pick = |text: &str, seed| {
@@ -669,7 +717,7 @@ mod tests {
         #[test]
         fn no_text_makes_it_panic(text in prop_oneof![
             "\\PC*",
-            "(tor|spine|host|node|switch|tier[0-9]{1,3}|host-links|(tor|spine|core|esw)-uplinks|core)\
+            "(cable:)?(tor|spine|host|node|switch|tier[0-9]{1,3}|host-links|(tor|spine|core|esw)-uplinks|core)\
              [:/]?[0-9]{0,11}[%:/]?(up|down|->node:)?:?[0-9]{0,3}"
         ]) {
             let mut random = stream(1, 0, Purpose::FaultSelection);

@@ -1,6 +1,6 @@
 //! Sizes and times that depend on the fabric: papers say "one BDP" and "half an RTT".
 
-use anabranch_base::{Bytes, Duration, Rate, parameter_quantities};
+use anabranch_base::{Bytes, Duration, ParseUnitError, Rate, from_text, parameter_quantities};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -142,16 +142,27 @@ fn multiple(text: &str, unit: &str) -> Option<f64> {
     (number.is_finite() && number > 0.0).then_some(number)
 }
 
+/// A size in BDPs or packets.
+fn relative_size(text: &str) -> Option<Size> {
+    multiple(text, "bdp").map(Size::Bdp).or_else(|| multiple(text, "packets").map(Size::Packets))
+}
+
+/// What is wrong with a quantity, and what it may be beside an absolute one. What to write instead stays at the end.
+fn also(error: &ParseUnitError, too: &str) -> String {
+    let text = error.to_string();
+    match text.split_once("; write ") {
+        Some((problem, instead)) => format!("{problem}; {too}; write {instead}"),
+        None => format!("{text}; {too}"),
+    }
+}
+
 impl FromStr for Size {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        if let Some(n) = multiple(text, "bdp") {
-            return Ok(Size::Bdp(n));
+        if let Some(size) = relative_size(text) {
+            return Ok(size);
         }
-        if let Some(n) = multiple(text, "packets") {
-            return Ok(Size::Packets(n));
-        }
-        text.parse().map(Size::Bytes).map_err(|e| format!("{e}; \"1.5bdp\" and \"100packets\" work too"))
+        text.parse().map(Size::Bytes).map_err(|e| also(&e, "\"1.5bdp\" and \"100packets\" work too"))
     }
 }
 
@@ -161,7 +172,11 @@ impl FromStr for Threshold {
         if let Some(share) = multiple(text, "queue") {
             return Ok(Threshold::Queue(share));
         }
-        text.parse().map(Threshold::Size).map_err(|e| format!("{e}, and \"0.2queue\" does"))
+        if let Some(size) = relative_size(text) {
+            return Ok(Threshold::Size(size));
+        }
+        let too = "\"1.5bdp\" and \"100packets\" work too, and \"0.2queue\" does";
+        text.parse().map(|bytes| Threshold::Size(Size::Bytes(bytes))).map_err(|e| also(&e, too))
     }
 }
 
@@ -176,7 +191,7 @@ impl FromStr for Span {
             let bytes = bytes.parse().map_err(|e| format!("{e}; \"2rtt+5MB\" works"))?;
             return Ok(Span::RttAndBytes(n, bytes));
         }
-        text.parse().map(Span::Time).map_err(|e| format!("{e}; \"3rtt\" works too"))
+        text.parse().map(Span::Time).map_err(|e| also(&e, "\"3rtt\" works too"))
     }
 }
 
@@ -186,7 +201,7 @@ impl FromStr for Pace {
         if let Some(share) = multiple(text, "line") {
             return Ok(Pace::Line(share));
         }
-        text.parse().map(Pace::Rate).map_err(|e| format!("{e}; \"0.05line\" works too"))
+        text.parse().map(Pace::Rate).map_err(|e| also(&e, "\"0.05line\" works too"))
     }
 }
 
@@ -237,8 +252,7 @@ macro_rules! as_text {
         }
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                let text = String::deserialize(d)?;
-                text.parse().map_err(serde::de::Error::custom)
+                from_text(d)
             }
         }
     };

@@ -4,6 +4,7 @@
 
 pub mod claims;
 mod compare;
+mod faults;
 mod ground;
 mod groups;
 mod index;

@@ -1,5 +1,6 @@
 //! Tables for a terminal.
 
+use crate::faults;
 use crate::ground::ground;
 use crate::groups::{Group, each_run, groups};
 use crate::labels::{bytes, half_width, large, micros, significant};
@@ -298,6 +299,7 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
     if !zero.is_empty() && !groups.is_empty() {
         notes.push(format!("0 in every run: {}.", zero.join(", ")));
     }
+    notes.extend(faults::notes(set));
     Summary { words, head, rows, notes }
 }
 

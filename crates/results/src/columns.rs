@@ -178,7 +178,7 @@ pub(crate) fn batch_of(columns: Vec<Column>) -> Result<RecordBatch, String> {
     RecordBatch::try_new(schema, columns).map_err(|error| error.to_string())
 }
 
-fn batch<const N: usize>(columns: [(&str, ArrayRef, bool); N]) -> Result<RecordBatch, String> {
+pub(crate) fn batch<const N: usize>(columns: [(&str, ArrayRef, bool); N]) -> Result<RecordBatch, String> {
     batch_of(columns.into_iter().map(|(name, values, nullable)| column(name, values, nullable)).collect())
 }
 

@@ -48,6 +48,8 @@ pub fn run_digest(run: &RunRow, flows: &[FlowRow], jobs: &[JobRow]) -> String {
         sim_time_us,
         wall_s: _,
         extra,
+        faults: _,
+        warnings: _,
         digest: _,
     } = run;
     let mut hash = Encoder(blake3::Hasher::new());

@@ -7,9 +7,10 @@
 //! | `flows.parquet` | one [`FlowRow`] a row; times that never came and counts that are not known are null |
 //! | `jobs.parquet` | one [`JobRow`] a row; none without a collective workload |
 //! | `series.parquet` | one [`SeriesRow`] a row |
+//! | `faults.parquet` | one [`FaultRow`](crate::FaultRow) a row, when there is one |
 //! | `missing.json` | the [`MissingRun`](crate::MissingRun)s, when there are any |
 //! | `figure.json` | the [`Figure`](crate::Figure), when there is one |
-//! | `manifest.json` | the format's number, the title, and length and digest of the files above; written last |
+//! | `manifest.json` | the format's number, the title, warnings, and length and digest of the files above; written last |
 //!
 //! Parquet columns have the names of the fields, which carry units. Rows of messages, jobs and curves also have the
 //! scheme, the seed and the swept values of their run, so that queries need no join. A swept parameter's column has its
@@ -21,6 +22,7 @@ use crate::columns::{ROWS_A_BATCH, Row};
 use crate::curves::{CurveFile, FiledCurves};
 use crate::digest::{BytesDigest, bytes_digest};
 use crate::error::damaged;
+use crate::faults::FaultOfRun;
 use crate::run_keys::RunKeys;
 use crate::runs;
 use crate::sink::{FileEntry, RowSink};
@@ -47,6 +49,7 @@ pub(crate) const FLOWS: &str = "flows.parquet";
 pub(crate) const JOBS: &str = "jobs.parquet";
 /// The file of the curves.
 pub const SERIES: &str = "series.parquet";
+const FAULTS: &str = "faults.parquet";
 const FIGURE: &str = "figure.json";
 const MISSING: &str = "missing.json";
 impl ResultSet {
@@ -66,15 +69,27 @@ impl ResultSet {
             write_batches(dir, RUNS, &runs.schema(), std::iter::once(Ok(runs.clone())))?,
             write_rows(dir, FLOWS, &self.flows, &keys)?,
             write_rows(dir, JOBS, &self.jobs, &keys)?,
-            self.write_series(dir, keys)?,
         ];
         if !self.missing.is_empty() {
             files.push(write_file(dir, MISSING, &to_json(dir, MISSING, &self.missing)?)?);
         }
+        let faults = FaultOfRun::all(&self.runs);
+        if !faults.is_empty() {
+            files.push(write_rows(dir, FAULTS, &faults, &keys)?);
+        }
+        files.push(self.write_series(dir, keys)?);
         if let Some(figure) = &self.figure {
             files.push(write_file(dir, FIGURE, &to_json(dir, FIGURE, figure)?)?);
         }
-        let manifest = Manifest { format: FORMAT, title: self.title.clone(), files };
+        let of_runs = self.runs.iter().map(|run| run.warnings.clone());
+        let warned = self.runs.iter().any(|run| !run.warnings.is_empty());
+        let manifest = Manifest {
+            format: FORMAT,
+            title: self.title.clone(),
+            warnings: self.warnings.clone(),
+            run_warnings: if warned { of_runs.collect() } else { Vec::new() },
+            files,
+        };
         write_file(dir, MANIFEST, &to_json(dir, MANIFEST, &manifest)?)?;
         Ok(())
     }
@@ -130,7 +145,7 @@ impl ResultSet {
         }
         let manifest = read_manifest(dir)?;
         let scenario = read_file(dir, SCENARIO, &manifest)?;
-        let set = ResultSet {
+        let mut set = ResultSet {
             scenario_toml: String::from_utf8(scenario)
                 .map_err(|error| damaged(&dir.join(SCENARIO), error.to_string()))?,
             runs: read_runs(dir, &manifest)?,
@@ -141,9 +156,18 @@ impl ResultSet {
             missing: read_json(dir, MISSING, &manifest)?.unwrap_or_default(),
             figure: read_json(dir, FIGURE, &manifest)?,
             title: manifest.title.clone(),
+            warnings: manifest.warnings.clone(),
         };
         check_run_indices(&dir.join(FLOWS), set.flows.iter().map(|row| row.run), set.runs.len())?;
         check_run_indices(&dir.join(JOBS), set.jobs.iter().map(|row| row.run), set.runs.len())?;
+        if manifest.files.iter().any(|file| file.name == FAULTS) {
+            let faults = read_rows::<FaultOfRun>(dir, FAULTS, &manifest)?;
+            check_run_indices(&dir.join(FAULTS), faults.iter().map(|row| row.run), set.runs.len())?;
+            faults.into_iter().for_each(|row| set.runs[row.run as usize].faults.push(row.fault));
+        }
+        for (run, warnings) in set.runs.iter_mut().zip(&manifest.run_warnings) {
+            run.warnings.clone_from(warnings);
+        }
         Ok((set, manifest))
     }
 }
@@ -152,6 +176,12 @@ impl ResultSet {
 pub(crate) struct Manifest {
     format: u64,
     title: String,
+    /// Of the scenario as a whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+    /// By run; none when no run has one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    run_warnings: Vec<Vec<String>>,
     files: Vec<FileEntry>,
 }
 
@@ -237,7 +267,7 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
         return Err(ResultsError::Format { path, found: version.format, expected: FORMAT });
     }
     let manifest: Manifest = serde_json::from_slice(&json).map_err(text)?;
-    let known = [SCENARIO, RUNS, FLOWS, JOBS, SERIES, MISSING, FIGURE];
+    let known = [SCENARIO, RUNS, FLOWS, JOBS, FAULTS, SERIES, MISSING, FIGURE];
     match manifest.files.iter().find(|file| !known.contains(&file.name.as_str())) {
         Some(file) => Err(damaged(&path, format!("it lists {:?}; expected {}", file.name, known.join(", ")))),
         None => Ok(manifest),

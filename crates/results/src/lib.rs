@@ -13,6 +13,8 @@ pub mod digest;
 mod error;
 #[cfg(feature = "files")]
 mod export;
+#[cfg(feature = "files")]
+mod faults;
 mod figure;
 #[cfg(feature = "files")]
 mod files;
@@ -40,7 +42,7 @@ pub use figure::{
 #[cfg(feature = "files")]
 pub use files::SERIES as SERIES_FILE;
 pub use recovery::{ALL_HOSTS, GOODPUT, time_to_recover};
-pub use schema::{FlowRow, JobRow, RunRow, SeriesRow, Value};
+pub use schema::{FaultRow, FlowRow, JobRow, RunRow, SeriesRow, Value};
 #[cfg(feature = "files")]
 pub use set::{MissingRun, ResultSet};
 pub use statistic::{Estimate, Statistic};

@@ -102,6 +102,8 @@ pub(crate) fn decode(path: &Path, batch: &RecordBatch, before: usize) -> Result<
             sim_time_us: sim_time_us.value(row),
             wall_s: wall_s.value(row),
             extra,
+            faults: Vec::new(),
+            warnings: Vec::new(),
             digest: digest.value(row).to_owned(),
         })
         .collect())

@@ -85,8 +85,39 @@ pub struct RunRow {
     pub wall_s: f64,
     /// Numbers that a scheme or an abstract model adds, by name.
     pub extra: BTreeMap<String, f64>,
+    /// What each fault did, in their order. Not part of the digest.
+    pub faults: Vec<FaultRow>,
+    /// What makes this run say less than it seems to, a sentence each: a fault that no packet met, a curve without a
+    /// point. Not part of the digest.
+    pub warnings: Vec<String>,
     /// Digest of this run's totals, flows and jobs.
     pub digest: String,
+}
+
+/// One fault of a run, and the packets that it hit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FaultRow {
+    /// Its number in the scenario, from 1.
+    pub fault: u32,
+    /// What happened, as in the scenario: `link-down`.
+    pub kind: String,
+    /// To which links or switches, as written.
+    pub on: String,
+    /// When it began, first.
+    pub at_us: f64,
+    /// Packets lost on its links, or in a switch that went down.
+    pub packets_lost: u64,
+    /// Data packets that a switch dropped or trimmed for it.
+    pub packets_refused: u64,
+    /// Packets sent at another rate.
+    pub packets_slowed: u64,
+}
+
+impl FaultRow {
+    /// Packets that it hit in any way.
+    pub fn packets(&self) -> u64 {
+        self.packets_lost + self.packets_refused + self.packets_slowed
+    }
 }
 
 impl RunRow {

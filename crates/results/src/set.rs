@@ -24,6 +24,8 @@ pub struct ResultSet {
     pub filed: Vec<FiledCurves>,
     /// The runs that were asked for and failed or never ran; none when the results are whole.
     pub missing: Vec<MissingRun>,
+    /// What in the scenario cannot mean much, a sentence each; what single runs have to say is in [`RunRow::warnings`].
+    pub warnings: Vec<String>,
     /// The figure of a paper that this reproduces, with its claims; none for an ordinary run.
     pub figure: Option<Figure>,
 }
@@ -45,6 +47,43 @@ impl ResultSet {
         self.runs.truncate(first);
         self.series.retain(|row| (row.run as usize) < first);
         self.filed.retain(|curves| (curves.run as usize) < first);
+    }
+
+    /// All warnings: of the scenario, and of its runs.
+    pub fn all_warnings(&self) -> Vec<String> {
+        self.warnings.iter().cloned().chain(self.run_warnings()).collect()
+    }
+
+    /// The warnings of runs, each once, with its schemes and in how many of their runs.
+    ///
+    /// Where the sweep changes a fault, one that is met at some points is no news.
+    pub fn run_warnings(&self) -> Vec<String> {
+        let swept = self.runs.iter().any(|run| run.sweep.keys().any(|key| key.starts_with("fault.")));
+        let runs_of = |scheme: &str| self.runs.iter().filter(|run| run.scheme == scheme).count();
+        let mut found: Vec<(&str, Vec<(&str, usize)>)> = Vec::new();
+        for (run, warning) in self.runs.iter().flat_map(|run| run.warnings.iter().map(move |w| (run, w))) {
+            let place = found.iter().position(|(text, _)| text == warning).unwrap_or_else(|| {
+                found.push((warning, Vec::new()));
+                found.len() - 1
+            });
+            let schemes = &mut found[place].1;
+            match schemes.iter_mut().find(|(scheme, _)| *scheme == run.scheme) {
+                Some((_, runs)) => *runs += 1,
+                None => schemes.push((&run.scheme, 1)),
+            }
+        }
+        let of_runs = found.into_iter().filter_map(|(warning, mut schemes)| {
+            if swept && warning.starts_with("fault ") {
+                schemes.retain(|(scheme, runs)| *runs == runs_of(scheme));
+            }
+            let schemes = schemes.into_iter().map(|(scheme, runs)| match runs_of(scheme) {
+                all if all == runs => scheme.to_owned(),
+                all => format!("{scheme} (in {runs} of {all} runs)"),
+            });
+            let schemes: Vec<String> = schemes.collect();
+            (!schemes.is_empty()).then(|| format!("{}: {warning}", schemes.join(", ")))
+        });
+        of_runs.collect()
     }
 
     fn first_baseline(&self) -> usize {
@@ -79,5 +118,49 @@ impl MissingRun {
             text.push_str(", without faults");
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Value;
+    use std::collections::BTreeMap;
+
+    fn run(scheme: &str, at: Option<&str>, warnings: &[&str]) -> RunRow {
+        let sweep = at.map(|at| ("fault.0.at".to_owned(), Value::Text(at.to_owned())));
+        RunRow {
+            scheme: scheme.into(),
+            sweep: sweep.into_iter().collect::<BTreeMap<_, _>>(),
+            warnings: warnings.iter().map(|&text| text.to_owned()).collect(),
+            ..RunRow::default()
+        }
+    }
+
+    #[test]
+    fn warnings_of_runs_are_told_once_with_their_schemes() {
+        let missed = "fault 1 met no packet";
+        let runs = vec![
+            run("reps", None, &[missed]),
+            run("reps", None, &[]),
+            run("ops", None, &[missed, "no curve"]),
+        ];
+        let set = ResultSet { runs, warnings: vec!["the queue is short".into()], ..ResultSet::default() };
+        let expected =
+            ["the queue is short", "reps (in 1 of 2 runs), ops: fault 1 met no packet", "ops: no curve"];
+        assert_eq!(set.all_warnings(), expected);
+    }
+
+    #[test]
+    fn a_swept_fault_may_be_met_at_some_points_only() {
+        let missed = "fault 1 met no packet";
+        let runs = vec![
+            run("reps", Some("1us"), &[]),
+            run("reps", Some("9s"), &[missed]),
+            run("ops", Some("1us"), &[missed]),
+            run("ops", Some("9s"), &[missed]),
+        ];
+        let set = ResultSet { runs, ..ResultSet::default() };
+        assert_eq!(set.all_warnings(), ["ops: fault 1 met no packet"]);
     }
 }

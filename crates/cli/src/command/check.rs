@@ -7,7 +7,8 @@ use crate::output::{print, print_json};
 use crate::source;
 use crate::source::input;
 use anabranch_base::Bytes;
-use anabranch_sim::scenario::{Ground, Overrides};
+use anabranch_sim::scenario::{FaultSpec, Ground, Overrides, RunPoint};
+use anabranch_sim::topology::Topology;
 use serde_json::json;
 
 /// Resolves and builds a scenario, and prints what it comes to.
@@ -23,6 +24,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     let built = anabranch_sim::build(first).map_err(input)?;
     let (topology, workload) = (&built.topology, &built.workload);
     let bytes = workload.messages.iter().fold(0_u64, |sum, message| sum.saturating_add(message.bytes));
+    let faults = broken(first, topology)?;
     let schemes: Vec<&str> = scenario.schemes.iter().map(|scheme| scheme.name.as_str()).collect();
     let baselines = baseline::points(&prepared.points).len();
     if args.json {
@@ -41,6 +43,8 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
             "queue_pairs": workload.qps.len(),
             "messages": workload.messages.len(),
             "message_bytes": bytes,
+            "faults": faults.iter().map(Broken::json).collect::<Vec<_>>(),
+            "warnings": prepared.item.warnings,
             "files": scenario.files.keys().collect::<Vec<_>>(),
             "ground": prepared.ground,
             "resolved_toml": prepared.item.toml,
@@ -60,7 +64,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
          memory     {:.1} MB fabric, {:.1} MB routing\n\
          messages   {} on {} queue pairs, {} in all\n\
          setup      {}\n\
-         digest     {}\n\n\
+         {}digest     {}\n\n\
          {}\
          # The resolved scenario, every default explicit:\n\n{}",
         scenario.title,
@@ -77,6 +81,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
         workload.qps.len(),
         Bytes(bytes),
         prepared.ground.setup,
+        faults.iter().map(Broken::line).collect::<String>(),
         prepared.item.digest,
         ground(&prepared.ground),
         prepared.item.toml,
@@ -97,6 +102,57 @@ fn ground(ground: &Ground) -> String {
         text.push_str(&format!("{sentence}\n"));
     }
     text + "\n"
+}
+
+/// A fault, with what it takes at the first seed.
+struct Broken<'a> {
+    number: usize,
+    fault: &'a FaultSpec,
+    switches: Vec<String>,
+    links: Vec<String>,
+}
+
+fn broken<'a>(point: &'a RunPoint, topology: &Topology) -> Result<Vec<Broken<'a>>, Failure> {
+    let find = |(i, fault): (usize, &'a FaultSpec)| {
+        let taken = fault.takes(i, topology, point.seed).map_err(input)?;
+        Ok(Broken {
+            number: i + 1,
+            fault,
+            switches: taken.switches.iter().map(|&node| topology.node_name(node)).collect(),
+            links: taken.links.iter().map(|&link| topology.link_name(link)).collect(),
+        })
+    };
+    point.faults.iter().enumerate().map(find).collect()
+}
+
+/// Links of a fault that are named one by one.
+const MOST_NAMED: usize = 8;
+
+impl Broken<'_> {
+    /// `fault 1    link-down cable:tor:0/up:0 at 50us for 200us: tor:0/up:0, spine:0/down:0`
+    fn line(&self) -> String {
+        let FaultSpec { kind, at, duration } = self.fault;
+        let lasts = duration.map_or_else(|| "to the end".to_owned(), |duration| format!("for {duration}"));
+        let names = if self.switches.is_empty() { &self.links } else { &self.switches };
+        let named = names[..names.len().min(MOST_NAMED)].join(", ");
+        let rest = match names.len() > MOST_NAMED {
+            true => format!(" ... ({} in all)", names.len()),
+            false => String::new(),
+        };
+        format!("{:<11}{kind} at {at} {lasts}: {named}{rest}\n", format!("fault {}", self.number))
+    }
+
+    fn json(&self) -> serde_json::Value {
+        json!({
+            "fault": self.number,
+            "kind": self.fault.kind.word(),
+            "on": self.fault.kind.names().0.to_string(),
+            "at_us": self.fault.at.0.iter().map(|at| at.as_us()).collect::<Vec<_>>(),
+            "duration_us": self.fault.duration.map(|duration| duration.as_us()),
+            "switches": self.switches,
+            "links": self.links,
+        })
+    }
 }
 
 /// `1 seed`, `2 seeds`.

@@ -42,6 +42,7 @@ impl Job<'_> {
                 results.leave_out_baselines();
             }
             note(&format!("taken from {}, simulated before; --fresh simulates again", folder.display()));
+            warn(&results);
             return self.judge_again(&store, folder, results);
         }
         let pending = store.begin(self.item)?;
@@ -51,6 +52,8 @@ impl Job<'_> {
         let whole = outcome.is_whole();
         let interrupted = outcome.interrupted;
         let mut results = outcome.into_results(self.title.to_owned(), self.item.toml.clone());
+        results.warnings.clone_from(&self.item.warnings);
+        warn(&results);
         results.figure = (self.figure)(&results)?;
         let folder = match results.runs.is_empty() {
             true => None,
@@ -77,6 +80,11 @@ impl Job<'_> {
         let runs_asked = self.runs;
         Ok(Simulated { results, folder: Some(folder), interrupted: false, runs_asked })
     }
+}
+
+/// Says what the runs warn of. What the scenario does was said when it was read.
+fn warn(results: &ResultSet) {
+    results.run_warnings().iter().for_each(|warning| note(&format!("warning: {warning}")));
 }
 
 /// Writes results and their page. When that fails, the table at least is not lost.

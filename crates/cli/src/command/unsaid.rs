@@ -156,6 +156,7 @@ impl Plan<'_> {
             digest: text_digest(&format!("{}\n{}", own.canonical(), varied.join("\n"))),
             toml: own.to_toml(),
             files: own.files.clone(),
+            warnings: Vec::new(),
         };
         Ok(Plan { file, figure, item, runs: runs.each, setups, together: is_all })
     }

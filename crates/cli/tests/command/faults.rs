@@ -26,3 +26,124 @@ fn the_table_keeps_what_explains_a_loss_and_follows_the_width_of_the_terminal() 
         assert!(head.iter().all(|line| line.chars().count() <= width), "{columns:?}: {text}");
     }
 }
+
+/// What `check` says of the faults, a line each.
+fn checked(faults: &str) -> Vec<String> {
+    let place = Place::new();
+    place.write("s.toml", format!("{SMALL}{faults}"));
+    let text = place.run(&["check", "s.toml"]).expect(0).stdout;
+    text.lines().filter(|line| line.starts_with("fault ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn check_says_which_links_a_fault_takes() {
+    let takes = |kind: &str, links: &str| {
+        let lines = checked(&format!("[[fault]]\nkind = {kind}\nlinks = {links}\nat = \"5us\"\n"));
+        lines[0].rsplit_once(": ").unwrap().1.to_owned()
+    };
+    let rate = "\"rate\"\nrate = \"100Gbps\"";
+    assert_eq!(takes(rate, "\"tor:0/up:0\""), "tor:0/up:0");
+    assert_eq!(takes(rate, "\"cable:tor:0/up:0\""), "tor:0/up:0, spine:0/down:0");
+    assert_eq!(
+        takes(rate, "[\"tor:0/up:0\", \"cable:tor:1/up:1\"]"),
+        "tor:0/up:0, tor:1/up:1, spine:1/down:1"
+    );
+    assert_eq!(takes(rate, "\"host:0\""), "host:0, tor:0/down:0");
+    assert_eq!(takes(rate, "\"host:0\"\nboth_directions = false"), "host:0");
+    assert_eq!(takes(rate, "\"tor:0/up:0\"\nboth_directions = true"), "tor:0/up:0, spine:0/down:0");
+    // A link that is down is down both ways.
+    assert_eq!(takes("\"link-down\"", "\"tor:0/up:0\""), "tor:0/up:0, spine:0/down:0");
+    assert_eq!(takes("\"link-down\"", "\"tor:0/up:0\"\nboth_directions = false"), "tor:0/up:0");
+    assert_eq!(takes("\"link-down\"", "\"all\"").matches(',').count(), 7, "no more than eight are named");
+
+    let lines = checked(
+        "[[fault]]\nkind = \"link-flap\"\nlinks = \"tor:0/up:0\"\nat = \"5us\"\nuntil = \"1ms\"\n\
+         period = \"20us\"\ndown_for = \"4us\"\n\
+         [[fault]]\nkind = \"switch-down\"\nswitches = [\"spine:0\", \"spine:1\"]\nat = [\"1us\", \"9us\"]\nduration = \"2us\"\n",
+    );
+    assert_eq!(lines[0], "fault 1    link-flap tor:0/up:0 at 5us for 995us: tor:0/up:0, spine:0/down:0");
+    assert_eq!(lines[1], "fault 2    switch-down spine:0, spine:1 at 1us, 9us for 2us: spine:0, spine:1");
+
+    let place = Place::new();
+    place.write("s.toml", format!("{SMALL}[[fault]]\nkind = {rate}\nlinks = \"cable:tor:0/up:0\"\n"));
+    let json = place.run(&["check", "s.toml", "--json"]).expect(0).json();
+    assert_eq!(json["faults"][0]["links"], serde_json::json!(["tor:0/up:0", "spine:0/down:0"]));
+}
+
+#[test]
+fn faults_that_cannot_be_are_refused_with_what_to_write() {
+    let cases = [
+        ("\"link-down\"\nlinks = []", "links is empty and selects nothing"),
+        (
+            "\"rate\"\nrate = \"1Gbps\"\nlinks = \"cable:tor:0/up:0\"\nboth_directions = false",
+            "write: links = \"tor:0/up:0\"",
+        ),
+        ("\"link-down\"\nlinks = \"all\"\nat = \"5us\"\nuntil = \"5us\"", "write: until = \"205us\""),
+        ("\"link-down\"\nlinks = \"all\"\nuntil = \"5us\"\nduration = \"1us\"", "both say when"),
+        ("\"link-down\"\nlinks = \"all\"\nat = [\"1us\", \"2us\"]", "write: duration = \"200us\""),
+        ("\"link-down\"\nlinks = \"all\"\nat = [\"1us\", \"2us\"]\nuntil = \"3us\"", "at has several"),
+        ("\"link-down\"\nswitches = \"tor:0\"", "write: kind = \"switch-down\" with switches = \"tor:0\""),
+        ("\"link-down\"\nlinks = \"cable:tor:99/up:0\"", "write: links = \"cable:tor:3/up:0\""),
+        ("\"link-flap\"\nlinks = \"all\"\nperiod = \"1ns\"\ndown_for = \"500ps\"", "write: period = \"1us\""),
+    ];
+    for (fault, says) in cases {
+        let place = Place::new();
+        place.write("s.toml", format!("{SMALL}[[fault]]\nkind = {fault}\n"));
+        let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+        assert!(refused.contains(says), "{fault}:\n{refused}");
+    }
+}
+
+/// A ring of 16 hosts that sends for a while.
+fn collective(more: &str) -> String {
+    let workload = "kind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"4MB\"";
+    SMALL.replace("kind = \"permutation\"\nbytes = \"100KB\"", workload) + more
+}
+
+#[test]
+fn each_fault_says_how_many_packets_of_each_scheme_it_hit() {
+    let place = Place::new();
+    let faults = "[[fault]]\nkind = \"link-flap\"\nlinks = \"tor:0/up:0\"\nperiod = \"20us\"\ndown_for = \"4us\"\n\
+                  [[fault]]\nkind = \"rate\"\nlinks = [\"tor:1/up:0\", \"tor:1/up:1\"]\nrate = \"100Gbps\"\nat = [\"5us\", \"30us\"]\n\
+                  duration = \"10us\"\n\
+                  [[fault]]\nkind = \"switch-loss\"\nlinks = \"spine:1/down\"\nprobability = 0.05\n\
+                  [set]\n\"*.fabric.routing_delay\" = \"1us\"\n";
+    place.write("s.toml", collective(faults));
+    let ended = place.run(&["run", "s.toml", "--out", "out", "--json"]).expect(0);
+    let json = ended.json();
+    for run in json["runs"].as_array().unwrap() {
+        let of = |fault: usize, what: &str| run["faults"][fault][what].as_u64().unwrap();
+        assert!(of(0, "packets_lost") > 0 && of(0, "packets_slowed") == 0, "{run}");
+        assert!(of(1, "packets_slowed") > 0 && of(1, "packets_lost") == 0, "{run}");
+        assert!(of(2, "packets_refused") > 0, "{run}");
+        assert_eq!(of(0, "packets_lost"), run["link_losses"].as_u64().unwrap(), "nothing else loses: {run}");
+        let refused = run["drops"].as_u64().unwrap() + run["trims"].as_u64().unwrap();
+        assert!(of(2, "packets_refused") <= refused, "{run}");
+        assert_eq!(run["faults"][0]["kind"], "link-flap");
+        assert_eq!(run["faults"][1]["on"], "tor:1/up:0, tor:1/up:1");
+    }
+    assert_eq!(json["warnings"], serde_json::json!([]));
+    // Table and page say the same, also of what was stored.
+    let again = place.run(&["run", "s.toml", "--out", "out"]).expect(0).stdout;
+    let lost = json["runs"][0]["faults"][0]["packets_lost"].as_u64().unwrap();
+    let line =
+        again.lines().find(|line| line.starts_with("Fault 1 (link-flap tor:0/up:0 from 0.00 µs)")).unwrap();
+    assert!(line.contains(&format!("reps {lost} lost")), "{again}");
+    let folder = place.path().join(json["folder"].as_str().unwrap());
+    let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
+    assert!(page.contains("Fault 1 (link-flap tor:0/up:0"), "the page says it too");
+    let one = place.run(&["run", "s.toml", "--out", "one", "--json", "--threads", "1"]).expect(0).json();
+    assert_eq!(one["runs"][0]["digest"], json["runs"][0]["digest"]);
+}
+
+#[test]
+fn a_flap_until_the_end_of_a_lossless_run_is_run() {
+    let place = Place::new();
+    let flap = "[[fault]]\nkind = \"link-flap\"\nlinks = \"tor:0/up:0\"\nat = \"10us\"\nperiod = \"50us\"\ndown_for = \"5us\"\n\
+                [set]\n\"*.fabric.routing_delay\" = \"2us\"\n";
+    let text = collective(flap).replace("[\"reps\", \"ops\"]", "[\"rocev2\"]");
+    place.write("s.toml", text);
+    let json = place.run(&["run", "s.toml", "--out", "out", "--json"]).expect(0).json();
+    assert_eq!(json["runs"][0]["jobs_finished"], 1);
+    assert!(json["runs"][0]["faults"][0]["packets_lost"].as_u64().unwrap() > 0, "{}", json["runs"][0]);
+}

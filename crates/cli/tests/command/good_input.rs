@@ -69,7 +69,7 @@ fn what_is_hardly_meant_is_warned_of_and_run() {
     for args in [&["check", "s.toml"][..], &["run", "s.toml", "--out", "out"]] {
         let ended = place.run(args).expect(0);
         let warned =
-            "warning: s.toml:2:1: scheme \"reps\": transport.rto = \"70us\" is not above the longest path's";
+            "warning: s.toml:2:1: scheme \"reps\": transport.rto = \"70us\" is not above the round trip of ";
         assert!(ended.stderr.contains(warned), "{}", ended.stderr);
     }
 }
@@ -80,13 +80,13 @@ fn json_has_stable_names() {
     place.write("s.toml", SMALL);
     let document = run_json(&place, &["s.toml"]);
     let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    let expected = "scenario digest folder verdict summary runs baselines failed never_ran ground";
+    let expected = "scenario digest folder verdict summary runs baselines failed never_ran warnings ground";
     assert_eq!(names(&document), expected.split_whitespace().collect::<Vec<_>>());
     let expected = "scheme seed sweep flows flows_finished fct_mean_us fct_p50_us fct_p99_us fct_max_us \
                     ideal_fct_max_us slowdown_mean slowdown_p50 slowdown_p95 slowdown_p99 completion_us jobs \
                     jobs_finished cct_mean_us cct_max_us ideal_cct_max_us time_to_recover_us \
                     peak_queue_bytes peak_queue_link drops link_losses trims \
-                    pause_frames pause_us ecn_marks retransmissions timeouts packet_hops sim_time_us wall_s extra digest";
+                    pause_frames pause_us ecn_marks retransmissions timeouts packet_hops sim_time_us wall_s extra faults digest";
     assert_eq!(names(&document["runs"][0]), expected.split_whitespace().collect::<Vec<_>>());
     assert_eq!(document["runs"][0]["flows"], 16);
     assert_eq!((&document["runs"][0]["jobs"], &document["runs"][0]["pause_frames"]), (&0.into(), &0.into()));

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::Ideal;
+use crate::fault_spec::FaultKind;
 use crate::node::Node;
 use crate::observer::NoObserver;
-use crate::spec::{FaultKind, PfcSpec};
+use crate::spec::PfcSpec;
 use crate::switch::PfcPlan;
 use anabranch_base::{Bytes, HostId, Rate};
 use anabranch_fabric::TopologySpec;
@@ -370,8 +371,8 @@ fn a_run_in_which_nothing_is_left_to_happen_ends() {
 fn a_run_in_which_nothing_new_arrives_stalls() {
     let mut ground = Ground::new(REPS);
     let links = "tor:0/down:0".to_owned();
-    let kind = FaultKind::PacketLoss { links, both_directions: false, probability: 1.0 };
-    ground.faults = vec![FaultSpec { kind, at: Duration::ZERO, duration: None }];
+    let kind = FaultKind::PacketLoss { links: links.into(), both_directions: Some(false), probability: 1.0 };
+    ground.faults = vec![FaultSpec { kind, at: Duration::ZERO.into(), duration: None }];
     for threads in [1, 3] {
         let mut engine = ground.engine(threads);
         assert_eq!(engine.run(&Control::default()), Err(Failure::Stalled));

@@ -249,13 +249,14 @@ impl Switch {
         Some(taken)
     }
 
-    /// The switch has gone down: it loses what its queues hold.
-    pub fn purge<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+    /// The switch has gone down by the fault of this number: it loses what its queues hold.
+    pub fn purge<O: Observer>(&mut self, fault: u16, at: &mut Context<'_, O>) {
         for port in 0..self.egress.ports.len() as u16 {
             self.egress.unpause(port, at);
             while let Some(taken) = self.dequeue(port, at) {
                 let frame = self.egress.pool.take(taken);
                 at.counters.link_losses += 1;
+                at.effects.hits.of(fault).lost += 1;
                 self.egress.forget(frame.telemetry);
             }
         }

@@ -1,5 +1,6 @@
 //! Schemes as written, before a setup gives them their ground.
 
+use super::kinds;
 use super::registry::Wrong;
 use super::schemes::{self, Instead, ParameterFault};
 use super::setups::{self, Setup};
@@ -216,6 +217,10 @@ fn part_at<T: serde::de::DeserializeOwned>(
         // The deserialiser names the key or prints the value that it stumbled over.
         let problem = &registry.complete(key, e.message());
         let file = table.file;
+        if let Some((message, instead)) = kinds::misread(registry, key, &node.value()) {
+            let help = instead.map_or_else(|words| words, |value| format!("{key} = {value}"));
+            return fault(file, node.at.or(table.at), message, Some(help));
+        }
         let Item::Table(fields) = &node.item else {
             return fault(file, node.at, format!("{key} must be a table"), Some(format!("[scheme.{key}]")));
         };

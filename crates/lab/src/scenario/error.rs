@@ -19,6 +19,16 @@ pub struct ScenarioError {
     pub help: Option<String>,
 }
 
+impl ScenarioError {
+    /// What is wrong and what to write instead in one line, without the place: for those who have only the results.
+    pub fn in_a_line(&self) -> String {
+        match &self.help {
+            Some(help) => format!("{}; write: {help}", self.message),
+            None => self.message.clone(),
+        }
+    }
+}
+
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;

@@ -20,7 +20,7 @@ pub(super) enum Part {
 /// The kinds of a part (`transport`, `cc` or `lb`): ours and registered ones.
 pub(super) fn kinds(part: &str, registry: &Registry) -> Vec<String> {
     let ours = asked(part, "");
-    ours.iter().map(|kind| (*kind).to_owned()).chain(registry.kinds(part)).collect()
+    ours.iter().copied().chain(registry.kinds(part)).map(str::to_owned).collect()
 }
 
 /// The parameters of a kind of a part, without `kind`.

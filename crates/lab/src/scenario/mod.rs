@@ -11,6 +11,8 @@ mod error;
 mod figure;
 mod find;
 mod ground;
+mod idle_queues;
+mod kinds;
 mod known;
 mod late;
 mod lossless;
@@ -70,7 +72,7 @@ pub use written::{read, read_with};
 // What a scenario says in the end is what those who carry it out are given.
 pub use anabranch_engine::{
     EcnStep, FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, PfcSpec, RoutingMode, RunPoint, Scheme,
-    Series, WrrSpec,
+    Series, Several, WrrSpec,
 };
 pub use anabranch_fabric::{CrossDcSpec, TierSpec, TopologySpec};
 pub use anabranch_workload::{IncastsSpec, MessageSpec, PipelineSpec, WorkloadSpec};

@@ -227,30 +227,41 @@ impl Registry {
         self.schemes.iter().find(|scheme| scheme.name == name).or_else(|| schemes::built_in(name)).cloned()
     }
 
-    /// The registered kinds of a part of a scheme.
-    pub(super) fn kinds(&self, part: &str) -> Vec<String> {
-        let names = match part {
-            "lb" => self.lbs.names(),
-            "cc" => self.ccs.names(),
-            "transport" => self.transports.names(),
-            _ => self.programs.names(),
-        };
-        names.into_iter().map(str::to_owned).collect()
-    }
-
     /// The parameters of a registered kind of a part of a scheme.
     pub(super) fn parameters(&self, part: &str, kind: &str) -> Option<Vec<String>> {
         match part {
             "lb" => self.lbs.parameters(kind),
             "cc" => self.ccs.parameters(kind),
             "transport" => self.transports.parameters(kind),
-            _ => self.programs.parameters(kind),
+            "fabric" | "fabric.program" => self.programs.parameters(kind),
+            _ => None,
         }
     }
 
     /// The names of the schemes that were added.
     pub(super) fn scheme_names(&self) -> impl Iterator<Item = &str> {
         self.schemes.iter().map(|scheme| scheme.name.as_str())
+    }
+
+    /// The kinds of a part of schemes that are registered.
+    pub(super) fn kinds(&self, part: &str) -> Vec<&str> {
+        match part {
+            "lb" => self.lbs.names(),
+            "cc" => self.ccs.names(),
+            "transport" => self.transports.names(),
+            "fabric" | "fabric.program" => self.programs.names(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether a part of that kind is registered.
+    pub(super) fn has_kind(&self, part: &str, kind: &str) -> bool {
+        self.kinds(part).contains(&kind)
+    }
+
+    /// Whether a registered part of that kind has a parameter of that name.
+    pub(super) fn declares(&self, part: &str, kind: &str, parameter: &str) -> bool {
+        self.parameters(part, kind).is_some_and(|known| known.iter().any(|known| known == parameter))
     }
 
     /// The load balancer that a table chooses, if it is registered.
@@ -301,10 +312,10 @@ impl Registry {
     /// What a deserialiser says about a part of a scheme, where it is about its kind: with the registered ones.
     pub(super) fn complete(&self, part: &str, problem: &str) -> String {
         let (ours, names): (&[&str], Vec<&str>) = match part {
-            "lb" => (LBS, self.lbs.names()),
-            "cc" => (CCS, self.ccs.names()),
-            "transport" => (TRANSPORTS, self.transports.names()),
-            "fabric" | "fabric.program" => (PROGRAMS, self.programs.names()),
+            "lb" => (LBS, self.kinds(part)),
+            "cc" => (CCS, self.kinds(part)),
+            "transport" => (TRANSPORTS, self.kinds(part)),
+            "fabric" | "fabric.program" => (PROGRAMS, self.kinds(part)),
             _ => (&[], Vec::new()),
         };
         let line = problem.lines().next().unwrap_or_default();

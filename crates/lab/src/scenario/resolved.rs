@@ -2,6 +2,7 @@
 
 use super::annotated::annotated;
 use super::curves;
+use super::idle_queues::IdleQueues;
 use super::late;
 use super::lossless::{self, round_up};
 use super::number_space;
@@ -280,6 +281,7 @@ impl Scenario {
         let mut built: Option<Ground<'_>> = None;
         let mut laid: Option<(&TopologySpec, &WorkloadSpec, Workload)> = None;
         let mut too_short = TooShort::default();
+        let mut idle = IdleQueues::default();
         let mut facts_by_point = Vec::new();
         for step in self.steps() {
             let mut ground = match built.take() {
@@ -306,10 +308,11 @@ impl Scenario {
                 self.check_lossless(scheme, &ground.topology, &facts)?;
                 self.check_program(scheme, &ground, &facts, seed)?;
                 self.check_weights(scheme, &ground.topology, &facts)?;
-                too_short.look(scheme, &self.limits, &facts);
+                too_short.look(scheme, &self.limits, &facts, &workload, || ground.ideal(&scheme.transport));
+                idle.look(scheme, &ground.topology, &facts);
             }
             for (i, fault) in step.faults.iter().enumerate() {
-                self.find_fault(i, &fault.kind, &ground.topology, seed)?;
+                self.find_fault(i, fault, &ground.topology, seed)?;
             }
             let mut curves_of = Vec::with_capacity(self.measures.len());
             for (i, measure) in self.measures.iter().enumerate() {
@@ -322,7 +325,9 @@ impl Scenario {
             laid = Some((step.topology, step.workload, workload));
             built = Some(ground);
         }
-        Ok(Examined { warnings: too_short.warnings(&self.origin), facts: facts_by_point })
+        let late = (0..).zip(&self.faults).filter_map(|(i, fault)| self.late_fault(i, fault));
+        let warnings = [too_short.warnings(&self.origin), idle.warnings(&self.origin), late.collect()];
+        Ok(Examined { warnings: warnings.concat(), facts: facts_by_point })
     }
 
     /// That the buffers of a lossless scheme hold what they must on this fabric.
@@ -443,22 +448,30 @@ impl Scenario {
         Ok(workload)
     }
 
-    fn find_fault(&self, i: usize, kind: &FaultKind, on: &Topology, seed: u64) -> Result<(), ScenarioError> {
-        let (key, found) = match kind {
-            FaultKind::SwitchDown { switches } => {
-                let found = Selector::parse(switches).and_then(|s| s.switches(on, &mut drawn(seed)));
-                ("switches", found.map(|nodes| nodes.len()))
-            }
-            FaultKind::LinkDown { links, .. }
-            | FaultKind::Rate { links, .. }
-            | FaultKind::PacketLoss { links, .. }
-            | FaultKind::SwitchLoss { links, .. }
-            | FaultKind::BitErrors { links, .. } => {
-                let found = Selector::parse(links).and_then(|s| s.links(on, &mut drawn(seed)));
-                ("links", found.map(|links| links.len()))
-            }
-        };
-        found.map(|_| ()).map_err(|e| self.not_found(&format!("fault.{i}.{key}"), e, on))
+    /// A fault that begins when every run is over.
+    fn late_fault(&self, i: usize, fault: &FaultSpec) -> Option<ScenarioError> {
+        let (at, max_time) = (fault.at.0.iter().min()?, self.limits.max_time);
+        if *at < max_time || self.sweep.contains_key(&format!("fault.{i}.at")) {
+            return None;
+        }
+        let message = format!(
+            "fault {} ({}) begins at {at}, when every run is over (max_time = \"{max_time}\")",
+            i + 1,
+            fault.kind
+        );
+        let help = format!("at = \"{}\", or a longer max_time below [limits]", Duration(max_time.0 / 2));
+        Some(super::table::fault(
+            &self.origin.file,
+            self.origin.place(&format!("fault.{i}.at")),
+            message,
+            Some(help),
+        ))
+    }
+
+    fn find_fault(&self, i: usize, fault: &FaultSpec, on: &Topology, seed: u64) -> Result<(), ScenarioError> {
+        let key = if let FaultKind::SwitchDown { .. } = fault.kind { "switches" } else { "links" };
+        let taken = fault.takes(i, on, seed);
+        taken.map(drop).map_err(|e| self.not_found(&format!("fault.{i}.{key}"), e, on))
     }
 
     fn find_measure(
@@ -564,13 +577,18 @@ impl<'a> Ground<'a> {
         Ground { spec, topology, routing, facts: Vec::new() }
     }
 
+    /// Its closed forms for packets of `transport`.
+    fn ideal(&self, transport: &TransportConfig) -> Ideal<'_> {
+        Ideal::new(&self.topology, self.routing.clone(), transport)
+    }
+
     /// The longest path's, for packets of `transport`.
     fn facts(&mut self, transport: &TransportConfig) -> PathFacts {
         let framing = transport.framing();
         if let Some((_, facts)) = self.facts.iter().find(|(known, _)| *known == framing) {
             return *facts;
         }
-        let facts = Ideal::new(&self.topology, self.routing.clone(), transport).path_facts();
+        let facts = self.ideal(transport).path_facts();
         self.facts.push((framing, facts));
         facts
     }

@@ -1,6 +1,7 @@
 //! The schemes that come with the program, and changing a parameter of one.
 
 use super::draft::Draft;
+use super::kinds;
 use super::registry::Wrong;
 use super::setups::{COMMON, Setup};
 use super::table::{Table, fault, list, nearest};
@@ -99,6 +100,11 @@ pub(super) fn built_in(name: &str) -> Option<&'static Draft> {
     Some(DRAFTS[place].get_or_init(|| Draft::embedded(name, BUILT_IN[place].1)))
 }
 
+/// All that come with the program, on common ground.
+pub(super) fn all_built_in() -> impl Iterator<Item = Scheme> {
+    BUILT_IN.iter().filter_map(|(name, _)| scheme(name).ok())
+}
+
 /// The words of the error for an unknown scheme, in a scenario that also has schemes of its own.
 pub(super) fn unknown(name: &str, own: &[&str]) -> (String, String) {
     let known: Vec<&str> = own.iter().copied().chain(BUILT_IN.iter().map(|(known, _)| *known)).collect();
@@ -171,6 +177,11 @@ pub(super) fn set(
     }
     let before = table.insert(leaf.to_owned(), value.clone());
     let registered = Chosen::take(registry, &mut whole).map_err(|(part, wrong)| {
+        if let Some(fault) =
+            path.ends_with(".kind").then(|| kinds::half_a_part(registry, scheme, path, value)).flatten()
+        {
+            return fault;
+        }
         let at_key = wrong.key.as_ref().is_some_and(|key| format!("{part}.{key}") == path);
         let message = wrong.of(part);
         match wrong.value {
@@ -181,9 +192,17 @@ pub(super) fn set(
     })?;
     let read = whole.try_into().map(|scheme| registered.put(scheme));
     read.map_err(|e: toml::de::Error| {
+        if let Some(fault) = kinds::half_a_part(registry, scheme, path, value) {
+            return fault;
+        }
         let problem = registry.complete(path.strip_suffix(".kind").unwrap_or(path), e.message());
         if before.is_none() && !value.is_table() && problem.contains("unknown field") {
             return no_such(scheme, path);
+        }
+        if let Some((problem, instead)) = problem.lines().next().and_then(|line| line.rsplit_once("; write "))
+        {
+            let message = format!("{path}{}", said(problem, value));
+            return ParameterFault::value(path, message, format!("{instead:?}"));
         }
         let instead = match before {
             Some(toml::Value::Table(_)) | None => example(path).to_owned(),

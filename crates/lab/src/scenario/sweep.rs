@@ -308,13 +308,28 @@ impl Step {
                     file,
                     value.at,
                     format!("{key:?} cannot be swept: {what}"),
-                    Some(format!("{key:?} for a {} that is there", path[0])),
+                    Some(numbered(&path, value, &self.fields)),
                 )
             })
         } else {
             self.settings.push(setting(file, key, value)?);
             Ok(())
         }
+    }
+}
+
+/// What to write instead of a path that leads nowhere: elements of lists are named by their numbers.
+fn numbered(path: &[&str], value: &Node, fields: &Fields) -> String {
+    let count = match fields.get(path[0]).map(|node| &node.item) {
+        Some(Item::Array(nodes)) => nodes.len(),
+        _ => 0,
+    };
+    let (first, rest) = (path[0], if path.len() > 2 { &path[2..] } else { &path[1..] });
+    let named = format!("\"{first}.0.{}\" = [{}]", rest.join("."), value.value());
+    match count {
+        0 => format!("[[{first}]] and below it what it is, then {named}"),
+        1 => named,
+        _ => format!("{named}, or another number up to {}", count - 1),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Typed access to a table as written, with errors that say where and what to write instead.
 
-use super::ScenarioError;
 use super::tree::{Fields, Item, Node, Place};
+use super::{ScenarioError, Several};
 use anabranch_base::{Bytes, Duration, Rate};
 
 /// An example of each key's value, for errors. A name means the same in every table.
@@ -30,6 +30,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("degree", "8"),
     ("degrees", "[0, 128, 256]"),
     ("duration", "\"200us\""),
+    ("down_for", "\"50us\""),
     ("esw_link", "\"400Gbps\""),
     ("every", "\"20us\""),
     ("figure", "\"Figure 2\""),
@@ -61,6 +62,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("packet", "\"1000B\""),
     ("paper", "1.25"),
     ("per", "[\"scheme\"]"),
+    ("period", "\"200us\""),
     ("placement", "\"random\""),
     ("pod_hosts", "128"),
     ("ports", "[8, 16]"),
@@ -93,6 +95,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("tors", "4"),
     ("trunk", "\"400Gbps\""),
     ("trunk_latency", "\"500ns\""),
+    ("until", "\"1ms\""),
     ("variants", "[\"ops\", \"recycled\"]"),
     ("wan_latency", "\"500us\""),
     ("wan_link", "\"1600Gbps\""),
@@ -291,6 +294,8 @@ pub(super) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
         .filter(|(likeness, _)| *likeness >= 0.75)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, word)| word)
+        // Short words with two letters in each other's place.
+        .or_else(|| known.iter().copied().find(|word| strsim::osa_distance(&written, word) == 1))
 }
 
 /// What to write when a problem does not say it: an example of the key's value.
@@ -427,19 +432,42 @@ macro_rules! read_whole {
 }
 read_whole!(u32, u64);
 
+/// `; write 50us`, when a bare number stands where a quantity is wanted.
+fn with_unit<T: std::str::FromStr<Err: std::fmt::Display>>(node: &Node) -> String {
+    let Item::Leaf(value @ (toml::Value::Integer(_) | toml::Value::Float(_))) = &node.item else {
+        return String::new();
+    };
+    let Err(problem) = value.to_string().parse::<T>() else { return String::new() };
+    let problem = problem.to_string();
+    problem.rsplit_once("; write ").map_or_else(String::new, |(_, instead)| format!("; write {instead}"))
+}
+
 macro_rules! read_quantity {
     ($($name:ty: $what:literal),*) => { $(
         impl Read for $name {
             fn read(node: &Node) -> Result<Self, String> {
                 match &node.item {
                     Item::Leaf(toml::Value::String(text)) => text.parse().map_err(|e| format!("{e}")),
-                    _ => Err(format!("must be {} in quotes, not {}", $what, describe(node))),
+                    _ => {
+                        let with_unit = with_unit::<$name>(node);
+                        Err(format!("must be {} in quotes, not {}{with_unit}", $what, describe(node)))
+                    }
                 }
             }
         }
     )* };
 }
 read_quantity!(Bytes: "a size", Rate: "a rate", Duration: "a time");
+
+/// One value, or a list of them.
+impl<T: Read> Read for Several<T> {
+    fn read(node: &Node) -> Result<Self, String> {
+        match &node.item {
+            Item::Array(_) => Vec::read(node).map(Several),
+            _ => T::read(node).map(Several::from),
+        }
+    }
+}
 
 impl<T: Read> Read for Vec<T> {
     fn read(node: &Node) -> Result<Self, String> {

@@ -102,7 +102,7 @@ oversubscription = 0"#,
         r#"hosts = 32
 link_latency = "5""#,
         r#"perm.toml:7:1: link_latency: "5" is not a time such as "500ns", "1.5us" or "10ms"; add a unit: ps, ns, us, ms, s
-  write: link_latency = "500ns""#,
+  write: link_latency = "5us""#,
     ),
     (
         "fat-tree",
@@ -337,8 +337,8 @@ reps.lb.evs = 0
         r#"[set]
 "*.fabric.queue" = 5
 [workload]"#,
-        r#"perm.toml:9:1: fabric.queue: invalid type: integer `5`, expected text in quotes
-  write: "*.fabric.queue" = "1bdp""#,
+        r#"perm.toml:9:1: fabric.queue: "5" is not a size such as "4096B", "2MB" or "8MiB"; add a unit: B, KB, MB, GB, TB, KiB, MiB, GiB, TiB; "1.5bdp" and "100packets" work too
+  write: "*.fabric.queue" = "5B""#,
     ),
     (
         "[workload]",
@@ -468,7 +468,7 @@ zip = ["topology.hosts", "workload.bytes"]
 "fault.0.rate" = ["1Gbps"]
 [workload]"#,
         r#"perm.toml:9:19: "fault.0.rate" cannot be swept: there is no fault.0, and no fault at all
-  write: "fault.0.rate" for a fault that is there"#,
+  write: [[fault]] and below it what it is, then "fault.0.rate" = ["1Gbps"]"#,
     ),
     (
         "[workload]",

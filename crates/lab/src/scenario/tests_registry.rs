@@ -317,6 +317,34 @@ fn a_wrong_parameter_is_told_where_it_stands() {
 }
 
 #[test]
+fn a_kind_in_the_place_of_a_part_or_a_scheme_is_answered_with_what_it_makes() {
+    let ours = "schemes = [\"reps\"]\n";
+    let set = |line: &str| format!("{ours}{SCENARIO}[set]\n{line}\n");
+    let whole = "\"reps.lb\" = { kind = \"my-balancer\" }";
+    let cases = [
+        ("\"reps.lb\" = \"my-balancer\"", whole),
+        ("\"reps.lb\" = \"my-balancr\"", whole),
+        ("\"reps.lb.kind\" = \"my-balancer\"", whole),
+        ("\"reps.lb\" = { gap = 4 }", "\"reps.lb\" = { kind = \"my-balancer\", gap = 4 }"),
+    ];
+    for (line, help) in cases {
+        let error = attempt(&set(line)).expect_err(line);
+        assert_eq!(error.help.as_deref(), Some(help), "{error}");
+        attempt(&set(help)).unwrap_or_else(|e| panic!("{help}: {e}"));
+    }
+    let own = |lb: &str| SCENARIO.replace("lb = { kind = \"my-balancer\", gap = 4 }", lb);
+    let error = attempt(&own("lb = \"my-balancer\"")).unwrap_err();
+    assert_eq!(error.help.as_deref(), Some("lb = { kind = \"my-balancer\" }"), "{error}");
+    let error = attempt(&own("lb = { paths = 4 }")).unwrap_err();
+    assert_eq!(error.message, "lb does not say which kind of load balancer it is");
+    assert!(error.help.unwrap().contains("my-balancer, ops, reps"));
+    let error = attempt(&format!("schemes = [\"my-balancer\"]\n{SCENARIO}")).unwrap_err();
+    assert_eq!(error.message, "\"my-balancer\" is a load balancer and no scheme");
+    let help = "[[scheme]] and below it base = \"reps\", name = \"my-balancer\", set = { \"lb\" = { kind = \"my-balancer\" } }";
+    assert_eq!(error.help.as_deref(), Some(help));
+}
+
+#[test]
 fn a_scheme_file_is_named_as_ours_are() {
     let (before, scheme) = SCENARIO.split_once("[[scheme]]\n").unwrap();
     let file = scheme.replace("[scheme.fabric]", "[fabric]").replace("trim = false", "trim = false # none");

@@ -3,50 +3,73 @@
 use super::origin::Origin;
 use super::table::fault;
 use super::{Limits, ScenarioError, Scheme};
-use anabranch_base::Duration;
+use anabranch_base::{Duration, HostId};
+use anabranch_engine::Ideal;
 use anabranch_proto::{PathFacts, TransportConfig};
+use anabranch_workload::Workload;
 use std::collections::BTreeMap;
 
-/// What was found so far: by the scheme (none: a limit) and the parameter, its value and the longest round trip.
+/// What was found so far: by the scheme (none: a limit) and the parameter, its value and whom it is too short for.
 #[derive(Default)]
-pub(super) struct TooShort(BTreeMap<(Option<String>, &'static str), (String, Duration)>);
+pub(super) struct TooShort(BTreeMap<(Option<String>, &'static str), (String, Beyond)>);
+
+/// A round trip that takes longer than a time allows.
+struct Beyond {
+    rtt: Duration,
+    /// The queue pair whose it is, and how many of how many have such a one; none: the longest path's.
+    of: Option<(HostId, HostId, usize, usize)>,
+}
 
 impl TooShort {
-    /// Looks at the timeouts of a scheme on a fabric, and at the time that a run has.
-    pub(super) fn look(&mut self, scheme: &Scheme, limits: &Limits, facts: &PathFacts) {
+    /// Looks at the timeouts of a scheme on a fabric, of which `ideal` knows the paths, and at the time that a run has.
+    pub(super) fn look<'a>(
+        &mut self,
+        scheme: &Scheme,
+        limits: &Limits,
+        facts: &PathFacts,
+        workload: &Workload,
+        ideal: impl Fn() -> Ideal<'a>,
+    ) {
         let rto_low = match &scheme.transport {
             TransportConfig::Irn(irn) => Some((RTO_LOW, irn.rto_low)),
             _ => None,
         };
         for (parameter, timeout) in [("transport.rto", scheme.transport.rto())].into_iter().chain(rto_low) {
-            if timeout.on(facts) <= facts.base_rtt {
-                self.note(Some(scheme.name.clone()), parameter, timeout.to_string(), facts.base_rtt);
+            if timeout.on(facts) <= facts.base_rtt
+                && let Some(beyond) = Beyond::of(workload, &ideal(), timeout.on(facts))
+            {
+                self.note(Some(scheme.name.clone()), parameter, timeout.to_string(), beyond);
             }
         }
         if limits.max_time <= facts.base_rtt {
-            self.note(None, "max_time", limits.max_time.to_string(), facts.base_rtt);
+            let beyond = Beyond { rtt: facts.base_rtt, of: None };
+            self.note(None, "max_time", limits.max_time.to_string(), beyond);
         }
     }
 
-    fn note(&mut self, scheme: Option<String>, parameter: &'static str, value: String, rtt: Duration) {
-        let (_, longest) = self.0.entry((scheme, parameter)).or_insert((value, rtt));
-        *longest = rtt.max(*longest);
+    fn note(&mut self, scheme: Option<String>, parameter: &'static str, value: String, beyond: Beyond) {
+        let found =
+            self.0.entry((scheme, parameter)).or_insert((value, Beyond { rtt: Duration::ZERO, of: None }));
+        if beyond.rtt > found.1.rtt {
+            found.1 = beyond;
+        }
     }
 
     /// What was found, with its place and what to write instead.
     pub(super) fn warnings(self, origin: &Origin) -> Vec<ScenarioError> {
-        let warning = |((scheme, parameter), (value, rtt)): ((Option<String>, &str), (String, Duration))| {
-            let path = format!("the longest path's round trip of {}", rtt.rounded_up(3));
-            let Some(scheme) = scheme else {
+        let warning = |((scheme, parameter), (value, beyond)): ((Option<String>, &str), (String, Beyond))| {
+            let rtt = beyond.rtt.rounded_up(3);
+            let (Some(scheme), Some((src, dst, few, all))) = (scheme, beyond.of) else {
                 let message = format!(
-                    "limits.{parameter} = \"{value}\" is not above {path}: no message over that path can finish"
+                    "limits.{parameter} = \"{value}\" is not above the longest path's round trip of {rtt}: no message over that \
+                     path can finish"
                 );
-                let help = format!("{parameter} = \"{}\" below [limits]", (rtt * 20).rounded_up(3));
+                let help = format!("{parameter} = \"{}\" below [limits]", (beyond.rtt * 20).rounded_up(3));
                 return fault(&origin.file, origin.place("limits.max_time"), message, Some(help));
             };
             let message = format!(
-                "scheme {scheme:?}: {parameter} = \"{value}\" is not above {path}: what takes that path is sent \
-                 again before its ACK can be back"
+                "scheme {scheme:?}: {parameter} = \"{value}\" is not above the round trip of {rtt} from host {src} to host \
+                 {dst}: there, and on {few} of {all} queue pairs in all, packets are sent again before their ACK can be back"
             );
             let (at, written) = origin.setting(&scheme, parameter, &[]);
             let long = if parameter == RTO_LOW { "1.5rtt" } else { "4rtt" };
@@ -57,6 +80,20 @@ impl TooShort {
             fault(&origin.file, at, message, Some(help))
         };
         self.0.into_iter().map(warning).collect()
+    }
+}
+
+impl Beyond {
+    /// The longest round trip among the queue pairs of `workload` that `timeout` does not wait for, if there is one.
+    fn of(workload: &Workload, ideal: &Ideal<'_>, timeout: Duration) -> Option<Beyond> {
+        let rtts = workload.qps.iter().map(|qp| (ideal.path_facts_of(qp.src, qp.dst).base_rtt, qp));
+        let too_long = rtts.filter(|(rtt, _)| timeout <= *rtt);
+        let (few, longest) = too_long.fold((0, None), |(few, longest), (rtt, qp)| match longest {
+            Some((other, _)) if other >= rtt => (few + 1, longest),
+            _ => (few + 1, Some((rtt, qp))),
+        });
+        let (rtt, qp) = longest?;
+        Some(Beyond { rtt, of: Some((qp.src, qp.dst, few, workload.qps.len())) })
     }
 }
 

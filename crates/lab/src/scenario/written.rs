@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::draft::{Draft, apply, refused};
+use super::kinds;
 use super::origin::Origin;
 use super::resolved::{Point, Scenario};
 use super::schemes;
@@ -202,7 +203,8 @@ fn read_schemes(
     let mut running: Vec<(Place, Draft)> = Vec::new();
     for (at, name) in named.into_iter().flatten() {
         let Some((own_at, scheme)) = find(&name) else {
-            let (message, help) = schemes::unknown(&name, &own_names);
+            let (message, help) =
+                kinds::no_scheme(registry, &name).unwrap_or_else(|| schemes::unknown(&name, &own_names));
             return Err(fault(file, at, message, Some(help)));
         };
         running.push((own_at.or(at), scheme));

@@ -1,12 +1,13 @@
 //! `[[fault]]`, `[[measure]]` and `[limits]` as written.
 
 use super::table::Table;
-use super::{FaultKind, FaultSpec, Limits, MeasureSpec, ScenarioError, Series};
+use super::{FaultKind, FaultSpec, Limits, MeasureSpec, ScenarioError, Series, Several};
 use anabranch_base::{Duration, Rate};
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Kind {
     LinkDown,
+    LinkFlap,
     SwitchDown,
     Rate,
     PacketLoss,
@@ -16,6 +17,7 @@ enum Kind {
 
 const KINDS: &[(&str, Kind)] = &[
     ("link-down", Kind::LinkDown),
+    ("link-flap", Kind::LinkFlap),
     ("switch-down", Kind::SwitchDown),
     ("rate", Kind::Rate),
     ("packet-loss", Kind::PacketLoss),
@@ -23,49 +25,130 @@ const KINDS: &[(&str, Kind)] = &[
     ("bit-errors", Kind::BitErrors),
 ];
 
+/// The shortest period of a link that flaps. Ports take milliseconds to come up; and each change cuts the windows in
+/// which a fabric runs.
+const SHORTEST_PERIOD: Duration = Duration::from_us(1);
+
 /// Reads one `[[fault]]`.
 pub(super) fn fault(table: &Table) -> Result<FaultSpec, ScenarioError> {
     let kind = table.word("kind", KINDS)?;
     let own: &[&str] = match kind {
         Kind::LinkDown => &["links", "both_directions"],
+        Kind::LinkFlap => &["links", "both_directions", "period", "down_for"],
         Kind::SwitchDown => &["switches"],
         Kind::Rate => &["links", "both_directions", "rate"],
         Kind::PacketLoss | Kind::SwitchLoss | Kind::BitErrors => &["links", "both_directions", "probability"],
     };
-    table.only(&[&["kind", "at", "duration"], own].concat())?;
-    let both = || Ok(table.get("both_directions")?.unwrap_or(true));
+    only_of_fault(table, own)?;
     let kind = match kind {
-        Kind::LinkDown => FaultKind::LinkDown { links: selector(table, "links")?, both_directions: both()? },
-        Kind::SwitchDown => FaultKind::SwitchDown { switches: selector(table, "switches")? },
+        Kind::SwitchDown => FaultKind::SwitchDown { switches: selectors(table, "switches")? },
+        _ => links_fault(table, kind)?,
+    };
+    let at: Several<Duration> = table.get("at")?.unwrap_or_else(|| Duration::ZERO.into());
+    let duration = duration(table, &at)?;
+    Ok(FaultSpec { kind, at, duration })
+}
+
+/// Refuses keys that a fault of this kind does not have, and says what is meant where others ask in their way.
+fn only_of_fault(table: &Table, own: &[&str]) -> Result<(), ScenarioError> {
+    let known = [&["kind", "at", "duration", "until"], own].concat();
+    if let (Some(node), false) = (table.node("switches"), known.contains(&"switches")) {
+        let message = "this kind of fault is about links, not about switches";
+        let value = node.value();
+        let help = format!("kind = \"switch-down\" with switches = {value}, or links = \"tor:0/up\"");
+        return Err(table.wrong("switches", message, help));
+    }
+    table.only(&known)
+}
+
+fn links_fault(table: &Table, kind: Kind) -> Result<FaultKind, ScenarioError> {
+    let links = selectors(table, "links")?;
+    let both_directions = both_directions(table, &links)?;
+    Ok(match kind {
+        Kind::LinkDown | Kind::SwitchDown => FaultKind::LinkDown { links, both_directions },
+        Kind::LinkFlap => {
+            let (period, down_for) = flap(table)?;
+            FaultKind::LinkFlap { links, both_directions, period, down_for }
+        }
         Kind::Rate => {
             let rate: Rate = table.need("rate")?;
             if rate.0 == 0 {
                 let message = "a link with rate 0 carries nothing";
                 return Err(table.wrong("rate", message, "kind = \"link-down\", or a rate above 0"));
             }
-            FaultKind::Rate { links: selector(table, "links")?, both_directions: both()?, rate }
+            FaultKind::Rate { links, both_directions, rate }
         }
-        Kind::PacketLoss => FaultKind::PacketLoss {
-            links: selector(table, "links")?,
-            both_directions: both()?,
-            probability: probability(table)?,
-        },
-        Kind::SwitchLoss => FaultKind::SwitchLoss {
-            links: selector(table, "links")?,
-            both_directions: both()?,
-            probability: probability(table)?,
-        },
-        Kind::BitErrors => FaultKind::BitErrors {
-            links: selector(table, "links")?,
-            both_directions: both()?,
-            probability: probability(table)?,
-        },
-    };
-    let duration: Option<Duration> = table.get("duration")?;
-    if let Some(duration) = duration {
-        table.above_zero("duration", duration)?;
+        Kind::PacketLoss => {
+            FaultKind::PacketLoss { links, both_directions, probability: probability(table)? }
+        }
+        Kind::SwitchLoss => {
+            FaultKind::SwitchLoss { links, both_directions, probability: probability(table)? }
+        }
+        Kind::BitErrors => FaultKind::BitErrors { links, both_directions, probability: probability(table)? },
+    })
+}
+
+/// What is said of both directions beside the names of the links, which say it themselves.
+fn both_directions(table: &Table, links: &Several<String>) -> Result<Option<bool>, ScenarioError> {
+    let both: Option<bool> = table.get("both_directions")?;
+    let cable = links.0.iter().find(|name| name.trim().starts_with("cable:"));
+    if let (Some(false), Some(cable)) = (both, cable) {
+        let message = format!("{cable:?} names both directions, and both_directions = false one");
+        let one = cable.trim().trim_start_matches("cable:");
+        let help = format!("links = {one:?}, or without both_directions");
+        return Err(table.wrong("both_directions", message, help));
     }
-    Ok(FaultSpec { kind, at: table.get("at")?.unwrap_or_default(), duration })
+    Ok(both)
+}
+
+/// The period of a link that flaps, and for how long of it the link is down.
+fn flap(table: &Table) -> Result<(Duration, Duration), ScenarioError> {
+    let period: Duration = table.need("period")?;
+    let down_for: Duration = table.need("down_for")?;
+    table.above_zero("down_for", down_for)?;
+    if period < SHORTEST_PERIOD {
+        let message = format!("period must be {SHORTEST_PERIOD} or more, not {period}");
+        return Err(table.wrong("period", message, format!("period = \"{SHORTEST_PERIOD}\"")));
+    }
+    if down_for >= period {
+        let message = format!(
+            "down_for ({down_for}) is not below period ({period}), so that the links never come up again"
+        );
+        let help = format!("down_for = \"{}\", or kind = \"link-down\"", Duration(period.0 / 2));
+        return Err(table.wrong("down_for", message, help));
+    }
+    Ok((period, down_for))
+}
+
+/// How long a fault lasts, which is also said by when it ends.
+fn duration(table: &Table, at: &Several<Duration>) -> Result<Option<Duration>, ScenarioError> {
+    let (duration, until): (Option<Duration>, Option<Duration>) =
+        (table.get("duration")?, table.get("until")?);
+    let several = at.0.len() > 1;
+    match (duration, until, at.0.first()) {
+        (Some(_), Some(_), _) => {
+            let message = "duration and until both say when the fault ends";
+            Err(table.wrong("until", message, "one of them"))
+        }
+        (None, Some(_), _) if several => {
+            let message = "until is one time, but at has several";
+            Err(table.wrong("until", message, "duration = \"200us\" instead of until, for each of them"))
+        }
+        (None, None, _) if several => {
+            let message = "at has several times, but without a duration the first fault never ends";
+            Err(table.wrong("at", message, "duration = \"200us\" beside it, for each of them"))
+        }
+        (None, Some(until), Some(&at)) if until <= at => {
+            let message = format!("until ({until}) is not after at ({at}), so that nothing ever breaks");
+            Err(table.wrong("until", message, format!("until = \"{}\"", at + Duration::from_us(200))))
+        }
+        (None, Some(until), Some(&at)) => Ok(Some(Duration(until.0 - at.0))),
+        (Some(duration), ..) => {
+            table.above_zero("duration", duration)?;
+            Ok(Some(duration))
+        }
+        (None, ..) => Ok(None),
+    }
 }
 
 const SERIES: &[(&str, Series)] = &[
@@ -212,6 +295,16 @@ pub(super) fn limits(table: Option<&Table>) -> Result<Limits, ScenarioError> {
     table.within("max_events", limits.max_events, 1, u64::MAX)?;
     table.within("max_packets", limits.max_packets, 1, u64::MAX)?;
     Ok(limits)
+}
+
+/// One selector or a list of them.
+fn selectors(table: &Table, key: &str) -> Result<Several<String>, ScenarioError> {
+    let selectors: Several<String> = table.need(key)?;
+    if selectors.0.is_empty() || selectors.0.iter().any(|selector| selector.trim().is_empty()) {
+        let message = format!("{key} is empty and selects nothing");
+        return Err(table.wrong(key, message, format!("{key} = {}", super::table::example(key))));
+    }
+    Ok(selectors)
 }
 
 fn selector(table: &Table, key: &str) -> Result<String, ScenarioError> {

@@ -111,6 +111,23 @@ fn from_topo_file(cx: &Context, table: &Table, file: &str) -> Result<(TopologySp
     Ok((spec, hosts))
 }
 
+/// What hosts can send over what leaves a ToR upwards. It is also said as a ratio, either way round.
+fn oversubscription(table: &Table) -> Result<u32, ScenarioError> {
+    let ratio = match table.node("oversubscription").map(|node| node.value()) {
+        Some(toml::Value::String(text)) => text
+            .split_once(':')
+            .and_then(|(down, up)| Some(down.trim().parse::<f64>().ok()? / up.trim().parse::<f64>().ok()?)),
+        Some(toml::Value::Float(number)) => Some(number),
+        _ => None,
+    };
+    let Some(ratio) = ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0) else {
+        return Ok(table.get("oversubscription")?.unwrap_or(1));
+    };
+    let whole = ratio.max(1.0 / ratio) + 0.5;
+    let message = "oversubscription is a whole number: 2 where all that leaves a ToR upwards is half of what its hosts can send";
+    Err(table.wrong("oversubscription", message, format!("oversubscription = {}", whole as u32)))
+}
+
 fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u32), ScenarioError> {
     let mut known = vec![
         "kind",
@@ -145,7 +162,7 @@ fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u3
     }
     // Every tier says its own where there is none for all.
     let link = link.unwrap_or_default();
-    let oversubscription = table.get("oversubscription")?.unwrap_or(1);
+    let oversubscription = oversubscription(table)?;
     table.within("oversubscription", u64::from(oversubscription), 1, u64::MAX)?;
     let hosts_per_tor = table.get("hosts_per_tor")?;
     let whole = whole && written.len() as u32 == tiers;

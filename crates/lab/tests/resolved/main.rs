@@ -5,6 +5,8 @@
 //! where it was not. With `ANABRANCH_RECORD=1` the file is written afresh: for new figures, and for changes that are
 //! meant.
 
+mod faults;
+
 use anabranch_lab::scenario::{Figure, Files, Scale, Scheme, read_figure, scheme_on, schemes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

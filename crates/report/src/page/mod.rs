@@ -33,6 +33,7 @@ pub fn html(set: &ResultSet) -> String {
         body.push_str(&format!("<section><p><strong>{}</strong></p></section>\n", escape(&sentence)));
     }
     body.push_str(&verdict(set));
+    body.push_str(&warnings(set));
     if let Some(figure) = &set.figure {
         body.push_str(&claims::section(figure));
         body.push_str(&unsaid::section(figure));
@@ -63,6 +64,16 @@ pub fn html(set: &ResultSet) -> String {
         data(&plots),
         include_str!("page.js"),
     )
+}
+
+/// What makes the results say less than they seem to; nothing when there is nothing.
+fn warnings(set: &ResultSet) -> String {
+    let warnings: String =
+        set.all_warnings().iter().map(|warning| format!("<li>{}</li>", escape(warning))).collect();
+    match warnings.is_empty() {
+        true => warnings,
+        false => format!("<section class=\"warnings\"><h2>Warnings</h2><ul>{warnings}</ul></section>\n"),
+    }
 }
 
 /// What was run, which is less than the title says when the scale is not the paper's.

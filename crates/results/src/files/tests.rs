@@ -1,7 +1,12 @@
 use super::*;
 use crate::{
+<<<<<<< HEAD
     ClaimKind, ClaimResult, ClaimRow, ClaimValue, Comparison, Figure, MissingRun, Outcome, PlotKind,
     PlotSpec, Sensitivity, SetupRow, Spread, UnsaidRow, Value,
+=======
+    ClaimKind, ClaimResult, ClaimRow, ClaimValue, Comparison, FaultRow, Figure, Outcome, PlotKind, PlotSpec,
+    Sensitivity, SetupRow, Spread, UnsaidRow, Value,
+>>>>>>> 8341b12 (Faults by the direction of their names, flaps, lists, and what each hit; warnings of what means little; hints that can be followed)
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -59,6 +64,7 @@ fn small_set() -> ResultSet {
             value: 4096.0,
         }],
         filed: Vec::new(),
+<<<<<<< HEAD
         missing: vec![MissingRun {
             scheme: "ops".into(),
             seed: 4,
@@ -66,8 +72,39 @@ fn small_set() -> ResultSet {
             baseline: true,
             error: Some("stalled".into()),
         }],
+=======
+        warnings: Vec::new(),
+>>>>>>> 8341b12 (Faults by the direction of their names, flaps, lists, and what each hit; warnings of what means little; hints that can be followed)
         figure: Some(figure()),
     }
+}
+
+#[test]
+fn what_faults_did_and_warnings_come_back() {
+    let fault = |fault, at_us| FaultRow {
+        fault,
+        kind: "link-down".into(),
+        on: "tor:0/up:0".into(),
+        at_us,
+        packets_lost: u64::MAX,
+        packets_refused: 2,
+        packets_slowed: 0,
+    };
+    let mut set = small_set();
+    let with = |faults, warnings: &[&str]| RunRow {
+        faults,
+        warnings: warnings.iter().map(|&text| text.to_owned()).collect(),
+        ..small_set().runs.remove(0)
+    };
+    set.runs = vec![
+        with(vec![], &["one", "two"]),
+        with(vec![fault(1, 0.5), fault(2, 7.0)], &[]),
+        with(vec![fault(1, 3.0)], &["é"]),
+    ];
+    set.warnings = vec!["a queue below a packet".into()];
+    let dir = tempdir().unwrap();
+    set.write(dir.path()).unwrap();
+    assert_eq!(ResultSet::read(dir.path()).unwrap(), set);
 }
 
 fn figure() -> Figure {
@@ -536,7 +573,11 @@ proptest! {
             .into_iter()
             .map(|(series, entity, time_ps, value)| SeriesRow { run: 0, series, entity, time_ps, value })
             .collect();
+<<<<<<< HEAD
         let set = ResultSet { title, scenario_toml, runs, flows, jobs, series, ..ResultSet::default() };
+=======
+        let set = ResultSet { title, scenario_toml, runs, flows, jobs, series, filed: Vec::new(), warnings: Vec::new(), figure: None };
+>>>>>>> 8341b12 (Faults by the direction of their names, flaps, lists, and what each hit; warnings of what means little; hints that can be followed)
         let dir = tempdir().unwrap();
         set.write(dir.path()).unwrap();
         prop_assert_eq!(ResultSet::read(dir.path()).unwrap(), set);

@@ -88,6 +88,27 @@ fn a_link_that_goes_down_loses_what_is_on_it_and_what_is_sent_meanwhile() {
 }
 
 #[test]
+fn a_link_that_flaps_loses_what_two_failures_lose() {
+    let down = [20 * US..25 * US, 40 * US..45 * US];
+    let gone = (1..=150).filter(|&i| down.iter().any(|down| lost(&on_last_link(i), down))).count() as u64;
+    let on = "links = \"tor:0/down:1\"\nboth_directions = false\nat = ";
+    let flap = format!(
+        "kind = \"link-flap\"\n{on}\"20us\"\nduration = \"21us\"\nperiod = \"20us\"\ndown_for = \"5us\""
+    );
+    let twice = format!("kind = \"link-down\"\n{on}[\"20us\", \"40us\"]\nduration = \"5us\"");
+    let (flapped, failed) = (single_switch(1, 150, &flap), single_switch(1, 150, &twice));
+    assert_eq!(failed.run.link_losses, gone);
+    assert_eq!(failed.run.faults[0].packets_lost, gone);
+    // What ends at 41 us is up from then on.
+    let cut = [20 * US..25 * US, 40 * US..41 * US];
+    let gone = (1..=150).filter(|&i| cut.iter().any(|down| lost(&on_last_link(i), down))).count() as u64;
+    assert_eq!((flapped.run.link_losses, flapped.run.faults[0].packets_lost), (gone, gone));
+    let whole = single_switch(1, 150, &flap.replace("21us", "26us"));
+    assert_eq!(whole.run.link_losses, failed.run.link_losses);
+    assert_eq!(whole.flows, failed.flows);
+}
+
+#[test]
 fn both_directions_lose_the_acks_too_but_those_cost_nothing() {
     let down = 20 * US..25 * US;
     let data = (1..=100).filter(|&i| lost(&on_last_link(i), &down)).count() as u64;

@@ -42,8 +42,15 @@ switches = "spine:1"
 at = "20us"
 duration = "9us"
 [[fault]]
+kind = "link-flap"
+links = ["tor:2/up:0", "tor:2/up:1"]
+period = "9us"
+down_for = "1us"
+at = "2us"
+until = "40us"
+[[fault]]
 kind = "rate"
-links = "tor:1/up:0"
+links = "cable:tor:1/up:0"
 rate = "25Gbps"
 at = "3us"
 duration = "40us"

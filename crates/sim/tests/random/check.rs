@@ -256,15 +256,20 @@ fn lossy_cables(point: &RunPoint) -> bool {
 /// Routes up and then down never wait in a circle; around a failure, and in graphs, they may.
 fn may_deadlock(point: &RunPoint) -> bool {
     let reroutes = point.scheme.fabric.routing_delay.is_some()
-        && point
-            .faults
-            .iter()
-            .any(|f| matches!(f.kind, FaultKind::LinkDown { .. } | FaultKind::SwitchDown { .. }));
+        && point.faults.iter().any(|f| {
+            matches!(
+                f.kind,
+                FaultKind::LinkDown { .. } | FaultKind::LinkFlap { .. } | FaultKind::SwitchDown { .. }
+            )
+        });
     reroutes || point.files.contains_key("graph.txt")
 }
 
 fn half_down(point: &RunPoint) -> bool {
-    let half = |fault: &FaultSpec| matches!(fault.kind, FaultKind::LinkDown { both_directions: false, .. });
+    let half = |fault: &FaultSpec| {
+        let (_, both_directions) = fault.kind.names();
+        fault.kind.word().starts_with("link-") && both_directions == Some(false)
+    };
     point.faults.iter().any(half)
 }
 

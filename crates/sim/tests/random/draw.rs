@@ -51,13 +51,27 @@ pub fn case(seed: u64) -> Case {
 }
 
 fn fault(dice: &mut Dice, fabric: &Fabric) -> String {
-    let kind = dice.pick(&["link-down", "switch-down", "rate", "packet-loss", "switch-loss", "bit-errors"]);
+    let kind = dice.pick(&[
+        "link-down",
+        "link-flap",
+        "switch-down",
+        "rate",
+        "packet-loss",
+        "switch-loss",
+        "bit-errors",
+    ]);
     let mut text = format!("[[fault]]\nkind = \"{kind}\"\n");
     if kind == "switch-down" {
         let _ = writeln!(text, "switches = \"{}\"", fabric.some_switch(dice));
     } else {
-        let _ = writeln!(text, "links = \"{}\"", fabric.some_link(dice));
-        if dice.chance(40) {
+        let mut name = || match dice.chance(20) {
+            true => format!("\"cable:{}\"", fabric.some_link(dice)),
+            false => format!("\"{}\"", fabric.some_link(dice)),
+        };
+        let (one, other) = (name(), name());
+        let several = dice.chance(20);
+        text += &if several { format!("links = [{one}, {other}]\n") } else { format!("links = {one}\n") };
+        if !text.contains("cable:") && dice.chance(40) {
             let _ = writeln!(text, "both_directions = {}", dice.chance(30));
         }
     }
@@ -68,6 +82,11 @@ fn fault(dice: &mut Dice, fabric: &Fabric) -> String {
         "packet-loss" | "switch-loss" => {
             let most = if lasts { 300 } else { 10_000 };
             let _ = writeln!(text, "probability = {}", dice.scaled(1, most) as f64 / 10_000.0);
+        }
+        "link-flap" => {
+            let period = dice.scaled(1_000, 300_000);
+            let down_for = dice.within(1, period - 1);
+            let _ = writeln!(text, "period = \"{period}ns\"\ndown_for = \"{down_for}ns\"");
         }
         "bit-errors" => text += &format!("probability = {}\n", dice.pick(&["1e-9", "1e-7", "1e-6", "2e-6"])),
         _ => {}

@@ -401,7 +401,7 @@ mod tests {
             (PACKETS, "kind = \"flows\"\ny = \"slowdown\"\nx = \"bytes\"", "the messages' length"),
             (PACKETS, "kind = \"cdf\"\ngroup = \"incast\"", "this workload is one"),
             (PACKETS, "kind = \"bar\"\ny = \"drops\"\nmax_bytes = \"1KB\"", "kind = \"cdf\""),
-            (PACKETS, "kind = \"cdf\"\nmax_bytes = 1000", "max_bytes = \"200KB\""),
+            (PACKETS, "kind = \"cdf\"\nmax_bytes = 1000", "max_bytes = \"1000B\""),
             (BALLS, "kind = \"flows\"\ny = \"slowdown\"", "a model has no messages"),
             (BALLS, "kind = \"cdf\"", "a model has no messages"),
             (BALLS, "kind = \"bar\"\ny = \"longest\"", "y = \"longest_queue\""),

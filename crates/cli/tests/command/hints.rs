@@ -1,0 +1,140 @@
+//! What a message offers instead works when it is written, and means what was meant.
+
+use crate::common::{Place, SMALL, edited};
+
+/// A loss on one cable, for what goes behind it.
+const LOSS: &str = "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor:0/up:0\"\nprobability = 0.01\n";
+
+/// Checks `wrong`, which must be refused with a line that offers `offered`; then checks `wrong` with the line
+/// `written` as it was offered, and hands back what that resolves to.
+#[track_caller]
+fn followed(wrong: &str, written: &str, offered: &str) -> String {
+    let place = Place::new();
+    place.write("s.toml", wrong);
+    let refused = place.run(&["check", "s.toml"]).expect(2);
+    let help = refused.stderr.lines().find_map(|line| line.trim().strip_prefix("write: "));
+    let help = help.unwrap_or_else(|| panic!("no help:\n{}", refused.stderr));
+    assert!(help.starts_with(offered), "{offered:?} is not offered:\n{}", refused.stderr);
+    assert!(!refused.stderr.contains("invalid type"), "{}", refused.stderr);
+    assert!(wrong.contains(written), "{written:?} is not in:\n{wrong}");
+    place.write("s.toml", wrong.replace(written, offered));
+    place.run(&["check", "s.toml"]).expect(0).stdout
+}
+
+#[test]
+fn a_ratio_of_oversubscription_is_answered_with_its_number() {
+    for written in ["\"2:1\"", "\"1:2\"", "2.0", "0.5"] {
+        let line = format!("oversubscription = {written}");
+        let wrong = edited("tiers = 2", &format!("tiers = 2\n{line}"));
+        let resolved = followed(&wrong, &line, "oversubscription = 2");
+        assert!(resolved.contains("radix_up = 2"), "{written}: {resolved}");
+    }
+}
+
+#[test]
+fn a_number_without_a_unit_is_answered_with_the_number() {
+    let at = |written: &str| format!("{SMALL}{LOSS}at = {written}\n");
+    for written in ["\"50\"", "50"] {
+        let line = format!("at = {written}");
+        let resolved = followed(&at(written), &line, "at = \"50us\"");
+        assert!(resolved.contains("at = \"50us\""), "{resolved}");
+    }
+    for written in ["\"100\"", "100"] {
+        let line = format!("link = {written}");
+        followed(&edited("link = \"400Gbps\"", &line), &line, "link = \"100Gbps\"");
+    }
+    let bytes = edited("bytes = \"100KB\"", "bytes = 64000");
+    assert!(followed(&bytes, "bytes = 64000", "bytes = \"64000B\"").contains("64KB"));
+}
+
+#[test]
+fn a_parameter_of_a_scheme_without_a_unit_is_answered_with_the_number() {
+    for written in ["100000", "\"100000\""] {
+        let line = format!("\"*.fabric.queue\" = {written}");
+        let wrong = format!("{SMALL}[set]\n{line}\n");
+        let resolved = followed(&wrong, &line, "\"*.fabric.queue\" = \"100000B\"");
+        assert!(resolved.contains("queue = \"100KB\""), "{resolved}");
+    }
+    let line = "\"reps.transport.rto\" = 70";
+    let resolved = followed(&format!("{SMALL}[set]\n{line}\n"), line, "\"reps.transport.rto\" = \"70us\"");
+    assert!(resolved.contains("rto = \"70us\""), "{resolved}");
+}
+
+#[test]
+fn a_fault_in_a_sweep_is_named_by_its_number() {
+    let line = "\"fault.probability\" = [0.1, 0.2]";
+    let wrong = format!("{SMALL}{LOSS}[sweep]\n{line}\n");
+    let place = Place::new();
+    place.write("s.toml", &wrong);
+    let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+    assert!(refused.contains("write: \"fault.0.probability\" = ["), "{refused}");
+    place.write("s.toml", wrong.replace("fault.probability", "fault.0.probability"));
+    place.run(&["check", "s.toml"]).expect(0);
+}
+
+#[test]
+fn a_kind_of_fault_is_answered_with_the_nearest() {
+    let wrong = |kind: &str| format!("{SMALL}[[fault]]\nkind = \"{kind}\"\nlinks = \"tor:0/up:0\"\n");
+    followed(&wrong("link_down"), "kind = \"link_down\"", "kind = \"link-down\"");
+    let place = Place::new();
+    place.write("s.toml", wrong("flap"));
+    let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+    assert!(refused.contains("link-flap"), "{refused}");
+    // What it takes is said one after the other.
+    let flap = wrong("link-flap");
+    place.write("s.toml", &flap);
+    let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+    assert!(refused.contains("has no \"period\"\n  write: period = \"200us\""), "{refused}");
+    place.write("s.toml", format!("{flap}period = \"200us\"\n"));
+    let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+    assert!(refused.contains("has no \"down_for\"\n  write: down_for = \"50us\""), "{refused}");
+    place.write("s.toml", format!("{flap}period = \"200us\"\ndown_for = \"50us\"\n"));
+    place.run(&["check", "s.toml"]).expect(0);
+    let always = format!("{flap}period = \"200us\"\ndown_for = \"300us\"\n");
+    followed(&always, "down_for = \"300us\"", "down_for = \"100us\"");
+}
+
+#[test]
+fn letters_that_changed_places_are_found() {
+    let place = Place::new();
+    let refused = place.run(&["rnu", "s.toml"]).expect(2).stderr;
+    assert!(refused.contains("'run'"), "{refused}");
+    let refused = place.run(&["frobnicate"]).expect(2).stderr;
+    assert!(!refused.contains("similar"), "{refused}");
+    let wrong = edited("\"ops\"", "\"osp\"");
+    place.write("s.toml", &wrong);
+    let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+    assert!(refused.contains("write: \"ops\""), "{refused}");
+}
+
+#[test]
+fn a_kind_where_a_part_is_wanted_is_answered_with_the_whole_part() {
+    for line in ["\"reps.lb\" = \"ops\"", "\"reps.lb.kind\" = \"ops\""] {
+        let wrong = format!("{SMALL}[set]\n{line}\n");
+        let resolved = followed(&wrong, line, "\"reps.lb\" = { evs = 65536, kind = \"ops\" }");
+        assert!(!resolved.contains("kind = \"reps\""), "{resolved}");
+    }
+    let place = Place::new();
+    let own = "[[scheme]]\nname = \"mine\"\ntransport = { kind = \"sack\" }\nlb = ";
+    for (lb, says) in [("\"ops\"", "lb is a table"), ("{ evs = 4 }", "lb does not say which kind")] {
+        let parts = "[scheme.cc]\nkind = \"constant\"\nwindow = \"1bdp\"\n[scheme.fabric]\nqueue = \"1bdp\"\n\
+                     control_queue = \"1bdp\"\necn_kmin = \"0.2bdp\"\necn_kmax = \"0.8bdp\"\necn_pmax = 1.0\ntrim = false\n";
+        let transport = "{ kind = \"sack\", payload = \"4096B\", header = \"64B\", ack = \"64B\", ack_every = 1, rto = \"70us\" }";
+        let own = own.replace("{ kind = \"sack\" }", transport);
+        place.write("s.toml", format!("{SMALL}{own}{lb}\n{parts}"));
+        let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+        assert!(refused.contains(says) && refused.contains("write: lb = { "), "{refused}");
+    }
+}
+
+#[test]
+fn a_kind_where_a_scheme_is_wanted_is_answered_with_a_scheme_of_it() {
+    let place = Place::new();
+    place.write("s.toml", edited("\"ops\"", "\"dctcp\""));
+    let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+    assert!(refused.contains("\"dctcp\" is a congestion control and no scheme"), "{refused}");
+    let set = refused.split("set = ").nth(1).unwrap().lines().next().unwrap();
+    let scheme = format!("[[scheme]]\nbase = \"reps\"\nname = \"dctcp\"\nset = {set}\n");
+    place.write("s.toml", format!("{}{scheme}", edited("\"ops\"", "\"dctcp\"")));
+    place.run(&["check", "s.toml"]).expect(0);
+}

@@ -1,0 +1,74 @@
+//! Queues that cannot do what a scheme asks of them: too short for a packet, or for their own thresholds.
+
+use super::lossless::round_up;
+use super::origin::Origin;
+use super::table::fault;
+use super::{ScenarioError, Scheme};
+use anabranch_base::Bytes;
+use anabranch_engine::{Unmarked, unmarked};
+use anabranch_fabric::Topology;
+use anabranch_proto::{CcConfig, LbConfig, PathFacts};
+use std::collections::BTreeMap;
+
+/// What was found so far: by scheme and parameter, what is wrong and a value that is not.
+#[derive(Default)]
+pub(super) struct IdleQueues(BTreeMap<(String, &'static str), (String, String)>);
+
+impl IdleQueues {
+    /// Looks at the queues of a scheme's switches on a fabric.
+    pub(super) fn look(&mut self, scheme: &Scheme, on: &Topology, facts: &PathFacts) {
+        let Some(queue) = scheme.fabric.queue else { return };
+        let holds = queue.on(facts);
+        let mut note = |parameter, problem: String, instead: String| {
+            let message = format!("scheme {:?}: {parameter} {problem}", scheme.name);
+            self.0.entry((scheme.name.clone(), parameter)).or_insert((message, instead));
+        };
+        if holds < facts.packet {
+            let fate = if scheme.fabric.trim { "trimmed" } else { "dropped" };
+            let problem = format!(
+                "= \"{queue}\" does not hold a packet of {}: every full packet that does not find its link idle is {fate}",
+                facts.packet
+            );
+            note("fabric.queue", problem, "\"100packets\"".to_owned());
+        } else if hears_marks(scheme)
+            && let Some(Unmarked { parameter, kmin, rate }) = unmarked(&scheme.fabric, on, facts)
+        {
+            let problem = format!(
+                "({kmin} on links of {rate}) is not below what waits behind a packet in a full queue \
+                 (fabric.queue = \"{queue}\", {holds}): nothing is ever marked"
+            );
+            let fifth = round_up(Bytes(holds.0 / 5));
+            let instead = match parameter {
+                "fabric.ecn_from" => {
+                    format!(
+                        "[{{ rate = \"{rate}\", kmin = \"{fifth}\", kmax = \"{}\" }}]",
+                        round_up(Bytes(holds.0 / 5 * 4))
+                    )
+                }
+                _ => format!("\"{fifth}\""),
+            };
+            note(parameter, problem, instead);
+        }
+    }
+
+    /// What was found, with its place and what to write instead.
+    pub(super) fn warnings(self, origin: &Origin) -> Vec<ScenarioError> {
+        let warning = |((scheme, parameter), (message, instead)): ((String, &str), (String, String))| {
+            let (at, written) = origin.setting(&scheme, parameter, &["fabric.queue"]);
+            let help = match origin.is_swept(&scheme, parameter) {
+                true => format!("others, such as {instead}, in [sweep]"),
+                false => format!("{written} = {instead} below [set]"),
+            };
+            fault(&origin.file, at, message, Some(help))
+        };
+        self.0.into_iter().map(warning).collect()
+    }
+}
+
+/// Whether anything in a scheme acts on marks.
+fn hears_marks(scheme: &Scheme) -> bool {
+    let deaf = matches!(scheme.cc, CcConfig::Constant { .. } | CcConfig::Hpcc { .. })
+        && matches!(scheme.lb, LbConfig::Ecmp { .. } | LbConfig::Ops { .. })
+        && scheme.fabric.program.is_none();
+    !deaf && scheme.fabric.ecn_pmax > 0.0
+}

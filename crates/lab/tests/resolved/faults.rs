@@ -1,0 +1,58 @@
+//! Which directed links the faults of every figure take, held against `faults.txt`: that was written by a build in which
+//! a name with a direction took both directions of its cable unless `both_directions = false` stood beside it.
+
+use crate::{figures, folder};
+use anabranch_base::LinkId;
+use anabranch_fabric::build;
+use anabranch_lab::scenario::{FaultSpec, Scenario};
+use anabranch_results::digest::text_digest;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// More links than these are told as a digest of their names.
+const MOST_NAMED: usize = 40;
+
+/// A line for each kind and time of a scenario's faults: the links, in their order.
+fn lines(name: &str, scenario: &Scenario) -> Vec<String> {
+    let mut found: BTreeMap<String, BTreeSet<LinkId>> = BTreeMap::new();
+    let mut links_by_name = Vec::new();
+    let mut last = None;
+    for point in scenario.points().unwrap() {
+        let ground = Some((point.faults.clone(), point.topology.clone(), point.seed));
+        if point.faults.is_empty() || ground == last {
+            continue;
+        }
+        last = ground;
+        let topology = build(&point.topology, None).unwrap();
+        for (number, fault) in point.faults.iter().enumerate() {
+            let FaultSpec { kind, at, duration } = fault;
+            let lasts = duration.map_or("the end".to_owned(), |duration| duration.to_string());
+            let what = format!("{} at {at} for {lasts}", kind.word());
+            let taken = fault.takes(number, &topology, point.seed).unwrap().links;
+            found.entry(what).or_default().extend(taken);
+        }
+        links_by_name = (0..topology.links()).map(|link| topology.link_name(LinkId(link))).collect();
+    }
+    let line = |(what, links): (String, BTreeSet<LinkId>)| {
+        let names: Vec<&str> = links.iter().map(|link| links_by_name[link.index()].as_str()).collect();
+        let names = names.join(" ");
+        let told = if links.len() <= MOST_NAMED { names } else { text_digest(&names) };
+        format!("{name}: {what}: {} links: {told}", links.len())
+    };
+    found.into_iter().map(line).collect()
+}
+
+#[test]
+fn the_faults_of_figures_take_the_links_that_they_took() {
+    let of_figures = figures();
+    let all = of_figures.iter().filter_map(|(name, figure)| Some(lines(name, figure.scenario.as_ref()?)));
+    let mut lines: Vec<String> = all.flatten().collect();
+    lines.sort();
+    let path = folder("crates/lab/tests/resolved/faults.txt");
+    if std::env::var_os("ANABRANCH_RECORD").is_some() {
+        std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    }
+    let recorded = std::fs::read_to_string(&path).unwrap();
+    let mut recorded: Vec<&str> = recorded.lines().collect();
+    recorded.sort_unstable();
+    assert_eq!(lines, recorded);
+}

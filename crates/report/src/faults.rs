@@ -1,0 +1,105 @@
+//! What each fault did to each scheme, in sentences.
+
+use crate::groups::schemes;
+use crate::labels::{count, micros};
+use anabranch_results::{FaultRow, ResultSet};
+
+/// Most faults that are told of one by one.
+const MOST: u32 = 8;
+
+/// A line for each fault: the packets of a run of each scheme that it hit.
+pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
+    let all = || set.runs.iter().flat_map(|run| &run.faults);
+    let last = all().map(|row| row.fault).max().unwrap_or(0);
+    let mut notes: Vec<String> = (1..=last.min(MOST)).map(|fault| note(set, fault)).collect();
+    if last > MOST {
+        notes.push(format!("Faults {} to {last}: faults.parquet.", MOST + 1));
+    }
+    notes
+}
+
+fn note(set: &ResultSet, fault: u32) -> String {
+    let of_schemes = schemes(set).into_iter().map(|scheme| {
+        let runs = set.runs.iter().filter(|run| run.scheme == scheme);
+        let rows: Vec<&FaultRow> =
+            runs.flat_map(|run| run.faults.iter().filter(|row| row.fault == fault)).collect();
+        format!("{scheme} {}", hit(&rows))
+    });
+    let of_schemes: Vec<String> = of_schemes.collect();
+    let rows = || set.runs.iter().flat_map(|run| run.faults.iter().filter(|row| row.fault == fault));
+    let Some(first) = rows().next() else { return String::new() };
+    // What the sweep changes is another one at each point.
+    let at = match rows().all(|row| row.at_us == first.at_us) {
+        true => format!(" from {} µs", micros(first.at_us)),
+        false => String::new(),
+    };
+    let on = match rows().all(|row| row.on == first.on) {
+        true => format!(" {}", first.on),
+        false => String::new(),
+    };
+    format!("Fault {fault} ({}{on}{at}), packets of a run: {}.", first.kind, of_schemes.join("; "))
+}
+
+/// `132 lost`, `12 to 14 refused`, `none` over runs.
+fn hit(rows: &[&FaultRow]) -> String {
+    let kinds: [(&str, fn(&FaultRow) -> u64); 3] = [
+        ("lost", |row| row.packets_lost),
+        ("refused", |row| row.packets_refused),
+        ("slowed", |row| row.packets_slowed),
+    ];
+    let told = kinds.into_iter().filter_map(|(word, number)| {
+        let most = rows.iter().map(|row| number(row)).max().filter(|most| *most > 0)?;
+        let least = rows.iter().map(|row| number(row)).min().filter(|least| *least < most);
+        let least = least.map_or_else(String::new, |least| format!("{} to ", count(least as f64)));
+        Some(format!("{least}{} {word}", count(most as f64)))
+    });
+    let told: Vec<String> = told.collect();
+    if told.is_empty() { "none".to_owned() } else { told.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::two_schemes;
+
+    fn row(fault: u32, at_us: f64, lost: u64, slowed: u64) -> FaultRow {
+        FaultRow {
+            fault,
+            kind: "link-down".into(),
+            on: "tor:0/up:0".into(),
+            at_us,
+            packets_lost: lost,
+            packets_slowed: slowed,
+            ..FaultRow::default()
+        }
+    }
+
+    #[test]
+    fn each_fault_says_what_it_did_to_each_scheme() {
+        let mut set = two_schemes();
+        assert!(notes(&set).is_empty());
+        for (place, run) in set.runs.iter_mut().enumerate() {
+            let reps = run.scheme == "reps";
+            run.faults = vec![row(1, 100.0, if reps { 1_132 } else { 90 + place as u64 }, 0)];
+        }
+        let expected = "Fault 1 (link-down tor:0/up:0 from 100.0 µs), packets of a run: reps 1,132 lost; \
+                        ops 94 to 97 lost.";
+        assert_eq!(notes(&set), [expected]);
+    }
+
+    #[test]
+    fn what_is_swept_is_not_named_and_many_faults_are_cut_short() {
+        let mut set = two_schemes();
+        for (place, run) in set.runs.iter_mut().enumerate() {
+            run.faults = (1..=10).map(|fault| row(fault, place as f64, 0, u64::from(fault == 1))).collect();
+        }
+        let notes = notes(&set);
+        assert_eq!(notes.len(), 9);
+        assert_eq!(
+            notes[0],
+            "Fault 1 (link-down tor:0/up:0), packets of a run: reps 1 slowed; ops 1 slowed."
+        );
+        assert!(notes[1].ends_with("reps none; ops none."), "{}", notes[1]);
+        assert_eq!(notes[8], "Faults 9 to 10: faults.parquet.");
+    }
+}
