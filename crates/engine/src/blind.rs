@@ -1,10 +1,9 @@
 //! Measures that saw nothing in a run, which a page of curves does not say.
 
 use crate::observer::QpSelector;
-use crate::run::Built;
 use crate::spec::{MeasureSpec, RunPoint, Series};
 use anabranch_base::{Purpose, Stream, stream};
-use anabranch_fabric::{Selector, SelectorError};
+use anabranch_fabric::{Selector, SelectorError, Topology};
 use anabranch_results::SeriesRow;
 use std::collections::BTreeSet;
 
@@ -20,7 +19,8 @@ pub(crate) fn choice(seed: u64, number: usize) -> Stream {
 /// A selector that names nothing.
 pub(crate) fn blind_measures(
     point: &RunPoint,
-    fabric: &Built,
+    topology: &Topology,
+    queue_pairs: usize,
     rows: &[SeriesRow],
 ) -> Result<Vec<String>, SelectorError> {
     let name = |row: &SeriesRow| (row.series.clone(), row.entity.clone());
@@ -33,7 +33,7 @@ pub(crate) fn blind_measures(
     let mut blind = Vec::new();
     for (number, measure) in point.measures.iter().enumerate() {
         let column = measure.series.column().to_owned();
-        let watched = watched(number, measure, point, fabric)?;
+        let watched = watched(number, measure, point, topology, queue_pairs)?;
         if watched.into_iter().any(|entity| seen.contains(&(column.clone(), entity))) {
             continue;
         }
@@ -63,9 +63,9 @@ fn watched(
     number: usize,
     measure: &MeasureSpec,
     point: &RunPoint,
-    fabric: &Built,
+    topology: &Topology,
+    queue_pairs: usize,
 ) -> Result<Vec<String>, SelectorError> {
-    let topology = &fabric.topology;
     let mut names = Vec::new();
     if let Some(links) = &measure.links {
         let links = links.parse::<Selector>()?.links(topology, &mut choice(point.seed, number))?;
@@ -76,7 +76,7 @@ fn watched(
         names.extend(nodes.into_iter().map(|node| topology.node_name(node)));
     }
     if let Some(qps) = &measure.qps {
-        let qps = QpSelector::parse(qps)?.qps(fabric.workload.qps.len())?;
+        let qps = QpSelector::parse(qps)?.qps(queue_pairs)?;
         names.extend(qps.into_iter().map(|qp| format!("flow:{qp}")));
     }
     Ok(names)

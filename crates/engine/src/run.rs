@@ -199,7 +199,12 @@ fn drive<O: Observer>(
     let at = engine.now();
     let goodput = engine.goodput();
     result.series = engine.into_observer().map_or_else(Vec::new, |observer| series(observer, at));
-    result.run.warnings.extend(blind_measures(point, fabric, &result.series)?);
+    result.run.warnings.extend(blind_measures(
+        point,
+        &fabric.topology,
+        fabric.workload.qps.len(),
+        &result.series,
+    )?);
     result.series.extend(goodput);
     let unfinished = result.run.flows - result.run.flows_finished;
     match outcome {

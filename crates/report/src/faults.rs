@@ -42,7 +42,8 @@ fn note(set: &ResultSet, fault: u32) -> String {
 
 /// `132 lost`, `12 to 14 refused`, `none` over runs.
 fn hit(rows: &[&FaultRow]) -> String {
-    let kinds: [(&str, fn(&FaultRow) -> u64); 3] = [
+    type Packets = fn(&FaultRow) -> u64;
+    let kinds: [(&str, Packets); 3] = [
         ("lost", |row| row.packets_lost),
         ("refused", |row| row.packets_refused),
         ("slowed", |row| row.packets_slowed),
