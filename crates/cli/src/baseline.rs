@@ -59,7 +59,9 @@ pub fn recoveries(points: &[RunPoint], actual: usize, curves: &[Option<Curve>]) 
     let places: BTreeMap<String, usize> = baselines.iter().map(key).zip(actual..).collect();
     let mut recoveries = vec![None; points.len()];
     for (place, point) in runs.iter().enumerate() {
-        let Some(fault) = point.faults.iter().flat_map(|fault| fault.at.0.iter()).map(|at| at.0).min() else { continue };
+        let Some(fault) = point.faults.iter().flat_map(|fault| fault.at.0.iter()).map(|at| at.0).min() else {
+            continue;
+        };
         let Some(&baseline) = places.get(&key(point)) else { continue };
         if let (Some(with), Some(without)) = (&curves[place], &curves[baseline]) {
             recoveries[place] = time_to_recover(with, without, fault);

@@ -1,12 +1,7 @@
 use super::*;
 use crate::{
-<<<<<<< HEAD
-    ClaimKind, ClaimResult, ClaimRow, ClaimValue, Comparison, Figure, MissingRun, Outcome, PlotKind,
-    PlotSpec, Sensitivity, SetupRow, Spread, UnsaidRow, Value,
-=======
-    ClaimKind, ClaimResult, ClaimRow, ClaimValue, Comparison, FaultRow, Figure, Outcome, PlotKind, PlotSpec,
-    Sensitivity, SetupRow, Spread, UnsaidRow, Value,
->>>>>>> 8341b12 (Faults by the direction of their names, flaps, lists, and what each hit; warnings of what means little; hints that can be followed)
+    ClaimKind, ClaimResult, ClaimRow, ClaimValue, Comparison, FaultRow, Figure, MissingRun, Outcome,
+    PlotKind, PlotSpec, Sensitivity, SetupRow, Spread, UnsaidRow, Value,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -64,7 +59,6 @@ fn small_set() -> ResultSet {
             value: 4096.0,
         }],
         filed: Vec::new(),
-<<<<<<< HEAD
         missing: vec![MissingRun {
             scheme: "ops".into(),
             seed: 4,
@@ -72,9 +66,7 @@ fn small_set() -> ResultSet {
             baseline: true,
             error: Some("stalled".into()),
         }],
-=======
         warnings: Vec::new(),
->>>>>>> 8341b12 (Faults by the direction of their names, flaps, lists, and what each hit; warnings of what means little; hints that can be followed)
         figure: Some(figure()),
     }
 }
@@ -573,11 +565,7 @@ proptest! {
             .into_iter()
             .map(|(series, entity, time_ps, value)| SeriesRow { run: 0, series, entity, time_ps, value })
             .collect();
-<<<<<<< HEAD
         let set = ResultSet { title, scenario_toml, runs, flows, jobs, series, ..ResultSet::default() };
-=======
-        let set = ResultSet { title, scenario_toml, runs, flows, jobs, series, filed: Vec::new(), warnings: Vec::new(), figure: None };
->>>>>>> 8341b12 (Faults by the direction of their names, flaps, lists, and what each hit; warnings of what means little; hints that can be followed)
         let dir = tempdir().unwrap();
         set.write(dir.path()).unwrap();
         prop_assert_eq!(ResultSet::read(dir.path()).unwrap(), set);
