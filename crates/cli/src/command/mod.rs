@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod check;
 pub mod list;
+mod parameters;
 pub mod report;
 pub mod reproduce;
 pub mod run;

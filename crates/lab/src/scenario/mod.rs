@@ -6,6 +6,7 @@
 mod annotated;
 mod context;
 mod curves;
+mod declarations;
 mod error;
 mod figure;
 mod late;
@@ -52,7 +53,7 @@ pub use figure::{
     BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTracking, Scale, read_figure,
     read_figure_with,
 };
-pub use registry::{Listed, Registry};
+pub use registry::{KindListing, Listed, PartListing, Registry};
 pub use resolved::{Examined, Scenario};
 pub use schemes::{SchemeListing, scheme, schemes};
 pub use written::{read, read_with};

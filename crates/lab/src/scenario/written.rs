@@ -1,6 +1,7 @@
 //! A scenario as written, on its way to the resolved form.
 
 use super::context::Context;
+use super::declarations;
 use super::origin::Origin;
 use super::registry::Wrong;
 use super::resolved::{Point, Scenario};
@@ -324,6 +325,7 @@ fn whole_scheme(table: &Table, registry: &Registry) -> Result<Scheme, ScenarioEr
     let cc = registered(table, &["cc"], &|value| registry.cc(value))?;
     let lb = registered(table, &["lb"], &|value| registry.lb(value))?;
     let program = registered(table, &["fabric", "program"], &|value| registry.program_of(value))?;
+    registered(table, &["fabric"], &declarations::check_fabric)?;
     let mut fabric: FabricSpec = match (table.node("fabric"), &program) {
         (Some(Node { at, item: Item::Table(fields) }), Some(_)) => {
             let mut fields = fields.clone();
@@ -368,7 +370,7 @@ fn registered<T>(
     let Some(node) = node else { return Ok(None) };
     read(&node.value()).map_err(|wrong| {
         let message = wrong.of(&path.join("."));
-        let at = wrong.key.map_or(node.at, |key| node.place(&[&key]));
+        let at = wrong.key.map_or(node.at, |key| node.place(&key.split('.').collect::<Vec<_>>()));
         fault(table.file, at, message, Some(wrong.help))
     })
 }
