@@ -326,10 +326,10 @@ impl Registry {
     /// What a deserialiser says about a part of a scheme, where it is about its kind: with the registered ones.
     pub(super) fn complete(&self, part: &str, problem: &str) -> String {
         let (ours, names): (&[&str], Vec<&str>) = match part {
-            "lb" => (LBS, self.lbs.names()),
-            "cc" => (CCS, self.ccs.names()),
-            "transport" => (TRANSPORTS, self.transports.names()),
-            "fabric" | "fabric.program" => (PROGRAMS, self.programs.names()),
+            "lb" => (LbConfig::KINDS, self.lbs.names()),
+            "cc" => (CcConfig::KINDS, self.ccs.names()),
+            "transport" => (TransportConfig::KINDS, self.transports.names()),
+            "fabric" | "fabric.program" => (ProgramConfig::KINDS, self.programs.names()),
             _ => (&[], Vec::new()),
         };
         let line = problem.lines().next().unwrap_or_default();
