@@ -1,5 +1,6 @@
 //! What can be typed after `anabranch`.
 
+use anabranch_report::claims;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -31,12 +32,7 @@ pub enum Command {
   cat perm.toml | anabranch run -")]
     Run(RunArgs),
     /// Run papers' figures again and hold their claims against what comes out
-    #[command(after_help = "Examples:
-  anabranch reproduce                      every figure, at quick scale
-  anabranch reproduce reps                 every figure of one paper
-  anabranch reproduce reps/figure-2 --scale paper
-
-A claim that does not hold is a finding and no failure: the exit code stays 0.")]
+    #[command(after_help = reproduce_help())]
     Reproduce(ReproduceArgs),
     /// Name the schemes, figures, workloads or topologies there are
     #[command(after_help = "Examples:
@@ -88,6 +84,28 @@ pub struct RunArgs {
     pub output: OutputArgs,
 }
 
+/// `reproduce --unsaid` runs all combinations of what is unsaid where they take no more runs than this, those that they
+/// share counted once.
+pub const MOST_RUNS_TOGETHER: usize = 512;
+
+/// Examples, and the rule by which claims are judged.
+fn reproduce_help() -> String {
+    let rule: String = claims::RULE.iter().map(|(name, rule)| format!("  {name:<15} {rule}\n")).collect();
+    format!(
+        "Examples:
+  anabranch reproduce                      every figure, at quick scale
+  anabranch reproduce reps                 every figure of one paper
+  anabranch reproduce reps/figure-2 --scale paper
+  anabranch reproduce dcp/figure-13 --unsaid
+
+The rule by which claims are judged, with m what is measured and p the paper's number:
+{rule}
+The quick scale shows what is measured and judges nothing. A claim that does not hold is a finding and no failure: the
+exit code stays 0. --unsaid runs all combinations where they take at most {MOST_RUNS_TOGETHER} runs, else one change at a
+time; its runs are kept below --out and used again."
+    )
+}
+
 /// Arguments of `anabranch reproduce`.
 #[derive(Debug, Args)]
 pub struct ReproduceArgs {
@@ -97,6 +115,10 @@ pub struct ReproduceArgs {
     /// How large to run them
     #[arg(long, value_enum, default_value_t = ScaleArg::Quick)]
     pub scale: ScaleArg,
+    /// Run them with other values of what the papers leave unsaid too, one at a time and all together, and say for each
+    /// claim how far it moves and under how many set-ups it holds
+    #[arg(long)]
+    pub unsaid: bool,
     /// Read figures from DIR/PAPER/FIGURE.toml instead of the built-in ones
     #[arg(long, value_name = "DIR")]
     pub figures_dir: Option<PathBuf>,

@@ -40,6 +40,8 @@ pub struct Outcome {
 /// A run that failed.
 #[derive(Debug)]
 pub struct FailedRun {
+    /// Its place among the points.
+    pub index: usize,
     /// Its scheme.
     pub scheme: String,
     /// Its seed.
@@ -54,6 +56,13 @@ impl Outcome {
     /// Every run finished.
     pub fn is_whole(&self) -> bool {
         self.failed.is_empty() && !self.interrupted
+    }
+
+    /// That of runs which have all ended well.
+    pub fn of(runs: impl IntoIterator<Item = Ran>) -> Outcome {
+        let mut outcome = Outcome::default();
+        runs.into_iter().for_each(|ran| outcome.push(ran));
+        outcome
     }
 
     /// Adds the results of a run.
@@ -225,14 +234,12 @@ fn watched<T>(controls: &[Control], draw: impl Fn() + Sync, action: impl FnOnce(
 
 /// Puts results in order into one outcome.
 pub fn collect_rows(results: impl IntoIterator<Item = RunResult>) -> Outcome {
-    let mut outcome = Outcome::default();
-    results.into_iter().for_each(|result| outcome.push(Ran { result, filed: None }));
-    outcome
+    Outcome::of(results.into_iter().map(|result| Ran { result, filed: None }))
 }
 
 fn collect(points: &[RunPoint], ends: Vec<End>) -> Outcome {
     let mut outcome = Outcome::default();
-    for (point, end) in points.iter().zip(ends) {
+    for (index, (point, end)) in points.iter().zip(ends).enumerate() {
         let ran = match end {
             End::Done(ran) => Some(ran),
             End::Stopped => {
@@ -241,6 +248,7 @@ fn collect(points: &[RunPoint], ends: Vec<End>) -> Outcome {
             }
             End::Failed { error, partial } => {
                 outcome.failed.push(FailedRun {
+                    index,
                     scheme: point.scheme.name.clone(),
                     seed: point.seed,
                     sweep: point.sweep.clone(),

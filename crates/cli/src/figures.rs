@@ -4,7 +4,7 @@ use crate::failure::{Failure, did_you_mean, reason};
 use crate::source::{Folder, input};
 use anabranch_report::claims;
 use anabranch_results::{self as results, ResultSet};
-use anabranch_sim::scenario::{Figure, Files, Scale, read_figure};
+use anabranch_sim::scenario::{Figure, Files, Registry, Scale, Scenario, read_figure, read_figure_under};
 use include_dir::{Dir, include_dir};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -84,16 +84,19 @@ impl FigureFile {
         title.unwrap_or_default().to_owned()
     }
 
+    /// Whether something that its paper leaves unsaid can be varied.
+    pub fn has_unsaid(&self) -> bool {
+        let table: Option<toml::Table> = self.text.parse().ok();
+        table.is_some_and(|table| table.contains_key("unsaid"))
+    }
+
     /// Reads it at a scale, and checks that its claims can be judged at all.
     ///
     /// # Errors
     /// [`Failure::Input`] with the place of the first fault.
     pub fn read(&self, scale: Scale) -> Result<Figure, Failure> {
         let name = self.path.display().to_string();
-        let folder = self.path.parent().unwrap_or(Path::new("")).to_owned();
-        let files: Box<dyn Files> =
-            if self.built_in { Box::new(Embedded(folder)) } else { Box::new(Folder(folder)) };
-        let figure = read_figure(&name, &self.text, scale, &*files).map_err(input)?;
+        let figure = read_figure(&name, &self.text, scale, &*self.files()).map_err(input)?;
         if figure.id != self.id {
             let (id, own) = (&figure.id, &self.id);
             return Err(Failure::Input(format!(
@@ -103,6 +106,23 @@ impl FigureFile {
         judge(&figure, scale, &ResultSet::default())
             .map_err(|error| Failure::Input(format!("{name}: {error}")))?;
         Ok(figure)
+    }
+
+    /// Its scenario at a scale with other values of what its paper leaves unsaid, as [`read_figure_under`] has it.
+    ///
+    /// # Errors
+    /// [`Failure::Input`] with the place of the first fault.
+    pub fn read_under(&self, scale: Scale, choice: &[usize]) -> Result<Scenario, Failure> {
+        let name = self.path.display().to_string();
+        let figure = read_figure_under(&Registry::new(), &name, &self.text, scale, &*self.files(), choice)
+            .map_err(input)?;
+        figure.scenario.ok_or_else(|| Failure::Input(format!("{name}: a model has nothing unsaid")))
+    }
+
+    /// The files beside it.
+    fn files(&self) -> Box<dyn Files> {
+        let folder = self.path.parent().unwrap_or(Path::new("")).to_owned();
+        if self.built_in { Box::new(Embedded(folder)) } else { Box::new(Folder(folder)) }
     }
 }
 
@@ -121,6 +141,7 @@ pub fn judge(figure: &Figure, scale: Scale, set: &ResultSet) -> Result<results::
         assumptions: figure.assumptions.clone(),
         plots: figure.plots.clone(),
         claims: claims::judge(&figure.claims, set).map_err(input)?,
+        unsaid: None,
     })
 }
 
@@ -206,5 +227,27 @@ mod tests {
                 figure.read(scale).unwrap_or_else(|error| panic!("{error}"));
             }
         }
+    }
+
+    /// Each paper has a figure of which something is varied, and every value can be resolved and says something else.
+    #[test]
+    fn every_value_of_what_is_unsaid_resolves() {
+        let mut papers = BTreeSet::new();
+        let all = all(None).unwrap();
+        for file in all.iter().filter(|file| file.has_unsaid()) {
+            papers.insert(file.paper());
+            for scale in [Scale::Quick, Scale::Paper] {
+                let figure = file.read(scale).unwrap();
+                for (entry, unsaid) in figure.unsaid.iter().enumerate().filter(|(_, unsaid)| unsaid.varied) {
+                    for place in 1..unsaid.values() {
+                        let mut choice = vec![0; figure.unsaid.len()];
+                        choice[entry] = place;
+                        let other = file.read_under(scale, &choice).unwrap_or_else(|error| panic!("{error}"));
+                        assert_ne!(Some(&other), figure.scenario.as_ref(), "{}: {}", file.id, unsaid.what);
+                    }
+                }
+            }
+        }
+        assert_eq!(papers.len(), 5, "{papers:?}");
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::execute::FailedRun;
 use crate::simulated::Simulated;
-use anabranch_results::{ClaimResult, ClaimRow, RunRow};
+use crate::varied::{Paper, Varied};
+use anabranch_results::{ClaimResult, ClaimRow, RunRow, SetupRow};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -27,7 +28,8 @@ pub fn figure(id: &str, digest: &str, done: &Simulated) -> Value {
     document
 }
 
-/// A claim of a figure, as `anabranch reproduce --json` prints it.
+/// A claim of a figure, as `anabranch reproduce --json` prints it. `judged` is false at the quick scale, whose outcomes
+/// count for nothing.
 pub fn claim(figure: &str, scale: &str, claim: &ClaimRow) -> Value {
     let (measured, outcome, error) = match &claim.result {
         ClaimResult::Evaluated { measured, outcome } => (json!(measured), json!(outcome), Value::Null),
@@ -42,9 +44,66 @@ pub fn claim(figure: &str, scale: &str, claim: &ClaimRow) -> Value {
         "measure": claim.measure,
         "measured": measured,
         "outcome": outcome,
+        "judged": scale != "quick",
+        "spread": claim.spread,
         "error": error,
         "why": claim.why,
         "scale": scale,
+    })
+}
+
+/// What `anabranch reproduce --unsaid --json` prints: `claims` as without `--unsaid`, which are those under the figures' own
+/// set-ups, and in `unsaid` what became of them under the others.
+pub fn unsaid(varied: &[Varied], papers: &[Paper], scale: &str) -> Value {
+    let claims = varied.iter().map(|done| &done.figure);
+    let claims = claims.flat_map(|figure| figure.claims.iter().map(|row| claim(&figure.id, scale, row)));
+    json!({
+        "claims": claims.collect::<Vec<_>>(),
+        "unsaid": varied.iter().map(varied_figure).collect::<Vec<_>>(),
+        "papers": papers.iter().map(|paper| json!({
+            "paper": paper.paper,
+            "figures": paper.figures,
+            "claims": paper.claims,
+            "holds_by_default": paper.holds_by_default,
+            "holds": paper.holds,
+            "setup": paper.setup,
+        })).collect::<Vec<_>>(),
+    })
+}
+
+fn varied_figure(done: &Varied) -> Value {
+    let Some(unsaid) = &done.figure.unsaid else { return Value::Null };
+    let claims = done.figure.claims.iter().enumerate().map(|(place, row)| {
+        let mut document = claim(&done.figure.id, &done.figure.scale, row);
+        document["span"] = json!(unsaid.span(place));
+        document["holds"] = json!(unsaid.holds(place));
+        document["setups"] = json!(unsaid.setups.len());
+        document
+    });
+    let setup = |setup: &SetupRow| {
+        json!({
+            "setup": unsaid.name(setup),
+            "choice": setup.choice,
+            "holds": setup.holds(),
+            "claims": setup.claims,
+            "failed_runs": setup.failed_runs,
+        })
+    };
+    json!({
+        "figure": done.figure.id,
+        "digest": done.digest,
+        "folder": done.folder.to_string_lossy(),
+        "sizes": done.figure.sizes,
+        "together": unsaid.together,
+        "most_runs_together": unsaid.most_runs_together,
+        "runs": done.runs,
+        "simulated": done.simulated,
+        "wall_s": done.wall_s,
+        "entries": unsaid.entries,
+        "claims": claims.collect::<Vec<_>>(),
+        "setups": unsaid.setups.iter().map(setup).collect::<Vec<_>>(),
+        "best": unsaid.best().map(setup),
+        "failed": done.failed.iter().map(|(run, error)| json!({ "run": run, "error": error })).collect::<Vec<_>>(),
     })
 }
 

@@ -15,9 +15,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// Shorter runs are worth less than their files while all goes well.
 const WORTH_KEEPING_S: f64 = 10.0;
 
+/// The end of the name of a file that says why a run failed.
+const FAILED: &str = "failed";
+
 /// The finished runs of one scenario, each a folder of results called by its number.
 pub struct Kept {
     folder: PathBuf,
+    /// What the runs' folders are called, where that is not their number: such runs stay for good.
+    names: Option<Vec<String>>,
     taken: AtomicUsize,
     complained: AtomicBool,
 }
@@ -29,7 +34,57 @@ impl Kept {
             // It may not be there.
             let _ = fs::remove_dir_all(&folder);
         }
-        Kept { folder, taken: AtomicUsize::new(0), complained: AtomicBool::new(false) }
+        Kept { folder, names: None, taken: AtomicUsize::new(0), complained: AtomicBool::new(false) }
+    }
+
+    /// Likewise, but each run under a name that stands for all that decides it, to be used by whoever needs the same run.
+    pub fn by_name(folder: PathBuf, fresh: bool, names: Vec<String>) -> Kept {
+        Kept { names: Some(names), ..Kept::at(folder, fresh) }
+    }
+
+    /// Some of these by their numbers, which become 0, 1 and so on.
+    pub fn of(&self, runs: &[usize]) -> Kept {
+        let names = runs.iter().map(|&run| self.name(run)).collect();
+        Kept {
+            folder: self.folder.clone(),
+            names: Some(names),
+            taken: AtomicUsize::new(0),
+            complained: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether run `index` is kept, or why it failed.
+    pub fn has(&self, index: usize) -> bool {
+        self.run(index).exists() || self.failure(index).is_some()
+    }
+
+    /// The result of run `index`, its curves where they are.
+    pub fn read(&self, index: usize, point: &RunPoint) -> Option<Ran> {
+        let ResultSet { mut runs, flows, jobs, series, mut filed, .. } =
+            ResultSet::open(&self.run(index)).ok()?;
+        let run = runs.pop().filter(|run| runs.is_empty() && is_of(run, point))?;
+        Some(Ran { result: RunResult { run, flows, jobs, series }, filed: filed.pop() })
+    }
+
+    /// The row of run `index`.
+    pub fn row(&self, index: usize) -> Option<RunRow> {
+        ResultSet::open(&self.run(index)).ok()?.runs.pop()
+    }
+
+    /// Keeps why run `index` failed: it would again.
+    pub fn keep_failure(&self, index: usize, error: &str) {
+        let path = self.run(index).with_extension(FAILED);
+        let written = fs::create_dir_all(&self.folder)
+            .and_then(|()| MadeBy::this().write(&self.folder))
+            .and_then(|()| fs::write(path, error));
+        if let Err(error) = written {
+            self.complain(&error.to_string());
+        }
+    }
+
+    /// Why run `index` failed, if it did.
+    pub fn failure(&self, index: usize) -> Option<String> {
+        fs::read_to_string(self.run(index).with_extension(FAILED)).ok()
     }
 
     /// The result of run `index` of the points, if it is kept.
@@ -50,9 +105,9 @@ impl Kept {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// Keeps a run that has just finished, if it was long.
+    /// Keeps a run that has just finished, if it was long or is kept for good.
     pub fn keep_long(&self, index: usize, ran: &mut Ran) {
-        if ran.result.run.wall_s >= WORTH_KEEPING_S {
+        if self.names.is_some() || ran.result.run.wall_s >= WORTH_KEEPING_S {
             self.keep(index, ran);
         }
     }
@@ -82,9 +137,13 @@ impl Kept {
         (ran.result.flows, ran.result.jobs, ran.result.series) = (flows, jobs, series);
         if let Err(error) = written {
             let _ = fs::remove_dir_all(&unfinished);
-            if !self.complained.swap(true, Ordering::Relaxed) {
-                note(&format!("warning: {}: a finished run cannot be kept: {error}", self.folder.display()));
-            }
+            self.complain(&error);
+        }
+    }
+
+    fn complain(&self, error: &str) {
+        if !self.complained.swap(true, Ordering::Relaxed) {
+            note(&format!("warning: {}: a finished run cannot be kept: {error}", self.folder.display()));
         }
     }
 
@@ -94,8 +153,12 @@ impl Kept {
         let _ = fs::remove_dir_all(&self.folder);
     }
 
+    fn name(&self, index: usize) -> String {
+        self.names.as_ref().map_or_else(|| index.to_string(), |names| names[index].clone())
+    }
+
     fn run(&self, index: usize) -> PathBuf {
-        self.folder.join(index.to_string())
+        self.folder.join(self.name(index))
     }
 }
 

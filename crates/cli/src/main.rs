@@ -20,6 +20,7 @@ mod sizes;
 mod source;
 mod spool;
 mod store;
+mod varied;
 
 use args::{Cli, Command};
 use clap::Parser;

@@ -23,7 +23,7 @@ pub fn item(name: String, spec: &ModelSpec) -> Result<Item, Failure> {
 pub fn compute(spec: &ModelSpec) -> Outcome {
     let control = [Control::default()];
     let failed = |error: String| {
-        let run = FailedRun { scheme: "model".to_owned(), seed: 0, sweep: BTreeMap::new(), error };
+        let run = FailedRun { index: 0, scheme: "model".to_owned(), seed: 0, sweep: BTreeMap::new(), error };
         Outcome { failed: vec![run], ..Outcome::default() }
     };
     match pass_on_interrupts(&control, || guarded(|| run(spec, &control[0]))) {

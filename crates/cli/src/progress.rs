@@ -119,7 +119,7 @@ fn style(template: &str) -> ProgressStyle {
 }
 
 /// `12 s`, `3 min 20 s`.
-fn time(seconds: f64) -> String {
+pub fn time(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     if whole < 60 { format!("{whole} s") } else { format!("{} min {:02} s", whole / 60, whole % 60) }
 }

@@ -110,7 +110,10 @@ impl Files for Known<'_> {
 
 /// The same scenario in its resolved form, its files renamed to `inputs/...`: exactly what a stored scenario says
 /// when it is run from its folder, so that both have one digest.
-fn stand_alone(scenario: &Scenario) -> Result<Scenario, Failure> {
+///
+/// # Errors
+/// [`Failure::Run`] when it cannot be read back.
+pub fn stand_alone(scenario: &Scenario) -> Result<Scenario, Failure> {
     let names = input_names(scenario.files.keys());
     let mut document: toml::Table = toml::from_str(&scenario.to_toml()).map_err(input)?;
     for (_, value) in document.iter_mut() {

@@ -71,6 +71,11 @@ impl Store {
         Kept::at(self.root.join(format!(".kept-{}-{}", item.name, &item.digest[..DIGITS])), fresh)
     }
 
+    /// The runs of what has this item's name, whatever its digest: each is called by all that decides it.
+    pub fn kept_by_name(&self, item: &Item, fresh: bool, names: Vec<String>) -> Kept {
+        Kept::by_name(self.root.join(format!(".kept-{}", item.name)), fresh, names)
+    }
+
     /// Makes room for results: everything that can be refused is refused here, before the simulation.
     ///
     /// # Errors

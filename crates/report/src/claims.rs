@@ -2,8 +2,32 @@
 
 use crate::index::Index;
 use crate::{Measure, MeasureError};
-use anabranch_results::{ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, Outcome, ResultSet};
+use anabranch_results::{
+    ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, Outcome, ResultSet, Spread,
+};
 use libm::{fabs, log};
+
+/// How the outcome of a claim follows from its kind, the paper's number p and the measured number m: what
+/// [`outcome`] does, in words.
+pub const RULE: [(&str, &str); 9] = [
+    ("ratio", "holds when |ln m - ln p| <= max(0.25 |ln p|, 0.02)"),
+    ("at-least", "a quotient: holds when m >= p, or within the band of a ratio below p"),
+    ("at-most", "a quotient: holds when m <= p, or within the band of a ratio above p"),
+    ("value", "a quantity: holds when |ln m - ln p| <= 0.10"),
+    ("range", "holds when both ends hold as ratios"),
+    ("zero", "holds when m is 0"),
+    (
+        "order",
+        "holds when the order is the paper's with every seed on one side against every seed on the other; with one seed, \
+         when it is the paper's",
+    ),
+    (
+        "direction-only",
+        "a ratio or a range that misses, but on the paper's side of 1; an at-least above 1 or an at-most below 1 that \
+         misses, but on that side of 1",
+    ),
+    ("differs", "anything else"),
+];
 
 /// A claim that cannot be judged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,11 +57,9 @@ pub fn judge(specs: &[ClaimSpec], set: &ResultSet) -> Result<Vec<ClaimRow>, Clai
 
 fn judge_one(spec: &ClaimSpec, index: &Index<'_>) -> Result<ClaimRow, ClaimError> {
     let paper = paper_value(spec)?;
-    let measured = Measure::parse(&spec.measure)?.evaluate_indexed(index);
-    let judged = measured.map_err(|error| beside_its_measure(&error)).and_then(|measured| {
-        let outcome = outcome(spec.kind, paper, measured).map_err(|why| mismatch(spec, why).to_string())?;
-        Ok(ClaimResult::Evaluated { measured, outcome })
-    });
+    let measure = Measure::parse(&spec.measure)?;
+    let judged = evaluate(spec, paper, &measure, index);
+    let (result, spread) = judged.unwrap_or_else(|error| (ClaimResult::Failed { error }, None));
     Ok(ClaimRow {
         says: spec.says.clone(),
         source: spec.source.clone(),
@@ -45,9 +67,30 @@ fn judge_one(spec: &ClaimSpec, index: &Index<'_>) -> Result<ClaimRow, ClaimError
         paper,
         order: spec.order.clone(),
         measure: spec.measure.clone(),
-        result: judged.unwrap_or_else(|error| ClaimResult::Failed { error }),
+        result,
+        spread,
         why: spec.why.clone(),
     })
+}
+
+/// What is measured and how it compares; of an order, also how far its sides spread, which is what decides.
+fn evaluate(
+    spec: &ClaimSpec,
+    paper: ClaimValue,
+    measure: &Measure,
+    index: &Index<'_>,
+) -> Result<(ClaimResult, Option<Spread>), String> {
+    let measured = measure.evaluate_indexed(index).map_err(|error| beside_its_measure(&error))?;
+    let (decisive, spread) = match (spec.kind, measured) {
+        (ClaimKind::Order, ClaimValue::Number(_)) => {
+            let (apart, spread) =
+                measure.evaluate_by_spread(index).map_err(|error| beside_its_measure(&error))?;
+            (apart, Some(spread))
+        }
+        _ => (measured, None),
+    };
+    let outcome = outcome(spec.kind, paper, decisive).map_err(|why| mismatch(spec, why).to_string())?;
+    Ok((ClaimResult::Evaluated { measured, outcome }, spread))
 }
 
 /// A measure may be forty lines long, and the row has it already.
@@ -57,9 +100,8 @@ fn beside_its_measure(error: &MeasureError) -> String {
 
 /// How a measured number compares with the paper's.
 ///
-/// With m the measured and p the paper's number: a `ratio` holds when |ln m - ln p| <= max(0.25 |ln p|, 0.02); a
-/// `value` when |ln m - ln p| <= 0.10; a `range` when both ends hold as ratios; `zero` when it is zero; `order` when
-/// the comparison is true. A ratio or range that misses is `direction-only` when it lies on the paper's side of 1.
+/// As [`RULE`] says. The bands of `at-least` and `at-most` are those of quotients: a quantity with a unit is divided by
+/// the paper's number, and the claim's number is 1. Of an `order`, `measured` is whether it is true of every seed.
 ///
 /// # Errors
 /// When a pair stands where a number belongs or the other way round, or the paper's number is not above 0.
@@ -69,6 +111,14 @@ pub fn outcome(kind: ClaimKind, paper: ClaimValue, measured: ClaimValue) -> Resu
         (ClaimKind::Ratio, ClaimValue::Number(p), ClaimValue::Number(m)) => {
             positive(p)?;
             Ok(ratio(p, m))
+        }
+        (ClaimKind::AtLeast, ClaimValue::Number(p), ClaimValue::Number(m)) => {
+            positive(p)?;
+            Ok(bound(p, m, m >= p, p > 1.0 && m > 1.0))
+        }
+        (ClaimKind::AtMost, ClaimValue::Number(p), ClaimValue::Number(m)) => {
+            positive(p)?;
+            Ok(bound(p, m, m <= p, p < 1.0 && m < 1.0))
         }
         (ClaimKind::Value, ClaimValue::Number(p), ClaimValue::Number(m)) => {
             positive(p)?;
@@ -125,8 +175,23 @@ fn positive(paper: f64) -> Result<(), String> {
     ))
 }
 
+/// A bound of which m may lie on the other side by a ratio's band. `alike`: the bound says on which side of 1 something
+/// is, and there it is.
+fn bound(p: f64, m: f64, kept: bool, alike: bool) -> Outcome {
+    match kept || within(p, m, band(p)) {
+        true => Outcome::Holds,
+        false if alike => Outcome::DirectionOnly,
+        false => Outcome::Differs,
+    }
+}
+
+/// How far a ratio may be from the paper's, in natural logarithms.
+fn band(p: f64) -> f64 {
+    (0.25 * fabs(log(p))).max(0.02)
+}
+
 fn ratio(p: f64, m: f64) -> Outcome {
-    if within(p, m, (0.25 * fabs(log(p))).max(0.02)) {
+    if within(p, m, band(p)) {
         Outcome::Holds
     } else if (p > 1.0 && m > 1.0) || (p < 1.0 && m < 1.0) {
         Outcome::DirectionOnly
@@ -162,6 +227,108 @@ mod tests {
         // Near 1 the band is 2 %.
         assert_eq!(number(ClaimKind::Ratio, 1.0, 1.019), Outcome::Holds);
         assert_eq!(number(ClaimKind::Ratio, 1.0, 1.021), Outcome::Differs);
+    }
+
+    #[test]
+    fn a_bound_holds_on_its_side_and_within_the_band_on_the_other() {
+        let at_least = |p, m| number(ClaimKind::AtLeast, p, m);
+        // ln 1.35 = 0.3001, a quarter is 0.0750: down to 1.2524.
+        assert_eq!(at_least(1.35, 9.0), Outcome::Holds);
+        assert_eq!(at_least(1.35, 1.253), Outcome::Holds);
+        assert_eq!(at_least(1.35, 1.252), Outcome::DirectionOnly);
+        assert_eq!(at_least(1.35, 1.0), Outcome::Differs);
+        // Below 1 a lower bound says nothing of a side, and at 1 the band is 2 %.
+        assert_eq!(at_least(0.5, 0.3), Outcome::Differs);
+        assert_eq!(at_least(1.0, 0.981), Outcome::Holds);
+        assert_eq!(at_least(1.0, 0.979), Outcome::Differs);
+        let at_most = |p, m| number(ClaimKind::AtMost, p, m);
+        // ln 0.5 = -0.6931, a quarter is 0.1733: up to 0.5946.
+        assert_eq!(at_most(0.5, 0.0), Outcome::Holds);
+        assert_eq!(at_most(0.5, 0.594), Outcome::Holds);
+        assert_eq!(at_most(0.5, 0.595), Outcome::DirectionOnly);
+        assert_eq!(at_most(0.5, 1.0), Outcome::Differs);
+        assert_eq!(at_most(1.04, 1.062), Outcome::Differs);
+        assert_eq!(at_most(1.04, 1.061), Outcome::Holds);
+    }
+
+    /// A claim about an order, of [`two_schemes`] or of what it becomes.
+    fn order(measure: &str) -> ClaimSpec {
+        ClaimSpec {
+            says: "REPS is faster".into(),
+            source: "section 4".into(),
+            kind: ClaimKind::Order,
+            paper: None,
+            measure: measure.into(),
+            order: vec!["reps".into(), "ops".into()],
+            why: None,
+        }
+    }
+
+    fn judged(measure: &str, set: &ResultSet) -> (Outcome, f64, Spread) {
+        let row = judge(&[order(measure)], set).unwrap().remove(0);
+        match row.result {
+            ClaimResult::Evaluated { measured: ClaimValue::Number(measured), outcome } => {
+                (outcome, measured, row.spread.expect("an order has a spread"))
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Of 8 MiB: REPS has 95 and 105, OPS 115 and 125.
+    #[test]
+    fn an_order_holds_when_the_seeds_of_its_sides_do_not_overlap() {
+        let mut set = two_schemes();
+        let measure = "fct_max(reps, bytes=8MiB) < fct_max(ops, bytes=8MiB)";
+        let (outcome, measured, spread) = judged(measure, &set);
+        assert_eq!((outcome, measured, spread.seeds), (Outcome::Holds, 1.0, 2));
+        let [only] = &spread.comparisons[..] else { panic!("{spread:?}") };
+        assert_eq!((only.left, &*only.sign, only.right), ([95.0, 105.0], "<", [115.0, 125.0]));
+        // The means, 100 and 110, are in order; the slower seed of REPS and the faster one of OPS are not.
+        let ops = set.runs.iter_mut().filter(|run| run.scheme == "ops" && run.fct_max_us < 200.0);
+        ops.zip([104.0, 116.0]).for_each(|(run, max)| run.fct_max_us = max);
+        let (outcome, measured, spread) = judged(measure, &set);
+        assert_eq!((outcome, measured), (Outcome::Differs, 1.0));
+        assert!(!spread.comparisons[0].separate);
+        // A quotient is taken seed by seed: 104 / 95 and 116 / 105 are both above 1.05.
+        let quotient = "1.05 < fct_max(ops, bytes=8MiB) / fct_max(reps, bytes=8MiB)";
+        assert_eq!(judged(quotient, &set).0, Outcome::Holds);
+        // Whoever speaks of seeds is taken at the word.
+        let spoken = "(max over seed: fct_max(reps, bytes=8MiB)) < fct_max(ops, bytes=8MiB, seed=2)";
+        assert_eq!(judged(spoken, &set).0, Outcome::Holds);
+        set.runs.retain(|run| run.seed == 1);
+        let (outcome, _, spread) = judged(measure, &set);
+        assert_eq!((outcome, spread.seeds), (Outcome::Holds, 1));
+    }
+
+    #[test]
+    fn every_comparison_of_an_order_counts() {
+        let set = two_schemes();
+        let both = "max over bytes: fct_max(ops) / fct_max(reps)";
+        assert_eq!(judged(&format!("1 < ({both}) < 3"), &set).0, Outcome::Holds);
+        let (outcome, measured, spread) = judged(&format!("1 < ({both}) < 1.95"), &set);
+        assert_eq!((outcome, measured), (Outcome::Differs, 0.0));
+        assert_eq!(spread.comparisons.iter().map(|c| c.separate).collect::<Vec<_>>(), [true, false]);
+        let everywhere = "min over bytes: fct_max(reps) < fct_max(ops)";
+        assert_eq!(judged(everywhere, &set).2.comparisons.len(), 2);
+    }
+
+    /// What the rule says in words names every kind and every outcome.
+    #[test]
+    fn the_rule_in_words_is_whole() {
+        let named: Vec<&str> = RULE.iter().map(|(name, _)| *name).collect();
+        let kinds = [
+            ClaimKind::Ratio,
+            ClaimKind::AtLeast,
+            ClaimKind::AtMost,
+            ClaimKind::Value,
+            ClaimKind::Range,
+            ClaimKind::Zero,
+            ClaimKind::Order,
+        ];
+        let outcomes = [Outcome::DirectionOnly, Outcome::Differs];
+        let all: Vec<String> =
+            kinds.iter().map(ToString::to_string).chain(outcomes.iter().map(ToString::to_string)).collect();
+        assert_eq!(named, all);
     }
 
     #[test]

@@ -9,10 +9,12 @@ mod labels;
 mod measure;
 mod page;
 mod table;
+mod unsaid;
 
 pub use measure::{Measure, MeasureError};
 pub use page::html;
 pub use table::{USUAL_WIDTH, claims_table, table};
+pub use unsaid::unsaid_table;
 
 #[cfg(test)]
 mod samples;

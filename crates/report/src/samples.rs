@@ -1,6 +1,9 @@
 //! Made-up results for the tests of this crate.
 
-use anabranch_results::{Figure, FlowRow, JobRow, ResultSet, RunRow, SeriesRow, Value};
+use anabranch_results::{
+    ClaimKind, ClaimResult, ClaimRow, ClaimValue, Figure, FlowRow, JobRow, Outcome, ResultSet, RunRow,
+    Sensitivity, SeriesRow, SetupRow, UnsaidRow, Value,
+};
 use std::collections::BTreeMap;
 
 /// `reps` and `ops` at 8 and 16 MiB with seeds 1 and 2. Largest FCT, mean of the seeds: reps 100 and 200 us, ops 120
@@ -75,6 +78,60 @@ pub(crate) fn figure(scale: &str) -> Figure {
         assumptions: vec!["a < b".into()],
         plots: Vec::new(),
         claims: Vec::new(),
+        unsaid: None,
+    }
+}
+
+/// A figure at the quick scale with two claims under four set-ups: a ratio of 1.25, measured as 1.1, 1.2, 1.3 and not at
+/// all, and an order, true under the first and the third.
+pub(crate) fn varied() -> Figure {
+    let claim = |says: &str, kind, paper, result| ClaimRow {
+        says: says.into(),
+        source: "section 4".into(),
+        kind,
+        paper: ClaimValue::Number(paper),
+        order: if kind == ClaimKind::Order { vec!["reps".into(), "ops".into()] } else { vec![] },
+        measure: "m".into(),
+        result,
+        spread: None,
+        why: None,
+    };
+    let result = |number, outcome| ClaimResult::Evaluated { measured: ClaimValue::Number(number), outcome };
+    let truth = |holds| match holds {
+        true => result(1.0, Outcome::Holds),
+        false => result(0.0, Outcome::Differs),
+    };
+    let setup = |choice: [usize; 2], claims: [ClaimResult; 2]| SetupRow {
+        choice: choice.into(),
+        claims: claims.into(),
+        failed_runs: 0,
+    };
+    let setups = vec![
+        setup([0, 0], [result(1.1, Outcome::DirectionOnly), truth(true)]),
+        setup([1, 0], [result(1.2, Outcome::Holds), truth(false)]),
+        setup([0, 1], [result(1.3, Outcome::Holds), truth(true)]),
+        setup([1, 1], [ClaimResult::Failed { error: "2 flows did not finish".into() }, truth(false)]),
+    ];
+    let entry = |what: &str, values: [&str; 2]| UnsaidRow {
+        what: what.into(),
+        because: format!("the text has no {what} & <so>"),
+        parameters: vec![format!("*.{what}")],
+        values: values.map(str::to_owned).into(),
+        varied: true,
+    };
+    let [ratio, order] = setups[0].claims.clone().try_into().expect("two claims");
+    Figure {
+        claims: vec![
+            claim("REPS is 1.25 times as fast as OPS", ClaimKind::Ratio, 1.25, ratio),
+            claim("REPS is faster than OPS", ClaimKind::Order, 1.0, order),
+        ],
+        unsaid: Some(Sensitivity {
+            entries: vec![entry("payload", ["4096B", "1000B"]), entry("queue", ["1MB", "2MB"])],
+            together: true,
+            most_runs_together: 256,
+            setups,
+        }),
+        ..figure("quick")
     }
 }
 

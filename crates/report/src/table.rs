@@ -2,7 +2,9 @@
 
 use crate::groups::{Group, groups};
 use crate::labels::{large, micros, significant};
-use anabranch_results::{ClaimKind, ClaimResult, ClaimRow, ClaimValue, Figure, Outcome, ResultSet, RunRow};
+use anabranch_results::{
+    ClaimKind, ClaimResult, ClaimRow, ClaimValue, Figure, Outcome, ResultSet, RunRow, Spread,
+};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle, presets};
 use std::collections::BTreeSet;
 
@@ -291,30 +293,53 @@ pub fn claims_table(figure: &Figure) -> String {
     if figure.claims.is_empty() {
         return String::new();
     }
-    let mut table = plain_table(presets::UTF8_HORIZONTAL_ONLY);
-    table.set_header(["claim", "where", "kind", "paper", "measured", "outcome"]);
-    for claim in &figure.claims {
-        let (measured, outcome) = measured_and_outcome(claim);
+    let rows = figure.claims.iter().map(|claim| {
+        let (measured, outcome) = measured_and_outcome(figure, claim);
         let paper = wrap(&paper(claim), 20);
         let mut says = wrap(&claim.says, 50);
         for explanation in explanations(figure, claim) {
             says.push_str(&format!("\n  {}", wrap(&explanation, 48).replace('\n', "\n  ")));
         }
-        table.add_row([says, wrap(&claim.source, 16), claim.kind.to_string(), paper, measured, outcome]);
-    }
+        vec![says, wrap(&claim.source, 16), claim.kind.to_string(), paper, measured, outcome]
+    });
+    columns(&["claim", "where", "kind", "paper", "measured", "outcome"], rows)
+}
+
+/// A table of words, with a line below each row.
+pub(crate) fn columns(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut table = plain_table(presets::UTF8_HORIZONTAL_ONLY);
+    table.set_header(head);
+    table.add_rows(rows);
     lines(&table)
 }
 
-/// What stands below a claim that could not be judged or does not hold: the error, and what was found about why.
-/// Findings are about the paper's scale, and beside the numbers of another they say so.
+/// What stands below a claim that could not be evaluated, or does not hold or was not judged: the error, how far an
+/// order's sides spread, and what was found about why. Findings are about the paper's scale, and beside the numbers of
+/// another they say so.
 pub(crate) fn explanations(figure: &Figure, claim: &ClaimRow) -> impl Iterator<Item = String> {
-    let (error, misses) = match &claim.result {
-        ClaimResult::Failed { error } => (Some(error.as_str()), true),
-        ClaimResult::Evaluated { outcome, .. } => (None, *outcome != Outcome::Holds),
+    let (error, holds) = match &claim.result {
+        ClaimResult::Failed { error } => (Some(error.clone()), false),
+        ClaimResult::Evaluated { outcome, .. } => (None, *outcome == Outcome::Holds),
     };
-    let scale = if figure.is_quick() { "At paper scale: " } else { "" };
-    let why = claim.why.as_deref().filter(|_| misses).map(|why| format!("{scale}{why}"));
-    error.map(str::to_owned).into_iter().chain(why)
+    let judged = figure.is_judged();
+    let scale = if judged { "" } else { "At paper scale: " };
+    let why = claim.why.as_deref().filter(|_| !(judged && holds)).map(|why| format!("{scale}{why}"));
+    let spread = claim.spread.as_ref().filter(|_| judged).and_then(spread);
+    error.into_iter().chain(spread).chain(why)
+}
+
+/// What a reader has to know of an order's seeds: that there is one, or which sides overlap over several.
+fn spread(spread: &Spread) -> Option<String> {
+    if spread.seeds == 1 {
+        return Some("One seed: how far the sides spread is not known.".to_owned());
+    }
+    let touching = spread.comparisons.iter().find(|comparison| !comparison.separate)?;
+    let side = |[low, high]: [f64; 2]| match low == high {
+        true => significant(low),
+        false => format!("{} to {}", significant(low), significant(high)),
+    };
+    let (left, right) = (side(touching.left), side(touching.right));
+    Some(format!("Not with each of {} seeds: {left} {} {right}.", spread.seeds, touching.sign))
 }
 
 /// What the paper says, in short: its number, or its order.
@@ -322,18 +347,19 @@ pub(crate) fn paper(claim: &ClaimRow) -> String {
     if claim.order.is_empty() { claim_value(claim.kind, claim.paper) } else { claim.order.join(" < ") }
 }
 
-/// The last two cells of a claim's row.
-pub(crate) fn measured_and_outcome(claim: &ClaimRow) -> (String, String) {
+/// The last two cells of a claim's row. The quick scale shows and does not judge.
+pub(crate) fn measured_and_outcome(figure: &Figure, claim: &ClaimRow) -> (String, String) {
     match &claim.result {
         ClaimResult::Evaluated { measured, outcome } => {
-            (claim_value(claim.kind, *measured), outcome.to_string())
+            let outcome = if figure.is_judged() { outcome.to_string() } else { "not judged".to_owned() };
+            (claim_value(claim.kind, *measured), outcome)
         }
         ClaimResult::Failed { .. } => ("-".to_owned(), "not evaluated".to_owned()),
     }
 }
 
 /// A claim's number as people read it.
-fn claim_value(kind: ClaimKind, value: ClaimValue) -> String {
+pub(crate) fn claim_value(kind: ClaimKind, value: ClaimValue) -> String {
     match (kind, value) {
         (ClaimKind::Order, ClaimValue::Number(number)) => {
             if number == 1.0 { "true" } else { "false" }.to_owned()
@@ -354,7 +380,7 @@ fn lines(table: &Table) -> String {
     table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-fn wrap(text: &str, width: usize) -> String {
+pub(crate) fn wrap(text: &str, width: usize) -> String {
     let mut wrapped = String::new();
     let mut length = 0;
     for word in text.split_whitespace() {
@@ -374,6 +400,7 @@ fn wrap(text: &str, width: usize) -> String {
 mod tests {
     use super::*;
     use crate::samples::{collectives, figure, two_schemes};
+    use anabranch_results::Comparison;
 
     #[test]
     fn the_table_of_a_sweep_over_two_seeds() {
@@ -508,6 +535,7 @@ mod tests {
             order: if kind == ClaimKind::Order { vec!["reps".into(), "ops".into()] } else { vec![] },
             measure: "m".into(),
             result,
+            spread: None,
             why: why.map(str::to_owned),
         };
         let evaluated = |measured, outcome| ClaimResult::Evaluated { measured, outcome };
@@ -533,8 +561,21 @@ mod tests {
         figure.scale = "quick".into();
         let quick = claims_table(&figure);
         let found: Vec<&str> = quick.lines().filter(|line| line.contains("At paper scale: ")).collect();
-        assert_eq!(found.len(), 2, "each finding, and no error:\n{quick}");
+        assert_eq!(found.len(), 3, "each finding, and no error:\n{quick}");
+        assert_eq!(quick.matches("not judged").count(), 3, "{quick}");
+        assert!(!quick.contains("holds") && !quick.contains("differs"), "{quick}");
         figure.claims.clear();
         assert_eq!(claims_table(&figure), "");
+    }
+
+    #[test]
+    fn an_order_says_what_it_rests_on() {
+        let comparison = |separate, right| Comparison { left: [1.0, 1.0], sign: "<".into(), right, separate };
+        let two = vec![comparison(true, [2.0, 3.0]), comparison(false, [0.5, 1.25])];
+        let of =
+            |seeds, comparisons: &[Comparison]| spread(&Spread { seeds, comparisons: comparisons.to_vec() });
+        assert_eq!(of(3, &two).unwrap(), "Not with each of 3 seeds: 1 < 0.5 to 1.25.");
+        assert_eq!(of(3, &two[..1]), None);
+        assert!(of(1, &two[..1]).unwrap().starts_with("One seed"));
     }
 }

@@ -26,6 +26,9 @@ pub struct Figure {
     pub plots: Vec<PlotSpec>,
     /// The paper's claims with what was measured.
     pub claims: Vec<ClaimRow>,
+    /// What became of the claims with other values of what the paper leaves unsaid, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsaid: Option<Sensitivity>,
 }
 
 /// One plot, as a figure's file asks for it (a `[[plot]]` table).
@@ -81,6 +84,11 @@ impl Figure {
     /// Whether this is the small form of the figure, which says nothing about the paper's numbers.
     pub fn is_quick(&self) -> bool {
         self.scale == "quick"
+    }
+
+    /// Whether its claims are judged: at the quick scale they are shown, with outcomes that count for nothing.
+    pub fn is_judged(&self) -> bool {
+        !self.is_quick()
     }
 }
 
@@ -149,6 +157,10 @@ pub struct ClaimSpec {
 pub enum ClaimKind {
     /// A quotient of two measurements.
     Ratio,
+    /// A quotient of two measurements that the paper bounds from below.
+    AtLeast,
+    /// A quotient of two measurements that the paper bounds from above.
+    AtMost,
     /// A quantity with a unit.
     Value,
     /// A range of quotients; the measure gives two numbers.
@@ -188,6 +200,9 @@ pub struct ClaimRow {
     /// What came out: keys `measured` and `outcome`, or `error`.
     #[serde(flatten)]
     pub result: ClaimResult,
+    /// For an `order` that was evaluated: how far its sides spread over the seeds. None in results of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
     /// What was found about why the claim does not hold, at the paper's scale.
     pub why: Option<String>,
 }
@@ -208,6 +223,112 @@ pub enum ClaimResult {
         /// Why.
         error: String,
     },
+}
+
+/// What the sides of an `order` come to with each seed, which says whether their order is more than chance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// How many seeds there are. With one nothing is known of the spread.
+    pub seeds: usize,
+    /// The comparisons of the measure, as they stand there.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// One comparison of a measure: lowest and highest value over the seeds of what stands left and right of its sign.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// What stands left.
+    pub left: [f64; 2],
+    /// `<`, `<=`, `>`, `>=` or `==`.
+    pub sign: String,
+    /// What stands right.
+    pub right: [f64; 2],
+    /// It is true of every seed on the left with every seed on the right.
+    pub separate: bool,
+}
+
+/// A figure's claims under set-ups that its paper's text permits, the figure's own set-up first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sensitivity {
+    /// What was varied.
+    pub entries: Vec<UnsaidRow>,
+    /// Whether all combinations of the values were run, or one entry at a time alone.
+    pub together: bool,
+    /// How many runs there may be for all combinations to be run.
+    pub most_runs_together: usize,
+    /// What was run. One at least: the figure's own.
+    pub setups: Vec<SetupRow>,
+}
+
+/// Something that the paper leaves unsaid.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UnsaidRow {
+    /// What, in the words of the assumptions.
+    pub what: String,
+    /// Why these values are permitted.
+    pub because: String,
+    /// The parameters, which change together.
+    pub parameters: Vec<String>,
+    /// The values in words, the figure's own first.
+    pub values: Vec<String>,
+    /// Whether it was varied: not where the scale has values of its own for it.
+    pub varied: bool,
+}
+
+/// One set-up, and what the claims come to under it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SetupRow {
+    /// Of each entry the place of its value.
+    pub choice: Vec<usize>,
+    /// Of each claim what came out, in the figure's order.
+    pub claims: Vec<ClaimResult>,
+    /// Runs without results. What needs them could not be evaluated.
+    pub failed_runs: usize,
+}
+
+impl SetupRow {
+    /// How many claims hold under it.
+    pub fn holds(&self) -> usize {
+        self.claims.iter().filter(|claim| claim.holds()).count()
+    }
+}
+
+impl Sensitivity {
+    /// The set-up under which most claims hold together: of several the one with the fewest changes, and the first.
+    pub fn best(&self) -> Option<&SetupRow> {
+        let changes = |setup: &SetupRow| setup.choice.iter().filter(|place| **place > 0).count();
+        self.setups.iter().min_by_key(|setup| (std::cmp::Reverse(setup.holds()), changes(setup)))
+    }
+
+    /// Under how many set-ups a claim holds, by its place in the figure.
+    pub fn holds(&self, claim: usize) -> usize {
+        self.setups.iter().filter(|setup| setup.claims.get(claim).is_some_and(ClaimResult::holds)).count()
+    }
+
+    /// Lowest and highest number that is measured for a claim; none where it could be evaluated nowhere.
+    pub fn span(&self, claim: usize) -> Option<[f64; 2]> {
+        let measured = self.setups.iter().filter_map(|setup| match setup.claims.get(claim) {
+            Some(ClaimResult::Evaluated { measured: ClaimValue::Number(number), .. }) => Some([*number; 2]),
+            Some(ClaimResult::Evaluated { measured: ClaimValue::Range(ends), .. }) => Some(*ends),
+            _ => None,
+        });
+        measured.reduce(|[low, high], [a, b]| [low.min(a), high.max(b)])
+    }
+
+    /// A set-up in words: what differs from the figure's own.
+    pub fn name(&self, setup: &SetupRow) -> String {
+        let changed = self.entries.iter().zip(&setup.choice).filter(|(_, place)| **place > 0);
+        let changed: Vec<String> =
+            changed.map(|(entry, place)| format!("{}: {}", entry.what, entry.values[*place])).collect();
+        if changed.is_empty() { "the figure's own".to_owned() } else { changed.join("; ") }
+    }
+}
+
+impl ClaimResult {
+    /// It was evaluated and holds.
+    pub fn holds(&self) -> bool {
+        matches!(self, ClaimResult::Evaluated { outcome: Outcome::Holds, .. })
+    }
 }
 
 /// How a measurement compares with the paper, by the fixed rule of the report crate.
@@ -236,10 +357,64 @@ impl fmt::Display for ClaimKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             ClaimKind::Ratio => "ratio",
+            ClaimKind::AtLeast => "at-least",
+            ClaimKind::AtMost => "at-most",
             ClaimKind::Value => "value",
             ClaimKind::Range => "range",
             ClaimKind::Zero => "zero",
             ClaimKind::Order => "order",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(measured: f64, outcome: Outcome) -> ClaimResult {
+        ClaimResult::Evaluated { measured: ClaimValue::Number(measured), outcome }
+    }
+
+    /// Two claims under three set-ups: one, both and both of them hold.
+    fn sensitivity() -> Sensitivity {
+        let entry = |what: &str, values: &[&str]| UnsaidRow {
+            what: what.into(),
+            because: "it is silent".into(),
+            parameters: vec!["p".into()],
+            values: values.iter().map(|&value| value.to_owned()).collect(),
+            varied: true,
+        };
+        let setup = |choice: [usize; 2], claims| SetupRow { choice: choice.into(), claims, failed_runs: 0 };
+        let failed = ClaimResult::Failed { error: "e".into() };
+        Sensitivity {
+            entries: vec![entry("payload", &["4096B", "1000B"]), entry("queue", &["1MB", "2MB"])],
+            together: false,
+            most_runs_together: 9,
+            setups: vec![
+                setup([0, 0], vec![result(2.0, Outcome::Holds), failed]),
+                setup([1, 1], vec![result(1.5, Outcome::Holds), result(7.0, Outcome::Holds)]),
+                setup([0, 1], vec![result(3.0, Outcome::Holds), result(7.0, Outcome::Holds)]),
+            ],
+        }
+    }
+
+    #[test]
+    fn the_best_set_up_is_the_one_with_most_claims_and_then_the_fewest_changes() {
+        let all = sensitivity();
+        let best = all.best().unwrap();
+        assert_eq!((best.holds(), all.name(best)), (2, "queue: 2MB".to_owned()));
+        assert_eq!(all.name(&all.setups[1]), "payload: 1000B; queue: 2MB");
+        assert_eq!(all.name(&all.setups[0]), "the figure's own");
+    }
+
+    #[test]
+    fn spans_are_over_what_could_be_evaluated() {
+        let mut all = sensitivity();
+        assert_eq!((all.holds(0), all.holds(1)), (3, 2));
+        assert_eq!((all.span(0), all.span(1)), (Some([1.5, 3.0]), Some([7.0, 7.0])));
+        assert_eq!(all.span(2), None);
+        all.setups[2].claims[0] =
+            ClaimResult::Evaluated { measured: ClaimValue::Range([0.5, 9.0]), outcome: Outcome::Differs };
+        assert_eq!((all.holds(0), all.span(0)), (2, Some([0.5, 9.0])));
     }
 }

@@ -29,7 +29,8 @@ mod statistic;
 pub use curves::{CurveFile, CurvePoints, FiledCurves};
 pub use error::ResultsError;
 pub use figure::{
-    ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, Figure, Outcome, PlotKind, PlotSpec,
+    ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, Comparison, Figure, Outcome, PlotKind, PlotSpec,
+    Sensitivity, SetupRow, Spread, UnsaidRow,
 };
 #[cfg(feature = "files")]
 pub use files::SERIES as SERIES_FILE;

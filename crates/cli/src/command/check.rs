@@ -72,6 +72,6 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
 }
 
 /// `1 seed`, `2 seeds`.
-fn counted(number: usize, what: &str) -> String {
+pub fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }

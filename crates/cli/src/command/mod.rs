@@ -8,3 +8,4 @@ pub mod report;
 pub mod reproduce;
 pub mod run;
 mod simulate;
+pub mod unsaid;

@@ -35,6 +35,10 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
         format!("{}\n\n{}\n", results.title, anabranch_report::table(&results, width()).trim_end());
     if let Some(figure) = &results.figure {
         text.push_str(&format!("\n{}\n", anabranch_report::claims_table(figure).trim_end()));
+        let unsaid = anabranch_report::unsaid_table(figure);
+        if !unsaid.is_empty() {
+            text.push_str(&format!("\n{}\n", unsaid.trim_end()));
+        }
     }
     print(&format!("{text}\nreport: {}\n", page.display()))
 }

@@ -2,6 +2,7 @@
 
 use super::simulate::Job;
 use crate::args::{ReproduceArgs, ScaleArg};
+use crate::command::check::counted;
 use crate::execute::execute;
 use crate::failure::Failure;
 use crate::output::{note, print, print_json, width};
@@ -20,6 +21,9 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         ScaleArg::Quick => Scale::Quick,
         ScaleArg::Paper => Scale::Paper,
     };
+    if args.unsaid {
+        return super::unsaid::vary(args, scale);
+    }
     let chosen = figures::choose(figures::all(args.figures_dir.as_deref())?, &args.figures)?;
     // All are read before the first one runs, so that a fault shows at once.
     let chosen: Vec<Figure> = chosen.iter().map(|file| file.read(scale)).collect::<Result<_, _>>()?;
@@ -121,22 +125,20 @@ fn text(figure: &Figure, done: &Simulated) -> String {
     text + "\n"
 }
 
-/// `7 claims: 5 hold, 1 direction-only, 1 differ`, and what that is worth at a scale.
+/// `7 claims: 5 hold, 1 direction-only, 1 differ`; at the quick scale, which shows and does not judge, their number.
 fn summary(claims: &[ClaimRow], scale: Scale) -> String {
+    let failed = claims.iter().filter(|row| matches!(row.result, ClaimResult::Failed { .. })).count();
+    let failed = if failed == 0 { String::new() } else { format!(", {failed} could not be evaluated") };
+    let all = counted(claims.len(), "claim");
+    if scale == Scale::Quick {
+        return format!("{all} shown{failed}. The quick scale judges none: `--scale paper` does.");
+    }
     let count = |wanted: Outcome| {
         let is = |row: &&ClaimRow| matches!(row.result, ClaimResult::Evaluated { outcome, .. } if outcome == wanted);
         claims.iter().filter(is).count()
     };
-    let failed = claims.iter().filter(|row| matches!(row.result, ClaimResult::Failed { .. })).count();
-    let failed = if failed == 0 { String::new() } else { format!(", {failed} could not be judged") };
-    let worth = match scale {
-        Scale::Quick => "\nThis is the quick scale: the outcomes that count are those at `--scale paper`.",
-        Scale::Paper => "",
-    };
     format!(
-        "{} claim{}: {} hold, {} direction-only, {} differ{failed}{worth}",
-        claims.len(),
-        if claims.len() == 1 { "" } else { "s" },
+        "{all}: {} hold, {} direction-only, {} differ{failed}",
         count(Outcome::Holds),
         count(Outcome::DirectionOnly),
         count(Outcome::Differs),

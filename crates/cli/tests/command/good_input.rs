@@ -299,20 +299,24 @@ fn a_figure_is_reproduced_with_its_claims() {
     let base = ["reproduce", "trial/fig-1", "--figures-dir", "figures", "--out", "out"];
     let args = |more: &[&'static str]| base.iter().chain(more).copied().collect::<Vec<_>>();
     let ended = place.run(&args(&[])).expect(0);
-    for text in
-        ["trial/fig-1", "REPS is no slower than ECMP", "1 claim: 0 hold", "report: out/trial-fig-1-quick-"]
-    {
+    for text in [
+        "trial/fig-1",
+        "REPS is no slower than ECMP",
+        "1 claim shown. The quick",
+        "report: out/trial-fig-1-quick-",
+    ] {
         assert!(ended.stdout.contains(text), "no {text:?} in:\n{}", ended.stdout);
     }
     let document = place.run(&args(&["--json"])).expect(0).json();
     let claim = &document["claims"][0];
     assert_eq!(claim["figure"], "trial/fig-1");
     assert_eq!(claim["paper"], 100.0);
-    assert_eq!(claim["scale"], "quick");
+    assert_eq!((&claim["scale"], &claim["judged"]), (&"quick".into(), &false.into()));
     assert!(claim["measured"].as_f64().unwrap() > 0.5, "{claim}");
     assert!(["direction-only", "differs"].contains(&claim["outcome"].as_str().unwrap()), "{claim}");
     let large = place.run(&args(&["--json", "--scale", "paper"])).expect(0).json();
     assert_eq!(large["claims"][0]["scale"], "paper");
+    assert_eq!(large["claims"][0]["judged"], true);
     assert_ne!(large["figures"][0]["digest"], document["figures"][0]["digest"]);
 }
 

@@ -9,3 +9,4 @@ mod good_input;
 mod interrupted;
 mod listing;
 mod unfinished;
+mod unsaid;

@@ -96,7 +96,10 @@ fn findings_name_their_scale_and_sizes_are_those_that_ran() {
     let quick = reproduce("quick");
     assert!(quick.contains("\nquick scale: 16 hosts, permutation of 50KB\n"), "{quick}");
     assert!(quick.contains("At paper scale: Few paths."), "{quick}");
-    assert!(quick.ends_with("the outcomes that count are those at `--scale paper`.\n"), "{quick}");
+    assert!(
+        quick.ends_with("1 claim shown. The quick scale judges none: `--scale paper` does.\n"),
+        "{quick}"
+    );
     let paper = reproduce("paper");
     assert!(paper.contains("\npaper scale: 16 hosts, permutation of 100KB\n"), "{paper}");
     assert!(paper.contains("  Few paths.") && !paper.contains("At paper scale"), "{paper}");

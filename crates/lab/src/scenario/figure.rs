@@ -1,16 +1,19 @@
 //! Figure files: a scenario, how it is drawn, and what the paper says about it.
 
 use super::table::Table;
-use super::tree::{self, Item, Node};
+use super::tree::{self, Fields, Item, Node};
 use super::{Files, Overrides, Registry, Scenario, ScenarioError, written};
 use anabranch_results::{ClaimKind, ClaimSpec, ClaimValue, PlotSpec};
 use plot::Drawable;
 use serde::{Deserialize, Serialize};
+use unsaid::Entry;
 
 mod model;
 mod plot;
+mod unsaid;
 
 pub use model::{BallsVariant, Chip, LosslessReach, ModelSpec, PacketTracking};
+pub use unsaid::Unsaid;
 
 /// How large a figure is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,12 +44,15 @@ pub struct Figure {
     pub plots: Vec<PlotSpec>,
     /// What the paper does not say and this file therefore assumes, in sentences.
     pub assumptions: Vec<String>,
+    /// Those of them that are varied, with the values that the text permits.
+    pub unsaid: Vec<Unsaid>,
     /// What the paper says about it.
     pub claims: Vec<ClaimSpec>,
 }
 
 /// The keys of a figure file that a scenario does not have.
-const OWN_KEYS: &[&str] = &["id", "paper", "figure", "assumptions", "plot", "claim", "model", "quick"];
+const OWN_KEYS: &[&str] =
+    &["id", "paper", "figure", "assumptions", "unsaid", "plot", "claim", "model", "quick"];
 
 /// Reads a figure file at a scale.
 ///
@@ -77,6 +83,25 @@ pub fn read_figure_with(
     scale: Scale,
     files: &dyn Files,
 ) -> Result<Figure, ScenarioError> {
+    read_figure_under(registry, file_name, text, scale, files, &[])
+}
+
+/// As [`read_figure_with`], with other values of what the paper leaves unsaid: of each `[[unsaid]]` the place of its value
+/// in its lists, 0 (the figure's own) where `choice` ends and where this scale varies nothing.
+///
+/// # Errors
+/// Those of [`read_figure`], and those of the values chosen.
+///
+/// # Panics
+/// When there is no value in a place.
+pub fn read_figure_under(
+    registry: &Registry,
+    file_name: &str,
+    text: &str,
+    scale: Scale,
+    files: &dyn Files,
+    choice: &[usize],
+) -> Result<Figure, ScenarioError> {
     let mut fields = tree::parse(file_name, text)?;
     let overlays = [(Scale::Quick, fields.remove("quick")), (Scale::Paper, take_table(&mut fields, "paper"))];
     for (of, overlay) in &overlays {
@@ -89,6 +114,11 @@ pub fn read_figure_with(
             tree::merge(&mut fields, table.fields);
         }
     }
+    let at_scale = overlays.iter().find(|(of, _)| *of == scale).and_then(|(_, node)| node.as_ref());
+    let at_scale = at_scale.and_then(|node| match &node.item {
+        Item::Table(fields) => Some(fields),
+        _ => None,
+    });
 
     let root = Node { at: None, item: Item::Table(fields) };
     let table = Table::open(file_name, "", &root)?;
@@ -109,9 +139,13 @@ pub fn read_figure_with(
         model: None,
         plots,
         assumptions: table.get("assumptions")?.unwrap_or_default(),
+        unsaid: Vec::new(),
         claims: table.tables("claim", "claim")?.iter().map(claim).collect::<Result<_, _>>()?,
         id,
     };
+    let unsaid = table.tables("unsaid", "unsaid")?;
+    let unsaid: Vec<Entry<'_>> =
+        unsaid.iter().map(|table| unsaid::read(table, at_scale)).collect::<Result<_, _>>()?;
     if let Some(node) = table.node("model") {
         let model_table = Table::open(file_name, "[model]", node)?;
         figure.model = Some(model::read(&model_table, &table)?);
@@ -121,13 +155,56 @@ pub fn read_figure_with(
         for key in OWN_KEYS {
             fields.remove(*key);
         }
-        figure.scenario = Some(written::resolve(registry, file_name, fields, files, &Overrides::default())?);
+        let resolve = |fields| written::resolve(registry, file_name, fields, files, &Overrides::default());
+        let plain = fields.clone();
+        for (entry, &place) in
+            unsaid.iter().zip(choice).filter(|(entry, place)| entry.spec.varied && **place > 0)
+        {
+            entry.apply(file_name, &mut fields, place)?;
+        }
+        let scenario = resolve(fields)?;
+        if choice.is_empty() {
+            check_first_values(file_name, &unsaid, &plain, &scenario, &resolve)?;
+        }
+        figure.scenario = Some(scenario);
+    } else if let Some(table) = table.tables("unsaid", "unsaid")?.first() {
+        return Err(table.wrong(
+            "set",
+            "a model has no scenario of which something could be varied",
+            "no [[unsaid]]",
+        ));
     }
+    figure.unsaid = unsaid.into_iter().map(|entry| entry.spec).collect();
     let drawable = Drawable::of(&figure);
     for (table, spec) in plot_tables.iter().zip(&figure.plots) {
         drawable.check(table, spec)?;
     }
     Ok(figure)
+}
+
+/// That the first value of everything unsaid is the figure's own: with all of them the scenario is the same.
+fn check_first_values(
+    file: &str,
+    unsaid: &[Entry<'_>],
+    plain: &Fields,
+    scenario: &Scenario,
+    resolve: &dyn Fn(Fields) -> Result<Scenario, ScenarioError>,
+) -> Result<(), ScenarioError> {
+    let varied = || unsaid.iter().filter(|entry| entry.spec.varied);
+    if varied().next().is_none() {
+        return Ok(());
+    }
+    let mut fields = plain.clone();
+    varied().try_for_each(|entry| entry.apply(file, &mut fields, 0))?;
+    if resolve(fields)? == *scenario {
+        return Ok(());
+    }
+    let changes = |path: &str, value: &Node| {
+        let mut fields = plain.clone();
+        unsaid::apply(file, &mut fields, path, value)?;
+        Ok(resolve(fields)? != *scenario)
+    };
+    varied().try_for_each(|entry| entry.not_the_default(file, plain, scenario, &changes))
 }
 
 /// Takes a key out when a table stands there.
@@ -152,6 +229,8 @@ fn claim(table: &Table) -> Result<ClaimSpec, ScenarioError> {
         "kind",
         &[
             ("ratio", ClaimKind::Ratio),
+            ("at-least", ClaimKind::AtLeast),
+            ("at-most", ClaimKind::AtMost),
             ("value", ClaimKind::Value),
             ("range", ClaimKind::Range),
             ("zero", ClaimKind::Zero),
@@ -185,10 +264,11 @@ fn paper_value(table: &Table, kind: ClaimKind) -> Result<Option<ClaimValue>, Sce
                 Err(table.wrong("paper", message, "paper = 0"))
             }
         },
-        ClaimKind::Ratio | ClaimKind::Value => {
+        ClaimKind::Ratio | ClaimKind::AtLeast | ClaimKind::AtMost | ClaimKind::Value => {
             let number: f64 = table.need("paper")?;
             if number <= 0.0 {
-                let message = format!("paper must be above 0 in a ratio or a value, not {number}");
+                let message =
+                    format!("paper must be above 0 in a claim of kind {:?}, not {number}", kind.to_string());
                 return Err(table.wrong("paper", message, "paper = 1.25, or kind = \"zero\""));
             }
             Ok(Some(ClaimValue::Number(number)))

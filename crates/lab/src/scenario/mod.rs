@@ -50,8 +50,8 @@ mod written_workload;
 
 pub use error::ScenarioError;
 pub use figure::{
-    BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTracking, Scale, read_figure,
-    read_figure_with,
+    BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTracking, Scale, Unsaid, read_figure,
+    read_figure_under, read_figure_with,
 };
 pub use registry::{KindListing, Listed, PartListing, Registry};
 pub use resolved::{Examined, Scenario};

@@ -66,7 +66,7 @@ fn setting(file: &str, key: &str, node: &Node) -> Result<Setting, ScenarioError>
 
 /// Everything but a table that only groups: a table with a `kind` is the value of a whole part, and so is one with
 /// all that a lossless class (`fabric.pfc`) needs, or with what `fabric.wrr` may say, which is nothing at least.
-fn whole_value(node: &Node) -> bool {
+pub(super) fn whole_value(node: &Node) -> bool {
     let Item::Table(fields) = &node.item else { return true };
     let has = |key: &str| fields.contains_key(key);
     has("kind")
@@ -84,7 +84,7 @@ pub(super) fn first_leaf(prefix: &str, fields: &Fields) -> Option<(String, toml:
 }
 
 /// The values below `fields` with their dotted paths, in which quoted and bare keys look the same.
-fn leaves<'a>(
+pub(super) fn leaves<'a>(
     prefix: &str,
     fields: &'a Fields,
     is_leaf: &dyn Fn(&Node) -> bool,
@@ -260,7 +260,7 @@ fn check_key(
 }
 
 /// Puts a value at a path; tables appear where none were.
-fn put(fields: &mut Fields, path: &[&str], value: &Node) -> Result<(), String> {
+pub(super) fn put(fields: &mut Fields, path: &[&str], value: &Node) -> Result<(), String> {
     let Some((first, rest)) = path.split_first() else { return Err("the path is empty".to_owned()) };
     if rest.is_empty() {
         fields.insert((*first).to_owned(), value.clone());

@@ -12,6 +12,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("algorithm", "\"allreduce-ring\""),
     ("at", "\"100us\""),
     ("base", "\"reps\""),
+    ("because", "\"the text gives no MTU; the simulator it builds on has 1000 B\""),
     ("bitmaps", "5"),
     ("both_directions", "true"),
     ("buffer", "\"64MB\""),
@@ -95,6 +96,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("variants", "[\"ops\", \"recycled\"]"),
     ("wan_latency", "\"500us\""),
     ("wan_link", "\"1600Gbps\""),
+    ("what", "\"the MTU\""),
     ("x", "\"workload.bytes\""),
     ("y", "\"fct_max_us\""),
 ];

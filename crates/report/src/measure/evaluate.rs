@@ -1,27 +1,25 @@
 //! A measure's tree and results to a number.
 
-use super::parse::{Call, Comparison, Function, Node, NodeKind, Operator, Over, Quantity, Word};
+use super::curve::Curve;
+use super::parse::{
+    Axis, Bins, Call, Comparison, Function, Node, NodeKind, Operator, Over, Quantity, Question, Word,
+};
 use super::{Fault, hint};
 use crate::index::Index;
-use anabranch_results::{ClaimValue, FlowRow, ResultSet, RunRow, Statistic, Value};
-use std::collections::BTreeSet;
+use anabranch_results as results;
+use anabranch_results::{ClaimValue, FlowRow, ResultSet, RunRow, Spread, Statistic, Value};
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn evaluate(root: &Node, index: &Index<'_>) -> Result<ClaimValue, Fault> {
-    let mut context = Context { index, set: index.set, bound: Vec::new() };
-    let value = match &root.kind {
-        NodeKind::Pair(low, high) => ClaimValue::Range([context.value(low)?, context.value(high)?]),
-        NodeKind::Over { how: Over::Range, parameter, body } => {
-            let values = context.over(root.at, parameter, body)?;
-            let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-            ClaimValue::Range([low, values.iter().copied().fold(f64::NEG_INFINITY, f64::max)])
-        }
-        _ => ClaimValue::Number(context.value(root)?),
-    };
-    let finite = match value {
-        ClaimValue::Number(number) => number.is_finite(),
-        ClaimValue::Range(ends) => ends.iter().all(|end| end.is_finite()),
-    };
-    if finite { Ok(value) } else { Fault::new(root.at, "the result is not a finite number") }
+    Context::new(index).whole(root)
+}
+
+/// Comparisons are true when they are of every seed.
+pub(super) fn evaluate_by_spread(root: &Node, index: &Index<'_>) -> Result<(ClaimValue, Spread), Fault> {
+    let mut context = Context { comparisons: Some(Vec::new()), ..Context::new(index) };
+    let value = context.whole(root)?;
+    let seeds = context.points(Parameter::Seed).len();
+    Ok((value, Spread { seeds, comparisons: context.comparisons.unwrap_or_default() }))
 }
 
 struct Context<'a> {
@@ -29,6 +27,10 @@ struct Context<'a> {
     set: &'a ResultSet,
     /// What the enclosing `over`s have fixed.
     bound: Vec<(Parameter<'a>, Value)>,
+    /// The bin of messages that one of them has fixed, by its number.
+    bin: Option<(Bins, usize)>,
+    /// Where comparisons are made seed by seed: those that were.
+    comparisons: Option<Vec<results::Comparison>>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -38,6 +40,28 @@ enum Parameter<'a> {
 }
 
 impl<'a> Context<'a> {
+    fn new(index: &'a Index<'a>) -> Context<'a> {
+        Context { index, set: index.set, bound: Vec::new(), bin: None, comparisons: None }
+    }
+
+    /// The measure's value, which may be a pair.
+    fn whole(&mut self, root: &Node) -> Result<ClaimValue, Fault> {
+        let value = match &root.kind {
+            NodeKind::Pair(low, high) => ClaimValue::Range([self.value(low)?, self.value(high)?]),
+            NodeKind::Over { how: Over::Range, axis, body } => {
+                let values = self.over(root.at, axis, body)?;
+                let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+                ClaimValue::Range([low, values.iter().copied().fold(f64::NEG_INFINITY, f64::max)])
+            }
+            _ => ClaimValue::Number(self.value(root)?),
+        };
+        let finite = match value {
+            ClaimValue::Number(number) => number.is_finite(),
+            ClaimValue::Range(ends) => ends.iter().all(|end| end.is_finite()),
+        };
+        if finite { Ok(value) } else { Fault::new(root.at, "the result is not a finite number") }
+    }
+
     fn value(&mut self, node: &Node) -> Result<f64, Fault> {
         match &node.kind {
             NodeKind::Number(number) => Ok(*number),
@@ -57,24 +81,20 @@ impl<'a> Context<'a> {
                 }
             }
             NodeKind::Compare(first, rest) => {
-                let mut left = self.value(first)?;
-                let mut holds = true;
-                for (comparison, next) in rest {
-                    let right = self.value(next)?;
-                    holds &= match comparison {
-                        Comparison::Less => left < right,
-                        Comparison::LessOrEqual => left <= right,
-                        Comparison::Greater => left > right,
-                        Comparison::GreaterOrEqual => left >= right,
-                        Comparison::Equal => left == right,
-                    };
-                    left = right;
-                }
+                let holds = match self.comparisons.take() {
+                    None => self.compare(first, rest)?,
+                    Some(made) => {
+                        let comparisons = self.compare_by_seed(first, rest)?;
+                        let holds = comparisons.iter().all(|comparison| comparison.separate);
+                        self.comparisons = Some([made, comparisons].concat());
+                        holds
+                    }
+                };
                 Ok(f64::from(u8::from(holds)))
             }
             NodeKind::Max(nodes) => self.fold(nodes, f64::max),
             NodeKind::Min(nodes) => self.fold(nodes, f64::min),
-            NodeKind::Over { how, parameter, body } => {
+            NodeKind::Over { how, axis, body } => {
                 let statistic = match how {
                     Over::Max => Statistic::Max,
                     Over::Min => Statistic::Min,
@@ -88,7 +108,7 @@ impl<'a> Context<'a> {
                         );
                     }
                 };
-                let values = self.over(node.at, parameter, body)?;
+                let values = self.over(node.at, axis, body)?;
                 statistic.of(&values).map_or_else(|| Fault::new(node.at, "there are no runs"), Ok)
             }
             NodeKind::Pair(..) => Fault::new(node.at, "`[a, b]` can only be the whole measure"),
@@ -101,26 +121,102 @@ impl<'a> Context<'a> {
         Ok(values.into_iter().reduce(pick).unwrap_or(f64::NAN))
     }
 
-    /// The body's value at each value of the parameter, in the order of the runs.
-    fn over(&mut self, at: usize, parameter: &str, body: &Node) -> Result<Vec<f64>, Fault> {
-        let found = self.parameter(at, parameter)?;
-        if self.bound.iter().any(|(bound, _)| *bound == found) {
-            return Fault::new(at, format!("`{parameter}` is already fixed by an `over` around this one"));
+    fn compare(&mut self, first: &Node, rest: &[(Comparison, Node)]) -> Result<bool, Fault> {
+        let mut left = self.value(first)?;
+        let mut holds = true;
+        for (comparison, next) in rest {
+            let right = self.value(next)?;
+            holds &= comparison.holds(left, right);
+            left = right;
         }
-        let mut points: Vec<Value> = Vec::new();
-        for run in &self.set.runs {
-            if let Some(value) = value_of(run, found).filter(|value| !points.contains(value)) {
-                points.push(value);
+        Ok(holds)
+    }
+
+    /// Each side's range over the seeds, and whether it is apart from the next one.
+    fn compare_by_seed(
+        &mut self,
+        first: &Node,
+        rest: &[(Comparison, Node)],
+    ) -> Result<Vec<results::Comparison>, Fault> {
+        let mut left = self.over_seeds(first)?;
+        let mut comparisons = Vec::with_capacity(rest.len());
+        for (comparison, next) in rest {
+            let right = self.over_seeds(next)?;
+            // Both ends against both ends are all seeds against all seeds.
+            let separate = left.iter().all(|&a| right.iter().all(|&b| comparison.holds(a, b)));
+            comparisons.push(results::Comparison {
+                left,
+                sign: comparison.sign().to_owned(),
+                right,
+                separate,
+            });
+            left = right;
+        }
+        Ok(comparisons)
+    }
+
+    /// Lowest and highest value over the seeds. What speaks of seeds itself has one value.
+    fn over_seeds(&mut self, node: &Node) -> Result<[f64; 2], Fault> {
+        let speaks = node.any(&|kind| match kind {
+            NodeKind::Over { axis: Axis::Parameter(name), .. } => name == "seed",
+            NodeKind::Call(call) => call.filters.iter().any(|(name, _)| name.text == "seed"),
+            _ => false,
+        });
+        if speaks || self.bound.iter().any(|(parameter, _)| *parameter == Parameter::Seed) {
+            let value = self.value(node)?;
+            return Ok([value, value]);
+        }
+        let values = self.at_each(Parameter::Seed, node)?;
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        Ok([low, values.iter().copied().fold(f64::NEG_INFINITY, f64::max)])
+    }
+
+    /// The body's value at each value of the axis, in the order of the runs or of the bins.
+    fn over(&mut self, at: usize, axis: &Axis, body: &Node) -> Result<Vec<f64>, Fault> {
+        match axis {
+            Axis::Parameter(name) => {
+                let found = self.parameter(at, name)?;
+                if self.bound.iter().any(|(bound, _)| *bound == found) {
+                    return Fault::new(at, format!("`{name}` is already fixed by an `over` around this one"));
+                }
+                self.at_each(found, body)
+            }
+            Axis::Bins(bins) => {
+                if self.bin.is_some() {
+                    return Fault::new(at, "`bins` are already fixed by an `over` around this one");
+                }
+                let mut values = Vec::with_capacity(bins.count());
+                for number in 0..bins.count() {
+                    self.bin = Some((bins.clone(), number));
+                    let value = self.value(body);
+                    self.bin = None;
+                    values.push(value?);
+                }
+                Ok(values)
             }
         }
+    }
+
+    fn at_each(&mut self, parameter: Parameter<'a>, body: &Node) -> Result<Vec<f64>, Fault> {
         let mut values = Vec::new();
-        for point in points {
-            self.bound.push((found, point));
+        for point in self.points(parameter) {
+            self.bound.push((parameter, point));
             let value = self.value(body);
             self.bound.pop();
             values.push(value?);
         }
         Ok(values)
+    }
+
+    /// The values of a parameter, in the order of the runs.
+    fn points(&self, parameter: Parameter<'_>) -> Vec<Value> {
+        let mut points: Vec<Value> = Vec::new();
+        for run in &self.set.runs {
+            if let Some(value) = value_of(run, parameter).filter(|value| !points.contains(value)) {
+                points.push(value);
+            }
+        }
+        points
     }
 
     /// A parameter by its whole name or by its last parts.
@@ -258,17 +354,37 @@ impl<'a> Context<'a> {
                     .collect();
                 statistic.of(&points).map_or_else(|| self.no_points(series, index, entity.as_deref()), Ok)
             }
+            Function::Curve { question, series, entity, from_us, to_us, target, within, smooth_us } => {
+                let curves = self.curves(index, series, entity.as_deref(), *from_us, *to_us);
+                let mut answers = Vec::with_capacity(curves.len());
+                for (name, curve) in curves {
+                    let curve = smooth_us.map_or(curve.clone(), |width_us| curve.smoothed(width_us));
+                    let Some(target) = curve.target(*target) else { continue };
+                    let band = within * target.abs();
+                    answers.push(match question {
+                        Question::Near => curve.near_us(target, band),
+                        Question::Settles => match curve.settles_us(target, band) {
+                            Some(time_us) => time_us,
+                            None => return unsettled(at, run, &series.text, &name, target, *within),
+                        },
+                    });
+                }
+                // All have settled when the last one has.
+                let of_several =
+                    if *question == Question::Settles { Statistic::Max } else { Statistic::Mean };
+                of_several.of(&answers).map_or_else(|| self.no_points(series, index, entity.as_deref()), Ok)
+            }
             Function::Each { quantity, statistic, group, min_bytes, max_bytes } => {
                 let lengths = *min_bytes..=*max_bytes;
-                let found = self.each(index, *quantity, group.as_ref())?;
+                let mut found = self.each(index, *quantity, group.as_ref())?;
                 if found.is_empty() {
                     return unrecorded(at, run, *quantity);
                 }
-                let wanted: Vec<Option<f64>> = found
-                    .into_iter()
-                    .filter(|(bytes, _)| lengths.contains(&(*bytes as f64)))
-                    .map(|(_, value)| value)
-                    .collect();
+                found.retain(|(bytes, _)| lengths.contains(&(*bytes as f64)));
+                if let Some((bins, number)) = &self.bin {
+                    found = bins.take(*number, found);
+                }
+                let wanted: Vec<Option<f64>> = found.into_iter().map(|(_, value)| value).collect();
                 let finished: Vec<f64> = wanted.iter().copied().flatten().collect();
                 if finished.len() < wanted.len() {
                     let missing = wanted.len() - finished.len();
@@ -280,7 +396,10 @@ impl<'a> Context<'a> {
                 statistic.of(&finished).map_or_else(
                     || {
                         let what = plural(*quantity);
-                        Fault::new(at, format!("`{}` has no {what} of these lengths", run.scheme))
+                        let bin = self.bin.as_ref().map_or(String::new(), |(bins, number)| {
+                            format!(" in bin {} of {}", number + 1, bins.count())
+                        });
+                        Fault::new(at, format!("`{}` has no {what} of these lengths{bin}", run.scheme))
                     },
                     Ok,
                 )
@@ -324,6 +443,29 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// The curves of a run's series by entity, in a window of time.
+    fn curves(
+        &self,
+        run: usize,
+        series: &Word,
+        entity: Option<&str>,
+        from_us: f64,
+        to_us: f64,
+    ) -> BTreeMap<String, Curve> {
+        let mut curves: BTreeMap<String, Curve> = BTreeMap::new();
+        for stretch in self.index.series(run, &series.text).iter() {
+            if !entity.is_none_or(|entity| covers(entity, &stretch.entity)) {
+                continue;
+            }
+            let points = stretch.points.iter().map(|(time_ps, value)| (*time_ps as f64 / 1e6, *value));
+            let curve = curves
+                .entry(stretch.entity.to_string())
+                .or_insert_with(|| Curve { start_us: from_us.max(0.0), points: Vec::new() });
+            curve.points.extend(points.filter(|(time_us, _)| from_us < *time_us && *time_us <= to_us));
+        }
+        curves
+    }
+
     fn no_points(&self, series: &Word, run: usize, entity: Option<&str>) -> Result<f64, Fault> {
         let scheme = &self.set.runs[run].scheme;
         let curves = self.index.series(run, &series.text);
@@ -348,6 +490,50 @@ impl<'a> Context<'a> {
             }
             _ => {
                 Fault::new(series.at, format!("`{}` of `{scheme}` has no points in this window", series.text))
+            }
+        }
+    }
+}
+
+impl Comparison {
+    fn holds(self, left: f64, right: f64) -> bool {
+        match self {
+            Comparison::Less => left < right,
+            Comparison::LessOrEqual => left <= right,
+            Comparison::Greater => left > right,
+            Comparison::GreaterOrEqual => left >= right,
+            Comparison::Equal => left == right,
+        }
+    }
+
+    fn sign(self) -> &'static str {
+        match self {
+            Comparison::Less => "<",
+            Comparison::LessOrEqual => "<=",
+            Comparison::Greater => ">",
+            Comparison::GreaterOrEqual => ">=",
+            Comparison::Equal => "==",
+        }
+    }
+}
+
+impl Bins {
+    /// Of messages with their lengths, those in the bin with this number, from 0.
+    fn take<T>(&self, number: usize, mut messages: Vec<(u64, T)>) -> Vec<(u64, T)> {
+        match self {
+            Bins::Edges(edges) => {
+                let above = number.checked_sub(1).map_or(0.0, |before| edges[before]);
+                let up_to = edges.get(number).copied().unwrap_or(f64::INFINITY);
+                messages.retain(|(bytes, _)| above < *bytes as f64 && *bytes as f64 <= up_to);
+                messages
+            }
+            Bins::Count(count) => {
+                // Of one length the first in the order of the messages, in every scheme the same.
+                messages.sort_by_key(|(bytes, _)| *bytes);
+                let edge = |number: usize| number * messages.len() / count;
+                let (from, to) = (edge(number), edge(number + 1));
+                messages.truncate(to);
+                messages.split_off(from)
             }
         }
     }
@@ -386,6 +572,25 @@ fn unfinished(at: usize, run: &RunRow, missing: u64, all: u64, what: &str) -> Re
     Fault::new(
         at,
         format!("{missing} of {all} {what} of `{scheme}`, seed {seed}, did not finish, so this is not known"),
+    )
+}
+
+/// A curve that does not stay near a value.
+fn unsettled(
+    at: usize,
+    run: &RunRow,
+    series: &str,
+    entity: &str,
+    target: f64,
+    within: f64,
+) -> Result<f64, Fault> {
+    let (scheme, seed, percent) = (&run.scheme, run.seed, within * 100.0);
+    Fault::new(
+        at,
+        format!(
+            "`{series}` of `{scheme}`, seed {seed}, at {entity} has not settled: its last point is not within {percent} % \
+             of {target}; `smooth_us=` takes means over stretches of time"
+        ),
     )
 }
 

@@ -8,6 +8,12 @@
 //! - `series_max(reps, queue_depth_bytes, entity="tor:0/up", from_us=200, to_us=300)`, also `series_min`,
 //!   `series_mean`, `series_sum`, `series_first`, `series_last`: over all points of a run in the window
 //!   `from_us < time <= to_us`, of the entity and what lies below it; then the mean over the seeds.
+//! - `time_to_settle(strack, queue_delay_us, entity="tor:0/down:0", value=8, within=0.25)`: the microsecond from which on a
+//!   curve stays within that share of the value to the end of the window; an error where it does not. `value` is a
+//!   number, `max` (its own largest point) or `last` (the mean of the last tenth of its points, the default); `within` is
+//!   0.1 unless said. `time_near(...)`, with a `value`: for how many microseconds it is near. A point stands for the time
+//!   since the one before it. `smooth_us=100` takes the means over stretches of 100 us first; `from_us` and `to_us` are
+//!   the window. Of several entities the last one to settle, and the mean of the times near.
 //! - `fct(reps, p99, min_bytes=0, max_bytes=100000)` and `slowdown(...)`: over the messages of a run with
 //!   `min_bytes <= length <= max_bytes`; a percentile (`p50`, `p99.9`), `mean`, `min`, `max`, `sum`, or `share`: how
 //!   many of all are above 0. `group=incast` takes the messages of one part of the workload; where there are several
@@ -20,12 +26,19 @@
 //! - `max over workload.bytes: ...`, also `min`, `mean`, `first`, `last`: over the values of a swept parameter (its
 //!   last part is enough) or of `seed`, in the order of the runs. `range over ...` gives the lowest and the highest,
 //!   and `[a, b]` a pair; both only as the whole measure.
+//! - `mean over bins(10000, 1000000): slowdown(irn, p95) / slowdown(dcp, p95)`: over bins of messages (or jobs) by length,
+//!   here up to 10 KB, above that up to 1 MB, and above that; in each, functions over messages take those of the bin
+//!   alone. `bins(count=20)` has equally many messages in each, the shortest first. A bin without messages is an error.
+//!
+//! A claim of kind `order` holds when its comparisons are true of each seed on one side and each on the other; a side
+//! that has `over seed` or `seed=` in it has one value.
 
+mod curve;
 mod evaluate;
 mod parse;
 
 use crate::index::Index;
-use anabranch_results::{ClaimValue, ResultSet};
+use anabranch_results::{ClaimValue, ResultSet, Spread};
 pub(crate) use evaluate::covers;
 use parse::Node;
 
@@ -70,6 +83,13 @@ impl Measure {
     /// As [`Measure::evaluate`], for one who evaluates several.
     pub(crate) fn evaluate_indexed(&self, index: &Index<'_>) -> Result<ClaimValue, MeasureError> {
         evaluate::evaluate(&self.root, index).map_err(|fault| fault.within(&self.text))
+    }
+
+    /// As [`Measure::evaluate_indexed`], but a comparison is true only when it is with every seed on its left against
+    /// every seed on its right; and the comparisons that were made. A side that speaks of seeds itself (`over seed`,
+    /// `seed=1`) has one value.
+    pub(crate) fn evaluate_by_spread(&self, index: &Index<'_>) -> Result<(ClaimValue, Spread), MeasureError> {
+        evaluate::evaluate_by_spread(&self.root, index).map_err(|fault| fault.within(&self.text))
     }
 
     /// The schemes that the measure names, each once, in alphabetical order.

@@ -1,5 +1,6 @@
 //! Text to tree, by recursive descent.
 
+use super::curve::Target;
 use super::{Fault, hint};
 use anabranch_results::{RunRow, Statistic};
 
@@ -24,7 +25,7 @@ pub(super) enum NodeKind {
     Compare(Box<Node>, Vec<(Comparison, Node)>),
     Max(Vec<Node>),
     Min(Vec<Node>),
-    Over { how: Over, parameter: String, body: Box<Node> },
+    Over { how: Over, axis: Axis, body: Box<Node> },
     Pair(Box<Node>, Box<Node>),
     Call(Call),
 }
@@ -56,6 +57,36 @@ pub(super) enum Over {
     Range,
 }
 
+/// What an `over` goes through.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Axis {
+    /// `seed` or a swept parameter.
+    Parameter(String),
+    /// The messages by their lengths.
+    Bins(Bins),
+}
+
+/// Bins of messages (or jobs) by length.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Bins {
+    /// The largest length in bytes of each bin but the last, which has no end.
+    Edges(Vec<f64>),
+    /// So many bins with equally many messages, as nearly as whole numbers allow.
+    Count(usize),
+}
+
+impl Bins {
+    pub(super) fn count(&self) -> usize {
+        match self {
+            Bins::Edges(edges) => edges.len() + 1,
+            Bins::Count(count) => *count,
+        }
+    }
+}
+
+/// More would have hardly a message each.
+const MOST_BINS: usize = 100;
+
 /// A number of each run of a scheme.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Call {
@@ -76,6 +107,18 @@ pub(super) enum Function {
         from_us: f64,
         to_us: f64,
     },
+    /// When curves settle, or for how long they are near a value.
+    Curve {
+        question: Question,
+        series: Word,
+        entity: Option<String>,
+        from_us: f64,
+        to_us: f64,
+        target: Target,
+        /// As a share of what the target is.
+        within: f64,
+        smooth_us: Option<f64>,
+    },
     /// A statistic over the messages or jobs of these lengths.
     Each {
         quantity: Quantity,
@@ -86,6 +129,19 @@ pub(super) enum Function {
         max_bytes: f64,
     },
 }
+
+/// What is asked of a curve as a whole; the answer is in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Question {
+    Settles,
+    Near,
+}
+
+const QUESTIONS: [(&str, Question); 2] =
+    [("time_to_settle", Question::Settles), ("time_near", Question::Near)];
+
+/// What a function about a whole curve takes beside the scheme and the series.
+const CURVE_ARGUMENTS: [&str; 6] = ["value", "within", "smooth_us", "entity", "from_us", "to_us"];
 
 /// What is taken of each message or job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,25 +191,31 @@ const SERIES_FUNCTIONS: [(&str, Statistic); 6] = [
 ];
 
 impl Node {
-    pub(super) fn collect_schemes<'a>(&'a self, names: &mut Vec<&'a str>) {
+    /// The nodes right below.
+    fn below(&self) -> Vec<&Node> {
         match &self.kind {
-            NodeKind::Number(_) => {}
+            NodeKind::Number(_) | NodeKind::Call(_) => Vec::new(),
             NodeKind::Negate(inner) | NodeKind::Abs(inner) | NodeKind::Over { body: inner, .. } => {
-                inner.collect_schemes(names);
+                vec![inner]
             }
-            NodeKind::Arithmetic(_, left, right) | NodeKind::Pair(left, right) => {
-                left.collect_schemes(names);
-                right.collect_schemes(names);
-            }
+            NodeKind::Arithmetic(_, left, right) | NodeKind::Pair(left, right) => vec![left, right],
             NodeKind::Compare(first, rest) => {
-                first.collect_schemes(names);
-                rest.iter().for_each(|(_, node)| node.collect_schemes(names));
+                std::iter::once(&**first).chain(rest.iter().map(|(_, node)| node)).collect()
             }
-            NodeKind::Max(nodes) | NodeKind::Min(nodes) => {
-                nodes.iter().for_each(|node| node.collect_schemes(names));
-            }
-            NodeKind::Call(call) => names.push(&call.scheme.text),
+            NodeKind::Max(nodes) | NodeKind::Min(nodes) => nodes.iter().collect(),
         }
+    }
+
+    /// Whether this node or one below it is such a one.
+    pub(super) fn any(&self, is: &dyn Fn(&NodeKind) -> bool) -> bool {
+        is(&self.kind) || self.below().into_iter().any(|node| node.any(is))
+    }
+
+    pub(super) fn collect_schemes<'a>(&'a self, names: &mut Vec<&'a str>) {
+        if let NodeKind::Call(call) = &self.kind {
+            names.push(&call.scheme.text);
+        }
+        self.below().into_iter().for_each(|node| node.collect_schemes(names));
     }
 }
 
@@ -329,10 +391,72 @@ impl<'a> Parser<'a> {
             }
         };
         self.at += "over".len();
-        let parameter = self.word("`seed` or a swept parameter", |c| c != ':')?;
+        let parameter = self.word("`seed`, a swept parameter or `bins(...)`", |c| c != ':')?;
+        let axis = match self.take("(") {
+            true => Axis::Bins(self.bins(&parameter)?),
+            false => Axis::Parameter(parameter.text),
+        };
         self.expect(":")?;
         let body = Box::new(self.expression()?);
-        self.node(parameter.at, NodeKind::Over { how, parameter: parameter.text, body })
+        let by_message =
+            |kind: &NodeKind| matches!(kind, NodeKind::Call(Call { function: Function::Each { .. }, .. }));
+        if matches!(axis, Axis::Bins(_)) && !body.any(&by_message) {
+            let message = "nothing behind this `:` is about messages one by one, as slowdown(reps, p95) is, so that all \
+                           bins would be alike";
+            return Fault::new(parameter.at, message);
+        }
+        self.node(parameter.at, NodeKind::Over { how, axis, body })
+    }
+
+    /// What stands in `bins(10000, 1000000)` or `bins(count=20)`, behind its `(`.
+    fn bins(&mut self, name: &Word) -> Result<Bins, Fault> {
+        if name.text != "bins" {
+            let message = format!(
+                "only `bins` takes arguments here, not `{}`{}",
+                name.text,
+                hint(&name.text, ["bins"])
+            );
+            return Fault::new(name.at, message);
+        }
+        let mut edges: Vec<f64> = Vec::new();
+        loop {
+            let word = self.word("a length in bytes, or `count=`", |_| true)?;
+            if edges.is_empty() && word.text == "count" {
+                self.expect("=")?;
+                let count = self.word("how many bins", |_| true)?;
+                self.expect(")")?;
+                return match count.text.parse() {
+                    Ok(number) if (2..=MOST_BINS).contains(&number) => Ok(Bins::Count(number)),
+                    _ => Fault::new(
+                        count.at,
+                        format!("expected 2 to {MOST_BINS} bins, found `{}`", count.text),
+                    ),
+                };
+            }
+            match word.number {
+                Some(edge) if edge > edges.last().copied().unwrap_or(0.0) => edges.push(edge),
+                Some(_) => {
+                    return Fault::new(
+                        word.at,
+                        "expected lengths above 0, each larger than the one before it",
+                    );
+                }
+                None => {
+                    let message = format!(
+                        "expected a length in bytes without a unit, or `count=20`, found `{}`",
+                        word.text
+                    );
+                    return Fault::new(word.at, message);
+                }
+            }
+            if edges.len() >= MOST_BINS {
+                return Fault::new(word.at, format!("more than {MOST_BINS} bins"));
+            }
+            if !self.take(",") {
+                self.expect(")")?;
+                return Ok(Bins::Edges(edges));
+            }
+        }
     }
 
     fn built_in(&mut self, at: usize, name: &str) -> Result<Node, Fault> {
@@ -490,6 +614,9 @@ fn function(at: usize, name: &str, arguments: &mut Arguments) -> Result<Function
             to_us: arguments.number("to_us", f64::INFINITY)?,
         });
     }
+    if let Some((_, question)) = QUESTIONS.iter().find(|(known, _)| *known == name) {
+        return curve(*question, name, at, arguments);
+    }
     // A name that is both is a number of the whole run, unless messages are asked for.
     let whole = RunRow::FIELDS.contains(&name) && !arguments.about_messages();
     let quantity = QUANTITIES.iter().find(|(known, _)| *known == name && !whole);
@@ -518,12 +645,69 @@ fn function(at: usize, name: &str, arguments: &mut Arguments) -> Result<Function
                 let known = RunRow::FIELDS.iter().map(|field| without_unit(field));
                 let known = known.chain(SERIES_FUNCTIONS.iter().map(|(name, _)| *name));
                 let known = known.chain(QUANTITIES.iter().map(|(name, _)| *name));
+                let known = known.chain(QUESTIONS.iter().map(|(name, _)| *name));
                 let known = known.chain(["extra", "max", "min", "abs"]);
                 Fault::new(at, format!("unknown field or function `{name}`{}", hint(name, known)))
             }
         },
     }
 }
+
+/// A function about a whole curve. What else stands in the call is a filter, which is looked for among the swept
+/// parameters; a word near to one of ours was meant for it.
+fn curve(question: Question, name: &str, at: usize, arguments: &mut Arguments) -> Result<Function, Fault> {
+    let series = arguments.next(at, "a series, such as queue_depth_bytes,")?;
+    let target = match (arguments.named("value"), question) {
+        (None, Question::Settles) => Target::Last,
+        (None, Question::Near) => {
+            return Fault::new(at, format!("`{name}` needs `value=`: a number, `max` or `last`"));
+        }
+        (Some(Word { number: Some(number), .. }), _) => Target::Number(number),
+        (Some(word), _) => match &*word.text {
+            "max" => Target::Max,
+            "last" => Target::Last,
+            other => {
+                let hint = hint(other, ["max", "last"]);
+                return Fault::new(
+                    word.at,
+                    format!("expected a number, `max` or `last` for `value`, found `{other}`{hint}"),
+                );
+            }
+        },
+    };
+    let mut positive = |key: &str, default: f64| {
+        let at = arguments.named.iter().find(|(name, _)| name.text == key).map_or(at, |(_, word)| word.at);
+        match arguments.number(key, default)? {
+            number if number > 0.0 => Ok(number),
+            number => Fault::new(at, format!("expected a number above 0 for `{key}`, found {number}")),
+        }
+    };
+    let within = positive("within", NEAR)?;
+    let smooth_us = Some(positive("smooth_us", f64::INFINITY)?).filter(|width| width.is_finite());
+    let function = Function::Curve {
+        question,
+        series,
+        entity: arguments.named("entity").map(|word| word.text),
+        from_us: arguments.number("from_us", f64::NEG_INFINITY)?,
+        to_us: arguments.number("to_us", f64::INFINITY)?,
+        target,
+        within,
+        smooth_us,
+    };
+    for (key, _) in &arguments.named {
+        let near = CURVE_ARGUMENTS.iter().find(|known| strsim::damerau_levenshtein(&key.text, known) <= 2);
+        if let Some(known) = near {
+            return Fault::new(
+                key.at,
+                format!("`{name}` has no argument `{}`; did you mean `{known}`?", key.text),
+            );
+        }
+    }
+    Ok(function)
+}
+
+/// How near a value is near unless `within` says so, as a share of the value.
+const NEAR: f64 = 0.1;
 
 fn without_unit(field: &str) -> &str {
     field.strip_suffix("_us").or(field.strip_suffix("_s")).unwrap_or(field)

@@ -71,6 +71,125 @@ fn messages_are_chosen_by_length() {
     assert_eq!(number("slowdown(reps, p50, min_bytes=1001, bytes=8MiB, seed=1)"), 1.9);
 }
 
+/// One run of `reps` with 6 messages of 1, 2, 2, 10, 20 and 30 KB and slowdowns of 1, 2, 3, 4, 6 and 8, and one of `ops`
+/// with twice those slowdowns; `queue_depth_bytes` at two ports.
+fn by_size() -> ResultSet {
+    let mut set = two_schemes();
+    set.runs.retain(|run| run.seed == 1 && run.sweep["workload.bytes"] == Value::Text("8MiB".into()));
+    let pattern = set.flows[0].clone();
+    (set.flows, set.series) = (Vec::new(), Vec::new());
+    for (run, factor) in [(0, 1), (1, 2)] {
+        (set.runs[run as usize].flows, set.runs[run as usize].flows_finished) = (6, 6);
+        for (bytes, slowdown) in [(30, 8), (1, 1), (2, 2), (2, 3), (10, 4), (20, 6)] {
+            let fct_ps = Some(slowdown * factor * 50_000_000);
+            set.flows.push(anabranch_results::FlowRow {
+                run,
+                bytes: bytes * 1000,
+                fct_ps,
+                ..pattern.clone()
+            });
+        }
+        for (entity, values) in
+            [("tor:0/up:0", [10, 90, 50, 40, 44, 40]), ("tor:0/up:1", [40, 40, 90, 30, 40, 40])]
+        {
+            set.series.extend(values.into_iter().zip(1..).map(|(value, step)| {
+                anabranch_results::SeriesRow {
+                    run,
+                    series: "queue_depth_bytes".into(),
+                    entity: entity.into(),
+                    time_ps: step * 10_000_000,
+                    value: f64::from(value * factor as i32),
+                }
+            }));
+        }
+    }
+    set
+}
+
+fn of_sizes(text: &str) -> Result<ClaimValue, String> {
+    let evaluated = Measure::parse(text).and_then(|measure| measure.evaluate(&by_size()));
+    evaluated.map_err(|error| error.to_string())
+}
+
+#[test]
+fn bins_take_the_messages_by_length() {
+    for (text, expected) in [
+        // Up to 2 KB: 1, 2, 3; above that up to 10 KB: 4; above: 6, 8.
+        ("mean over bins(2000, 10000): slowdown(reps, mean)", (2.0 + 4.0 + 7.0) / 3.0),
+        ("max over bins(2000, 10000): slowdown(reps, max)", 8.0),
+        ("first over bins(2000): slowdown(reps, sum)", 6.0),
+        ("last over bins(2e3): slowdown(reps, sum)", 18.0),
+        // Two each: 1 and 2, 3 and 4, 6 and 8.
+        ("mean over bins(count=3): slowdown(reps, max)", (2.0 + 4.0 + 8.0) / 3.0),
+        // One and two by turns: 1; 2, 3; 4; 6, 8.
+        ("last over bins(count=4): slowdown(reps, sum)", 14.0),
+        ("first over bins(count=4): slowdown(reps, sum)", 1.0),
+        ("mean over bins(count=6): slowdown(ops, p95) / slowdown(reps, p95)", 2.0),
+        ("first over bins(count=2): slowdown(reps, sum, min_bytes=2000)", 5.0),
+        ("1 + (max over bins(2000): slowdown(ops, mean)) - drops(ops)", 1.0 + 12.0 - 30.0),
+    ] {
+        assert_eq!(of_sizes(text), Ok(ClaimValue::Number(expected)), "{text}");
+    }
+    let range = of_sizes("range over bins(2000): slowdown(reps, mean)");
+    assert_eq!(range, Ok(ClaimValue::Range([2.0, 6.0])));
+    // Jobs have lengths too.
+    let jobs = of_collectives("last over bins(1000000, 2000000): cct(strack, max)");
+    assert_eq!(jobs, Ok(ClaimValue::Number(120.0)));
+}
+
+#[test]
+fn curves_settle_and_stay_near() {
+    for (text, expected) in [
+        ("time_to_settle(reps, queue_depth_bytes, entity=tor:0/up:0, value=40)", 30.0),
+        ("time_to_settle(reps, queue_depth_bytes, entity=tor:0/up:0)", 30.0),
+        ("time_to_settle(reps, queue_depth_bytes, entity=tor:0/up:0, within=0.05)", 50.0),
+        // The last of both.
+        ("time_to_settle(reps, queue_depth_bytes, value=40)", 40.0),
+        ("time_to_settle(reps, queue_depth_bytes, value=40, from_us=40)", 40.0),
+        ("time_to_settle(ops, queue_depth_bytes, entity=tor:0/up:1, value=80, within=0.3)", 30.0),
+        // 50, 45, 42: within a quarter of 42 from 20 us on, the end of the first stretch.
+        ("time_to_settle(reps, queue_depth_bytes, entity=tor:0/up:0, smooth_us=20)", 20.0),
+        ("time_near(reps, queue_depth_bytes, entity=tor:0/up:0, value=max)", 10.0),
+        ("time_near(reps, queue_depth_bytes, entity=tor:0/up:0, value=44)", 30.0),
+        // The mean of 30 and 40.
+        ("time_near(reps, queue_depth_bytes, value=40)", 35.0),
+        ("time_near(reps, queue_depth_bytes, entity=tor:0/up:1, value=last, to_us=20)", 20.0),
+        ("time_near(reps, queue_depth_bytes, value=1e6)", 0.0),
+    ] {
+        assert_eq!(of_sizes(text), Ok(ClaimValue::Number(expected)), "{text}");
+    }
+}
+
+#[test]
+fn mistakes_with_bins_and_curves_are_explained_with_their_place() {
+    for (text, column, words) in [
+        ("mean over bins(): slowdown(reps, p50)", 16, "expected a length in bytes, or `count=`"),
+        ("mean over bins(10KB): slowdown(reps, p50)", 16, "without a unit"),
+        ("mean over bins(2000, 1000): slowdown(reps, p50)", 22, "larger than the one before"),
+        ("mean over bins(count=1): slowdown(reps, p50)", 22, "expected 2 to 100 bins"),
+        ("mean over bins(cuont=3): slowdown(reps, p50)", 16, "or `count=20`, found `cuont`"),
+        ("mean over bin(2000): slowdown(reps, p50)", 11, "did you mean `bins`?"),
+        ("mean over bins(2000): drops(reps)", 11, "messages one by one"),
+        ("mean over bins(2): max over bins(3): slowdown(reps, p50)", 29, "already fixed"),
+        ("mean over bins(500, 2000): slowdown(reps, p50)", 28, "no messages of these lengths in bin 1 of 3"),
+        ("mean over bins(count=7): slowdown(reps, p50)", 26, "in bin 1 of 7"),
+        ("time_to_setle(reps, queue_depth_bytes)", 1, "did you mean `time_to_settle`?"),
+        ("time_to_settle(reps)", 1, "expected a series"),
+        ("time_near(reps, queue_depth_bytes)", 1, "needs `value=`"),
+        ("time_near(reps, queue_depth_bytes, value=maxx)", 42, "did you mean `max`?"),
+        ("time_near(reps, queue_depth_bytes, value=40, within=0)", 53, "above 0"),
+        ("time_near(reps, queue_depth_bytes, value=40, witin=0.2)", 46, "did you mean `within`?"),
+        ("time_near(reps, queue_dept, value=40)", 17, "queue_depth_bytes"),
+        ("time_to_settle(reps, queue_depth_bytes, value=90)", 1, "at tor:0/up:0 has not settled"),
+        ("time_to_settle(reps, queue_depth_bytes, from_us=1000)", 22, "no points in this window"),
+        ("time_near(reps, queue_depth_bytes, value=40, seed=9)", 51, "no run with seed=9"),
+    ] {
+        let message = of_sizes(text).expect_err(text);
+        assert!(message.contains(&format!("column {column}: ")), "{text}: {message}");
+        assert!(message.contains(words), "{text}: {message}");
+    }
+}
+
 /// [`two_schemes`] with messages in two groups: of 4 packets each, the longer one of a run in `incast`. At seed 2 `ops`
 /// sends 6 packets of the longer one again and times out twice, 1 packet of the shorter one.
 fn with_groups() -> ResultSet {
@@ -332,7 +451,7 @@ proptest! {
     fn nothing_made_of_its_own_words_panics(words in proptest::collection::vec(proptest::sample::select(vec![
         "max", "min", "over", "seed", "bytes", ":", "(", ")", "[", "]", ",", "+", "-", "*", "/", "<", "==", "=", "\"",
         "fct_max", "reps", "ops", "drops", "series_max", "queue_depth_bytes", "from_us", "1", "0", ".5", "8MiB", "e9",
-        "range", "extra", "slowdown", "p99", "µ", " ",
+        "range", "extra", "slowdown", "p99", "µ", " ", "bins", "count", "time_near", "value", "time_to_settle", "smooth_us",
     ]), 0..40), gap in proptest::bool::ANY) {
         let text = words.join(if gap { " " } else { "" });
         let _ = Measure::parse(&text).and_then(|measure| measure.evaluate(&two_schemes()));

@@ -1,11 +1,13 @@
 //! The report page: one HTML file that opens offline.
 
+mod claims;
 mod curves;
 mod plots;
 mod series;
+mod unsaid;
 
-use crate::table::{self, explanations, measured_and_outcome, paper};
-use anabranch_results::{ClaimResult, ClaimRow, Figure, Outcome, ResultSet};
+use crate::table;
+use anabranch_results::{Figure, ResultSet};
 use plots::Plot;
 use serde_json::json;
 
@@ -26,7 +28,8 @@ pub fn html(set: &ResultSet) -> String {
     }
     body.push_str("</header>\n<main>\n");
     if let Some(figure) = &set.figure {
-        body.push_str(&claims(figure));
+        body.push_str(&claims::section(figure));
+        body.push_str(&unsaid::section(figure));
     }
     body.push_str(&summary(set));
     for (number, plot) in plots.iter().enumerate() {
@@ -111,62 +114,6 @@ fn summary(set: &ResultSet) -> String {
     }
     html.push_str("</section>\n");
     html
-}
-
-fn claims(figure: &Figure) -> String {
-    let mut html = String::new();
-    if !figure.claims.is_empty() {
-        html.push_str(
-            "<section><h2>What the paper says, and what was measured</h2><div class=\"scroll\"><table class=\"claims\">\
-             <thead><tr><th>claim</th><th>kind</th><th>paper</th><th>measured</th><th>outcome</th></tr></thead><tbody>",
-        );
-    }
-    for claim in &figure.claims {
-        let (measured, outcome) = measured_and_outcome(claim);
-        let class = match &claim.result {
-            ClaimResult::Evaluated { outcome: Outcome::Holds, .. } => "good",
-            ClaimResult::Evaluated { outcome: Outcome::DirectionOnly, .. } => "fair",
-            ClaimResult::Evaluated { outcome: Outcome::Differs, .. } => "bad",
-            ClaimResult::Failed { .. } => "none",
-        };
-        let why: String =
-            explanations(figure, claim).map(|why| format!("<p class=\"why\">{}</p>", escape(&why))).collect();
-        html.push_str(&format!(
-            "<tr><td>{}{}{why}</td><td>{}</td><td class=\"big\">{}</td>\
-             <td class=\"big\">{}</td><td><span class=\"chip {class}\">{outcome}</span></td></tr>",
-            escape(&claim.says),
-            source_and_measure(claim),
-            claim.kind,
-            escape(&paper(claim)),
-            escape(&measured),
-        ));
-    }
-    if !figure.claims.is_empty() {
-        html.push_str("</tbody></table></div></section>\n");
-    }
-    if !figure.assumptions.is_empty() {
-        let scale = if figure.is_quick() { " They are those of the paper scale." } else { "" };
-        html.push_str(&format!(
-            "<section><h2>Assumptions</h2><p class=\"note\">What the paper does not say.{scale}</p><ul>"
-        ));
-        for assumption in &figure.assumptions {
-            html.push_str(&format!("<li>{}</li>", escape(assumption)));
-        }
-        html.push_str("</ul></section>\n");
-    }
-    html
-}
-
-/// Where a claim stands and how it is computed; a long formula is folded away.
-fn source_and_measure(claim: &ClaimRow) -> String {
-    const LONGEST_SHOWN: usize = 100;
-    let (source, measure) = (escape(&claim.source), escape(&claim.measure));
-    if claim.measure.chars().count() <= LONGEST_SHOWN {
-        return format!("<p class=\"note\">{source} · <code>{measure}</code></p>");
-    }
-    format!(
-        "<div class=\"note\">{source} <details><summary>formula</summary><code>{measure}</code></details></div>"
-    )
 }
 
 /// Text as HTML shows it, in elements and in quoted attributes.

@@ -1,7 +1,8 @@
 use super::*;
 use crate::samples::{collectives, figure, two_schemes};
 use anabranch_results::{
-    ClaimKind, ClaimRow, ClaimSpec, ClaimValue, FlowRow, PlotKind, PlotSpec, RunRow, SeriesRow, Value,
+    ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, FlowRow, Outcome, PlotKind, PlotSpec, RunRow,
+    SeriesRow, Value,
 };
 use serde_json::json;
 
@@ -40,6 +41,7 @@ fn with_figure() -> ResultSet {
                 measured: ClaimValue::Number(1.1),
                 outcome: Outcome::DirectionOnly,
             },
+            spread: None,
             why: Some("buffers < ours".into()),
         }],
         ..figure("quick")
@@ -90,10 +92,25 @@ fn every_axis_has_a_title_with_a_unit_and_every_curve_a_name() {
 
 #[test]
 fn the_claim_stands_beside_what_was_measured() {
-    let page = own_part(&with_figure());
+    let mut set = with_figure();
+    let page = own_part(&set);
     assert!(page.contains("<td class=\"big\">1.25</td><td class=\"big\">1.1</td>"));
-    assert!(page.contains("<span class=\"chip fair\">direction-only</span>"));
+    assert!(page.contains("<span class=\"chip none\">not judged</span>"));
     assert!(page.contains("<p class=\"why\">At paper scale: buffers &lt; ours</p>"));
+    assert!(page.contains("The quick scale shows what is measured and judges nothing."));
+    set.figure.as_mut().unwrap().scale = "paper".into();
+    let page = own_part(&set);
+    assert!(page.contains("<span class=\"chip fair\">direction-only</span>"));
+    assert!(!page.contains("judges nothing"));
+}
+
+#[test]
+fn the_rule_stands_below_the_claims() {
+    let page = own_part(&with_figure());
+    for (name, rule) in crate::claims::RULE {
+        assert!(page.contains(&format!("<dt>{name}</dt><dd>{}</dd>", escape(rule))), "{name}");
+    }
+    assert!(!own_part(&two_schemes()).contains("<dt>"), "without claims there is no rule");
 }
 
 #[test]
@@ -107,6 +124,27 @@ fn a_quick_page_says_what_was_run_and_what_is_of_the_paper_scale() {
     assert!(paper.contains("paper scale: 128 hosts &lt; 1024.</p>"));
     assert!(paper.contains("<p class=\"why\">buffers &lt; ours</p>"));
     assert!(!paper.contains("of the paper scale") && !paper.contains("At paper scale"));
+}
+
+#[test]
+fn what_was_varied_stands_below_the_claims() {
+    let mut set = two_schemes();
+    set.figure = Some(crate::samples::varied());
+    let page = own_part(&set);
+    assert!(
+        page.contains("<dt>payload <code>*.payload</code></dt><dd>4096B | 1000B<p class=\"note\">"),
+        "{page}"
+    );
+    assert!(page.contains("no payload &amp; &lt;so&gt;") && !page.contains("<so>"));
+    for cell in [
+        "<td data-head=\"span\">1.1 to 1.3</td><td data-head=\"holds under\">2 of 4</td>",
+        "<td data-head=\"span\">false to true</td><td data-head=\"holds under\">2 of 4</td>",
+        "<td data-head=\"set-up\">payload: 1000B; queue: 2MB</td><td data-head=\"claims that hold\">0 of 2</td>",
+    ] {
+        assert!(page.contains(cell), "no {cell} in {page}");
+    }
+    assert!(page.contains("Most claims hold together, 2 of 2, under queue: 2MB."));
+    assert!(!own_part(&with_figure()).contains("leaves unsaid"));
 }
 
 #[test]

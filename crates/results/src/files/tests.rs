@@ -1,5 +1,8 @@
 use super::*;
-use crate::{ClaimKind, ClaimResult, ClaimRow, ClaimValue, Figure, Outcome, PlotKind, PlotSpec, Value};
+use crate::{
+    ClaimKind, ClaimResult, ClaimRow, ClaimValue, Comparison, Figure, Outcome, PlotKind, PlotSpec,
+    Sensitivity, SetupRow, Spread, UnsaidRow, Value,
+};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use tempfile::tempdir;
@@ -64,6 +67,15 @@ fn figure() -> Figure {
         order: vec![],
         measure: "range over seed: fct_max(ops) / fct_max(reps)".into(),
         result,
+        spread: Some(Spread {
+            seeds: 2,
+            comparisons: vec![Comparison {
+                left: [1.0, 2.0],
+                sign: "<".into(),
+                right: [3.0, 3.0],
+                separate: true,
+            }],
+        }),
         why: Some("a reason".into()),
     };
     Figure {
@@ -86,6 +98,22 @@ fn figure() -> Figure {
             }),
             claim(ClaimResult::Failed { error: "2 flows did not finish".into() }),
         ],
+        unsaid: Some(Sensitivity {
+            entries: vec![UnsaidRow {
+                what: "payload".into(),
+                because: "the text gives none".into(),
+                parameters: vec!["*.transport.payload".into()],
+                values: vec!["4096B".into(), "1000B".into()],
+                varied: true,
+            }],
+            together: true,
+            most_runs_together: 256,
+            setups: vec![SetupRow {
+                choice: vec![0],
+                claims: vec![ClaimResult::Failed { error: "e".into() }],
+                failed_runs: 1,
+            }],
+        }),
     }
 }
 

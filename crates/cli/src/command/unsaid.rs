@@ -1,0 +1,381 @@
+//! `anabranch reproduce --unsaid`: a figure's claims with other values of what its paper leaves unsaid.
+
+use crate::args::{MOST_RUNS_TOGETHER, ReproduceArgs};
+use crate::execute::{Outcome, describe, execute};
+use crate::failure::Failure;
+use crate::figures::{self, FigureFile};
+use crate::kept::Kept;
+use crate::output::{note, print, print_json, told};
+use crate::progress::time;
+use crate::source::{self, input};
+use crate::spool::Spool;
+use crate::store::{Item, Store};
+use crate::varied::{Varied, papers};
+use crate::{interrupt, json, sizes};
+use anabranch_results::digest::text_digest;
+use anabranch_results::{self as results, ClaimRow, ResultSet, RunRow, Sensitivity, SetupRow, UnsaidRow};
+use anabranch_sim::scenario::{Figure, RunPoint, Scale};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Runs that are done before something is said of the time that is left.
+const RUNS_AT_ONCE: usize = 16;
+
+/// Runs figures under all set-ups that their papers' texts permit, and prints what became of their claims.
+///
+/// # Errors
+/// An unknown figure, none that declares something unsaid, a set-up that cannot be resolved, a folder that cannot be
+/// written, a run that failed, Ctrl-C.
+pub fn vary(args: &ReproduceArgs, scale: Scale) -> Result<(), Failure> {
+    let all = figures::all(args.figures_dir.as_deref())?;
+    let with_unsaid: Vec<String> =
+        all.iter().filter(|file| file.has_unsaid()).map(|file| file.id.clone()).collect();
+    let chosen = figures::choose(all, &args.figures)?;
+    let plans = told("resolving every set-up", || plans(&chosen, scale))?;
+    if plans.is_empty() {
+        let help = match with_unsaid.is_empty() {
+            true => "there is no figure with [[unsaid]] here".to_owned(),
+            false => format!("those that have it are {}", with_unsaid.join(", ")),
+        };
+        return Err(Failure::Input(format!("--unsaid: nothing is varied in these figures\n  help: {help}")));
+    }
+    interrupt::catch()?;
+    let mut varied: Vec<Varied> = Vec::new();
+    let mut interrupted = None;
+    for plan in &plans {
+        match plan.perform(args, scale) {
+            Ok(done) => {
+                if !args.output.json {
+                    print(&text(&done))?;
+                }
+                varied.push(done);
+            }
+            Err(Failure::Interrupted(why)) => {
+                interrupted = Some(why);
+                break;
+            }
+            Err(other) => return Err(other),
+        }
+    }
+    let papers = papers(&varied);
+    if args.output.json {
+        print_json(&json::unsaid(&varied, &papers, figures::scale_name(scale)))?;
+    } else {
+        for paper in papers.iter().filter(|paper| paper.figures > 1) {
+            print(&format!(
+                "{}: of {} claims in {} figures most hold together, {}, under {}. Under the figures' own set-ups: {}.\n",
+                paper.paper, paper.claims, paper.figures, paper.holds, paper.setup, paper.holds_by_default
+            ))?;
+        }
+    }
+    let failed: usize = varied.iter().map(|done| done.failed.len()).sum();
+    match interrupted {
+        Some(why) => Err(Failure::Interrupted(why)),
+        None if failed > 0 => Err(Failure::Run(format!("{failed} runs failed"))),
+        None => Ok(()),
+    }
+}
+
+/// What is to be run of one figure.
+struct Plan<'a> {
+    file: &'a FigureFile,
+    figure: Figure,
+    /// What is stored of it: the figure's own scenario, and what was varied.
+    item: Item,
+    /// Those of all set-ups, each once, with the names under which they are kept.
+    runs: Vec<(String, RunPoint)>,
+    /// The figure's own first, then with one entry changed each, then the others.
+    setups: Vec<Setup>,
+    /// The setups are all combinations.
+    together: bool,
+}
+
+struct Setup {
+    choice: Vec<usize>,
+    /// Its runs, by their places in [`Plan::runs`], in the order of the scenario.
+    runs: Vec<usize>,
+}
+
+fn plans(chosen: &[FigureFile], scale: Scale) -> Result<Vec<Plan<'_>>, Failure> {
+    let mut plans = Vec::new();
+    for file in chosen {
+        let figure = file.read(scale)?;
+        if figure.unsaid.iter().any(|entry| entry.varied) {
+            plans.push(Plan::of(file, figure, scale)?);
+        } else {
+            note(&format!(
+                "{}: left out, as nothing that its paper leaves unsaid is varied at this scale",
+                file.id
+            ));
+        }
+    }
+    Ok(plans)
+}
+
+impl Plan<'_> {
+    fn of(file: &FigureFile, figure: Figure, scale: Scale) -> Result<Plan<'_>, Failure> {
+        let name = format!("{}-{}-unsaid", figure.id.replace('/', "-"), figures::scale_name(scale));
+        let values: Vec<usize> =
+            figure.unsaid.iter().map(|entry| if entry.varied { entry.values() } else { 1 }).collect();
+        let mut warned = BTreeSet::new();
+        let mut runs = Runs::default();
+        let mut setups = Vec::new();
+        for choice in one_at_a_time(&values) {
+            let scenario = file.read_under(scale, &choice)?;
+            for warning in scenario.check().map_err(input)? {
+                if warned.insert(warning.to_string()) {
+                    note(&format!("warning: {warning}"));
+                }
+            }
+            setups.push(Setup { runs: runs.places(scenario.points().map_err(input)?), choice });
+        }
+        let together = combinations(&values, MOST_RUNS_TOGETHER);
+        let mut all = None;
+        if let Some(together) = together {
+            let (mut runs, mut more) = (runs.clone(), Vec::new());
+            for choice in together.into_iter().filter(|choice| changes(choice) > 1) {
+                let scenario = file.read_under(scale, &choice)?;
+                more.push(Setup { runs: runs.places(scenario.points().map_err(input)?), choice });
+            }
+            all = (runs.each.len() <= MOST_RUNS_TOGETHER).then_some((runs, more));
+        }
+        let is_all = all.is_some();
+        if let Some((with_all, more)) = all {
+            runs = with_all;
+            setups.extend(more);
+        }
+        let Some(scenario) = &figure.scenario else {
+            return Err(Failure::Run(format!(
+                "internal error: figure {} has no scenario to vary",
+                figure.id
+            )));
+        };
+        let own = source::stand_alone(scenario)?;
+        let varied: Vec<String> = figure.unsaid.iter().map(|entry| format!("{entry:?}")).collect();
+        let item = Item {
+            name,
+            digest: text_digest(&format!("{}\n{}", own.canonical(), varied.join("\n"))),
+            toml: own.to_toml(),
+            files: own.files.clone(),
+        };
+        Ok(Plan { file, figure, item, runs: runs.each, setups, together: is_all })
+    }
+
+    /// Simulates what is not kept, and judges every set-up.
+    fn perform(&self, args: &ReproduceArgs, scale: Scale) -> Result<Varied, Failure> {
+        let store = Store::at(&args.output.folder);
+        let pending = store.begin(&self.item)?;
+        let names = self.runs.iter().map(|(name, _)| name.clone()).collect();
+        let kept = store.kept_by_name(&self.item, args.output.fresh, names);
+        let simulated = self.simulate(args, &kept, &pending.spool())?;
+
+        let mut setups = Vec::with_capacity(self.setups.len());
+        let mut own: Option<(ResultSet, Vec<ClaimRow>)> = None;
+        for setup in &self.setups {
+            let ran: Vec<_> =
+                setup.runs.iter().filter_map(|&run| kept.read(run, &self.runs[run].1)).collect();
+            let failed_runs = setup.runs.len() - ran.len();
+            let set = Outcome::of(ran).into_results(self.figure.title.clone(), self.item.toml.clone());
+            let claims = figures::judge(&self.figure, scale, &set)?.claims;
+            let results = claims.iter().map(|claim| claim.result.clone()).collect();
+            setups.push(SetupRow { choice: setup.choice.clone(), claims: results, failed_runs });
+            own.get_or_insert((set, claims));
+        }
+        let Some((mut set, _)) = own else {
+            return Err(Failure::Run(format!("internal error: {} has no set-up", self.figure.id)));
+        };
+        let entries = self.figure.unsaid.iter().map(|entry| UnsaidRow {
+            what: entry.what.clone(),
+            because: entry.because.clone(),
+            parameters: entry.set.keys().cloned().collect(),
+            values: (0..entry.values()).map(|place| entry.value(place)).collect(),
+            varied: entry.varied,
+        });
+        let unsaid = Sensitivity {
+            entries: entries.collect(),
+            together: self.together,
+            most_runs_together: MOST_RUNS_TOGETHER,
+            setups,
+        };
+        let own_points: Vec<RunPoint> =
+            self.setups[0].runs.iter().map(|&run| self.runs[run].1.clone()).collect();
+        set.figure = Some(results::Figure {
+            sizes: sizes::of(&own_points),
+            unsaid: Some(unsaid),
+            ..figures::judge(&self.figure, scale, &set)?
+        });
+        let failed: Vec<(String, String)> =
+            (0..self.runs.len()).filter_map(|run| Some((self.name_of(run), kept.failure(run)?))).collect();
+        for (run, error) in &failed {
+            note(&format!("error: run {run}: {error}"));
+        }
+        let folder = pending.finish(&set, &anabranch_report::html(&set), failed.is_empty())?;
+        Ok(Varied {
+            figure: set.figure.expect("it was just put there"),
+            folder,
+            digest: self.item.digest.clone(),
+            runs: self.runs.len(),
+            simulated,
+            wall_s: (0..self.runs.len()).filter_map(|run| kept.row(run)).map(|row| row.wall_s).sum(),
+            failed,
+        })
+    }
+
+    /// Simulates the runs that are not kept, the figure's own first; how many they were.
+    fn simulate(&self, args: &ReproduceArgs, kept: &Kept, spool: &Spool) -> Result<usize, Failure> {
+        let missing: Vec<usize> = (0..self.runs.len()).filter(|&run| !kept.has(run)).collect();
+        note(&format!(
+            "{}: {} set-ups, {}; {} runs, {} of them kept from before",
+            self.file.id,
+            self.setups.len(),
+            if self.together { "all combinations" } else { "one thing changed at a time" },
+            self.runs.len(),
+            self.runs.len() - missing.len(),
+        ));
+        // The figure's own runs come first in the list, and say how long the others may take.
+        let own = missing.partition_point(|run| self.setups[0].runs.contains(run));
+        let mut ends = vec![own];
+        while let Some(&last) = ends.last().filter(|last| **last < missing.len()) {
+            ends.push((last + RUNS_AT_ONCE).min(missing.len()));
+        }
+        let mut done = 0;
+        for end in ends {
+            let batch = &missing[done..end];
+            let points: Vec<RunPoint> = batch.iter().map(|&run| self.runs[run].1.clone()).collect();
+            if !batch.is_empty() {
+                let outcome = execute(&points, args.output.threads, &kept.of(batch), spool)?;
+                for failed in &outcome.failed {
+                    kept.keep_failure(batch[failed.index], &failed.error);
+                }
+                if outcome.interrupted {
+                    let there = (0..self.runs.len()).filter(|&run| kept.has(run)).count();
+                    return Err(Failure::Interrupted(format!(
+                        "{}: interrupted with {there} of {} runs done, which are kept: the same command goes on from there",
+                        self.file.id,
+                        self.runs.len()
+                    )));
+                }
+            }
+            done = end;
+            if done < missing.len() {
+                note(&self.estimate(kept, &missing[done..], args.output.threads));
+            }
+        }
+        Ok(missing.len())
+    }
+
+    /// How long the runs that are left may take: as long as those of the same scheme, seed and point of the sweep under
+    /// the figure's own set-up, several at a time.
+    fn estimate(&self, kept: &Kept, left: &[usize], threads: Option<u16>) -> String {
+        let own = self.setups[0].runs.iter().filter_map(|&run| kept.row(run));
+        let own: Vec<RunRow> = own.collect();
+        let mean = own.iter().map(|row| row.wall_s).sum::<f64>() / own.len().max(1) as f64;
+        let takes = |run: &usize| {
+            let point = &self.runs[*run].1;
+            let alike = own.iter().find(|row| {
+                row.scheme == point.scheme.name && row.seed == point.seed && row.sweep == point.sweep
+            });
+            alike.map_or(mean, |row| row.wall_s)
+        };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let at_a_time = threads.map_or(cores, usize::from).min(left.len()).max(1);
+        let seconds = left.iter().map(takes).sum::<f64>() / at_a_time as f64;
+        format!(
+            "{}: {} runs left, about {} ({mean:.1} s for a run of the figure's own set-up)",
+            self.file.id,
+            left.len(),
+            time(seconds)
+        )
+    }
+
+    /// A run in words, with the first set-up that has it.
+    fn name_of(&self, run: usize) -> String {
+        let point = &self.runs[run].1;
+        let name = describe(&point.scheme.name, point.seed, &point.sweep);
+        let Some(setup) = self.setups.iter().find(|setup| setup.runs.contains(&run)) else { return name };
+        let changed = self.figure.unsaid.iter().zip(&setup.choice).filter(|(_, place)| **place > 0);
+        changed.fold(name, |name, (entry, &place)| format!("{name}, {}: {}", entry.what, entry.value(place)))
+    }
+}
+
+/// Runs that several set-ups may share: those that say the same are one.
+#[derive(Clone, Default)]
+struct Runs {
+    each: Vec<(String, RunPoint)>,
+    places: BTreeMap<String, usize>,
+}
+
+impl Runs {
+    /// Where these are, those that are not there yet being added.
+    fn places(&mut self, points: Vec<RunPoint>) -> Vec<usize> {
+        let mut place = |point: RunPoint| {
+            // All that decides a run's results is in its point; other builds, which may print it otherwise, keep others.
+            let name = text_digest(&format!("{point:?}"));
+            *self.places.entry(name.clone()).or_insert_with(|| {
+                self.each.push((name, point));
+                self.each.len() - 1
+            })
+        };
+        points.into_iter().map(&mut place).collect()
+    }
+}
+
+/// The figure's own choice, and each with one entry changed.
+fn one_at_a_time(values: &[usize]) -> Vec<Vec<usize>> {
+    let own = vec![0; values.len()];
+    let mut choices = vec![own.clone()];
+    for (entry, &count) in values.iter().enumerate() {
+        for place in 1..count {
+            let mut choice = own.clone();
+            choice[entry] = place;
+            choices.push(choice);
+        }
+    }
+    choices
+}
+
+/// All combinations, the last entry changing fastest; none where they are more than `most`.
+fn combinations(values: &[usize], most: usize) -> Option<Vec<Vec<usize>>> {
+    let count = values.iter().try_fold(1_usize, |count, values| count.checked_mul(*values))?;
+    if count > most {
+        return None;
+    }
+    let mut choices = vec![Vec::new()];
+    for &count in values {
+        choices = choices
+            .into_iter()
+            .flat_map(|choice| (0..count).map(move |place| [&choice[..], &[place]].concat()))
+            .collect();
+    }
+    Some(choices)
+}
+
+/// How many entries do not have the figure's own value.
+fn changes(choice: &[usize]) -> usize {
+    choice.iter().filter(|place| **place > 0).count()
+}
+
+/// A figure's table, for people.
+fn text(done: &Varied) -> String {
+    let each = done.wall_s / done.runs.max(1) as f64;
+    format!(
+        "{}\n{} runs, {} simulated now; {each:.2} s each\nreport: {}\n\n",
+        anabranch_report::unsaid_table(&done.figure),
+        done.runs,
+        done.simulated,
+        done.folder.join("report.html").display()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_change_one_entry_or_any() {
+        assert_eq!(one_at_a_time(&[2, 1, 3]), [[0, 0, 0], [1, 0, 0], [0, 0, 1], [0, 0, 2]]);
+        let all = combinations(&[2, 1, 3], 6).unwrap();
+        assert_eq!(all, [[0, 0, 0], [0, 0, 1], [0, 0, 2], [1, 0, 0], [1, 0, 1], [1, 0, 2]]);
+        assert_eq!(combinations(&[2, 1, 3], 5), None);
+        assert_eq!(combinations(&[usize::MAX, 3], 6), None);
+    }
+}

@@ -1,0 +1,196 @@
+//! Figures that ran under several set-ups, and what their papers' claims come to together.
+
+use anabranch_results::{self as results, Sensitivity, SetupRow};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// What came of one figure.
+pub struct Varied {
+    /// The figure with its claims and what was varied.
+    pub figure: results::Figure,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Digest of the figure's own scenario and of what was varied.
+    pub digest: String,
+    /// How many runs there are.
+    pub runs: usize,
+    /// How many of them were simulated now.
+    pub simulated: usize,
+    /// Seconds that all runs took, whenever that was.
+    pub wall_s: f64,
+    /// The runs that failed, with why.
+    pub failed: Vec<(String, String)>,
+}
+
+/// A paper whose figures were varied.
+pub struct Paper {
+    /// Its name in commands.
+    pub paper: String,
+    /// How many figures.
+    pub figures: usize,
+    /// How many claims they have.
+    pub claims: usize,
+    /// How many hold under the figures' own set-ups.
+    pub holds_by_default: usize,
+    /// How many hold under the best one.
+    pub holds: usize,
+    /// The best one, in words.
+    pub setup: String,
+}
+
+/// Of each paper the set-up under which most claims of its figures hold together. Figures that name the same thing share
+/// its value.
+pub fn papers(varied: &[Varied]) -> Vec<Paper> {
+    let names: BTreeSet<&str> = varied.iter().map(paper_of).collect();
+    names.into_iter().map(|name| best_of(name, varied)).collect()
+}
+
+fn paper_of(done: &Varied) -> &str {
+    done.figure.id.split('/').next().unwrap_or_default()
+}
+
+/// What is unsaid, with its value and whether that is the figure's own.
+type Values<'a> = BTreeMap<&'a str, (&'a str, bool)>;
+
+fn best_of(paper: &str, varied: &[Varied]) -> Paper {
+    let figures: Vec<&Sensitivity> = varied
+        .iter()
+        .filter(|done| paper_of(done) == paper)
+        .filter_map(|done| done.figure.unsaid.as_ref())
+        .collect();
+    let mut candidates: Vec<(Values<'_>, usize)> = vec![(Values::new(), 0)];
+    for (number, figure) in figures.iter().enumerate() {
+        let later: BTreeSet<&str> = figures[number + 1..].iter().flat_map(|figure| whats(figure)).collect();
+        // Of candidates that later figures cannot tell apart the best is enough.
+        let mut joined: BTreeMap<Vec<(&str, &str)>, (Values<'_>, usize)> = BTreeMap::new();
+        for (values, holds) in &candidates {
+            for setup in &figure.setups {
+                let Some(values) = with_setup(values, figure, setup) else { continue };
+                let holds = holds + setup.holds();
+                let shared = values.iter().filter(|(what, _)| later.contains(*what));
+                let shared = shared.map(|(what, (value, _))| (*what, *value)).collect();
+                let worth = |values: &Values<'_>, holds: usize| (holds, std::cmp::Reverse(changed(values)));
+                match joined.get_mut(&shared) {
+                    Some(best) if worth(&best.0, best.1) >= worth(&values, holds) => {}
+                    Some(best) => *best = (values, holds),
+                    None => drop(joined.insert(shared, (values, holds))),
+                }
+            }
+        }
+        candidates = joined.into_values().collect();
+    }
+    let (values, holds) = candidates
+        .into_iter()
+        .max_by_key(|(values, holds)| (*holds, std::cmp::Reverse(changed(values))))
+        .unwrap_or_default();
+    let words: Vec<String> = values
+        .iter()
+        .filter(|(_, (_, own))| !own)
+        .map(|(what, (value, _))| format!("{what}: {value}"))
+        .collect();
+    Paper {
+        paper: paper.to_owned(),
+        figures: figures.len(),
+        claims: figures
+            .iter()
+            .filter_map(|figure| figure.setups.first())
+            .map(|setup| setup.claims.len())
+            .sum(),
+        holds_by_default: figures
+            .iter()
+            .filter_map(|figure| figure.setups.first())
+            .map(SetupRow::holds)
+            .sum(),
+        holds,
+        setup: if words.is_empty() { "the figures' own".to_owned() } else { words.join("; ") },
+    }
+}
+
+fn whats(figure: &Sensitivity) -> impl Iterator<Item = &str> {
+    figure.entries.iter().filter(|entry| entry.varied).map(|entry| &*entry.what)
+}
+
+fn changed(values: &Values<'_>) -> usize {
+    values.values().filter(|(_, own)| !own).count()
+}
+
+/// The values with those of a figure's set-up; none where they disagree.
+fn with_setup<'a>(values: &Values<'a>, figure: &'a Sensitivity, setup: &SetupRow) -> Option<Values<'a>> {
+    let mut values = values.clone();
+    for (entry, &place) in figure.entries.iter().zip(&setup.choice).filter(|(entry, _)| entry.varied) {
+        let value = (&*entry.values[place], place == 0);
+        let there = values.insert(&entry.what, value);
+        if there.is_some_and(|(there, _)| there != value.0) {
+            return None;
+        }
+    }
+    Some(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_results::{ClaimResult, ClaimValue, Outcome, UnsaidRow};
+
+    /// A figure of a paper with two values each of what is named, and how many of four claims hold under each set-up.
+    fn varied(id: &str, whats: &[&str], holds: &[(&[usize], usize)]) -> Varied {
+        let result = |holds| ClaimResult::Evaluated {
+            measured: ClaimValue::Number(1.0),
+            outcome: if holds { Outcome::Holds } else { Outcome::Differs },
+        };
+        let setup = |(choice, holds): &(&[usize], usize)| SetupRow {
+            choice: choice.to_vec(),
+            claims: (0..4).map(|claim| result(claim < *holds)).collect(),
+            failed_runs: 0,
+        };
+        let entry = |what: &&str| UnsaidRow {
+            what: (*what).to_owned(),
+            because: String::new(),
+            parameters: vec![],
+            values: vec!["one".into(), "two".into()],
+            varied: true,
+        };
+        let unsaid = Sensitivity {
+            entries: whats.iter().map(entry).collect(),
+            together: true,
+            most_runs_together: 256,
+            setups: holds.iter().map(setup).collect(),
+        };
+        let figure = results::Figure {
+            id: id.into(),
+            title: String::new(),
+            paper: String::new(),
+            figure: String::new(),
+            scale: "quick".into(),
+            sizes: String::new(),
+            assumptions: vec![],
+            plots: vec![],
+            claims: vec![],
+            unsaid: Some(unsaid),
+        };
+        let folder = PathBuf::new();
+        Varied { figure, folder, digest: String::new(), runs: 0, simulated: 0, wall_s: 0.0, failed: vec![] }
+    }
+
+    #[test]
+    fn a_papers_figures_share_what_they_name_alike() {
+        let all = [
+            // Alone it would choose payload two, of which the other figure likes nothing.
+            varied("dcp/figure-1", &["payload"], &[(&[0], 2), (&[1], 3)]),
+            varied(
+                "dcp/figure-2",
+                &["payload", "queue"],
+                &[(&[0, 0], 2), (&[0, 1], 4), (&[1, 0], 0), (&[1, 1], 0)],
+            ),
+            varied("reps/figure-7", &["payload"], &[(&[0], 1), (&[1], 1)]),
+        ];
+        let papers = papers(&all);
+        let of = |paper: &Paper| {
+            (paper.paper.clone(), paper.figures, paper.claims, paper.holds_by_default, paper.holds)
+        };
+        assert_eq!(of(&papers[0]), ("dcp".to_owned(), 2, 8, 4, 6));
+        assert_eq!(papers[0].setup, "queue: two");
+        assert_eq!(of(&papers[1]), ("reps".to_owned(), 1, 4, 1, 1));
+        assert_eq!(papers[1].setup, "the figures' own");
+    }
+}

@@ -1,0 +1,113 @@
+//! What a curve over time says as a whole: when it settles, and for how long it is near a value.
+
+use anabranch_results::Statistic;
+
+/// What a curve is held against.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Target {
+    Number(f64),
+    /// Its own largest point.
+    Max,
+    /// The mean of the last tenth of its points.
+    Last,
+}
+
+/// A curve of one entity, in microseconds. A point stands for the time since the one before it, the first for the time
+/// since `start_us`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Curve {
+    pub start_us: f64,
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Curve {
+    /// The means of its points over stretches of `width_us` each, at the times of their last points.
+    pub(super) fn smoothed(&self, width_us: f64) -> Curve {
+        let stretch = |time_us: f64| ((time_us - self.start_us) / width_us).ceil();
+        let stretches = self.points.chunk_by(|(a, _), (b, _)| stretch(*a) == stretch(*b));
+        let points = stretches.map(|points| {
+            let sum: f64 = points.iter().map(|(_, value)| value).sum();
+            (points[points.len() - 1].0, sum / points.len() as f64)
+        });
+        Curve { start_us: self.start_us, points: points.collect() }
+    }
+
+    /// What `target` is of this curve; none of a curve without points.
+    pub(super) fn target(&self, target: Target) -> Option<f64> {
+        let values = |from: usize| self.points[from..].iter().map(|(_, value)| *value).collect::<Vec<f64>>();
+        match target {
+            Target::Number(number) => Some(number),
+            Target::Max => Statistic::Max.of(&values(0)),
+            Target::Last => Statistic::Mean.of(&values(self.points.len() * 9 / 10)),
+        }
+    }
+
+    /// When the curve came within `band` of `target` to stay there to its end; none when its end is elsewhere.
+    pub(super) fn settles_us(&self, target: f64, band: f64) -> Option<f64> {
+        let away = self.points.iter().rposition(|(_, value)| (value - target).abs() > band);
+        match away {
+            None => Some(self.start_us).filter(|_| !self.points.is_empty()),
+            Some(last) if last + 1 == self.points.len() => None,
+            Some(last) => Some(self.points[last].0),
+        }
+    }
+
+    /// For how long it is within `band` of `target`.
+    pub(super) fn near_us(&self, target: f64, band: f64) -> f64 {
+        let begins = std::iter::once(self.start_us).chain(self.points.iter().map(|(time_us, _)| *time_us));
+        let near = self.points.iter().zip(begins).filter(|((_, value), _)| (value - target).abs() <= band);
+        near.map(|((end_us, _), begin_us)| end_us - begin_us).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2, 9, 5, 4, 4.4 and 4 after 10, 20, 30, 40, 50 and 60 us.
+    fn curve() -> Curve {
+        let values = [2.0, 9.0, 5.0, 4.0, 4.4, 4.0];
+        let points = values.into_iter().zip(1..).map(|(value, step)| (10.0 * f64::from(step), value));
+        Curve { start_us: 0.0, points: points.collect() }
+    }
+
+    #[test]
+    fn a_curve_settles_when_it_comes_near_for_good() {
+        assert_eq!(curve().settles_us(4.0, 0.4 + 1e-9), Some(30.0));
+        assert_eq!(curve().settles_us(4.0, 0.3), Some(50.0));
+        assert_eq!(curve().settles_us(4.0, 1.0), Some(20.0));
+        assert_eq!(curve().settles_us(9.0, 1.0), None, "it was there and left");
+        assert_eq!(curve().settles_us(5.0, 5.0), Some(0.0), "it was never elsewhere");
+        assert_eq!(Curve { points: vec![], ..curve() }.settles_us(4.0, 1.0), None);
+    }
+
+    #[test]
+    fn the_time_near_a_value_is_that_of_its_points() {
+        assert_eq!(curve().near_us(4.5, 0.5), 40.0);
+        assert_eq!(curve().near_us(2.0, 0.0), 10.0);
+        assert_eq!(curve().near_us(100.0, 1.0), 0.0);
+        // The first point stands for what is left of its time.
+        let late = Curve { start_us: 7.0, ..curve() };
+        assert_eq!(late.near_us(2.0, 0.0), 3.0);
+    }
+
+    #[test]
+    fn a_target_is_a_number_the_largest_point_or_the_end() {
+        assert_eq!(curve().target(Target::Number(7.0)), Some(7.0));
+        assert_eq!(curve().target(Target::Max), Some(9.0));
+        assert_eq!(curve().target(Target::Last), Some(4.0));
+        let twenty =
+            Curve { start_us: 0.0, points: (1..=20).map(|i| (f64::from(i), f64::from(i))).collect() };
+        assert_eq!(twenty.target(Target::Last), Some(19.5));
+        assert_eq!(Curve { points: vec![], ..curve() }.target(Target::Max), None);
+    }
+
+    #[test]
+    fn stretches_have_the_mean_of_their_points() {
+        assert_eq!(curve().smoothed(20.0).points, [(20.0, 5.5), (40.0, 4.5), (60.0, 4.2)]);
+        // From 5 us on, stretches end at 25 and 45 us.
+        let late = Curve { start_us: 5.0, ..curve() };
+        assert_eq!(late.smoothed(20.0).points, [(20.0, 5.5), (40.0, 4.5), (60.0, 4.2)]);
+        assert_eq!(curve().smoothed(1.0), curve());
+    }
+}

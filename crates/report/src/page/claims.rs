@@ -1,0 +1,87 @@
+//! The claims of a figure on its page.
+
+use super::escape;
+use crate::claims::RULE;
+use crate::table::{explanations, measured_and_outcome, paper};
+use anabranch_results::{ClaimResult, ClaimRow, Figure, Outcome};
+
+/// The claims of a figure with the rule by which they are judged, and its assumptions.
+pub(super) fn section(figure: &Figure) -> String {
+    let mut html = String::new();
+    if !figure.claims.is_empty() {
+        html.push_str(
+            "<section><h2>What the paper says, and what was measured</h2><div class=\"scroll\"><table class=\"claims\">\
+             <thead><tr><th>claim</th><th>kind</th><th>paper</th><th>measured</th><th>outcome</th></tr></thead><tbody>",
+        );
+    }
+    for claim in &figure.claims {
+        let (measured, outcome) = measured_and_outcome(figure, claim);
+        let class = match &claim.result {
+            ClaimResult::Evaluated { outcome, .. } if figure.is_judged() => class(*outcome),
+            _ => "none",
+        };
+        let why: String =
+            explanations(figure, claim).map(|why| format!("<p class=\"why\">{}</p>", escape(&why))).collect();
+        html.push_str(&format!(
+            "<tr><td>{}{}{why}</td><td>{}</td><td class=\"big\">{}</td>\
+             <td class=\"big\">{}</td><td><span class=\"chip {class}\">{outcome}</span></td></tr>",
+            escape(&claim.says),
+            source_and_measure(claim),
+            claim.kind,
+            escape(&paper(claim)),
+            escape(&measured),
+        ));
+    }
+    if !figure.claims.is_empty() {
+        html.push_str("</tbody></table></div>");
+        html.push_str(&rule(figure));
+        html.push_str("</section>\n");
+    }
+    if !figure.assumptions.is_empty() {
+        let scale = if figure.is_quick() { " They are those of the paper scale." } else { "" };
+        html.push_str(&format!(
+            "<section><h2>Assumptions</h2><p class=\"note\">What the paper does not say.{scale}</p><ul>"
+        ));
+        for assumption in &figure.assumptions {
+            html.push_str(&format!("<li>{}</li>", escape(assumption)));
+        }
+        html.push_str("</ul></section>\n");
+    }
+    html
+}
+
+/// The colour of an outcome.
+pub(super) fn class(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Holds => "good",
+        Outcome::DirectionOnly => "fair",
+        Outcome::Differs => "bad",
+    }
+}
+
+/// How outcomes follow, which nobody chooses.
+fn rule(figure: &Figure) -> String {
+    let unjudged = if figure.is_judged() {
+        ""
+    } else {
+        "<p class=\"note\">The quick scale shows what is measured and judges nothing.</p>"
+    };
+    let lines = RULE.map(|(name, rule)| format!("<dt>{name}</dt><dd>{}</dd>", escape(rule)));
+    format!(
+        "{unjudged}<details class=\"note\"><summary>The rule by which claims are judged</summary>\
+         <p>With m what is measured and p the paper's number:</p><dl>{}</dl></details>",
+        lines.concat()
+    )
+}
+
+/// Where a claim stands and how it is computed; a long formula is folded away.
+fn source_and_measure(claim: &ClaimRow) -> String {
+    const LONGEST_SHOWN: usize = 100;
+    let (source, measure) = (escape(&claim.source), escape(&claim.measure));
+    if claim.measure.chars().count() <= LONGEST_SHOWN {
+        return format!("<p class=\"note\">{source} · <code>{measure}</code></p>");
+    }
+    format!(
+        "<div class=\"note\">{source} <details><summary>formula</summary><code>{measure}</code></details></div>"
+    )
+}
