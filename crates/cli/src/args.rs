@@ -50,6 +50,35 @@ pub enum Command {
     #[command(after_help = "Example:
   anabranch report results/permutation-1024-0123456789abcdef")]
     Report(ReportArgs),
+    /// Find the smallest or largest value of a parameter for which something still holds
+    #[command(after_help = "The scenario has a question beside everything else:
+  [find]
+  parameter = \"*.fabric.queue\"         any path that [set] or [sweep] takes
+  smallest = [\"16KB\", \"8MB\"]         or largest: a range, or three values or more in their order
+  where = \"drops(scheme) == 0\"         in the language of claims, for each scheme and seed
+  resolution = 0.02                     how near, as a share; the default
+
+Each scheme and seed is a bisection: what holds for a value has to hold for every larger one (smallest) or smaller one
+(largest). Both ends are tried first and a value on each side of the answer last, so that what is not so is told.
+A run in which a message does not finish does not hold. Runs are stored and not simulated again.
+
+Examples:
+  anabranch find examples/smallest-buffer.toml
+  anabranch find examples/highest-load.toml --scheme reps --json")]
+    Find(FindArgs),
+    /// Hold two or more folders of results against each other, the same seeds side by side
+    #[command(after_help = "Examples:
+  anabranch compare results/before-0123456789abcdef results/after-0123456789abcdef
+  anabranch compare results/a-* results/b-* --page a-b.html --json")]
+    Compare(CompareArgs),
+    /// Write a table of stored results as CSV
+    #[command(after_help = "Examples:
+  anabranch export results/perm-0123456789abcdef                    # runs, to standard output
+  anabranch export results/perm-0123456789abcdef --table flows --out flows.csv
+
+The tables are Parquet files already (runs.parquet, flows.parquet, jobs.parquet, series.parquet), which DuckDB and
+Polars read: every row has the scheme, the seed and the swept values of its run.")]
+    Export(ExportArgs),
     /// Measure the simulator's own speed and memory
     #[command(after_help = "Examples:
   anabranch bench
@@ -199,6 +228,72 @@ pub struct ReportArgs {
     /// A folder that `anabranch run` or `anabranch reproduce` wrote
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
+}
+
+/// Arguments of `anabranch find`.
+#[derive(Debug, Args)]
+pub struct FindArgs {
+    /// The scenario's TOML file, which has [find]; `-` reads it from standard input
+    pub scenario: PathBuf,
+    /// Ask for this scheme instead of the scenario's [repeat for more]
+    #[arg(long = "scheme", value_name = "NAME")]
+    pub schemes: Vec<String>,
+    /// Ask with this seed instead of the scenario's [repeat for more]
+    #[arg(long = "seed", value_name = "N")]
+    pub seeds: Vec<u64>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Arguments of `anabranch compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// Folders that `anabranch run` or `anabranch reproduce` wrote; all are held against the first
+    #[arg(value_name = "DIR", num_args = 2.., required = true)]
+    pub folders: Vec<PathBuf>,
+    /// Write the page to this file
+    #[arg(long, value_name = "FILE", default_value = "compare.html")]
+    pub page: PathBuf,
+    /// Print one JSON document on standard output, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `anabranch export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// A folder that `anabranch run` or `anabranch reproduce` wrote
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// Which table
+    #[arg(long, value_enum, default_value_t = TableArg::Runs)]
+    pub table: TableArg,
+    /// In which format
+    #[arg(long, value_enum, default_value_t = FormatArg::Csv)]
+    pub format: FormatArg,
+    /// Write to this file; `-` is standard output
+    #[arg(long = "out", value_name = "FILE", default_value = "-")]
+    pub file: PathBuf,
+}
+
+/// The tables of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TableArg {
+    /// A row per run
+    Runs,
+    /// A row per message
+    Flows,
+    /// A row per job of a collective
+    Jobs,
+    /// A row per point of a measured curve
+    Series,
+}
+
+/// The formats of exported tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FormatArg {
+    /// Comma-separated values with a line of names; nothing where there is no value
+    Csv,
 }
 
 /// Arguments of `anabranch bench`.

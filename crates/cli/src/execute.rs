@@ -148,10 +148,23 @@ fn threads_of(point: &RunPoint, most: usize) -> usize {
 }
 
 /// How one run ended.
-enum End {
+pub enum End {
+    /// It finished.
     Done(Box<Ran>),
-    Failed { error: String, partial: Option<Box<Ran>> },
+    /// It did not.
+    Failed {
+        /// Why.
+        error: String,
+        /// What it came to until then, where it stalled or hit a limit.
+        partial: Option<Box<Ran>>,
+    },
+    /// Ctrl-C.
     Stopped,
+}
+
+/// Runs one point without a bar of progress. It is kept as `index` if it is long.
+pub fn one_alone(index: usize, point: &RunPoint, control: &Control, kept: &Kept, spool: &Spool) -> End {
+    one(index, point, control, &Progress::none(), kept, spool)
 }
 
 fn one(

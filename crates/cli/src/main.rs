@@ -48,6 +48,9 @@ fn act(command: &Command) -> Result<(), Failure> {
         Command::List(args) => command::list::list(args),
         Command::Check(args) => command::check::check(args),
         Command::Report(args) => command::report::report(args),
+        Command::Find(args) => command::find::find(args),
+        Command::Compare(args) => command::compare::compare(args),
+        Command::Export(args) => command::export::export(args),
         Command::Bench(args) => command::bench::bench(args),
         Command::BenchCase { case, scheme, threads } => command::bench::case_alone(case, scheme, *threads),
     }

@@ -37,6 +37,23 @@ pub fn note(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
+/// Rows of cells under each other, the first column from the left, the others to the right.
+pub fn aligned(rows: &[Vec<String>]) -> String {
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.iter().enumerate().map(|(column, cell)| match column {
+            0 => format!("{cell:<width$}", width = width(0)),
+            _ => format!("{cell:>width$}", width = width(column)),
+        });
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
 /// How long something may take before people want to know what.
 const PATIENCE: Duration = Duration::from_secs(2);
 

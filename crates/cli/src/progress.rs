@@ -46,6 +46,17 @@ impl Progress {
         }
     }
 
+    /// Nothing is shown.
+    pub fn none() -> Progress {
+        Progress {
+            bars: None,
+            all: ProgressBar::hidden(),
+            running: Mutex::default(),
+            finished_hops: AtomicU64::new(0),
+            finished_runs: AtomicU64::new(0),
+        }
+    }
+
     /// The run `index` begins.
     pub fn begin(&self, index: usize, name: &str) {
         let Some(bars) = &self.bars else { return };

@@ -29,41 +29,73 @@ pub struct Prepared {
 /// # Errors
 /// [`Failure::Input`] with the place of the first fault.
 pub fn load(path: &Path, over: &Overrides) -> Result<Prepared, Failure> {
-    let (text, folder, name) = if path == Path::new("-") {
-        (read_standard_input()?, PathBuf::new(), "scenario".to_owned())
-    } else {
-        let text = read_text(path).map_err(|why| {
-            Failure::Input(format!(
-                "{}: cannot be read: {why}\n  help: name a scenario's TOML file; `anabranch run --help` has examples",
-                path.display()
-            ))
-        })?;
-        (text, path.parent().unwrap_or(Path::new("")).to_owned(), folder_name(path))
-    };
-    let shown = if path == Path::new("-") { "<standard input>".into() } else { path.display().to_string() };
-    told(RESOLVING, || load_text(path, &shown, (name, &text), &Folder(folder), over))
+    let written = written(path)?;
+    told(RESOLVING, || {
+        let scenario = read(&written.shown, &written.text, &written.folder, over).map_err(input)?;
+        let name = written.name.clone();
+        prepare(name, written.titled(scenario))
+    })
+}
+
+/// A scenario's text and where it is from.
+pub struct Written {
+    /// What it says.
+    pub text: String,
+    /// The folder of the files that it names.
+    pub folder: Folder,
+    /// What its results are called.
+    pub name: String,
+    /// What messages call it.
+    pub shown: String,
+    /// The end of its path; none of standard input.
+    file_name: Option<String>,
+}
+
+/// Reads the text at `path` (`-`: standard input).
+///
+/// # Errors
+/// [`Failure::Input`] when it cannot be read.
+pub fn written(path: &Path) -> Result<Written, Failure> {
+    if path == Path::new("-") {
+        return Ok(Written {
+            text: read_standard_input()?,
+            folder: Folder(PathBuf::new()),
+            name: "scenario".to_owned(),
+            shown: "<standard input>".to_owned(),
+            file_name: None,
+        });
+    }
+    let text = read_text(path).map_err(|why| {
+        Failure::Input(format!(
+            "{}: cannot be read: {why}\n  help: name a scenario's TOML file; `anabranch run --help` has examples",
+            path.display()
+        ))
+    })?;
+    Ok(Written {
+        text,
+        folder: Folder(path.parent().unwrap_or(Path::new("")).to_owned()),
+        name: folder_name(path),
+        shown: path.display().to_string(),
+        file_name: path.file_name().map(|name| name.to_string_lossy().into_owned()),
+    })
+}
+
+impl Written {
+    /// `scenario`, which was read from this. Without a title it is called what messages call the file: where that lies
+    /// is nobody's title.
+    pub fn titled(&self, mut scenario: Scenario) -> Scenario {
+        if scenario.title == self.shown
+            && let Some(name) = &self.file_name
+        {
+            scenario.title.clone_from(name);
+        }
+        scenario
+    }
 }
 
 /// What takes long where a fabric is large.
 const RESOLVING: &str =
     "computing routes to resolve the scenario; a fabric of a million hosts takes a minute and a gigabyte";
-
-fn load_text(
-    path: &Path,
-    shown: &str,
-    (name, text): (String, &str),
-    folder: &Folder,
-    over: &Overrides,
-) -> Result<Prepared, Failure> {
-    let mut scenario = read(shown, text, folder, over).map_err(input)?;
-    // Without a title it is called what messages call the file: where that lies is nobody's title.
-    if scenario.title == shown
-        && let Some(file) = path.file_name()
-    {
-        scenario.title = file.to_string_lossy().into_owned();
-    }
-    prepare(name, scenario)
-}
 
 /// Checks a scenario, with warnings on standard error, and makes it stand by itself.
 ///

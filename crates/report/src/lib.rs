@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod claims;
+mod compare;
 mod groups;
 mod index;
 mod labels;
@@ -11,6 +12,7 @@ mod page;
 mod table;
 mod unsaid;
 
+pub use compare::{ComparedRow, Comparison, Ratio, compare};
 pub use measure::{Measure, MeasureError};
 pub use page::html;
 pub use table::{USUAL_WIDTH, claims_table, table};

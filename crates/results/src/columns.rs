@@ -1,6 +1,6 @@
 //! Rows to Arrow columns and back. Column names carry units; a column is nullable where its field is an option.
 
-use crate::{FlowRow, JobRow, ResultsError, SeriesRow};
+use crate::{FlowRow, JobRow, ResultsError, RunRow, SeriesRow};
 use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, Float64Array, PrimitiveArray, RecordBatch, StringArray, UInt32Array,
     UInt64Array,
@@ -181,6 +181,50 @@ fn option<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>, row: usize) -> Optio
 
 pub(crate) fn texts<T: AsRef<str>>(values: impl Iterator<Item = T>) -> ArrayRef {
     Arc::new(StringArray::from_iter_values(values))
+}
+
+/// What every run has, its number first, but for scheme, seed and swept values.
+pub(crate) fn fixed_columns(rows: &[RunRow]) -> Vec<Column> {
+    let u64s = |field: fn(&RunRow) -> u64| -> ArrayRef {
+        Arc::new(UInt64Array::from_iter_values(rows.iter().map(field)))
+    };
+    let f64s = |field: fn(&RunRow) -> f64| -> ArrayRef {
+        Arc::new(Float64Array::from_iter_values(rows.iter().map(field)))
+    };
+    [
+        ("run", Arc::new(UInt32Array::from_iter_values(0..rows.len() as u32)) as ArrayRef),
+        ("flows", u64s(|row| row.flows)),
+        ("flows_finished", u64s(|row| row.flows_finished)),
+        ("fct_mean_us", f64s(|row| row.fct_mean_us)),
+        ("fct_p50_us", f64s(|row| row.fct_p50_us)),
+        ("fct_p99_us", f64s(|row| row.fct_p99_us)),
+        ("fct_max_us", f64s(|row| row.fct_max_us)),
+        ("ideal_fct_max_us", f64s(|row| row.ideal_fct_max_us)),
+        ("slowdown_mean", f64s(|row| row.slowdown_mean)),
+        ("slowdown_p50", f64s(|row| row.slowdown_p50)),
+        ("slowdown_p95", f64s(|row| row.slowdown_p95)),
+        ("slowdown_p99", f64s(|row| row.slowdown_p99)),
+        ("completion_us", f64s(|row| row.completion_us)),
+        ("jobs", u64s(|row| row.jobs)),
+        ("jobs_finished", u64s(|row| row.jobs_finished)),
+        ("cct_mean_us", f64s(|row| row.cct_mean_us)),
+        ("cct_max_us", f64s(|row| row.cct_max_us)),
+        ("drops", u64s(|row| row.drops)),
+        ("link_losses", u64s(|row| row.link_losses)),
+        ("trims", u64s(|row| row.trims)),
+        ("pause_frames", u64s(|row| row.pause_frames)),
+        ("pause_us", f64s(|row| row.pause_us)),
+        ("ecn_marks", u64s(|row| row.ecn_marks)),
+        ("retransmissions", u64s(|row| row.retransmissions)),
+        ("timeouts", u64s(|row| row.timeouts)),
+        ("packet_hops", u64s(|row| row.packet_hops)),
+        ("sim_time_us", f64s(|row| row.sim_time_us)),
+        ("wall_s", f64s(|row| row.wall_s)),
+        ("digest", texts(rows.iter().map(|row| row.digest.as_str()))),
+    ]
+    .into_iter()
+    .map(|(name, values)| column(name, values, false))
+    .collect()
 }
 
 /// Looks columns up by name and type.

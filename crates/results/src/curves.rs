@@ -222,6 +222,6 @@ fn reader(
     builder.build().map_err(|error| unreadable(path, &error))
 }
 
-fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> ResultsError {
+pub(crate) fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> ResultsError {
     damaged(path, format!("not a Parquet file that can be read: {error}"))
 }

@@ -40,9 +40,9 @@ use std::sync::Arc;
 const FORMAT: u64 = 5;
 const MANIFEST: &str = "manifest.json";
 const SCENARIO: &str = "scenario.toml";
-const RUNS: &str = "runs.parquet";
-const FLOWS: &str = "flows.parquet";
-const JOBS: &str = "jobs.parquet";
+pub(crate) const RUNS: &str = "runs.parquet";
+pub(crate) const FLOWS: &str = "flows.parquet";
+pub(crate) const JOBS: &str = "jobs.parquet";
 /// The file of the curves.
 pub const SERIES: &str = "series.parquet";
 const FIGURE: &str = "figure.json";
@@ -150,7 +150,7 @@ impl ResultSet {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Manifest {
+pub(crate) struct Manifest {
     format: u64,
     title: String,
     files: Vec<FileEntry>,
@@ -205,7 +205,7 @@ fn write_file(dir: &Path, name: &str, bytes: &[u8]) -> Result<FileEntry, Results
     Ok(FileEntry { name: name.to_owned(), bytes: bytes.len() as u64, blake3_128: bytes_digest(bytes) })
 }
 
-fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
+pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
     let path = dir.join(MANIFEST);
     let json = fs::read(&path).map_err(|source| match source.kind() {
         ErrorKind::NotFound => ResultsError::NotResults {
@@ -251,7 +251,7 @@ fn read_file(dir: &Path, name: &str, manifest: &Manifest) -> Result<Vec<u8>, Res
 }
 
 /// Holds a file against the manifest without keeping it in memory.
-fn check_file(dir: &Path, name: &str, manifest: &Manifest) -> Result<(), ResultsError> {
+pub(crate) fn check_file(dir: &Path, name: &str, manifest: &Manifest) -> Result<(), ResultsError> {
     let path = dir.join(name);
     let Some(entry) = manifest.files.iter().find(|file| file.name == name) else {
         return Err(damaged(&dir.join(MANIFEST), format!("it does not list {name}")));

@@ -11,6 +11,8 @@ mod columns;
 mod curves;
 pub mod digest;
 mod error;
+#[cfg(feature = "files")]
+mod export;
 mod figure;
 #[cfg(feature = "files")]
 mod files;
@@ -28,6 +30,8 @@ mod statistic;
 #[cfg(feature = "files")]
 pub use curves::{CurveFile, CurvePoints, FiledCurves};
 pub use error::ResultsError;
+#[cfg(feature = "files")]
+pub use export::{Table, write_csv};
 pub use figure::{
     ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, Comparison, Figure, Outcome, PlotKind, PlotSpec,
     Sensitivity, SetupRow, Spread, UnsaidRow,

@@ -1,8 +1,7 @@
 //! The columns that say of each row of a table which run it is from: no query needs a join for them.
 
-use crate::columns::{Column, Row, batch_of, column, texts};
+use crate::columns::{Column, Row, batch_of, column, fixed_columns, texts};
 use crate::error::damaged;
-use crate::runs::fixed_columns;
 use crate::{FlowRow, JobRow, ResultsError, RunRow, SeriesRow, Value};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array,

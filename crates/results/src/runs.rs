@@ -1,9 +1,9 @@
 //! `runs.parquet`: rows of runs to columns and back. What a scheme or a model adds has a column per name.
 
-use crate::columns::{Column, Columns, batch_of, column, texts};
+use crate::columns::{Columns, batch_of, column, fixed_columns};
 use crate::run_keys::{ColumnNames, RunKeys, sweeps};
 use crate::{ResultsError, RunRow};
-use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, UInt32Array, UInt64Array};
+use arrow_array::{Array, Float64Array, RecordBatch};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
@@ -22,50 +22,6 @@ pub(crate) fn encode(rows: &[RunRow], keys: &RunKeys) -> Result<RecordBatch, Str
         (field.with_metadata(HashMap::from([(EXTRA.to_owned(), name.clone())])), values)
     }));
     keys.added_to(&batch_of(columns)?)
-}
-
-/// What every run has, but for what is in [`RunKeys`].
-pub(crate) fn fixed_columns(rows: &[RunRow]) -> Vec<Column> {
-    let u64s = |field: fn(&RunRow) -> u64| -> ArrayRef {
-        Arc::new(UInt64Array::from_iter_values(rows.iter().map(field)))
-    };
-    let f64s = |field: fn(&RunRow) -> f64| -> ArrayRef {
-        Arc::new(Float64Array::from_iter_values(rows.iter().map(field)))
-    };
-    [
-        ("run", Arc::new(UInt32Array::from_iter_values(0..rows.len() as u32)) as ArrayRef),
-        ("flows", u64s(|row| row.flows)),
-        ("flows_finished", u64s(|row| row.flows_finished)),
-        ("fct_mean_us", f64s(|row| row.fct_mean_us)),
-        ("fct_p50_us", f64s(|row| row.fct_p50_us)),
-        ("fct_p99_us", f64s(|row| row.fct_p99_us)),
-        ("fct_max_us", f64s(|row| row.fct_max_us)),
-        ("ideal_fct_max_us", f64s(|row| row.ideal_fct_max_us)),
-        ("slowdown_mean", f64s(|row| row.slowdown_mean)),
-        ("slowdown_p50", f64s(|row| row.slowdown_p50)),
-        ("slowdown_p95", f64s(|row| row.slowdown_p95)),
-        ("slowdown_p99", f64s(|row| row.slowdown_p99)),
-        ("completion_us", f64s(|row| row.completion_us)),
-        ("jobs", u64s(|row| row.jobs)),
-        ("jobs_finished", u64s(|row| row.jobs_finished)),
-        ("cct_mean_us", f64s(|row| row.cct_mean_us)),
-        ("cct_max_us", f64s(|row| row.cct_max_us)),
-        ("drops", u64s(|row| row.drops)),
-        ("link_losses", u64s(|row| row.link_losses)),
-        ("trims", u64s(|row| row.trims)),
-        ("pause_frames", u64s(|row| row.pause_frames)),
-        ("pause_us", f64s(|row| row.pause_us)),
-        ("ecn_marks", u64s(|row| row.ecn_marks)),
-        ("retransmissions", u64s(|row| row.retransmissions)),
-        ("timeouts", u64s(|row| row.timeouts)),
-        ("packet_hops", u64s(|row| row.packet_hops)),
-        ("sim_time_us", f64s(|row| row.sim_time_us)),
-        ("wall_s", f64s(|row| row.wall_s)),
-        ("digest", texts(rows.iter().map(|row| row.digest.as_str()))),
-    ]
-    .into_iter()
-    .map(|(name, values)| column(name, values, false))
-    .collect()
 }
 
 /// The columns as rows, of which `before` stand in earlier batches; `path` is for messages.

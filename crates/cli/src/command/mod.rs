@@ -2,6 +2,9 @@
 
 pub mod bench;
 pub mod check;
+pub mod compare;
+pub mod export;
+pub mod find;
 pub mod list;
 mod parameters;
 pub mod report;

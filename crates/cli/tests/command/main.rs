@@ -1,5 +1,6 @@
 //! The command as a user types it.
 
+mod asking;
 mod bad_input;
 mod bench;
 mod common;

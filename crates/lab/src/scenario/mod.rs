@@ -9,6 +9,7 @@ mod curves;
 mod declarations;
 mod error;
 mod figure;
+mod find;
 mod late;
 mod lossless;
 mod number_space;
@@ -53,6 +54,7 @@ pub use figure::{
     BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTracking, Scale, Unsaid, read_figure,
     read_figure_under, read_figure_with,
 };
+pub use find::{Answer, Find, Search, Wanted, read_find};
 pub use registry::{KindListing, Listed, PartListing, Registry};
 pub use resolved::{Examined, Scenario};
 pub use schemes::{SchemeListing, scheme, schemes};

@@ -102,10 +102,17 @@ pub(super) fn leaves<'a>(
 /// `[sweep]`, or the points that a resolved scenario spells out.
 #[derive(Default)]
 pub(super) struct Sweep<'a> {
-    axes: Vec<(String, Vec<&'a Node>)>,
+    axes: Vec<Axis<'a>>,
 }
 
+/// Parameters that change together, each with a value per position; most often there is one.
+type Axis<'a> = Vec<(String, Vec<&'a Node>)>;
+
+/// In `[sweep]`: parameters that change together.
+pub(super) const ZIP: &str = "zip";
+
 /// One point of a sweep: the document with the swept values in it.
+#[derive(Clone)]
 pub(super) struct Step {
     pub fields: Fields,
     pub values: BTreeMap<String, Value>,
@@ -113,59 +120,63 @@ pub(super) struct Step {
 }
 
 impl<'a> Sweep<'a> {
-    /// Reads `[sweep]`: `"topology.oversubscription" = [1, 4]`.
+    /// Reads `[sweep]`: `"topology.oversubscription" = [1, 4]`, and `[[sweep.zip]]` with such lists of one length.
     pub(super) fn read(
         table: &Table<'a>,
         root: &Fields,
         registry: &Registry,
     ) -> Result<Sweep<'a>, ScenarioError> {
-        let mut found = Vec::new();
-        leaves("", table.fields, &|node| matches!(node.item, Item::Array(_)), &mut found);
-        let mut axes = Vec::new();
-        let mut points = 1usize;
-        for (key, node) in found {
-            let fail = |message: String, help: String| Err(fault(table.file, node.at, message, Some(help)));
-            let Item::Array(values) = &node.item else {
-                let value = node.value();
-                return fail(
-                    format!("the values of {key:?} must be a list, not {value}"),
-                    format!("{key:?} = [{value}]"),
-                );
-            };
-            if values.is_empty() {
-                return fail(
-                    format!("{key:?} sweeps over nothing"),
-                    format!("{key:?} = [...] with a value or more"),
-                );
+        let file = table.file;
+        let mut axes: Vec<Axis> = Vec::new();
+        let single: Vec<(&String, &Node)> = table.fields.iter().filter(|(key, _)| *key != ZIP).collect();
+        for (key, node) in single {
+            let mut found = Vec::new();
+            match &node.item {
+                Item::Table(below) => leaves(key, below, &is_list, &mut found),
+                _ => found.push((key.clone(), node)),
             }
-            for (i, value) in values.iter().enumerate() {
-                let value = value.value();
-                if values[..i].iter().any(|other| other.value() == value) {
-                    return Err(fault(
-                        table.file,
-                        values[i].at,
-                        format!("{key:?} has the value {value} twice"),
-                        Some("each value once".to_owned()),
-                    ));
-                }
+            for (key, node) in found {
+                axes.push(vec![listed(file, &key, node, root, registry)?]);
             }
-            check_key(table.file, &key, node, root, registry)?;
-            points = points.saturating_mul(values.len());
-            if points > MOST_POINTS {
-                return fail(
-                    format!("the sweep has more than {MOST_POINTS} points"),
-                    "fewer values, or several scenarios".to_owned(),
-                );
+        }
+        for axis in &axes {
+            distinct(file, axis)?;
+        }
+        for group in zips(table)? {
+            let axis = linked(file, group, root, registry)?;
+            distinct(file, &axis)?;
+            axes.push(axis);
+        }
+        let mut seen: Vec<&str> = Vec::new();
+        for (key, nodes) in axes.iter().flatten() {
+            if seen.contains(&key.as_str()) {
+                let message = format!("{key:?} is swept twice");
+                return Err(fault(file, nodes[0].at, message, Some("each parameter once".to_owned())));
             }
-            axes.push((key, values.iter().collect()));
+            seen.push(key);
+        }
+        let points = axes.iter().fold(1usize, |points, axis| points.saturating_mul(axis[0].1.len()));
+        // A resolved scenario spells its points out, which may be fewer than its values make.
+        if points > MOST_POINTS && !root.contains_key("point") {
+            let message = format!("the sweep has more than {MOST_POINTS} points");
+            let help = "fewer values, or several scenarios".to_owned();
+            return Err(fault(file, table.at, message, Some(help)));
         }
         Ok(Sweep { axes })
     }
 
-    /// The swept parameters with their values.
+    /// The swept parameters with their values, each value once.
     pub(super) fn values(&self) -> BTreeMap<String, Vec<toml::Value>> {
-        let plain = |nodes: &Vec<&Node>| nodes.iter().map(|node| node.value()).collect();
-        self.axes.iter().map(|(key, nodes)| (key.clone(), plain(nodes))).collect()
+        let distinct = |nodes: &Vec<&Node>| {
+            let mut values: Vec<toml::Value> = Vec::new();
+            for value in nodes.iter().map(|node| node.value()) {
+                if !values.contains(&value) {
+                    values.push(value);
+                }
+            }
+            values
+        };
+        self.axes.iter().flatten().map(|(key, nodes)| (key.clone(), distinct(nodes))).collect()
     }
 
     /// The points, the last parameter changing fastest; without a sweep, one.
@@ -175,11 +186,16 @@ impl<'a> Sweep<'a> {
         }
         let mut steps =
             vec![Step { fields: root.fields.clone(), values: BTreeMap::new(), settings: Vec::new() }];
-        for (key, values) in &self.axes {
-            let mut next = Vec::with_capacity(steps.len() * values.len());
+        for axis in &self.axes {
+            let positions = axis[0].1.len();
+            let mut next = Vec::with_capacity(steps.len() * positions);
             for step in &steps {
-                for value in values {
-                    next.push(step.with(root.file, key, value)?);
+                for position in 0..positions {
+                    let mut moved = step.clone();
+                    for (key, values) in axis {
+                        moved.set(root.file, key, values[position])?;
+                    }
+                    next.push(moved);
                 }
             }
             steps = next;
@@ -188,28 +204,124 @@ impl<'a> Sweep<'a> {
     }
 }
 
+fn is_list(node: &Node) -> bool {
+    matches!(node.item, Item::Array(_))
+}
+
+/// A swept parameter and its values.
+fn listed<'a>(
+    file: &str,
+    key: &str,
+    node: &'a Node,
+    root: &Fields,
+    registry: &Registry,
+) -> Result<(String, Vec<&'a Node>), ScenarioError> {
+    let fail = |message: String, help: String| Err(fault(file, node.at, message, Some(help)));
+    let Item::Array(values) = &node.item else {
+        let value = node.value();
+        return fail(
+            format!("the values of {key:?} must be a list, not {value}"),
+            format!("{key:?} = [{value}]"),
+        );
+    };
+    if values.is_empty() {
+        return fail(format!("{key:?} sweeps over nothing"), format!("{key:?} = [...] with a value or more"));
+    }
+    check_key(file, key, node, root, registry)?;
+    Ok((key.to_owned(), values.iter().collect()))
+}
+
+/// The tables of `[[sweep.zip]]`, or the one of `[sweep.zip]`.
+fn zips<'a>(table: &Table<'a>) -> Result<Vec<&'a Node>, ScenarioError> {
+    match table.fields.get(ZIP) {
+        None => Ok(Vec::new()),
+        Some(node @ Node { item: Item::Table(_), .. }) => Ok(vec![node]),
+        Some(Node { item: Item::Array(nodes), .. })
+            if nodes.iter().all(|node| matches!(node.item, Item::Table(_))) =>
+        {
+            Ok(nodes.iter().collect())
+        }
+        Some(node) => {
+            let message =
+                "sweep.zip must be a table of lists, for parameters that change together".to_owned();
+            let help = "[[sweep.zip]] and below it \"topology.hosts\" = [64, 128] and \"workload.bytes\" = [\"1MB\", \"2MB\"]";
+            Err(fault(table.file, node.at, message, Some(help.to_owned())))
+        }
+    }
+}
+
+/// Parameters that change together: lists of one length.
+fn linked<'a>(
+    file: &str,
+    group: &'a Node,
+    root: &Fields,
+    registry: &Registry,
+) -> Result<Axis<'a>, ScenarioError> {
+    let mut found = Vec::new();
+    if let Item::Table(fields) = &group.item {
+        leaves("", fields, &is_list, &mut found);
+    }
+    let mut axis: Axis = Vec::new();
+    for (key, node) in found {
+        let (key, values) = listed(file, &key, node, root, registry)?;
+        if let Some((first, others)) = axis.first().filter(|(_, others)| others.len() != values.len()) {
+            let message = format!(
+                "parameters that change together need lists of one length, but {first:?} has {} and {key:?} has {}",
+                counted(others.len()),
+                counted(values.len()),
+            );
+            let help = format!("{} in each list", counted(others.len().max(values.len())));
+            return Err(fault(file, node.at, message, Some(help)));
+        }
+        axis.push((key, values));
+    }
+    if axis.is_empty() {
+        let help = "\"topology.hosts\" = [64, 128] and another such list below it".to_owned();
+        return Err(fault(file, group.at, "sweep.zip is empty".to_owned(), Some(help)));
+    }
+    Ok(axis)
+}
+
+fn counted(values: usize) -> String {
+    format!("{values} value{}", if values == 1 { "" } else { "s" })
+}
+
+/// Refuses positions with the same values.
+fn distinct(file: &str, axis: &Axis) -> Result<(), ScenarioError> {
+    let at = |position: usize| axis.iter().map(move |(_, values)| values[position].value());
+    for position in 1..axis[0].1.len() {
+        if (0..position).any(|other| at(other).eq(at(position))) {
+            let (keys, values): (Vec<String>, Vec<String>) =
+                axis.iter().map(|(key, v)| (format!("{key:?}"), v[position].value().to_string())).unzip();
+            let message = match &keys[..] {
+                [key] => format!("{key} has the value {} twice", values[0]),
+                _ => format!("{} have the values {} twice", keys.join(", "), values.join(", ")),
+            };
+            let place = axis[0].1[position].at;
+            return Err(fault(file, place, message, Some("each value once".to_owned())));
+        }
+    }
+    Ok(())
+}
+
 impl Step {
-    fn with(&self, file: &str, key: &str, value: &Node) -> Result<Step, ScenarioError> {
-        let mut step = Step {
-            fields: self.fields.clone(),
-            values: self.values.clone(),
-            settings: self.settings.clone(),
-        };
-        step.values.insert(key.to_owned(), plain(value));
+    /// Gives a parameter a value.
+    fn set(&mut self, file: &str, key: &str, value: &Node) -> Result<(), ScenarioError> {
+        self.values.insert(key.to_owned(), plain(value));
         let path: Vec<&str> = key.split('.').collect();
         if DOCUMENT.contains(&path[0]) {
-            put(&mut step.fields, &path, value).map_err(|what| {
+            put(&mut self.fields, &path, value).map_err(|what| {
                 fault(
                     file,
                     value.at,
                     format!("{key:?} cannot be swept: {what}"),
                     Some(format!("{key:?} for a {} that is there", path[0])),
                 )
-            })?;
+            })
         } else {
-            step.settings.push(setting(file, key, value)?);
+            self.settings.push(setting(file, key, value)?);
+            Ok(())
         }
-        Ok(step)
     }
 }
 

@@ -181,6 +181,32 @@ fn faults_measures_limits_and_sweeps_read_back() {
 }
 
 #[test]
+fn linked_parameters_change_together_and_with_every_other_one() {
+    let linked = scenario(&format!(
+        "{GOOD}[sweep]\n\"*.lb.evs\" = [16, 256]\n[[sweep.zip]]\n\"topology.hosts\" = [32, 128, 128]\n\"workload.bytes\" = [\"1MB\", \"1MB\", \"2MB\"]\n"
+    ));
+    let points = linked.points().unwrap();
+    assert_eq!(points.len(), 2 * (2 * 3) * 2);
+    let at: Vec<String> = points[..12]
+        .iter()
+        .step_by(2)
+        .map(|point| point.sweep.values().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_eq!(at, ["16 32 1MB", "16 128 1MB", "16 128 2MB", "256 32 1MB", "256 128 1MB", "256 128 2MB"]);
+    for point in &points {
+        let hosts = if point.sweep["topology.hosts"] == Value::Integer(128) { 128 } else { 32 };
+        let WorkloadSpec::Permutation { hosts: taking_part, .. } = point.workload else { panic!() };
+        assert_eq!(taking_part, hosts);
+    }
+    assert_round_trip(&linked);
+    let one_table = scenario(&format!(
+        "{GOOD}[sweep.zip]\n\"topology.hosts\" = [32, 128]\nworkload.bytes = [\"1MB\", \"2MB\"]\n"
+    ));
+    assert_eq!(one_table.points().unwrap().len(), 2 * 2 * 2);
+    assert_round_trip(&one_table);
+}
+
+#[test]
 fn every_series_reads_with_its_defaults() {
     let measure = |text: &str| {
         let measures = scenario(&format!("{GOOD}[[measure]]\n{text}\n")).measures;

@@ -422,6 +422,48 @@ buffer = 3
     ),
     (
         "[workload]",
+        r#"[[sweep.zip]]
+"topology.hosts" = [64, 128]
+"workload.bytes" = ["1MB", "2MB", "4MB"]
+[workload]"#,
+        r#"perm.toml:10:1: parameters that change together need lists of one length, but "topology.hosts" has 2 values and "workload.bytes" has 3 values
+  write: 3 values in each list"#,
+    ),
+    (
+        "[workload]",
+        r#"[[sweep.zip]]
+"topology.hosts" = [64, 64]
+"workload.bytes" = ["1MB", "1MB"]
+[workload]"#,
+        r#"perm.toml:9:25: "topology.hosts", "workload.bytes" have the values 64, "1MB" twice
+  write: each value once"#,
+    ),
+    (
+        "[workload]",
+        r#"[sweep]
+"topology.hosts" = [64, 128]
+zip = [{ "topology.hosts" = [64, 128] }]
+[workload]"#,
+        r#"perm.toml:10:30: "topology.hosts" is swept twice
+  write: each parameter once"#,
+    ),
+    (
+        "[workload]",
+        r#"[sweep]
+zip = ["topology.hosts", "workload.bytes"]
+[workload]"#,
+        r#"perm.toml:9:1: sweep.zip must be a table of lists, for parameters that change together
+  write: [[sweep.zip]] and below it "topology.hosts" = [64, 128] and "workload.bytes" = ["1MB", "2MB"]"#,
+    ),
+    (
+        "[workload]",
+        r#"[[sweep.zip]]
+[workload]"#,
+        r#"perm.toml:8:1: sweep.zip is empty
+  write: "topology.hosts" = [64, 128] and another such list below it"#,
+    ),
+    (
+        "[workload]",
         r#"[sweep]
 "fault.0.rate" = ["1Gbps"]
 [workload]"#,

@@ -15,10 +15,11 @@ use super::{
 };
 use std::collections::BTreeSet;
 
-/// The keys of a scenario file. `point` stands only in resolved ones.
+/// The keys of a scenario file. `point` stands only in resolved ones; `find` is a question beside the scenario, which
+/// does not change it.
 pub(super) const KEYS: &[&str] = &[
     "title", "schemes", "scheme", "seeds", "topology", "workload", "fault", "measure", "set", "sweep",
-    "limits", "point",
+    "limits", "point", "find",
 ];
 
 /// Reads a scenario, in short or in resolved form.

@@ -4,7 +4,7 @@ use crate::groups::schemes;
 use crate::labels::{dash, palette};
 use anabranch_results::{PlotKind, PlotSpec, ResultSet, RunRow};
 use serde_json::{Value as Json, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Pictures of one plot at most; lines show the whole sweep.
 const MAX_PICTURES: usize = 8;
@@ -79,7 +79,7 @@ pub(super) fn per<'a>(set: &'a ResultSet, spec: &'a PlotSpec) -> Vec<&'a str> {
     match spec.kind {
         PlotKind::Series => per.push("entity"),
         PlotKind::Bar | PlotKind::Line => {
-            per.extend(swept(set).into_iter().filter(|name| spec.x.as_deref() != Some(name)));
+            per.extend(beside(set, spec.x.as_deref()));
         }
         PlotKind::Points | PlotKind::Cdf | PlotKind::SlowdownBySize | PlotKind::Flows => {}
     }
@@ -94,10 +94,8 @@ pub(super) fn pictures<'a>(set: &'a ResultSet, spec: &PlotSpec) -> Vec<Picture<'
     let chosen = |run: &&RunRow| spec.schemes.is_empty() || spec.schemes.contains(&run.scheme);
     let compared: BTreeSet<&str> = set.runs.iter().filter(chosen).map(|run| run.scheme.as_str()).collect();
     let picture_by_scheme = !curve_by_scheme && !schemes_on_x && compared.len() > 1;
-    let parameters: Vec<&str> =
-        swept(set).into_iter().filter(|name| spec.x.as_deref() != Some(name)).collect();
     let (of_curve, of_picture): (Vec<&str>, Vec<&str>) =
-        parameters.into_iter().partition(|name| per.contains(name));
+        beside(set, spec.x.as_deref()).into_iter().partition(|name| per.contains(name));
     let values = |run: &RunRow, names: &[&str]| -> Vec<String> {
         let value = |name: &&str| run.sweep.get(*name).map(|value| format!("{name} = {value}"));
         names.iter().filter_map(value).collect()
@@ -133,6 +131,21 @@ pub(super) fn pictures<'a>(set: &'a ResultSet, spec: &PlotSpec) -> Vec<Picture<'
     }
     pictures.truncate(MAX_PICTURES);
     pictures
+}
+
+/// Swept parameters but for the one on the x axis, and for those that it fixes because they change together.
+fn beside<'a>(set: &'a ResultSet, x: Option<&str>) -> Vec<&'a str> {
+    let follows = |name: &str| {
+        let mut at = BTreeMap::new();
+        x.is_some_and(|x| {
+            set.runs.iter().all(|run| {
+                let Some(place) = run.sweep.get(x) else { return false };
+                let value = run.sweep.get(name);
+                *at.entry(place.to_string()).or_insert(value) == value
+            })
+        })
+    };
+    swept(set).into_iter().filter(|name| Some(*name) != x && !follows(name)).collect()
 }
 
 /// Swept parameters that take more than one value.

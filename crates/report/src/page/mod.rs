@@ -117,7 +117,7 @@ fn summary(set: &ResultSet) -> String {
 }
 
 /// Text as HTML shows it, in elements and in quoted attributes.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -498,3 +498,29 @@ fn each_group_of_a_run_has_a_distribution() {
         assert_eq!(drawn.count(), 2, "one a point of the sweep: {titles:?}");
     }
 }
+
+#[test]
+fn parameters_that_change_together_make_one_curve() {
+    let run = |hosts: i64, bytes: &str| RunRow {
+        scheme: "reps".into(),
+        sweep: [
+            ("topology.hosts".into(), Value::Integer(hosts)),
+            ("workload.bytes".into(), Value::Text(bytes.into())),
+        ]
+        .into(),
+        ..RunRow::default()
+    };
+    let plot =
+        PlotSpec { x: Some("topology.hosts".into()), ..PlotSpec::new(PlotKind::Line, "FCT", "fct_max_us") };
+    let curves = |runs: Vec<RunRow>| -> Vec<(String, Vec<usize>)> {
+        let set = ResultSet { runs, ..ResultSet::default() };
+        let pictures = curves::pictures(&set, &plot);
+        assert_eq!(pictures.len(), 1);
+        pictures[0].curves.iter().map(|curve| (curve.rest.clone(), curve.runs.clone())).collect()
+    };
+    assert_eq!(curves(vec![run(16, "1MB"), run(32, "2MB")]), [(String::new(), vec![0, 1])]);
+    let product = vec![run(16, "1MB"), run(32, "1MB"), run(16, "2MB"), run(32, "2MB")];
+    let two =
+        [("workload.bytes = 1MB".to_owned(), vec![0, 1]), ("workload.bytes = 2MB".to_owned(), vec![2, 3])];
+    assert_eq!(curves(product), two);
+}

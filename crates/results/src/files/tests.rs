@@ -226,6 +226,35 @@ fn rows_have_the_keys_of_their_run_and_runs_have_no_json() {
 }
 
 #[test]
+fn a_table_is_written_as_csv() {
+    let dir = tempdir().unwrap();
+    let mut set = swept_set();
+    set.runs[0].scheme = "with, comma".into();
+    set.write(dir.path()).unwrap();
+    let csv = |table| {
+        let mut text = Vec::new();
+        crate::write_csv(dir.path(), table, &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    };
+    let keys = "run,scheme,seed,*.fabric.trim,fault.0.at,workload.bytes,workload.load,workload.ranks";
+    assert_eq!(
+        csv(crate::Table::Jobs),
+        format!(
+            "{keys},job,algorithm,ranks,bytes,start_ps,cct_ps\n\
+             0,\"with, comma\",3,,5us,8MiB,1,16,7,halving-doubling,32,128000000,5,\n\
+             1,ops,4,true,,5,1,32,7,halving-doubling,32,128000000,5,\n"
+        )
+    );
+    for (table, rows) in [(crate::Table::Runs, 2), (crate::Table::Flows, 3), (crate::Table::Series, 2)] {
+        let text = csv(table);
+        assert!(text.starts_with(keys) && text.lines().count() == rows + 1, "{text}");
+    }
+    fs::write(dir.path().join(JOBS), "changed").unwrap();
+    let error = crate::write_csv(dir.path(), crate::Table::Jobs, &mut Vec::new()).unwrap_err().to_string();
+    assert!(error.contains("jobs.parquet: damaged"), "{error}");
+}
+
+#[test]
 fn what_repeats_costs_next_to_nothing() {
     let flow = small_set().flows.remove(0);
     let rows = |count: u32| -> Vec<FlowRow> {

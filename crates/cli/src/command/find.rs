@@ -1,0 +1,481 @@
+//! `anabranch find`: the smallest or largest value of a parameter for which something still holds.
+
+use crate::args::FindArgs;
+use crate::execute::{End, Outcome, one_alone, pass_on_interrupts};
+use crate::failure::Failure;
+use crate::kept::Kept;
+use crate::output::{aligned, note, print, print_json};
+use crate::ran::Ran;
+use crate::source::{self, Folder, input};
+use crate::spool::Spool;
+use crate::store::Store;
+use crate::{clock, interrupt};
+use anabranch_report::Measure;
+use anabranch_results::digest::text_digest;
+use anabranch_results::{ClaimValue, ResultSet, RunRow};
+use anabranch_sim::scenario::{Answer, Find, Overrides, RunPoint, Search, Wanted, read_find};
+use anabranch_sim::{Control, RunResult};
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use serde_json::{Value, json};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What `where` calls the scheme that is asked for.
+const SCHEME: &str = "scheme";
+/// More values than any search tries: runs are kept by the number of their search and their place in it.
+const MOST_TRIED: usize = 1000;
+
+/// Searches, for each scheme and seed.
+///
+/// # Errors
+/// Bad input, a folder that cannot be written, a run that broke, Ctrl-C.
+pub fn find(args: &FindArgs) -> Result<(), Failure> {
+    interrupt::catch()?;
+    let begin = clock::now();
+    let over = Overrides { schemes: args.schemes.clone(), seeds: args.seeds.clone() };
+    let written = source::written(&args.scenario)?;
+    let find = read_find(&written.shown, &written.text, &over).map_err(input)?;
+    let holds = question(&written.shown, &find)?;
+    let ends = find.scenario(&find.ends(), &written.folder).map_err(input)?;
+    let mut prepared = source::prepare(format!("{}-find", written.name), written.titled(ends))?;
+    let question = find.text();
+    prepared.item.digest = text_digest(&format!("{}\n{question}", prepared.item.digest));
+    let mut asked: Vec<(&str, u64)> = Vec::new();
+    for point in &prepared.points {
+        let one = (point.scheme.name.as_str(), point.seed);
+        if !asked.contains(&one) {
+            asked.push(one);
+        }
+    }
+
+    let store = Store::at(&args.output.folder);
+    let stored = if args.output.fresh { None } else { store.stored(&prepared.item) };
+    let (folder, before) = stored.map_or((None, Vec::new()), |(folder, set)| (Some(folder), split(set)));
+    let pending = store.begin(&prepared.item)?;
+    let kept = store.kept(&prepared.item, args.output.fresh);
+    let spool = pending.spool();
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(args.output.threads.map_or(0, usize::from))
+        .build()
+        .map_err(|error| Failure::Run(format!("threads cannot be started: {error}")))?;
+    let threads = (pool.current_num_threads() / asked.len().max(1)).max(1);
+    let control = || Control { threads, ..Control::default() };
+    let controls: Vec<Control> = asked.iter().map(|_| control()).collect();
+    let searching = Searching {
+        find: &find,
+        holds: &holds,
+        folder: &written.folder,
+        before: Mutex::new(before),
+        kept: &kept,
+        spool: &spool,
+        simulated: AtomicUsize::new(0),
+    };
+    let lanes: Vec<Lane> = pass_on_interrupts(&controls, || {
+        pool.install(|| {
+            let all = asked.par_iter().zip(&controls).enumerate().with_max_len(1);
+            all.map(|(number, ((scheme, seed), control))| searching.lane(number, scheme, *seed, control))
+                .collect()
+        })
+    });
+    let simulated = searching.simulated.into_inner();
+    let (mut done, mut runs, mut failure) = (Vec::new(), Vec::new(), None);
+    for mut lane in lanes {
+        let ended = lane.ended.take();
+        failure = failure.or(ended);
+        runs.append(&mut lane.runs);
+        done.push(lane);
+    }
+    if let Some(failure) = failure {
+        runs.iter_mut().for_each(|run| kept.keep(run.index, &mut run.ran));
+        return Err(failure);
+    }
+
+    // By scheme, value and seed, as a sweep over the values has them.
+    let order = |run: &Run| asked.iter().position(|(scheme, _)| *scheme == run.ran.result.run.scheme);
+    runs.sort_by(|a, b| order(a).cmp(&order(b)).then(a.place.total_cmp(&b.place)));
+    let count = runs.len();
+    let folder = match folder.filter(|_| simulated == 0) {
+        Some(folder) => folder,
+        None => {
+            let outcome = Outcome::of(runs.into_iter().map(|run| run.ran));
+            let results = outcome.into_results(prepared.scenario.title.clone(), prepared.item.toml.clone());
+            let folder = pending.finish(&results, &anabranch_report::html(&results), true)?;
+            kept.clear();
+            folder
+        }
+    };
+    let answers = answers(&find, &done);
+    if args.output.json {
+        let answers: Vec<Value> = answers.iter().map(|answer| answer.json(&find)).collect();
+        return print_json(&json!({
+            "scenario": prepared.scenario.title,
+            "digest": prepared.item.digest,
+            "folder": folder.to_string_lossy(),
+            "parameter": find.parameter,
+            "wanted": word(&find),
+            "where": find.holds,
+            "resolution": find.resolution,
+            "range": find.ends(),
+            "answers": answers,
+            "runs": count,
+            "runs_simulated": simulated,
+            "wall_s": begin.elapsed().as_secs_f64(),
+        }));
+    }
+    let mut text =
+        format!("{}\n\n{}\n\n{}", prepared.scenario.title, asked_in_words(&find), table(&find, &answers));
+    for answer in &answers {
+        text.extend(answer.notes(&find).into_iter().map(|note| format!("\n{note}")));
+    }
+    let before = count - simulated;
+    let reused = if before > 0 { format!(", {before} of them simulated before") } else { String::new() };
+    let wall_s = begin.elapsed().as_secs_f64();
+    print(&format!(
+        "{}\n\n{count} runs{reused}; {wall_s:.1} s\nreport: {}\n",
+        text.trim_end(),
+        folder.join("report.html").display()
+    ))
+}
+
+/// The measure of `where`.
+fn question(shown: &str, find: &Find) -> Result<Measure, Failure> {
+    let wrong = |why: String| {
+        Failure::Input(format!("{shown}: [find] where: {why}\n  write: where = \"drops(scheme) == 0\""))
+    };
+    let measure = Measure::parse(&find.holds).map_err(|error| wrong(error.to_string()))?;
+    match measure.schemes()[..] {
+        [SCHEME] => Ok(measure),
+        [] => Err(wrong(format!("{:?} asks for nothing of a scheme", find.holds))),
+        ref names => {
+            let others: Vec<&str> = names.iter().copied().filter(|name| *name != SCHEME).collect();
+            Err(wrong(format!(
+                "it is asked of each scheme, which is called `scheme` there, not {}",
+                others.join(", ")
+            )))
+        }
+    }
+}
+
+/// Results as runs of their own.
+fn split(set: ResultSet) -> Vec<Ran> {
+    let ResultSet { runs, flows, jobs, filed, .. } = set;
+    let mut rans: Vec<Ran> = runs
+        .into_iter()
+        .map(|run| Ran {
+            result: RunResult { run, flows: Vec::new(), jobs: Vec::new(), series: Vec::new() },
+            filed: None,
+        })
+        .collect();
+    flows.into_iter().for_each(|flow| rans[flow.run as usize].result.flows.push(flow));
+    jobs.into_iter().for_each(|job| rans[job.run as usize].result.jobs.push(job));
+    filed.into_iter().for_each(|filed| {
+        let run = filed.run as usize;
+        rans[run].filed = Some(filed);
+    });
+    rans
+}
+
+/// What the searches have in common.
+struct Searching<'a> {
+    find: &'a Find,
+    holds: &'a Measure,
+    folder: &'a Folder,
+    /// Runs that were stored, until they are asked for.
+    before: Mutex<Vec<Ran>>,
+    kept: &'a Kept,
+    spool: &'a Spool,
+    simulated: AtomicUsize,
+}
+
+/// A run of a search.
+struct Run {
+    index: usize,
+    place: f64,
+    ran: Ran,
+}
+
+/// The search for one scheme and seed.
+struct Lane<'a> {
+    scheme: String,
+    seed: u64,
+    search: Search<'a>,
+    runs: Vec<Run>,
+    /// Why it ended too early.
+    ended: Option<Failure>,
+}
+
+impl<'a> Searching<'a> {
+    fn lane(&self, number: usize, scheme: &str, seed: u64, control: &Control) -> Lane<'a> {
+        let mut lane = Lane {
+            scheme: scheme.to_owned(),
+            seed,
+            search: Search::new(self.find),
+            runs: Vec::new(),
+            ended: None,
+        };
+        while let Some((place, value)) = lane.search.next() {
+            let index = number * MOST_TRIED + lane.runs.len();
+            match self.run(index, scheme, seed, &value, control) {
+                Ok(mut ran) => {
+                    let holds = self.holds(&mut ran);
+                    lane.runs.push(Run { index, place, ran });
+                    match holds {
+                        Ok(holds) => lane.search.tell(holds),
+                        Err(why) => lane.ended = Some(why),
+                    }
+                }
+                Err(why) => lane.ended = Some(why),
+            }
+            if lane.ended.is_some() {
+                break;
+            }
+        }
+        lane
+    }
+
+    /// The run of a scheme and a seed at a value: a stored one, a kept one, or a new one.
+    fn run(
+        &self,
+        index: usize,
+        scheme: &str,
+        seed: u64,
+        value: &toml::Value,
+        control: &Control,
+    ) -> Result<Ran, Failure> {
+        let scenario = self.find.scenario(std::slice::from_ref(value), self.folder).map_err(input)?;
+        let points = scenario.points().map_err(input)?;
+        let is_it = |point: &RunPoint| point.scheme.name == scheme && point.seed == seed;
+        let Some(point) = points.into_iter().find(is_it) else {
+            return Err(Failure::Run(format!("internal error: no run of {scheme} with seed {seed}")));
+        };
+        let mut before = self.before.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let is_of = |run: &RunRow| run.scheme == scheme && run.seed == seed && run.sweep == point.sweep;
+        if let Some(known) = before.iter().position(|ran| is_of(&ran.result.run)) {
+            return Ok(before.swap_remove(known));
+        }
+        drop(before);
+        if let Some(ran) = self.kept.take(index, &point, self.spool) {
+            return Ok(ran);
+        }
+        self.simulated.fetch_add(1, Ordering::Relaxed);
+        let named = || format!("{scheme}, seed {seed}, {} = {value}", self.find.parameter);
+        match one_alone(index, &point, control, self.kept, self.spool) {
+            End::Done(ran) => Ok(*ran),
+            End::Failed { partial: Some(ran), .. } => Ok(*ran),
+            End::Failed { error, partial: None } => Err(Failure::Run(format!("run {}: {error}", named()))),
+            End::Stopped => Err(Failure::Interrupted(
+                "interrupted; the runs that finished are kept for the next time".to_owned(),
+            )),
+        }
+    }
+
+    /// Whether it holds of a run. Nothing does of one in which something did not finish.
+    fn holds(&self, ran: &mut Ran) -> Result<bool, Failure> {
+        let row = &ran.result.run;
+        if row.flows_finished < row.flows || row.jobs_finished < row.jobs {
+            return Ok(false);
+        }
+        // Rows are lent: a second copy of them may be more than memory holds.
+        let mut set = ResultSet {
+            runs: vec![RunRow { scheme: SCHEME.to_owned(), ..row.clone() }],
+            flows: std::mem::take(&mut ran.result.flows),
+            jobs: std::mem::take(&mut ran.result.jobs),
+            series: std::mem::take(&mut ran.result.series),
+            filed: ran.filed.iter().cloned().collect(),
+            ..ResultSet::default()
+        };
+        set.flows.iter_mut().for_each(|flow| flow.run = 0);
+        set.jobs.iter_mut().for_each(|job| job.run = 0);
+        set.filed.iter_mut().for_each(|filed| filed.run = 0);
+        let measured = self.holds.evaluate(&set);
+        let ResultSet { flows, jobs, series, .. } = set;
+        (ran.result.flows, ran.result.jobs, ran.result.series) = (flows, jobs, series);
+        match measured.map_err(|error| Failure::Input(format!("[find] where: {error}")))? {
+            ClaimValue::Number(number) if number == 0.0 || number == 1.0 => Ok(number == 1.0),
+            other => Err(Failure::Input(format!(
+                "[find] where: {:?} is {other:?}, which is neither true nor false\n  write: a comparison, such as \
+                 where = \"slowdown_p99(scheme) < 3\"",
+                self.find.holds
+            ))),
+        }
+    }
+}
+
+/// What is known of a scheme.
+struct OfScheme<'a> {
+    scheme: &'a str,
+    lanes: Vec<&'a Lane<'a>>,
+}
+
+fn answers<'a>(find: &Find, lanes: &'a [Lane<'a>]) -> Vec<OfScheme<'a>> {
+    let mut answers: Vec<OfScheme> = Vec::new();
+    for lane in lanes {
+        match answers.iter_mut().find(|answer| answer.scheme == lane.scheme) {
+            Some(answer) => answer.lanes.push(lane),
+            None => answers.push(OfScheme { scheme: &lane.scheme, lanes: vec![lane] }),
+        }
+    }
+    // From the seed that is easiest to please to the one that is hardest.
+    let sign = if find.wanted == Wanted::Smallest { 1.0 } else { -1.0 };
+    for answer in &mut answers {
+        answer.lanes.sort_by(|a, b| (sign * a.search.place()).total_cmp(&(sign * b.search.place())));
+    }
+    answers
+}
+
+impl OfScheme<'_> {
+    /// The values that were found, by seed, the easiest first; none when any seed has none.
+    fn found(&self) -> Option<Vec<(toml::Value, toml::Value)>> {
+        let of = |lane: &&Lane| match lane.search.answer()? {
+            Answer::Found { value, fails } => Some((value, fails)),
+            _ => None,
+        };
+        self.lanes.iter().map(of).collect()
+    }
+
+    fn runs(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.search.tried().count()).sum()
+    }
+
+    /// What a reader has to know beside the table.
+    fn notes(&self, find: &Find) -> Vec<String> {
+        let mut notes = Vec::new();
+        for answer in [Answer::Everywhere, Answer::Nowhere, Answer::Backwards] {
+            let seeds: Vec<String> = self
+                .lanes
+                .iter()
+                .filter(|lane| lane.search.answer().as_ref() == Some(&answer))
+                .map(|lane| lane.seed.to_string())
+                .collect();
+            if seeds.is_empty() {
+                continue;
+            }
+            let said = unanswered(find, &answer);
+            notes.push(format!("{} with seed {}: {said}", self.scheme, seeds.join(", ")));
+        }
+        for lane in &self.lanes {
+            let wrong: Vec<String> = lane
+                .search
+                .contradictions()
+                .into_iter()
+                .map(|(value, holds)| {
+                    format!("{value} ({})", if holds { "it holds" } else { "it does not hold" })
+                })
+                .collect();
+            if !wrong.is_empty() {
+                notes.push(format!(
+                    "{} with seed {}: not monotone: beyond the answer it is the other way round at {}, so there are several answers",
+                    self.scheme,
+                    lane.seed,
+                    wrong.join(", ")
+                ));
+            }
+        }
+        notes
+    }
+
+    fn json(&self, find: &Find) -> Value {
+        let found = self.found();
+        let value = |place: fn(&[(toml::Value, toml::Value)]) -> Option<&(toml::Value, toml::Value)>| {
+            found.as_deref().and_then(place).map(|(value, _)| value.clone())
+        };
+        let (easiest, hardest) = (value(|found| found.first()), value(|found| found.last()));
+        let (lowest, highest) = match find.wanted {
+            Wanted::Smallest => (easiest, hardest.clone()),
+            Wanted::Largest => (hardest.clone(), easiest),
+        };
+        let seeds = self.lanes.iter().map(|lane| {
+            let (outcome, value, fails) = match lane.search.answer() {
+                Some(Answer::Found { value, fails }) => ("found", Some(value), Some(fails)),
+                Some(Answer::Everywhere) => ("holds at both ends", None, None),
+                Some(Answer::Nowhere) => ("holds at neither end", None, None),
+                Some(Answer::Backwards) => ("holds at the other end", None, None),
+                None => ("unknown", None, None),
+            };
+            let told = |(value, holds): (toml::Value, bool)| json!({ "value": value, "holds": holds });
+            json!({
+                "seed": lane.seed,
+                "outcome": outcome,
+                "value": value,
+                "fails_at": fails,
+                "tried": lane.search.tried().map(|(_, value, holds)| told((value, holds))).collect::<Vec<_>>(),
+                "contradictions": lane.search.contradictions().into_iter().map(told).collect::<Vec<_>>(),
+            })
+        });
+        json!({
+            "scheme": self.scheme,
+            "value": hardest,
+            "lowest": lowest,
+            "highest": highest,
+            "seeds": seeds.collect::<Vec<_>>(),
+            "runs": self.runs(),
+        })
+    }
+}
+
+fn word(find: &Find) -> &'static str {
+    match find.wanted {
+        Wanted::Smallest => "smallest",
+        Wanted::Largest => "largest",
+    }
+}
+
+/// `smallest *.fabric.queue from 16KB to 8MB where drops(scheme) == 0, to 2 %`.
+fn asked_in_words(find: &Find) -> String {
+    let [first, last] = find.ends().map(|end| plain(&end));
+    let near = if find.is_list() { String::new() } else { format!(", to {} %", find.resolution * 100.0) };
+    format!("{} {} from {first} to {last} where {}{near}", word(find), find.parameter, find.holds)
+}
+
+fn plain(value: &toml::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn unanswered(find: &Find, answer: &Answer) -> String {
+    let [first, last] = find.ends();
+    let smallest = find.wanted == Wanted::Smallest;
+    let try_instead = |beyond_last: bool| match find.wider(beyond_last) {
+        Some([low, high]) => format!("; try {} = [{low}, {high}]", word(find)),
+        None => format!("; add values {} the list", if beyond_last { "behind" } else { "before" }),
+    };
+    match answer {
+        Answer::Everywhere => format!("it holds at both ends ({first} and {last}){}", try_instead(!smallest)),
+        Answer::Nowhere => format!("it holds at neither end ({first} and {last}){}", try_instead(smallest)),
+        Answer::Backwards => {
+            let (holds, not) = if smallest { (&first, &last) } else { (&last, &first) };
+            let other = if smallest { "largest" } else { "smallest" };
+            format!("it holds at {holds} and not at {not}; ask for the {other} instead")
+        }
+        Answer::Found { .. } => String::new(),
+    }
+}
+
+fn table(find: &Find, answers: &[OfScheme]) -> String {
+    let seeds = answers.iter().map(|answer| answer.lanes.len()).max().unwrap_or(0);
+    let mut rows = vec![vec!["scheme".to_owned(), word(find).to_owned(), "fails at".to_owned()]];
+    if seeds > 1 {
+        rows[0][1] = format!("{} in every seed", word(find));
+        rows[0].push("over seeds".to_owned());
+    }
+    rows[0].push("runs".to_owned());
+    for answer in answers {
+        let mut row = vec![answer.scheme.to_owned()];
+        match answer.found().as_deref() {
+            Some([first @ .., (value, fails)]) => {
+                row.extend([plain(value), plain(fails)]);
+                if seeds > 1 {
+                    let easiest = first.first().map_or(value, |(value, _)| value);
+                    let (low, high) = match find.wanted {
+                        Wanted::Smallest => (easiest, value),
+                        Wanted::Largest => (value, easiest),
+                    };
+                    row.push(format!("{} to {}", plain(low), plain(high)));
+                }
+            }
+            _ => row.extend(std::iter::repeat_n("-".to_owned(), rows[0].len() - 2)),
+        }
+        row.push(answer.runs().to_string());
+        rows.push(row);
+    }
+    aligned(&rows)
+}

@@ -1,0 +1,181 @@
+//! Questions as typed: sweeps of linked parameters, `find`, `compare` and `export`.
+
+use crate::common::{Place, SMALL, edited};
+use std::fs;
+
+const QUESTION: &str = "[find]\nparameter = \"*.fabric.queue\"\nsmallest = [\"10KB\", \"4MB\"]\n\
+                        where = \"drops(scheme) == 0\"\nresolution = 0.1\n";
+
+/// Many to one, so that a small queue drops.
+fn incast() -> String {
+    let incast = "kind = \"incast\"\ntarget = 0\ndegree = 8\nbytes = \"100KB\"";
+    let text = edited("kind = \"permutation\"\nbytes = \"100KB\"", incast);
+    text.replace("seeds = [1]", "seeds = [1, 2]")
+        + "[set]\n\"*.fabric.ecn_kmin\" = \"0.2queue\"\n\"*.fabric.ecn_kmax\" = \"0.8queue\"\n"
+}
+
+fn bytes(value: &serde_json::Value) -> f64 {
+    let text = value.as_str().unwrap();
+    let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap();
+    let scale = if text.ends_with("MB") { 1e6 } else { 1e3 };
+    text[..unit].parse::<f64>().unwrap() * scale
+}
+
+#[test]
+fn the_smallest_buffer_is_found_and_asked_again_without_a_run() {
+    let place = Place::new();
+    place.write("s.toml", incast() + QUESTION);
+    let asked = place.run(&["find", "s.toml", "--out", "out", "--json"]).expect(0).json();
+    assert_eq!((&asked["parameter"], &asked["wanted"]), (&"*.fabric.queue".into(), &"smallest".into()));
+    let answers = asked["answers"].as_array().unwrap();
+    let schemes: Vec<&str> = answers.iter().map(|answer| answer["scheme"].as_str().unwrap()).collect();
+    assert_eq!(schemes, ["reps", "ops"]);
+    for answer in answers {
+        assert!(bytes(&answer["lowest"]) <= bytes(&answer["value"]), "{answer}");
+        for seed in answer["seeds"].as_array().unwrap() {
+            let (holds, fails) = (bytes(&seed["value"]), bytes(&seed["fails_at"]));
+            assert!(fails < holds && holds < 1.15 * fails, "{seed}");
+            assert_eq!(seed["contradictions"].as_array().unwrap().len(), 0, "{seed}");
+        }
+        // What was found is so: a run of it drops nothing, and one of what fails does.
+        let first = &answer["seeds"][0];
+        for (value, dropped) in [(&first["value"], false), (&first["fails_at"], true)] {
+            let set = format!("\"*.fabric.queue\" = {value}\n");
+            place.write("alone.toml", incast() + &set);
+            let seed = first["seed"].to_string();
+            let scheme = answer["scheme"].as_str().unwrap();
+            let alone =
+                ["run", "alone.toml", "--scheme", scheme, "--seed", &seed, "--out", "alone", "--json"];
+            let drops = place.run(&alone).json()["runs"][0]["drops"].as_u64().unwrap();
+            assert_eq!(drops > 0, dropped, "{value} of {scheme}: {drops}");
+        }
+    }
+    assert_eq!(asked["runs_simulated"], asked["runs"]);
+    assert_eq!(place.results().len(), 1);
+    let text = place.run(&["find", "s.toml", "--out", "out"]).expect(0).stdout;
+    assert!(
+        text.contains("smallest *.fabric.queue from 10KB to 4MB where drops(scheme) == 0, to 10 %"),
+        "{text}"
+    );
+    assert!(text.contains("smallest in every seed") && text.contains("over seeds"), "{text}");
+    let runs = asked["runs"].as_u64().unwrap();
+    assert!(text.contains(&format!("{runs} runs, {runs} of them simulated before")), "{text}");
+    // Others ask another question.
+    place.run(&["find", "s.toml", "--scheme", "reps", "--out", "out"]).expect(0);
+    assert_eq!(place.results().len(), 2);
+}
+
+#[test]
+fn a_range_without_the_answer_says_which_to_try() {
+    let place = Place::new();
+    let ask = |range: &str| {
+        place.write("s.toml", incast() + &QUESTION.replace("smallest = [\"10KB\", \"4MB\"]", range));
+        place.run(&["find", "s.toml", "--scheme", "reps", "--seed", "1", "--out", "out"]).expect(0).stdout
+    };
+    let text = ask("smallest = [\"2MB\", \"4MB\"]");
+    let said =
+        "reps with seed 1: it holds at both ends (\"2MB\" and \"4MB\"); try smallest = [\"0.2MB\", \"2MB\"]";
+    assert!(text.contains(said), "{text}");
+    let text = ask("smallest = [\"10KB\", \"20KB\"]");
+    let said = "it holds at neither end (\"10KB\" and \"20KB\"); try smallest = [\"20KB\", \"200KB\"]";
+    assert!(text.contains(said), "{text}");
+    let text = ask("largest = [\"10KB\", \"4MB\"]");
+    let said = "it holds at \"4MB\" and not at \"10KB\"; ask for the smallest instead";
+    assert!(text.contains(said), "{text}");
+}
+
+#[test]
+fn a_question_that_is_none_is_refused() {
+    let place = Place::new();
+    for (question, expected) in [
+        (String::new(), "the scenario has no [find]"),
+        (
+            QUESTION.replace("drops(scheme) == 0", "drops(reps) == 0"),
+            "which is called `scheme` there, not reps",
+        ),
+        (QUESTION.replace("drops(scheme) == 0", "1 < 2"), "asks for nothing of a scheme"),
+        (QUESTION.replace("drops(scheme) == 0", "drosp(scheme) == 0"), "drosp"),
+        (QUESTION.replace("drops(scheme) == 0", "fct_max(scheme)"), "neither true nor false"),
+        (QUESTION.replace("*.fabric.queue", "*.fabric.qeue"), "\"*.fabric.queue\""),
+        (QUESTION.replace("\"10KB\"", "\"10us\""), "no two quantities of one kind"),
+    ] {
+        place.write("s.toml", incast() + &question);
+        let ended = place.run(&["find", "s.toml", "--out", "out"]).expect(2);
+        assert!(ended.stderr.contains(expected), "{question}: {}", ended.stderr);
+    }
+    // The question changes nothing of the scenario itself.
+    place.write("s.toml", incast() + QUESTION);
+    place.run(&["check", "s.toml"]).expect(0);
+}
+
+#[test]
+fn linked_parameters_are_swept_together() {
+    let place = Place::new();
+    place.write(
+        "s.toml",
+        SMALL.to_owned()
+            + "[sweep]\n\"*.fabric.queue\" = [\"100KB\", \"1MB\"]\n[[sweep.zip]]\n\"topology.hosts\" = [8, 16]\n\"workload.bytes\" = [\"50KB\", \"100KB\"]\n",
+    );
+    let runs = place.run(&["run", "s.toml", "--scheme", "reps", "--out", "out", "--json"]).expect(0).json();
+    let points: Vec<String> =
+        runs["runs"].as_array().unwrap().iter().map(|run| run["sweep"].to_string()).collect();
+    assert_eq!(points.len(), 4, "{points:?}");
+    assert!(points[1].contains("\"topology.hosts\":16,\"workload.bytes\":\"100KB\""), "{points:?}");
+    let folder = runs["folder"].as_str().unwrap();
+    let again = place.run(&["run", &format!("{folder}/scenario.toml"), "--out", "out", "--json"]).expect(0);
+    assert_eq!(again.json()["digest"], runs["digest"]);
+}
+
+#[test]
+fn two_folders_are_compared_seed_by_seed() {
+    let place = Place::new();
+    let three = SMALL.replace("seeds = [1]", "seeds = [1, 2, 3]");
+    place.write("a.toml", &three);
+    place.write("b.toml", three.replace("link = \"400Gbps\"", "link = \"200Gbps\""));
+    place.write("c.toml", three.replace("[\"reps\", \"ops\"]", "[\"ecmp\"]"));
+    let folder = |name: &str| {
+        let ended = place.run(&["run", name, "--out", "out", "--json"]).expect(0).json();
+        ended["folder"].as_str().unwrap().to_owned()
+    };
+    let (a, b, c) = (folder("a.toml"), folder("b.toml"), folder("c.toml"));
+    let text = place.run(&["compare", &a, &b]).expect(0).stdout;
+    for part in
+        ["What differs between the scenarios", "400Gbps", "B/A", "fct_max_us", "by seed", "compare.html"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let page = fs::read_to_string(place.path().join("compare.html")).unwrap();
+    assert!(page.contains("Side by side") && page.contains("fct_p99_us") && !page.contains("http"), "{page}");
+    let json = place.run(&["compare", &a, &b, "--json"]).expect(0).json();
+    let is_it = |row: &&serde_json::Value| row["scheme"] == "ops" && row["quantity"] == "fct_max_us";
+    let row = json["rows"].as_array().unwrap().iter().find(is_it).unwrap();
+    assert_eq!(row["seeds"].as_array().unwrap().len(), 3);
+    // Half the rate takes longer, but not twice as long: latencies stay.
+    let ratio = &row["ratios"][0];
+    let numbers =
+        [&ratio["over_seeds"][0], &ratio["ratio"], &ratio["over_seeds"][1]].map(|n| n.as_f64().unwrap());
+    assert!(1.1 < numbers[0] && numbers[2] < 2.0 && numbers.is_sorted(), "{row}");
+    let refused = place.run(&["compare", &a, &c]).expect(2).stderr;
+    assert!(refused.contains("no scheme in common") && refused.contains(": ecmp"), "{refused}");
+    let refused = place.run(&["compare", &a, "nowhere"]).expect(2).stderr;
+    assert!(refused.contains("nowhere: not a folder of results"), "{refused}");
+}
+
+#[test]
+fn tables_are_exported_as_csv() {
+    let place = Place::new();
+    place.write("s.toml", SMALL.to_owned() + "[sweep]\n\"workload.bytes\" = [\"50KB\", \"100KB\"]\n");
+    let run = place.run(&["run", "s.toml", "--out", "out", "--json"]).expect(0).json();
+    let folder = run["folder"].as_str().unwrap();
+    let runs = place.run(&["export", folder]).expect(0).stdout;
+    let head: Vec<&str> = runs.lines().next().unwrap().split(',').collect();
+    assert_eq!(head[..4], ["run", "scheme", "seed", "workload.bytes"]);
+    assert_eq!(runs.lines().count(), 1 + 4);
+    assert!(runs.lines().nth(1).unwrap().starts_with("0,reps,1,50KB,16,16,"), "{runs}");
+    place.run(&["export", folder, "--table", "flows", "--out", "flows.csv"]).expect(0);
+    let flows = fs::read_to_string(place.path().join("flows.csv")).unwrap();
+    assert_eq!(flows.lines().count(), 1 + 4 * 16);
+    assert!(flows.lines().last().unwrap().starts_with("3,ops,1,100KB,15,"), "{flows}");
+    let refused = place.run(&["export", folder, "--out", "no/such.csv"]).expect(2).stderr;
+    assert!(refused.contains("no/such.csv: cannot be written: no such file or folder"), "{refused}");
+}

@@ -1,0 +1,551 @@
+//! `[find]`: the smallest or the largest value of a parameter for which something still holds, by bisection.
+
+use super::sweep::ZIP;
+use super::table::{Table, fault};
+use super::tree::{Fields, Item, Node, Place};
+use super::{Files, Overrides, Registry, Scenario, ScenarioError, tree, written};
+use anabranch_base::{Bytes, Duration, Rate};
+
+/// Relative distance at which a bisection ends unless said.
+const RESOLUTION: f64 = 0.02;
+/// The example of a range in messages.
+const RANGE: &str = "smallest = [\"16KB\", \"8MB\"]";
+
+/// A scenario with a question about one of its parameters.
+#[derive(Debug)]
+pub struct Find {
+    /// The parameter, by its path as `[set]` and `[sweep]` take it.
+    pub parameter: String,
+    /// Which value is wanted among those for which it holds.
+    pub wanted: Wanted,
+    /// What has to hold, as a measure that is 1 or 0.
+    pub holds: String,
+    /// Relative distance at which a bisection ends.
+    pub resolution: f64,
+    values: Values,
+    at: Place,
+    file: String,
+    document: Fields,
+    over: Overrides,
+}
+
+/// Which end of the values for which something holds is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// What holds for a value holds for every larger one.
+    Smallest,
+    /// What holds for a value holds for every smaller one.
+    Largest,
+}
+
+/// The values that the parameter may have.
+#[derive(Debug)]
+enum Values {
+    /// These, in this order.
+    List(Vec<toml::Value>),
+    /// All between two, which are written like this.
+    Range { ends: [toml::Value; 2], low: f64, high: f64, spelling: Spelling },
+}
+
+/// How a number between two ends is written.
+#[derive(Debug)]
+enum Spelling {
+    Whole,
+    Number,
+    /// With a unit behind it, as a whole number of them or not.
+    Unit {
+        unit: String,
+        whole: bool,
+    },
+}
+
+/// Reads a scenario that has `[find]`.
+///
+/// # Errors
+/// The first fault of `[find]`, with its place; the rest of the scenario is read by [`Find::scenario`].
+pub fn read_find(file: &str, text: &str, over: &Overrides) -> Result<Find, ScenarioError> {
+    let mut document = tree::parse(file, text)?;
+    let Some(node) = document.remove("find") else {
+        let help = format!(
+            "[find] and below it parameter = \"*.fabric.queue\", {RANGE}, where = \"drops(scheme) == 0\""
+        );
+        return Err(fault(file, None, "the scenario has no [find]", Some(help)));
+    };
+    for key in ["sweep", "point"] {
+        if let Some(node) = document.get(key) {
+            let message =
+                format!("[find] and {key} exclude each other: one question has one answer per scheme");
+            return Err(fault(file, node.at, message, Some(format!("a scenario without {key}"))));
+        }
+    }
+    let question = Question::read(&Table::open(file, "[find]", &node)?)?;
+    let Question { parameter, at, wanted, holds, resolution, values } = question;
+    Ok(Find {
+        parameter,
+        wanted,
+        holds,
+        resolution,
+        values,
+        at,
+        file: file.to_owned(),
+        document,
+        over: over.clone(),
+    })
+}
+
+/// What stands in `[find]`.
+struct Question {
+    parameter: String,
+    at: Place,
+    wanted: Wanted,
+    holds: String,
+    resolution: f64,
+    values: Values,
+}
+
+impl Question {
+    fn read(table: &Table) -> Result<Question, ScenarioError> {
+        table.only(&["parameter", "smallest", "largest", "where", "resolution"])?;
+        let parameter: String = table.need("parameter")?;
+        let at = table.node("parameter").map_or(table.at, |node| node.at);
+        if parameter == ZIP {
+            return Err(table.wrong(
+                "parameter",
+                "one parameter is varied",
+                "parameter = \"*.fabric.queue\"",
+            ));
+        }
+        let holds: String = table.need("where")?;
+        let resolution: f64 = table.get("resolution")?.unwrap_or(RESOLUTION);
+        if !(1e-6..1.0).contains(&resolution) {
+            let message = format!("resolution must be between 0.000001 and 1, not {resolution}");
+            return Err(table.wrong("resolution", message, format!("resolution = {RESOLUTION}")));
+        }
+        let (key, wanted) = match (table.node("smallest"), table.node("largest")) {
+            (Some(_), None) => ("smallest", Wanted::Smallest),
+            (None, Some(_)) => ("largest", Wanted::Largest),
+            (Some(_), Some(_)) => {
+                return Err(table.wrong("largest", "smallest and largest exclude each other", "one of them"));
+            }
+            (None, None) => {
+                let message = "[find] has neither smallest nor largest";
+                return Err(table.wrong("smallest", message, format!("{RANGE}, where it is looked for")));
+            }
+        };
+        let list = match table.node(key).map(|node| &node.item) {
+            Some(Item::Array(nodes)) if nodes.len() >= 2 => nodes.iter().map(Node::value).collect(),
+            _ => {
+                let message = format!(
+                    "{key} must be a list: both ends of a range, or three values or more in their order"
+                );
+                return Err(table.wrong(key, message, RANGE.replace("smallest", key)));
+            }
+        };
+        let values =
+            values(list).map_err(|message| table.wrong(key, message, RANGE.replace("smallest", key)))?;
+        Ok(Question { parameter, at, wanted, holds, resolution, values })
+    }
+}
+
+fn values(list: Vec<toml::Value>) -> Result<Values, String> {
+    let [first, last] = &list[..] else { return Ok(Values::List(list)) };
+    let range = |low: f64, high: f64, spelling: Spelling| {
+        if low < high && low.is_finite() && high.is_finite() {
+            return Ok(Values::Range { ends: [first.clone(), last.clone()], low, high, spelling });
+        }
+        Err(format!("the ends of a range rise, but {last} is not above {first}"))
+    };
+    match (first, last) {
+        (toml::Value::Integer(low), toml::Value::Integer(high)) => {
+            range(*low as f64, *high as f64, Spelling::Whole)
+        }
+        (toml::Value::String(low), toml::Value::String(high)) => {
+            let kinds = || format!("{first} and {last} are no two quantities of one kind");
+            let (number, unit) = quantity(low).ok_or_else(kinds)?;
+            let (other, other_unit) = quantity(high).ok_or_else(kinds)?;
+            let high =
+                if unit == other_unit { other } else { number * times(low, high).ok_or_else(kinds)? };
+            // Nothing is smaller than these.
+            let whole = ["B", "bps", "ps"].contains(&unit.as_str());
+            range(number, high, Spelling::Unit { unit, whole })
+        }
+        _ => match (number(first), number(last)) {
+            (Some(low), Some(high)) => range(low, high, Spelling::Number),
+            _ => Err(format!("{first} and {last} are no ends of a range; a list has three values or more")),
+        },
+    }
+}
+
+fn number(value: &toml::Value) -> Option<f64> {
+    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
+}
+
+/// `16KB` as 16 and `KB`.
+fn quantity(text: &str) -> Option<(f64, String)> {
+    let text = text.trim();
+    let unit = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    Some((text[..unit].parse().ok()?, text[unit..].trim().to_owned()))
+}
+
+/// How many times `low` the quantity `high` is, where both have units of one kind.
+fn times(low: &str, high: &str) -> Option<f64> {
+    let ratio = |low: u64, high: u64| (low > 0).then(|| high as f64 / low as f64);
+    let sizes = || ratio(low.parse::<Bytes>().ok()?.0, high.parse::<Bytes>().ok()?.0);
+    let spans = || ratio(low.parse::<Duration>().ok()?.0, high.parse::<Duration>().ok()?.0);
+    let rates = || ratio(low.parse::<Rate>().ok()?.0, high.parse::<Rate>().ok()?.0);
+    sizes().or_else(spans).or_else(rates)
+}
+
+impl Find {
+    /// The scenario with the parameter swept over `values`.
+    ///
+    /// # Errors
+    /// The first fault, with its place and what to write instead.
+    pub fn scenario(&self, values: &[toml::Value], files: &dyn Files) -> Result<Scenario, ScenarioError> {
+        let node = |item: Item| Node { at: self.at, item };
+        let values = values.iter().map(|value| node(Item::Leaf(value.clone()))).collect();
+        let sweep = Fields::from([(self.parameter.clone(), node(Item::Array(values)))]);
+        let mut document = self.document.clone();
+        document.insert("sweep".to_owned(), node(Item::Table(sweep)));
+        written::resolve(&Registry::new(), &self.file, document, files, &self.over)
+    }
+
+    /// Both ends of what is looked through, in the order in which they are written.
+    pub fn ends(&self) -> [toml::Value; 2] {
+        match &self.values {
+            Values::List(list) => [list[0].clone(), list[list.len() - 1].clone()],
+            Values::Range { ends, .. } => ends.clone(),
+        }
+    }
+
+    /// Whether all values of a list are looked through, and not a range.
+    pub fn is_list(&self) -> bool {
+        matches!(self.values, Values::List(_))
+    }
+
+    /// The question in a line, from which another one differs.
+    pub fn text(&self) -> String {
+        let values = match &self.values {
+            Values::List(list) => format!("{list:?}"),
+            Values::Range { ends, .. } => format!("{ends:?}"),
+        };
+        let Find { parameter, wanted, holds, resolution, .. } = self;
+        format!("{wanted:?} {parameter} of {values} where {holds} to {resolution}")
+    }
+
+    /// A range to try instead when the answer lies beyond the `last` or the first end of this one.
+    pub fn wider(&self, last: bool) -> Option<[toml::Value; 2]> {
+        let Values::Range { ends, low, high, .. } = &self.values else { return None };
+        let [first, second] = ends.clone();
+        match last {
+            true => Some([second, self.written(high * 10.0)]),
+            false => Some([self.written(low / 10.0), first]),
+        }
+    }
+
+    fn end(&self, last: bool) -> f64 {
+        match (&self.values, last) {
+            (Values::List(list), true) => (list.len() - 1) as f64,
+            (Values::Range { high, .. }, true) => *high,
+            (Values::List(_), false) => 0.0,
+            (Values::Range { low, .. }, false) => *low,
+        }
+    }
+
+    /// Something in the middle of two places; none when they are next to each other.
+    fn between(&self, one: f64, other: f64) -> Option<f64> {
+        let (low, high) = (one.min(other), one.max(other));
+        let Values::Range { low: first, high: last, spelling, .. } = &self.values else {
+            return (high - low > 1.5).then(|| ((low + high) / 2.0).floor());
+        };
+        // Near 0 no share of a value is small enough.
+        let scale = if low > 0.0 { high } else { high.abs().max(low.abs()).max((last - first) / 100.0) };
+        if high - low <= self.resolution * scale {
+            return None;
+        }
+        let middle = if low > 0.0 { (low * high).sqrt() } else { (low + high) / 2.0 };
+        let whole = matches!(spelling, Spelling::Whole | Spelling::Unit { whole: true, .. });
+        let middle = if whole { middle.round() } else { self.rounded(middle) };
+        (low < middle && middle < high).then_some(middle)
+    }
+
+    /// To a digit more than the resolution asks for: values are read by people.
+    fn rounded(&self, number: f64) -> f64 {
+        let (mut digits, mut step) = (2, 0.1);
+        while step > self.resolution {
+            (digits, step) = (digits + 1, step / 10.0);
+        }
+        format!("{number:.digits$e}").parse().unwrap_or(number)
+    }
+
+    fn value(&self, place: f64) -> toml::Value {
+        match &self.values {
+            Values::List(list) => list[place as usize].clone(),
+            Values::Range { ends, low, .. } if place == *low => ends[0].clone(),
+            Values::Range { ends, high, .. } if place == *high => ends[1].clone(),
+            Values::Range { .. } => self.written(place),
+        }
+    }
+
+    fn written(&self, number: f64) -> toml::Value {
+        match &self.values {
+            Values::List(_) => toml::Value::Float(number),
+            Values::Range { spelling: Spelling::Whole, .. } => toml::Value::Integer(number.round() as i64),
+            Values::Range { spelling: Spelling::Number, .. } => toml::Value::Float(self.rounded(number)),
+            Values::Range { spelling: Spelling::Unit { unit, whole }, .. } => {
+                let number = if *whole { number.round() } else { self.rounded(number) };
+                toml::Value::String(format!("{number}{unit}"))
+            }
+        }
+    }
+}
+
+/// A search for the answer of one scheme and seed: says which value to try next, and is told what came of it.
+///
+/// It tries both ends, halves what is between them, and at last tries a value on each side of what it found: something
+/// that is not monotone shows there, if it shows at all.
+#[derive(Debug)]
+pub struct Search<'a> {
+    find: &'a Find,
+    /// What was tried, in that order.
+    tried: Vec<(f64, bool)>,
+    /// Nearest to each other: where it holds and where it does not.
+    good: f64,
+    bad: f64,
+    next: Option<f64>,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stage {
+    GoodEnd,
+    BadEnd,
+    Between,
+    BesideGood,
+    BesideBad,
+    Done,
+}
+
+/// What a search came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// The last value for which it holds, and the next one tried, for which it does not.
+    Found {
+        /// The answer.
+        value: toml::Value,
+        /// It does not hold here.
+        fails: toml::Value,
+    },
+    /// It holds at both ends.
+    Everywhere,
+    /// It holds at neither end.
+    Nowhere,
+    /// It holds at the end at which it should not, and does not at the other.
+    Backwards,
+}
+
+impl<'a> Search<'a> {
+    /// Nothing tried yet.
+    pub fn new(find: &'a Find) -> Search<'a> {
+        let good = find.end(find.wanted == Wanted::Smallest);
+        let bad = find.end(find.wanted == Wanted::Largest);
+        Search { find, tried: Vec::new(), good, bad, next: Some(good), stage: Stage::GoodEnd }
+    }
+
+    /// The value to try, with its place among all of them; none when all is known.
+    pub fn next(&self) -> Option<(f64, toml::Value)> {
+        self.next.map(|place| (place, self.find.value(place)))
+    }
+
+    /// Whether it holds for the value that was to be tried.
+    pub fn tell(&mut self, holds: bool) {
+        let Some(place) = self.next else { return };
+        self.tried.push((place, holds));
+        if self.stage == Stage::Between {
+            *(if holds { &mut self.good } else { &mut self.bad }) = place;
+        }
+        let (good_end, bad_end) = (self.tried[0].0, self.find.end(self.find.wanted == Wanted::Largest));
+        loop {
+            (self.stage, self.next) = match self.stage {
+                Stage::GoodEnd => (Stage::BadEnd, Some(bad_end)),
+                Stage::BadEnd if self.tried[0].1 && !self.tried[1].1 => {
+                    (Stage::Between, self.find.between(self.good, self.bad))
+                }
+                Stage::BadEnd | Stage::BesideBad | Stage::Done => (Stage::Done, None),
+                Stage::Between => match self.find.between(self.good, self.bad) {
+                    Some(place) => (Stage::Between, Some(place)),
+                    None => (Stage::BesideGood, self.find.between(self.good, good_end)),
+                },
+                Stage::BesideGood => (Stage::BesideBad, self.find.between(self.bad, bad_end)),
+            };
+            if self.next.is_some() || self.stage == Stage::Done {
+                return;
+            }
+        }
+    }
+
+    /// What it came to; none before all is known.
+    pub fn answer(&self) -> Option<Answer> {
+        if self.next.is_some() {
+            return None;
+        }
+        Some(match (self.tried[0].1, self.tried[1].1) {
+            (true, false) => {
+                Answer::Found { value: self.find.value(self.good), fails: self.find.value(self.bad) }
+            }
+            (true, true) => Answer::Everywhere,
+            (false, false) => Answer::Nowhere,
+            (false, true) => Answer::Backwards,
+        })
+    }
+
+    /// Where the answer lies among those of other searches, from small to large.
+    pub fn place(&self) -> f64 {
+        self.good
+    }
+
+    /// What was tried, in that order: its place among all values, the value, and whether it held.
+    pub fn tried(&self) -> impl Iterator<Item = (f64, toml::Value, bool)> {
+        self.tried.iter().map(|(place, holds)| (*place, self.find.value(*place), *holds))
+    }
+
+    /// Values that say that the question is not monotone: beyond what was found it is as it should not be.
+    pub fn contradictions(&self) -> Vec<(toml::Value, bool)> {
+        if !matches!(self.answer(), Some(Answer::Found { .. })) {
+            return Vec::new();
+        }
+        let towards_good = |from: f64, to: f64| if self.good > self.bad { to > from } else { to < from };
+        let wrong = |(place, holds): &&(f64, bool)| match holds {
+            true => towards_good(*place, self.bad),
+            false => towards_good(self.good, *place),
+        };
+        self.tried.iter().filter(wrong).map(|(place, holds)| (self.find.value(*place), *holds)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "schemes = [\"reps\"]\n[topology]\nkind = \"single-switch\"\nhosts = 4\nlink = \"100Gbps\"\n\
+                        [workload]\nkind = \"permutation\"\nbytes = \"1MB\"\n";
+
+    fn read(question: &str) -> Result<Find, ScenarioError> {
+        read_find("f.toml", &format!("{HEAD}[find]\n{question}\n"), &Overrides::default())
+    }
+
+    fn find(parameter: &str, values: &str) -> Find {
+        read(&format!("parameter = \"{parameter}\"\n{values}\nwhere = \"drops(scheme) == 0\"")).unwrap()
+    }
+
+    /// Searches where `holds` is the truth; the answer, the number of values tried, and what contradicts.
+    fn search(
+        find: &Find,
+        holds: impl Fn(&toml::Value) -> bool,
+    ) -> (Answer, usize, Vec<(toml::Value, bool)>) {
+        let mut search = Search::new(find);
+        while let Some((_, value)) = search.next() {
+            let truth = holds(&value);
+            search.tell(truth);
+        }
+        (search.answer().unwrap(), search.tried().count(), search.contradictions())
+    }
+
+    fn bytes(value: &toml::Value) -> u64 {
+        value.as_str().unwrap().parse::<Bytes>().unwrap().0
+    }
+
+    #[test]
+    fn a_range_of_sizes_is_halved_to_the_resolution() {
+        let find = find("*.fabric.queue", "smallest = [\"16KB\", \"8MB\"]");
+        for threshold in [16_001, 20_000, 123_456, 1_000_000, 7_900_000] {
+            let (answer, tried, wrong) = search(&find, |value| bytes(value) >= threshold);
+            let Answer::Found { value, fails } = answer else { panic!("{threshold}: {answer:?}") };
+            let (value, fails) = (bytes(&value), bytes(&fails));
+            assert!(fails < threshold && threshold <= value, "{fails} {threshold} {value}");
+            assert!(value as f64 <= 1.021 * fails as f64, "{fails} {value}");
+            assert!(tried <= 13 && wrong.is_empty(), "{tried}");
+        }
+    }
+
+    #[test]
+    fn the_largest_number_is_found_from_the_other_side() {
+        let find = find("workload.load", "largest = [0.1, 0.9]\nresolution = 0.01");
+        let (answer, _, wrong) = search(&find, |value| value.as_float().unwrap() <= 0.6543);
+        let Answer::Found { value, fails } = answer else { panic!("{answer:?}") };
+        let (value, fails) = (value.as_float().unwrap(), fails.as_float().unwrap());
+        assert!(value <= 0.6543 && 0.6543 < fails && fails < 1.011 * value, "{value} {fails}");
+        assert_eq!(wrong, []);
+    }
+
+    #[test]
+    fn whole_numbers_and_lists_are_exact() {
+        let whole = find("workload.degree", "largest = [1, 100]");
+        let (answer, ..) = search(&whole, |value| value.as_integer().unwrap() <= 7);
+        assert_eq!(answer, Answer::Found { value: 7.into(), fails: 8.into() });
+        let list = find("topology.link", "smallest = [\"100Gbps\", \"200Gbps\", \"400Gbps\", \"800Gbps\"]");
+        let (answer, ..) = search(&list, |value| ["400Gbps", "800Gbps"].contains(&value.as_str().unwrap()));
+        assert_eq!(answer, Answer::Found { value: "400Gbps".into(), fails: "200Gbps".into() });
+    }
+
+    #[test]
+    fn ends_that_answer_alike_are_told() {
+        let find = find("*.fabric.queue", "smallest = [\"16KB\", \"8MB\"]");
+        assert_eq!(search(&find, |_| true), (Answer::Everywhere, 2, vec![]));
+        assert_eq!(search(&find, |_| false), (Answer::Nowhere, 2, vec![]));
+        assert_eq!(search(&find, |value| bytes(value) < 100_000), (Answer::Backwards, 2, vec![]));
+        assert_eq!(find.wider(true), Some(["8MB".into(), "80000KB".into()]));
+        assert_eq!(find.wider(false), Some(["1.6KB".into(), "16KB".into()]));
+    }
+
+    #[test]
+    fn what_is_not_monotone_shows_beside_the_answer() {
+        let find = find("*.fabric.queue", "smallest = [\"16KB\", \"8MB\"]");
+        let holds = |value: &toml::Value| matches!(bytes(value), 100_000..=500_000 | 7_000_000..);
+        let (answer, _, wrong) = search(&find, holds);
+        let Answer::Found { .. } = answer else { panic!("{answer:?}") };
+        assert!(!wrong.is_empty());
+    }
+
+    #[test]
+    fn the_scenario_has_the_value_and_is_labelled_by_it() {
+        let find = find("*.fabric.queue", "smallest = [\"16KB\", \"8MB\"]");
+        let scenario = find.scenario(&["64KB".into()], &super::super::NoFiles).unwrap();
+        let points = scenario.points().unwrap();
+        assert_eq!(points[0].sweep["*.fabric.queue"].to_string(), "64KB");
+        assert_eq!(points[0].scheme.fabric.queue.unwrap().to_string(), "64KB");
+    }
+
+    #[test]
+    fn wrong_questions_have_a_place_and_a_cure() {
+        let good = "parameter = \"*.fabric.queue\"\nwhere = \"drops(scheme) == 0\"\n";
+        for (question, expected) in [
+            ("parameter = \"*.fabric.queue\"", "[find] has no \"where\""),
+            (good, "[find] has neither smallest nor largest\n  write: smallest = [\"16KB\", \"8MB\"]"),
+            (&format!("{good}smallest = \"1MB\""), "f.toml:12:1: smallest must be a list"),
+            (
+                &format!("{good}largest = [\"8MB\", \"16KB\"]"),
+                "the ends of a range rise, but \"16KB\" is not above \"8MB\"",
+            ),
+            (
+                &format!("{good}largest = [\"8MB\", \"16us\"]"),
+                "\"8MB\" and \"16us\" are no two quantities of one kind",
+            ),
+            (
+                &format!("{good}largest = [1, 2]\nsmallest = [1, 2]"),
+                "smallest and largest exclude each other",
+            ),
+            (&format!("{good}largest = [1, 2]\nuntil = 5"), "unknown key \"until\" in [find]"),
+            (&format!("{good}largest = [1, 2]\nresolution = 2"), "resolution must be between"),
+            (
+                &format!("{good}largest = [1, 2]\n[sweep]\n\"topology.hosts\" = [4, 8]"),
+                "[find] and sweep exclude each other",
+            ),
+        ] {
+            let said = read(question).unwrap_err().to_string();
+            assert!(said.contains(expected), "{said}");
+        }
+        let none = read_find("f.toml", HEAD, &Overrides::default()).unwrap_err().to_string();
+        assert!(none.contains("the scenario has no [find]\n  write: [find] and below it"), "{none}");
+    }
+}

@@ -1,0 +1,393 @@
+//! Result sets against each other: the same schemes, points of the sweep and seeds side by side.
+
+use crate::groups::{Group, groups, schemes};
+use crate::page::escape;
+use anabranch_results::{ResultSet, RunRow, Statistic, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is compared, where any of the runs came to it: fields of runs.
+const QUANTITIES: [&str; 15] = [
+    "fct_mean_us",
+    "fct_p99_us",
+    "fct_max_us",
+    "slowdown_mean",
+    "slowdown_p99",
+    "cct_mean_us",
+    "cct_max_us",
+    "completion_us",
+    "drops",
+    "link_losses",
+    "trims",
+    "pause_frames",
+    "ecn_marks",
+    "retransmissions",
+    "timeouts",
+];
+
+/// Result sets side by side.
+#[derive(Debug)]
+pub struct Comparison {
+    /// What the sets are called, the first being what the others are held against.
+    pub names: Vec<String>,
+    /// Keys of the resolved scenarios that differ, each with its value in every set; none where a set lacks it.
+    pub differences: Vec<(String, Vec<Option<String>>)>,
+    /// What not all sets have, and so is not compared.
+    pub left_out: Vec<String>,
+    /// The quantities.
+    pub rows: Vec<ComparedRow>,
+}
+
+/// A quantity of a scheme at a point of the sweep.
+#[derive(Debug)]
+pub struct ComparedRow {
+    /// The scheme.
+    pub scheme: String,
+    /// The swept parameters.
+    pub sweep: BTreeMap<String, Value>,
+    /// A field of the runs, whose name carries the unit.
+    pub quantity: &'static str,
+    /// The seeds that all sets have, over which all that follows is taken.
+    pub seeds: Vec<u64>,
+    /// The mean over the seeds in each set; none where a run did not come to it.
+    pub means: Vec<Option<f64>>,
+    /// Of every set but the first: over the first set's.
+    pub ratios: Vec<Option<Ratio>>,
+}
+
+/// How a quantity of one set stands to that of another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio {
+    /// Mean over mean.
+    pub of_means: f64,
+    /// The lowest and the highest of the seeds' own ratios; none with one seed, or where a seed has 0 below.
+    pub over_seeds: Option<[f64; 2]>,
+}
+
+/// Holds sets with their names against the first of them.
+///
+/// # Errors
+/// When they have no scheme, no point of the sweep or no seed in common; the text says what each has.
+pub fn compare(sets: &[(String, &ResultSet)]) -> Result<Comparison, String> {
+    let common_schemes = common(sets, "scheme", |set| schemes(set).into_iter().map(str::to_owned).collect())?;
+    let points = |set: &ResultSet| -> Vec<String> {
+        let wanted = |group: &Group| common_schemes.iter().any(|scheme| scheme == group.scheme);
+        groups(set).iter().filter(|group| wanted(group)).map(|group| point(group.sweep)).collect()
+    };
+    common(sets, "point of the sweep", points)?;
+    let seeds = |set: &ResultSet| set.runs.iter().map(|run| run.seed.to_string()).collect();
+    common(sets, "seed", seeds)?;
+    let grouped: Vec<Vec<Group>> = sets.iter().map(|(_, set)| groups(set)).collect();
+    let (mut rows, mut left_out) = (Vec::new(), BTreeSet::new());
+    for (of_set, (name, _)) in grouped.iter().zip(sets) {
+        for group in of_set {
+            let others: Option<Vec<&Group>> = grouped
+                .iter()
+                .map(|groups| groups.iter().find(|g| g.scheme == group.scheme && g.sweep == group.sweep))
+                .collect();
+            let label = format!("{}{}", group.scheme, point(group.sweep));
+            let Some(side_by_side) = others else {
+                left_out.insert(format!("{label}: not in all folders (it is in {name})"));
+                continue;
+            };
+            if std::ptr::eq(of_set, &grouped[0]) {
+                rows.extend(compared(&side_by_side, &label, &mut left_out));
+            }
+        }
+    }
+    Ok(Comparison {
+        names: sets.iter().map(|(name, _)| name.clone()).collect(),
+        differences: differences(sets),
+        left_out: left_out.into_iter().collect(),
+        rows,
+    })
+}
+
+/// What all sets have, in the order of the first.
+fn common(
+    sets: &[(String, &ResultSet)],
+    what: &str,
+    of: impl Fn(&ResultSet) -> Vec<String>,
+) -> Result<Vec<String>, String> {
+    let all: Vec<Vec<String>> = sets.iter().map(|(_, set)| of(set)).collect();
+    let Some((first, others)) = all.split_first() else { return Ok(Vec::new()) };
+    let mut found: Vec<String> =
+        first.iter().filter(|name| others.iter().all(|other| other.contains(name))).cloned().collect();
+    found.dedup();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let mut message = format!("the folders have no {what} in common, so there is nothing to compare");
+    for ((name, _), has) in sets.iter().zip(all) {
+        let mut distinct: Vec<String> = Vec::new();
+        for one in has {
+            let one = one.trim_start_matches(", ").to_owned();
+            let one = if one.is_empty() { "no sweep".to_owned() } else { one };
+            if !distinct.contains(&one) {
+                distinct.push(one);
+            }
+        }
+        message.push_str(&format!("\n  {name}: {}", distinct.join("; ")));
+    }
+    Err(message)
+}
+
+/// `, workload.load = 0.3`.
+fn point(sweep: &BTreeMap<String, Value>) -> String {
+    sweep.iter().map(|(name, value)| format!(", {name} = {value}")).collect()
+}
+
+/// All quantities of one scheme at one point.
+fn compared(sets: &[&Group], label: &str, left_out: &mut BTreeSet<String>) -> Vec<ComparedRow> {
+    let all: BTreeSet<u64> = sets.iter().flat_map(|group| group.runs().map(|run| run.seed)).collect();
+    let (seeds, alone): (Vec<u64>, Vec<u64>) =
+        all.into_iter().partition(|seed| sets.iter().all(|group| of_seed(group, *seed).is_some()));
+    if !alone.is_empty() {
+        let alone: Vec<String> = alone.iter().map(ToString::to_string).collect();
+        left_out.insert(format!("{label}: not all folders have seed {}", alone.join(", ")));
+    }
+    let numbers = |group: &Group, quantity: &str| -> Option<Vec<f64>> {
+        seeds.iter().map(|seed| of_seed(group, *seed)?.number(quantity)).collect()
+    };
+    let mut rows = Vec::new();
+    for quantity in QUANTITIES {
+        let of_sets: Vec<Option<Vec<f64>>> = sets.iter().map(|group| numbers(group, quantity)).collect();
+        let interesting = of_sets.iter().flatten().flatten().any(|number| *number != 0.0);
+        if seeds.is_empty() || !interesting {
+            continue;
+        }
+        let mean = |numbers: &Option<Vec<f64>>| Statistic::Mean.of(numbers.as_deref()?);
+        let ratio = |numbers: &Option<Vec<f64>>| ratio(of_sets[0].as_deref()?, numbers.as_deref()?);
+        rows.push(ComparedRow {
+            scheme: sets[0].scheme.to_owned(),
+            sweep: sets[0].sweep.clone(),
+            quantity,
+            seeds: seeds.clone(),
+            means: of_sets.iter().map(mean).collect(),
+            ratios: of_sets[1..].iter().map(ratio).collect(),
+        });
+    }
+    rows
+}
+
+fn of_seed<'a>(group: &Group<'a>, seed: u64) -> Option<&'a RunRow> {
+    group.runs().find(|run| run.seed == seed)
+}
+
+fn ratio(first: &[f64], other: &[f64]) -> Option<Ratio> {
+    let of_means = Statistic::Mean.of(other)? / Statistic::Mean.of(first)?;
+    let own: Vec<f64> = other.iter().zip(first).map(|(other, first)| other / first).collect();
+    let sure = own.len() > 1 && own.iter().all(|ratio| ratio.is_finite());
+    let over_seeds = match (Statistic::Min.of(&own), Statistic::Max.of(&own)) {
+        (Some(low), Some(high)) if sure => Some([low, high]),
+        _ => None,
+    };
+    of_means.is_finite().then_some(Ratio { of_means, over_seeds })
+}
+
+/// Keys whose values are not the same in all resolved scenarios.
+fn differences(sets: &[(String, &ResultSet)]) -> Vec<(String, Vec<Option<String>>)> {
+    let flat: Vec<BTreeMap<String, String>> = sets
+        .iter()
+        .map(|(_, set)| {
+            let mut keys = BTreeMap::new();
+            if let Ok(table) = toml::from_str::<toml::Table>(&set.scenario_toml) {
+                flatten("", &toml::Value::Table(table), &mut keys);
+            }
+            keys
+        })
+        .collect();
+    let keys: BTreeSet<&String> = flat.iter().flat_map(BTreeMap::keys).collect();
+    let values = |key: &String| flat.iter().map(|of| of.get(key).cloned()).collect::<Vec<_>>();
+    let differ = |values: &Vec<Option<String>>| values.iter().any(|value| *value != values[0]);
+    keys.into_iter().map(|key| (key.clone(), values(key))).filter(|(_, values)| differ(values)).collect()
+}
+
+/// Every value with its path; elements of a list that have a name are called by it.
+fn flatten(path: &str, value: &toml::Value, keys: &mut BTreeMap<String, String>) {
+    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    match value {
+        toml::Value::Table(table) => {
+            table.iter().for_each(|(key, value)| flatten(&below(key), value, keys));
+        }
+        toml::Value::Array(values) if values.iter().any(toml::Value::is_table) => {
+            for (number, value) in values.iter().enumerate() {
+                let name = value.get("name").and_then(toml::Value::as_str);
+                flatten(&below(name.unwrap_or(&number.to_string())), value, keys);
+            }
+        }
+        other => {
+            keys.insert(path.to_owned(), other.to_string());
+        }
+    }
+}
+
+/// Five significant digits, none of them idle.
+fn digits(number: f64) -> String {
+    if number == 0.0 || number.abs() >= 100_000.0 {
+        return format!("{number:.0}");
+    }
+    let whole = format!("{:.0}", number.abs()).len();
+    let text = format!("{number:.places$}", places = 5_usize.saturating_sub(whole));
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+impl Comparison {
+    /// The cells of the table, its heads first.
+    pub fn cells(&self) -> Vec<Vec<String>> {
+        let swept = self.rows.iter().any(|row| !row.sweep.is_empty());
+        let paired = self.rows.iter().any(|row| row.ratios.iter().flatten().any(|r| r.over_seeds.is_some()));
+        let letter = |place: usize| char::from(b'A' + (place % 26) as u8);
+        let mut head = vec!["scheme".to_owned()];
+        head.extend(swept.then(|| "at".to_owned()));
+        head.push("quantity".to_owned());
+        head.extend((0..self.names.len()).map(|place| letter(place).to_string()));
+        for place in 1..self.names.len() {
+            head.push(format!("{}/A", letter(place)));
+            head.extend(paired.then(|| "by seed".to_owned()));
+        }
+        let none = || "-".to_owned();
+        let mut rows = vec![head];
+        for row in &self.rows {
+            let mut cells = vec![row.scheme.clone()];
+            cells.extend(swept.then(|| point(&row.sweep).trim_start_matches(", ").to_owned()));
+            cells.push(row.quantity.to_owned());
+            cells.extend(row.means.iter().map(|mean| mean.map_or_else(none, digits)));
+            for ratio in &row.ratios {
+                cells.push(ratio.map_or_else(none, |ratio| format!("{:.3}", ratio.of_means)));
+                let by_seed = ratio.and_then(|ratio| ratio.over_seeds);
+                cells.extend(
+                    paired.then(|| by_seed.map_or_else(none, |[low, high]| format!("{low:.3} to {high:.3}"))),
+                );
+            }
+            rows.push(cells);
+        }
+        rows
+    }
+
+    /// A line per set: its letter in the table and its name.
+    pub fn legend(&self) -> Vec<String> {
+        let letters = (b'A'..=b'Z').cycle().map(char::from);
+        letters.zip(&self.names).map(|(letter, name)| format!("{letter}: {name}")).collect()
+    }
+
+    /// The page: one HTML file that opens offline.
+    pub fn html(&self) -> String {
+        let mut body = String::from("<header><p class=\"brand\">Anabranch</p><h1>Side by side</h1>");
+        for line in self.legend() {
+            body.push_str(&format!("<p class=\"sub\">{}</p>", escape(&line)));
+        }
+        body.push_str("</header>\n<main>\n<section><h2>What differs between the scenarios</h2>");
+        if self.differences.is_empty() {
+            body.push_str("<p class=\"note\">Nothing: the resolved scenarios are the same.</p>");
+        } else {
+            let mut rows = vec![vec!["key".to_owned()]];
+            rows[0].extend(self.legend());
+            for (key, values) in &self.differences {
+                let mut cells = vec![key.clone()];
+                cells.extend(values.iter().map(|value| value.clone().unwrap_or_else(|| "-".to_owned())));
+                rows.push(cells);
+            }
+            body.push_str(&html_table(&rows));
+        }
+        body.push_str("</section>\n<section><h2>The same seeds side by side</h2>");
+        body.push_str(&html_table(&self.cells()));
+        for note in self.notes() {
+            body.push_str(&format!("<p class=\"note\">{}</p>", escape(&note)));
+        }
+        format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n<title>Side by side</title>\n<style>\n{}</style>\n\
+             </head>\n<body>\n{body}</section>\n</main>\n</body>\n</html>\n",
+            include_str!("page/style.css"),
+        )
+    }
+
+    /// What a reader has to know beside the table.
+    pub fn notes(&self) -> Vec<String> {
+        let how = "Means over the seeds that all have; a ratio is mean over mean, and by seed it is the lowest and the \
+                   highest of the seeds' own ratios.";
+        let left_out = self.left_out.iter().map(|what| format!("Left out: {what}."));
+        std::iter::once(how.to_owned()).chain(left_out).collect()
+    }
+}
+
+fn html_table(rows: &[Vec<String>]) -> String {
+    let mut html = String::from("<div class=\"scroll\"><table class=\"numbers\">");
+    for (number, row) in rows.iter().enumerate() {
+        let tag = if number == 0 { "th" } else { "td" };
+        html.push_str("<tr>");
+        row.iter().for_each(|cell| html.push_str(&format!("<{tag}>{}</{tag}>", escape(cell))));
+        html.push_str("</tr>");
+    }
+    html + "</table></div>"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(scheme: &str, queue: &str, fcts: &[(u64, f64)]) -> ResultSet {
+        let run = |(seed, fct): &(u64, f64)| RunRow {
+            scheme: scheme.into(),
+            seed: *seed,
+            flows: 1,
+            flows_finished: 1,
+            fct_max_us: *fct,
+            ..RunRow::default()
+        };
+        ResultSet {
+            scenario_toml: format!(
+                "seeds = [1]\n[[scheme]]\nname = \"{scheme}\"\n[scheme.fabric]\nqueue = \"{queue}\" # = 5 MB\n"
+            ),
+            runs: fcts.iter().map(run).collect(),
+            ..ResultSet::default()
+        }
+    }
+
+    fn side_by_side(a: &ResultSet, b: &ResultSet) -> Result<Comparison, String> {
+        compare(&[("one".to_owned(), a), ("two".to_owned(), b)])
+    }
+
+    #[test]
+    fn the_same_seeds_are_side_by_side_and_others_are_told() {
+        let a = set("reps", "1bdp", &[(1, 10.0), (2, 20.0), (3, 5.0)]);
+        let b = set("reps", "2bdp", &[(1, 11.0), (2, 40.0), (4, 5.0)]);
+        let compared = side_by_side(&a, &b).unwrap();
+        let row = compared.rows.iter().find(|row| row.quantity == "fct_max_us").unwrap();
+        assert_eq!((&row.seeds[..], &row.means[..]), (&[1, 2][..], &[Some(15.0), Some(25.5)][..]));
+        assert_eq!(row.ratios, [Some(Ratio { of_means: 1.7, over_seeds: Some([1.1, 2.0]) })]);
+        assert_eq!(compared.left_out, ["reps: not all folders have seed 3, 4"]);
+        let one = Some("\"1bdp\"".to_owned());
+        let two = Some("\"2bdp\"".to_owned());
+        assert_eq!(compared.differences, [("scheme.reps.fabric.queue".to_owned(), vec![one, two])]);
+        let cells = compared.cells();
+        assert_eq!(cells[0], ["scheme", "quantity", "A", "B", "B/A", "by seed"]);
+        assert!(
+            cells
+                .iter()
+                .any(|row| row[..] == ["reps", "fct_max_us", "15", "25.5", "1.700", "1.100 to 2.000"])
+        );
+        assert!(compared.html().contains("scheme.reps.fabric.queue"));
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_what_each_has() {
+        let a = set("reps", "1bdp", &[(1, 10.0)]);
+        let said = side_by_side(&a, &set("ops", "1bdp", &[(1, 1.0)])).unwrap_err();
+        assert!(said.contains("no scheme in common") && said.ends_with("one: reps\n  two: ops"), "{said}");
+        let said = side_by_side(&a, &set("reps", "1bdp", &[(2, 1.0)])).unwrap_err();
+        assert!(said.contains("no seed in common") && said.ends_with("one: 1\n  two: 2"), "{said}");
+        let mut swept = a.clone();
+        swept.runs[0].sweep.insert("workload.load".into(), Value::Number(0.3));
+        let said = side_by_side(&a, &swept).unwrap_err();
+        assert!(said.contains("no point of the sweep in common"), "{said}");
+        assert!(said.ends_with("one: no sweep\n  two: workload.load = 0.3"), "{said}");
+    }
+
+    #[test]
+    fn numbers_have_five_digits_at_most() {
+        let numbers = [0.0, 0.12346, 12.0, 1234.56, 98_765.4, 1_234_567.8];
+        assert_eq!(numbers.map(digits), ["0", "0.1235", "12", "1234.6", "98765", "1234568"]);
+    }
+}
