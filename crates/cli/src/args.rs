@@ -34,7 +34,7 @@ pub enum Command {
     /// Run papers' figures again and hold their claims against what comes out
     #[command(after_help = reproduce_help())]
     Reproduce(ReproduceArgs),
-    /// Name the schemes, figures, workloads or topologies there are
+    /// Name the schemes, setups, figures, workloads or topologies there are
     #[command(after_help = "Examples:
   anabranch list schemes
   anabranch list schemes --state           bits of hardware state, field by field
@@ -202,6 +202,8 @@ pub struct ListArgs {
 pub enum Listing {
     /// Transport, congestion control and load balancer under one name
     Schemes,
+    /// Grounds on which schemes stand: `setup = "common"` in a scenario
+    Setups,
     /// Figures of papers that `anabranch reproduce` runs
     Figures,
     /// Values of `kind` in `[workload]`

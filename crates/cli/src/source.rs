@@ -4,7 +4,7 @@ use crate::failure::{Failure, reason};
 use crate::output::{note, told};
 use crate::store::Item;
 use anabranch_results::digest::text_digest;
-use anabranch_sim::scenario::{Files, Overrides, RunPoint, Scenario, read};
+use anabranch_sim::scenario::{Files, Ground, Overrides, RunPoint, Scenario, read};
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -22,6 +22,8 @@ pub struct Prepared {
     pub points: Vec<RunPoint>,
     /// What is stored of it.
     pub item: Item,
+    /// In what the ground of its schemes differs.
+    pub ground: Ground,
 }
 
 /// Reads the scenario at `path` (`-`: standard input) and the files it names, from its folder.
@@ -106,6 +108,7 @@ pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
     for warning in &examined.warnings {
         note(&format!("warning: {warning}"));
     }
+    let ground = scenario.ground(examined.facts.first().map_or(&[][..], Vec::as_slice));
     let scenario = stand_alone(&scenario)?;
     let points = scenario.points().map_err(input)?;
     let item = Item {
@@ -114,7 +117,7 @@ pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
         toml: scenario.to_annotated_toml(&examined.facts),
         files: scenario.files.clone(),
     };
-    Ok(Prepared { scenario, points, item })
+    Ok(Prepared { scenario, points, item, ground })
 }
 
 /// Any error about input, as a failure.

@@ -122,6 +122,15 @@ parameters! {
         /// Where its parameters come from.
         #[is(part)]
         pub source: String,
+        /// What it cannot stand without on anybody's ground, in words; empty: nothing.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        #[is(part)]
+        pub needs: String,
+        /// The parameters of the ground that follow from what it needs (`transport.header`), so that others may have
+        /// others.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[is(part)]
+        pub own: Vec<String>,
         /// Queue pairs of a connection: each message is split over them, each with its own transport and entropy.
         #[is(1..=64; example = 1; source = "unsaid; one queue pair per connection")]
         pub qps: u32,
@@ -210,7 +219,8 @@ parameters! {
         #[is(table)]
         pub ecn_from: Vec<EcnStep>,
         /// Data packets that do not fit are cut to their header instead of dropped.
-        #[is(any; example = false; source = "DCP, section 4.2; REPS, Appendix A")]
+        #[serde(default)]
+        #[is(any; example = true; source = "DCP, section 4.2; REPS, Appendix A"; default = false)]
         pub trim: bool,
         /// The control queue shares the link with the data queue by weight; without it, it goes first.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -61,13 +61,16 @@ pub enum Threshold {
     Queue(f64),
 }
 
-/// A time: absolute (`"70us"`) or in base RTTs (`"3rtt"`).
+/// A time: absolute (`"70us"`), in base RTTs (`"3rtt"`), or in base RTTs and what the line takes for so many bytes
+/// (`"2rtt+5MB"`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Span {
     /// A time.
     Time(Duration),
     /// Base round trips.
     Rtt(f64),
+    /// Base round trips, and the time that bytes take at the hosts' line rate: what waits in queues, for example.
+    RttAndBytes(f64, Bytes),
 }
 
 /// A rate: absolute (`"40Mbps"`) or as a share of the hosts' line rate (`"0.05line"`).
@@ -86,6 +89,16 @@ impl Size {
             Size::Bytes(bytes) => bytes,
             Size::Packets(n) => Bytes((n * facts.packet.0 as f64) as u64),
             Size::Bdp(n) => Bytes((n * facts.bdp.0 as f64) as u64),
+        }
+    }
+
+    /// The size so many times.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Size {
+        match self {
+            Size::Bytes(bytes) => Size::Bytes(Bytes((factor * bytes.0 as f64).round() as u64)),
+            Size::Packets(n) => Size::Packets(factor * n),
+            Size::Bdp(n) => Size::Bdp(factor * n),
         }
     }
 }
@@ -109,6 +122,7 @@ impl Span {
         match self {
             Span::Time(span) => span,
             Span::Rtt(n) => Duration((n * facts.base_rtt.0 as f64) as u64),
+            Span::RttAndBytes(n, bytes) => Span::Rtt(n).on(facts) + facts.line_rate.time_for(bytes.0),
         }
     }
 }
@@ -159,6 +173,11 @@ impl FromStr for Span {
         if let Some(n) = multiple(text, "rtt") {
             return n.map(Span::Rtt);
         }
+        let sum = text.split_once('+').and_then(|(rtt, bytes)| Some((multiple(rtt, "rtt")?, bytes.trim())));
+        if let Some((n, bytes)) = sum {
+            let bytes = bytes.parse().map_err(|e| format!("{e}; \"2rtt+5MB\" works"))?;
+            return Ok(Span::RttAndBytes(n, bytes));
+        }
         text.parse().map(Span::Time).map_err(|e| format!("{e}; \"3rtt\" works too"))
     }
 }
@@ -206,6 +225,7 @@ impl fmt::Display for Span {
         match self {
             Span::Time(span) => span.fmt(f),
             Span::Rtt(n) => write!(f, "{n}rtt"),
+            Span::RttAndBytes(n, bytes) => write!(f, "{n}rtt+{bytes}"),
         }
     }
 }
@@ -273,6 +293,10 @@ mod tests {
         assert_eq!("100packets".parse::<Size>().unwrap().on(&facts), Bytes(415_000));
         assert_eq!("3rtt".parse::<Span>().unwrap().on(&facts), Duration::from_us(24));
         assert_eq!("70us".parse::<Span>().unwrap().on(&facts), Duration::from_us(70));
+        let drained = "2rtt+5MB".parse::<Span>().unwrap();
+        assert_eq!(drained.on(&facts), Duration::from_us(16 + 100));
+        assert_eq!(drained.to_string(), "2rtt+5MB");
+        assert!("2rtt+5us".parse::<Span>().is_err() && "2us+5MB".parse::<Span>().is_err());
         assert_eq!("0.05line".parse::<Pace>().unwrap().on(&facts), Rate::from_gbps(20));
         assert_eq!("40Mbps".parse::<Pace>().unwrap().on(&facts), Rate(40_000_000));
         let units = |written: &str| facts.in_units(written).unwrap_or_default();

@@ -4,6 +4,7 @@
 
 pub mod claims;
 mod compare;
+mod ground;
 mod groups;
 mod index;
 mod labels;
@@ -13,6 +14,7 @@ mod table;
 mod unsaid;
 
 pub use compare::{ComparedRow, Comparison, Ratio, compare};
+pub use ground::ground;
 pub use measure::{Measure, MeasureError};
 pub use page::html;
 pub use table::{USUAL_WIDTH, claims_table, table};

@@ -1,5 +1,6 @@
 //! Tables for a terminal.
 
+use crate::ground::ground;
 use crate::groups::{Group, groups};
 use crate::labels::{large, micros, significant};
 use anabranch_results::{
@@ -214,9 +215,15 @@ fn short<'a>(name: &'a str, all: &BTreeSet<&str>) -> &'a str {
     if alike == 1 { last(name) } else { name }
 }
 
-/// One row a scheme and sweep point, with lines below that say how to read them. Columns that make it wider than
-/// `width` characters are named below instead.
+/// One row a scheme and sweep point, with lines below that say how to read them, and one above where schemes do not stand
+/// on the same ground. Columns that make it wider than `width` characters are named below instead.
 pub fn table(set: &ResultSet, width: usize) -> String {
+    let above = ground(set).map_or_else(String::new, |sentence| format!("{sentence}\n\n"));
+    above + &rows(set, width)
+}
+
+/// The table and what stands below it.
+fn rows(set: &ResultSet, width: usize) -> String {
     let mut summary = summary(set);
     let mut spared = Vec::new();
     let mut spare = SPARE.into_iter();

@@ -52,6 +52,7 @@ fn chain(senders: u32) -> RunPoint {
     let text = format!(
         r#"
         schemes = ["ecmp"]
+        setup = "reps-paper"
         [topology]
         kind = "graph"
         file = "chain.txt"
@@ -74,6 +75,7 @@ fn permutation(criterion: &mut Criterion) {
         let text = format!(
             r#"
             schemes = ["{scheme}"]
+            setup = "reps-paper"
             [topology]
             kind = "fat-tree"
             hosts = 128

@@ -31,6 +31,7 @@ impl Observer for Drops {
 
 const SCENARIO: &str = r#"
 schemes = ["ecmp"]
+setup = "reps-paper"
 
 [topology]
 kind = "fat-tree"

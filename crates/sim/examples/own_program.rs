@@ -42,6 +42,7 @@ impl Program for RoundRobin {
 
 const SCENARIO: &str = r#"
 schemes = ["ecmp"]
+setup = "reps-paper"
 
 [topology]
 kind = "fat-tree"

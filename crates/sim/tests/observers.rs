@@ -36,9 +36,11 @@ const US: u64 = 1_000_000;
 
 /// `degree` hosts send `bytes` each to the last host of a single switch at 100 Gb/s.
 fn incast(scheme: &str, degree: u32, bytes: u64, settings: &str, measures: &str) -> RunResult {
+    let setup = if scheme == "rocev2" { "strack-paper" } else { "reps-paper" };
     run(&format!(
         r#"
         schemes = ["{scheme}"]
+        setup = "{setup}"
         [topology]
         kind = "single-switch"
         hosts = {hosts}
@@ -88,7 +90,7 @@ fn curves_end_before_they_fill_the_memory() {
     let fabric = "[topology]\nkind = \"single-switch\"\nhosts = 5\nlink = \"100Gbps\"\n";
     let workload = "[workload]\nkind = \"permutation\"\nbytes = \"10KB\"\n";
     let text = format!(
-        "schemes = [\"reps\"]\n{fabric}{workload}{}",
+        "schemes = [\"reps\"]\nsetup = \"reps-paper\"\n{fabric}{workload}{}",
         measure("queue-depth", "links = \"all\"\nevery = \"1ps\"")
     );
     // Ten curves with a million million points a second each; as far as its bytes go the run might end before.

@@ -54,6 +54,9 @@ const CASES: &[Case] = &[
 ];
 const BOTH: &[&str] = &["reps", "ops"];
 const SCHEMES: &[&str] = &["reps", "ops", LOSSLESS, "strack", "themis-spraying", "dcp"];
+/// Each stands on the ground of its paper, as it did in all measurements so far.
+const SETUPS: &[&str] =
+    &["reps-paper", "reps-paper", "strack-paper", "strack-paper", "themis-spraying-paper", "dcp-paper"];
 /// The case and the schemes that tell what a lossless hop takes of a lossy one.
 const COMPARED: &str = "perm1024";
 const LOSSY: &str = "reps";
@@ -116,8 +119,10 @@ pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
 pub fn case_alone(case: &str, scheme: &str, threads: u16) -> Result<(), Failure> {
     let known = CASES.iter().find(|known| known.name == case);
     let case = known.ok_or_else(|| Failure::Input(format!("unknown case {case:?}")))?;
+    let setup = SCHEMES.iter().zip(SETUPS).find(|(known, _)| **known == scheme).map(|(_, setup)| *setup);
+    let setup = setup.ok_or_else(|| Failure::Input(format!("unknown bench scheme {scheme:?}")))?;
     let text = format!(
-        "title = \"{}\"\nschemes = [\"{scheme}\"]\nseeds = [1]\n\
+        "title = \"{}\"\nschemes = [\"{scheme}\"]\nsetup = \"{setup}\"\nseeds = [1]\n\
          [topology]\nkind = \"fat-tree\"\nhosts = {}\ntiers = {}\nlink = \"400Gbps\"\n\
          link_latency = \"1us\"\nswitch_latency = \"0ns\"\n\
          [workload]\n{}\n",

@@ -6,7 +6,7 @@ use crate::output::{print, print_json};
 use crate::source;
 use crate::source::input;
 use anabranch_base::Bytes;
-use anabranch_sim::scenario::Overrides;
+use anabranch_sim::scenario::{Ground, Overrides};
 use serde_json::json;
 
 /// Resolves and builds a scenario, and prints what it comes to.
@@ -39,6 +39,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
             "messages": workload.messages.len(),
             "message_bytes": bytes,
             "files": scenario.files.keys().collect::<Vec<_>>(),
+            "ground": prepared.ground,
             "resolved_toml": prepared.item.toml,
         }));
     }
@@ -51,7 +52,9 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
          links      {} (directed)\n\
          memory     {:.1} MB fabric, {:.1} MB routing\n\
          messages   {} on {} queue pairs, {} in all\n\
+         setup      {}\n\
          digest     {}\n\n\
+         {}\
          # The resolved scenario, every default explicit:\n\n{}",
         scenario.title,
         prepared.points.len(),
@@ -66,9 +69,27 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
         workload.messages.len(),
         workload.qps.len(),
         Bytes(bytes),
+        prepared.ground.setup,
         prepared.item.digest,
+        ground(&prepared.ground),
         prepared.item.toml,
     ))
+}
+
+/// In what the ground of the schemes differs.
+fn ground(ground: &Ground) -> String {
+    if ground.differences.is_empty() {
+        return String::new();
+    }
+    let mut text =
+        format!("The ground of the schemes differs in (* needed by the scheme):\n\n{}\n", ground.matrix());
+    for (scheme, needs) in ground.schemes.iter().zip(&ground.needs).filter(|(_, needs)| !needs.is_empty()) {
+        text.push_str(&format!("{scheme} needs {needs}\n"));
+    }
+    if let Some(sentence) = &ground.not_the_same {
+        text.push_str(&format!("{sentence}\n"));
+    }
+    text + "\n"
 }
 
 /// `1 seed`, `2 seeds`.

@@ -11,7 +11,7 @@ use anabranch_proto::program::ThemisSpraying;
 use anabranch_proto::transport::DcpConfig;
 use anabranch_proto::{ProgramConfig, TransportConfig};
 use anabranch_sim::model::MESSAGE_FIELDS;
-use anabranch_sim::scenario::{scheme, schemes};
+use anabranch_sim::scenario::{scheme, schemes, setups};
 use serde_json::{Value, json};
 
 /// Values of `kind` in `[workload]` and what they mean.
@@ -60,6 +60,10 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
             let rows =
                 schemes().into_iter().map(|listing| (listing.name.to_owned(), listing.title)).collect();
             show("schemes", rows, args.json)
+        }
+        Listing::Setups => {
+            let rows = setups().into_iter().map(|listing| (listing.name.to_owned(), listing.title)).collect();
+            show("setups", rows, args.json)
         }
         Listing::Figures => {
             let rows = figures::all(None)?.iter().map(|figure| (figure.id.clone(), figure.title())).collect();

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::output::{print, print_json, width};
 use crate::{interrupt, json, source};
 use anabranch_sim::scenario::Overrides;
+use serde_json::json;
 
 /// Simulates a scenario, prints its table and writes its results.
 ///
@@ -25,7 +26,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     };
     let done = job.perform(&args.output)?;
     if args.output.json {
-        print_json(&json::run(&prepared.item.digest, &done))?;
+        let mut document = json::run(&prepared.item.digest, &done);
+        document["ground"] = json!(prepared.ground);
+        print_json(&document)?;
     } else if let Some(folder) = &done.folder {
         let table = anabranch_report::table(&done.results, width());
         let page = folder.join("report.html");

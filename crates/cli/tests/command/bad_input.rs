@@ -106,7 +106,7 @@ fn quantities() -> Vec<Case> {
             "too long for PSNs",
             "\"100KB\"",
             "\"20TB\"",
-            &["s.toml:13", "20TB", "packets", "bytes = \"17548GB\""],
+            &["s.toml:13", "20TB", "packets", "bytes = \"17591GB\""],
         ),
         edit("wrong unit of a rate", "400Gbps", "400GBps", &["s.toml:9", "400GBps", "400Gbps"]),
         edit("no unit", "\"400Gbps\"", "400", &["s.toml:9", "in quotes", "400Gbps"]),

@@ -54,7 +54,8 @@ fn a_run_prints_a_table_and_writes_a_folder() {
 #[test]
 fn what_is_hardly_meant_is_warned_of_and_run() {
     let place = Place::new();
-    let far = SMALL.replace("[workload]", "link_latency = \"20us\"\n[workload]");
+    let far = SMALL.replace("[workload]", "link_latency = \"20us\"\n[workload]")
+        + "[setup]\nbase = \"reps-paper\"\n";
     place.write("s.toml", &far);
     for args in [&["check", "s.toml"][..], &["run", "s.toml", "--out", "out"]] {
         let ended = place.run(args).expect(0);
@@ -70,7 +71,7 @@ fn json_has_stable_names() {
     place.write("s.toml", SMALL);
     let document = run_json(&place, &["s.toml"]);
     let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    assert_eq!(names(&document), ["scenario", "digest", "folder", "runs", "failed"]);
+    assert_eq!(names(&document), ["scenario", "digest", "folder", "runs", "failed", "ground"]);
     let expected = "scheme seed sweep flows flows_finished fct_mean_us fct_p50_us fct_p99_us fct_max_us \
                     ideal_fct_max_us slowdown_mean slowdown_p50 slowdown_p95 slowdown_p99 completion_us jobs \
                     jobs_finished cct_mean_us cct_max_us drops link_losses trims \
@@ -79,6 +80,39 @@ fn json_has_stable_names() {
     assert_eq!(document["runs"][0]["flows"], 16);
     assert_eq!((&document["runs"][0]["jobs"], &document["runs"][0]["pause_frames"]), (&0.into(), &0.into()));
     assert_eq!(document["runs"][1]["scheme"], "ops");
+}
+
+/// Above everything else in the table and on the page, in the matrix of `check`, and in JSON.
+#[test]
+fn where_schemes_do_not_stand_on_the_same_ground_it_is_said() {
+    let place = Place::new();
+    let mixed = SMALL.replace("[\"reps\", \"ops\"]", "[\"reps\", \"dcp\"]");
+    place.write("same.toml", &mixed);
+    place.write("other.toml", format!("{mixed}[set]\n\"dcp.transport.payload\" = \"2KB\"\n"));
+    let said = "Not on the same ground: transport.payload is 4.10 KB (reps) and 2 KB (dcp).";
+
+    let checked = place.run(&["check", "other.toml"]).expect(0).stdout;
+    assert!(checked.contains("setup      common\n") && checked.contains(said), "{checked}");
+    assert!(checked.contains("dcp needs switches that trim"), "{checked}");
+    let row = |text: &str, start: &str| text.lines().find(|line| line.starts_with(start)).map(str::to_owned);
+    assert!(row(&checked, "transport.payload").unwrap().contains("4.10 KB"), "{checked}");
+    assert!(row(&checked, "fabric.control_queue").unwrap().ends_with("16 MB *"), "{checked}");
+
+    let ran = place.run(&["run", "other.toml", "--out", "out"]).expect(0).stdout;
+    let lines: Vec<&str> = ran.lines().collect();
+    assert_eq!((lines[0], lines[2]), ("Small", said), "{ran}");
+    let document = run_json(&place, &["other.toml"]);
+    assert_eq!(document["ground"]["not_the_same"], said);
+    assert_eq!(document["ground"]["setup"], "common");
+    let page = place.path().join(document["folder"].as_str().unwrap()).join("report.html");
+    let page = fs::read_to_string(page).unwrap();
+    let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text:?} on the page"));
+    assert!(at("Not on the same ground") < at("Summary"));
+
+    let same = run_json(&place, &["same.toml"]);
+    assert_eq!(same["ground"]["not_the_same"], Value::Null);
+    let checked = place.run(&["check", "same.toml"]).expect(0).stdout;
+    assert!(checked.contains("fabric.control_queue") && !checked.contains("Not on the same"), "{checked}");
 }
 
 /// Two jobs of four ranks: they have completion times in the table, in JSON and in the stored results.
@@ -207,9 +241,14 @@ fn check_prints_the_fabric_and_a_resolved_form_that_runs() {
     let place = Place::new();
     place.write("s.toml", SMALL);
     let ended = place.run(&["check", "s.toml"]).expect(0);
-    for text in
-        ["hosts      16", "switches", "routing", "messages   16", "buffer = 8", "queue = \"1bdp\" # = "]
-    {
+    for text in [
+        "hosts      16",
+        "switches",
+        "routing",
+        "messages   16",
+        "buffer = 8",
+        "max_window = \"1.5bdp\" # = ",
+    ] {
         assert!(ended.stdout.contains(text), "no {text:?} in:\n{}", ended.stdout);
     }
     let document = place.run(&["check", "s.toml", "--json"]).expect(0).json();
@@ -237,9 +276,13 @@ fn report_redraws_what_is_stored() {
 #[test]
 fn lists_name_what_there_is() {
     let place = Place::new();
-    for (what, name) in
-        [("schemes", "reps"), ("workloads", "collective"), ("topologies", "fat-tree"), ("figures", "")]
-    {
+    for (what, name) in [
+        ("schemes", "reps"),
+        ("setups", "common"),
+        ("workloads", "collective"),
+        ("topologies", "fat-tree"),
+        ("figures", ""),
+    ] {
         let document = place.run(&["list", what, "--json"]).expect(0).json();
         let names: Vec<&str> =
             document[what].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();

@@ -22,6 +22,8 @@ jobs = 4
 kind = "link-down"
 links = "tor-uplinks:25%"
 at = "20us"
+[setup]
+base = "strack-paper"
 "#;
 
 #[test]

@@ -112,7 +112,7 @@ mod tests {
         of_table::<WrrSpec>(&[]);
         of_table::<EcnStep>(&[]);
         of_table::<FabricSpec>(&["program"]);
-        of_table::<Scheme>(&["name", "title", "source", "transport", "cc", "lb"]);
+        of_table::<Scheme>(&["name", "title", "source", "needs", "own", "transport", "cc", "lb"]);
     }
 
     #[test]

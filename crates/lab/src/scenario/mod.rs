@@ -7,9 +7,12 @@ mod annotated;
 mod context;
 mod curves;
 mod declarations;
+mod draft;
 mod error;
 mod figure;
 mod find;
+mod ground;
+mod known;
 mod late;
 mod lossless;
 mod number_space;
@@ -18,6 +21,7 @@ mod registry;
 mod resolved;
 mod scheme_limits;
 mod schemes;
+mod setups;
 mod sweep;
 mod table;
 #[cfg(test)]
@@ -39,6 +43,8 @@ mod tests_registry;
 #[cfg(test)]
 mod tests_settings;
 #[cfg(test)]
+mod tests_setups;
+#[cfg(test)]
 mod tests_trimming;
 #[cfg(test)]
 mod tests_workloads;
@@ -55,9 +61,11 @@ pub use figure::{
     read_figure_under, read_figure_with,
 };
 pub use find::{Answer, Find, Search, Wanted, read_find};
+pub use ground::{Ground, GroundDifference};
 pub use registry::{KindListing, Listed, PartListing, Registry};
 pub use resolved::{Examined, Scenario};
-pub use schemes::{SchemeListing, scheme, schemes};
+pub use schemes::{SchemeListing, scheme, scheme_on, schemes};
+pub use setups::{SetupListing, setups};
 pub use written::{read, read_with};
 
 // What a scenario says in the end is what those who carry it out are given.

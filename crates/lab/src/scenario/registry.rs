@@ -1,5 +1,6 @@
 //! What other people bring, by the names under which scenarios choose it.
 
+use super::draft::Draft;
 use super::schemes;
 use super::table::{Table, fault, list, nearest};
 use super::{ScenarioError, Scheme};
@@ -35,7 +36,9 @@ pub struct Registry {
     programs: Family<ProgramFactory>,
     topologies: Family<TopologyFactory>,
     workloads: Family<WorkloadFactory>,
-    schemes: Vec<Scheme>,
+    schemes: Vec<Draft>,
+    /// The same on common ground.
+    on_common: Vec<Scheme>,
 }
 
 /// A part of a scheme, and what it may be.
@@ -203,12 +206,13 @@ impl Registry {
     /// # Errors
     /// The first fault in the file, or a name that is taken.
     pub fn scheme(mut self, file_name: &str, text: &str) -> Result<Self, ScenarioError> {
-        let scheme = super::written::scheme_file(file_name, text, &self)?;
-        if self.find_scheme(&scheme.name).is_some() {
-            let message = format!("there is a scheme {:?} already", scheme.name);
+        let (draft, on_common) = Draft::of_file(file_name, text, &self)?;
+        if self.find_scheme(&draft.name).is_some() {
+            let message = format!("there is a scheme {:?} already", draft.name);
             return Err(fault(file_name, None, message, Some("another name".to_owned())));
         }
-        self.schemes.push(scheme);
+        self.schemes.push(draft);
+        self.on_common.push(on_common);
         Ok(self)
     }
 
@@ -231,9 +235,9 @@ impl Registry {
         all.concat()
     }
 
-    /// The schemes that were added.
+    /// The schemes that were added, on common ground.
     pub fn schemes(&self) -> &[Scheme] {
-        &self.schemes
+        &self.on_common
     }
 
     /// What schemes are made of, with the declarations of all parameters: ours and what is registered.
@@ -269,8 +273,29 @@ impl Registry {
     }
 
     /// A scheme that was added, or comes with the program.
-    pub(super) fn find_scheme(&self, name: &str) -> Option<Scheme> {
-        self.schemes.iter().find(|scheme| scheme.name == name).cloned().or_else(|| schemes::built_in(name))
+    pub(super) fn find_scheme(&self, name: &str) -> Option<Draft> {
+        self.schemes.iter().find(|scheme| scheme.name == name).or_else(|| schemes::built_in(name)).cloned()
+    }
+
+    /// The registered kinds of a part of a scheme.
+    pub(super) fn kinds(&self, part: &str) -> Vec<String> {
+        let names = match part {
+            "lb" => self.lbs.names(),
+            "cc" => self.ccs.names(),
+            "transport" => self.transports.names(),
+            _ => self.programs.names(),
+        };
+        names.into_iter().map(str::to_owned).collect()
+    }
+
+    /// The parameters of a registered kind of a part of a scheme.
+    pub(super) fn parameters(&self, part: &str, kind: &str) -> Option<Vec<String>> {
+        match part {
+            "lb" => self.lbs.parameters(kind),
+            "cc" => self.ccs.parameters(kind),
+            "transport" => self.transports.parameters(kind),
+            _ => self.programs.parameters(kind),
+        }
     }
 
     /// The names of the schemes that were added.
@@ -374,6 +399,10 @@ impl<F: ?Sized> Family<F> {
 
     fn names(&self) -> Vec<&str> {
         self.0.keys().map(String::as_str).collect()
+    }
+
+    fn parameters(&self, name: &str) -> Option<Vec<String>> {
+        Some(self.0.get(name)?.parameters.iter().map(|parameter| parameter.name().to_owned()).collect())
     }
 
     /// What a table chooses by its kind, if it is registered. The parameters of one of ours are checked too.

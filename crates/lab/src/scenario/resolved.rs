@@ -40,6 +40,8 @@ const SURELY_SOME: u32 = 100;
 pub struct Scenario {
     /// One line for people.
     pub title: String,
+    /// The setup: on what ground the schemes stand.
+    pub setup: String,
     /// What is compared.
     pub schemes: Vec<Scheme>,
     /// One run each.
@@ -75,6 +77,7 @@ pub struct Examined {
 /// A point of a sweep in full.
 pub(super) struct Point {
     pub sweep: BTreeMap<String, Value>,
+    pub setup: String,
     pub schemes: Vec<Scheme>,
     pub topology: TopologySpec,
     pub workload: WorkloadSpec,
@@ -113,12 +116,23 @@ struct Written<'a> {
     seeds: &'a [u64],
     sweep: &'a BTreeMap<String, Vec<toml::Value>>,
     limits: &'a Limits,
+    setup: WrittenSetup<'a>,
     topology: &'a TopologySpec,
     workload: &'a WorkloadSpec,
     fault: &'a [FaultSpec],
     measure: &'a [MeasureSpec],
     scheme: &'a [Scheme],
     point: &'a [Variant],
+}
+
+/// The setup in the resolved form: its name alone, as the schemes say all.
+#[derive(Serialize)]
+struct WrittenSetup<'a> {
+    name: &'a str,
+    resolved: bool,
+    /// For people, and for what draws results again: reading ignores it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    differs: Option<String>,
 }
 
 impl Scenario {
@@ -146,6 +160,7 @@ impl Scenario {
             .collect();
         Scenario {
             title,
+            setup: first.setup,
             schemes: first.schemes,
             seeds,
             topology: first.topology,
@@ -162,11 +177,17 @@ impl Scenario {
 
     /// The resolved form: reading it gives an equal scenario.
     pub fn to_toml(&self) -> String {
+        self.to_toml_saying(None)
+    }
+
+    /// The resolved form, and where the ground of schemes differs.
+    fn to_toml_saying(&self, differs: Option<String>) -> String {
         let written = Written {
             title: &self.title,
             seeds: &self.seeds,
             sweep: &self.sweep,
             limits: &self.limits,
+            setup: WrittenSetup { name: &self.setup, resolved: true, differs },
             topology: &self.topology,
             workload: &self.workload,
             fault: &self.faults,
@@ -188,7 +209,8 @@ impl Scenario {
     /// it comes to, by `facts`, those of [`Scenario::examine`]: `queue = "1bdp" # = 1.25 MB`.
     pub fn to_annotated_toml(&self, facts: &[Vec<PathFacts>]) -> String {
         let own: Vec<bool> = self.variants.iter().map(|variant| variant.schemes.is_some()).collect();
-        annotated(&self.to_toml(), facts, &own, &self.schemes)
+        let differs = self.ground(facts.first().map_or(&[][..], Vec::as_slice)).not_the_same;
+        annotated(&self.to_toml_saying(differs), facts, &own, &self.schemes)
     }
 
     /// [`Scenario::to_toml`] and the contents of the files: all that decides the results.

@@ -1,11 +1,15 @@
 //! The schemes that come with the program, and changing a parameter of one.
 
 use super::declarations;
+use super::draft::Draft;
 use super::registry::Wrong;
-use super::table::{fault, list, nearest};
+use super::setups::{COMMON, Setup};
+use super::table::{Table, fault, list, nearest};
+use super::tree::{self, Item, Node};
 use super::{Registry, ScenarioError, Scheme};
 use anabranch_proto::cc::{CcConfig, DcqcnConfig};
-use anabranch_proto::{LbConfig, ProgramConfig, TransportConfig};
+use anabranch_proto::{LbConfig, ProgramConfig, Threshold, TransportConfig};
+use std::sync::OnceLock;
 
 /// A scheme that comes with the program: its name and its file, embedded.
 const BUILT_IN: &[(&str, &str)] = &[
@@ -49,27 +53,51 @@ pub struct SchemeListing {
     pub name: &'static str,
     /// One line for people.
     pub title: String,
+    /// What it cannot stand without on anybody's ground; empty: nothing.
+    pub needs: String,
 }
 
 /// Every scheme that comes with the program.
 pub fn schemes() -> Vec<SchemeListing> {
-    BUILT_IN.iter().map(|(name, text)| SchemeListing { name, title: parse(text).title }).collect()
+    let listing = |(name, _): &(&'static str, &str)| {
+        built_in(name).map(|draft| SchemeListing {
+            name,
+            title: draft.title.clone(),
+            needs: draft.needs.clone(),
+        })
+    };
+    BUILT_IN.iter().filter_map(listing).collect()
 }
 
-/// The scheme of that name.
+/// The scheme of that name on common ground.
 ///
 /// # Errors
 /// No such scheme; the error names the nearest one. Its file is empty: the caller knows where the name stood.
 pub fn scheme(name: &str) -> Result<Scheme, ScenarioError> {
-    built_in(name).ok_or_else(|| {
-        let (message, help) = unknown(name, &[]);
-        fault("", None, message, Some(help))
-    })
+    scheme_on(name, COMMON)
 }
 
-/// The scheme of that name that comes with the program.
-pub(super) fn built_in(name: &str) -> Option<Scheme> {
-    BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| parse(text))
+/// The scheme of that name on the ground of a setup.
+///
+/// # Errors
+/// No such scheme, or no such setup; the error names the nearest one, and its file is empty.
+pub fn scheme_on(name: &str, setup: &str) -> Result<Scheme, ScenarioError> {
+    let draft = built_in(name).ok_or_else(|| {
+        let (message, help) = unknown(name, &[]);
+        fault("", None, message, Some(help))
+    })?;
+    let root = tree::parse("", &format!("setup = {setup:?}"))?;
+    let root = Node { at: None, item: Item::Table(root) };
+    let registry = Registry::new();
+    let setup = Setup::read(&Table::open("", "", &root)?, &registry)?;
+    draft.on(&setup, &registry, "", None)
+}
+
+/// The scheme of that name that comes with the program, as written; each is read once.
+pub(super) fn built_in(name: &str) -> Option<&'static Draft> {
+    static DRAFTS: [OnceLock<Draft>; BUILT_IN.len()] = [const { OnceLock::new() }; BUILT_IN.len()];
+    let place = BUILT_IN.iter().position(|(known, _)| *known == name)?;
+    Some(DRAFTS[place].get_or_init(|| Draft::embedded(name, BUILT_IN[place].1)))
 }
 
 /// The words of the error for an unknown scheme, in a scenario that also has schemes of its own.
@@ -83,11 +111,6 @@ pub(super) fn unknown(name: &str, own: &[&str]) -> (String, String) {
         (_, None) => format!("one of {}", list(&known)),
     };
     (format!("unknown scheme {name:?}"), help)
-}
-
-/// An embedded file; a test reads them all.
-fn parse(text: &str) -> Scheme {
-    toml::from_str(text).expect("the embedded scheme files are tested")
 }
 
 /// A fault of a scheme: the parameter, what is wrong with it, what to write instead.
@@ -174,6 +197,20 @@ pub(super) fn set(
     })
 }
 
+/// The scheme with its thresholds as sizes, where they are shares of its queue: a lossless class has no such queue.
+pub(super) fn without_shares(scheme: &Scheme) -> Scheme {
+    let mut scheme = scheme.clone();
+    let Some(queue) = scheme.fabric.queue else { return scheme };
+    let fabric = &mut scheme.fabric;
+    let steps = fabric.ecn_from.iter_mut().flat_map(|step| [&mut step.kmin, &mut step.kmax]);
+    for threshold in steps.chain([&mut fabric.ecn_kmin, &mut fabric.ecn_kmax]) {
+        if let Threshold::Queue(share) = *threshold {
+            *threshold = Threshold::Size(queue.times(share));
+        }
+    }
+    scheme
+}
+
 /// The parts of a scheme that are registered.
 #[derive(Default)]
 struct Chosen {
@@ -227,7 +264,7 @@ impl Chosen {
 /// Parameters that take the place of another one: either threshold of the other; a buffer that is given anew is
 /// that of every switch unless `buffer_rate`, which is set after it, says otherwise; a lossless class of a queue
 /// that drops, and the other way round; a weight that is computed of one that is given.
-const INSTEAD_OF: [(&str, &str); 7] = [
+pub(super) const INSTEAD_OF: [(&str, &str); 7] = [
     ("fabric.pfc", "queue"),
     ("fabric.pfc.alpha", "threshold"),
     ("fabric.pfc.threshold", "alpha"),
@@ -297,7 +334,8 @@ fn preset(scheme: &Scheme, value: &toml::Value) -> Result<Scheme, ParameterFault
 pub(super) fn no_such(scheme: &Scheme, path: &str) -> ParameterFault {
     let name = &scheme.name;
     let with = |has: &dyn Fn(&Scheme) -> bool| {
-        let all = BUILT_IN.iter().filter(|(_, text)| has(&parse(text)));
+        let all =
+            BUILT_IN.iter().filter(|(name, _)| scheme_on(name, COMMON).is_ok_and(|scheme| has(&scheme)));
         all.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
     };
     if path.starts_with("fabric.pfc.") && scheme.fabric.pfc.is_none() {
@@ -465,7 +503,8 @@ mod tests {
         assert_eq!(validate(&lossy), Ok(()));
         let pfc = toml::from_str(&format!("pfc = {PFC_EXAMPLE}")).unwrap();
         let toml::Value::Table(pfc) = pfc else { panic!("{pfc}") };
-        let conweave = set(&scheme("conweave").unwrap(), "fabric.pfc", &pfc["pfc"]).unwrap();
+        let conweave = scheme_on("conweave", "themis-spraying-paper").unwrap();
+        let conweave = set(&conweave, "fabric.pfc", &pfc["pfc"]).unwrap();
         assert!(conweave.fabric.pfc.is_some() && conweave.fabric.queue.is_none());
         assert_eq!(validate(&conweave), Ok(()));
     }

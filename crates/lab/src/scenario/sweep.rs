@@ -76,13 +76,6 @@ pub(super) fn whole_value(node: &Node) -> bool {
         || (has("buffer") && has("resume") && (has("alpha") || has("threshold")))
 }
 
-/// The first parameter below `fields`, and its value, as `[scheme.set]` takes them.
-pub(super) fn first_leaf(prefix: &str, fields: &Fields) -> Option<(String, toml::Value)> {
-    let mut found = Vec::new();
-    leaves(prefix, fields, &|_| false, &mut found);
-    found.into_iter().next().map(|(path, node)| (path, node.value()))
-}
-
 /// The values below `fields` with their dotted paths, in which quoted and bare keys look the same.
 pub(super) fn leaves<'a>(
     prefix: &str,
@@ -326,7 +319,7 @@ impl Step {
 }
 
 /// The parts of a scenario that a sweep can change; any other first word is a scheme.
-const DOCUMENT: &[&str] = &["topology", "workload", "fault"];
+const DOCUMENT: &[&str] = &["topology", "workload", "fault", "setup"];
 
 /// Refuses a path that leads nowhere, whatever its values.
 fn check_key(

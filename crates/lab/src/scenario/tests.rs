@@ -54,6 +54,12 @@ pub(super) fn scenario(text: &str) -> Scenario {
     scenario
 }
 
+/// A scenario on the ground of a paper, without another place for any of its lines.
+pub(super) fn on(setup: &str, text: &str) -> String {
+    let said = text.contains("[setup]");
+    if said { text.to_owned() } else { format!("{text}\n[setup]\nbase = {setup:?}\n") }
+}
+
 /// Reading the resolved form gives the same scenario, the same runs and the same text.
 pub(super) fn assert_round_trip(scenario: &Scenario) {
     let text = scenario.to_toml();

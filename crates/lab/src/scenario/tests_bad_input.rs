@@ -1,6 +1,6 @@
 //! Every kind of bad scenario, with the whole message: where, what, and what to write instead.
 
-use super::tests::{GOOD, folder};
+use super::tests::{GOOD, folder, on};
 use super::*;
 
 /// What a good scenario is changed from, what to, and what is said about it.
@@ -809,7 +809,7 @@ fn every_fault_has_its_place_and_its_cure() {
     for (from, to, expected) in CASES {
         assert!(GOOD.contains(from), "{from}");
         let text = GOOD.replacen(from, to, 1);
-        let read = read("perm.toml", &text, &folder(), &Overrides::default());
+        let read = read("perm.toml", &on("reps-paper", &text), &folder(), &Overrides::default());
         let error = read.and_then(|scenario| scenario.check()).expect_err(&text).to_string();
         if error != *expected {
             wrong += &format!("{to}\n--- said\n{error}\n--- expected\n{expected}\n\n");

@@ -1,6 +1,6 @@
 //! Scenarios of more than one data centre: what is filled in, and bad input with the whole of what is said.
 
-use super::tests::{assert_round_trip, folder, scenario};
+use super::tests::{assert_round_trip, folder, on, scenario};
 use super::*;
 use anabranch_base::{Bytes, Duration, HostId, Rate};
 
@@ -207,7 +207,7 @@ fn what_is_no_place_here_is_answered_with_one_that_is() {
 #[test]
 fn what_is_over_before_an_ack_can_be_back_is_warned_of() {
     let warnings = |text: &str| -> Vec<String> {
-        let read = read("s.toml", text, &folder(), &Overrides::default()).unwrap();
+        let read = read("s.toml", &on("reps-paper", text), &folder(), &Overrides::default()).unwrap();
         read.check().unwrap().iter().map(ToString::to_string).collect()
     };
     let far = format!("{PAPER}{PERMUTATION}");
@@ -241,7 +241,7 @@ fn what_is_over_before_an_ack_can_be_back_is_warned_of() {
         limits[0].ends_with("write: max_time = \"20100s\" below [limits]") && limits.len() == 1,
         "{limits:?}"
     );
-    let low = far.replace("\"reps\"", "\"irn-ecmp\"");
+    let low = on("dcp-paper", &far.replace("\"reps\"", "\"irn-ecmp\""));
     let low = warnings(&low);
     assert!(low[1].contains("transport.rto_low = \"100us\"") && low[1].contains("\"1.5rtt\""), "{low:?}");
     let near = "schemes = [\"reps\"]\n[topology]\nkind = \"single-switch\"\nhosts = 8\nlink = \"100Gbps\"\n";

@@ -1,6 +1,6 @@
 //! Bad numbers of a lossless fabric, with the whole message: where, what, and what to write instead.
 
-use super::tests::folder;
+use super::tests::{folder, on};
 use super::*;
 
 const LINE: &str = r#"schemes = ["rocev2"]
@@ -25,7 +25,7 @@ fn said(settings: &str) -> String {
 }
 
 fn attempt(text: &str) -> Result<Scenario, ScenarioError> {
-    let scenario = read("s.toml", text, &folder(), &Overrides::default())?;
+    let scenario = read("s.toml", &on("strack-paper", text), &folder(), &Overrides::default())?;
     scenario.check().map(|_| scenario)
 }
 

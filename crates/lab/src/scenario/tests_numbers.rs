@@ -1,6 +1,6 @@
 //! What only the engine would find too large: numbers of packets, of messages at another seed.
 
-use super::tests::folder;
+use super::tests::{folder, on};
 use super::*;
 
 const FABRIC: &str = r#"schemes = ["SCHEME"]
@@ -15,13 +15,13 @@ link = "100Gbps"
 /// What is said about a workload, which begins in line 8.
 fn said(scheme: &str, workload: &str) -> String {
     let text = format!("{FABRIC}{workload}\n").replace("SCHEME", scheme);
-    let scenario = read("s.toml", &text, &folder(), &Overrides::default()).unwrap();
+    let scenario = read("s.toml", &on("reps-paper", &text), &folder(), &Overrides::default()).unwrap();
     scenario.check().expect_err(&text).to_string()
 }
 
 fn is_fine(scheme: &str, workload: &str) {
     let text = format!("{FABRIC}{workload}\n").replace("SCHEME", scheme);
-    read("s.toml", &text, &folder(), &Overrides::default()).unwrap().check().unwrap();
+    read("s.toml", &on("reps-paper", &text), &folder(), &Overrides::default()).unwrap().check().unwrap();
 }
 
 #[test]

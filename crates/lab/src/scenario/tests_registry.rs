@@ -132,7 +132,7 @@ fn what_is_registered_is_read_with_its_defaults_and_read_back() {
         "gap = 4",
         "share = 0.5",
         "eager = false",
-        "rto = \"70us\"",
+        "rto = \"2rtt+5MB\"",
         "window = \"2bdp\"",
     ] {
         assert!(written.contains(line), "{line}\n{written}");

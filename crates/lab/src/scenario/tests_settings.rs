@@ -1,6 +1,6 @@
 //! Settings that miss their scheme, with the whole message: where, what, and what to write instead.
 
-use super::tests::folder;
+use super::tests::{folder, on};
 use super::*;
 
 const HEAD: &str = r#"schemes = ["reps", "strack"]
@@ -16,7 +16,7 @@ bytes = "1MiB"
 "#;
 
 fn said(text: &str) -> String {
-    read("s.toml", text, &folder(), &Overrides::default())
+    read("s.toml", &on("reps-paper", text), &folder(), &Overrides::default())
         .and_then(|s| s.check())
         .expect_err(text)
         .to_string()
@@ -126,27 +126,6 @@ fn every_setting_that_misses_has_its_place_and_its_cure() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Parts of a scheme beside `base`, from line 9 on.
-#[test]
-fn a_scheme_with_a_base_has_its_parameters_in_set() {
-    let own = |parts: &str| {
-        said(&format!("{HEAD}{WORKLOAD}[[scheme]]\nbase = \"rocev2\"\nname = \"a\"\n{parts}\n"))
-    };
-    assert_eq!(
-        own("[scheme.fabric.pfc]\nthreshold = \"1bdp\""),
-        "s.toml:12:9: a [[scheme]] with a base has its parameters in set, not in [scheme.fabric]\n  \
-         write: [scheme.set] and below it \"fabric.pfc.threshold\" = \"1bdp\""
-    );
-    assert_eq!(
-        own("qps = 4"),
-        "s.toml:12:1: a [[scheme]] with a base has its parameters in set, not in \"qps\"\n  \
-         write: [scheme.set] and below it \"qps\" = 4"
-    );
-    let good = format!("{HEAD}{WORKLOAD}[[scheme]]\nbase = \"rocev2\"\nname = \"a\"\n[scheme.set]\n");
-    let read = |set: &str| read("s.toml", &format!("{good}{set}\n"), &folder(), &Overrides::default());
-    assert!(read("\"fabric.pfc.threshold\" = \"1bdp\"\n\"qps\" = 4").is_ok());
-}
-
 #[test]
 fn what_programs_keep_is_measured_on_switches() {
     let measure = |keys: &str| said(&format!("{HEAD}{WORKLOAD}[[measure]]\n{keys}\n"));
@@ -206,7 +185,7 @@ fn sizes_that_are_needed_are_rounded_up() {
     for (scale, unit) in [("", "KB"), ("\"rocev2.fabric.pfc.buffer_rate\" = \"51.2Tbps\"\n", "KB")] {
         let head = HEAD.replace("\"strack\"", "\"rocev2\"");
         let text = format!("{head}{WORKLOAD}[set]\n\"rocev2.fabric.pfc.buffer\" = \"1KB\"\n{scale}");
-        let said = said(&text);
+        let said = said(&on("strack-paper", &text));
         let advice =
             said.split_once("\n  write: \"rocev2.fabric.pfc.buffer\" = \"").map(|(_, advice)| advice);
         let number = advice.and_then(|advice| advice.strip_suffix(&format!("{unit}\"")));

@@ -1,6 +1,6 @@
 //! Fabrics that trim, and DCP and what it is compared with: settings that work, and bad ones with the whole message.
 
-use super::tests::folder;
+use super::tests::{folder, on};
 use super::*;
 
 /// A switch of 24 hosts; DCP's packets are 18.5 times as long as their headers.
@@ -17,7 +17,7 @@ bytes = "1MiB"
 "#;
 
 fn attempt(text: &str) -> Result<Scenario, ScenarioError> {
-    let scenario = read("s.toml", text, &folder(), &Overrides::default())?;
+    let scenario = read("s.toml", &on("dcp-paper", text), &folder(), &Overrides::default())?;
     scenario.check().map(|_| scenario)
 }
 

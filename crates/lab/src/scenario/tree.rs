@@ -40,6 +40,16 @@ impl Node {
         }
     }
 
+    /// Takes away all places: for what no file of the user's says.
+    pub(super) fn forget(&mut self) {
+        self.at = None;
+        match &mut self.item {
+            Item::Table(fields) => fields.values_mut().for_each(Node::forget),
+            Item::Array(nodes) => nodes.iter_mut().for_each(Node::forget),
+            Item::Leaf(_) => {}
+        }
+    }
+
     /// The place of the value at a dotted path, or of the last part of the path that exists.
     pub(super) fn place(&self, path: &[&str]) -> Place {
         let Some((first, rest)) = path.split_first() else { return self.at };

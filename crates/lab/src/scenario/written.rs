@@ -1,25 +1,24 @@
 //! A scenario as written, on its way to the resolved form.
 
 use super::context::Context;
-use super::declarations;
+use super::draft::{Draft, apply, refused};
 use super::origin::Origin;
-use super::registry::Wrong;
 use super::resolved::{Point, Scenario};
-use super::schemes::{self, Instead, ParameterFault};
+use super::schemes;
+use super::setups::Setup;
 use super::sweep::{self, Setting};
 use super::table::{Read, Table, fault, list, nearest};
 use super::tree::{self, Fields, Item, Node, Place};
 use super::{
-    FabricSpec, Files, Overrides, Registry, ScenarioError, Scheme, written_rest, written_topology,
-    written_workload,
+    Files, Overrides, Registry, ScenarioError, Scheme, written_rest, written_topology, written_workload,
 };
 use std::collections::BTreeSet;
 
 /// The keys of a scenario file. `point` stands only in resolved ones; `find` is a question beside the scenario, which
 /// does not change it.
 pub(super) const KEYS: &[&str] = &[
-    "title", "schemes", "scheme", "seeds", "topology", "workload", "fault", "measure", "set", "sweep",
-    "limits", "point", "find",
+    "title", "schemes", "scheme", "setup", "seeds", "topology", "workload", "fault", "measure", "set",
+    "sweep", "limits", "point", "find",
 ];
 
 /// Reads a scenario, in short or in resolved form.
@@ -82,9 +81,11 @@ pub(super) fn resolve(
         let stepped = Node { at: None, item: Item::Table(step.fields) };
         let table = Table::open(file, "", &stepped)?;
         let (topology, hosts) = written_topology::read(&cx, &section(&table, "topology")?)?;
+        let (setup, schemes) = read_schemes(registry, &table, &settings, &step.settings, over)?;
         points.push(Point {
             sweep: step.values,
-            schemes: read_schemes(registry, &table, &settings, &step.settings, over)?,
+            setup,
+            schemes,
             topology,
             workload: written_workload::read(&cx, &section(&table, "workload")?, hosts)?,
             faults: table
@@ -162,22 +163,23 @@ fn twice<T: Ord>(values: &[T]) -> Option<&T> {
     values.iter().find(|value| !seen.insert(*value))
 }
 
-/// The schemes that run, with `[set]` and the sweep's settings in them.
+/// The schemes that run on their ground, with `[set]` and the sweep's settings in them, and the name of the setup.
 fn read_schemes(
     registry: &Registry,
     root: &Table,
     set: &[Setting],
     swept: &[Setting],
     over: &Overrides,
-) -> Result<Vec<Scheme>, ScenarioError> {
+) -> Result<(String, Vec<Scheme>), ScenarioError> {
     let file = root.file;
     if let Some(Node { at, item: Item::Leaf(value @ toml::Value::String(_)) }) = root.node("scheme") {
         let help = Some(format!("schemes = [{value}]"));
         return Err(fault(file, *at, format!("scheme must be a list of tables, not {value}"), help));
     }
-    let mut own: Vec<(Place, Scheme)> = Vec::new();
+    let setup = Setup::read(root, registry)?;
+    let mut own: Vec<(Place, Draft)> = Vec::new();
     for table in root.tables("scheme", "scheme")? {
-        let scheme = own_scheme(&table, registry)?;
+        let scheme = Draft::read(&table, registry)?;
         if own.iter().any(|(_, other)| other.name == scheme.name) {
             let message = format!("scheme {:?} is given twice", scheme.name);
             return Err(table.wrong("name", message, "another name"));
@@ -196,7 +198,7 @@ fn read_schemes(
     if named.is_none() && own.is_empty() {
         return Err(root.missing("schemes"));
     }
-    let mut running: Vec<(Place, Scheme)> = Vec::new();
+    let mut running: Vec<(Place, Draft)> = Vec::new();
     for (at, name) in named.into_iter().flatten() {
         let Some((own_at, scheme)) = find(&name) else {
             let (message, help) = schemes::unknown(&name, &own_names);
@@ -228,6 +230,8 @@ fn read_schemes(
             .collect::<Result<_, _>>()?;
         in_file.extend(over.schemes.iter().cloned());
     }
+    let running = running.into_iter().map(|(at, draft)| Ok((at, draft.on(&setup, registry, file, at)?)));
+    let running: Vec<(Place, Scheme)> = running.collect::<Result<_, ScenarioError>>()?;
     for setting in set.iter().chain(swept) {
         known_scheme(registry, file, setting, &in_file)?;
         if setting.scheme == "*"
@@ -247,172 +251,10 @@ fn read_schemes(
                     || (setting.scheme == "*" && schemes::has(&scheme, &setting.path))
             };
             let settings: Vec<&Setting> = set.iter().chain(swept).filter(mine).collect();
-            apply(registry, file, at, scheme.clone(), &settings)
+            apply(&setup, registry, file, at, scheme.clone(), &settings)
         })
-        .collect()
-}
-
-/// Reads `[[scheme]]`: a scheme in full, or another one (`base`) under a new name with some parameters set.
-fn own_scheme(table: &Table, registry: &Registry) -> Result<Scheme, ScenarioError> {
-    if table.node("base").is_none() && table.node("transport").is_none() {
-        table.only(&["base", "name", "title", "set"])?;
-        let missing = table.missing("base");
-        let name = table.get::<String>("name")?.filter(|name| registry.find_scheme(name).is_some());
-        let help = name.map(|name| format!("schemes = [{name:?}], without [[scheme]]"));
-        return Err(ScenarioError { help: help.or(missing.help.clone()), ..missing });
-    }
-    if table.node("base").is_none() {
-        return whole_scheme(table, registry);
-    }
-    if let Some((key, node)) = PARTS.iter().find_map(|key| Some((*key, table.node(key)?))) {
-        return Err(part_beside_base(table, key, node));
-    }
-    table.only(&["base", "name", "title", "set"])?;
-    let base: String = table.need("base")?;
-    let mut scheme = registry.find_scheme(&base).ok_or_else(|| {
-        let names: Vec<&str> = registry.scheme_names().collect();
-        let (message, help) = schemes::unknown(&base, &names);
-        table.wrong("base", message, format!("base = {help}"))
-    })?;
-    let name: String = table.need("name")?;
-    check_name(table, &name)?;
-    let settings = match table.node("set") {
-        Some(node) => sweep::own_settings(&Table::open(table.file, "set", node)?, &name)?,
-        None => Vec::new(),
-    };
-    let told: Vec<String> = settings.iter().map(|s| format!("{} = {}", s.path, s.value)).collect();
-    let default =
-        if told.is_empty() { scheme.title } else { format!("{} with {}", scheme.title, told.join(", ")) };
-    scheme.title = table.get("title")?.unwrap_or(default);
-    scheme.name = name;
-    apply(registry, table.file, table.at, scheme, &settings.iter().collect::<Vec<_>>())
-}
-
-/// What a scheme in full has, and one with a base sets.
-const PARTS: [&str; 5] = ["qps", "transport", "cc", "lb", "fabric"];
-
-/// The fault of a part that stands beside `base` instead of in `set`.
-fn part_beside_base(table: &Table, key: &str, node: &Node) -> ScenarioError {
-    let form = match &node.item {
-        Item::Table(_) => format!("[scheme.{key}]"),
-        _ => format!("{key:?}"),
-    };
-    let message = format!("a [[scheme]] with a base has its parameters in set, not in {form}");
-    let (path, value) = match &node.item {
-        Item::Table(fields) => sweep::first_leaf(key, fields)
-            .unwrap_or_else(|| ("fabric.routing_delay".to_owned(), "10ms".into())),
-        _ => (key.to_owned(), node.value()),
-    };
-    fault(table.file, node.at, message, Some(format!("[scheme.set] and below it {path:?} = {value}")))
-}
-
-fn check_name(table: &Table, name: &str) -> Result<(), ScenarioError> {
-    let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if !name.is_empty() && name.chars().all(fine) {
-        return Ok(());
-    }
-    let message = format!("a scheme's name is made of letters, digits, - and _, not {name:?}");
-    let instead: String = name.chars().map(|c| if fine(c) { c } else { '-' }).collect();
-    let instead = if instead.is_empty() { "reps-16".to_owned() } else { instead };
-    Err(table.wrong("name", message, format!("name = {instead:?}")))
-}
-
-/// Reads a scheme in full.
-fn whole_scheme(table: &Table, registry: &Registry) -> Result<Scheme, ScenarioError> {
-    table.only(&["name", "title", "source", "qps", "transport", "cc", "lb", "fabric"])?;
-    let name: String = table.need("name")?;
-    check_name(table, &name)?;
-    let transport = registered(table, &["transport"], &|value| registry.transport_of(value))?;
-    let cc = registered(table, &["cc"], &|value| registry.cc(value))?;
-    let lb = registered(table, &["lb"], &|value| registry.lb(value))?;
-    let program = registered(table, &["fabric", "program"], &|value| registry.program_of(value))?;
-    registered(table, &["fabric"], &declarations::check_fabric)?;
-    let mut fabric: FabricSpec = match (table.node("fabric"), &program) {
-        (Some(Node { at, item: Item::Table(fields) }), Some(_)) => {
-            let mut fields = fields.clone();
-            fields.remove("program");
-            part_at(table.file, "fabric", &Node { at: *at, item: Item::Table(fields) }, registry)?
-        }
-        _ => part(table, "fabric", registry)?,
-    };
-    fabric.program = program.or(fabric.program);
-    Ok(Scheme {
-        title: table.get("title")?.unwrap_or_else(|| name.clone()),
-        source: table.get("source")?.unwrap_or_default(),
-        name,
-        qps: table.get("qps")?.unwrap_or(1),
-        transport: transport.map_or_else(|| part(table, "transport", registry), Ok)?,
-        cc: cc.map_or_else(|| part(table, "cc", registry), Ok)?,
-        lb: lb.map_or_else(|| part(table, "lb", registry), Ok)?,
-        fabric,
-    })
-    .and_then(|scheme| apply(registry, table.file, table.at, scheme, &[]))
-}
-
-/// Reads a scheme from a file of its own.
-pub(super) fn scheme_file(file: &str, text: &str, registry: &Registry) -> Result<Scheme, ScenarioError> {
-    let root = Node { at: None, item: Item::Table(tree::parse(file, text)?) };
-    own_scheme(&Table::open(file, "the scheme", &root)?, registry)
-}
-
-/// Reads one part of a scheme, if its kind is registered.
-fn registered<T>(
-    table: &Table,
-    path: &[&str],
-    read: &dyn Fn(&toml::Value) -> Result<Option<T>, Wrong>,
-) -> Result<Option<T>, ScenarioError> {
-    let mut node = table.node(path[0]);
-    for key in &path[1..] {
-        node = match node.map(|node| &node.item) {
-            Some(Item::Table(fields)) => fields.get(*key),
-            _ => None,
-        };
-    }
-    let Some(node) = node else { return Ok(None) };
-    read(&node.value()).map_err(|wrong| {
-        let message = wrong.of(&path.join("."));
-        let at = wrong.key.map_or(node.at, |key| node.place(&key.split('.').collect::<Vec<_>>()));
-        fault(table.file, at, message, Some(wrong.help))
-    })
-}
-
-/// Reads one part of a scheme in full.
-fn part<T: serde::de::DeserializeOwned>(
-    table: &Table,
-    key: &str,
-    registry: &Registry,
-) -> Result<T, ScenarioError> {
-    let Some(node) = table.node(key) else {
-        let help = format!("[scheme.{key}] with all its parameters, or base = \"reps\"");
-        return Err(fault(table.file, table.at, format!("[[scheme]] has no {key:?}"), Some(help)));
-    };
-    part_at(table.file, key, node, registry)
-}
-
-fn part_at<T: serde::de::DeserializeOwned>(
-    file: &str,
-    key: &str,
-    node: &Node,
-    registry: &Registry,
-) -> Result<T, ScenarioError> {
-    node.value().try_into().map_err(|e: toml::de::Error| {
-        // The deserialiser names the key or prints the value that it stumbled over.
-        let problem = &registry.complete(key, e.message());
-        let Item::Table(fields) = &node.item else {
-            return fault(file, node.at, format!("{key} must be a table"), Some(format!("[scheme.{key}]")));
-        };
-        let mentioned = |key: &str, value: &Node| {
-            problem.contains(&format!("`{key}`"))
-                || problem.contains(&value.value().to_string())
-                || problem.contains(&format!("`{}`", value.value()))
-        };
-        let culprit = fields.iter().find(|(key, value)| mentioned(key, value));
-        let (name, at) =
-            culprit.map_or((key.to_owned(), node.at), |(leaf, node)| (format!("{key}.{leaf}"), node.at));
-        let help = "what anabranch check prints for a scheme that comes with the program".to_owned();
-        let value = culprit.map_or_else(|| node.value(), |(_, node)| node.value());
-        fault(file, at, format!("{name}{}", schemes::said(problem, &value)), Some(help))
-    })
+        .collect::<Result<_, _>>()
+        .map(|schemes| (setup.name, schemes))
 }
 
 /// Refuses a setting for a scheme that does not run.
@@ -441,52 +283,4 @@ fn known_scheme(
         None => format!("one of {} before {:?}", known.join(", "), format!(".{}", setting.path)),
     };
     Err(fault(file, setting.at, what, Some(help)))
-}
-
-/// Applies the settings that are meant for a scheme, and checks its numbers.
-fn apply(
-    registry: &Registry,
-    file: &str,
-    at: Place,
-    mut scheme: Scheme,
-    settings: &[&Setting],
-) -> Result<Scheme, ScenarioError> {
-    // A preset stands for many parameters, so that single ones come after it, wherever they are written.
-    let (presets, single): (Vec<&Setting>, Vec<&Setting>) =
-        settings.iter().partition(|setting| setting.path == schemes::PRESET);
-    let set = |path: &str| settings.iter().find(|setting| setting.path == path);
-    for (one, other) in [("fabric.pfc.alpha", "fabric.pfc.threshold"), ("fabric.pfc", "fabric.queue")] {
-        if let (Some(_), Some(setting)) = (set(one), set(other)) {
-            let wrong = match one {
-                "fabric.pfc" => super::scheme_limits::queue_and_pfc(),
-                _ => super::scheme_limits::thresholds("exclude each other"),
-            };
-            return Err(refused(file, setting.at, Some(setting), &wrong));
-        }
-    }
-    for setting in presets.into_iter().chain(single) {
-        scheme = schemes::set(registry, &scheme, &setting.path, &setting.value)
-            .map_err(|wrong| refused(file, setting.at, Some(setting), &wrong))?;
-    }
-    super::scheme_limits::validate(&scheme).map_err(|wrong| {
-        let part = wrong.path.split('.').next().unwrap_or_default();
-        let related = |path: &str| path == wrong.path || path == part || wrong.message.contains(path);
-        let culprit = settings.iter().rev().find(|setting| related(&setting.path)).copied();
-        refused(file, culprit.map_or(at, |setting| setting.at), culprit, &wrong)
-    })?;
-    Ok(scheme)
-}
-
-fn refused(file: &str, at: Place, setting: Option<&Setting>, wrong: &ParameterFault) -> ScenarioError {
-    let written = |path: &str| setting.map_or_else(|| path.to_owned(), |setting| setting.written(path));
-    let help = match &wrong.instead {
-        Instead::Value(value) => format!("{} = {value}", written(&wrong.path)),
-        Instead::Parameter(path) => match setting {
-            Some(setting) => format!("{} = {}", written(path), setting.value),
-            None => path.clone(),
-        },
-        Instead::Setting(path, value) => format!("{} = {value}", written(path)),
-        Instead::Words(words) => words.clone(),
-    };
-    fault(file, at, wrong.message.clone(), Some(help))
 }

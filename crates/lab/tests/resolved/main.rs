@@ -5,7 +5,7 @@
 //! where it was not. With `ANABRANCH_RECORD=1` the file is written afresh: for new figures, and for changes that are
 //! meant.
 
-use anabranch_lab::scenario::{Figure, Files, Scale, Scheme, read_figure, scheme, schemes};
+use anabranch_lab::scenario::{Figure, Files, Scale, Scheme, read_figure, scheme_on, schemes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -54,6 +54,20 @@ fn form(scheme: &Scheme) -> Form {
     (whole["qps"].as_integer().unwrap(), PARTS.map(|part| whole[part].to_string()))
 }
 
+/// The setup of the paper that a scheme comes from.
+fn paper_of(scheme: &str) -> &'static str {
+    match scheme {
+        "reps" | "ops" | "ecmp" => "reps-paper",
+        "strack" | "strack-ops" | "rocev2" | "rocev2-4qp" => "strack-paper",
+        "themis-spraying" | "conweave" | "sr-ecmp" | "sr-ar" | "sr-spray" | "to-ar" => {
+            "themis-spraying-paper"
+        }
+        "dcqcn" | "themis-longhaul" | "pnp-only" | "trp-only" | "annulus" | "bicc" => "themis-longhaul-paper",
+        "hpcc" => "hpcc-paper",
+        _ => "dcp-paper",
+    }
+}
+
 fn forms() -> Forms {
     let mut all = Forms::new();
     for (name, figure) in figures() {
@@ -67,7 +81,7 @@ fn forms() -> Forms {
             }
         }
     }
-    let alone = schemes().into_iter().map(|listing| scheme(listing.name).unwrap());
+    let alone = schemes().into_iter().map(|listing| scheme_on(listing.name, paper_of(listing.name)).unwrap());
     all.insert("alone".to_owned(), alone.map(|scheme| (scheme.name.clone(), vec![form(&scheme)])).collect());
     all
 }

@@ -6,6 +6,7 @@ mod plots;
 mod series;
 mod unsaid;
 
+use crate::ground::ground;
 use crate::table;
 use anabranch_results::{Figure, ResultSet};
 use plots::Plot;
@@ -27,6 +28,9 @@ pub fn html(set: &ResultSet) -> String {
         body.push_str(&sizes(figure));
     }
     body.push_str("</header>\n<main>\n");
+    if let Some(sentence) = ground(set) {
+        body.push_str(&format!("<section><p><strong>{}</strong></p></section>\n", escape(&sentence)));
+    }
     if let Some(figure) = &set.figure {
         body.push_str(&claims::section(figure));
         body.push_str(&unsaid::section(figure));

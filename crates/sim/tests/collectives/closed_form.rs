@@ -58,7 +58,7 @@ fn simulated(scheme: &str, ranks: u64, chunks: u64, packets: u64, latency_us: u6
     let chunk = packets * PAYLOAD;
     let bytes = ranks * chunks * chunk;
     let text = format!(
-        "schemes = [\"{scheme}\"]\n[topology]\nkind = \"single-switch\"\nhosts = {ranks}\nlink = \"400Gbps\"\n\
+        "schemes = [\"{scheme}\"]\nsetup = \"reps-paper\"\n[topology]\nkind = \"single-switch\"\nhosts = {ranks}\nlink = \"400Gbps\"\n\
          link_latency = \"{latency_us}us\"\nswitch_latency = \"0ns\"\n\
          [workload]\nkind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"{bytes}B\"\nchunk = \"{chunk}B\"\n\
          [set]\n\"{scheme}.cc\" = {{ kind = \"constant\", window = \"60000packets\" }}\n\

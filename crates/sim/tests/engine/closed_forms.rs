@@ -25,7 +25,7 @@ fn assert_fct(topology: &str, files: &Named<'_>, matrix: &str, expected: u64) {
 
 fn assert_alone(topology: &str, files: &Named<'_>, matrix: &str, expected: Alone) {
     let text = format!(
-        "schemes = [\"reps\", \"ops\", \"ecmp\"]\n[workload]\nfile = \"flow.cm\"\n[topology]\n{topology}\n{UNBOUNDED}"
+        "schemes = [\"reps\", \"ops\", \"ecmp\"]\nsetup = \"reps-paper\"\n[workload]\nfile = \"flow.cm\"\n[topology]\n{topology}\n{UNBOUNDED}"
     );
     let files: Vec<(&str, &str)> = files.iter().copied().chain([("flow.cm", matrix)]).collect();
     for result in finish_all(&text, &files) {
@@ -65,7 +65,7 @@ fn ten_messages_of_a_packet_on_one_queue_pair_end_one_after_the_other() {
     let message = "0->15 id 1 msg start 0 size 4086\n";
     let matrix = format!("Nodes 16\nConnections 10\n{}", message.repeat(10));
     let text = format!(
-        "schemes = [\"reps\"]\n[workload]\nfile = \"flow.cm\"\n[topology]\n{THREE_TIERS_100G}\n{UNBOUNDED}"
+        "schemes = [\"reps\"]\nsetup = \"reps-paper\"\n[workload]\nfile = \"flow.cm\"\n[topology]\n{THREE_TIERS_100G}\n{UNBOUNDED}"
     );
     let result = finish_one(&text, &[("flow.cm", &matrix)]);
     let one = alone(PAYLOAD, 6, AT_100G, US);
@@ -177,7 +177,7 @@ fn three_tiers_with_mixed_rates_and_latencies() {
         for bytes in [1, 2 * PAYLOAD, 500_000] {
             let expected = packet_by_packet(&path, bytes, &path);
             let text = format!(
-                "schemes = [{schemes}]\n[workload]\nfile = \"flow.cm\"\n[topology]\n{}{UNBOUNDED}",
+                "schemes = [{schemes}]\nsetup = \"reps-paper\"\n[workload]\nfile = \"flow.cm\"\n[topology]\n{}{UNBOUNDED}",
                 topology(rates)
             );
             for result in finish_all(&text, &[("flow.cm", &one_flow(16, 15, bytes))]) {

@@ -70,8 +70,11 @@ fn settings(scheme: &str) -> String {
 }
 
 fn run_with(scheme: &str, rest: &str) -> RunResult {
-    let text =
-        format!("schemes = [\"{scheme}\"]\n{}{IDLE_HOST}{}{LOSSES}{rest}", settings(scheme), messages());
+    let (setup, settings) = (paper(scheme), settings(scheme));
+    let text = format!(
+        "schemes = [\"{scheme}\"]\nsetup = \"{setup}\"\n{settings}{IDLE_HOST}{}{LOSSES}{rest}",
+        messages()
+    );
     let scenario = read(&text, &[]);
     let point = scenario.points().unwrap().remove(0);
     anabranch_sim::run(&point, &Default::default()).unwrap_or_else(|error| panic!("{scheme}: {error}"))

@@ -24,7 +24,9 @@ fn flows_alone_inside_and_across_take_what_arithmetic_says() {
         for bytes in [1, PAYLOAD, 3 * PAYLOAD + 1, 1_000_000] {
             let expected = packet_by_packet(path, bytes, path);
             let matrix = format!("Nodes 32\nConnections 1\n0->{dst} start 0 size {bytes}\n");
-            let text = format!("schemes = [\"ecmp\"]\n[workload]\nfile = \"flow.cm\"\n{FABRIC}{UNBOUNDED}");
+            let text = format!(
+                "schemes = [\"ecmp\"]\nsetup = \"reps-paper\"\n[workload]\nfile = \"flow.cm\"\n{FABRIC}{UNBOUNDED}"
+            );
             let result = finish_one(&text, &[("flow.cm", &matrix)]);
             let flow = &result.flows[0];
             assert_eq!(flow.ideal_fct_ps, expected.ideal, "ideal, 0 -> {dst}, {bytes} B");
@@ -43,7 +45,8 @@ fn rows_tell_who_crosses_in_every_part_of_a_workload() {
                 pipeline = { bytes = \"50KB\", load = 0.1 }\n";
     let all = ["background/intra", "background/inter", "incast/intra", "incast/inter", "pipeline/inter"];
     for (more, parts) in [("", &["intra", "inter"][..]), (more, &all)] {
-        let result = finish_one(&format!("schemes = [\"ops\"]\n{short}{poisson}{more}"), &[]);
+        let result =
+            finish_one(&format!("schemes = [\"ops\"]\nsetup = \"reps-paper\"\n{short}{poisson}{more}"), &[]);
         for flow in &result.flows {
             let crosses = (flow.src < 16) != (flow.dst < 16);
             assert!(flow.in_group(if crosses { "inter" } else { "intra" }), "{flow:?}");
@@ -60,7 +63,7 @@ fn rows_tell_who_crosses_in_every_part_of_a_workload() {
 fn two_flows_share_the_only_uplink_of_a_tor() {
     let fabric = FABRIC.replace("leaves = 4", "leaves = 1").replace("500us", "5us");
     let text = format!(
-        "schemes = [\"ecmp\"]\n{fabric}[workload]\nkind = \"messages\"\n\
+        "schemes = [\"ecmp\"]\nsetup = \"reps-paper\"\n{fabric}[workload]\nkind = \"messages\"\n\
          [[workload.message]]\nfrom = 3\nto = 15\nbytes = \"2MB\"\n\
          [[workload.message]]\nfrom = 2\nto = 31\nbytes = \"2MB\"\nstart = \"3us\"\n{UNBOUNDED}"
     );

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Everything at once that draws random numbers: a permutation, three balancers, losses, marks, chosen links.
 const BUSY: &str = r#"
 schemes = ["reps", "ops", "ecmp"]
+setup = "reps-paper"
 seeds = [1, 2, 3]
 
 [topology]
@@ -90,6 +91,7 @@ fn the_resolved_scenario_runs_the_same() {
     let matrix = "Nodes 8\nConnections 2\nTriggers 1\n0->7 id 1 start 0 size 90000 recv_done_trigger 1\n1->6 id 2 trigger 1 size 50000\ntrigger id 1 oneshot\n";
     let with_file = r#"
         schemes = ["reps", "ecmp"]
+        setup = "reps-paper"
         [topology]
         kind = "fat-tree"
         hosts = 8

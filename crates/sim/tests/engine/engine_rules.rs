@@ -18,6 +18,7 @@ fn two_to_one(packets: u64, settings: &str) -> RunResult {
         &format!(
             r#"
             schemes = ["ecmp"]
+            setup = "reps-paper"
             [topology]
             kind = "single-switch"
             hosts = 3
@@ -112,6 +113,7 @@ fn incast(scheme: &str, trim: bool) -> RunResult {
         &format!(
             r#"
             schemes = ["{scheme}"]
+            setup = "reps-paper"
             [topology]
             kind = "single-switch"
             hosts = 16
@@ -162,7 +164,7 @@ fn control_goes_ahead_of_data() {
     let matrix = "Nodes 4\nConnections 3\n0->2 start 0 size 408600\n1->2 start 0 size 408600\n2->3 start 40 size 4086\n";
     let result = finish_one(
         &format!(
-            "schemes = [\"reps\"]\n[workload]\nfile = \"f.cm\"\nstart_unit = \"1us\"\n[topology]\nkind = \"single-switch\"\nhosts = 4\nlink = \"100Gbps\"\nlink_latency = \"1us\"\nswitch_latency = \"0ns\"\n{UNBOUNDED}"
+            "schemes = [\"reps\"]\nsetup = \"reps-paper\"\n[workload]\nfile = \"f.cm\"\nstart_unit = \"1us\"\n[topology]\nkind = \"single-switch\"\nhosts = 4\nlink = \"100Gbps\"\nlink_latency = \"1us\"\nswitch_latency = \"0ns\"\n{UNBOUNDED}"
         ),
         &[("f.cm", matrix)],
     );
@@ -184,7 +186,7 @@ fn a_nic_that_is_busy_with_an_ack_sends_data_right_after_it() {
     let matrix = format!("Nodes 3\nConnections 2\n1->0 start 0 size 4086\n0->2 start {post} size 4086\n");
     let result = finish_one(
         &format!(
-            "schemes = [\"reps\"]\n[workload]\nfile = \"f.cm\"\n[topology]\nkind = \"single-switch\"\nhosts = 3\nlink = \"100Gbps\"\nlink_latency = \"1us\"\nswitch_latency = \"0ns\"\n{UNBOUNDED}"
+            "schemes = [\"reps\"]\nsetup = \"reps-paper\"\n[workload]\nfile = \"f.cm\"\n[topology]\nkind = \"single-switch\"\nhosts = 3\nlink = \"100Gbps\"\nlink_latency = \"1us\"\nswitch_latency = \"0ns\"\n{UNBOUNDED}"
         ),
         &[("f.cm", &matrix)],
     );
@@ -198,7 +200,7 @@ fn queue_pairs_of_a_nic_take_turns() {
     let matrix = "Nodes 4\nConnections 3\n0->1 id 1 start 0 size 408600\n0->2 id 2 start 0 size 408600\n0->3 id 3 start 0 size 204300\n";
     let result = finish_one(
         &format!(
-            "schemes = [\"reps\"]\n[workload]\nfile = \"f.cm\"\n[topology]\nkind = \"single-switch\"\nhosts = 4\nlink = \"100Gbps\"\nlink_latency = \"1us\"\nswitch_latency = \"0ns\"\n{UNBOUNDED}"
+            "schemes = [\"reps\"]\nsetup = \"reps-paper\"\n[workload]\nfile = \"f.cm\"\n[topology]\nkind = \"single-switch\"\nhosts = 4\nlink = \"100Gbps\"\nlink_latency = \"1us\"\nswitch_latency = \"0ns\"\n{UNBOUNDED}"
         ),
         &[("f.cm", matrix)],
     );
@@ -217,6 +219,7 @@ fn windows_bound_what_a_queue_pair_has_in_flight() {
     // Ten packets a round trip of 2 * (T + A) + 4 * D, whatever the link could carry.
     let text = r#"
         schemes = ["reps"]
+        setup = "reps-paper"
         [topology]
         kind = "single-switch"
         hosts = 2
@@ -258,7 +261,7 @@ trigger id 4 oneshot
 ";
     let result = finish_one(
         &format!(
-            "schemes = [\"reps\"]\n[workload]\nfile = \"f.cm\"\n[topology]\nkind = \"single-switch\"\nhosts = 8\nlink = \"100Gbps\"\nlink_latency = \"1us\"\nswitch_latency = \"0ns\"\n{UNBOUNDED}"
+            "schemes = [\"reps\"]\nsetup = \"reps-paper\"\n[workload]\nfile = \"f.cm\"\n[topology]\nkind = \"single-switch\"\nhosts = 8\nlink = \"100Gbps\"\nlink_latency = \"1us\"\nswitch_latency = \"0ns\"\n{UNBOUNDED}"
         ),
         &[("f.cm", matrix)],
     );

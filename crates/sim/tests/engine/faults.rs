@@ -24,6 +24,7 @@ fn single_switch(senders: u64, packets: u64, fault: &str) -> RunResult {
         &format!(
             r#"
             schemes = ["ecmp"]
+            setup = "reps-paper"
             [topology]
             kind = "single-switch"
             hosts = {}
@@ -144,9 +145,11 @@ fn a_switch_that_goes_down_loses_what_it_holds() {
 
 /// One flow across a fat tree of 8 ToRs with 4 uplinks each.
 fn across(scheme: &str, rest: &str) -> String {
+    let setup = paper(scheme);
     format!(
         r#"
         schemes = ["{scheme}"]
+        setup = "{setup}"
         [topology]
         kind = "fat-tree"
         hosts = 32
@@ -284,6 +287,7 @@ fn a_packet_is_held_no_longer_than_the_fault_that_slows_it() {
 fn certain_loss_on_the_only_path_stalls() {
     let text = r#"
         schemes = ["reps"]
+        setup = "reps-paper"
         [topology]
         kind = "single-switch"
         hosts = 2
@@ -318,6 +322,7 @@ fn lossy(kind: &str, probability: f64) -> RunResult {
     let text = format!(
         r#"
         schemes = ["ecmp"]
+        setup = "reps-paper"
         seeds = [1, 2, 3, 4, 5]
         [topology]
         kind = "single-switch"
@@ -377,6 +382,7 @@ fn chosen(scheme: &str, seed: u64) -> BTreeSet<String> {
     let text = format!(
         r#"
         schemes = ["{scheme}"]
+        setup = "reps-paper"
         seeds = [{seed}]
         [topology]
         kind = "fat-tree"

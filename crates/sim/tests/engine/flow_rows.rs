@@ -4,6 +4,7 @@ use crate::support::*;
 
 const LOSSY: &str = r#"
 schemes = ["ops", "reps"]
+setup = "reps-paper"
 [topology]
 kind = "single-switch"
 hosts = 8
@@ -36,7 +37,7 @@ fn what_each_flow_sent_again_adds_up_to_what_the_run_sent_again() {
 
 #[test]
 fn packets_are_those_of_all_queue_pairs() {
-    let one = "schemes = [\"ops\"]\n[topology]\nkind = \"single-switch\"\nhosts = 2\nlink = \"100Gbps\"\n\
+    let one = "schemes = [\"ops\"]\nsetup = \"reps-paper\"\n[topology]\nkind = \"single-switch\"\nhosts = 2\nlink = \"100Gbps\"\n\
                [workload]\nkind = \"permutation\"\nbytes = \"12289B\"\n[set]\n";
     // Of 4096 bytes each: three are full, one has a byte. In two parts of 6145 and 6144: two each.
     let packets = |set: &str| finish_one(&format!("{one}\"*.transport.payload\" = \"4096B\"\n{set}"), &[]);
@@ -48,7 +49,7 @@ fn packets_are_those_of_all_queue_pairs() {
 
 #[test]
 fn messages_that_share_a_queue_pair_do_not_say_what_they_sent_again() {
-    let text = "schemes = [\"ops\"]\n[topology]\nkind = \"single-switch\"\nhosts = 4\nlink = \"100Gbps\"\n\
+    let text = "schemes = [\"ops\"]\nsetup = \"reps-paper\"\n[topology]\nkind = \"single-switch\"\nhosts = 4\nlink = \"100Gbps\"\n\
                 [workload]\nfile = \"two.cm\"\n";
     let matrix = "Nodes 4\nConnections 3\nTriggers 1\n0->1 id 1 msg start 0 size 10000 send_done_trigger 1\n\
                   0->1 id 1 msg trigger 1 size 20000\n2->3 id 2 start 0 size 5000\ntrigger id 1 oneshot\n";
@@ -64,7 +65,7 @@ fn messages_that_share_a_queue_pair_do_not_say_what_they_sent_again() {
 
 #[test]
 fn incasts_and_background_are_told_apart() {
-    let text = "schemes = [\"ops\"]\n[topology]\nkind = \"single-switch\"\nhosts = 16\nlink = \"100Gbps\"\n\
+    let text = "schemes = [\"ops\"]\nsetup = \"reps-paper\"\n[topology]\nkind = \"single-switch\"\nhosts = 16\nlink = \"100Gbps\"\n\
                 [workload]\nkind = \"poisson\"\nsizes = \"alistorage\"\nload = 0.2\nduration = \"200us\"\n";
     let incast = "incast = { degree = 8, bytes = \"20KB\", load = 0.1 }\n";
     let (alone, both) = (finish_one(text, &[]), finish_one(&format!("{text}{incast}"), &[]));

@@ -11,6 +11,7 @@ const SHARE: f64 = 1_000.0 / PACKET;
 
 const SWITCH: &str = r#"
     schemes = ["hpcc"]
+    setup = "hpcc-paper"
     [topology]
     kind = "single-switch"
     hosts = 9
@@ -63,7 +64,7 @@ fn a_flow_of_one_round_trip_takes_the_ideal_time() {
 fn a_flow_alone_settles_at_eta() {
     for (trunk, slowest) in [(400, 100.0), (100, 100.0), (40, 40.0)] {
         let fabric = format!(
-            "schemes = [\"hpcc\"]\n[topology]\nkind = \"dumbbell\"\nhosts = 4\nlink = \"100Gbps\"\n\
+            "schemes = [\"hpcc\"]\nsetup = \"hpcc-paper\"\n[topology]\nkind = \"dumbbell\"\nhosts = 4\nlink = \"100Gbps\"\n\
              trunk = \"{trunk}Gbps\"\nlink_latency = \"1us\"\n"
         );
         let rest = depth("tor:0/up:0") + &depth("tor:1/down:0");
@@ -131,7 +132,7 @@ fn a_nic_that_is_the_bottleneck_is_full() {
 /// is answered within microseconds; with that of the fabric's longest, a window of a millisecond's worth fills queues.
 #[test]
 fn the_base_rtt_of_the_own_path_keeps_local_queues_short() {
-    let text = "schemes = [\"hpcc\"]\n[topology]\nkind = \"dumbbell\"\nhosts = 6\nlink = \"100Gbps\"\n\
+    let text = "schemes = [\"hpcc\"]\nsetup = \"hpcc-paper\"\n[topology]\nkind = \"dumbbell\"\nhosts = 6\nlink = \"100Gbps\"\n\
                 trunk = \"100Gbps\"\nlink_latency = \"1us\"\ntrunk_latency = \"500us\"\n";
     let queue = |base_rtt: &str| {
         let rest = format!("{}[set]\n\"hpcc.cc.base_rtt\" = \"{base_rtt}\"\n", depth("tor:0/down:2"));
@@ -146,7 +147,7 @@ fn the_base_rtt_of_the_own_path_keeps_local_queues_short() {
 /// Between data centres the path's base RTT is the long one: a flow alone keeps the line busy to eta.
 #[test]
 fn a_flow_over_a_long_line_settles_at_eta_too() {
-    let text = "schemes = [\"hpcc\"]\n[topology]\nkind = \"dumbbell\"\nhosts = 4\nlink = \"100Gbps\"\n\
+    let text = "schemes = [\"hpcc\"]\nsetup = \"hpcc-paper\"\n[topology]\nkind = \"dumbbell\"\nhosts = 4\nlink = \"100Gbps\"\n\
                 trunk = \"100Gbps\"\nlink_latency = \"1us\"\ntrunk_latency = \"500us\"\n";
     let result = flows(text, "", 4, &[(0, 2, 0, 100_000_000)]);
     let share = goodput_gbps(&result.flows[0]) / SHARE / 100.0;
@@ -160,6 +161,7 @@ fn a_flow_over_a_long_line_settles_at_eta_too() {
 fn records_are_conserved_whatever_happens() {
     let fabric = r#"
         schemes = ["hpcc"]
+        setup = "hpcc-paper"
         seeds = [1, 2]
         [topology]
         kind = "leaf-spine"
@@ -220,6 +222,7 @@ fn runs_are_the_same_observed_or_not() {
 fn hpcc_and_conweave_run_together() {
     let text = r#"
         schemes = ["hpcc"]
+        setup = "hpcc-paper"
         seeds = [1, 2]
         [topology]
         kind = "fat-tree"

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 fn alone(schemes: &str, qps: u32, topology: &str, files: &Named<'_>, dst: u32, bytes: u64) -> Vec<[u64; 2]> {
     let matrix = format!("Nodes {}\nConnections 1\n0->{dst} start 0 size {bytes}\n", dst + 1);
     let text = format!(
-        "schemes = [{schemes}]\nseeds = [1, 2]\n[workload]\nfile = \"flow.cm\"\n[topology]\n{topology}\n{UNBOUNDED}\
+        "schemes = [{schemes}]\nsetup = \"reps-paper\"\nseeds = [1, 2]\n[workload]\nfile = \"flow.cm\"\n[topology]\n{topology}\n{UNBOUNDED}\
          \"*.qps\" = {qps}\n"
     );
     let files: Vec<(&str, &str)> = files.iter().copied().chain([("flow.cm", &*matrix)]).collect();

@@ -22,6 +22,7 @@ fn attempted(apart: u64, rest: &str) -> Result<RunResult, RunError> {
     let text = format!(
         r#"
 schemes = ["dcp"]
+setup = "dcp-paper"
 [topology]
 kind = "fat-tree"
 hosts = 16

@@ -37,8 +37,11 @@ fn a_line_of_ten_milliseconds_is_lossless() {
                    \"dcqcn.fabric.ecn_kmin\" = \"4GB\"\n\"dcqcn.fabric.ecn_kmax\" = \"4GB\"\n\
                    \"dcqcn.fabric.ecn_from\" = []\n\"dcqcn.fabric.pfc.buffer\" = \"4MB\"\n";
     let measure = "[[measure]]\nseries = \"pauses\"\nlinks = \"esw:0/up:0\"\nevery = \"1ms\"\n";
-    let text =
-        format!("schemes = [\"dcqcn\"]\n{}{}{patient}{measure}{PATIENT}", fabric("10ms"), crowd("40MB"));
+    let text = format!(
+        "schemes = [\"dcqcn\"]\nsetup = \"themis-longhaul-paper\"\n{}{}{patient}{measure}{PATIENT}",
+        fabric("10ms"),
+        crowd("40MB")
+    );
     let result = finish_one(&text, &[]);
     assert_eq!((result.run.drops, result.run.timeouts, result.run.retransmissions), (0, 0, 0));
     let pauses: f64 = result.series.iter().map(|row| row.value).sum();
@@ -48,7 +51,7 @@ fn a_line_of_ten_milliseconds_is_lossless() {
 #[test]
 fn without_room_for_the_long_line_the_scenario_says_so() {
     let text = format!(
-        "schemes = [\"dcqcn\"]\n{}{}[set]\n\"dcqcn.fabric.pfc.headroom_apart\" = false\n",
+        "schemes = [\"dcqcn\"]\nsetup = \"themis-longhaul-paper\"\n{}{}[set]\n\"dcqcn.fabric.pfc.headroom_apart\" = false\n",
         fabric("500us"),
         crowd("1MB")
     );
@@ -60,7 +63,7 @@ fn without_room_for_the_long_line_the_scenario_says_so() {
 /// The timeout of these schemes is ten times the usual limit of a stall: who waits for it is not stuck.
 #[test]
 fn a_line_that_comes_back_is_waited_for() {
-    let schemes = r#"schemes = ["dcqcn", "themis-longhaul", "bicc"]"#;
+    let schemes = "schemes = [\"dcqcn\", \"themis-longhaul\", \"bicc\"]\nsetup = \"themis-longhaul-paper\"";
     let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"esw:0/up:0\"\nat = \"0us\"\nduration = \"2ms\"\n";
     for result in finish_all(&format!("{schemes}\n{}{}{fault}", fabric("200us"), crowd("100KB")), &[]) {
         assert!(
@@ -75,7 +78,7 @@ fn a_line_that_comes_back_is_waited_for() {
 /// depends on anything but scenario and seed.
 #[test]
 fn programs_at_the_edge_are_deterministic() {
-    let schemes = r#"schemes = ["themis-longhaul", "pnp-only", "trp-only", "annulus", "bicc"]"#;
+    let schemes = "schemes = [\"themis-longhaul\", \"pnp-only\", \"trp-only\", \"annulus\", \"bicc\"]\nsetup = \"themis-longhaul-paper\"";
     let watch = "[[measure]]\nseries = \"set-aside\"\nswitches = \"esw:100%\"\nevery = \"20us\"\n\
                  [[measure]]\nseries = \"table-entries\"\nswitches = \"esw:100%\"\nevery = \"20us\"\n";
     let text = format!("{schemes}\n{}{WEBSEARCH}{PATIENT}", fabric("100us"));
@@ -112,7 +115,11 @@ fn what_was_set_aside_needs_no_room_of_the_line() {
                     \"*.fabric.ecn_kmin\" = \"10KB\"\n\"*.fabric.ecn_kmax\" = \"20KB\"\n\
                     \"*.fabric.ecn_from\" = []\n";
     for scheme in ["trp-only", "bicc"] {
-        let text = format!("schemes = [{scheme:?}]\n{}{}{settings}{PATIENT}", fabric("1us"), crowd("20MB"));
+        let text = format!(
+            "schemes = [{scheme:?}]\nsetup = \"themis-longhaul-paper\"\n{}{}{settings}{PATIENT}",
+            fabric("1us"),
+            crowd("20MB")
+        );
         let result = finish_one(&text, &[]);
         assert_eq!(result.run.drops, 0, "{scheme}");
         assert!(result.run.pause_frames > 0, "{scheme}: nothing was ever paused");
@@ -126,7 +133,12 @@ fn a_near_congestion_is_answered_near_the_sender() {
     let two = "[workload]\nkind = \"messages\"\n[[workload.message]]\nfrom = 3\nto = 15\nbytes = \"10MB\"\n\
                [[workload.message]]\nfrom = 0\nto = 31\nbytes = \"40MB\"\n";
     let fabric = fabric("500us").replace("leaves = 4", "leaves = 1");
-    let results = finish_all(&format!("schemes = [\"dcqcn\", \"pnp-only\"]\n{fabric}{two}{PATIENT}"), &[]);
+    let results = finish_all(
+        &format!(
+            "schemes = [\"dcqcn\", \"pnp-only\"]\nsetup = \"themis-longhaul-paper\"\n{fabric}{two}{PATIENT}"
+        ),
+        &[],
+    );
     let within = |result: &RunResult| result.flows[0].fct_ps.unwrap() as f64;
     let [without, with] = [within(&results[0]), within(&results[1])];
     assert!(with < 0.95 * without, "{with} ps against {without} ps");
@@ -138,7 +150,7 @@ fn a_near_congestion_is_answered_near_the_sender() {
 fn a_connection_set_up_too_late_has_no_entry_for_its_first_marks() {
     let text = |setup: &str| {
         format!(
-            "schemes = [\"pnp-only\"]\n{}{WEBSEARCH}[set]\n\"*.fabric.program.pnp.setup\" = \"{setup}\"\n{PATIENT}",
+            "schemes = [\"pnp-only\"]\nsetup = \"themis-longhaul-paper\"\n{}{WEBSEARCH}[set]\n\"*.fabric.program.pnp.setup\" = \"{setup}\"\n{PATIENT}",
             fabric("100us")
         )
     };

@@ -104,6 +104,7 @@ mod line {
         format!(
             r#"
             schemes = ["rocev2"]
+            setup = "strack-paper"
             [topology]
             kind = "dumbbell"
             hosts = 4
@@ -221,6 +222,7 @@ fn a_cable_fails(cable: u32, duration: &str) -> Vec<RunPoint> {
     let text = format!(
         r#"
         schemes = ["rocev2"]
+        setup = "strack-paper"
         seeds = [1, 2, 3]
         [topology]
         file = "g.txt"
@@ -284,6 +286,7 @@ mod worst {
         format!(
             r#"
             schemes = ["rocev2"]
+            setup = "strack-paper"
             [topology]
             kind = "dumbbell"
             hosts = 12
@@ -399,6 +402,7 @@ proptest! {
         let text = format!(
             r#"
             schemes = ["rocev2"]
+            setup = "strack-paper"
             [workload]
             file = "f.cm"
             [topology]
@@ -424,7 +428,7 @@ proptest! {
 fn ring(packets: u64, seeds: &str) -> Vec<RunPoint> {
     let graph = "8 4 8\n4 5 6 7\n0 4 100Gbps 1000ns 0\n1 5 100Gbps 1000ns 0\n2 6 100Gbps 1000ns 0\n3 7 100Gbps 1000ns 0\n4 5 100Gbps 1000ns 0\n5 6 100Gbps 1000ns 0\n6 7 100Gbps 1000ns 0\n7 4 100Gbps 1000ns 0\n";
     let text = format!(
-        "schemes = [\"rocev2\"]\nseeds = {seeds}\n[topology]\nfile = \"ring.txt\"\n[workload]\nfile = \"f.cm\"\n{}",
+        "schemes = [\"rocev2\"]\nsetup = \"strack-paper\"\nseeds = {seeds}\n[topology]\nfile = \"ring.txt\"\n[workload]\nfile = \"f.cm\"\n{}",
         UNCONTROLLED
     );
     let flows = matrix(4, &[(0, 2, 0, packets), (1, 3, 0, packets), (2, 0, 0, packets), (3, 1, 0, packets)]);
@@ -468,6 +472,7 @@ fn small_fabric(scheme: &str, workload: &str, alpha: f64, buffer: u64, rest: &st
     let text = format!(
         r#"
         schemes = ["{scheme}"]
+        setup = "strack-paper"
         seeds = [1, 2, 3, 4, 5, 6]
         [topology]
         kind = "fat-tree"
@@ -557,6 +562,7 @@ fn a_full_control_queue_is_no_loss_of_the_lossless_class() {
 fn split(bytes: u64) -> RunResult {
     let text = r#"
         schemes = ["rocev2-4qp"]
+        setup = "strack-paper"
         [topology]
         kind = "single-switch"
         hosts = 2
@@ -626,7 +632,7 @@ fn four_equal_parts_take_as_long_as_the_whole() {
 fn a_flow_alone_over_rocev2_takes_the_ideal_time() {
     for bytes in [1, PAYLOAD, PAYLOAD + 1, 4 * PAYLOAD, 2_000_000] {
         let flow = format!("Nodes 16\nConnections 1\n0->15 start 0 size {bytes}\n");
-        let text = "schemes = [\"rocev2\"]\n[topology]\nkind = \"fat-tree\"\nhosts = 16\ntiers = 3\nlink = \"100Gbps\"\n[workload]\nfile = \"f.cm\"\n";
+        let text = "schemes = [\"rocev2\"]\nsetup = \"strack-paper\"\n[topology]\nkind = \"fat-tree\"\nhosts = 16\ntiers = 3\nlink = \"100Gbps\"\n[workload]\nfile = \"f.cm\"\n";
         let result = finish_one(text, &[("f.cm", &flow)]);
         assert_eq!(result.flows[0].fct_ps, Some(result.flows[0].ideal_fct_ps), "{bytes} B");
         assert_eq!((result.run.pause_frames, result.run.ecn_marks), (0, 0));

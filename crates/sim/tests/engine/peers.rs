@@ -32,7 +32,7 @@ fn every_published_matrix_runs_to_completion() {
             let (cm, topo) = (format!("{matrix}.cm"), format!("{fabric}.topo"));
             let files = [(&*cm, &*peer_file(&data, &cm)), (&*topo, &*peer_file(&data, &topo))];
             let text = format!(
-                "schemes = [\"reps\"]\n[topology]\nfile = \"{topo}\"\n[workload]\nfile = \"{cm}\"\nstart_unit = \"1us\"\n"
+                "schemes = [\"reps\"]\nsetup = \"reps-paper\"\n[topology]\nfile = \"{topo}\"\n[workload]\nfile = \"{cm}\"\nstart_unit = \"1us\"\n"
             );
             let result = finish_one(&text, &files);
             println!(
@@ -66,7 +66,7 @@ fn a_serial_all_to_all_keeps_its_order() {
     let data = folder.join("data/htsim");
     let cm = peer_file(&data, "alltoall_serial_16n.cm");
     let topo = peer_file(&data, "leaf_spine_tiny.topo");
-    let text = "schemes = [\"reps\"]\n[topology]\nfile = \"t.topo\"\n[workload]\nfile = \"a.cm\"\n";
+    let text = "schemes = [\"reps\"]\nsetup = \"reps-paper\"\n[topology]\nfile = \"t.topo\"\n[workload]\nfile = \"a.cm\"\n";
     let result = finish_one(text, &[("a.cm", &cm), ("t.topo", &topo)]);
     let mut by_source: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
     for flow in &result.flows {
@@ -89,7 +89,7 @@ fn the_ns3_topology_and_flows_run() {
     let topology = peer_file(&data, "leaf_spine_128_100G_OS2.txt");
     let flows = peer_file(&data, "alistorage_128h_load25_5ms.flow.txt");
     let count: u64 = flows.lines().next().unwrap().trim().parse().unwrap();
-    let text = "schemes = [\"ops\"]\n[topology]\nkind = \"graph\"\nfile = \"t.txt\"\n[workload]\nkind = \"ns3-flows\"\nfile = \"f.txt\"\n";
+    let text = "schemes = [\"ops\"]\nsetup = \"reps-paper\"\n[topology]\nkind = \"graph\"\nfile = \"t.txt\"\n[workload]\nkind = \"ns3-flows\"\nfile = \"f.txt\"\n";
     let result = finish_one(text, &[("t.txt", &topology), ("f.txt", &flows)]);
     println!("{} flows, {} packet-hops", result.run.flows, result.run.packet_hops);
     assert_eq!(result.run.flows, count);
@@ -285,6 +285,7 @@ fn slowdowns(result: &RunResult) -> [f64; 4] {
 /// The set-up of the reference runs.
 const REFERENCE: &str = r#"
 schemes = ["reps", "ops", "ecmp"]
+setup = "reps-paper"
 seeds = [1, 2, 3, 4, 5, 6, 7, 8]
 [topology]
 kind = "fat-tree"

@@ -4,7 +4,8 @@ use crate::support::*;
 use anabranch_sim::RunResult;
 use anabranch_sim::scenario::RunPoint;
 
-const SCHEMES: &str = r#"schemes = ["themis-spraying", "sr-ar", "to-ar", "sr-ecmp", "sr-spray", "conweave"]"#;
+const SCHEMES: &str = r#"schemes = ["themis-spraying", "sr-ar", "to-ar", "sr-ecmp", "sr-spray", "conweave"]
+setup = "themis-spraying-paper""#;
 
 /// Four ToRs of four hosts under four spines, a permutation across ToRs.
 const LEAF_SPINE: &str = r#"
@@ -82,7 +83,9 @@ fn each_scheme_spreads_as_it_says() {
 #[test]
 fn in_three_tiers_a_path_map_spreads_over_cores() {
     let measure = UPLINKS.replace("tor-uplinks", "agg-uplinks");
-    let text = format!("schemes = [\"themis-spraying\", \"sr-ecmp\"]\n{THREE_TIERS}{measure}");
+    let text = format!(
+        "schemes = [\"themis-spraying\", \"sr-ecmp\"]\nsetup = \"themis-spraying-paper\"\n{THREE_TIERS}{measure}"
+    );
     let results = finish_all(&text, &[]);
     let (themis, ecmp) = (&results[0], &results[1]);
     // Pod 0's aggregation switches have four uplinks each.
@@ -106,7 +109,12 @@ fn in_three_tiers_a_path_map_spreads_over_cores() {
 fn themis_recovers_losses_by_the_nacks_that_it_lets_through() {
     let fault = "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor:0/up:0\"\nprobability = 0.01\nboth_directions = false\n";
     let wide = LEAF_SPINE.replace("4MB", "16MB");
-    let results = finish_all(&format!("schemes = [\"themis-spraying\", \"to-ar\"]\n{wide}{fault}"), &[]);
+    let results = finish_all(
+        &format!(
+            "schemes = [\"themis-spraying\", \"to-ar\"]\nsetup = \"themis-spraying-paper\"\n{wide}{fault}"
+        ),
+        &[],
+    );
     let (themis, timeouts) = (&results[0], &results[1]);
     assert!(themis.run.link_losses > 20, "{}", themis.run.link_losses);
     // Each NACK that came asked for a packet that was lost.
@@ -121,7 +129,10 @@ fn themis_recovers_losses_by_the_nacks_that_it_lets_through() {
 #[test]
 fn a_loss_on_the_last_hop_waits_for_a_timeout() {
     let fault = "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor:0/down:0\"\nprobability = 0.004\nboth_directions = false\n";
-    let result = finish_one(&format!("schemes = [\"themis-spraying\"]\n{LEAF_SPINE}{fault}"), &[]);
+    let result = finish_one(
+        &format!("schemes = [\"themis-spraying\"]\nsetup = \"themis-spraying-paper\"\n{LEAF_SPINE}{fault}"),
+        &[],
+    );
     assert!(result.run.link_losses > 0);
     assert!(result.run.timeouts > 0 && result.run.timeouts <= result.run.link_losses, "{:?}", result.run);
     assert_eq!(extra(&result, "nacks"), 0.0);
@@ -132,6 +143,7 @@ fn a_loss_on_the_last_hop_waits_for_a_timeout() {
 fn failure_handling_avoids_a_dead_link() {
     let text = r#"
 schemes = ["themis-spraying", "without"]
+setup = "themis-spraying-paper"
 [[scheme]]
 name = "without"
 base = "themis-spraying"
@@ -182,7 +194,7 @@ duration = "100us"
 stall = "100ms"
 "#;
     let lossless = format!(
-        "schemes = [\"conweave\", \"themis-spraying\"]\n{LEAF_SPINE}[set]\n\"*.fabric.pfc\" = {{ buffer = \"4MB\", alpha = 0.125, resume = \"2packets\" }}\n"
+        "schemes = [\"conweave\", \"themis-spraying\"]\nsetup = \"themis-spraying-paper\"\n{LEAF_SPINE}[set]\n\"*.fabric.pfc\" = {{ buffer = \"4MB\", alpha = 0.125, resume = \"2packets\" }}\n"
     );
     for text in [format!("{SCHEMES}\nseeds = [1, 2]\n{LEAF_SPINE}{faults}"), lossless] {
         let (plain, watched) = (points(&text, &[]), points(&format!("{text}{UPLINKS}"), &[]));

@@ -22,6 +22,20 @@ pub fn read(text: &str, files: &Named<'_>) -> Scenario {
         .unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
+/// The setup of the paper that a scheme comes from, whose numbers the tests count with.
+pub fn paper(scheme: &str) -> &'static str {
+    match scheme {
+        "reps" | "ops" | "ecmp" => "reps-paper",
+        "strack" | "strack-ops" | "rocev2" | "rocev2-4qp" => "strack-paper",
+        "themis-spraying" | "conweave" | "sr-ecmp" | "sr-ar" | "sr-spray" | "to-ar" => {
+            "themis-spraying-paper"
+        }
+        "dcqcn" | "themis-longhaul" | "pnp-only" | "trp-only" | "annulus" | "bicc" => "themis-longhaul-paper",
+        "hpcc" => "hpcc-paper",
+        _ => "dcp-paper",
+    }
+}
+
 /// The runs of a scenario.
 pub fn points(text: &str, files: &Named<'_>) -> Vec<RunPoint> {
     read(text, files).points().unwrap()
@@ -80,7 +94,7 @@ pub const UNBOUNDED: &str = r#"
 "*.fabric.control_queue" = "60000packets"
 "#;
 
-/// Payload, header and ACK of the built-in schemes, in bytes.
+/// Payload, header and ACK on the ground of the REPS paper, in bytes.
 pub const PAYLOAD: u64 = 4086;
 /// Wire size of a full packet.
 pub const FULL: u64 = 4150;

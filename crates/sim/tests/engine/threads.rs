@@ -145,7 +145,7 @@ fn compare(text: &str, files: &Named<'_>, settings: impl Fn(&str) -> String) -> 
     let mut seen = Seen::default();
     for scheme in schemes() {
         let name = scheme.name;
-        let text = format!("schemes = [\"{name}\"]\n{text}\n{}", settings(name));
+        let text = format!("schemes = [\"{name}\"]\nsetup = \"{}\"\n{text}\n{}", paper(name), settings(name));
         let scenario = read(&text, files);
         scenario.check().unwrap_or_else(|e| panic!("{e}\n{text}"));
         for point in scenario.points().unwrap() {
@@ -191,7 +191,7 @@ fn program_at_tors(name: &str) -> String {
 
 /// Less buffer than the incast or permutation needs: pauses where a scheme pauses, drops or trims elsewhere.
 fn tight(name: &str) -> String {
-    let scheme = anabranch_sim::scenario::scheme(name).unwrap();
+    let scheme = anabranch_sim::scenario::scheme_on(name, paper(name)).unwrap();
     match scheme.fabric.pfc {
         Some(_) => format!(
             "\"{name}.fabric.pfc\" = {{ buffer = \"60KB\", headroom_apart = true, alpha = 0.5, resume = \"1packets\" }}\n"
@@ -310,7 +310,7 @@ fn data_centres_far_apart() {
     let esw = measures.replace("tor:100%", "esw:100%");
     let text = format!("{CROSS_DC}{workload}{faults}{esw}[limits]\nstall = \"100ms\"\n");
     let settings = |name: &str| {
-        let scheme = anabranch_sim::scenario::scheme(name).unwrap();
+        let scheme = anabranch_sim::scenario::scheme_on(name, paper(name)).unwrap();
         let apart = match scheme.fabric.pfc {
             Some(pfc) if !pfc.headroom_apart => format!("\"{name}.fabric.pfc.headroom_apart\" = true\n"),
             _ => String::new(),

@@ -9,6 +9,7 @@ fn one(scheme: &str, bytes: &str, seeds: u32, rest: &str) -> String {
         r#"
 limits.stall = "500ms"
 schemes = ["{scheme}"]
+setup = "{}"
 seeds = {seeds:?}
 [topology]
 kind = "dumbbell"
@@ -20,7 +21,8 @@ kind = "tornado"
 bytes = "{bytes}"
 senders = 1
 {rest}
-"#
+"#,
+        paper(scheme)
     )
 }
 
@@ -86,6 +88,7 @@ fn a_run_that_waits_for_its_next_message_is_not_stalled() {
         let text = format!(
             r#"
             schemes = ["reps", "rocev2"]
+            setup = "reps-paper"
             [topology]
             kind = "single-switch"
             hosts = 4

@@ -13,6 +13,7 @@ fn incast_of(senders: u32, hosts: u32, wrr: &str, control_queue: &str) -> RunRes
     let text = format!(
         r#"
 schemes = ["dcp"]
+setup = "dcp-paper"
 [topology]
 kind = "single-switch"
 hosts = {hosts}
@@ -76,6 +77,7 @@ fn the_weight_divides_the_link() {
 
 const ADAPTIVE: &str = r#"
 schemes = ["dcp", "dcp-dcqcn"]
+setup = "dcp-paper"
 [topology]
 kind = "leaf-spine"
 hosts = 32
@@ -107,6 +109,7 @@ fn what_a_switch_refuses_is_trimmed_where_it_trims_and_else_dropped() {
     let results = finish_all(
         r#"
 schemes = ["dcp", "irn-ecmp", "pfc-ecmp", "timeout"]
+setup = "dcp-paper"
 [topology]
 kind = "dumbbell"
 hosts = 4

@@ -7,6 +7,7 @@ use anabranch_sim::{Observer, Registry, RunError, Time, run, run_observed};
 
 const SCENARIO: &str = r#"
 schemes = ["ecmp", "rocev2"]
+setup = "reps-paper"
 
 [topology]
 kind = "fat-tree"

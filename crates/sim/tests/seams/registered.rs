@@ -147,6 +147,7 @@ fn copies_of_ours_give_the_same_flow_completion_times() {
     let text = format!(
         r#"
         schemes = ["ops"]
+        setup = "reps-paper"
         seeds = [1, 2]
         {FABRIC}
         [[scheme]]
@@ -179,6 +180,7 @@ fn a_copy_that_learns_from_telemetry_gets_it() {
     let text = format!(
         r#"
         schemes = ["hpcc"]
+        setup = "hpcc-paper"
         {}
         [[scheme]]
         name = "copy"
@@ -231,6 +233,7 @@ fn copies_of_a_topology_and_a_workload_are_the_same() {
         let text = format!(
             r#"
             schemes = ["reps"]
+            setup = "reps-paper"
             topology = {{ kind = "{topology}", hosts = 12, link = "100Gbps" }}
             workload = {{ kind = "{workload}", bytes = "100KB" }}
             fault = [{{ kind = "link-down", links = "tor:0/up:0", at = "10us", duration = "20us" }}]
@@ -300,7 +303,7 @@ impl Program for Chatty {
 fn packets_shorter_than_any_of_ours_come_at_their_time() {
     let registry = Registry::new().program("chatty", [], |_, _, _| Box::new(Chatty));
     let text = format!(
-        "{FABRIC}[[scheme]]\nname = \"mine\"\nbase = \"ops\"\nset = {{ \"fabric.program\" = {{ kind = \"chatty\" }} }}\n"
+        "setup = \"reps-paper\"\n{FABRIC}[[scheme]]\nname = \"mine\"\nbase = \"ops\"\nset = {{ \"fabric.program\" = {{ kind = \"chatty\" }} }}\n"
     );
     let text = text
         .replace("hosts_per_tor = 8", "hosts_per_tor = 8\nlink_latency = \"1ps\"\nswitch_latency = \"1ps\"");

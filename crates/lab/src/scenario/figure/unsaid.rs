@@ -266,7 +266,7 @@ bytes = "1KiB"
     #[test]
     fn a_choice_is_the_scenario_with_those_values() {
         for (set, changed) in [
-            ("\"*.transport.payload\" = [\"4086B\", \"1000B\"]", "payload = \"1KB\""),
+            ("\"*.transport.payload\" = [\"4KiB\", \"1000B\"]", "payload = \"1KB\""),
             ("\"topology.link\" = [\"400Gbps\", \"100Gbps\"]", "link = \"100Gbps\""),
             ("\"fault.0.probability\" = [0.0, 0.01]", "probability = 0.01"),
             ("\"limits.stall\" = [\"5ms\", \"7ms\"]", "stall = \"7ms\""),

@@ -1,0 +1,309 @@
+//! Schemes as written, before a setup gives them their ground.
+
+use super::declarations;
+use super::registry::Wrong;
+use super::schemes::{self, Instead, ParameterFault};
+use super::setups::{self, Setup};
+use super::sweep::{self, Setting};
+use super::table::{Table, fault};
+use super::tree::{self, Fields, Item, Node, Place};
+use super::{FabricSpec, Registry, ScenarioError, Scheme};
+
+/// A scheme as written, with its bases in it.
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    pub name: String,
+    pub title: String,
+    source: String,
+    pub needs: String,
+    /// As the resolved form says it; otherwise it follows from the setup.
+    own: Option<Vec<String>>,
+    /// `qps` and the parts.
+    parts: Fields,
+    /// What its table sets on whatever ground.
+    set: Vec<Setting>,
+}
+
+/// The parts of a scheme's table.
+const PARTS: [&str; 5] = ["qps", "transport", "cc", "lb", "fabric"];
+/// What else it may have.
+const WORDS: [&str; 7] = ["base", "name", "title", "source", "needs", "own", "set"];
+
+impl Draft {
+    /// Reads `[[scheme]]`: a scheme, or what is different in another one (`base`) under a new name.
+    pub(super) fn read(table: &Table, registry: &Registry) -> Result<Draft, ScenarioError> {
+        table.only(&[&WORDS[..], &PARTS[..]].concat())?;
+        if table.node("base").is_none() && table.node("transport").is_none() {
+            let missing = table.missing("base");
+            let name = table.get::<String>("name")?.filter(|name| registry.find_scheme(name).is_some());
+            let help = name.map(|name| format!("schemes = [{name:?}], without [[scheme]]"));
+            return Err(ScenarioError { help: help.or(missing.help.clone()), ..missing });
+        }
+        let base = table.get::<String>("base")?.map(|base| {
+            registry.find_scheme(&base).ok_or_else(|| {
+                let names: Vec<&str> = registry.scheme_names().collect();
+                let (message, help) = schemes::unknown(&base, &names);
+                table.wrong("base", message, format!("base = {help}"))
+            })
+        });
+        Draft::over(table, base.transpose()?)
+    }
+
+    /// The scheme of a table over that of its base.
+    fn over(table: &Table, base: Option<Draft>) -> Result<Draft, ScenarioError> {
+        let name: String = table.need("name")?;
+        check_name(table, &name)?;
+        let settings = match table.node("set") {
+            Some(node) => sweep::own_settings(&Table::open(table.file, "set", node)?, &name)?,
+            None => Vec::new(),
+        };
+        let mut draft = base.unwrap_or_else(|| Draft {
+            name: String::new(),
+            title: name.clone(),
+            source: String::new(),
+            needs: String::new(),
+            own: None,
+            parts: Fields::new(),
+            set: Vec::new(),
+        });
+        let told: Vec<String> = settings.iter().map(|s| format!("{} = {}", s.path, s.value)).collect();
+        if !told.is_empty() {
+            draft.title = format!("{} with {}", draft.title, told.join(", "));
+        }
+        draft.title = table.get("title")?.unwrap_or(draft.title);
+        draft.source = table.get("source")?.unwrap_or(draft.source);
+        draft.needs = table.get("needs")?.unwrap_or(draft.needs);
+        draft.own = table.get("own")?.or(draft.own);
+        draft.name = name;
+        let mut parts = table.fields.clone();
+        parts.retain(|key, _| PARTS.contains(&key.as_str()));
+        setups::overlay(&mut draft.parts, &parts, "");
+        draft.set.extend(settings);
+        Ok(draft)
+    }
+
+    /// Reads a scheme from a file of its own, and tries it on common ground.
+    pub(super) fn of_file(
+        file: &str,
+        text: &str,
+        registry: &Registry,
+    ) -> Result<(Draft, Scheme), ScenarioError> {
+        let root = Node { at: None, item: Item::Table(tree::parse(file, text)?) };
+        let mut draft = Draft::read(&Table::open(file, "the scheme", &root)?, registry)?;
+        let on_common = draft.on(&Setup::common(), registry, file, None)?;
+        // Places in this file are none in a scenario.
+        draft.parts.values_mut().for_each(Node::forget);
+        draft.set.iter_mut().for_each(|setting| setting.at = None);
+        Ok((draft, on_common))
+    }
+
+    /// An embedded file, which may have another one as its base.
+    pub(super) fn embedded(name: &str, text: &str) -> Draft {
+        let mut root = Node { at: None, item: Item::Table(tree::parse(name, text).expect(TESTED)) };
+        root.forget();
+        let table = Table::open(name, "the scheme", &root).expect(TESTED);
+        let base: Option<String> = table.get("base").expect(TESTED);
+        let base = base.map(|base| schemes::built_in(&base).expect(TESTED).clone());
+        Draft::over(&table, base).expect(TESTED)
+    }
+
+    /// The scheme on the ground of a setup. `at` is where it was named in `file`.
+    pub(super) fn on(
+        &self,
+        setup: &Setup,
+        registry: &Registry,
+        file: &str,
+        at: Place,
+    ) -> Result<Scheme, ScenarioError> {
+        let (parts, own) = setup.under(&self.parts, registry);
+        let root = Node { at, item: Item::Table(parts) };
+        let table = Table::open(file, "[[scheme]]", &root)?;
+        let own = self.own.clone().unwrap_or(if self.needs.is_empty() { Vec::new() } else { own });
+        let scheme = Scheme {
+            name: self.name.clone(),
+            title: self.title.clone(),
+            source: self.source.clone(),
+            needs: self.needs.clone(),
+            own,
+            ..parts_of(&table, registry)?
+        };
+        apply(setup, registry, file, at, scheme, &self.set.iter().collect::<Vec<_>>())
+    }
+}
+
+const TESTED: &str = "the embedded scheme files are tested";
+
+fn check_name(table: &Table, name: &str) -> Result<(), ScenarioError> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if !name.is_empty() && name.chars().all(fine) {
+        return Ok(());
+    }
+    let message = format!("a scheme's name is made of letters, digits, - and _, not {name:?}");
+    let instead: String = name.chars().map(|c| if fine(c) { c } else { '-' }).collect();
+    let instead = if instead.is_empty() { "reps-16".to_owned() } else { instead };
+    Err(table.wrong("name", message, format!("name = {instead:?}")))
+}
+
+/// The parts of a scheme in full, without what it is called.
+fn parts_of(table: &Table, registry: &Registry) -> Result<Scheme, ScenarioError> {
+    let transport = registered(table, &["transport"], &|value| registry.transport_of(value))?;
+    let cc = registered(table, &["cc"], &|value| registry.cc(value))?;
+    let lb = registered(table, &["lb"], &|value| registry.lb(value))?;
+    let program = registered(table, &["fabric", "program"], &|value| registry.program_of(value))?;
+    registered(table, &["fabric"], &declarations::check_fabric)?;
+    let mut fabric: FabricSpec = match (table.node("fabric"), &program) {
+        (Some(Node { at, item: Item::Table(fields) }), Some(_)) => {
+            let mut fields = fields.clone();
+            fields.remove("program");
+            part_at(table, "fabric", &Node { at: *at, item: Item::Table(fields) }, registry)?
+        }
+        _ => part(table, "fabric", registry)?,
+    };
+    fabric.program = program.or(fabric.program);
+    Ok(Scheme {
+        name: String::new(),
+        title: String::new(),
+        source: String::new(),
+        needs: String::new(),
+        own: Vec::new(),
+        qps: table.get("qps")?.unwrap_or(1),
+        transport: transport.map_or_else(|| part(table, "transport", registry), Ok)?,
+        cc: cc.map_or_else(|| part(table, "cc", registry), Ok)?,
+        lb: lb.map_or_else(|| part(table, "lb", registry), Ok)?,
+        fabric,
+    })
+}
+
+/// Reads one part of a scheme, if its kind is registered.
+fn registered<T>(
+    table: &Table,
+    path: &[&str],
+    read: &dyn Fn(&toml::Value) -> Result<Option<T>, Wrong>,
+) -> Result<Option<T>, ScenarioError> {
+    let mut node = table.node(path[0]);
+    for key in &path[1..] {
+        node = match node.map(|node| &node.item) {
+            Some(Item::Table(fields)) => fields.get(*key),
+            _ => None,
+        };
+    }
+    let Some(node) = node else { return Ok(None) };
+    read(&node.value()).map_err(|wrong| {
+        let message = wrong.of(&path.join("."));
+        let at = wrong.key.map_or(node.at, |key| node.place(&key.split('.').collect::<Vec<_>>()));
+        fault(table.file, at.or(table.at), message, Some(wrong.help))
+    })
+}
+
+/// Reads one part of a scheme in full.
+fn part<T: serde::de::DeserializeOwned>(
+    table: &Table,
+    key: &str,
+    registry: &Registry,
+) -> Result<T, ScenarioError> {
+    let Some(node) = table.node(key) else {
+        let help = format!("[scheme.{key}] with all its parameters, or base = \"reps\"");
+        return Err(fault(table.file, table.at, format!("[[scheme]] has no {key:?}"), Some(help)));
+    };
+    part_at(table, key, node, registry)
+}
+
+fn part_at<T: serde::de::DeserializeOwned>(
+    table: &Table,
+    key: &str,
+    node: &Node,
+    registry: &Registry,
+) -> Result<T, ScenarioError> {
+    node.value().try_into().map_err(|e: toml::de::Error| {
+        // The deserialiser names the key or prints the value that it stumbled over.
+        let problem = &registry.complete(key, e.message());
+        let file = table.file;
+        let Item::Table(fields) = &node.item else {
+            return fault(file, node.at, format!("{key} must be a table"), Some(format!("[scheme.{key}]")));
+        };
+        let mentioned = |key: &str, value: &Node| {
+            problem.contains(&format!("`{key}`"))
+                || problem.contains(&value.value().to_string())
+                || problem.contains(&format!("`{}`", value.value()))
+        };
+        let culprit = fields.iter().find(|(key, value)| mentioned(key, value));
+        let (name, at) =
+            culprit.map_or((key.to_owned(), node.at), |(leaf, node)| (format!("{key}.{leaf}"), node.at));
+        let help = "what anabranch check prints for a scheme that comes with the program".to_owned();
+        let value = culprit.map_or_else(|| node.value(), |(_, node)| node.value());
+        // What the scheme or the setup that it names says has no place of its own.
+        fault(file, at.or(table.at), format!("{name}{}", schemes::said(problem, &value)), Some(help))
+    })
+}
+
+/// Applies the settings that are meant for a scheme, and checks its numbers.
+pub(super) fn apply(
+    setup: &Setup,
+    registry: &Registry,
+    file: &str,
+    at: Place,
+    mut scheme: Scheme,
+    settings: &[&Setting],
+) -> Result<Scheme, ScenarioError> {
+    // A preset stands for many parameters, so that single ones come after it, wherever they are written.
+    let (presets, single): (Vec<&Setting>, Vec<&Setting>) =
+        settings.iter().partition(|setting| setting.path == schemes::PRESET);
+    let set = |path: &str| settings.iter().find(|setting| setting.path == path);
+    for (one, other) in [("fabric.pfc.alpha", "fabric.pfc.threshold"), ("fabric.pfc", "fabric.queue")] {
+        if let (Some(_), Some(setting)) = (set(one), set(other)) {
+            let wrong = match one {
+                "fabric.pfc" => super::scheme_limits::queue_and_pfc(),
+                _ => super::scheme_limits::thresholds("exclude each other"),
+            };
+            return Err(refused(file, setting.at, Some(setting), &wrong));
+        }
+    }
+    if set("fabric.pfc").is_some() {
+        scheme = schemes::without_shares(&scheme);
+    }
+    for setting in presets.into_iter().chain(single) {
+        let value = setup.complete(&setting.path, &setting.value, registry);
+        let before = scheme.clone();
+        scheme = schemes::set(registry, &scheme, &setting.path, &value)
+            .map_err(|wrong| refused(file, setting.at, Some(setting), &wrong))?;
+        if scheme != before {
+            scheme.own.retain(|own| !concerns(&setting.path, own));
+        }
+    }
+    super::scheme_limits::validate(&scheme).map_err(|wrong| {
+        let part = wrong.path.split('.').next().unwrap_or_default();
+        let related = |path: &str| path == wrong.path || path == part || wrong.message.contains(path);
+        let culprit = settings.iter().rev().find(|setting| related(&setting.path)).copied();
+        refused(file, culprit.map_or(at, |setting| setting.at), culprit, &wrong)
+    })?;
+    Ok(scheme)
+}
+
+/// Whether a setting at `path` changes what a scheme has of its own at `own`.
+fn concerns(path: &str, own: &str) -> bool {
+    let below = |above: &str, path: &str| path.strip_prefix(above).is_some_and(|rest| rest.starts_with('.'));
+    match path {
+        schemes::PRESET => below("cc", own),
+        "fabric.queue" => own == path || own == "fabric.pfc" || below("fabric.pfc", own),
+        _ => own == path || below(path, own),
+    }
+}
+
+pub(super) fn refused(
+    file: &str,
+    at: Place,
+    setting: Option<&Setting>,
+    wrong: &ParameterFault,
+) -> ScenarioError {
+    let written = |path: &str| setting.map_or_else(|| path.to_owned(), |setting| setting.written(path));
+    let help = match &wrong.instead {
+        Instead::Value(value) => format!("{} = {value}", written(&wrong.path)),
+        Instead::Parameter(path) => match setting {
+            Some(setting) => format!("{} = {}", written(path), setting.value),
+            None => path.clone(),
+        },
+        Instead::Setting(path, value) => format!("{} = {value}", written(path)),
+        Instead::Words(words) => words.clone(),
+    };
+    fault(file, at, wrong.message.clone(), Some(help))
+}
