@@ -176,7 +176,7 @@ impl FromStr for Span {
         let sum = text.split_once('+').and_then(|(rtt, bytes)| Some((multiple(rtt, "rtt")?, bytes.trim())));
         if let Some((n, bytes)) = sum {
             let bytes = bytes.parse().map_err(|e| format!("{e}; \"2rtt+5MB\" works"))?;
-            return Ok(Span::RttAndBytes(n, bytes));
+            return n.map(|n| Span::RttAndBytes(n, bytes));
         }
         text.parse().map(Span::Time).map_err(|e| format!("{e}; \"3rtt\" works too"))
     }
