@@ -192,6 +192,9 @@ pub struct ListArgs {
     /// For schemes: the hardware state of each, in bits, field by field
     #[arg(long)]
     pub state: bool,
+    /// For parameters: the page of the reference, as Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
     /// Print one JSON document on standard output, and nothing else
     #[arg(long)]
     pub json: bool,

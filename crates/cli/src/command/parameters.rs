@@ -6,18 +6,30 @@ use anabranch_sim::Parameter;
 use anabranch_sim::scenario::{KindListing, PartListing, Registry};
 use serde_json::{Value, json};
 
+/// How the parameters are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// For people at a terminal.
+    Text,
+    /// The page of the reference.
+    Markdown,
+    /// For programs.
+    Json,
+}
+
 /// Prints the parameters of all kinds, or of one part or kind.
 ///
 /// # Errors
 /// No part and no kind of that name, or standard output cannot be written.
-pub fn list(wanted: Option<&str>, as_json: bool) -> Result<(), Failure> {
+pub fn list(wanted: Option<&str>, form: Form) -> Result<(), Failure> {
     let mut parts = Registry::new().parts();
     if let Some(wanted) = wanted {
         parts = chosen(parts, wanted)?;
     }
-    match as_json {
-        true => print_json(&json!({ "parameters": rows(&parts) })),
-        false => print(&text(&parts)),
+    match form {
+        Form::Text => print(&text(&parts)),
+        Form::Markdown => print(&markdown(&parts)),
+        Form::Json => print_json(&json!({ "parameters": rows(&parts) })),
     }
 }
 
@@ -109,6 +121,42 @@ fn text(parts: &[PartListing]) -> String {
                 text.push_str(&format!(" {column:width$} "));
             }
             text.push_str(&format!(" {meaning}\n"));
+        }
+    }
+    text
+}
+
+/// The page of the reference.
+fn markdown(parts: &[PartListing]) -> String {
+    let mut text = "# Parameters of schemes\n\n\
+        Every parameter, from its declaration in the code. Set one by its path, with the scheme's name or `*` before \
+        it: `\"reps.lb.buffer\" = 16` below `[set]`. A size in `bdp`, a time in `rtt` and a rate in `line` follow the \
+        fabric's longest path. \"needed\" is what a scheme must say; those that come with the program say it. \
+        `anabranch list parameters` prints the same.\n\n\
+        This page is generated: `cargo xtask reference` renews it.\n"
+        .to_owned();
+    for part in parts {
+        match part.part {
+            "" => text.push_str("\n## The scheme\n"),
+            part => text.push_str(&format!("\n## `{part}`\n")),
+        }
+        for kind in &part.kinds {
+            if let Some(name) = &kind.name {
+                text.push_str(&format!("\n### `{} = {{ kind = {name:?} }}`\n", part.part));
+            }
+            text.push_str(&format!("\n{}\n", kind.meaning));
+            if kind.parameters.is_empty() {
+                text.push_str("\nIt has no parameters.\n");
+                continue;
+            }
+            text.push_str(&format!("\n| {} |\n|{}\n", HEAD.join(" | "), "---|".repeat(HEAD.len())));
+            for parameter in &kind.parameters {
+                let [name, unit, range, default, example, source, meaning] = columns(parameter);
+                let code = |text: String| if text.is_empty() { text } else { format!("`{text}`") };
+                let default = if parameter.default().is_some() { code(default) } else { default };
+                let row = [code(name), unit, range, default, code(example), source, meaning];
+                text.push_str(&format!("| {} |\n", row.map(|cell| cell.replace('|', "\\|")).join(" | ")));
+            }
         }
     }
     text

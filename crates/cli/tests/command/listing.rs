@@ -75,6 +75,15 @@ fn check_prints_programs_and_refuses_those_that_do_not_fit() {
     assert!(ended.stderr.contains("= \"tor:100%\""), "{}", ended.stderr);
 }
 
+/// The page in the repository is what the command prints.
+#[test]
+fn the_reference_of_parameters_is_fresh() {
+    let printed = Place::new().run(&["list", "parameters", "--markdown"]).expect(0).stdout;
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/parameters.md");
+    let page = std::fs::read_to_string(page).unwrap_or_default();
+    assert!(page == printed, "docs/reference/parameters.md is stale: `cargo xtask reference` renews it");
+}
+
 #[test]
 fn parameters_are_listed_by_part_and_by_kind() {
     let place = Place::new();
