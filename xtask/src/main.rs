@@ -77,7 +77,9 @@ fn reference() -> Result<()> {
         bail!("anabranch list parameters --markdown failed");
     }
     let page = root.join("docs/reference/parameters.md");
-    std::fs::write(&page, printed.stdout).with_context(|| format!("{} cannot be written", page.display()))
+    std::fs::create_dir_all(page.parent().unwrap_or(&root))
+        .and_then(|()| std::fs::write(&page, printed.stdout))
+        .with_context(|| format!("{} cannot be written", page.display()))
 }
 
 fn architecture() -> Result<()> {
