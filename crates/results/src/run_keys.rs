@@ -8,7 +8,7 @@ use arrow_array::{
     UInt64Array,
 };
 use arrow_schema::Field;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -128,7 +128,7 @@ fn swept(name: String, parameter: &str, values: &[Option<&Value>]) -> Result<Col
         let text = |value: Option<&Value>| value.map(ToString::to_string);
         (Arc::new(StringArray::from_iter(values_of.map(text))), all(|value| matches!(value, Value::Text(_))))
     };
-    let mut about = HashMap::from([(PARAMETER.to_owned(), parameter.to_owned())]);
+    let mut about = BTreeMap::from([(PARAMETER.to_owned(), parameter.to_owned())]);
     if !exact {
         let written = serde_json::to_string(values).map_err(|error| error.to_string())?;
         about.insert(AS_WRITTEN.to_owned(), written);

@@ -4,7 +4,7 @@ use crate::columns::{Columns, batch_of, column, fixed_columns};
 use crate::run_keys::{ColumnNames, RunKeys, sweeps};
 use crate::{ResultsError, RunRow};
 use arrow_array::{Array, Float64Array, RecordBatch};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) fn encode(rows: &[RunRow], keys: &RunKeys) -> Result<RecordBatch, Str
     columns.extend(extra.into_iter().map(|name| {
         let values = Float64Array::from_iter(rows.iter().map(|row| row.extra.get(name).copied()));
         let (field, values) = column(&names.free("extra", name), Arc::new(values), true);
-        (field.with_metadata(HashMap::from([(EXTRA.to_owned(), name.clone())])), values)
+        (field.with_metadata(BTreeMap::from([(EXTRA.to_owned(), name.clone())])), values)
     }));
     keys.added_to(&batch_of(columns)?)
 }

@@ -4,7 +4,7 @@ use crate::args::FindArgs;
 use crate::execute::{End, Outcome, one_alone, pass_on_interrupts};
 use crate::failure::Failure;
 use crate::kept::Kept;
-use crate::output::{aligned, note, print, print_json};
+use crate::output::{aligned, print, print_json};
 use crate::ran::Ran;
 use crate::source::{self, Folder, input};
 use crate::spool::Spool;
@@ -376,10 +376,8 @@ impl OfScheme<'_> {
 
     fn json(&self, find: &Find) -> Value {
         let found = self.found();
-        let value = |place: fn(&[(toml::Value, toml::Value)]) -> Option<&(toml::Value, toml::Value)>| {
-            found.as_deref().and_then(place).map(|(value, _)| value.clone())
-        };
-        let (easiest, hardest) = (value(|found| found.first()), value(|found| found.last()));
+        let values: Vec<toml::Value> = found.into_iter().flatten().map(|(value, _)| value).collect();
+        let (easiest, hardest) = (values.first().cloned(), values.last().cloned());
         let (lowest, highest) = match find.wanted {
             Wanted::Smallest => (easiest, hardest.clone()),
             Wanted::Largest => (hardest.clone(), easiest),

@@ -3,7 +3,7 @@
 use crate::common::{Place, SMALL};
 use std::fs;
 
-/// One scheme's buffer has three values, and all schemes' payload and the queue of one two each.
+/// One scheme's buffer has three values, and all schemes' payload two, on the ground of the REPS paper.
 const UNSAID: &str = r#"
 [[claim]]
 says = "REPS is faster than OPS"
@@ -27,6 +27,9 @@ set = { "reps.lb.buffer" = [8, 4, 16] }
 what = "payload"
 because = "the text has no MTU"
 set = { "*.transport.payload" = ["4086B", "1000B"] }
+
+[setup]
+base = "reps-paper"
 "#;
 
 fn place() -> Place {
@@ -125,7 +128,7 @@ fn many_combinations_are_not_run() {
         "\"reps.lb.buffer\" = [8, 1, 2, 3, 4]",
         "\"reps.lb.explore_packets\" = [132, 1, 2, 3, 4]",
         "\"*.lb.evs\" = [65536, 16, 32, 64, 128]",
-        "\"reps.transport.rto\" = [\"70us\", \"80us\", \"90us\", \"100us\", \"110us\"]",
+        "\"reps.transport.rto\" = [\"2rtt+5MB\", \"80us\", \"90us\", \"100us\", \"110us\"]",
     ]
     .map(|set| format!("\n[[unsaid]]\nwhat = \"w\"\nbecause = \"x\"\nset = {{ {set} }}\n"))
     .concat();

@@ -22,9 +22,10 @@ struct Ground {
     limits: Limits,
 }
 
-const REPS: &str = include_str!("../../../../schemes/reps.toml");
-const ROCE: &str = include_str!("../../../../schemes/rocev2.toml");
-const HPCC: &str = include_str!("../../../../schemes/hpcc.toml");
+// Whole schemes, with what ground they stand on.
+const REPS: &str = include_str!("tests/reps.toml");
+const ROCE: &str = include_str!("tests/rocev2.toml");
+const HPCC: &str = include_str!("tests/hpcc.toml");
 
 impl Ground {
     fn new(scheme: &str) -> Self {

@@ -118,19 +118,52 @@ fn no_message_beyond_those_that_are_tracked() {
     assert_eq!(psns(&mut sender, us(1)), range(16..22));
 }
 
-/// ACKs come a message: the window holds back all but the oldest one.
+/// ACKs come a request: a message above the window goes as requests, of which the window holds as many as the receiver
+/// tracks.
 #[test]
 fn a_window_below_a_message() {
-    let mut sender = windowed(config(), 5 * PACKET - 1);
-    post(&mut sender, [10, 2, 10]);
-    assert_eq!(psns(&mut sender, us(0)), range(0..10));
+    let mut sender = windowed(config(), 18 * PACKET - 1);
+    post(&mut sender, [18, 2]);
+    // Requests of 17 / 8 = 2 packets, 8 of them tracked.
+    let sent = send(&mut sender, us(0));
+    assert_eq!(sent.iter().map(|(psn, ..)| *psn).collect::<Vec<_>>(), range(0..16));
+    assert_eq!(sent.iter().map(|(_, msn, _)| *msn).max(), Some(7));
     answer(&mut sender, us(1), ack(1));
-    assert_eq!(psns(&mut sender, us(1)), range(10..14), "4 packets and no fifth");
-    answer(&mut sender, us(2), ack(2));
-    assert_eq!(psns(&mut sender, us(2)), range(14..22));
+    assert_eq!(psns(&mut sender, us(1)), [16, 17]);
+    assert_eq!(acknowledged(&mut sender), [], "one request of nine");
+    answer(&mut sender, us(2), ack(9));
+    assert_eq!(acknowledged(&mut sender), [10]);
+    assert_eq!(psns(&mut sender, us(2)), [18, 19]);
+    // One that fits stays whole.
+    let mut sender = windowed(config(), 18 * PACKET);
+    post(&mut sender, [18, 10]);
+    assert_eq!(send(&mut sender, us(0)).iter().map(|(_, msn, _)| *msn).max(), Some(0));
     let mut sender = windowed(config(), 5 * PACKET);
-    post(&mut sender, [2, 10]);
+    post(&mut sender, [2, 4]);
     assert_eq!(psns(&mut sender, us(0)), range(0..5));
+}
+
+/// However small the window, however long the message: something goes, and no more than a packet too much.
+#[test]
+fn a_window_bounds_what_is_in_flight() {
+    for window in [1, PACKET, 3 * PACKET, 7 * PACKET + 1, 40 * PACKET, 200 * PACKET] {
+        let mut sender = windowed(config(), window);
+        post(&mut sender, [500]);
+        let (mut sent, mut most, mut acked) = (0_u64, 0, 0);
+        for time in 0.. {
+            let requests = send(&mut sender, us(time));
+            sent += requests.len() as u64;
+            let Some((_, last, _)) = requests.last() else { break };
+            most = most.max(requests.len() as u64 * PACKET);
+            // All that was sent in full is acknowledged.
+            acked = last + 1;
+            answer(&mut sender, us(time), ack(acked));
+        }
+        assert_eq!((sent, acknowledged(&mut sender)), (500, vec![10]), "{window}");
+        assert!(most <= window.max(PACKET), "{most} B within {window} B");
+        assert!(2 * most > window.min(400 * PACKET), "{most} B of {window} B");
+        assert!(acked > 0);
+    }
 }
 
 /// Section 4.3, challenge 2: congestion control governs retransmissions, which wait in the RetransQ.

@@ -122,7 +122,7 @@ fn the_window_stays_whole() {
             }
             _ => answer(&mut sender, us(4_002), ack(1)),
         }
-        let expected = if number == 0 { range(0..3) } else { range(6..12) };
+        let expected = if number == 0 { range(0..3) } else { range(6..9) };
         assert_eq!(psns(&mut sender, us(8_001)), expected);
     }
 }

@@ -66,15 +66,15 @@ fn a_turn_ends_with_its_wqes() {
 /// It waits for ACKs, for time, or for a message.
 #[test]
 fn a_turn_ends_when_nothing_can_be_sent() {
-    let mut sender = windowed(config(), 3 * PACKET);
-    post(&mut sender, [2, 5]);
-    assert_eq!(turns(&mut sender, us(0)), [3]);
+    let mut sender = windowed(config(), 20 * PACKET);
+    post(&mut sender, [18, 5]);
+    assert_eq!(turns(&mut sender, us(0)), [16, 4]);
     answer(&mut sender, us(1), ack(1));
-    assert_eq!(turns(&mut sender, us(1)), [4]);
+    assert_eq!(turns(&mut sender, us(1)), [3]);
     assert_eq!(sender.poll_transmit(us(1)), None);
-    // A turn that ended early does not go on with what it had left.
+    // A turn that ended early does not go on with the 13 that it had left.
     post(&mut sender, [20]);
-    assert_eq!(turns(&mut sender, us(2)), []);
+    assert_eq!(turns(&mut sender, us(2)), [15]);
     answer(&mut sender, us(2), ack(2));
-    assert_eq!(turns(&mut sender, us(2)), [16, 4]);
+    assert_eq!(turns(&mut sender, us(2)), [5]);
 }

@@ -149,17 +149,21 @@ impl DcpSender {
 
 impl Sender for DcpSender {
     /// A message with more packets than a counter of the receiver holds goes as several requests, of which only the
-    /// last one wants a CQE.
+    /// last one wants a CQE. So does one that the window has no room for: ACKs come a request, so that a request above
+    /// the window could never be acknowledged within it. Those are as long as lets the window hold as many as the
+    /// receiver tracks, and the window bounds what is in flight, whatever the length of messages. (DCP, section 4.3, has
+    /// a queue pair send min(round_quota, awin) bytes; how awin moves between ACKs of long messages is unsaid.)
     fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
         let end = u32::try_from(u64::from(self.end) + packets).map_err(|_| OutOfPsns)?;
-        let requests = packets.div_ceil(u64::from(self.largest));
+        let largest = self.largest_of(packets);
+        let requests = packets.div_ceil(u64::from(largest));
         if u64::from(self.unacked) + self.queue.len() as u64 + requests > u64::from(Msn::LIMIT) {
             return Err(OutOfPsns);
         }
         let last_payload = bytes - (packets - 1) * u64::from(self.payload);
         while self.end < end {
-            let packets = self.largest.min(end - self.end);
+            let packets = largest.min(end - self.end);
             let is_signalled = self.end + packets == end;
             let last_bytes =
                 if is_signalled { last_payload as u16 + self.header_bytes } else { self.packet_bytes };
@@ -256,6 +260,16 @@ impl Sender for DcpSender {
 }
 
 impl DcpSender {
+    /// Packets of the requests as which a message of `packets` packets goes, but for the last one.
+    fn largest_of(&self, packets: u64) -> u32 {
+        let in_window = self.cc.window() / u64::from(self.packet_bytes);
+        if packets.min(self.largest.into()) <= in_window {
+            return self.largest;
+        }
+        // Less than the counter holds.
+        (in_window / u64::from(self.tracked)).max(1) as u32
+    }
+
     /// Retransmissions first, then what a timeout repeats, then new data.
     ///
     /// DCP, section 4.3, has the NIC look at the RetransQ when the queue pair is scheduled. Here it looks before each
@@ -280,8 +294,8 @@ impl DcpSender {
 
     /// Whether there is new data, of a request that the receiver tracks, and the window has room for it.
     ///
-    /// ACKs come a message: a window that is smaller would stop the queue pair, so that it does not hold for the
-    /// oldest request.
+    /// ACKs come a request: a window that has become smaller than one since it was posted would stop the queue pair, so
+    /// that it does not hold for the oldest request.
     #[inline]
     fn next_fits(&self) -> bool {
         if self.next == self.end || self.current >= self.tracked {
