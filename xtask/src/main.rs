@@ -18,6 +18,7 @@ usage: cargo xtask TASK
   lint             format, clippy, architecture, documentation, and licences where cargo-deny is installed
   architecture     which crate may depend on which, circles between modules, purity of the protocol cores, sizes of
                    files and crates
+  reference        write docs/reference/parameters.md anew, from the declarations in the code
   fuzz [SECONDS]   run every fuzz target for SECONDS each (60)";
 
 fn main() -> ExitCode {
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let outcome = match args[..] {
         ["lint"] => lint(),
         ["architecture"] => architecture(),
+        ["reference"] => reference(),
         ["fuzz"] => fuzz::run(&root(), 60),
         ["fuzz", seconds] => match seconds.parse() {
             Ok(seconds) if seconds > 0 => fuzz::run(&root(), seconds),
@@ -63,6 +65,21 @@ fn lint() -> Result<()> {
         step(cargo(&root).args(["deny", "check", "bans", "licenses", "sources"]))?;
     }
     Ok(())
+}
+
+/// Writes the reference of parameters, which a test of the command holds against the code.
+fn reference() -> Result<()> {
+    let root = root();
+    let mut list = cargo(&root);
+    list.args(["run", "--quiet", "--package", "anabranch-cli", "--", "list", "parameters", "--markdown"]);
+    let printed = list.stderr(Stdio::inherit()).output().context("cargo did not start")?;
+    if !printed.status.success() {
+        bail!("anabranch list parameters --markdown failed");
+    }
+    let page = root.join("docs/reference/parameters.md");
+    std::fs::create_dir_all(page.parent().unwrap_or(&root))
+        .and_then(|()| std::fs::write(&page, printed.stdout))
+        .with_context(|| format!("{} cannot be written", page.display()))
 }
 
 fn architecture() -> Result<()> {

@@ -3,18 +3,22 @@
 //! Nothing here knows networks or protocols. All quantities are integers, so that every machine agrees.
 #![forbid(unsafe_code)]
 
+mod declared;
 mod foreign;
 mod ids;
+mod parameter;
 mod random;
 mod registered;
 mod text;
 mod time;
 mod units;
 
+pub use declared::{Declared, Field, Kind, OutOfRange, meaning};
 pub use foreign::{Panicked, catch_foreign, catch_panicked, foreign};
 pub use ids::{GateId, HostId, LinkId, MessageId, NodeId, QpId};
+pub use parameter::{AboveZero, Parameter, ParameterType, ParameterValue, Range, Ranged, WrongValue};
 pub use random::{Purpose, Stream, stream};
-pub use registered::{Parameter, ParameterType, ParameterValue, Parameters, Refused, Registered};
+pub use registered::{Parameters, Refused, Registered};
 pub use text::{ParseUnitError, from_text};
 pub use time::{Duration, Time};
 pub use units::{Bytes, Rate};

@@ -38,6 +38,7 @@ pub enum Command {
     #[command(after_help = "Examples:
   anabranch list schemes
   anabranch list schemes --state           bits of hardware state, field by field
+  anabranch list parameters lb             what each load balancer takes, and within which range
   anabranch list figures --json")]
     List(ListArgs),
     /// Resolve and validate a scenario without simulating it
@@ -192,9 +193,14 @@ pub struct ListArgs {
     /// What to list
     #[arg(value_enum)]
     pub what: Listing,
+    /// For parameters: only those of this part of a scheme (`lb`) or of this kind (`reps`)
+    pub kind: Option<String>,
     /// For schemes: the hardware state of each, in bits, field by field
     #[arg(long)]
     pub state: bool,
+    /// For parameters: the page of the reference, as Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
     /// Print one JSON document on standard output, and nothing else
     #[arg(long)]
     pub json: bool,
@@ -213,6 +219,8 @@ pub enum Listing {
     Workloads,
     /// Values of `kind` in `[topology]`
     Topologies,
+    /// Parameters of schemes: unit, range, default, source, meaning
+    Parameters,
 }
 
 /// Arguments of `anabranch check`.

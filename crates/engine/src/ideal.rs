@@ -59,7 +59,7 @@ impl<'a> Ideal<'a> {
         let moves = match &scheme.fabric.program {
             None => false,
             Some(
-                ProgramConfig::NackDrop { .. }
+                ProgramConfig::NackDrop(_)
                 | ProgramConfig::ThemisLonghaul(_)
                 | ProgramConfig::Annulus(_)
                 | ProgramConfig::Bicc(_),

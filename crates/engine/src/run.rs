@@ -11,7 +11,7 @@ use crate::observer::{Foreign, NoObserver, Observer, QpSelector, SeriesObserver}
 use crate::points::{too_many, too_many_of_events};
 use crate::spec::{Limits, RunPoint, Scheme};
 use crate::switch::{PfcError, PfcPlan, ProgramError, ProgramPlan, SwitchPlan, WeightError, weights};
-use anabranch_base::{Duration, Panicked, Time, catch_panicked};
+use anabranch_base::{Duration, OutOfRange, Panicked, Time, catch_panicked};
 use anabranch_fabric::{Routing, Selector, SelectorError, Topology, TopologyError};
 use anabranch_proto::cc::RegisteredCc;
 use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, TransportConfig};
@@ -66,6 +66,8 @@ fn attempt<O: Observer>(
     own: O,
     give_back: impl FnOnce(O),
 ) -> Result<RunResult, RunError> {
+    let refused = |error| RunError::Parameter { scheme: point.scheme.name.clone(), error };
+    point.scheme.check().map_err(refused)?;
     let fabric = build(point)?;
     let (observer, a_second) = match point.measures.is_empty() {
         true => (None, 0.0),
@@ -363,6 +365,14 @@ pub enum RunError {
     OutOfPsns {
         /// The queue pair.
         qp: u32,
+    },
+    /// A parameter of the scheme is none that it may be.
+    #[error("scheme {scheme:?}: {error}")]
+    Parameter {
+        /// The scheme's name.
+        scheme: String,
+        /// Which parameter, and what to write instead.
+        error: OutOfRange,
     },
     /// The fabric cannot be built.
     #[error(transparent)]

@@ -1,7 +1,10 @@
 //! What a run is given, every default explicit.
 
 use crate::fault_spec::FaultSpec;
-use anabranch_base::{Bytes, Duration, Rate};
+use anabranch_base::{
+    AboveZero, Bytes, Declared, Duration, OutOfRange, Parameter, ParameterValue, Ranged, Rate,
+    parameter_choices, parameters,
+};
 use anabranch_fabric::TopologySpec;
 use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, Size, Threshold, TransportConfig};
 use anabranch_results::Value;
@@ -34,107 +37,191 @@ pub struct RunPoint {
     pub files: BTreeMap<String, String>,
 }
 
-/// A named composition of transport, congestion control, load balancer and fabric settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Scheme {
-    /// Its name in scenarios.
-    pub name: String,
-    /// One line for people.
-    pub title: String,
-    /// Where its parameters come from.
-    pub source: String,
-    /// What it cannot stand without on anybody's ground, in words; empty: nothing.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub needs: String,
-    /// The parameters of the ground that follow from what it needs (`transport.header`), so that others may have
-    /// others.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub own: Vec<String>,
-    /// Queue pairs of a connection: each message is split over them, each with its own transport and entropy.
-    pub qps: u32,
-    /// Reliability.
-    pub transport: TransportConfig,
-    /// Congestion control.
-    pub cc: CcConfig,
-    /// Host load balancer.
-    pub lb: LbConfig,
-    /// What the switches do for it.
-    pub fabric: FabricSpec,
+/// The least weight or share: they are kept in 2^-16ths.
+const LEAST_SHARE: f64 = 1.0 / 65_536.0;
+
+parameters! {
+    /// A named composition of transport, congestion control, load balancer and fabric settings.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Scheme {
+        /// Its name in scenarios.
+        #[is(part)]
+        pub name: String,
+        /// One line for people.
+        #[is(part)]
+        pub title: String,
+        /// Where its parameters come from.
+        #[is(part)]
+        pub source: String,
+        /// What it cannot stand without on anybody's ground, in words; empty: nothing.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        #[is(part)]
+        pub needs: String,
+        /// The parameters of the ground that follow from what it needs (`transport.header`), so that others may have
+        /// others.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[is(part)]
+        pub own: Vec<String>,
+        /// Queue pairs of a connection: each message is split over them, each with its own transport and entropy.
+        #[is(1..=64; example = 1; source = "unsaid; one queue pair per connection")]
+        pub qps: u32,
+        /// Reliability.
+        #[is(part)]
+        pub transport: TransportConfig,
+        /// Congestion control.
+        #[is(part)]
+        pub cc: CcConfig,
+        /// Host load balancer.
+        #[is(part)]
+        pub lb: LbConfig,
+        /// What the switches do for it.
+        #[is(table)]
+        pub fabric: FabricSpec,
+    }
 }
 
-/// Queues and marking at switches.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FabricSpec {
-    /// Capacity of a port's data queue, which drops (or trims) the rest. A lossless fabric has `pfc` instead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue: Option<Size>,
-    /// Capacity of a port's control queue.
-    pub control_queue: Size,
-    /// Data is not marked while no more than this is queued.
-    pub ecn_kmin: Threshold,
-    /// Every data packet is marked while more than this is queued.
-    pub ecn_kmax: Threshold,
-    /// Chance of a mark just below `ecn_kmax`; it rises from 0 at `ecn_kmin` (Pmax).
-    pub ecn_pmax: f64,
-    /// Other thresholds for faster links, by rising rate.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ecn_from: Vec<EcnStep>,
-    /// Data packets that do not fit are cut to their header instead of dropped.
-    #[serde(default)]
-    pub trim: bool,
-    /// The control queue shares the link with the data queue by weight; without it, it goes first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wrr: Option<WrrSpec>,
-    /// In switches, only trimmed packets are control packets: ACKs, NACKs and CNPs wait with data, take its paths, and
-    /// are dropped where data is trimmed (DCP, section 4.2).
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub acks_with_data: bool,
-    /// How long after a link goes down or up routing follows; without it, never.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub routing_delay: Option<Duration>,
-    /// How switches choose among equal-cost ports.
-    #[serde(default)]
-    pub routing: RoutingMode,
-    /// The data class is lossless.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pfc: Option<PfcSpec>,
-    /// A program in switches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program: Option<ProgramConfig>,
-    /// The switches that the program is attached to; without it, every ToR. Selectors: see
-    /// [`anabranch_fabric::Selector`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program_at: Option<String>,
+impl Scheme {
+    /// Checks each parameter of all its parts against its declaration, and that packets fit.
+    ///
+    /// # Errors
+    /// The first one that is out of its range.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        Declared::check(self)?;
+        self.transport.check().map_err(|error| error.of("transport"))?;
+        self.check_packets().map_err(|error| error.of("transport"))?;
+        self.cc.check().map_err(|error| error.of("cc"))?;
+        self.lb.check().map_err(|error| error.of("lb"))?;
+        match &self.fabric.program {
+            Some(program) => program.check().map_err(|error| error.of("fabric.program")),
+            None => Ok(()),
+        }
+    }
+
+    /// What any transport has, somebody else's too: a packet's size on the wire must fit 16 bits.
+    fn check_packets(&self) -> Result<(), OutOfRange> {
+        let most = u64::from(u16::MAX);
+        let framing = self.transport.framing();
+        let room = most - framing.payload.0.min(most - 1);
+        for (parameter, size, most) in
+            [("payload", framing.payload, most), ("header", framing.header, room), ("ack", framing.ack, most)]
+        {
+            if !(1..=most).contains(&size.0) {
+                let instead = ParameterValue::Text(format!("{}B", size.0.clamp(1, most)));
+                let problem = format!("must be 1B to {most}B, not {}B", size.0);
+                return Err(OutOfRange { parameter: parameter.to_owned(), problem, instead: Some(instead) });
+            }
+        }
+        if self.transport.rto().is_above_zero() {
+            return Ok(());
+        }
+        let problem = "must be above 0".to_owned();
+        Err(OutOfRange { parameter: "rto".to_owned(), problem, instead: Some("70us".into()) })
+    }
+
+    /// The declarations of its parameters but those of its parts, which have kinds: of `qps` and those of the fabric.
+    pub fn parameters() -> Vec<Parameter> {
+        <Scheme as Declared>::declared()
+    }
 }
 
-/// Where queues of links from a rate on mark.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct EcnStep {
-    /// The thresholds hold for links of this rate and faster ones, up to that of the next step.
-    pub rate: Rate,
-    /// As [`FabricSpec::ecn_kmin`].
-    pub kmin: Threshold,
-    /// As [`FabricSpec::ecn_kmax`].
-    pub kmax: Threshold,
+parameters! {
+    /// Queues and marking at switches.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct FabricSpec {
+        /// Capacity of a port's data queue, which drops (or trims) the rest. A lossless fabric has `pfc` instead.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[is(AboveZero; example = "1bdp"; source = "REPS, section 4.1")]
+        pub queue: Option<Size>,
+        /// Capacity of a port's control queue.
+        #[is(AboveZero; example = "1bdp"; source = "unsaid; ACKs and headers wait in a queue of their own")]
+        pub control_queue: Size,
+        /// Data is not marked while no more than this is queued.
+        #[is(any; example = "0.2bdp"; source = "REPS, section 4.1")]
+        pub ecn_kmin: Threshold,
+        /// Every data packet is marked while more than this is queued.
+        #[is(any; example = "0.8bdp"; source = "REPS, section 4.1")]
+        pub ecn_kmax: Threshold,
+        /// Chance of a mark just below `ecn_kmax`; it rises from 0 at `ecn_kmin` (Pmax).
+        #[is(0.0..=1.0; example = 1.0; source = "DCQCN (SIGCOMM 2015), section 3.1")]
+        pub ecn_pmax: f64,
+        /// Other thresholds for faster links, by rising rate.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[is(table)]
+        pub ecn_from: Vec<EcnStep>,
+        /// Data packets that do not fit are cut to their header instead of dropped.
+        #[serde(default)]
+        #[is(any; example = true; source = "DCP, section 4.2; REPS, Appendix A"; default = false)]
+        pub trim: bool,
+        /// The control queue shares the link with the data queue by weight; without it, it goes first.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[is(table)]
+        pub wrr: Option<WrrSpec>,
+        /// In switches, only trimmed packets are control packets: ACKs, NACKs and CNPs wait with data, take its paths, and
+        /// are dropped where data is trimmed (DCP, section 4.2).
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[is(any; example = true; source = "DCP, section 4.2"; default = false)]
+        pub acks_with_data: bool,
+        /// How long after a link goes down or up routing follows; without it, never.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[is(any; example = "10ms"; source = "unsaid")]
+        pub routing_delay: Option<Duration>,
+        /// How switches choose among equal-cost ports.
+        #[serde(default)]
+        #[is(any; example = "adaptive"; source = "Themis-spraying, sections 2.2 and 4.1"; default = "ecmp")]
+        pub routing: RoutingMode,
+        /// The data class is lossless.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[is(table)]
+        pub pfc: Option<PfcSpec>,
+        /// A program in switches.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[is(part)]
+        pub program: Option<ProgramConfig>,
+        /// The switches that the program is attached to, as `tor:0` or `esw:100%`; without it, every ToR.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[is(any; example = "esw:100%";
+            source = "Themis-longhaul, section III: the switches between data centres")]
+        pub program_at: Option<String>,
+    }
 }
 
-/// Weighted round robin of a port's control and data queue (DCP, section 4.2).
-///
-/// A weight of w lets w bytes of control go for each byte of data while both queues wait. With data packets r times as
-/// long as trimmed ones and N ports, w = (N - 1) / (r - N + 1) drains all that N - 1 ports can bring for one when
-/// everything is trimmed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WrrSpec {
-    /// N; without it, each switch's own number of ports.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub radix: Option<u32>,
-    /// w itself, instead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub weight: Option<f64>,
+parameters! {
+    /// Where queues of links from a rate on mark.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct EcnStep {
+        /// The thresholds hold for links of this rate and faster ones, up to that of the next step.
+        #[is(any; example = "400Gbps"; source = "the simulation published with Themis-longhaul")]
+        pub rate: Rate,
+        /// Data is not marked while no more than this is queued there.
+        #[is(any; example = "800KB"; source = "the simulation published with Themis-longhaul")]
+        pub kmin: Threshold,
+        /// Every data packet is marked while more than this is queued there.
+        #[is(any; example = "6400KB"; source = "the simulation published with Themis-longhaul")]
+        pub kmax: Threshold,
+    }
+}
+
+parameters! {
+    /// Weighted round robin of a port's control and data queue (DCP, section 4.2).
+    ///
+    /// A weight of w lets w bytes of control go for each byte of data while both queues wait. With data packets r times as
+    /// long as trimmed ones and N ports, w = (N - 1) / (r - N + 1) drains all that N - 1 ports can bring for one when
+    /// everything is trimmed.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct WrrSpec {
+        /// N; without it, each switch's own number of ports.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[is(2..=65_536; example = 16; source = "DCP, section 6.3")]
+        pub radix: Option<u32>,
+        /// w itself, instead.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[is(LEAST_SHARE..=65_535.0; example = 2.0; source = "DCP, section 4.2")]
+        pub weight: Option<f64>,
+    }
 }
 
 /// How a switch chooses among equal-cost ports. What is no data (ACKs and the like) goes by ECMP in all of them, but
@@ -154,35 +241,48 @@ pub enum RoutingMode {
     Spray,
 }
 
-/// Priority flow control over a buffer that all ports of a switch share.
-///
-/// Per ingress port and data class: what arrives counts against the port's share of the shared buffer until the
-/// threshold, then against its headroom, and the sender is paused; it may go on once the headroom is empty and
-/// the share has fallen `resume` below the threshold.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PfcSpec {
-    /// Packet buffer of a switch, headrooms included unless `headroom_apart`.
-    pub buffer: Bytes,
-    /// The headrooms are no part of `buffer` but lie beside it, as they must where lines are long: a link of 1.6 Tb/s
-    /// and 500 us takes 200 MB.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub headroom_apart: bool,
-    /// `buffer` is that of a switch whose ports add up to this rate, and scaled to others (STrack, section 4.1);
-    /// without it every switch has `buffer`. Setting `buffer` alone takes it away.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub buffer_rate: Option<Rate>,
-    /// Dynamic threshold: a port may hold this many times what is left of the shared buffer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub alpha: Option<f64>,
-    /// Static threshold (XOFF) instead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub threshold: Option<Size>,
-    /// A port may send again once its share is this far below the threshold (XON).
-    pub resume: Size,
-    /// Headroom of each ingress port; without it, what its link needs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub headroom: Option<Size>,
+parameter_choices!(
+    RoutingMode: "ecmp" = Ecmp, "ecmp-linear" = EcmpLinear, "adaptive" = Adaptive, "spray" = Spray
+);
+
+parameters! {
+    /// Priority flow control over a buffer that all ports of a switch share.
+    ///
+    /// Per ingress port and data class: what arrives counts against the port's share of the shared buffer until the
+    /// threshold, then against its headroom, and the sender is paused; it may go on once the headroom is empty and
+    /// the share has fallen `resume` below the threshold.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct PfcSpec {
+        /// Packet buffer of a switch, headrooms included unless `headroom_apart`.
+        #[is(AboveZero; example = "256MB"; source = "STrack, section 4.1")]
+        pub buffer: Bytes,
+        /// The headrooms are no part of `buffer` but lie beside it, as they must where lines are long: a link of 1.6 Tb/s
+        /// and 500 us takes 200 MB.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[is(any; example = true; source = "unsaid"; default = false)]
+        pub headroom_apart: bool,
+        /// `buffer` is that of a switch whose ports add up to this rate, and scaled to others (STrack, section 4.1);
+        /// without it every switch has `buffer`. Setting `buffer` alone takes it away.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[is(AboveZero; example = "51.2Tbps"; source = "STrack, section 4.1")]
+        pub buffer_rate: Option<Rate>,
+        /// Dynamic threshold: a port may hold this many times what is left of the shared buffer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[is(LEAST_SHARE..=65_536.0; example = 0.125; source = "the simulator published with HPCC")]
+        pub alpha: Option<f64>,
+        /// Static threshold (XOFF) instead.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[is(AboveZero; example = "1bdp"; source = "unsaid; in the place of alpha")]
+        pub threshold: Option<Size>,
+        /// A port may send again once its share is this far below the threshold (XON).
+        #[is(AboveZero; example = "2packets"; source = "unsaid; 3 KB in the ns-3 RDMA simulators")]
+        pub resume: Size,
+        /// Headroom of each ingress port; without it, what its link needs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[is(AboveZero; example = "120KB"; source = "unsaid; what the link needs")]
+        pub headroom: Option<Size>,
+    }
 }
 
 /// A curve to record over time.

@@ -1,7 +1,8 @@
 //! Sizes and times that depend on the fabric: papers say "one BDP" and "half an RTT".
 
-use anabranch_base::{Bytes, Duration, ParseUnitError, Rate, from_text, parameter_quantities};
+use anabranch_base::{Bytes, Duration, ParseUnitError, Ranged, Rate, from_text, parameter_quantities};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
@@ -136,15 +137,17 @@ impl Pace {
     }
 }
 
-/// The number before `unit`, when `text` is one that is positive and finite.
-fn multiple(text: &str, unit: &str) -> Option<f64> {
+/// The number before `unit`, when `text` is one that is finite; it must be above 0.
+fn multiple(text: &str, unit: &str) -> Option<Result<f64, String>> {
     let number: f64 = text.trim().strip_suffix(unit)?.trim().parse().ok()?;
-    (number.is_finite() && number > 0.0).then_some(number)
+    let number = number.is_finite().then_some(number)?;
+    Some(if number > 0.0 { Ok(number) } else { Err("must be above 0".to_owned()) })
 }
 
 /// A size in BDPs or packets.
-fn relative_size(text: &str) -> Option<Size> {
-    multiple(text, "bdp").map(Size::Bdp).or_else(|| multiple(text, "packets").map(Size::Packets))
+fn relative_size(text: &str) -> Option<Result<Size, String>> {
+    let bdp = multiple(text, "bdp").map(|n| n.map(Size::Bdp));
+    bdp.or_else(|| multiple(text, "packets").map(|n| n.map(Size::Packets)))
 }
 
 /// What is wrong with a quantity, and what it may be beside an absolute one. What to write instead stays at the end.
@@ -160,7 +163,7 @@ impl FromStr for Size {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(size) = relative_size(text) {
-            return Ok(size);
+            return size;
         }
         text.parse().map(Size::Bytes).map_err(|e| also(&e, "\"1.5bdp\" and \"100packets\" work too"))
     }
@@ -170,10 +173,10 @@ impl FromStr for Threshold {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(share) = multiple(text, "queue") {
-            return Ok(Threshold::Queue(share));
+            return share.map(Threshold::Queue);
         }
         if let Some(size) = relative_size(text) {
-            return Ok(Threshold::Size(size));
+            return size.map(Threshold::Size);
         }
         let too = "\"1.5bdp\" and \"100packets\" work too, and \"0.2queue\" does";
         text.parse().map(|bytes| Threshold::Size(Size::Bytes(bytes))).map_err(|e| also(&e, too))
@@ -184,12 +187,12 @@ impl FromStr for Span {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(n) = multiple(text, "rtt") {
-            return Ok(Span::Rtt(n));
+            return n.map(Span::Rtt);
         }
         let sum = text.split_once('+').and_then(|(rtt, bytes)| Some((multiple(rtt, "rtt")?, bytes.trim())));
         if let Some((n, bytes)) = sum {
             let bytes = bytes.parse().map_err(|e| format!("{e}; \"2rtt+5MB\" works"))?;
-            return Ok(Span::RttAndBytes(n, bytes));
+            return n.map(|n| Span::RttAndBytes(n, bytes));
         }
         text.parse().map(Span::Time).map_err(|e| also(&e, "\"3rtt\" works too"))
     }
@@ -199,7 +202,7 @@ impl FromStr for Pace {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(share) = multiple(text, "line") {
-            return Ok(Pace::Line(share));
+            return share.map(Pace::Line);
         }
         text.parse().map(Pace::Rate).map_err(|e| also(&e, "\"0.05line\" works too"))
     }
@@ -261,7 +264,37 @@ as_text!(Size);
 as_text!(Threshold);
 as_text!(Span);
 as_text!(Pace);
-parameter_quantities!(Size: "a size", Span: "a time", Pace: "a rate");
+parameter_quantities!(
+    Size: "a size", in "bytes, packets or bdp",
+    Threshold: "a size", in "bytes, packets, bdp or queue",
+    Span: "a time", in "time or rtt",
+    Pace: "a rate", in "rate or line",
+);
+
+/// Orders quantities of one unit; those of different ones are neither below nor above each other before the fabric is
+/// known.
+macro_rules! ordered {
+    ($name:ident, $zero:expr, $($variant:ident),*) => {
+        impl PartialOrd for $name {
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                match (self, other) {
+                    $(($name::$variant(one), $name::$variant(other)) => one.partial_cmp(other),)*
+                    _ => None,
+                }
+            }
+        }
+        impl Ranged for $name {
+            // What is relative is read only above 0.
+            fn is_above_zero(&self) -> bool {
+                *self != $zero
+            }
+        }
+    };
+}
+ordered!(Size, Size::Bytes(Bytes(0)), Bytes, Packets, Bdp);
+ordered!(Threshold, Threshold::Size(Size::Bytes(Bytes(0))), Size, Queue);
+ordered!(Span, Span::Time(Duration::ZERO), Time, Rtt);
+ordered!(Pace, Pace::Rate(Rate(0)), Rate, Line);
 
 #[cfg(test)]
 mod tests {

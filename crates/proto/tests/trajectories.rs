@@ -3,7 +3,9 @@
 //! A table that changes changes published results: read the paper before accepting it.
 
 use anabranch_base::{Bytes, Duration, Purpose, Rate, Time, stream};
+use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{Acked, AnyCc, CcConfig, DctcpConfig, MpRdmaCcConfig};
+use anabranch_proto::lb::OpsConfig;
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig, MpRdmaLbConfig, RepsConfig};
 use anabranch_proto::{PathFacts, Size, Span};
 use std::fmt::Write;
@@ -163,7 +165,7 @@ mod congestion_control {
 
     #[test]
     fn constant() {
-        let config = CcConfig::Constant { window: Size::Packets(4.0) };
+        let config = CcConfig::Constant(ConstantConfig { window: Size::Packets(4.0) });
         let script: Vec<Event> = script().into_iter().take(6).chain([Nack, Restart]).collect();
         insta::assert_snapshot!(table(config, &script), @r"
         event        window
@@ -404,7 +406,7 @@ mod load_balancing {
 
     #[test]
     fn ops() {
-        insta::assert_snapshot!(table(LbConfig::Ops { evs: 32 }, false, &indifferent()), @r"
+        insta::assert_snapshot!(table(LbConfig::Ops(OpsConfig { evs: 32 }), false, &indifferent()), @r"
         us  event            frozen  EVs
          0  send 8                   19 7 22 3 1 31 8 22
          8  ack 11
@@ -414,7 +416,7 @@ mod load_balancing {
         71  trim 3
         71  send 4                   30 5 15 12
         ");
-        insta::assert_snapshot!(table(LbConfig::Ops { evs: 65_536 }, false, &indifferent()), @r"
+        insta::assert_snapshot!(table(LbConfig::Ops(OpsConfig { evs: 65_536 }), false, &indifferent()), @r"
         us  event            frozen  EVs
          0  send 8                   39096 14432 46066 7607 3628 64386 18237 46209
          8  ack 11

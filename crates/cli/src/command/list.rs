@@ -1,5 +1,6 @@
 //! `anabranch list`.
 
+use super::parameters::{self, Form};
 use crate::args::{ListArgs, Listing};
 use crate::failure::Failure;
 use crate::figures;
@@ -46,7 +47,21 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
                 .to_owned(),
         ));
     }
+    if args.what != Listing::Parameters && (args.kind.is_some() || args.markdown) {
+        let option = if args.markdown { "--markdown" } else { "a part or kind" };
+        return Err(Failure::Input(format!(
+            "{option}: only parameters are listed so\n  help: write `anabranch list parameters lb`"
+        )));
+    }
     match args.what {
+        Listing::Parameters => {
+            let form = match (args.json, args.markdown) {
+                (true, _) => Form::Json,
+                (false, true) => Form::Markdown,
+                (false, false) => Form::Text,
+            };
+            parameters::list(args.kind.as_deref(), form)
+        }
         Listing::Schemes if args.state => state(args.json),
         Listing::Schemes => {
             let rows =

@@ -6,6 +6,7 @@ pub mod compare;
 pub mod export;
 pub mod find;
 pub mod list;
+mod parameters;
 pub mod report;
 pub mod reproduce;
 pub mod run;

@@ -74,3 +74,39 @@ fn check_prints_programs_and_refuses_those_that_do_not_fit() {
     );
     assert!(ended.stderr.contains("= \"tor:100%\""), "{}", ended.stderr);
 }
+
+/// The page in the repository is what the command prints.
+#[test]
+fn the_reference_of_parameters_is_fresh() {
+    let printed = Place::new().run(&["list", "parameters", "--markdown"]).expect(0).stdout;
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/parameters.md");
+    let page = std::fs::read_to_string(page).unwrap_or_default();
+    assert!(page == printed, "docs/reference/parameters.md is stale: `cargo xtask reference` renews it");
+}
+
+#[test]
+fn parameters_are_listed_by_part_and_by_kind() {
+    let place = Place::new();
+    let text = place.run(&["list", "parameters", "reps"]).expect(0).stdout;
+    let buffer = text.lines().find(|line| line.trim_start().starts_with("buffer ")).expect(&text);
+    for words in ["count", "1 to 32", "needed", "8", "REPS, Table 1", "REPS_BUFFER_SIZE"] {
+        assert!(buffer.contains(words), "no {words:?} in {buffer}");
+    }
+    let all = place.run(&["list", "parameters", "--json"]).expect(0).json();
+    let all = all["parameters"].as_array().unwrap();
+    let of_lb = place.run(&["list", "parameters", "lb", "--json"]).expect(0).json();
+    let of_lb = of_lb["parameters"].as_array().unwrap();
+    assert!(of_lb.len() > 8 && all.len() > of_lb.len());
+    let buffer = of_lb.iter().find(|row| row["path"] == "lb.buffer").unwrap();
+    assert_eq!((&buffer["least"], &buffer["most"], &buffer["kind"]), (&1.into(), &32.into(), &"reps".into()));
+    let routing = all.iter().find(|row| row["path"] == "fabric.routing").unwrap();
+    assert_eq!((&routing["default"], &routing["choices"][1]), (&"ecmp".into(), &"ecmp-linear".into()));
+    // Kinds of one name in several parts.
+    let strack = place.run(&["list", "parameters", "strack"]).expect(0).stdout;
+    assert!(["transport", "cc", "lb"].iter().all(|part| strack.contains(&format!("{part} = \"strack\": "))));
+
+    let error = place.run(&["list", "parameters", "resp"]).expect(2).stderr;
+    assert!(error.contains("\"resp\"; did you mean \"reps\"?"), "{error}");
+    let error = place.run(&["list", "schemes", "lb"]).expect(2).stderr;
+    assert!(error.contains("write `anabranch list parameters lb`"), "{error}");
+}

@@ -29,7 +29,7 @@ pub(super) fn run() -> Vec<RunResult> {
                     sizes.into_iter().map(of_size).collect()
                 }
                 lb @ (LbConfig::Ecmp {}
-                | LbConfig::Ops { .. }
+                | LbConfig::Ops(_)
                 | LbConfig::Strack(_)
                 | LbConfig::MpRdma(_)
                 | LbConfig::Registered(_)) => {

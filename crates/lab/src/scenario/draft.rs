@@ -1,5 +1,6 @@
 //! Schemes as written, before a setup gives them their ground.
 
+use super::declarations;
 use super::kinds;
 use super::registry::Wrong;
 use super::schemes::{self, Instead, ParameterFault};
@@ -150,6 +151,7 @@ fn parts_of(table: &Table, registry: &Registry) -> Result<Scheme, ScenarioError>
     let cc = registered(table, &["cc"], &|value| registry.cc(value))?;
     let lb = registered(table, &["lb"], &|value| registry.lb(value))?;
     let program = registered(table, &["fabric", "program"], &|value| registry.program_of(value))?;
+    registered(table, &["fabric"], &declarations::check_fabric)?;
     let mut fabric: FabricSpec = match (table.node("fabric"), &program) {
         (Some(Node { at, item: Item::Table(fields) }), Some(_)) => {
             let mut fields = fields.clone();
@@ -189,8 +191,8 @@ fn registered<T>(
     let Some(node) = node else { return Ok(None) };
     read(&node.value()).map_err(|wrong| {
         let message = wrong.of(&path.join("."));
-        let at = wrong.key.map_or(node.at, |key| node.place(&[&key]));
-        fault(table.file, at, message, Some(wrong.help))
+        let at = wrong.key.map_or(node.at, |key| node.place(&key.split('.').collect::<Vec<_>>()));
+        fault(table.file, at.or(table.at), message, Some(wrong.help))
     })
 }
 

@@ -6,6 +6,7 @@
 mod annotated;
 mod context;
 mod curves;
+mod declarations;
 mod draft;
 mod error;
 mod figure;
@@ -63,7 +64,7 @@ pub use figure::{
 };
 pub use find::{Answer, Find, Search, Wanted, read_find};
 pub use ground::{Ground, GroundDifference};
-pub use registry::{Listed, Registry};
+pub use registry::{KindListing, Listed, PartListing, Registry};
 pub use resolved::{Examined, Scenario};
 pub use schemes::{SchemeListing, scheme, scheme_on, schemes};
 pub use setups::{SetupListing, setups};

@@ -4,7 +4,10 @@ use super::draft::Draft;
 use super::schemes;
 use super::table::{Table, fault, list, nearest};
 use super::{ScenarioError, Scheme};
-use anabranch_base::{Bytes, Duration, Parameter, ParameterValue, Parameters, Refused, Registered, Stream};
+use anabranch_base::{
+    AboveZero, Bytes, Duration, Kind, Parameter, ParameterValue, Parameters, Refused, Registered, Stream,
+    WrongValue,
+};
 use anabranch_fabric::{TopologyBuilder, TopologyFactory, TopologySpec};
 use anabranch_proto::cc::{CcFactory, CcWants, CongestionControl, RegisteredCc};
 use anabranch_proto::lb::{Environment, LbFactory, LoadBalancer};
@@ -38,6 +41,26 @@ pub struct Registry {
     on_common: Vec<Scheme>,
 }
 
+/// A part of a scheme, and what it may be.
+#[derive(Clone, Debug)]
+pub struct PartListing {
+    /// Its path in a scheme: `lb`; empty for the scheme itself.
+    pub part: &'static str,
+    /// The kinds that it may be, or the only one.
+    pub kinds: Vec<KindListing>,
+}
+
+/// A kind that a part of a scheme may be, with its parameters.
+#[derive(Clone, Debug)]
+pub struct KindListing {
+    /// The `kind`, of a part that has kinds.
+    pub name: Option<String>,
+    /// What it is.
+    pub meaning: String,
+    /// The declarations of its parameters.
+    pub parameters: Vec<Parameter>,
+}
+
 /// By name: what is registered.
 struct Family<F: ?Sized>(BTreeMap<String, Entry<F>>);
 
@@ -58,13 +81,6 @@ pub struct Listed<'r> {
     pub parameters: &'r [Parameter],
 }
 
-/// The kinds of ours.
-const LBS: &[&str] = &["ecmp", "ops", "reps", "strack", "mp-rdma"];
-const CCS: &[&str] = &["dctcp", "dcqcn", "hpcc", "strack", "mp-rdma", "constant"];
-const TRANSPORTS: &[&str] = &["sack", "go-back-n", "rnic-sr", "irn", "rack-tlp", "strack", "dcp", "mp-rdma"];
-const PROGRAMS: &[&str] =
-    &["themis-spraying", "conweave", "themis-longhaul", "flowlet", "nack-drop", "annulus", "bicc"];
-
 impl Registry {
     /// A registry of nothing.
     pub fn new() -> Self {
@@ -79,7 +95,7 @@ impl Registry {
         parameters: impl IntoIterator<Item = Parameter>,
         factory: impl Fn(&Environment, &Parameters, Stream) -> Box<dyn LoadBalancer> + Send + Sync + 'static,
     ) -> Self {
-        self.lbs.add(name.into(), LBS, parameters, Arc::new(factory));
+        self.lbs.add(name.into(), LbConfig::KINDS, parameters, Arc::new(factory));
         self
     }
 
@@ -103,7 +119,7 @@ impl Registry {
         parameters: impl IntoIterator<Item = Parameter>,
         factory: impl Fn(&PathFacts, &Parameters, Stream) -> Box<dyn CongestionControl> + Send + Sync + 'static,
     ) -> Self {
-        self.ccs.add(name.into(), CCS, parameters, Arc::new((wants, Arc::new(factory))));
+        self.ccs.add(name.into(), CcConfig::KINDS, parameters, Arc::new((wants, Arc::new(factory))));
         self
     }
 
@@ -120,10 +136,12 @@ impl Registry {
     ) -> Self {
         let mut parameters: Vec<Parameter> = parameters.into_iter().collect();
         for common in [
-            Parameter::new("payload", Bytes(4_096), "payload of a full packet"),
-            Parameter::new("header", Bytes(64), "headers of a data packet"),
-            Parameter::new("ack", Bytes(64), "size of an ACK"),
-            Parameter::new("rto", Span::Time(Duration::from_us(70)), "retransmission timeout"),
+            Parameter::new("payload", Bytes(4_096), "payload of a full packet")
+                .within(Bytes(1)..=Bytes(65_535)),
+            Parameter::new("header", Bytes(64), "headers of a data packet").within(Bytes(1)..=Bytes(65_534)),
+            Parameter::new("ack", Bytes(64), "size of an ACK").within(Bytes(1)..=Bytes(65_535)),
+            Parameter::new("rto", Span::Time(Duration::from_us(70)), "retransmission timeout")
+                .within::<Span>(AboveZero),
         ] {
             match parameters.iter().find(|parameter| parameter.name() == common.name()) {
                 Some(own) => {
@@ -133,7 +151,7 @@ impl Registry {
             }
         }
         let factory = TransportFactory { sender: Box::new(sender), receiver: Box::new(receiver) };
-        self.transports.add(name.into(), TRANSPORTS, parameters, Arc::new(factory));
+        self.transports.add(name.into(), TransportConfig::KINDS, parameters, Arc::new(factory));
         self
     }
 
@@ -149,7 +167,7 @@ impl Registry {
         parameters: impl IntoIterator<Item = Parameter>,
         factory: impl Fn(&ProgramFacts, &Parameters, Stream) -> Box<dyn Program> + Send + Sync + 'static,
     ) -> Self {
-        self.programs.add(name.into(), PROGRAMS, parameters, Arc::new(factory));
+        self.programs.add(name.into(), ProgramConfig::KINDS, parameters, Arc::new(factory));
         self
     }
 
@@ -222,6 +240,38 @@ impl Registry {
         &self.on_common
     }
 
+    /// What schemes are made of, with the declarations of all parameters: ours and what is registered.
+    pub fn parts(&self) -> Vec<PartListing> {
+        fn of<F: ?Sized>(part: &'static str, ours: Vec<Kind>, family: &Family<F>) -> PartListing {
+            let ours = ours.into_iter().map(|Kind { name, meaning, parameters }| KindListing {
+                name: Some(name.to_owned()),
+                meaning,
+                parameters,
+            });
+            let registered = family.0.iter().map(|(name, entry)| KindListing {
+                name: Some(name.clone()),
+                meaning: "Registered.".to_owned(),
+                parameters: entry.parameters.to_vec(),
+            });
+            PartListing { part, kinds: ours.chain(registered).collect() }
+        }
+        let (fabric, scheme): (Vec<Parameter>, Vec<Parameter>) =
+            Scheme::parameters().into_iter().partition(|parameter| parameter.name().starts_with("fabric."));
+        let one = |part, meaning: &str, parameters| PartListing {
+            part,
+            kinds: vec![KindListing { name: None, meaning: meaning.to_owned(), parameters }],
+        };
+        let fabric = fabric.into_iter().map(|parameter| parameter.within_table("fabric")).collect();
+        vec![
+            one("", "Beside its parts a scheme has this.", scheme),
+            of("transport", TransportConfig::kinds(), &self.transports),
+            of("cc", CcConfig::kinds(), &self.ccs),
+            of("lb", LbConfig::kinds(), &self.lbs),
+            one("fabric", "What the switches do for a scheme.", fabric),
+            of("fabric.program", ProgramConfig::kinds(), &self.programs),
+        ]
+    }
+
     /// A scheme that was added, or comes with the program.
     pub(super) fn find_scheme(&self, name: &str) -> Option<Draft> {
         self.schemes.iter().find(|scheme| scheme.name == name).or_else(|| schemes::built_in(name)).cloned()
@@ -266,12 +316,12 @@ impl Registry {
 
     /// The load balancer that a table chooses, if it is registered.
     pub(super) fn lb(&self, values: &toml::Value) -> Result<Option<LbConfig>, Wrong> {
-        Ok(self.lbs.read(values)?.map(LbConfig::Registered))
+        Ok(self.lbs.read(values, &LbConfig::kinds)?.map(LbConfig::Registered))
     }
 
     /// The congestion control that a table chooses, if it is registered.
     pub(super) fn cc(&self, values: &toml::Value) -> Result<Option<CcConfig>, Wrong> {
-        let Some(read) = self.ccs.read(values)? else { return Ok(None) };
+        let Some(read) = self.ccs.read(values, &CcConfig::kinds)? else { return Ok(None) };
         let (wants, factory) = read.factory();
         let its = Registered::new(read.name(), read.parameters().clone(), factory.clone());
         Ok(Some(CcConfig::Registered(RegisteredCc { its, wants: *wants })))
@@ -279,23 +329,23 @@ impl Registry {
 
     /// The transport that a table chooses, if it is registered.
     pub(super) fn transport_of(&self, values: &toml::Value) -> Result<Option<TransportConfig>, Wrong> {
-        Ok(self.transports.read(values)?.map(TransportConfig::Registered))
+        Ok(self.transports.read(values, &TransportConfig::kinds)?.map(TransportConfig::Registered))
     }
 
     /// The program that a table chooses, if it is registered.
     pub(super) fn program_of(&self, values: &toml::Value) -> Result<Option<ProgramConfig>, Wrong> {
-        Ok(self.programs.read(values)?.map(ProgramConfig::Registered))
+        Ok(self.programs.read(values, &ProgramConfig::kinds)?.map(ProgramConfig::Registered))
     }
 
     /// The topology that `[topology]` chooses, if it is registered.
     pub(super) fn topology_of(&self, table: &Table) -> Result<Option<TopologySpec>, ScenarioError> {
-        let read = self.topologies.read(&table.value()).map_err(|wrong| wrong.at(table))?;
+        let read = self.topologies.read(&table.value(), &Vec::new).map_err(|wrong| wrong.at(table))?;
         Ok(read.map(TopologySpec::Registered))
     }
 
     /// The workload that `[workload]` chooses, if it is registered.
     pub(super) fn workload_of(&self, table: &Table) -> Result<Option<WorkloadSpec>, ScenarioError> {
-        let read = self.workloads.read(&table.value()).map_err(|wrong| wrong.at(table))?;
+        let read = self.workloads.read(&table.value(), &Vec::new).map_err(|wrong| wrong.at(table))?;
         Ok(read.map(WorkloadSpec::Registered))
     }
 
@@ -312,10 +362,10 @@ impl Registry {
     /// What a deserialiser says about a part of a scheme, where it is about its kind: with the registered ones.
     pub(super) fn complete(&self, part: &str, problem: &str) -> String {
         let (ours, names): (&[&str], Vec<&str>) = match part {
-            "lb" => (LBS, self.kinds(part)),
-            "cc" => (CCS, self.kinds(part)),
-            "transport" => (TRANSPORTS, self.kinds(part)),
-            "fabric" | "fabric.program" => (PROGRAMS, self.kinds(part)),
+            "lb" => (LbConfig::KINDS, self.kinds(part)),
+            "cc" => (CcConfig::KINDS, self.kinds(part)),
+            "transport" => (TransportConfig::KINDS, self.kinds(part)),
+            "fabric" | "fabric.program" => (ProgramConfig::KINDS, self.kinds(part)),
             _ => (&[], Vec::new()),
         };
         let line = problem.lines().next().unwrap_or_default();
@@ -366,12 +416,21 @@ impl<F: ?Sized> Family<F> {
         Some(self.0.get(name)?.parameters.iter().map(|parameter| parameter.name().to_owned()).collect())
     }
 
-    /// What a table chooses by its kind, if it is registered.
-    fn read(&self, values: &toml::Value) -> Result<Option<Registered<F>>, Wrong> {
+    /// What a table chooses by its kind, if it is registered. The parameters of one of ours are checked too.
+    fn read(
+        &self,
+        values: &toml::Value,
+        ours: &dyn Fn() -> Vec<Kind>,
+    ) -> Result<Option<Registered<F>>, Wrong> {
         let Some(values) = values.as_table() else { return Ok(None) };
-        let kind = values.get("kind").and_then(toml::Value::as_str);
-        let Some((name, entry)) = kind.and_then(|kind| self.0.get_key_value(kind)) else { return Ok(None) };
-        let parameters = entry.read(name, values)?;
+        let Some(kind) = values.get("kind").and_then(toml::Value::as_str) else { return Ok(None) };
+        let Some((name, entry)) = self.0.get_key_value(kind) else {
+            return match ours().iter().find(|ours| ours.name == kind) {
+                Some(ours) => read(ours.name, &ours.parameters, values).map(|_| None),
+                None => Ok(None),
+            };
+        };
+        let parameters = read(name, &entry.parameters, values)?;
         Ok(Some(Registered::new(name, parameters, entry.factory.clone())))
     }
 
@@ -398,66 +457,113 @@ impl<F: ?Sized> Family<F> {
     }
 }
 
-impl<F: ?Sized> Entry<F> {
-    /// All parameters of `name`, from a table that has some.
-    fn read(&self, name: &str, values: &toml::Table) -> Result<Parameters, Wrong> {
-        let known: Vec<&str> = self.parameters.iter().map(Parameter::name).collect();
-        if let Some(key) = values.keys().find(|key| *key != "kind" && !known.contains(&key.as_str())) {
-            let help = match nearest(key, &known) {
-                Some(near) => format!("{near} = {} (did you mean {near:?}?)", values[key]),
-                None if known.is_empty() => format!("no parameter: {name:?} has none"),
-                None => format!("one of {}", known.join(", ")),
-            };
-            let message = format!("{name:?} has no parameter {key:?}");
-            return Err(Wrong { key: Some(key.clone()), message, help, value: None });
-        }
-        let mut parameters = Parameters::default();
-        for parameter in &*self.parameters {
-            let (its, meaning) = (parameter.name(), parameter.meaning());
-            let value = match (values.get(its), parameter.default()) {
-                (None, Some(default)) => default.clone(),
-                (None, None) => {
-                    let message = format!("{name:?} has no {its:?}, which must be said");
-                    let help = format!("{its} = {} ({meaning})", parameter.what());
-                    return Err(Wrong { key: None, message, help, value: None });
-                }
-                (Some(value), default) => checked(parameter, value).map_err(|problem| {
-                    // `write 30us`, perhaps with `; "3rtt" works too` behind it.
-                    let found = problem.rsplit_once("; write ");
-                    let found =
-                        found.map(|(problem, rest)| (problem, rest.split("; ").next().unwrap_or(rest)));
-                    let (problem, instead) = match found.filter(|(_, instead)| !instead.contains(' ')) {
-                        Some((problem, instead)) => (problem, Some(instead)),
-                        None => (problem.as_str(), None),
-                    };
-                    let instead = match (instead, default) {
-                        (Some(instead), _) if parameter.is_text() => format!("{instead:?}"),
-                        (Some(instead), _) => instead.to_owned(),
-                        (None, Some(default)) => default.to_string(),
-                        (None, None) => parameter.what().to_owned(),
-                    };
-                    let message = format!("{its}: {problem}");
-                    let value = format!("{instead} ({meaning})");
+/// All parameters of `name`, which declares them, from a table that has some.
+pub(super) fn read(name: &str, declared: &[Parameter], values: &toml::Table) -> Result<Parameters, Wrong> {
+    let mut found = Found::default();
+    found.look(declared, "", values)?;
+    let known: Vec<&str> = declared.iter().map(Parameter::name).collect();
+    if let Some((key, value)) = found.values.iter().find(|(key, _)| !known.contains(&key.as_str())) {
+        let help = match nearest(key, &known) {
+            Some(near) => format!("{near} = {value} (did you mean {near:?}?)"),
+            None if known.is_empty() => format!("no parameter: {name:?} has none"),
+            None => format!("one of {}", known.join(", ")),
+        };
+        let message = format!("{name:?} has no parameter {key:?}");
+        return Err(Wrong { key: Some(key.clone()), message, help, value: None, cure: Vec::new() });
+    }
+    let is_missing = |parameter: &&Parameter| {
+        let table = parameter.name().rsplit_once('.').map_or("", |(table, _)| table);
+        parameter.is_needed()
+            && found.tables.iter().any(|found| found == table)
+            && found.values.iter().all(|(key, _)| key != parameter.name())
+    };
+    let missing: Vec<&Parameter> = declared.iter().filter(is_missing).collect();
+    if let Some(first) = missing.first() {
+        let example = first.its_example().map(ParameterValue::to_string);
+        let example = example.unwrap_or_else(|| first.what().to_owned());
+        let message = format!("{name:?} has no {:?}, which must be said", first.name());
+        let help = format!("{} = {example}  # {}", first.name(), first.meaning());
+        let missing = missing.iter().filter_map(|of| Some((of.name().to_owned(), of.its_example()?.clone())));
+        return Err(Wrong { key: None, message, help, value: None, cure: missing.collect() });
+    }
+    let mut parameters = Parameters::default();
+    for parameter in declared {
+        let (its, meaning) = (parameter.name(), parameter.meaning());
+        let value = match (found.values.iter().find(|(key, _)| key == its), parameter.default()) {
+            (None, Some(default)) => default.clone(),
+            (None, None) => continue,
+            (Some((_, value)), _) => {
+                judged(parameter, value).map_err(|WrongValue { problem, instead }| {
+                    let cure = instead.iter().map(|value| (its.to_owned(), value.clone())).collect();
+                    let instead =
+                        instead.map_or_else(|| parameter.what().to_owned(), |value| value.to_string());
+                    let message = said_of(its, &problem);
+                    let value = format!("{instead}  # {meaning}");
                     let help = format!("{its} = {value}");
-                    Wrong { key: Some(its.to_owned()), message, help, value: Some(value) }
-                })?,
+                    Wrong { key: Some(its.to_owned()), message, help, value: Some(value), cure }
+                })?
+            }
+        };
+        parameters.set(its, value);
+    }
+    Ok(parameters)
+}
+
+/// What stands in a table and in the tables within.
+#[derive(Default)]
+struct Found<'a> {
+    /// By their names, with those of their tables before them.
+    values: Vec<(String, &'a toml::Value)>,
+    /// The tables that are there.
+    tables: Vec<String>,
+}
+
+impl<'a> Found<'a> {
+    fn look(&mut self, declared: &[Parameter], at: &str, values: &'a toml::Table) -> Result<(), Wrong> {
+        self.tables.push(at.to_owned());
+        for (key, value) in values.iter().filter(|(key, _)| !at.is_empty() || *key != "kind") {
+            let name = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+            let has = |after: &str| {
+                declared.iter().any(|parameter| parameter.name().starts_with(&format!("{name}{after}")))
             };
-            parameters.set(its, value);
+            match value {
+                // The deserialiser looks into lists.
+                _ if has("[].") => {}
+                toml::Value::Table(within) if has(".") => self.look(declared, &name, within)?,
+                _ if has(".") => {
+                    let message = format!("{name} must be a table, not {value}");
+                    let names =
+                        declared.iter().filter(|parameter| parameter.name().starts_with(&format!("{name}.")));
+                    let names: Vec<&str> = names.map(Parameter::name).collect();
+                    let help = format!("a table {name} with {}", names.join(", "));
+                    return Err(Wrong { key: Some(name), message, help, value: None, cure: Vec::new() });
+                }
+                _ => self.values.push((name, value)),
+            }
         }
-        Ok(parameters)
+        Ok(())
     }
 }
 
+/// What is wrong with a parameter, as a sentence.
+pub(super) fn said_of(parameter: &str, problem: &str) -> String {
+    let between = if problem.starts_with("must ") { " " } else { ": " };
+    format!("{parameter}{between}{problem}")
+}
+
 /// A value as its parameter keeps it.
-fn checked(parameter: &Parameter, value: &toml::Value) -> Result<ParameterValue, String> {
+pub(super) fn judged(parameter: &Parameter, value: &toml::Value) -> Result<ParameterValue, WrongValue> {
     let value = match value {
         toml::Value::Boolean(truth) => ParameterValue::Truth(*truth),
         toml::Value::Integer(number) => ParameterValue::Whole(*number),
         toml::Value::Float(number) => ParameterValue::Number(*number),
         toml::Value::String(text) => ParameterValue::Text(text.clone()),
-        other => return Err(format!("must be {}, not {other}", parameter.what())),
+        other => {
+            let problem = format!("must be {}, not {other}", parameter.what());
+            return Err(WrongValue { problem, instead: parameter.its_example().cloned() });
+        }
     };
-    parameter.check(&value)
+    parameter.judge(&value)
 }
 
 /// What is wrong with the parameters of something registered.
@@ -469,6 +575,8 @@ pub(super) struct Wrong {
     pub help: String,
     /// Another value of the parameter, where that helps.
     pub value: Option<String>,
+    /// What to set in the table, with values that are right.
+    pub cure: Vec<(String, ParameterValue)>,
 }
 
 impl Wrong {
@@ -533,10 +641,10 @@ mod tests {
 
     #[test]
     fn the_kinds_of_ours_are_all_here() {
-        assert_eq!(kinds::<LbConfig>(), LBS);
-        assert_eq!(kinds::<CcConfig>(), CCS);
-        assert_eq!(kinds::<TransportConfig>(), TRANSPORTS);
-        assert_eq!(kinds::<ProgramConfig>(), PROGRAMS);
+        assert_eq!(kinds::<LbConfig>(), LbConfig::KINDS);
+        assert_eq!(kinds::<CcConfig>(), CcConfig::KINDS);
+        assert_eq!(kinds::<TransportConfig>(), TransportConfig::KINDS);
+        assert_eq!(kinds::<ProgramConfig>(), ProgramConfig::KINDS);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The schemes that come with the program, and changing a parameter of one.
 
+use super::declarations;
 use super::draft::Draft;
 use super::kinds;
 use super::registry::Wrong;
@@ -172,6 +173,7 @@ pub(super) fn set(
         table = table.and_then(|t| t.get_mut(part)).and_then(toml::Value::as_table_mut);
     }
     let Some(table) = table else { return Err(no_such(scheme, path)) };
+    declarations::check(scheme, path, value)?;
     if let Some((_, other)) = INSTEAD_OF.iter().find(|(set, _)| *set == path) {
         table.remove(*other);
     }
@@ -184,9 +186,11 @@ pub(super) fn set(
         }
         let at_key = wrong.key.as_ref().is_some_and(|key| format!("{part}.{key}") == path);
         let message = wrong.of(part);
-        match wrong.value {
-            Some(instead) if at_key => ParameterFault::value(path, message, instead),
-            None if at_key => no_such(scheme, path),
+        let whole = declarations::completed(value, &wrong.cure).filter(|_| path == part);
+        match (wrong.value, whole) {
+            (Some(instead), _) if at_key => ParameterFault::value(path, message, instead),
+            (None, _) if at_key => no_such(scheme, path),
+            (_, Some(whole)) => ParameterFault::value(part, message, whole),
             _ => ParameterFault::words(part, message, wrong.help),
         }
     })?;
@@ -392,20 +396,11 @@ pub(super) fn has(scheme: &Scheme, path: &str) -> bool {
 /// Every parameter of a scheme, also those that are left out when they say "never".
 pub(super) fn parameters(scheme: &Scheme) -> Vec<String> {
     let whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");
-    let left_out = ["qps", "fabric.routing_delay", "fabric.acks_with_data", "fabric.ecn_from"];
-    let mut paths = left_out.map(str::to_owned).to_vec();
+    let of_lists = |name: &str| name.split("[]").next().unwrap_or_default().to_owned();
+    let mut paths: Vec<String> =
+        declarations::of(scheme).iter().map(|parameter| of_lists(parameter.name())).collect();
     if matches!(scheme.cc, CcConfig::Dcqcn(_)) {
         paths.push(PRESET.to_owned());
-    }
-    if scheme.fabric.program.is_some() {
-        paths.push("fabric.program_at".to_owned());
-    }
-    if scheme.fabric.pfc.is_some() {
-        let left_out = ["alpha", "threshold", "buffer_rate", "headroom", "headroom_apart"];
-        paths.extend(left_out.map(|key| format!("fabric.pfc.{key}")));
-    }
-    if scheme.fabric.wrr.is_some() {
-        paths.extend(["radix", "weight"].map(|key| format!("fabric.wrr.{key}")));
     }
     for (part, value) in whole.as_table().into_iter().flatten() {
         collect(part, value, &mut paths);
@@ -464,6 +459,7 @@ mod tests {
     use super::super::scheme_limits::validate;
     use super::*;
     use anabranch_base::Duration;
+    use anabranch_proto::lb::OpsConfig;
 
     fn set(scheme: &Scheme, path: &str, value: &toml::Value) -> Result<Scheme, ParameterFault> {
         super::set(&Registry::new(), scheme, path, value)
@@ -488,7 +484,7 @@ mod tests {
         let delayed = set(&reps, "fabric.routing_delay", &toml::Value::String("10ms".into())).unwrap();
         assert_eq!(delayed.fabric.routing_delay, Some(Duration::from_us(10_000)));
         let other: toml::Value = toml::from_str("kind = \"ops\"\nevs = 32").unwrap();
-        assert_eq!(set(&reps, "lb", &other).unwrap().lb, LbConfig::Ops { evs: 32 });
+        assert_eq!(set(&reps, "lb", &other).unwrap().lb, LbConfig::Ops(OpsConfig { evs: 32 }));
     }
 
     #[test]

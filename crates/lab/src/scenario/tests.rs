@@ -2,6 +2,7 @@
 
 use super::*;
 use anabranch_base::{Duration, Rate};
+use anabranch_proto::lb::OpsConfig;
 use anabranch_proto::{LbConfig, Size};
 use anabranch_results::{ClaimValue, Value};
 use proptest::prelude::*;
@@ -283,7 +284,7 @@ fn a_sweep_multiplies_the_runs_and_defaults_follow_it() {
         let WorkloadSpec::Permutation { hosts: taking_part, .. } = point.workload else { panic!() };
         assert_eq!(taking_part, hosts);
         let evs = match &point.scheme.lb {
-            LbConfig::Ops { evs } => *evs,
+            LbConfig::Ops(OpsConfig { evs }) => *evs,
             LbConfig::Reps(reps) => reps.evs,
             _ => panic!(),
         };

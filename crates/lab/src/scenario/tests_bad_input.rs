@@ -289,8 +289,8 @@ link = "400Gbps""#,
         r#"[set]
 "reps.lb.buffer" = "16"
 [workload]"#,
-        r#"perm.toml:9:1: lb.buffer: invalid type: string "16", expected a whole number of 0 or more
-  write: "reps.lb.buffer" = 8"#,
+        r#"perm.toml:9:1: lb.buffer must be a whole number, not "16"
+  write: "reps.lb.buffer" = 16"#,
     ),
     (
         "[workload]",

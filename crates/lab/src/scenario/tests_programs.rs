@@ -81,7 +81,7 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         r#""themis-spraying.fabric.program.lazy_drop" = "no""#,
-        r#"s.toml:11:1: fabric.program.lazy_drop: invalid type: string "no", expected true or false
+        r#"s.toml:11:1: fabric.program.lazy_drop must be true or false, not "no"
   write: "themis-spraying.fabric.program.lazy_drop" = true"#,
     ),
     (
@@ -122,17 +122,17 @@ const CASES: &[(&str, &str)] = &[
     (
         r#""reps.fabric.program" = { kind = "nack-drop", share = 1.5 }"#,
         r#"s.toml:11:1: fabric.program.share must be 0 to 1, not 1.5
-  write: "reps.fabric.program.share" = 0.5"#,
+  write: "reps.fabric.program" = { kind = "nack-drop", share = 0.5 }"#,
     ),
     (
         r#""reps.fabric.program" = { kind = "flowlet", gap = "0us" }"#,
         r#"s.toml:11:1: fabric.program.gap must be above 0
-  write: "reps.fabric.program.gap" = "100us""#,
+  write: "reps.fabric.program" = { gap = "100us", kind = "flowlet" }"#,
     ),
     (
         r#""reps.fabric.program" = { kind = "flowlet" }"#,
-        r#"s.toml:11:1: fabric.program: missing field `gap`
-  write: "reps.fabric.program" = { kind = "flowlet", gap = "100us" }"#,
+        r#"s.toml:11:1: fabric.program: "flowlet" has no "gap", which must be said
+  write: "reps.fabric.program" = { gap = "100us", kind = "flowlet" }"#,
     ),
 ];
 

@@ -4,6 +4,7 @@ use super::*;
 use anabranch_base::{Bytes, Duration, HostId, Parameter, Rate, Refused, Time};
 use anabranch_proto::cc::AnyCc;
 use anabranch_proto::lb::AnyLb;
+use anabranch_proto::lb::OpsConfig;
 use anabranch_proto::program::{Flowlet, Program};
 use anabranch_proto::transport::{AnyReceiver, AnySender};
 use anabranch_proto::{LbConfig, Size, Span, TransportConfig};
@@ -195,7 +196,7 @@ fn parameters_are_set_and_swept_as_ours() {
     );
     let schemes = good(&text).schemes;
     assert!(matches!(&schemes[0].lb, LbConfig::Registered(lb) if lb.parameters().get::<u32>("gap") == 3));
-    assert_eq!(schemes[1].lb, LbConfig::Ops { evs: 8 });
+    assert_eq!(schemes[1].lb, LbConfig::Ops(OpsConfig { evs: 8 }));
 }
 
 #[test]
@@ -239,30 +240,30 @@ fn a_wrong_parameter_is_told_where_it_stands() {
             "gap = 4",
             "gap = \"x\"",
             13,
-            "lb.gap: must be a whole number, not \"x\"",
-            "gap = 3 (packets on a path)",
+            "lb.gap must be a whole number, not \"x\"",
+            "gap = 3  # packets on a path",
         ),
         (
             "gap = 4",
             "gap = \"8\"",
             13,
-            "lb.gap: must be a whole number, not \"8\"",
-            "gap = 8 (packets on a path)",
+            "lb.gap must be a whole number, not \"8\"",
+            "gap = 8  # packets on a path",
         ),
-        ("gap = 4", "gap = 0", 13, "lb.gap: must be at least 1, not 0", "gap = 3 (packets on a path)"),
+        ("gap = 4", "gap = 0", 13, "lb.gap must be at least 1, not 0", "gap = 3  # packets on a path"),
         (
             "gap = 4",
             "gap = [4]",
             13,
-            "lb.gap: must be a whole number, not [4]",
-            "gap = 3 (packets on a path)",
+            "lb.gap must be a whole number, not [4]",
+            "gap = 3  # packets on a path",
         ),
         (
             "gap = 4",
             "gap = 4, eager = 1",
             13,
-            "lb.eager: must be true or false, not 1",
-            "eager = false (whether at once)",
+            "lb.eager must be true or false, not 1",
+            "eager = false  # whether at once",
         ),
         (
             "gap = 4",
@@ -276,22 +277,16 @@ fn a_wrong_parameter_is_told_where_it_stands() {
             "\"1.5\"",
             12,
             "cc.window: \"1.5\" is not a size",
-            "window = \"1bdp\" (what may be in flight)",
+            "window = \"1bdp\"  # what may be in flight",
         ),
         (", window = \"2bdp\"", "", 11, "transport: \"my-transport\" has no \"window\"", "window = a size"),
         ("\"30us\"", "\"30usec\"", 21, "fabric.program.gap: \"30usec\" is not a time", "gap = \"30us\""),
         ("\"100Gbps\"", "\"100gbps\"", 5, "link: \"100gbps\" is not a rate", "link = \"100Gbps\""),
         ("switches = 5", "switches = 2", 4, "a ring has at least 3 switches, not 2", "switches = 3"),
         ("switches = 5", "hosts = 5", 4, "\"my-ring\" has no parameter \"hosts\"", "one of switches, link"),
-        ("\"64KB\"", "64", 8, "bytes: must be a size in quotes, not 64", "bytes = a size"),
+        ("\"64KB\"", "64", 8, "bytes must be a size in quotes, not 64", "bytes = a size"),
         ("\"64KB\"", "\"2MB\"", 8, "bytes: messages are short here", "bytes = \"1MB\""),
-        (
-            "ack = \"70B\"",
-            "ack = \"0B\"",
-            9,
-            "transport.ack must be 1 to 65535 bytes, not 0",
-            "transport.ack",
-        ),
+        ("ack = \"70B\"", "ack = \"0B\"", 11, "transport.ack must be 1B to 65535B, not 0B", "ack = \"64B\""),
     ];
     for (old, new, line, message, help) in cases {
         let error = attempt(&SCENARIO.replace(old, new)).expect_err(new);
@@ -302,11 +297,11 @@ fn a_wrong_parameter_is_told_where_it_stands() {
     let settings = [
         (
             "\"mine.lb.gap\" = \"x\"",
-            "lb.gap: must be a whole number",
-            "\"mine.lb.gap\" = 3 (packets on a path)",
+            "lb.gap must be a whole number",
+            "\"mine.lb.gap\" = 3  # packets on a path",
         ),
         ("\"mine.lb.gpa\" = 3", "scheme \"mine\" has no parameter \"lb.gpa\"", "\"mine.lb.gap\" = 3"),
-        ("\"mine.lb\" = { kind = \"my-balancer\", gap = 0 }", "lb.gap: must be at least 1", "gap = 3"),
+        ("\"mine.lb\" = { kind = \"my-balancer\", gap = 0 }", "lb.gap must be at least 1", "gap = 3"),
     ];
     for (setting, message, help) in settings {
         let error = attempt(&format!("{SCENARIO}[set]\n{setting}\n")).expect_err(setting);
@@ -392,4 +387,14 @@ fn what_is_registered_is_listed_with_its_parameters() {
             ("workload", "my-pattern", 1),
         ]
     );
+}
+
+#[test]
+fn what_is_registered_is_listed_beside_ours() {
+    let parts = registry().parts();
+    let lb = parts.iter().find(|part| part.part == "lb").unwrap();
+    let kind = |name: &str| lb.kinds.iter().find(|kind| kind.name.as_deref() == Some(name)).unwrap();
+    assert!(kind("reps").parameters.iter().any(|parameter| parameter.name() == "buffer"));
+    let gap = kind("my-balancer").parameters.iter().find(|parameter| parameter.name() == "gap").unwrap();
+    assert_eq!((gap.range().as_str(), gap.unit()), ("at least 1", "count"));
 }

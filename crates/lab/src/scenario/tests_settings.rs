@@ -51,8 +51,8 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         r#""reps.fabric.routing" = "adaptiv""#,
-        r#"s.toml:10:1: fabric.routing: unknown variant `adaptiv`, expected one of `ecmp`, `ecmp-linear`, `adaptive`, `spray`
-  write: "reps.fabric.routing" = "ecmp""#,
+        r#"s.toml:10:1: fabric.routing must be one of ecmp, ecmp-linear, adaptive, spray, not "adaptiv"
+  write: "reps.fabric.routing" = "adaptive""#,
     ),
     (
         r#""reps.cc" = 5"#,

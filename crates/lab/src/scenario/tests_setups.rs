@@ -76,7 +76,7 @@ fn the_setup_gives_the_scheme_has_its_own_and_settings_come_last() {
     assert_eq!(reps.fabric.control_queue.to_string(), "3MB");
     assert_eq!(dcp.fabric.control_queue.to_string(), "16MB", "its own, which it needs");
     assert_eq!(dcp.own, ["fabric.control_queue", "fabric.trim"]);
-    assert!(matches!(&dcp.cc, CcConfig::Constant { window } if window.to_string() == "2bdp"));
+    assert!(matches!(&dcp.cc, CcConfig::Constant(constant) if constant.window.to_string() == "2bdp"));
     assert_eq!(of.setup, "common, changed");
     assert_round_trip(&of);
 

@@ -45,7 +45,7 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         r#""dcp.fabric.wrr.weight" = 0.0"#,
-        r#"s.toml:11:1: fabric.wrr.weight must be 0.0000152587890625 to 65535, not 0
+        r#"s.toml:11:1: fabric.wrr.weight must be 1/65536 to 65535, not 0
   write: "dcp.fabric.wrr.weight" = 2.0"#,
     ),
     (

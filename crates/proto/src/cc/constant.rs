@@ -1,6 +1,21 @@
 //! No control at all.
 
 use super::interface::CongestionControl;
+use crate::Size;
+use anabranch_base::{AboveZero, parameters};
+use serde::{Deserialize, Serialize};
+
+parameters! {
+    /// Parameters of a window that never changes.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct ConstantConfig {
+        /// The window.
+        #[is(AboveZero; example = "1bdp"; source = "DCP, section 6.2; 1000 BDP are none")]
+        pub window: Size,
+    }
+}
+
 /// A window in bytes that never changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Constant(pub u64);

@@ -13,35 +13,53 @@
 
 use super::interface::CongestionControl;
 use crate::{Pace, PathFacts, Size, Span};
-use anabranch_base::{Bytes, Duration, Rate, Time};
+use anabranch_base::{AboveZero, Bytes, Duration, Rate, Time, parameters};
 use serde::{Deserialize, Serialize};
 
-/// Parameters of DCQCN's reaction point. Its marking is the fabric's, its notification point the transport's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DcqcnConfig {
-    /// Weight of a CNP in alpha.
-    pub g: f64,
-    /// Alpha when the first CNP comes.
-    pub initial_alpha: f64,
-    /// Alpha decays once in this time without a CNP.
-    pub alpha_timer: Span,
-    /// The rate rises once in this time.
-    pub increase_timer: Span,
-    /// The rate rises once in this many bytes; 0: by the timer alone.
-    pub byte_counter: Bytes,
-    /// Steps of fast recovery (F).
-    pub fast_recovery: u32,
-    /// Additive increase of the target rate.
-    pub rate_ai: Pace,
-    /// Hyper increase of the target rate.
-    pub rate_hai: Pace,
-    /// The rate never falls below.
-    pub min_rate: Pace,
-    /// The rate is cut at most once in this time; 0: at every CNP.
-    pub decrease_interval: Span,
-    /// Bytes that may be in flight, whatever the rate.
-    pub window: Size,
+/// A timer's expiries are stepped through one by one.
+const LEAST_TIMER: Span = Span::Time(Duration::from_ns(100));
+
+parameters! {
+    /// Parameters of DCQCN's reaction point. Its marking is the fabric's, its notification point the transport's.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct DcqcnConfig {
+        /// Weight of a CNP in alpha.
+        #[is(0.0..=1.0; example = 0.00390625; source = "DCQCN (SIGCOMM 2015), section 5.2: 1/256")]
+        pub g: f64,
+        /// Alpha when the first CNP comes.
+        #[is(0.0..=1.0; example = 1.0; source = "DCQCN (SIGCOMM 2015), figure 7")]
+        pub initial_alpha: f64,
+        /// Alpha decays once in this time without a CNP.
+        #[is(LEAST_TIMER..; example = "55us"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
+        pub alpha_timer: Span,
+        /// The rate rises once in this time.
+        #[is(LEAST_TIMER..; example = "55us"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
+        pub increase_timer: Span,
+        /// The rate rises once in this many bytes; 0: by the timer alone.
+        #[is(any; example = "10MB"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
+        pub byte_counter: Bytes,
+        /// Steps of fast recovery (F).
+        #[is(1..=1_000_000; example = 5; source = "DCQCN (SIGCOMM 2015), section 3.1")]
+        pub fast_recovery: u32,
+        /// Additive increase of the target rate.
+        #[is(AboveZero; example = "0.05line";
+            source = "htsim: 1/20 of the line rate; the paper's 40 Mb/s is for links of 40 Gb/s")]
+        pub rate_ai: Pace,
+        /// Hyper increase of the target rate.
+        #[is(AboveZero; example = "0.1line"; source = "htsim: 1/10 of the line rate")]
+        pub rate_hai: Pace,
+        /// The rate never falls below.
+        #[is(AboveZero; example = "10Mbps"; source = "unsaid; as is usual")]
+        pub min_rate: Pace,
+        /// The rate is cut at most once in this time; 0: at every CNP.
+        #[is(any; example = "0us";
+            source = "DCQCN (SIGCOMM 2015), section 3.1; 4 us in the simulators published with HPCC and ConWeave")]
+        pub decrease_interval: Span,
+        /// Bytes that may be in flight, whatever the rate.
+        #[is(AboveZero; example = "1000bdp"; source = "none in the paper; 1000 BDP are none")]
+        pub window: Size,
+    }
 }
 
 /// A sending rate: the line's until the first CNP.

@@ -2,21 +2,27 @@
 
 use super::interface::{Acked, CongestionControl};
 use crate::{PathFacts, Size};
-use anabranch_base::Time;
+use anabranch_base::{AboveZero, Time, parameters};
 use serde::{Deserialize, Serialize};
 
-/// Parameters of per-ACK DCTCP.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DctcpConfig {
-    /// Window at the start.
-    pub initial_window: Size,
-    /// Largest window.
-    pub max_window: Size,
-    /// Packets taken off the window by a marked ACK, for each packet that it acknowledges.
-    pub decrease: f64,
-    /// Packets taken off the window by a loss.
-    pub loss_decrease: f64,
+parameters! {
+    /// Parameters of per-ACK DCTCP.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct DctcpConfig {
+        /// Window at the start.
+        #[is(AboveZero; example = "1.5bdp"; source = "the simulator published with REPS")]
+        pub initial_window: Size,
+        /// Largest window.
+        #[is(AboveZero; example = "1.5bdp"; source = "the simulator published with REPS")]
+        pub max_window: Size,
+        /// Packets taken off the window by a marked ACK, for each packet that it acknowledges.
+        #[is(0.0..=1.0; example = 0.25; source = "the simulator published with REPS")]
+        pub decrease: f64,
+        /// Packets taken off the window by a loss.
+        #[is(0.0..; example = 1.0; source = "REPS, section 4.1")]
+        pub loss_decrease: f64,
+    }
 }
 
 /// The window in bytes; grows by a packet a round trip, shrinks by part of a packet a marked packet.

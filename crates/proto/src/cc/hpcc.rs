@@ -16,23 +16,32 @@
 
 use super::interface::{CongestionControl, Reported};
 use crate::{IntHop, IntStack, Pace, PathFacts, Span};
-use anabranch_base::{Duration, Rate, Time};
+use anabranch_base::{AboveZero, Duration, Ranged, Rate, Time, parameter_quantities, parameters};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-/// Parameters of HPCC (section 3.3).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HpccConfig {
-    /// The share of the busiest link to settle at (eta).
-    pub eta: f64,
-    /// So many round trips in a row a link below `eta` may be approached by `rate_ai` alone (maxStage); 0: none.
-    pub max_stage: u32,
-    /// Additive increase a round trip, as a rate (W_AI / T).
-    pub rate_ai: Pace,
-    /// Round trip of an idle path (T).
-    pub base_rtt: BaseRtt,
+parameters! {
+    /// Parameters of HPCC (section 3.3).
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct HpccConfig {
+        /// The share of the busiest link to settle at (eta).
+        #[is(0.01..=1.0; example = 0.95; source = "HPCC (SIGCOMM 2019), section 3.3")]
+        pub eta: f64,
+        /// So many round trips in a row a link below `eta` may be approached by `rate_ai` alone (maxStage); 0: none.
+        #[is(any; example = 5; source = "HPCC (SIGCOMM 2019), section 3.3; 0 in the scripts published with it")]
+        pub max_stage: u32,
+        /// Additive increase a round trip, as a rate (W_AI / T).
+        #[is(AboveZero; example = "0.0004line";
+            source = "the scripts published with HPCC: 10 Mb/s per 25 Gb/s of line rate")]
+        pub rate_ai: Pace,
+        /// Round trip of an idle path (T).
+        #[is(AboveZero; example = "path";
+            source = "HPCC (SIGCOMM 2019), section 3.2, has one for the whole network")]
+        pub base_rtt: BaseRtt,
+    }
 }
 
 /// The time that HPCC takes for the round trip of an idle path (T).
@@ -217,6 +226,26 @@ impl fmt::Display for BaseRtt {
         match self {
             BaseRtt::Path => f.write_str("path"),
             BaseRtt::Fabric(span) => span.fmt(f),
+        }
+    }
+}
+
+parameter_quantities!(BaseRtt: "a time or path", in "time, rtt or path");
+
+impl PartialOrd for BaseRtt {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (BaseRtt::Fabric(one), BaseRtt::Fabric(other)) => one.partial_cmp(other),
+            _ => None,
+        }
+    }
+}
+
+impl Ranged for BaseRtt {
+    fn is_above_zero(&self) -> bool {
+        match self {
+            BaseRtt::Path => true,
+            BaseRtt::Fabric(span) => span.is_above_zero(),
         }
     }
 }

@@ -8,13 +8,11 @@ mod interface;
 mod mp_rdma;
 mod strack;
 
-use crate::{PathFacts, Size};
-use anabranch_base::{
-    Parameters, Purpose, Rate, Registered, Stream, Time, foreign, serde_but_registered, stream,
-};
-use serde::{Deserialize, Serialize, Serializer};
+use crate::PathFacts;
+use anabranch_base::{Parameters, Purpose, Rate, Registered, Stream, Time, foreign, kinds, stream};
+use serde::{Serialize, Serializer};
 
-pub use constant::Constant;
+pub use constant::{Constant, ConstantConfig};
 pub use dcqcn::{Dcqcn, DcqcnConfig};
 pub use dctcp::{Dctcp, DctcpConfig};
 pub use hpcc::{BaseRtt, Hpcc, HpccConfig};
@@ -22,31 +20,30 @@ pub use interface::{Acked, CongestionControl, Reported};
 pub use mp_rdma::{MpRdmaCc, MpRdmaCcConfig};
 pub use strack::{StrackCc, StrackCcConfig};
 
-/// A congestion control and its parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum CcConfig {
-    /// DCTCP in the per-ACK form of MPRDMA (REPS, section 4.1).
-    Dctcp(DctcpConfig),
-    /// DCQCN (SIGCOMM 2015): a rate.
-    Dcqcn(DcqcnConfig),
-    /// HPCC (SIGCOMM 2019): a window and a rate, from in-network telemetry.
-    Hpcc(HpccConfig),
-    /// STrack, Algorithms 2 and 4.
-    Strack(StrackCcConfig),
-    /// MP-RDMA (NSDI 2018): a window that each ACK changes, for all paths together.
-    MpRdma(MpRdmaCcConfig),
-    /// A window that never changes.
-    Constant {
-        /// The window.
-        window: Size,
-    },
-    /// Somebody else's, from a registry.
-    #[serde(skip)]
-    Registered(RegisteredCc),
+kinds! {
+    /// A congestion control and its parameters.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum CcConfig or RegisteredCc {
+        /// DCTCP in the per-ACK form of MPRDMA (REPS, section 4.1).
+        #[kind("dctcp")]
+        Dctcp(DctcpConfig),
+        /// DCQCN (SIGCOMM 2015): a rate.
+        #[kind("dcqcn")]
+        Dcqcn(DcqcnConfig),
+        /// HPCC (SIGCOMM 2019): a window and a rate, from in-network telemetry.
+        #[kind("hpcc")]
+        Hpcc(HpccConfig),
+        /// STrack, Algorithms 2 and 4.
+        #[kind("strack")]
+        Strack(StrackCcConfig),
+        /// MP-RDMA (NSDI 2018): a window that each ACK changes, for all paths together.
+        #[kind("mp-rdma")]
+        MpRdma(MpRdmaCcConfig),
+        /// A window that never changes.
+        #[kind("constant")]
+        Constant(ConstantConfig),
+    }
 }
-
-serde_but_registered!(CcConfig);
 
 /// A congestion control of somebody else's with its parameters, and what it wants to be told.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,7 +108,7 @@ impl CcConfig {
             CcConfig::Hpcc(config) => AnyCc::Hpcc(Box::new(Hpcc::new(config, facts))),
             CcConfig::Strack(config) => AnyCc::Strack(Box::new(StrackCc::new(config, facts))),
             CcConfig::MpRdma(config) => AnyCc::MpRdma(MpRdmaCc::new(config, facts)),
-            CcConfig::Constant { window } => AnyCc::constant(window.on(facts).0),
+            CcConfig::Constant(config) => AnyCc::constant(config.window.on(facts).0),
             CcConfig::Registered(RegisteredCc { its, .. }) => {
                 AnyCc::Custom(foreign(PART, || its.factory()(facts, its.parameters(), random)))
             }

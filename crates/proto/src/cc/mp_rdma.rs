@@ -5,18 +5,22 @@
 
 use super::interface::{Acked, CongestionControl};
 use crate::{PathFacts, Size};
-use anabranch_base::Time;
+use anabranch_base::{AboveZero, Time, parameters};
 use serde::{Deserialize, Serialize};
 
-/// Parameters of MP-RDMA's window. Its steps are fixed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MpRdmaCcConfig {
-    /// Window at the start, and after a pause.
-    pub initial_window: Size,
-    /// Largest window. The paper is not known to have one; without it the window of a queue pair that is never marked
-    /// would grow for ever.
-    pub max_window: Size,
+parameters! {
+    /// Parameters of MP-RDMA's window. Its steps are fixed.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct MpRdmaCcConfig {
+        /// Window at the start, and after a pause.
+        #[is(AboveZero; example = "1bdp"; source = "unsaid")]
+        pub initial_window: Size,
+        /// Largest window. The paper is not known to have one; without it the window of a queue pair that is never marked
+        /// would grow for ever.
+        #[is(AboveZero; example = "2bdp"; source = "unsaid")]
+        pub max_window: Size,
+    }
 }
 
 /// The window in bytes; grows by a packet a round trip, shrinks by half a packet a marked packet.

@@ -7,40 +7,37 @@ mod ops;
 mod reps;
 mod strack;
 
-use anabranch_base::{Duration, Parameters, Registered, Stream, Time, foreign, serde_but_registered};
-use serde::{Deserialize, Serialize};
+use anabranch_base::{Duration, Parameters, Registered, Stream, Time, foreign, kinds};
 
 pub use crate::state::StateField;
 pub use ecmp::Ecmp;
 pub use interface::{Environment, LoadBalancer};
 pub use mp_rdma::{MpRdmaLb, MpRdmaLbConfig};
-pub use ops::Ops;
+pub use ops::{Ops, OpsConfig};
 pub use reps::{MAX_BUFFER, Reps, RepsConfig};
 pub use strack::{StrackLb, StrackLbConfig};
 
-/// A load balancer and its parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum LbConfig {
-    /// One entropy value for a queue pair's life.
-    Ecmp {},
-    /// A random entropy value for each packet (oblivious packet spraying).
-    Ops {
-        /// Number of entropy values (EVS size), 1 to 65,536.
-        evs: u32,
-    },
-    /// Recycled entropies.
-    Reps(RepsConfig),
-    /// STrack, Algorithm 3.
-    Strack(StrackLbConfig),
-    /// MP-RDMA (NSDI 2018): a packet takes the path of the ACK that lets it go.
-    MpRdma(MpRdmaLbConfig),
-    /// Somebody else's, from a registry.
-    #[serde(skip)]
-    Registered(RegisteredLb),
+kinds! {
+    /// A load balancer and its parameters.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum LbConfig or RegisteredLb {
+        /// One entropy value for a queue pair's life.
+        #[kind("ecmp")]
+        Ecmp {},
+        /// A random entropy value for each packet (oblivious packet spraying).
+        #[kind("ops")]
+        Ops(OpsConfig),
+        /// Recycled entropies.
+        #[kind("reps")]
+        Reps(RepsConfig),
+        /// STrack, Algorithm 3.
+        #[kind("strack")]
+        Strack(StrackLbConfig),
+        /// MP-RDMA (NSDI 2018): a packet takes the path of the ACK that lets it go.
+        #[kind("mp-rdma")]
+        MpRdma(MpRdmaLbConfig),
+    }
 }
-
-serde_but_registered!(LbConfig);
 
 /// A load balancer of somebody else's with its parameters.
 pub type RegisteredLb = Registered<LbFactory>;
@@ -72,7 +69,7 @@ impl LbConfig {
     pub fn build(&self, environment: &Environment, mut random: Stream) -> AnyLb {
         match self {
             LbConfig::Ecmp {} => AnyLb::ecmp(random.next_u32() as u16),
-            LbConfig::Ops { evs } => AnyLb::Ops(Ops::new(*evs, random)),
+            LbConfig::Ops(config) => AnyLb::Ops(Ops::new(config, random)),
             LbConfig::Reps(config) => AnyLb::Reps(Reps::new(config, environment, random)),
             LbConfig::Strack(config) => AnyLb::Strack(StrackLb::new(config, environment, random)),
             LbConfig::MpRdma(config) => AnyLb::MpRdma(MpRdmaLb::new(config, environment, random)),
@@ -86,7 +83,7 @@ impl LbConfig {
     pub fn state(&self) -> Vec<StateField> {
         match self {
             LbConfig::Ecmp {} => Ecmp::state(),
-            LbConfig::Ops { .. } => Vec::new(),
+            LbConfig::Ops(_) => Vec::new(),
             LbConfig::Reps(config) => Reps::state(config),
             LbConfig::Strack(config) => StrackLb::state(config),
             LbConfig::MpRdma(_) => MpRdmaLb::state(),

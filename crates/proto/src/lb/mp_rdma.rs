@@ -6,21 +6,26 @@
 
 use super::interface::{Environment, LoadBalancer};
 use crate::{Span, StateField};
-use anabranch_base::{Duration, Stream, Time};
+use anabranch_base::{AboveZero, Duration, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Parameters of MP-RDMA's choice of paths.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MpRdmaLbConfig {
-    /// Virtual paths, that is entropy values (UDP source ports), 1 to 65,536.
-    pub paths: u32,
-    /// Probability that a packet whose turn it is probes a path (p; 1 % in simulations of it), 0 to 1.
-    pub probe: f64,
-    /// It is a packet's turn once in this time: an RTT. One simulation measures that, the others take the base RTT of
-    /// the fabric (`"1rtt"`).
-    pub probe_interval: Span,
+parameters! {
+    /// Parameters of MP-RDMA's choice of paths.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct MpRdmaLbConfig {
+        /// Virtual paths, that is entropy values (UDP source ports).
+        #[is(1..=65_536; example = 65_536; source = "unsaid")]
+        pub paths: u32,
+        /// Probability that a packet whose turn it is probes a path (p; 1 % in simulations of it).
+        #[is(0.0..=1.0; example = 0.01; source = "public simulations of MP-RDMA (NSDI 2018)")]
+        pub probe: f64,
+        /// It is a packet's turn once in this time: an RTT. One simulation measures that, the others take the base RTT of
+        /// the fabric (`"1rtt"`).
+        #[is(AboveZero; example = "1rtt"; source = "public simulations of MP-RDMA (NSDI 2018)")]
+        pub probe_interval: Span,
+    }
 }
 
 /// The paths of an MP-RDMA sender.
@@ -42,7 +47,7 @@ impl MpRdmaLb {
     pub fn new(config: &MpRdmaLbConfig, environment: &Environment, random: Stream) -> Self {
         MpRdmaLb {
             clocked: VecDeque::new(),
-            paths: config.paths.clamp(1, 1 << 16),
+            paths: config.paths,
             probe: config.probe,
             probe_interval: config.probe_interval.on(&environment.facts),
             next_probe: Time::ZERO,

@@ -1,7 +1,19 @@
 //! Oblivious packet spraying.
 
 use super::interface::LoadBalancer;
-use anabranch_base::{Stream, Time};
+use anabranch_base::{Stream, Time, parameters};
+use serde::{Deserialize, Serialize};
+
+parameters! {
+    /// Parameters of oblivious packet spraying.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct OpsConfig {
+        /// Number of entropy values (EVS size).
+        #[is(1..=65_536; example = 65_536; source = "REPS, section 2.2 and Table 1")]
+        pub evs: u32,
+    }
+}
 
 /// A random entropy value for each packet.
 #[derive(Clone, Debug)]
@@ -12,9 +24,9 @@ pub struct Ops {
 }
 
 impl Ops {
-    /// Draws among `evs` entropy values, 1 to 65,536.
-    pub fn new(evs: u32, random: Stream) -> Self {
-        Ops { evs: evs.clamp(1, 1 << 16), random }
+    /// Draws among so many entropy values.
+    pub fn new(config: &OpsConfig, random: Stream) -> Self {
+        Ops { evs: config.evs, random }
     }
 }
 

@@ -2,26 +2,35 @@
 
 use super::interface::{Environment, LoadBalancer};
 use crate::{Span, StateField};
-use anabranch_base::{Duration, Stream, Time};
+use anabranch_base::{AboveZero, Duration, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
-/// Parameters of REPS.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RepsConfig {
-    /// Number of entropy values (EVS_SIZE), 1 to 65,536.
-    pub evs: u32,
-    /// Entries of the circular buffer (REPS_BUFFER_SIZE), 1 to 32.
-    pub buffer: u32,
-    /// Freezing mode is there at all (Appendix C.4 studies REPS without it).
-    pub freezing: bool,
-    /// How long freezing lasts (FREEZING_TIMEOUT).
-    pub freezing_timeout: Span,
-    /// Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND), at most 255.
-    pub explore_packets: u32,
-    /// A timeout means a failure when the highest RTT of the last two RTOs was below this many base RTTs
-    /// (Appendix A, without trimming).
-    pub failure_rtt: f64,
+parameters! {
+    /// Parameters of REPS.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct RepsConfig {
+        /// Number of entropy values (EVS_SIZE).
+        #[is(1..=65_536; example = 65_536; source = "REPS, section 2.2 and Table 1")]
+        pub evs: u32,
+        /// Entries of the circular buffer (REPS_BUFFER_SIZE).
+        #[is(1..=MAX_BUFFER as u32; example = 8; source = "REPS, Table 1")]
+        pub buffer: u32,
+        /// Freezing mode is there at all (Appendix C.4 studies REPS without it).
+        #[is(any; example = true; source = "REPS, section 3.2")]
+        pub freezing: bool,
+        /// How long freezing lasts (FREEZING_TIMEOUT).
+        #[is(AboveZero; example = "10ms"; source = "unsaid; the simulator published with REPS")]
+        pub freezing_timeout: Span,
+        /// Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND).
+        #[is(0..=255; example = 132; source = "REPS, Table 1")]
+        pub explore_packets: u32,
+        /// A timeout means a failure when the highest RTT of the last two RTOs was below this many base RTTs
+        /// (Appendix A, without trimming).
+        #[is(0.0..; example = 1.65;
+            source = "REPS, Appendix A; the number is that of the simulator published with it")]
+        pub failure_rtt: f64,
+    }
 }
 
 /// Most entries that a buffer may have: what fits the validity bits.
@@ -69,7 +78,7 @@ impl Reps {
             cached: [0; MAX_BUFFER],
             valid: 0,
             head: 0,
-            size: config.buffer.clamp(1, MAX_BUFFER as u32) as u8,
+            size: config.buffer as u8,
             filled: 0,
             number_of_valid: 0,
             explore_counter: 0,
@@ -77,10 +86,10 @@ impl Reps {
             exit_freezing: Time::ZERO,
             rtts: RecentRtt::new(environment.rto),
             limits: Limits {
-                evs: config.evs.clamp(1, 1 << 16),
+                evs: config.evs,
                 freezing: config.freezing,
                 freezing_timeout: config.freezing_timeout.on(facts),
-                explore_packets: config.explore_packets.min(255) as u8,
+                explore_packets: config.explore_packets as u8,
                 failure_rtt: (!environment.trimming).then_some(failure_rtt),
             },
             random,

@@ -6,17 +6,21 @@
 
 use super::interface::{Environment, LoadBalancer};
 use crate::StateField;
-use anabranch_base::{Duration, Stream, Time};
+use anabranch_base::{Duration, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
-/// Parameters of STrack's load balancer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StrackLbConfig {
-    /// Entropy values, and bits of the bitmap (max_paths), 1 to 256.
-    pub max_paths: u32,
-    /// The round robin covers at least this many (Algorithm 3, line 18).
-    pub min_paths: u32,
+parameters! {
+    /// Parameters of STrack's load balancer.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct StrackLbConfig {
+        /// Entropy values, and bits of the bitmap (max_paths).
+        #[is(1..=MAX_PATHS; example = 256; source = "STrack, section 4.1")]
+        pub max_paths: u32,
+        /// The round robin covers at least this many (Algorithm 3, line 18); no more than `max_paths`.
+        #[is(1..=MAX_PATHS; example = 8; source = "STrack, Algorithm 3, line 18")]
+        pub min_paths: u32,
+    }
 }
 
 /// Most paths that a balancer may have: the bits of its bitmap.
@@ -41,13 +45,12 @@ pub struct StrackLb {
 impl StrackLb {
     /// No path is marked (line 1). The algorithm draws nothing at random.
     pub fn new(config: &StrackLbConfig, environment: &Environment, _random: Stream) -> Self {
-        let max_paths = config.max_paths.clamp(1, MAX_PATHS);
         StrackLb {
             bitmap: [0; MAX_PATHS as usize / 64],
             rr: 0,
             next_path_id: None,
-            max_paths,
-            min_paths: config.min_paths.clamp(1, max_paths),
+            max_paths: config.max_paths,
+            min_paths: config.min_paths,
             packet: environment.facts.packet.0.max(1),
         }
     }

@@ -16,19 +16,24 @@ use super::interface::{
     Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, Sites, Total, Verdict,
 };
 use crate::{Packet, Repr, Span, StateField};
-use anabranch_base::{Duration, Time};
+use anabranch_base::{Duration, Time, parameters};
 use serde::{Deserialize, Serialize};
 
-/// Parameters of Annulus.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AnnulusConfig {
-    /// At most one CNP in this time for each queue pair; 0: one for each marked packet.
-    pub cnp_interval: Span,
-    /// Takes the mark from the packet, so that the receiver sends no CNP for it as well.
-    pub clear_marks: bool,
-    /// Leaves alone what stays within a data centre.
-    pub inter_only: bool,
+parameters! {
+    /// Parameters of Annulus.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct AnnulusConfig {
+        /// At most one CNP in this time for each queue pair; 0: one for each marked packet.
+        #[is(any; example = "5us"; source = "unsaid; as at the hosts")]
+        pub cnp_interval: Span,
+        /// Takes the mark from the packet, so that the receiver sends no CNP for it as well.
+        #[is(any; example = false; source = "unsaid; nothing is said of clearing")]
+        pub clear_marks: bool,
+        /// Leaves alone what stays within a data centre.
+        #[is(any; example = false; source = "unsaid; the ToR does not know where a flow goes")]
+        pub inter_only: bool,
+    }
 }
 
 /// The program of one ToR.

@@ -29,19 +29,24 @@ use super::interface::{
     Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, Sites, Total, Verdict,
 };
 use crate::{Packet, Repr, Size, Span, StateField};
-use anabranch_base::{Duration, HostId, QpId, Time};
+use anabranch_base::{AboveZero, Duration, HostId, QpId, Time, parameters};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Parameters of BiCC.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BiccConfig {
-    /// Most bytes on the wire between the switch and one host: the BDP within a data centre. (`"1bdp"` would be that
-    /// of the fabric's longest path, which leads from one data centre to the other.) One packet may always be.
-    pub window: Size,
-    /// A packet of which nothing is heard for this long is no longer counted.
-    pub release: Span,
+parameters! {
+    /// Parameters of BiCC.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct BiccConfig {
+        /// Most bytes on the wire between the switch and one host: the BDP within a data centre. (`"1bdp"` would be that
+        /// of the fabric's longest path, which leads from one data centre to the other.) One packet may always be.
+        #[is(AboveZero; example = "100KB";
+            source = "Themis-longhaul, section VII-A: 100 Gb/s and a round trip of 8 us")]
+        pub window: Size,
+        /// A packet of which nothing is heard for this long is no longer counted.
+        #[is(AboveZero; example = "20ms"; source = "unsaid; only after losses")]
+        pub release: Span,
+    }
 }
 
 /// The program of one ESW.

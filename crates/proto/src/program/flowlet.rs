@@ -3,8 +3,20 @@
 //! A pause in a queue pair's packets longer than the gap starts a new flowlet, which takes a port drawn at random.
 
 use super::interface::{Emitted, Passage, Program, ProgramCounter, Total, Verdict};
-use crate::{Packet, Repr, StateField};
-use anabranch_base::{Duration, Stream, Time};
+use crate::{Packet, Repr, Span, StateField};
+use anabranch_base::{AboveZero, Duration, Stream, Time, parameters};
+use serde::{Deserialize, Serialize};
+
+parameters! {
+    /// Parameters of flowlet switching.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct FlowletConfig {
+        /// A pause this long in a queue pair's packets starts a new flowlet, which takes a path of its own.
+        #[is(AboveZero; example = "100us"; source = "LetFlow (NSDI 2017), section 3.1")]
+        pub gap: Span,
+    }
+}
 
 /// The flowlets of one switch.
 pub struct Flowlet {

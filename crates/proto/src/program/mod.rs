@@ -12,51 +12,47 @@ mod nack_drop;
 pub mod themis_longhaul;
 mod themis_spraying;
 
-use crate::{Packet, Span, StateField};
-use anabranch_base::{ParameterType, Parameters, Registered, Stream, Time, foreign, serde_but_registered};
-use serde::{Deserialize, Serialize};
+use crate::{Packet, StateField};
+use anabranch_base::{ParameterType, Parameters, Registered, Stream, Time, foreign, kinds};
 
 pub use annulus::{Annulus, AnnulusConfig};
 pub use bicc::{Bicc, BiccConfig};
 pub use conweave::{Conweave, ConweaveConfig};
-pub use flowlet::Flowlet;
+pub use flowlet::{Flowlet, FlowletConfig};
 pub use interface::{
     Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, QpNotice, Sites, Total, Verdict,
 };
-pub use nack_drop::NackDrop;
+pub use nack_drop::{NackDrop, NackDropConfig};
 pub use themis_longhaul::{ThemisLonghaul, ThemisLonghaulConfig};
 pub use themis_spraying::{ThemisSpraying, ThemisSprayingConfig};
 
-/// A program and its parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum ProgramConfig {
-    /// Themis for packet spraying: both halves, at every ToR.
-    ThemisSpraying(ThemisSprayingConfig),
-    /// ConWeave: both halves, at every ToR.
-    Conweave(ConweaveConfig),
-    /// Themis for long-haul networks, at the switches between data centres.
-    ThemisLonghaul(ThemisLonghaulConfig),
-    /// Flowlet switching as in LetFlow, at the source ToR.
-    Flowlet {
-        /// A pause this long in a queue pair's packets starts a new flowlet, which takes a path of its own.
-        gap: Span,
-    },
-    /// Drops a share of the NACKs on their way to the switch's hosts (Themis-spraying, section 2.3).
-    NackDrop {
-        /// Between 0 and 1.
-        share: f64,
-    },
-    /// Annulus as Themis-longhaul simulates it, at every ToR.
-    Annulus(AnnulusConfig),
-    /// BiCC as Themis-longhaul simulates it, at every external switch.
-    Bicc(BiccConfig),
-    /// Somebody else's, from a registry.
-    #[serde(skip)]
-    Registered(RegisteredProgram),
+kinds! {
+    /// A program and its parameters.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum ProgramConfig or RegisteredProgram {
+        /// Themis for packet spraying: both halves, at every ToR.
+        #[kind("themis-spraying")]
+        ThemisSpraying(ThemisSprayingConfig),
+        /// ConWeave: both halves, at every ToR.
+        #[kind("conweave")]
+        Conweave(ConweaveConfig),
+        /// Themis for long-haul networks, at the switches between data centres.
+        #[kind("themis-longhaul")]
+        ThemisLonghaul(ThemisLonghaulConfig),
+        /// Flowlet switching as in LetFlow, at the source ToR.
+        #[kind("flowlet")]
+        Flowlet(FlowletConfig),
+        /// Drops a share of the NACKs on their way to the switch's hosts (Themis-spraying, section 2.3).
+        #[kind("nack-drop")]
+        NackDrop(NackDropConfig),
+        /// Annulus as Themis-longhaul simulates it, at every ToR.
+        #[kind("annulus")]
+        Annulus(AnnulusConfig),
+        /// BiCC as Themis-longhaul simulates it, at every external switch.
+        #[kind("bicc")]
+        Bicc(BiccConfig),
+    }
 }
-
-serde_but_registered!(ProgramConfig);
 
 /// A program of somebody else's with its parameters.
 pub type RegisteredProgram = Registered<ProgramFactory>;
@@ -98,8 +94,10 @@ impl ProgramConfig {
             ProgramConfig::ThemisLonghaul(config) => {
                 AnyProgram::ThemisLonghaul(Box::new(ThemisLonghaul::new(config, facts, random)))
             }
-            ProgramConfig::Flowlet { gap } => AnyProgram::Flowlet(Flowlet::new(gap.on(&facts.path), random)),
-            ProgramConfig::NackDrop { share } => AnyProgram::NackDrop(NackDrop::new(*share, random)),
+            ProgramConfig::Flowlet(config) => {
+                AnyProgram::Flowlet(Flowlet::new(config.gap.on(&facts.path), random))
+            }
+            ProgramConfig::NackDrop(config) => AnyProgram::NackDrop(NackDrop::new(config.share, random)),
             ProgramConfig::Annulus(config) => AnyProgram::Annulus(Annulus::new(config, facts)),
             ProgramConfig::Bicc(config) => AnyProgram::Bicc(Bicc::new(config, facts)),
             ProgramConfig::Registered(its) => {
@@ -115,8 +113,8 @@ impl ProgramConfig {
             ProgramConfig::ThemisSpraying(config) => Some(config.paths),
             ProgramConfig::Conweave(_)
             | ProgramConfig::ThemisLonghaul(_)
-            | ProgramConfig::Flowlet { .. }
-            | ProgramConfig::NackDrop { .. }
+            | ProgramConfig::Flowlet(_)
+            | ProgramConfig::NackDrop(_)
             | ProgramConfig::Annulus(_)
             | ProgramConfig::Bicc(_) => None,
             ProgramConfig::Registered(its) => {
@@ -132,8 +130,8 @@ impl ProgramConfig {
             ProgramConfig::ThemisSpraying(config) => ThemisSpraying::state(config),
             ProgramConfig::Conweave(config) => Conweave::state(config),
             ProgramConfig::ThemisLonghaul(config) => ThemisLonghaul::state(config),
-            ProgramConfig::Flowlet { .. } => Flowlet::state(),
-            ProgramConfig::NackDrop { .. } => Vec::new(),
+            ProgramConfig::Flowlet(_) => Flowlet::state(),
+            ProgramConfig::NackDrop(_) => Vec::new(),
             ProgramConfig::Annulus(_) => Annulus::state(),
             ProgramConfig::Bicc(_) => Bicc::state(),
             ProgramConfig::Registered(_) => Vec::new(),

@@ -2,7 +2,19 @@
 
 use super::interface::{Emitted, Passage, Program, ProgramCounter, Total, Verdict};
 use crate::{Packet, Repr};
-use anabranch_base::Stream;
+use anabranch_base::{Stream, parameters};
+use serde::{Deserialize, Serialize};
+
+parameters! {
+    /// Parameters of dropping NACKs.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct NackDropConfig {
+        /// The probability that a NACK is dropped.
+        #[is(0.0..=1.0; example = 0.5; source = "Themis-spraying, section 2.3")]
+        pub share: f64,
+    }
+}
 
 /// Drops NACKs on their way to the switch's hosts.
 pub struct NackDrop {

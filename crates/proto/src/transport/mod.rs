@@ -14,10 +14,7 @@ use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::packet::Msn;
 use crate::{IntStack, Packet, PathFacts, Span};
-use anabranch_base::{
-    MessageId, Parameters, Purpose, Registered, Stream, Time, foreign, serde_but_registered, stream,
-};
-use serde::{Deserialize, Serialize};
+use anabranch_base::{MessageId, Parameters, Purpose, Registered, Stream, Time, foreign, kinds, stream};
 
 pub use common::{Ends, Framing, NumberSpace, OutOfPsns, Receiver, Sender, SenderCounters};
 pub use dcp::{DcpConfig, DcpReceiver, DcpSender, reception as dcp_reception};
@@ -29,32 +26,36 @@ pub use rnic_sr::{RnicSrConfig, RnicSrReceiver, RnicSrSender};
 pub use sack::{SackConfig, SackReceiver, SackSender};
 pub use strack::{StrackConfig, StrackReceiver, StrackSender};
 
-/// A transport and its parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self", tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum TransportConfig {
-    /// Out-of-order delivery with selective acknowledgement and retransmission.
-    Sack(SackConfig),
-    /// In-order delivery as RoCEv2 NICs have it; a gap makes the sender go back.
-    GoBackN(GoBackNConfig),
-    /// Selective repeat as commodity RDMA NICs have it (Themis-spraying, section 2.3).
-    RnicSr(RnicSrConfig),
-    /// IRN (SIGCOMM 2018, section 3), as DCP retells it (section 2.2).
-    Irn(IrnConfig),
-    /// RACK-TLP (RFC 8985), as DCP compares itself with it (section 6.3).
-    RackTlp(RackTlpConfig),
-    /// STrack (section 3.3).
-    Strack(StrackConfig),
-    /// DCP (sections 4.3 to 4.5).
-    Dcp(DcpConfig),
-    /// MP-RDMA (NSDI 2018): paths clocked by ACKs, a small bitmap at the receiver, and going back.
-    MpRdma(MpRdmaConfig),
-    /// Somebody else's, from a registry.
-    #[serde(skip)]
-    Registered(RegisteredTransport),
+kinds! {
+    /// A transport and its parameters.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum TransportConfig or RegisteredTransport {
+        /// Out-of-order delivery with selective acknowledgement and retransmission.
+        #[kind("sack")]
+        Sack(SackConfig),
+        /// In-order delivery as RoCEv2 NICs have it; a gap makes the sender go back.
+        #[kind("go-back-n")]
+        GoBackN(GoBackNConfig),
+        /// Selective repeat as commodity RDMA NICs have it (Themis-spraying, section 2.3).
+        #[kind("rnic-sr")]
+        RnicSr(RnicSrConfig),
+        /// IRN (SIGCOMM 2018, section 3), as DCP retells it (section 2.2).
+        #[kind("irn")]
+        Irn(IrnConfig),
+        /// RACK-TLP (RFC 8985), as DCP compares itself with it (section 6.3).
+        #[kind("rack-tlp")]
+        RackTlp(RackTlpConfig),
+        /// STrack (section 3.3).
+        #[kind("strack")]
+        Strack(StrackConfig),
+        /// DCP (sections 4.3 to 4.5).
+        #[kind("dcp")]
+        Dcp(DcpConfig),
+        /// MP-RDMA (NSDI 2018): paths clocked by ACKs, a small bitmap at the receiver, and going back.
+        #[kind("mp-rdma")]
+        MpRdma(MpRdmaConfig),
+    }
 }
-
-serde_but_registered!(TransportConfig);
 
 /// A transport of somebody else's with its parameters. Every one has `payload`, `header`, `ack` and `rto`.
 pub type RegisteredTransport = Registered<TransportFactory>;

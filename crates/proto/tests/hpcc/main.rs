@@ -4,6 +4,7 @@
 mod support;
 
 use anabranch_base::{Duration, LinkId, Rate, Time};
+use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, BaseRtt, CcConfig, Hpcc, HpccConfig, Reported};
 use anabranch_proto::{IntHop, IntStack, Pace, PathFacts, Span};
 use support::{facts, us};
@@ -297,7 +298,7 @@ fn the_base_rtt_is_the_paths_or_the_fabrics() {
 fn who_asks_for_what() {
     let own = CcConfig::Hpcc(HpccConfig { base_rtt: BaseRtt::Path, ..config(0) });
     let fabric = CcConfig::Hpcc(config(0));
-    let constant = CcConfig::Constant { window: anabranch_proto::Size::Bdp(1.0) };
+    let constant = CcConfig::Constant(ConstantConfig { window: anabranch_proto::Size::Bdp(1.0) });
     assert_eq!([&own, &fabric, &constant].map(CcConfig::wants_telemetry), [true, true, false]);
     assert_eq!([&own, &fabric, &constant].map(CcConfig::wants_own_path), [true, false, false]);
 }

@@ -2,13 +2,14 @@
 
 use crate::schedule::{PACKET, us, window};
 use anabranch_base::{Bytes, Duration, Rate};
+use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{CcConfig, DcqcnConfig, DctcpConfig, StrackCcConfig};
 use anabranch_proto::{Pace, PathFacts, Size, Span};
 use proptest::prelude::*;
 
 /// A window that never changes.
 pub fn constant() -> impl Strategy<Value = CcConfig> {
-    window().prop_map(|window| CcConfig::Constant { window: bytes(window) })
+    window().prop_map(|window| CcConfig::Constant(ConstantConfig { window: bytes(window) }))
 }
 
 /// DCTCP.

@@ -2,6 +2,7 @@
 
 use super::*;
 use anabranch_base::Stream;
+use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::transport::{Receiver as _, Sender as _, StrackReceiver, StrackSender};
 use proptest::prelude::*;
 use std::cmp::Reverse;
@@ -73,7 +74,7 @@ impl Run {
         let window = Size::Bytes(Bytes(path.window * facts.packet.0));
         let cc = match path.strack_cc {
             true => CcConfig::Strack(congestion_control::config(path.window as f64)),
-            false => CcConfig::Constant { window },
+            false => CcConfig::Constant(ConstantConfig { window }),
         };
         let environment = Environment { facts, rto: Duration::from_us(250), trimming: false };
         let lb = LbConfig::Strack(StrackLbConfig { max_paths: 256, min_paths: 8 });

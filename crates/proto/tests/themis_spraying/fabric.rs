@@ -7,6 +7,7 @@
 use crate::tor::{QP, RECEIVER, SENDER, counter, facts};
 use anabranch_base::{Bytes, Duration, Purpose, Stream, Time, stream};
 use anabranch_proto::cc::CcConfig;
+use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::lb::{Environment, LbConfig};
 use anabranch_proto::program::{
     Emitted, Held, Passage, Program, ThemisSpraying, ThemisSprayingConfig, Verdict,
@@ -165,7 +166,7 @@ impl<'a> Fabric<'a> {
             retransmission_block: Span::Time(Duration::ZERO),
         });
         let environment = Environment { facts: facts.path, rto: RTO, trimming: false };
-        let cc = CcConfig::Constant { window: Size::Packets(100_000.0) }.build(&facts.path);
+        let cc = CcConfig::Constant(ConstantConfig { window: Size::Packets(100_000.0) }).build(&facts.path);
         let lb = LbConfig::Ecmp {}.build(&environment, stream(plan.seed, 0, Purpose::LoadBalancer));
         let ends = Ends { qp: QP, src: SENDER, dst: RECEIVER };
         let mut sender = transport.build_sender(ends, &facts.path, cc, lb);

@@ -3,7 +3,7 @@
 use crate::support::{flows, on, results, scenario};
 use anabranch_sim::base::HostId;
 use anabranch_sim::proto::cc::{BaseRtt, CcWants, Dctcp, DctcpConfig, Hpcc, HpccConfig};
-use anabranch_sim::proto::lb::Ops;
+use anabranch_sim::proto::lb::{Ops, OpsConfig};
 use anabranch_sim::proto::program::{Emitted, Flowlet, Held, Passage, Program, Verdict};
 use anabranch_sim::proto::transport::{
     GoBackNConfig, GoBackNReceiver, GoBackNSender, SackConfig, SackReceiver, SackSender,
@@ -36,7 +36,7 @@ fn copies() -> Registry {
         .load_balancer(
             "my-ops",
             [Parameter::new("evs", 65_536u32, "entropy values")],
-            |_, parameters, random| Box::new(Ops::new(parameters.get("evs"), random)),
+            |_, parameters, random| Box::new(Ops::new(&OpsConfig { evs: parameters.get("evs") }, random)),
         )
         .congestion_control(
             "my-dctcp",

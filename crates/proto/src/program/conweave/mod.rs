@@ -17,26 +17,38 @@ mod source;
 
 use crate::program::interface::{Emitted, Passage, Program, ProgramCounter, ProgramFacts, Total, Verdict};
 use crate::{Packet, Repr, Span, StateField};
-use anabranch_base::{Stream, Time};
+use anabranch_base::{AboveZero, Stream, Time, parameters};
 use destination::Destination;
 use header::{Header, Word};
 use serde::{Deserialize, Serialize};
 use source::Source;
 
-/// Parameters of ConWeave.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ConweaveConfig {
-    /// Beyond the base RTT, how long a reply may take before the queue pair is rerouted.
-    pub reply_extra: Span,
-    /// A path that was marked is not chosen for this long.
-    pub path_pause: Span,
-    /// Held packets go out this long after the TAIL should have come.
-    pub flush_extra: Span,
-    /// Held packets go out after this long when nothing is known of the TAIL.
-    pub default_wait: Span,
-    /// Without a CLEAR for this long a queue pair may be rerouted again; one that was idle for longer takes any path.
-    pub expiry: Span,
+parameters! {
+    /// Parameters of ConWeave.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct ConweaveConfig {
+        /// Beyond the base RTT, how long a reply may take before the queue pair is rerouted.
+        #[is(AboveZero; example = "4us";
+            source = "the simulator published with ConWeave, for leaf-spine fabrics")]
+        pub reply_extra: Span,
+        /// A path that was marked is not chosen for this long.
+        #[is(AboveZero; example = "16us";
+            source = "the simulator published with ConWeave, for leaf-spine fabrics")]
+        pub path_pause: Span,
+        /// Held packets go out this long after the TAIL should have come.
+        #[is(AboveZero; example = "16us";
+            source = "the simulator published with ConWeave, for leaf-spine fabrics")]
+        pub flush_extra: Span,
+        /// Held packets go out after this long when nothing is known of the TAIL.
+        #[is(AboveZero; example = "200us";
+            source = "the simulator published with ConWeave, for leaf-spine fabrics")]
+        pub default_wait: Span,
+        /// Without a CLEAR for this long a queue pair may be rerouted again; one that was idle for longer takes any path.
+        #[is(AboveZero; example = "300us";
+            source = "the simulator published with ConWeave, for leaf-spine fabrics")]
+        pub expiry: Span,
+    }
 }
 
 /// The program of one switch, in both parts.

@@ -16,7 +16,7 @@ use crate::program::interface::{
     Emitted, Passage, Program, ProgramCounter, ProgramFacts, QpNotice, Sites, Verdict,
 };
 use crate::{Packet, StateField};
-use anabranch_base::{Stream, Time};
+use anabranch_base::{Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
 pub use cnp_tables::{CnpTables, Found, TableCounts};
@@ -29,16 +29,20 @@ pub use recirculation::{Looping, Recirculation};
 pub use throttling::{FlowState, FlowStatus, Growth, Recovery, Throttling};
 pub use trp::{Trp, TrpConfig};
 
-/// Which halves a switch has, and their parameters; one of them at least.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ThemisLonghaulConfig {
-    /// The notification point; none in the ablation of figure 15.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pnp: Option<PnpConfig>,
-    /// The reaction point; none in the ablation of figure 15.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trp: Option<TrpConfig>,
+parameters! {
+    /// Which halves a switch has, and their parameters; one of them at least.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct ThemisLonghaulConfig {
+        /// The notification point; none in the ablation of figure 15.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[is(table)]
+        pub pnp: Option<PnpConfig>,
+        /// The reaction point; none in the ablation of figure 15.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[is(table)]
+        pub trp: Option<TrpConfig>,
+    }
 }
 
 /// The program of one external switch.

@@ -16,7 +16,7 @@ use crate::program::interface::{
     Emitted, Held, Passage, ProgramCounter, ProgramFacts, QpNotice, Sites, Total,
 };
 use crate::{Packet, Repr, Span, StateField};
-use anabranch_base::{Duration, Stream, Time};
+use anabranch_base::{Duration, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
 /// Registers of the TCP-cookie array. Unsaid; as many as section VI gives the other tables.
@@ -25,26 +25,37 @@ pub const TCP_COOKIE_REGISTERS: u32 = 1024;
 /// Where the simulated servers listen for those who want a queue pair; any port would do.
 const SERVER_PORT: u16 = 18_515;
 
-/// Parameters of the Proactive Notification Point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PnpConfig {
-    /// A flow's CNPs are further apart than this (cnp_interval); 0: one for every mark (figure 16).
-    pub cnp_interval: Span,
-    /// Marks are cleared; without it the receiver answers them once more (figure 16).
-    pub clear_marks: bool,
-    /// Only queue pairs whose TCP handshake was seen have an entry; without it all have (figure 17).
-    pub monitor: bool,
-    /// Entries leave when their queue pair is destroyed; without it they never do (figure 17).
-    pub expire: bool,
-    /// How long before the first message of a queue pair its TCP handshake and its INIT are.
-    pub setup: Span,
-    /// From the host to the control plane.
-    pub daemon_delay: Span,
-    /// From the control plane to the table.
-    pub install_delay: Span,
-    /// Entries that the table has room for (section VI: 1024).
-    pub entries: u32,
+parameters! {
+    /// Parameters of the Proactive Notification Point.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct PnpConfig {
+        /// A flow's CNPs are further apart than this (cnp_interval); 0: one for every mark (figure 16).
+        #[is(any; example = "5us"; source = "Themis-longhaul, section IV: as at the hosts")]
+        pub cnp_interval: Span,
+        /// Marks are cleared; without it the receiver answers them once more (figure 16).
+        #[is(any; example = true; source = "Themis-longhaul, section IV")]
+        pub clear_marks: bool,
+        /// Only queue pairs whose TCP handshake was seen have an entry; without it all have (figure 17).
+        #[is(any; example = true; source = "Themis-longhaul, section IV")]
+        pub monitor: bool,
+        /// Entries leave when their queue pair is destroyed; without it they never do (figure 17).
+        #[is(any; example = true; source = "Themis-longhaul, section IV")]
+        pub expire: bool,
+        /// How long before the first message of a queue pair its TCP handshake and its INIT are.
+        #[is(any; example = "3ms";
+            source = "unsaid; a handshake of 1.5 round trips, the INIT, and the time to a first message")]
+        pub setup: Span,
+        /// From the host to the control plane.
+        #[is(any; example = "20us"; source = "unsaid; within a data centre")]
+        pub daemon_delay: Span,
+        /// From the control plane to the table.
+        #[is(any; example = "1ms"; source = "Themis-longhaul, section VII-C")]
+        pub install_delay: Span,
+        /// Entries that the table has room for (section VI: 1024).
+        #[is(1..=u32::MAX; example = 1024; source = "Themis-longhaul, section VI")]
+        pub entries: u32,
+    }
 }
 
 /// The sender's side of one external switch.

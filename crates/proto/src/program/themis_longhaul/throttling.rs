@@ -23,7 +23,7 @@
 //!   no time.
 //! - `loop_num` travels in a header field of unsaid width; here of 8 bits, so it stays at 255.
 
-use anabranch_base::{Duration, Time};
+use anabranch_base::{Duration, Time, parameter_choices};
 use serde::{Deserialize, Serialize};
 
 /// Where a flow stands (`flow_status`).
@@ -50,6 +50,8 @@ pub enum Recovery {
     None,
 }
 
+parameter_choices!(Recovery: "rate" = Rate, "direct" = Direct, "none" = None);
+
 /// Which CNPs make `loop_num` grow (Algorithm 1, line 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -60,6 +62,8 @@ pub enum Growth {
     /// sets `cnp_num` back to 1.
     Spaced,
 }
+
+parameter_choices!(Growth: "printed" = Printed, "spaced" = Spaced);
 
 /// The constants of Algorithm 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

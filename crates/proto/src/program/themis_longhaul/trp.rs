@@ -19,39 +19,54 @@ use crate::program::interface::{
     Emitted, Held, Passage, ProgramCounter, ProgramFacts, Sites, Total, Verdict,
 };
 use crate::{Packet, Repr, Span, StateField};
-use anabranch_base::{Bytes, Rate, Stream, Time};
+use anabranch_base::{AboveZero, Bytes, Rate, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
-/// Parameters of the Temporary Reaction Point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TrpConfig {
-    /// A flow's first alpha: CNPs until its packets loop once more (Algorithm 1; 5 in section VI). At least 1.
-    pub alpha: u32,
-    /// Without a CNP for longer than this a flow recovers (Algorithm 1; 500 us in section VI).
-    pub beta: Span,
-    /// Which CNPs count (Algorithm 1, line 5).
-    pub growth: Growth,
-    /// How a flow recovers (appendix D).
-    pub recovery: Recovery,
-    /// CNP_Cache is there (figure 18).
-    pub cache: bool,
-    /// Places of CNP_Cache (1024 in section VI). At least 1.
-    pub cache_slots: u32,
-    /// CNP_Store is there (figure 18).
-    pub store: bool,
-    /// Entries of CNP_Store (1024 in section VI). At least 1.
-    pub store_entries: u32,
-    /// From a CNP to its flow's entry in CNP_Store (1 ms in section VII-C).
-    pub install_delay: Span,
-    /// Rate of the recirculation port. Above 0.
-    pub rate: Rate,
-    /// Latency of a pass through it.
-    pub latency: Span,
-    /// Dummy packets that circulate in it (section V-B: "a few").
-    pub dummies: u32,
-    /// Size of a dummy packet. Above 0.
-    pub dummy_bytes: Bytes,
+parameters! {
+    /// Parameters of the Temporary Reaction Point.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct TrpConfig {
+        /// A flow's first alpha: CNPs until its packets loop once more (Algorithm 1; 5 in section VI).
+        #[is(1..=u32::MAX; example = 5; source = "Themis-longhaul, section VI")]
+        pub alpha: u32,
+        /// Without a CNP for longer than this a flow recovers (Algorithm 1; 500 us in section VI).
+        #[is(AboveZero; example = "500us"; source = "Themis-longhaul, section VI")]
+        pub beta: Span,
+        /// Which CNPs count (Algorithm 1, line 5).
+        #[is(any; example = "printed"; source = "Themis-longhaul, Algorithm 1, line 5, and section V-B")]
+        pub growth: Growth,
+        /// How a flow recovers (appendix D).
+        #[is(any; example = "rate"; source = "Themis-longhaul, appendix D")]
+        pub recovery: Recovery,
+        /// CNP_Cache is there (figure 18).
+        #[is(any; example = true; source = "Themis-longhaul, section V-B")]
+        pub cache: bool,
+        /// Places of CNP_Cache (1024 in section VI).
+        #[is(1..=1 << 24; example = 1024; source = "Themis-longhaul, section VI")]
+        pub cache_slots: u32,
+        /// CNP_Store is there (figure 18).
+        #[is(any; example = true; source = "Themis-longhaul, section V-B")]
+        pub store: bool,
+        /// Entries of CNP_Store (1024 in section VI).
+        #[is(1..=1 << 24; example = 1024; source = "Themis-longhaul, section VI")]
+        pub store_entries: u32,
+        /// From a CNP to its flow's entry in CNP_Store (1 ms in section VII-C).
+        #[is(any; example = "1ms"; source = "Themis-longhaul, section VII-C")]
+        pub install_delay: Span,
+        /// Rate of the recirculation port.
+        #[is(AboveZero; example = "1600Gbps"; source = "unsaid; the simulation published with Themis-longhaul")]
+        pub rate: Rate,
+        /// Latency of a pass through it.
+        #[is(any; example = "100ns"; source = "unsaid; the simulation published with Themis-longhaul")]
+        pub latency: Span,
+        /// Dummy packets that circulate in it (section V-B: "a few").
+        #[is(any; example = 4; source = "Themis-longhaul, section V-B: a few")]
+        pub dummies: u32,
+        /// Size of a dummy packet.
+        #[is(AboveZero; example = "64B"; source = "unsaid; the smallest Ethernet frame")]
+        pub dummy_bytes: Bytes,
+    }
 }
 
 /// The receivers' side of Themis in one switch.

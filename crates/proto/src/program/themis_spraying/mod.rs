@@ -11,7 +11,7 @@ mod source;
 
 use crate::program::interface::{Emitted, Passage, Program, ProgramCounter, ProgramFacts, Total, Verdict};
 use crate::{Packet, Repr, StateField};
-use anabranch_base::Stream;
+use anabranch_base::{Stream, parameters};
 use destination::Destination;
 use serde::{Deserialize, Serialize};
 use source::Source;
@@ -23,26 +23,36 @@ const PATH_AVOIDANCE_SIGNAL: u16 = 1 << 0;
 /// leave, those between ToRs from those of a neighbour under the same ToR (section 5: only the former count).
 const SPRAYED: u16 = 1 << 1;
 
-/// Parameters of Themis.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ThemisSprayingConfig {
-    /// Entries of the tables that have one for each path (N_paths, Table 2).
-    pub paths: u32,
-    /// Packets that a NIC has unacknowledged at most (N_TX window, Table 2); half the bits of the bitmap.
-    pub window: u32,
-    /// A NACK is valid only when a later packet of the same path has passed (C2, section 4.2).
-    pub confirmation: bool,
-    /// Undetermined NACKs wait for what later packets say (section 4.3); without it they are dropped.
-    pub lazy_drop: bool,
-    /// Retransmissions take another path (section 4.4).
-    pub reroute: bool,
-    /// Paths whose packets stay out are avoided (section 4.4).
-    pub failure_handling: bool,
-    /// A path is avoided when a packet this many PSNs beyond the missing one passes (OOO_THRESHOLD).
-    pub ooo_threshold: u32,
-    /// Packets for which a path is avoided (AVOIDANCE_WINDOW).
-    pub avoidance_window: u32,
+parameters! {
+    /// Parameters of Themis.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct ThemisSprayingConfig {
+        /// Entries of the tables that have one for each path (N_paths, Table 2).
+        #[is(1..=65_536; example = 128; source = "Themis-spraying, Table 2")]
+        pub paths: u32,
+        /// Packets that a NIC has unacknowledged at most (N_TX window, Table 2); half the bits of the bitmap.
+        #[is(1..=65_536; example = 512; source = "Themis-spraying, Table 2")]
+        pub window: u32,
+        /// A NACK is valid only when a later packet of the same path has passed (C2, section 4.2).
+        #[is(any; example = true; source = "Themis-spraying, section 4.2, C2")]
+        pub confirmation: bool,
+        /// Undetermined NACKs wait for what later packets say (section 4.3); without it they are dropped.
+        #[is(any; example = true; source = "Themis-spraying, section 4.3")]
+        pub lazy_drop: bool,
+        /// Retransmissions take another path (section 4.4).
+        #[is(any; example = true; source = "Themis-spraying, section 4.4")]
+        pub reroute: bool,
+        /// Paths whose packets stay out are avoided (section 4.4).
+        #[is(any; example = true; source = "Themis-spraying, section 4.4")]
+        pub failure_handling: bool,
+        /// A path is avoided when a packet this many PSNs beyond the missing one passes (OOO_THRESHOLD).
+        #[is(1..=u32::MAX; example = 448; source = "Themis-spraying, section 6.2")]
+        pub ooo_threshold: u32,
+        /// Packets for which a path is avoided (AVOIDANCE_WINDOW).
+        #[is(1..=u32::MAX; example = 2_000_000; source = "Themis-spraying, section 6.2")]
+        pub avoidance_window: u32,
+    }
 }
 
 /// The program of one ToR.

@@ -1,38 +1,50 @@
 //! What can be set.
 
 use crate::{Span, StateField};
-use anabranch_base::Bytes;
+use anabranch_base::{AboveZero, Bytes, parameters};
 use serde::{Deserialize, Serialize};
 
-/// Parameters of the `dcp` transport, with DCQCN's notification point in its receiver.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DcpConfig {
-    /// Payload of a full packet.
-    pub payload: Bytes,
-    /// Headers of a data packet, and what is left of a trimmed one.
-    pub header: Bytes,
-    /// Size of an ACK or CNP.
-    pub ack: Bytes,
-    /// Bits of the packet counter of a message, 1 to 31. A longer message goes as several requests.
-    pub counter_bits: u32,
-    /// Requests from the oldest unacknowledged one on that the receiver tracks; also the WQEs of a turn (n).
-    pub tracked_messages: u32,
-    /// Payload that a queue pair sends in a turn.
-    pub round_quota: Bytes,
-    /// Packets to send again that are fetched from host memory at once.
-    pub batch: u32,
-    /// One round trip over PCIe; a fetch of packets to send again takes two. 0: none.
-    pub pcie: Span,
-    /// At most one CNP in this time; 0: one for every marked packet.
-    pub cnp_interval: Span,
-    /// The coarse timeout of the oldest unacknowledged request.
-    pub rto: Span,
+parameters! {
+    /// Parameters of the `dcp` transport, with DCQCN's notification point in its receiver.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct DcpConfig {
+        /// Payload of a full packet.
+        #[is(Bytes(1)..=Bytes(65_535); example = "1000B"; source = "DCP, footnotes 9 to 11")]
+        pub payload: Bytes,
+        /// Headers of a data packet, and what is left of a trimmed one.
+        #[is(Bytes(1)..=Bytes(65_534); example = "57B"; source = "DCP, section 4.2")]
+        pub header: Bytes,
+        /// Size of an ACK or CNP.
+        #[is(Bytes(1)..=Bytes(65_535); example = "60B"; source = "the ns-3 RDMA simulators")]
+        pub ack: Bytes,
+        /// Bits of the packet counter of a message. A longer message goes as several requests.
+        #[is(1..=31; example = 14; source = "DCP, section 4.5")]
+        pub counter_bits: u32,
+        /// Requests from the oldest unacknowledged one on that the receiver tracks; also the WQEs of a turn (n).
+        #[is(1..=65_535; example = 8; source = "DCP, sections 4.3 and 4.5")]
+        pub tracked_messages: u32,
+        /// Payload that a queue pair sends in a turn.
+        #[is(AboveZero; example = "16KB"; source = "DCP, section 4.3")]
+        pub round_quota: Bytes,
+        /// Packets to send again that are fetched from host memory at once.
+        #[is(1..=65_535; example = 16; source = "DCP, section 4.3")]
+        pub batch: u32,
+        /// One round trip over PCIe; a fetch of packets to send again takes two. 0: none.
+        #[is(any; example = "1us"; source = "DCP, footnote 9; the simulations of section 6.3 leave it out")]
+        pub pcie: Span,
+        /// At most one CNP in this time; 0: one for every marked packet.
+        #[is(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
+        pub cnp_interval: Span,
+        /// The coarse timeout of the oldest unacknowledged request.
+        #[is(AboveZero; example = "4ms"; source = "unsaid; DCP, section 4.5: coarse")]
+        pub rto: Span,
+    }
 }
 
 /// Packets of a message that the receiver's counter can hold; longer ones go as several requests.
 pub(in crate::transport) fn largest_request(config: &DcpConfig) -> u32 {
-    (1 << config.counter_bits.clamp(1, 31)) - 1
+    (1 << config.counter_bits) - 1
 }
 
 impl DcpConfig {

@@ -58,7 +58,7 @@ impl DcpReceiver {
             retry: 0,
             recounted: 0,
             fresh: 0,
-            tracked: vec![UNTOUCHED; config.tracked_messages.max(1) as usize].into_boxed_slice(),
+            tracked: vec![UNTOUCHED; config.tracked_messages as usize].into_boxed_slice(),
             turned: None,
             ack_due: None,
             delivered: VecDeque::new(),

@@ -133,9 +133,9 @@ impl DcpSender {
             // DCP, footnote 9: entries and WQEs take one round trip, the payload another.
             fetch_time: config.pcie.on(facts) * 2,
             pacer: Pacer::new(),
-            tracked: config.tracked_messages.max(1),
+            tracked: config.tracked_messages,
             largest: largest_request(config),
-            batch: config.batch.max(1),
+            batch: config.batch,
             round_quota: config.round_quota.0,
             cc,
             lb,

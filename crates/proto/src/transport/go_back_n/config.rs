@@ -1,25 +1,36 @@
 //! What can be set.
 
 use crate::Span;
-use anabranch_base::Bytes;
+use anabranch_base::{AboveZero, Bytes, parameters};
 use serde::{Deserialize, Serialize};
 
-/// Parameters of the `go-back-n` transport, with DCQCN's notification point in its receiver.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GoBackNConfig {
-    /// Payload of a full packet.
-    pub payload: Bytes,
-    /// Headers of a data packet.
-    pub header: Bytes,
-    /// Size of an ACK, NACK or CNP.
-    pub ack: Bytes,
-    /// An ACK for every n-th packet that arrives in order (and for the last one of a message).
-    pub ack_every: u32,
-    /// A missing PSN is asked for again after this long.
-    pub nack_interval: Span,
-    /// At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says so.
-    pub cnp_interval: Span,
-    /// Without a new acknowledgement for this long the sender goes back.
-    pub rto: Span,
+parameters! {
+    /// Parameters of the `go-back-n` transport, with DCQCN's notification point in its receiver.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct GoBackNConfig {
+        /// Payload of a full packet.
+        #[is(Bytes(1)..=Bytes(65_535); example = "1000B";
+            source = "the ns-3 RDMA simulators: 48 B around 1000 B of payload")]
+        pub payload: Bytes,
+        /// Headers of a data packet.
+        #[is(Bytes(1)..=Bytes(65_534); example = "48B";
+            source = "the ns-3 RDMA simulators: 48 B around 1000 B of payload")]
+        pub header: Bytes,
+        /// Size of an ACK, NACK or CNP.
+        #[is(Bytes(1)..=Bytes(65_535); example = "60B"; source = "the ns-3 RDMA simulators")]
+        pub ack: Bytes,
+        /// An ACK for every n-th packet that arrives in order (and for the last one of a message).
+        #[is(1..=65_535; example = 1; source = "the ns-3 RDMA simulators acknowledge each packet")]
+        pub ack_every: u32,
+        /// A missing PSN is asked for again after this long.
+        #[is(AboveZero; example = "500us"; source = "the simulator published with HPCC")]
+        pub nack_interval: Span,
+        /// At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says so.
+        #[is(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
+        pub cnp_interval: Span,
+        /// Without a new acknowledgement for this long the sender goes back.
+        #[is(AboveZero; example = "4ms"; source = "the simulator published with ConWeave")]
+        pub rto: Span,
+    }
 }

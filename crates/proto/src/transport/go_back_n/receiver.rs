@@ -40,7 +40,7 @@ impl GoBackNReceiver {
             expected: 0,
             unacked: 0,
             arrived: 0,
-            ack_every: config.ack_every.max(1),
+            ack_every: config.ack_every,
             due: None,
             nacked: None,
             nack_interval: config.nack_interval.on(facts),

@@ -29,7 +29,7 @@ impl IrnReceiver {
         IrnReceiver {
             arrivals: Arrivals::new(),
             unacked: 0,
-            ack_every: ack_every.max(1),
+            ack_every,
             highest: 0,
             ack_due: None,
             open: InOrder::new(),

@@ -40,7 +40,7 @@ impl MpRdmaReceiver {
         MpRdmaReceiver {
             expected: 0,
             fresh: 0,
-            bitmap: config.bitmap.max(1),
+            bitmap: config.bitmap,
             passed: 0,
             answers: Answers::new(ends, config.ack),
             answer: None,

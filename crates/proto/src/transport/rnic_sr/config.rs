@@ -1,29 +1,41 @@
 //! What can be set.
 
 use crate::Span;
-use anabranch_base::Bytes;
+use anabranch_base::{AboveZero, Bytes, parameters};
 use serde::{Deserialize, Serialize};
 
-/// Parameters of the `rnic-sr` transport, with DCQCN's notification point in its receiver.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RnicSrConfig {
-    /// Payload of a full packet.
-    pub payload: Bytes,
-    /// Headers of a data packet.
-    pub header: Bytes,
-    /// Size of an ACK, NACK or CNP.
-    pub ack: Bytes,
-    /// An ACK for every n packets by which the ePSN advances (and for the last one of a message, and a duplicate).
-    pub ack_every: u32,
-    /// The transmit window: packets from the lowest unacknowledged one on that may have been sent.
-    pub window_packets: u32,
-    /// At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says so.
-    pub cnp_interval: Span,
-    /// Without a new acknowledgement for this long everything unacknowledged is sent again.
-    pub rto: Span,
-    /// False: a NIC with timeouts alone, which takes no notice of a NACK, not even of what it acknowledges.
-    pub hears_nacks: bool,
-    /// The queue pair sends nothing for this long from the start of each retransmission that a NACK asked for.
-    pub retransmission_block: Span,
+parameters! {
+    /// Parameters of the `rnic-sr` transport, with DCQCN's notification point in its receiver.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct RnicSrConfig {
+        /// Payload of a full packet.
+        #[is(Bytes(1)..=Bytes(65_535); example = "4096B"; source = "the largest MTU of RoCEv2")]
+        pub payload: Bytes,
+        /// Headers of a data packet.
+        #[is(Bytes(1)..=Bytes(65_534); example = "78B";
+            source = "Themis-spraying, section 2.2: RoCEv2's headers and a RETH in every packet")]
+        pub header: Bytes,
+        /// Size of an ACK, NACK or CNP.
+        #[is(Bytes(1)..=Bytes(65_535); example = "64B"; source = "the smallest Ethernet frame")]
+        pub ack: Bytes,
+        /// An ACK for every n packets by which the ePSN advances (and for the last one of a message, and a duplicate).
+        #[is(1..=65_535; example = 4; source = "unsaid; about 16 KB")]
+        pub ack_every: u32,
+        /// The transmit window: packets from the lowest unacknowledged one on that may have been sent.
+        #[is(1..=65_535; example = 512; source = "Themis-spraying, section 6.1")]
+        pub window_packets: u32,
+        /// At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says so.
+        #[is(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
+        pub cnp_interval: Span,
+        /// Without a new acknowledgement for this long everything unacknowledged is sent again.
+        #[is(AboveZero; example = "4ms"; source = "Themis-spraying, section 6.1")]
+        pub rto: Span,
+        /// False: a NIC with timeouts alone, which takes no notice of a NACK, not even of what it acknowledges.
+        #[is(any; example = true; source = "Themis-spraying, section 2.3")]
+        pub hears_nacks: bool,
+        /// The queue pair sends nothing for this long from the start of each retransmission that a NACK asked for.
+        #[is(any; example = "1.4us"; source = "calibrated against Themis-spraying, figure 2c")]
+        pub retransmission_block: Span,
+    }
 }

@@ -32,7 +32,7 @@ impl RnicSrReceiver {
         RnicSrReceiver {
             arrivals: Arrivals::new(),
             unacked: 0,
-            ack_every: config.ack_every.max(1),
+            ack_every: config.ack_every,
             nacked: false,
             asked: None,
             ack_due: None,

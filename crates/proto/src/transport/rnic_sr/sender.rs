@@ -51,7 +51,7 @@ impl RnicSrSender {
         RnicSrSender {
             in_flight: 0,
             fresh: 0,
-            window_packets: config.window_packets.max(1),
+            window_packets: config.window_packets,
             hears_nacks: config.hears_nacks,
             missing: None,
             latest: None,

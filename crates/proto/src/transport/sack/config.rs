@@ -1,21 +1,29 @@
 //! What can be set.
 
 use crate::Span;
-use anabranch_base::Bytes;
+use anabranch_base::{AboveZero, Bytes, parameters};
 use serde::{Deserialize, Serialize};
 
-/// Parameters of the `sack` transport.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SackConfig {
-    /// Payload of a full packet.
-    pub payload: Bytes,
-    /// Headers of a data packet, and the size of a trimmed one.
-    pub header: Bytes,
-    /// Size of an ACK or NACK.
-    pub ack: Bytes,
-    /// An ACK for every n-th packet (and for the last one of a message, a marked one and a duplicate).
-    pub ack_every: u32,
-    /// A packet that is not acknowledged this long after it was sent is sent again.
-    pub rto: Span,
+parameters! {
+    /// Parameters of the `sack` transport.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct SackConfig {
+        /// Payload of a full packet.
+        #[is(Bytes(1)..=Bytes(65_535); example = "4086B";
+            source = "the simulator published with REPS: packets of 4150 B for an MTU of 4 KiB")]
+        pub payload: Bytes,
+        /// Headers of a data packet, and the size of a trimmed one.
+        #[is(Bytes(1)..=Bytes(65_534); example = "64B"; source = "the simulator published with REPS")]
+        pub header: Bytes,
+        /// Size of an ACK or NACK.
+        #[is(Bytes(1)..=Bytes(65_535); example = "64B"; source = "the simulator published with REPS")]
+        pub ack: Bytes,
+        /// An ACK for every n-th packet (and for the last one of a message, a marked one and a duplicate).
+        #[is(1..=65_535; example = 1; source = "REPS, section 3.3")]
+        pub ack_every: u32,
+        /// A packet that is not acknowledged this long after it was sent is sent again.
+        #[is(AboveZero; example = "70us"; source = "REPS, section 4.1")]
+        pub rto: Span,
+    }
 }

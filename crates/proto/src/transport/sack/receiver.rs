@@ -45,7 +45,7 @@ impl SackReceiver {
             open: AnyOrder::new(),
             due: None,
             early: None,
-            ack_every: config.ack_every.max(1),
+            ack_every: config.ack_every,
             answers: Answers::new(ends, config.ack),
         }
     }

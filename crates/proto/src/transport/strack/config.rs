@@ -1,27 +1,37 @@
 //! What can be set.
 
 use crate::Span;
-use anabranch_base::Bytes;
+use anabranch_base::{AboveZero, Bytes, parameters};
 use serde::{Deserialize, Serialize};
 
-/// Parameters of the `strack` transport.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StrackConfig {
-    /// Payload of a full packet.
-    pub payload: Bytes,
-    /// Headers of a data packet, and the size of a probe.
-    pub header: Bytes,
-    /// Size of a SACK.
-    pub ack: Bytes,
-    /// A SACK once this many bytes (on the wire) have arrived since the last one.
-    pub sack_bytes: Bytes,
-    /// Losses are inferred from no fewer out-of-order packets than this (min_threshold).
-    pub min_threshold: u32,
-    /// A probe is sent after this long without a SACK.
-    pub probe_after: Span,
-    /// A probe's SACK that comes back within this time means loss, not queueing.
-    pub probe_rtt: Span,
-    /// Without a higher ePSN for this long everything unacknowledged is lost.
-    pub rto: Span,
+parameters! {
+    /// Parameters of the `strack` transport.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct StrackConfig {
+        /// Payload of a full packet.
+        #[is(Bytes(1)..=Bytes(65_535); example = "4086B"; source = "STrack, section 4.2: an MTU of 4 KB")]
+        pub payload: Bytes,
+        /// Headers of a data packet, and the size of a probe.
+        #[is(Bytes(1)..=Bytes(65_534); example = "64B"; source = "htsim")]
+        pub header: Bytes,
+        /// Size of a SACK.
+        #[is(Bytes(1)..=Bytes(65_535); example = "64B"; source = "htsim")]
+        pub ack: Bytes,
+        /// A SACK once this many bytes (on the wire) have arrived since the last one.
+        #[is(AboveZero; example = "16KiB"; source = "unsaid in STrack, section 3.3.1; htsim")]
+        pub sack_bytes: Bytes,
+        /// Losses are inferred from no fewer out-of-order packets than this (min_threshold).
+        #[is(1..=4_095; example = 5; source = "STrack, section 3.3.2")]
+        pub min_threshold: u32,
+        /// A probe is sent after this long without a SACK.
+        #[is(AboveZero; example = "3rtt"; source = "STrack, section 3.3.2 and Algorithm 1, line 9")]
+        pub probe_after: Span,
+        /// A probe's SACK that comes back within this time means loss, not queueing.
+        #[is(AboveZero; example = "3rtt"; source = "STrack, Algorithm 1, line 10")]
+        pub probe_rtt: Span,
+        /// Without a higher ePSN for this long everything unacknowledged is lost.
+        #[is(AboveZero; example = "250us"; source = "STrack, section 3.3.2: hundreds of microseconds")]
+        pub rto: Span,
+    }
 }

@@ -9,7 +9,9 @@ use crate::congestion::{constant, dcqcn, dctcp, slowest_packet};
 use crate::run::Run;
 use crate::schedule::*;
 use anabranch_base::{Bytes, Duration, Time};
+use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig};
+use anabranch_proto::lb::OpsConfig;
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig};
 use anabranch_proto::transport::{AnyReceiver, AnySender, DcpConfig, TransportConfig};
 use anabranch_proto::{PathFacts, Size, Span};
@@ -202,7 +204,7 @@ impl Schedule<DcpEnds> {
 fn calm_ends() -> DcpEnds {
     DcpEnds {
         balancer: LbConfig::Ecmp {},
-        cc: CcConfig::Constant { window: Size::Bytes(Bytes(1000 * PACKET)) },
+        cc: CcConfig::Constant(ConstantConfig { window: Size::Bytes(Bytes(1000 * PACKET)) }),
         slower: 1,
         counter_bits: 14,
         tracked: 8,
@@ -246,7 +248,7 @@ fn trimming_schedule() -> impl Strategy<Value = Schedule<DcpEnds>> {
 fn ends() -> impl Strategy<Value = DcpEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),
-        1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops { evs }),
+        1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops(OpsConfig { evs })),
     ];
     let cnp_interval =
         prop_oneof![2 => Just(Duration::ZERO), 1 => us(1..20), 2 => Just(Duration::from_us(50))];

@@ -8,7 +8,9 @@ use crate::congestion::{constant, dcqcn, dctcp, slowest_packet};
 use crate::run::Run;
 use crate::schedule::*;
 use anabranch_base::{Bytes, Duration, Time};
+use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig};
+use anabranch_proto::lb::OpsConfig;
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig};
 use anabranch_proto::transport::{AnyReceiver, AnySender, GoBackNConfig, TransportConfig};
 use anabranch_proto::{PathFacts, Size, Span};
@@ -147,7 +149,7 @@ impl Schedule<GoBackNEnds> {
 fn calm_ends(ack_every: u32, window: u64) -> GoBackNEnds {
     GoBackNEnds {
         balancer: LbConfig::Ecmp {},
-        cc: CcConfig::Constant { window: Size::Bytes(Bytes(window)) },
+        cc: CcConfig::Constant(ConstantConfig { window: Size::Bytes(Bytes(window)) }),
         slower: 1,
         ack_every,
         nack_interval: Duration::from_us(500),
@@ -194,7 +196,7 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<GoBackNEn
 fn ends() -> impl Strategy<Value = GoBackNEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),
-        1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops { evs }),
+        1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops(OpsConfig { evs })),
     ];
     let nack_interval = prop_oneof![Just(Duration::ZERO), us(1..20), us(20..600)];
     let cnp_interval =

@@ -10,7 +10,9 @@ use crate::congestion::{constant, dcqcn, dctcp, slowest_packet};
 use crate::run::Run;
 use crate::schedule::*;
 use anabranch_base::{Bytes, Duration, Time};
+use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig};
+use anabranch_proto::lb::OpsConfig;
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig};
 use anabranch_proto::transport::{AnyReceiver, AnySender, IrnConfig, TransportConfig};
 use anabranch_proto::{PathFacts, Size, Span};
@@ -53,7 +55,7 @@ fn a_path_that_loses_nothing_but_order_sees_no_timeout() {
 fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> {
     for jitter in [Duration::ZERO, Duration::from_us(2)] {
         for (bytes, packets) in [(1, 512), (5 * PACKET + 1, 512), (1000 * PACKET, 1), (1000 * PACKET, 15)] {
-            let cc = CcConfig::Constant { window: Size::Bytes(Bytes(bytes)) };
+            let cc = CcConfig::Constant(ConstantConfig { window: Size::Bytes(Bytes(bytes)) });
             let mut schedule = calm_schedule(100, IrnEnds { cc, ..calm_ends(16, packets) });
             schedule.path.jitter = jitter;
             let outcome = Run::new(&schedule).finish()?;
@@ -196,7 +198,7 @@ impl Schedule<IrnEnds> {
 fn calm_ends(ack_every: u32, packets: u32) -> IrnEnds {
     IrnEnds {
         balancer: LbConfig::Ecmp {},
-        cc: CcConfig::Constant { window: Size::Bytes(Bytes(1 << 40)) },
+        cc: CcConfig::Constant(ConstantConfig { window: Size::Bytes(Bytes(1 << 40)) }),
         slower: 1,
         ack_every,
         packets,
@@ -246,7 +248,7 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<IrnEnds>>
 fn ends() -> impl Strategy<Value = IrnEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),
-        1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops { evs }),
+        1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops(OpsConfig { evs })),
     ];
     let cnp_interval =
         prop_oneof![2 => Just(Duration::ZERO), 1 => us(1..20), 2 => Just(Duration::from_us(50))];

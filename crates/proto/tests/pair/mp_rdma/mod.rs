@@ -8,7 +8,9 @@ use crate::congestion::{constant, dctcp};
 use crate::run::Run;
 use crate::schedule::*;
 use anabranch_base::{Bytes, Duration, Time};
+use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig, MpRdmaCcConfig};
+use anabranch_proto::lb::OpsConfig;
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig, MpRdmaLbConfig};
 use anabranch_proto::transport::{AnyReceiver, AnySender, MpRdmaConfig, TransportConfig};
 use anabranch_proto::{Size, Span};
@@ -174,7 +176,7 @@ fn calm_ends(window: u64) -> MpRdmaEnds {
             probe: 0.01,
             probe_interval: Span::Rtt(1.0),
         }),
-        cc: CcConfig::Constant { window: Size::Bytes(Bytes(window * PACKET)) },
+        cc: CcConfig::Constant(ConstantConfig { window: Size::Bytes(Bytes(window * PACKET)) }),
         delta: 32,
         bitmap: 64,
         restart_after: Duration::from_us(300),
@@ -218,7 +220,7 @@ fn ends() -> impl Strategy<Value = MpRdmaEnds> {
             LbConfig::MpRdma(MpRdmaLbConfig { paths, probe, probe_interval: Span::Time(interval) })
         }),
         1 => Just(LbConfig::Ecmp {}),
-        1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops { evs }),
+        1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops(OpsConfig { evs })),
     ];
     let own = (window(), 1u64..=100).prop_map(|(max, percent)| {
         let of = |percent: u64| Size::Bytes(Bytes((max * percent / 100).max(1)));

@@ -8,7 +8,9 @@ use crate::irn::CheckedReceiver;
 use crate::run::Run;
 use crate::schedule::*;
 use anabranch_base::{Bytes, Duration, Time};
+use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig};
+use anabranch_proto::lb::OpsConfig;
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig};
 use anabranch_proto::transport::{AnyReceiver, AnySender, RackTlpConfig, TransportConfig};
 use anabranch_proto::{PathFacts, Size, Span};
@@ -36,7 +38,7 @@ fn reordering_within_the_window_sees_no_retransmission() {
 fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> {
     for jitter in [Duration::ZERO, Duration::from_us(2)] {
         for (bytes, packets) in [(1, 512), (5 * PACKET + 1, 512), (1000 * PACKET, 1), (1000 * PACKET, 15)] {
-            let cc = CcConfig::Constant { window: Size::Bytes(Bytes(bytes)) };
+            let cc = CcConfig::Constant(ConstantConfig { window: Size::Bytes(Bytes(bytes)) });
             let mut schedule = calm_schedule(100, RackTlpEnds { cc, ..calm_ends(16, packets) });
             schedule.path.jitter = jitter;
             let outcome = Run::new(&schedule).finish()?;
@@ -164,7 +166,7 @@ impl Schedule<RackTlpEnds> {
 fn calm_ends(ack_every: u32, packets: u64) -> RackTlpEnds {
     RackTlpEnds {
         balancer: LbConfig::Ecmp {},
-        cc: CcConfig::Constant { window: Size::Bytes(Bytes(1 << 40)) },
+        cc: CcConfig::Constant(ConstantConfig { window: Size::Bytes(Bytes(1 << 40)) }),
         slower: 1,
         ack_every,
         window: packets * PACKET,
@@ -213,7 +215,7 @@ fn lossless_schedule() -> impl Strategy<Value = Schedule<RackTlpEnds>> {
 fn ends() -> impl Strategy<Value = RackTlpEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),
-        1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops { evs }),
+        1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops(OpsConfig { evs })),
     ];
     let cnp_interval =
         prop_oneof![2 => Just(Duration::ZERO), 1 => us(1..20), 2 => Just(Duration::from_us(50))];

@@ -8,7 +8,9 @@ use crate::congestion::{constant, dcqcn, dctcp, slowest_packet};
 use crate::run::Run;
 use crate::schedule::*;
 use anabranch_base::{Bytes, Duration, Time};
+use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig};
+use anabranch_proto::lb::OpsConfig;
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig};
 use anabranch_proto::transport::{AnyReceiver, AnySender, RnicSrConfig, TransportConfig};
 use anabranch_proto::{PathFacts, Size, Span};
@@ -214,7 +216,7 @@ impl Schedule<RnicSrEnds> {
 fn calm_ends(ack_every: u32, window: u64) -> RnicSrEnds {
     RnicSrEnds {
         balancer: LbConfig::Ecmp {},
-        cc: CcConfig::Constant { window: Size::Bytes(Bytes(window)) },
+        cc: CcConfig::Constant(ConstantConfig { window: Size::Bytes(Bytes(window)) }),
         slower: 1,
         ack_every,
         window_packets: 512,
@@ -266,7 +268,7 @@ fn lossless_schedule(
 fn ends(hears_nacks: impl Strategy<Value = bool>) -> impl Strategy<Value = RnicSrEnds> {
     let balancer = prop_oneof![
         3 => Just(LbConfig::Ecmp {}),
-        1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops { evs }),
+        1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops(OpsConfig { evs })),
     ];
     let cnp_interval =
         prop_oneof![2 => Just(Duration::ZERO), 1 => us(1..20), 2 => Just(Duration::from_us(50))];

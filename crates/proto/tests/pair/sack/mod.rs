@@ -7,7 +7,9 @@ use crate::check;
 use crate::run::{Receiving, Run};
 use crate::schedule::*;
 use anabranch_base::{Bytes, Duration, Time};
+use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig, DctcpConfig};
+use anabranch_proto::lb::OpsConfig;
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig, RepsConfig};
 use anabranch_proto::transport::SackConfig;
 use anabranch_proto::{Packet, Repr, Size, Span};
@@ -124,14 +126,14 @@ impl Schedule<SackEnds> {
                 decrease: 0.25,
                 loss_decrease: 1.0,
             }),
-            false => CcConfig::Constant { window },
+            false => CcConfig::Constant(ConstantConfig { window }),
         };
         config.build(&self.path.facts())
     }
 }
 
 fn calm_ends(ack_every: u32, window: u64) -> SackEnds {
-    let (balancer, rto) = (LbConfig::Ops { evs: 65_536 }, Duration::from_us(100));
+    let (balancer, rto) = (LbConfig::Ops(OpsConfig { evs: 65_536 }), Duration::from_us(100));
     SackEnds { balancer, ack_every, window, dctcp: false, rto }
 }
 
@@ -188,7 +190,7 @@ fn balancer() -> impl Strategy<Value = LbConfig> {
     );
     prop_oneof![
         1 => Just(LbConfig::Ecmp {}),
-        1 => evs().prop_map(|evs| LbConfig::Ops { evs }),
+        1 => evs().prop_map(|evs| LbConfig::Ops(OpsConfig { evs })),
         4 => reps,
     ]
 }

@@ -5,6 +5,7 @@ use crate::run::Sending;
 use crate::schedule::{ENDS, HEADER, PACKET, PAYLOAD, QP, RECEIVER, Schedule, message_id};
 use anabranch_base::{Duration, Time};
 use anabranch_proto::cc::{Acked, AnyCc};
+use anabranch_proto::lb::OpsConfig;
 use anabranch_proto::lb::{AnyLb, LbConfig};
 use anabranch_proto::transport::{SackSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, Repr};
@@ -272,7 +273,7 @@ impl CheckedSender {
         prop_assert_eq!(ev, self.lb.next_ev(now, self.cc.window()));
         match &self.balancer {
             LbConfig::Ecmp {} => prop_assert_eq!(ev, *self.first_ev.get_or_insert(ev)),
-            LbConfig::Ops { evs } => prop_assert!(u32::from(ev) < *evs),
+            LbConfig::Ops(OpsConfig { evs }) => prop_assert!(u32::from(ev) < *evs),
             LbConfig::Reps(config) => prop_assert!(u32::from(ev) < config.evs),
             LbConfig::Strack(config) => prop_assert!(u32::from(ev) < config.max_paths),
             LbConfig::MpRdma(config) => prop_assert!(u32::from(ev) < config.paths),

@@ -8,7 +8,9 @@ use crate::congestion::{constant, dcqcn, dctcp, slowest_packet, strack};
 use crate::run::Run;
 use crate::schedule::*;
 use anabranch_base::{Bytes, Duration, Time};
+use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig};
+use anabranch_proto::lb::OpsConfig;
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig, StrackLbConfig};
 use anabranch_proto::transport::{AnyReceiver, AnySender, StrackConfig, TransportConfig};
 use anabranch_proto::{Size, Span};
@@ -157,7 +159,7 @@ impl Schedule<StrackEnds> {
 fn calm_ends(sack_every: u64, window: u64) -> StrackEnds {
     StrackEnds {
         balancer: LbConfig::Strack(StrackLbConfig { max_paths: 256, min_paths: 8 }),
-        cc: CcConfig::Constant { window: Size::Bytes(Bytes(window)) },
+        cc: CcConfig::Constant(ConstantConfig { window: Size::Bytes(Bytes(window)) }),
         sack_every,
         min_threshold: 5,
         probe_after: Duration::from_us(24),
@@ -193,7 +195,7 @@ fn lossless_schedule(in_order: bool) -> impl Strategy<Value = Schedule<StrackEnd
             let mut path = Path { faults, in_order, ..path };
             if !in_order {
                 let window = match &ends.cc {
-                    CcConfig::Constant { window } => window.on(&path.facts()).0 / PACKET,
+                    CcConfig::Constant(ConstantConfig { window }) => window.on(&path.facts()).0 / PACKET,
                     _ => 1,
                 };
                 // Packets that leave within this time can overtake one.
@@ -236,7 +238,8 @@ fn lossy_schedule() -> impl Strategy<Value = Schedule<StrackEnds>> {
 fn ends() -> impl Strategy<Value = StrackEnds> {
     let own = (1u32..=8, 8u32..=256)
         .prop_map(|(min_paths, max_paths)| LbConfig::Strack(StrackLbConfig { max_paths, min_paths }));
-    let balancer = prop_oneof![2 => own, 1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops { evs })];
+    let balancer =
+        prop_oneof![2 => own, 1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops(OpsConfig { evs }))];
     let cc = prop_oneof![4 => strack(), 3 => constant(), 1 => dctcp(), 1 => dcqcn()];
     let sack_every = prop_oneof![Just(0), Just(1), Just(4), Just(16), Just(100), Just(2_000)];
     let min_threshold = prop_oneof![3 => Just(5), 1 => 1u32..10];

@@ -1,0 +1,190 @@
+//! `anabranch list parameters`: what every parameter of a scheme may be.
+
+use crate::failure::{Failure, did_you_mean};
+use crate::output::{print, print_json};
+use anabranch_sim::Parameter;
+use anabranch_sim::scenario::{KindListing, PartListing, Registry};
+use serde_json::{Value, json};
+
+/// How the parameters are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// For people at a terminal.
+    Text,
+    /// The page of the reference.
+    Markdown,
+    /// For programs.
+    Json,
+}
+
+/// Prints the parameters of all kinds, or of one part or kind.
+///
+/// # Errors
+/// No part and no kind of that name, or standard output cannot be written.
+pub fn list(wanted: Option<&str>, form: Form) -> Result<(), Failure> {
+    let mut parts = Registry::new().parts();
+    if let Some(wanted) = wanted {
+        parts = chosen(parts, wanted)?;
+    }
+    match form {
+        Form::Text => print(&text(&parts)),
+        Form::Markdown => print(&markdown(&parts)),
+        Form::Json => print_json(&json!({ "parameters": rows(&parts) })),
+    }
+}
+
+/// The part of that name, or the kinds of that name in whatever part.
+fn chosen(parts: Vec<PartListing>, wanted: &str) -> Result<Vec<PartListing>, Failure> {
+    let mut names: Vec<String> = parts.iter().map(|part| part.part.to_owned()).collect();
+    names.extend(parts.iter().flat_map(|part| &part.kinds).filter_map(|kind| kind.name.clone()));
+    let found: Vec<PartListing> = parts
+        .into_iter()
+        .filter_map(|part| {
+            let all = part.part == wanted;
+            let kinds = part.kinds.into_iter();
+            let kinds: Vec<KindListing> =
+                kinds.filter(|kind| all || kind.name.as_deref() == Some(wanted)).collect();
+            (!kinds.is_empty()).then_some(PartListing { part: part.part, kinds })
+        })
+        .collect();
+    if !found.is_empty() && !wanted.is_empty() {
+        return Ok(found);
+    }
+    names.retain(|name| !name.is_empty());
+    names.sort();
+    names.dedup();
+    let near = did_you_mean(wanted, names.iter().map(String::as_str));
+    let names = names.join(", ");
+    Err(Failure::Input(format!(
+        "no part of a scheme and no kind is called {wanted:?}{near}\n  help: there are {names}"
+    )))
+}
+
+/// What stands above the parameters of a kind.
+fn heading(part: &str, kind: &KindListing) -> String {
+    match (&kind.name, part) {
+        (Some(name), part) => format!("{part} = {name:?}"),
+        (None, "") => "scheme".to_owned(),
+        (None, part) => part.to_owned(),
+    }
+}
+
+/// What a parameter is unless said.
+fn default(parameter: &Parameter) -> String {
+    match parameter.default() {
+        Some(default) => default.to_string(),
+        None if parameter.is_needed() => "needed".to_owned(),
+        None => "none".to_owned(),
+    }
+}
+
+fn example(parameter: &Parameter) -> String {
+    parameter.its_example().map(ToString::to_string).unwrap_or_default()
+}
+
+/// A row of a table: name, unit, range, default, example, source, meaning.
+fn columns(parameter: &Parameter) -> [String; 7] {
+    [
+        parameter.name().to_owned(),
+        parameter.unit().to_owned(),
+        parameter.range(),
+        default(parameter),
+        example(parameter),
+        parameter.its_source().to_owned(),
+        parameter.meaning().to_owned(),
+    ]
+}
+
+const HEAD: [&str; 7] = ["name", "unit", "range", "default", "example", "source", "meaning"];
+
+fn text(parts: &[PartListing]) -> String {
+    let mut text = String::new();
+    for (part, kind) in parts.iter().flat_map(|part| part.kinds.iter().map(move |kind| (part.part, kind))) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&format!("{}: {}\n", heading(part, kind), kind.meaning));
+        let rows: Vec<[String; 7]> = kind.parameters.iter().map(columns).collect();
+        if rows.is_empty() {
+            text.push_str("  no parameters\n");
+            continue;
+        }
+        let head = HEAD.map(str::to_owned);
+        let rows: Vec<&[String; 7]> = std::iter::once(&head).chain(&rows).collect();
+        let widths: Vec<usize> = (0..HEAD.len() - 1)
+            .map(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0))
+            .collect();
+        for row in rows {
+            let (meaning, others) = row.split_last().expect("a row has columns");
+            text.push(' ');
+            for (column, width) in others.iter().zip(&widths) {
+                text.push_str(&format!(" {column:width$} "));
+            }
+            text.push_str(&format!(" {meaning}\n"));
+        }
+    }
+    text
+}
+
+/// The page of the reference.
+fn markdown(parts: &[PartListing]) -> String {
+    let mut text = "# Parameters of schemes\n\n\
+        Every parameter, from its declaration in the code. Set one by its path, with the scheme's name or `*` before \
+        it: `\"reps.lb.buffer\" = 16` below `[set]`. A size in `bdp`, a time in `rtt` and a rate in `line` follow the \
+        fabric's longest path. \"needed\" is what a scheme must say; those that come with the program say it. \
+        `anabranch list parameters` prints the same.\n\n\
+        This page is generated: `cargo xtask reference` renews it.\n"
+        .to_owned();
+    for part in parts {
+        match part.part {
+            "" => text.push_str("\n## The scheme\n"),
+            part => text.push_str(&format!("\n## `{part}`\n")),
+        }
+        for kind in &part.kinds {
+            if let Some(name) = &kind.name {
+                text.push_str(&format!("\n### `{} = {{ kind = {name:?} }}`\n", part.part));
+            }
+            text.push_str(&format!("\n{}\n", kind.meaning));
+            if kind.parameters.is_empty() {
+                text.push_str("\nIt has no parameters.\n");
+                continue;
+            }
+            text.push_str(&format!("\n| {} |\n|{}\n", HEAD.join(" | "), "---|".repeat(HEAD.len())));
+            for parameter in &kind.parameters {
+                let [name, unit, range, default, example, source, meaning] = columns(parameter);
+                let code = |text: String| if text.is_empty() { text } else { format!("`{text}`") };
+                let default = if parameter.default().is_some() { code(default) } else { default };
+                let row = [code(name), unit, range, default, code(example), source, meaning];
+                text.push_str(&format!("| {} |\n", row.map(|cell| cell.replace('|', "\\|")).join(" | ")));
+            }
+        }
+    }
+    text
+}
+
+fn rows(parts: &[PartListing]) -> Vec<Value> {
+    let all = parts.iter().flat_map(|part| part.kinds.iter().map(move |kind| (part.part, kind)));
+    all.flat_map(|(part, kind)| kind.parameters.iter().map(move |parameter| row(part, kind, parameter)))
+        .collect()
+}
+
+fn row(part: &str, kind: &KindListing, parameter: &Parameter) -> Value {
+    let path = if part.is_empty() { String::new() } else { format!("{part}.") };
+    let (least, most) = parameter.ends();
+    json!({
+        "part": part,
+        "kind": kind.name,
+        "name": parameter.name(),
+        "path": format!("{path}{}", parameter.name()),
+        "unit": parameter.unit(),
+        "range": parameter.range(),
+        "least": least,
+        "most": most,
+        "choices": parameter.choices(),
+        "needed": parameter.is_needed(),
+        "default": parameter.default(),
+        "example": parameter.its_example(),
+        "source": parameter.its_source(),
+        "meaning": parameter.meaning(),
+    })
+}
