@@ -333,7 +333,7 @@ fn cost(schemes: &[(&str, &Standing)], toml: &str) -> Option<String> {
             let shown = format!("{} %", whole_percent(percent));
             Some(match half {
                 Some(half) if percent.abs() <= half.max(LEAST_PERCENT) => {
-                    format!("{name} nothing measurable ({shown} ± {})", half_width(half))
+                    format!("{name} nothing certain ({shown} ± {})", half_width(half))
                 }
                 Some(half) => format!("{name} {shown} (± {})", half_width(half)),
                 None => format!("{name} {shown}"),
@@ -349,7 +349,11 @@ fn cost(schemes: &[(&str, &Standing)], toml: &str) -> Option<String> {
 }
 
 fn whole_percent(percent: f64) -> String {
-    if percent.abs() < 10.0 { format!("{percent:.1}") } else { thousands(percent) }
+    match percent.abs() {
+        none if none < LEAST_PERCENT => "0".to_owned(),
+        little if little < 10.0 => format!("{percent:.1}"),
+        _ => thousands(percent),
+    }
 }
 
 /// The schemes that are in no ranking, and why.
@@ -550,7 +554,7 @@ mod tests {
         }));
         set.runs[0].time_to_recover_us = Some(10.0);
         let said = verdict(&set);
-        assert_eq!(said[1], "The fault (link-down) cost a 10 % (± 0); b nothing measurable (0.0 % ± 25).");
+        assert_eq!(said[1], "The fault (link-down) cost a 10 % (± 0); b nothing certain (0 % ± 25).");
         let recoveries: Vec<_> =
             standings(&set, &groups(&set)).iter().map(|standing| standing.recovery).collect();
         assert_eq!(
