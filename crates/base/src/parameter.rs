@@ -30,6 +30,12 @@ impl ParameterValue {
     pub fn quantity<T: FromStr<Err: fmt::Display>>(&self, what: &str) -> Result<T, String> {
         match self {
             ParameterValue::Text(text) => text.parse().map_err(|e: T::Err| e.to_string()),
+            // Its parser knows what unit to propose for the number.
+            number @ (ParameterValue::Whole(_) | ParameterValue::Number(_)) => {
+                let problem = number.to_string().parse::<T>().err();
+                Err(problem
+                    .map_or_else(|| format!("must be {what} in quotes, not {number}"), |e| e.to_string()))
+            }
             other => Err(format!("must be {what} in quotes, not {other}")),
         }
     }
@@ -627,7 +633,9 @@ mod tests {
         assert_eq!(share.check(&ParameterValue::Whole(1)), Ok(ParameterValue::Number(1.0)));
         assert_eq!(share.check(&text("1")).unwrap_err(), "must be a number, not \"1\"; write 1");
         let error = length.check(&ParameterValue::Whole(8)).unwrap_err();
-        assert_eq!(error, "must be a size in quotes, not 8");
+        assert!(error.ends_with("; write 8B"), "{error}");
+        let error = length.check(&ParameterValue::Truth(true)).unwrap_err();
+        assert_eq!(error, "must be a size in quotes, not true");
         let ports = Parameter::needed::<u16>("ports", "how many");
         let error = ports.check(&ParameterValue::Whole(70_000)).unwrap_err();
         assert_eq!(error, "must be 0 to 65535, not 70000");

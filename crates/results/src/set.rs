@@ -58,10 +58,11 @@ impl ResultSet {
     ///
     /// Where the sweep changes a fault, one that is met at some points is no news.
     pub fn run_warnings(&self) -> Vec<String> {
-        let swept = self.runs.iter().any(|run| run.sweep.keys().any(|key| key.starts_with("fault.")));
-        let runs_of = |scheme: &str| self.runs.iter().filter(|run| run.scheme == scheme).count();
+        let swept = self.actual().iter().any(|run| run.sweep.keys().any(|key| key.starts_with("fault.")));
+        let runs_of = |scheme: &str| self.actual().iter().filter(|run| run.scheme == scheme).count();
         let mut found: Vec<(&str, Vec<(&str, usize)>)> = Vec::new();
-        for (run, warning) in self.runs.iter().flat_map(|run| run.warnings.iter().map(move |w| (run, w))) {
+        for (run, warning) in self.actual().iter().flat_map(|run| run.warnings.iter().map(move |w| (run, w)))
+        {
             let place = found.iter().position(|(text, _)| text == warning).unwrap_or_else(|| {
                 found.push((warning, Vec::new()));
                 found.len() - 1

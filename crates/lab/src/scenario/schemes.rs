@@ -189,7 +189,9 @@ pub(super) fn set(
         let whole = declarations::completed(value, &wrong.cure).filter(|_| path == part);
         match (wrong.value, whole) {
             (Some(instead), _) if at_key => ParameterFault::value(path, message, instead),
-            (None, _) if at_key => no_such(scheme, path),
+            (None, _) if at_key => {
+                kinds::half_a_part(registry, scheme, path, value).unwrap_or_else(|| no_such(scheme, path))
+            }
             (_, Some(whole)) => ParameterFault::value(part, message, whole),
             _ => ParameterFault::words(part, message, wrong.help),
         }

@@ -284,7 +284,7 @@ fn a_wrong_parameter_is_told_where_it_stands() {
         ("\"100Gbps\"", "\"100gbps\"", 5, "link: \"100gbps\" is not a rate", "link = \"100Gbps\""),
         ("switches = 5", "switches = 2", 4, "a ring has at least 3 switches, not 2", "switches = 3"),
         ("switches = 5", "hosts = 5", 4, "\"my-ring\" has no parameter \"hosts\"", "one of switches, link"),
-        ("\"64KB\"", "64", 8, "bytes must be a size in quotes, not 64", "bytes = a size"),
+        ("\"64KB\"", "64", 8, "bytes: \"64\" is not a size", "bytes = \"64B\""),
         ("\"64KB\"", "\"2MB\"", 8, "bytes: messages are short here", "bytes = \"1MB\""),
         ("ack = \"70B\"", "ack = \"0B\"", 11, "transport.ack must be 1B to 65535B, not 0B", "ack = \"64B\""),
     ];

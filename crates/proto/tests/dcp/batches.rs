@@ -79,7 +79,6 @@ fn a_batch_is_bounded_by_the_queue_and_the_window() {
     assert_eq!(fetches(16, HUGE, 16), 1);
     assert_eq!(fetches(17, HUGE, 16), 2);
     assert_eq!(fetches(17, HUGE, 1), 17);
-    assert_eq!(fetches(17, HUGE, 0), 17, "at least one");
     // 100 in flight less those whose headers came: awin is 4 packets more than what is to be sent again.
     assert_eq!(fetches(32, 104 * PACKET, 16), 2);
     // No room: one at a time. Ten in the window: 10 - 0, then none.

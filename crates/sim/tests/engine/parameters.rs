@@ -141,7 +141,7 @@ fn every_part_of_a_typed_scheme_is_looked_at() {
         (
             "reps",
             &with!(s, s.transport, TransportConfig::Sack, header = Bytes(65_000)),
-            "transport.header must be 1B to 61449B, not 65000B; write \"61449B\"",
+            "transport.header must be 1B to 61439B, not 65000B; write \"61439B\"",
         ),
     ];
     for (scheme, change, said) in cases {

@@ -71,6 +71,8 @@ pub struct DcpSender {
     pacer: Pacer,
     tracked: u32,
     largest: u32,
+    /// Full packets that the first window holds.
+    in_window: u64,
     batch: u32,
     round_quota: u64,
     cc: AnyCc,
@@ -135,6 +137,7 @@ impl DcpSender {
             pacer: Pacer::new(),
             tracked: config.tracked_messages,
             largest: largest_request(config),
+            in_window: cc.window() / (config.payload.0 + config.header.0).max(1),
             batch: config.batch,
             round_quota: config.round_quota.0,
             cc,
@@ -151,7 +154,7 @@ impl Sender for DcpSender {
     /// A message with more packets than a counter of the receiver holds goes as several requests, of which only the
     /// last one wants a CQE. So does one that the window has no room for: ACKs come a request, so that a request above
     /// the window could never be acknowledged within it. Those are as long as lets the window hold as many as the
-    /// receiver tracks, and the window bounds what is in flight, whatever the length of messages. (DCP, section 4.3, has
+    /// receiver tracks at first, and the window bounds what is in flight, whatever the length of messages. (DCP, section 4.3, has
     /// a queue pair send min(round_quota, awin) bytes; how awin moves between ACKs of long messages is unsaid.)
     fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
@@ -262,12 +265,11 @@ impl Sender for DcpSender {
 impl DcpSender {
     /// Packets of the requests as which a message of `packets` packets goes, but for the last one.
     fn largest_of(&self, packets: u64) -> u32 {
-        let in_window = self.cc.window() / u64::from(self.packet_bytes);
-        if packets.min(self.largest.into()) <= in_window {
+        if packets.min(self.largest.into()) <= self.in_window {
             return self.largest;
         }
         // Less than the counter holds.
-        (in_window / u64::from(self.tracked)).max(1) as u32
+        (self.in_window / u64::from(self.tracked)).max(1) as u32
     }
 
     /// Retransmissions first, then what a timeout repeats, then new data.
