@@ -55,14 +55,14 @@ mod tests {
     fn the_innermost_part_is_named() {
         let caught =
             catch_panicked(|| foreign("transport", || foreign("load balancer", || panic!("path {}", 7))));
-        let panicked: Panicked = caught.map(|()| ()).unwrap_err();
+        let panicked: Panicked = caught.unwrap_err();
         assert_eq!(panicked.to_string(), "the load balancer panicked: path 7");
         assert_eq!(catch_foreign("topology", || 5), Ok(5));
     }
 
     #[test]
     fn a_defect_of_ours_is_nobody_elses() {
-        let ours = catch_unwind(|| catch_panicked(|| panic!("ours")).map(|()| ()));
+        let ours = catch_unwind(|| catch_panicked(|| panic!("ours")));
         assert_eq!(said(&*ours.unwrap_err()), "ours");
     }
 }

@@ -178,7 +178,8 @@ pub(super) fn set(
         table.remove(*other);
     }
     let before = table.insert(leaf.to_owned(), value.clone());
-    let registered = Chosen::take(registry, &mut whole).map_err(|(part, wrong)| {
+    let registered = Chosen::take(registry, &mut whole).map_err(|misread| {
+        let (part, wrong) = *misread;
         if let Some(fault) =
             path.ends_with(".kind").then(|| kinds::half_a_part(registry, scheme, path, value)).flatten()
         {
@@ -243,7 +244,7 @@ struct Chosen {
 
 impl Chosen {
     /// Takes them out of a scheme, in which parts of ours then stand in for them.
-    fn take(registry: &Registry, whole: &mut toml::Value) -> Result<Chosen, (&'static str, Wrong)> {
+    fn take(registry: &Registry, whole: &mut toml::Value) -> Result<Chosen, Box<(&'static str, Wrong)>> {
         let mut chosen = Chosen::default();
         let stand_in = |part: &str| -> toml::Value {
             let table: toml::Table =
@@ -252,21 +253,23 @@ impl Chosen {
         };
         let Some(parts) = whole.as_table_mut() else { return Ok(chosen) };
         if let Some(value) = parts.get_mut("transport") {
-            chosen.transport = registry.transport_of(value).map_err(|wrong| ("transport", wrong))?;
+            chosen.transport =
+                registry.transport_of(value).map_err(|wrong| Box::new(("transport", wrong)))?;
             chosen.transport.is_some().then(|| *value = stand_in("transport"));
         }
         if let Some(value) = parts.get_mut("cc") {
-            chosen.cc = registry.cc(value).map_err(|wrong| ("cc", wrong))?;
+            chosen.cc = registry.cc(value).map_err(|wrong| Box::new(("cc", wrong)))?;
             chosen.cc.is_some().then(|| *value = stand_in("cc"));
         }
         if let Some(value) = parts.get_mut("lb") {
-            chosen.lb = registry.lb(value).map_err(|wrong| ("lb", wrong))?;
+            chosen.lb = registry.lb(value).map_err(|wrong| Box::new(("lb", wrong)))?;
             chosen.lb.is_some().then(|| *value = stand_in("lb"));
         }
         if let Some(fabric) = parts.get_mut("fabric").and_then(toml::Value::as_table_mut)
             && let Some(value) = fabric.get("program")
         {
-            chosen.program = registry.program_of(value).map_err(|wrong| ("fabric.program", wrong))?;
+            chosen.program =
+                registry.program_of(value).map_err(|wrong| Box::new(("fabric.program", wrong)))?;
             chosen.program.is_some().then(|| fabric.remove("program"));
         }
         Ok(chosen)

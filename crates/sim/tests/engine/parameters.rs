@@ -6,6 +6,9 @@ use anabranch_sim::RunError;
 use anabranch_sim::proto::{CcConfig, LbConfig, ProgramConfig, Size, TransportConfig};
 use anabranch_sim::scenario::{RunPoint, Scheme};
 
+/// A scheme, what changes in it, and what is said of that.
+type Case<'a> = (&'a str, &'a dyn Fn(&mut Scheme), &'a str);
+
 fn point(scheme: &str) -> RunPoint {
     let text = format!(
         r#"
@@ -39,7 +42,7 @@ macro_rules! with {
 
 #[test]
 fn what_was_clamped_is_refused() {
-    let cases: &[(&str, &dyn Fn(&mut Scheme), &str)] = &[
+    let cases: &[Case<'_>] = &[
         ("reps", &with!(s, s.lb, LbConfig::Reps, buffer = 77), "lb.buffer must be 1 to 32, not 77; write 32"),
         ("reps", &with!(s, s.lb, LbConfig::Reps, buffer = 0), "lb.buffer must be 1 to 32, not 0; write 1"),
         ("reps", &with!(s, s.lb, LbConfig::Reps, evs = 65_537), "lb.evs must be 1 to 65536, not 65537"),
@@ -111,7 +114,7 @@ fn what_was_clamped_is_refused() {
 
 #[test]
 fn every_part_of_a_typed_scheme_is_looked_at() {
-    let cases: &[(&str, &dyn Fn(&mut Scheme), &str)] = &[
+    let cases: &[Case<'_>] = &[
         ("reps", &|s| s.qps = 65, "qps must be 1 to 64, not 65; write 64"),
         ("reps", &|s| s.fabric.ecn_pmax = f64::NAN, "fabric.ecn_pmax must be a number, not NaN; write 1.0"),
         ("reps", &|s| s.fabric.queue = Some(Size::Bdp(-1.0)), "fabric.queue must be above 0; write \"1bdp\""),
