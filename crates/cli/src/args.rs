@@ -244,7 +244,7 @@ pub struct ReportArgs {
 /// Arguments of `anabranch find`.
 #[derive(Debug, Args)]
 pub struct FindArgs {
-    /// The scenario's TOML file, which has [find]; `-` reads it from standard input
+    /// The scenario's TOML file, which has a table `[find]`; `-` reads it from standard input
     pub scenario: PathBuf,
     /// Ask for this scheme instead of the scenario's [repeat for more]
     #[arg(long = "scheme", value_name = "NAME")]

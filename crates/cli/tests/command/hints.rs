@@ -52,7 +52,7 @@ fn a_parameter_of_a_scheme_without_a_unit_is_answered_with_the_number() {
     for written in ["100000", "\"100000\""] {
         let line = format!("\"*.fabric.queue\" = {written}");
         let wrong = format!("{SMALL}[set]\n{line}\n");
-        let resolved = followed(&wrong, &line, "\"*.fabric.queue\" = \"100000B\"");
+        let resolved = followed(&wrong, &line, "\"*.fabric.queue\" = \"100KB\"");
         assert!(resolved.contains("queue = \"100KB\""), "{resolved}");
     }
     let line = "\"reps.transport.rto\" = 70";
