@@ -14,6 +14,10 @@ pub struct Panicked {
 }
 
 /// Calls a part that somebody else brought. A panic in it goes on, as a [`Panicked`].
+///
+/// Never in line: what dispatches among ours and theirs is on the packet path.
+#[cold]
+#[inline(never)]
 pub fn foreign<T>(part: &'static str, call: impl FnOnce() -> T) -> T {
     catch_foreign(part, call).unwrap_or_else(|panicked| resume_unwind(Box::new(panicked)))
 }

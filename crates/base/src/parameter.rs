@@ -548,11 +548,6 @@ impl Parameter {
         self.example.as_ref().or(self.default.as_ref())
     }
 
-    /// Whether it is written in quotes.
-    pub fn is_text(&self) -> bool {
-        self.in_quotes
-    }
-
     /// Whether it is of the same type as another one.
     pub fn is_like(&self, other: &Parameter) -> bool {
         self.of_type == other.of_type

@@ -98,7 +98,7 @@ impl Written {
 
 /// What takes long where a fabric is large.
 const RESOLVING: &str =
-    "computing routes to resolve the scenario; a fabric of a million hosts takes a minute and a gigabyte";
+    "computing routes to resolve the scenario; a fabric of a million hosts takes half a minute and 2.5 GB";
 
 /// Checks a scenario, with warnings on standard error, and makes it stand by itself.
 ///

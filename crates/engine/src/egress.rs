@@ -56,6 +56,28 @@ pub struct Port {
 const _: () = assert!(size_of::<Port>() == 64);
 
 impl Port {
+    /// An idle port of a healthy link of the first kind.
+    fn new(link: LinkId, peer: NodeId, peer_port: u16, weight: u32) -> Self {
+        Port {
+            busy_until: Time::ZERO,
+            data: Fifo::EMPTY,
+            control: Fifo::EMPTY,
+            data_bytes: 0,
+            control_bytes: 0,
+            peak: 0,
+            peer,
+            link,
+            peer_port,
+            kind: 0,
+            weight,
+            ahead: 0,
+            wakes: false,
+            impaired: false,
+            paused: false,
+            pause_pending: false,
+        }
+    }
+
     /// Whether anything waits that may go out.
     #[inline]
     pub fn has_work(&self) -> bool {
@@ -155,22 +177,9 @@ impl<F: Frees> Egress<F> {
                 let port = &network.topology.ports[link as usize];
                 let link = LinkId(link);
                 Port {
-                    busy_until: Time::ZERO,
-                    data: Fifo::EMPTY,
-                    control: Fifo::EMPTY,
-                    data_bytes: 0,
-                    control_bytes: 0,
-                    peak: 0,
-                    peer: port.peer,
-                    link,
-                    peer_port: port.peer_port,
                     kind: kind_of(link),
-                    weight,
-                    ahead: 0,
-                    wakes: false,
                     impaired: network.faults.is_impaired(link),
-                    paused: false,
-                    pause_pending: false,
+                    ..Port::new(link, port.peer, port.peer_port, weight)
                 }
             })
             .collect();
@@ -518,24 +527,7 @@ mod tests {
 
     /// A port whose control queue has the share of its data queue, by bytes.
     fn port() -> Port {
-        Port {
-            busy_until: Time::ZERO,
-            data: Fifo::EMPTY,
-            control: Fifo::EMPTY,
-            data_bytes: 0,
-            control_bytes: 0,
-            peak: 0,
-            peer: NodeId(0),
-            link: LinkId(0),
-            peer_port: 0,
-            kind: 0,
-            weight: 1 << 16,
-            ahead: 0,
-            wakes: false,
-            impaired: false,
-            paused: false,
-            pause_pending: false,
-        }
+        Port::new(LinkId(0), NodeId(0), 0, 1 << 16)
     }
 
     fn queue(port: &mut Port, pool: &mut Pool, control: bool) {

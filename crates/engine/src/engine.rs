@@ -282,7 +282,8 @@ impl<'a, O: Observer> Engine<'a, O> {
                 slot
             })
             .collect();
-        let sources = Sources { slots: present.iter().map(|slot| &**slot).collect(), window: window.number };
+        let present: SmallVec<[&Slot; 8]> = present.iter().map(|slot| &**slot).collect();
+        let sources = Sources { slots: &present, window: window.number };
         let slots = next.iter_mut().map(|slot| &mut **slot).collect();
         shard.run(&self.network, &window, &sources, slots);
     }
@@ -483,6 +484,12 @@ impl<'a, O: Observer> Engine<'a, O> {
         if fresh != watch.fresh {
             (watch.fresh, watch.since) = (fresh, now);
         } else if now.since(watch.since) > *patience {
+            if let Some(over) = self.network.faults.over_after(watch.since, now)
+                && now.since(over) <= *patience
+            {
+                watch.look_at = now.max(over) + Duration(patience.0 / 4);
+                return Ok(());
+            }
             let cycle = deadlock::find(&self.network, shards);
             return Err(cycle.map_or(Failure::Stalled, Failure::Deadlock));
         }

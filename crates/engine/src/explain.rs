@@ -8,6 +8,8 @@ use anabranch_proto::{PathFacts, TransportConfig};
 pub(crate) struct Stalled<'a> {
     /// What carried its messages.
     pub transport: &'a TransportConfig,
+    /// Their first window, in bytes.
+    pub window: u64,
     /// On how many queue pairs each.
     pub qps: u32,
     /// How long after a link went down routing followed, if ever.
@@ -55,9 +57,21 @@ impl Stalled<'_> {
                 );
                 self.of_rounds(lost, &fault)
             }
-            FaultKind::LinkDown { links, .. } => Some(self.of_dead(&named(links), &since)),
-            FaultKind::SwitchDown { switches } => Some(self.of_dead(&named(switches), &since)),
-            FaultKind::LinkFlap { .. } | FaultKind::Rate { .. } | FaultKind::SwitchLoss { .. } => None,
+            FaultKind::LinkDown { links, .. } => Some(self.of_dead(&named(links), &since, fault.duration)),
+            FaultKind::SwitchDown { switches } => {
+                Some(self.of_dead(&named(switches), &since, fault.duration))
+            }
+            FaultKind::LinkFlap { links, period, down_for, .. } => {
+                let flaps = format!("for {down_for} of each {period} {since}");
+                Some(self.of_dead(&named(links), &flaps, fault.duration))
+            }
+            FaultKind::Rate { links, rate, .. } => Some(format!(
+                "{} runs at {rate} {since}, at which a full packet takes {}; give the fault a shorter duration, or write a \
+                 longer stall below [limits]",
+                named(links),
+                rate.time_for(self.facts.packet.0)
+            )),
+            FaultKind::SwitchLoss { .. } => None,
         }
     }
 
@@ -68,7 +82,7 @@ impl Stalled<'_> {
         if lost <= 0.0 {
             return None;
         }
-        let (_, largest) = self.transport.number_space().requests?;
+        let (_, largest) = self.transport.number_space(self.window).requests?;
         let payload = config.payload.0;
         let part = self.longest.div_ceil(self.longest.clamp(1, u64::from(self.qps)));
         let packets = part.div_ceil(payload).clamp(1, largest);
@@ -87,14 +101,16 @@ impl Stalled<'_> {
         ))
     }
 
-    fn of_dead(&self, what: &str, since: &str) -> String {
+    fn of_dead(&self, what: &str, since: &str, duration: Option<Duration>) -> String {
         let routing = match self.routing_delay {
             None => "no fabric.routing_delay is set, so that switches go on sending there".to_owned(),
-            Some(delay) => format!("routing learnt of it {delay} later, so that no way may be left"),
+            Some(delay) => format!("routing learnt of it {delay} later, so that no path may be left"),
         };
+        // With one, it was no time-out of the watchdog that ended the run: nothing was left that would try again.
+        let shorter = if duration.is_none() { "give the fault a duration, " } else { "" };
         format!(
-            "{what} is down {since}, and {routing}; give the fault a duration, take a balancer that leaves a path that loses \
-             (reps), or leave a way around"
+            "{what} is down {since}, and {routing}; {shorter}take a balancer that leaves a path that loses (reps), or leave a \
+             path around it"
         )
     }
 }
@@ -141,7 +157,7 @@ mod tests {
         };
         let faults = &[FaultSpec { kind, at: Duration::from_us(1).into(), duration }];
         let at = Time::ZERO + Duration::from_us(20_000);
-        Stalled { transport, qps: 1, routing_delay: None, faults, facts, at, longest: 1_000_000 }.explain()
+        Stalled { transport, window: u64::MAX, qps: 1, routing_delay: None, faults, facts, at, longest: 1_000_000 }.explain()
     }
 
     fn loss() -> FaultKind {

@@ -19,7 +19,7 @@ pub struct FaultPlan {
     /// By link: index into `links` plus one, or 0. Empty when nothing ever breaks.
     health_of: Vec<u32>,
     links: Vec<LinkHealth>,
-    /// What is to be done at a time, in order of time, but for what comes again and again.
+    /// What is to be done at a time, in order of time, except for what comes again and again.
     agenda: Vec<(Time, Task)>,
     flaps: Vec<Flapping>,
 }
@@ -235,6 +235,18 @@ impl FaultPlan {
     pub fn is_up(&self, link: LinkId, time: Time) -> bool {
         let down = |fault: &Interval| matches!(fault.effect, Effect::Down) && fault.when.holds_at(time);
         self.find(link).is_none_or(|health| !health.faults.iter().any(down))
+    }
+
+    /// When the last of the faults is over that held at any time from `first` to `last`, let nothing through, or slowly,
+    /// and do not stay: until then nothing new may be delivered, and nobody has stalled. None where there was no such.
+    pub fn over_after(&self, first: Time, last: Time) -> Option<Time> {
+        let waits_for = |fault: &&Interval| match fault.effect {
+            Effect::PacketLoss(loss) | Effect::SwitchLoss(loss) if loss < 1.0 => false,
+            Effect::BitErrors(_) => false,
+            _ => fault.when.flap.is_none() && fault.when.until < Time::NEVER && fault.when.meets(first, last),
+        };
+        let faults = self.links.iter().flat_map(|health| &health.faults);
+        faults.filter(waits_for).map(|fault| fault.when.until).max()
     }
 
     /// What becomes of a packet that goes out on an impaired `link` now and is in at `arrives`.

@@ -96,7 +96,7 @@ impl<'a> Ideal<'a> {
     /// The FCT at the sender, from posting to the ACK of the last packet, when nothing else is in the network
     /// and the window never closes.
     ///
-    /// It is exact where a message has one path, but for the ACK of a short last packet, which may wait behind the one
+    /// It is exact where a message has one path, except for the ACK of a short last packet, which may wait behind the one
     /// before it on links of different rates. Everywhere else no message can be faster, and few are as fast:
     ///
     /// - Where packets may take several paths, or parts of the message several queue pairs, see
@@ -146,7 +146,7 @@ impl<'a> Ideal<'a> {
     /// the first packet can have come, and the one that passes last still has the rest of its way, store and forward.
     /// The same holds for the full packets alone, which the short last ones may overtake. The latest of these bounds
     /// counts. On links that are as fast as the hosts', the last link decides, and the bound is what one path takes,
-    /// but for messages of fewer packets than links.
+    /// except for messages of fewer packets than links.
     fn last_arrival_spread(&self, tiers: &[Tier], bytes: u64) -> Duration {
         let full = self.framing.payload.0 + self.framing.header.0;
         let parts = self.parts(bytes);

@@ -16,10 +16,10 @@ pub const MOST_AHEAD: usize = 6;
 /// The longest window: keys of an inbox have so many bits for the time.
 pub const LONGEST_WINDOW: u64 = 1 << OFFSET_BITS;
 const OFFSET_BITS: u32 = 22;
-/// Bits for the place of an arrival in the inbox of a window.
-const PLACE_BITS: u32 = 25;
+/// Bits for the number of an arrival in the inbox of a window.
+const NUMBER_BITS: u32 = 25;
 const PORT_BITS: u32 = 16;
-const _: () = assert!(OFFSET_BITS + 1 + PORT_BITS + PLACE_BITS == 64);
+const _: () = assert!(OFFSET_BITS + 1 + PORT_BITS + NUMBER_BITS == 64);
 
 /// What one thread has sent that comes in within one window.
 #[derive(Default)]
@@ -29,7 +29,7 @@ pub struct Slot {
     /// By node.
     boxes: Vec<Mailbox>,
     /// What the boxes hold.
-    sheets: Sheets,
+    room: Room,
     /// The nodes at which anything comes in, each once.
     touched: Vec<NodeId>,
     /// Telemetry on its way: record `n` of a frame is `stacks[n - 1]`.
@@ -38,57 +38,70 @@ pub struct Slot {
     pauses: u64,
 }
 
-/// What comes in at one node: a chain of sheets, all full but the last one.
+/// What comes in at one node: a chain of runs, all full but the last one.
 #[derive(Clone, Copy, Default)]
 #[repr(align(32))]
 struct Mailbox {
     /// The window that they are for. Those of an earlier one have been read, and go with the first of a later one.
     window: u64,
+    /// The first run.
     first: u32,
+    /// The last run, where the next arrival goes on it, and where it ends.
     last: u32,
+    next: u32,
+    end: u32,
     arrivals: u32,
 }
 
-/// Arrivals on a sheet.
-const SHEET: usize = 8;
-/// Sheets in a block.
-const BLOCK: usize = 256;
+/// Runs are multiples of so many arrivals.
+const STEP: u32 = 8;
+/// The longest run.
+const LONGEST_RUN: u32 = 512;
+/// Arrivals in a block.
+const BLOCK: u32 = 2048;
 
-/// The sheets of a slot, handed out in rising order and all taken back at once.
+/// Room for the arrivals of a slot, handed out in runs from the beginning on, and all taken back at once. An arrival has
+/// the place block times [`BLOCK`] plus its place in that.
 ///
 /// A vector for each mailbox would keep the room of its fullest window. At a hundred thousand nodes that is most of
-/// the memory of a run, and the kernel's clearing of it is most of the time of a short one.
+/// the memory of a run, and the kernel's clearing of it is most of the time of a short one. A mailbox first gets a run for
+/// as many as came in last time, so that most is read in a row.
 #[derive(Default)]
-struct Sheets {
-    blocks: Vec<Box<[[Arrival; SHEET]; BLOCK]>>,
-    /// By sheet: the one behind it in its chain.
-    behind: Vec<u32>,
-    /// Sheets that are handed out.
+struct Room {
+    blocks: Vec<Box<[Arrival; BLOCK as usize]>>,
+    /// By first place over [`STEP`]: how long a run is, and where the one behind it begins.
+    runs: Vec<(u32, u32)>,
+    /// Places that are handed out.
     used: u32,
 }
 
-impl Sheets {
+impl Room {
     #[inline]
-    fn sheet(&self, number: u32) -> &[Arrival; SHEET] {
-        &self.blocks[number as usize / BLOCK][number as usize % BLOCK]
+    fn at(&self, place: u32) -> &Arrival {
+        &self.blocks[(place / BLOCK) as usize][(place % BLOCK) as usize]
     }
 
+    /// A run for no more than so many, or the shortest: where it begins and ends.
     #[inline]
-    fn hand_out(&mut self) -> u32 {
-        if self.used as usize == self.behind.len() {
+    fn hand_out(&mut self, wanted: u32) -> (u32, u32) {
+        let length = (wanted / STEP * STEP).clamp(STEP, LONGEST_RUN);
+        let left = BLOCK - self.used % BLOCK;
+        let first = if length <= left { self.used } else { self.used + left };
+        self.used = first + length;
+        if self.used.div_ceil(BLOCK) as usize > self.blocks.len() {
             self.add_block();
         }
-        self.used += 1;
-        self.used - 1
+        self.runs[(first / STEP) as usize].0 = length;
+        (first, self.used)
     }
 
     #[cold]
     #[inline(never)]
     fn add_block(&mut self) {
-        let blank = vec![[Arrival::BLANK; SHEET]; BLOCK].into_boxed_slice();
+        let blank = vec![Arrival::BLANK; BLOCK as usize].into_boxed_slice();
         if let Ok(block) = blank.try_into() {
             self.blocks.push(block);
-            self.behind.resize(self.blocks.len() * BLOCK, 0);
+            self.runs.resize(self.blocks.len() * (BLOCK / STEP) as usize, (0, 0));
         }
     }
 }
@@ -99,30 +112,26 @@ impl Mailbox {
     fn push(
         &mut self,
         window: u64,
-        arrival: Arrival,
+        arrival: &Arrival,
         node: NodeId,
-        (sheets, touched): (&mut Sheets, &mut Vec<NodeId>),
+        (room, touched): (&mut Room, &mut Vec<NodeId>),
     ) {
         if self.window != window {
-            (self.window, self.arrivals) = (window, 0);
             touched.push(node);
+            let (first, end) = room.hand_out(self.arrivals);
+            (self.window, self.arrivals) = (window, 0);
+            (self.first, self.last, self.next, self.end) = (first, first, first, end);
+        } else if self.next == self.end {
+            let (first, end) = room.hand_out(self.arrivals / 4);
+            room.runs[(self.last / STEP) as usize].1 = first;
+            (self.last, self.next, self.end) = (first, first, end);
         }
-        let place = self.arrivals as usize % SHEET;
-        if place == 0 {
-            let sheet = sheets.hand_out();
-            match self.arrivals {
-                0 => self.first = sheet,
-                _ => sheets.behind[self.last as usize] = sheet,
-            }
-            self.last = sheet;
-        }
+        let block = &mut room.blocks[(self.next / BLOCK) as usize];
+        block[(self.next % BLOCK) as usize] = *arrival;
+        self.next += 1;
         self.arrivals += 1;
-        let sheet = &mut sheets.blocks[self.last as usize / BLOCK][self.last as usize % BLOCK];
-        sheet[place] = arrival;
         // Where the next one goes, most likely of the same sender and soon.
-        if let Some(next) = sheet.get(place + 1) {
-            prefetch(next);
-        }
+        prefetch(&block[(self.next % BLOCK) as usize]);
     }
 }
 
@@ -148,7 +157,7 @@ impl Slot {
             self.window = window;
             self.touched.clear();
             self.stacks.clear();
-            self.sheets.used = 0;
+            self.room.used = 0;
             (self.packets, self.pauses) = (0, 0);
         }
     }
@@ -163,7 +172,7 @@ impl Slot {
         if self.window != window {
             return 0;
         }
-        let mail = self.touched.iter().flat_map(|node| self.sheets_of(window, *node));
+        let mail = self.touched.iter().flat_map(|node| self.runs_of(window, *node));
         let late = mail.flat_map(|(_, arrivals)| arrivals).filter(|arrival| arrival.time >= time);
         late.filter(|arrival| arrival.frame.what == What::Packet).count() as u64
     }
@@ -173,18 +182,22 @@ impl Slot {
         self.window != window || self.packets + self.pauses == 0
     }
 
-    /// The sheets of what comes in at `node` within `window`, each with how many arrivals there are on it.
-    fn sheets_of(&self, window: u64, node: NodeId) -> impl Iterator<Item = (u32, &[Arrival])> {
+    /// The runs of what comes in at `node` within `window`: the place of the first arrival on each, and all of them.
+    #[inline]
+    fn runs_of(&self, window: u64, node: NodeId) -> impl Iterator<Item = (u32, &[Arrival])> {
         let mail = self.boxes[node.index()];
-        let mut left = if mail.window == window { mail.arrivals as usize } else { 0 };
+        let mut left = if mail.window == window { mail.arrivals } else { 0 };
         let mut next = mail.first;
         std::iter::from_fn(move || {
-            let here = left.min(SHEET);
-            let sheet = self.sheets.sheet(if here > 0 { next } else { return None });
-            let number = next;
-            left -= here;
-            next = self.sheets.behind[next as usize];
-            Some((number, &sheet[..here]))
+            if left == 0 {
+                return None;
+            }
+            let (length, behind) = self.room.runs[(next / STEP) as usize];
+            let here = length.min(left);
+            let place = next;
+            (left, next) = (left - here, behind);
+            let from = (place % BLOCK) as usize;
+            Some((place, &self.room.blocks[(place / BLOCK) as usize][from..from + here as usize]))
         })
     }
 }
@@ -223,8 +236,8 @@ impl<'m> Outbox<'m> {
             Some(slot) => {
                 slot.packets += 1;
                 let frame = Frame { packet: *packet, telemetry: 0, port, what: What::Packet };
-                let room = (&mut slot.sheets, &mut slot.touched);
-                slot.boxes[node.index()].push(slot.window, Arrival { time, frame }, node, room);
+                let room = (&mut slot.room, &mut slot.touched);
+                slot.boxes[node.index()].push(slot.window, &Arrival { time, frame }, node, room);
             }
             None => self.send(node, Arrival { time, frame: Frame::new(*packet, port) }, None),
         }
@@ -251,29 +264,41 @@ impl<'m> Outbox<'m> {
             What::Packet => slot.packets += 1,
             What::Pause | What::Resume => slot.pauses += 1,
         }
-        let room = (&mut slot.sheets, &mut slot.touched);
-        slot.boxes[node.index()].push(slot.window, arrival, node, room);
+        let room = (&mut slot.room, &mut slot.touched);
+        slot.boxes[node.index()].push(slot.window, &arrival, node, room);
     }
 }
 
 /// What comes in at one node within a window, in the order in which it is to be looked at.
 #[derive(Default)]
 pub struct Inbox {
-    /// Offset within the window, pause or packet, port, place: sorted.
+    /// Offset within the window, pause or packet, port, number: sorted.
     keys: Vec<u64>,
-    /// Where the arrivals are: slot and sheet. The places of a sheet follow those of the one before it.
-    sheets: Vec<(u32, u32)>,
+    /// Where the arrivals are, by number. Those that came over long links have the numbers behind.
+    runs: SmallVec<[Run; 4]>,
     next: usize,
     start: u64,
+}
+
+/// A run of an inbox.
+struct Run {
+    /// The numbers of its arrivals are below.
+    end: u32,
+    /// Their places less their numbers, wrapped around.
+    shift: u32,
+    slot: u32,
 }
 
 /// From where the arrivals of an inbox are read: a slot of each thread, and those that came over long links.
 pub struct Sources<'m> {
     /// The slots of the present window, a thread each.
-    pub slots: SmallVec<[&'m Slot; 8]>,
+    pub slots: &'m [&'m Slot],
     /// The present window.
     pub window: u64,
 }
+
+/// Arrivals that are loaded before a node's turn; the processor goes on by itself along a run.
+const MOST_PREFETCHED: usize = 16;
 
 impl Sources<'_> {
     /// The nodes at which anything comes in, some more than once.
@@ -285,9 +310,9 @@ impl Sources<'_> {
     /// Loads the beginning of what comes in at `node`.
     #[inline]
     pub fn prefetch(&self, node: NodeId) {
-        for slot in &self.slots {
-            if let Some((_, first)) = slot.sheets_of(self.window, node).next() {
-                first.iter().for_each(prefetch);
+        for slot in self.slots {
+            if let Some((_, run)) = slot.runs_of(self.window, node).next() {
+                run.iter().take(MOST_PREFETCHED).for_each(prefetch);
             }
         }
     }
@@ -306,32 +331,33 @@ impl Inbox {
         expect: impl Fn(&Packet),
     ) {
         self.keys.clear();
-        self.sheets.clear();
+        self.runs.clear();
         self.next = 0;
         self.start = start.0;
         let (mut sorted, mut last) = (true, 0);
-        let mut add = |place: u64, arrival: &Arrival| {
+        let mut add = |arrival: &Arrival| {
             let offset = arrival.time.0 - start.0;
             debug_assert!(offset < LONGEST_WINDOW, "an arrival beyond its window");
             let is_packet = u64::from(arrival.frame.what == What::Packet);
-            let key = ((offset << 1 | is_packet) << PORT_BITS | u64::from(arrival.frame.port)) << PLACE_BITS
-                | place;
+            let key = ((offset << 1 | is_packet) << PORT_BITS | u64::from(arrival.frame.port)) << NUMBER_BITS
+                | self.keys.len() as u64;
             expect(&arrival.frame.packet);
             sorted &= last <= key;
             last = key;
             self.keys.push(key);
         };
+        let mut end = 0;
         for (number, slot) in sources.slots.iter().enumerate() {
-            for (sheet, arrivals) in slot.sheets_of(sources.window, node) {
-                let first = (self.sheets.len() * SHEET) as u64;
-                self.sheets.push((number as u32, sheet));
-                (first..).zip(arrivals).for_each(|(place, arrival)| add(place, arrival));
+            for (place, arrivals) in slot.runs_of(sources.window, node) {
+                arrivals.iter().for_each(&mut add);
+                let shift = place.wrapping_sub(end);
+                end += arrivals.len() as u32;
+                self.runs.push(Run { end, shift, slot: number as u32 });
             }
         }
-        let first = self.sheets.len() * SHEET;
-        (first as u64..).zip(far).for_each(|(place, far)| add(place, &far.arrival));
+        far.iter().for_each(|far| add(&far.arrival));
         assert!(
-            first + far.len() < 1 << PLACE_BITS,
+            self.keys.len() < 1 << NUMBER_BITS,
             "more than 2^25 frames come in at a node within one window"
         );
         if !sorted {
@@ -346,7 +372,7 @@ impl Inbox {
             None => Order::NEVER,
             Some(key) => {
                 let (offset, is_packet) =
-                    (key >> (PLACE_BITS + PORT_BITS + 1), key >> (PLACE_BITS + PORT_BITS) & 1);
+                    (key >> (NUMBER_BITS + PORT_BITS + 1), key >> (NUMBER_BITS + PORT_BITS) & 1);
                 Order::new(
                     Time(self.start + offset),
                     if is_packet == 1 { kind::ARRIVAL } else { kind::PAUSE },
@@ -356,23 +382,24 @@ impl Inbox {
     }
 
     /// Takes the next arrival, with its telemetry.
-    #[inline]
+    #[inline(always)]
     pub fn take<'a>(
         &mut self,
         sources: &'a Sources<'_>,
         far: &'a [Far],
     ) -> (&'a Arrival, Option<&'a IntStack>) {
-        let place = (self.keys[self.next] & ((1 << PLACE_BITS) - 1)) as usize;
+        let number = (self.keys[self.next] & ((1 << NUMBER_BITS) - 1)) as u32;
         self.next += 1;
-        match self.sheets.get(place / SHEET) {
-            Some((slot, sheet)) => {
-                let slot = sources.slots[*slot as usize];
-                let arrival = &slot.sheets.sheet(*sheet)[place % SHEET];
-                let number = (arrival.frame.telemetry as usize).checked_sub(1);
-                (arrival, number.map(|number| &slot.stacks[number]))
+        match self.runs.iter().find(|run| number < run.end) {
+            Some(run) => {
+                let slot = sources.slots[run.slot as usize];
+                let arrival = slot.room.at(number.wrapping_add(run.shift));
+                let stack = (arrival.frame.telemetry as usize).checked_sub(1);
+                (arrival, stack.map(|number| &slot.stacks[number]))
             }
             None => {
-                let far = &far[place - self.sheets.len() * SHEET];
+                let before = self.runs.last().map_or(0, |run| run.end);
+                let far = &far[(number - before) as usize];
                 (&far.arrival, far.stack.as_deref())
             }
         }
@@ -402,7 +429,8 @@ mod tests {
                 out.send_packet(node, at, &packet, port as u16);
             }
         }
-        let sources = Sources { slots: slots.iter().collect(), window: 1 };
+        let slots: Vec<&Slot> = slots.iter().collect();
+        let sources = Sources { slots: &slots, window: 1 };
         let mut inbox = Inbox::default();
         inbox.open(&sources, node, start, &[], |_| {});
         let (mut count, mut last) = (0, (0, 0));

@@ -147,7 +147,7 @@ pub fn build(point: &RunPoint) -> Result<Built, RunError> {
     Ok(Built { topology, routing, workload })
 }
 
-/// What records the curves of a point, and how many points a second those have that have one in each interval.
+/// What records the curves of a point, and how many points per second those have that have one per interval.
 fn watch(point: &RunPoint, fabric: &Built) -> Result<(SeriesObserver, f64), RunError> {
     let topology = &fabric.topology;
     let mut points = 0.0;
@@ -225,9 +225,10 @@ fn drive<O: Observer>(
                 _ => "nothing is left that could happen".to_owned(),
             };
             let (scheme, faults, facts) = (&point.scheme, &point.faults, &ideal.path_facts());
+            let window = scheme.cc.build(facts).window();
             let (transport, qps, routing_delay) =
                 (&scheme.transport, scheme.qps, scheme.fabric.routing_delay);
-            let help = Stalled { transport, qps, routing_delay, faults, facts, at, longest }.explain();
+            let help = Stalled { transport, window, qps, routing_delay, faults, facts, at, longest }.explain();
             Err(RunError::Stalled { at, reason, flows: stuck, unfinished, help, partial: Box::new(result) })
         }
         Err(Failure::Deadlock(cycle)) => {

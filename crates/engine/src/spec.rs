@@ -64,7 +64,7 @@ parameters! {
         #[is(part)]
         pub own: Vec<String>,
         /// Queue pairs of a connection: each message is split over them, each with its own transport and entropy.
-        #[is(1..=64; example = 1; source = "unsaid; one queue pair per connection")]
+        #[is(1..=64; example = 4; source = "unsaid; one queue pair per connection"; default = 1)]
         pub qps: u32,
         /// Reliability.
         #[is(part)]
@@ -257,7 +257,7 @@ parameters! {
         /// Packet buffer of a switch, headrooms included unless `headroom_apart`.
         #[is(AboveZero; example = "256MB"; source = "STrack, section 4.1")]
         pub buffer: Bytes,
-        /// The headrooms are no part of `buffer` but lie beside it, as they must where lines are long: a link of 1.6 Tb/s
+        /// The headrooms are no part of `buffer` but lie beside it, as they must on links with a large BDP: one of 1.6 Tb/s
         /// and 500 us takes 200 MB.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[is(any; example = true; source = "unsaid"; default = false)]
@@ -379,7 +379,8 @@ pub struct Limits {
     /// Largest simulated time.
     pub max_time: Duration,
     /// A run in which nothing new is delivered for this long, while something should be, has stalled. A retransmission
-    /// timeout and a round trip are allowed for on top ([`Limits::patience`]).
+    /// timeout and a round trip are allowed for on top ([`Limits::patience`]), and while a fault that has an end lets
+    /// nothing through, or slowly, the time does not count.
     pub stall: Duration,
     /// Largest number of events.
     pub max_events: u64,

@@ -190,7 +190,7 @@ pub(crate) fn texts<T: AsRef<str>>(values: impl Iterator<Item = T>) -> ArrayRef 
     Arc::new(StringArray::from_iter_values(values))
 }
 
-/// What every run has, its number first, but for scheme, seed and swept values.
+/// What every run has, its number first, except for scheme, seed and swept values.
 pub(crate) fn fixed_columns(rows: &[RunRow]) -> Vec<Column> {
     let u64s = |field: fn(&RunRow) -> u64| -> ArrayRef {
         Arc::new(UInt64Array::from_iter_values(rows.iter().map(field)))

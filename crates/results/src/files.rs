@@ -112,7 +112,7 @@ impl ResultSet {
         sink.finish(true)
     }
 
-    /// Reads what [`ResultSet::write`] wrote, but for the curves, which stay in their file and are read as they are
+    /// Reads what [`ResultSet::write`] wrote, except for the curves, which stay in their file and are read as they are
     /// asked for.
     ///
     /// # Errors

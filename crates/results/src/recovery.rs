@@ -97,7 +97,7 @@ mod tests {
         (1..).zip(rates).map(|(number, &rate)| (number * 10 * US, rate)).collect()
     }
 
-    /// 100 intervals at a rate of 100, but for those in `places`, which have `rate`.
+    /// 100 intervals at a rate of 100, except for those in `places`, which have `rate`.
     fn with(places: std::ops::Range<usize>, rate: f64) -> Vec<(u64, f64)> {
         curve(&(0..100).map(|place| if places.contains(&place) { rate } else { 100.0 }).collect::<Vec<_>>())
     }

@@ -15,7 +15,7 @@ pub struct RunRow {
     pub seed: u64,
     /// The swept parameters of this run.
     pub sweep: BTreeMap<String, Value>,
-    /// It has none of the scenario's faults: those of the same scheme, seed and sweep point (but for swept faults, which
+    /// It has none of the scenario's faults: those of the same scheme, seed and sweep point (except for swept faults, which
     /// it lacks) are compared with it. Such a run has no row a flow or job.
     pub baseline: bool,
     /// Messages of the workload.

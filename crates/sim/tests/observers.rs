@@ -93,7 +93,7 @@ fn curves_end_before_they_fill_the_memory() {
         "schemes = [\"reps\"]\nsetup = \"reps-paper\"\n{fabric}{workload}{}",
         measure("queue-depth", "links = \"all\"\nevery = \"1ps\"")
     );
-    // Ten curves with a million million points a second each; as far as its bytes go the run might end before.
+    // Ten curves with a million million points per second each; as far as its bytes go the run might end before.
     assert_eq!(
         attempt(&text).unwrap_err().to_string(),
         "the curves of [[measure]] came to 20000000 points within 2.000 us, which is all that this run may have; every = \

@@ -21,7 +21,7 @@ pub struct Job<'a> {
     pub runs: usize,
     /// How many of these are baselines.
     pub baselines: usize,
-    /// Simulates it, but for the runs that are kept, with room for curves on disk.
+    /// Simulates it, except for the runs that are kept, with room for curves on disk.
     pub simulate: &'a dyn Fn(&Kept, &Spool) -> Result<Outcome, Failure>,
     /// The figure's part of the results, from the rest of them.
     pub figure: &'a dyn Fn(&ResultSet) -> Result<Option<Figure>, Failure>,

@@ -53,7 +53,7 @@ pub(super) fn completed(table: &toml::Value, cure: &[(String, ParameterValue)]) 
     Some(toml::Value::Table(table).to_string())
 }
 
-/// Checks the table of a whole fabric but for its program, whose kind says what it has.
+/// Checks the table of a whole fabric except for its program, whose kind says what it has.
 pub(super) fn check_fabric(values: &toml::Value) -> Result<Option<()>, Wrong> {
     let Some(values) = values.as_table() else { return Ok(None) };
     let mut values = values.clone();

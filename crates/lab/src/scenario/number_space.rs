@@ -5,16 +5,18 @@ use super::origin::Origin;
 use super::table::fault;
 use super::{ScenarioError, Scheme, WorkloadSpec};
 use anabranch_base::Bytes;
+use anabranch_proto::PathFacts;
 use anabranch_workload::Workload;
 
 /// Refuses a workload in which a queue pair of `scheme` would run out of PSNs, or of MSNs.
 pub(super) fn check(
     scheme: &Scheme,
+    facts: &PathFacts,
     spec: &WorkloadSpec,
     workload: &Workload,
     origin: &Origin,
 ) -> Result<(), ScenarioError> {
-    let space = scheme.transport.number_space();
+    let space = scheme.transport.number_space(scheme.cc.build(facts).window());
     let payload = scheme.transport.framing().payload.0;
     let split = u64::from(scheme.qps);
     // A message has at most as many parts as bytes. Of the queue pairs of a connection the first carries a part of each

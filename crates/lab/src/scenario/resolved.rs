@@ -304,7 +304,7 @@ impl Scenario {
                     let help = Some("shorter latencies: 500us are 100 km".to_owned());
                     return Err(fault(&self.origin.file, self.origin.place("topology"), message, help));
                 }
-                number_space::check(scheme, step.workload, &workload, &self.origin)?;
+                number_space::check(scheme, &facts, step.workload, &workload, &self.origin)?;
                 self.check_lossless(scheme, &ground.topology, &facts)?;
                 self.check_program(scheme, &ground, &facts, seed)?;
                 self.check_weights(scheme, &ground.topology, &facts)?;

@@ -194,7 +194,7 @@ impl Setup {
             }
             let mut fields = fields.clone();
             added(&mut fields, &given);
-            // What other congestion controls call by the same name is something else, but for windows.
+            // What other congestion controls call by the same name is something else, except for windows.
             let ground = |path: &String| {
                 let key = path.rsplit('.').next().unwrap_or_default();
                 part != "cc" || given.contains_key(key) || key.ends_with("window")
@@ -291,7 +291,7 @@ fn added(scheme: &mut Fields, given: &Fields) {
     }
 }
 
-/// Lays `over` on `fields`, which stand at the path `at` of a scheme: tables merge, but for those with a `kind`; a
+/// Lays `over` on `fields`, which stand at the path `at` of a scheme: tables merge, except for those with a `kind`; a
 /// parameter goes when one that stands for it comes.
 pub(super) fn overlay(fields: &mut Fields, over: &Fields, at: &str) {
     for key in over.keys() {
@@ -322,7 +322,7 @@ fn table_at<'a>(fields: &'a Fields, key: &str) -> Option<&'a Fields> {
     }
 }
 
-/// The paths of the parameters in a part; tables within it (but for a program) are parts of the path.
+/// The paths of the parameters in a part; tables within it (except for a program) are parts of the path.
 fn paths(at: &str, fields: &Fields) -> Vec<String> {
     let mut found = Vec::new();
     for (key, node) in fields {

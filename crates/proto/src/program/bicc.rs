@@ -207,7 +207,7 @@ impl Bicc {
         destination.in_flight += u64::from(bytes);
         self.counts.max_in_flight_bytes = self.counts.max_in_flight_bytes.max(destination.in_flight);
         let due = now + self.release;
-        // Behind the last one, but for packets that go out again.
+        // Behind the last one, except for packets that go out again.
         let sent = &mut self.qps[qp.index()];
         let place = match sent.back() {
             Some(last) if last.psn > psn => sent.partition_point(|sent| sent.psn <= psn),

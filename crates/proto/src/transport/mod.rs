@@ -246,8 +246,8 @@ impl TransportConfig {
         Framing { payload, header, ack }
     }
 
-    /// For how much a queue pair has numbers, over all that it ever carries.
-    pub fn number_space(&self) -> NumberSpace {
+    /// For how much a queue pair has numbers, over all that it ever carries under a first window of so many bytes.
+    pub fn number_space(&self, window: u64) -> NumberSpace {
         let all = u64::from(u32::MAX);
         match self {
             // What is in flight must not come near the end of the numbers.
@@ -256,7 +256,7 @@ impl TransportConfig {
             }
             TransportConfig::Dcp(config) => NumberSpace {
                 packets: all,
-                requests: Some((u64::from(Msn::LIMIT), u64::from(dcp::largest_request(config)))),
+                requests: Some((u64::from(Msn::LIMIT), u64::from(dcp::largest_request(config, window)))),
             },
             TransportConfig::GoBackN(_)
             | TransportConfig::RnicSr(_)

@@ -1,21 +1,6 @@
 //! How packets to send again are fetched from host memory (section 4.3).
 
 use super::*;
-use anabranch_proto::cc::CongestionControl;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-/// A window that others set.
-struct Closing(Arc<AtomicU64>);
-
-impl CongestionControl for Closing {
-    fn window(&self) -> u64 {
-        self.0.load(Relaxed)
-    }
-    fn paces(&self) -> bool {
-        false
-    }
-}
 
 /// With round trips over PCIe of 1 us and batches of so many packets, those that go out in `span`, when 16,000 were
 /// trimmed at its start.
@@ -65,9 +50,7 @@ fn one_fetch_for_each_packet_makes_four_gigabits() {
 fn a_batch_is_bounded_by_the_queue_and_the_window() {
     let fetches = |headers: u32, window: u64, batch: u32| {
         // The window closes once all is sent.
-        let now = Arc::new(AtomicU64::new(HUGE));
-        let cc = AnyCc::Custom(Box::new(Closing(now.clone())));
-        let mut sender = DcpSender::new(&DcpConfig { batch, ..config() }, &FACTS, ENDS, cc, AnyLb::ecmp(9));
+        let (mut sender, now) = closing(DcpConfig { batch, ..config() });
         post(&mut sender, [100]);
         assert_eq!(psns(&mut sender, us(0)).len(), 100);
         now.store(window, Relaxed);

@@ -11,10 +11,12 @@ mod turns;
 mod wire;
 
 use anabranch_base::{Bytes, Duration, MessageId, Rate, Time};
-use anabranch_proto::cc::AnyCc;
+use anabranch_proto::cc::{AnyCc, CongestionControl};
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{DcpConfig, DcpSender, Sender as _};
 use anabranch_proto::{Msn, Packet, PathFacts, Repr, Span, TransportConfig};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use support::{ENDS, ids, us, wide_facts};
 
 const ACK: u16 = 64;
@@ -57,6 +59,32 @@ fn sender(config: DcpConfig) -> DcpSender {
 
 fn windowed(config: DcpConfig, window: u64) -> DcpSender {
     DcpSender::new(&config, &FACTS, ENDS, AnyCc::constant(window), AnyLb::ecmp(9))
+}
+
+/// A window that others set.
+struct Closing(Arc<AtomicU64>);
+
+impl CongestionControl for Closing {
+    fn window(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+    fn paces(&self) -> bool {
+        false
+    }
+}
+
+/// One whose window is huge until it is set.
+fn closing(config: DcpConfig) -> (DcpSender, Arc<AtomicU64>) {
+    let now = Arc::new(AtomicU64::new(HUGE));
+    let cc = AnyCc::Custom(Box::new(Closing(now.clone())));
+    (DcpSender::new(&config, &FACTS, ENDS, cc, AnyLb::ecmp(9)), now)
+}
+
+/// One whose requests are as long as the counter lets them, and whose window has since become this small.
+fn narrowed(config: DcpConfig, window: u64) -> DcpSender {
+    let (sender, now) = closing(config);
+    now.store(window, Relaxed);
+    sender
 }
 
 /// Posts messages of as many packets, numbered from 10.

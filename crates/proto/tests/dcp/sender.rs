@@ -68,7 +68,7 @@ fn a_message_beyond_the_counter_goes_in_parts() {
 /// Section 4.3: the packet of the header, and no other, ahead of new data.
 #[test]
 fn a_header_brings_its_packet_and_no_other() {
-    let mut sender = windowed(config(), 6 * PACKET);
+    let mut sender = narrowed(config(), 6 * PACKET);
     post(&mut sender, [4, 4]);
     assert_eq!(psns(&mut sender, us(0)), range(0..6));
     answer(&mut sender, us(1), header_only(2, 0, 0));
@@ -93,7 +93,7 @@ fn a_header_brings_its_packet_and_no_other() {
 /// A peer that says what cannot be: nothing breaks.
 #[test]
 fn a_peer_that_talks_nonsense() {
-    let mut sender = windowed(config(), 3 * PACKET);
+    let mut sender = narrowed(config(), 3 * PACKET);
     post(&mut sender, [2, 2]);
     assert_eq!(psns(&mut sender, us(0)), [0, 1, 2]);
     answer(&mut sender, us(1), ack(2));
@@ -118,13 +118,12 @@ fn no_message_beyond_those_that_are_tracked() {
     assert_eq!(psns(&mut sender, us(1)), range(16..22));
 }
 
-/// ACKs come a request: a message above the window goes as requests, of which the window holds as many as the receiver
-/// tracks.
+/// ACKs come one per request: messages go as requests of which the window holds as many as the receiver tracks.
 #[test]
-fn a_window_below_a_message() {
-    let mut sender = windowed(config(), 18 * PACKET - 1);
+fn a_message_goes_as_requests_of_an_eighth_of_the_window() {
+    let mut sender = windowed(config(), 18 * PACKET);
     post(&mut sender, [18, 2]);
-    // Requests of 17 / 8 = 2 packets, 8 of them tracked.
+    // Requests of 18 / 8 = 2 packets, 8 of them tracked.
     let sent = send(&mut sender, us(0));
     assert_eq!(sent.iter().map(|(psn, ..)| *psn).collect::<Vec<_>>(), range(0..16));
     assert_eq!(sent.iter().map(|(_, msn, _)| *msn).max(), Some(7));
@@ -134,9 +133,13 @@ fn a_window_below_a_message() {
     answer(&mut sender, us(2), ack(9));
     assert_eq!(acknowledged(&mut sender), [10]);
     assert_eq!(psns(&mut sender, us(2)), [18, 19]);
-    // One that fits stays whole.
+    // One that fits the window is cut as well: what was received of it would fill the window until its ACK is back.
     let mut sender = windowed(config(), 18 * PACKET);
-    post(&mut sender, [18, 10]);
+    post(&mut sender, [10]);
+    assert_eq!(send(&mut sender, us(0)).iter().map(|(_, msn, _)| *msn).max(), Some(4));
+    // A window that holds eight of the longest requests cuts nothing.
+    let mut sender = windowed(config(), 80 * PACKET);
+    post(&mut sender, [10]);
     assert_eq!(send(&mut sender, us(0)).iter().map(|(_, msn, _)| *msn).max(), Some(0));
     let mut sender = windowed(config(), 5 * PACKET);
     post(&mut sender, [2, 4]);

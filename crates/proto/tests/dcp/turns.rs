@@ -33,7 +33,7 @@ fn a_turn_ends_with_its_quota() {
 /// What is fetched for retransmission is part of the quota, and new data follows in the same turn.
 #[test]
 fn new_data_follows_in_the_turn_of_copies() {
-    let mut sender = windowed(config(), 40 * PACKET);
+    let mut sender = narrowed(config(), 40 * PACKET);
     post(&mut sender, [30, 30]);
     assert_eq!(turns(&mut sender, us(0)), [16, 16, 8]);
     (0..10).for_each(|psn| answer(&mut sender, us(1), header_only(psn, 0, 0)));
@@ -66,15 +66,15 @@ fn a_turn_ends_with_its_wqes() {
 /// It waits for ACKs, for time, or for a message.
 #[test]
 fn a_turn_ends_when_nothing_can_be_sent() {
-    let mut sender = windowed(config(), 20 * PACKET);
-    post(&mut sender, [18, 5]);
-    assert_eq!(turns(&mut sender, us(0)), [16, 4]);
+    let mut sender = narrowed(config(), 3 * PACKET);
+    post(&mut sender, [2, 5]);
+    assert_eq!(turns(&mut sender, us(0)), [3]);
     answer(&mut sender, us(1), ack(1));
-    assert_eq!(turns(&mut sender, us(1)), [3]);
+    assert_eq!(turns(&mut sender, us(1)), [4]);
     assert_eq!(sender.poll_transmit(us(1)), None);
-    // A turn that ended early does not go on with the 13 that it had left.
+    // A turn that ended early does not go on with what it had left.
     post(&mut sender, [20]);
-    assert_eq!(turns(&mut sender, us(2)), [15]);
+    assert_eq!(turns(&mut sender, us(2)), []);
     answer(&mut sender, us(2), ack(2));
-    assert_eq!(turns(&mut sender, us(2)), [5]);
+    assert_eq!(turns(&mut sender, us(2)), [16, 4]);
 }

@@ -134,7 +134,7 @@ pub(super) fn pictures<'a>(set: &'a ResultSet, spec: &PlotSpec) -> Vec<Picture<'
     pictures
 }
 
-/// Swept parameters but for the one on the x axis, and for those that it fixes because they change together.
+/// Swept parameters except for the one on the x axis, and for those that it fixes because they change together.
 fn beside<'a>(set: &'a ResultSet, x: Option<&str>) -> Vec<&'a str> {
     let follows = |name: &str| {
         let mut at = BTreeMap::new();

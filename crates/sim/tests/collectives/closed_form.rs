@@ -35,7 +35,7 @@ const US: u64 = 1_000_000;
 ///
 /// ACKs go first on the link that data take. A rank owes an ACK for each packet that it receives, as many as it
 /// sends:
-/// - In a full ring each packet has one before it, S = P (T + A), but for the first floor(L / (T + A)) ones: for
+/// - In a full ring each packet has one before it, S = P (T + A), except for the first floor(L / (T + A)) ones: for
 ///   so long nothing has arrived.
 /// - With one chunk a block, and ways longer than a chunk, all ACKs but that of the last packet are sent while
 ///   the link is idle: S = P T, and each block but the first is A late.

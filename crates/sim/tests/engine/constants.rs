@@ -1,30 +1,14 @@
 //! What has nothing to do with a run does not change it: windows are cut at other times, and nothing else.
 
 use crate::support::*;
+use anabranch_base::{Purpose, stream};
 use anabranch_sim::RunResult;
 
-/// The last host neither sends nor receives.
-const IDLE_HOST: &str = r#"
-[topology]
-kind = "leaf-spine"
-hosts = 16
-hosts_per_tor = 4
-link = "100Gbps"
-link_latency = "600ns"
-switch_latency = "300ns"
-
-[workload]
-kind = "messages"
-"#;
-
-/// 120 messages among the first 15 hosts, of sizes and times that collide.
+/// 120 messages among the first 15 hosts of 16, of sizes and times that collide.
 fn messages() -> String {
-    let mut state = 12_345_u64;
-    let mut draw = |below: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    };
-    let mut text = String::new();
+    let mut random = stream(12_345, 0, Purpose::Registered);
+    let mut draw = |below: u32| random.below(below);
+    let mut text = "[workload]\nkind = \"messages\"\n".to_owned();
     for _ in 0..120 {
         let from = draw(15);
         let to = (from + 1 + draw(14)) % 15;
@@ -72,7 +56,7 @@ fn settings(scheme: &str) -> String {
 fn run_with(scheme: &str, rest: &str) -> RunResult {
     let (setup, settings) = (paper(scheme), settings(scheme));
     let text = format!(
-        "schemes = [\"{scheme}\"]\nsetup = \"{setup}\"\n{settings}{IDLE_HOST}{}{LOSSES}{rest}",
+        "schemes = [\"{scheme}\"]\nsetup = \"{setup}\"\n{settings}{LEAF_SPINE}{}{LOSSES}{rest}",
         messages()
     );
     let scenario = read(&text, &[]);

@@ -62,6 +62,20 @@ fn lost(on_link: &RangeInclusive<u64>, down: &std::ops::Range<u64>) -> bool {
     *on_link.end() >= down.start && *on_link.start() < down.end
 }
 
+/// Three times as long as the 10 ms in which something new has to be delivered: those count from the end of the fault.
+#[test]
+fn a_fault_that_ends_is_no_stall_however_long_it_is() {
+    for fault in [
+        "kind = \"link-down\"\nlinks = \"tor:0/down:1\"\nduration = \"30ms\"",
+        "kind = \"packet-loss\"\nlinks = \"tor:0/down:1\"\nprobability = 1.0\nduration = \"30ms\"",
+        "kind = \"rate\"\nlinks = \"tor:0/down:1\"\nrate = \"1Mbps\"\nduration = \"30ms\"",
+    ] {
+        let run = single_switch(1, 100, &format!("{fault}\nat = \"5us\"")).run;
+        assert_eq!(run.flows_finished, 1, "{fault}");
+        assert!(run.sim_time_us > 30_000.0 && run.sim_time_us < 32_100.0, "{fault}: {}", run.sim_time_us);
+    }
+}
+
 #[test]
 fn a_link_that_goes_down_loses_what_is_on_it_and_what_is_sent_meanwhile() {
     let down = 20 * US..25 * US;

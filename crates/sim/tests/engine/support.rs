@@ -85,6 +85,17 @@ pub fn long() -> bool {
     std::env::var_os("ANABRANCH_LONG").is_some()
 }
 
+/// Two tiers with four ToRs of four hosts, under four spines.
+pub const LEAF_SPINE: &str = r#"
+[topology]
+kind = "leaf-spine"
+hosts = 16
+hosts_per_tor = 4
+link = "100Gbps"
+link_latency = "600ns"
+switch_latency = "300ns"
+"#;
+
 /// What makes a queue pair send at line rate and nothing drop: windows and queues that never fill.
 pub const UNBOUNDED: &str = r#"
 [set]

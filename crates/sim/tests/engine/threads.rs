@@ -5,17 +5,6 @@ use anabranch_sim::scenario::{RunPoint, schemes};
 use anabranch_sim::{Control, RunError, RunResult};
 use std::collections::BTreeSet;
 
-/// Two tiers with four ToRs of four hosts, under four spines.
-const LEAF_SPINE: &str = r#"
-[topology]
-kind = "leaf-spine"
-hosts = 16
-hosts_per_tor = 4
-link = "100Gbps"
-link_latency = "600ns"
-switch_latency = "300ns"
-"#;
-
 /// Two data centres of eight hosts, so far apart that what crosses comes in hundreds of windows later.
 const CROSS_DC: &str = r#"
 [topology]

@@ -416,7 +416,7 @@ mod tests {
         assert!(said.contains("nothing is measured over time"), "{said}");
     }
 
-    /// The same of the models without curves, but for `state-bits`, whose fields are not drawn one by one.
+    /// The same of the models without curves, except for `state-bits`, whose fields are not drawn one by one.
     #[test]
     fn the_names_are_those_of_the_models() {
         let tracking = "[model]\nkind = \"packet-tracking\"\nlink = \"400Gbps\"\nrtt = \"10us\"\npacket = \"1000B\"\n\

@@ -71,15 +71,13 @@ pub struct DcpSender {
     pacer: Pacer,
     tracked: u32,
     largest: u32,
-    /// Full packets that the first window holds.
-    in_window: u64,
     batch: u32,
     round_quota: u64,
     cc: AnyCc,
     lb: AnyLb,
     /// The send queue: requests from `unacked` on.
     queue: VecDeque<Request>,
-    /// The RetransQ: in host memory, but for the fetched ones.
+    /// The RetransQ: in host memory, except for the fetched ones.
     retransmissions: VecDeque<Entry>,
     acknowledged: VecDeque<MessageId>,
     counters: SenderCounters,
@@ -136,8 +134,7 @@ impl DcpSender {
             fetch_time: config.pcie.on(facts) * 2,
             pacer: Pacer::new(),
             tracked: config.tracked_messages,
-            largest: largest_request(config),
-            in_window: cc.window() / (config.payload.0 + config.header.0).max(1),
+            largest: largest_request(config, cc.window()),
             batch: config.batch,
             round_quota: config.round_quota.0,
             cc,
@@ -152,21 +149,21 @@ impl DcpSender {
 
 impl Sender for DcpSender {
     /// A message with more packets than a counter of the receiver holds goes as several requests, of which only the
-    /// last one wants a CQE. So does one that the window has no room for: ACKs come a request, so that a request above
-    /// the window could never be acknowledged within it. Those are as long as lets the window hold as many as the
-    /// receiver tracks at first, and the window bounds what is in flight, whatever the length of messages. (DCP, section 4.3, has
-    /// a queue pair send min(round_quota, awin) bytes; how awin moves between ACKs of long messages is unsaid.)
+    /// last one wants a CQE. So does one that is longer than the share of a request in the window: ACKs come one per
+    /// request, and what was received of a request counts as in flight until the last of it was. With requests of an
+    /// eighth of the window (8 are tracked) that is little, and the window bounds what is in flight, whatever the length
+    /// of messages. (DCP, section 4.3, has a queue pair send min(round_quota, awin) bytes; how awin moves between ACKs
+    /// of long messages is unsaid.)
     fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
         let end = u32::try_from(u64::from(self.end) + packets).map_err(|_| OutOfPsns)?;
-        let largest = self.largest_of(packets);
-        let requests = packets.div_ceil(u64::from(largest));
+        let requests = packets.div_ceil(u64::from(self.largest));
         if u64::from(self.unacked) + self.queue.len() as u64 + requests > u64::from(Msn::LIMIT) {
             return Err(OutOfPsns);
         }
         let last_payload = bytes - (packets - 1) * u64::from(self.payload);
         while self.end < end {
-            let packets = largest.min(end - self.end);
+            let packets = self.largest.min(end - self.end);
             let is_signalled = self.end + packets == end;
             let last_bytes =
                 if is_signalled { last_payload as u16 + self.header_bytes } else { self.packet_bytes };
@@ -263,15 +260,6 @@ impl Sender for DcpSender {
 }
 
 impl DcpSender {
-    /// Packets of the requests as which a message of `packets` packets goes, but for the last one.
-    fn largest_of(&self, packets: u64) -> u32 {
-        if packets.min(self.largest.into()) <= self.in_window {
-            return self.largest;
-        }
-        // Less than the counter holds.
-        (self.in_window / u64::from(self.tracked)).max(1) as u32
-    }
-
     /// Retransmissions first, then what a timeout repeats, then new data.
     ///
     /// DCP, section 4.3, has the NIC look at the RetransQ when the queue pair is scheduled. Here it looks before each

@@ -282,7 +282,7 @@ impl MpRdmaSender {
     }
 
     /// DCP, section 3: MP-RDMA goes back. It starts again at the first unacknowledged packet and sends all that
-    /// follow, but for what is acknowledged meanwhile, as answers let them go: what is in flight still counts.
+    /// follow, except for what is acknowledged meanwhile, as answers let them go: what is in flight still counts.
     ///
     /// In one simulation of the paper new packets wait until all is repaired, and each answer lets one packet go
     /// whatever the window; here the window says how many, and new packets follow without a pause.

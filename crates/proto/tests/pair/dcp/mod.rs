@@ -176,13 +176,12 @@ impl Schedule<DcpEnds> {
 
     /// By MSN.
     fn requests(&self) -> Vec<Request> {
-        let (counted, mut requests) = ((1 << self.ends.counter_bits) - 1, Vec::<Request>::new());
-        // A message that neither the window nor a counter holds goes in parts of what the window holds of them.
+        let mut requests = Vec::<Request>::new();
+        // As many as are tracked fit the window, and each fits a counter.
         let in_window = self.cc().window() / PACKET;
         let part = u32::try_from(in_window).unwrap_or(u32::MAX) / self.ends.tracked.max(1);
+        let largest = part.clamp(1, (1 << self.ends.counter_bits) - 1);
         for (psn, planned) in self.planned().into_iter().enumerate() {
-            let fits = u64::from(planned.of.min(counted)) <= in_window;
-            let largest = if fits { counted } else { part.max(1) };
             match requests.last_mut() {
                 Some(last) if !last.is_signalled && last.packets < largest => last.packets += 1,
                 _ => requests.push(Request {
