@@ -264,6 +264,7 @@ impl Plan {
                 rto,
                 rto_low_packets: 3,
                 timeout_takes_all: true,
+                sack_takes_all: false,
                 cnp_interval,
             })
         };

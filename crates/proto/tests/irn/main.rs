@@ -26,6 +26,7 @@ fn config() -> IrnConfig {
         rto: Span::Time(Duration::from_us(320)),
         rto_low_packets: 3,
         timeout_takes_all: false,
+        sack_takes_all: false,
         cnp_interval: Span::Time(Duration::from_us(50)),
     }
 }

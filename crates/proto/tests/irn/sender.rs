@@ -303,6 +303,18 @@ fn a_timeout_may_take_all_that_is_in_flight_for_lost() {
     assert_eq!(upon(&mut sender, us(330), ack(6, 103)), [102]);
 }
 
+/// The lineage of ConWeave's simulator: the first SACK sends everything again that is in flight and not SACKed, also what
+/// has no SACKed packet above it; later SACKs of the same recovery nothing more.
+#[test]
+fn a_sack_may_take_all_that_is_in_flight_for_lost() {
+    let mut sender = posted(IrnConfig { sack_takes_all: true, ..config() }, 100);
+    assert_eq!(burst(&mut sender, us(0)), psns(0..100));
+    let all: Vec<u32> = psns(2..100).into_iter().filter(|&psn| psn != 4).collect();
+    assert_eq!(upon(&mut sender, us(8), ack(2, 4)), all);
+    assert_eq!(upon(&mut sender, us(9), ack(2, 50)), []);
+    assert_eq!(counted(&sender), (97, 0));
+}
+
 /// DCP, section 2.2, issue 2: recovery is entered once, so that a retransmission that is lost waits for the timeout.
 #[test]
 fn a_retransmission_that_is_lost_waits_for_the_high_timeout() {

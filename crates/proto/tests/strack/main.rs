@@ -37,6 +37,7 @@ fn config() -> StrackConfig {
         min_threshold: 5,
         probe_after: Span::Rtt(3.0),
         probe_rtt: Span::Rtt(2.0),
+        probe_takes_all: true,
         rto: Span::Time(Duration::from_us(250)),
     }
 }

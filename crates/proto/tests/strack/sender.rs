@@ -228,6 +228,21 @@ fn a_fast_answer_to_a_probe_tells_of_losses() {
     assert_eq!(sender.counters().retransmissions, 3);
 }
 
+/// Section 3.3.2: "the same way as" by order, that is below the highest received PSN. The tail waits for the timeout.
+#[test]
+fn by_the_letter_a_probe_tells_nothing_of_the_tail() {
+    let config = StrackConfig { probe_takes_all: false, ..config() };
+    let mut sender = StrackSender::new(&config, &FACTS, ENDS, AnyCc::constant(4 * PACKET), AnyLb::ecmp(9));
+    sender.post(MESSAGE, 5 * (PACKET - HEADER)).unwrap();
+    send(&mut sender, 0);
+    assert_eq!(fire(&mut sender, 36), Some(0));
+    answer(&mut sender, 59, at(36), (0, 0, bits([1])), 1, 1, true);
+    assert_eq!(send(&mut sender, 59), [0]);
+    sack(&mut sender, 71, 2, 0, 2, 0);
+    assert!(!sender.is_recovering());
+    assert_eq!(send(&mut sender, 71), []);
+}
+
 #[test]
 fn other_answers_to_probes_tell_nothing() {
     let probed = || {

@@ -40,6 +40,11 @@ parameters! {
         #[is(any; example = true;
             source = "unsaid; otherwise each packet of a lost tail waits for a timeout of its own")]
         pub timeout_takes_all: bool,
+        /// True: the SACK that begins a recovery takes for lost whatever is in flight and not SACKed, as simulators in the
+        /// lineage of ConWeave's do. False: only what has a SACKed packet above it (DCP, section 2.2).
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[is(any; example = true; source = "the simulator published with ConWeave"; default = false)]
+        pub sack_takes_all: bool,
         /// At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says so.
         #[is(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,

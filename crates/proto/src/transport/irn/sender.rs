@@ -27,6 +27,7 @@ pub struct IrnSender {
     window_packets: u32,
     rto_low_packets: u32,
     timeout_takes_all: bool,
+    sack_takes_all: bool,
     recovery: Option<Recovery>,
     /// When the timer of the RTO started: at the last new cumulative acknowledgement, at a timeout, or at the first
     /// packet after a pause.
@@ -44,14 +45,14 @@ struct Recovery {
     end: u32,
     /// Every lost packet below was sent again.
     cursor: u32,
-    /// A timeout takes what is below for lost, SACKed packets aside.
+    /// What began this recovery takes what is below for lost, except for SACKed packets.
     given_up_below: u32,
 }
 
 impl IrnSender {
     /// The sending end of a queue pair between `ends`.
     pub fn new(config: &IrnConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
-        let &IrnConfig { payload, header, ack, ack_every, rto_low_packets, timeout_takes_all, .. } = config;
+        let &IrnConfig { payload, header, ack, ack_every, rto_low_packets, .. } = config;
         let rto_high = config.rto.on(facts);
         // A timeout that became earlier as more packets go out might have been due before they did.
         let rto_low = config.rto_low.on(facts).min(rto_high);
@@ -62,7 +63,8 @@ impl IrnSender {
             sacked_below: 0,
             window_packets: window.clamp(1, u64::from(u32::MAX)) as u32,
             rto_low_packets,
-            timeout_takes_all,
+            timeout_takes_all: config.timeout_takes_all,
+            sack_takes_all: config.sack_takes_all,
             recovery: None,
             since: Time::ZERO,
             rto_low,
@@ -270,7 +272,8 @@ impl IrnSender {
         // DCP, section 2.2: a SACK puts the sender into recovery, but not a second time.
         if self.recovery.is_none() {
             let Flow { unacked, next, .. } = self.flow;
-            self.recovery = Some(Recovery { end: next, cursor: unacked, given_up_below: unacked });
+            let given_up_below = if self.sack_takes_all { next } else { unacked };
+            self.recovery = Some(Recovery { end: next, cursor: unacked, given_up_below });
             // One sign of congestion a recovery, for a congestion control that takes losses for one.
             self.flow.cc.handle_loss(now);
         }

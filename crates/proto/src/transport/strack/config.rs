@@ -30,6 +30,12 @@ parameters! {
         /// A probe's SACK that comes back within this time means loss, not queueing.
         #[is(AboveZero; example = "3rtt"; source = "STrack, Algorithm 1, line 10")]
         pub probe_rtt: Span,
+        /// True: the answer to a probe that tells of losses takes for lost all that was sent before the probe and is
+        /// missing, so that a lost tail is mended without a timeout. False: what is missing below the highest received PSN,
+        /// as when losses are inferred from order.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[is(any; example = true; source = "false: STrack, section 3.3.2"; default = false)]
+        pub probe_takes_all: bool,
         /// Without a higher ePSN for this long everything unacknowledged is lost.
         #[is(AboveZero; example = "250us"; source = "STrack, section 3.3.2: hundreds of microseconds")]
         pub rto: Span,

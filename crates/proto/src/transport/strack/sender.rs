@@ -56,6 +56,7 @@ pub struct StrackSender {
     rto: Duration,
     probe_after: Duration,
     probe_rtt: Duration,
+    probe_takes_all: bool,
     /// Bytes of `min_threshold` packets.
     min_threshold: u64,
     pacer: Pacer,
@@ -92,6 +93,7 @@ impl StrackSender {
             rto: config.rto.on(facts),
             probe_after: config.probe_after.on(facts),
             probe_rtt: config.probe_rtt.on(facts),
+            probe_takes_all: config.probe_takes_all,
             pacer: Pacer::new(),
             counters: SenderCounters::default(),
         }
@@ -357,9 +359,9 @@ impl StrackSender {
     /// Every SACK starts the probe's time anew (STrack, Algorithm 1, line 9). That of a probe after which no other
     /// came tells of losses if it came fast (lines 10-12; `achievedBDP == 0` there stands for "no other").
     ///
-    /// Print recovers what is missing below the highest received PSN, which would leave a lost tail to the
-    /// timeout. What was sent before the probe and is missing in its answer is lost as well: the probe queued for
-    /// less than data has had since then to arrive.
+    /// Print recovers what is missing below the highest received PSN, which leaves a lost tail to the timeout. Where
+    /// `probe_takes_all`, what was sent before the probe and is missing in its answer is lost as well: the probe queued
+    /// for less time than data has had since then to arrive.
     #[inline]
     fn handle_probe_answer(&mut self, now: Time, cause: SackCause, sent_at: Time, rtt: Duration) {
         let is_telling = cause.probe() && sent_at == self.probe_sent && rtt < self.probe_rtt;
@@ -367,7 +369,7 @@ impl StrackSender {
         self.probe_sent = Time::NEVER;
         self.probe_is_due = false;
         if is_telling {
-            self.recover(now, self.probe_next);
+            self.recover(now, if self.probe_takes_all { self.probe_next } else { self.heard });
         }
     }
 

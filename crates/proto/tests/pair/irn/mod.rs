@@ -128,6 +128,7 @@ pub struct IrnEnds {
     rto: Duration,
     rto_low_packets: u32,
     timeout_takes_all: bool,
+    sack_takes_all: bool,
     cnp_interval: Duration,
 }
 
@@ -176,6 +177,7 @@ impl Schedule<IrnEnds> {
             rto: Span::Time(self.ends.rto),
             rto_low_packets: self.ends.rto_low_packets,
             timeout_takes_all: self.ends.timeout_takes_all,
+            sack_takes_all: self.ends.sack_takes_all,
             cnp_interval: Span::Time(self.ends.cnp_interval),
         })
     }
@@ -206,6 +208,7 @@ fn calm_ends(ack_every: u32, packets: u32) -> IrnEnds {
         rto: Duration::from_us(320),
         rto_low_packets: 3,
         timeout_takes_all: false,
+        sack_takes_all: false,
         cnp_interval: Duration::from_us(50),
     }
 }
@@ -255,8 +258,9 @@ fn ends() -> impl Strategy<Value = IrnEnds> {
     let cc = prop_oneof![2 => constant(), 1 => dctcp(), 4 => dcqcn()];
     let packets = prop_oneof![1 => 1u32..4, 2 => 4u32..100, 2 => Just(512)];
     let few = prop_oneof![1 => Just(0), 2 => Just(3), 1 => 0u32..100];
-    (balancer, cc, 1u64..5, ack_every(), packets, cnp_interval, few, any::<bool>()).prop_map(
-        |(balancer, cc, slower, ack_every, packets, cnp_interval, rto_low_packets, timeout_takes_all)| {
+    (balancer, cc, 1u64..5, ack_every(), packets, cnp_interval, few, (any::<bool>(), any::<bool>())).prop_map(
+        |(balancer, cc, slower, ack_every, packets, cnp_interval, rto_low_packets, takes_all)| {
+            let (timeout_takes_all, sack_takes_all) = takes_all;
             IrnEnds {
                 balancer,
                 cc,
@@ -267,6 +271,7 @@ fn ends() -> impl Strategy<Value = IrnEnds> {
                 rto: Duration::ZERO,
                 rto_low_packets,
                 timeout_takes_all,
+                sack_takes_all,
                 cnp_interval,
             }
         },

@@ -200,7 +200,8 @@ impl Sending for CheckedSender {
                 if base > self.unacked {
                     self.sacked.insert(base);
                     if self.recovery.is_none() {
-                        self.enter_recovery(now, BTreeSet::new());
+                        let given_up = if self.ends.sack_takes_all { self.next } else { self.unacked };
+                        self.enter_recovery(now, (self.unacked..given_up).collect());
                     }
                 }
                 self.lb.handle_ack(now, packet.ev, marked, rtt);

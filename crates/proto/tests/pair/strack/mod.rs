@@ -101,6 +101,7 @@ struct StrackEnds {
     min_threshold: u32,
     probe_after: Duration,
     probe_rtt: Duration,
+    probe_takes_all: bool,
     rto: Duration,
 }
 
@@ -141,6 +142,7 @@ impl Schedule<StrackEnds> {
             min_threshold: self.ends.min_threshold,
             probe_after: Span::Time(self.ends.probe_after),
             probe_rtt: Span::Time(self.ends.probe_rtt),
+            probe_takes_all: self.ends.probe_takes_all,
             rto: Span::Time(self.ends.rto),
         })
     }
@@ -164,6 +166,7 @@ fn calm_ends(sack_every: u64, window: u64) -> StrackEnds {
         min_threshold: 5,
         probe_after: Duration::from_us(24),
         probe_rtt: Duration::from_us(16),
+        probe_takes_all: true,
         rto: Duration::from_us(300),
     }
 }
@@ -229,6 +232,7 @@ fn lossy_schedule() -> impl Strategy<Value = Schedule<StrackEnds>> {
             let never = Duration::from_us(1_000_000);
             let probe_after = Duration(path.longest_round().0 + 1) + patience;
             let ends = StrackEnds { sack_every: 0, rto: never, probe_after, probe_rtt: probe_after, ..ends };
+            let ends = StrackEnds { probe_takes_all: true, ..ends };
             Schedule { messages, ends, timer_lag, path: Path { faults, in_order: true, ..path } }
         },
     )
@@ -243,7 +247,8 @@ fn ends() -> impl Strategy<Value = StrackEnds> {
     let cc = prop_oneof![4 => strack(), 3 => constant(), 1 => dctcp(), 1 => dcqcn()];
     let sack_every = prop_oneof![Just(0), Just(1), Just(4), Just(16), Just(100), Just(2_000)];
     let min_threshold = prop_oneof![3 => Just(5), 1 => 1u32..10];
-    (balancer, cc, sack_every, min_threshold).prop_map(|(balancer, cc, sack_every, min_threshold)| {
+    let parts = (balancer, cc, sack_every, min_threshold, any::<bool>());
+    parts.prop_map(|(balancer, cc, sack_every, min_threshold, probe_takes_all)| {
         StrackEnds {
             balancer,
             cc,
@@ -251,6 +256,7 @@ fn ends() -> impl Strategy<Value = StrackEnds> {
             min_threshold,
             probe_after: Duration::ZERO,
             probe_rtt: Duration::ZERO,
+            probe_takes_all,
             rto: Duration::ZERO,
         }
     })

@@ -21,6 +21,7 @@ pub struct CheckedSender {
     rto: Duration,
     probe_after: Duration,
     probe_rtt: Duration,
+    probe_takes_all: bool,
     min_threshold: u64,
     planned: Vec<Planned>,
     /// Payload by index of the message.
@@ -68,6 +69,7 @@ impl CheckedSender {
             rto: schedule.ends.rto,
             probe_after: schedule.ends.probe_after,
             probe_rtt: schedule.ends.probe_rtt,
+            probe_takes_all: schedule.ends.probe_takes_all,
             min_threshold: schedule.ends.min_threshold.into(),
             planned: schedule.planned(),
             payload: schedule.messages.iter().map(|message| message.bytes()).collect(),
@@ -251,7 +253,7 @@ impl Sending for CheckedSender {
         self.probe_from = now;
         self.probe_is_due = false;
         if let Some((_, end)) = probe.filter(|_| rtt < self.probe_rtt) {
-            self.recover(now, end);
+            self.recover(now, if self.probe_takes_all { end } else { self.heard });
         }
         self.cc.handle_ack(&Acked { now, packets, bytes, probe: cause.probe(), marked: cause.marked(), rtt });
         // Order-based detection, by a counter that is not older than the ePSN.
