@@ -157,7 +157,17 @@ mod tests {
         };
         let faults = &[FaultSpec { kind, at: Duration::from_us(1).into(), duration }];
         let at = Time::ZERO + Duration::from_us(20_000);
-        Stalled { transport, window: u64::MAX, qps: 1, routing_delay: None, faults, facts, at, longest: 1_000_000 }.explain()
+        Stalled {
+            transport,
+            window: u64::MAX,
+            qps: 1,
+            routing_delay: None,
+            faults,
+            facts,
+            at,
+            longest: 1_000_000,
+        }
+        .explain()
     }
 
     fn loss() -> FaultKind {

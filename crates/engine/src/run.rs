@@ -228,7 +228,8 @@ fn drive<O: Observer>(
             let window = scheme.cc.build(facts).window();
             let (transport, qps, routing_delay) =
                 (&scheme.transport, scheme.qps, scheme.fabric.routing_delay);
-            let help = Stalled { transport, window, qps, routing_delay, faults, facts, at, longest }.explain();
+            let help =
+                Stalled { transport, window, qps, routing_delay, faults, facts, at, longest }.explain();
             Err(RunError::Stalled { at, reason, flows: stuck, unfinished, help, partial: Box::new(result) })
         }
         Err(Failure::Deadlock(cycle)) => {

@@ -22,6 +22,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("chips", "[{ name = \"tofino\", ports = 32, link = \"100Gbps\", buffer = \"20MB\" }]"),
     ("chunk", "\"128KB\""),
     ("chunk_bits", "128"),
+    ("clock", "\"ack\""),
     ("clock_mhz", "300"),
     ("colors_per_port", "1"),
     ("connections", "16"),

@@ -4,7 +4,7 @@ use super::context::Context;
 use super::table::{Table, example, list, nearest, split_help};
 use super::{IncastsSpec, MessageSpec, PipelineSpec, ScenarioError, WorkloadSpec};
 use anabranch_base::{Bytes, Duration, HostId};
-use anabranch_workload::collective::{Algorithm, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
+use anabranch_workload::collective::{Algorithm, Clock, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
 use anabranch_workload::{MOST_LOAD, WorkloadError};
 
 /// The size distributions that come with the program.
@@ -222,6 +222,8 @@ fn collective(table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> 
         "groups",
         "chunk",
         "connections",
+        "depth",
+        "clock",
     ])?;
     let algorithm = table.word("algorithm", &Algorithm::ALL)?;
     let members = members(table, hosts)?;
@@ -229,7 +231,13 @@ fn collective(table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> 
     let chunk = table.get("chunk")?.or_else(|| (!to_all).then_some(DEFAULT_CHUNK));
     let all = members.largest().saturating_sub(1);
     let connections = table.get("connections")?.or_else(|| to_all.then_some(all));
-    let spec = CollectiveSpec { algorithm, bytes: bytes(table)?, members, chunk, connections };
+    let depth = table.get("depth")?;
+    let clock = match table.node("clock").is_some() {
+        true => Some(table.word("clock", &Clock::ALL)?),
+        false => depth.map(|_| Clock::Ack),
+    };
+    let bytes = bytes(table)?;
+    let spec = CollectiveSpec { algorithm, bytes, members, chunk, connections, depth, clock };
     match spec.check(hosts) {
         Ok(()) => Ok(WorkloadSpec::Collective(spec)),
         Err(WorkloadError::Key { key, what }) => {

@@ -35,6 +35,36 @@ pub struct CollectiveSpec {
     /// acknowledged, the next one starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
+    /// Not for an all-to-all: most chunks that a rank has open to another one. The next one starts, in the order of the
+    /// algorithm and once the rank has what it sends, when the first open one is through, as `clock` says. Without it a
+    /// rank sends what it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+    /// With `depth`: when a chunk is through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<Clock>,
+}
+
+/// When a chunk makes room for the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// When the sender has its acknowledgement.
+    Ack,
+    /// When the receiver has it, which the sender knows at once, as where a receiver asks for the next chunk at no cost.
+    Delivered,
+}
+
+impl Clock {
+    /// Every clock, by its name in scenarios.
+    pub const ALL: [(&'static str, Clock); 2] = [("ack", Clock::Ack), ("delivered", Clock::Delivered)];
+
+    fn done(self) -> Done {
+        match self {
+            Clock::Ack => Done::Acknowledged,
+            Clock::Delivered => Done::Delivered,
+        }
+    }
 }
 
 /// Who takes part in the jobs.
@@ -90,6 +120,7 @@ impl CollectiveSpec {
         }
         self.check_chunk()?;
         self.check_connections()?;
+        self.check_depth()?;
         self.check_messages()
     }
 
@@ -126,6 +157,23 @@ impl CollectiveSpec {
         Ok(())
     }
 
+    fn check_depth(&self) -> Result<(), WorkloadError> {
+        match (self.algorithm, self.depth, self.clock) {
+            (Algorithm::Alltoall, Some(_), _) => Err(WorkloadError::key(
+                "depth",
+                "an all-to-all has no chunks, and connections says how many blocks are open; leave out depth",
+            )),
+            (_, Some(0), _) => {
+                Err(WorkloadError::key("depth", "a rank must have a chunk open to send anything; write 1"))
+            }
+            (_, None, Some(_)) => Err(WorkloadError::key(
+                "clock",
+                "without depth a rank sends whatever it has, and nothing waits for a clock; leave out clock",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     fn check_messages(&self) -> Result<(), WorkloadError> {
         let of = |ranks: u32| self.algorithm.messages(ranks, self.bytes.0, self.chunk_bytes());
         let messages = match &self.members {
@@ -160,7 +208,9 @@ impl CollectiveSpec {
 
     fn plan(&self, ranks: u32) -> Plan {
         let connections = self.connections.unwrap_or(ranks - 1);
-        self.algorithm.plan(ranks, self.bytes.0, self.chunk_bytes(), connections)
+        let plan = self.algorithm.plan(ranks, self.bytes.0, self.chunk_bytes(), connections);
+        let clock = self.clock.unwrap_or(Clock::Ack);
+        Plan { to_each: self.depth.map(|depth| (depth, clock.done())), ..plan }
     }
 }
 
@@ -253,6 +303,7 @@ impl Plan {
     /// Gates that a job of this plan has.
     fn gates(&self) -> usize {
         match self.open {
+            None if self.to_each.is_some() => self.sends.len(),
             None => self.sends.iter().filter(|send| send.waits_len > 0).count(),
             Some(_) => self.ranks as usize,
         }
@@ -261,6 +312,7 @@ impl Plan {
     /// Activations that a job of this plan has, at most.
     fn activations(&self) -> usize {
         match self.open {
+            None if self.to_each.is_some() => self.waits.len() + self.sends.len(),
             None => self.waits.len(),
             Some(_) => self.sends.len(),
         }
@@ -268,27 +320,39 @@ impl Plan {
 
     /// Adds a job of this plan on `hosts`, which are as many as its ranks.
     fn add_job(&self, builder: &mut WorkloadBuilder, spec: &CollectiveSpec, hosts: Vec<HostId>) {
-        let mut qps: BTreeMap<(u32, u32), QpId> = BTreeMap::new();
+        // With the chunks that went to each.
+        let mut qps: BTreeMap<(u32, u32), (QpId, Vec<MessageId>)> = BTreeMap::new();
         let first = builder.messages();
         // By rank, how many of its sends may still start at once.
         let mut at_once = vec![self.open.unwrap_or(0); self.ranks as usize];
         let mut queued: Vec<Vec<MessageId>> = vec![Vec::new(); self.ranks as usize];
         for send in &self.sends {
-            let qp = *qps
-                .entry((send.src, send.dst))
-                .or_insert_with(|| builder.add_qp(hosts[send.src as usize], hosts[send.dst as usize]));
+            let (qp, chunks) = qps.entry((send.src, send.dst)).or_insert_with(|| {
+                (builder.add_qp(hosts[send.src as usize], hosts[send.dst as usize]), Vec::new())
+            });
             let src = send.src as usize;
+            // The chunk to the same rank that must be through.
+            let before = self
+                .to_each
+                .and_then(|(depth, on)| Some((chunks[chunks.len().checked_sub(depth as usize)?], on)));
             let waits = match self.open {
-                None => send.waits_len > 0,
+                None => send.waits_len > 0 || before.is_some(),
                 Some(_) => at_once[src] == 0,
             };
             at_once[src] = at_once[src].saturating_sub(1);
             let start = if waits { Start::ByGate } else { Start::At(Time::ZERO) };
-            let message = builder.add_message(qp, send.bytes, start);
+            let message = builder.add_message(*qp, send.bytes, start);
+            if self.to_each.is_some() {
+                chunks.push(message);
+            }
             if waits && self.open.is_some() {
                 queued[src].push(message);
             } else if waits {
-                let gate = builder.add_gate(Opens::After(send.waits_len), &[message]);
+                let gate =
+                    builder.add_gate(Opens::After(send.waits_len + u32::from(before.is_some())), &[message]);
+                if let Some((before, on)) = before {
+                    builder.activate(before, on, gate);
+                }
                 for wait in self.waits_of(send) {
                     builder.activate(MessageId(first + wait), Done::Delivered, gate);
                 }

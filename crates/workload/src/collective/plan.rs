@@ -1,5 +1,6 @@
 //! What the ranks of one collective send to each other, chunk by chunk, and what each chunk waits for.
 
+use crate::Done;
 use std::collections::BTreeMap;
 
 /// A collective among ranks `0..ranks`, as messages that depend on each other.
@@ -14,6 +15,9 @@ pub struct Plan {
     /// Where set, a rank has at most this many sends open: the first ones start at once, each later one (in the
     /// order of `sends`) when one that is open is acknowledged.
     pub open: Option<u32>,
+    /// Where set, a rank has at most this many sends open to each other one: a later one also waits until the one so
+    /// many before it to the same rank is delivered or acknowledged.
+    pub to_each: Option<(u32, Done)>,
 }
 
 /// One message of a collective: a piece of the sender's buffer.

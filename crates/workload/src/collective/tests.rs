@@ -1,4 +1,5 @@
 use super::*;
+use crate::Gate;
 use anabranch_base::Rate;
 
 const GBPS: u64 = 1_000_000_000;
@@ -21,6 +22,8 @@ fn placed(ranks: u32, jobs: u32, placement: Placement) -> CollectiveSpec {
         members: Members::Placed { ranks, jobs, placement },
         chunk: Some(Bytes(100)),
         connections: None,
+        depth: None,
+        clock: None,
     }
 }
 
@@ -73,6 +76,44 @@ fn jobs_have_ranges_of_messages_and_a_queue_pair_for_each_pair() {
     assert_eq!(bytes, [100, 100, 50]);
     let at_once = workload.messages.iter().filter(|message| message.start == Start::At(Time::ZERO)).count();
     assert_eq!(at_once, 3 * 12);
+}
+
+/// A ring of 4 with 3 chunks a block: of the chunks to the next rank the k-th waits for what it carries, and for the
+/// (k-2)-th to be through.
+#[test]
+fn with_a_depth_a_chunk_waits_for_an_earlier_one_to_the_same_rank() {
+    for (clock, on) in [(Clock::Ack, Done::Acknowledged), (Clock::Delivered, Done::Delivered)] {
+        let spec = CollectiveSpec { depth: Some(2), clock: Some(clock), ..placed(4, 1, Placement::Blocks) };
+        let workload = build(&spec, &fabric(1, 4), 1).unwrap();
+        let plain = build(&placed(4, 1, Placement::Blocks), &fabric(1, 4), 1).unwrap();
+        let to_next: Vec<MessageId> = (0..72)
+            .map(MessageId)
+            .filter(|message| workload.messages[message.index()].qp == QpId(0))
+            .collect();
+        assert_eq!(to_next.len(), 18);
+        let at_once =
+            |message: &&MessageId| workload.messages[message.index()].start == Start::At(Time::ZERO);
+        assert_eq!(to_next.iter().filter(at_once).count(), 2, "of the three of the first step");
+        let gate_of = |workload: &Workload, message: MessageId| {
+            let starts = |gate: &Gate| {
+                workload.gate_starts[gate.starts_from as usize..][..gate.starts_len as usize]
+                    .contains(&message)
+            };
+            workload.gates.iter().find(|gate| starts(gate)).map(|gate| gate.opens)
+        };
+        for (place, &message) in to_next.iter().enumerate().skip(2) {
+            let Opens::After(waits) = gate_of(&workload, message).unwrap() else { panic!() };
+            let data = gate_of(&plain, message).map_or(0, |opens| match opens {
+                Opens::After(waits) => waits,
+                other => panic!("{other:?}"),
+            });
+            assert_eq!(waits, data + 1, "chunk {place}");
+        }
+        let extra = workload.activations.len() - plain.activations.len();
+        assert_eq!(extra, 4 * 16);
+        let acknowledged = workload.activations.iter().filter(|one| one.on == Done::Acknowledged).count();
+        assert_eq!(acknowledged, if on == Done::Acknowledged { 4 * 16 } else { 0 });
+    }
 }
 
 #[test]

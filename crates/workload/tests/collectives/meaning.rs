@@ -3,7 +3,7 @@
 use crate::symbolic::Collective;
 use anabranch_base::{MessageId, Purpose, Stream, stream};
 use anabranch_workload::Opens;
-use anabranch_workload::collective::Algorithm;
+use anabranch_workload::collective::{Algorithm, Clock};
 
 fn order(number: u64) -> Stream {
     stream(number, 0, Purpose::Model)
@@ -26,6 +26,26 @@ fn every_algorithm_means_what_it_says_for_2_to_64_ranks_in_any_order() {
                     collective
                         .run(&mut order(100 * number + order_number), None)
                         .unwrap_or_else(|e| panic!("{name}, {ranks} ranks, {bytes} B / {chunk} B: {e}"));
+                }
+            }
+        }
+    }
+}
+
+/// And no rank ever has more chunks open to another one than `depth` says.
+#[test]
+fn with_a_depth_it_means_the_same() {
+    for (name, algorithm) in Algorithm::ALL.into_iter().filter(|(_, a)| *a != Algorithm::Alltoall) {
+        for (ranks, depth) in [(2, 1), (3, 1), (5, 2), (8, 1), (13, 3), (32, 1)] {
+            for (_, clock) in Clock::ALL {
+                for (bytes, chunk) in sizes(ranks) {
+                    let pace = Some((depth, clock));
+                    let collective = Collective::paced(algorithm, ranks, bytes, (chunk, 1), pace);
+                    for number in 0..3 {
+                        collective.run(&mut order(number), None).unwrap_or_else(|e| {
+                            panic!("{name}, {ranks} ranks, depth {depth}, {clock:?}: {e}")
+                        });
+                    }
                 }
             }
         }

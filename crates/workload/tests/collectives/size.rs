@@ -11,6 +11,8 @@ fn jobs_of_32(algorithm: Algorithm, jobs: u32) -> (usize, usize) {
         members: Members::Placed { ranks: 32, jobs, placement: Placement::Random },
         chunk: (algorithm != Algorithm::Alltoall).then_some(DEFAULT_CHUNK),
         connections: (algorithm == Algorithm::Alltoall).then_some(16),
+        depth: None,
+        clock: None,
     };
     let fabric = Fabric {
         hosts: 2048,

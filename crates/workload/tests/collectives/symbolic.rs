@@ -2,8 +2,11 @@
 
 use anabranch_base::Bytes;
 use anabranch_base::{HostId, MessageId, Rate, Stream};
-use anabranch_workload::collective::{Action, Algorithm, CollectiveSpec, Members, Placement, Plan, Send};
+use anabranch_workload::collective::{
+    Action, Algorithm, Clock, CollectiveSpec, Members, Placement, Plan, Send,
+};
 use anabranch_workload::{self as workload, Done, Fabric, Opens, Start, Workload, WorkloadSpec};
+use std::collections::BTreeMap;
 
 /// One job of ranks 0, 1, 2 ... on the hosts of these numbers, as a workload and as the plan that it is made of.
 pub struct Collective {
@@ -23,6 +26,17 @@ pub struct Collective {
 
 impl Collective {
     pub fn new(algorithm: Algorithm, ranks: u32, bytes: u64, chunk: u64, connections: u32) -> Self {
+        Self::paced(algorithm, ranks, bytes, (chunk, connections), None)
+    }
+
+    /// One whose ranks have no more than so many chunks open to each other one.
+    pub fn paced(
+        algorithm: Algorithm,
+        ranks: u32,
+        bytes: u64,
+        (chunk, connections): (u64, u32),
+        pace: Option<(u32, Clock)>,
+    ) -> Self {
         let to_all = algorithm == Algorithm::Alltoall;
         let spec = CollectiveSpec {
             algorithm,
@@ -30,10 +44,16 @@ impl Collective {
             members: Members::Placed { ranks, jobs: 1, placement: Placement::Blocks },
             chunk: (!to_all).then_some(Bytes(chunk)),
             connections: to_all.then_some(connections),
+            depth: pace.map(|(depth, _)| depth),
+            clock: pace.map(|(_, clock)| clock),
         };
         let fabric = Fabric { hosts: ranks, host_rate: Rate(1), tor_of: vec![0; ranks as usize], dcs: 1 };
         let workload = workload::build(&WorkloadSpec::Collective(spec), &fabric, 1, None).unwrap();
-        let plan = algorithm.plan(ranks, bytes, if to_all { u64::MAX } else { chunk }, connections);
+        let mut plan = algorithm.plan(ranks, bytes, if to_all { u64::MAX } else { chunk }, connections);
+        plan.to_each = pace.map(|(depth, clock)| match clock {
+            Clock::Ack => (depth, Done::Acknowledged),
+            Clock::Delivered => (depth, Done::Delivered),
+        });
         Self::of(algorithm, bytes, workload, plan, connections)
     }
 
@@ -59,7 +79,7 @@ impl Collective {
         let cut = |byte: u64| cuts.binary_search(&byte).unwrap();
         let ranges: Vec<(usize, usize)> =
             plan.sends.iter().map(range).map(|(from, to)| (cut(from), cut(to))).collect();
-        let mut by_step = std::collections::BTreeMap::<(u32, u32), Vec<usize>>::new();
+        let mut by_step = BTreeMap::<(u32, u32), Vec<usize>>::new();
         for (number, send) in plan.sends.iter().enumerate() {
             by_step.entry((send.step, send.src)).or_default().push(number);
         }
@@ -185,6 +205,8 @@ struct Run<'a> {
     activations: Vec<u32>,
     /// By rank: messages posted and not acknowledged.
     open: Vec<u32>,
+    /// By sending and receiving rank: messages posted and not through.
+    open_to: BTreeMap<(u32, u32), u32>,
     /// What may happen next.
     possible: Vec<(usize, Done)>,
 }
@@ -201,6 +223,7 @@ impl<'a> Run<'a> {
             held: Vec::new(),
             activations: vec![0; of.workload.gates.len()],
             open: vec![0; of.ranks],
+            open_to: BTreeMap::new(),
             possible: Vec::new(),
         };
         for rank in 0..of.ranks {
@@ -238,6 +261,11 @@ impl<'a> Run<'a> {
             if self.of.plan.open.is_some() && *open > self.of.connections {
                 return Err(format!("rank {} has {open} connections open", send.src));
             }
+            let to_it = self.open_to.entry((send.src, send.dst)).or_default();
+            *to_it += 1;
+            if self.of.plan.to_each.is_some_and(|(depth, _)| *to_it > depth) {
+                return Err(format!("rank {} has {to_it} chunks open to {}", send.src, send.dst));
+            }
             let held = std::mem::take(&mut self.held);
             for message in held {
                 self.receive(message);
@@ -264,6 +292,10 @@ impl<'a> Run<'a> {
     }
 
     fn end(&mut self, (message, done): (usize, Done)) -> Result<(), String> {
+        if self.of.plan.to_each.is_some_and(|(_, through)| through == done) {
+            let Send { src, dst, .. } = self.of.plan.sends[message];
+            self.open_to.entry((src, dst)).and_modify(|open| *open -= 1);
+        }
         match done {
             Done::Delivered => {
                 self.delivered[message] = true;

@@ -46,7 +46,8 @@ parameters! {
 /// enough that a first window of so many bytes holds as many requests as the receiver tracks.
 pub(in crate::transport) fn largest_request(config: &DcpConfig, window: u64) -> u32 {
     let counted = (1 << config.counter_bits) - 1;
-    let in_window = window / (config.payload.0 + config.header.0).max(1) / u64::from(config.tracked_messages).max(1);
+    let in_window =
+        window / (config.payload.0 + config.header.0).max(1) / u64::from(config.tracked_messages).max(1);
     in_window.clamp(1, counted) as u32
 }
 

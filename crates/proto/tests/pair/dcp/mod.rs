@@ -208,7 +208,7 @@ impl Schedule<DcpEnds> {
 fn calm_ends() -> DcpEnds {
     DcpEnds {
         balancer: LbConfig::Ecmp {},
-        cc: CcConfig::Constant(ConstantConfig { window: Size::Bytes(Bytes(1000 * PACKET)) }),
+        cc: CcConfig::Constant(ConstantConfig { window: Size::Bytes(Bytes(20_000 * PACKET)) }),
         slower: 1,
         counter_bits: 14,
         tracked: 8,

@@ -248,16 +248,14 @@ fn ends() -> impl Strategy<Value = StrackEnds> {
     let sack_every = prop_oneof![Just(0), Just(1), Just(4), Just(16), Just(100), Just(2_000)];
     let min_threshold = prop_oneof![3 => Just(5), 1 => 1u32..10];
     let parts = (balancer, cc, sack_every, min_threshold, any::<bool>());
-    parts.prop_map(|(balancer, cc, sack_every, min_threshold, probe_takes_all)| {
-        StrackEnds {
-            balancer,
-            cc,
-            sack_every,
-            min_threshold,
-            probe_after: Duration::ZERO,
-            probe_rtt: Duration::ZERO,
-            probe_takes_all,
-            rto: Duration::ZERO,
-        }
+    parts.prop_map(|(balancer, cc, sack_every, min_threshold, probe_takes_all)| StrackEnds {
+        balancer,
+        cc,
+        sack_every,
+        min_threshold,
+        probe_after: Duration::ZERO,
+        probe_rtt: Duration::ZERO,
+        probe_takes_all,
+        rto: Duration::ZERO,
     })
 }
