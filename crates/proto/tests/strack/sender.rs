@@ -233,7 +233,7 @@ fn a_fast_answer_to_a_probe_tells_of_losses() {
 fn by_the_letter_a_probe_tells_nothing_of_the_tail() {
     let config = StrackConfig { probe_takes_all: false, ..config() };
     let mut sender = StrackSender::new(&config, &FACTS, ENDS, AnyCc::constant(4 * PACKET), AnyLb::ecmp(9));
-    sender.post(MESSAGE, 5 * (PACKET - HEADER)).unwrap();
+    sender.post(MESSAGE, 4 * (PACKET - HEADER)).unwrap();
     send(&mut sender, 0);
     assert_eq!(fire(&mut sender, 36), Some(0));
     answer(&mut sender, 59, at(36), (0, 0, bits([1])), 1, 1, true);

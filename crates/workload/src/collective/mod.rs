@@ -320,41 +320,34 @@ impl Plan {
 
     /// Adds a job of this plan on `hosts`, which are as many as its ranks.
     fn add_job(&self, builder: &mut WorkloadBuilder, spec: &CollectiveSpec, hosts: Vec<HostId>) {
-        // With the chunks that went to each.
-        let mut qps: BTreeMap<(u32, u32), (QpId, Vec<MessageId>)> = BTreeMap::new();
+        let mut qps: BTreeMap<(u32, u32), QpId> = BTreeMap::new();
         let first = builder.messages();
         // By rank, how many of its sends may still start at once.
         let mut at_once = vec![self.open.unwrap_or(0); self.ranks as usize];
         let mut queued: Vec<Vec<MessageId>> = vec![Vec::new(); self.ranks as usize];
-        for send in &self.sends {
-            let (qp, chunks) = qps.entry((send.src, send.dst)).or_insert_with(|| {
-                (builder.add_qp(hosts[send.src as usize], hosts[send.dst as usize]), Vec::new())
-            });
+        let mut pace = self.to_each.map(|(depth, on)| (Pace::new(depth), on));
+        for (number, send) in (0..).zip(&self.sends) {
+            let qp = *qps
+                .entry((send.src, send.dst))
+                .or_insert_with(|| builder.add_qp(hosts[send.src as usize], hosts[send.dst as usize]));
             let src = send.src as usize;
-            // The chunk to the same rank that must be through.
-            let before = self
-                .to_each
-                .and_then(|(depth, on)| Some((chunks[chunks.len().checked_sub(depth as usize)?], on)));
+            let through = pace.as_mut().map_or(Vec::new(), |(pace, _)| pace.before(self, number));
             let waits = match self.open {
-                None => send.waits_len > 0 || before.is_some(),
+                None => send.waits_len as usize + through.len() > 0,
                 Some(_) => at_once[src] == 0,
             };
             at_once[src] = at_once[src].saturating_sub(1);
             let start = if waits { Start::ByGate } else { Start::At(Time::ZERO) };
-            let message = builder.add_message(*qp, send.bytes, start);
-            if self.to_each.is_some() {
-                chunks.push(message);
-            }
+            let message = builder.add_message(qp, send.bytes, start);
             if waits && self.open.is_some() {
                 queued[src].push(message);
             } else if waits {
-                let gate =
-                    builder.add_gate(Opens::After(send.waits_len + u32::from(before.is_some())), &[message]);
-                if let Some((before, on)) = before {
-                    builder.activate(before, on, gate);
-                }
+                let gate = builder.add_gate(Opens::After(send.waits_len + through.len() as u32), &[message]);
                 for wait in self.waits_of(send) {
                     builder.activate(MessageId(first + wait), Done::Delivered, gate);
+                }
+                if let Some((_, on)) = pace {
+                    through.iter().for_each(|wait| builder.activate(MessageId(first + wait), on, gate));
                 }
             }
         }
@@ -377,6 +370,47 @@ impl Plan {
                 builder.activate(message, Done::Acknowledged, gate);
             }
         }
+    }
+}
+
+/// What the sends of a plan also wait for where ranks have few open to each other one.
+struct Pace {
+    depth: usize,
+    /// By sending and receiving rank: the sends so far.
+    to_each: BTreeMap<(u32, u32), Vec<u32>>,
+    /// By sending rank and step: the sends so far.
+    of_step: BTreeMap<(u32, u32), Vec<u32>>,
+    /// By send: the one to the same rank that must be through.
+    room: Vec<Option<u32>>,
+}
+
+impl Pace {
+    fn new(depth: u32) -> Self {
+        Pace { depth: depth as usize, to_each: BTreeMap::new(), of_step: BTreeMap::new(), room: Vec::new() }
+    }
+
+    /// The sends that must be through before this one, the next of the plan, may start: the one `depth` before it to the
+    /// same rank, and those for which the rank's sends wait that carry what it held before the step in which it received
+    /// what this one waits for. (Of exchanges: a rank must not reduce what it receives into bytes that it has yet to send.)
+    fn before(&mut self, plan: &Plan, number: u32) -> Vec<u32> {
+        let send = &plan.sends[number as usize];
+        let to_it = self.to_each.entry((send.src, send.dst)).or_default();
+        let room = to_it.len().checked_sub(self.depth).map(|place| to_it[place]);
+        to_it.push(number);
+        self.room.push(room);
+        self.of_step.entry((send.src, send.step)).or_default().push(number);
+        let mut before: Vec<u32> = room.into_iter().collect();
+        for received in plan.waits_of(send).iter().map(|&wait| &plan.sends[wait as usize]) {
+            let own = self.of_step.get(&(send.src, received.step)).into_iter().flatten();
+            let held = own.map(|&own| (own, &plan.sends[own as usize]));
+            let held = held.filter(|(_, own)| {
+                own.from < received.from + received.bytes && received.from < own.from + own.bytes
+            });
+            before.extend(held.filter_map(|(own, _)| self.room[own as usize]));
+        }
+        before.sort_unstable();
+        before.dedup();
+        before
     }
 }
 
