@@ -54,13 +54,13 @@ fn ring_allreduce(ranks: u64, chunks: u64, packets: u64, latency: u64) -> u64 {
 }
 
 /// The CCT of the same, simulated.
-fn simulated(scheme: &str, ranks: u64, chunks: u64, packets: u64, latency_us: u64) -> u64 {
+fn simulated(scheme: &str, ranks: u64, chunks: u64, packets: u64, latency_us: u64, keys: &str) -> u64 {
     let chunk = packets * PAYLOAD;
     let bytes = ranks * chunks * chunk;
     let text = format!(
         "schemes = [\"{scheme}\"]\nsetup = \"reps-paper\"\n[topology]\nkind = \"single-switch\"\nhosts = {ranks}\nlink = \"400Gbps\"\n\
          link_latency = \"{latency_us}us\"\nswitch_latency = \"0ns\"\n\
-         [workload]\nkind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"{bytes}B\"\nchunk = \"{chunk}B\"\n\
+         [workload]\nkind = \"collective\"\nalgorithm = \"allreduce-ring\"\nbytes = \"{bytes}B\"\nchunk = \"{chunk}B\"\n{keys}\n\
          [set]\n\"{scheme}.cc\" = {{ kind = \"constant\", window = \"60000packets\" }}\n\
          \"{scheme}.transport.rto\" = \"9ms\"\n\"{scheme}.fabric.queue\" = \"60000packets\"\n\
          \"{scheme}.fabric.control_queue\" = \"60000packets\"\n"
@@ -91,7 +91,7 @@ fn one_ring_allreduce_ends_when_arithmetic_says() {
     ] {
         let expected = ring_allreduce(ranks, chunks, packets, latency_us * US);
         for scheme in ["reps", "ecmp"] {
-            let cct = simulated(scheme, ranks, chunks, packets, latency_us);
+            let cct = simulated(scheme, ranks, chunks, packets, latency_us, "");
             println!(
                 "{scheme}, {ranks} ranks, {chunks} x {packets} packets: {cct} ps, expected {expected} ps"
             );
@@ -101,4 +101,25 @@ fn one_ring_allreduce_ends_when_arithmetic_says() {
         }
     }
     assert!(wrong.is_empty(), "more than a packet time of {T} ps off: {wrong:?}");
+}
+
+/// With one chunk of one packet open to the next rank, each of the M k chunks of a rank waits for the ACK of the one
+/// before it, a round trip of 2 (T + d) + 2 (A + d): nothing else is ever in its way. Where the next rank's having it is
+/// enough, a chunk takes 2 (T + d), and an ACK may be ahead of it on either link.
+#[test]
+fn one_chunk_at_a_time_takes_a_round_trip_each() {
+    for (ranks, chunks, latency_us) in [(2, 1, 1), (4, 3, 1), (8, 2, 2)] {
+        let all = 2 * (ranks - 1) * chunks;
+        let way = 2 * (T + latency_us * US);
+        let back = 2 * (A + latency_us * US);
+        let cct = |clock| {
+            simulated("reps", ranks, chunks, 1, latency_us, &format!("depth = 1\nclock = \"{clock}\""))
+        };
+        assert_eq!(cct("ack"), all * (way + back), "{ranks} ranks, {chunks} chunks");
+        let delivered = cct("delivered");
+        assert!(
+            (all * way + back..=all * (way + 2 * A) + back).contains(&delivered),
+            "{ranks} ranks, {chunks} chunks: {delivered}"
+        );
+    }
 }
