@@ -38,6 +38,7 @@ pub use link::{Unmarked, unmarked};
 pub use observer::{Observer, QpSelector};
 pub use run::{Built, RunError, build, run, run_observed};
 pub use spec::{
-    EcnStep, FabricSpec, Limits, MeasureSpec, PfcSpec, RoutingMode, RunPoint, Scheme, Series, WrrSpec,
+    AlphaStep, EcnStep, FabricSpec, Limits, MeasureSpec, PfcClass, PfcSpec, RoutingMode, RunPoint, Scheme,
+    Series, WrrSpec,
 };
 pub use switch::{PfcError, PfcPlan, ProgramError, ProgramPlan, WeightError, check_headrooms, weights};

@@ -271,6 +271,14 @@ parameters! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(LEAST_SHARE..=65_536.0; example = 0.125; source = "the simulator published with HPCC")]
         pub alpha: Option<f64>,
+        /// Other values of `alpha` for faster links, by rising rate.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[is(table)]
+        pub alpha_from: Vec<AlphaStep>,
+        /// Switches of a class that have another buffer. The last entry of a class counts.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[is(table)]
+        pub at: Vec<PfcClass>,
         /// Static threshold (XOFF) instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(AboveZero; example = "1bdp"; source = "unsaid; in the place of alpha")]
@@ -282,6 +290,39 @@ parameters! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(AboveZero; example = "120KB"; source = "unsaid; what the link needs")]
         pub headroom: Option<Size>,
+    }
+}
+
+parameters! {
+    /// The dynamic threshold of ports from a rate on.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct AlphaStep {
+        /// It holds for ports of this rate and faster ones, up to that of the next step.
+        #[is(AboveZero; example = "400Gbps"; source = "the simulators published with HPCC and Themis-longhaul")]
+        pub rate: Rate,
+        /// As `alpha` of PFC.
+        #[is(LEAST_SHARE..=65_536.0; example = 0.5; source = "the simulators published with HPCC and Themis-longhaul")]
+        pub alpha: f64,
+    }
+}
+
+parameters! {
+    /// The lossless class of the switches of one class.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct PfcClass {
+        /// The class: `tor`, `leaf`, `esw` ...
+        #[is(any; example = "esw"; source = "Themis-longhaul, section VII: deep buffers at the edge")]
+        pub switches: String,
+        /// Packet buffer of such a switch, as `buffer` of PFC but never scaled.
+        #[is(AboveZero; example = "128MB"; source = "unsaid")]
+        pub buffer: Bytes,
+        /// As `alpha` of PFC, for all ports; without it, what holds at other switches. With 65536 and a buffer of which no
+        /// one finds the end such a switch never pauses.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[is(LEAST_SHARE..=65_536.0; example = 0.125; source = "unsaid")]
+        pub alpha: Option<f64>,
     }
 }
 

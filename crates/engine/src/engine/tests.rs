@@ -416,6 +416,8 @@ fn a_lossless_class_without_room_fails() {
         headroom_apart: true,
         buffer_rate: None,
         alpha: None,
+        alpha_from: Vec::new(),
+        at: Vec::new(),
         threshold: Some(Size::Packets(3.0)),
         resume: Size::Packets(1.0),
         headroom: Some(Size::Bytes(Bytes(1))),

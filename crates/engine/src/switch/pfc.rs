@@ -5,8 +5,8 @@
 
 use crate::frame::APART;
 use crate::link::PAUSE_FRAME_BYTES;
-use crate::spec::PfcSpec;
-use anabranch_base::{Bytes, Duration, LinkId, NodeId};
+use crate::spec::{PfcClass, PfcSpec};
+use anabranch_base::{Bytes, Duration, LinkId, NodeId, Rate};
 use anabranch_fabric::Topology;
 use anabranch_proto::PathFacts;
 
@@ -14,9 +14,10 @@ use anabranch_proto::PathFacts;
 pub struct PfcPlan {
     /// By link: the headroom of the port that it leaves.
     headrooms: Vec<u32>,
+    /// By link: the threshold of the port that it leaves.
+    thresholds: Vec<Threshold>,
     /// By switch: the shared part of its buffer, and the first link that leaves it.
     switches: Vec<(u64, u32)>,
-    threshold: Threshold,
     resume: u32,
 }
 
@@ -27,13 +28,13 @@ pub(super) struct SwitchPfc {
     shared: Shared,
     /// Bytes in queues that no ingress port counts.
     apart: u64,
-    threshold: Threshold,
     resume: u32,
 }
 
 /// The state of an ingress port.
 #[derive(Clone, Copy, Debug)]
 struct Ingress {
+    threshold: Threshold,
     /// Bytes held in the shared buffer.
     shared: u32,
     /// Bytes held in the headroom.
@@ -87,6 +88,16 @@ pub enum PfcError {
         /// The least.
         needed: Bytes,
     },
+    /// A class of switches that the fabric has none of.
+    #[error("there is no {class:?} on this fabric, whose switches are {classes}")]
+    Class {
+        /// As configured.
+        class: String,
+        /// Those that there are, with commas.
+        classes: String,
+        /// The last of them, at the top or the edge.
+        last: String,
+    },
     /// A switch's buffer does not even hold its headrooms.
     #[error(
         "{switch} has a buffer of {buffer}, and the headrooms of its ports alone take {headrooms} (fabric.pfc.headroom_apart = true puts them beside it)"
@@ -100,6 +111,8 @@ pub enum PfcError {
         headrooms: Bytes,
         /// What to configure at the least.
         needed: Bytes,
+        /// The buffer is that of a class of switches.
+        of_class: bool,
     },
 }
 
@@ -108,14 +121,16 @@ impl PfcError {
     pub fn parameter(&self) -> &'static str {
         match self {
             PfcError::Headroom { .. } => "fabric.pfc.headroom",
-            PfcError::Buffer { .. } => "fabric.pfc.buffer",
+            PfcError::Buffer { of_class: false, .. } => "fabric.pfc.buffer",
+            PfcError::Class { .. } | PfcError::Buffer { .. } => "fabric.pfc.at",
         }
     }
 
-    /// The least value that would do.
-    pub fn needed(&self) -> Bytes {
+    /// The least value that would do, where it is a size.
+    pub fn needed(&self) -> Option<Bytes> {
         match self {
-            PfcError::Headroom { needed, .. } | PfcError::Buffer { needed, .. } => *needed,
+            PfcError::Headroom { needed, .. } | PfcError::Buffer { needed, .. } => Some(*needed),
+            PfcError::Class { .. } => None,
         }
     }
 }
@@ -162,13 +177,18 @@ impl PfcPlan {
     /// a run with a smaller one shows what is lost.
     pub fn new(spec: &PfcSpec, topology: &Topology, facts: &PathFacts) -> Result<Self, PfcError> {
         let clip = |bytes: Bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX);
+        check_classes(spec, topology)?;
         let mut all_headrooms = vec![0; topology.ports.len()];
+        let mut thresholds = Vec::with_capacity(topology.ports.len());
+        thresholds.resize(topology.port_base[topology.hosts as usize] as usize, Threshold::Static(0));
         let mut switches = Vec::with_capacity(topology.switches.len());
         let mut worst: Option<PfcError> = None;
         for node in (topology.hosts..topology.nodes()).map(NodeId) {
             let (mut rate, mut headrooms) = (0u64, 0u64);
+            let class = class_of(spec, topology, node);
             for link in topology.links_of(node).map(LinkId) {
                 rate += topology.ports[link.index()].rate.0;
+                thresholds.push(threshold(spec, class, topology.ports[link.index()].rate, facts));
                 let headroom = match spec.headroom {
                     Some(size) => size.on(facts),
                     None => headroom_needed(topology, topology.reverse(link), facts),
@@ -179,9 +199,10 @@ impl PfcPlan {
             let scaled = |bytes: u64, by: u64, of: u64| {
                 u64::try_from(u128::from(bytes) * u128::from(by) / u128::from(of.max(1))).unwrap_or(u64::MAX)
             };
-            let (buffer, least) = match spec.buffer_rate {
-                None => (spec.buffer.0, headrooms.saturating_add(1)),
-                Some(whole) => (
+            let (buffer, least) = match (class, spec.buffer_rate) {
+                (Some(class), _) => (class.buffer.0, headrooms.saturating_add(1)),
+                (None, None) => (spec.buffer.0, headrooms.saturating_add(1)),
+                (None, Some(whole)) => (
                     scaled(spec.buffer.0, rate, whole.0),
                     scaled(headrooms.saturating_add(1), whole.0, rate).saturating_add(1),
                 ),
@@ -189,12 +210,13 @@ impl PfcPlan {
             let within = if spec.headroom_apart { 0 } else { headrooms };
             match buffer.checked_sub(within).filter(|&left| left > 0) {
                 Some(size) => switches.push((size, topology.port_base[node.index()])),
-                None if worst.as_ref().is_none_or(|worst| worst.needed().0 < least) => {
+                None if worst.as_ref().and_then(PfcError::needed).is_none_or(|most| most.0 < least) => {
                     worst = Some(PfcError::Buffer {
                         switch: topology.node_name(node),
                         buffer: Bytes(buffer),
                         headrooms: Bytes(headrooms),
                         needed: Bytes(least),
+                        of_class: class.is_some(),
                     });
                 }
                 None => {}
@@ -203,17 +225,14 @@ impl PfcPlan {
         if let Some(worst) = worst {
             return Err(worst);
         }
-        let threshold = match (spec.threshold, spec.alpha) {
-            (Some(size), _) => Threshold::Static(size.on(facts).0),
-            (None, alpha) => Threshold::Dynamic((alpha.unwrap_or(1.0) * 65_536.0) as u64),
-        };
-        Ok(PfcPlan { headrooms: all_headrooms, switches, threshold, resume: clip(spec.resume.on(facts)) })
+        Ok(PfcPlan { headrooms: all_headrooms, thresholds, switches, resume: clip(spec.resume.on(facts)) })
     }
 
     /// The empty buffer of the switch with this number, which has so many ports.
     pub(super) fn switch(&self, index: u32, ports: usize) -> SwitchPfc {
         let (size, first) = self.switches[index as usize];
-        let ingress = |headroom: &u32| Ingress {
+        let ingress = |(headroom, threshold): (&u32, &Threshold)| Ingress {
+            threshold: *threshold,
             shared: 0,
             headroom_used: 0,
             headroom: *headroom,
@@ -221,31 +240,74 @@ impl PfcPlan {
             told: false,
         };
         SwitchPfc {
-            ingress: self.headrooms[first as usize..][..ports].iter().map(ingress).collect(),
+            ingress: self.headrooms[first as usize..][..ports]
+                .iter()
+                .zip(&self.thresholds[first as usize..])
+                .map(ingress)
+                .collect(),
             shared: Shared { size, used: 0 },
             apart: 0,
-            threshold: self.threshold,
             resume: self.resume,
         }
     }
 }
 
-impl SwitchPfc {
+/// That the fabric has every class of switches that is named.
+fn check_classes(spec: &PfcSpec, topology: &Topology) -> Result<(), PfcError> {
+    let mut classes: Vec<String> = Vec::new();
+    for name in (topology.hosts..topology.nodes()).map(|node| topology.node_name(NodeId(node))) {
+        let class = name.split(':').next().unwrap_or_default();
+        if !classes.iter().any(|known| known == class) {
+            classes.push(class.to_owned());
+        }
+    }
+    let unknown = spec.at.iter().find(|entry| !classes.contains(&entry.switches));
+    unknown.map_or(Ok(()), |entry| {
+        let last = classes.last().cloned().unwrap_or_default();
+        Err(PfcError::Class { class: entry.switches.clone(), classes: classes.join(", "), last })
+    })
+}
+
+/// What `spec` has for the class of a switch.
+fn class_of<'s>(spec: &'s PfcSpec, topology: &Topology, node: NodeId) -> Option<&'s PfcClass> {
+    if spec.at.is_empty() {
+        return None;
+    }
+    let name = topology.node_name(node);
+    spec.at.iter().rfind(|entry| name.split(':').next() == Some(entry.switches.as_str()))
+}
+
+/// The threshold of a port of this rate at a switch of this class.
+fn threshold(spec: &PfcSpec, class: Option<&PfcClass>, rate: Rate, facts: &PathFacts) -> Threshold {
+    let of_class = class.and_then(|class| class.alpha);
+    let by_rate = || spec.alpha_from.iter().rfind(|step| step.rate <= rate).map(|step| step.alpha);
+    match (of_class, spec.threshold) {
+        (None, Some(size)) => Threshold::Static(size.on(facts).0),
+        (alpha, _) => {
+            let alpha = alpha.or_else(by_rate).or(spec.alpha).unwrap_or(1.0);
+            Threshold::Dynamic((alpha * 65_536.0) as u64)
+        }
+    }
+}
+
+impl Shared {
     #[inline]
-    fn threshold(&self) -> u64 {
-        match self.threshold {
+    fn threshold(&self, of: Threshold) -> u64 {
+        match of {
             Threshold::Static(bytes) => bytes,
             Threshold::Dynamic(alpha) => {
-                ((u128::from(self.shared.size - self.shared.used) * u128::from(alpha)) >> 16) as u64
+                ((u128::from(self.size - self.used) * u128::from(alpha)) >> 16) as u64
             }
         }
     }
+}
 
+impl SwitchPfc {
     /// Charges `bytes` bytes that came by port `from`.
     #[inline]
     pub(super) fn admit(&mut self, from: u16, bytes: u16) -> Admission {
-        let threshold = self.threshold();
         let ingress = &mut self.ingress[usize::from(from)];
+        let threshold = self.shared.threshold(ingress.threshold);
         let held = u64::from(ingress.shared) + u64::from(bytes);
         if held <= threshold && self.shared.used + u64::from(bytes) <= self.shared.size {
             ingress.shared += u32::from(bytes);
@@ -279,7 +341,7 @@ impl SwitchPfc {
         }
         let held = u64::from(ingress.shared);
         // A port that holds nothing may always send, however little of the buffer is left.
-        held == 0 || held + u64::from(self.resume) <= self.threshold()
+        held == 0 || held + u64::from(self.resume) <= self.shared.threshold(ingress.threshold)
     }
 
     /// The sender at the other end of `port` is to pause, or may go on: whether a frame that says so is pending from
@@ -330,16 +392,14 @@ impl SwitchPfc {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::AlphaStep;
+    use anabranch_fabric::{CrossDcSpec, TopologySpec, build};
+    use anabranch_proto::Size;
 
     fn pfc(threshold: Threshold, size: u64) -> SwitchPfc {
-        let port = Ingress { shared: 0, headroom_used: 0, headroom: 3_000, stopped: false, told: false };
-        SwitchPfc {
-            ingress: vec![port; 3],
-            shared: Shared { size, used: 0 },
-            apart: 0,
-            threshold,
-            resume: 1_000,
-        }
+        let port =
+            Ingress { threshold, shared: 0, headroom_used: 0, headroom: 3_000, stopped: false, told: false };
+        SwitchPfc { ingress: vec![port; 3], shared: Shared { size, used: 0 }, apart: 0, resume: 1_000 }
     }
 
     /// XOFF at 5,000 B: five packets of 1,000 B fit, the sixth goes to the headroom, which holds three. Headroom
@@ -374,5 +434,68 @@ mod tests {
         pfc.ingress[1].stopped = true;
         assert!(!pfc.release(1, 1_000));
         assert!(!pfc.release(1, 1_000));
+    }
+
+    /// Hosts and ToRs at 100 Gb/s, edges at 400 Gb/s, a long link of 1.6 Tb/s: alpha by rate, and by class of switch.
+    #[test]
+    fn thresholds_follow_the_rate_of_the_port_and_the_class_of_the_switch() {
+        let us = Duration::from_us(1);
+        let spec = TopologySpec::CrossDc(CrossDcSpec {
+            dcs: 2,
+            tors: 1,
+            leaves: 1,
+            hosts_per_tor: 2,
+            link: Rate::from_gbps(100),
+            link_latency: us,
+            esw_link: Rate::from_gbps(400),
+            esw_link_latency: us,
+            wan_link: Rate::from_gbps(1600),
+            wan_latency: us * 500,
+            switch_latency: us,
+        });
+        let topology = build(&spec, None).unwrap();
+        let facts = PathFacts {
+            base_rtt: Duration::from_us(8),
+            bdp: Bytes(100_000),
+            packet: Bytes(1_048),
+            line_rate: Rate::from_gbps(100),
+        };
+        let step = |gbps, alpha| AlphaStep { rate: Rate::from_gbps(gbps), alpha };
+        let spec = PfcSpec {
+            buffer: Bytes(16_000_000),
+            headroom_apart: true,
+            buffer_rate: None,
+            alpha: Some(0.125),
+            alpha_from: vec![step(200, 0.25), step(400, 0.5)],
+            at: Vec::new(),
+            threshold: None,
+            resume: Size::Packets(2.0),
+            headroom: None,
+        };
+        let thresholds = |spec: &PfcSpec, name: &str| -> Vec<u64> {
+            let mut switches = (topology.hosts..topology.nodes()).map(NodeId);
+            let node = switches.find(|node| topology.node_name(*node) == name).unwrap();
+            let ports = topology.links_of(node).len();
+            let pfc = PfcPlan::new(spec, &topology, &facts).unwrap().switch(node.0 - topology.hosts, ports);
+            let mut all: Vec<u64> =
+                pfc.ingress.iter().map(|port| pfc.shared.threshold(port.threshold)).collect();
+            all.sort_unstable();
+            all
+        };
+        assert_eq!(thresholds(&spec, "tor:0"), [2_000_000; 3]);
+        assert_eq!(thresholds(&spec, "leaf:0"), [2_000_000, 8_000_000]);
+        assert_eq!(thresholds(&spec, "esw:0"), [8_000_000, 8_000_000]);
+        let class = |alpha| PfcClass { switches: "esw".to_owned(), buffer: Bytes(128_000_000), alpha };
+        let deep = PfcSpec { at: vec![class(None)], ..spec.clone() };
+        assert_eq!(thresholds(&deep, "leaf:0"), [2_000_000, 8_000_000]);
+        assert_eq!(thresholds(&deep, "esw:1"), [64_000_000, 64_000_000]);
+        let shared = PfcSpec { at: vec![class(Some(0.125))], ..spec.clone() };
+        assert_eq!(thresholds(&shared, "esw:0"), [16_000_000, 16_000_000]);
+        let nowhere = PfcClass { switches: "spine".to_owned(), ..class(None) };
+        let error = PfcPlan::new(&PfcSpec { at: vec![nowhere], ..spec }, &topology, &facts).err().unwrap();
+        assert_eq!(
+            error.to_string(),
+            "there is no \"spine\" on this fabric, whose switches are tor, leaf, esw"
+        );
     }
 }

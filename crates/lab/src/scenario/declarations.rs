@@ -66,6 +66,7 @@ mod tests {
     use super::super::{EcnStep, PfcSpec, WrrSpec};
     use super::*;
     use anabranch_base::Kind;
+    use anabranch_engine::{AlphaStep, PfcClass};
     use anabranch_proto::program::themis_longhaul::{PnpConfig, TrpConfig};
     use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, TransportConfig};
     use serde::de::DeserializeOwned;
@@ -111,6 +112,8 @@ mod tests {
         of_table::<PfcSpec>(&[]);
         of_table::<WrrSpec>(&[]);
         of_table::<EcnStep>(&[]);
+        of_table::<AlphaStep>(&[]);
+        of_table::<PfcClass>(&[]);
         of_table::<FabricSpec>(&["program"]);
         of_table::<Scheme>(&["name", "title", "source", "needs", "own", "transport", "cc", "lb"]);
     }

@@ -14,7 +14,7 @@ use super::{
     written_topology,
 };
 use anabranch_base::{Bytes, Duration, Purpose, Stream, stream};
-use anabranch_engine::{Ideal, PfcPlan, ProgramPlan, QpSelector, check_headrooms, weights};
+use anabranch_engine::{Ideal, PfcError, PfcPlan, ProgramPlan, QpSelector, check_headrooms, weights};
 use anabranch_fabric::{self as topology, Routing, Selector, SelectorError, Topology};
 use anabranch_proto::transport::Framing;
 use anabranch_proto::{PathFacts, ProgramConfig, TransportConfig};
@@ -333,21 +333,36 @@ impl Scenario {
     /// That the buffers of a lossless scheme hold what they must on this fabric.
     fn check_lossless(&self, scheme: &Scheme, on: &Topology, facts: &PathFacts) -> Result<(), ScenarioError> {
         let Some(pfc) = &scheme.fabric.pfc else { return Ok(()) };
-        let refused = |parameter: &str, blamed: &[&str], problem: String, instead: Bytes| {
+        let refused = |parameter: &str, blamed: &[&str], problem: String, instead: String| {
             let message = format!("scheme {:?}: {parameter}: {problem}", scheme.name);
             let (at, written) = self.origin.setting(&scheme.name, parameter, blamed);
             // What a long line has on its way is no reason for larger buffers everywhere.
             let help = match on.has_sites() && parameter == "fabric.pfc.buffer" && !pfc.headroom_apart {
                 true => format!("\"{}.fabric.pfc.headroom_apart\" = true", scheme.name),
-                false => format!("{written} = \"{instead}\""),
+                false => format!("{written} = {instead}"),
             };
             fault(&self.origin.file, at, message, Some(help))
         };
         let checked = check_headrooms(pfc, on, facts).and_then(|()| PfcPlan::new(pfc, on, facts).map(drop));
-        checked
-            .map_err(|error| refused(error.parameter(), &[], error.to_string(), round_up(error.needed())))?;
+        checked.map_err(|error| {
+            let size = |size| format!("\"{}\"", round_up(size));
+            let instead = match (&error, error.needed()) {
+                (PfcError::Class { last, .. }, _) => {
+                    format!("[{{ switches = \"{last}\", buffer = \"128MB\" }}]")
+                }
+                (PfcError::Buffer { switch, of_class: true, .. }, Some(needed)) => {
+                    let class = switch.split(':').next().unwrap_or_default();
+                    format!("[{{ switches = \"{class}\", buffer = {} }}]", size(needed))
+                }
+                (_, needed) => size(needed.unwrap_or(Bytes(1))),
+            };
+            refused(error.parameter(), &[], error.to_string(), instead)
+        })?;
         match lossless::thresholds(pfc, on, facts) {
-            Some(wrong) => Err(refused(wrong.parameter, wrong.blamed, wrong.problem, wrong.instead)),
+            Some(wrong) => {
+                let instead = format!("\"{}\"", wrong.instead);
+                Err(refused(wrong.parameter, wrong.blamed, wrong.problem, instead))
+            }
             None => Ok(()),
         }
     }

@@ -157,10 +157,29 @@ fn fabric(fabric: &FabricSpec) -> Result<(), ParameterFault> {
         let message = format!("fabric.ecn_kmin ({kmin}) is above fabric.ecn_kmax ({kmax})");
         return Err(ParameterFault::value("fabric.ecn_kmin", message, format!("\"{kmax}\"")));
     }
+    fabric.pfc.as_ref().map_or(Ok(()), alpha_steps)?;
     ecn_steps(&fabric.ecn_from)
 }
 
 const ECN_FROM_EXAMPLE: &str = "[{ rate = \"400Gbps\", kmin = \"800KB\", kmax = \"6400KB\" }]";
+
+const ALPHA_FROM_EXAMPLE: &str = "[{ rate = \"400Gbps\", alpha = 0.5 }]";
+
+fn alpha_steps(pfc: &PfcSpec) -> Result<(), ParameterFault> {
+    let path = "fabric.pfc.alpha_from";
+    let wrong =
+        |message: String| Err(ParameterFault::value(path, format!("{path}: {message}"), ALPHA_FROM_EXAMPLE));
+    if let (Some(threshold), [_, ..]) = (pfc.threshold, &*pfc.alpha_from) {
+        let message = format!("{path} and fabric.pfc.threshold ({threshold}) exclude each other");
+        return Err(ParameterFault::words(path, message, "one of them"));
+    }
+    match pfc.alpha_from.windows(2).find(|pair| pair[0].rate >= pair[1].rate) {
+        Some(pair) => {
+            wrong(format!("rates must rise from step to step, and {} follows {}", pair[1].rate, pair[0].rate))
+        }
+        None => Ok(()),
+    }
+}
 
 fn ecn_steps(steps: &[EcnStep]) -> Result<(), ParameterFault> {
     let wrong = |message: String| {

@@ -318,6 +318,8 @@ fn example(path: &str) -> &'static str {
         "fabric.wrr.radix" => "16",
         "fabric.wrr.weight" => "2.0",
         "fabric.pfc.alpha" => "0.125",
+        "fabric.pfc.alpha_from" => "[{ rate = \"400Gbps\", alpha = 0.5 }]",
+        "fabric.pfc.at" => "[{ switches = \"esw\", buffer = \"128MB\" }]",
         "fabric.pfc.buffer_rate" => "\"51.2Tbps\"",
         "fabric.pfc.headroom" => "\"120KB\"",
         "fabric.queue" | "fabric.pfc.threshold" => "\"1bdp\"",

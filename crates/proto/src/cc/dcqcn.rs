@@ -13,7 +13,7 @@
 
 use super::interface::CongestionControl;
 use crate::{Pace, PathFacts, Size, Span};
-use anabranch_base::{AboveZero, Bytes, Duration, Rate, Time, parameters};
+use anabranch_base::{AboveZero, Bytes, Duration, Rate, Time, parameter_choices, parameters};
 use serde::{Deserialize, Serialize};
 
 /// A timer's expiries are stepped through one by one.
@@ -59,6 +59,32 @@ parameters! {
         /// Bytes that may be in flight, whatever the rate.
         #[is(AboveZero; example = "1000bdp"; source = "none in the paper; 1000 BDP are none")]
         pub window: Size,
+        /// What a NACK does, which not every transport tells of.
+        #[serde(default, skip_serializing_if = "OnNack::is_slow_start")]
+        #[is(any; example = "cnp";
+            source = "slow-start: Themis-spraying, section 2.3; cnp: the simulator published with ConWeave";
+            default = "slow-start")]
+        pub on_nack: OnNack,
+    }
+}
+
+/// What a NACK does to the rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnNack {
+    /// It falls to half of the target rate, and fast recovery leads back: what was measured on NICs (Themis-spraying,
+    /// figure 2b).
+    #[default]
+    SlowStart,
+    /// What a CNP does: receivers in the simulator published with ConWeave send one with every NACK.
+    Cnp,
+}
+
+parameter_choices!(OnNack: "slow-start" = SlowStart, "cnp" = Cnp);
+
+impl OnNack {
+    fn is_slow_start(&self) -> bool {
+        *self == OnNack::SlowStart
     }
 }
 
@@ -94,6 +120,7 @@ pub struct Dcqcn {
     alpha_timer: Duration,
     increase_timer: Duration,
     decrease_interval: Duration,
+    on_nack: OnNack,
 }
 
 impl DcqcnConfig {
@@ -126,6 +153,7 @@ impl DcqcnConfig {
             min_rate: Pace::Rate(Rate(10_000_000)),
             decrease_interval: Span::Time(Duration::ZERO),
             window: UNLIMITED,
+            on_nack: OnNack::SlowStart,
         }
     }
 
@@ -152,6 +180,7 @@ impl DcqcnConfig {
             min_rate: Pace::Rate(Rate(100_000_000)),
             decrease_interval: Span::Time(Duration::from_us(4)),
             window: UNLIMITED,
+            on_nack: OnNack::SlowStart,
         }
     }
 }
@@ -187,6 +216,7 @@ impl Dcqcn {
             alpha_timer: config.alpha_timer.on(facts),
             increase_timer: config.increase_timer.on(facts),
             decrease_interval: config.decrease_interval.on(facts),
+            on_nack: config.on_nack,
         }
     }
 
@@ -259,7 +289,8 @@ impl CongestionControl for Dcqcn {
         }
     }
 
-    /// What a NIC's DCQCN does when it hears a NACK: a slow start (Themis-spraying, section 2.3, issue 1).
+    /// What a NIC's DCQCN does when it hears a NACK: unless [`OnNack`] says otherwise, a slow start (Themis-spraying,
+    /// section 2.3, issue 1).
     ///
     /// The rule of the NICs is not public. What was measured on them (figure 2b): with every NACK passed, the rate
     /// settles at just under half the line (46.6 of 100 Gb/s), however many there are; and with one in 256 it is at
@@ -268,6 +299,9 @@ impl CongestionControl for Dcqcn {
     /// leads back to the target. A rate that is no higher is left alone together with its timer: else NACKs would
     /// hold for ever what CNPs cut before.
     fn handle_nack(&mut self, now: Time) {
+        if self.on_nack == OnNack::Cnp {
+            return self.handle_cnp(now);
+        }
         self.advance(now);
         let half = (self.target / 2.0).max(self.min_rate);
         if self.rate > half {

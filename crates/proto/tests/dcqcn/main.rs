@@ -5,7 +5,7 @@
 mod support;
 
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
-use anabranch_proto::cc::{AnyCc, CcConfig, Dcqcn, DcqcnConfig};
+use anabranch_proto::cc::{AnyCc, CcConfig, Dcqcn, DcqcnConfig, OnNack};
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{GoBackNConfig, GoBackNReceiver, GoBackNSender};
 use anabranch_proto::{Pace, Packet, PathFacts, Repr, Size, Span};
@@ -194,6 +194,22 @@ mod reaction_point {
             }
             let end = us(5_000);
             assert_eq!(asked.state(end), left.state(end));
+        }
+    }
+
+    /// As where a receiver sends a CNP with each NACK.
+    #[test]
+    fn a_nack_may_do_what_a_cnp_does() {
+        for config in [paper_by_hand(), DcqcnConfig::conweave()] {
+            let config = DcqcnConfig { on_nack: OnNack::Cnp, ..config };
+            let (mut nacks, mut cnps) = (Flow::new(config.clone(), 100), Flow::new(config, 100));
+            for step in 0..50 {
+                let now = us(step * 7);
+                nacks.nack(now);
+                cnps.cnp(now);
+                assert_eq!(nacks.state(now), cnps.state(now));
+            }
+            assert!(nacks.rate(us(350)) < Rate::from_gbps(50));
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::schedule::{PACKET, us, window};
 use anabranch_base::{Bytes, Duration, Rate};
 use anabranch_proto::cc::ConstantConfig;
-use anabranch_proto::cc::{CcConfig, DcqcnConfig, DctcpConfig, StrackCcConfig};
+use anabranch_proto::cc::{CcConfig, DcqcnConfig, DctcpConfig, OnNack, StrackCcConfig};
 use anabranch_proto::{Pace, PathFacts, Size, Span};
 use proptest::prelude::*;
 
@@ -83,6 +83,7 @@ fn paper_dcqcn(window: u64) -> DcqcnConfig {
         min_rate: Pace::Rate(Rate(100_000_000)),
         decrease_interval: Span::Time(Duration::ZERO),
         window: bytes(window),
+        on_nack: OnNack::SlowStart,
     }
 }
 

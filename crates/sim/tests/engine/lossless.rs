@@ -32,6 +32,8 @@ fn with_threshold(mut point: RunPoint, packets: u64, headroom: Option<u64>) -> R
         buffer: Bytes(100_000_000),
         buffer_rate: None,
         alpha: None,
+        alpha_from: Vec::new(),
+        at: Vec::new(),
         threshold: Some(Size::Packets(packets as f64)),
         resume: Size::Packets(2.0),
         headroom: headroom.map(|bytes| Size::Bytes(Bytes(bytes))),

@@ -34,7 +34,7 @@ parameters! {
         #[is(AboveZero; example = "500us"; source = "Themis-longhaul, section VI")]
         pub beta: Span,
         /// Which CNPs count (Algorithm 1, line 5).
-        #[is(any; example = "printed"; source = "Themis-longhaul, Algorithm 1, line 5, and section V-B")]
+        #[is(any; example = "spaced"; source = "Themis-longhaul, Algorithm 1, line 5, and section V-B")]
         pub growth: Growth,
         /// How a flow recovers (appendix D).
         #[is(any; example = "rate"; source = "Themis-longhaul, appendix D")]
