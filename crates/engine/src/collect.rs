@@ -100,6 +100,8 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     }
     if engine.network().topology.has_sites() {
         extra.extend(slowdowns_by_side(&flows));
+        let marks = engine.marks_by_class().into_iter();
+        extra.extend(marks.map(|(class, marks)| (format!("ecn_marks_{class}"), marks as f64)));
     }
     let mut run = RunRow {
         scheme: point.scheme.name.clone(),

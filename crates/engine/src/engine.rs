@@ -607,6 +607,17 @@ impl<'a, O: Observer> Engine<'a, O> {
         program_counters(switches.into_iter())
     }
 
+    /// Packets that switches marked, by class of switch (`tor`, `leaf`, `esw`).
+    pub fn marks_by_class(&self) -> BTreeMap<String, u64> {
+        let mut by_class = BTreeMap::new();
+        for switch in self.locked().iter().flat_map(|shard| shard.switches()) {
+            let name = self.network.topology.node_name(crate::node::Node::node(switch));
+            let class = name.split(':').next().unwrap_or_default().to_owned();
+            *by_class.entry(class).or_default() += switch.marked();
+        }
+        by_class
+    }
+
     /// What the senders counted.
     pub fn sender_counters(&self) -> Totals {
         let shards = self.locked();

@@ -34,6 +34,8 @@ pub struct Switch {
     beyond: Option<Box<Beyond>>,
     /// By port: draws of its marking.
     marks: Vec<Option<Box<Stream>>>,
+    /// Packets that it marked.
+    marked: u64,
     /// Ports that have just been paused, where an observer wants to know what that holds up.
     watched_pauses: Vec<u16>,
 }
@@ -105,6 +107,7 @@ impl Switch {
             pfc: plan.pfc.as_ref().map(|plan| Box::new(plan.switch(index, egress.ports.len()))),
             beyond: plan.program.as_mut().map(|plan| Box::new(plan.switch(network, index))),
             marks: vec![None; egress.ports.len()],
+            marked: 0,
             watched_pauses: Vec::new(),
             egress,
         }
@@ -225,6 +228,7 @@ impl Switch {
             if marking.marks(queued, random) {
                 self.egress.pool.frame_mut(&taken).packet.marked = true;
                 at.counters.ecn_marks += 1;
+                self.marked += 1;
             }
         }
         if self.has_program() {
@@ -362,6 +366,11 @@ impl Switch {
     /// Packets that its program keeps.
     pub fn held(&self) -> u64 {
         self.beyond.as_ref().map_or(0, |beyond| beyond.held().0)
+    }
+
+    /// Packets that it marked.
+    pub fn marked(&self) -> u64 {
+        self.marked
     }
 
     /// Ports that have been paused since the last call, of those whose [victims](Self::victims) are wanted.

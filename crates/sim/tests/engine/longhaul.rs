@@ -99,6 +99,8 @@ fn programs_at_the_edge_are_deterministic() {
     let of = |scheme: &str| plain.iter().find(|result| result.run.scheme == scheme).unwrap();
     // No packet of a flow with an entry leaves with a mark, and each flow between data centres has one.
     assert_eq!(extra(of("pnp-only"), "marks_without_entry"), 0.0);
+    let marks = ["tor", "leaf", "esw"].map(|class| extra(of("pnp-only"), &format!("ecn_marks_{class}")));
+    assert_eq!(marks.iter().sum::<f64>(), of("pnp-only").run.ecn_marks as f64);
     assert!(extra(of("pnp-only"), "marks_cleared") >= extra(of("pnp-only"), "pnp_cnps"));
     // BiCC never has more than its window on the way to one host, and lets everything go.
     assert!(extra(of("bicc"), "max_in_flight_bytes") <= 100_000.0);
