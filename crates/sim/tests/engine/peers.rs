@@ -320,12 +320,12 @@ fn over_seeds(runs: &[(f64, f64)]) -> Fct {
     Fct { mean: mean / count, max: max / count }
 }
 
-fn reference(csv: &str, balancer: &str) -> Fct {
+fn reference(csv: &str, input: &str, balancer: &str) -> Fct {
     let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let header = lines.next().unwrap();
     let column = |name: &str| header.iter().position(|n| *n == name).unwrap();
     let (mean, max) = (column("fct_mean_us"), column("fct_max_us"));
-    let rows = lines.filter(|row| row[0] == "perm_128n_16MiB" && row[column("balancer")] == balancer);
+    let rows = lines.filter(|row| row[0] == input && row[column("balancer")] == balancer);
     let runs: Vec<(f64, f64)> =
         rows.map(|row| (row[mean].parse().unwrap(), row[max].parse().unwrap())).collect();
     assert!(!runs.is_empty(), "no rows for {balancer}");
@@ -334,10 +334,39 @@ fn reference(csv: &str, balancer: &str) -> Fct {
 
 #[test]
 fn distributions_agree_with_the_reference() {
+    against_htsim(
+        "perm_128n_16MiB",
+        REFERENCE,
+        &[("reps", 0.02, Some(0.05)), ("ops", 0.02, Some(0.05)), ("ecmp", 0.10, None)],
+    );
+}
+
+/// Four ToRs each have an uplink at half the rate: upward alone, as there, since a rate fault on both directions also
+/// narrows what comes down and makes spraying look 8 % worse. There half the rate also comes with half the queue, which
+/// is not ours to say.
+#[test]
+fn distributions_agree_where_uplinks_are_slow() {
+    let text = REFERENCE.replace("\"reps\", \"ops\", \"ecmp\"", "\"reps\", \"ops\"");
+    let slow = r#"
+[[fault]]
+kind = "rate"
+links = ["tor:0/up:0", "tor:4/up:0", "tor:8/up:0", "tor:12/up:0"]
+rate = "200Gbps"
+"#;
+    against_htsim(
+        "perm_128n_16MiB_failed4",
+        &format!("{text}{slow}"),
+        &[("reps", 0.01, Some(0.05)), ("ops", 0.01, Some(0.05))],
+    );
+}
+
+/// Runs a scenario beside the rows of an input of the reference; how far off the mean and the maximum of a scheme may
+/// be.
+fn against_htsim(input: &str, text: &str, bands: &[(&str, f64, Option<f64>)]) {
     let Some(folder) = peers() else { return };
     let csv = peer_file(&folder, "reference/htsim.csv");
     let matrix = peer_file(&folder, "data/htsim/perm_128n_16MiB.cm");
-    let results = in_two_threads(&points(REFERENCE, &[("perm_128n_16MiB.cm", &matrix)]));
+    let results = in_two_threads(&points(text, &[("perm_128n_16MiB.cm", &matrix)]));
     println!(
         "{:8} {:>4} {:>10} {:>10} {:>8} {:>8} {:>8} {:>8}",
         "scheme", "seed", "mean us", "max us", "drops", "marks", "retrans", "timeouts"
@@ -360,17 +389,14 @@ fn distributions_agree_with_the_reference() {
         "scheme", "mean us", "theirs", "off", "max us", "theirs", "off"
     );
     let mut misses = Vec::new();
-    // How far off the mean and the maximum may be.
-    for (scheme, mean_band, max_band) in
-        [("reps", 0.02, Some(0.05)), ("ops", 0.02, Some(0.05)), ("ecmp", 0.10, None)]
-    {
+    for &(scheme, mean_band, max_band) in bands {
         let runs: Vec<(f64, f64)> = results
             .iter()
             .filter(|result| result.run.scheme == scheme)
             .map(|result| (result.run.fct_mean_us, result.run.fct_max_us))
             .collect();
         assert_eq!(runs.len(), 8);
-        let (ours, theirs) = (over_seeds(&runs), reference(&csv, scheme));
+        let (ours, theirs) = (over_seeds(&runs), reference(&csv, input, scheme));
         let (mean, max) = (ours.mean / theirs.mean - 1.0, ours.max / theirs.max - 1.0);
         println!(
             "{scheme:8} {:>10.3} {:>10.3} {:>+7.2}% {:>10.3} {:>10.3} {:>+7.2}%",
