@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 const DELAY: Duration = Duration::from_us(1_000);
 
 fn tables(cache_slots: usize, store_entries: usize) -> CnpTables {
-    CnpTables::new(PAPER, cache_slots, store_entries, DELAY, 7)
+    CnpTables::new(PAPER, (cache_slots, false), store_entries, DELAY, 7)
 }
 
 /// `loop_num` of a throttled flow; 0 for a miss or one back to normal.
@@ -123,6 +123,25 @@ fn two_flows_in_one_place() {
     assert_eq!((state.loop_num, state.cnp_num, state.alpha, state.cnp_time), (1, 1, 6, us(2)));
 }
 
+/// With fingerprints no flow finds registers of another one: a CNP takes the place over, and an install resets its own
+/// place alone.
+#[test]
+fn two_flows_in_one_place_with_fingerprints() {
+    let mut tables = CnpTables::new(PAPER, (1, true), 1_024, DELAY, 7);
+    cnps(&mut tables, us(1), 0, 7);
+    assert_eq!((loops(&mut tables, 0), loops(&mut tables, 1)), (2, 0));
+    cnps(&mut tables, us(2), 1, 1);
+    assert_eq!((loops(&mut tables, 0), loops(&mut tables, 1), tables.counts().collisions), (0, 1, 1));
+    tables.install();
+    assert_eq!(
+        (loops(&mut tables, 0), loops(&mut tables, 1)),
+        (1, 1),
+        "its registers were lost, the place is not reset"
+    );
+    tables.install();
+    assert_eq!((loops(&mut tables, 0), loops(&mut tables, 1), tables.counts().installs), (1, 1, 2));
+}
+
 /// Figure 18, CNP_Store alone: nothing for a millisecond, and then as after one CNP.
 #[test]
 fn the_store_alone_is_late() {
@@ -187,7 +206,7 @@ fn a_full_store_gives_up_who_is_idle() {
 #[test]
 fn a_flow_that_still_recovers_keeps_its_entry() {
     let rules = Throttling { recovery: Recovery::Rate, ..PAPER };
-    let mut tables = CnpTables::new(rules, 1_024, 1, DELAY, 7);
+    let mut tables = CnpTables::new(rules, (1_024, false), 1, DELAY, 7);
     cnps(&mut tables, us(0), 0, 1);
     tables.install();
     let packet = |tables: &mut CnpTables, at, psn| {

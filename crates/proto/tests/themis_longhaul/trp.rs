@@ -19,6 +19,7 @@ pub fn config() -> TrpConfig {
         recovery: Recovery::Rate,
         cache: true,
         cache_slots: 1_024,
+        cache_fingerprint: false,
         store: true,
         store_entries: 1_024,
         install_delay: Span::Time(Duration::from_us(1_000)),

@@ -1,7 +1,9 @@
 //! CNP_Cache and CNP_Store (Themis-longhaul, section V-B): which flows the switch throttles, and their registers.
 //!
 //! The cache is an array of registers that the data plane writes as a CNP passes, at the place that a hash of the
-//! receiver's address and the queue pair names. It holds no key, so that flows with the same place are one to it. The
+//! receiver's address and the queue pair names. It holds no key, so that flows with the same place are one to it; or it
+//! holds 32 bits of the hash as a fingerprint (section V-B has the register store a hash, which can be read as either):
+//! then a packet finds a place with its own fingerprint alone, and a CNP takes the place of whichever flow has it. The
 //! store is a table with exact keys, into which the control plane puts a flow `install_delay` after its CNP came by;
 //! then it resets the place in the cache. A data packet looks in the cache first, then in the store.
 //!
@@ -34,6 +36,8 @@ pub struct CnpTables {
     rules: Throttling,
     install_delay: Duration,
     salt: u64,
+    /// Places hold fingerprints.
+    fingerprints: bool,
     /// CNP_Cache; empty where there is none.
     cache: Vec<Place>,
     /// CNP_Store.
@@ -72,6 +76,8 @@ pub struct Found<'a> {
 /// A place of the cache.
 struct Place {
     state: FlowState,
+    /// That of the last CNP's flow; always 0 where places hold none.
+    fingerprint: u32,
     /// Grows when it is reset, and when a CNP comes while nothing is throttled there.
     generation: u32,
 }
@@ -108,19 +114,21 @@ enum Stored {
 }
 
 impl CnpTables {
-    /// Empty tables of so many places and entries; with 0 that table is missing. `salt` decides what collides.
+    /// Empty tables of so many places, with `fingerprints` or without, and entries; with 0 that table is missing. `salt`
+    /// decides what collides.
     pub fn new(
         rules: Throttling,
-        cache_slots: usize,
+        (cache_slots, fingerprints): (usize, bool),
         store_entries: usize,
         install_delay: Duration,
         salt: u64,
     ) -> Self {
-        let place = || Place { state: FlowState::new(&rules), generation: 0 };
+        let place = || Place { state: FlowState::new(&rules), fingerprint: 0, generation: 0 };
         CnpTables {
             rules,
             install_delay,
             salt,
+            fingerprints,
             cache: std::iter::repeat_with(place).take(cache_slots).collect(),
             store: Vec::with_capacity(store_entries),
             store_entries,
@@ -135,7 +143,7 @@ impl CnpTables {
         if self.flows.len() <= qp.index() {
             self.flows.resize(qp.index() + 1, Flow::default());
         }
-        let place = self.place(receiver, qp);
+        let (place, fingerprint) = self.place(receiver, qp);
         let flow = &mut self.flows[qp.index()];
         if let Stored::At(index) = flow.stored {
             self.store[index as usize].state.handle_cnp(now, &self.rules);
@@ -147,7 +155,12 @@ impl CnpTables {
                 place.generation += 1;
             } else if flow.generation != place.generation {
                 self.counts.collisions += 1;
+                if place.fingerprint != fingerprint {
+                    place.state = FlowState::new(&self.rules);
+                    place.generation += 1;
+                }
             }
+            place.fingerprint = fingerprint;
             flow.generation = place.generation;
             place.state.handle_cnp(now, &self.rules);
         }
@@ -160,10 +173,11 @@ impl CnpTables {
 
     /// The registers that apply to a data packet to `receiver`: those of the cache, else those of the store.
     pub fn find(&mut self, receiver: HostId, qp: QpId) -> Option<Found<'_>> {
-        let place = self.place(receiver, qp);
+        let (place, fingerprint) = self.place(receiver, qp);
         let flow = self.flows.get(qp.index()).copied().unwrap_or_default();
         if let Some(place) = self.cache.get_mut(place)
             && place.state.status != FlowStatus::Normal
+            && place.fingerprint == fingerprint
         {
             let is_wrong_flow = flow.generation != place.generation;
             return Some(Found { state: &mut place.state, is_wrong_flow });
@@ -186,16 +200,16 @@ impl CnpTables {
             self.flows[qp.index()].stored = Stored::No;
             return;
         };
-        let place = self.place(receiver, qp);
+        let (place, fingerprint) = self.place(receiver, qp);
         let state = match self.cache.get_mut(place) {
-            Some(place) => {
+            Some(place) if place.fingerprint == fingerprint => {
                 let flow = &self.flows[qp.index()];
                 let is_its = flow.generation == place.generation;
                 let state = std::mem::replace(&mut place.state, FlowState::new(&self.rules));
                 place.generation += 1;
                 is_its.then_some(state)
             }
-            None => None,
+            _ => None,
         };
         let state = state.unwrap_or_else(|| {
             let mut state = FlowState::new(&self.rules);
@@ -238,14 +252,16 @@ impl CnpTables {
         Some(index)
     }
 
-    /// A flow's place in the cache.
+    /// A flow's place in the cache, and its fingerprint there.
     #[inline]
-    fn place(&self, receiver: HostId, qp: QpId) -> usize {
+    fn place(&self, receiver: HostId, qp: QpId) -> (usize, u32) {
         // MurmurHash3's finaliser: any bit of the key changes every bit of the hash.
         let mut hash = ((u64::from(receiver.0) << 32) | u64::from(qp.0)) ^ self.salt;
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
         hash ^= hash >> 33;
-        ((u128::from(hash) * self.cache.len() as u128) >> 64) as usize
+        let place = ((u128::from(hash) * self.cache.len() as u128) >> 64) as usize;
+        // The place comes from the upper bits.
+        (place, if self.fingerprints { hash as u32 } else { 0 })
     }
 }

@@ -45,6 +45,10 @@ parameters! {
         /// Places of CNP_Cache (1024 in section VI).
         #[is(1..=1 << 24; example = 1024; source = "Themis-longhaul, section VI")]
         pub cache_slots: u32,
+        /// A place of CNP_Cache holds a fingerprint of its flow, 32 bits of the hash, without which no packet finds it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[is(any; example = true; source = "unsaid: the register of section V-B stores a hash"; default = false)]
+        pub cache_fingerprint: bool,
         /// CNP_Store is there (figure 18).
         #[is(any; example = true; source = "Themis-longhaul, section V-B")]
         pub store: bool,
@@ -105,7 +109,13 @@ impl Trp {
         Trp {
             rules,
             sites: facts.sites.clone(),
-            tables: CnpTables::new(rules, places, entries, install_delay, random.next_u64()),
+            tables: CnpTables::new(
+                rules,
+                (places, config.cache_fingerprint),
+                entries,
+                install_delay,
+                random.next_u64(),
+            ),
             port: Recirculation::new(config.rate, latency, config.dummies, config.dummy_bytes),
             counts: Counts::default(),
         }
