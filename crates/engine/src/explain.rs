@@ -82,10 +82,9 @@ impl Stalled<'_> {
         if lost <= 0.0 {
             return None;
         }
-        let (_, largest) = self.transport.number_space(self.window).requests?;
         let payload = config.payload.0;
         let part = self.longest.div_ceil(self.longest.clamp(1, u64::from(self.qps)));
-        let packets = part.div_ceil(payload).clamp(1, largest);
+        let packets = self.transport.request_packets(self.window, part.div_ceil(payload).max(1))?;
         let chance = libm::pow(1.0 - lost, packets as f64);
         let rto = config.rto.on(self.facts);
         let even = (libm::log(0.5) / libm::log(1.0 - lost)) as u64;

@@ -256,7 +256,7 @@ impl TransportConfig {
             }
             TransportConfig::Dcp(config) => NumberSpace {
                 packets: all,
-                requests: Some((u64::from(Msn::LIMIT), u64::from(dcp::largest_request(config, window)))),
+                requests: Some((u64::from(Msn::LIMIT), dcp::Requests::new(config, window).least().into())),
             },
             TransportConfig::GoBackN(_)
             | TransportConfig::RnicSr(_)
@@ -264,6 +264,15 @@ impl TransportConfig {
             | TransportConfig::RackTlp(_)
             | TransportConfig::MpRdma(_)
             | TransportConfig::Registered(_) => NumberSpace::of_packets(all),
+        }
+    }
+
+    /// Packets of the requests as which a message of so many packets goes under a first window of so many bytes, where the
+    /// transport has requests.
+    pub fn request_packets(&self, window: u64, message: u64) -> Option<u64> {
+        match self {
+            TransportConfig::Dcp(config) => Some(dcp::Requests::new(config, window).packets(message).into()),
+            _ => None,
         }
     }
 

@@ -118,9 +118,9 @@ fn no_message_beyond_those_that_are_tracked() {
     assert_eq!(psns(&mut sender, us(1)), range(16..22));
 }
 
-/// ACKs come one per request: messages go as requests of which the window holds as many as the receiver tracks.
+/// ACKs come one per request: messages go as short ones, of which as many as the receiver tracks fill the window.
 #[test]
-fn a_message_goes_as_requests_of_an_eighth_of_the_window() {
+fn a_message_goes_as_requests_from_an_eighth_of_the_window_on() {
     let mut sender = windowed(config(), 18 * PACKET);
     post(&mut sender, [18, 2]);
     // Requests of 18 / 8 = 2 packets, 8 of them tracked.
@@ -137,6 +137,14 @@ fn a_message_goes_as_requests_of_an_eighth_of_the_window() {
     let mut sender = windowed(config(), 18 * PACKET);
     post(&mut sender, [10]);
     assert_eq!(send(&mut sender, us(0)).iter().map(|(_, msn, _)| *msn).max(), Some(4));
+    // Below two shares of 20 packets it stays whole, and three and a half make three: eight of them fill the window.
+    for (packets, requests) in [(39, vec![39]), (70, vec![24, 24, 22])] {
+        let mut sender = windowed(config(), 160 * PACKET);
+        post(&mut sender, [packets]);
+        let sent = send(&mut sender, us(0));
+        let of = |number| sent.iter().filter(|(_, msn, _)| *msn == number).count();
+        assert_eq!((0..requests.len() as u32).map(of).collect::<Vec<_>>(), requests);
+    }
     // A window that holds eight of the longest requests cuts nothing.
     let mut sender = windowed(config(), 80 * PACKET);
     post(&mut sender, [10]);

@@ -42,13 +42,38 @@ parameters! {
     }
 }
 
-/// Packets of the longest request; longer messages go as several. So many as the receiver's counter can hold, and few
-/// enough that a first window of so many bytes holds as many requests as the receiver tracks.
-pub(in crate::transport) fn largest_request(config: &DcpConfig, window: u64) -> u32 {
-    let counted = (1 << config.counter_bits) - 1;
-    let in_window =
-        window / (config.payload.0 + config.header.0).max(1) / u64::from(config.tracked_messages).max(1);
-    in_window.clamp(1, counted) as u32
+/// How messages go as requests, under a first window of so many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::transport) struct Requests {
+    /// Packets that the receiver's counter can hold.
+    counted: u32,
+    /// The share of a request in the window, in packets: that over the requests that the receiver tracks.
+    share: u32,
+}
+
+impl Requests {
+    pub fn new(config: &DcpConfig, window: u64) -> Self {
+        let counted = (1 << config.counter_bits) - 1;
+        let in_window = window / (config.payload.0 + config.header.0).max(1);
+        let share = (in_window / u64::from(config.tracked_messages).max(1)).clamp(1, counted);
+        Requests { counted: counted as u32, share: share as u32 }
+    }
+
+    /// Packets of the requests as which a message of so many packets goes; its last one may have fewer.
+    ///
+    /// ACKs come one per request, and what was received of one counts as in flight until the last of it was. So a
+    /// message is cut into requests that are little; but no request is below its share, or those that the receiver
+    /// tracks would not fill the window. Hence from one share to below two, and what the counter holds at the most.
+    #[inline]
+    pub fn packets(&self, message: u64) -> u32 {
+        let parts = (message / u64::from(self.share)).max(1);
+        message.div_ceil(parts).min(self.counted.into()) as u32
+    }
+
+    /// Packets of the shortest whole request.
+    pub fn least(&self) -> u32 {
+        self.share
+    }
 }
 
 impl DcpConfig {

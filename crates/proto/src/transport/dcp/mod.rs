@@ -30,6 +30,6 @@ pub mod reception;
 mod sender;
 
 pub use config::DcpConfig;
-pub(super) use config::largest_request;
+pub(super) use config::Requests;
 pub use receiver::DcpReceiver;
 pub use sender::DcpSender;

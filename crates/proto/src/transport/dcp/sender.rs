@@ -1,6 +1,6 @@
 //! The sending end.
 
-use super::config::{DcpConfig, largest_request};
+use super::config::{DcpConfig, Requests};
 use crate::PathFacts;
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
@@ -70,7 +70,7 @@ pub struct DcpSender {
     fetch_time: Duration,
     pacer: Pacer,
     tracked: u32,
-    largest: u32,
+    requests: Requests,
     batch: u32,
     round_quota: u64,
     cc: AnyCc,
@@ -134,7 +134,7 @@ impl DcpSender {
             fetch_time: config.pcie.on(facts) * 2,
             pacer: Pacer::new(),
             tracked: config.tracked_messages,
-            largest: largest_request(config, cc.window()),
+            requests: Requests::new(config, cc.window()),
             batch: config.batch,
             round_quota: config.round_quota.0,
             cc,
@@ -149,21 +149,21 @@ impl DcpSender {
 
 impl Sender for DcpSender {
     /// A message with more packets than a counter of the receiver holds goes as several requests, of which only the
-    /// last one wants a CQE. So does one that is longer than the share of a request in the window: ACKs come one per
-    /// request, and what was received of a request counts as in flight until the last of it was. With requests of an
-    /// eighth of the window (8 are tracked) that is little, and the window bounds what is in flight, whatever the length
-    /// of messages. (DCP, section 4.3, has a queue pair send min(round_quota, awin) bytes; how awin moves between ACKs
-    /// of long messages is unsaid.)
+    /// last one wants a CQE. So does one above twice the share of a request in the window ([`Requests`]), so that the
+    /// window bounds what is in flight, whatever the length of messages, and from three quarters of it (8 are tracked)
+    /// to all of it is. (DCP, section 4.3, has a queue pair send min(round_quota, awin) bytes; how awin moves between
+    /// ACKs of long messages is unsaid.)
     fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns> {
         let packets = bytes.div_ceil(u64::from(self.payload)).max(1);
         let end = u32::try_from(u64::from(self.end) + packets).map_err(|_| OutOfPsns)?;
-        let requests = packets.div_ceil(u64::from(self.largest));
+        let longest = self.requests.packets(packets);
+        let requests = packets.div_ceil(u64::from(longest));
         if u64::from(self.unacked) + self.queue.len() as u64 + requests > u64::from(Msn::LIMIT) {
             return Err(OutOfPsns);
         }
         let last_payload = bytes - (packets - 1) * u64::from(self.payload);
         while self.end < end {
-            let packets = self.largest.min(end - self.end);
+            let packets = longest.min(end - self.end);
             let is_signalled = self.end + packets == end;
             let last_bytes =
                 if is_signalled { last_payload as u16 + self.header_bytes } else { self.packet_bytes };

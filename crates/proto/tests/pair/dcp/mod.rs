@@ -177,11 +177,14 @@ impl Schedule<DcpEnds> {
     /// By MSN.
     fn requests(&self) -> Vec<Request> {
         let mut requests = Vec::<Request>::new();
-        // As many as are tracked fit the window, and each fits a counter.
+        // None is below its share of the window, or twice as long, and each fits a counter.
         let in_window = self.cc().window() / PACKET;
         let part = u32::try_from(in_window).unwrap_or(u32::MAX) / self.ends.tracked.max(1);
-        let largest = part.clamp(1, (1 << self.ends.counter_bits) - 1);
+        let counted = (1 << self.ends.counter_bits) - 1;
+        let share = part.clamp(1, counted);
         for (psn, planned) in self.planned().into_iter().enumerate() {
+            let parts = (planned.of / share).max(1);
+            let largest = planned.of.div_ceil(parts).min(counted);
             match requests.last_mut() {
                 Some(last) if !last.is_signalled && last.packets < largest => last.packets += 1,
                 _ => requests.push(Request {
