@@ -3,6 +3,7 @@
 use crate::board::parts;
 use crate::engine::Engine;
 use crate::fault_spec::FaultSpec;
+use crate::faults::Hits;
 use crate::ideal::Ideal;
 use crate::observer::Observer;
 use crate::spec::RunPoint;
@@ -138,7 +139,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     };
     run.set_slowdowns(flows.iter());
     run.faults = fault_rows(engine, point);
-    run.warnings = unmet_faults(&run, point);
+    run.warnings = unmet_faults(&run, point, engine.fault_hits());
     RunResult::new(run, flows, jobs, Vec::new())
 }
 
@@ -159,18 +160,23 @@ fn fault_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> Vec<Faul
     (0..u16::MAX).zip(&point.faults).map(row).collect()
 }
 
-/// Faults of which the run says nothing, as no packet of it met them.
-fn unmet_faults(run: &RunRow, point: &RunPoint) -> Vec<String> {
-    let unmet = run.faults.iter().zip(&point.faults);
-    let unmet = unmet.filter(|(row, spec)| row.packets() == 0 && !spec.kind.is_nothing());
-    let told = |(row, spec): (&FaultRow, &FaultSpec)| {
-        let why = match row.at_us >= run.sim_time_us {
-            true => "begins after the end of the run",
-            false => "met no packet: it lost, refused or slowed none",
+/// Faults of which the run says nothing, as no packet of it met them, or no data.
+fn unmet_faults(run: &RunRow, point: &RunPoint, mut hits: Hits) -> Vec<String> {
+    let told = |((row, spec), number): ((&FaultRow, &FaultSpec), u16)| {
+        let why = match (row.packets(), hits.of(number).data) {
+            _ if spec.kind.is_nothing() => return None,
+            (0, _) if row.at_us >= run.sim_time_us => "begins after the end of the run".to_owned(),
+            (0, _) => "met no packet: it lost, refused or slowed none".to_owned(),
+            (packets, 0) => {
+                format!(
+                    "met no data: the {packets} packets that it hit are ACKs and the like, which later ones cover"
+                )
+            }
+            _ => return None,
         };
-        format!("fault {} ({}) {why}", row.fault, spec.kind)
+        Some(format!("fault {} ({}) {why}", row.fault, spec.kind))
     };
-    unmet.map(told).collect()
+    run.faults.iter().zip(&point.faults).zip(0..).filter_map(told).collect()
 }
 
 /// Slowdowns within data centres and between them, where any such flow finished.

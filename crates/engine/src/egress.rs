@@ -316,10 +316,15 @@ impl<F: Frees> Egress<F> {
         let random = Self::loss_stream(&mut self.losses, network, port, link);
         let fate = network.faults.fate(link, at.now, arrives, &frame.packet, random);
         match fate {
-            Fate::Refused(fault) => at.effects.hits.of(fault).refused += 1,
+            Fate::Refused(fault) => {
+                let hits = at.effects.hits.of(fault);
+                (hits.refused, hits.data) = (hits.refused + 1, hits.data + 1);
+            }
             _ => {
                 if let Some(fault) = network.faults.slowed_by(link, at.now, leaves) {
-                    at.effects.hits.of(fault).slowed += 1;
+                    let hits = at.effects.hits.of(fault);
+                    hits.slowed += 1;
+                    hits.data += u64::from(!frame.packet.is_control());
                 }
             }
         }
@@ -328,7 +333,9 @@ impl<F: Frees> Egress<F> {
             Fate::Lost(by) => {
                 at.counters.link_losses += 1;
                 if let Some(fault) = by {
-                    at.effects.hits.of(fault).lost += 1;
+                    let hits = at.effects.hits.of(fault);
+                    hits.lost += 1;
+                    hits.data += u64::from(!frame.packet.is_control());
                 }
                 self.transmit_reported(port, frame, Some(leaves), true, at);
             }

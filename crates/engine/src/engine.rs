@@ -484,7 +484,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         if fresh != watch.fresh {
             (watch.fresh, watch.since) = (fresh, now);
         } else if now.since(watch.since) > *patience {
-            if let Some(over) = self.network.faults.over_after(watch.since, now)
+            let hits = hits_of(shards);
+            let Network { faults, kinds, .. } = &self.network;
+            if let Some(over) = faults.over_after((watch.since, now), &hits, *patience, kinds)
                 && now.since(over) <= *patience
             {
                 watch.look_at = now.max(over) + Duration(patience.0 / 4);
@@ -563,10 +565,7 @@ impl<'a, O: Observer> Engine<'a, O> {
 
     /// Packets that each fault hit.
     pub fn fault_hits(&self) -> Hits {
-        self.locked().iter().fold(Hits::default(), |mut sum, shard| {
-            sum += &shard.effects.hits;
-            sum
-        })
+        hits_of(&self.locked())
     }
 
     /// Time for which data classes were paused, over all links.
@@ -683,6 +682,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn totals<O>(shards: &[MutexGuard<'_, Shard<O>>]) -> Counters {
     shards.iter().fold(Counters::default(), |mut sum, shard| {
         sum += shard.counters;
+        sum
+    })
+}
+
+/// Packets that each fault hit.
+fn hits_of<O>(shards: &[MutexGuard<'_, Shard<O>>]) -> Hits {
+    shards.iter().fold(Hits::default(), |mut sum, shard| {
+        sum += &shard.effects.hits;
         sum
     })
 }

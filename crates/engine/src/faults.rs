@@ -88,6 +88,8 @@ pub struct FaultHits {
     pub refused: u64,
     /// Sent at another rate.
     pub slowed: u64,
+    /// Of all of these, data packets.
+    pub data: u64,
 }
 
 /// Those of all faults, by number; as long as the last one that hit.
@@ -112,6 +114,7 @@ impl AddAssign<&Hits> for Hits {
             all.lost += hits.lost;
             all.refused += hits.refused;
             all.slowed += hits.slowed;
+            all.data += hits.data;
         }
     }
 }
@@ -238,15 +241,33 @@ impl FaultPlan {
     }
 
     /// When the last of the faults is over that held at any time from `first` to `last`, let nothing through, or slowly,
-    /// and do not stay: until then nothing new may be delivered, and nobody has stalled. None where there was no such.
-    pub fn over_after(&self, first: Time, last: Time) -> Option<Time> {
-        let waits_for = |fault: &&Interval| match fault.effect {
-            Effect::PacketLoss(loss) | Effect::SwitchLoss(loss) if loss < 1.0 => false,
-            Effect::BitErrors(_) => false,
-            _ => fault.when.flap.is_none() && fault.when.until < Time::NEVER && fault.when.meets(first, last),
+    /// and do not stay: until then nothing new may be delivered, and nobody has stalled. Only those that hit packets
+    /// (`hits`) count, and of links that flap those that are down for longer than `patience` each time. None where there
+    /// was no such.
+    pub fn over_after(
+        &self,
+        (first, last): (Time, Time),
+        hits: &Hits,
+        patience: Duration,
+        kinds: &[LinkKind],
+    ) -> Option<Time> {
+        let rate = |kind: u16| kinds[usize::from(kind)].rate;
+        let over = |health: &LinkHealth, fault: &Interval| {
+            let holds_up = match fault.effect {
+                Effect::Down => true,
+                Effect::Kind(kind) => rate(kind) < rate(health.normal),
+                Effect::PacketLoss(loss) | Effect::SwitchLoss(loss) => loss >= 1.0,
+                Effect::BitErrors(_) => false,
+            };
+            let hit = hits.0.get(usize::from(fault.fault)).is_some_and(|hits| *hits != FaultHits::default());
+            let until = fault.when.over_by(last);
+            let is_short = fault.when.flap.is_some_and(|(_, down_for)| down_for <= patience);
+            (holds_up && hit && !is_short && until < Time::NEVER && fault.when.meets(first, last))
+                .then_some(until)
         };
-        let faults = self.links.iter().flat_map(|health| &health.faults);
-        faults.filter(waits_for).map(|fault| fault.when.until).max()
+        let of_link =
+            |health: &LinkHealth| health.faults.iter().filter_map(|fault| over(health, fault)).max();
+        self.links.iter().filter_map(of_link).max()
     }
 
     /// What becomes of a packet that goes out on an impaired `link` now and is in at `arrives`.

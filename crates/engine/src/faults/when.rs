@@ -32,6 +32,14 @@ impl When {
         first < (began + down_for).min(self.until)
     }
 
+    /// The end of what it was holding at `time`, or held last before that; where it has not begun, of its first time.
+    pub fn over_by(&self, time: Time) -> Time {
+        let Some((period, down_for)) = self.flap else { return self.until };
+        let time = time.min(Time(self.until.0.saturating_sub(1))).max(self.from);
+        let began = Time(time.0 - time.since(self.from).0 % period.0);
+        (began + down_for).min(self.until)
+    }
+
     /// The first time after `after` (none: of all) at which it begins or ends to hold.
     pub fn turns_after(&self, after: Option<Time>) -> Time {
         let Some(after) = after.filter(|after| *after >= self.from) else { return self.from };
@@ -64,6 +72,14 @@ mod tests {
         assert_eq!(turns, [10, 14, 20, 24, 30, 33, u64::MAX].map(Time));
         let held: Vec<u64> = (0..50).filter(|&time| when.holds_at(Time(time))).collect();
         assert_eq!(held, [10, 11, 12, 13, 20, 21, 22, 23, 30, 31, 32]);
+    }
+
+    #[test]
+    fn what_it_held_last_is_over() {
+        let when = When { from: Time(10), until: Time(33), flap: Some((Duration(10), Duration(4))) };
+        let over = [0, 10, 13, 14, 19, 20, 30, 40].map(|time| when.over_by(Time(time)).0);
+        assert_eq!(over, [14, 14, 14, 14, 14, 24, 33, 33]);
+        assert_eq!(When { flap: None, ..when }.over_by(Time(5)), Time(33));
     }
 
     #[test]

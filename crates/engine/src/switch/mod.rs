@@ -260,7 +260,9 @@ impl Switch {
             while let Some(taken) = self.dequeue(port, at) {
                 let frame = self.egress.pool.take(taken);
                 at.counters.link_losses += 1;
-                at.effects.hits.of(fault).lost += 1;
+                let hits = at.effects.hits.of(fault);
+                hits.lost += 1;
+                hits.data += u64::from(!frame.packet.is_control());
                 self.egress.forget(frame.telemetry);
             }
         }

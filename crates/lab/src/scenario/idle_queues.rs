@@ -1,4 +1,5 @@
-//! Queues that cannot do what a scheme asks of them: too short for a packet, or for their own thresholds.
+//! Queues that cannot do what a scheme asks of them: too short for a packet or for their own thresholds, or too long for a
+//! timeout.
 
 use super::lossless::round_up;
 use super::origin::Origin;
@@ -17,12 +18,41 @@ pub(super) struct IdleQueues(BTreeMap<(String, &'static str), (String, String)>)
 impl IdleQueues {
     /// Looks at the queues of a scheme's switches on a fabric.
     pub(super) fn look(&mut self, scheme: &Scheme, on: &Topology, facts: &PathFacts) {
-        let Some(queue) = scheme.fabric.queue else { return };
-        let holds = queue.on(facts);
         let mut note = |parameter, problem: String, instead: String| {
             let message = format!("scheme {:?}: {parameter} {problem}", scheme.name);
             self.0.entry((scheme.name.clone(), parameter)).or_insert((message, instead));
         };
+        let Some(queue) = scheme.fabric.queue else {
+            let kmin = scheme.fabric.ecn_kmin.on(facts, None);
+            if let Some(pfc) = &scheme.fabric.pfc
+                && hears_marks(scheme)
+                && scheme.fabric.ecn_from.is_empty()
+                && kmin >= pfc.buffer
+            {
+                let problem = format!(
+                    "({kmin}) is not below the whole buffer of a switch (fabric.pfc.buffer = \"{}\"): nothing is ever marked",
+                    pfc.buffer
+                );
+                note("fabric.ecn_kmin", problem, "\"200KB\"".to_owned());
+            }
+            return;
+        };
+        let holds = queue.on(facts);
+        let rto = scheme.transport.rto();
+        let full = facts.base_rtt + facts.line_rate.time_for(holds.0);
+        // A shorter one than that is told of without a queue.
+        if rto.on(facts) > facts.base_rtt && rto.on(facts) < full {
+            let problem = format!(
+                "= \"{rto}\" is over before a packet behind a full queue (fabric.queue = \"{queue}\", {holds}) and its ACK are \
+                 through, which takes {}: it is sent again while it waits",
+                full.rounded_up(3)
+            );
+            note(
+                "transport.rto",
+                problem,
+                format!("\"2rtt+{}\"", round_up(Bytes(holds.0.saturating_mul(5)))),
+            );
+        }
         if holds < facts.packet {
             let fate = if scheme.fabric.trim { "trimmed" } else { "dropped" };
             let problem = format!(

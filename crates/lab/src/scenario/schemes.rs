@@ -400,6 +400,26 @@ pub(super) fn has(scheme: &Scheme, path: &str) -> bool {
         || parameters(scheme).iter().any(|known| known == path)
 }
 
+/// Whether a setting for all schemes is meant for this one: a queue of a port for all is not for one that pauses, which
+/// would drop with it, and that is another scheme.
+pub(super) fn takes(scheme: &Scheme, path: &str) -> bool {
+    has(scheme, path) && !(path == "fabric.queue" && scheme.fabric.pfc.is_some())
+}
+
+/// What to say where no scheme takes a setting for all.
+pub(super) fn not_taken(scheme: &Scheme, path: &str) -> ParameterFault {
+    if !has(scheme, path) {
+        return no_such(scheme, path);
+    }
+    let message = format!(
+        "every scheme here pauses (fabric.pfc), so that fabric.queue for all is for none; scheme {:?} has fabric.pfc.buffer",
+        scheme.name
+    );
+    let instead =
+        format!("\"*.fabric.pfc.buffer\" = \"32MB\", or \"{}.fabric.queue\" to let it drop", scheme.name);
+    ParameterFault::words(path, message, instead)
+}
+
 /// Every parameter of a scheme, also those that are left out when they say "never".
 pub(super) fn parameters(scheme: &Scheme) -> Vec<String> {
     let whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");

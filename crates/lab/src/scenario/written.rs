@@ -239,9 +239,9 @@ fn read_schemes(
         known_scheme(registry, file, setting, &in_file)?;
         if setting.scheme == "*"
             && let Some((_, first)) = running.first()
-            && running.iter().all(|(_, scheme)| !schemes::has(scheme, &setting.path))
+            && running.iter().all(|(_, scheme)| !schemes::takes(scheme, &setting.path))
         {
-            let wrong = schemes::no_such(first, &setting.path);
+            let wrong = schemes::not_taken(first, &setting.path);
             return Err(refused(file, setting.at, Some(setting), &wrong));
         }
     }
@@ -251,7 +251,7 @@ fn read_schemes(
             // `*` means every scheme that has the parameter.
             let mine = |setting: &&Setting| {
                 setting.scheme == scheme.name
-                    || (setting.scheme == "*" && schemes::has(&scheme, &setting.path))
+                    || (setting.scheme == "*" && schemes::takes(&scheme, &setting.path))
             };
             let settings: Vec<&Setting> = set.iter().chain(swept).filter(mine).collect();
             apply(&setup, registry, file, at, scheme.clone(), &settings)

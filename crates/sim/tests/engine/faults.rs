@@ -69,11 +69,33 @@ fn a_fault_that_ends_is_no_stall_however_long_it_is() {
         "kind = \"link-down\"\nlinks = \"tor:0/down:1\"\nduration = \"30ms\"",
         "kind = \"packet-loss\"\nlinks = \"tor:0/down:1\"\nprobability = 1.0\nduration = \"30ms\"",
         "kind = \"rate\"\nlinks = \"tor:0/down:1\"\nrate = \"1Mbps\"\nduration = \"30ms\"",
+        "kind = \"link-flap\"\nlinks = \"tor:0/down:1\"\nperiod = \"100ms\"\ndown_for = \"30ms\"",
     ] {
         let run = single_switch(1, 100, &format!("{fault}\nat = \"5us\"")).run;
         assert_eq!(run.flows_finished, 1, "{fault}");
         assert!(run.sim_time_us > 30_000.0 && run.sim_time_us < 32_100.0, "{fault}: {}", run.sim_time_us);
     }
+}
+
+/// A link that is down for good is a stall, whatever happens for however long where no packet goes.
+#[test]
+fn a_fault_that_nobody_meets_hides_no_stall() {
+    let down = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/down:1\"\nat = \"5us\"\n";
+    let idle = "[[fault]]\nkind = \"link-down\"\nlinks = \"host:2\"\nat = \"5us\"\nduration = \"500ms\"\n";
+    let stalls = |faults: &str| {
+        let text = format!(
+            "schemes = [\"ecmp\"]\nsetup = \"reps-paper\"\n[topology]\nkind = \"single-switch\"\nhosts = 3\n\
+             link = \"100Gbps\"\nlink_latency = \"1us\"\nswitch_latency = \"300ns\"\n[workload]\n\
+             kind = \"messages\"\n[[workload.message]]\nfrom = 0\nto = 1\nbytes = \"400KB\"\n{faults}"
+        );
+        match attempt(&points(&text, &[])[0]) {
+            Err(RunError::Stalled { at, .. }) => at,
+            other => panic!("{other:?}"),
+        }
+    };
+    let alone = stalls(down);
+    assert!(alone < Time(13_000 * US), "{alone}");
+    assert_eq!(stalls(&format!("{down}{idle}")), alone);
 }
 
 #[test]
