@@ -22,7 +22,10 @@ fn lines(name: &str, scenario: &Scenario) -> Vec<String> {
             continue;
         }
         last = ground;
-        let topology = build(&point.topology, None).unwrap();
+        let paper = name.split('/').next().unwrap();
+        let beside = |file: &str| std::fs::read_to_string(folder("figures").join(paper).join(file)).unwrap();
+        let text = point.topology.file().map(beside);
+        let topology = build(&point.topology, text.as_deref()).unwrap();
         for (number, fault) in point.faults.iter().enumerate() {
             let FaultSpec { kind, at, duration } = fault;
             let lasts = duration.map_or("the end".to_owned(), |duration| duration.to_string());

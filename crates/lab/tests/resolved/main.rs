@@ -40,6 +40,10 @@ fn figures() -> Vec<(String, Figure)> {
         let paper = paper.unwrap().path();
         for file in std::fs::read_dir(&paper).unwrap() {
             let file = file.unwrap().path();
+            // Beside figures are the graphs that they stand on.
+            if file.extension().is_none_or(|extension| extension != "toml") {
+                continue;
+            }
             let text = std::fs::read_to_string(&file).unwrap();
             for (scale, name) in [(Scale::Quick, "quick"), (Scale::Paper, "paper")] {
                 let figure =
