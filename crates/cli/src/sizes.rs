@@ -120,7 +120,7 @@ mod tests {
         let quick = of_figure("strack/figure-16", Scale::Quick);
         assert!(!quick.contains("8192") && quick.contains(":1 incast of "), "{quick}");
         let degrees = of_figure("strack/figure-20", Scale::Quick);
-        assert!(degrees.contains(" hosts, incast of 2MB; swept: workload.degree = 8, "), "{degrees}");
+        assert!(degrees.contains(" hosts, incast of 16MB; swept: workload.degree = 8, "), "{degrees}");
         assert!(of_figure("strack/figure-1", Scale::Quick).ends_with(", 1 job of 32 ranks"));
         let slow = of_figure("reps/figure-4", Scale::Quick);
         assert_eq!(slow, "128 hosts, tornado of 32MiB from 4 of them");
