@@ -2,7 +2,7 @@
 
 use crate::groups::{Group, groups};
 use crate::labels::{half_width, micros, thousands};
-use anabranch_results::{Estimate, MissingRun, ResultSet, RunRow};
+use anabranch_results::{Estimate, FaultRow, MissingRun, ResultSet, RunRow};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,6 +84,8 @@ pub(crate) struct Standing {
     pub recovery: Recovery,
     /// Runs that are missing or did not finish, and all that were asked for.
     unfinished: [usize; 2],
+    /// Runs in which no fault hit any data, as their warnings say, and all that ran.
+    unhit: [usize; 2],
 }
 
 /// How long goodput took to be back.
@@ -140,7 +142,20 @@ fn standing(set: &ResultSet, group: &Group<'_>, quantity: Quantity) -> Standing 
         slowdown_by_fault: estimate.and(ratios).and_then(|ratios| Estimate::of(&ratios)),
         recovery,
         unfinished: [unfinished, absent + group.indices.len()],
+        unhit: [group.runs().filter(|run| is_unhit(run)).count(), group.indices.len()],
     }
+}
+
+/// Whether none of its faults met any data of a run.
+fn is_unhit(run: &RunRow) -> bool {
+    let unmet = |fault: &FaultRow| {
+        let of_it = format!("fault {} (", fault.fault);
+        let says = |warning: &&String| {
+            ["met no packet", "met no data", "begins after the end"].iter().any(|what| warning.contains(what))
+        };
+        run.warnings.iter().filter(|warning| warning.starts_with(&of_it)).any(|warning| says(&warning))
+    };
+    !run.faults.is_empty() && run.faults.iter().all(unmet)
 }
 
 /// All that was sent has come.
@@ -195,6 +210,7 @@ pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
             };
             let schemes = at(point);
             sentences.push(format!("{prefix}{}.", ranking(&schemes, quantity)));
+            sentences.extend(unhit(&schemes).map(|unhit| format!("{prefix}{unhit}.")));
             sentences.extend(cost(&schemes, &set.scenario_toml).map(|cost| format!("{prefix}{cost}.")));
             sentences.extend(left_out(&schemes).map(|left_out| format!("{prefix}{left_out}.")));
         }
@@ -346,6 +362,21 @@ fn cost(schemes: &[(&str, &Standing)], toml: &str) -> Option<String> {
         let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
         format!("{first}{} cost {}", letters.as_str(), costs.join("; "))
     })
+}
+
+/// The schemes of which the faults hit no data, at some seeds or at all: what they reached says nothing of the faults.
+fn unhit(schemes: &[(&str, &Standing)]) -> Option<String> {
+    let told: Vec<String> = schemes
+        .iter()
+        .filter(|(_, standing)| standing.unhit[0] > 0)
+        .map(|(name, standing)| match standing.unhit {
+            [1, 1] => (*name).to_owned(),
+            [unhit, all] if unhit == all => format!("{name} (at any seed)"),
+            [unhit, all] => format!("{name} (at {unhit} of {all} seeds)"),
+        })
+        .collect();
+    (!told.is_empty())
+        .then(|| format!("No data was hit of {}, which says nothing of how they bear it", listed(&told)))
 }
 
 fn whole_percent(percent: f64) -> String {
@@ -538,6 +569,26 @@ mod tests {
         set.missing = vec![missing("b", None), missing("c", None)];
         assert_eq!(verdict(&set)[0], "Not whole: 2 of 5 runs failed or never ran.");
         assert!(verdict(&set)[2].contains("b (1 of 2 runs did not finish)"), "{:?}", verdict(&set));
+    }
+
+    #[test]
+    fn a_fault_that_hit_no_data_is_said_with_its_schemes() {
+        let mut set = set(&[("a", &[110.0, 220.0]), ("b", &[100.0, 110.0]), ("c", &[100.0, 110.0])]);
+        let fault = FaultRow { fault: 1, ..FaultRow::default() };
+        for (place, run) in set.runs.iter_mut().enumerate() {
+            run.faults = vec![fault.clone()];
+            if (1..=3).contains(&place) {
+                run.warnings = vec!["fault 1 (link-down tor:0/up:0) met no data: the 3 packets".to_owned()];
+            }
+        }
+        let groups = groups(&set);
+        let standings = standings(&set, &groups);
+        let schemes: Vec<(&str, &Standing)> =
+            groups.iter().zip(&standings).map(|(group, standing)| (group.scheme, standing)).collect();
+        assert_eq!(
+            unhit(&schemes).unwrap(),
+            "No data was hit of a (at 1 of 2 seeds) and b (at any seed), which says nothing of how they bear it"
+        );
     }
 
     #[test]
