@@ -415,11 +415,31 @@ fn every_figure_runs_at_quick_scale_and_every_claim_is_judged() {
     let mut figures: Vec<&str> = claims.iter().map(|claim| claim["figure"].as_str().unwrap()).collect();
     figures.dedup();
     let reps = ["figure-2", "figure-4", "figure-7", "figure-17", "figure-18", "figure-22", "table-1"];
-    let strack = [1, 2, 3, 4, 8, 9, 10, 12, 14, 15, 16, 19, 20, 21, 22];
+    let strack = [
+        "1",
+        "2",
+        "3",
+        "4",
+        "8",
+        "9",
+        "10",
+        "12",
+        "14",
+        "14-against-9",
+        "15",
+        "15-against-9",
+        "16",
+        "19",
+        "19-victims",
+        "20",
+        "21",
+        "22",
+    ];
     let themis_longhaul = [2, 3, 8, 10, 13, 14, 15, 16, 17, 18, 19, 22, 23, 24];
     let themis_spraying = [
         "figure-1",
         "figure-2",
+        "figure-4",
         "figure-10",
         "figure-11",
         "figure-12",
@@ -427,6 +447,8 @@ fn every_figure_runs_at_quick_scale_and_every_claim_is_judged() {
         "figure-13",
         "figure-13-alltoall",
         "figure-16",
+        "section-7",
+        "section-7-capacity",
         "table-3",
     ];
     let dcp = [
@@ -440,8 +462,10 @@ fn every_figure_runs_at_quick_scale_and_every_claim_is_judged() {
         "figure-14",
         "figure-14-alltoall",
         "figure-15",
+        "figure-15-1000km",
         "figure-16",
         "figure-17",
+        "section-6-1",
         "table-1",
         "table-3",
         "table-5",
