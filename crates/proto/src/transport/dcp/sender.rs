@@ -149,7 +149,7 @@ impl DcpSender {
 
 impl Sender for DcpSender {
     /// A message with more packets than a counter of the receiver holds goes as several requests, of which only the
-    /// last one wants a CQE. So does one above twice the share of a request in the window ([`Requests`]), so that the
+    /// last one wants a CQE. So does one above twice the share of a request in the window (`config.rs`), so that the
     /// window bounds what is in flight, whatever the length of messages, and from three quarters of it (8 are tracked)
     /// to all of it is. (DCP, section 4.3, has a queue pair send min(round_quota, awin) bytes; how awin moves between
     /// ACKs of long messages is unsaid.)
