@@ -3,7 +3,6 @@
 use crate::board::parts;
 use crate::engine::Engine;
 use crate::fault_spec::FaultSpec;
-use crate::faults::Hits;
 use crate::ideal::Ideal;
 use crate::observer::Observer;
 use crate::spec::RunPoint;
@@ -139,7 +138,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     };
     run.set_slowdowns(flows.iter());
     run.faults = fault_rows(engine, point);
-    run.warnings = unmet_faults(&run, point, engine.fault_hits());
+    run.warnings = unmet_faults(&run, point);
     RunResult::new(run, flows, jobs, Vec::new())
 }
 
@@ -155,15 +154,16 @@ fn fault_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> Vec<Faul
             packets_lost: hits.lost,
             packets_refused: hits.refused,
             packets_slowed: hits.slowed,
+            data_packets: hits.data,
         }
     };
     (0..u16::MAX).zip(&point.faults).map(row).collect()
 }
 
 /// Faults of which the run says nothing, as no packet of it met them, or no data.
-fn unmet_faults(run: &RunRow, point: &RunPoint, mut hits: Hits) -> Vec<String> {
-    let told = |((row, spec), number): ((&FaultRow, &FaultSpec), u16)| {
-        let why = match (row.packets(), hits.of(number).data) {
+fn unmet_faults(run: &RunRow, point: &RunPoint) -> Vec<String> {
+    let told = |(row, spec): (&FaultRow, &FaultSpec)| {
+        let why = match (row.packets(), row.data_packets) {
             _ if spec.kind.is_nothing() => return None,
             (0, _) if row.at_us >= run.sim_time_us => "begins after the end of the run".to_owned(),
             (0, _) => "met no packet: it lost, refused or slowed none".to_owned(),
@@ -176,7 +176,7 @@ fn unmet_faults(run: &RunRow, point: &RunPoint, mut hits: Hits) -> Vec<String> {
         };
         Some(format!("fault {} ({}) {why}", row.fault, spec.kind))
     };
-    run.faults.iter().zip(&point.faults).zip(0..).filter_map(told).collect()
+    run.faults.iter().zip(&point.faults).filter_map(told).collect()
 }
 
 /// Slowdowns within data centres and between them, where any such flow finished.

@@ -610,9 +610,9 @@ impl<'a, O: Observer> Engine<'a, O> {
     pub fn marks_by_class(&self) -> BTreeMap<String, u64> {
         let mut by_class = BTreeMap::new();
         for switch in self.locked().iter().flat_map(|shard| shard.switches()) {
-            let name = self.network.topology.node_name(crate::node::Node::node(switch));
-            let class = name.split(':').next().unwrap_or_default().to_owned();
-            *by_class.entry(class).or_default() += switch.marked();
+            let topology = self.network.topology;
+            let Some(its) = topology.switch(crate::node::Node::node(switch)) else { continue };
+            *by_class.entry(topology.tier_word(its.tier)).or_default() += switch.marked();
         }
         by_class
     }

@@ -2,7 +2,7 @@
 
 use crate::groups::{Group, groups};
 use crate::labels::{half_width, micros, thousands};
-use anabranch_results::{Estimate, FaultRow, MissingRun, ResultSet, RunRow};
+use anabranch_results::{Estimate, MissingRun, ResultSet, RunRow};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,7 +84,7 @@ pub(crate) struct Standing {
     pub recovery: Recovery,
     /// Runs that are missing or did not finish, and all that were asked for.
     unfinished: [usize; 2],
-    /// Runs in which no fault hit any data, as their warnings say, and all that ran.
+    /// Runs in which no fault hit any data, and all that ran.
     unhit: [usize; 2],
 }
 
@@ -148,14 +148,7 @@ fn standing(set: &ResultSet, group: &Group<'_>, quantity: Quantity) -> Standing 
 
 /// Whether none of its faults met any data of a run.
 fn is_unhit(run: &RunRow) -> bool {
-    let unmet = |fault: &FaultRow| {
-        let of_it = format!("fault {} (", fault.fault);
-        let says = |warning: &&String| {
-            ["met no packet", "met no data", "begins after the end"].iter().any(|what| warning.contains(what))
-        };
-        run.warnings.iter().filter(|warning| warning.starts_with(&of_it)).any(|warning| says(&warning))
-    };
-    !run.faults.is_empty() && run.faults.iter().all(unmet)
+    !run.faults.is_empty() && run.faults.iter().all(|fault| fault.data_packets == 0)
 }
 
 /// All that was sent has come.
@@ -479,6 +472,7 @@ pub fn summary_json(set: &ResultSet) -> Json {
 mod tests {
     use super::*;
     use crate::samples::{collectives, two_schemes};
+    use anabranch_results::FaultRow;
 
     /// One point, no sweep: a scheme for each entry, with its largest FCT by seed.
     fn set(schemes: &[(&str, &[f64])]) -> ResultSet {
@@ -574,12 +568,9 @@ mod tests {
     #[test]
     fn a_fault_that_hit_no_data_is_said_with_its_schemes() {
         let mut set = set(&[("a", &[110.0, 220.0]), ("b", &[100.0, 110.0]), ("c", &[100.0, 110.0])]);
-        let fault = FaultRow { fault: 1, ..FaultRow::default() };
         for (place, run) in set.runs.iter_mut().enumerate() {
-            run.faults = vec![fault.clone()];
-            if (1..=3).contains(&place) {
-                run.warnings = vec!["fault 1 (link-down tor:0/up:0) met no data: the 3 packets".to_owned()];
-            }
+            let data_packets = if (1..=3).contains(&place) { 0 } else { 3 };
+            run.faults = vec![FaultRow { fault: 1, packets_lost: 5, data_packets, ..FaultRow::default() }];
         }
         let groups = groups(&set);
         let standings = standings(&set, &groups);

@@ -40,6 +40,7 @@ impl Row for FaultOfRun {
             ("packets_lost", u64s(|row| row.fault.packets_lost), false),
             ("packets_refused", u64s(|row| row.fault.packets_refused), false),
             ("packets_slowed", u64s(|row| row.fault.packets_slowed), false),
+            ("data_packets", u64s(|row| row.fault.data_packets), false),
         ])
     }
 
@@ -49,7 +50,7 @@ impl Row for FaultOfRun {
         let (kind, on) = (columns.text("kind")?, columns.text("on")?);
         let at_us = columns.f64("at_us")?;
         let (lost, refused) = (columns.u64("packets_lost")?, columns.u64("packets_refused")?);
-        let slowed = columns.u64("packets_slowed")?;
+        let (slowed, data) = (columns.u64("packets_slowed")?, columns.u64("data_packets")?);
         let row = |row| FaultOfRun {
             run: run.value(row),
             fault: FaultRow {
@@ -60,6 +61,7 @@ impl Row for FaultOfRun {
                 packets_lost: lost.value(row),
                 packets_refused: refused.value(row),
                 packets_slowed: slowed.value(row),
+                data_packets: data.value(row),
             },
         };
         Ok((0..batch.num_rows()).map(row).collect())

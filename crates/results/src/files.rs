@@ -40,8 +40,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// 5: what was JSON in the runs is columns, and all rows have the keys of their run. 6: baselines, ideal CCTs, recovery, peak
-/// queues, and runs that are missing.
-const FORMAT: u64 = 6;
+/// queues, and runs that are missing. 7: data packets that faults hit.
+const FORMAT: u64 = 7;
 const MANIFEST: &str = "manifest.json";
 const SCENARIO: &str = "scenario.toml";
 pub(crate) const RUNS: &str = "runs.parquet";

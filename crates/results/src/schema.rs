@@ -111,6 +111,9 @@ pub struct FaultRow {
     pub packets_refused: u64,
     /// Packets sent at another rate.
     pub packets_slowed: u64,
+    /// Data packets among all of these, each as often as it is counted there. The others are ACKs and the like, which later
+    /// ones cover.
+    pub data_packets: u64,
 }
 
 impl FaultRow {

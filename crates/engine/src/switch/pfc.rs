@@ -254,13 +254,7 @@ impl PfcPlan {
 
 /// That the fabric has every class of switches that is named.
 fn check_classes(spec: &PfcSpec, topology: &Topology) -> Result<(), PfcError> {
-    let mut classes: Vec<String> = Vec::new();
-    for name in (topology.hosts..topology.nodes()).map(|node| topology.node_name(NodeId(node))) {
-        let class = name.split(':').next().unwrap_or_default();
-        if !classes.iter().any(|known| known == class) {
-            classes.push(class.to_owned());
-        }
-    }
+    let classes: Vec<String> = (1..=topology.top_tier()).map(|tier| topology.tier_word(tier)).collect();
     let unknown = spec.at.iter().find(|entry| !classes.contains(&entry.switches));
     unknown.map_or(Ok(()), |entry| {
         let last = classes.last().cloned().unwrap_or_default();
@@ -270,11 +264,8 @@ fn check_classes(spec: &PfcSpec, topology: &Topology) -> Result<(), PfcError> {
 
 /// What `spec` has for the class of a switch.
 fn class_of<'s>(spec: &'s PfcSpec, topology: &Topology, node: NodeId) -> Option<&'s PfcClass> {
-    if spec.at.is_empty() {
-        return None;
-    }
-    let name = topology.node_name(node);
-    spec.at.iter().rfind(|entry| name.split(':').next() == Some(entry.switches.as_str()))
+    let class = topology.tier_word(topology.switch(node)?.tier);
+    spec.at.iter().rfind(|entry| entry.switches == class)
 }
 
 /// The threshold of a port of this rate at a switch of this class.

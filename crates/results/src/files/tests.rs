@@ -81,6 +81,7 @@ fn what_faults_did_and_warnings_come_back() {
         packets_lost: u64::MAX,
         packets_refused: 2,
         packets_slowed: 0,
+        data_packets: 3,
     };
     let mut set = small_set();
     let with = |faults, warnings: &[&str]| RunRow {
