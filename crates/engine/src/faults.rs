@@ -351,6 +351,11 @@ impl FaultPlan {
         self.find(link)?.faults.iter().find(cut).map(|fault| fault.fault)
     }
 
+    /// Whether `link` is down at `time`.
+    pub fn is_down(&self, link: LinkId, time: Time) -> bool {
+        self.cut_by(link, time, time).is_some()
+    }
+
     fn find(&self, link: LinkId) -> Option<&LinkHealth> {
         let index = self.health_of.get(link.index())?.checked_sub(1)?;
         self.links.get(index as usize)

@@ -235,7 +235,8 @@ pub enum RoutingMode {
     /// The same with a hash that is linear in the entropy value, as those of real switches are: a change of the
     /// entropy value changes the path alike for every flow (Themis-spraying, section 4.1).
     EcmpLinear,
-    /// The port with the shortest queue, at random among equals (Themis-spraying, section 2.2).
+    /// The port with the shortest queue, at random among equals (Themis-spraying, section 2.2), and of those whose link
+    /// is up: a switch sees that at its own ports, whatever routing has heard.
     Adaptive,
     /// A random port for each packet at the source ToR, ECMP above it.
     Spray,

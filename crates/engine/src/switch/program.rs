@@ -486,8 +486,14 @@ impl Switch {
         if beyond.routing == RoutingMode::Spray {
             return Some(group[beyond.random.below(group.len() as u32) as usize]);
         }
-        // The shortest queue; among equals each is as likely: the i-th one found takes the place with chance 1/i.
-        let depth = |port: u16| self.egress.ports[usize::from(port)].queued();
+        // The shortest queue; among equals each is as likely: the i-th one found takes the place with chance 1/i. A switch
+        // sees at its own ports, before routing hears of it, that a link is down: such a port, whose queue is always
+        // empty as it loses all that it is given, is taken where no other is left.
+        let depth = |port: u16| {
+            let out = &self.egress.ports[usize::from(port)];
+            let is_down = out.impaired && network.faults.is_down(out.link, at.now);
+            if is_down { u32::MAX } else { out.queued() }
+        };
         let (mut best, mut least, mut equals) = (group[0], depth(group[0]), 1);
         for &port in &group[1..] {
             let depth = depth(port);

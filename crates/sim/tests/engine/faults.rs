@@ -492,3 +492,42 @@ fn no_event_after_max_time_happens() {
         other => panic!("{other:?}"),
     }
 }
+
+/// Adaptive routing takes the port with the shortest queue. One whose link is down loses what it is given, so that its
+/// queue is the shortest of all: a switch must know its own ports. What is lost further on it does not know of.
+#[test]
+fn adaptive_routing_leaves_own_ports_that_are_down() {
+    let data_lost = |routing: &str, links: &str, fault: &str| {
+        let scenario = format!(
+            r#"
+            schemes = ["ops"]
+            [topology]
+            kind = "fat-tree"
+            hosts = 8
+            hosts_per_tor = 4
+            link = "100Gbps"
+            [workload]
+            kind = "tornado"
+            bytes = "400KB"
+            [set]
+            "*.fabric.routing" = "{routing}"
+            [[fault]]
+            links = "{links}"
+            both_directions = false
+            {fault}
+            "#
+        );
+        finish_one(&scenario, &[]).run.faults[0].data_packets
+    };
+    let down = "kind = \"link-down\"\nduration = \"20us\"";
+    let flaps = "kind = \"link-flap\"\nperiod = \"10us\"\ndown_for = \"5us\"\nuntil = \"60us\"";
+    for fault in [down, flaps] {
+        let [by_hash, own, next] =
+            [("ecmp", "tor:0/up:0"), ("adaptive", "tor:0/up:0"), ("adaptive", "spine:0/down:1")]
+                .map(|(routing, links)| data_lost(routing, links, fault));
+        // What is on the link when it goes down is lost all the same.
+        assert!(by_hash > 3 * own && next > 3 * own, "{by_hash}, {own}, {next}: {fault}");
+    }
+    // With no other port left, the packets go where they are lost, and come again.
+    assert!(data_lost("adaptive", "tor:0/up", down) > 10);
+}
