@@ -30,6 +30,11 @@ bench: toolchain ## Measure packet-hops a second, then the parts alone
 	$(ANABRANCH) bench
 	cargo bench --workspace
 
+.PHONY: book
+book: ## Build the book (docs/) as a site: target/book/index.html
+	@command -v mdbook >/dev/null || { echo "mdbook is missing. Install it with: cargo install mdbook --locked"; exit 1; }
+	mdbook build docs
+
 .PHONY: lint
 lint: toolchain ## Check format, lints, documentation and architecture
 	cargo xtask lint

@@ -95,6 +95,17 @@ const SPARE: [&str; 24] = [
     "\nflows",
 ];
 
+/// So many of [`SPARE`] the page hides until it is asked for all: what explains little, whatever runs are ranked by.
+const HIDDEN: usize = 8;
+/// And these, where runs are ranked by the CCT: a chunk's time says little of its job's.
+const HIDDEN_BESIDE_CCT: [&str; 4] = ["mean\nFCT µs", "max\nµs", "ideal\nmax µs", "mean\nCCT µs"];
+
+/// Whether the page shows a column only on demand.
+pub(crate) fn is_hidden(head: &str, ranked_by: Quantity) -> bool {
+    let beside = ranked_by.field == "cct_max_us" && HIDDEN_BESIDE_CCT.contains(&head);
+    beside || SPARE[..HIDDEN].contains(&head)
+}
+
 /// Real time is the one column that another run of the same scenario fills differently. The page has none of it, so that
 /// equal results have equal pages; `runs.parquet` keeps it.
 pub(crate) const WALL: &str = "wall\ns";

@@ -3,6 +3,7 @@
 mod asking;
 mod bad_input;
 mod bench;
+mod book;
 mod common;
 mod curves;
 mod faults;

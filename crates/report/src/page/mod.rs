@@ -4,13 +4,17 @@ mod claims;
 mod curves;
 mod plots;
 mod series;
+mod summary;
 mod unsaid;
 
 use crate::ground::ground;
-use crate::{standing, table};
+use crate::standing;
 use anabranch_results::{Figure, ResultSet};
 use plots::Plot;
 use serde_json::json;
+
+/// Nothing is loaded from anywhere, nor sent: what the page needs stands in it. Plots are saved as pictures from blobs.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; form-action 'none'";
 
 /// The page of a result set: title, claims, summary, plots, scenario. Loads nothing from anywhere.
 pub fn html(set: &ResultSet) -> String {
@@ -38,14 +42,15 @@ pub fn html(set: &ResultSet) -> String {
         body.push_str(&claims::section(figure));
         body.push_str(&unsaid::section(figure));
     }
-    body.push_str(&summary(set));
+    body.push_str(&summary::section(set));
     for (number, plot) in plots.iter().enumerate() {
         body.push_str(&format!(
-            "<section><h2>{}</h2><p class=\"note\">{}</p><div class=\"plot\" id=\"plot-{number}\" \
-             style=\"height:{}px\"></div></section>\n",
-            escape(&plot.title),
-            escape(&plot.note),
+            "<section><h2>{title}</h2><p class=\"note\">{note}</p><div class=\"plot\" id=\"plot-{number}\" \
+             role=\"img\" aria-label=\"{title}. {note} The numbers are in the table above and in the files beside this \
+             page.\" style=\"height:{}px\"></div></section>\n",
             plot.height,
+            title = escape(&plot.title),
+            note = escape(&plot.note),
         ));
     }
     body.push_str(&format!(
@@ -55,7 +60,8 @@ pub fn html(set: &ResultSet) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n\
          <body>\n{body}{}\n<script type=\"application/json\" id=\"plots\">{}</script>\n<script>\n{}</script>\n\
          </body>\n</html>\n",
         escape(&set.title),
@@ -127,37 +133,6 @@ fn verdict(set: &ResultSet) -> String {
     let sentences: String = sentences.iter().map(|sentence| format!("<p>{}</p>", escape(sentence))).collect();
     let method = escape(&standing::method(set));
     format!("<section class=\"verdict\">{sentences}<p class=\"note\">{method}</p></section>\n")
-}
-
-fn summary(set: &ResultSet) -> String {
-    let mut summary = table::summary(set);
-    summary.remove(table::WALL);
-    let mut html =
-        String::from("<section><h2>Summary</h2><div class=\"scroll\"><table class=\"numbers\"><thead><tr>");
-    for (place, head) in summary.head.iter().enumerate() {
-        let head = escape(head.trim()).replace("-\n", "-<wbr>").replace('\n', "<br>");
-        let class = if place < summary.words { " class=\"word\"" } else { "" };
-        html.push_str(&format!("<th{class}>{head}</th>"));
-    }
-    html.push_str("</tr></thead><tbody>");
-    for row in &summary.rows {
-        html.push_str("<tr>");
-        for (place, cell) in row.iter().enumerate() {
-            let (open, close) = match place {
-                0 => ("<th>", "</th>"),
-                _ if place < summary.words => ("<th class=\"point\">", "</th>"),
-                _ => ("<td>", "</td>"),
-            };
-            html.push_str(&format!("{open}{}{close}", escape(cell)));
-        }
-        html.push_str("</tr>");
-    }
-    html.push_str("</tbody></table></div>");
-    for note in &summary.notes {
-        html.push_str(&format!("<p class=\"note\">{}</p>", escape(note)));
-    }
-    html.push_str("</section>\n");
-    html
 }
 
 /// Text as HTML shows it, in elements and in quoted attributes.

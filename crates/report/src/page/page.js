@@ -26,6 +26,72 @@
     });
   }
 
+  // A scheme that was clicked stands out in all plots.
+  function highlight(scheme) {
+    plots.forEach(function (plot, number) {
+      const known = plot.data.map(function (trace) { return trace.name === scheme; });
+      const opacity = known.map(function (is) { return scheme === null || !known.includes(true) || is ? 1 : 0.15; });
+      if (opacity.length > 0) Plotly.restyle("plot-" + number, { opacity: opacity });
+    });
+  }
+
+  const table = document.getElementById("summary");
+
+  // "1,266 ±11" as 1266, "14.8 KB" as 14800; what is no number comes last.
+  function worth(text) {
+    const found = /^([\d,.]+)\s*([KMG]?)/.exec(text.trim());
+    if (!found) return Infinity;
+    const scale = { "": 1, K: 1e3, M: 1e6, G: 1e9 }[found[2]];
+    return parseFloat(found[1].replace(/,/g, "")) * scale;
+  }
+
+  function sort(column) {
+    const heads = Array.from(table.tHead.rows[0].cells);
+    const turned = heads[column].getAttribute("aria-sort") === "ascending" ? -1 : 1;
+    heads.forEach(function (head) { head.removeAttribute("aria-sort"); });
+    heads[column].setAttribute("aria-sort", turned === 1 ? "ascending" : "descending");
+    const rows = Array.from(table.tBodies[0].rows);
+    rows.sort(function (one, other) {
+      const [a, b] = [one, other].map(function (row) { return row.cells[column].textContent; });
+      const [x, y] = [worth(a), worth(b)];
+      return turned * (x === y ? a.localeCompare(b) : x < y ? -1 : 1);
+    });
+    table.tBodies[0].append(...rows);
+  }
+
+  function csv() {
+    const rows = Array.from(table.rows).map(function (row) {
+      return Array.from(row.cells).map(function (cell) {
+        const text = cell.innerText.replace(/\s+/g, " ").trim() || cell.textContent.trim();
+        return '"' + text.replace(/"/g, '""') + '"';
+      }).join(",");
+    });
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([rows.join("\n") + "\n"], { type: "text/csv" }));
+    link.download = "summary.csv";
+    link.click();
+  }
+
+  if (table) {
+    Array.from(table.tHead.rows[0].cells).forEach(function (head, column) {
+      head.firstChild.addEventListener("click", function () { sort(column); });
+    });
+    const names = Array.from(table.tBodies[0].rows).map(function (row) { return row.cells[0].firstChild; });
+    names.forEach(function (name) {
+      name.setAttribute("aria-pressed", "false");
+      name.addEventListener("click", function () {
+        const scheme = name.getAttribute("aria-pressed") === "true" ? null : name.textContent;
+        names.forEach(function (other) { other.setAttribute("aria-pressed", String(other.textContent === scheme)); });
+        highlight(scheme);
+      });
+    });
+    document.getElementById("save-csv").addEventListener("click", csv);
+    const all = document.getElementById("all-columns");
+    if (all) {
+      all.addEventListener("change", function () { table.classList.toggle("all", all.checked); });
+    }
+  }
+
   dark.addEventListener("change", draw);
   draw();
 })();

@@ -1,0 +1,51 @@
+//! The table of all schemes on the page.
+
+use super::escape;
+use crate::standing::ranked;
+use crate::table;
+use anabranch_results::ResultSet;
+
+/// The table, with what a reader has to know below it. It shows the columns that decide, the others on demand, and can be
+/// sorted and saved (`page.js`).
+pub(super) fn section(set: &ResultSet) -> String {
+    let mut summary = table::summary(set);
+    summary.remove(table::WALL);
+    let ranked_by = ranked(set);
+    let is_spare: Vec<bool> = summary.head.iter().map(|head| table::is_hidden(head, ranked_by)).collect();
+    let spare = |place: usize| if is_spare[place] { " spare" } else { "" };
+    let mut html = String::from("<section><h2>Summary</h2><p class=\"tools\">");
+    if is_spare.contains(&true) {
+        html.push_str("<label><input type=\"checkbox\" id=\"all-columns\"> All columns</label> ");
+    }
+    html.push_str(
+        "<button type=\"button\" id=\"save-csv\">Save as CSV</button></p><p class=\"note\">A click on a column's head \
+         sorts, one on a scheme's name shows it in the plots.</p><div class=\"scroll\"><table class=\"numbers sorts\" id=\"summary\" aria-label=\"Schemes, with what their runs came to\"><thead><tr>",
+    );
+    for (place, head) in summary.head.iter().enumerate() {
+        let shown = escape(head.trim()).replace("-\n", "-<wbr>").replace('\n', "<br>");
+        let word = if place < summary.words { " word" } else { "" };
+        html.push_str(&format!(
+            "<th scope=\"col\" class=\"{}\"><button type=\"button\">{shown}</button></th>",
+            format!("{word}{}", spare(place)).trim_start()
+        ));
+    }
+    html.push_str("</tr></thead><tbody>");
+    for row in &summary.rows {
+        html.push_str("<tr>");
+        for (place, cell) in row.iter().enumerate() {
+            let cell = escape(cell);
+            html.push_str(&match place {
+                0 => format!("<th scope=\"row\"><button type=\"button\">{cell}</button></th>"),
+                _ if place < summary.words => format!("<th class=\"point\">{cell}</th>"),
+                _ => format!("<td class=\"{}\">{cell}</td>", spare(place).trim_start()),
+            });
+        }
+        html.push_str("</tr>");
+    }
+    html.push_str("</tbody></table></div>");
+    for note in &summary.notes {
+        html.push_str(&format!("<p class=\"note\">{}</p>", escape(note)));
+    }
+    html.push_str("</section>\n");
+    html
+}
