@@ -24,6 +24,11 @@ test: toolchain ## Run every test but the long ones
 test-long: toolchain ## Run every test at its full size (minutes to hours)
 	ANABRANCH_LONG=1 cargo test --workspace
 
+.PHONY: test-page
+test-page: toolchain ## Open pages in headless Chromium (needs chromium, chromedriver and Python's selenium)
+	cargo build --package anabranch-cli
+	$(or $(ANABRANCH_PAGE_PYTHON),python3) crates/cli/tests/page/check.py $(TARGET_DIR)/debug/anabranch
+
 .PHONY: bench
 bench: toolchain ## Measure packet-hops a second, then the parts alone
 	cargo build --release --package anabranch-cli

@@ -19,7 +19,8 @@ pub(super) fn section(set: &ResultSet) -> String {
     }
     html.push_str(
         "<button type=\"button\" id=\"save-csv\">Save as CSV</button></p><p class=\"note\">A click on a column's head \
-         sorts, one on a scheme's name shows it in the plots.</p><div class=\"scroll\"><table class=\"numbers sorts\" id=\"summary\" aria-label=\"Schemes, with what their runs came to\"><thead><tr>",
+         sorts, one on a scheme's name shows it in the plots.</p><div class=\"scroll\"><table class=\"numbers\" \
+         id=\"summary\" aria-label=\"Schemes, with what their runs came to\"><thead><tr>",
     );
     for (place, head) in summary.head.iter().enumerate() {
         let shown = escape(head.trim()).replace("-\n", "-<wbr>").replace('\n', "<br>");
