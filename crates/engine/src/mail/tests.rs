@@ -39,6 +39,24 @@ fn a_million_arrivals_at_one_instant_come_in_their_order() {
     assert!(count > 1 << 20 && far.is_empty());
 }
 
+#[test]
+fn a_slot_that_is_used_again_takes_no_more_room() {
+    let mut slot = Slot::new(2);
+    for window in 1..=1_000 {
+        slot.turn_to(window);
+        let (now, later) = (Time(100 * window), Time(100 * window + 100));
+        let mut far = Vec::new();
+        let mut out = Outbox::new(&[now, later], SmallVec::from_iter([&mut slot]), &mut far);
+        let packet = Packet::new(QpId(0), HostId(0), Repr::Cnp).with_bytes(64);
+        let arrival = Arrival { time: now, frame: Frame::new(packet, 0) };
+        out.send(NodeId(1), arrival, Some(&IntStack::EMPTY));
+        drop(out);
+        let Slot { room, touched, stacks, packets, .. } = &slot;
+        assert_eq!((room.used, room.blocks.len()), (STEP, 1));
+        assert_eq!((touched.len(), stacks.len(), *packets), (1, 1, 1));
+    }
+}
+
 const THREADS: usize = 3;
 const NODES: u32 = 4;
 
@@ -256,7 +274,8 @@ impl Post {
     fn jump(&mut self, otherwise: u64, length: u64) {
         let first = self.far.iter().map(|far| far.arrival.time.0).min().unwrap_or(otherwise);
         let first = first.max(self.ends[0]);
-        self.number += self.ends.len() as u64 - 1;
+        // As the engine, which first looks into each of the windows that have slots.
+        self.number += self.ends.len() as u64;
         self.ends.fill(first);
         (0..self.ends.len()).for_each(|_| self.advance(length));
         self.start = first;
