@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 #[error("the {part} panicked: {what}")]
 pub struct Panicked {
     /// What it is: `load balancer`, `topology`.
-    pub part: &'static str,
+    pub part: String,
     /// What it said.
     pub what: String,
 }
@@ -18,7 +18,7 @@ pub struct Panicked {
 /// Never in line: what dispatches among ours and theirs is on the packet path.
 #[cold]
 #[inline(never)]
-pub fn foreign<T>(part: &'static str, call: impl FnOnce() -> T) -> T {
+pub fn foreign<T>(part: &str, call: impl FnOnce() -> T) -> T {
     catch_foreign(part, call).unwrap_or_else(|panicked| resume_unwind(Box::new(panicked)))
 }
 
@@ -26,9 +26,9 @@ pub fn foreign<T>(part: &'static str, call: impl FnOnce() -> T) -> T {
 ///
 /// # Errors
 /// It panicked, or something of theirs that it called did.
-pub fn catch_foreign<T>(part: &'static str, call: impl FnOnce() -> T) -> Result<T, Panicked> {
+pub fn catch_foreign<T>(part: &str, call: impl FnOnce() -> T) -> Result<T, Panicked> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
-        panicked(payload).unwrap_or_else(|payload| Panicked { part, what: said(&*payload) })
+        panicked(payload).unwrap_or_else(|payload| Panicked { part: part.to_owned(), what: said(&*payload) })
     })
 }
 

@@ -18,7 +18,13 @@ pub fn points(points: &[RunPoint]) -> Vec<RunPoint> {
         let sweep = sweep.map(|(name, value)| (name.clone(), value.clone())).collect();
         found.insert(
             key.clone(),
-            RunPoint { sweep, faults: Vec::new(), measures: Vec::new(), ..point.clone() },
+            RunPoint {
+                sweep,
+                faults: Vec::new(),
+                measures: Vec::new(),
+                observers: Vec::new(),
+                ..point.clone()
+            },
         );
         order.push(key);
     }

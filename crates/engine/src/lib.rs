@@ -25,6 +25,7 @@ mod points;
 mod prefetch;
 mod queue;
 mod run;
+mod series;
 mod shard;
 mod spec;
 mod switch;
@@ -35,7 +36,7 @@ pub use control::Control;
 pub use fault_spec::{FaultKind, FaultSpec, Several, Taken};
 pub use ideal::Ideal;
 pub use link::{Unmarked, unmarked};
-pub use observer::{Observer, QpSelector};
+pub use observer::{AnyRecorder, Curve, Observer, ObserverFactory, ObserverSpec, QpSelector, Recorder};
 pub use run::{Built, RunError, build, run, run_observed};
 pub use spec::{
     AlphaStep, EcnStep, FabricSpec, Limits, MeasureSpec, PfcClass, PfcSpec, RoutingMode, RunPoint, Scheme,

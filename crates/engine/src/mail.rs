@@ -407,41 +407,4 @@ impl Inbox {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use anabranch_base::{HostId, QpId};
-    use anabranch_proto::Repr;
-
-    /// More frames at one instant at one node than 2^20, from the last port to the first, over two threads.
-    #[test]
-    fn a_million_arrivals_at_one_instant_come_in_their_order() {
-        const EACH: u32 = (1 << 19) + 7;
-        const PORTS: u32 = 1_000;
-        let (node, start, at) = (NodeId(1), Time(1_000), Time(1_500));
-        let mut far = Vec::new();
-        let mut slots = [Slot::new(2), Slot::new(2)];
-        for (thread, slot) in slots.iter_mut().enumerate() {
-            slot.turn_to(1);
-            let mut out = Outbox::new(&[start, Time(2_000)], SmallVec::from_iter([slot]), &mut far);
-            for number in 0..EACH {
-                let packet = Packet::new(QpId(number), HostId(0), Repr::Cnp).with_bytes(64);
-                let port = 2 * (PORTS - 1 - number % PORTS) + thread as u32;
-                out.send_packet(node, at, &packet, port as u16);
-            }
-        }
-        let slots: Vec<&Slot> = slots.iter().collect();
-        let sources = Sources { slots: &slots, window: 1 };
-        let mut inbox = Inbox::default();
-        inbox.open(&sources, node, start, &[], |_| {});
-        let (mut count, mut last) = (0, (0, 0));
-        while inbox.next() != Order::NEVER {
-            assert_eq!(inbox.next().time(), at);
-            let (arrival, _) = inbox.take(&sources, &[]);
-            let place = (arrival.frame.port, arrival.frame.packet.qp.0);
-            assert!(count == 0 || last < place, "{place:?} after {last:?}");
-            (count, last) = (count + 1, place);
-        }
-        assert_eq!(count, 2 * EACH);
-        assert!(count > 1 << 20 && far.is_empty());
-    }
-}
+mod tests;

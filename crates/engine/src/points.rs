@@ -33,6 +33,13 @@ pub fn too_many(measures: &[MeasureSpec], share: u64, room: Duration, max_time: 
 /// Of a run whose curves of events, on a workload of `qps` queue pairs and `packets` packets, filled their room by `at`.
 pub fn too_many_of_events(point: &RunPoint, qps: usize, packets: u64, at: Time) -> String {
     let share = point.most_points;
+    if !point.measures.iter().any(|measure| measure.every == Duration::ZERO || measure.above.is_some()) {
+        return format!(
+            "the observers came to {share} points within {:.3} us, which is all that this run may have; observers that keep \
+             fewer, or fewer runs",
+            at.as_us()
+        );
+    }
     let of_acks = |measure: &&MeasureSpec| measure.every == Duration::ZERO;
     let acks = point.measures.iter().filter(of_acks);
     let watched =

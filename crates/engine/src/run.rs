@@ -7,16 +7,18 @@ use crate::control::Control;
 use crate::engine::{Engine, PointRoom, Setup};
 use crate::explain::Stalled;
 use crate::ideal::Ideal;
-use crate::observer::{Foreign, NoObserver, Observer, QpSelector, SeriesObserver};
+use crate::observer::{Foreign, Named, NoObserver, Observer, Places, QpSelector};
 use crate::points::{too_many, too_many_of_events};
+use crate::series::SeriesObserver;
 use crate::spec::{Limits, RunPoint, Scheme};
 use crate::switch::{PfcError, PfcPlan, ProgramError, ProgramPlan, SwitchPlan, WeightError, weights};
-use anabranch_base::{Duration, OutOfRange, Panicked, Time, catch_panicked};
+use anabranch_base::{Duration, OutOfRange, Panicked, Refused, Time, catch_panicked, foreign};
 use anabranch_fabric::{Routing, Selector, SelectorError, Topology, TopologyError};
 use anabranch_proto::cc::RegisteredCc;
 use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, TransportConfig};
 use anabranch_results::SeriesRow;
 use anabranch_workload::{self as workload, Fabric, Workload, WorkloadError};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Runs one point of a scenario. Same point, same result, whatever else the process does.
@@ -25,7 +27,7 @@ use std::sync::atomic::Ordering;
 /// A point that cannot be built, a run that stalled or hit a limit (with what it came to), a broken invariant, or a
 /// panic in something that is registered.
 pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
-    told(point, || attempt(point, control, NoObserver, drop))
+    told(point, || attempt(point, control, |_| NoObserver, drop))
 }
 
 /// [`run()`] while `observer` looks on, which changes nothing. Also of a run that fails it has seen what there was.
@@ -38,7 +40,8 @@ pub fn run_observed<O: Observer>(
     observer: &mut O,
 ) -> Result<RunResult, RunError> {
     told(point, || {
-        let own = Foreign::fork_of(observer);
+        let blank = foreign("observer", || observer.fork());
+        let own = |built: &Built| Foreign::new("observer", blank, places(point, built));
         attempt(point, control, own, |seen| seen.join_into(observer))
     })
 }
@@ -47,7 +50,7 @@ pub fn run_observed<O: Observer>(
 fn told(point: &RunPoint, run: impl FnOnce() -> Result<RunResult, RunError>) -> Result<RunResult, RunError> {
     catch_panicked(run).unwrap_or_else(|Panicked { part, what }| {
         let Scheme { name, lb, cc, transport, fabric, .. } = &point.scheme;
-        let registered = match (part, lb, cc, transport, &fabric.program) {
+        let registered = match (part.as_str(), lb, cc, transport, &fabric.program) {
             ("load balancer", LbConfig::Registered(its), ..) => Some(its.name()),
             ("congestion control", _, CcConfig::Registered(RegisteredCc { its, .. }), ..) => Some(its.name()),
             ("transport", _, _, TransportConfig::Registered(its), _) => Some(its.name()),
@@ -63,7 +66,7 @@ fn told(point: &RunPoint, run: impl FnOnce() -> Result<RunResult, RunError>) -> 
 fn attempt<O: Observer>(
     point: &RunPoint,
     control: &Control,
-    own: O,
+    own: impl FnOnce(&Built) -> O,
     give_back: impl FnOnce(O),
 ) -> Result<RunResult, RunError> {
     let refused = |error| RunError::Parameter { scheme: point.scheme.name.clone(), error };
@@ -73,6 +76,7 @@ fn attempt<O: Observer>(
         true => (None, 0.0),
         false => watch(point, &fabric).map(|(observer, points)| (Some(observer), points))?,
     };
+    let own = own(&fabric);
     let points = PointRoom { most: point.most_points, a_second };
     // Without any, the time that there is room for does not end.
     let room = Duration((points.most as f64 / a_second * 1e12) as u64);
@@ -108,6 +112,29 @@ fn attempt<O: Observer>(
         threads: control.threads,
     };
     let on = (point, &fabric);
+    let topology = &fabric.topology;
+    let rows = |observer: SeriesObserver, end| {
+        observer.into_rows(end, |link| topology.link_name(link), |node| topology.node_name(node))
+    };
+    if !point.observers.is_empty() {
+        let named = Named::new(&point.observers, topology, &fabric.workload, &places(point, &fabric));
+        let named = named.map_err(|(observer, error)| RunError::Observer { observer, error })?;
+        let observer = observer.unwrap_or_else(|| SeriesObserver::new(0, point.scheme.qps));
+        let all = (observer, (named, own));
+        return drive(
+            Engine::new(setup, all)?,
+            on,
+            &limits,
+            &ideal,
+            control,
+            |(observer, (named, seen)), end| {
+                give_back(seen);
+                let mut rows = rows(observer, end);
+                rows.extend(named.into_rows(topology, end));
+                rows
+            },
+        );
+    }
     match observer {
         None => drive(Engine::new(setup, own)?, on, &limits, &ideal, control, |seen, _| {
             give_back(seen);
@@ -117,11 +144,15 @@ fn attempt<O: Observer>(
             let both = (observer, own);
             drive(Engine::new(setup, both)?, on, &limits, &ideal, control, |(observer, seen), end| {
                 give_back(seen);
-                let topology = &fabric.topology;
-                observer.into_rows(end, |link| topology.link_name(link), |node| topology.node_name(node))
+                rows(observer, end)
             })
         }
     }
+}
+
+/// At which nodes observers of other people are called.
+fn places(point: &RunPoint, built: &Built) -> Arc<Places> {
+    Places::of(&built.topology, &built.workload, point.scheme.qps)
 }
 
 /// What a point builds before its engine.
@@ -375,6 +406,14 @@ pub enum RunError {
         scheme: String,
         /// Which parameter, and what to write instead.
         error: OutOfRange,
+    },
+    /// An observer of the scenario refuses its parameters on this fabric.
+    #[error("observer {observer:?}: {error}")]
+    Observer {
+        /// Its name.
+        observer: String,
+        /// Which parameter, and why.
+        error: Refused,
     },
     /// The fabric cannot be built.
     #[error(transparent)]

@@ -1,6 +1,7 @@
 //! What a run is given, every default explicit.
 
 use crate::fault_spec::FaultSpec;
+use crate::observer::ObserverSpec;
 use anabranch_base::{
     AboveZero, Bytes, Declared, Duration, OutOfRange, Parameter, ParameterValue, Ranged, Rate,
     parameter_choices, parameters,
@@ -29,6 +30,8 @@ pub struct RunPoint {
     pub faults: Vec<FaultSpec>,
     /// What is recorded over time.
     pub measures: Vec<MeasureSpec>,
+    /// Who else looks on.
+    pub observers: Vec<ObserverSpec>,
     /// Where the run ends.
     pub limits: Limits,
     /// Points that all curves of the run may have.

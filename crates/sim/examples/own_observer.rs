@@ -1,31 +1,54 @@
 //! An observer of one's own: `cargo run --release --example own_observer`.
 //!
-//! It counts the drops of each link, which results have only in all.
+//! It notes the drops of each link, which results have only in all. The scenario names it, and what it has seen stands
+//! among the curves of the run. One that no scenario needs to name is handed to `run_observed` instead.
 
 use anabranch_sim::base::LinkId;
-use anabranch_sim::scenario::{NoFiles, Overrides, read};
-use anabranch_sim::{Control, Observer, Time, build, run_observed};
+use anabranch_sim::scenario::{NoFiles, Overrides, read_with};
+use anabranch_sim::topology::Topology;
+use anabranch_sim::{Control, Curve, Observer, Parameter, Recorder, Registry, Time, run};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write;
 
-/// By link: how many packets were dropped, and when the first one was.
-#[derive(Default)]
-struct Drops(BTreeMap<LinkId, (u64, Time)>);
+/// By link: when packets were dropped.
+struct Drops {
+    by_link: BTreeMap<LinkId, Vec<Time>>,
+    /// Links that drop fewer are left out.
+    least: usize,
+}
 
 impl Observer for Drops {
-    /// Each thread has one.
+    /// Each node has one.
     fn fork(&self) -> Self {
-        Drops::default()
+        Drops { by_link: BTreeMap::new(), least: self.least }
     }
 
-    /// At the end they are put together. What happens at a link, one of them has seen.
+    /// At the end they are put together. What happens on a link, one of them has seen.
     fn join(&mut self, other: Self) {
-        self.0.extend(other.0);
+        self.by_link.extend(other.by_link);
     }
 
     fn dropped(&mut self, link: LinkId, now: Time) {
-        self.0.entry(link).or_insert((0, now)).0 += 1;
+        self.by_link.entry(link).or_default().push(now);
+    }
+
+    /// So that a run ends before its curves fill the memory.
+    fn recorded(&self) -> u64 {
+        self.by_link.values().map(|drops| drops.len() as u64).sum()
+    }
+}
+
+impl Recorder for Drops {
+    /// Drops so far, at each of them.
+    fn curves(self, topology: &Topology, _end: Time) -> Vec<Curve> {
+        let curves = self.by_link.into_iter().filter(|(_, drops)| drops.len() >= self.least);
+        let curve = |(link, drops): (LinkId, Vec<Time>)| Curve {
+            series: "drops".to_owned(),
+            entity: topology.link_name(link),
+            points: drops.into_iter().zip(1..).map(|(time, count)| (time, f64::from(count))).collect(),
+        };
+        curves.map(curve).collect()
     }
 }
 
@@ -43,18 +66,27 @@ oversubscription = 4
 [workload]
 kind = "permutation"
 bytes = "1MB"
+
+[[observer]]
+kind = "drops-by-link"
+least = 1
 "#;
 
 /// Runs it on so many threads, which change nothing but the time that it takes.
 pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
-    let scenario = read("own_observer.toml", SCENARIO, &NoFiles, &Overrides::default())?;
+    let least = Parameter::new("least", 10u32, "links with fewer drops are left out");
+    let registry = Registry::new().observer("drops-by-link", [least], |_, _, parameters| {
+        Ok(Drops { by_link: BTreeMap::new(), least: parameters.get::<u32>("least") as usize })
+    });
+    let scenario = read_with(&registry, "own_observer.toml", SCENARIO, &NoFiles, &Overrides::default())?;
+    scenario.check()?;
     let mut table = format!("{:12}  {:>6}  {:>9}\n", "link", "drops", "first, us");
     for point in scenario.points()? {
-        let mut drops = Drops::default();
-        let result = run_observed(&point, &Control { threads, ..Control::default() }, &mut drops)?;
-        let fabric = build(&point)?.topology;
-        for (link, (count, first)) in &drops.0 {
-            writeln!(table, "{:12}  {count:6}  {:9.1}", fabric.link_name(*link), first.as_us())?;
+        let result = run(&point, &Control { threads, ..Control::default() })?;
+        // The points of a curve stand together.
+        for curve in result.series.chunk_by(|one, next| one.entity == next.entity) {
+            let (link, drops, first) = (&curve[0].entity, curve.len(), Time(curve[0].time_ps));
+            writeln!(table, "{link:12}  {drops:6}  {:9.1}", first.as_us())?;
         }
         writeln!(table, "{:12}  {:6}", "all", result.run.drops)?;
     }

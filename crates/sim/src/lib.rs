@@ -1,8 +1,8 @@
 //! The simulator, for other programs: scenario in, results out. No IO and no clock; parsers take text, never paths.
 //!
 //! [`scenario::read`] makes a [`scenario::Scenario`] of a text, [`scenario::Scenario::points`] its runs, and [`run()`]
-//! carries one out. A [`Registry`] adds algorithms, fabrics and workloads of your own, which scenarios name as they
-//! name ours; [`run_observed`] lets an [`Observer`] of your own look on. Here is a load balancer, whole:
+//! carries one out. A [`Registry`] adds algorithms, fabrics, workloads and observers of your own, which scenarios name as
+//! they name ours; [`run_observed`] lets an [`Observer`] look on that the scenario does not name. Here is a load balancer, whole:
 //!
 //! ```
 //! use anabranch_sim::proto::lb::LoadBalancer;
@@ -42,7 +42,8 @@
 
 pub use anabranch_base::{self as base, Bytes, Duration, Rate, Stream, Time};
 pub use anabranch_base::{Parameter, ParameterType, Parameters, Refused};
-pub use anabranch_engine::{Built, Control, Observer, RunError, RunResult, build, run, run_observed};
+pub use anabranch_engine::{Built, Control, RunError, RunResult, build, run};
+pub use anabranch_engine::{Curve, Observer, Recorder, run_observed};
 pub use anabranch_fabric as topology;
 pub use anabranch_lab::scenario::Registry;
 pub use anabranch_lab::{model, scenario};

@@ -1,84 +1,156 @@
-//! An observer of somebody else's, whose panics are told as such.
+//! Observers of somebody else's: one for each node, joined by rising node, with panics told as theirs.
 
 use super::Observer;
 use anabranch_base::{Duration, LinkId, NodeId, QpId, Time, foreign};
+use anabranch_fabric::Topology;
 use anabranch_proto::Packet;
+use anabranch_workload::Workload;
+use std::sync::Arc;
 
-/// What a panic in one is said to be in.
-const PART: &str = "observer";
+/// Somebody else's observer. What it sees does not depend on how nodes are spread over threads: each node has an
+/// observer of its own from the first thing that happens there, and they are joined by rising number of their nodes.
+pub struct Foreign<O> {
+    /// What a panic in it is said to be in.
+    part: Arc<str>,
+    places: Arc<Places>,
+    /// It has seen nothing. Those of nodes are forks of it.
+    blank: O,
+    /// By node. Boxed, as threads have no more than their own.
+    seen: Vec<Option<Box<O>>>,
+}
 
-/// Somebody else's observer.
-pub struct Foreign<O>(O);
+/// At which nodes the hooks are called.
+pub struct Places {
+    nodes: usize,
+    /// By link: the node that sends on it.
+    source: Vec<NodeId>,
+    /// By queue pair of the workload: its ends.
+    ends: Vec<[NodeId; 2]>,
+    /// Queue pairs of the engine for one of the workload.
+    split: u32,
+}
 
-impl<O: Observer> Foreign<O> {
-    /// One more of its kind.
-    pub fn fork_of(observer: &O) -> Self {
-        Foreign(foreign(PART, || observer.fork()))
+impl Places {
+    /// Those of a fabric and a workload of which each queue pair is split into `split`.
+    pub fn of(topology: &Topology, workload: &Workload, split: u32) -> Arc<Places> {
+        Arc::new(Places {
+            nodes: topology.nodes() as usize,
+            source: (0..topology.ports.len() as u32).map(|link| topology.source(LinkId(link))).collect(),
+            ends: workload.qps.iter().map(|ends| [ends.src.into(), ends.dst.into()]).collect(),
+            split,
+        })
     }
 
-    /// Hands what it has seen to one that somebody has.
+    fn source(&self, link: LinkId) -> NodeId {
+        self.source[link.index()]
+    }
+
+    fn ends(&self, qp: QpId) -> [NodeId; 2] {
+        self.ends[(qp.0 / self.split) as usize]
+    }
+}
+
+impl<O: Observer> Foreign<O> {
+    /// Looks on by forks of `blank`, which has seen nothing; a panic is said to be in `part`.
+    pub fn new(part: &str, blank: O, places: Arc<Places>) -> Self {
+        let seen = (0..places.nodes).map(|_| None).collect();
+        Foreign { part: part.into(), places, blank, seen }
+    }
+
+    /// What a panic in it is said to be in.
+    pub fn part(&self) -> Arc<str> {
+        self.part.clone()
+    }
+
+    /// Hands what was seen to `observer`, node by node.
     pub fn join_into(self, observer: &mut O) {
-        foreign(PART, || observer.join(self.0));
+        join_all(&self.part, self.seen, observer);
+    }
+
+    /// What was seen, all in one.
+    pub fn joined(self) -> O {
+        let Foreign { part, mut blank, seen, .. } = self;
+        join_all(&part, seen, &mut blank);
+        blank
+    }
+
+    #[inline]
+    fn tell(&mut self, node: NodeId, hook: impl FnOnce(&mut O)) {
+        let Foreign { part, blank, seen, .. } = self;
+        let its = &mut seen[node.index()];
+        foreign(part, || hook(its.get_or_insert_with(|| Box::new(blank.fork()))));
+    }
+}
+
+/// By rising number of the nodes.
+fn join_all<O: Observer>(part: &str, seen: Vec<Option<Box<O>>>, into: &mut O) {
+    for seen in seen.into_iter().flatten() {
+        foreign(part, || into.join(*seen));
     }
 }
 
 impl<O: Observer> Observer for Foreign<O> {
     fn fork(&self) -> Self {
-        Foreign::fork_of(&self.0)
+        Foreign::new(&self.part, foreign(&self.part, || self.blank.fork()), self.places.clone())
     }
 
     fn join(&mut self, other: Self) {
-        other.join_into(&mut self.0);
+        for (mine, its) in self.seen.iter_mut().zip(other.seen).filter(|(_, its)| its.is_some()) {
+            debug_assert!(mine.is_none(), "a node in two threads");
+            *mine = its;
+        }
     }
 
     #[inline]
     fn transmitted(&mut self, link: LinkId, from: Time, until: Time, bytes: u16) {
-        foreign(PART, || self.0.transmitted(link, from, until, bytes));
+        self.tell(self.places.source(link), |its| its.transmitted(link, from, until, bytes));
     }
 
     #[inline]
     fn queued(&mut self, link: LinkId, now: Time, bytes: u32) {
-        foreign(PART, || self.0.queued(link, now, bytes));
+        self.tell(self.places.source(link), |its| its.queued(link, now, bytes));
     }
 
     #[inline]
     fn offered(&mut self, link: LinkId, now: Time, bytes: u16) {
-        foreign(PART, || self.0.offered(link, now, bytes));
+        self.tell(self.places.source(link), |its| its.offered(link, now, bytes));
     }
 
     #[inline]
     fn dropped(&mut self, link: LinkId, now: Time) {
-        foreign(PART, || self.0.dropped(link, now));
+        self.tell(self.places.source(link), |its| its.dropped(link, now));
     }
 
     fn paused(&mut self, link: LinkId, now: Time, on: bool) {
-        foreign(PART, || self.0.paused(link, now, on));
+        self.tell(self.places.source(link), |its| its.paused(link, now, on));
     }
 
     fn held_up(&mut self, link: LinkId, now: Time, victims: u32) {
-        foreign(PART, || self.0.held_up(link, now, victims));
+        self.tell(self.places.source(link), |its| its.held_up(link, now, victims));
     }
 
     fn wants_victims(&self, link: LinkId) -> bool {
-        foreign(PART, || self.0.wants_victims(link))
+        foreign(&self.part, || self.blank.wants_victims(link))
     }
 
     #[inline]
     fn kept(&mut self, node: NodeId, now: Time, aside: u32, entries: u32) {
-        foreign(PART, || self.0.kept(node, now, aside, entries));
+        self.tell(node, |its| its.kept(node, now, aside, entries));
     }
 
     #[inline]
     fn delivered(&mut self, qp: QpId, now: Time, packet: &Packet) {
-        foreign(PART, || self.0.delivered(qp, now, packet));
+        let [_, dst] = self.places.ends(qp);
+        self.tell(dst, |its| its.delivered(qp, now, packet));
     }
 
     #[inline]
     fn acknowledged(&mut self, qp: QpId, now: Time, rtt: Duration, marked: bool) {
-        foreign(PART, || self.0.acknowledged(qp, now, rtt, marked));
+        let [src, _] = self.places.ends(qp);
+        self.tell(src, |its| its.acknowledged(qp, now, rtt, marked));
     }
 
     fn recorded(&self) -> u64 {
-        foreign(PART, || self.0.recorded())
+        foreign(&self.part, || self.seen.iter().flatten().map(|seen| seen.recorded()).sum())
     }
 }

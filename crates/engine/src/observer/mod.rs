@@ -2,27 +2,29 @@
 
 mod foreign;
 mod qps;
-mod series;
+mod registered;
 
 use anabranch_base::{Duration, LinkId, NodeId, QpId, Time};
 use anabranch_proto::Packet;
 
-pub use foreign::Foreign;
+pub use foreign::{Foreign, Places};
 pub use qps::QpSelector;
-pub use series::SeriesObserver;
+pub use registered::{AnyRecorder, Curve, Named, ObserverFactory, ObserverSpec, Recorder};
 
 /// Sees packets pass. It cannot change anything, so results do not depend on it.
 ///
-/// Threads have an observer each ([`fork`](Self::fork)), which are one again at the end ([`join`](Self::join)). All
-/// that happens at one node is told to one of them, in its order; what happens at different nodes comes window by
-/// window, node by node, and not in the order of time.
+/// Each node has an observer of its own ([`fork`](Self::fork)), which is told all that happens there, in its order. At
+/// the end they are one again ([`join`](Self::join)), by rising number of their nodes. So what is seen does not depend
+/// on the number of threads, whatever `join` does. What happens on a link happens at the node that sends on it, a
+/// delivery at the queue pair's destination, an acknowledgement at its source.
 pub trait Observer: Send {
-    /// One more of its kind, which has seen nothing. Asked for before a run.
+    /// One more of its kind, which has seen nothing: for a node at which something happens for the first time. There
+    /// may be as many as nodes, so that one that has seen nothing is better small.
     fn fork(&self) -> Self
     where
         Self: Sized;
 
-    /// Takes over what another one has seen, of other nodes.
+    /// Takes over what another one has seen, of a node behind all those so far.
     fn join(&mut self, other: Self)
     where
         Self: Sized;

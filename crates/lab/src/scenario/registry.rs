@@ -8,19 +8,20 @@ use anabranch_base::{
     AboveZero, Bytes, Duration, Kind, Parameter, ParameterValue, Parameters, Refused, Registered, Stream,
     WrongValue,
 };
-use anabranch_fabric::{TopologyBuilder, TopologyFactory, TopologySpec};
+use anabranch_engine::{AnyRecorder, ObserverFactory, ObserverSpec, Recorder};
+use anabranch_fabric::{Topology, TopologyBuilder, TopologyFactory, TopologySpec};
 use anabranch_proto::cc::{CcFactory, CcWants, CongestionControl, RegisteredCc};
 use anabranch_proto::lb::{Environment, LbFactory, LoadBalancer};
 use anabranch_proto::program::{Program, ProgramFactory, ProgramFacts};
 use anabranch_proto::transport::{Receiver, ReceiverParts, Sender, SenderParts, TransportFactory};
 use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, Span, TransportConfig};
-use anabranch_workload::{Fabric, WorkloadBuilder, WorkloadFactory, WorkloadSpec};
+use anabranch_workload::{Fabric, Workload, WorkloadBuilder, WorkloadFactory, WorkloadSpec};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 /// Load balancers, congestion controls, transports, programs, topologies, workloads and schemes beside those that come
-/// with the program.
+/// with the program, and observers.
 ///
 /// Scenarios that are read with it ([`read_with`](super::read_with)) name them as they name ours: by `kind`, with
 /// parameters beside it. Each registration declares its parameters; others are errors, as with ours. What a factory
@@ -36,6 +37,7 @@ pub struct Registry {
     programs: Family<ProgramFactory>,
     topologies: Family<TopologyFactory>,
     workloads: Family<WorkloadFactory>,
+    observers: Family<ObserverFactory>,
     schemes: Vec<Draft>,
     /// The same on common ground.
     on_common: Vec<Scheme>,
@@ -200,6 +202,22 @@ impl Registry {
         self
     }
 
+    /// Adds an observer, which a scenario chooses by an `[[observer]]` with its `kind`. `factory` makes that of a run; what
+    /// it has seen is among the run's curves, under its name: `drops-by-link.drops`.
+    #[must_use]
+    pub fn observer<R: Recorder>(
+        mut self,
+        name: impl Into<String>,
+        parameters: impl IntoIterator<Item = Parameter>,
+        factory: impl Fn(&Topology, &Workload, &Parameters) -> Result<R, Refused> + Send + Sync + 'static,
+    ) -> Self {
+        let made = move |topology: &Topology, workload: &Workload, parameters: &Parameters| {
+            factory(topology, workload, parameters).map(AnyRecorder::new)
+        };
+        self.observers.add(name.into(), &[], parameters, Arc::new(made));
+        self
+    }
+
     /// Adds a scheme from the text of its file, which has the form of those in `schemes/`; its parts may be what is
     /// registered so far. Scenarios name it as they name ours, and change its parameters likewise.
     ///
@@ -230,6 +248,7 @@ impl Registry {
             self.programs.list("program"),
             self.topologies.list("topology"),
             self.workloads.list("workload"),
+            self.observers.list("observer"),
             schemes.collect(),
         ];
         all.concat()
@@ -347,6 +366,23 @@ impl Registry {
     pub(super) fn workload_of(&self, table: &Table) -> Result<Option<WorkloadSpec>, ScenarioError> {
         let read = self.workloads.read(&table.value(), &Vec::new).map_err(|wrong| wrong.at(table))?;
         Ok(read.map(WorkloadSpec::Registered))
+    }
+
+    /// The observer that an `[[observer]]` chooses.
+    pub(super) fn observer_of(&self, table: &Table) -> Result<ObserverSpec, ScenarioError> {
+        if let Some(read) = self.observers.read(&table.value(), &Vec::new).map_err(|wrong| wrong.at(table))? {
+            return Ok(read);
+        }
+        let names = self.observers.names();
+        if names.is_empty() {
+            let message = "no observer is registered: a program of your own brings them (Registry::observer)";
+            let help = "[[measure]] with series = \"queue-depth\" or another of those that come with anabranch, in place of \
+                        [[observer]]";
+            return Err(table.wrong("kind", message, help));
+        }
+        let kinds: Vec<(&str, ())> = names.into_iter().map(|name| (name, ())).collect();
+        let unknown = table.word("kind", &kinds);
+        Err(unknown.expect_err("a kind that is registered was read"))
     }
 
     /// An error about a kind of topology, with the registered ones.
@@ -622,6 +658,7 @@ impl fmt::Debug for Registry {
             .field("programs", &self.programs.names())
             .field("topologies", &self.topologies.names())
             .field("workloads", &self.workloads.names())
+            .field("observers", &self.observers.names())
             .field("schemes", &self.scheme_names().collect::<Vec<_>>())
             .finish()
     }

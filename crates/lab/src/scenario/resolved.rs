@@ -10,11 +10,13 @@ use super::origin::Origin;
 use super::table::{Table, fault, or_example, split_help};
 use super::too_short::TooShort;
 use super::{
-    FaultKind, FaultSpec, Limits, MeasureSpec, RunPoint, ScenarioError, Scheme, TopologySpec, WorkloadSpec,
-    written_topology,
+    FaultKind, FaultSpec, Limits, MeasureSpec, ObserverSpec, RunPoint, ScenarioError, Scheme, TopologySpec,
+    WorkloadSpec, written_topology,
 };
-use anabranch_base::{Bytes, Duration, Purpose, Stream, stream};
-use anabranch_engine::{Ideal, PfcError, PfcPlan, ProgramPlan, QpSelector, check_headrooms, weights};
+use anabranch_base::{Bytes, Duration, Purpose, Refused, Stream, stream};
+use anabranch_engine::{
+    AnyRecorder, Ideal, PfcError, PfcPlan, ProgramPlan, QpSelector, check_headrooms, weights,
+};
 use anabranch_fabric::{self as topology, Routing, Selector, SelectorError, Topology};
 use anabranch_proto::transport::Framing;
 use anabranch_proto::{PathFacts, ProgramConfig, TransportConfig};
@@ -55,6 +57,8 @@ pub struct Scenario {
     pub faults: Vec<FaultSpec>,
     /// What is recorded over time.
     pub measures: Vec<MeasureSpec>,
+    /// Who else looks on.
+    pub observers: Vec<ObserverSpec>,
     /// The swept parameters.
     pub sweep: BTreeMap<String, Vec<toml::Value>>,
     /// Where each run ends.
@@ -122,6 +126,7 @@ struct Written<'a> {
     workload: &'a WorkloadSpec,
     fault: &'a [FaultSpec],
     measure: &'a [MeasureSpec],
+    observer: &'a [ObserverSpec],
     scheme: &'a [Scheme],
     point: &'a [Variant],
 }
@@ -143,6 +148,7 @@ impl Scenario {
         title: String,
         seeds: Vec<u64>,
         measures: Vec<MeasureSpec>,
+        observers: Vec<ObserverSpec>,
         sweep: BTreeMap<String, Vec<toml::Value>>,
         limits: Limits,
         points: Vec<Point>,
@@ -168,6 +174,7 @@ impl Scenario {
             workload: first.workload,
             faults: first.faults,
             measures,
+            observers,
             sweep,
             limits,
             files,
@@ -193,6 +200,7 @@ impl Scenario {
             workload: &self.workload,
             fault: &self.faults,
             measure: &self.measures,
+            observer: &self.observers,
             scheme: &self.schemes,
             point: &self.variants,
         };
@@ -247,6 +255,7 @@ impl Scenario {
                         workload: step.workload.clone(),
                         faults: step.faults.to_vec(),
                         measures: self.measures.clone(),
+                        observers: self.observers.clone(),
                         limits: self.limits.clone(),
                         most_points: curves::share(runs),
                         files: self.files.clone(),
@@ -321,6 +330,10 @@ impl Scenario {
             if !self.measures.is_empty() {
                 let ends = curves::soonest_end(&workload, &ground.topology, &self.limits);
                 curves::check(&self.measures, &curves_of, self.runs(), ends, &self.origin)?;
+            }
+            for (i, observer) in self.observers.iter().enumerate() {
+                let made = AnyRecorder::made(observer, &ground.topology, &workload);
+                made.map(drop).map_err(|refused| self.refused(&format!("observer.{i}"), &refused))?;
             }
             laid = Some((step.topology, step.workload, workload));
             built = Some(ground);
@@ -539,17 +552,20 @@ impl Scenario {
                 let at = self.origin.place(&format!("workload.{key}"));
                 return fault(&self.origin.file, at, format!("{key}: {message}"), or_example(help, key));
             }
-            WorkloadError::Parameter(refused) => {
-                let (message, help) = split_help(&refused.problem, &refused.parameter);
-                let at = self.origin.place(&format!("workload.{}", refused.parameter));
-                return fault(&self.origin.file, at, format!("{}: {message}", refused.parameter), help);
-            }
+            WorkloadError::Parameter(refused) => return self.refused("workload", &refused),
             error @ (WorkloadError::Inconsistent(_) | WorkloadError::NeverStart { .. }) => {
                 return fault(&self.origin.file, self.origin.place("workload"), error.to_string(), None);
             }
         };
         let (message, help) = split_help(&problem, key);
         ScenarioError { file, line, column: None, message, help }
+    }
+
+    /// What something registered says of a parameter in the table at `path`.
+    fn refused(&self, path: &str, Refused { parameter, problem }: &Refused) -> ScenarioError {
+        let (message, help) = split_help(problem, parameter);
+        let at = self.origin.place(&format!("{path}.{parameter}"));
+        fault(&self.origin.file, at, format!("{parameter}: {message}"), help)
     }
 
     /// The points of the sweep in full; without a sweep, one.

@@ -18,8 +18,8 @@ use std::collections::BTreeSet;
 /// The keys of a scenario file. `point` stands only in resolved ones; `find` is a question beside the scenario, which
 /// does not change it.
 pub(super) const KEYS: &[&str] = &[
-    "title", "schemes", "scheme", "setup", "seeds", "topology", "workload", "fault", "measure", "set",
-    "sweep", "limits", "point", "find",
+    "title", "schemes", "scheme", "setup", "seeds", "topology", "workload", "fault", "measure", "observer",
+    "set", "sweep", "limits", "point", "find",
 ];
 
 /// Reads a scenario, in short or in resolved form.
@@ -68,6 +68,8 @@ pub(super) fn resolve(
     let limits = written_rest::limits(limits.as_ref())?;
     let measures = table.tables("measure", "measure")?;
     let measures = measures.iter().map(written_rest::measure).collect::<Result<Vec<_>, _>>()?;
+    let observers = table.tables("observer", "observer")?;
+    let observers = observers.iter().map(|table| registry.observer_of(table)).collect::<Result<_, _>>()?;
     let settings = match table.node("set") {
         Some(node) => sweep::settings(&Table::open(file, "[set]", node)?)?,
         None => Vec::new(),
@@ -98,7 +100,7 @@ pub(super) fn resolve(
     }
     let swept = sweep.values();
     let origin = Origin::new(file, root);
-    Ok(Scenario::new(title, seeds, measures, swept, limits, points, cx.into_files(), origin))
+    Ok(Scenario::new(title, seeds, measures, observers, swept, limits, points, cx.into_files(), origin))
 }
 
 fn section<'a>(root: &Table<'a>, key: &'static str) -> Result<Table<'a>, ScenarioError> {

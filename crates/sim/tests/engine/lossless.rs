@@ -25,7 +25,7 @@ const UNCONTROLLED: &str = r#"
 "#;
 
 /// The same point over ample buffers with a static threshold, and what else is given.
-fn with_threshold(mut point: RunPoint, packets: u64, headroom: Option<u64>) -> RunPoint {
+pub fn with_threshold(mut point: RunPoint, packets: u64, headroom: Option<u64>) -> RunPoint {
     let pfc = point.scheme.fabric.pfc.as_mut().expect("RoCEv2 is lossless");
     *pfc = PfcSpec {
         headroom_apart: false,
@@ -271,7 +271,7 @@ fn a_run_waits_for_the_repair_of_a_link() {
 /// transmission on, packets begin until the pause frame acts, which is
 /// `latency + switch + T (the packet in its way) + frame + latency = 7 T + 160 ps` later: 8 packets. So the headroom
 /// takes 9 packets in all, 37,350 B, and not one byte less.
-mod worst {
+pub mod worst {
     use super::*;
 
     pub const FRAME: u64 = 64 * 80;
@@ -279,7 +279,7 @@ mod worst {
     pub const SWITCH: u64 = 100_000;
     pub const TRUNK: u64 = (6 * T - FRAME - SWITCH + 160) / 2;
     pub const NEEDED: u64 = 9 * FULL;
-    const THRESHOLD: u64 = 20;
+    pub const THRESHOLD: u64 = 20;
 
     /// Host 0's first packet would be at the second switch if it started at 0.
     pub const FIRST: u64 = (T + HOST_LINK + SWITCH) + (T + TRUNK + SWITCH);
@@ -427,7 +427,7 @@ proptest! {
 
 /// Four switches in a ring, a host on each; each host sends to the one two switches on. Either way round is as
 /// short.
-fn ring(packets: u64, seeds: &str) -> Vec<RunPoint> {
+pub fn ring(packets: u64, seeds: &str) -> Vec<RunPoint> {
     let graph = "8 4 8\n4 5 6 7\n0 4 100Gbps 1000ns 0\n1 5 100Gbps 1000ns 0\n2 6 100Gbps 1000ns 0\n3 7 100Gbps 1000ns 0\n4 5 100Gbps 1000ns 0\n5 6 100Gbps 1000ns 0\n6 7 100Gbps 1000ns 0\n7 4 100Gbps 1000ns 0\n";
     let text = format!(
         "schemes = [\"rocev2\"]\nsetup = \"strack-paper\"\nseeds = {seeds}\n[topology]\nfile = \"ring.txt\"\n[workload]\nfile = \"f.cm\"\n{}",

@@ -20,5 +20,6 @@ mod peers;
 mod programs;
 mod support;
 mod threads;
+mod threads_failing;
 mod timers;
 mod trimming;

@@ -60,7 +60,7 @@ probability = 1e-6
 "#;
 
 /// Curves of every kind.
-fn measures() -> String {
+pub fn measures() -> String {
     let of_links = [
         "link-utilisation",
         "queue-depth",
@@ -83,13 +83,12 @@ fn measures() -> String {
 }
 
 /// What came of a run, whole or not.
-#[derive(PartialEq)]
-struct Came {
-    result: Option<RunResult>,
-    error: Option<String>,
+pub struct Came {
+    pub result: Option<RunResult>,
+    pub error: Option<String>,
 }
 
-fn came_of(point: &RunPoint, threads: usize) -> Came {
+pub fn came_of(point: &RunPoint, threads: usize) -> Came {
     let control = Control { threads, ..Control::default() };
     match anabranch_sim::run(point, &control) {
         Ok(result) => Came { result: Some(result), error: None },
@@ -108,7 +107,7 @@ fn came_of(point: &RunPoint, threads: usize) -> Came {
 
 impl Came {
     /// Says where two of them differ first.
-    fn assert_is(&self, other: &Came, what: &str) {
+    pub fn assert_is(&self, other: &Came, what: &str) {
         assert_eq!(self.error, other.error, "{what}");
         let (Some(one), Some(other)) = (&self.result, &other.result) else {
             return assert!(self.result.is_none() && other.result.is_none(), "{what}");
@@ -167,7 +166,7 @@ fn compare(text: &str, files: &Named<'_>, settings: impl Fn(&str) -> String) -> 
 }
 
 /// Timeouts that let runs end soon.
-fn short_timeouts(name: &str) -> String {
+pub fn short_timeouts(name: &str) -> String {
     let low = match name.starts_with("irn") {
         true => format!("\"{name}.transport.rto_low\" = \"60us\"\n"),
         false => String::new(),
@@ -176,7 +175,7 @@ fn short_timeouts(name: &str) -> String {
 }
 
 /// The schemes with a program at the edges of data centres, here at every ToR: a fabric of one site has no edge.
-fn program_at_tors(name: &str) -> String {
+pub fn program_at_tors(name: &str) -> String {
     match name {
         "themis-longhaul" | "pnp-only" | "trp-only" | "bicc" => {
             format!("\"{name}.fabric.program_at\" = \"tor:100%\"\n")
@@ -186,7 +185,7 @@ fn program_at_tors(name: &str) -> String {
 }
 
 /// Less buffer than the incast or permutation needs: pauses where a scheme pauses, drops or trims elsewhere.
-fn tight(name: &str) -> String {
+pub fn tight(name: &str) -> String {
     let scheme = anabranch_sim::scenario::scheme_on(name, paper(name)).unwrap();
     match scheme.fabric.pfc {
         Some(_) => format!(

@@ -3,7 +3,7 @@
 use crate::dice::Dice;
 use crate::fabrics::{Fabric, fabric};
 use crate::settings::settings;
-use crate::workloads::workload;
+use crate::workloads::{Starts, workload};
 use anabranch_sim::scenario::schemes;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,7 +21,9 @@ pub struct Case {
 pub fn case(seed: u64) -> Case {
     let mut dice = Dice::new(seed);
     let mut files = BTreeMap::new();
-    let fabric = fabric(&mut dice, &mut files);
+    // What was thought of later has draws of its own, so that a seed's case is otherwise what it was.
+    let mut more = Dice::new(!seed);
+    let fabric = fabric(&mut dice, &mut more, &mut files);
     let known = schemes();
     let name = known[dice.within(0, known.len() as u64 - 1) as usize].name;
     let mut text = format!("schemes = [\"{name}\"]\n");
@@ -29,12 +31,13 @@ pub fn case(seed: u64) -> Case {
         let _ = writeln!(text, "seeds = [{}]", dice.scaled(1, 1 << 40));
     }
     text += &fabric.text;
-    text += &workload(&mut dice, &fabric, &mut files);
+    let starts = Starts::draw(&mut more);
+    text += &workload(&mut dice, (&mut more, starts), &fabric, &mut files);
     text += &settings(&mut dice, name, &fabric);
     let faults = if dice.chance(45) { 0 } else { dice.within(1, 3) };
     (0..faults).for_each(|_| text += &fault(&mut dice, &fabric));
     let measures = if dice.chance(60) { 0 } else { dice.within(1, 3) };
-    (0..measures).for_each(|_| text += &measure(&mut dice, &fabric));
+    (0..measures).for_each(|_| text += &measure(&mut dice, &fabric, starts));
     text += &limits(&mut dice);
     if dice.chance(4) {
         text += "[sweep]\n";
@@ -100,7 +103,7 @@ fn fault(dice: &mut Dice, fabric: &Fabric) -> String {
     text
 }
 
-fn measure(dice: &mut Dice, fabric: &Fabric) -> String {
+fn measure(dice: &mut Dice, fabric: &Fabric, starts: Starts) -> String {
     let of_links = [
         "link-utilisation",
         "queue-depth",
@@ -111,7 +114,8 @@ fn measure(dice: &mut Dice, fabric: &Fabric) -> String {
         "pause-time",
         "pause-victims",
     ];
-    let every = dice.scaled(20, 1_000);
+    // Curves of a run that mostly waits have a point an interval all the same.
+    let every = dice.scaled(20, 1_000) * if starts.are_far_apart() { 100 } else { 1 };
     match dice.within(0, 9) {
         0..=5 => {
             let links = if dice.chance(40) { "all".to_owned() } else { fabric.some_link(dice) };

@@ -61,15 +61,41 @@ fn latencies(dice: &mut Dice) -> String {
     text
 }
 
-pub fn fabric(dice: &mut Dice, files: &mut BTreeMap<String, String>) -> Fabric {
-    match dice.within(0, 9) {
+pub fn fabric(dice: &mut Dice, more: &mut Dice, files: &mut BTreeMap<String, String>) -> Fabric {
+    let mut fabric = match dice.within(0, 9) {
         0..=2 => two_tiers(dice),
         3..=4 => three_tiers(dice),
         5 => single_switch(dice),
         6 => dumbbell(dice),
         7..=8 => cross_dc(dice),
         _ => graph(dice, files),
+    };
+    if more.chance(5) {
+        fabric.text = without_latency(more, &fabric.text);
+        if let Some(graph) = files.get_mut("graph.txt") {
+            *graph = without_latency(more, graph);
+        }
     }
+    fabric
+}
+
+/// Some links take no time but that of the bits: those of a kind, or cables of a graph.
+fn without_latency(dice: &mut Dice, text: &str) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for line in &mut lines {
+        let words: Vec<&str> = line.split(' ').collect();
+        if let [from, to, rate, _, loss] = words[..]
+            && dice.chance(40)
+        {
+            *line = format!("{from} {to} {rate} 0ns {loss}");
+        } else if line.starts_with("link_latency") || line.starts_with("trunk_latency") && dice.chance(50) {
+            let (key, _) = line.split_once(' ').unwrap_or_default();
+            *line = format!("{key} = \"0ns\"");
+        } else if line == "[[topology.tier]]" && dice.chance(70) {
+            line.push_str("\nlink_latency = \"0ns\"");
+        }
+    }
+    lines.join("\n") + "\n"
 }
 
 fn two_tiers(dice: &mut Dice) -> Fabric {

@@ -8,7 +8,46 @@ use std::fmt::Write as _;
 /// Bytes of a workload at most, about.
 const MOST: u64 = 1_200_000;
 
-pub fn workload(dice: &mut Dice, fabric: &Fabric, files: &mut BTreeMap<String, String>) -> String {
+/// When messages start that name a time.
+#[derive(Clone, Copy)]
+pub enum Starts {
+    /// At times of their own, within 300 us.
+    AnyTime,
+    /// All but together: so many ns from each other at most.
+    Jittered { at: u64, most: u64 },
+    /// In bursts, of which each starts when the one before has long ended: so many ns later.
+    FarApart { gap: u64 },
+}
+
+impl Starts {
+    pub fn draw(dice: &mut Dice) -> Starts {
+        match dice.within(0, 9) {
+            0..=5 => Starts::AnyTime,
+            6..=7 => Starts::Jittered { at: dice.scaled(1, 100_000), most: dice.scaled(1, 3_000) },
+            _ => Starts::FarApart { gap: dice.scaled(1_000_000, 150_000_000) },
+        }
+    }
+
+    pub fn are_far_apart(self) -> bool {
+        matches!(self, Starts::FarApart { .. })
+    }
+
+    /// When a message starts, in ns, that would start at `usual`.
+    fn at(self, dice: &mut Dice, usual: u64) -> u64 {
+        match self {
+            Starts::AnyTime => usual,
+            Starts::Jittered { at, most } => at + dice.within(0, most),
+            Starts::FarApart { gap } => gap * dice.within(0, 3) + usual.min(1_000),
+        }
+    }
+}
+
+pub fn workload(
+    dice: &mut Dice,
+    (more, starts): (&mut Dice, Starts),
+    fabric: &Fabric,
+    files: &mut BTreeMap<String, String>,
+) -> String {
     let hosts = fabric.hosts;
     let each = |dice: &mut Dice, flows: u64| dice.scaled(1, (MOST / flows.max(1)).max(2));
     let mut text = "[workload]\n".to_owned();
@@ -39,7 +78,7 @@ pub fn workload(dice: &mut Dice, fabric: &Fabric, files: &mut BTreeMap<String, S
             );
         }
         5..=6 => text += &poisson(dice, fabric, files),
-        7..=8 => text += &collective(dice, hosts),
+        7..=8 => text += &collective(dice, more, hosts),
         9..=10 => {
             let count = dice.within(1, 12);
             text += "kind = \"messages\"\n";
@@ -49,7 +88,8 @@ pub fn workload(dice: &mut Dice, fabric: &Fabric, files: &mut BTreeMap<String, S
                 let _ =
                     writeln!(text, "[[workload.message]]\nfrom = {from}\nto = {to}\nbytes = \"{bytes}B\"");
                 if dice.chance(60) {
-                    let _ = writeln!(text, "start = \"{}ns\"", dice.scaled(1, 300_000));
+                    let usual = dice.scaled(1, 300_000);
+                    let _ = writeln!(text, "start = \"{}ns\"", starts.at(more, usual));
                 }
             }
         }
@@ -58,14 +98,15 @@ pub fn workload(dice: &mut Dice, fabric: &Fabric, files: &mut BTreeMap<String, S
             let mut flows = format!("{count}\n");
             for _ in 0..count {
                 let (from, to) = dice.pair(hosts);
-                let start = 2.0 + dice.within(0, 100_000) as f64 / 1e9;
+                let usual = dice.within(0, 100_000);
+                let start = 2.0 + starts.at(more, usual) as f64 / 1e9;
                 let _ = writeln!(flows, "{from} {to} 3 {} {start:.9}", each(dice, count));
             }
             files.insert("flows.txt".to_owned(), flows);
             text += "kind = \"ns3-flows\"\nfile = \"flows.txt\"\n";
         }
         _ => {
-            files.insert("matrix.cm".to_owned(), matrix(dice, hosts));
+            files.insert("matrix.cm".to_owned(), matrix(dice, (more, starts), hosts));
             text += "kind = \"cm\"\nfile = \"matrix.cm\"\nstart_unit = \"1ns\"\n";
         }
     }
@@ -98,7 +139,7 @@ fn poisson(dice: &mut Dice, fabric: &Fabric, files: &mut BTreeMap<String, String
     text
 }
 
-fn collective(dice: &mut Dice, hosts: u32) -> String {
+fn collective(dice: &mut Dice, more: &mut Dice, hosts: u32) -> String {
     let algorithm = dice.pick(&[
         "allreduce-ring",
         "allreduce-double-binary-tree",
@@ -112,7 +153,15 @@ fn collective(dice: &mut Dice, hosts: u32) -> String {
     if algorithm.ends_with("doubling") && dice.chance(70) {
         ranks = 1 << ranks.ilog2();
     }
-    let jobs = dice.within(1, u64::from(hosts) / ranks);
+    let mut jobs = dice.within(1, u64::from(hosts) / ranks);
+    if hosts >= 4 && jobs == 1 && more.chance(50) {
+        // Several of them, where most have one.
+        jobs = more.within(2, u64::from(hosts / 2).min(6));
+        ranks = ranks.min(u64::from(hosts) / jobs);
+        if algorithm.ends_with("doubling") {
+            ranks = 1 << ranks.ilog2();
+        }
+    }
     let bytes = dice.scaled(1, MOST / (4 * ranks * jobs));
     let mut text = format!("kind = \"collective\"\nalgorithm = \"{algorithm}\"\nbytes = \"{bytes}B\"\n");
     let _ = writeln!(text, "ranks = {ranks}\njobs = {jobs}");
@@ -128,7 +177,7 @@ fn collective(dice: &mut Dice, hosts: u32) -> String {
 }
 
 /// A connection matrix with triggers: each waits for messages above it alone, so all can start.
-fn matrix(dice: &mut Dice, hosts: u32) -> String {
+fn matrix(dice: &mut Dice, (more, starts): (&mut Dice, Starts), hosts: u32) -> String {
     struct Line {
         head: String,
         tail: String,
@@ -166,7 +215,8 @@ fn matrix(dice: &mut Dice, hosts: u32) -> String {
             });
             format!("trigger {trigger}")
         } else {
-            format!("start {}", if dice.chance(50) { 0 } else { dice.scaled(1, 100_000) })
+            let usual = if dice.chance(50) { 0 } else { dice.scaled(1, 100_000) };
+            format!("start {}", starts.at(more, usual))
         };
         free.push(lines.len());
         lines.push(Line { head: format!("{from}->{to} id {id} {start} size {bytes}"), tail: msg.to_owned() });

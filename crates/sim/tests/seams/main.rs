@@ -2,6 +2,7 @@
 
 mod examples;
 mod observed;
+mod observers_by_name;
 mod panics;
 mod registered;
 mod support;

@@ -6,7 +6,7 @@ mod level;
 #[cfg(test)]
 mod tests;
 
-use super::Observer;
+use crate::observer::Observer;
 use crate::spec::{MeasureSpec, Series};
 use anabranch_base::{Duration, LinkId, NodeId, QpId, Rate, Time};
 use anabranch_proto::{Packet, Repr};

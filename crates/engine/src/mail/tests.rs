@@ -1,0 +1,315 @@
+//! Mail against a plain list of what was sent: nothing is lost, nothing comes twice, and all comes in its order.
+
+use super::*;
+use anabranch_base::{HostId, LinkId, QpId, Rate};
+use anabranch_proto::{IntHop, Repr};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// More frames at one instant at one node than 2^20, from the last port to the first, over two threads.
+#[test]
+fn a_million_arrivals_at_one_instant_come_in_their_order() {
+    const EACH: u32 = (1 << 19) + 7;
+    const PORTS: u32 = 1_000;
+    let (node, start, at) = (NodeId(1), Time(1_000), Time(1_500));
+    let mut far = Vec::new();
+    let mut slots = [Slot::new(2), Slot::new(2)];
+    for (thread, slot) in slots.iter_mut().enumerate() {
+        slot.turn_to(1);
+        let mut out = Outbox::new(&[start, Time(2_000)], SmallVec::from_iter([slot]), &mut far);
+        for number in 0..EACH {
+            let packet = Packet::new(QpId(number), HostId(0), Repr::Cnp).with_bytes(64);
+            let port = 2 * (PORTS - 1 - number % PORTS) + thread as u32;
+            out.send_packet(node, at, &packet, port as u16);
+        }
+    }
+    let slots: Vec<&Slot> = slots.iter().collect();
+    let sources = Sources { slots: &slots, window: 1 };
+    let mut inbox = Inbox::default();
+    inbox.open(&sources, node, start, &[], |_| {});
+    let (mut count, mut last) = (0, (0, 0));
+    while inbox.next() != Order::NEVER {
+        assert_eq!(inbox.next().time(), at);
+        let (arrival, _) = inbox.take(&sources, &[]);
+        let place = (arrival.frame.port, arrival.frame.packet.qp.0);
+        assert!(count == 0 || last < place, "{place:?} after {last:?}");
+        (count, last) = (count + 1, place);
+    }
+    assert_eq!(count, 2 * EACH);
+    assert!(count > 1 << 20 && far.is_empty());
+}
+
+#[test]
+fn a_slot_that_is_used_again_takes_no_more_room() {
+    let mut slot = Slot::new(2);
+    for window in 1..=1_000 {
+        slot.turn_to(window);
+        let (now, later) = (Time(100 * window), Time(100 * window + 100));
+        let mut far = Vec::new();
+        let mut out = Outbox::new(&[now, later], SmallVec::from_iter([&mut slot]), &mut far);
+        let packet = Packet::new(QpId(0), HostId(0), Repr::Cnp).with_bytes(64);
+        let arrival = Arrival { time: now, frame: Frame::new(packet, 0) };
+        out.send(NodeId(1), arrival, Some(&IntStack::EMPTY));
+        drop(out);
+        let Slot { room, touched, stacks, packets, .. } = &slot;
+        assert_eq!((room.used, room.blocks.len()), (STEP, 1));
+        assert_eq!((touched.len(), stacks.len(), *packets), (1, 1, 1));
+    }
+}
+
+const THREADS: usize = 3;
+const NODES: u32 = 4;
+
+/// Frames that a thread sends to a node within a window.
+#[derive(Clone, Debug)]
+struct Sent {
+    thread: usize,
+    node: u32,
+    /// After the end of the window.
+    after: u64,
+    port: u16,
+    what: What,
+    telemetry: bool,
+    /// How many of them, each at the next port, and after 64 of them a picosecond later.
+    count: u32,
+}
+
+/// A window: its length, what is sent within it, and how much time passes with nothing in it when all has come in.
+#[derive(Clone, Debug)]
+struct Step {
+    length: u64,
+    sent: Vec<Sent>,
+    idle: u64,
+}
+
+fn sent() -> impl Strategy<Value = Sent> {
+    let after = prop_oneof![4 => 0u64..40, 3 => 0u64..400, 1 => 0u64..20_000];
+    let what = prop_oneof![6 => Just(What::Packet), 1 => Just(What::Pause), 1 => Just(What::Resume)];
+    let count = prop_oneof![12 => 1u32..4, 2 => 4u32..40, 1 => 500u32..5_000];
+    (0..THREADS, 0..NODES, after, 0u16..6, what, any::<bool>(), count).prop_map(
+        |(thread, node, after, port, what, telemetry, count)| {
+            let telemetry = telemetry && what == What::Packet;
+            Sent { thread, node, after, port, what, telemetry, count }
+        },
+    )
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = (1u64..60, prop::collection::vec(sent(), 0..8), 0u64..100_000)
+        .prop_map(|(length, sent, idle)| Step { length, sent, idle });
+    prop::collection::vec(step, 1..30)
+}
+
+/// What stands in the mail, by node and then in the order in which it has to come in: the number of each frame, the
+/// thread that sent it, and whether it has telemetry.
+type Listed = BTreeMap<(u32, u64, bool, u16), (u32, usize, bool)>;
+
+/// A record that tells of which frame it is.
+fn record(number: u32) -> IntStack {
+    let mut stack = IntStack::EMPTY;
+    let hop = IntHop { queue_bytes: number, tx_bytes: 0, at: Time(1), rate: Rate::from_gbps(1) };
+    stack.push(LinkId(number), hop);
+    stack
+}
+
+/// Mail as the engine has it: slots by thread and window, and what is farther away.
+struct Post {
+    mail: Vec<Vec<Slot>>,
+    far: Vec<Far>,
+    number: u64,
+    start: u64,
+    ends: Vec<u64>,
+    listed: Listed,
+    numbers: u32,
+}
+
+impl Post {
+    fn new(ahead: usize) -> Self {
+        let slots = || (0..=ahead).map(|_| Slot::new(NODES as usize)).collect();
+        Post {
+            mail: (0..THREADS).map(|_| slots()).collect(),
+            far: Vec::new(),
+            number: 0,
+            start: 0,
+            ends: vec![0; ahead + 1],
+            listed: BTreeMap::new(),
+            numbers: 0,
+        }
+    }
+
+    fn place(&self, ahead: usize) -> usize {
+        ((self.number + ahead as u64) % self.ends.len() as u64) as usize
+    }
+
+    /// Goes on to the next window; the one at the far end is `length` long.
+    fn advance(&mut self, length: u64) {
+        self.number += 1;
+        self.start = self.ends.remove(0);
+        let last = self.ends.last().copied().unwrap_or(self.start);
+        self.ends.push(last + length);
+    }
+
+    /// Sends what a step says, thread by thread.
+    fn send(&mut self, sent: &[Sent]) {
+        for thread in 0..THREADS {
+            let places: Vec<usize> = (1..self.ends.len()).map(|ahead| self.place(ahead)).collect();
+            let take = |place: &usize| std::mem::take(&mut self.mail[thread][*place]);
+            let mut slots: Vec<Slot> = places.iter().map(take).collect();
+            for (ahead, slot) in (1..).zip(&mut slots) {
+                slot.turn_to(self.number + ahead);
+            }
+            let ends: Vec<Time> = self.ends.iter().map(|end| Time(*end)).collect();
+            let mut out = Outbox::new(&ends, slots.iter_mut().collect(), &mut self.far);
+            for sent in sent.iter().filter(|sent| sent.thread == thread) {
+                for each in 0..sent.count {
+                    let time = self.ends[0] + sent.after + u64::from(each / 64);
+                    // A port has one link, and that one sender.
+                    let port = (sent.port + (each % 64) as u16) * THREADS as u16 + thread as u16;
+                    let is_packet = sent.what == What::Packet;
+                    let key = (sent.node, time, is_packet, port);
+                    if self.listed.contains_key(&key) {
+                        continue;
+                    }
+                    self.numbers += 1;
+                    self.listed.insert(key, (self.numbers, thread, sent.telemetry));
+                    let packet = Packet::new(QpId(self.numbers), HostId(0), Repr::Cnp).with_bytes(64);
+                    let (node, time) = (NodeId(sent.node), Time(time));
+                    match (is_packet, sent.telemetry) {
+                        (true, false) => out.send_packet(node, time, &packet, port),
+                        _ => {
+                            let frame = Frame { packet, telemetry: 0, port, what: sent.what };
+                            let stack = sent.telemetry.then(|| record(self.numbers));
+                            out.send(node, Arrival { time, frame }, stack.as_ref());
+                        }
+                    }
+                }
+            }
+            drop(out);
+            for (place, slot) in places.into_iter().zip(slots) {
+                self.mail[thread][place] = slot;
+            }
+        }
+    }
+
+    /// What counts in the slots of later windows against the list: packets in all, from a time on, and none.
+    fn count(&self, from: u64) -> Result<(), TestCaseError> {
+        let far: BTreeSet<u32> = self.far.iter().map(|far| far.arrival.frame.packet.qp.0).collect();
+        for ahead in 1..self.ends.len() {
+            let window = self.number + ahead as u64;
+            let span = self.ends[ahead - 1]..self.ends[ahead];
+            for (thread, slots) in self.mail.iter().enumerate() {
+                let slot = &slots[self.place(ahead)];
+                let its = self.listed.iter().filter(|((_, time, ..), (number, by, _))| {
+                    span.contains(time) && *by == thread && !far.contains(number)
+                });
+                let times: Vec<(u64, bool)> = its.map(|((_, time, packet, _), _)| (*time, *packet)).collect();
+                let packets =
+                    |from: u64| times.iter().filter(|(time, packet)| *packet && *time >= from).count() as u64;
+                prop_assert_eq!(slot.packets(window), packets(0));
+                for from in [from, span.start, span.end, times.first().map_or(0, |(time, _)| *time)] {
+                    prop_assert_eq!(slot.packets_from(window, Time(from)), packets(from));
+                }
+                prop_assert_eq!(slot.is_empty(window), times.is_empty());
+                // Of other windows it knows nothing.
+                let other = window + self.ends.len() as u64;
+                prop_assert!(slot.is_empty(other) && slot.packets(other) == 0);
+                prop_assert_eq!(slot.packets_from(other, Time(0)), 0);
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens every node's inbox of the present window, and holds it against the list.
+    fn receive(&mut self) -> Result<(), TestCaseError> {
+        let end = self.ends[0];
+        let (mut due, later): (Vec<Far>, Vec<Far>) =
+            std::mem::take(&mut self.far).into_iter().partition(|far| far.arrival.time.0 < end);
+        self.far = later;
+        due.sort_by_key(|far| (far.node, far.arrival.time));
+        let slots: Vec<&Slot> = self.mail.iter().map(|slots| &slots[self.place(0)]).collect();
+        let sources = Sources { slots: &slots, window: self.number };
+        let mut called: BTreeSet<u32> = sources.touched().map(|node| node.0).collect();
+        called.extend(due.iter().map(|far| far.node.0));
+        let mut inbox = Inbox::default();
+        let mut came = BTreeSet::new();
+        for node in 0..NODES {
+            let first = due.partition_point(|far| far.node.0 < node);
+            let far = &due[first..due.partition_point(|far| far.node.0 <= node)];
+            let told = std::cell::Cell::new(0);
+            inbox.open(&sources, NodeId(node), Time(self.start), far, |_| told.set(told.get() + 1));
+            let mut count = 0;
+            let until = (node, end, false, 0);
+            let due: Vec<_> = self.listed.range((node, 0, false, 0)..until).map(|(a, b)| (*a, *b)).collect();
+            for (key, (number, _, telemetry)) in due {
+                let (_, time, is_packet, port) = key;
+                let kind = if is_packet { kind::ARRIVAL } else { kind::PAUSE };
+                prop_assert!(time >= self.start);
+                prop_assert_eq!(inbox.next(), Order::new(Time(time), kind));
+                let (arrival, stack) = inbox.take(&sources, far);
+                prop_assert_eq!(arrival.frame.packet.qp.0, number);
+                prop_assert_eq!((arrival.time.0, arrival.frame.port), (time, port));
+                prop_assert_eq!(arrival.frame.what == What::Packet, is_packet);
+                prop_assert_eq!(stack.copied(), telemetry.then(|| record(number)));
+                self.listed.remove(&key);
+                came.insert(node);
+                count += 1;
+            }
+            prop_assert_eq!(inbox.next(), Order::NEVER, "more than was sent");
+            prop_assert_eq!(told.get(), count);
+        }
+        prop_assert_eq!(called, came);
+        Ok(())
+    }
+
+    /// Whether any of the windows that have slots has mail.
+    fn has_mail(&self) -> bool {
+        let empty = |ahead: usize| {
+            let window = self.number + ahead as u64;
+            self.mail.iter().all(|slots| slots[self.place(ahead)].is_empty(window))
+        };
+        !(1..self.ends.len()).all(empty)
+    }
+
+    /// With no mail in any window, on to the first thing over a long link, or to `otherwise`.
+    fn jump(&mut self, otherwise: u64, length: u64) {
+        let first = self.far.iter().map(|far| far.arrival.time.0).min().unwrap_or(otherwise);
+        let first = first.max(self.ends[0]);
+        // As the engine, which first looks into each of the windows that have slots.
+        self.number += self.ends.len() as u64;
+        self.ends.fill(first);
+        (0..self.ends.len()).for_each(|_| self.advance(length));
+        self.start = first;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// Over windows of any lengths, gaps, and slots that are used again and again.
+    #[test]
+    fn what_was_sent_comes_in_once_and_in_order(
+        ahead in 1usize..=MOST_AHEAD, from in 0u64..2_000, steps in steps(),
+    ) {
+        let mut post = Post::new(ahead);
+        (0..=ahead).for_each(|_| post.advance(7));
+        for Step { length, sent, idle } in steps {
+            post.receive()?;
+            post.send(&sent);
+            post.count(from)?;
+            match post.has_mail() || idle % 2 == 0 {
+                true => post.advance(length),
+                false => post.jump(post.ends[0] + idle, length),
+            }
+        }
+        while !post.listed.is_empty() {
+            post.receive()?;
+            // A slot that nobody sends into is turned all the same.
+            post.send(&[]);
+            match post.has_mail() {
+                true => post.advance(50),
+                false => post.jump(0, 50),
+            }
+        }
+        prop_assert!(post.far.is_empty());
+    }
+}
