@@ -30,6 +30,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("dcs", "2"),
     ("degree", "8"),
     ("degrees", "[0, 128, 256]"),
+    ("depth", "1"),
     ("duration", "\"200us\""),
     ("down_for", "\"50us\""),
     ("esw_link", "\"400Gbps\""),
@@ -105,6 +106,33 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("y", "\"fct_max_us\""),
 ];
 
+/// Units of times in picoseconds.
+const TIME_UNITS: [(&str, f64); 5] = [("ps", 1.0), ("ns", 1e3), ("us", 1e6), ("ms", 1e9), ("s", 1e12)];
+
+/// A number without a unit: `1`, or `"1"`.
+fn bare_number(node: &Node) -> Option<f64> {
+    let number = match &node.item {
+        Item::Leaf(toml::Value::String(text)) => text.trim().parse().ok()?,
+        Item::Leaf(toml::Value::Integer(number)) => *number as f64,
+        Item::Leaf(toml::Value::Float(number)) => *number,
+        _ => return None,
+    };
+    (number > 0.0 && number < 1e6).then_some(number)
+}
+
+/// A bare number as a time, for keys whose times are not mostly microseconds: in the unit that brings it next to the
+/// example of the key. So `max_time = 1` is a second, and `link_latency = 500` is no half of a millisecond.
+fn in_usual_unit(key: &str, number: f64) -> Option<String> {
+    let usual: Duration = example(key).trim_matches('"').parse().ok()?;
+    if usual.0 == 0 || example(key).ends_with("us\"") {
+        return None;
+    }
+    let times_off = |unit: f64| (number * unit / usual.0 as f64).max(usual.0 as f64 / (number * unit));
+    let (unit, _) = TIME_UNITS.iter().min_by(|a, b| times_off(a.1).total_cmp(&times_off(b.1)))?;
+    let time = format!("{number}{unit}");
+    time.parse::<Duration>().is_ok().then(|| format!("{time:?}"))
+}
+
 /// An example of the value of `key`.
 pub(super) fn example(key: &str) -> &'static str {
     EXAMPLES.iter().find(|(name, _)| *name == key).map_or("...", |(_, value)| value)
@@ -167,7 +195,9 @@ impl<'a> Table<'a> {
         let Some(node) = self.node(key) else { return Ok(None) };
         T::read(node).map(Some).map_err(|problem| {
             let (message, help) = split_help(&problem, key);
-            let help = help.unwrap_or_else(|| format!("{key} = {}", example(key)));
+            let timed = bare_number(node).and_then(|number| in_usual_unit(key, number));
+            let timed = timed.map(|time| format!("{key} = {time}"));
+            let help = timed.or(help).unwrap_or_else(|| format!("{key} = {}", example(key)));
             fault(self.file, node.at, format!("{key}: {message}"), Some(help))
         })
     }
@@ -265,6 +295,19 @@ impl<'a> Table<'a> {
     }
 }
 
+/// The list that is meant by a value that is none: `"1, 2"` are two numbers, `"reps, ops"` two names.
+pub(super) fn as_list(value: &toml::Value) -> Vec<toml::Value> {
+    let Some(text) = value.as_str().filter(|text| text.contains(',')) else { return vec![value.clone()] };
+    let parts =
+        text.trim_matches(['[', ']', ' ']).split(',').map(|part| part.trim().trim_matches(['"', '\'']));
+    let read = |part: &str| match (part.parse::<i64>(), part.parse::<f64>()) {
+        (Ok(whole), _) => toml::Value::Integer(whole),
+        (_, Ok(number)) if number.is_finite() => toml::Value::Float(number),
+        _ => toml::Value::String(part.to_owned()),
+    };
+    parts.filter(|part| !part.is_empty()).map(read).collect()
+}
+
 /// `"a", "b"`.
 pub(super) fn list<T: std::fmt::Debug>(words: &[T]) -> String {
     words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ")
@@ -309,7 +352,7 @@ pub(super) fn or_example(help: Option<String>, key: &str) -> Option<String> {
 pub(super) fn split_help(problem: &str, key: &str) -> (String, Option<String>) {
     match problem.rsplit_once("; write ") {
         // A unit in another case: `400gbps`; the right one belongs in quotes.
-        Some((message, instead)) if !instead.contains(' ') => {
+        Some((message, instead)) if !instead.contains(' ') || instead.starts_with('[') => {
             let bare = instead.parse::<f64>().is_ok() || instead.starts_with(['"', '[']);
             let instead = if bare { instead.to_owned() } else { format!("{instead:?}") };
             (message.to_owned(), Some(format!("{key} = {instead}")))
@@ -425,6 +468,11 @@ macro_rules! read_whole {
                         let instead = number.map_or_else(String::new, |number| format!("; write {number}"));
                         Err(format!("must be a whole number, not {}{instead}", describe(node)))
                     }
+                    Item::Leaf(toml::Value::Float(number)) => {
+                        let nearest = number.round().max(1.0);
+                        let instead = if nearest < 1e9 { format!("; write {nearest}") } else { String::new() };
+                        Err(format!("must be a whole number, not {}{instead}", describe(node)))
+                    }
                     _ => Err(format!("must be a whole number, not {}", describe(node))),
                 }
             }
@@ -479,7 +527,16 @@ impl<T: Read> Read for Vec<T> {
                     problem.split("; write ").next().unwrap_or_default().to_owned()
                 })
             }
-            Item::Leaf(value) => Err(format!("must be a list, not {value}; write [{value}]")),
+            Item::Leaf(value) => {
+                let list = as_list(value);
+                // What is no value of such a list as it is makes none in brackets either.
+                let reads = list
+                    .iter()
+                    .all(|value| T::read(&Node { at: None, item: Item::Leaf(value.clone()) }).is_ok());
+                let instead =
+                    if reads { format!("; write {}", toml::Value::Array(list)) } else { String::new() };
+                Err(format!("must be a list, not {value}{instead}"))
+            }
             Item::Table(_) => Err("must be a list, not a table".to_owned()),
         }
     }
