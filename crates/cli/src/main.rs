@@ -15,6 +15,7 @@ mod made_by;
 mod model;
 mod output;
 mod progress;
+mod question;
 mod ran;
 mod simulated;
 mod sizes;

@@ -26,12 +26,11 @@ pub struct Prepared {
     pub ground: Ground,
 }
 
-/// Reads the scenario at `path` (`-`: standard input) and the files it names, from its folder.
+/// Reads a scenario and the files it names, from its folder.
 ///
 /// # Errors
 /// [`Failure::Input`] with the place of the first fault.
-pub fn load(path: &Path, over: &Overrides) -> Result<Prepared, Failure> {
-    let written = written(path)?;
+pub fn load(written: &Written, over: &Overrides) -> Result<Prepared, Failure> {
     told(RESOLVING, || {
         let over = Overrides { usual_seeds: Overrides::USUAL_SEEDS.into(), ..over.clone() };
         let scenario = read(&written.shown, &written.text, &written.folder, &over).map_err(input)?;
@@ -96,9 +95,8 @@ impl Written {
     }
 }
 
-/// What takes long where a fabric is large.
-const RESOLVING: &str =
-    "computing routes to resolve the scenario; a fabric of a million hosts takes half a minute and 2.5 GB";
+/// What takes long where a fabric or a sweep is large.
+const RESOLVING: &str = "resolving the scenario: building its fabrics, their routes and what they carry";
 
 /// Checks a scenario, with warnings on standard error, and makes it stand by itself.
 ///

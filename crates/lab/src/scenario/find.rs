@@ -64,13 +64,21 @@ enum Spelling {
 /// # Errors
 /// The first fault of `[find]`, with its place; the rest of the scenario is read by [`Find::scenario`].
 pub fn read_find(file: &str, text: &str, over: &Overrides) -> Result<Find, ScenarioError> {
-    let mut document = tree::parse(file, text)?;
-    let Some(node) = document.remove("find") else {
+    find_in(file, text, over)?.ok_or_else(|| {
         let help = format!(
             "[find] and below it parameter = \"*.fabric.queue\", {RANGE}, where = \"drops(scheme) == 0\""
         );
-        return Err(fault(file, None, "the scenario has no [find]", Some(help)));
-    };
+        fault(file, None, "the scenario has no [find]", Some(help))
+    })
+}
+
+/// The question of a scenario; none where it has none.
+///
+/// # Errors
+/// As [`read_find`].
+pub fn find_in(file: &str, text: &str, over: &Overrides) -> Result<Option<Find>, ScenarioError> {
+    let mut document = tree::parse(file, text)?;
+    let Some(node) = document.remove("find") else { return Ok(None) };
     for key in ["sweep", "point"] {
         if let Some(node) = document.get(key) {
             let message =
@@ -80,7 +88,7 @@ pub fn read_find(file: &str, text: &str, over: &Overrides) -> Result<Find, Scena
     }
     let question = Question::read(&Table::open(file, "[find]", &node)?)?;
     let Question { parameter, at, wanted, holds, resolution, values } = question;
-    Ok(Find {
+    Ok(Some(Find {
         parameter,
         wanted,
         holds,
@@ -90,7 +98,7 @@ pub fn read_find(file: &str, text: &str, over: &Overrides) -> Result<Find, Scena
         file: file.to_owned(),
         document,
         over: over.clone(),
-    })
+    }))
 }
 
 /// What stands in `[find]`.

@@ -64,7 +64,7 @@ pub use figure::{
     BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTracking, Scale, Unsaid, read_figure,
     read_figure_under, read_figure_with,
 };
-pub use find::{Answer, Find, Search, Wanted, read_find};
+pub use find::{Answer, Find, Search, Wanted, find_in, read_find};
 pub use ground::{Ground, GroundDifference};
 pub use registry::{KindListing, Listed, PartListing, Registry};
 pub use resolved::{Examined, Scenario};
