@@ -253,3 +253,55 @@ fn all_schemes_are_named_and_programs_of_data_centres_are_sent_there() {
     let says = "write: kind = \"cross-dc\" below [topology], or schemes without \"themis-longhaul\"";
     assert!(refused.contains(says), "{refused}");
 }
+
+#[test]
+fn what_others_call_keys_is_understood() {
+    for (line, wrong, offered) in [
+        ("link = \"400Gbps\"", "bandwidth = \"400Gbps\"", "link = \"400Gbps\""),
+        ("bytes = \"100KB\"", "size = \"100KB\"", "bytes = \"100KB\""),
+        ("seeds = [1]", "seed = 7", "seeds = [7]"),
+        ("seeds = [1]", "seeds = \"1-3\"", "seeds = [1, 2, 3]"),
+    ] {
+        followed(&edited(line, wrong), wrong, offered);
+    }
+    let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\n";
+    for (table, wrong, offered) in [
+        (fault, "start = \"1us\"", "at = \"1us\""),
+        (fault, "end = \"9us\"", "until = \"9us\""),
+        ("[limits]\n", "time = \"1ms\"", "max_time = \"1ms\""),
+        ("[[measure]]\nlinks = \"tor:0/up\"\n", "series = \"utilization\"", "series = \"link-utilisation\""),
+        ("[[measure]]\nlinks = \"tor:0/up\"\n", "kind = \"drops\"", "series = \"drops\""),
+        ("[set]\n", "\"setup.fabric.queue\" = \"1MB\"", "\"*.fabric.queue\" = \"1MB\""),
+        ("[[fault]]\nkind = \"link-down\"\n", "links = \"tor:0->spine:0\"", "links = \"tor:0/up:0\""),
+    ] {
+        followed(&format!("{SMALL}{table}{wrong}\n"), wrong, offered);
+    }
+    let place = Place::new();
+    place.write("s.toml", format!("{SMALL}[set]\n\"*.fabric.queue\" = [\"1MB\", \"2MB\"]\n"));
+    let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+    assert!(refused.contains("write: several values of it below [sweep], or one of them here"), "{refused}");
+}
+
+#[test]
+fn a_question_is_mended_as_it_was_meant() {
+    let question = "[find]\nparameter = \"*.fabric.queue\"\nsmallest = [\"10KB\", \"4MB\"]\nwhere = \"drops(scheme) == 0\"\n";
+    let text = |from: &str, to: &str| format!("{SMALL}{}", question.replace(from, to));
+    let (right, wrong) = ("parameter = \"*.fabric.queue\"", "parameter = \"queue\"");
+    followed(&text(right, wrong), wrong, right);
+    let (right, wrong) = ("smallest = [\"10KB\", \"4MB\"]", "smallest = [\"4MB\", \"10KB\"]");
+    followed(&text(right, wrong), wrong, right);
+    let wrong = "minimum = [\"10KB\", \"4MB\"]";
+    let place = Place::new();
+    for (text, says) in [
+        (
+            text("where = \"drops(scheme) == 0\"\n", ""),
+            "[find] has no \"where\"\n  write: where = \"drops(scheme) == 0\"",
+        ),
+        (text(right, wrong), "unknown key \"minimum\" in [find]\n  write: smallest"),
+        (text("\"4MB\"", "\"4MB\", \"1MB\""), "the values neither rise nor fall"),
+    ] {
+        place.write("s.toml", text);
+        let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+        assert!(refused.contains(says), "{refused}");
+    }
+}

@@ -1,13 +1,23 @@
 //! What somebody means who writes a selector in another way.
 
-use super::Selector;
+use super::{Form, Selector, switch};
 use crate::Topology;
-use anabranch_base::{Purpose, stream};
+use anabranch_base::{LinkId, NodeId, Purpose, stream};
 
 impl Selector {
     /// What `topology` has that `text`, which is no selector, seems to mean: `tor:0/up:0` for `tor0/up0`, `ToR-0.up[0]`.
     /// With `links` it names links, without them switches.
     pub fn meant(text: &str, topology: &Topology, links: bool) -> Option<String> {
+        if let Some((from, to)) = text.split_once("->") {
+            let node = |name| match Selector::parse(&mended(name)).ok()?.form {
+                Form::Host(host) if host < topology.hosts => Some(NodeId(host)),
+                Form::Switch(kind, index) => switch(topology, kind, index).ok(),
+                _ => None,
+            };
+            let (from, to) = (node(from)?, node(to)?);
+            let link = topology.links_of(from).find(|&link| topology.ports[link as usize].peer == to)?;
+            return Some(topology.link_name(LinkId(link))).filter(|_| links);
+        }
         let mended = mended(text);
         let selector = Selector::parse(&mended).ok().filter(|_| mended != text)?;
         // Which ones a share picks does not matter here.
@@ -47,7 +57,7 @@ fn mended(text: &str) -> String {
             mended = mended.replace(&format!("{before}{side}"), &format!("/{side}"));
         }
     }
-    mended.replace("-link:", "-links:").replace("::", ":").trim_end_matches(':').to_owned()
+    mended.replace("/uplinks", "-uplinks").replace("::", ":").trim_end_matches(':').to_owned()
 }
 
 #[cfg(test)]
@@ -70,6 +80,7 @@ mod tests {
             [links("tor99/up0"), links("leaf0/up0"), links("spine1")],
             ["tor:7/up:0", "tor:0/up:0", "spine:1/down"]
         );
+        assert_eq!([links("tor:0->spine:2"), links("host1 -> tor0")], ["tor:0/up:2", "host:1"]);
         assert_eq!([links("uplinks"), links("tor:0/up")], ["", ""]);
         let switches = |text| Selector::meant(text, &tree, false).unwrap_or_default();
         assert_eq!(

@@ -58,7 +58,7 @@ fn setting(file: &str, key: &str, node: &Node) -> Result<Setting, ScenarioError>
             Ok(Setting { scheme, path, value: node.value(), at: node.at, own: false })
         }
         _ => {
-            let message = format!("{key:?} names no scheme, or * for all of them, and its parameter");
+            let message = format!("{key:?} is no parameter of a scheme");
             let path = paths::path_of(key).unwrap_or_else(|| "lb.buffer".to_owned());
             Err(fault(file, node.at, message, Some(format!("\"*.{path}\" = {}", node.value()))))
         }

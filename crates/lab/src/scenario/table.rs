@@ -63,6 +63,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("oversubscription", "1"),
     ("packet", "\"1000B\""),
     ("paper", "1.25"),
+    ("parameter", "\"*.fabric.queue\""),
     ("per", "[\"scheme\"]"),
     ("period", "\"200us\""),
     ("placement", "\"random\""),
@@ -76,6 +77,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("radix_up", "8"),
     ("ranks", "32"),
     ("rate", "\"200Gbps\""),
+    ("resolution", "0.02"),
     ("rounds", "1000"),
     ("rtt", "\"10us\""),
     ("says", "\"REPS finishes before OPS\""),
@@ -102,8 +104,40 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("wan_latency", "\"500us\""),
     ("wan_link", "\"1600Gbps\""),
     ("what", "\"the MTU\""),
+    ("where", "\"drops(scheme) == 0\""),
     ("x", "\"workload.bytes\""),
     ("y", "\"fct_max_us\""),
+];
+
+/// What others call keys.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("bandwidth", "link"),
+    ("rate", "link"),
+    ("speed", "link"),
+    ("latency", "link_latency"),
+    ("delay", "link_latency"),
+    ("nodes", "hosts"),
+    ("servers", "hosts"),
+    ("size", "bytes"),
+    ("length", "bytes"),
+    ("time", "at"),
+    ("start", "at"),
+    ("begin", "at"),
+    ("from", "at"),
+    ("end", "until"),
+    ("stop", "until"),
+    ("to", "until"),
+    ("loss", "probability"),
+    ("ber", "probability"),
+    ("kind", "series"),
+    ("interval", "every"),
+    ("period", "every"),
+    ("time", "max_time"),
+    ("minimum", "smallest"),
+    ("min", "smallest"),
+    ("maximum", "largest"),
+    ("max", "largest"),
+    ("condition", "where"),
 ];
 
 /// Units of times in picoseconds.
@@ -167,9 +201,14 @@ impl<'a> Table<'a> {
         let unknown = self.fields.iter().filter(|(key, _)| !known.contains(&key.as_str()));
         let Some((key, node)) = unknown.min_by_key(|(_, node)| node.at) else { return Ok(()) };
         let place = if self.name.is_empty() { String::new() } else { format!(" in {}", self.name) };
-        let help = match nearest(key, known) {
+        let also_called = || OTHER_NAMES.iter().find(|(other, name)| other == key && known.contains(name));
+        let help = match nearest(key, known).or_else(|| also_called().map(|(_, name)| *name)) {
             Some(near) if matches!(node.item, Item::Leaf(_)) => {
-                format!("{near} = {} (did you mean {near:?}?)", node.value())
+                let value = match example(near).starts_with('[') {
+                    true => toml::Value::Array(as_list(&node.value())),
+                    false => node.value(),
+                };
+                format!("{near} = {value} (did you mean {near:?}?)")
             }
             Some(near) => format!("{near} (did you mean {near:?}?)"),
             None => format!("one of {}", known.join(", ")),
@@ -285,7 +324,12 @@ impl<'a> Table<'a> {
         match known.iter().find(|(word, _)| *word == written) {
             Some((_, value)) => Ok(*value),
             None => {
-                let help = match nearest(&written, &words) {
+                // Such as `utilization`, which is one of them but for the half and the spelling.
+                let plain = written.to_lowercase().replace("iz", "is").replace('_', "-");
+                let within: Vec<&str> = words.iter().copied().filter(|word| word.contains(&plain)).collect();
+                let only_one =
+                    if let [one] = within[..] { Some(one).filter(|_| plain.len() > 3) } else { None };
+                let help = match nearest(&written, &words).or(only_one) {
                     Some(near) => format!("{key} = {near:?}"),
                     None => format!("{key} = one of {}", list(&words)),
                 };
@@ -297,7 +341,13 @@ impl<'a> Table<'a> {
 
 /// The list that is meant by a value that is none: `"1, 2"` are two numbers, `"reps, ops"` two names.
 pub(super) fn as_list(value: &toml::Value) -> Vec<toml::Value> {
-    let Some(text) = value.as_str().filter(|text| text.contains(',')) else { return vec![value.clone()] };
+    let Some(text) = value.as_str() else { return vec![value.clone()] };
+    if let Some(numbers) = range_of(text) {
+        return numbers;
+    }
+    if !text.contains(',') {
+        return vec![value.clone()];
+    }
     let parts =
         text.trim_matches(['[', ']', ' ']).split(',').map(|part| part.trim().trim_matches(['"', '\'']));
     let read = |part: &str| match (part.parse::<i64>(), part.parse::<f64>()) {
@@ -306,6 +356,14 @@ pub(super) fn as_list(value: &toml::Value) -> Vec<toml::Value> {
         _ => toml::Value::String(part.to_owned()),
     };
     parts.filter(|part| !part.is_empty()).map(read).collect()
+}
+
+/// The numbers of `1-3` or `1..3`; of a long range, which may be meant in steps, both ends.
+fn range_of(text: &str) -> Option<Vec<toml::Value>> {
+    let (first, last) = text.split_once("..").or_else(|| text.split_once('-'))?;
+    let (first, last): (i64, i64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+    let numbers = if last - first < 20 { (first..=last).collect() } else { vec![first, last] };
+    (first < last).then(|| numbers.into_iter().map(toml::Value::Integer).collect())
 }
 
 /// `"a", "b"`.
@@ -352,7 +410,9 @@ pub(super) fn or_example(help: Option<String>, key: &str) -> Option<String> {
 pub(super) fn split_help(problem: &str, key: &str) -> (String, Option<String>) {
     match problem.rsplit_once("; write ") {
         // A unit in another case: `400gbps`; the right one belongs in quotes.
-        Some((message, instead)) if !instead.contains(' ') || instead.starts_with('[') => {
+        Some((message, instead))
+            if !instead.contains(' ') || (instead.starts_with('[') && instead.ends_with(']')) =>
+        {
             let bare = instead.parse::<f64>().is_ok() || instead.starts_with(['"', '[']);
             let instead = if bare { instead.to_owned() } else { format!("{instead:?}") };
             (message.to_owned(), Some(format!("{key} = {instead}")))

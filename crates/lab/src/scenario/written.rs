@@ -310,6 +310,7 @@ fn known_scheme(
         _ if matches!(setting.scheme.as_str(), "topology" | "workload") => {
             format!("{} = {} below [{}]", setting.path, setting.value, setting.scheme)
         }
+        _ if setting.scheme == "setup" => format!("\"*.{}\" = {}", setting.path, setting.value),
         Some(near) => format!("\"{near}.{}\" = {}", setting.path, setting.value),
         None => format!("one of {} before {:?}", known.join(", "), format!(".{}", setting.path)),
     };
