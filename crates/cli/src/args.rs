@@ -105,10 +105,10 @@ pub struct RunArgs {
     /// The scenario's TOML file; `-` reads it from standard input
     pub scenario: PathBuf,
     /// Run this scheme instead of the scenario's [repeat for more]
-    #[arg(long = "scheme", value_name = "NAME")]
+    #[arg(long = "scheme", value_name = "NAME", value_delimiter = ',')]
     pub schemes: Vec<String>,
     /// Run with this seed instead of the scenario's, or of 1, 2 and 3 where it names none [repeat for more]
-    #[arg(long = "seed", value_name = "N")]
+    #[arg(long = "seed", value_name = "N", value_delimiter = ',')]
     pub seeds: Vec<u64>,
     /// Do not simulate a scenario that has faults without them too, for comparison
     #[arg(long)]
@@ -254,10 +254,10 @@ pub struct FindArgs {
     /// The scenario's TOML file, which has a table `[find]`; `-` reads it from standard input
     pub scenario: PathBuf,
     /// Ask for this scheme instead of the scenario's [repeat for more]
-    #[arg(long = "scheme", value_name = "NAME")]
+    #[arg(long = "scheme", value_name = "NAME", value_delimiter = ',')]
     pub schemes: Vec<String>,
     /// Ask with this seed instead of the scenario's, or of 1, 2 and 3 where it names none [repeat for more]
-    #[arg(long = "seed", value_name = "N")]
+    #[arg(long = "seed", value_name = "N", value_delimiter = ',')]
     pub seeds: Vec<u64>,
     #[command(flatten)]
     pub output: OutputArgs,
@@ -324,7 +324,7 @@ pub struct BenchArgs {
     pub cases: Vec<String>,
     /// Only this scheme: reps, ops, rocev2, strack, themis-spraying or dcp, in any case [repeat for more; default: those
     /// of the case]
-    #[arg(long = "scheme", value_name = "NAME")]
+    #[arg(long = "scheme", value_name = "NAME", value_delimiter = ',')]
     pub schemes: Vec<String>,
     /// Threads that one run has [repeat to compare]
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]

@@ -5,6 +5,7 @@ mod args;
 mod baseline;
 mod clock;
 mod command;
+mod examples;
 mod execute;
 mod failure;
 mod figures;

@@ -253,10 +253,11 @@ fn write_file(dir: &Path, name: &str, bytes: &[u8]) -> Result<FileEntry, Results
 pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
     let path = dir.join(MANIFEST);
     let json = fs::read(&path).map_err(|source| match source.kind() {
-        ErrorKind::NotFound => ResultsError::NotResults {
+        ErrorKind::NotFound if dir.is_dir() => ResultsError::NotResults {
             path: dir.to_owned(),
             why: "it has no manifest.json, which is written last",
         },
+        ErrorKind::NotFound => ResultsError::NotResults { path: dir.to_owned(), why: "it does not exist" },
         _ => ResultsError::Read { path: path.clone(), source },
     })?;
     /// The format alone, so that a newer manifest is told from a damaged one.

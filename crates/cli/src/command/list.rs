@@ -2,6 +2,7 @@
 
 use super::parameters::{self, Form};
 use crate::args::{ListArgs, Listing};
+use crate::examples::EXAMPLES;
 use crate::failure::Failure;
 use crate::figures;
 use crate::output::{print, print_json};
@@ -65,20 +66,6 @@ const SERIES: &[(&str, &str)] = &[
     ("flow-throughput", "what a queue pair delivers (qps)"),
     ("sender-rtt", "round trips as a sender measures them (qps)"),
     ("sender-ecn", "ECN marks as a sender hears of them (qps)"),
-];
-
-/// Scenarios to begin with: the folder `examples`, which an installed program does not have.
-const EXAMPLES: &[(&str, &str)] = &[
-    ("permutation-1024", include_str!("../../../../examples/permutation-1024.toml")),
-    ("incast", include_str!("../../../../examples/incast.toml")),
-    ("websearch-128", include_str!("../../../../examples/websearch-128.toml")),
-    ("allreduce", include_str!("../../../../examples/allreduce.toml")),
-    ("link-failure", include_str!("../../../../examples/link-failure.toml")),
-    ("lossy-link", include_str!("../../../../examples/lossy-link.toml")),
-    ("longhaul", include_str!("../../../../examples/longhaul.toml")),
-    ("reps-buffer", include_str!("../../../../examples/reps-buffer.toml")),
-    ("smallest-buffer", include_str!("../../../../examples/smallest-buffer.toml")),
-    ("highest-load", include_str!("../../../../examples/highest-load.toml")),
 ];
 
 /// Prints what there is.

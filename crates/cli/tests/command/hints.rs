@@ -305,3 +305,23 @@ fn a_question_is_mended_as_it_was_meant() {
         assert!(refused.contains(says), "{refused}");
     }
 }
+
+#[test]
+fn what_is_no_scenario_is_sent_where_it_belongs() {
+    let place = Place::new();
+    place.write("s.toml", SMALL);
+    for (args, says) in [
+        (&["run", "incast.toml"][..], "help: `anabranch list examples incast > incast.toml` writes"),
+        (&["run", "reps/figure-2"], "a figure runs by `anabranch reproduce reps/figure-2`"),
+        (&["run", "nothing.toml"], "`anabranch list examples` has some to begin with"),
+        (&["run", "."], "name the scenario in it, such as ./scenario.toml"),
+        (&["reproduce", "figure-2"], "does not say of which paper\n  help: one of reps/figure-2"),
+        (&["export", "nowhere"], "nowhere: not a folder of results: it does not exist"),
+    ] {
+        let refused = place.run(args).expect(2).stderr;
+        assert!(refused.contains(says), "{args:?}: {refused}");
+    }
+    let run =
+        place.run(&["run", "s.toml", "--scheme", "ecmp,ops", "--seed", "1,2", "--json"]).expect(0).json();
+    assert_eq!(run["runs"].as_array().unwrap().len(), 4);
+}

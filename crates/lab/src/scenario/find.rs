@@ -140,7 +140,7 @@ impl Question {
                 return Err(table.wrong("smallest", message, format!("{RANGE}, where it is looked for")));
             }
         };
-        let list = match table.node(key).map(|node| &node.item) {
+        let list: Vec<toml::Value> = match table.node(key).map(|node| &node.item) {
             Some(Item::Array(nodes)) if nodes.len() >= 2 => nodes.iter().map(Node::value).collect(),
             _ => {
                 let message = format!(
