@@ -153,7 +153,7 @@ fn what_is_no_list_is_answered_with_the_list_that_is_meant() {
 
 #[test]
 fn a_time_without_a_unit_is_in_the_usual_one_of_its_key() {
-    for (written, offered) in [("1", "1s"), ("20", "20ms"), ("\"1\"", "1s")] {
+    for (written, offered) in [("1", "1s"), ("100", "100ms"), ("\"1\"", "1s")] {
         let (line, offered) = (format!("max_time = {written}"), format!("max_time = \"{offered}\""));
         followed(&format!("{SMALL}[limits]\n{line}\n"), &line, &offered);
     }
@@ -315,7 +315,10 @@ fn what_is_no_scenario_is_sent_where_it_belongs() {
         (&["run", "reps/figure-2"], "a figure runs by `anabranch reproduce reps/figure-2`"),
         (&["run", "nothing.toml"], "`anabranch list examples` has some to begin with"),
         (&["run", "."], "name the scenario in it, such as ./scenario.toml"),
-        (&["reproduce", "figure-2"], "does not say of which paper\n  help: one of reps/figure-2"),
+        (
+            &["reproduce", "figure-2"],
+            "does not say of which paper\n  help: one of dcp/figure-2, reps/figure-2",
+        ),
         (&["export", "nowhere"], "nowhere: not a folder of results: it does not exist"),
     ] {
         let refused = place.run(args).expect(2).stderr;
