@@ -34,11 +34,12 @@ pub enum Command {
     /// Run papers' figures again and hold their claims against what comes out
     #[command(after_help = reproduce_help())]
     Reproduce(ReproduceArgs),
-    /// Name the schemes, setups, figures, workloads or topologies there are
+    /// Name the schemes, setups, figures, workloads, topologies, faults, series or examples there are
     #[command(after_help = "Examples:
   anabranch list schemes
   anabranch list schemes --state           bits of hardware state, field by field
   anabranch list parameters lb             what each load balancer takes, and within which range
+  anabranch list examples incast > incast.toml     a scenario to begin with
   anabranch list figures --json")]
     List(ListArgs),
     /// Resolve and validate a scenario without simulating it
@@ -76,8 +77,8 @@ Examples:
   anabranch export results/perm-0123456789abcdef                    # runs, to standard output
   anabranch export results/perm-0123456789abcdef --table flows --out flows.csv
 
-The tables are Parquet files already (runs.parquet, flows.parquet, jobs.parquet, series.parquet), which DuckDB and
-Polars read: every row has the scheme, the seed and the swept values of its run.")]
+The tables are Parquet files already (runs.parquet, flows.parquet, jobs.parquet, series.parquet, faults.parquet), which
+DuckDB and Polars read: every row has the scheme, the seed and the swept values of its run.")]
     Export(ExportArgs),
     /// Measure the simulator's own speed and memory
     #[command(after_help = "Examples:
@@ -104,10 +105,10 @@ pub struct RunArgs {
     /// The scenario's TOML file; `-` reads it from standard input
     pub scenario: PathBuf,
     /// Run this scheme instead of the scenario's [repeat for more]
-    #[arg(long = "scheme", value_name = "NAME")]
+    #[arg(long = "scheme", value_name = "NAME", value_delimiter = ',')]
     pub schemes: Vec<String>,
     /// Run with this seed instead of the scenario's, or of 1, 2 and 3 where it names none [repeat for more]
-    #[arg(long = "seed", value_name = "N")]
+    #[arg(long = "seed", value_name = "N", value_delimiter = ',')]
     pub seeds: Vec<u64>,
     /// Do not simulate a scenario that has faults without them too, for comparison
     #[arg(long)]
@@ -193,7 +194,7 @@ pub struct ListArgs {
     /// What to list
     #[arg(value_enum)]
     pub what: Listing,
-    /// For parameters: only those of this part of a scheme (`lb`) or of this kind (`reps`)
+    /// For parameters: only those of this part of a scheme (`lb`) or of this kind (`reps`). For examples: prints this one
     pub kind: Option<String>,
     /// For schemes: the hardware state of each, in bits, field by field
     #[arg(long)]
@@ -219,6 +220,12 @@ pub enum Listing {
     Workloads,
     /// Values of `kind` in `[topology]`
     Topologies,
+    /// Values of `kind` in `[[fault]]`
+    Faults,
+    /// Values of `series` in `[[measure]]`
+    Series,
+    /// Scenarios to begin with
+    Examples,
     /// Parameters of schemes: unit, range, default, source, meaning
     Parameters,
 }
@@ -247,10 +254,10 @@ pub struct FindArgs {
     /// The scenario's TOML file, which has a table `[find]`; `-` reads it from standard input
     pub scenario: PathBuf,
     /// Ask for this scheme instead of the scenario's [repeat for more]
-    #[arg(long = "scheme", value_name = "NAME")]
+    #[arg(long = "scheme", value_name = "NAME", value_delimiter = ',')]
     pub schemes: Vec<String>,
-    /// Ask with this seed instead of the scenario's [repeat for more]
-    #[arg(long = "seed", value_name = "N")]
+    /// Ask with this seed instead of the scenario's, or of 1, 2 and 3 where it names none [repeat for more]
+    #[arg(long = "seed", value_name = "N", value_delimiter = ',')]
     pub seeds: Vec<u64>,
     #[command(flatten)]
     pub output: OutputArgs,
@@ -298,6 +305,8 @@ pub enum TableArg {
     Jobs,
     /// A row per point of a measured curve
     Series,
+    /// A row per fault of each run: what it did
+    Faults,
 }
 
 /// The formats of exported tables.
@@ -315,7 +324,7 @@ pub struct BenchArgs {
     pub cases: Vec<String>,
     /// Only this scheme: reps, ops, rocev2, strack, themis-spraying or dcp, in any case [repeat for more; default: those
     /// of the case]
-    #[arg(long = "scheme", value_name = "NAME")]
+    #[arg(long = "scheme", value_name = "NAME", value_delimiter = ',')]
     pub schemes: Vec<String>,
     /// Threads that one run has [repeat to compare]
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]

@@ -49,8 +49,12 @@ pub fn choose(all: Vec<FigureFile>, wanted: &[String]) -> Result<Vec<FigureFile>
         }
         let (paper, has_figure) =
             name.split_once('/').map_or((name.as_str(), false), |(paper, _)| (paper, true));
+        let of_papers: Vec<&str> =
+            all.iter().map(|f| f.id.as_str()).filter(|id| id.ends_with(&format!("/{name}"))).collect();
         let message = if all.is_empty() {
             format!("unknown paper {paper:?}\n  help: there are no figures here")
+        } else if !of_papers.is_empty() {
+            format!("{name:?} does not say of which paper\n  help: one of {}", of_papers.join(", "))
         } else if !papers.contains(paper) {
             let list = papers.iter().copied().collect::<Vec<_>>().join(", ");
             format!(

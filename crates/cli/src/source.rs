@@ -1,5 +1,6 @@
 //! Reads scenario files and the files they name, and turns them into a form that stands by itself.
 
+use crate::examples::EXAMPLES;
 use crate::failure::{Failure, reason};
 use crate::output::{note, told};
 use crate::store::Item;
@@ -26,12 +27,11 @@ pub struct Prepared {
     pub ground: Ground,
 }
 
-/// Reads the scenario at `path` (`-`: standard input) and the files it names, from its folder.
+/// Reads a scenario and the files it names, from its folder.
 ///
 /// # Errors
 /// [`Failure::Input`] with the place of the first fault.
-pub fn load(path: &Path, over: &Overrides) -> Result<Prepared, Failure> {
-    let written = written(path)?;
+pub fn load(written: &Written, over: &Overrides) -> Result<Prepared, Failure> {
     told(RESOLVING, || {
         let over = Overrides { usual_seeds: Overrides::USUAL_SEEDS.into(), ..over.clone() };
         let scenario = read(&written.shown, &written.text, &written.folder, &over).map_err(input)?;
@@ -69,10 +69,8 @@ pub fn written(path: &Path) -> Result<Written, Failure> {
         });
     }
     let text = read_text(path).map_err(|why| {
-        Failure::Input(format!(
-            "{}: cannot be read: {why}\n  help: name a scenario's TOML file; `anabranch run --help` has examples",
-            path.display()
-        ))
+        let help = instead_of(path);
+        Failure::Input(format!("{}: cannot be read: {why}\n  help: {help}", path.display()))
     })?;
     Ok(Written {
         text,
@@ -81,6 +79,24 @@ pub fn written(path: &Path) -> Result<Written, Failure> {
         shown: path.display().to_string(),
         file_name: path.file_name().map(|name| name.to_string_lossy().into_owned()),
     })
+}
+
+/// What to write instead of a path at which there is no scenario.
+fn instead_of(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let of_paper = path.parent().is_some_and(|paper| paper.components().count() == 1);
+    match EXAMPLES.iter().find(|(name, _)| *name == stem) {
+        _ if path.is_dir() => {
+            format!("name the scenario in it, such as {}", path.join("scenario.toml").display())
+        }
+        Some((name, _)) => {
+            format!("`anabranch list examples {name} > {name}.toml` writes the example of that name")
+        }
+        None if of_paper && path.extension().is_none() => {
+            format!("name a scenario's TOML file; a figure runs by `anabranch reproduce {}`", path.display())
+        }
+        None => "name a scenario's TOML file; `anabranch list examples` has some to begin with".to_owned(),
+    }
 }
 
 impl Written {
@@ -96,9 +112,8 @@ impl Written {
     }
 }
 
-/// What takes long where a fabric is large.
-const RESOLVING: &str =
-    "computing routes to resolve the scenario; a fabric of a million hosts takes half a minute and 2.5 GB";
+/// What takes long where a fabric or a sweep is large.
+const RESOLVING: &str = "resolving the scenario: building its fabrics, their routes and what they carry";
 
 /// Checks a scenario, with warnings on standard error, and makes it stand by itself.
 ///

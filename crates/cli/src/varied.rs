@@ -36,6 +36,31 @@ pub struct Paper {
     pub holds: usize,
     /// The best one, in words.
     pub setup: String,
+    /// Two of its figures at least vary the same thing; otherwise each has its best set-up for itself.
+    pub shares: bool,
+}
+
+impl Paper {
+    /// What its claims come to together, in a sentence.
+    pub fn sentence(&self) -> String {
+        let Paper { paper, figures, claims, holds_by_default, holds, setup, shares } = self;
+        let all = format!("{paper}: of {claims} claims in {figures} figures");
+        match (holds, shares) {
+            (0, _) => format!("{all} none holds under any set-up."),
+            (_, _) if holds == holds_by_default => {
+                format!("{all} {holds} hold under the figures' own set-ups, and under no others do more.")
+            }
+            (_, true) => {
+                format!(
+                    "{all} most hold together, {holds}, under {setup}. Under the figures' own set-ups: {holds_by_default}."
+                )
+            }
+            (_, false) => format!(
+                "{all}, which vary nothing in common, {holds} hold with the best set-up of each: {setup}. Under the \
+                 figures' own set-ups: {holds_by_default}."
+            ),
+        }
+    }
 }
 
 /// Of each paper the set-up under which most claims of its figures hold together. Figures that name the same thing share
@@ -83,6 +108,9 @@ fn best_of(paper: &str, varied: &[Varied]) -> Paper {
         .into_iter()
         .max_by_key(|(values, holds)| (*holds, std::cmp::Reverse(changed(values))))
         .unwrap_or_default();
+    let mut seen = BTreeSet::new();
+    let mut each = figures.iter().map(|figure| whats(figure).collect::<BTreeSet<_>>()).flatten();
+    let shares = each.any(|what| !seen.insert(what));
     let words: Vec<String> = values
         .iter()
         .filter(|(_, (_, own))| !own)
@@ -102,6 +130,7 @@ fn best_of(paper: &str, varied: &[Varied]) -> Paper {
             .map(SetupRow::holds)
             .sum(),
         holds,
+        shares,
         setup: if words.is_empty() { "the figures' own".to_owned() } else { words.join("; ") },
     }
 }
@@ -190,7 +219,27 @@ mod tests {
         };
         assert_eq!(of(&papers[0]), ("dcp".to_owned(), 2, 8, 4, 6));
         assert_eq!(papers[0].setup, "queue: two");
+        assert_eq!(
+            papers[0].sentence(),
+            "dcp: of 8 claims in 2 figures most hold together, 6, under queue: two. Under the figures' own set-ups: 4."
+        );
         assert_eq!(of(&papers[1]), ("reps".to_owned(), 1, 4, 1, 1));
         assert_eq!(papers[1].setup, "the figures' own");
+    }
+
+    #[test]
+    fn figures_that_share_nothing_are_not_said_to_hold_together() {
+        let of = |holds: [usize; 2]| {
+            papers(&[
+                varied("dcp/figure-1", &["payload"], &[(&[0], 0), (&[1], holds[0])]),
+                varied("dcp/figure-2", &["queue"], &[(&[0], 0), (&[1], holds[1])]),
+            ])
+        };
+        assert_eq!(of([0, 0])[0].sentence(), "dcp: of 8 claims in 2 figures none holds under any set-up.");
+        let apart = of([2, 1])[0].sentence();
+        assert!(
+            apart.contains("which vary nothing in common, 3 hold with the best set-up of each"),
+            "{apart}"
+        );
     }
 }

@@ -163,6 +163,8 @@ fn fault_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> Vec<Faul
 /// Faults of which the run says nothing, as no packet of it met them, or no data.
 fn unmet_faults(run: &RunRow, point: &RunPoint) -> Vec<String> {
     let told = |(row, spec): (&FaultRow, &FaultSpec)| {
+        let late: Vec<String> =
+            spec.at.0.iter().filter(|at| at.as_us() >= run.sim_time_us).map(ToString::to_string).collect();
         let why = match (row.packets(), row.data_packets) {
             _ if spec.kind.is_nothing() => return None,
             (0, _) if row.at_us >= run.sim_time_us => "begins after the end of the run".to_owned(),
@@ -171,6 +173,9 @@ fn unmet_faults(run: &RunRow, point: &RunPoint) -> Vec<String> {
                 format!(
                     "met no data: the {packets} packets that it hit are ACKs and the like, which later ones cover"
                 )
+            }
+            _ if !late.is_empty() => {
+                format!("does not come at {}: the run is over before", late.join(", "))
             }
             _ => return None,
         };

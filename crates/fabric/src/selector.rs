@@ -1,5 +1,7 @@
 //! Names for links and switches in scenarios: `tor:0/up:3`, `tor-uplinks:3%`, `spine:1`.
 
+mod meant;
+
 use super::Topology;
 use anabranch_base::{LinkId, NodeId, Stream};
 use std::fmt;

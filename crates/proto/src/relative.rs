@@ -159,6 +159,14 @@ fn also(error: &ParseUnitError, too: &str) -> String {
     }
 }
 
+/// What to write for a percentage: that share of `unit`.
+fn share_of(text: &str, unit: &str) -> Option<String> {
+    let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
+    // Without the digits that only binary fractions have.
+    let share = (percent * 1e10).round() / 1e12;
+    (share > 0.0 && share.is_finite()).then(|| format!("; write {share}{unit}"))
+}
+
 impl FromStr for Size {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
@@ -179,7 +187,8 @@ impl FromStr for Threshold {
             return size.map(Threshold::Size);
         }
         let too = "\"1.5bdp\" and \"100packets\" work too, and \"0.2queue\" does";
-        text.parse().map(|bytes| Threshold::Size(Size::Bytes(bytes))).map_err(|e| also(&e, too))
+        let wrong = |e| also(&e, too) + &share_of(text, "queue").unwrap_or_default();
+        text.parse().map(|bytes| Threshold::Size(Size::Bytes(bytes))).map_err(wrong)
     }
 }
 
@@ -204,7 +213,8 @@ impl FromStr for Pace {
         if let Some(share) = multiple(text, "line") {
             return share.map(Pace::Line);
         }
-        text.parse().map(Pace::Rate).map_err(|e| also(&e, "\"0.05line\" works too"))
+        let wrong = |e| also(&e, "\"0.05line\" works too") + &share_of(text, "line").unwrap_or_default();
+        text.parse().map(Pace::Rate).map_err(wrong)
     }
 }
 
@@ -326,5 +336,7 @@ mod tests {
         assert!("0.2queue".parse::<Size>().is_err() && "-1queue".parse::<Threshold>().is_err());
         assert!("-1bdp".parse::<Size>().is_err());
         assert!("nanbdp".parse::<Size>().is_err());
+        assert!("20%".parse::<Threshold>().unwrap_err().ends_with("; write 0.2queue"));
+        assert!("7 %".parse::<Pace>().unwrap_err().ends_with("; write 0.07line"));
     }
 }

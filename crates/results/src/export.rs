@@ -1,7 +1,7 @@
 //! Tables of a folder of results in a form that every program reads.
 
 use crate::curves::unreadable;
-use crate::files::{FLOWS, JOBS, RUNS, SERIES, check_file, read_manifest};
+use crate::files::{FAULTS, FLOWS, JOBS, RUNS, SERIES, check_file, read_manifest};
 use crate::{ResultsError, error::damaged};
 use arrow_array::{
     Array, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
@@ -22,6 +22,8 @@ pub enum Table {
     Jobs,
     /// A row per point of a measured curve.
     Series,
+    /// A row per fault of each run: what it did.
+    Faults,
 }
 
 /// Writes a table of the results in `dir` as comma-separated values: a line of names, then a line per row. What is null
@@ -35,6 +37,7 @@ pub fn write_csv(dir: &Path, table: Table, out: &mut dyn Write) -> Result<(), Re
         Table::Flows => FLOWS,
         Table::Jobs => JOBS,
         Table::Series => SERIES,
+        Table::Faults => FAULTS,
     };
     check_file(dir, name, &read_manifest(dir)?)?;
     let path = dir.join(name);

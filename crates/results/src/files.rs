@@ -7,9 +7,10 @@
 //! | `flows.parquet` | one [`FlowRow`] a row; times that never came and counts that are not known are null |
 //! | `jobs.parquet` | one [`JobRow`] a row; none without a collective workload |
 //! | `series.parquet` | one [`SeriesRow`] a row |
-//! | `faults.parquet` | one [`FaultRow`](crate::FaultRow) a row, when there is one |
+//! | `faults.parquet` | one [`FaultRow`](crate::FaultRow) a row |
 //! | `missing.json` | the [`MissingRun`](crate::MissingRun)s, when there are any |
 //! | `figure.json` | the [`Figure`](crate::Figure), when there is one |
+//! | `answer.json` | the question about a parameter and its answer ([`Answered`](crate::Answered)), when there is one |
 //! | `manifest.json` | the format's number, the title, warnings, and length and digest of the files above; written last |
 //!
 //! Parquet columns have the names of the fields, which carry units. Rows of messages, jobs and curves also have the
@@ -49,9 +50,10 @@ pub(crate) const FLOWS: &str = "flows.parquet";
 pub(crate) const JOBS: &str = "jobs.parquet";
 /// The file of the curves.
 pub const SERIES: &str = "series.parquet";
-const FAULTS: &str = "faults.parquet";
+pub(crate) const FAULTS: &str = "faults.parquet";
 const FIGURE: &str = "figure.json";
 const MISSING: &str = "missing.json";
+const ANSWER: &str = "answer.json";
 impl ResultSet {
     /// Writes the result files into `dir`, which must exist.
     ///
@@ -73,13 +75,13 @@ impl ResultSet {
         if !self.missing.is_empty() {
             files.push(write_file(dir, MISSING, &to_json(dir, MISSING, &self.missing)?)?);
         }
-        let faults = FaultOfRun::all(&self.runs);
-        if !faults.is_empty() {
-            files.push(write_rows(dir, FAULTS, &faults, &keys)?);
-        }
+        files.push(write_rows(dir, FAULTS, &FaultOfRun::all(&self.runs), &keys)?);
         files.push(self.write_series(dir, keys)?);
         if let Some(figure) = &self.figure {
             files.push(write_file(dir, FIGURE, &to_json(dir, FIGURE, figure)?)?);
+        }
+        if let Some(answer) = &self.answer {
+            files.push(write_file(dir, ANSWER, &to_json(dir, ANSWER, answer)?)?);
         }
         let of_runs = self.runs.iter().map(|run| run.warnings.clone());
         let warned = self.runs.iter().any(|run| !run.warnings.is_empty());
@@ -155,6 +157,7 @@ impl ResultSet {
             filed: Vec::new(),
             missing: read_json(dir, MISSING, &manifest)?.unwrap_or_default(),
             figure: read_json(dir, FIGURE, &manifest)?,
+            answer: read_json(dir, ANSWER, &manifest)?,
             title: manifest.title.clone(),
             warnings: manifest.warnings.clone(),
         };
@@ -250,10 +253,11 @@ fn write_file(dir: &Path, name: &str, bytes: &[u8]) -> Result<FileEntry, Results
 pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
     let path = dir.join(MANIFEST);
     let json = fs::read(&path).map_err(|source| match source.kind() {
-        ErrorKind::NotFound => ResultsError::NotResults {
+        ErrorKind::NotFound if dir.is_dir() => ResultsError::NotResults {
             path: dir.to_owned(),
             why: "it has no manifest.json, which is written last",
         },
+        ErrorKind::NotFound => ResultsError::NotResults { path: dir.to_owned(), why: "it does not exist" },
         _ => ResultsError::Read { path: path.clone(), source },
     })?;
     /// The format alone, so that a newer manifest is told from a damaged one.
@@ -267,7 +271,7 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
         return Err(ResultsError::Format { path, found: version.format, expected: FORMAT });
     }
     let manifest: Manifest = serde_json::from_slice(&json).map_err(text)?;
-    let known = [SCENARIO, RUNS, FLOWS, JOBS, FAULTS, SERIES, MISSING, FIGURE];
+    let known = [SCENARIO, RUNS, FLOWS, JOBS, FAULTS, SERIES, MISSING, FIGURE, ANSWER];
     match manifest.files.iter().find(|file| !known.contains(&file.name.as_str())) {
         Some(file) => Err(damaged(&path, format!("it lists {:?}; expected {}", file.name, known.join(", ")))),
         None => Ok(manifest),

@@ -5,6 +5,7 @@
 //! may be more than memory holds: `ResultSet::open` leaves them where they are.
 #![forbid(unsafe_code)]
 
+mod answer;
 #[cfg(feature = "files")]
 mod columns;
 #[cfg(feature = "files")]
@@ -30,6 +31,7 @@ mod set;
 mod sink;
 mod statistic;
 
+pub use answer::Answered;
 #[cfg(feature = "files")]
 pub use curves::{CurveFile, CurvePoints, FiledCurves};
 pub use error::ResultsError;

@@ -1,6 +1,6 @@
 //! The results of a scenario as a whole.
 
-use crate::{Figure, FiledCurves, FlowRow, JobRow, RunRow, SeriesRow, Value};
+use crate::{Answered, Figure, FiledCurves, FlowRow, JobRow, RunRow, SeriesRow, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -28,6 +28,8 @@ pub struct ResultSet {
     pub warnings: Vec<String>,
     /// The figure of a paper that this reproduces, with its claims; none for an ordinary run.
     pub figure: Option<Figure>,
+    /// What was asked of a parameter and found; none for an ordinary run.
+    pub answer: Option<Answered>,
 }
 
 impl ResultSet {

@@ -4,8 +4,8 @@ use crate::args::CheckArgs;
 use crate::baseline;
 use crate::failure::Failure;
 use crate::output::{print, print_json};
-use crate::source;
 use crate::source::input;
+use crate::{question, source};
 use anabranch_base::Bytes;
 use anabranch_sim::scenario::{FaultSpec, Ground, Overrides, RunPoint};
 use anabranch_sim::topology::Topology;
@@ -16,7 +16,9 @@ use serde_json::json;
 /// # Errors
 /// Bad input, with its place.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
-    let prepared = source::load(&args.scenario, &Overrides::default())?;
+    let written = source::written(&args.scenario)?;
+    let prepared = source::load(&written, &Overrides::default())?;
+    question::check(&written, &Overrides::default())?;
     let scenario = &prepared.scenario;
     let Some(first) = prepared.points.first() else {
         return Err(Failure::Input(format!("{}: there is nothing to run", args.scenario.display())));

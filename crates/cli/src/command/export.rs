@@ -19,6 +19,7 @@ pub fn export(args: &ExportArgs) -> Result<(), Failure> {
         TableArg::Flows => Table::Flows,
         TableArg::Jobs => Table::Jobs,
         TableArg::Series => Table::Series,
+        TableArg::Faults => Table::Faults,
     };
     let refused = |error: &io::Error| match error.kind() {
         ErrorKind::BrokenPipe => Failure::NobodyReads,

@@ -5,6 +5,7 @@ use crate::execute::{End, Outcome, one_alone, pass_on_interrupts};
 use crate::failure::Failure;
 use crate::kept::Kept;
 use crate::output::{aligned, print, print_json};
+use crate::question::{self, SCHEME};
 use crate::ran::Ran;
 use crate::source::{self, Folder, input};
 use crate::spool::Spool;
@@ -12,7 +13,7 @@ use crate::store::Store;
 use crate::{clock, interrupt};
 use anabranch_report::Measure;
 use anabranch_results::digest::text_digest;
-use anabranch_results::{ClaimValue, ResultSet, RunRow};
+use anabranch_results::{Answered, ClaimValue, ResultSet, RunRow};
 use anabranch_sim::scenario::{Answer, Find, Overrides, RunPoint, Search, Wanted, read_find};
 use anabranch_sim::{Control, RunResult};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
@@ -20,8 +21,6 @@ use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What `where` calls the scheme that is asked for.
-const SCHEME: &str = "scheme";
 /// More values than any search tries: runs are kept by the number of their search and their place in it.
 const MOST_TRIED: usize = 1000;
 
@@ -32,10 +31,11 @@ const MOST_TRIED: usize = 1000;
 pub fn find(args: &FindArgs) -> Result<(), Failure> {
     interrupt::catch()?;
     let begin = clock::now();
-    let over = Overrides { schemes: args.schemes.clone(), seeds: args.seeds.clone(), ..Overrides::default() };
+    let (schemes, seeds) = (args.schemes.clone(), args.seeds.clone());
+    let over = Overrides { schemes, seeds, usual_seeds: Overrides::USUAL_SEEDS.into() };
     let written = source::written(&args.scenario)?;
     let find = read_find(&written.shown, &written.text, &over).map_err(input)?;
-    let holds = question(&written.shown, &find)?;
+    let holds = question::measure(&written.shown, &find)?;
     let ends = find.scenario(&find.ends(), &written.folder).map_err(input)?;
     let mut prepared = source::prepare(format!("{}-find", written.name), written.titled(ends))?;
     let question = find.text();
@@ -94,17 +94,26 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
     let order = |run: &Run| asked.iter().position(|(scheme, _)| *scheme == run.ran.result.run.scheme);
     runs.sort_by(|a, b| order(a).cmp(&order(b)).then(a.place.total_cmp(&b.place)));
     let count = runs.len();
+    let answers = answers(&find, &done);
+    let answered = Answered {
+        question: asked_in_words(&find),
+        table: table(&find, &answers),
+        notes: answers.iter().flat_map(|answer| answer.notes(&find)).collect(),
+    };
     let folder = match folder.filter(|_| simulated == 0) {
         Some(folder) => folder,
         None => {
             let outcome = Outcome::of(runs.into_iter().map(|run| run.ran));
-            let results = outcome.into_results(prepared.scenario.title.clone(), prepared.item.toml.clone());
+            let results = ResultSet {
+                warnings: prepared.item.warnings.clone(),
+                answer: Some(answered.clone()),
+                ..outcome.into_results(prepared.scenario.title.clone(), prepared.item.toml.clone())
+            };
             let folder = pending.finish(&results, &anabranch_report::html(&results), true)?;
             kept.clear();
             folder
         }
     };
-    let answers = answers(&find, &done);
     if args.output.json {
         let answers: Vec<Value> = answers.iter().map(|answer| answer.json(&find)).collect();
         return print_json(&json!({
@@ -122,11 +131,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
             "wall_s": begin.elapsed().as_secs_f64(),
         }));
     }
-    let mut text =
-        format!("{}\n\n{}\n\n{}", prepared.scenario.title, asked_in_words(&find), table(&find, &answers));
-    for answer in &answers {
-        text.extend(answer.notes(&find).into_iter().map(|note| format!("\n{note}")));
-    }
+    let text = format!("{}\n\n{}", prepared.scenario.title, in_words(&answered));
     let before = count - simulated;
     let reused = if before > 0 { format!(", {before} of them simulated before") } else { String::new() };
     let wall_s = begin.elapsed().as_secs_f64();
@@ -137,23 +142,10 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
     ))
 }
 
-/// The measure of `where`.
-fn question(shown: &str, find: &Find) -> Result<Measure, Failure> {
-    let wrong = |why: String| {
-        Failure::Input(format!("{shown}: [find] where: {why}\n  write: where = \"drops(scheme) == 0\""))
-    };
-    let measure = Measure::parse(&find.holds).map_err(|error| wrong(error.to_string()))?;
-    match measure.schemes()[..] {
-        [SCHEME] => Ok(measure),
-        [] => Err(wrong(format!("{:?} asks for nothing of a scheme", find.holds))),
-        ref names => {
-            let others: Vec<&str> = names.iter().copied().filter(|name| *name != SCHEME).collect();
-            Err(wrong(format!(
-                "it is asked of each scheme, which is called `scheme` there, not {}",
-                others.join(", ")
-            )))
-        }
-    }
+/// A question and its answer for people without a page.
+pub fn in_words(answered: &Answered) -> String {
+    let notes: String = answered.notes.iter().map(|note| format!("\n{note}")).collect();
+    format!("{}\n\n{}{notes}", answered.question, aligned(&answered.table))
 }
 
 /// Results as runs of their own.
@@ -448,7 +440,7 @@ fn unanswered(find: &Find, answer: &Answer) -> String {
     }
 }
 
-fn table(find: &Find, answers: &[OfScheme]) -> String {
+fn table(find: &Find, answers: &[OfScheme]) -> Vec<Vec<String>> {
     let seeds = answers.iter().map(|answer| answer.lanes.len()).max().unwrap_or(0);
     let mut rows = vec![vec!["scheme".to_owned(), word(find).to_owned(), "fails at".to_owned()]];
     if seeds > 1 {
@@ -475,5 +467,5 @@ fn table(find: &Find, answers: &[OfScheme]) -> String {
         row.push(answer.runs().to_string());
         rows.push(row);
     }
-    aligned(&rows)
+    rows
 }

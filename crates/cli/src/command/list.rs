@@ -2,6 +2,7 @@
 
 use super::parameters::{self, Form};
 use crate::args::{ListArgs, Listing};
+use crate::examples::EXAMPLES;
 use crate::failure::Failure;
 use crate::figures;
 use crate::output::{print, print_json};
@@ -36,6 +37,37 @@ const TOPOLOGIES: &[(&str, &str)] = &[
     ("graph", "any graph, from an ns-3 topology file"),
 ];
 
+/// Values of `kind` in `[[fault]]` and what they mean.
+const FAULTS: &[(&str, &str)] = &[
+    ("link-down", "links carry nothing (links)"),
+    ("link-flap", "links go down and come up again, period after period (links, period, down_for)"),
+    ("switch-down", "switches and all their links carry nothing (switches)"),
+    ("rate", "links run at a lower rate (links, rate)"),
+    ("packet-loss", "links lose each packet with a probability (links, probability)"),
+    (
+        "switch-loss",
+        "switches drop each data packet, or trim it where they trim, with a probability (links, probability)",
+    ),
+    ("bit-errors", "each bit is wrong with a probability, which loses its packet (links, probability)"),
+];
+
+/// Values of `series` in `[[measure]]` and what they mean.
+const SERIES: &[(&str, &str)] = &[
+    ("link-utilisation", "share of the time in which a link sends (links)"),
+    ("queue-delay", "how long packets waited for a link; only those above a time with above (links)"),
+    ("queue-depth", "what waits for a link (links)"),
+    ("arrival-rate", "the rate at which data comes in for a link (links)"),
+    ("drops", "packets that were dropped or trimmed in front of a link (links)"),
+    ("pauses", "PFC's pause frames that stop a link (links)"),
+    ("pause-time", "how long PFC stopped a link (links)"),
+    ("pause-victims", "queues that wait for a paused link though their own next hop is free (links)"),
+    ("set-aside", "what a program in a switch holds back (switches)"),
+    ("table-entries", "entries in the tables of a program in a switch (switches)"),
+    ("flow-throughput", "what a queue pair delivers (qps)"),
+    ("sender-rtt", "round trips as a sender measures them (qps)"),
+    ("sender-ecn", "ECN marks as a sender hears of them (qps)"),
+];
+
 /// Prints what there is.
 ///
 /// # Errors
@@ -47,7 +79,8 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
                 .to_owned(),
         ));
     }
-    if args.what != Listing::Parameters && (args.kind.is_some() || args.markdown) {
+    if !matches!(args.what, Listing::Parameters | Listing::Examples) && (args.kind.is_some() || args.markdown)
+    {
         let option = if args.markdown { "--markdown" } else { "a part or kind" };
         return Err(Failure::Input(format!(
             "{option}: only parameters are listed so\n  help: write `anabranch list parameters lb`"
@@ -78,6 +111,30 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
         }
         Listing::Workloads => show("workloads", owned(WORKLOADS), args.json),
         Listing::Topologies => show("topologies", owned(TOPOLOGIES), args.json),
+        Listing::Faults => show("faults", owned(FAULTS), args.json),
+        Listing::Series => show("series", owned(SERIES), args.json),
+        Listing::Examples => examples(args.kind.as_deref(), args.json),
+    }
+}
+
+/// Names the examples, or prints the one of that name.
+fn examples(name: Option<&str>, as_json: bool) -> Result<(), Failure> {
+    let Some(name) = name else {
+        let title = |text: &str| {
+            let table: toml::Table = text.parse().unwrap_or_default();
+            table.get("title").and_then(toml::Value::as_str).unwrap_or_default().to_owned()
+        };
+        let rows = EXAMPLES.iter().map(|(name, text)| ((*name).to_owned(), title(text))).collect();
+        return show("examples", rows, as_json);
+    };
+    let name = name.trim_end_matches(".toml");
+    match EXAMPLES.iter().find(|(known, _)| *known == name) {
+        Some((name, text)) if as_json => print_json(&json!({ "name": name, "toml": text })),
+        Some((_, text)) => print(text),
+        None => {
+            let known: Vec<&str> = EXAMPLES.iter().map(|(known, _)| *known).collect();
+            Err(Failure::Input(format!("there is no example {name:?}\n  help: one of {}", known.join(", "))))
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! `anabranch report`.
 
+use super::find::in_words;
 use crate::args::ReportArgs;
 use crate::failure::{Failure, reason};
 use crate::output::{print, width};
@@ -31,8 +32,9 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     fs::set_permissions(fresh.path(), std::os::unix::fs::PermissionsExt::from_mode(0o644))
         .map_err(refused)?;
     fresh.persist(&page).map_err(|error| refused(error.error))?;
-    let mut text =
-        format!("{}\n\n{}\n", results.title, anabranch_report::table(&results, width()).trim_end());
+    let answer = results.answer.as_ref().map(|answer| format!("{}\n", in_words(answer))).unwrap_or_default();
+    let table = anabranch_report::table(&results, width());
+    let mut text = format!("{}\n\n{answer}{}\n", results.title, table.trim_end());
     if let Some(figure) = &results.figure {
         text.push_str(&format!("\n{}\n", anabranch_report::claims_table(figure).trim_end()));
         let unsaid = anabranch_report::unsaid_table(figure);

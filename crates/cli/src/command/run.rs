@@ -5,7 +5,7 @@ use crate::args::RunArgs;
 use crate::execute::execute_with_baselines;
 use crate::failure::Failure;
 use crate::output::{print, print_json, width};
-use crate::{baseline, interrupt, json, source};
+use crate::{baseline, interrupt, json, question, source};
 use anabranch_sim::scenario::Overrides;
 use serde_json::json;
 
@@ -16,7 +16,9 @@ use serde_json::json;
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     interrupt::catch()?;
     let over = Overrides { schemes: args.schemes.clone(), seeds: args.seeds.clone(), ..Overrides::default() };
-    let prepared = source::load(&args.scenario, &over)?;
+    let written = source::written(&args.scenario)?;
+    let prepared = source::load(&written, &over)?;
+    question::check(&written, &over)?;
     let actual = prepared.points.len();
     let mut points = prepared.points;
     if !args.no_baseline {

@@ -61,10 +61,7 @@ pub fn vary(args: &ReproduceArgs, scale: Scale) -> Result<(), Failure> {
         print_json(&json::unsaid(&varied, &papers, figures::scale_name(scale)))?;
     } else {
         for paper in papers.iter().filter(|paper| paper.figures > 1) {
-            print(&format!(
-                "{}: of {} claims in {} figures most hold together, {}, under {}. Under the figures' own set-ups: {}.\n",
-                paper.paper, paper.claims, paper.figures, paper.holds, paper.setup, paper.holds_by_default
-            ))?;
+            print(&format!("{}\n", paper.sentence()))?;
         }
     }
     let failed: usize = varied.iter().map(|done| done.failed.len()).sum();

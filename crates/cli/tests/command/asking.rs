@@ -179,3 +179,58 @@ fn tables_are_exported_as_csv() {
     let refused = place.run(&["export", folder, "--out", "no/such.csv"]).expect(2).stderr;
     assert!(refused.contains("no/such.csv: cannot be written: no such file or folder"), "{refused}");
 }
+
+#[test]
+fn a_question_is_checked_wherever_it_stands() {
+    let place = Place::new();
+    place.write("s.toml", incast() + QUESTION);
+    for command in ["check", "run"] {
+        let args = [command, "s.toml", "--json"];
+        let ended = place.run(&args).expect(0);
+        let says = "s.toml: what it asks in [find] is answered by `anabranch find s.toml`, not here";
+        assert!(ended.stderr.contains(says), "{}", ended.stderr);
+    }
+    for (from, to, says) in [
+        ("drops(scheme)", "drops(reps)", "which is called `scheme` there"),
+        ("*.fabric.queue", "*.fabric.quue", "has no parameter \"fabric.quue\""),
+        ("\"10KB\", \"4MB\"", "\"10KB\", \"-4MB\"", "are no two quantities of one kind"),
+    ] {
+        place.write("s.toml", incast() + &QUESTION.replace(from, to));
+        for command in ["check", "run"] {
+            let refused = place.run(&[command, "s.toml"]).expect(2).stderr;
+            assert!(refused.contains(says), "{refused}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_stands_on_its_page_and_has_three_seeds() {
+    let place = Place::new();
+    let text = (incast() + QUESTION).replace("seeds = [1, 2]\n", "").replace("0.1", "0.5");
+    place.write("s.toml", text);
+    let asked = place.run(&["find", "s.toml", "--scheme", "ops", "--out", "out", "--json"]).expect(0).json();
+    assert_eq!(asked["answers"][0]["seeds"].as_array().unwrap().len(), 3);
+    let folder = asked["folder"].as_str().unwrap();
+    let page = fs::read_to_string(place.path().join(folder).join("report.html")).unwrap();
+    let question = "smallest *.fabric.queue from 10KB to 4MB where drops(scheme) == 0, to 50 %";
+    let value = asked["answers"][0]["value"].as_str().unwrap();
+    assert!(page.contains(&format!("<p>{question}</p>")) && page.contains(&format!("<td>{value}</td>")));
+    assert!(page.contains("*.fabric.queue (KB)"), "numbers on the axis");
+    let printed = place.run(&["report", folder]).expect(0).stdout;
+    assert!(printed.contains(question) && printed.contains(value), "{printed}");
+}
+
+#[test]
+fn what_faults_did_is_exported() {
+    let place = Place::new();
+    let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor-uplinks:50%\"\nduration = \"9us\"\n";
+    for (text, rows) in [(format!("{SMALL}{fault}"), 2), (SMALL.to_owned(), 0)] {
+        place.write("s.toml", text);
+        let run = place.run(&["run", "s.toml", "--out", "out", "--json"]).expect(0).json();
+        let folder = run["folder"].as_str().unwrap();
+        let csv = place.run(&["export", folder, "--table", "faults"]).expect(0).stdout;
+        let mut lines = csv.lines();
+        assert!(lines.next().unwrap().starts_with("run,"), "{csv}");
+        assert_eq!(lines.filter(|line| line.contains("link-down,tor-uplinks:50%")).count(), rows, "{csv}");
+    }
+}

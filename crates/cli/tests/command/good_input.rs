@@ -48,6 +48,7 @@ fn a_run_prints_a_table_and_writes_a_folder() {
         .collect();
     files.sort();
     let expected = [
+        "faults.parquet",
         "flows.parquet",
         "jobs.parquet",
         "made-by.json",

@@ -138,3 +138,193 @@ fn a_kind_where_a_scheme_is_wanted_is_answered_with_a_scheme_of_it() {
     place.write("s.toml", format!("{}{scheme}", edited("\"ops\"", "\"dctcp\"")));
     place.run(&["check", "s.toml"]).expect(0);
 }
+
+#[test]
+fn what_is_no_list_is_answered_with_the_list_that_is_meant() {
+    let resolved = followed(&edited("seeds = [1]", "seeds = 3"), "seeds = 3", "seeds = [1, 2, 3]");
+    assert!(resolved.contains("seeds = [1, 2, 3]"), "{resolved}");
+    followed(&edited("seeds = [1]", "seeds = \"4, 5\""), "seeds = \"4, 5\"", "seeds = [4, 5]");
+    let names = edited("[\"reps\", \"ops\"]", "\"reps, ops\"");
+    followed(&names, "schemes = \"reps, ops\"", "schemes = [\"reps\", \"ops\"]");
+    let line = "\"topology.oversubscription\" = \"1,2\"";
+    let swept = format!("{SMALL}[sweep]\n{line}\n");
+    followed(&swept, line, "\"topology.oversubscription\" = [1, 2]");
+}
+
+#[test]
+fn a_time_without_a_unit_is_in_the_usual_one_of_its_key() {
+    for (written, offered) in [("1", "1s"), ("100", "100ms"), ("\"1\"", "1s")] {
+        let (line, offered) = (format!("max_time = {written}"), format!("max_time = \"{offered}\""));
+        followed(&format!("{SMALL}[limits]\n{line}\n"), &line, &offered);
+    }
+    for (written, offered) in [("500", "500ns"), ("1", "1us")] {
+        let (line, offered) = (format!("link_latency = {written}"), format!("link_latency = \"{offered}\""));
+        followed(&edited("tiers = 2", &format!("tiers = 2\n{line}")), &line, &offered);
+    }
+    let line = "hosts = 16.0";
+    followed(&edited("hosts = 16", line), line, "hosts = 16");
+}
+
+#[test]
+fn a_percentage_of_a_threshold_is_a_share_of_the_queue() {
+    let line = "\"*.fabric.ecn_kmin\" = \"20%\"";
+    let resolved = followed(&format!("{SMALL}[set]\n{line}\n"), line, "\"*.fabric.ecn_kmin\" = \"0.2queue\"");
+    assert!(resolved.contains("ecn_kmin = \"0.2queue\""), "{resolved}");
+    let lossless = edited("[\"reps\", \"ops\"]", "[\"rocev2\"]");
+    followed(&format!("{lossless}[set]\n{line}\n"), line, "\"*.fabric.ecn_kmin\" = \"0.2bdp\"");
+}
+
+#[test]
+fn a_parameter_without_its_scheme_is_answered_with_its_path() {
+    let path = "\"*.fabric.queue\" = \"300KB\"";
+    for line in ["\"queue\" = \"300KB\"", "\"fabric.queue\" = \"300KB\""] {
+        let resolved = followed(&format!("{SMALL}[set]\n{line}\n"), line, path);
+        assert!(resolved.contains("queue = \"300KB\""), "{resolved}");
+    }
+    let swept = |line: &str| format!("{SMALL}[sweep]\n{line}\n");
+    for (line, offered) in [
+        ("\"queue\" = [\"300KB\", \"1MB\"]", "\"*.fabric.queue\" = [\"300KB\", \"1MB\"]"),
+        ("\"fabric.queue\" = [\"300KB\"]", "\"*.fabric.queue\" = [\"300KB\"]"),
+        ("\"hosts\" = [16, 32]", "\"topology.hosts\" = [16, 32]"),
+        ("\"bytes\" = [\"1KB\", \"2KB\"]", "\"workload.bytes\" = [\"1KB\", \"2KB\"]"),
+    ] {
+        followed(&swept(line), line, offered);
+    }
+    let place = Place::new();
+    place.write("s.toml", swept("\"seed\" = [1, 2]"));
+    let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+    assert!(refused.contains("write: seeds = [1, 2] at the top"), "{refused}");
+}
+
+#[test]
+fn links_and_switches_that_are_written_in_another_way_are_found() {
+    let fault = |kind: &str, line: &str| format!("{SMALL}[[fault]]\nkind = \"{kind}\"\n{line}\n");
+    for (kind, line, offered) in [
+        ("switch-down", "switches = \"spine0\"", "switches = \"spine:0\""),
+        ("switch-down", "switches = \"leaf1\"", "switches = \"tor:1\""),
+        ("switch-down", "links = \"spine:0\"", "switches = \"spine:0\""),
+        ("link-down", "links = \"tor0/up0\"", "links = \"tor:0/up:0\""),
+        ("link-down", "links = \"ToR[0].up[0]\"", "links = \"tor:0/up:0\""),
+    ] {
+        followed(&fault(kind, line), line, offered);
+    }
+    let place = Place::new();
+    place.write("s.toml", fault("switch-down", "links = \"tor:0/up:0\""));
+    let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+    assert!(refused.contains("kind = \"link-down\" with links = \"tor:0/up:0\""), "{refused}");
+}
+
+#[test]
+fn a_collective_is_answered_with_its_algorithm() {
+    let text = |workload: &str| edited("kind = \"permutation\"", workload);
+    let whole = "kind = \"collective\"\nalgorithm = \"all-reduce\"";
+    followed(&text(whole), "algorithm = \"all-reduce\"", "algorithm = \"allreduce-ring\"");
+    let key = "kind = \"collective\"\ncollective = \"all-reduce\"";
+    followed(&text(key), "collective = \"all-reduce\"", "algorithm = \"allreduce-ring\"");
+    let place = Place::new();
+    place.write("s.toml", text("kind = \"AllReduce\""));
+    let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+    assert!(
+        refused.contains("write: kind = \"collective\" and below it algorithm = \"allreduce-ring\""),
+        "{refused}"
+    );
+    let half = "kind = \"collective\"\nalgorithm = \"allreduce-ring\"\ndepth = 1.5";
+    followed(&text(half), "depth = 1.5", "depth = 2");
+}
+
+#[test]
+fn a_lossless_class_is_no_switch() {
+    let line = "\"*.fabric.pfc\" = true";
+    let table = "{ buffer = \"256MB\", alpha = 0.125, resume = \"2packets\" }";
+    let resolved = followed(&format!("{SMALL}[set]\n{line}\n"), line, &format!("\"*.fabric.pfc\" = {table}"));
+    assert!(resolved.contains("resume"), "{resolved}");
+}
+
+#[test]
+fn all_schemes_are_named_and_programs_of_data_centres_are_sent_there() {
+    let place = Place::new();
+    place.write("s.toml", edited("[\"reps\", \"ops\"]", "[\"all\"]"));
+    let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+    let names = refused.split("schemes = ").nth(1).unwrap().split(']').next().unwrap();
+    place.write("s.toml", edited("[\"reps\", \"ops\"]", &format!("{names}]")));
+    place.run(&["check", "s.toml"]).expect(0);
+    place.write("s.toml", edited("\"ops\"", "\"themis-longhaul\""));
+    let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+    let says = "write: kind = \"cross-dc\" below [topology], or schemes without \"themis-longhaul\"";
+    assert!(refused.contains(says), "{refused}");
+}
+
+#[test]
+fn what_others_call_keys_is_understood() {
+    for (line, wrong, offered) in [
+        ("link = \"400Gbps\"", "bandwidth = \"400Gbps\"", "link = \"400Gbps\""),
+        ("bytes = \"100KB\"", "size = \"100KB\"", "bytes = \"100KB\""),
+        ("seeds = [1]", "seed = 7", "seeds = [7]"),
+        ("seeds = [1]", "seeds = \"1-3\"", "seeds = [1, 2, 3]"),
+    ] {
+        followed(&edited(line, wrong), wrong, offered);
+    }
+    let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\n";
+    for (table, wrong, offered) in [
+        (fault, "start = \"1us\"", "at = \"1us\""),
+        (fault, "end = \"9us\"", "until = \"9us\""),
+        ("[limits]\n", "time = \"1ms\"", "max_time = \"1ms\""),
+        ("[[measure]]\nlinks = \"tor:0/up\"\n", "series = \"utilization\"", "series = \"link-utilisation\""),
+        ("[[measure]]\nlinks = \"tor:0/up\"\n", "kind = \"drops\"", "series = \"drops\""),
+        ("[set]\n", "\"setup.fabric.queue\" = \"1MB\"", "\"*.fabric.queue\" = \"1MB\""),
+        ("[[fault]]\nkind = \"link-down\"\n", "links = \"tor:0->spine:0\"", "links = \"tor:0/up:0\""),
+    ] {
+        followed(&format!("{SMALL}{table}{wrong}\n"), wrong, offered);
+    }
+    let place = Place::new();
+    place.write("s.toml", format!("{SMALL}[set]\n\"*.fabric.queue\" = [\"1MB\", \"2MB\"]\n"));
+    let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+    assert!(refused.contains("write: several values of it below [sweep], or one of them here"), "{refused}");
+}
+
+#[test]
+fn a_question_is_mended_as_it_was_meant() {
+    let question = "[find]\nparameter = \"*.fabric.queue\"\nsmallest = [\"10KB\", \"4MB\"]\nwhere = \"drops(scheme) == 0\"\n";
+    let text = |from: &str, to: &str| format!("{SMALL}{}", question.replace(from, to));
+    let (right, wrong) = ("parameter = \"*.fabric.queue\"", "parameter = \"queue\"");
+    followed(&text(right, wrong), wrong, right);
+    let (right, wrong) = ("smallest = [\"10KB\", \"4MB\"]", "smallest = [\"4MB\", \"10KB\"]");
+    followed(&text(right, wrong), wrong, right);
+    let wrong = "minimum = [\"10KB\", \"4MB\"]";
+    let place = Place::new();
+    for (text, says) in [
+        (
+            text("where = \"drops(scheme) == 0\"\n", ""),
+            "[find] has no \"where\"\n  write: where = \"drops(scheme) == 0\"",
+        ),
+        (text(right, wrong), "unknown key \"minimum\" in [find]\n  write: smallest"),
+        (text("\"4MB\"", "\"4MB\", \"1MB\""), "the values neither rise nor fall"),
+    ] {
+        place.write("s.toml", text);
+        let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+        assert!(refused.contains(says), "{refused}");
+    }
+}
+
+#[test]
+fn what_is_no_scenario_is_sent_where_it_belongs() {
+    let place = Place::new();
+    place.write("s.toml", SMALL);
+    for (args, says) in [
+        (&["run", "incast.toml"][..], "help: `anabranch list examples incast > incast.toml` writes"),
+        (&["run", "reps/figure-2"], "a figure runs by `anabranch reproduce reps/figure-2`"),
+        (&["run", "nothing.toml"], "`anabranch list examples` has some to begin with"),
+        (&["run", "."], "name the scenario in it, such as ./scenario.toml"),
+        (
+            &["reproduce", "figure-2"],
+            "does not say of which paper\n  help: one of dcp/figure-2, reps/figure-2",
+        ),
+        (&["export", "nowhere"], "nowhere: not a folder of results: it does not exist"),
+    ] {
+        let refused = place.run(args).expect(2).stderr;
+        assert!(refused.contains(says), "{args:?}: {refused}");
+    }
+    let run =
+        place.run(&["run", "s.toml", "--scheme", "ecmp,ops", "--seed", "1,2", "--json"]).expect(0).json();
+    assert_eq!(run["runs"].as_array().unwrap().len(), 4);
+}

@@ -1,6 +1,6 @@
 //! `anabranch list schemes --state`, and schemes with programs in `anabranch check`.
 
-use crate::common::{Place, edited};
+use crate::common::{Place, SMALL, edited};
 
 /// Tables 3 and 4 of the Themis-spraying paper, and equation 5 with the values of its Table 2: about 9.7 MB there.
 #[test]
@@ -109,4 +109,50 @@ fn parameters_are_listed_by_part_and_by_kind() {
     assert!(error.contains("\"resp\"; did you mean \"reps\"?"), "{error}");
     let error = place.run(&["list", "schemes", "lb"]).expect(2).stderr;
     assert!(error.contains("write `anabranch list parameters lb`"), "{error}");
+}
+
+/// What is listed of a closed list is what a wrong word is answered with.
+#[test]
+fn faults_and_series_are_listed_in_whole() {
+    let place = Place::new();
+    for (what, table, key) in [("faults", "fault", "kind"), ("series", "measure", "series")] {
+        let listed = place.run(&["list", what, "--json"]).expect(0).json();
+        let mut listed: Vec<&str> =
+            listed[what].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+        place.write("s.toml", format!("{SMALL}[[{table}]]\n{key} = \"xyz\"\n"));
+        let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+        let known = refused.split("one of ").nth(1).unwrap_or_else(|| panic!("{refused}"));
+        let mut known: Vec<&str> = known.trim().split(", ").map(|word| word.trim_matches('"')).collect();
+        listed.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(listed, known);
+        let text = place.run(&["list", what]).expect(0).stdout;
+        assert_eq!(text.lines().count(), known.len());
+    }
+}
+
+#[test]
+fn examples_are_listed_and_printed() {
+    let place = Place::new();
+    let listed = place.run(&["list", "examples", "--json"]).expect(0).json();
+    let mut names: Vec<String> = listed["examples"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            assert!(!row["title"].as_str().unwrap().is_empty(), "{row}");
+            format!("{}.toml", row["name"].as_str().unwrap())
+        })
+        .collect();
+    names.sort_unstable();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let files =
+        std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    let mut files: Vec<String> = files.filter(|name| name.ends_with(".toml")).collect();
+    files.sort_unstable();
+    assert_eq!(names, files);
+    let printed = place.run(&["list", "examples", "incast"]).expect(0).stdout;
+    assert_eq!(printed, std::fs::read_to_string(format!("{folder}/incast.toml")).unwrap());
+    let refused = place.run(&["list", "examples", "inkast"]).expect(2).stderr;
+    assert!(refused.contains("there is no example \"inkast\"\n  help: one of "), "{refused}");
 }

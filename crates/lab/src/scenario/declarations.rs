@@ -37,6 +37,17 @@ pub(super) fn check(scheme: &Scheme, path: &str, value: &toml::Value) -> Result<
     registry::judged(parameter, value).map(drop).map_err(|WrongValue { problem, instead }| {
         let message = registry::said_of(path, &problem);
         match instead {
+            _ if value.is_array() => ParameterFault::words(
+                path,
+                message,
+                "several values of it below [sweep], or one of them here",
+            ),
+            // A lossless class has no queue of its own to take a share of.
+            Some(ParameterValue::Text(share))
+                if share.ends_with("queue") && scheme.fabric.queue.is_none() =>
+            {
+                ParameterFault::value(path, message, format!("{:?}", share.replace("queue", "bdp")))
+            }
             Some(instead) => ParameterFault::value(path, message, instead.to_string()),
             None => ParameterFault::words(path, message, parameter.what()),
         }

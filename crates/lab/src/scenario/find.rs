@@ -64,13 +64,21 @@ enum Spelling {
 /// # Errors
 /// The first fault of `[find]`, with its place; the rest of the scenario is read by [`Find::scenario`].
 pub fn read_find(file: &str, text: &str, over: &Overrides) -> Result<Find, ScenarioError> {
-    let mut document = tree::parse(file, text)?;
-    let Some(node) = document.remove("find") else {
+    find_in(file, text, over)?.ok_or_else(|| {
         let help = format!(
             "[find] and below it parameter = \"*.fabric.queue\", {RANGE}, where = \"drops(scheme) == 0\""
         );
-        return Err(fault(file, None, "the scenario has no [find]", Some(help)));
-    };
+        fault(file, None, "the scenario has no [find]", Some(help))
+    })
+}
+
+/// The question of a scenario; none where it has none.
+///
+/// # Errors
+/// As [`read_find`].
+pub fn find_in(file: &str, text: &str, over: &Overrides) -> Result<Option<Find>, ScenarioError> {
+    let mut document = tree::parse(file, text)?;
+    let Some(node) = document.remove("find") else { return Ok(None) };
     for key in ["sweep", "point"] {
         if let Some(node) = document.get(key) {
             let message =
@@ -80,7 +88,7 @@ pub fn read_find(file: &str, text: &str, over: &Overrides) -> Result<Find, Scena
     }
     let question = Question::read(&Table::open(file, "[find]", &node)?)?;
     let Question { parameter, at, wanted, holds, resolution, values } = question;
-    Ok(Find {
+    Ok(Some(Find {
         parameter,
         wanted,
         holds,
@@ -90,7 +98,7 @@ pub fn read_find(file: &str, text: &str, over: &Overrides) -> Result<Find, Scena
         file: file.to_owned(),
         document,
         over: over.clone(),
-    })
+    }))
 }
 
 /// What stands in `[find]`.
@@ -132,7 +140,7 @@ impl Question {
                 return Err(table.wrong("smallest", message, format!("{RANGE}, where it is looked for")));
             }
         };
-        let list = match table.node(key).map(|node| &node.item) {
+        let list: Vec<toml::Value> = match table.node(key).map(|node| &node.item) {
             Some(Item::Array(nodes)) if nodes.len() >= 2 => nodes.iter().map(Node::value).collect(),
             _ => {
                 let message = format!(
@@ -141,14 +149,29 @@ impl Question {
                 return Err(table.wrong(key, message, RANGE.replace("smallest", key)));
             }
         };
-        let values =
-            values(list).map_err(|message| table.wrong(key, message, RANGE.replace("smallest", key)))?;
+        let values = values(list.clone()).map_err(|message| {
+            let turned: Vec<toml::Value> = list.into_iter().rev().collect();
+            let help = match values(turned.clone()) {
+                Ok(_) => format!("{key} = {}", toml::Value::Array(turned)),
+                Err(_) => RANGE.replace("smallest", key),
+            };
+            table.wrong(key, message, help)
+        })?;
         Ok(Question { parameter, at, wanted, holds, resolution, values })
     }
 }
 
 fn values(list: Vec<toml::Value>) -> Result<Values, String> {
-    let [first, last] = &list[..] else { return Ok(Values::List(list)) };
+    let [first, last] = &list[..] else {
+        let rise = list.windows(2).map(|pair| Some(rises(&pair[0], &pair[1])? > 1.0));
+        return match rise.collect::<Option<Vec<bool>>>() {
+            Some(steps) if steps.windows(2).any(|pair| pair[0] != pair[1]) => {
+                Err("the values neither rise nor fall all the way, so that nothing is between them"
+                    .to_owned())
+            }
+            _ => Ok(Values::List(list)),
+        };
+    };
     let range = |low: f64, high: f64, spelling: Spelling| {
         if low < high && low.is_finite() && high.is_finite() {
             return Ok(Values::Range { ends: [first.clone(), last.clone()], low, high, spelling });
@@ -173,6 +196,14 @@ fn values(list: Vec<toml::Value>) -> Result<Values, String> {
             (Some(low), Some(high)) => range(low, high, Spelling::Number),
             _ => Err(format!("{first} and {last} are no ends of a range; a list has three values or more")),
         },
+    }
+}
+
+/// How many times one number or quantity the next one is, where they are of one kind.
+fn rises(one: &toml::Value, next: &toml::Value) -> Option<f64> {
+    match (one.as_str(), next.as_str()) {
+        (Some(one), Some(next)) => times(one, next),
+        _ => Some(number(next)? / number(one)?),
     }
 }
 
@@ -207,7 +238,15 @@ impl Find {
         let sweep = Fields::from([(self.parameter.clone(), node(Item::Array(values)))]);
         let mut document = self.document.clone();
         document.insert("sweep".to_owned(), node(Item::Table(sweep)));
-        written::resolve(&Registry::new(), &self.file, document, files, &self.over)
+        written::resolve(&Registry::new(), &self.file, document, files, &self.over).map_err(|error| {
+            // What to sweep instead is what to ask for instead.
+            let path = error.help.as_ref().and_then(|help| help.strip_prefix('"')?.split_once("\" = "));
+            let other = path.filter(|(path, _)| *path != self.parameter).map(|(path, _)| path.to_owned());
+            match other.filter(|_| error.line == self.at.map(|at| at.0)) {
+                Some(path) => ScenarioError { help: Some(format!("parameter = {path:?}")), ..error },
+                None => error,
+            }
+        })
     }
 
     /// Both ends of what is looked through, in the order in which they are written.

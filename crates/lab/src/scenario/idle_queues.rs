@@ -1,5 +1,5 @@
-//! Queues that cannot do what a scheme asks of them: too short for a packet or for their own thresholds, or too long for a
-//! timeout.
+//! Queues and windows that cannot do what a scheme asks of them: too short for a packet or for their own thresholds, or too
+//! long for a timeout.
 
 use super::lossless::round_up;
 use super::origin::Origin;
@@ -8,7 +8,7 @@ use super::{ScenarioError, Scheme};
 use anabranch_base::Bytes;
 use anabranch_engine::{Unmarked, unmarked};
 use anabranch_fabric::Topology;
-use anabranch_proto::{CcConfig, LbConfig, PathFacts};
+use anabranch_proto::{CcConfig, LbConfig, PathFacts, Size};
 use std::collections::BTreeMap;
 
 /// What was found so far: by scheme and parameter, what is wrong and a value that is not.
@@ -22,6 +22,28 @@ impl IdleQueues {
             let message = format!("scheme {:?}: {parameter} {problem}", scheme.name);
             self.0.entry((scheme.name.clone(), parameter)).or_insert((message, instead));
         };
+        let framing = scheme.transport.framing();
+        // Where ACKs wait with data, only headers of trimmed packets come here.
+        let (what, size) = match scheme.fabric.acks_with_data {
+            true => ("a trimmed packet's header", framing.header),
+            false => ("an ACK", framing.ack),
+        };
+        let control = scheme.fabric.control_queue;
+        if control.on(facts) < size {
+            let problem = format!(
+                "= \"{control}\" does not hold {what} of {size}: each one that does not find its link idle is dropped"
+            );
+            note("fabric.control_queue", problem, "\"1bdp\"".to_owned());
+        }
+        for (parameter, window) in windows(scheme) {
+            if window.on(facts) < facts.packet {
+                let problem = format!(
+                    "= \"{window}\" is below a packet of {}: it counts as one packet a round trip",
+                    facts.packet
+                );
+                note(parameter, problem, "\"1bdp\"".to_owned());
+            }
+        }
         let Some(queue) = scheme.fabric.queue else {
             let kmin = scheme.fabric.ecn_kmin.on(facts, None);
             if let Some(pfc) = &scheme.fabric.pfc
@@ -78,6 +100,23 @@ impl IdleQueues {
                 _ => format!("\"{fifth}\""),
             };
             note(parameter, problem, instead);
+        } else if hears_marks(scheme) && scheme.fabric.ecn_from.is_empty() {
+            let kmin = scheme.fabric.ecn_kmin.on(facts, Some(holds));
+            let kmax = scheme.fabric.ecn_kmax.on(facts, Some(holds));
+            if kmax > holds {
+                let reached = holds.0.saturating_sub(kmin.0) as f64 / (kmax.0 - kmin.0) as f64;
+                let problem = format!(
+                    "({kmax}) is above what a queue holds (fabric.queue = \"{queue}\", {holds}): no packet is marked with \
+                     a probability above {:.2}, and fabric.ecn_pmax is {}",
+                    reached * scheme.fabric.ecn_pmax,
+                    scheme.fabric.ecn_pmax
+                );
+                note(
+                    "fabric.ecn_kmax",
+                    problem,
+                    format!("\"{}\"", round_up(Bytes(holds.0 / 5 * 4)).max(kmin)),
+                );
+            }
         }
     }
 
@@ -93,6 +132,16 @@ impl IdleQueues {
         };
         self.0.into_iter().map(warning).collect()
     }
+}
+
+/// The windows of a scheme's congestion control.
+fn windows(scheme: &Scheme) -> Vec<(&'static str, Size)> {
+    let values = toml::Value::try_from(&scheme.cc).ok();
+    let window = |key: &'static str| {
+        let written = values.as_ref()?.get(key.strip_prefix("cc.")?)?.as_str()?.parse().ok()?;
+        Some((key, written))
+    };
+    ["cc.window", "cc.initial_window", "cc.max_window"].into_iter().filter_map(window).collect()
 }
 
 /// Whether anything in a scheme acts on marks.

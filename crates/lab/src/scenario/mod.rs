@@ -19,6 +19,7 @@ mod late;
 mod lossless;
 mod number_space;
 mod origin;
+mod paths;
 mod registry;
 mod resolved;
 mod scheme_limits;
@@ -52,6 +53,7 @@ mod tests_trimming;
 mod tests_workloads;
 mod too_short;
 mod tree;
+mod without_effect;
 mod written;
 mod written_rest;
 mod written_topology;
@@ -62,7 +64,7 @@ pub use figure::{
     BallsVariant, Chip, Figure, LosslessReach, ModelSpec, PacketTracking, Scale, Unsaid, read_figure,
     read_figure_under, read_figure_with,
 };
-pub use find::{Answer, Find, Search, Wanted, read_find};
+pub use find::{Answer, Find, Search, Wanted, find_in, read_find};
 pub use ground::{Ground, GroundDifference};
 pub use registry::{KindListing, Listed, PartListing, Registry};
 pub use resolved::{Examined, Scenario};

@@ -9,13 +9,14 @@ use super::number_space;
 use super::origin::Origin;
 use super::table::{Table, fault, or_example, split_help};
 use super::too_short::TooShort;
+use super::without_effect::WithoutEffect;
 use super::{
     FaultKind, FaultSpec, Limits, MeasureSpec, ObserverSpec, RunPoint, ScenarioError, Scheme, TopologySpec,
     WorkloadSpec, written_topology,
 };
 use anabranch_base::{Bytes, Duration, Purpose, Refused, Stream, stream};
 use anabranch_engine::{
-    AnyRecorder, Ideal, PfcError, PfcPlan, ProgramPlan, QpSelector, check_headrooms, weights,
+    AnyRecorder, Ideal, PfcError, PfcPlan, ProgramPlan, QpSelector, Taken, check_headrooms, weights,
 };
 use anabranch_fabric::{self as topology, Routing, Selector, SelectorError, Topology};
 use anabranch_proto::transport::Framing;
@@ -291,6 +292,7 @@ impl Scenario {
         let mut laid: Option<(&TopologySpec, &WorkloadSpec, Workload)> = None;
         let mut too_short = TooShort::default();
         let mut idle = IdleQueues::default();
+        let mut without = WithoutEffect::default();
         let mut facts_by_point = Vec::new();
         for step in self.steps() {
             let mut ground = match built.take() {
@@ -321,8 +323,10 @@ impl Scenario {
                 idle.look(scheme, &ground.topology, &facts);
             }
             for (i, fault) in step.faults.iter().enumerate() {
-                self.find_fault(i, fault, &ground.topology, seed)?;
+                let taken = self.find_fault(i, fault, &ground.topology, seed)?;
+                without.look_at_fault(i, fault, &taken, &ground.topology);
             }
+            without.look_at_workload(step.workload, &workload);
             let mut curves_of = Vec::with_capacity(self.measures.len());
             for (i, measure) in self.measures.iter().enumerate() {
                 curves_of.push(self.find_measure(i, measure, &ground.topology, workload.qps.len(), seed)?);
@@ -338,8 +342,11 @@ impl Scenario {
             laid = Some((step.topology, step.workload, workload));
             built = Some(ground);
         }
-        let late = (0..).zip(&self.faults).filter_map(|(i, fault)| self.late_fault(i, fault));
-        let warnings = [too_short.warnings(&self.origin), idle.warnings(&self.origin), late.collect()];
+        let warnings = [
+            too_short.warnings(&self.origin),
+            idle.warnings(&self.origin),
+            without.warnings(self, &self.origin),
+        ];
         Ok(Examined { warnings: warnings.concat(), facts: facts_by_point })
     }
 
@@ -403,6 +410,12 @@ impl Scenario {
             let (at, written) = self.origin.setting(&scheme.name, parameter, &[]);
             let (problem, _) = split_help(&error.to_string(), &written);
             let message = format!("scheme {:?}: {parameter}: {problem}", scheme.name);
+            if parameter == "fabric.program_at" && of_edges && !on.topology.has_sites() {
+                let message = format!("{message}; its program belongs between data centres");
+                let help =
+                    format!("kind = \"cross-dc\" below [topology], or schemes without {:?}", scheme.name);
+                return fault(&self.origin.file, at, message, Some(help));
+            }
             let help = instead.map_or_else(
                 || "numbers of hosts and uplinks that are powers of two".to_owned(),
                 |instead| format!("{written} = {instead}"),
@@ -476,30 +489,15 @@ impl Scenario {
         Ok(workload)
     }
 
-    /// A fault that begins when every run is over.
-    fn late_fault(&self, i: usize, fault: &FaultSpec) -> Option<ScenarioError> {
-        let (at, max_time) = (fault.at.0.iter().min()?, self.limits.max_time);
-        if *at < max_time || self.sweep.contains_key(&format!("fault.{i}.at")) {
-            return None;
-        }
-        let message = format!(
-            "fault {} ({}) begins at {at}, when every run is over (max_time = \"{max_time}\")",
-            i + 1,
-            fault.kind
-        );
-        let help = format!("at = \"{}\", or a longer max_time below [limits]", Duration(max_time.0 / 2));
-        Some(super::table::fault(
-            &self.origin.file,
-            self.origin.place(&format!("fault.{i}.at")),
-            message,
-            Some(help),
-        ))
-    }
-
-    fn find_fault(&self, i: usize, fault: &FaultSpec, on: &Topology, seed: u64) -> Result<(), ScenarioError> {
+    fn find_fault(
+        &self,
+        i: usize,
+        fault: &FaultSpec,
+        on: &Topology,
+        seed: u64,
+    ) -> Result<Taken, ScenarioError> {
         let key = if let FaultKind::SwitchDown { .. } = fault.kind { "switches" } else { "links" };
-        let taken = fault.takes(i, on, seed);
-        taken.map(drop).map_err(|e| self.not_found(&format!("fault.{i}.{key}"), e, on))
+        fault.takes(i, on, seed).map_err(|e| self.not_found(&format!("fault.{i}.{key}"), e, on))
     }
 
     fn find_measure(
@@ -534,7 +532,8 @@ impl Scenario {
             "switches" if on.has_sites() => Some("switches = \"esw:0\"".to_owned()),
             _ => None,
         };
-        let help = help.or(of_sites);
+        let meant = Selector::meant(&error.selector, on, key == "links").filter(|_| key != "qps");
+        let help = help.or(meant.map(|meant| format!("{key} = {meant:?}"))).or(of_sites);
         fault(
             &self.origin.file,
             self.origin.place(path),

@@ -3,6 +3,7 @@
 use super::declarations;
 use super::draft::Draft;
 use super::kinds;
+use super::paths::{nearest_path, parameters};
 use super::registry::Wrong;
 use super::setups::{COMMON, Setup};
 use super::table::{Table, fault, list, nearest};
@@ -106,6 +107,15 @@ pub(super) fn all_built_in() -> impl Iterator<Item = Scheme> {
     BUILT_IN.iter().filter_map(|(name, _)| scheme(name).ok())
 }
 
+/// The names of all schemes that come with the program; where no data centres are `joined`, without those that need some.
+pub(super) fn names(joined: bool) -> Vec<&'static str> {
+    let fits = |(name, _): &(&'static str, &str)| {
+        let at = scheme(name).ok().and_then(|scheme| scheme.fabric.program_at).unwrap_or_default();
+        (joined || !at.starts_with("esw")).then_some(*name)
+    };
+    BUILT_IN.iter().filter_map(fits).collect()
+}
+
 /// The words of the error for an unknown scheme, in a scenario that also has schemes of its own.
 pub(super) fn unknown(name: &str, own: &[&str]) -> (String, String) {
     let known: Vec<&str> = own.iter().copied().chain(BUILT_IN.iter().map(|(known, _)| *known)).collect();
@@ -163,6 +173,9 @@ pub(super) fn set(
     let mut whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");
     if path == PRESET && matches!(scheme.cc, CcConfig::Dcqcn(_)) {
         return preset(scheme, value);
+    }
+    if let ("fabric.pfc", Some(on)) = (path, value.as_bool()) {
+        return Err(pfc_switch(scheme, on));
     }
     if matches!(path, "name" | "title" | "source") || path.is_empty() {
         return Err(no_such(scheme, path));
@@ -356,6 +369,24 @@ fn preset(scheme: &Scheme, value: &toml::Value) -> Result<Scheme, ParameterFault
     Ok(Scheme { cc: CcConfig::Dcqcn(config), ..scheme.clone() })
 }
 
+/// The fault of a lossless class that is switched on or off: it is a table, and without it there is a queue.
+fn pfc_switch(scheme: &Scheme, on: bool) -> ParameterFault {
+    let path = "fabric.pfc";
+    let name = &scheme.name;
+    let message =
+        format!("{path} is a table, with the buffer and the thresholds of a lossless class, not {on}");
+    match (on, scheme.fabric.pfc.is_some()) {
+        (true, false) => ParameterFault::value(path, message, PFC_EXAMPLE),
+        (true, true) => {
+            ParameterFault::words(path, message, format!("nothing: scheme {name:?} has PFC as it is"))
+        }
+        (false, true) => ParameterFault::words(path, message, format!("\"{name}.fabric.queue\" = \"1bdp\"")),
+        (false, false) => {
+            ParameterFault::words(path, message, format!("nothing: scheme {name:?} has no PFC"))
+        }
+    }
+}
+
 /// The fault of a path that leads to no parameter.
 pub(super) fn no_such(scheme: &Scheme, path: &str) -> ParameterFault {
     let name = &scheme.name;
@@ -418,48 +449,6 @@ pub(super) fn not_taken(scheme: &Scheme, path: &str) -> ParameterFault {
     let instead =
         format!("\"*.fabric.pfc.buffer\" = \"32MB\", or \"{}.fabric.queue\" to let it drop", scheme.name);
     ParameterFault::words(path, message, instead)
-}
-
-/// Every parameter of a scheme, also those that are left out when they say "never".
-pub(super) fn parameters(scheme: &Scheme) -> Vec<String> {
-    let whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");
-    let of_lists = |name: &str| name.split("[]").next().unwrap_or_default().to_owned();
-    let mut paths: Vec<String> =
-        declarations::of(scheme).iter().map(|parameter| of_lists(parameter.name())).collect();
-    if matches!(scheme.cc, CcConfig::Dcqcn(_)) {
-        paths.push(PRESET.to_owned());
-    }
-    for (part, value) in whole.as_table().into_iter().flatten() {
-        collect(part, value, &mut paths);
-    }
-    paths.sort();
-    paths.dedup();
-    paths
-}
-
-/// Adds the paths of all values in the table `value`, which stands at `at`.
-fn collect(at: &str, value: &toml::Value, paths: &mut Vec<String>) {
-    for (key, value) in value.as_table().into_iter().flatten() {
-        let path = format!("{at}.{key}");
-        match value {
-            toml::Value::Table(_) => collect(&path, value, paths),
-            _ => paths.push(path),
-        }
-    }
-}
-
-/// The known path that is most like `path`: one that ends with it, or of those with the most likely last part the
-/// likeliest whole.
-fn nearest_path<'a>(path: &str, known: &[&'a str]) -> Option<&'a str> {
-    if let Some(whole) = known.iter().find(|known| known.ends_with(&format!(".{path}"))) {
-        return Some(whole);
-    }
-    let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
-    let lasts: Vec<String> = known.iter().map(|known| last(known)).collect();
-    let lasts: Vec<&str> = lasts.iter().map(String::as_str).collect();
-    let Some(near) = nearest(&last(path), &lasts) else { return nearest(path, known) };
-    let same_last: Vec<&str> = known.iter().copied().filter(|known| last(known) == near).collect();
-    nearest(path, &same_last).or(same_last.first().copied())
 }
 
 /// The words of a deserialiser for people.
@@ -578,22 +567,5 @@ mod tests {
             let value: toml::Table = toml::from_str(&format!("value = {}", example(path))).unwrap();
             set(scheme, path, &value["value"]).unwrap_or_else(|fault| panic!("{path}: {fault:?}"));
         }
-    }
-
-    #[test]
-    fn parameters_are_named_in_full() {
-        let ops = parameters(&scheme("ops").unwrap());
-        assert!(ops.contains(&"lb.evs".to_owned()) && ops.contains(&"fabric.routing_delay".to_owned()));
-        assert!(!ops.contains(&"lb.buffer".to_owned()));
-    }
-
-    #[test]
-    fn of_parameters_with_one_last_part_the_likeliest_path_is_named() {
-        let known = parameters(&scheme("themis-longhaul").unwrap());
-        let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        let nearest = |path| nearest_path(path, &known);
-        assert_eq!(nearest("fabric.program.trp.alfa"), Some("fabric.program.trp.alpha"));
-        assert_eq!(nearest("fabric.pfc.alfa"), Some("fabric.pfc.alpha"));
-        assert_eq!(nearest("trp.alpha"), Some("fabric.program.trp.alpha"));
     }
 }

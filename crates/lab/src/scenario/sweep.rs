@@ -1,6 +1,7 @@
 //! `[set]` and `[sweep]`: parameters by their path, one value or several.
 
-use super::table::{Table, fault, nearest};
+use super::paths;
+use super::table::{Table, as_list, fault, nearest};
 use super::tree::{Fields, Item, Node, Place};
 use super::{Registry, ScenarioError};
 use anabranch_results::Value;
@@ -58,8 +59,8 @@ fn setting(file: &str, key: &str, node: &Node) -> Result<Setting, ScenarioError>
         }
         _ => {
             let message = format!("{key:?} is no parameter of a scheme");
-            let help = format!("\"reps.lb.buffer\" = {}", node.value());
-            Err(fault(file, node.at, message, Some(help)))
+            let path = paths::path_of(key).unwrap_or_else(|| "lb.buffer".to_owned());
+            Err(fault(file, node.at, message, Some(format!("\"*.{path}\" = {}", node.value()))))
         }
     }
 }
@@ -214,7 +215,7 @@ fn listed<'a>(
         let value = node.value();
         return fail(
             format!("the values of {key:?} must be a list, not {value}"),
-            format!("{key:?} = [{value}]"),
+            format!("{key:?} = {}", toml::Value::Array(as_list(&value))),
         );
     };
     if values.is_empty() {
@@ -347,10 +348,9 @@ fn check_key(
     let (first, rest) = key.split_once('.').unwrap_or((key, ""));
     let fail = |message: String, help: String| Err(fault(file, node.at, message, Some(help)));
     if rest.is_empty() {
-        let help = format!("\"topology.oversubscription\" = {}", node.value());
         return fail(
             format!("{key:?} is no parameter of the topology, the workload, a fault or a scheme"),
-            help,
+            whole_path(key, &node.value(), root),
         );
     }
     if DOCUMENT.contains(&first) || first == "*" || registry.find_scheme(first).is_some() {
@@ -373,10 +373,26 @@ fn check_key(
     let own = own.iter().map(String::as_str).chain(registry.scheme_names());
     let known: Vec<&str> = DOCUMENT.iter().copied().chain(own).chain(built_in).collect();
     let help = match nearest(first, &known) {
+        _ if paths::is_part(first) => format!("\"*.{key}\" = {}", node.value()),
         Some(near) => format!("\"{near}.{rest}\" = {}", node.value()),
         None => format!("a path that begins with {} or *", known.join(", ")),
     };
     fail(format!("{key:?} begins with neither a part of the scenario nor a scheme"), help)
+}
+
+/// What to write instead of the name of a parameter that does not say whose it is.
+fn whole_path(key: &str, values: &toml::Value, root: &Fields) -> String {
+    if let "seed" | "seeds" | "scheme" | "schemes" = key {
+        let key = if key.starts_with("seed") { "seeds" } else { "schemes" };
+        return format!("{key} = {values} at the top: each scheme runs with each seed at each point");
+    }
+    let has = |part: &&&str| matches!(root.get(**part), Some(Node { item: Item::Table(fields), .. }) if fields.contains_key(key));
+    let part = ["topology", "workload"].iter().find(has);
+    match (part, paths::path_of(key)) {
+        (Some(part), _) => format!("\"{part}.{key}\" = {values}"),
+        (None, Some(path)) => format!("\"*.{path}\" = {values}"),
+        (None, None) => format!("\"topology.{key}\" = {values}, or workload, a scheme or * in front of it"),
+    }
 }
 
 /// Puts a value at a path; tables appear where none were.

@@ -30,6 +30,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("dcs", "2"),
     ("degree", "8"),
     ("degrees", "[0, 128, 256]"),
+    ("depth", "1"),
     ("duration", "\"200us\""),
     ("down_for", "\"50us\""),
     ("esw_link", "\"400Gbps\""),
@@ -62,6 +63,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("oversubscription", "1"),
     ("packet", "\"1000B\""),
     ("paper", "1.25"),
+    ("parameter", "\"*.fabric.queue\""),
     ("per", "[\"scheme\"]"),
     ("period", "\"200us\""),
     ("placement", "\"random\""),
@@ -75,6 +77,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("radix_up", "8"),
     ("ranks", "32"),
     ("rate", "\"200Gbps\""),
+    ("resolution", "0.02"),
     ("rounds", "1000"),
     ("rtt", "\"10us\""),
     ("says", "\"REPS finishes before OPS\""),
@@ -101,9 +104,68 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("wan_latency", "\"500us\""),
     ("wan_link", "\"1600Gbps\""),
     ("what", "\"the MTU\""),
+    ("where", "\"drops(scheme) == 0\""),
     ("x", "\"workload.bytes\""),
     ("y", "\"fct_max_us\""),
 ];
+
+/// What others call keys.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("bandwidth", "link"),
+    ("rate", "link"),
+    ("speed", "link"),
+    ("latency", "link_latency"),
+    ("delay", "link_latency"),
+    ("nodes", "hosts"),
+    ("servers", "hosts"),
+    ("size", "bytes"),
+    ("length", "bytes"),
+    ("time", "at"),
+    ("start", "at"),
+    ("begin", "at"),
+    ("from", "at"),
+    ("end", "until"),
+    ("stop", "until"),
+    ("to", "until"),
+    ("loss", "probability"),
+    ("ber", "probability"),
+    ("kind", "series"),
+    ("interval", "every"),
+    ("period", "every"),
+    ("time", "max_time"),
+    ("minimum", "smallest"),
+    ("min", "smallest"),
+    ("maximum", "largest"),
+    ("max", "largest"),
+    ("condition", "where"),
+];
+
+/// Units of times in picoseconds.
+const TIME_UNITS: [(&str, f64); 5] = [("ps", 1.0), ("ns", 1e3), ("us", 1e6), ("ms", 1e9), ("s", 1e12)];
+
+/// A number without a unit: `1`, or `"1"`.
+fn bare_number(node: &Node) -> Option<f64> {
+    let number = match &node.item {
+        Item::Leaf(toml::Value::String(text)) => text.trim().parse().ok()?,
+        Item::Leaf(toml::Value::Integer(number)) => *number as f64,
+        Item::Leaf(toml::Value::Float(number)) => *number,
+        _ => return None,
+    };
+    (number > 0.0 && number < 1e6).then_some(number)
+}
+
+/// A bare number as a time, for keys whose times are not mostly microseconds: in the unit that brings it next to the
+/// example of the key. So `max_time = 1` is a second, and `link_latency = 500` is no half of a millisecond.
+fn in_usual_unit(key: &str, number: f64) -> Option<String> {
+    let usual: Duration = example(key).trim_matches('"').parse().ok()?;
+    if usual.0 == 0 || example(key).ends_with("us\"") {
+        return None;
+    }
+    let times_off = |unit: f64| (number * unit / usual.0 as f64).max(usual.0 as f64 / (number * unit));
+    let (unit, _) = TIME_UNITS.iter().min_by(|a, b| times_off(a.1).total_cmp(&times_off(b.1)))?;
+    let time = format!("{number}{unit}");
+    time.parse::<Duration>().is_ok().then(|| format!("{time:?}"))
+}
 
 /// An example of the value of `key`.
 pub(super) fn example(key: &str) -> &'static str {
@@ -139,9 +201,14 @@ impl<'a> Table<'a> {
         let unknown = self.fields.iter().filter(|(key, _)| !known.contains(&key.as_str()));
         let Some((key, node)) = unknown.min_by_key(|(_, node)| node.at) else { return Ok(()) };
         let place = if self.name.is_empty() { String::new() } else { format!(" in {}", self.name) };
-        let help = match nearest(key, known) {
+        let also_called = || OTHER_NAMES.iter().find(|(other, name)| other == key && known.contains(name));
+        let help = match nearest(key, known).or_else(|| also_called().map(|(_, name)| *name)) {
             Some(near) if matches!(node.item, Item::Leaf(_)) => {
-                format!("{near} = {} (did you mean {near:?}?)", node.value())
+                let value = match example(near).starts_with('[') {
+                    true => toml::Value::Array(as_list(&node.value())),
+                    false => node.value(),
+                };
+                format!("{near} = {value} (did you mean {near:?}?)")
             }
             Some(near) => format!("{near} (did you mean {near:?}?)"),
             None => format!("one of {}", known.join(", ")),
@@ -167,7 +234,9 @@ impl<'a> Table<'a> {
         let Some(node) = self.node(key) else { return Ok(None) };
         T::read(node).map(Some).map_err(|problem| {
             let (message, help) = split_help(&problem, key);
-            let help = help.unwrap_or_else(|| format!("{key} = {}", example(key)));
+            let timed = bare_number(node).and_then(|number| in_usual_unit(key, number));
+            let timed = timed.map(|time| format!("{key} = {time}"));
+            let help = timed.or(help).unwrap_or_else(|| format!("{key} = {}", example(key)));
             fault(self.file, node.at, format!("{key}: {message}"), Some(help))
         })
     }
@@ -255,7 +324,12 @@ impl<'a> Table<'a> {
         match known.iter().find(|(word, _)| *word == written) {
             Some((_, value)) => Ok(*value),
             None => {
-                let help = match nearest(&written, &words) {
+                // Such as `utilization`, which is one of them but for the half and the spelling.
+                let plain = written.to_lowercase().replace("iz", "is").replace('_', "-");
+                let within: Vec<&str> = words.iter().copied().filter(|word| word.contains(&plain)).collect();
+                let only_one =
+                    if let [one] = within[..] { Some(one).filter(|_| plain.len() > 3) } else { None };
+                let help = match nearest(&written, &words).or(only_one) {
                     Some(near) => format!("{key} = {near:?}"),
                     None => format!("{key} = one of {}", list(&words)),
                 };
@@ -263,6 +337,33 @@ impl<'a> Table<'a> {
             }
         }
     }
+}
+
+/// The list that is meant by a value that is none: `"1, 2"` are two numbers, `"reps, ops"` two names.
+pub(super) fn as_list(value: &toml::Value) -> Vec<toml::Value> {
+    let Some(text) = value.as_str() else { return vec![value.clone()] };
+    if let Some(numbers) = range_of(text) {
+        return numbers;
+    }
+    if !text.contains(',') {
+        return vec![value.clone()];
+    }
+    let parts =
+        text.trim_matches(['[', ']', ' ']).split(',').map(|part| part.trim().trim_matches(['"', '\'']));
+    let read = |part: &str| match (part.parse::<i64>(), part.parse::<f64>()) {
+        (Ok(whole), _) => toml::Value::Integer(whole),
+        (_, Ok(number)) if number.is_finite() => toml::Value::Float(number),
+        _ => toml::Value::String(part.to_owned()),
+    };
+    parts.filter(|part| !part.is_empty()).map(read).collect()
+}
+
+/// The numbers of `1-3` or `1..3`; of a long range, which may be meant in steps, both ends.
+fn range_of(text: &str) -> Option<Vec<toml::Value>> {
+    let (first, last) = text.split_once("..").or_else(|| text.split_once('-'))?;
+    let (first, last): (i64, i64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+    let numbers = if last - first < 20 { (first..=last).collect() } else { vec![first, last] };
+    (first < last).then(|| numbers.into_iter().map(toml::Value::Integer).collect())
 }
 
 /// `"a", "b"`.
@@ -309,7 +410,9 @@ pub(super) fn or_example(help: Option<String>, key: &str) -> Option<String> {
 pub(super) fn split_help(problem: &str, key: &str) -> (String, Option<String>) {
     match problem.rsplit_once("; write ") {
         // A unit in another case: `400gbps`; the right one belongs in quotes.
-        Some((message, instead)) if !instead.contains(' ') => {
+        Some((message, instead))
+            if !instead.contains(' ') || (instead.starts_with('[') && instead.ends_with(']')) =>
+        {
             let bare = instead.parse::<f64>().is_ok() || instead.starts_with(['"', '[']);
             let instead = if bare { instead.to_owned() } else { format!("{instead:?}") };
             (message.to_owned(), Some(format!("{key} = {instead}")))
@@ -425,6 +528,11 @@ macro_rules! read_whole {
                         let instead = number.map_or_else(String::new, |number| format!("; write {number}"));
                         Err(format!("must be a whole number, not {}{instead}", describe(node)))
                     }
+                    Item::Leaf(toml::Value::Float(number)) => {
+                        let nearest = number.round().max(1.0);
+                        let instead = if nearest < 1e9 { format!("; write {nearest}") } else { String::new() };
+                        Err(format!("must be a whole number, not {}{instead}", describe(node)))
+                    }
                     _ => Err(format!("must be a whole number, not {}", describe(node))),
                 }
             }
@@ -479,7 +587,16 @@ impl<T: Read> Read for Vec<T> {
                     problem.split("; write ").next().unwrap_or_default().to_owned()
                 })
             }
-            Item::Leaf(value) => Err(format!("must be a list, not {value}; write [{value}]")),
+            Item::Leaf(value) => {
+                let list = as_list(value);
+                // What is no value of such a list as it is makes none in brackets either.
+                let reads = list
+                    .iter()
+                    .all(|value| T::read(&Node { at: None, item: Item::Leaf(value.clone()) }).is_ok());
+                let instead =
+                    if reads { format!("; write {}", toml::Value::Array(list)) } else { String::new() };
+                Err(format!("must be a list, not {value}{instead}"))
+            }
             Item::Table(_) => Err("must be a list, not a table".to_owned()),
         }
     }

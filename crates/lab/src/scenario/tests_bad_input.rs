@@ -378,7 +378,7 @@ reps.lb.evs = 0
 buffer = 3
 [workload]"#,
         r#"perm.toml:9:1: "buffer" is no parameter of a scheme
-  write: "reps.lb.buffer" = 3"#,
+  write: "*.lb.buffer" = 3"#,
     ),
     (
         "[workload]",

@@ -4,6 +4,7 @@ use super::context::Context;
 use super::draft::{Draft, apply, refused};
 use super::kinds;
 use super::origin::Origin;
+use super::paths;
 use super::resolved::{Point, Scenario};
 use super::schemes;
 use super::setups::Setup;
@@ -115,8 +116,17 @@ fn section<'a>(root: &Table<'a>, key: &'static str) -> Result<Table<'a>, Scenari
     }
 }
 
+/// So many seeds are counted by who writes `seeds = 3`; a larger number is a seed itself.
+const MOST_COUNTED: i64 = 20;
+
 pub(super) fn seeds(root: &Table, over: &Overrides) -> Result<Vec<u64>, ScenarioError> {
     let usual = || if over.usual_seeds.is_empty() { vec![1] } else { over.usual_seeds.clone() };
+    if let Some(Node { item: Item::Leaf(toml::Value::Integer(count @ 1..=MOST_COUNTED)), .. }) =
+        root.node("seeds")
+    {
+        let help = format!("seeds = {:?}", Vec::from_iter(1..=*count));
+        return Err(root.wrong("seeds", format!("seeds must be a list, not {count}"), help));
+    }
     let seeds: Vec<u64> = elements(root, "seeds", "seed")?
         .map_or_else(|| Ok(usual()), |seeds| seeds.into_iter().map(|(_, seed)| Ok(seed)).collect())?;
     if over.seeds.is_empty() {
@@ -202,9 +212,20 @@ fn read_schemes(
     if named.is_none() && own.is_empty() {
         return Err(root.missing("schemes"));
     }
+    let joined = matches!(root.node("topology"), Some(Node { item: Item::Table(fields), .. })
+        if fields.get("kind").is_some_and(|kind| kind.value().as_str() == Some("cross-dc")));
     let mut running: Vec<(Place, Draft)> = Vec::new();
     for (at, name) in named.into_iter().flatten() {
         let Some((own_at, scheme)) = find(&name) else {
+            if let "all" | "*" = name.as_str() {
+                let help = format!("schemes = {:?}, or some of them", schemes::names(joined));
+                return Err(fault(
+                    file,
+                    at,
+                    format!("{name:?} is no scheme; schemes have names"),
+                    Some(help),
+                ));
+            }
             let (message, help) =
                 kinds::no_scheme(registry, &name).unwrap_or_else(|| schemes::unknown(&name, &own_names));
             return Err(fault(file, at, message, Some(help)));
@@ -227,6 +248,10 @@ fn read_schemes(
             .iter()
             .map(|name| {
                 find(name).ok_or_else(|| {
+                    if let "all" | "*" = name.as_str() {
+                        let help = format!("--scheme {}", schemes::names(joined).join(" --scheme "));
+                        return fault(file, None, format!("--scheme {name}: schemes have names"), Some(help));
+                    }
                     let (message, help) = schemes::unknown(name, &own_names);
                     let message = format!("{message} on the command line");
                     fault(file, None, message, Some(format!("--scheme {}", help.replace('"', ""))))
@@ -281,9 +306,13 @@ fn known_scheme(
     };
     let near = nearest(&setting.scheme, &known).filter(|_| !known_elsewhere);
     let help = match near {
+        _ if paths::is_part(&setting.scheme) => {
+            format!("\"*.{}.{}\" = {}", setting.scheme, setting.path, setting.value)
+        }
         _ if matches!(setting.scheme.as_str(), "topology" | "workload") => {
             format!("{} = {} below [{}]", setting.path, setting.value, setting.scheme)
         }
+        _ if setting.scheme == "setup" => format!("\"*.{}\" = {}", setting.path, setting.value),
         Some(near) => format!("\"{near}.{}\" = {}", setting.path, setting.value),
         None => format!("one of {} before {:?}", known.join(", "), format!(".{}", setting.path)),
     };

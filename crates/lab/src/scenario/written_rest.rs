@@ -52,6 +52,17 @@ pub(super) fn fault(table: &Table) -> Result<FaultSpec, ScenarioError> {
 /// Refuses keys that a fault of this kind does not have, and says what is meant where others ask in their way.
 fn only_of_fault(table: &Table, own: &[&str]) -> Result<(), ScenarioError> {
     let known = [&["kind", "at", "duration", "until"], own].concat();
+    if let (Some(node), false) = (table.node("links"), known.contains(&"links")) {
+        let message = "this kind of fault is about switches, not about links";
+        let value = node.value();
+        // A switch's name has neither a side nor an amount of links.
+        let a_switch = value.as_str().filter(|name| !name.contains(['/', '-', '>']) && *name != "all");
+        let help = match a_switch {
+            Some(name) if !name.starts_with("host") => format!("switches = {name:?} instead of links"),
+            _ => format!("kind = \"link-down\" with links = {value}, or switches = \"tor:0\""),
+        };
+        return Err(table.wrong("links", message, help));
+    }
     if let (Some(node), false) = (table.node("switches"), known.contains(&"switches")) {
         let message = "this kind of fault is about links, not about switches";
         let value = node.value();

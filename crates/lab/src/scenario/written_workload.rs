@@ -52,7 +52,12 @@ pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSp
             let message = format!("{file:?} does not end in .cm, so its kind must be said");
             return Err(table.wrong("file", message, "kind = \"cm\" or kind = \"ns3-flows\""));
         }
-        _ => table.word("kind", KINDS).map_err(|error| cx.registry.with_workloads(error))?,
+        _ => {
+            if let Some(help) = collective_kind(table) {
+                return Err(help);
+            }
+            table.word("kind", KINDS).map_err(|error| cx.registry.with_workloads(error))?
+        }
     };
     match kind {
         Kind::Permutation => {
@@ -211,7 +216,46 @@ fn message(table: &Table, hosts: u32) -> Result<MessageSpec, ScenarioError> {
     Ok(MessageSpec { from, to, bytes: bytes(table)?, start })
 }
 
+/// The algorithms that do what `written` says, whatever it puts between the words: all-reduce, AllReduce.
+fn algorithms_of(written: &str) -> Vec<&'static str> {
+    let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
+    let all = Algorithm::ALL.iter().map(|(name, _)| *name);
+    all.filter(|name| !plain(written).is_empty() && plain(name).starts_with(&plain(written))).collect()
+}
+
+/// `algorithm = "allreduce-ring"`, and which others do the same.
+fn named_algorithm(names: &[&str]) -> Option<String> {
+    let (first, others) = names.split_first()?;
+    let others = if others.is_empty() { String::new() } else { format!(", or one of {}", list(others)) };
+    Some(format!("algorithm = {first:?}{others}"))
+}
+
+/// The fault of a workload whose kind is a collective's name.
+fn collective_kind(table: &Table) -> Option<ScenarioError> {
+    let kind = table.get::<String>("kind").ok()??;
+    let instead = named_algorithm(&algorithms_of(&kind))?;
+    let message = format!("{kind:?} is a collective and no kind of workload");
+    Some(table.wrong("kind", message, format!("kind = \"collective\" and below it {instead}")))
+}
+
+/// Refuses what names no algorithm, and says which there are.
+fn algorithm(table: &Table) -> Result<Algorithm, ScenarioError> {
+    let all: Vec<&str> = Algorithm::ALL.iter().map(|(name, _)| *name).collect();
+    if let Some(node) = table.node("collective") {
+        let written = node.value();
+        let meant = algorithms_of(written.as_str().unwrap_or_default());
+        let help = named_algorithm(if meant.is_empty() { &all } else { &meant }).unwrap_or_default();
+        return Err(table.wrong("collective", "which collective it is says its algorithm", help));
+    }
+    table.word("algorithm", &Algorithm::ALL).map_err(|error| {
+        let written = table.get::<String>("algorithm").ok().flatten().unwrap_or_default();
+        let meant = named_algorithm(&algorithms_of(&written));
+        ScenarioError { help: meant.or(error.help.clone()), ..error }
+    })
+}
+
 fn collective(table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
+    let algorithm = algorithm(table)?;
     table.only(&[
         "kind",
         "algorithm",
@@ -225,7 +269,6 @@ fn collective(table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> 
         "depth",
         "clock",
     ])?;
-    let algorithm = table.word("algorithm", &Algorithm::ALL)?;
     let members = members(table, hosts)?;
     let to_all = algorithm == Algorithm::Alltoall;
     let chunk = table.get("chunk")?.or_else(|| (!to_all).then_some(DEFAULT_CHUNK));

@@ -9,7 +9,7 @@ mod unsaid;
 
 use crate::ground::ground;
 use crate::standing;
-use anabranch_results::{Figure, ResultSet};
+use anabranch_results::{Answered, Figure, ResultSet};
 use plots::Plot;
 use serde_json::json;
 
@@ -124,8 +124,12 @@ fn missing(set: &ResultSet) -> String {
     html
 }
 
-/// The answer in sentences. Of a figure it is the claims' table.
+/// The answer in sentences. Of a figure it is the claims' table; of a question about a parameter, of which the runs are
+/// what was tried, that question and what was found.
 fn verdict(set: &ResultSet) -> String {
+    if let Some(answer) = &set.answer {
+        return answered(answer);
+    }
     let sentences = standing::answer(set);
     if sentences.is_empty() {
         return String::new();
@@ -133,6 +137,28 @@ fn verdict(set: &ResultSet) -> String {
     let sentences: String = sentences.iter().map(|sentence| format!("<p>{}</p>", escape(sentence))).collect();
     let method = escape(&standing::method(set));
     format!("<section class=\"verdict\">{sentences}<p class=\"note\">{method}</p></section>\n")
+}
+
+fn answered(answer: &Answered) -> String {
+    let mut html = format!(
+        "<section class=\"verdict\"><p>{}</p><div class=\"scroll\"><table class=\"numbers\">",
+        escape(&answer.question)
+    );
+    for (number, row) in answer.table.iter().enumerate() {
+        let cell = |(place, cell): (usize, &String)| match (number, place) {
+            (0, 0) => format!("<th class=\"word\">{}</th>", escape(cell)),
+            (0, _) | (_, 0) => format!("<th>{}</th>", escape(cell)),
+            _ => format!("<td>{}</td>", escape(cell)),
+        };
+        let cells: String = row.iter().enumerate().map(cell).collect();
+        html.push_str(&format!("<tr>{cells}</tr>"));
+    }
+    html.push_str("</table></div>");
+    for note in &answer.notes {
+        html.push_str(&format!("<p class=\"note\">{}</p>", escape(note)));
+    }
+    html.push_str("</section>\n");
+    html
 }
 
 /// Text as HTML shows it, in elements and in quoted attributes.

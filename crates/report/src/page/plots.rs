@@ -4,6 +4,7 @@ use super::curves::{Curve, Picture, pictures, swept};
 use super::series;
 use crate::index::Index;
 use crate::labels::{label, thousands};
+use anabranch_base::{Bytes, Duration, Rate};
 use anabranch_results::{FlowRow, GOODPUT, PlotKind, PlotSpec, ResultSet, RunRow, Statistic, Value};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -365,12 +366,21 @@ fn against_sweep(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> Plo
     let mut note = String::new();
     let mut range = (f64::INFINITY, 0.0_f64);
     let mut gaps = Gaps::default();
+    // A search looks between the ends of a range; what is swept on purpose has the labels that its author wrote.
+    let swept = spec.x.iter().filter(|_| set.answer.is_some());
+    let swept = swept.flat_map(|name| set.actual().iter().filter_map(|run| run.sweep.get(name)));
+    let quantity = Quantity::of(swept.collect());
     for (place, curve) in picture.curves.iter().enumerate() {
         let mut points: Vec<(Json, Vec<f64>)> = Vec::new();
         let runs = || curve.runs.iter().map(|&run| &set.runs[run]);
         for run in runs() {
             let at = match &spec.x {
-                Some(name) => run.sweep.get(name).map_or(Json::Null, coordinate),
+                Some(name) => {
+                    let number = |value: &Value| Some(quantity?.number(value)?.into());
+                    run.sweep
+                        .get(name)
+                        .map_or(Json::Null, |value| number(value).unwrap_or_else(|| coordinate(value)))
+                }
                 None => run.scheme.as_str().into(),
             };
             // A point of which one seed has no number would be the mean of the lucky ones.
@@ -414,7 +424,13 @@ fn against_sweep(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> Plo
         }));
     }
     let numeric = data.iter().flat_map(|curve| curve["x"].as_array()).flatten().all(Json::is_number);
-    let mut x = number_axis(spec.x.as_deref().unwrap_or("Scheme"), spec.log_x);
+    let at = || data.iter().flat_map(|curve| curve["x"].as_array()).flatten().filter_map(Json::as_f64);
+    let (least, most) =
+        at().fold((f64::INFINITY, 0.0_f64), |(least, most), at| (least.min(at), most.max(at)));
+    let name = spec.x.as_deref().unwrap_or("Scheme");
+    let named = quantity.map_or_else(|| name.to_owned(), |quantity| format!("{name} ({})", quantity.unit()));
+    let wide = set.answer.is_some() && least > 0.0 && most > 20.0 * least;
+    let mut x = number_axis(&named, spec.log_x || wide);
     if !numeric || spec.kind == PlotKind::Bar {
         x = json!({"title": {"text": spec.x.as_deref().unwrap_or("Scheme")}, "type": "category"});
     }
@@ -468,6 +484,41 @@ impl Gaps {
     /// A sentence a reason, each after a space.
     fn text(&self) -> String {
         self.0.iter().map(|(reason, names)| format!(" {reason}: {}.", names.join("; "))).collect()
+    }
+}
+
+/// What swept values are that are written as text with a unit.
+#[derive(Clone, Copy)]
+enum Quantity {
+    Bytes,
+    Duration,
+    Rate,
+}
+
+impl Quantity {
+    /// What all of them are; none when they are not of one kind, or numbers already.
+    fn of(values: Vec<&Value>) -> Option<Quantity> {
+        let all = [Quantity::Bytes, Quantity::Duration, Quantity::Rate];
+        let fits = |quantity: &Quantity| values.iter().all(|value| quantity.number(value).is_some());
+        all.into_iter().find(fits).filter(|_| !values.is_empty())
+    }
+
+    /// A value in [`Self::unit`].
+    fn number(self, value: &Value) -> Option<f64> {
+        let Value::Text(text) = value else { return None };
+        Some(match self {
+            Quantity::Bytes => text.parse::<Bytes>().ok()?.0 as f64 / 1e3,
+            Quantity::Duration => text.parse::<Duration>().ok()?.as_us(),
+            Quantity::Rate => text.parse::<Rate>().ok()?.0 as f64 / 1e9,
+        })
+    }
+
+    fn unit(self) -> &'static str {
+        match self {
+            Quantity::Bytes => "KB",
+            Quantity::Duration => "µs",
+            Quantity::Rate => "Gbps",
+        }
     }
 }
 

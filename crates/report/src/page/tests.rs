@@ -524,3 +524,30 @@ fn parameters_that_change_together_make_one_curve() {
         [("workload.bytes = 1MB".to_owned(), vec![0, 1]), ("workload.bytes = 2MB".to_owned(), vec![2, 3])];
     assert_eq!(curves(product), two);
 }
+
+#[test]
+fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
+    let mut set = two_schemes();
+    set.runs.iter_mut().for_each(|run| {
+        let bytes = run.sweep.remove("workload.bytes").unwrap();
+        let queue = if bytes.to_string() == "8MiB" { "10KB" } else { "4MB" };
+        run.sweep.insert("*.fabric.queue".into(), Value::Text(queue.into()));
+    });
+    let cells = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+    set.answer = Some(anabranch_results::Answered {
+        question: "smallest *.fabric.queue where drops(scheme) < 1".into(),
+        table: vec![cells(["scheme", "smallest", "fails at"]), cells(["reps", "100KB", "98KB"])],
+        notes: vec!["ops with seed 1: it holds at neither end".into()],
+    });
+    let page = own_part(&set);
+    for text in ["where drops(scheme) &lt; 1</p>", "<th>reps</th><td>100KB</td>", "it holds at neither end"] {
+        assert!(page.contains(text), "{text}");
+    }
+    let spec =
+        PlotSpec { x: Some("*.fabric.queue".into()), ..PlotSpec::new(PlotKind::Line, "queue", "fct_max_us") };
+    let figure = Figure { plots: vec![spec], ..figure("quick") };
+    let plot = plots::of(&ResultSet { figure: Some(figure), ..set }).remove(0);
+    assert_eq!(plot.data[0]["x"], json!([10.0, 4000.0]));
+    assert_eq!(plot.layout["xaxis"]["type"], "log");
+    assert_eq!(plot.layout["xaxis"]["title"]["text"], "*.fabric.queue (KB)");
+}

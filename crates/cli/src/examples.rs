@@ -1,0 +1,15 @@
+//! Scenarios to begin with: the folder `examples`, which an installed program does not have.
+
+/// Their names and what they say.
+pub const EXAMPLES: &[(&str, &str)] = &[
+    ("permutation-1024", include_str!("../../../examples/permutation-1024.toml")),
+    ("incast", include_str!("../../../examples/incast.toml")),
+    ("websearch-128", include_str!("../../../examples/websearch-128.toml")),
+    ("allreduce", include_str!("../../../examples/allreduce.toml")),
+    ("link-failure", include_str!("../../../examples/link-failure.toml")),
+    ("lossy-link", include_str!("../../../examples/lossy-link.toml")),
+    ("longhaul", include_str!("../../../examples/longhaul.toml")),
+    ("reps-buffer", include_str!("../../../examples/reps-buffer.toml")),
+    ("smallest-buffer", include_str!("../../../examples/smallest-buffer.toml")),
+    ("highest-load", include_str!("../../../examples/highest-load.toml")),
+];

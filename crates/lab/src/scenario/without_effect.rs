@@ -1,0 +1,186 @@
+//! What a scenario says and what then changes nothing: faults, settings and depths.
+
+use super::origin::Origin;
+use super::schemes;
+use super::sweep;
+use super::table::fault;
+use super::tree::{Item, Place};
+use super::{FaultKind, FaultSpec, Limits, Scenario, ScenarioError, Scheme, WorkloadSpec};
+use anabranch_base::{Duration, Rate};
+use anabranch_engine::Taken;
+use anabranch_fabric::Topology;
+use anabranch_workload::Workload;
+use std::collections::BTreeMap;
+
+/// What was found at the points so far.
+#[derive(Default)]
+pub(super) struct WithoutEffect {
+    /// By fault that gives links a rate: the slowest and the fastest of these links anywhere.
+    rates: BTreeMap<usize, (Rate, Rate)>,
+    /// Some point has a fault that slows a link.
+    slows: BTreeMap<usize, bool>,
+    /// The depth of a collective, and the most chunks that one rank has for another, where that is fewer.
+    depth: Option<(u32, u32)>,
+    /// A depth holds back somewhere.
+    holds_back: bool,
+}
+
+impl WithoutEffect {
+    /// Looks at what a fault of a point takes.
+    pub(super) fn look_at_fault(&mut self, number: usize, fault: &FaultSpec, taken: &Taken, on: &Topology) {
+        let FaultKind::Rate { rate, .. } = fault.kind else { return };
+        let rates = || taken.links.iter().map(|link| on.ports[link.index()].rate);
+        let (Some(slowest), Some(fastest)) = (rates().min(), rates().max()) else { return };
+        *self.slows.entry(number).or_default() |= rate < fastest;
+        self.rates.entry(number).or_insert((slowest, fastest));
+    }
+
+    /// Looks at the workload of a point.
+    pub(super) fn look_at_workload(&mut self, spec: &WorkloadSpec, workload: &Workload) {
+        let WorkloadSpec::Collective(collective) = spec else { return };
+        let Some(depth) = collective.depth else { return };
+        let mut chunks = vec![0_u32; workload.qps.len()];
+        workload.messages.iter().for_each(|message| chunks[message.qp.index()] += 1);
+        match chunks.into_iter().max() {
+            Some(most) if most <= depth => drop(self.depth.get_or_insert((depth, most))),
+            _ => self.holds_back = true,
+        }
+    }
+
+    /// What was found, with its place and what to write instead.
+    pub(super) fn warnings(self, scenario: &Scenario, origin: &Origin) -> Vec<ScenarioError> {
+        let late = scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
+            let swept = scenario.sweep.contains_key(&format!("fault.{number}.at"));
+            late_fault(number, fault, &scenario.limits, origin).filter(|_| !swept)
+        });
+        let mut warnings: Vec<ScenarioError> = late.collect();
+        warnings.extend(scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
+            let rates = self.rates.get(&number).filter(|_| self.slows.get(&number) == Some(&false));
+            idle_rate(number, fault, *rates?, origin)
+        }));
+        if let (Some((depth, most)), false) = (self.depth, self.holds_back) {
+            let message = format!(
+                "depth = {depth} holds nothing back: no rank has more than {most} chunks for another one, in all"
+            );
+            let help = Some("a smaller depth, a smaller chunk, or no depth".to_owned());
+            warnings.push(fault(&origin.file, origin.place("workload.depth"), message, help));
+        }
+        warnings.extend(overridden(origin));
+        warnings.extend(not_for_all(&scenario.schemes, origin));
+        warnings
+    }
+}
+
+/// A fault that begins, or begins again, when every run is over.
+fn late_fault(number: usize, late: &FaultSpec, limits: &Limits, origin: &Origin) -> Option<ScenarioError> {
+    let max_time = limits.max_time;
+    let (first, last) = (late.at.0.iter().min()?, late.at.0.iter().max()?);
+    let (at, begins) = match (*first >= max_time, *last >= max_time) {
+        (true, _) => (first, "begins"),
+        (false, true) => (last, "begins for the last time"),
+        (false, false) => return None,
+    };
+    let message = format!(
+        "fault {} ({}) {begins} at {at}, when every run is over (max_time = \"{max_time}\")",
+        number + 1,
+        late.kind
+    );
+    let help = match first == last {
+        true => format!("at = \"{}\", or a longer max_time below [limits]", Duration(max_time.0 / 2)),
+        false => "earlier times, or a longer max_time below [limits]".to_owned(),
+    };
+    Some(fault(&origin.file, origin.place(&format!("fault.{number}.at")), message, Some(help)))
+}
+
+/// A fault that gives links a rate which is not below their own.
+fn idle_rate(
+    number: usize,
+    idle: &FaultSpec,
+    (slowest, fastest): (Rate, Rate),
+    origin: &Origin,
+) -> Option<ScenarioError> {
+    let FaultKind::Rate { rate, .. } = idle.kind else { return None };
+    let what =
+        if rate == slowest && rate == fastest { "leaves them as they are" } else { "slows none of them" };
+    let message =
+        format!("fault {} ({}): rate = \"{rate}\" {what}: the links have {fastest}", number + 1, idle.kind);
+    let help = format!("rate = \"{}\"", Rate(slowest.0 / 2));
+    Some(fault(&origin.file, origin.place(&format!("fault.{number}.rate")), message, Some(help)))
+}
+
+/// A parameter of schemes that `[set]` or `[sweep]` names: the scheme (or `*`), its path, where.
+struct Named {
+    scheme: String,
+    path: String,
+    at: Place,
+}
+
+fn named(origin: &Origin, section: &str) -> Vec<Named> {
+    let mut found = Vec::new();
+    let is_value = |node: &super::tree::Node| match section {
+        "set" => sweep::whole_value(node),
+        _ => matches!(node.item, Item::Array(_)),
+    };
+    if let Some(Item::Table(fields)) = origin.section(section).map(|node| &node.item) {
+        sweep::leaves("", fields, &is_value, &mut found);
+        // Parameters that change together are named a table deeper.
+        for node in
+            found.iter().filter(|(key, _)| key == sweep::ZIP).map(|(_, node)| *node).collect::<Vec<_>>()
+        {
+            let Item::Array(groups) = &node.item else { continue };
+            for group in groups {
+                if let Item::Table(fields) = &group.item {
+                    sweep::leaves("", fields, &is_value, &mut found);
+                }
+            }
+        }
+    }
+    let split = |(key, node): (String, &super::tree::Node)| {
+        let (scheme, path) = key.split_once('.')?;
+        Some(Named { scheme: scheme.to_owned(), path: path.to_owned(), at: node.at })
+    };
+    found.into_iter().filter_map(split).collect()
+}
+
+/// Settings of which nothing is left, as the sweep gives the parameter its values.
+fn overridden(origin: &Origin) -> Vec<ScenarioError> {
+    let swept = named(origin, "sweep");
+    let lost = |set: &Named| {
+        let covers = |over: &&Named| {
+            let same_path = set.path == over.path
+                || set.path.strip_prefix(&over.path).is_some_and(|below| below.starts_with('.'));
+            same_path && (over.scheme == "*" || over.scheme == set.scheme)
+        };
+        let over = swept.iter().find(covers)?;
+        let message = format!(
+            "\"{}.{}\" below [set] counts for nothing: \"{}.{}\" is varied",
+            set.scheme, set.path, over.scheme, over.path
+        );
+        Some(fault(&origin.file, set.at, message, Some("it in one of the two places".to_owned())))
+    };
+    named(origin, "set").iter().filter_map(lost).collect()
+}
+
+/// Settings for all schemes that some of them do not take.
+fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<ScenarioError> {
+    let partly = |set: &Named| {
+        let (takers, others): (Vec<&Scheme>, Vec<&Scheme>) =
+            running.iter().partition(|scheme| schemes::takes(scheme, &set.path));
+        if set.scheme != "*" || takers.is_empty() || others.is_empty() {
+            return None;
+        }
+        let names = |schemes: &[&Scheme]| {
+            schemes.iter().map(|scheme| scheme.name.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        let why = match set.path.as_str() {
+            "fabric.queue" => "which pause instead of dropping (fabric.pfc)",
+            _ => "which have no such parameter",
+        };
+        let message = format!("\"*.{}\" is not for {}, {why}", set.path, names(&others));
+        let instead = takers.iter().map(|scheme| format!("\"{}.{}\"", scheme.name, set.path));
+        let instead = instead.collect::<Vec<_>>().join(" and ");
+        Some(fault(&origin.file, set.at, message, Some(format!("{instead}, where that is what is meant"))))
+    };
+    let all = named(origin, "set").into_iter().chain(named(origin, "sweep"));
+    all.collect::<Vec<_>>().iter().filter_map(partly).collect()
+}
