@@ -153,6 +153,7 @@ mod tests {
             bdp: Bytes(400_000),
             packet: Bytes(1057),
             line_rate: Rate::from_gbps(400),
+            queue: Bytes(1_000_000),
         };
         let faults = &[FaultSpec { kind, at: Duration::from_us(1).into(), duration }];
         let at = Time::ZERO + Duration::from_us(20_000);

@@ -70,7 +70,8 @@ impl<'a> Ideal<'a> {
         Ideal { split: u64::from(scheme.qps), spreads, ..self }
     }
 
-    /// The longest path's round trip for one full packet and its ACK, and what fits into it at line rate.
+    /// The longest path's round trip for one full packet and its ACK, and what fits into it at line rate. Of queues it
+    /// knows nothing: those [`FabricSpec::facts`](crate::FabricSpec::facts) adds.
     pub fn path_facts(&self) -> PathFacts {
         self.facts_on(&self.topology.longest_path(&self.routing))
     }
@@ -85,7 +86,8 @@ impl<'a> Ideal<'a> {
         let path: Vec<Tier> = path.iter().map(|&link| self.tier(link)).collect();
         let base_rtt = self.last_arrival(&path, 1, packet.0) + ack_return(&path);
         let rate = self.topology.ports[0].rate;
-        PathFacts { base_rtt, bdp: Bytes(rate.bytes_in(base_rtt)), packet, line_rate: rate }
+        let bdp = Bytes(rate.bytes_in(base_rtt));
+        PathFacts { base_rtt, bdp, packet, line_rate: rate, queue: Bytes(0) }
     }
 
     /// The bytes of a message that a full packet carries.

@@ -15,7 +15,7 @@ use crate::switch::{PfcError, PfcPlan, ProgramError, ProgramPlan, SwitchPlan, We
 use anabranch_base::{Duration, OutOfRange, Panicked, Refused, Time, catch_panicked, foreign};
 use anabranch_fabric::{Routing, Selector, SelectorError, Topology, TopologyError};
 use anabranch_proto::cc::RegisteredCc;
-use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, TransportConfig};
+use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, TransportConfig};
 use anabranch_results::SeriesRow;
 use anabranch_workload::{self as workload, Fabric, Workload, WorkloadError};
 use std::sync::Arc;
@@ -84,13 +84,16 @@ fn attempt<O: Observer>(
     control.flows_total.store(fabric.workload.messages.len() as u64, Ordering::Relaxed);
     let ideal = Ideal::new(&fabric.topology, fabric.routing.clone(), &point.scheme.transport);
     let ideal = ideal.carried_by(&point.scheme);
-    let facts = ideal.path_facts();
+    let facts = point.scheme.fabric.facts(ideal.path_facts());
     let pfc = point.scheme.fabric.pfc.as_ref();
     let program = ProgramPlan::new(&point.scheme, &fabric.topology, &fabric.routing, &facts, point.seed)?;
     let header = point.scheme.transport.framing().header;
     let weights = weights(&point.scheme.fabric, &fabric.topology, &facts, header)?;
     let own_paths = match point.scheme.cc.wants_own_path() {
-        true => fabric.workload.qps.iter().map(|ends| ideal.path_facts_of(ends.src, ends.dst)).collect(),
+        true => {
+            let of = |src, dst| PathFacts { queue: facts.queue, ..ideal.path_facts_of(src, dst) };
+            fabric.workload.qps.iter().map(|ends| of(ends.src, ends.dst)).collect()
+        }
         false => Vec::new(),
     };
     let setup = Setup {
@@ -255,7 +258,8 @@ fn drive<O: Observer>(
                 ),
                 _ => "nothing is left that could happen".to_owned(),
             };
-            let (scheme, faults, facts) = (&point.scheme, &point.faults, &ideal.path_facts());
+            let (scheme, faults) = (&point.scheme, &point.faults);
+            let facts = &scheme.fabric.facts(ideal.path_facts());
             let window = scheme.cc.build(facts).window();
             let (transport, qps, routing_delay) =
                 (&scheme.transport, scheme.qps, scheme.fabric.routing_delay);

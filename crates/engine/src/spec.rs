@@ -190,6 +190,16 @@ parameters! {
     }
 }
 
+impl FabricSpec {
+    /// The facts of a path, with what a full queue of these switches holds. Ports that pause share a buffer, so that all
+    /// of it may be before a packet; of several buffers it is `pfc.buffer` as it stands.
+    pub fn facts(&self, path: PathFacts) -> PathFacts {
+        let pauses = || self.pfc.as_ref().map(|pfc| pfc.buffer);
+        let queue = self.queue.map(|queue| queue.on(&path)).or_else(pauses);
+        PathFacts { queue: queue.unwrap_or(path.queue), ..path }
+    }
+}
+
 parameters! {
     /// Where queues of links from a rate on mark.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -18,6 +18,8 @@ pub struct PathFacts {
     pub packet: Bytes,
     /// Rate of the hosts' links.
     pub line_rate: Rate,
+    /// What a full queue of a port holds: its own, or where ports pause and share a buffer, that buffer.
+    pub queue: Bytes,
 }
 
 impl PathFacts {
@@ -25,8 +27,8 @@ impl PathFacts {
     /// `"5rtt"`, `20 Gbps` for `"0.05line"`. None for what is absolute, or no quantity at all.
     pub fn in_units(&self, written: &str) -> Option<String> {
         let size = || match written.parse().ok()? {
-            Size::Bytes(_) => None,
-            size => Some(size.on(self).about()),
+            Threshold::Size(Size::Bytes(_)) => None,
+            size => Some(size.on(self, Some(self.queue)).about()),
         };
         let span = || match written.parse().ok()? {
             Span::Time(_) => None,
@@ -62,7 +64,7 @@ pub enum Threshold {
 }
 
 /// A time: absolute (`"70us"`), in base RTTs (`"3rtt"`), or in base RTTs and what the line takes for so many bytes
-/// (`"2rtt+5MB"`).
+/// (`"2rtt+5MB"`) or full queues (`"2rtt+5queue"`), which follows the queue when that is set or swept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Span {
     /// A time.
@@ -71,6 +73,8 @@ pub enum Span {
     Rtt(f64),
     /// Base round trips, and the time that bytes take at the hosts' line rate: what waits in queues, for example.
     RttAndBytes(f64, Bytes),
+    /// Base round trips, and the time that so many full queues ([`PathFacts::queue`]) take at the hosts' line rate.
+    RttAndQueues(f64, f64),
 }
 
 /// A rate: absolute (`"40Mbps"`) or as a share of the hosts' line rate (`"0.05line"`).
@@ -122,8 +126,22 @@ impl Span {
         match self {
             Span::Time(span) => span,
             Span::Rtt(n) => Duration((n * facts.base_rtt.0 as f64) as u64),
-            Span::RttAndBytes(n, bytes) => Span::Rtt(n).on(facts) + facts.line_rate.time_for(bytes.0),
+            Span::RttAndBytes(n, bytes) => Span::Rtt(n).on(facts) + at_line_rate(bytes, facts),
+            Span::RttAndQueues(n, queues) => {
+                let bytes = Bytes((queues * facts.queue.0 as f64) as u64);
+                Span::Rtt(n).on(facts) + at_line_rate(bytes, facts)
+            }
         }
+    }
+}
+
+/// How long the hosts' line takes for so many bytes; the longest time there is, where that is longer.
+fn at_line_rate(bytes: Bytes, facts: &PathFacts) -> Duration {
+    // Beyond it, the time is more than 64 bits of picoseconds.
+    let most = u128::from(u64::MAX) * u128::from(facts.line_rate.0) / 8_000_000_000_000;
+    match u128::from(bytes.0) > most {
+        true => Duration(u64::MAX),
+        false => facts.line_rate.time_for(bytes.0),
     }
 }
 
@@ -198,9 +216,24 @@ impl FromStr for Span {
         if let Some(n) = multiple(text, "rtt") {
             return n.map(Span::Rtt);
         }
-        let sum = text.split_once('+').and_then(|(rtt, bytes)| Some((multiple(rtt, "rtt")?, bytes.trim())));
-        if let Some((n, bytes)) = sum {
-            let bytes = bytes.parse().map_err(|e| format!("{e}; \"2rtt+5MB\" works"))?;
+        if let Some(queues) = multiple(text, "queue") {
+            let (_, text) = (queues?, text.trim());
+            return Err(format!(
+                "\"{text}\" has no round trips, and an empty queue takes none; write 2rtt+{text}"
+            ));
+        }
+        if let Some((rtt, more)) = text.split_once('+')
+            && let Some(n) = multiple(rtt, "rtt")
+        {
+            let (rtt, more) = (rtt.trim(), more.trim());
+            if let Some(queues) = multiple(more, "queue") {
+                return Ok(Span::RttAndQueues(n?, queues?));
+            }
+            let bytes =
+                more.parse().map_err(|e: ParseUnitError| match e.to_string().split_once("; write ") {
+                    Some((problem, instead)) => format!("{problem}; write {rtt}+{instead}"),
+                    None => format!("{e}; \"2rtt+5MB\" and \"2rtt+5queue\" work"),
+                })?;
             return n.map(|n| Span::RttAndBytes(n, bytes));
         }
         text.parse().map(Span::Time).map_err(|e| also(&e, "\"3rtt\" works too"))
@@ -252,6 +285,7 @@ impl fmt::Display for Span {
             Span::Time(span) => span.fmt(f),
             Span::Rtt(n) => write!(f, "{n}rtt"),
             Span::RttAndBytes(n, bytes) => write!(f, "{n}rtt+{bytes}"),
+            Span::RttAndQueues(n, queues) => write!(f, "{n}rtt+{queues}queue"),
         }
     }
 }
@@ -277,7 +311,7 @@ as_text!(Pace);
 parameter_quantities!(
     Size: "a size", in "bytes, packets or bdp",
     Threshold: "a size", in "bytes, packets, bdp or queue",
-    Span: "a time", in "time or rtt",
+    Span: "a time", in "time, rtt or rtt+queue",
     Pace: "a rate", in "rate or line",
 );
 
@@ -313,7 +347,8 @@ mod tests {
     #[test]
     fn relative_sizes_follow_the_fabric() {
         let (base_rtt, bdp, line_rate) = (Duration::from_us(8), Bytes(400_000), Rate::from_gbps(400));
-        let facts = PathFacts { base_rtt, bdp, packet: Bytes(4150), line_rate };
+        let queue = Bytes(1_000_000);
+        let facts = PathFacts { base_rtt, bdp, packet: Bytes(4150), line_rate, queue };
         assert_eq!("1.5bdp".parse::<Size>().unwrap().on(&facts), Bytes(600_000));
         assert_eq!("100packets".parse::<Size>().unwrap().on(&facts), Bytes(415_000));
         assert_eq!("3rtt".parse::<Span>().unwrap().on(&facts), Duration::from_us(24));
@@ -322,11 +357,26 @@ mod tests {
         assert_eq!(drained.on(&facts), Duration::from_us(16 + 100));
         assert_eq!(drained.to_string(), "2rtt+5MB");
         assert!("2rtt+5us".parse::<Span>().is_err() && "2us+5MB".parse::<Span>().is_err());
+        let queues = "2rtt+5queue".parse::<Span>().unwrap();
+        assert_eq!(queues.on(&facts), drained.on(&facts), "five queues of 1 MB");
+        assert_eq!(queues.on(&PathFacts { queue: Bytes(250_000), ..facts }), Duration::from_us(16 + 25));
+        assert_eq!(queues.on(&PathFacts { queue: Bytes(u64::MAX), ..facts }), Duration(u64::MAX));
+        assert_eq!(" 2 rtt + 0.5 queue ".parse::<Span>().unwrap().to_string(), "2rtt+0.5queue");
+        for wrong in ["2rtt+0queue", "2rtt+-1queue", "5queue", "2us+5queue", "-2rtt+5queue", "2rtt+queue"] {
+            assert!(wrong.parse::<Span>().is_err(), "{wrong}");
+        }
+        // What is to be written instead, followed.
+        for (wrong, right) in [("5queue", "2rtt+5queue"), ("2rtt+5mb", "2rtt+5MB")] {
+            let said = wrong.parse::<Span>().unwrap_err();
+            assert_eq!(said.rsplit_once("; write ").map(|(_, instead)| instead), Some(right), "{said}");
+            assert!(right.parse::<Span>().is_ok());
+        }
         assert_eq!("0.05line".parse::<Pace>().unwrap().on(&facts), Rate::from_gbps(20));
         assert_eq!("40Mbps".parse::<Pace>().unwrap().on(&facts), Rate(40_000_000));
         let units = |written: &str| facts.in_units(written).unwrap_or_default();
         assert_eq!([units("1.5bdp"), units("100packets")], ["600 KB", "415 KB"]);
         assert_eq!([units("0.25rtt"), units("0.05line")], ["2 us", "20 Gbps"]);
+        assert_eq!([units("2rtt+5queue"), units("0.2queue")], ["116 us", "200 KB"]);
         assert_eq!([units("415KB"), units("70us"), units("40Mbps"), units("ecmp")], [""; 4]);
         let threshold = |text: &str| text.parse::<Threshold>().unwrap();
         assert_eq!(threshold("1.5bdp").on(&facts, None), Bytes(600_000));

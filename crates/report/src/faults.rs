@@ -15,7 +15,42 @@ pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
     if last > MOST {
         notes.push(format!("Faults {} to {last}: faults.parquet.", MOST + 1));
     }
+    notes.extend(routing(set));
     notes
+}
+
+/// When routing follows what goes down, which decides much of what a fault costs; none where nothing does. It is part of
+/// the ground, though no setup says it: without `fabric.routing_delay`, never.
+fn routing(set: &ResultSet) -> Option<String> {
+    let goes_down = |row: &FaultRow| ["link-down", "switch-down", "link-flap"].contains(&&*row.kind);
+    let scenario: toml::Table = toml::from_str(&set.scenario_toml).ok()?;
+    if !set.runs.iter().flat_map(|run| &run.faults).any(goes_down) {
+        return None;
+    }
+    let schemes =
+        |of: &toml::Table| of.get("scheme").and_then(toml::Value::as_array).cloned().unwrap_or_default();
+    let points = scenario.get("point").and_then(toml::Value::as_array).into_iter().flatten();
+    let all = points.filter_map(toml::Value::as_table).chain([&scenario]).flat_map(schemes);
+    let mut by_delay: Vec<(String, Vec<String>)> = Vec::new();
+    for scheme in all {
+        let name = scheme.get("name")?.as_str()?.to_owned();
+        let delay = scheme.get("fabric").and_then(|fabric| fabric.get("routing_delay")?.as_str());
+        let delay = delay.map_or_else(|| "never".to_owned(), |delay| format!("after {delay}"));
+        match by_delay.iter_mut().find(|(known, _)| *known == delay) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => by_delay.push((delay, vec![name])),
+        }
+    }
+    let said = match &by_delay[..] {
+        [] => return None,
+        [(delay, _)] => delay.clone(),
+        many => {
+            let of = many.iter().map(|(delay, names)| format!("{delay} ({})", names.join(", ")));
+            of.collect::<Vec<String>>().join("; ")
+        }
+    };
+    Some(format!("Routing follows what goes down: {said} (fabric.routing_delay)."))
 }
 
 fn note(set: &ResultSet, fault: u32) -> String {
@@ -86,6 +121,24 @@ mod tests {
         let expected = "Fault 1 (link-down tor:0/up:0 from 100.0 µs), packets of a run: reps 1,132 lost; \
                         ops 94 to 97 lost.";
         assert_eq!(notes(&set), [expected]);
+    }
+
+    #[test]
+    fn when_routing_follows_is_never_unsaid() {
+        let mut set = two_schemes();
+        let scheme =
+            |name: &str, more: &str| format!("[[scheme]]\nname = \"{name}\"\n[scheme.fabric]\n{more}");
+        let delay = "routing_delay = \"20us\"\n";
+        for (of_reps, of_ops, expected) in
+            [("", "", "never"), (delay, delay, "after 20us"), (delay, "", "after 20us (reps); never (ops)")]
+        {
+            set.scenario_toml = scheme("reps", of_reps) + &scheme("ops", of_ops);
+            set.runs[0].faults = vec![row(1, 100.0, 1, 0)];
+            let expected = format!("Routing follows what goes down: {expected} (fabric.routing_delay).");
+            assert_eq!(notes(&set).last(), Some(&expected));
+            set.runs[0].faults[0].kind = "packet-loss".into();
+            assert_eq!(notes(&set).len(), 1, "nothing goes down");
+        }
     }
 
     #[test]

@@ -40,7 +40,8 @@ pub(crate) fn ranked(set: &ResultSet) -> Quantity {
     if set.actual().iter().any(|run| run.jobs > 0) {
         return CCT;
     }
-    let of_lengths = set.flows.iter().any(|flow| flow.bytes != set.flows[0].bytes);
+    // Of one run: a sweep over lengths changes nothing in what a point's schemes are ranked by.
+    let of_lengths = set.flows.windows(2).any(|two| two[0].run == two[1].run && two[0].bytes != two[1].bytes);
     match of_lengths || workload_kind(&set.scenario_toml) == Some("poisson") {
         true => SLOWDOWN,
         false => FCT,
@@ -76,7 +77,8 @@ fn faults(toml: &str) -> String {
 pub(crate) struct Standing {
     /// The ranked quantity; none where a run is missing or did not finish.
     pub estimate: Option<Estimate>,
-    /// 1 and how many schemes are faster beyond both intervals; ties share a rank. None where there is no estimate.
+    /// 1 and how many schemes of the same point of the sweep are faster, by an interval of the paired differences that is
+    /// clear of 0, but never before a scheme with a lower mean. None where there is no estimate, and with one seed.
     pub rank: Option<usize>,
     /// The quantity over that of the baselines, a ratio for each seed; none without baselines that finished.
     pub slowdown_by_fault: Option<Estimate>,
@@ -95,7 +97,7 @@ pub(crate) enum Recovery {
     Unknown,
     /// In microseconds, of every seed.
     After(Estimate),
-    /// At so many of the seeds it was not back before the baseline's end.
+    /// At so many of the seeds the run ended without having got back.
     NotBefore { the_end_at: usize, of: usize },
 }
 
@@ -103,14 +105,34 @@ pub(crate) enum Recovery {
 pub(crate) fn standings(set: &ResultSet, groups: &[Group<'_>]) -> Vec<Standing> {
     let quantity = ranked(set);
     let mut found: Vec<Standing> = groups.iter().map(|group| standing(set, group, quantity)).collect();
-    for place in 0..groups.len() {
-        let Some(own) = found[place].estimate else { continue };
-        let others = groups.iter().zip(&found).filter(|(group, _)| group.sweep == groups[place].sweep);
-        let estimates = others.filter_map(|(_, other)| other.estimate);
-        let faster = estimates.filter(|other| other.mean < own.mean && !other.ties(&own)).count();
-        found[place].rank = Some(1 + faster);
+    let mut by_mean: Vec<(usize, f64)> = found
+        .iter()
+        .enumerate()
+        .filter_map(|(place, standing)| Some((place, standing.estimate.filter(|of| of.seeds > 1)?.mean)))
+        .collect();
+    by_mean.sort_by(|one, other| one.1.total_cmp(&other.1));
+    for (number, &(place, _)) in by_mean.iter().enumerate() {
+        let lower = by_mean[..number].iter().map(|&(other, _)| other);
+        let lower: Vec<usize> = lower.filter(|&other| groups[other].sweep == groups[place].sweep).collect();
+        let faster =
+            lower.iter().filter(|&&other| is_faster(&groups[other], &groups[place], quantity)).count();
+        // One whose seeds lie far apart ties with many. It has no rank before those with lower means for that.
+        let at_best = lower.last().and_then(|&other| found[other].rank).unwrap_or(1);
+        found[place].rank = Some(at_best.max(1 + faster));
     }
     found
+}
+
+/// Whether `one` is faster than `other` for sure: the 95 % interval of the differences, seed by seed, is above 0. Seeds
+/// stand for workloads, which are the same for both, so that what they have in common is no doubt.
+fn is_faster(one: &Group<'_>, other: &Group<'_>, quantity: Quantity) -> bool {
+    let of_seed = |run: &RunRow| {
+        let same = one.runs().find(|known| known.seed == run.seed)?;
+        Some(run.number(quantity.field)? - same.number(quantity.field)?)
+    };
+    let differences: Vec<f64> = other.runs().filter_map(of_seed).collect();
+    let interval = Estimate::of(&differences).and_then(|difference| difference.interval());
+    interval.is_some_and(|[low, _]| low > 0.0)
 }
 
 fn standing(set: &ResultSet, group: &Group<'_>, quantity: Quantity) -> Standing {
@@ -222,10 +244,11 @@ pub fn method(set: &ResultSet) -> String {
     }
     let ranked = format!("Ranked by {}", ranked(set).long);
     match most {
-        1 => format!("{ranked}. One seed: no interval."),
+        1 => format!("{ranked}. One seed: no interval, and no ranks."),
         _ => format!(
-            "{ranked}, mean over {most} seeds; ± is the 95 % interval, by Student's t over the seeds' own numbers. \
-             Schemes tie where intervals overlap."
+            "{ranked}, mean over {most} seeds; ± is the 95 % interval, by Student's t over the seeds' own numbers. Rank: 1 \
+             and how many schemes are faster at the same point by a paired t-test, that is, the 95 % interval of the \
+             differences seed by seed is clear of 0; no scheme ranks before one with a lower mean."
         ),
     }
 }
@@ -278,6 +301,7 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
     let mut order: Vec<(&str, Estimate)> =
         schemes.iter().filter_map(|(name, standing)| Some((*name, standing.estimate?))).collect();
     order.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
+    let rank = |name: &str| schemes.iter().find(|(known, _)| *known == name).and_then(|(_, of)| of.rank);
     let with = |(name, estimate): &(&str, Estimate)| format!("{name} ({})", in_brackets(estimate, quantity));
     let Some((best, first)) = order.first().copied() else {
         return "No scheme finished, so there is nothing to rank".to_owned();
@@ -286,10 +310,8 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
     if schemes.len() == 1 {
         return format!("{best}: {} {}{one_seed}", quantity.short, shown(&first, quantity));
     }
-    let (tied, rest): (Vec<_>, Vec<_>) = order
-        .iter()
-        .copied()
-        .partition(|(name, other)| *name == best || first.ties(other) || first.mean == other.mean);
+    let (tied, rest): (Vec<_>, Vec<_>) =
+        order.iter().copied().partition(|(name, other)| rank(name) == Some(1) || first.mean == other.mean);
     let mut text = match (tied.len(), rest.first()) {
         (1, None) => format!("{best} alone finished: {} {}", quantity.short, shown(&first, quantity)),
         (1, Some(next)) => format!(
@@ -304,7 +326,8 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
             let names: Vec<&str> = tied.iter().map(|(name, _)| *name).collect();
             let values: Vec<String> = tied.iter().map(|(_, estimate)| shown(estimate, quantity)).collect();
             let (names, values) = (listed(&names), listed(&values));
-            let clear = |next: &&(&str, Estimate)| !tied.iter().any(|(_, estimate)| estimate.ties(&next.1));
+            // All of them are faster than the next.
+            let clear = |next: &&(&str, Estimate)| rank(next.0) == Some(1 + tied.len());
             let beyond = rest.first().filter(clear).map(|next| {
                 let slowest = tied.iter().map(|(_, estimate)| estimate.mean).fold(0.0, f64::max);
                 format!(", {:.2} times faster at least than {}", next.1.mean / slowest, with(next))
@@ -403,11 +426,15 @@ fn over_the_sweep<'a>(
 ) -> String {
     let mut by_winner: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
     for point in points {
-        let mut winners: Vec<&str> = at(point)
-            .into_iter()
-            .filter(|(_, standing)| standing.rank == Some(1))
-            .map(|(name, _)| name)
-            .collect();
+        let here = at(point);
+        let means = here.iter().filter_map(|(_, standing)| standing.estimate.map(|estimate| estimate.mean));
+        let least = means.reduce(f64::min);
+        let leads = |standing: &Standing| {
+            let mean = standing.estimate.map(|estimate| estimate.mean);
+            standing.rank == Some(1) || (mean.is_some() && mean == least)
+        };
+        let mut winners: Vec<&str> =
+            here.into_iter().filter(|(_, standing)| leads(standing)).map(|(name, _)| name).collect();
         winners.sort_unstable();
         match by_winner.iter_mut().find(|(known, _)| *known == winners) {
             Some((_, places)) => places.push(named(point)),
@@ -455,6 +482,8 @@ pub fn summary_json(set: &ResultSet) -> Json {
             "seeds": group.indices.len(),
             "method": "mean over seeds, 95 % interval by Student's t over the seeds' own numbers",
             "ranked_by": quantity.field,
+            "rank_method": "1 and how many schemes are faster at the same point of the sweep, by the 95 % interval of the \
+                            differences seed by seed (paired t), but never before one with a lower mean; null with one seed",
             "rank": standing.rank,
             "slowdown_by_fault": standing.slowdown_by_fault.map(estimate),
             "time_to_recover_us": match standing.recovery {
@@ -472,7 +501,7 @@ pub fn summary_json(set: &ResultSet) -> Json {
 mod tests {
     use super::*;
     use crate::samples::{collectives, two_schemes};
-    use anabranch_results::FaultRow;
+    use anabranch_results::{FaultRow, FlowRow};
 
     /// One point, no sweep: a scheme for each entry, with its largest FCT by seed.
     fn set(schemes: &[(&str, &[f64])]) -> ResultSet {
@@ -536,7 +565,84 @@ mod tests {
                 "a is fastest at its one seed: FCT 100.0 µs, 2.00 times faster than b (200.0 µs); one seed: no interval."
             ]
         );
-        assert!(method(&one).ends_with("One seed: no interval."));
+        assert!(method(&one).ends_with("One seed: no interval, and no ranks."));
+        assert!(standings(&one, &groups(&one)).iter().all(|standing| standing.rank.is_none()));
+    }
+
+    /// By hand: a and b differ by 10, 11 and 12 us at their seeds, whose own numbers are 100 us apart. Mean 11, s = 1,
+    /// 4.303 / sqrt(3) = 2.48: from 8.5 to 13.5, clear of 0, where the intervals of a and b (± 248) overlap nearly whole.
+    /// c is 5, -5 and 6 us above b: mean 2, s = 6.08, ± 15.1.
+    #[test]
+    fn what_seeds_have_in_common_is_no_tie() {
+        let set = set(&[
+            ("a", &[100.0, 200.0, 300.0]),
+            ("b", &[110.0, 211.0, 312.0]),
+            ("c", &[115.0, 206.0, 318.0]),
+        ]);
+        let found = standings(&set, &groups(&set));
+        assert_eq!(
+            found.iter().map(|standing| standing.rank).collect::<Vec<_>>(),
+            [Some(1), Some(2), Some(2)]
+        );
+        assert!(verdict(&set)[0].starts_with("a is fastest: "), "{:?}", verdict(&set));
+        assert!(method(&set).contains("paired t-test"));
+    }
+
+    /// One with seeds far apart: against the first of the nine, 350 - 400, 417 - 402 and 1600 - 404, mean 387 and
+    /// s = 702, so ± 1742: a tie with each of them. It is slower on average than ecmp, which is slower than nine.
+    #[test]
+    fn wide_intervals_do_not_make_a_slow_scheme_first() {
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+        let fast: Vec<[f64; 3]> =
+            (0..9).map(|number| [400.0, 402.0, 404.0].map(|fct| fct + 10.0 * f64::from(number))).collect();
+        let mut schemes: Vec<(&str, &[f64])> = vec![("reps", &[350.0, 417.0, 1600.0])];
+        schemes.push(("ecmp", &[655.0, 660.0, 663.5]));
+        schemes.extend(names.iter().zip(&fast).map(|(name, fcts)| (*name, &fcts[..])));
+        let set = set(&schemes);
+        let groups = groups(&set);
+        let found = standings(&set, &groups);
+        let of = |name: &str| {
+            let place = groups.iter().position(|group| group.scheme == name).unwrap();
+            (found[place].estimate.unwrap().mean, found[place].rank.unwrap())
+        };
+        assert_eq!((of("ecmp"), of("reps")), ((659.5, 10), (789.0, 10)));
+        assert_eq!(names.map(|name| of(name).1), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    }
+
+    #[test]
+    fn ranks_are_those_of_a_point_and_a_sweep_over_lengths_changes_none() {
+        let mut whole = ResultSet::default();
+        for (point, fcts) in [(1_i64, [100.0, 102.0]), (2, [900.0, 901.0])] {
+            let mut here = set(&[("a", &fcts), ("b", &[fcts[0] + 50.0, fcts[1] + 50.0])]);
+            for run in &mut here.runs {
+                run.sweep.insert("workload.bytes".into(), anabranch_results::Value::Integer(point));
+                let run = whole.flows.len() as u32;
+                whole.flows.push(FlowRow {
+                    run,
+                    flow: 0,
+                    qp: 0,
+                    src: 0,
+                    dst: 1,
+                    bytes: 1_000 * point as u64,
+                    start_ps: Some(0),
+                    delivery_ps: Some(1),
+                    fct_ps: Some(1),
+                    ideal_fct_ps: 1,
+                    group: "".into(),
+                    packets: 1,
+                    retransmissions: None,
+                    timeouts: None,
+                });
+            }
+            whole.runs.extend(here.runs);
+        }
+        assert_eq!(ranked(&whole), FCT, "each run's messages have one length");
+        let found = standings(&whole, &groups(&whole));
+        let ranks: Vec<_> = found.iter().map(|standing| standing.rank).collect();
+        assert_eq!(ranks, [Some(1), Some(2), Some(1), Some(2)]);
+        let of_run = whole.flows[0].clone();
+        whole.flows.insert(1, FlowRow { bytes: 7, ..of_run });
+        assert_eq!(ranked(&whole), SLOWDOWN, "of several lengths in one run");
     }
 
     #[test]

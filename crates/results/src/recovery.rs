@@ -5,54 +5,78 @@ pub const GOODPUT: &str = "goodput_gbps";
 /// What that curve is of.
 pub const ALL_HOSTS: &str = "all hosts";
 
-/// The share of the baseline's goodput at which a run has recovered.
+/// The share of the goodput without faults at which a run has recovered.
 const BACK: f64 = 0.95;
-/// The share of the baseline's data until which runs are compared: what comes after are the last messages.
-const COMPARED: f64 = 0.95;
-/// Bins that the baseline's time is cut into, if its curve is that fine.
+/// Bins that the baseline's time is cut into, if the curves are that fine.
 const BINS: f64 = 100.0;
-/// Bins that are compared together: phases of a collective that come a little later are no dip.
-const STRETCH: usize = 5;
+/// Bins that are taken together: goodput is smoothed over so many.
+const STRETCH: f64 = 5.0;
+/// The share of a sum that rounding may take.
+const ROUNDING: f64 = 1e-9;
 
 /// The time to recover, in microseconds: from `fault_ps`, when the first fault starts, until goodput is back at 95 % of
-/// what it is without faults at that time. 0: it never fell below that. None: it is not back before the baseline has
-/// delivered 95 % of its data, with which the comparison ends, as what comes after are the last messages.
+/// what the same run has without faults at the same progress, and stays there on average. 0: it never fell below that.
+/// None: the run ended without having got back.
 ///
 /// `with` and `without` are the curves of the run and of its baseline: times in picoseconds at which intervals end, and
-/// the goodput of each, [`GOODPUT`]. Time from the fault on is cut into bins of a hundredth of the baseline's time, or as
-/// long as the intervals of the curves where those are longer, and five bins together are held against the same five of
-/// the baseline. Once five have had less than 95 %, goodput is back with the next five that have as much, provided that
-/// all from there to the end together have as well: so the time between two dips of a link that flaps is no recovery. The
-/// answer is the start of these five, to a bin.
+/// the goodput of each, [`GOODPUT`]. Both are smoothed over stretches of a twentieth of the baseline's time (five bins of
+/// a hundredth), or of five intervals of the curves where those are longer. The progress is what has arrived: what the
+/// baseline delivers in a stretch from some progress on, the run delivers from the same progress on, in a time that is
+/// longer or not. So a run that lags behind is held against the phase of the work that it is in, not against what the
+/// baseline did at that time. Once it took longer than 1/0.95 of the stretch, goodput is back at the start of the next
+/// one that takes no longer, provided that this holds for all from there to 95 % of the data together: the time between
+/// two dips of a link that flaps is no recovery, and last messages that straggle undo none.
 pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u64) -> Option<f64> {
-    let all = without.last().map_or(0.0, |&(end, _)| delivered(without, end as f64));
-    let end = when(without, COMPARED * all);
-    let fault = fault_ps as f64;
-    if end <= fault {
+    let total = |curve: &[(u64, f64)]| curve.last().map_or(0.0, |&(end, _)| delivered(curve, end as f64));
+    let (all, fault) = (total(without), fault_ps as f64);
+    let is_all = |progress: f64| progress >= all * (1.0 - ROUNDING);
+    if is_all(delivered(with, fault)) {
         return Some(0.0);
     }
+    // The usual length: one in which nothing happens may be far longer, and says no less.
     let intervals = |curve: &[(u64, f64)]| -> f64 {
         let starts = std::iter::once(0).chain(curve.iter().map(|(time, _)| *time));
         let within = curve.iter().zip(starts).filter(|((end, _), _)| *end as f64 > fault);
-        within.map(|((end, _), start)| (*end - start) as f64).fold(0.0, f64::max)
+        let mut lengths: Vec<u64> = within.map(|((end, _), start)| *end - start).collect();
+        lengths.sort_unstable();
+        lengths.get(lengths.len() / 2).map_or(0.0, |length| *length as f64)
     };
-    let bin = (end / BINS).max(intervals(with)).max(intervals(without)).min(end - fault);
-    let bins = ((end - fault) / bin).floor().max(1.0) as usize;
-    let share = |curve: &[(u64, f64)], bin_of: usize| {
-        let from = fault + bin_of as f64 * bin;
-        delivered(curve, from + bin) - delivered(curve, from)
+    let undisturbed = when(without, all);
+    let resolution = intervals(with).max(intervals(without));
+    let bin = resolution.max(undisturbed / BINS);
+    // From `time` on, until so much has arrived: how long the run takes, and how long its baseline.
+    let takes = |time: f64, until: f64| {
+        let from = when(without, delivered(with, time));
+        (when(with, until) - time, when(without, until) - from)
     };
-    let pairs: Vec<(f64, f64)> =
-        (0..bins).map(|number| (share(with, number), share(without, number))).collect();
-    let is_back = |pairs: &[(f64, f64)]| {
-        let (with, without) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
-        with >= BACK * without
+    let end_of_stretch = |time: f64| {
+        let from = when(without, delivered(with, time));
+        delivered(without, from + STRETCH * bin)
     };
-    let stretch = |from: usize| &pairs[from..(from + STRETCH).min(bins)];
-    let starts = || 0..=bins.saturating_sub(STRETCH);
-    let Some(dip) = starts().find(|&from| !is_back(stretch(from))) else { return Some(0.0) };
-    let back = starts().skip(dip).find(|&from| is_back(stretch(from)) && is_back(&pairs[from..]))?;
-    Some(back as f64 * bin / 1e6)
+    // The very end of a curve is known to an interval.
+    let is_back = |time: f64, unsure: f64| {
+        let until = end_of_stretch(time);
+        let (run, baseline) = takes(time, until);
+        let unsure = if is_all(until) { unsure } else { 0.0 };
+        total(with) >= until * (1.0 - ROUNDING) && baseline >= BACK * (run - unsure)
+    };
+    let stays = |time: f64| {
+        let (run, baseline) = takes(time, BACK * all);
+        delivered(with, time) >= BACK * all || baseline >= BACK * run
+    };
+    // What is left of the last stretch is part of the one before.
+    let latest = delivered(without, undisturbed - STRETCH * bin);
+    let starts = || {
+        let times = (0_u32..).map(|number| (number, fault + f64::from(number) * bin));
+        let end = with.last().map_or(0.0, |&(end, _)| end as f64);
+        let times = times.take_while(move |(_, time)| *time < end);
+        times.filter(|&(number, time)| number == 0 || delivered(with, time) <= latest).map(|(_, time)| time)
+    };
+    let Some(dip) = starts().find(|&time| !is_back(time, resolution)) else {
+        return is_all(total(with)).then_some(0.0);
+    };
+    let back = starts().find(|&time| time > dip && is_back(time, 0.0) && stays(time))?;
+    Some((back - fault) / 1e6)
 }
 
 /// What a curve adds up to until `time`.
@@ -102,46 +126,108 @@ mod tests {
         curve(&(0..100).map(|place| if places.contains(&place) { rate } else { 100.0 }).collect::<Vec<_>>())
     }
 
+    /// 100 intervals of 10 us at a rate of 100 each, and what is missing after them: as much data as the baseline's.
+    fn whole(rates: &[f64]) -> Vec<(u64, f64)> {
+        let missing = 100.0 * 100.0 - rates.iter().sum::<f64>();
+        let mut rates = rates.to_vec();
+        rates.extend(std::iter::repeat_n(100.0, (missing / 100.0) as usize));
+        rates.extend([missing % 100.0].into_iter().filter(|rest| *rest > 0.0));
+        curve(&rates)
+    }
+
+    /// A rate in some of 100 intervals, 100 in the others, and what is late behind them.
+    fn late(places: std::ops::Range<usize>, rate: f64) -> Vec<(u64, f64)> {
+        whole(&(0..100).map(|place| if places.contains(&place) { rate } else { 100.0 }).collect::<Vec<_>>())
+    }
+
     #[test]
     fn a_run_is_back_when_its_goodput_is() {
-        let whole = with(0..0, 0.0);
-        assert_eq!(time_to_recover(&with(20..30, 0.0), &whole, 200 * US), Some(100.0));
-        assert_eq!(time_to_recover(&with(20..30, 94.0), &whole, 200 * US), Some(60.0), "to five bins");
-        assert_eq!(time_to_recover(&with(20..30, 96.0), &whole, 200 * US), Some(0.0), "never below 95 %");
+        let without = with(0..0, 0.0);
+        let after = |curve: &[(u64, f64)]| time_to_recover(curve, &without, 200 * US);
+        assert_eq!(after(&late(20..30, 0.0)), Some(100.0), "it is late at the end, and was back long before");
         assert_eq!(
-            time_to_recover(&with(25..30, 0.0), &whole, 200 * US),
-            Some(100.0),
-            "a fault that takes its time"
+            after(&late(20..30, 94.0)),
+            Some(60.0),
+            "a stretch of four intervals at 94 and one at 100"
         );
-        assert_eq!(time_to_recover(&with(25..30, 80.0), &whole, 200 * US), Some(90.0), "to a bin");
-        assert_eq!(time_to_recover(&with(20..100, 94.0), &whole, 200 * US), None, "not before the end");
+        assert_eq!(after(&late(20..30, 96.0)), Some(0.0), "never below 95 %");
+        assert_eq!(after(&late(25..30, 0.0)), Some(100.0), "a fault that takes its time");
+        assert_eq!(after(&late(25..30, 80.0)), Some(90.0), "one interval of five at 80");
+        assert_eq!(after(&late(20..100, 94.0)), None, "at full rate for what was late alone");
         assert_eq!(
-            time_to_recover(&with(20..30, 0.0), &whole, 1000 * US),
+            time_to_recover(&late(20..30, 0.0), &without, 1100 * US),
             Some(0.0),
             "a fault after the end"
         );
-        assert_eq!(time_to_recover(&[], &whole, 200 * US), None);
+        assert_eq!(after(&[]), None);
         assert_eq!(time_to_recover(&[], &[], 200 * US), Some(0.0));
+    }
+
+    /// All bytes arrive, the last of them at a tenth of the rate: the job ends without having got back.
+    #[test]
+    fn a_run_that_ends_below_was_not_back_before_its_end() {
+        let without = with(0..0, 0.0);
+        let mut rates = vec![100.0; 50];
+        rates.extend([10.0; 500]);
+        assert_eq!(time_to_recover(&whole(&rates), &without, 500 * US), None);
+        // A run that was stopped at half of its data has not recovered, whatever its goodput was.
+        assert_eq!(time_to_recover(&curve(&[100.0; 50]), &without, 200 * US), None);
+    }
+
+    /// By time, the run that lost 100 us would be held against the fast phase of the baseline while it is in the slow one.
+    #[test]
+    fn a_phase_is_compared_with_the_same_phase() {
+        // 40 intervals at 100, 40 at 10, 20 at 100.
+        let rate = |place: usize| if (40..80).contains(&place) { 10.0 } else { 100.0 };
+        let without = curve(&(0..100).map(rate).collect::<Vec<_>>());
+        let mut rates: Vec<f64> = (0..20).map(rate).collect();
+        rates.extend([0.0; 10]);
+        rates.extend((20..100).map(rate));
+        assert_eq!(time_to_recover(&curve(&rates), &without, 200 * US), Some(100.0));
+        // In the slow phase, half of its rate is a dip, though far above nothing.
+        let mut rates: Vec<f64> = (0..40).map(rate).collect();
+        rates.extend([5.0; 40]);
+        rates.extend((60..100).map(rate));
+        assert_eq!(time_to_recover(&curve(&rates), &without, 400 * US), Some(400.0));
+    }
+
+    /// While nothing arrives, there may be one interval for all of it.
+    #[test]
+    fn an_interval_without_data_makes_the_others_no_longer() {
+        let without = with(0..0, 0.0);
+        let mut one = late(20..30, 0.0);
+        one.drain(20..29);
+        assert_eq!(time_to_recover(&one, &without, 200 * US), Some(100.0));
     }
 
     #[test]
     fn a_link_that_flaps_is_not_back_between_two_dips() {
-        let whole = with(0..0, 0.0);
-        let flapping: Vec<f64> = (0..100).map(|place| if place % 5 == 0 { 0.0 } else { 100.0 }).collect();
-        assert_eq!(time_to_recover(&curve(&flapping), &whole, 200 * US), None);
-        let until_half: Vec<f64> =
+        let without = with(0..0, 0.0);
+        // Every fifth interval is lost, half of the time.
+        let flapping: Vec<f64> =
             (0..100).map(|place| if place % 5 == 0 && place < 50 { 0.0 } else { 100.0 }).collect();
         assert_eq!(
-            time_to_recover(&curve(&until_half), &whole, 200 * US),
+            time_to_recover(&whole(&flapping), &without, 200 * US),
             Some(260.0),
             "the last dip is at 450 us"
         );
+        let to_the_end: Vec<f64> = (0..124).map(|place| if place % 5 == 0 { 0.0 } else { 100.0 }).collect();
+        assert_eq!(time_to_recover(&whole(&to_the_end), &without, 200 * US), None);
+        // Two long dips: between them all is well, but most of the rest is not.
+        let twice: Vec<f64> = (0..110)
+            .map(|place| if (20..30).contains(&place) || (60..90).contains(&place) { 0.0 } else { 100.0 })
+            .collect();
+        assert_eq!(time_to_recover(&whole(&twice), &without, 200 * US), Some(700.0));
     }
 
+    /// Last messages that straggle, after 95 % of all data, do not undo it.
     #[test]
-    fn what_is_late_at_the_end_is_no_recovery() {
-        // The baseline's last messages are slow; a run that lags behind goes on at its own rate.
-        let slow_end: Vec<f64> = (0..100).map(|place| if place < 90 { 100.0 } else { 1.0 }).collect();
-        assert_eq!(time_to_recover(&with(20..100, 80.0), &curve(&slow_end), 200 * US), None);
+    fn stragglers_undo_no_recovery() {
+        let without = with(0..0, 0.0);
+        let mut rates = vec![100.0; 20];
+        rates.extend([0.0; 10]);
+        rates.extend(vec![100.0; 76]);
+        rates.extend([1.0; 400]);
+        assert_eq!(time_to_recover(&curve(&rates), &without, 200 * US), Some(100.0));
     }
 }

@@ -54,8 +54,9 @@ pub struct RunRow {
     /// Largest CCT that a job's messages, their order and the links allow at best (a bound that no run is below); 0
     /// without jobs.
     pub ideal_cct_max_us: f64,
-    /// From the start of the first fault until goodput is back at 95 % of the baseline's, and stays there on average;
-    /// none where it is not before the baseline's end, and without faults or a baseline.
+    /// From the start of the first fault until smoothed goodput is back at 95 % of the baseline's at the same progress (as
+    /// many bytes delivered), and stays there on average ([`time_to_recover`](crate::time_to_recover)); 0 where it never
+    /// fell below. None where the run ended without having got back, and without faults or a baseline.
     pub time_to_recover_us: Option<f64>,
     /// Most bytes that waited at one port of a switch.
     pub peak_queue_bytes: u64,

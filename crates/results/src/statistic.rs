@@ -106,15 +106,6 @@ impl Estimate {
     pub fn interval(&self) -> Option<[f64; 2]> {
         self.half_width.map(|half| [self.mean - half, self.mean + half])
     }
-
-    /// Whether both intervals have a number in common: then the order of the means says nothing. False where one of
-    /// them has no interval.
-    pub fn ties(&self, other: &Estimate) -> bool {
-        match (self.interval(), other.interval()) {
-            (Some([low, high]), Some([other_low, other_high])) => low <= other_high && other_low <= high,
-            _ => false,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -135,15 +126,6 @@ mod tests {
         let alternating = |seeds: usize| (0..seeds).map(|seed| (seed % 2) as f64).collect::<Vec<_>>();
         let many = Estimate::of(&alternating(100)).unwrap().half_width.unwrap();
         assert!((many - 2.042 * (25.0_f64 / 99.0).sqrt() / 10.0).abs() < 1e-9, "{many}");
-    }
-
-    #[test]
-    fn estimates_tie_when_their_intervals_meet() {
-        let of = |mean: f64, half_width| Estimate { seeds: 3, mean, half_width };
-        assert!(of(10.0, Some(1.0)).ties(&of(12.0, Some(1.0))));
-        assert!(!of(10.0, Some(1.0)).ties(&of(12.0, Some(0.9))));
-        assert!(of(12.0, Some(9.0)).ties(&of(10.0, Some(0.0))));
-        assert!(!of(10.0, None).ties(&of(10.0, Some(5.0))));
     }
 
     #[test]

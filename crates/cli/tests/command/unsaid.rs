@@ -128,7 +128,7 @@ fn many_combinations_are_not_run() {
         "\"reps.lb.buffer\" = [8, 1, 2, 3, 4]",
         "\"reps.lb.explore_packets\" = [132, 1, 2, 3, 4]",
         "\"*.lb.evs\" = [65536, 16, 32, 64, 128]",
-        "\"reps.transport.rto\" = [\"2rtt+5MB\", \"80us\", \"90us\", \"100us\", \"110us\"]",
+        "\"reps.transport.rto\" = [\"2rtt+5queue\", \"80us\", \"90us\", \"100us\", \"110us\"]",
     ]
     .map(|set| format!("\n[[unsaid]]\nwhat = \"w\"\nbecause = \"x\"\nset = {{ {set} }}\n"))
     .concat();

@@ -50,7 +50,8 @@ impl Ground {
     }
 
     fn facts(&self) -> PathFacts {
-        Ideal::new(&self.topology, self.routing.clone(), &self.scheme.transport).path_facts()
+        let ideal = Ideal::new(&self.topology, self.routing.clone(), &self.scheme.transport);
+        self.scheme.fabric.facts(ideal.path_facts())
     }
 
     fn engine(&self, threads: usize) -> Engine<'_, NoObserver> {

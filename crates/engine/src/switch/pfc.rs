@@ -450,6 +450,7 @@ mod tests {
             bdp: Bytes(100_000),
             packet: Bytes(1_048),
             line_rate: Rate::from_gbps(100),
+            queue: Bytes(1_000_000),
         };
         let step = |gbps, alpha| AlphaStep { rate: Rate::from_gbps(gbps), alpha };
         let spec = PfcSpec {

@@ -17,13 +17,17 @@ enum Owner {
 /// `toml`, the resolved form of a scenario, with a comment behind each parameter of a scheme that is given in `bdp`,
 /// `packets`, `rtt` or `line`: `queue = "1bdp" # = 1.25 MB`. It says the same as without comments.
 ///
+/// In a scenario with faults a scheme of which nothing says when routing follows them has a comment that says so.
+///
 /// `own` tells of each point of the sweep whether it has schemes of its own. Where points differ in what a parameter
 /// comes to, the comment has each value.
 pub(super) fn annotated(toml: &str, facts: &[Vec<PathFacts>], own: &[bool], schemes: &[Scheme]) -> String {
     let mut text = String::with_capacity(toml.len());
     let (mut owner, mut of_path) = (Owner::Nobody, false);
     let (mut next_scheme, mut next_point) = (0, 0);
-    for line in toml.lines() {
+    let has_faults = toml.lines().any(|line| line == "[[fault]]");
+    let mut rest = toml.lines();
+    while let Some(line) = rest.next() {
         if line.starts_with('[') {
             match (line, owner) {
                 ("[[scheme]]", _) => (owner, next_scheme) = (Owner::Everywhere(next_scheme), next_scheme + 1),
@@ -62,6 +66,12 @@ pub(super) fn annotated(toml: &str, facts: &[Vec<PathFacts>], own: &[bool], sche
             }
         }
         text.push('\n');
+        if has_faults && ["[scheme.fabric]", "[point.scheme.fabric]"].contains(&line) {
+            let mut its = rest.clone().take_while(|line| !line.starts_with('['));
+            if !its.any(|line| line.starts_with("routing_delay = ")) {
+                text.push_str("# without routing_delay, routing never follows a fault\n");
+            }
+        }
     }
     text
 }
@@ -100,6 +110,22 @@ mod tests {
         assert!(text.contains(&queue) && text.contains(&rto), "{queue}{rto} in:\n{text}");
         assert_eq!(read("s.toml", &text, &NoFiles, &Overrides::default()).unwrap(), scenario);
         assert!(text.lines().any(|line| line == "bytes = \"100KB\""), "{text}");
+    }
+
+    #[test]
+    fn when_routing_follows_faults_is_said_where_nothing_sets_it() {
+        let never = "# without routing_delay, routing never follows a fault\n";
+        assert!(!annotated(&scenario("")).contains(never));
+        let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = \"1us\"\n";
+        assert_eq!(annotated(&scenario(fault)).matches(never).count(), 2);
+        let one = scenario(&format!("{fault}[set]\n\"reps.fabric.routing_delay\" = \"1ms\"\n"));
+        let text = annotated(&one);
+        assert_eq!(text.matches(never).count(), 1, "{text}");
+        assert!(
+            text.contains("Not on the same ground: fabric.routing_delay is 1 ms (reps) and never (rocev2)"),
+            "{text}"
+        );
+        assert_eq!(read("s.toml", &text, &NoFiles, &Overrides::default()).unwrap(), one);
     }
 
     #[test]

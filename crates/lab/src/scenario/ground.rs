@@ -2,7 +2,8 @@
 
 use super::setups::GROUND;
 use super::{Scenario, Scheme};
-use anabranch_proto::{Pace, PathFacts, Size, Span, Threshold};
+use anabranch_base::Bytes;
+use anabranch_proto::{CcConfig, Pace, PathFacts, Size, Span, Threshold, TransportConfig};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -34,10 +35,17 @@ pub struct GroundDifference {
     pub unexplained: bool,
 }
 
-/// Parameters that no setup gives, but that say how much a scheme sends as the ground's windows do.
-const WINDOWS: [&str; 2] = ["transport.window", "transport.window_packets"];
 /// What becomes of a packet that a full queue has no room for.
 const FULL: &str = "a full queue";
+/// What a queue pair may have in flight when it starts, and at any time: the smaller one of the windows of its congestion
+/// control and of its transport, whatever they are called.
+const IN_FLIGHT: [&str; 2] = ["in flight at first", "in flight at most"];
+/// How soon switches route around a fault: part of the ground, though no setup says it.
+const ROUTING: &str = "fabric.routing_delay";
+/// The same rule comes to a little more where headers are longer: that is told, but it is no other ground.
+const LITTLE: f64 = 0.05;
+/// A window of so many BDPs is none.
+const NO_WINDOW: f64 = 1000.0;
 /// Parameters named in the sentence; the matrix has them all.
 const MOST_NAMED: usize = 4;
 
@@ -53,7 +61,11 @@ impl Ground {
     fn of(setup: &str, schemes: &[Scheme], facts: &[PathFacts]) -> Ground {
         let values: Vec<Values> =
             schemes.iter().zip(facts).map(|(scheme, facts)| Values::of(scheme, facts)).collect();
-        let parameters = [FULL].into_iter().chain(WINDOWS).chain(GROUND.iter().map(String::as_str));
+        // Windows are told as what they let be in flight, under whatever name.
+        let ground = GROUND.iter().map(String::as_str);
+        let ground =
+            ground.filter(|parameter| !(parameter.starts_with("cc.") && parameter.ends_with("window")));
+        let parameters = [FULL, ROUTING].into_iter().chain(IN_FLIGHT).chain(ground);
         let differences: Vec<GroundDifference> =
             parameters.filter_map(|parameter| difference(parameter, &values)).collect();
         let schemes: Vec<String> = schemes.iter().map(|scheme| scheme.name.clone()).collect();
@@ -93,22 +105,42 @@ impl Ground {
     }
 }
 
-/// A parameter's value: for people, and as it compares.
+/// A parameter's value.
 #[derive(Clone, Debug, PartialEq)]
 struct Known {
+    /// For people, in plain units.
     shown: String,
-    exact: String,
+    /// The rule: `1bdp`.
     written: String,
+    /// What a quantity comes to on the fabric, in bytes, picoseconds or bits per second.
+    amount: Option<u64>,
 }
 
 impl Known {
     fn plain(text: &str) -> Known {
-        Known { shown: text.to_owned(), exact: text.to_owned(), written: text.to_owned() }
+        Known { shown: text.to_owned(), written: text.to_owned(), amount: None }
     }
 
-    /// A rule that is the same ("1bdp") comes to something else where the fabric is crossed by other packets.
     fn is(&self, other: &Known) -> bool {
-        self.exact == other.exact || self.written == other.written
+        match (self.amount, other.amount) {
+            (Some(amount), Some(its)) => amount == its,
+            _ => self.written == other.written,
+        }
+    }
+
+    /// Whether both are shown as the same, and rightly: by the same rule, which comes to something else where the fabric
+    /// is crossed by other packets, but to less than three digits tell.
+    fn looks_like(&self, other: &Known) -> bool {
+        self.is(other) || (self.written == other.written && self.shown == other.shown)
+    }
+
+    /// Whether both are the same ground: by the same rule, and [`LITTLE`] apart at most.
+    fn stands_with(&self, other: &Known) -> bool {
+        let little = || {
+            let (Some(amount), Some(its)) = (self.amount, other.amount) else { return false };
+            (amount.abs_diff(its) as f64) <= LITTLE * amount.min(its) as f64
+        };
+        self.is(other) || (self.written == other.written && little())
     }
 }
 
@@ -119,6 +151,8 @@ struct Values {
     needs: String,
     cc: String,
     pauses: bool,
+    /// Of [`IN_FLIGHT`], whether what the scheme needs explains it.
+    window_needed: [bool; 2],
 }
 
 impl Values {
@@ -128,7 +162,7 @@ impl Values {
         let mut by_path = BTreeMap::new();
         for part in ["transport", "cc", "fabric"] {
             flatten(part, &whole[part], &mut |path, text| {
-                by_path.insert(path, known(&text, facts, scheme.fabric.queue));
+                by_path.insert(path, known(&text, facts));
             });
         }
         let pauses = scheme.fabric.pfc.is_some();
@@ -140,7 +174,20 @@ impl Values {
         by_path.insert(FULL.to_owned(), Known::plain(full));
         // What is left out where it says "no".
         by_path.entry("fabric.acks_with_data".to_owned()).or_insert_with(|| Known::plain("false"));
-        Values { by_path, own: scheme.own.clone(), needs: scheme.needs.clone(), cc, pauses }
+        by_path.entry(ROUTING.to_owned()).or_insert_with(|| Known::plain("never"));
+        let windows = in_flight(scheme, facts);
+        let window_needed = windows.each_ref().map(|window| {
+            let of_rates = matches!(scheme.cc, CcConfig::Dcqcn(_)) && window.is_none(facts);
+            scheme.own.contains(&window.of)
+                || (!scheme.needs.is_empty() && (of_rates || window.of.is_empty()))
+        });
+        for (name, window) in IN_FLIGHT.into_iter().zip(windows) {
+            let Window { bytes, written, .. } = window;
+            let known = Known { shown: Bytes(bytes).about(), written, amount: Some(bytes) };
+            by_path.insert(name.to_owned(), known);
+        }
+        let (own, needs) = (scheme.own.clone(), scheme.needs.clone());
+        Values { by_path, own, needs, cc, pauses, window_needed }
     }
 
     fn get(&self, parameter: &str) -> Option<Known> {
@@ -155,7 +202,10 @@ impl Values {
         let own = |path: &str| self.own.iter().any(|own| own == path);
         match parameter {
             FULL => own("fabric.pfc") || own("fabric.trim"),
-            _ => own(parameter),
+            _ => match IN_FLIGHT.iter().position(|name| *name == parameter) {
+                Some(place) => self.window_needed[place],
+                None => own(parameter),
+            },
         }
     }
 }
@@ -172,50 +222,97 @@ fn flatten(at: &str, value: &toml::Value, found: &mut impl FnMut(String, String)
     }
 }
 
-/// A value in plain units on a fabric, whose port has `queue`.
-fn known(text: &str, facts: &PathFacts, queue: Option<Size>) -> Known {
-    let queue = queue.map(|queue| queue.on(facts));
-    let size = || {
-        text.parse::<Threshold>()
-            .ok()
-            .map(|size| size.on(facts, queue))
-            .map(|size| (size.about(), size.to_string()))
+/// A window, and what gives it.
+struct Window {
+    bytes: u64,
+    /// The rule: `1.5bdp`.
+    written: String,
+    /// The parameter that decides it; empty where the congestion control itself does.
+    of: String,
+}
+
+impl Window {
+    fn new(size: Size, of: &str, facts: &PathFacts) -> Window {
+        Window { bytes: size.on(facts).0, written: size.to_string(), of: of.to_owned() }
+    }
+
+    fn is_none(&self, facts: &PathFacts) -> bool {
+        self.bytes as f64 >= NO_WINDOW * facts.bdp.0 as f64
+    }
+}
+
+/// What a queue pair may have in flight at first, and at most.
+fn in_flight(scheme: &Scheme, facts: &PathFacts) -> [Window; 2] {
+    let both = |size: Size, of: &str| [Window::new(size, of, facts), Window::new(size, of, facts)];
+    let adaptive = |first: Size, most: Size| {
+        [Window::new(first, "cc.initial_window", facts), Window::new(most, "cc.max_window", facts)]
     };
-    let span =
-        || text.parse::<Span>().ok().map(|span| span.on(facts)).map(|span| (span.about(), span.to_string()));
-    let pace =
-        || text.parse::<Pace>().ok().map(|pace| pace.on(facts)).map(|pace| (pace.about(), pace.to_string()));
-    let found = size().or_else(span).or_else(pace);
-    let (shown, exact) = found.unwrap_or_else(|| (text.to_owned(), text.to_owned()));
-    Known { shown, exact, written: text.to_owned() }
+    let of_cc = match &scheme.cc {
+        CcConfig::Dctcp(config) => adaptive(config.initial_window, config.max_window),
+        CcConfig::Strack(config) => adaptive(config.initial_window, config.max_window),
+        CcConfig::MpRdma(config) => adaptive(config.initial_window, config.max_window),
+        CcConfig::Constant(config) => both(config.window, "cc.window"),
+        CcConfig::Dcqcn(config) => both(config.window, "cc.window"),
+        // HPCC's is never above its start, and what somebody else's may become, only it knows.
+        CcConfig::Hpcc(_) | CcConfig::Registered(_) => {
+            both(Size::Bytes(Bytes(scheme.cc.build(facts).window())), "")
+        }
+    };
+    let of_transport = match &scheme.transport {
+        TransportConfig::Irn(config) => Some((config.window, "transport.window")),
+        TransportConfig::RackTlp(config) => Some((config.window, "transport.window")),
+        TransportConfig::RnicSr(config) => {
+            Some((Size::Packets(config.window_packets.into()), "transport.window_packets"))
+        }
+        _ => None,
+    };
+    let Some((size, of)) = of_transport else { return of_cc };
+    of_cc.map(|of_cc| {
+        let own = Window::new(size, of, facts);
+        if own.bytes <= of_cc.bytes { own } else { of_cc }
+    })
+}
+
+/// A value in plain units on a fabric.
+fn known(text: &str, facts: &PathFacts) -> Known {
+    let size = || {
+        let size = text.parse::<Threshold>().ok()?.on(facts, Some(facts.queue));
+        Some((size.about(), size.0))
+    };
+    let span = || {
+        let span = text.parse::<Span>().ok()?.on(facts);
+        Some((span.about(), span.0))
+    };
+    let pace = || {
+        let pace = text.parse::<Pace>().ok()?.on(facts);
+        Some((pace.about(), pace.0))
+    };
+    let (shown, amount) = match size().or_else(span).or_else(pace) {
+        Some((shown, amount)) => (shown, Some(amount)),
+        None => (text.to_owned(), None),
+    };
+    Known { shown, written: text.to_owned(), amount }
 }
 
 /// A parameter, if it differs.
 fn difference(parameter: &str, schemes: &[Values]) -> Option<GroundDifference> {
     let values: Vec<Option<Known>> = schemes.iter().map(|scheme| scheme.get(parameter)).collect();
     let needed: Vec<bool> = schemes.iter().map(|scheme| scheme.needs(parameter)).collect();
-    // Numbers of different congestion controls mean different things; their windows at least compare.
-    let windows = parameter.ends_with("window");
+    // Numbers of different congestion controls mean different things; their windows compare as what is in flight.
     let alike = |one: &Values, other: &Values| !parameter.starts_with("cc.") || one.cc == other.cc;
-    let known: Vec<(&Values, &Known)> =
-        schemes.iter().zip(&values).filter_map(|(scheme, value)| Some((scheme, value.as_ref()?))).collect();
-    let differ = |(one, value): &(&Values, &Known), (other, its): &(&Values, &Known)| {
-        (windows || alike(one, other)) && !value.is(its)
+    let any = |differ: fn(&Known, &Known) -> bool, may: fn(bool) -> bool| {
+        let known = || {
+            let known = schemes.iter().zip(&values).zip(&needed).filter(move |(_, needed)| may(**needed));
+            known.filter_map(|((scheme, value), _)| Some((scheme, value.as_ref()?)))
+        };
+        known().any(|(one, value)| known().any(|(other, its)| alike(one, other) && differ(value, its)))
     };
-    if !known.iter().any(|one| known.iter().any(|other| differ(one, other))) {
+    if !any(|value, its| !value.looks_like(its), |_| true) {
         return None;
     }
-    let free: Vec<(&Values, &Known)> = schemes
-        .iter()
-        .zip(&values)
-        .zip(&needed)
-        .filter_map(|((scheme, value), needed)| Some((scheme, value.as_ref()?)).filter(|_| !needed))
-        .collect();
-    let unexplained = GROUND.contains(parameter) || parameter == FULL;
-    let unexplained = unexplained
-        && free
-            .iter()
-            .any(|(scheme, value)| free.iter().any(|(other, its)| alike(scheme, other) && !value.is(its)));
+    let is_ground =
+        GROUND.contains(parameter) || [FULL, ROUTING].contains(&parameter) || IN_FLIGHT.contains(&parameter);
+    let unexplained = is_ground && any(|value, its| !value.stands_with(its), |needed| !needed);
     let values = values.into_iter().map(|value| value.map(|value| value.shown)).collect();
     Some(GroundDifference { parameter: parameter.to_owned(), values, needed, unexplained })
 }

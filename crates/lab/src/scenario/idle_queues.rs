@@ -69,11 +69,7 @@ impl IdleQueues {
                  through, which takes {}: it is sent again while it waits",
                 full.rounded_up(3)
             );
-            note(
-                "transport.rto",
-                problem,
-                format!("\"2rtt+{}\"", round_up(Bytes(holds.0.saturating_mul(5)))),
-            );
+            note("transport.rto", problem, "\"2rtt+5queue\"".to_owned());
         }
         if holds < facts.packet {
             let fate = if scheme.fabric.trim { "trimmed" } else { "dropped" };

@@ -306,10 +306,10 @@ impl Scenario {
                     self.lay(step.workload, &ground.topology)?
                 }
             };
-            let facts = step.schemes.iter().map(|scheme| ground.facts(&scheme.transport)).collect();
+            let facts = step.schemes.iter().map(|scheme| ground.facts(scheme)).collect();
             facts_by_point.push(facts);
             for scheme in step.schemes {
-                let facts = ground.facts(&scheme.transport);
+                let facts = ground.facts(scheme);
                 if facts.base_rtt > LONGEST_RTT {
                     let message = "the longest path's round trip takes more than an hour";
                     let help = Some("shorter latencies: 500us are 100 km".to_owned());
@@ -612,15 +612,18 @@ impl<'a> Ground<'a> {
         Ideal::new(&self.topology, self.routing.clone(), transport)
     }
 
-    /// The longest path's, for packets of `transport`.
-    fn facts(&mut self, transport: &TransportConfig) -> PathFacts {
-        let framing = transport.framing();
-        if let Some((_, facts)) = self.facts.iter().find(|(known, _)| *known == framing) {
-            return *facts;
-        }
-        let facts = self.ideal(transport).path_facts();
-        self.facts.push((framing, facts));
-        facts
+    /// The longest path's, for the packets and the queues of `scheme`.
+    fn facts(&mut self, scheme: &Scheme) -> PathFacts {
+        let framing = scheme.transport.framing();
+        let facts = match self.facts.iter().find(|(known, _)| *known == framing) {
+            Some((_, facts)) => *facts,
+            None => {
+                let facts = self.ideal(&scheme.transport).path_facts();
+                self.facts.push((framing, facts));
+                facts
+            }
+        };
+        scheme.fabric.facts(facts)
     }
 }
 

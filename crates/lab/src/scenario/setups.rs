@@ -203,7 +203,7 @@ impl Setup {
             overlay(&mut given, &fields, part);
             grounded.insert(part.to_owned(), Node { at: *at, item: Item::Table(given) });
         }
-        own.retain(|path| GROUND.contains(path));
+        own.retain(|path| GROUND.contains(path) || WINDOWS.contains(&path.as_str()));
         if pauses {
             own.insert("fabric.pfc".to_owned());
             let fabric =
@@ -216,6 +216,9 @@ impl Setup {
         (grounded, own.into_iter().collect())
     }
 }
+
+/// Parameters that no setup gives, but that say how much a scheme sends as the ground's windows do.
+const WINDOWS: [&str; 2] = ["transport.window", "transport.window_packets"];
 
 /// The parameters that setups which come with the program give: what makes a ground.
 pub(super) static GROUND: LazyLock<BTreeSet<String>> = LazyLock::new(|| {

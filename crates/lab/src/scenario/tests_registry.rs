@@ -132,7 +132,7 @@ fn what_is_registered_is_read_with_its_defaults_and_read_back() {
         "gap = 4",
         "share = 0.5",
         "eager = false",
-        "rto = \"2rtt+5MB\"",
+        "rto = \"2rtt+5queue\"",
         "window = \"2bdp\"",
     ] {
         assert!(written.contains(line), "{line}\n{written}");
@@ -159,6 +159,7 @@ fn factories_get_their_parameters() {
         bdp: Bytes(100_000),
         packet: Bytes(4_160),
         line_rate: Rate::from_gbps(100),
+        queue: Bytes(1_000_000),
     };
     let cc = scheme.cc.build(&facts);
     assert!(matches!(cc, AnyCc::Custom(_)));

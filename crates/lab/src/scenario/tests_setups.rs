@@ -49,7 +49,7 @@ fn every_scheme_stands_on_every_setup_and_without_a_name_on_common() {
 fn schemes_on_common_ground_differ_in_nothing_that_they_do_not_need() {
     let all: Vec<Scheme> = schemes().iter().map(|listing| scheme(listing.name).unwrap()).collect();
     let of_transport = |scheme: &Scheme| toml::Value::try_from(&scheme.transport).unwrap();
-    for key in ["payload", "header", "ack", "ack_every", "rto", "cnp_interval", "nack_interval"] {
+    for key in ["payload", "header", "ack", "ack_every", "rto", "cnp_interval"] {
         let path = format!("transport.{key}");
         let mut values: Vec<String> = all
             .iter()
@@ -136,7 +136,43 @@ fn a_parameter_of_the_ground_is_swept() {
 fn rto_rules_follow_the_fabric() {
     let reps = scheme("reps").unwrap();
     let TransportConfig::Sack(sack) = &reps.transport else { panic!("{reps:?}") };
-    assert_eq!(sack.rto.to_string(), "2rtt+5MB");
+    assert_eq!(sack.rto.to_string(), "2rtt+5queue");
+    // Of every scheme, at the queue of the ground, what it was when the rule said 5 MB, and 160 MB where ports pause.
+    let names: Vec<String> = schemes().into_iter().map(|listing| listing.name.to_owned()).collect();
+    let here = |name: &&String| !["themis-longhaul", "pnp-only", "trp-only", "bicc"].contains(&name.as_str());
+    let of = on_ground(&format!("{:?}", names.iter().filter(here).collect::<Vec<_>>()), "");
+    let facts = &of.examine().unwrap().facts[0];
+    for (scheme, facts) in of.schemes.iter().zip(facts) {
+        let after = |bytes: u64| facts.base_rtt * 2 + facts.line_rate.time_for(bytes);
+        let queues = if scheme.fabric.pfc.is_some() { 160_000_000 } else { 5_000_000 };
+        assert_eq!(scheme.transport.rto().on(facts), after(queues), "{}", scheme.name);
+        if let TransportConfig::GoBackN(config) = &scheme.transport {
+            assert_eq!(config.nack_interval.on(facts), after(5_000_000), "{}", scheme.name);
+        }
+    }
+}
+
+#[test]
+fn timeouts_follow_the_queue_that_is_swept() {
+    let of = on_ground("[\"reps\", \"dcp\"]", "[sweep]\n\"*.fabric.queue\" = [\"250KB\", \"1bdp\", \"4MB\"]");
+    let examined = of.examine().unwrap();
+    assert_eq!(examined.warnings, [], "no timeout is over before a full queue is through");
+    let points = of.points().unwrap();
+    for (place, facts) in examined.facts.iter().enumerate() {
+        for (number, facts) in facts.iter().enumerate() {
+            let scheme = &points[number * examined.facts.len() + place].scheme;
+            let queue = scheme.fabric.queue.unwrap().on(facts);
+            let after = facts.base_rtt * 2 + facts.line_rate.time_for(5 * queue.0);
+            assert_eq!(scheme.transport.rto().on(facts), after, "{} at {queue}", scheme.name);
+        }
+    }
+    let pauses = "[set]\n\"reps.fabric.pfc\" = {}\n\"reps.fabric.pfc.buffer\" = \"8MB\"";
+    let of = on_ground("[\"reps\"]", pauses);
+    let facts = &of.examine().unwrap().facts[0][0];
+    let after = facts.base_rtt * 2 + facts.line_rate.time_for(40_000_000);
+    assert_eq!(of.schemes[0].transport.rto().on(facts), after, "five buffers of 8 MB");
+    let text = of.to_annotated_toml(&[vec![*facts]]);
+    assert!(text.contains(&format!("rto = \"2rtt+5queue\" # = {}\n", after.about())), "{text}");
 }
 
 #[test]
@@ -198,9 +234,16 @@ fn schemes_on_common_ground_differ_by_what_they_need_alone() {
     let names: Vec<String> = schemes().into_iter().map(|listing| listing.name.to_owned()).collect();
     // Those at the edges of data centres have none here.
     let here = |name: &&String| !["themis-longhaul", "pnp-only", "trp-only", "bicc"].contains(&name.as_str());
-    let all = ground(&format!("{:?}", names.iter().filter(here).collect::<Vec<_>>()), "");
+    // Without congestion control the ground gives one BDP, to adaptive windows half as much again.
+    let constant = ["rack-tlp", "timeout", "pfc-ecmp"];
+    let alike = |name: &&String| here(name) && !constant.contains(&name.as_str());
+    let all = ground(&format!("{:?}", names.iter().filter(alike).collect::<Vec<_>>()), "");
     assert_eq!(all.not_the_same, None, "{}", all.matrix());
     assert!(all.differences.iter().any(|row| row.parameter == "transport.rto"));
+    let all = ground(&format!("{:?}", names.iter().filter(here).collect::<Vec<_>>()), "");
+    let said = all.not_the_same.clone().unwrap_or_default();
+    assert!(said.starts_with("Not on the same ground: in flight at most is 550 KB (reps, "), "{said}");
+    assert!(!said.contains(';') && constant.iter().all(|name| said.contains(name)), "{said}");
     assert_eq!(ground("[\"reps\", \"ops\"]", "").differences, []);
 }
 
@@ -230,10 +273,45 @@ fn what_differs_is_told_in_plain_units_and_what_no_need_explains_is_said() {
     let lossless = ground("[\"reps\", \"conweave\"]", "[set]\n\"conweave.fabric.pfc\" = {}");
     assert_eq!(
         lossless.not_the_same.unwrap(),
-        "Not on the same ground: a full queue is drops (reps) and pauses (conweave)."
+        "Not on the same ground: a full queue is drops (reps) and pauses (conweave); \
+         transport.rto is 115 us (reps) and 3.21 ms (conweave)."
     );
     let paper = ground("[\"dcp\", \"irn-ar\"]", "setup = \"dcp-paper\"").not_the_same.unwrap();
     assert!(paper.contains("transport.rto is 4 ms (dcp) and 320 us (irn-ar)"), "{paper}");
+}
+
+/// Whatever the windows are called, and by whatever rule they are the same.
+#[test]
+fn what_may_be_in_flight_is_told_of_all_who_differ_and_a_need_has_its_star() {
+    let row = |of: &Ground, parameter: &str| {
+        let found = of.differences.iter().find(|row| row.parameter == parameter);
+        found.cloned().unwrap_or_else(|| panic!("no {parameter} in:\n{}", of.matrix()))
+    };
+    let of = ground("[\"reps\", \"rocev2\", \"irn-ar\", \"sr-ar\", \"strack\", \"hpcc\", \"dcp\"]", "");
+    assert_eq!(of.not_the_same, None, "{}", of.matrix());
+    for parameter in ["in flight at first", "in flight at most"] {
+        let row = row(&of, parameter);
+        assert!(row.values.iter().all(Option::is_some), "{row:?}");
+        assert_eq!(row.needed, [false, true, true, true, true, true, true], "{parameter}");
+        assert!(!row.unexplained);
+    }
+    let most = row(&of, "in flight at most");
+    // 512 packets of 4174 B, whatever DCQCN says.
+    assert_eq!(most.values[3].as_deref(), Some("2.14 MB"));
+    assert!(of.matrix().contains("2.14 MB *"), "{}", of.matrix());
+
+    // Where a window is set, no need explains it.
+    let set = ground("[\"reps\", \"rocev2\"]", "[set]\n\"rocev2.cc.window\" = \"3bdp\"");
+    let said = set.not_the_same.unwrap();
+    assert!(said.contains("in flight at most is ") && said.contains(" (rocev2)"), "{said}");
+    // The same rule of other packets, half as long: the rule does not hide it.
+    let text = "[set]\n\"timeout.transport.payload\" = \"2KiB\"\n\"*.transport.window_packets\" = 64";
+    let halved = ground("[\"to-ar\", \"timeout\"]", text);
+    let most = row(&halved, "in flight at most");
+    assert!(most.unexplained && most.values[0] != most.values[1], "{most:?}");
+    // An RTO by the same rule behind another queue.
+    let queues = ground("[\"reps\", \"ops\"]", "[set]\n\"ops.fabric.queue\" = \"2MB\"");
+    assert!(row(&queues, "transport.rto").unexplained);
 }
 
 #[test]

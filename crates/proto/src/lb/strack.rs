@@ -148,6 +148,7 @@ mod tests {
             bdp: Bytes(100 * PACKET),
             packet: Bytes(PACKET),
             line_rate: Rate::from_gbps(100),
+            queue: Bytes(1_000_000),
         };
         let environment = Environment { facts, rto: Duration::from_us(250), trimming: false };
         let config = StrackLbConfig { max_paths, min_paths };

@@ -17,7 +17,13 @@ const CONFIG: AnnulusConfig =
 
 fn facts() -> ProgramFacts {
     let (base_rtt, line_rate) = (Duration::from_us(1_012), Rate::from_gbps(100));
-    let path = PathFacts { base_rtt, bdp: Bytes(12_650_000), packet: Bytes(1_048), line_rate };
+    let path = PathFacts {
+        base_rtt,
+        bdp: Bytes(12_650_000),
+        packet: Bytes(1_048),
+        line_rate,
+        queue: Bytes(1_000_000),
+    };
     let sites = Sites { of_host: [0, 0, 1].into(), own: 0 };
     ProgramFacts { path, ack: Bytes(60), paths: 4, path_map: None, sites }
 }

@@ -23,7 +23,13 @@ type Sent = (u32, u32);
 
 fn facts() -> ProgramFacts {
     let (base_rtt, line_rate) = (Duration::from_us(1_012), Rate::from_gbps(100));
-    let path = PathFacts { base_rtt, bdp: Bytes(12_650_000), packet: Bytes(PACKET.into()), line_rate };
+    let path = PathFacts {
+        base_rtt,
+        bdp: Bytes(12_650_000),
+        packet: Bytes(PACKET.into()),
+        line_rate,
+        queue: Bytes(1_000_000),
+    };
     let of_host = (0..HOSTS as u32).map(|host| u16::from(host >= FIRST_OWN)).collect();
     ProgramFacts { path, ack: Bytes(60), paths: 4, path_map: None, sites: Sites { of_host, own: 1 } }
 }

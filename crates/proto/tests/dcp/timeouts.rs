@@ -234,3 +234,96 @@ fn retry_numbers_do_not_go_round_unheard() {
     }
     assert_eq!(receiver.take(&data(0, 10, 3, 0, sent as u8)), (vec![ack(1)], vec![10]));
 }
+
+/// One whose messages go as requests of this many packets, of which it tracks four.
+fn split(packets: u64) -> DcpSender {
+    windowed(DcpConfig { tracked_messages: 4, ..config() }, 4 * packets * PACKET)
+}
+
+/// Section 4.5: all packets of the oldest *message*, also where it goes as several requests; each of those with a number
+/// of its own. With a timeout for each request, four lost together would take four timeouts one after the other.
+#[test]
+fn a_timeout_repeats_all_requests_of_the_oldest_message() {
+    let mut sender = split(2);
+    post(&mut sender, [7, 2]);
+    // Requests of 3, 3 and 1 packets; the window has room for 8 packets.
+    let first = [(0, 0, 0), (1, 0, 0), (2, 0, 0), (3, 1, 0), (4, 1, 0), (5, 1, 0), (6, 2, 0), (7, 3, 0)];
+    assert_eq!(send(&mut sender, us(0)), first);
+    time_out(&mut sender);
+    let round = [(0, 0, 1), (1, 0, 1), (2, 0, 1), (3, 1, 1), (4, 1, 1), (5, 1, 1), (6, 2, 1)];
+    assert_eq!(send(&mut sender, us(4_000)), round, "and nothing of the next message");
+    // One timer for them all, and one timeout.
+    assert_eq!(sender.next_timeout(), Some(us(8_000)));
+    assert_eq!(sender.counters(), SenderCounters { retransmissions: 7, timeouts: 1, nacks: 0, fetches: 0 });
+    // All that was lost comes in that round.
+    let mut receiver = Receiver::new(DcpConfig { tracked_messages: 4, ..config() });
+    for (psn, msn, retry) in round {
+        let (packets, is_last) = [(3, false), (3, false), (1, true)][msn as usize];
+        let mut packet = data(psn, 10, packets, msn, retry);
+        if let Repr::Data { ack_now, .. } = &mut packet.repr {
+            *ack_now = is_last;
+        }
+        let (answers, delivered) = receiver.take(&packet);
+        let ends = [2, 5, 6].contains(&psn);
+        assert_eq!((answers.len(), delivered.len()), (usize::from(ends), usize::from(psn == 6)), "{psn}");
+    }
+    answer(&mut sender, us(4_010), ack(3));
+    assert_eq!(acknowledged(&mut sender), [10]);
+    // The next message is the oldest now, with a timer and numbers of its own.
+    assert_eq!(send(&mut sender, us(4_010)), [(8, 3, 0)]);
+    assert_eq!(time_out(&mut sender), us(8_010));
+    assert_eq!(send(&mut sender, us(8_010)), [(7, 3, 1), (8, 3, 1)]);
+}
+
+/// What was sent, and no more: the rest of a request goes on in its new round. What is acknowledged meanwhile is not
+/// repeated, and headers of the rounds that were given up ask for nothing.
+#[test]
+fn a_round_has_what_was_sent_and_is_not_acknowledged() {
+    let mut sender = split(2);
+    post(&mut sender, [12]);
+    // Requests of 2 packets: four of them fill window and tracking.
+    assert_eq!(send(&mut sender, us(0)).len(), 8);
+    answer(&mut sender, us(1), header_only(5, 2, 0));
+    assert_eq!(send(&mut sender, us(1)), [(5, 2, 0)]);
+    // One packet of request 2 waits in the RetransQ when the timer of request 0 runs out.
+    answer(&mut sender, us(3_999), header_only(4, 2, 0));
+    time_out(&mut sender);
+    assert!(matches!(sender.poll_transmit(us(4_000)).unwrap().repr, Repr::Data { psn: 0, .. }));
+    answer(&mut sender, us(4_001), header_only(6, 3, 0));
+    answer(&mut sender, us(4_002), ack(2));
+    // Requests 0 and 1 are not wanted any more, and 4 and 5 come into the window.
+    let rest = [(4, 2, 1), (5, 2, 1), (6, 3, 1), (7, 3, 1), (8, 4, 0), (9, 4, 0), (10, 5, 0), (11, 5, 0)];
+    assert_eq!(send(&mut sender, us(4_002)), rest);
+    answer(&mut sender, us(4_003), header_only(7, 3, 1));
+    assert_eq!(send(&mut sender, us(4_003)), [(7, 3, 1)]);
+    // All that was sent, the rest of the message among it, and request 2 for the third time.
+    time_out(&mut sender);
+    let third: Vec<_> =
+        send(&mut sender, us(8_010)).into_iter().map(|(psn, _, retry)| (psn, retry)).collect();
+    assert_eq!(third, [(4, 2), (5, 2), (6, 2), (7, 2), (8, 1), (9, 1), (10, 1), (11, 1)]);
+}
+
+/// Of a request that was sent in part, the rest follows under the number of the new round: the receiver counts both
+/// together.
+#[test]
+fn the_rest_of_a_request_follows_in_its_new_round() {
+    let mut sender = windowed(DcpConfig { tracked_messages: 2, ..config() }, 4 * PACKET);
+    post(&mut sender, [6]);
+    // Requests of 2 packets; window and tracking let two of them go.
+    assert_eq!(send(&mut sender, us(0)), [(0, 0, 0), (1, 0, 0), (2, 1, 0), (3, 1, 0)]);
+    answer(&mut sender, us(1), ack(1));
+    assert!(matches!(sender.poll_transmit(us(1)).unwrap().repr, Repr::Data { psn: 4, .. }));
+    // Request 1 is the oldest and was sent in full; of request 2 one packet was.
+    time_out(&mut sender);
+    assert_eq!(send(&mut sender, us(4_001)), [(2, 1, 1), (3, 1, 1), (4, 2, 1), (5, 2, 1)]);
+    let mut receiver = Receiver::new(DcpConfig { tracked_messages: 2, ..config() });
+    receiver.take(&data(0, 10, 2, 0, 0));
+    receiver.take(&data(1, 10, 2, 0, 0));
+    // The old copy of PSN 4 arrives, then the round, of which PSN 4 is lost: two packets of request 2, and not whole.
+    for (psn, msn, retry) in [(4, 2, 0), (2, 1, 1), (3, 1, 1), (5, 2, 1)] {
+        let (answers, _) = receiver.take(&data(psn, 10, 2, msn, retry));
+        assert!(!answers.contains(&ack(3)), "{psn} in round {retry}");
+    }
+    let (answers, _) = receiver.take(&data(4, 10, 2, 2, 1));
+    assert_eq!(answers, [ack(3)]);
+}

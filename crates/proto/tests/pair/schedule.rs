@@ -174,7 +174,13 @@ impl Path {
     pub fn facts(&self) -> PathFacts {
         let base_rtt = self.wire + self.data_delay + self.ack_delay;
         let line_rate = Rate(PACKET * 8 * 1_000_000_000_000 / self.wire.0);
-        PathFacts { base_rtt, bdp: Bytes(100 * PACKET), packet: Bytes(PACKET), line_rate }
+        PathFacts {
+            base_rtt,
+            bdp: Bytes(100 * PACKET),
+            packet: Bytes(PACKET),
+            line_rate,
+            queue: Bytes(1_000_000),
+        }
     }
 
     /// The random stream that decides over the `nth` packet that one end sends.

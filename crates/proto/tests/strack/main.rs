@@ -20,6 +20,7 @@ const FACTS: PathFacts = PathFacts {
     bdp: Bytes(150 * PACKET),
     packet: Bytes(PACKET),
     line_rate: Rate::from_gbps(100),
+    queue: Bytes(1_000_000),
 };
 
 const ENDS: Ends = Ends { qp: QpId(7), src: HostId(1), dst: HostId(2) };
@@ -225,7 +226,7 @@ mod congestion_control {
     #[test]
     fn gains_follow_the_network() {
         let (base_rtt, bdp) = (Duration::from_us(8), Bytes(400_000));
-        let facts = PathFacts { base_rtt, bdp, packet: Bytes(PACKET), line_rate: Rate::from_gbps(400) };
+        let facts = PathFacts { base_rtt, bdp, line_rate: Rate::from_gbps(400), ..FACTS };
         let mut cc = CcConfig::Strack(config(100.0)).build(&facts);
         cc.handle_ack(&Acked {
             now: at(8),

@@ -29,7 +29,7 @@ pub fn config() -> PnpConfig {
 
 pub fn path() -> PathFacts {
     let (base_rtt, line_rate) = (Duration::from_us(1012), Rate::from_gbps(100));
-    PathFacts { base_rtt, bdp: Bytes(12_650_000), packet: Bytes(1048), line_rate }
+    PathFacts { base_rtt, bdp: Bytes(12_650_000), packet: Bytes(1048), line_rate, queue: Bytes(1_000_000) }
 }
 
 /// Figure 6: the mark is cleared, and a CNP goes back.

@@ -33,6 +33,7 @@ pub fn facts(paths: u32) -> ProgramFacts {
         bdp: Bytes(200_000),
         packet: Bytes(1064),
         line_rate: Rate::from_gbps(200),
+        queue: Bytes(1_000_000),
     };
     ProgramFacts { path, ack: Bytes(u64::from(ACK)), paths, path_map: None, sites: Sites::default() }
 }

@@ -36,7 +36,7 @@ parameters! {
         /// At most one CNP in this time; 0: one for every marked packet.
         #[is(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
-        /// The coarse timeout of the oldest unacknowledged request.
+        /// The coarse timeout of the oldest unacknowledged message.
         #[is(AboveZero; example = "4ms"; source = "unsaid; DCP, section 4.5: coarse")]
         pub rto: Span,
     }
@@ -83,6 +83,9 @@ impl DcpConfig {
     /// 32 B a queue pair. The text names four more fields, whose widths are chosen here (those of the packet's MSN,
     /// and a byte): 24 B in all. Of what the other 8 B are it says nothing; the length of the RetransQ (section 4.3)
     /// and the timer's start may be among them.
+    ///
+    /// These are the text's fields, of a NIC whose messages go whole. Where one goes as several requests, each of those
+    /// that the receiver tracks has an rRetryNo: 7 B more for 8. Their sRetryNo stands in the WQEs, in host memory.
     pub fn state(&self) -> Vec<StateField> {
         vec![
             StateField::new("packet counter", self.counter_bits, self.tracked_messages),

@@ -16,10 +16,6 @@ use std::collections::VecDeque;
 pub struct DcpReceiver {
     /// eMSN: every request below is complete.
     expected: u32,
-    /// rRetryNo: the round of the request `expected` that is counted.
-    retry: u8,
-    /// Packets of the request `expected` that came in the fullest of its rounds that were given up.
-    recounted: u32,
     /// See [`fresh_packets`](Self::fresh_packets).
     fresh: u32,
     /// The requests from `expected` on, each at its number modulo their count.
@@ -35,11 +31,15 @@ pub struct DcpReceiver {
 }
 
 /// What is known of a request that is not complete, or waits for earlier ones (DCP, figure 6c). The name of the
-/// message is the simulation's, for its CQE; hardware has the rest in two bytes.
+/// message and `recounted` are the simulation's; hardware has the counter and the flags in two bytes, and `retry` in one.
 #[derive(Clone, Copy)]
 struct Tracked {
-    /// Packets that came.
+    /// Packets that came in the round that is counted.
     count: u32,
+    /// Packets that came in the fullest of the rounds that were given up; for [`DcpReceiver::fresh_packets`] alone.
+    recounted: u32,
+    /// rRetryNo: the round that is counted.
+    retry: u8,
     /// mcf: all came.
     is_complete: bool,
     /// Cf: a CQE is wanted.
@@ -47,16 +47,20 @@ struct Tracked {
     message: MessageId,
 }
 
-const UNTOUCHED: Tracked =
-    Tracked { count: 0, is_complete: false, is_signalled: false, message: MessageId(0) };
+const UNTOUCHED: Tracked = Tracked {
+    count: 0,
+    recounted: 0,
+    retry: 0,
+    is_complete: false,
+    is_signalled: false,
+    message: MessageId(0),
+};
 
 impl DcpReceiver {
     /// The receiving end of a queue pair between `ends`.
     pub fn new(config: &DcpConfig, facts: &PathFacts, ends: Ends) -> Self {
         DcpReceiver {
             expected: 0,
-            retry: 0,
-            recounted: 0,
             fresh: 0,
             tracked: vec![UNTOUCHED; config.tracked_messages as usize].into_boxed_slice(),
             turned: None,
@@ -86,7 +90,7 @@ impl Receiver for DcpReceiver {
                     self.ack_due = Some(cause);
                     return None;
                 }
-                if self.is_counted(msn) && self.count(msn, message, message_packets, ack_now) {
+                if self.count(msn, message, message_packets, ack_now) {
                     self.ack_due = Some(cause);
                     return self.complete();
                 }
@@ -131,42 +135,35 @@ impl Receiver for DcpReceiver {
 }
 
 impl DcpReceiver {
-    /// Whether a packet of a request that is not complete counts: DCP, section 4.5, the coarse timeout.
-    #[inline]
-    fn is_counted(&mut self, msn: Msn) -> bool {
-        let ahead = msn.number() - self.expected;
-        if ahead > 0 {
-            // The sender times out for its oldest request alone, which is never beyond the eMSN: these are all of
-            // their first round. One that is not tracked is none that a sender may send.
-            return (ahead as usize) < self.tracked.len();
-        }
-        // Numbers go round: the later one is less than half of them ahead.
-        match msn.retry().wrapping_sub(self.retry) {
-            0 => true,
-            1..128 => {
-                self.retry = msn.retry();
-                let given_up = std::mem::take(&mut self.slot(msn.number()).count);
-                self.recounted = self.recounted.max(given_up);
-                true
-            }
-            // Of an earlier round, which was given up.
-            128.. => false,
-        }
-    }
-
-    /// Counts a packet; whether it completes the request of the eMSN.
+    /// Counts a packet of a request that is not complete, if it is of the round that is counted (DCP, section 4.5, the
+    /// coarse timeout); whether it completes the request of the eMSN.
     #[inline]
     fn count(&mut self, msn: Msn, message: MessageId, packets: u32, is_signalled: bool) -> bool {
-        let is_expected = msn.number() == self.expected;
-        let before = if is_expected { self.recounted } else { 0 };
+        let ahead = msn.number() - self.expected;
+        // One that is not tracked is none that a sender may send.
+        if ahead as usize >= self.tracked.len() {
+            return false;
+        }
         let tracked = self.slot(msn.number());
+        // It waits for earlier ones, and a later round has nothing to add.
+        if tracked.is_complete {
+            return false;
+        }
+        if tracked.retry != msn.retry() {
+            // Numbers go round: the later one is less than half of them ahead. An earlier round was given up.
+            if msn.retry().wrapping_sub(tracked.retry) >= 128 {
+                return false;
+            }
+            tracked.retry = msn.retry();
+            tracked.recounted = tracked.recounted.max(std::mem::take(&mut tracked.count));
+        }
         tracked.count += 1;
-        let is_fresh = tracked.count > before && !tracked.is_complete;
+        let is_fresh = tracked.count > tracked.recounted;
         // DCP, section 4.5: as many as the message has.
         if tracked.count == packets {
             *tracked = Tracked { is_complete: true, is_signalled, message, ..*tracked };
         }
-        let completes = is_expected && tracked.is_complete;
+        let completes = ahead == 0 && tracked.is_complete;
         self.fresh += u32::from(is_fresh);
         completes
     }
@@ -181,8 +178,6 @@ impl DcpReceiver {
             }
             self.expected += 1;
         }
-        self.retry = 0;
-        self.recounted = 0;
         self.delivered.pop_front()
     }
 

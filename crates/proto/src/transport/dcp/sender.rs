@@ -9,8 +9,8 @@ use crate::transport::common::{Ends, OutOfPsns, Pacer, Sender, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
 use std::collections::VecDeque;
 
-/// Rounds of a message, after the first, that are given up after the same time; each one after them, after twice the
-/// time of the one before.
+/// Rounds of the oldest request, after the first, that are given up after the same time; each one after them, after twice
+/// the time of the one before.
 const PLAIN_ROUNDS: u32 = 7;
 
 /// Doublings of the timeout, at most.
@@ -38,10 +38,10 @@ pub struct DcpSender {
     unacked: u32,
     /// How many requests from `unacked` on were sent in full: the number, among them, of the one that holds `next`.
     current: u32,
-    /// What is still to be sent again of the request `unacked` after a timeout: PSNs from here on, to before there.
+    /// What is still to be sent again of the oldest message after a timeout: PSNs from here on, to before there.
     again: u32,
     again_end: u32,
-    /// Rounds of the request `unacked` that were given up; sRetryNo is the lowest 8 bits of it.
+    /// Timeouts while `unacked` was the oldest request.
     rounds: u32,
     /// Fetched entries, at the front of `retransmissions`.
     fetched: u32,
@@ -89,6 +89,8 @@ struct Request {
     first: u32,
     packets: u32,
     last_bytes: u16,
+    /// sRetryNo: its rounds that were given up.
+    retry: u8,
     /// The last one of its message.
     is_signalled: bool,
 }
@@ -167,7 +169,8 @@ impl Sender for DcpSender {
             let is_signalled = self.end + packets == end;
             let last_bytes =
                 if is_signalled { last_payload as u16 + self.header_bytes } else { self.packet_bytes };
-            self.queue.push_back(Request { message, first: self.end, packets, last_bytes, is_signalled });
+            let first = self.end;
+            self.queue.push_back(Request { message, first, packets, last_bytes, retry: 0, is_signalled });
             self.end += packets;
         }
         Ok(())
@@ -221,8 +224,9 @@ impl Sender for DcpSender {
         (due < Time::NEVER).then_some(due)
     }
 
-    /// DCP, section 4.5: when no higher eMSN came for an RTO, all packets of the oldest unacknowledged request are
-    /// sent again, as a new round; other requests go on as before. A packet that waited for its time may ask again.
+    /// DCP, section 4.5: when no higher eMSN came for an RTO, all packets of the oldest unacknowledged message are sent
+    /// again, as a new round; other messages go on as before. That is all that was sent of those requests of it that are
+    /// not acknowledged. A packet that waited for its time may ask again.
     fn handle_timeout(&mut self, now: Time) {
         self.pacer.handle_timeout(now);
         if self.resume <= now {
@@ -230,8 +234,7 @@ impl Sender for DcpSender {
         }
         if self.is_timed() && self.expiry() <= now {
             self.rounds += 1;
-            let oldest = &self.queue[0];
-            (self.again, self.again_end) = (oldest.first, oldest.first + oldest.packets);
+            self.start_round();
             self.counters.timeouts += 1;
             self.lb.handle_timeout(now);
             self.cc.handle_loss(now);
@@ -317,22 +320,50 @@ impl DcpSender {
         Some(self.packet(now, self.unacked + place, psn, bytes))
     }
 
-    /// Sends the next packet of a new round. It obeys the rate, and no window: it takes the place of one that was
-    /// lost.
+    /// Begins a new round of each request of the oldest message of which something was sent.
+    #[cold]
+    fn start_round(&mut self) {
+        let message = self.queue[0].message;
+        self.again = self.queue[0].first;
+        self.again_end = self.next;
+        let mut last = self.unacked;
+        for (request, number) in self.queue.iter_mut().zip(self.unacked..) {
+            if request.message != message || request.first >= self.next {
+                self.again_end = self.again_end.min(request.first);
+                break;
+            }
+            request.retry = request.retry.wrapping_add(1);
+            last = number;
+        }
+        // What is to be sent again of the rounds that were given up, the new ones bring.
+        self.forget(last);
+    }
+
+    /// Sends the next packet of a new round. It obeys the rate, and no window: it takes the place of one that counts as
+    /// in flight and was given up. (Unsaid: section 4.3 bounds by *awin* what is fetched for header-only packets and for
+    /// new data, section 4.5 says that a timeout repeats the message.) So a round puts no more on the wire than the
+    /// window let out the first time.
     #[cold]
     fn send_again(&mut self, now: Time) -> Option<Packet> {
         let psn = self.again;
-        let bytes = self.queue[0].bytes_of(psn, self.packet_bytes);
+        let place = self.queue.partition_point(|request| request.first + request.packets <= psn);
+        let bytes = self.queue[place].bytes_of(psn, self.packet_bytes);
         if self.paces && !self.pacer.send(now, bytes, &mut self.cc) {
             return None;
         }
         self.again += 1;
         self.counters.retransmissions += 1;
-        Some(self.packet(now, self.unacked, psn, bytes))
+        let packet = self.packet(now, self.unacked + place as u32, psn, bytes);
+        // The round as a whole has the time, also where the rate stretches it.
+        self.since = now;
+        Some(packet)
     }
 
     /// Sends the first packet of the RetransQ again, once it is fetched. DCP, section 4.3, challenge 2: congestion
-    /// control governs it as it governs new data.
+    /// control governs it as it governs new data. Its rate does so here. Its window does where entries are fetched
+    /// (*awin*): those that wait are not in flight, nothing new goes while any does, so that copies fill no more than the
+    /// room that their originals had. Only under a window that shrank meanwhile may the one that goes whatever the window
+    /// (`fetch`) lead beyond it.
     #[cold]
     fn send_copy(&mut self, now: Time) -> Option<Packet> {
         if self.fetched == 0 {
@@ -373,8 +404,8 @@ impl DcpSender {
         if number == self.unacked {
             self.since = now;
         }
-        let msn = Msn::new(number, self.retry_of(number));
         let request = &self.queue[(number - self.unacked) as usize];
+        let msn = Msn::new(number, request.retry);
         let ev = self.lb.next_ev(now, self.cc.window());
         let repr = Repr::data(psn)
             .with_message(request.message, request.packets)
@@ -382,12 +413,6 @@ impl DcpSender {
             .with_ack_now(request.is_signalled)
             .with_msn(msn);
         Packet::new(self.qp, self.dst, repr).with_bytes(bytes).with_ev(ev)
-    }
-
-    /// The number of the request's current round: sRetryNo counts timeouts of the oldest one alone.
-    #[inline]
-    fn retry_of(&self, number: u32) -> u8 {
-        if number == self.unacked { self.rounds as u8 } else { 0 }
     }
 
     /// Whether the timer runs: the oldest request was sent in full, in this round, and none of it waits to be sent
@@ -411,7 +436,7 @@ impl DcpSender {
         let place = number.checked_sub(self.unacked).map(|place| place as usize);
         let Some(request) = place.and_then(|place| self.queue.get(place)) else { return };
         let of_request = request.first..(request.first + request.packets).min(self.next);
-        if of_request.contains(&psn) && msn.retry() == self.retry_of(number) {
+        if of_request.contains(&psn) && msn.retry() == request.retry {
             let bytes = request.bytes_of(psn, self.packet_bytes);
             self.retransmissions.push_back(Entry { msn: number, psn, bytes });
             self.waiting += u64::from(bytes);
@@ -451,7 +476,7 @@ impl DcpSender {
                 self.acknowledged.push_back(request.message);
             }
         }
-        // What a later round still had to send again is not wanted any more.
+        // What a later round still had to send again of these is not wanted any more.
         self.forget(expected - 1);
         self.oldest_waiting =
             self.retransmissions.iter().filter(|entry| entry.msn == expected).count() as u32;
@@ -459,7 +484,8 @@ impl DcpSender {
         self.current -= expected - self.unacked;
         self.unacked = expected;
         self.rounds = 0;
-        self.again = self.again_end;
+        let still_open = self.queue.front().map_or(self.end, |request| request.first);
+        self.again = self.again.max(still_open).min(self.again_end);
         self.since = now;
         self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
     }

@@ -33,8 +33,9 @@ pub struct CheckedSender {
     waiting: Vec<u32>,
     again: Vec<u32>,
     fetched_at: Time,
-    /// Timeouts of the oldest request.
+    /// Timeouts since the oldest request is the oldest, and by request, how often it was given up.
     rounds: u32,
+    retries: Vec<u8>,
     since: Time,
     /// Payload sent in this turn, and the oldest request when it began, while it lasts.
     turn: Option<(u64, usize)>,
@@ -53,6 +54,7 @@ impl CheckedSender {
             lb: schedule.lb(),
             line_rate: schedule.facts().line_rate,
             planned: schedule.planned(),
+            retries: vec![0; schedule.requests().len()],
             requests: schedule.requests(),
             payload: schedule.messages.iter().map(|message| message.bytes()).collect(),
             end: 0,
@@ -168,7 +170,7 @@ impl Sending for CheckedSender {
         };
         let (number, known) = (self.number(psn), self.planned[psn as usize]);
         let Request { packets, is_signalled, .. } = self.requests[number];
-        let retry = if number == self.unacked { self.rounds as u8 } else { 0 };
+        let retry = self.retries[number];
         prop_assert_eq!(psn, turn);
         prop_assert_eq!(msn, Msn::new(number as u32, retry));
         prop_assert_eq!(u64::from(packet.wire_bytes), known.bytes);
@@ -181,16 +183,18 @@ impl Sending for CheckedSender {
             prop_assert!(now >= last + gap, "{psn} left {} after {bytes} B", now.since(last));
         }
         let began = self.turn.unwrap_or((0, self.unacked));
+        let mut is_timed = number == self.unacked;
         if !self.fetched.is_empty() {
             self.fetched.remove(0);
             self.counters.retransmissions += 1;
         } else if !self.again.is_empty() {
             self.again.remove(0);
             self.counters.retransmissions += 1;
+            is_timed = true;
         } else {
             self.next += 1;
         }
-        if number == self.unacked {
+        if is_timed {
             self.since = now;
         }
         if paces {
@@ -221,7 +225,7 @@ impl Sending for CheckedSender {
                     whole.extend(requests.iter().filter(|r| r.is_signalled).map(|r| r.message));
                     self.fetched.retain(|&psn| psn >= passed.end);
                     self.waiting.retain(|&psn| psn >= passed.end);
-                    self.again.clear();
+                    self.again.retain(|&psn| psn >= passed.end);
                     self.unacked = expected;
                     self.rounds = 0;
                     self.since = now;
@@ -233,8 +237,7 @@ impl Sending for CheckedSender {
                 self.lb.handle_trim(now, packet.ev);
                 let number = msn.number() as usize;
                 prop_assert_eq!(self.number(psn), number);
-                let retry = if number == self.unacked { self.rounds as u8 } else { 0 };
-                if number >= self.unacked && msn.retry() == retry {
+                if number >= self.unacked && msn.retry() == self.retries[number] {
                     prop_assert!(!self.waiting.contains(&psn) && !self.fetched.contains(&psn));
                     prop_assert!(!self.again.contains(&psn), "trimmed before it was sent");
                     self.waiting.push(psn);
@@ -264,7 +267,18 @@ impl Sending for CheckedSender {
     fn handle_timeout(&mut self, now: Time) -> Result<(), TestCaseError> {
         self.sender.handle_timeout(now);
         if self.is_timed() && self.expiry() <= now {
-            let psns = self.psns(self.unacked);
+            // All that was sent of the message.
+            let message = self.requests[self.unacked].message;
+            let of_message = |number: &usize| self.requests[*number].message == message;
+            let numbers: Vec<usize> = (self.unacked..self.requests.len())
+                .filter(of_message)
+                .filter(|&number| self.psns(number).start < self.next)
+                .collect();
+            for &number in &numbers {
+                self.retries[number] = self.retries[number].wrapping_add(1);
+            }
+            let last = numbers.last().copied().unwrap_or(self.unacked);
+            let psns = self.psns(self.unacked).start..self.psns(last).end.min(self.next);
             self.rounds += 1;
             self.counters.timeouts += 1;
             self.fetched.retain(|psn| !psns.contains(psn));

@@ -1,0 +1,43 @@
+//! What an outage costs schemes whose NICs find out by a timeout.
+
+use anabranch_results::RunRow;
+use anabranch_sim::scenario::{self, Files, Overrides};
+
+struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, _: &str) -> Result<String, String> {
+        Err("no such file".to_owned())
+    }
+}
+
+/// A permutation of 2 MB a message under DCP, while an uplink is down for 30 us, and without the outage.
+fn dcp(settings: &str) -> [RunRow; 2] {
+    let outage =
+        "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = \"20us\"\nduration = \"30us\"\n";
+    [outage, ""].map(|fault| {
+        let text = format!(
+            "schemes = [\"dcp\"]\nseeds = [1]\n\
+             topology = {{ kind = \"fat-tree\", hosts = 16, hosts_per_tor = 4, link = \"400Gbps\" }}\n\
+             workload = {{ kind = \"permutation\", bytes = \"2MB\" }}\n{fault}[set]\n{settings}"
+        );
+        let scenario = scenario::read("outage.toml", &text, &NoFiles, &Overrides::default());
+        let scenario = scenario.unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let result = anabranch_sim::run(&scenario.points().unwrap()[0], &anabranch_sim::Control::default());
+        result.unwrap_or_else(|e| panic!("{e}\n{text}")).run
+    })
+}
+
+/// Section 4.5 of DCP's paper: a timeout repeats the message. Its requests that were lost together take one timeout
+/// together, whether it goes as one request (under a window far beyond it) or as many.
+#[test]
+fn requests_of_a_message_do_not_time_out_one_after_the_other() {
+    let [split, calm] = dcp("");
+    let [whole, _] = dcp("\"dcp.cc.window\" = \"1000bdp\"\n");
+    assert!(split.timeouts > 0 && whole.timeouts > 0, "the outage is felt: {split:?}\n{whole:?}");
+    assert_eq!((calm.timeouts, calm.retransmissions), (0, 0));
+    // 2 base RTTs and five queues of 1 MB are 115 us.
+    let rto = 116.0;
+    assert!(split.fct_max_us < calm.fct_max_us + 2.0 * rto, "{} after {}", split.fct_max_us, calm.fct_max_us);
+    assert!(split.fct_max_us < 1.5 * whole.fct_max_us, "{} and {}", split.fct_max_us, whole.fct_max_us);
+}
