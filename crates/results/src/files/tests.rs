@@ -9,6 +9,7 @@ use tempfile::tempdir;
 
 fn small_set() -> ResultSet {
     ResultSet {
+        answer: None,
         title: "Two messages".into(),
         scenario_toml: "title = \"Two messages\"\n".into(),
         runs: vec![RunRow {
