@@ -30,7 +30,7 @@ test-page: toolchain ## Open pages in headless Chromium (needs chromium, chromed
 	$(or $(ANABRANCH_PAGE_PYTHON),python3) crates/cli/tests/page/check.py $(TARGET_DIR)/debug/anabranch
 
 .PHONY: bench
-bench: toolchain ## Measure packet-hops a second, then the parts alone
+bench: toolchain ## Measure packet-hops per second, then the parts alone
 	cargo build --release --package anabranch-cli
 	$(ANABRANCH) bench
 	cargo bench --workspace

@@ -35,7 +35,13 @@ fn routing(set: &ResultSet) -> Option<String> {
     for scheme in all {
         let name = scheme.get("name")?.as_str()?.to_owned();
         let delay = scheme.get("fabric").and_then(|fabric| fabric.get("routing_delay")?.as_str());
-        let delay = delay.map_or_else(|| "never".to_owned(), |delay| format!("after {delay}"));
+        let is_adaptive =
+            scheme.get("fabric").and_then(|fabric| fabric.get("routing")?.as_str()) == Some("adaptive");
+        let delay = match (delay, is_adaptive) {
+            (Some(delay), _) => format!("after {delay}"),
+            (None, true) => "at once at a switch's own ports, else never".to_owned(),
+            (None, false) => "never".to_owned(),
+        };
         match by_delay.iter_mut().find(|(known, _)| *known == delay) {
             Some((_, names)) if names.contains(&name) => {}
             Some((_, names)) => names.push(name),

@@ -95,8 +95,10 @@ pub(crate) struct Standing {
 pub(crate) enum Recovery {
     /// There is nothing to recover from, or no baseline to tell by.
     Unknown,
-    /// In microseconds, of every seed.
-    After(Estimate),
+    /// Goodput never fell below, at no seed.
+    NoDip,
+    /// In microseconds, over the seeds at which it fell below, which are all but so many.
+    After { time: Estimate, no_dip_at: usize, of: usize },
     /// At so many of the seeds the run ended without having got back.
     NotBefore { the_end_at: usize, of: usize },
 }
@@ -154,7 +156,11 @@ fn standing(set: &ResultSet, group: &Group<'_>, quantity: Quantity) -> Standing 
     let recovery = match known {
         false => Recovery::Unknown,
         true if times.len() == baselines.len() => {
-            Estimate::of(&times).map_or(Recovery::Unknown, Recovery::After)
+            let dips: Vec<f64> = times.iter().copied().filter(|time| *time > 0.0).collect();
+            match Estimate::of(&dips) {
+                None => Recovery::NoDip,
+                Some(time) => Recovery::After { time, no_dip_at: times.len() - dips.len(), of: times.len() },
+            }
         }
         true => Recovery::NotBefore { the_end_at: baselines.len() - times.len(), of: baselines.len() },
     };
@@ -248,7 +254,7 @@ pub fn method(set: &ResultSet) -> String {
         _ => format!(
             "{ranked}, mean over {most} seeds; ± is the 95 % interval, by Student's t over the seeds' own numbers. Rank: 1 \
              and how many schemes are faster at the same point by a paired t-test, that is, the 95 % interval of the \
-             differences seed by seed is clear of 0; no scheme ranks before one with a lower mean."
+             differences seed by seed is clear of 0, for each pair by itself; no scheme ranks before one with a lower mean."
         ),
     }
 }
@@ -391,8 +397,9 @@ fn unhit(schemes: &[(&str, &Standing)]) -> Option<String> {
             [unhit, all] => format!("{name} (at {unhit} of {all} seeds)"),
         })
         .collect();
-    (!told.is_empty())
-        .then(|| format!("No data was hit of {}, which says nothing of how they bear it", listed(&told)))
+    (!told.is_empty()).then(|| {
+        format!("The faults hit no data of {}: that says nothing of how these bear them", listed(&told))
+    })
 }
 
 fn whole_percent(percent: f64) -> String {
@@ -487,8 +494,9 @@ pub fn summary_json(set: &ResultSet) -> Json {
             "rank": standing.rank,
             "slowdown_by_fault": standing.slowdown_by_fault.map(estimate),
             "time_to_recover_us": match standing.recovery {
-                Recovery::After(time) => Some(estimate(time)),
-                _ => None,
+                Recovery::After { time, .. } => Some(estimate(time)),
+                Recovery::NoDip => Some(json!({ "mean": 0.0, "low": 0.0, "high": 0.0 })),
+                Recovery::Unknown | Recovery::NotBefore { .. } => None,
             },
             "seeds_not_recovered": not_before_end,
             "numbers": numbers,
@@ -684,7 +692,7 @@ mod tests {
             groups.iter().zip(&standings).map(|(group, standing)| (group.scheme, standing)).collect();
         assert_eq!(
             unhit(&schemes).unwrap(),
-            "No data was hit of a (at 1 of 2 seeds) and b (at any seed), which says nothing of how they bear it"
+            "The faults hit no data of a (at 1 of 2 seeds) and b (at any seed): that says nothing of how these bear them"
         );
     }
 

@@ -178,8 +178,11 @@ fn slowdown_by_fault(standing: &Standing) -> String {
 fn recovery(standing: &Standing) -> String {
     match standing.recovery {
         Recovery::Unknown => "-".to_owned(),
-        Recovery::After(time) if time.mean == 0.0 => "no dip".to_owned(),
-        Recovery::After(time) => micros(time.mean),
+        Recovery::NoDip => "no dip".to_owned(),
+        Recovery::After { time, no_dip_at: 0, .. } => micros(time.mean),
+        Recovery::After { time, no_dip_at, of } => {
+            format!("{} (no dip in {no_dip_at}/{of})", micros(time.mean))
+        }
         Recovery::NotBefore { the_end_at, of } if the_end_at == of => "not by end".to_owned(),
         Recovery::NotBefore { the_end_at, of } => format!("not in {the_end_at}/{of}"),
     }
@@ -415,7 +418,7 @@ fn notes(groups: &[Group<'_>], all_alike: bool) -> Vec<String> {
         let seeds = if all_alike { format!("{most} seeds") } else { "the seeds".to_owned() };
         notes.push(format!(
             "Means over {seeds} of the runs' own numbers, ± the half of a 95 % interval (Student's t over seeds); `flows` is \
-             the sum, the peak queue the largest. Ranks are the same where intervals overlap."
+             the sum, the peak queue the largest. Ranks: by the differences seed by seed (paired t)."
         ));
     } else if most == 1 {
         notes.push("One seed: no interval.".to_owned());

@@ -49,9 +49,15 @@ pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u6
         let from = when(without, delivered(with, time));
         (when(with, until) - time, when(without, until) - from)
     };
+    // Where the baseline stands still just then, the stretch goes on into what it does after that: nothing is no progress
+    // to be held against.
     let end_of_stretch = |time: f64| {
-        let from = when(without, delivered(with, time));
-        delivered(without, from + STRETCH * bin)
+        let now = delivered(with, time);
+        let until = delivered(without, when(without, now) + STRETCH * bin);
+        match until > now + all * ROUNDING {
+            true => until,
+            false => delivered(without, when(without, now + all * ROUNDING) + STRETCH * bin),
+        }
     };
     // The very end of a curve is known to an interval.
     let is_back = |time: f64, unsure: f64| {
@@ -62,7 +68,9 @@ pub fn time_to_recover(with: &[(u64, f64)], without: &[(u64, f64)], fault_ps: u6
     };
     let stays = |time: f64| {
         let (run, baseline) = takes(time, BACK * all);
-        delivered(with, time) >= BACK * all || baseline >= BACK * run
+        // A run that was cut off has no end to be held against.
+        let is_there = total(with) >= BACK * all * (1.0 - ROUNDING);
+        is_there && (delivered(with, time) >= BACK * all || baseline >= BACK * run)
     };
     // What is left of the last stretch is part of the one before.
     let latest = delivered(without, undisturbed - STRETCH * bin);
@@ -229,5 +237,23 @@ mod tests {
         rates.extend(vec![100.0; 76]);
         rates.extend([1.0; 400]);
         assert_eq!(time_to_recover(&curve(&rates), &without, 200 * US), Some(100.0));
+    }
+
+    #[test]
+    fn a_run_that_stands_still_for_longer_than_its_baseline_has_not_recovered() {
+        let phases = |idle: usize| curve(&[vec![100.0; 40], vec![0.0; idle], vec![100.0; 40]].concat());
+        let (without, with) = (phases(20), phases(80));
+        for fault in [39, 45, 60] {
+            assert_ne!(time_to_recover(&with, &without, fault * 10 * US), Some(0.0), "{fault}");
+        }
+        assert_eq!(time_to_recover(&without, &without, 45 * 10 * US), Some(0.0));
+    }
+
+    #[test]
+    fn a_run_that_was_cut_off_after_it_was_back_has_not_recovered() {
+        let without = curve(&[100.0; 100]);
+        let with = |length: usize| curve(&[vec![100.0; 20], vec![0.0; 5], vec![100.0; length]].concat());
+        assert!(time_to_recover(&with(80), &without, 200 * US).is_some());
+        assert_eq!(time_to_recover(&with(40), &without, 200 * US), None);
     }
 }

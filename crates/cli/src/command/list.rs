@@ -53,7 +53,7 @@ const FAULTS: &[(&str, &str)] = &[
 
 /// Values of `series` in `[[measure]]` and what they mean.
 const SERIES: &[(&str, &str)] = &[
-    ("link-utilisation", "share of the time in which a link sends (links)"),
+    ("link-utilisation", "what a link carries, in Gb/s (links)"),
     ("queue-delay", "how long packets waited for a link; only those above a time with above (links)"),
     ("queue-depth", "what waits for a link (links)"),
     ("arrival-rate", "the rate at which data comes in for a link (links)"),

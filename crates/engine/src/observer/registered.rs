@@ -82,7 +82,16 @@ impl Named {
                 Err(refused) => Err((name, refused)),
             }
         };
-        specs.iter().map(make).collect::<Result<_, _>>().map(Named)
+        let mut made: Vec<(String, Foreign<AnyRecorder>)> =
+            specs.iter().map(make).collect::<Result<_, _>>()?;
+        // Of several of one kind the second one's curves are `kind-2.…`.
+        for place in (0..made.len()).rev() {
+            let before = made[..place].iter().filter(|(name, _)| *name == made[place].0).count();
+            if before > 0 {
+                made[place].0 = format!("{}-{}", made[place].0, before + 1);
+            }
+        }
+        Ok(Named(made))
     }
 
     /// The curves of all of them, in their order.

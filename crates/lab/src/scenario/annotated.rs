@@ -67,9 +67,13 @@ pub(super) fn annotated(toml: &str, facts: &[Vec<PathFacts>], own: &[bool], sche
         }
         text.push('\n');
         if has_faults && ["[scheme.fabric]", "[point.scheme.fabric]"].contains(&line) {
-            let mut its = rest.clone().take_while(|line| !line.starts_with('['));
-            if !its.any(|line| line.starts_with("routing_delay = ")) {
-                text.push_str("# without routing_delay, routing never follows a fault\n");
+            let its = || rest.clone().take_while(|line| !line.starts_with('['));
+            if !its().any(|line| line.starts_with("routing_delay = ")) {
+                let except = match its().any(|line| line == "routing = \"adaptive\"") {
+                    true => ", except for links of a switch's own that are down",
+                    false => "",
+                };
+                text.push_str(&format!("# without routing_delay, routing never follows a fault{except}\n"));
             }
         }
     }

@@ -324,7 +324,7 @@ impl<'a> Table<'a> {
         match known.iter().find(|(word, _)| *word == written) {
             Some((_, value)) => Ok(*value),
             None => {
-                // Such as `utilization`, which is one of them but for the half and the spelling.
+                // Such as `utilization`, which is one of them except for the half and the spelling.
                 let plain = written.to_lowercase().replace("iz", "is").replace('_', "-");
                 let within: Vec<&str> = words.iter().copied().filter(|word| word.contains(&plain)).collect();
                 let only_one =
@@ -362,8 +362,9 @@ pub(super) fn as_list(value: &toml::Value) -> Vec<toml::Value> {
 fn range_of(text: &str) -> Option<Vec<toml::Value>> {
     let (first, last) = text.split_once("..").or_else(|| text.split_once('-'))?;
     let (first, last): (i64, i64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-    let numbers = if last - first < 20 { (first..=last).collect() } else { vec![first, last] };
-    (first < last).then(|| numbers.into_iter().map(toml::Value::Integer).collect())
+    let length = last.checked_sub(first).filter(|length| *length > 0)?;
+    let numbers = if length < 20 { (first..=last).collect() } else { vec![first, last] };
+    Some(numbers.into_iter().map(toml::Value::Integer).collect())
 }
 
 /// `"a", "b"`.

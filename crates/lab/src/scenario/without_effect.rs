@@ -62,7 +62,9 @@ impl WithoutEffect {
             let message = format!(
                 "depth = {depth} holds nothing back: no rank has more than {most} chunks for another one, in all"
             );
-            let help = Some("a smaller depth, a smaller chunk, or no depth".to_owned());
+            let help = Some(
+                "a smaller depth or chunk where it should; the results are the same without it".to_owned(),
+            );
             warnings.push(fault(&origin.file, origin.place("workload.depth"), message, help));
         }
         warnings.extend(overridden(origin));

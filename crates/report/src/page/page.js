@@ -35,12 +35,14 @@
     });
   }
 
+  let picked = null;
   const table = document.getElementById("summary");
 
-  // "1,266 ±11" as 1266, "14.8 KB" as 14800; what is no number comes last.
+  // "1,266 ±11" as 1266, "14.8 KB" as 14800, "no dip" as 0; none for what is no number, which comes last.
   function worth(text) {
-    const found = /^([\d,.]+)\s*([KMG]?)/.exec(text.trim());
-    if (!found) return Infinity;
+    if (text.trim() === "no dip") return 0;
+    const found = /^(-?[\d,.]+)\s*([KMG]?)/.exec(text.trim());
+    if (!found) return null;
     const scale = { "": 1, K: 1e3, M: 1e6, G: 1e9 }[found[2]];
     return parseFloat(found[1].replace(/,/g, "")) * scale;
   }
@@ -54,6 +56,7 @@
     rows.sort(function (one, other) {
       const [a, b] = [one, other].map(function (row) { return row.cells[column].textContent; });
       const [x, y] = [worth(a), worth(b)];
+      if ((x === null) !== (y === null)) return x === null ? 1 : -1;
       return turned * (x === y ? a.localeCompare(b) : x < y ? -1 : 1);
     });
     table.tBodies[0].append(...rows);
@@ -70,6 +73,7 @@
     link.href = URL.createObjectURL(new Blob([rows.join("\n") + "\n"], { type: "text/csv" }));
     link.download = "summary.csv";
     link.click();
+    URL.revokeObjectURL(link.href);
   }
 
   if (table) {
@@ -82,7 +86,8 @@
       name.addEventListener("click", function () {
         const scheme = name.getAttribute("aria-pressed") === "true" ? null : name.textContent;
         names.forEach(function (other) { other.setAttribute("aria-pressed", String(other.textContent === scheme)); });
-        highlight(scheme);
+        picked = scheme;
+        highlight(picked);
       });
     });
     document.getElementById("save-csv").addEventListener("click", csv);
@@ -92,6 +97,6 @@
     }
   }
 
-  dark.addEventListener("change", draw);
+  dark.addEventListener("change", function () { draw(); highlight(picked); });
   draw();
 })();

@@ -9,6 +9,9 @@ use anabranch_results::{FlowRow, GOODPUT, PlotKind, PlotSpec, ResultSet, RunRow,
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// So many jobs of a run are shown as a bar, and more of them as a distribution.
+const FEW_JOBS: u64 = 4;
+
 /// A plot on the page.
 pub(super) struct Plot {
     pub title: String,
@@ -74,8 +77,16 @@ fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
             against("Largest FCT", "fct_max_us");
         }
     }
-    if !set.jobs.is_empty() {
+    // A few jobs have no distribution to speak of.
+    let is_few = of_jobs.iter().all(|run| run.jobs <= FEW_JOBS);
+    if !set.jobs.is_empty() && !is_few {
         specs.push(PlotSpec::new(PlotKind::Cdf, "Distribution of collective completion times", "cct_us"));
+    } else if !set.jobs.is_empty() && swept(set).is_empty() {
+        specs.push(PlotSpec::new(
+            PlotKind::Bar,
+            "Collective completion time of the slowest job",
+            "cct_max_us",
+        ));
     }
     if !set.flows.is_empty() {
         specs.push(PlotSpec::new(PlotKind::Cdf, "Distribution of flow completion times", "fct_us"));

@@ -24,9 +24,11 @@
 //!   that takes longer than the timeout at its rate would otherwise start over for ever.
 //! - **After seven retries without a higher eMSN, each timeout is twice as long as the one before**, up to 2^16 times the
 //!   first. InfiniBand's retry count would end the queue pair there. The retry number has 8 bits: a receiver that
-//!   heard nothing of 256 rounds would take the next one for the one that it counts already. (And a timeout below the
+//!   heard nothing of 128 rounds would take the next one for an earlier one. (And a timeout below the
 //!   spread of the path's delays, with which each round meets the next and is given up for it, makes progress in the
 //!   end.)
+//! - **A new round obeys the rate and no window.** What it sends takes the place of what was lost, of a window once let
+//!   through; a window that has become smaller since bounds new data alone.
 //! - **A packet of a message that is complete is answered with an ACK**: the one that said so was lost.
 //! - **A header-only packet takes its data packet out of flight**, until that is sent again (section 4.3, step 6
 //!   says only that *awin* is adjusted).
