@@ -80,6 +80,9 @@ pub(crate) struct Standing {
     /// 1 and how many schemes of the same point of the sweep are faster, by an interval of the paired differences that is
     /// clear of 0, but never before a scheme with a lower mean. None where there is no estimate, and with one seed.
     pub rank: Option<usize>,
+    /// 1 and how many schemes are faster, by the paired differences alone. Where it is below the rank, the seeds lie too
+    /// far apart to place the scheme.
+    pub at_best: usize,
     /// The quantity over that of the baselines, a ratio for each seed; none without baselines that finished.
     pub slowdown_by_fault: Option<Estimate>,
     /// The time to recover over the seeds.
@@ -88,6 +91,21 @@ pub(crate) struct Standing {
     unfinished: [usize; 2],
     /// Runs in which no fault hit any data, and all that ran.
     unhit: [usize; 2],
+}
+
+impl Standing {
+    /// `3`, or `1-3` where the seeds do not tell.
+    pub(crate) fn rank_shown(&self) -> String {
+        match self.rank {
+            Some(rank) if rank > self.at_best => format!("{}-{rank}", self.at_best),
+            Some(rank) => rank.to_string(),
+            None => "-".to_owned(),
+        }
+    }
+
+    fn is_placed(&self) -> bool {
+        self.rank.is_none_or(|rank| rank == self.at_best)
+    }
 }
 
 /// How long goodput took to be back.
@@ -121,6 +139,7 @@ pub(crate) fn standings(set: &ResultSet, groups: &[Group<'_>]) -> Vec<Standing> 
         // One whose seeds lie far apart ties with many. It has no rank before those with lower means for that.
         let at_best = lower.last().and_then(|&other| found[other].rank).unwrap_or(1);
         found[place].rank = Some(at_best.max(1 + faster));
+        found[place].at_best = 1 + faster;
     }
     found
 }
@@ -167,6 +186,7 @@ fn standing(set: &ResultSet, group: &Group<'_>, quantity: Quantity) -> Standing 
     Standing {
         estimate,
         rank: None,
+        at_best: 1,
         slowdown_by_fault: estimate.and(ratios).and_then(|ratios| Estimate::of(&ratios)),
         recovery,
         unfinished: [unfinished, absent + group.indices.len()],
@@ -254,7 +274,8 @@ pub fn method(set: &ResultSet) -> String {
         _ => format!(
             "{ranked}, mean over {most} seeds; ± is the 95 % interval, by Student's t over the seeds' own numbers. Rank: 1 \
              and how many schemes are faster at the same point by a paired t-test, that is, the 95 % interval of the \
-             differences seed by seed is clear of 0, for each pair by itself; no scheme ranks before one with a lower mean."
+             differences seed by seed is clear of 0, for each pair by itself; no scheme ranks before one with a lower mean. 1-3: by its mean 3rd, by the test no scheme \
+             is faster."
         ),
     }
 }
@@ -343,9 +364,17 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
     };
     // One that has its place in the comparison is not said twice.
     let said = usize::from(rest.first().is_some_and(|next| text.contains(&with(next))));
-    let others: Vec<String> = rest.iter().skip(said).map(with).collect();
-    if !others.is_empty() {
-        text.push_str(&format!("; then {}", others.join(", ")));
+    let is_placed = |(name, _): &&(&str, Estimate)| {
+        schemes.iter().find(|(known, _)| known == name).is_none_or(|(_, standing)| standing.is_placed())
+    };
+    let (placed, unplaced): (Vec<_>, Vec<_>) = rest.iter().skip(said).partition(is_placed);
+    for (before, those) in
+        [("then ", placed), ("not to be placed, as their seeds differ too much: ", unplaced)]
+    {
+        let those: Vec<String> = those.into_iter().map(with).collect();
+        if !those.is_empty() {
+            text.push_str(&format!("; {before}{}", those.join(", ")));
+        }
     }
     text + one_seed
 }
@@ -371,7 +400,7 @@ fn cost(schemes: &[(&str, &Standing)], toml: &str) -> Option<String> {
             let shown = format!("{} %", whole_percent(percent));
             Some(match half {
                 Some(half) if percent.abs() <= half.max(LEAST_PERCENT) => {
-                    format!("{name} nothing certain ({shown} ± {})", half_width(half))
+                    format!("{name} an uncertain {shown} (± {})", half_width(half))
                 }
                 Some(half) => format!("{name} {shown} (± {})", half_width(half)),
                 None => format!("{name} {shown}"),
@@ -492,6 +521,7 @@ pub fn summary_json(set: &ResultSet) -> Json {
             "rank_method": "1 and how many schemes are faster at the same point of the sweep, by the 95 % interval of the \
                             differences seed by seed (paired t), but never before one with a lower mean; null with one seed",
             "rank": standing.rank,
+            "rank_at_best": standing.rank.map(|_| standing.at_best),
             "slowdown_by_fault": standing.slowdown_by_fault.map(estimate),
             "time_to_recover_us": match standing.recovery {
                 Recovery::After { time, .. } => Some(estimate(time)),
@@ -710,7 +740,7 @@ mod tests {
         }));
         set.runs[0].time_to_recover_us = Some(10.0);
         let said = verdict(&set);
-        assert_eq!(said[1], "The fault (link-down) cost a 10 % (± 0); b nothing certain (0 % ± 25).");
+        assert_eq!(said[1], "The fault (link-down) cost a 10 % (± 0); b an uncertain 0 % (± 25).");
         let recoveries: Vec<_> =
             standings(&set, &groups(&set)).iter().map(|standing| standing.recovery).collect();
         assert_eq!(

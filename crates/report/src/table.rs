@@ -176,8 +176,10 @@ fn slowdown_by_fault(standing: &Standing) -> String {
 }
 
 fn recovery(standing: &Standing) -> String {
+    let is_slower = standing.slowdown_by_fault.is_some_and(|slowdown| slowdown.mean > 1.05);
     match standing.recovery {
         Recovery::Unknown => "-".to_owned(),
+        Recovery::NoDip if is_slower => "tail only".to_owned(),
         Recovery::NoDip => "no dip".to_owned(),
         Recovery::After { time, no_dip_at: 0, .. } => micros(time.mean),
         Recovery::After { time, no_dip_at, of } => {
@@ -291,10 +293,10 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
     }
     let ranked_schemes = groups.iter().zip(&standings).filter(|(_, standing)| standing.rank.is_some());
     let compared = ranked_schemes.map(|(group, _)| group.scheme).collect::<BTreeSet<_>>().len() > 1;
-    if compared && !per_seed && set.figure.is_none() {
+    if compared && !per_seed && set.figure.is_none() && set.answer.is_none() {
         head.insert(words, "\nrank".to_owned());
         for (row, standing) in rows.iter_mut().zip(&standings) {
-            row.insert(words, standing.rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string()));
+            row.insert(words, standing.rank_shown());
         }
     }
     let mut notes = notes(groups, all_alike);
@@ -302,8 +304,8 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
         notes.push(
             "Slowdown by fault: over the same run without faults, seed by seed. Recovers after: from the start of the \
              first fault until goodput, over a twentieth of that run's time, is back at 95 % of that run's at the same \
-             progress (as many bytes delivered), and stays there on average; `no dip`: it never fell below; `not by end`: \
-             the run ended without having got back (`not in 1/3`: at one of three seeds)."
+             progress (as many bytes delivered), and stays there on average; `no dip`: it never fell below; `tail only`: it \
+             did when all but the last data had arrived; `not by end`: the run ended without having got back (`not in 1/3`: at one of three seeds)."
                 .to_owned(),
         );
     }

@@ -57,6 +57,11 @@ fn mended(text: &str) -> String {
             mended = mended.replace(&format!("{before}{side}"), &format!("/{side}"));
         }
     }
+    // `tor:0/uplink:1` means one port; `tor/uplinks` all cables above ToRs.
+    let mended = match mended.contains(':') {
+        true => mended.replace("/uplinks", "/up").replace("/uplink", "/up").replace("/downlink", "/down"),
+        false => mended,
+    };
     mended.replace("/uplinks", "-uplinks").replace("::", ":").trim_end_matches(':').to_owned()
 }
 
@@ -72,7 +77,16 @@ mod tests {
         let (tier, pod_hosts) = fat_tree_defaults(32, 2, 1, None, link, ns, ns).unwrap();
         let tree = build(&TopologySpec::FatTree { hosts: 32, tier, pod_hosts }, None).unwrap();
         let links = |text| Selector::meant(text, &tree, true).unwrap_or_default();
-        for text in ["tor0/up0", "ToR0/up0", "tor-0/up-0", "tor[0].up[0]", "tor 0 up 0", "TOR_0/UP_0"] {
+        for text in [
+            "tor:0/uplink:0",
+            "tor0/uplink0",
+            "tor0/up0",
+            "ToR0/up0",
+            "tor-0/up-0",
+            "tor[0].up[0]",
+            "tor 0 up 0",
+            "TOR_0/UP_0",
+        ] {
             assert_eq!(links(text), "tor:0/up:0", "{text}");
         }
         assert_eq!([links("host3"), links("TOR-uplinks")], ["host:3", "tor-uplinks"]);

@@ -140,7 +140,8 @@ impl Known {
             let (Some(amount), Some(its)) = (self.amount, other.amount) else { return false };
             (amount.abs_diff(its) as f64) <= LITTLE * amount.min(its) as f64
         };
-        self.is(other) || (self.written == other.written && little())
+        // What reads alike is alike, however it was written.
+        self.is(other) || self.shown == other.shown || (self.written == other.written && little())
     }
 }
 

@@ -9,9 +9,6 @@ use anabranch_results::{FlowRow, GOODPUT, PlotKind, PlotSpec, ResultSet, RunRow,
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many jobs of a run are shown as a bar, and more of them as a distribution.
-const FEW_JOBS: u64 = 4;
-
 /// A plot on the page.
 pub(super) struct Plot {
     pub title: String,
@@ -77,9 +74,13 @@ fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
             against("Largest FCT", "fct_max_us");
         }
     }
-    // A few jobs have no distribution to speak of.
-    let is_few = of_jobs.iter().all(|run| run.jobs <= FEW_JOBS);
-    if !set.jobs.is_empty() && !is_few {
+    // What a search tried are values that it chose, each with few messages.
+    if set.answer.is_some() {
+        return specs;
+    }
+    // One job has no distribution.
+    let is_one = of_jobs.iter().all(|run| run.jobs == 1);
+    if !set.jobs.is_empty() && !is_one {
         specs.push(PlotSpec::new(PlotKind::Cdf, "Distribution of collective completion times", "cct_us"));
     } else if !set.jobs.is_empty() && swept(set).is_empty() {
         specs.push(PlotSpec::new(

@@ -5,6 +5,7 @@ use super::plots::{MAX_POINTS, Plot};
 use crate::index::Index;
 use crate::labels::{label, palette, thousands};
 use crate::measure::covers;
+use anabranch_results::GOODPUT;
 use anabranch_results::{CurvePoints, PlotKind, PlotSpec};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -162,6 +163,10 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
             } else {
                 trace["mode"] = "lines".into();
                 trace["line"] = line(look, 1.4);
+                // A point is what its interval came to, and ends it: intervals without anything are long.
+                if spec.y == GOODPUT {
+                    trace["line"]["shape"] = "vh".into();
+                }
             }
             data.push(trace);
         }
@@ -170,11 +175,12 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
     let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
     let mut note = format!("Seed {}.", seeds.join(", "));
     if !legend.is_empty() {
-        note.push_str(" A click in the legend hides a curve in every panel.");
+        note.push_str(" A click in the legend hides a curve.");
     }
     if !by_entity {
         note.push_str(match cloud {
             true => " Where several places were measured, the points of all.",
+            false if spec.y == GOODPUT => " Of all hosts together.",
             false => " Where several places were measured, their mean.",
         });
     }
