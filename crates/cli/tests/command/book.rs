@@ -163,7 +163,8 @@ fn scenarios_of_the_book_are_accepted_without_a_warning() {
             place.write("shown.toml", &scenario);
             let checked = place.run(&["check", "shown.toml"]);
             assert_eq!(checked.code, Some(0), "{}:\n{scenario}\n{}", page.name(), checked.stderr);
-            assert_eq!(checked.stderr, "", "{}:\n{scenario}", page.name());
+            let warns = checked.stderr.contains("warning");
+            assert!(!warns, "{}:\n{scenario}\n{}", page.name(), checked.stderr);
             *seen.entry(page.name()).or_insert(0) += 1;
         }
     }

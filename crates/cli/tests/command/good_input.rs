@@ -25,8 +25,8 @@ fn folder(place: &Place, document: &Value) -> PathBuf {
 
 /// Whether the table has a row of the scheme: its name, its rank, and its 16 flows.
 fn has_16_flows(table: &str, scheme: &str) -> bool {
-    let cells = |line: &str| line.split_whitespace().take(3).map(str::to_owned).collect::<Vec<_>>();
-    table.lines().any(|line| matches!(&cells(line)[..], [name, _, flows] if name == scheme && flows == "16"))
+    let cells = |line: &str| line.split_whitespace().take(2).map(str::to_owned).collect::<Vec<_>>();
+    table.lines().any(|line| matches!(&cells(line)[..], [name, flows] if name == scheme && flows == "16"))
 }
 
 #[test]

@@ -38,7 +38,8 @@ pub(super) fn section(set: &ResultSet) -> String {
             html.push_str(&match place {
                 0 => format!("<th scope=\"row\"><button type=\"button\">{cell}</button></th>"),
                 _ if place < summary.words => format!("<th class=\"point\">{cell}</th>"),
-                _ => format!("<td class=\"{}\">{cell}</td>", spare(place).trim_start()),
+                _ if is_spare[place] => format!("<td class=\"spare\">{cell}</td>"),
+                _ => format!("<td>{cell}</td>"),
             });
         }
         html.push_str("</tr>");
