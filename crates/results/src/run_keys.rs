@@ -28,11 +28,6 @@ impl RunKeys {
         let mut columns = vec![
             column("scheme", texts(runs.iter().map(|run| run.scheme.as_str())), false),
             column("seed", Arc::new(UInt64Array::from_iter_values(runs.iter().map(|run| run.seed))), false),
-            column(
-                "baseline",
-                Arc::new(runs.iter().map(|run| Some(run.baseline)).collect::<BooleanArray>()),
-                false,
-            ),
         ];
         let mut names = ColumnNames::taken_by(&columns)?;
         let parameters: BTreeSet<&String> = runs.iter().flat_map(|run| run.sweep.keys()).collect();

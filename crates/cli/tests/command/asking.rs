@@ -169,13 +169,13 @@ fn tables_are_exported_as_csv() {
     let folder = run["folder"].as_str().unwrap();
     let runs = place.run(&["export", folder]).expect(0).stdout;
     let head: Vec<&str> = runs.lines().next().unwrap().split(',').collect();
-    assert_eq!(head[..5], ["run", "scheme", "seed", "baseline", "workload.bytes"]);
+    assert_eq!(head[..4], ["run", "scheme", "seed", "workload.bytes"]);
     assert_eq!(runs.lines().count(), 1 + 4);
-    assert!(runs.lines().nth(1).unwrap().starts_with("0,reps,1,false,50KB,16,16,"), "{runs}");
+    assert!(runs.lines().nth(1).unwrap().starts_with("0,reps,1,50KB,16,16,"), "{runs}");
     place.run(&["export", folder, "--table", "flows", "--out", "flows.csv"]).expect(0);
     let flows = fs::read_to_string(place.path().join("flows.csv")).unwrap();
     assert_eq!(flows.lines().count(), 1 + 4 * 16);
-    assert!(flows.lines().last().unwrap().starts_with("3,ops,1,false,100KB,15,"), "{flows}");
+    assert!(flows.lines().last().unwrap().starts_with("3,ops,1,100KB,15,"), "{flows}");
     let refused = place.run(&["export", folder, "--out", "no/such.csv"]).expect(2).stderr;
     assert!(refused.contains("no/such.csv: cannot be written: no such file or folder"), "{refused}");
 }
