@@ -109,7 +109,7 @@ fn best_of(paper: &str, varied: &[Varied]) -> Paper {
         .max_by_key(|(values, holds)| (*holds, std::cmp::Reverse(changed(values))))
         .unwrap_or_default();
     let mut seen = BTreeSet::new();
-    let mut each = figures.iter().map(|figure| whats(figure).collect::<BTreeSet<_>>()).flatten();
+    let mut each = figures.iter().flat_map(|figure| whats(figure).collect::<BTreeSet<_>>());
     let shares = each.any(|what| !seen.insert(what));
     let words: Vec<String> = values
         .iter()
