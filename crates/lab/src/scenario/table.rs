@@ -590,7 +590,7 @@ impl<T: Read> Read for Vec<T> {
             }
             Item::Leaf(value) => {
                 let list = as_list(value);
-                // What is no value of such a list as it is makes none in brackets either.
+                // A value that such a list does not take by itself is not taken in brackets either.
                 let reads = list
                     .iter()
                     .all(|value| T::read(&Node { at: None, item: Item::Leaf(value.clone()) }).is_ok());
