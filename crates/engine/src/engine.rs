@@ -278,7 +278,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             .map(|ahead| {
                 let slot = &self.mail[thread][place(ahead)];
                 let mut slot = slot.write().unwrap_or_else(PoisonError::into_inner);
-                slot.turn_to(window.number + ahead);
+                slot.turn_to(window.number + ahead, &mut shard.blocks);
                 slot
             })
             .collect();

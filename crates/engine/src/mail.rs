@@ -59,16 +59,23 @@ const STEP: u32 = 8;
 const LONGEST_RUN: u32 = 512;
 /// Arrivals in a block.
 const BLOCK: u32 = 2048;
+/// So many arrivals.
+type Block = Box<[Arrival; BLOCK as usize]>;
+
+/// Blocks of a thread that no slot has.
+#[derive(Default)]
+pub struct Blocks(Vec<Block>);
 
 /// Room for the arrivals of a slot, handed out in runs from the beginning on, and all taken back at once. An arrival has
-/// the place block times [`BLOCK`] plus its place in that.
+/// the place block times [`BLOCK`] plus its place in that. Blocks go from slot to slot of a thread: what has just been
+/// read is written next, and all slots together have no more than is under way at a time.
 ///
 /// A vector for each mailbox would keep the room of its fullest window. At a hundred thousand nodes that is most of
 /// the memory of a run, and the kernel's clearing of it is most of the time of a short one. A mailbox first gets a run for
 /// as many as came in last time, so that most is read in a row.
 #[derive(Default)]
 struct Room {
-    blocks: Vec<Box<[Arrival; BLOCK as usize]>>,
+    blocks: Vec<Block>,
     /// By first place over [`STEP`]: how long a run is, and where the one behind it begins.
     runs: Vec<(u32, u32)>,
     /// Places that are handed out.
@@ -83,13 +90,13 @@ impl Room {
 
     /// A run for no more than so many, or the shortest: where it begins and ends.
     #[inline]
-    fn hand_out(&mut self, wanted: u32) -> (u32, u32) {
+    fn hand_out(&mut self, wanted: u32, free: &mut Blocks) -> (u32, u32) {
         let length = (wanted / STEP * STEP).clamp(STEP, LONGEST_RUN);
         let left = BLOCK - self.used % BLOCK;
         let first = if length <= left { self.used } else { self.used + left };
         self.used = first + length;
         if self.used.div_ceil(BLOCK) as usize > self.blocks.len() {
-            self.add_block();
+            self.add_block(free);
         }
         self.runs[(first / STEP) as usize].0 = length;
         (first, self.used)
@@ -97,11 +104,12 @@ impl Room {
 
     #[cold]
     #[inline(never)]
-    fn add_block(&mut self) {
-        let blank = vec![Arrival::BLANK; BLOCK as usize].into_boxed_slice();
-        if let Ok(block) = blank.try_into() {
+    fn add_block(&mut self, free: &mut Blocks) {
+        let blank = || vec![Arrival::BLANK; BLOCK as usize].into_boxed_slice();
+        if let Some(block) = free.0.pop().or_else(|| blank().try_into().ok()) {
             self.blocks.push(block);
-            self.runs.resize(self.blocks.len() * (BLOCK / STEP) as usize, (0, 0));
+            let runs = self.blocks.len() * (BLOCK / STEP) as usize;
+            self.runs.resize(runs.max(self.runs.len()), (0, 0));
         }
     }
 }
@@ -114,15 +122,15 @@ impl Mailbox {
         window: u64,
         arrival: &Arrival,
         node: NodeId,
-        (room, touched): (&mut Room, &mut Vec<NodeId>),
+        (room, touched, free): (&mut Room, &mut Vec<NodeId>, &mut Blocks),
     ) {
         if self.window != window {
             touched.push(node);
-            let (first, end) = room.hand_out(self.arrivals);
+            let (first, end) = room.hand_out(self.arrivals, free);
             (self.window, self.arrivals) = (window, 0);
             (self.first, self.last, self.next, self.end) = (first, first, first, end);
         } else if self.next == self.end {
-            let (first, end) = room.hand_out(self.arrivals / 4);
+            let (first, end) = room.hand_out(self.arrivals / 4, free);
             room.runs[(self.last / STEP) as usize].1 = first;
             (self.last, self.next, self.end) = (first, first, end);
         }
@@ -151,13 +159,14 @@ impl Slot {
         Slot { boxes: (0..nodes).map(|_| Mailbox::default()).collect(), ..Slot::default() }
     }
 
-    /// Becomes the slot of `window`: mail of an earlier one, which has been read, goes.
-    pub fn turn_to(&mut self, window: u64) {
+    /// Becomes the slot of `window`: mail of an earlier one, which has been read, goes, and its blocks are `free`.
+    pub fn turn_to(&mut self, window: u64, free: &mut Blocks) {
         if self.window != window {
             self.window = window;
             self.touched.clear();
             self.stacks.clear();
             self.room.used = 0;
+            free.0.append(&mut self.room.blocks);
             (self.packets, self.pauses) = (0, 0);
         }
     }
@@ -209,16 +218,21 @@ pub struct Outbox<'m> {
     /// The slots of the next windows.
     slots: SmallVec<[&'m mut Slot; MOST_AHEAD]>,
     far: &'m mut Vec<Far>,
+    free: &'m mut Blocks,
 }
 
 impl<'m> Outbox<'m> {
-    /// Mail for `slots`, of the windows after the present one, which and whose ends are `ends`.
-    pub fn new(ends: &[Time], slots: SmallVec<[&'m mut Slot; MOST_AHEAD]>, far: &'m mut Vec<Far>) -> Self {
+    /// Mail for `slots`, of the windows after the present one, which and whose ends are `ends`; with room from `free`.
+    pub fn new(
+        ends: &[Time],
+        slots: SmallVec<[&'m mut Slot; MOST_AHEAD]>,
+        (far, free): (&'m mut Vec<Far>, &'m mut Blocks),
+    ) -> Self {
         let mut all = [u64::MAX; MOST_AHEAD + 2];
         for (place, end) in all.iter_mut().zip(&ends[..=slots.len()]) {
             *place = end.0;
         }
-        Outbox { ends: all, slots, far }
+        Outbox { ends: all, slots, far, free }
     }
 
     /// Sends a packet without telemetry to `node`, where it comes in by `port`.
@@ -236,7 +250,7 @@ impl<'m> Outbox<'m> {
             Some(slot) => {
                 slot.packets += 1;
                 let frame = Frame { packet: *packet, telemetry: 0, port, what: What::Packet };
-                let room = (&mut slot.room, &mut slot.touched);
+                let room = (&mut slot.room, &mut slot.touched, &mut *self.free);
                 slot.boxes[node.index()].push(slot.window, &Arrival { time, frame }, node, room);
             }
             None => self.send(node, Arrival { time, frame: Frame::new(*packet, port) }, None),
@@ -264,7 +278,7 @@ impl<'m> Outbox<'m> {
             What::Packet => slot.packets += 1,
             What::Pause | What::Resume => slot.pauses += 1,
         }
-        let room = (&mut slot.room, &mut slot.touched);
+        let room = (&mut slot.room, &mut slot.touched, &mut *self.free);
         slot.boxes[node.index()].push(slot.window, &arrival, node, room);
     }
 }

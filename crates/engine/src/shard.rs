@@ -8,7 +8,7 @@
 use crate::context::{Context, Counters, Effects, Notice};
 use crate::frame::{Order, What};
 use crate::host::Host;
-use crate::mail::{Far, Inbox, MOST_AHEAD, Outbox, Slot, Sources};
+use crate::mail::{Blocks, Far, Inbox, MOST_AHEAD, Outbox, Slot, Sources};
 use crate::network::Network;
 use crate::node::{self, Node};
 use crate::observer::Observer;
@@ -96,6 +96,8 @@ pub struct Shard<O> {
     arriving: Arriving,
     /// What was sent over long links in the last window.
     pub sent_far: Vec<Far>,
+    /// Room for mail that no slot has.
+    pub blocks: Blocks,
     /// Who looks at its nodes.
     pub observer: O,
     /// What its nodes counted.
@@ -204,6 +206,7 @@ impl<O: Observer> Shard<O> {
             inbox: Inbox::default(),
             arriving: Arriving::default(),
             sent_far: Vec::new(),
+            blocks: Blocks::default(),
             observer,
             counters: Counters::default(),
             effects: Effects::default(),
@@ -281,7 +284,7 @@ impl<O: Observer> Shard<O> {
             network,
             routing: &window.routing,
             heard: &window.heard,
-            out: Outbox::new(&window.ends, slots, &mut self.sent_far),
+            out: Outbox::new(&window.ends, slots, (&mut self.sent_far, &mut self.blocks)),
             observer: &mut self.observer,
             counters: &mut self.counters,
             effects: &mut self.effects,

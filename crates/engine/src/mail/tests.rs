@@ -15,8 +15,10 @@ fn a_million_arrivals_at_one_instant_come_in_their_order() {
     let mut far = Vec::new();
     let mut slots = [Slot::new(2), Slot::new(2)];
     for (thread, slot) in slots.iter_mut().enumerate() {
-        slot.turn_to(1);
-        let mut out = Outbox::new(&[start, Time(2_000)], SmallVec::from_iter([slot]), &mut far);
+        let mut free = Blocks::default();
+        slot.turn_to(1, &mut free);
+        let out = SmallVec::from_iter([slot]);
+        let mut out = Outbox::new(&[start, Time(2_000)], out, (&mut far, &mut free));
         for number in 0..EACH {
             let packet = Packet::new(QpId(number), HostId(0), Repr::Cnp).with_bytes(64);
             let port = 2 * (PORTS - 1 - number % PORTS) + thread as u32;
@@ -41,20 +43,42 @@ fn a_million_arrivals_at_one_instant_come_in_their_order() {
 
 #[test]
 fn a_slot_that_is_used_again_takes_no_more_room() {
-    let mut slot = Slot::new(2);
+    let (mut slot, mut free) = (Slot::new(2), Blocks::default());
     for window in 1..=1_000 {
-        slot.turn_to(window);
+        slot.turn_to(window, &mut free);
         let (now, later) = (Time(100 * window), Time(100 * window + 100));
         let mut far = Vec::new();
-        let mut out = Outbox::new(&[now, later], SmallVec::from_iter([&mut slot]), &mut far);
+        let out = SmallVec::from_iter([&mut slot]);
+        let mut out = Outbox::new(&[now, later], out, (&mut far, &mut free));
         let packet = Packet::new(QpId(0), HostId(0), Repr::Cnp).with_bytes(64);
         let arrival = Arrival { time: now, frame: Frame::new(packet, 0) };
         out.send(NodeId(1), arrival, Some(&IntStack::EMPTY));
         drop(out);
         let Slot { room, touched, stacks, packets, .. } = &slot;
-        assert_eq!((room.used, room.blocks.len()), (STEP, 1));
+        assert_eq!((room.used, room.blocks.len(), free.0.len()), (STEP, 1, 0));
         assert_eq!((touched.len(), stacks.len(), *packets), (1, 1, 1));
     }
+}
+
+/// Of three slots one is read and one is written at a time: two blocks serve windows of a block each.
+#[test]
+fn slots_of_a_thread_share_their_blocks() {
+    let (mut slots, mut free, mut far) = ([0; 3].map(|_| Slot::new(1)), Blocks::default(), Vec::new());
+    for window in 1..=20 {
+        // As the engine does before each window: the slot behind the next one is that of the window before.
+        let place = |ahead: u64| (window + ahead) as usize % 3;
+        slots[place(2)].turn_to(window + 2, &mut free);
+        slots[place(1)].turn_to(window + 1, &mut free);
+        let (now, later) = (Time(100 * window), Time(100 * window + 100));
+        let next = SmallVec::from_iter([&mut slots[place(1)]]);
+        let mut out = Outbox::new(&[now, later], next, (&mut far, &mut free));
+        for number in 0..BLOCK {
+            let packet = Packet::new(QpId(number), HostId(0), Repr::Cnp).with_bytes(64);
+            out.send_packet(NodeId(0), now, &packet, 0);
+        }
+    }
+    let blocks = slots.iter().map(|slot| slot.room.blocks.len()).sum::<usize>() + free.0.len();
+    assert_eq!(blocks, 2);
 }
 
 const THREADS: usize = 3;
@@ -115,6 +139,8 @@ fn record(number: u32) -> IntStack {
 /// Mail as the engine has it: slots by thread and window, and what is farther away.
 struct Post {
     mail: Vec<Vec<Slot>>,
+    /// By thread.
+    free: Vec<Blocks>,
     far: Vec<Far>,
     number: u64,
     start: u64,
@@ -128,6 +154,7 @@ impl Post {
         let slots = || (0..=ahead).map(|_| Slot::new(NODES as usize)).collect();
         Post {
             mail: (0..THREADS).map(|_| slots()).collect(),
+            free: (0..THREADS).map(|_| Blocks::default()).collect(),
             far: Vec::new(),
             number: 0,
             start: 0,
@@ -156,10 +183,11 @@ impl Post {
             let take = |place: &usize| std::mem::take(&mut self.mail[thread][*place]);
             let mut slots: Vec<Slot> = places.iter().map(take).collect();
             for (ahead, slot) in (1..).zip(&mut slots) {
-                slot.turn_to(self.number + ahead);
+                slot.turn_to(self.number + ahead, &mut self.free[thread]);
             }
             let ends: Vec<Time> = self.ends.iter().map(|end| Time(*end)).collect();
-            let mut out = Outbox::new(&ends, slots.iter_mut().collect(), &mut self.far);
+            let room = (&mut self.far, &mut self.free[thread]);
+            let mut out = Outbox::new(&ends, slots.iter_mut().collect(), room);
             for sent in sent.iter().filter(|sent| sent.thread == thread) {
                 for each in 0..sent.count {
                     let time = self.ends[0] + sent.after + u64::from(each / 64);
