@@ -60,7 +60,7 @@ fn a_slot_that_is_used_again_takes_no_more_room() {
     }
 }
 
-/// Of three slots one is read and one is written at a time: two blocks serve windows of a block each.
+/// Of three slots one is read and one is written at a time: no more than two of them have blocks.
 #[test]
 fn slots_of_a_thread_share_their_blocks() {
     let (mut slots, mut free, mut far) = ([0; 3].map(|_| Slot::new(1)), Blocks::default(), Vec::new());
@@ -77,8 +77,13 @@ fn slots_of_a_thread_share_their_blocks() {
             out.send_packet(NodeId(0), now, &packet, 0);
         }
     }
-    let blocks = slots.iter().map(|slot| slot.room.blocks.len()).sum::<usize>() + free.0.len();
-    assert_eq!(blocks, 2);
+    let each = slots.each_ref().map(|slot| slot.room.blocks.len());
+    let most = each.into_iter().max().unwrap_or_default();
+    assert!(
+        most > 0 && each.iter().sum::<usize>() + free.0.len() <= 2 * most,
+        "{each:?}, {} free",
+        free.0.len()
+    );
 }
 
 const THREADS: usize = 3;
