@@ -14,14 +14,16 @@ mod page;
 mod standing;
 mod table;
 mod unsaid;
+mod verdict;
 
 pub use compare::{ComparedRow, Comparison, Ratio, compare};
 pub use ground::ground;
 pub use measure::{Measure, MeasureError};
 pub use page::html;
-pub use standing::{method, summary_json, verdict};
+pub use standing::summary_json;
 pub use table::{USUAL_WIDTH, claims_table, per_seed, table};
 pub use unsaid::unsaid_table;
+pub use verdict::{method, verdict};
 
 #[cfg(test)]
 mod samples;

@@ -4,7 +4,8 @@ use crate::faults;
 use crate::ground::ground;
 use crate::groups::{Group, each_run, groups};
 use crate::labels::{bytes, half_width, large, micros, significant};
-use crate::standing::{Quantity, Recovery, Standing, ranked, standings, verdict};
+use crate::standing::{Quantity, Recovery, Standing, ranked, standings};
+use crate::verdict::verdict;
 use anabranch_results::{
     ClaimKind, ClaimResult, ClaimRow, ClaimValue, Estimate, Figure, Outcome, ResultSet, RunRow, Spread,
 };
@@ -308,6 +309,9 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
              did when all but the last data had arrived; `not by end`: the run ended without having got back (`not in 1/3`: at one of three seeds)."
                 .to_owned(),
         );
+    }
+    if standings.iter().any(|standing| standing.is_untouched) {
+        notes.push("unhit: no ranked place, as the faults hit none of its data at any seed.".to_owned());
     }
     if !sides.is_empty() {
         notes.push(

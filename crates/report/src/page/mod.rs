@@ -8,7 +8,6 @@ mod summary;
 mod unsaid;
 
 use crate::ground::ground;
-use crate::standing;
 use anabranch_results::{Answered, Figure, ResultSet};
 use plots::Plot;
 use serde_json::json;
@@ -130,12 +129,12 @@ fn verdict(set: &ResultSet) -> String {
     if let Some(answer) = &set.answer {
         return answered(answer);
     }
-    let sentences = standing::answer(set);
+    let sentences = crate::verdict::answer(set);
     if sentences.is_empty() {
         return String::new();
     }
     let sentences: String = sentences.iter().map(|sentence| format!("<p>{}</p>", escape(sentence))).collect();
-    let method = escape(&standing::method(set));
+    let method = escape(&crate::verdict::method(set));
     format!("<section class=\"verdict\">{sentences}<p class=\"note\">{method}</p></section>\n")
 }
 

@@ -1,0 +1,549 @@
+//! What is fastest, how sure that is, and what the faults cost: the sentences above table and page.
+
+use crate::groups::groups;
+use crate::labels::{half_width, micros, thousands};
+use crate::standing::{Quantity, Standing, ranked, standings};
+use anabranch_results::{Estimate, MissingRun, ResultSet, RunRow};
+use std::collections::BTreeMap;
+
+/// A cost below this is none.
+const LEAST_PERCENT: f64 = 0.05;
+/// Sweep points that have a sentence each.
+const MOST_SENTENCES: usize = 4;
+/// Schemes that a sentence names; how many more there are is said, and the table has them.
+const MOST_NAMED: usize = 8;
+
+/// What the results say: what is fastest, by how much over the next, and what the faults cost each; which runs are
+/// missing. Sentences, in order; of a figure, whose answer is its claims, no more than the last.
+pub fn verdict(set: &ResultSet) -> Vec<String> {
+    let mut sentences = missing(set);
+    sentences.extend(answer(set));
+    sentences
+}
+
+/// The same without a word of missing runs.
+pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let groups = groups(set);
+    // A figure's answer are its claims.
+    if set.figure.is_some() || groups.is_empty() || set.actual().iter().all(|run| run.flows == 0) {
+        return sentences;
+    }
+    let standings = standings(set, &groups);
+    let mut points: Vec<&BTreeMap<String, anabranch_results::Value>> = Vec::new();
+    for group in &groups {
+        if !points.contains(&group.sweep) {
+            points.push(group.sweep);
+        }
+    }
+    let quantity = ranked(set);
+    let at = |point: &BTreeMap<_, _>| -> Vec<(&str, &Standing)> {
+        let here = groups.iter().zip(&standings).filter(|(group, _)| group.sweep == point);
+        here.map(|(group, standing)| (group.scheme, standing)).collect()
+    };
+    if points.len() <= MOST_SENTENCES {
+        for point in points {
+            let prefix = match point.is_empty() {
+                true => String::new(),
+                false => format!("At {}: ", named(point)),
+            };
+            let schemes = at(point);
+            sentences.push(format!("{prefix}{}.", ranking(&schemes, quantity)));
+            sentences.extend(unhit(&schemes, quantity).map(|unhit| format!("{prefix}{unhit}.")));
+            sentences.extend(cost(&schemes, &set.scenario_toml).map(|cost| format!("{prefix}{cost}.")));
+            sentences.extend(left_out(&schemes).map(|left_out| format!("{prefix}{left_out}.")));
+        }
+    } else {
+        sentences.push(over_the_sweep(&points, at));
+    }
+    sentences
+}
+
+/// By which number schemes are ranked and what stands behind ±, as a sentence; empty where there is nothing to rank.
+pub fn method(set: &ResultSet) -> String {
+    let groups = groups(set);
+    let Some(most) = groups.iter().map(|group| group.indices.len()).max() else { return String::new() };
+    if set.figure.is_some() || set.actual().iter().all(|run| run.flows == 0) {
+        return String::new();
+    }
+    let ranked = format!("Ranked by {}", ranked(set).long);
+    match most {
+        1 => format!("{ranked}. One seed: no interval, and no ranks."),
+        _ => format!(
+            "{ranked}, mean over {most} seeds; ± is the 95 % interval, by Student's t over the seeds' own numbers. Rank: 1 \
+             and how many schemes are faster at the same point by a paired t-test, that is, the 95 % interval of the \
+             differences seed by seed is clear of 0, for each pair by itself; no scheme ranks before one with a lower mean. 1-3: by its mean 3rd, by the test no scheme \
+             is faster."
+        ),
+    }
+}
+
+fn named(point: &BTreeMap<String, anabranch_results::Value>) -> String {
+    let values: Vec<String> = point.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    values.join(", ")
+}
+
+/// The runs that are missing, first of all.
+fn missing(set: &ResultSet) -> Vec<String> {
+    let all = set.runs.len()
+        + set.missing.iter().filter(|missing| !set.runs.iter().any(|run| is_of(missing, run))).count();
+    if set.missing.is_empty() {
+        return Vec::new();
+    }
+    vec![format!("Not whole: {} of {all} runs failed or never ran.", set.missing.len())]
+}
+
+fn is_of(missing: &MissingRun, run: &RunRow) -> bool {
+    (&missing.scheme, missing.seed, &missing.sweep, missing.baseline)
+        == (&run.scheme, run.seed, &run.sweep, run.baseline)
+}
+
+/// `1,234 µs (± 12)`.
+fn shown(estimate: &Estimate, quantity: Quantity) -> String {
+    let (mean, unit) = match quantity.is_time {
+        true => (micros(estimate.mean), " µs"),
+        false => (format!("{:.2}", estimate.mean), ""),
+    };
+    match estimate.half_width {
+        Some(half) => format!("{mean}{unit} (± {})", half_width(half)),
+        None => format!("{mean}{unit}"),
+    }
+}
+
+/// `1,234 ± 12 µs`.
+fn in_brackets(estimate: &Estimate, quantity: Quantity) -> String {
+    let (mean, unit) = match quantity.is_time {
+        true => (micros(estimate.mean), " µs"),
+        false => (format!("{:.2}", estimate.mean), ""),
+    };
+    match estimate.half_width {
+        Some(half) => format!("{mean} ± {}{unit}", half_width(half)),
+        None => format!("{mean}{unit}"),
+    }
+}
+
+fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
+    let touched = schemes.iter().filter(|(_, standing)| !standing.is_untouched);
+    let mut order: Vec<(&str, Estimate)> =
+        touched.filter_map(|(name, standing)| Some((*name, standing.estimate?))).collect();
+    let of_these = match schemes.iter().any(|(_, standing)| standing.is_untouched) {
+        true => "Of those whose data the faults hit, ",
+        false => "",
+    };
+    order.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
+    let rank = |name: &str| schemes.iter().find(|(known, _)| *known == name).and_then(|(_, of)| of.rank);
+    let with = |(name, estimate): &(&str, Estimate)| format!("{name} ({})", in_brackets(estimate, quantity));
+    let Some((best, first)) = order.first().copied() else {
+        return "No scheme finished, so there is nothing to rank".to_owned();
+    };
+    let one_seed = if first.seeds == 1 { "; one seed: no interval" } else { "" };
+    if schemes.len() == 1 {
+        return format!("{best}: {} {}{one_seed}", quantity.short, shown(&first, quantity));
+    }
+    let (tied, rest): (Vec<_>, Vec<_>) =
+        order.iter().copied().partition(|(name, other)| rank(name) == Some(1) || first.mean == other.mean);
+    let mut text = match (tied.len(), rest.first()) {
+        (1, None) => {
+            format!("{of_these}{best} alone finished: {} {}", quantity.short, shown(&first, quantity))
+        }
+        (1, Some(next)) => format!(
+            "{of_these}{best} is fastest{}: {} {}, {:.2} times faster than {}",
+            if first.seeds == 1 { " at its one seed" } else { "" },
+            quantity.short,
+            shown(&first, quantity),
+            next.1.mean / first.mean,
+            with(next),
+        ),
+        _ => {
+            let names = some(tied.iter().map(|(name, _)| (*name).to_owned()).collect());
+            let same = tied.iter().all(|(_, estimate)| *estimate == first);
+            let values = match same {
+                true => {
+                    format!("{}{}", shown(&first, quantity), if tied.len() == 2 { " both" } else { " each" })
+                }
+                false => some(tied.iter().map(|(_, estimate)| shown(estimate, quantity)).collect()),
+            };
+            // All of them are faster than the next.
+            let clear = |next: &&(&str, Estimate)| rank(next.0) == Some(1 + tied.len());
+            let beyond = rest.first().filter(clear).map(|next| {
+                let slowest = tied.iter().map(|(_, estimate)| estimate.mean).fold(0.0, f64::max);
+                format!(", {:.2} times faster at least than {}", next.1.mean / slowest, with(next))
+            });
+            format!("{of_these}{names} tie: {} {values}{}", quantity.short, beyond.unwrap_or_default())
+        }
+    };
+    // One that has its place in the comparison is not said twice.
+    let said = usize::from(rest.first().is_some_and(|next| text.contains(&with(next))));
+    let is_placed = |(name, _): &&(&str, Estimate)| {
+        schemes.iter().find(|(known, _)| known == name).is_none_or(|(_, standing)| standing.is_placed())
+    };
+    let (placed, unplaced): (Vec<_>, Vec<_>) = rest.iter().skip(said).partition(is_placed);
+    for (before, those) in
+        [("then ", placed), ("not to be placed, as their seeds differ too much: ", unplaced)]
+    {
+        let those: Vec<String> = those.into_iter().map(with).collect();
+        if !those.is_empty() {
+            text.push_str(&format!("; {before}{}", some_of(those, ", ")));
+        }
+    }
+    text + one_seed
+}
+
+/// `a`, `a and b`, `a, b and c`; of many the first ones, and how many more there are.
+fn some(items: Vec<String>) -> String {
+    some_of(items, " and ")
+}
+
+/// The same with another word before the last.
+fn some_of(mut items: Vec<String>, before_last: &str) -> String {
+    let more = items.len().saturating_sub(MOST_NAMED);
+    if more > 1 {
+        items.truncate(MOST_NAMED);
+        return format!("{} and {more} more", items.join(", "));
+    }
+    match items.split_last() {
+        None => String::new(),
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{}{before_last}{last}", rest.join(", ")),
+    }
+}
+
+/// What the faults cost each scheme, the dearest first.
+fn cost(schemes: &[(&str, &Standing)], toml: &str) -> Option<String> {
+    let mut costs: Vec<(&str, f64, Option<f64>)> = schemes
+        .iter()
+        .filter_map(|(name, standing)| {
+            let slowdown = standing.slowdown_by_fault?;
+            Some((*name, 100.0 * (slowdown.mean - 1.0), slowdown.half_width.map(|half| 100.0 * half)))
+        })
+        .collect();
+    costs.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let is_clear = |(_, percent, half): &(&str, f64, Option<f64>)| {
+        percent.abs() >= LEAST_PERCENT && half.is_none_or(|half| percent.abs() > half)
+    };
+    let (clear, unclear): (Vec<_>, Vec<_>) = costs.into_iter().partition(is_clear);
+    let untouched = |name: &str| schemes.iter().any(|(known, of)| *known == name && of.is_untouched);
+    let shown = |(name, percent, half): &(&str, f64, Option<f64>)| match half {
+        Some(half) => format!("{name} {} % (± {})", whole_percent(*percent), half_width(*half)),
+        None => format!("{name} {} %", whole_percent(*percent)),
+    };
+    let nothing = |(_, percent, half): &(&str, f64, Option<f64>)| {
+        percent.abs() < LEAST_PERCENT && half.is_none_or(|half| half < LEAST_PERCENT)
+    };
+    let unclear = unclear.iter().filter(|(name, ..)| !untouched(name));
+    let (free, unsure): (Vec<_>, Vec<_>) = unclear.partition(|cost| nothing(cost));
+    let names =
+        |costs: &[&(&str, f64, Option<f64>)]| costs.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    let mut parts: Vec<String> = Vec::new();
+    if !clear.is_empty() {
+        parts.push(format!(" {}", some(clear.iter().map(shown).collect())));
+    }
+    if !unsure.is_empty() {
+        parts.extend(clear.is_empty().then(|| " nothing for sure".to_owned()));
+        parts.push(format!(" not clear of 0: {}", some(unsure.into_iter().map(shown).collect())));
+    }
+    if !free.is_empty() {
+        parts.push(format!(" nothing: {}", some(names(&free))));
+    }
+    (!parts.is_empty()).then(|| {
+        let faults = faults(toml);
+        let mut letters = faults.chars();
+        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+        format!("{first}{} cost{}", letters.as_str(), parts.join(";"))
+    })
+}
+
+/// The schemes of which the faults hit no data, at some seeds or at all: what they reached says nothing of the faults.
+fn unhit(schemes: &[(&str, &Standing)], quantity: Quantity) -> Option<String> {
+    let of_none: Vec<_> =
+        schemes.iter().filter(|(_, of)| of.unhit[1] > 0 && of.unhit[0] == of.unhit[1]).collect();
+    let of_some: Vec<_> =
+        schemes.iter().filter(|(_, of)| of.unhit[0] > 0 && of.unhit[0] < of.unhit[1]).collect();
+    let mut told = Vec::new();
+    // Where it hit nobody's, the ranking stands, with all their numbers.
+    let is_untouched = |(_, standing): &&&(&str, &Standing)| standing.is_untouched;
+    let untouched: Vec<String> = of_none
+        .iter()
+        .filter(is_untouched)
+        .map(|(name, standing)| match standing.estimate {
+            Some(estimate) => format!("{name} ({})", in_brackets(&estimate, quantity)),
+            None => (*name).to_owned(),
+        })
+        .collect();
+    if !untouched.is_empty() {
+        told.push(format!("Not ranked, as the faults hit no data of theirs: {}", some(untouched)));
+    } else if !of_none.is_empty() {
+        told.push("The faults hit no data of any scheme: this says nothing of how they bear them".to_owned());
+    }
+    if !of_some.is_empty() {
+        let at = |(name, standing): &&(&str, &Standing)| {
+            format!("{name} (at {} of {})", standing.unhit[0], standing.unhit[1])
+        };
+        told.push(format!(
+            "At some seeds the faults hit no data of {}",
+            some(of_some.iter().map(at).collect())
+        ));
+    }
+    (!told.is_empty()).then(|| told.join(". "))
+}
+
+fn whole_percent(percent: f64) -> String {
+    match percent.abs() {
+        none if none < LEAST_PERCENT => "0".to_owned(),
+        little if little < 10.0 => format!("{percent:.1}"),
+        _ => thousands(percent),
+    }
+}
+
+/// The schemes that are in no ranking, and why.
+fn left_out(schemes: &[(&str, &Standing)]) -> Option<String> {
+    let without: Vec<String> = schemes
+        .iter()
+        .filter(|(_, standing)| standing.estimate.is_none())
+        .map(|(name, standing)| {
+            let [unfinished, all] = standing.unfinished;
+            match unfinished {
+                0 => format!("{name} (it has no such number)"),
+                _ => format!("{name} ({unfinished} of {all} runs did not finish)"),
+            }
+        })
+        .collect();
+    (!without.is_empty()).then(|| format!("Left out of the ranking: {}", without.join(", ")))
+}
+
+/// Who is fastest at which of many points.
+fn over_the_sweep<'a>(
+    points: &[&BTreeMap<String, anabranch_results::Value>],
+    at: impl Fn(&BTreeMap<String, anabranch_results::Value>) -> Vec<(&'a str, &'a Standing)>,
+) -> String {
+    let mut by_winner: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
+    for point in points {
+        let here = at(point);
+        let here: Vec<_> = here.into_iter().filter(|(_, standing)| !standing.is_untouched).collect();
+        let means = here.iter().filter_map(|(_, standing)| standing.estimate.map(|estimate| estimate.mean));
+        let least = means.reduce(f64::min);
+        let leads = |standing: &Standing| {
+            let mean = standing.estimate.map(|estimate| estimate.mean);
+            standing.rank == Some(1) || (mean.is_some() && mean == least)
+        };
+        let mut winners: Vec<&str> =
+            here.into_iter().filter(|(_, standing)| leads(standing)).map(|(name, _)| name).collect();
+        winners.sort_unstable();
+        match by_winner.iter_mut().find(|(known, _)| *known == winners) {
+            Some((_, places)) => places.push(named(point)),
+            None => by_winner.push((winners, vec![named(point)])),
+        }
+    }
+    let parts: Vec<String> = by_winner
+        .iter()
+        .map(|(winners, places)| {
+            let what = match winners[..] {
+                [] => "no scheme finished".to_owned(),
+                [one] => format!("{one} is fastest"),
+                _ => format!("{} tie", some(winners.iter().map(|name| (*name).to_owned()).collect())),
+            };
+            let shown = places.iter().take(3).cloned().collect::<Vec<_>>().join("; ");
+            let more = if places.len() > 3 { "; ..." } else { "" };
+            format!("{what} at {} of {} sweep points ({shown}{more})", places.len(), points.len())
+        })
+        .collect();
+    format!("{}.", parts.join(". "))
+}
+
+/// The faults of a resolved scenario, in a few words.
+fn faults(toml: &str) -> String {
+    let (mut kinds, mut within) = (Vec::new(), false);
+    for line in toml.lines() {
+        if line.starts_with('[') {
+            within = line == "[[fault]]";
+        }
+        kinds.extend(within.then(|| line.strip_prefix("kind = \"")?.strip_suffix('"')).flatten());
+    }
+    match kinds[..] {
+        [kind] => format!("the fault ({kind})"),
+        _ => "the faults".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::standing::tests::set;
+    use crate::standing::{Recovery, summary_json};
+    use anabranch_results::FaultRow;
+
+    #[test]
+    fn the_fastest_is_named_with_the_next_and_the_others() {
+        let three = set(&[
+            ("b", &[200.0, 202.0, 204.0]),
+            ("a", &[100.0, 101.0, 102.0]),
+            ("c", &[400.0, 404.0, 408.0]),
+        ]);
+        assert_eq!(
+            verdict(&three),
+            [
+                "a is fastest: FCT 101.0 µs (± 2.5), 2.00 times faster than b (202.0 ± 5.0 µs); then c (404.0 ± 9.9 µs)."
+            ]
+        );
+        let ranks: Vec<_> = standings(&three, &groups(&three)).iter().map(|standing| standing.rank).collect();
+        assert_eq!(ranks, [Some(2), Some(1), Some(3)]);
+        assert!(method(&three).contains("Student's t"));
+    }
+
+    #[test]
+    fn overlapping_intervals_tie_and_one_seed_claims_little() {
+        let tie = set(&[
+            ("a", &[100.0, 110.0, 120.0]),
+            ("b", &[105.0, 112.0, 118.0]),
+            ("c", &[900.0, 901.0, 902.0]),
+        ]);
+        assert_eq!(
+            verdict(&tie),
+            [
+                "a and b tie: FCT 110.0 µs (± 25) and 111.7 µs (± 16), 8.07 times faster at least than c (901.0 ± 2.5 µs)."
+            ]
+        );
+        let ranks: Vec<_> = standings(&tie, &groups(&tie)).iter().map(|standing| standing.rank).collect();
+        assert_eq!(ranks, [Some(1), Some(1), Some(3)]);
+        // One that ties with one of the tied is not said to be slower than both.
+        let chain = set(&[("a", &[100.0, 100.0]), ("b", &[95.0, 115.0]), ("c", &[200.0, 200.0])]);
+        assert_eq!(
+            verdict(&chain),
+            ["a and b tie: FCT 100.0 µs (± 0) and 105.0 µs (± 127); then c (200.0 ± 0 µs)."]
+        );
+        let one = set(&[("a", &[100.0]), ("b", &[200.0])]);
+        assert_eq!(
+            verdict(&one),
+            [
+                "a is fastest at its one seed: FCT 100.0 µs, 2.00 times faster than b (200.0 µs); one seed: no interval."
+            ]
+        );
+        assert!(method(&one).ends_with("One seed: no interval, and no ranks."));
+        assert!(standings(&one, &groups(&one)).iter().all(|standing| standing.rank.is_none()));
+    }
+
+    #[test]
+    fn what_did_not_finish_is_left_out_and_said() {
+        let mut set = set(&[("a", &[100.0, 100.0]), ("b", &[50.0, 50.0])]);
+        set.runs[3].flows_finished = 3;
+        let missing = |scheme: &str, error: Option<&str>| MissingRun {
+            scheme: scheme.to_owned(),
+            seed: 2,
+            sweep: BTreeMap::new(),
+            baseline: false,
+            error: error.map(str::to_owned),
+        };
+        set.missing = vec![missing("b", Some("stalled"))];
+        assert_eq!(
+            verdict(&set),
+            [
+                "Not whole: 1 of 4 runs failed or never ran.",
+                "a alone finished: FCT 100.0 µs (± 0).",
+                "Left out of the ranking: b (1 of 2 runs did not finish)."
+            ]
+        );
+        set.runs.truncate(3);
+        set.missing = vec![missing("b", None), missing("c", None)];
+        assert_eq!(verdict(&set)[0], "Not whole: 2 of 5 runs failed or never ran.");
+        assert!(verdict(&set)[2].contains("b (1 of 2 runs did not finish)"), "{:?}", verdict(&set));
+    }
+
+    /// Hits of data by scheme and seed; every run has 5 packets hit in all.
+    fn with_hits(mut set: ResultSet, data_packets: &[u64]) -> ResultSet {
+        for (run, &data_packets) in set.runs.iter_mut().zip(data_packets) {
+            run.faults = vec![FaultRow { fault: 1, packets_lost: 5, data_packets, ..FaultRow::default() }];
+        }
+        set
+    }
+
+    #[test]
+    fn a_scheme_of_which_no_data_was_hit_is_not_called_fastest() {
+        let three = || set(&[("a", &[110.0, 120.0]), ("b", &[100.0, 101.0]), ("c", &[210.0, 211.0])]);
+        let hit = with_hits(three(), &[0, 3, 0, 0, 3, 3]);
+        assert_eq!(
+            verdict(&hit),
+            [
+                "Of those whose data the faults hit, a is fastest: FCT 115.0 µs (± 64), 1.83 times faster than c (210.5 ± \
+                 6.4 µs).",
+                "Not ranked, as the faults hit no data of theirs: b (100.5 ± 6.4 µs). At some seeds the faults hit no data of \
+                 a (at 1 of 2)."
+            ]
+        );
+        let shown: Vec<String> = standings(&hit, &groups(&hit)).iter().map(Standing::rank_shown).collect();
+        assert_eq!(shown, ["1", "unhit", "2"]);
+        let summary = summary_json(&hit);
+        assert!(summary[1]["rank"].is_null() && summary[1]["seeds_unhit"] == 2, "{summary}");
+        let nobody = with_hits(three(), &[0; 6]);
+        assert!(verdict(&nobody)[0].starts_with("b and a tie: "), "{:?}", verdict(&nobody));
+        assert_eq!(
+            verdict(&nobody)[1],
+            "The faults hit no data of any scheme: this says nothing of how they bear them."
+        );
+    }
+
+    #[test]
+    fn of_many_schemes_the_first_are_named_and_the_rest_counted() {
+        let names: Vec<String> = (0..14).map(|number| format!("s{number}")).collect();
+        let numbers: Vec<[f64; 2]> = (0..14).map(|number| [100.0 + f64::from(number * 10); 2]).collect();
+        let schemes: Vec<(&str, &[f64])> =
+            names.iter().zip(&numbers).map(|(name, of)| (name.as_str(), &of[..])).collect();
+        let said = &verdict(&set(&schemes))[0];
+        assert!(said.ends_with("s9 (190.0 ± 0 µs) and 4 more."), "{said}");
+        assert!(
+            said.starts_with("s0 is fastest: FCT 100.0 µs (± 0), 1.10 times faster than s1 (110.0"),
+            "{said}"
+        );
+        let same: Vec<(&str, &[f64])> = names.iter().map(|name| (name.as_str(), &[5.0, 5.0][..])).collect();
+        assert_eq!(
+            verdict(&set(&same)),
+            ["s0, s1, s2, s3, s4, s5, s6, s7 and 6 more tie: FCT 5.00 µs (± 0) each."]
+        );
+    }
+
+    #[test]
+    fn the_cost_of_a_fault_is_that_over_its_baseline_seed_by_seed() {
+        let mut set = set(&[("a", &[110.0, 220.0, 330.0]), ("b", &[100.0, 110.0, 90.0])]);
+        set.scenario_toml =
+            "[[fault]]\nat = \"5us\"\nkind = \"link-down\"\n[workload]\nkind = \"incast\"\n".into();
+        let bases = [100.0, 200.0, 300.0, 100.0, 100.0, 100.0];
+        let runs: Vec<RunRow> = set.runs.clone();
+        set.runs.extend(runs.into_iter().zip(bases).map(|(run, fct_max_us)| RunRow {
+            baseline: true,
+            fct_max_us,
+            ..run
+        }));
+        set.runs[0].time_to_recover_us = Some(10.0);
+        let said = verdict(&set);
+        assert_eq!(said[1], "The fault (link-down) cost a 10 % (± 0); not clear of 0: b 0 % (± 25).");
+        let recoveries: Vec<_> =
+            standings(&set, &groups(&set)).iter().map(|standing| standing.recovery).collect();
+        assert_eq!(
+            recoveries,
+            [Recovery::NotBefore { the_end_at: 2, of: 3 }, Recovery::NotBefore { the_end_at: 3, of: 3 }]
+        );
+        let summary = summary_json(&set);
+        assert!((summary[0]["slowdown_by_fault"]["mean"].as_f64().unwrap() - 1.1).abs() < 1e-12);
+        assert_eq!(summary.as_array().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn many_points_are_told_by_who_is_fastest() {
+        let mut whole = ResultSet::default();
+        for point in 0..6 {
+            let [a, b] = if point < 5 { [100.0, 200.0] } else { [200.0, 100.0] };
+            let mut here = set(&[("a", &[a, a]), ("b", &[b, b])]);
+            for run in &mut here.runs {
+                run.sweep.insert("x".into(), anabranch_results::Value::Integer(point));
+            }
+            whole.runs.extend(here.runs);
+        }
+        assert_eq!(
+            verdict(&whole),
+            [
+                "a is fastest at 5 of 6 sweep points (x = 0; x = 1; x = 2; ...). b is fastest at 1 of 6 sweep points (x = 5)."
+            ]
+        );
+        whole.runs.retain(|run| run.sweep["x"] == anabranch_results::Value::Integer(0));
+        assert!(verdict(&whole)[0].starts_with("At x = 0: a is fastest"), "{:?}", verdict(&whole));
+    }
+}
