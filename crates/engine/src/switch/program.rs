@@ -489,19 +489,16 @@ impl Switch {
         // The shortest queue; among equals each is as likely: the i-th one found takes the place with chance 1/i. A switch
         // sees at its own ports, before routing hears of it, that a link is down: such a port, whose queue is always
         // empty as it loses all that it is given, is taken where no other is left.
-        let depth = |port: u16| {
+        let (mut best, mut least, mut equals) = (group[0], u32::MAX, 0);
+        for &port in group {
             let out = &self.egress.ports[usize::from(port)];
             let is_down = out.impaired && network.faults.is_down(out.link, at.now);
-            if is_down { u32::MAX } else { out.queued() }
-        };
-        let (mut best, mut least, mut equals) = (group[0], depth(group[0]), 1);
-        for &port in &group[1..] {
-            let depth = depth(port);
+            let depth = if is_down { u32::MAX } else { out.queued() };
             if depth < least {
                 (best, least, equals) = (port, depth, 1);
             } else if depth == least {
                 equals += 1;
-                if beyond.random.below(equals) == 0 {
+                if equals == 1 || beyond.random.below(equals) == 0 {
                     best = port;
                 }
             }
