@@ -14,11 +14,8 @@ import tempfile
 from axe_core_python.selenium import Axe
 from selenium import webdriver
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import WebDriverWait
 
-SMALL = """
-title = "Small"
-schemes = ["reps", "ops", "ecmp"]
+FABRIC = """
 [topology]
 kind = "fat-tree"
 hosts = 32
@@ -26,6 +23,12 @@ link = "400Gbps"
 [workload]
 kind = "permutation"
 bytes = "200KB"
+"""
+
+SMALL = f"""
+title = "Small"
+schemes = ["reps", "ops", "ecmp"]
+{FABRIC}
 [[fault]]
 kind = "link-down"
 links = "tor:0/up:0"
@@ -42,16 +45,16 @@ STUCK = SMALL.replace('duration = "5us"', 'until = "1s"').replace("tor:0/up:0", 
 
 JOBS = SMALL.replace('kind = "permutation"\nbytes = "200KB"', 'kind = "collective"\nalgorithm = "allreduce-ring"\nbytes = "1MB"')
 
-QUESTION = """
+# Every uplink of every ToR, which are more than curves can be told apart, at two points of a sweep.
+MANY = SMALL.replace('links = "tor:0/up"', 'links = "tor-uplinks"').replace("hosts = 32", "hosts = 128") + """
+[sweep]
+"workload.bytes" = ["20KB", "1MB"]
+"""
+
+QUESTION = f"""
 schemes = ["reps"]
 seeds = [1]
-[topology]
-kind = "fat-tree"
-hosts = 32
-link = "400Gbps"
-[workload]
-kind = "permutation"
-bytes = "200KB"
+{FABRIC}
 [find]
 parameter = "*.fabric.queue"
 smallest = ["16KB", "4MB"]
@@ -60,6 +63,7 @@ resolution = 0.5
 """
 
 WIDTHS = [1400, 390]
+LARGEST = 1_500_000
 
 
 def make_pages(program, folder):
@@ -72,15 +76,57 @@ def make_pages(program, folder):
         assert found, f"{name}: there is no page"
         return found[0]
 
-    for name, text in {"run": SMALL, "stuck": STUCK, "jobs": JOBS, "question": QUESTION}.items():
+    for name, text in {"run": SMALL, "stuck": STUCK, "jobs": JOBS, "many": MANY, "question": QUESTION}.items():
         (folder / f"{name}.toml").write_text(text)
     return {
         "run": page("run", "run", "run.toml"),
         "failed run": page("stuck", "run", "stuck.toml"),
         "collective": page("jobs", "run", "jobs.toml"),
+        "many links": page("many", "run", "many.toml"),
         "question": page("question", "find", "question.toml"),
         "figure": page("figure", "reproduce", "reps/figure-4"),
     }
+
+
+# Numbers of the plots in which nothing is drawn.
+EMPTY = """
+return charts.all.map((chart, number) => [chart, number]).filter(([chart, number]) =>
+  JSON.parse(document.getElementById('plots').textContent)[number].data.length > 0 && !chart.panels().every(panel => {
+    const { left, top, width, height } = panel.bbox;
+    const pixels = panel.ctx.getImageData(left, top, width, height).data;
+    const seen = new Set();
+    for (let at = 0; at < pixels.length; at += 4) seen.add(pixels[at] + ',' + pixels[at + 1] + ',' + pixels[at + 2]);
+    return seen.size > 3;
+  })).map(([, number]) => number);
+"""
+
+# Pixels in the colour of a curve: of this plot, that trace.
+COLOURED = """
+const [plot, trace] = arguments;
+const panel = charts.all[plot].panels()[0];
+const colour = JSON.parse(document.getElementById('plots').textContent)[plot].data[trace].line.color;
+const [r, g, b] = [1, 3, 5].map(at => parseInt(colour.slice(at, at + 2), 16));
+const { left, top, width, height } = panel.bbox;
+const pixels = panel.ctx.getImageData(left, top, width, height).data;
+let count = 0;
+for (let at = 0; at < pixels.length; at += 4)
+  if (Math.abs(pixels[at] - r) + Math.abs(pixels[at + 1] - g) + Math.abs(pixels[at + 2] - b) < 12 && pixels[at + 3] > 200) count += 1;
+return count;
+"""
+
+# Whether most of a column of pixels is in the bands' colour: before, during and after the fault.
+SHADED = """
+const chart = charts.all.find(chart => (chart.layout.bands || []).length > 0);
+if (!chart) return null;
+const panel = chart.panels()[0];
+const { top, height } = panel.bbox;
+return [1, 4.5, 9.3].map(time => {
+  const pixels = panel.ctx.getImageData(Math.round(panel.valToPos(time, 'x', true)), top, 1, height).data;
+  let red = 0;
+  for (let at = 0; at < pixels.length; at += 4) red += pixels[at] > pixels[at + 1] + 20 && pixels[at + 3] > 10;
+  return red > height / 2;
+});
+"""
 
 
 def browser(width, dark):
@@ -117,9 +163,11 @@ def check(driver, name, width, dark):
     if light == dark:
         faults.append(f"ground {ground} with dark {dark}")
     plots = driver.find_elements(By.CSS_SELECTOR, ".plot")
-    drawn = [plot for plot in plots if plot.find_elements(By.CSS_SELECTOR, ".main-svg")]
-    if len(plots) != len(drawn):
-        faults.append(f"{len(plots) - len(drawn)} of {len(plots)} plots are not drawn")
+    empty = driver.execute_script(EMPTY)
+    if empty:
+        faults.append(f"of {len(plots)} plots there is nothing in {empty}")
+    if not driver.find_elements(By.CSS_SELECTOR, "details.values table") and plots:
+        faults.append("no plot has its numbers in a table")
     violations = Axe().run(driver)["violations"]
     faults += [
         f"axe {found['id']} ({found['impact']}): {found['nodes'][0]['html'][:160]}"
@@ -128,8 +176,20 @@ def check(driver, name, width, dark):
     ]
     if driver.find_elements(By.ID, "summary"):
         faults += table_faults(driver)
+    if name == "run":
+        faults += band_faults(driver)
     if name == "run" and width == WIDTHS[0]:
-        faults += legend_faults(driver)
+        faults += legend_faults(driver) + zoom_faults(driver)
+    if name in ("run", "collective"):
+        faults += slowest_faults(driver)
+    if name == "failed run":
+        alarm = driver.find_elements(By.CSS_SELECTOR, ".alarm li")
+        if not alarm or len(alarm[0].text) < 30:
+            faults.append("a page of a failed run does not say why")
+    if name == "many links":
+        faults += many_faults(driver, width)
+    if name == "figure" and width == WIDTHS[1]:
+        faults += claim_faults(driver, width)
     return faults
 
 
@@ -163,12 +223,86 @@ def table_faults(driver):
 
 
 def legend_faults(driver):
-    """A click on a name in the legend hides its curve."""
-    seen = "return document.getElementById('plot-0').data.filter(trace => trace.visible === 'legendonly').length"
-    toggle = driver.find_element(By.CSS_SELECTOR, "#plot-0 .legendtoggle")
-    webdriver.ActionChains(driver).move_to_element(toggle).click().perform()
-    hidden = WebDriverWait(driver, 5).until(lambda driver: driver.execute_script(seen))
-    return [] if hidden == 1 else [f"the legend hides {hidden} curves"]
+    """A click on a name in the legend hides its curve: its colour is gone."""
+    name = driver.find_element(By.CSS_SELECTOR, "#plot-0 .legend button[aria-pressed]")
+    # Drawn alone, no other curve covers it.
+    before = driver.execute_script(COLOURED, 0, 0)
+    name.click()
+    after = driver.execute_script(COLOURED, 0, 0)
+    name.click()
+    again = driver.execute_script(COLOURED, 0, 0)
+    faults = []
+    if not before > 50 or after > before / 10:
+        faults.append(f"the legend hides a curve of {before} pixels, of which {after} stay")
+    if again != before:
+        faults.append(f"shown again, a curve of {before} pixels has {again}")
+    return faults
+
+
+def zoom_faults(driver):
+    """Dragging across a plot shows that part; a button shows all of it again."""
+    over = driver.find_element(By.CSS_SELECTOR, "#plot-0 .u-over")
+    driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", over)
+    span = "const x = charts.all[0].panels()[0].scales.x; return [x.min, x.max]"
+    whole = driver.execute_script(span)
+    chain = webdriver.ActionChains(driver).move_to_element_with_offset(over, -100, 0).click_and_hold()
+    chain.move_by_offset(150, 0).release().perform()
+    part = driver.execute_script(span)
+    faults = [] if whole[0] < part[0] < part[1] < whole[1] else [f"dragging shows {part} of {whole}"]
+    button = driver.find_element(By.CSS_SELECTOR, "#plot-0 .tools button")
+    if not button.is_displayed():
+        return [*faults, "zoomed in, nothing leads back"]
+    button.click()
+    if driver.execute_script(span) != whole:
+        faults.append("after the button not all of it is shown")
+    return faults
+
+
+def band_faults(driver):
+    """On axes of time, the fault is shaded from 2 to 7 us, and nothing outside it."""
+    found = driver.execute_script(SHADED)
+    if found is None:
+        return ["no plot over time shows the times of faults"]
+    return [] if found == [False, True, False] else [f"before, during and after the fault, shaded is {found}"]
+
+
+def slowest_faults(driver):
+    """A click on a scheme opens the table of its slowest."""
+    opened = "return [...document.querySelectorAll('#slowest details[open]')].map(one => one.dataset.scheme)"
+    names = driver.find_elements(By.CSS_SELECTOR, "#summary tbody th button")
+    pressed = [name for name in names if name.get_attribute("aria-pressed") == "true"]
+    for name in pressed:
+        driver.execute_script("arguments[0].click()", name)
+    scheme = names[0].get_attribute("textContent")
+    driver.execute_script("arguments[0].click()", names[0])
+    found = driver.execute_script(opened)
+    rows = driver.find_elements(By.CSS_SELECTOR, "#slowest details[open] tbody tr")
+    driver.execute_script("arguments[0].click()", names[0])
+    return [] if set(found) == {scheme} and rows else [f"a click on {scheme} opens the slowest of {found}"]
+
+
+def many_faults(driver, width):
+    """Many links are a map beside median and band; a sweep has small plots side by side where there is room."""
+    kinds = driver.execute_script(
+        "return JSON.parse(document.getElementById('plots').textContent).flatMap(plot => plot.data.map(one => one.kind))"
+    )
+    faults = [f"no {kind} among {sorted(set(kinds))}" for kind in ("heat", "band") if kind not in kinds]
+    tops = driver.execute_script(
+        "return [...document.querySelector('.multiples').children].map(one => one.getBoundingClientRect().top)"
+    )
+    if (len(set(tops[:2])) == 1) != (width == WIDTHS[0]):
+        faults.append(f"at {width} px the small plots are at {tops}")
+    # Messages of 20 KB and of 1 MB.
+    if not driver.execute_script("return charts.all.some(chart => chart.layout.panels[0].y.log || chart.layout.x.log)"):
+        faults.append("no axis is logarithmic by itself")
+    return faults
+
+
+def claim_faults(driver, width):
+    """The outcome of every claim can be read without scrolling to the side."""
+    chips = driver.find_elements(By.CSS_SELECTOR, ".claims .chip")
+    ends = [chip.rect["x"] + chip.rect["width"] for chip in chips]
+    return [] if ends and max(ends) <= width else [f"outcomes of claims end at {ends}"]
 
 
 def main():
@@ -182,6 +316,8 @@ def main():
                 for name, path in pages.items():
                     driver.get(path.as_uri())
                     faults = check(driver, name, width, dark)
+                    if path.stat().st_size >= LARGEST:
+                        faults.append(f"the page has {path.stat().st_size:,} bytes")
                     what = f"{name}, {width} px, {'dark' if dark else 'light'}"
                     print(f"{'FAILED' if faults else 'ok'}: {what}")
                     for fault in faults:

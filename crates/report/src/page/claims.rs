@@ -1,6 +1,6 @@
 //! The claims of a figure on its page.
 
-use super::escape;
+use super::{escape, prose};
 use crate::claims::RULE;
 use crate::table::{explanations, measured_and_outcome, paper};
 use anabranch_results::{ClaimResult, ClaimRow, Figure, Outcome};
@@ -10,8 +10,9 @@ pub(super) fn section(figure: &Figure) -> String {
     let mut html = String::new();
     if !figure.claims.is_empty() {
         html.push_str(
-            "<section><h2>What the paper says, and what was measured</h2><div class=\"scroll\"><table class=\"claims\">\
-             <thead><tr><th>claim</th><th>kind</th><th>paper</th><th>measured</th><th>outcome</th></tr></thead><tbody>",
+            "<section><h2>What the paper says, and what was measured</h2><table class=\"claims cards\"><thead><tr>\
+             <th scope=\"col\">claim</th><th scope=\"col\">kind</th><th scope=\"col\">paper</th><th scope=\"col\">measured</th>\
+             <th scope=\"col\">outcome</th></tr></thead><tbody>",
         );
     }
     for claim in &figure.claims {
@@ -21,11 +22,11 @@ pub(super) fn section(figure: &Figure) -> String {
             _ => "none",
         };
         let why: String =
-            explanations(figure, claim).map(|why| format!("<p class=\"why\">{}</p>", escape(&why))).collect();
+            explanations(figure, claim).map(|why| format!("<p class=\"why\">{}</p>", prose(&why))).collect();
         html.push_str(&format!(
-            "<tr><td>{}{}{why}</td><td>{}</td><td class=\"big\">{}</td>\
-             <td class=\"big\">{}</td><td><span class=\"chip {class}\">{outcome}</span></td></tr>",
-            escape(&claim.says),
+            "<tr><td class=\"says\">{}{}{why}</td><td data-head=\"kind\">{}</td><td class=\"big\" data-head=\"paper\">{}</td>\
+             <td class=\"big\" data-head=\"measured\">{}</td><td data-head=\"outcome\"><span class=\"chip {class}\">{outcome}</span></td></tr>",
+            prose(&claim.says),
             source_and_measure(claim),
             claim.kind,
             escape(&paper(claim)),
@@ -33,7 +34,7 @@ pub(super) fn section(figure: &Figure) -> String {
         ));
     }
     if !figure.claims.is_empty() {
-        html.push_str("</tbody></table></div>");
+        html.push_str("</tbody></table>");
         html.push_str(&rule(figure));
         html.push_str("</section>\n");
     }
@@ -43,7 +44,7 @@ pub(super) fn section(figure: &Figure) -> String {
             "<section><h2>Assumptions</h2><p class=\"note\">What the paper does not say.{scale}</p><ul>"
         ));
         for assumption in &figure.assumptions {
-            html.push_str(&format!("<li>{}</li>", escape(assumption)));
+            html.push_str(&format!("<li>{}</li>", prose(assumption)));
         }
         html.push_str("</ul></section>\n");
     }
@@ -77,7 +78,7 @@ fn rule(figure: &Figure) -> String {
 /// Where a claim stands and how it is computed; a long formula is folded away.
 fn source_and_measure(claim: &ClaimRow) -> String {
     const LONGEST_SHOWN: usize = 100;
-    let (source, measure) = (escape(&claim.source), escape(&claim.measure));
+    let (source, measure) = (prose(&claim.source), escape(&claim.measure));
     if claim.measure.chars().count() <= LONGEST_SHOWN {
         return format!("<p class=\"note\">{source} · <code>{measure}</code></p>");
     }

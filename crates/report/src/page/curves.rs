@@ -12,7 +12,7 @@ const MAX_PICTURES: usize = 8;
 /// One picture of a plot.
 pub(super) struct Picture<'a> {
     /// What tells it from the plot's other pictures; empty when it is the only one.
-    name: String,
+    pub(super) name: String,
     pub curves: Vec<Curve<'a>>,
 }
 
@@ -36,11 +36,6 @@ impl Picture<'_> {
     pub(super) fn look(&self, set: &ResultSet, place: usize) -> usize {
         let here: BTreeSet<&str> = self.curves.iter().map(|curve| curve.scheme).collect();
         if here.len() < self.curves.len() { place } else { scheme_look(set, self.curves[place].scheme) }
-    }
-
-    /// The colour of a curve.
-    pub(super) fn colour(&self, set: &ResultSet, place: usize) -> &'static str {
-        palette(self.look(set, place))
     }
 
     /// The line of a curve.

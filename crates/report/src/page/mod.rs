@@ -1,23 +1,37 @@
 //! The report page: one HTML file that opens offline.
 
+mod axes;
+mod bands;
 mod claims;
 mod curves;
+mod links;
 mod plots;
 mod series;
+mod slowest;
 mod summary;
+mod sweep;
+mod terms;
 mod unsaid;
+mod values;
 
 use crate::ground::ground;
+use crate::index::Index;
 use anabranch_results::{Answered, Figure, ResultSet};
 use plots::Plot;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Nothing is loaded from anywhere, nor sent: what the page needs stands in it. Plots are saved as pictures from blobs.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; form-action 'none'";
 
+/// Axes, scales and zooming of the plots: see `assets/uplot/README.md`.
+const UPLOT: &str = include_str!("../../assets/uplot/uPlot.iife.min.js");
+const UPLOT_STYLE: &str = include_str!("../../assets/uplot/uPlot.min.css");
+const UPLOT_LICENCE: &str = include_str!("../../assets/uplot/LICENSE");
+
 /// The page of a result set: title, claims, summary, plots, scenario. Loads nothing from anywhere.
 pub fn html(set: &ResultSet) -> String {
-    let plots = plots::of(set);
+    let index = Index::new(set);
+    let plots = plots::of(&index);
     let mut body = String::new();
     body.push_str(&format!("<header><p class=\"brand\">Anabranch</p><h1>{}</h1>", escape(&set.title)));
     if let Some(figure) = &set.figure {
@@ -33,7 +47,7 @@ pub fn html(set: &ResultSet) -> String {
     body.push_str("</header>\n<main>\n");
     body.push_str(&missing(set));
     if let Some(sentence) = ground(set) {
-        body.push_str(&format!("<section><p><strong>{}</strong></p></section>\n", escape(&sentence)));
+        body.push_str(&format!("<section><p><strong>{}</strong></p></section>\n", prose(&sentence)));
     }
     body.push_str(&verdict(set));
     body.push_str(&warnings(set));
@@ -42,16 +56,8 @@ pub fn html(set: &ResultSet) -> String {
         body.push_str(&unsaid::section(figure));
     }
     body.push_str(&summary::section(set));
-    for (number, plot) in plots.iter().enumerate() {
-        body.push_str(&format!(
-            "<section><h2>{title}</h2><p class=\"note\">{note}</p><div class=\"plot\" id=\"plot-{number}\" \
-             role=\"img\" aria-label=\"{title}. {note} The numbers are in the table above and in the files beside this \
-             page.\" style=\"height:{}px\"></div></section>\n",
-            plot.height,
-            title = escape(&plot.title),
-            note = escape(&plot.note),
-        ));
-    }
+    body.push_str(&pictures(&plots));
+    body.push_str(&slowest::section(&index));
     body.push_str(&format!(
         "<section><details><summary>The resolved scenario</summary><pre>{}</pre></details></section>\n</main>\n",
         escape(&set.scenario_toml)
@@ -60,13 +66,13 @@ pub fn html(set: &ResultSet) -> String {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n\
-         <body>\n{body}{}\n<script type=\"application/json\" id=\"plots\">{}</script>\n<script>\n{}</script>\n\
-         </body>\n</html>\n",
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n<title>{}</title>\n<style>\n{UPLOT_STYLE}\n{}</style>\n</head>\n\
+         <body>\n{body}<script type=\"application/json\" id=\"plots\">{}</script>\n<script>\n/*\n{UPLOT_LICENCE}*/\n\
+         {UPLOT}</script>\n<script>\n{}</script>\n<script>\n{}</script>\n</body>\n</html>\n",
         escape(&set.title),
         include_str!("style.css"),
-        plotly_script(),
         data(&plots),
+        include_str!("draw.js"),
         include_str!("page.js"),
     )
 }
@@ -74,7 +80,7 @@ pub fn html(set: &ResultSet) -> String {
 /// What makes the results say less than they seem to; nothing when there is nothing.
 fn warnings(set: &ResultSet) -> String {
     let warnings: String =
-        set.all_warnings().iter().map(|warning| format!("<li>{}</li>", escape(warning))).collect();
+        set.all_warnings().iter().map(|warning| format!("<li>{}</li>", prose(warning))).collect();
     match warnings.is_empty() {
         true => warnings,
         false => format!("<section class=\"warnings\"><h2>Warnings</h2><ul>{warnings}</ul></section>\n"),
@@ -94,17 +100,53 @@ fn sizes(figure: &Figure) -> String {
     format!("<p class=\"sub\">{} scale: {}{rest}.</p>", escape(&figure.scale), escape(&figure.sizes))
 }
 
-/// Of the scripts that the plotly crate bundles the first alone: the second typesets formulas.
-fn plotly_script() -> String {
-    let all = plotly::Plot::offline_js_sources();
-    const END: &str = "</script>";
-    all.find(END).map_or_else(String::new, |end| all[..end + END.len()].to_owned())
+/// A section a plot; the pictures of one plot stand side by side.
+fn pictures(plots: &[Plot]) -> String {
+    let mut html = String::new();
+    let mut number = 0;
+    for family in plots.chunk_by(|a, b| a.whole == b.whole && !a.part.is_empty()) {
+        let title = if family.len() > 1 { &family[0].whole } else { &family[0].title };
+        html.push_str(&format!("<section><h2>{}</h2>", escape(title)));
+        if family.len() > 1 {
+            html.push_str("<div class=\"multiples\">");
+        }
+        for plot in family {
+            html.push_str("<figure>");
+            if family.len() > 1 {
+                html.push_str(&format!("<h3>{}</h3>", escape(&plot.part)));
+            }
+            html.push_str(&format!(
+                "<figcaption class=\"note\">{}</figcaption><div class=\"plot\" id=\"plot-{number}\" data-title=\"{}\"></div>\
+                 {}</figure>",
+                escape(&plot.note),
+                escape(&plot.title),
+                values::section(plot),
+            ));
+            number += 1;
+        }
+        html.push_str(if family.len() > 1 { "</div></section>\n" } else { "</section>\n" });
+    }
+    html
 }
 
 /// Inside a script element only `<` could end it.
 fn data(plots: &[Plot]) -> String {
-    let plots: Vec<_> = plots.iter().map(|plot| json!({"data": plot.data, "layout": plot.layout})).collect();
-    serde_json::Value::from(plots).to_string().replace('<', "\\u003c")
+    let mut plots: Value = plots.iter().map(|plot| json!({"data": plot.data, "layout": plot.layout})).collect();
+    shorten(&mut plots);
+    plots.to_string().replace('<', "\\u003c")
+}
+
+/// Numbers to the seven digits that a plot can show, so that the page is small.
+fn shorten(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let short: f64 = number.as_f64().and_then(|number| format!("{number:.6e}").parse().ok()).unwrap_or(0.0);
+            *value = if short.fract() == 0.0 && short.abs() < 1e15 { (short as i64).into() } else { short.into() };
+        }
+        Value::Array(values) => values.iter_mut().for_each(shorten),
+        Value::Object(values) => values.values_mut().for_each(shorten),
+        _ => {}
+    }
 }
 
 /// Which runs there should be that failed or never ran: above everything else, as the rest looks whole.
@@ -117,7 +159,7 @@ fn missing(set: &ResultSet) -> String {
     );
     for run in &set.missing {
         let why = run.error.as_deref().unwrap_or("never ran to its end, as the program was interrupted");
-        html.push_str(&format!("<li><b>{}</b>: {}</li>", escape(&run.describe()), escape(why)));
+        html.push_str(&format!("<li><b>{}</b>: {}</li>", escape(&run.describe()), prose(why)));
     }
     html.push_str("</ul></section>\n");
     html
@@ -133,31 +175,49 @@ fn verdict(set: &ResultSet) -> String {
     if sentences.is_empty() {
         return String::new();
     }
-    let sentences: String = sentences.iter().map(|sentence| format!("<p>{}</p>", escape(sentence))).collect();
+    let sentences: String = sentences.iter().map(|sentence| format!("<p>{}</p>", prose(sentence))).collect();
     let method = escape(&crate::verdict::method(set));
     format!("<section class=\"verdict\">{sentences}<p class=\"note\">{method}</p></section>\n")
 }
 
 fn answered(answer: &Answered) -> String {
     let mut html = format!(
-        "<section class=\"verdict\"><p>{}</p><div class=\"scroll\"><table class=\"numbers\">",
+        "<section class=\"verdict\"><p>{}</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Answer\"><table class=\"numbers answer\">",
         escape(&answer.question)
     );
     for (number, row) in answer.table.iter().enumerate() {
         let cell = |(place, cell): (usize, &String)| match (number, place) {
-            (0, 0) => format!("<th class=\"word\">{}</th>", escape(cell)),
-            (0, _) | (_, 0) => format!("<th>{}</th>", escape(cell)),
+            (0, 0) => format!("<th scope=\"col\" class=\"word\">{}</th>", escape(cell)),
+            (0, _) => format!("<th scope=\"col\">{}</th>", escape(cell)),
+            (_, 0) => format!("<th scope=\"row\">{}</th>", escape(cell)),
             _ => format!("<td>{}</td>", escape(cell)),
         };
         let cells: String = row.iter().enumerate().map(cell).collect();
-        html.push_str(&format!("<tr>{cells}</tr>"));
+        html.push_str(&match number {
+            0 => format!("<thead><tr>{cells}</tr></thead><tbody>"),
+            _ => format!("<tr>{cells}</tr>"),
+        });
     }
-    html.push_str("</table></div>");
+    html.push_str("</tbody></table></div>");
     for note in &answer.notes {
-        html.push_str(&format!("<p class=\"note\">{}</p>", escape(note)));
+        html.push_str(&format!("<p class=\"note\">{}</p>", prose(note)));
     }
     html.push_str("</section>\n");
     html
+}
+
+/// Prose as HTML: what stands between backticks is code.
+pub(crate) fn prose(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    // One that is not closed is a backtick.
+    if parts.len().is_multiple_of(2) {
+        return escape(text);
+    }
+    let part = |(place, part): (usize, &&str)| match place % 2 {
+        0 => escape(part),
+        _ => format!("<code>{}</code>", escape(part)),
+    };
+    parts.iter().enumerate().map(part).collect()
 }
 
 /// Text as HTML shows it, in elements and in quoted attributes.

@@ -1,41 +1,6 @@
+// The table: sorting, saving, and what a click on a scheme shows elsewhere.
 (function () {
   "use strict";
-  const plots = JSON.parse(document.getElementById("plots").textContent);
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-
-  function themed(layout) {
-    const ink = dark.matches ? "#e6eaf0" : "#1c2430";
-    const grid = dark.matches ? "#2c3542" : "#e8ebef";
-    const copy = JSON.parse(JSON.stringify(layout));
-    copy.paper_bgcolor = "rgba(0,0,0,0)";
-    copy.plot_bgcolor = "rgba(0,0,0,0)";
-    copy.font = { family: "system-ui, sans-serif", size: 13, color: ink };
-    copy.hoverlabel = { namelength: -1 };
-    copy.modebar = { bgcolor: "rgba(0,0,0,0)", color: grid, activecolor: ink };
-    for (const key of Object.keys(copy)) {
-      if (/^[xy]axis\d*$/.test(key)) {
-        Object.assign(copy[key], { gridcolor: grid, linecolor: grid, zerolinecolor: grid, automargin: true });
-      }
-    }
-    return copy;
-  }
-
-  function draw() {
-    plots.forEach(function (plot, number) {
-      Plotly.react("plot-" + number, plot.data, themed(plot.layout), { displaylogo: false, responsive: true });
-    });
-  }
-
-  // A scheme that was clicked stands out in all plots.
-  function highlight(scheme) {
-    plots.forEach(function (plot, number) {
-      const known = plot.data.map(function (trace) { return trace.name === scheme; });
-      const opacity = known.map(function (is) { return scheme === null || !known.includes(true) || is ? 1 : 0.15; });
-      if (opacity.length > 0) Plotly.restyle("plot-" + number, { opacity: opacity });
-    });
-  }
-
-  let picked = null;
   const table = document.getElementById("summary");
 
   // "1,266 ±11" as 1266, "14.8 KB" as 14800, "no dip" as 0; none for what is no number, which comes last.
@@ -86,8 +51,10 @@
       name.addEventListener("click", function () {
         const scheme = name.getAttribute("aria-pressed") === "true" ? null : name.textContent;
         names.forEach(function (other) { other.setAttribute("aria-pressed", String(other.textContent === scheme)); });
-        picked = scheme;
-        highlight(picked);
+        window.charts.highlight(scheme);
+        document.querySelectorAll("details[data-scheme]").forEach(function (slowest) {
+          slowest.open = slowest.dataset.scheme === scheme;
+        });
       });
     });
     document.getElementById("save-csv").addEventListener("click", csv);
@@ -96,7 +63,4 @@
       all.addEventListener("change", function () { table.classList.toggle("all", all.checked); });
     }
   }
-
-  dark.addEventListener("change", function () { draw(); highlight(picked); });
-  draw();
 })();

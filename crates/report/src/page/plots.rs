@@ -1,11 +1,15 @@
-//! What to plot, as plotly traces and layouts.
+//! What to plot, as `draw.js` takes it.
+//!
+//! A trace is `{kind, name, scheme, panel, x, y, line: {color, dash, width}}`, where `kind` is `line`, `both` (with its
+//! points), `hv` and `vh` (steps), `points`, `bar`, `band` (from `low` to `high`) or `heat`; `low` and `high` of other
+//! kinds are ends of whiskers. A layout is `{x, panels: [{name, y}], legend, bands}`, its axes are of [`axes`].
 
+use super::axes::{self, axis, from_zero, layout};
 use super::curves::{Curve, Picture, pictures, swept};
-use super::series;
+use super::{links, series, sweep};
 use crate::index::Index;
 use crate::labels::{label, thousands};
-use anabranch_base::{Bytes, Duration, Rate};
-use anabranch_results::{FlowRow, GOODPUT, PlotKind, PlotSpec, ResultSet, RunRow, Statistic, Value};
+use anabranch_results::{FlowRow, GOODPUT, PlotKind, PlotSpec, RunRow, Statistic};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,45 +18,63 @@ pub(super) struct Plot {
     pub title: String,
     /// How to read it.
     pub note: String,
-    /// Pixels.
-    pub height: usize,
+    /// The title without what tells this picture from others of the same plot, and that.
+    pub whole: String,
+    pub part: String,
     pub data: Vec<Json>,
     pub layout: Json,
 }
 
+impl Plot {
+    pub(super) fn new(spec: &PlotSpec, picture: &Picture<'_>, note: String, data: Vec<Json>, layout: Json) -> Plot {
+        let (whole, part) = (spec.title.clone(), picture.name.clone());
+        Plot { title: picture.title(spec), note, whole, part, data, layout }
+    }
+}
+
 /// Points of a curve at most, so that the page of a large run stays small.
 pub(super) const MAX_POINTS: usize = 2000;
-const HEIGHT: usize = 440;
 /// Points of a cloud of messages at most, of all curves.
 const MAX_CLOUD: usize = 20_000;
 /// The plots of a figure as it asks for them, otherwise those that the results have something to say in.
-pub(super) fn of(set: &ResultSet) -> Vec<Plot> {
-    let index = Index::new(set);
+pub(super) fn of(index: &Index<'_>) -> Vec<Plot> {
     let usual_ones;
-    let specs = match &set.figure {
+    let specs = match &index.set.figure {
         Some(figure) if !figure.plots.is_empty() => &figure.plots,
         _ => {
-            usual_ones = usual(&index);
+            usual_ones = usual(index);
             &usual_ones
         }
     };
-    let mut plots: Vec<Plot> = specs.iter().flat_map(|spec| drawn(&index, spec)).collect();
+    let mut plots: Vec<Plot> = specs.iter().flat_map(|spec| drawn(index, spec)).collect();
     if let Some(problem) = index.problem() {
-        let (title, note) = ("Curves that are missing".to_owned(), problem);
-        plots.push(Plot { title, note, height: 0, data: Vec::new(), layout: json!({}) });
+        let title = "Curves that are missing".to_owned();
+        let (whole, part) = (title.clone(), String::new());
+        plots.push(Plot { title, note: problem, whole, part, data: Vec::new(), layout: json!({}) });
     }
     plots
 }
 
 fn drawn(index: &Index<'_>, spec: &PlotSpec) -> Vec<Plot> {
-    let draw = |picture: Picture<'_>| match spec.kind {
-        PlotKind::Series | PlotKind::Points => series::plot(index, spec, &picture),
-        PlotKind::Cdf => Some(cdf(index, spec, &picture)),
-        PlotKind::Flows => Some(flows(index, spec, &picture)),
-        PlotKind::Bar | PlotKind::Line => Some(against_sweep(index.set, spec, &picture)),
-        PlotKind::SlowdownBySize => Some(slowdowns(index, spec, &picture)),
+    let pictures = pictures(index.set, spec);
+    if spec.kind == PlotKind::Series && links::are_many(index, spec) {
+        let both = pictures.iter().filter_map(|picture| links::plots(index, spec, picture));
+        let (mut together, mut each): (Vec<Plot>, Vec<Plot>) = both.unzip();
+        axes::share(&mut together);
+        axes::share(&mut each);
+        together.extend(each);
+        return together;
+    }
+    let draw = |picture: &Picture<'_>| match spec.kind {
+        PlotKind::Series | PlotKind::Points => series::plot(index, spec, picture),
+        PlotKind::Cdf => Some(cdf(index, spec, picture)),
+        PlotKind::Flows => Some(flows(index, spec, picture)),
+        PlotKind::Bar | PlotKind::Line => Some(sweep::plot(index.set, spec, picture)),
+        PlotKind::SlowdownBySize => Some(slowdowns(index, spec, picture)),
     };
-    pictures(index.set, spec).into_iter().filter_map(draw).collect()
+    let mut plots: Vec<Plot> = pictures.iter().filter_map(draw).collect();
+    axes::share(&mut plots);
+    plots
 }
 
 fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
@@ -103,14 +125,9 @@ fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
         specs.push(slowdown("Slowdown by message size, 99th percentile", "p99"));
         specs.push(slowdown("Slowdown by message size, mean", "mean"));
     }
-    let mut measured: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (series, entity) in index.curve_names() {
-        measured.entry(series).or_default().insert(entity);
-    }
-    for (name, entities) in measured {
-        // Too many curves for one picture are one cloud.
-        let kind = if entities.len() > series::MAX_CURVES { PlotKind::Points } else { PlotKind::Series };
-        let spec = PlotSpec::new(kind, format!("{} over time", label(name).name), name);
+    let measured: BTreeSet<&str> = index.curve_names().map(|(series, _)| series).collect();
+    for name in measured {
+        let spec = PlotSpec::new(PlotKind::Series, format!("{} over time", label(name).name), name);
         // There is one place, all hosts: schemes are compared in one picture.
         let per = if name == GOODPUT { vec!["scheme".to_owned()] } else { Vec::new() };
         specs.push(PlotSpec { per, ..spec });
@@ -193,7 +210,7 @@ fn population(y: &str) -> Population {
 
 fn cdf(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     let population = population(&spec.y);
-    let Population { axis, things, has_ideal, known, unknown, .. } = population;
+    let Population { axis: unit, things, has_ideal, known, unknown, .. } = population;
     let mut data = Vec::new();
     let mut range = (f64::INFINITY, f64::NEG_INFINITY);
     let mut unfinished = 0;
@@ -210,9 +227,8 @@ fn cdf(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
         let Some((first, last)) = values.first().zip(values.last()) else { continue };
         unfinished += each.len() - values.len();
         range = (range.0.min(*first), range.1.max(*last));
-        let mut line = picture.line(index.set, place);
-        line["shape"] = "hv".into();
-        data.push(distribution(&curve.name(), &values, each.len(), line));
+        let line = picture.line(index.set, place);
+        data.push(distribution(&curve.name(), Some(curve.scheme), &values, each.len(), line));
     }
     if let Some(curve) = picture.curves.first().filter(|_| has_ideal) {
         let mut ideal: Vec<f64> =
@@ -220,11 +236,11 @@ fn cdf(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
         ideal.sort_by(f64::total_cmp);
         if let Some((first, last)) = ideal.first().zip(ideal.last()) {
             range = (range.0.min(*first), range.1.max(*last));
-            let line = json!({"color": "#8a94a3", "width": 1.5, "dash": "dot", "shape": "hv"});
-            data.push(distribution("ideal (alone in the network)", &ideal, ideal.len(), line));
+            let line = json!({"color": "#8a94a3", "width": 1.5, "dash": "dot"});
+            data.push(distribution("ideal (alone in the network)", None, &ideal, ideal.len(), line));
         }
     }
-    let log = spec.log_x || (range.0 > 0.0 && range.1 > 20.0 * range.0);
+    let log = spec.log_x || axes::is_wide(range.0, range.1);
     let mut note = match spec.y.as_str() {
         "fct_us" | "cct_us" => {
             format!("A curve's height is the share of {things} that took this long or less.")
@@ -244,12 +260,12 @@ fn cdf(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     if !without.is_empty() {
         note.push_str(&format!(" Not drawn, as the results hold no {things} of it: {}.", without.join("; ")));
     }
-    let y = json!({"title": {"text": format!("Share of {things} (%)")}, "range": [0, 101]});
-    Plot { title: picture.title(spec), note, height: HEIGHT, data, layout: layout(number_axis(axis, log), y) }
+    let y = json!({"title": format!("Share of {things} (%)"), "range": [0, 101]});
+    Plot::new(spec, picture, note, data, layout(axis(unit, log), y))
 }
 
 /// Sorted values to a curve in percent of `all`, thinned evenly but dense in the last percent.
-fn distribution(name: &str, sorted: &[f64], all: usize, line: Json) -> Json {
+fn distribution(name: &str, scheme: Option<&str>, sorted: &[f64], all: usize, line: Json) -> Json {
     let count = sorted.len();
     let mut ranks: Vec<usize> = if count <= MAX_POINTS {
         (0..count).collect()
@@ -267,7 +283,7 @@ fn distribution(name: &str, sorted: &[f64], all: usize, line: Json) -> Json {
     let x: Vec<f64> = sorted.iter().take(1).chain(ranks.iter().map(|&rank| &sorted[rank])).copied().collect();
     let heights = ranks.iter().map(|&rank| 100.0 * (rank + 1) as f64 / all as f64);
     let y: Vec<f64> = [0.0].into_iter().chain(heights).collect();
-    json!({"type": "scatter", "mode": "lines", "name": name, "x": x, "y": y, "line": line})
+    json!({"kind": "hv", "share": true, "name": name, "scheme": scheme, "x": x, "y": y, "line": line})
 }
 
 fn slowdowns(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
@@ -290,23 +306,18 @@ fn slowdowns(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot 
         let (x, y): (Vec<u64>, Vec<Option<f64>>) =
             bins.into_iter().map(|(top, values)| (top, statistic.of(&values))).unzip();
         data.push(json!({
-            "type": "scatter", "mode": "lines+markers", "name": curve.name(), "x": x, "y": y,
+            "kind": "both", "name": curve.name(), "scheme": curve.scheme, "x": x, "y": y,
             "line": picture.line(index.set, place),
         }));
     }
-    let x = json!({
-        "title": {"text": "Message size, largest of its bin (bytes)"}, "type": "log", "tickformat": "~s",
-    });
-    let mut y = number_axis(&format!("Slowdown, {} (FCT / ideal FCT)", spec.y), spec.log_y);
-    if !spec.log_y {
-        y["rangemode"] = "tozero".into();
-    }
+    let x = json!({"title": "Message size, largest of its bin (bytes)", "log": true, "si": true});
+    let y = from_zero(&format!("Slowdown, {} (FCT / ideal FCT)", spec.y), spec.log_y || axes::wide_y(&data));
     let mut note = "Bins hold about as many messages each. 1 is as fast as alone in the network.".to_owned();
     note.push_str(&selection(spec));
     if sizes.is_empty() {
         note.push_str(" Nothing is drawn, as the results hold no messages one by one.");
     }
-    Plot { title: picture.title(spec), note, height: HEIGHT, data, layout: layout(x, y) }
+    Plot::new(spec, picture, note, data, layout(x, y))
 }
 
 /// A point a message, by its length; of many, evenly spread ones.
@@ -326,15 +337,12 @@ fn flows(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
         let (x, y): (Vec<u64>, Vec<f64>) = points.into_iter().step_by(step).unzip();
         drawn += x.len();
         data.push(json!({
-            "type": "scatter", "mode": "markers", "name": curve.name(), "x": x, "y": y,
-            "marker": {"color": picture.colour(index.set, place), "size": 5, "opacity": 0.6},
+            "kind": "points", "name": curve.name(), "scheme": curve.scheme, "x": x, "y": y, "size": 5,
+            "line": picture.line(index.set, place),
         }));
     }
-    let x = json!({"title": {"text": "Message size (bytes)"}, "type": "log", "tickformat": "~s"});
-    let mut y = number_axis(axis, spec.log_y);
-    if !spec.log_y {
-        y["rangemode"] = "tozero".into();
-    }
+    let x = json!({"title": "Message size (bytes)", "log": true, "si": true});
+    let y = from_zero(axis, spec.log_y || axes::wide_y(&data));
     let mut note = format!("A point is a message.{}", selection(spec));
     if drawn < all {
         note.push_str(&format!(
@@ -349,9 +357,7 @@ fn flows(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     if all + without == 0 {
         note.push_str(" The results hold no such messages.");
     }
-    let mut layout = layout(x, y);
-    layout["legend"]["itemsizing"] = "constant".into();
-    Plot { title: picture.title(spec), note, height: HEIGHT, data, layout }
+    Plot::new(spec, picture, note, data, layout(x, y))
 }
 
 /// Which messages a plot is about, when not about all, as a sentence.
@@ -369,189 +375,4 @@ fn selection(spec: &PlotSpec) -> String {
         (None, Some(lengths)) => format!(" Only messages of {lengths}."),
         (Some(group), Some(lengths)) => format!(" Only messages of the group {group}, of {lengths}."),
     }
-}
-
-/// A field of the runs, mean over seeds with their spread, against a swept parameter or a scheme at a time.
-fn against_sweep(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
-    let label = label(&spec.y);
-    let mut data = Vec::new();
-    let mut note = String::new();
-    let mut range = (f64::INFINITY, 0.0_f64);
-    let mut gaps = Gaps::default();
-    // A search looks between the ends of a range; what is swept on purpose has the labels that its author wrote.
-    let swept = spec.x.iter().filter(|_| set.answer.is_some());
-    let swept = swept.flat_map(|name| set.actual().iter().filter_map(|run| run.sweep.get(name)));
-    let quantity = Quantity::of(swept.collect());
-    for (place, curve) in picture.curves.iter().enumerate() {
-        let mut points: Vec<(Json, Vec<f64>)> = Vec::new();
-        let runs = || curve.runs.iter().map(|&run| &set.runs[run]);
-        for run in runs() {
-            let at = match &spec.x {
-                Some(name) => {
-                    let number = |value: &Value| Some(quantity?.number(value)?.into());
-                    run.sweep
-                        .get(name)
-                        .map_or(Json::Null, |value| number(value).unwrap_or_else(|| coordinate(value)))
-                }
-                None => run.scheme.as_str().into(),
-            };
-            // A point of which one seed has no number would be the mean of the lucky ones.
-            let number = run.number(&spec.y).map_or(f64::NAN, |number| number * label.factor);
-            match points.iter_mut().find(|(known, _)| *known == at) {
-                Some((_, numbers)) => numbers.push(number),
-                None => points.push((at, vec![number])),
-            }
-        }
-        runs().for_each(|run| gaps.note(run, spec, curve));
-        points.retain(|(_, numbers)| numbers.iter().all(|number| !number.is_nan()));
-        if points.is_empty() {
-            continue;
-        }
-        let column = |statistic: Statistic| -> Vec<f64> {
-            points.iter().filter_map(|(_, numbers)| statistic.of(numbers)).collect()
-        };
-        let (mean, low, high) = (column(Statistic::Mean), column(Statistic::Min), column(Statistic::Max));
-        let several = points.iter().any(|(_, numbers)| numbers.len() > 1);
-        if several {
-            note = "Mean over the seeds; the whiskers are the least and the largest.".to_owned();
-        }
-        range.0 = low.iter().copied().filter(|low| *low > 0.0).fold(range.0, f64::min);
-        range.1 = high.iter().copied().fold(range.1, f64::max);
-        let above =
-            |a: &[f64], b: &[f64]| -> Vec<f64> { a.iter().zip(b).map(|(a, b)| (a - b).max(0.0)).collect() };
-        let x: Vec<&Json> = points.iter().map(|(at, _)| at).collect();
-        let kind = if spec.kind == PlotKind::Bar { "bar" } else { "scatter" };
-        let name = match (&spec.x, curve.rest.as_str()) {
-            (None, "") => label.name.clone(),
-            (None, rest) => rest.to_owned(),
-            (Some(_), _) => curve.name(),
-        };
-        data.push(json!({
-            "type": kind, "mode": "lines+markers", "name": name, "x": x, "y": mean,
-            "error_y": {
-                "type": "data", "symmetric": false, "thickness": 1, "visible": several,
-                "array": above(&high, &mean), "arrayminus": above(&mean, &low),
-            },
-            "line": picture.line(set, place), "marker": {"color": picture.colour(set, place)},
-        }));
-    }
-    let numeric = data.iter().flat_map(|curve| curve["x"].as_array()).flatten().all(Json::is_number);
-    let at = || data.iter().flat_map(|curve| curve["x"].as_array()).flatten().filter_map(Json::as_f64);
-    let (least, most) =
-        at().fold((f64::INFINITY, 0.0_f64), |(least, most), at| (least.min(at), most.max(at)));
-    let name = spec.x.as_deref().unwrap_or("Scheme");
-    let named = quantity.map_or_else(|| name.to_owned(), |quantity| format!("{name} ({})", quantity.unit()));
-    let wide = set.answer.is_some() && least > 0.0 && most > 20.0 * least;
-    let mut x = number_axis(&named, spec.log_x || wide);
-    if !numeric || spec.kind == PlotKind::Bar {
-        x = json!({"title": {"text": spec.x.as_deref().unwrap_or("Scheme")}, "type": "category"});
-    }
-    let mut y = number_axis(&label.axis(), spec.log_y);
-    if !spec.log_y {
-        y["rangemode"] = "tozero".into();
-    } else if spec.kind == PlotKind::Bar && range.0 <= range.1 {
-        // Bars have no natural foot on such an axis: a power of ten, low enough that the shortest one can be seen.
-        y["range"] = json!([(libm::log10(range.0) - 0.1).floor(), libm::log10(range.1) + 0.1]);
-    }
-    note.push_str(&gaps.text());
-    let note = note.trim_start().to_owned();
-    let mut layout = layout(x, y);
-    layout["barmode"] = "group".into();
-    Plot { title: picture.title(spec), note, height: HEIGHT, data, layout }
-}
-
-/// What a plot of fields does not show, or shows in part: by the reason, the names of what it is about.
-#[derive(Default)]
-struct Gaps(BTreeMap<&'static str, Vec<String>>);
-
-impl Gaps {
-    /// Notes what a run's number says less than it seems to.
-    fn note(&mut self, run: &RunRow, spec: &PlotSpec, curve: &Curve<'_>) {
-        let y = spec.y.as_str();
-        let of_messages = y.starts_with("fct_") || y.starts_with("slowdown_") || y == "completion_us";
-        let lacks_messages = of_messages && run.flows_finished < run.flows;
-        let reason = match run.number(y) {
-            Some(_) if lacks_messages => "Only of the messages that finished",
-            Some(_) => return,
-            None if y.starts_with("cct_") && run.jobs_finished < run.jobs => {
-                "Not drawn, as jobs did not finish"
-            }
-            None if lacks_messages => "Not drawn, as messages did not finish",
-            None => "Not drawn, as there is no such number",
-        };
-        let mut name = match spec.x {
-            Some(_) => curve.name(),
-            None if curve.rest.is_empty() => run.scheme.clone(),
-            None => format!("{}, {}", run.scheme, curve.rest),
-        };
-        if let Some(value) = spec.x.as_ref().and_then(|x| run.sweep.get(x)) {
-            name.push_str(&format!(" at {value}"));
-        }
-        let names = self.0.entry(reason).or_default();
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-
-    /// A sentence a reason, each after a space.
-    fn text(&self) -> String {
-        self.0.iter().map(|(reason, names)| format!(" {reason}: {}.", names.join("; "))).collect()
-    }
-}
-
-/// What swept values are that are written as text with a unit.
-#[derive(Clone, Copy)]
-enum Quantity {
-    Bytes,
-    Duration,
-    Rate,
-}
-
-impl Quantity {
-    /// What all of them are; none when they are not of one kind, or numbers already.
-    fn of(values: Vec<&Value>) -> Option<Quantity> {
-        let all = [Quantity::Bytes, Quantity::Duration, Quantity::Rate];
-        let fits = |quantity: &Quantity| values.iter().all(|value| quantity.number(value).is_some());
-        all.into_iter().find(fits).filter(|_| !values.is_empty())
-    }
-
-    /// A value in [`Self::unit`].
-    fn number(self, value: &Value) -> Option<f64> {
-        let Value::Text(text) = value else { return None };
-        Some(match self {
-            Quantity::Bytes => text.parse::<Bytes>().ok()?.0 as f64 / 1e3,
-            Quantity::Duration => text.parse::<Duration>().ok()?.as_us(),
-            Quantity::Rate => text.parse::<Rate>().ok()?.0 as f64 / 1e9,
-        })
-    }
-
-    fn unit(self) -> &'static str {
-        match self {
-            Quantity::Bytes => "KB",
-            Quantity::Duration => "µs",
-            Quantity::Rate => "Gbps",
-        }
-    }
-}
-
-fn coordinate(value: &Value) -> Json {
-    match value {
-        Value::Bool(value) => value.to_string().into(),
-        Value::Integer(value) => (*value).into(),
-        Value::Number(value) => (*value).into(),
-        Value::Text(value) => value.as_str().into(),
-    }
-}
-
-pub(super) fn number_axis(title: &str, log: bool) -> Json {
-    let kind = if log { "log" } else { "linear" };
-    json!({"title": {"text": title}, "type": kind, "separatethousands": true, "exponentformat": "none"})
-}
-
-fn layout(x: Json, y: Json) -> Json {
-    json!({
-        "xaxis": x, "yaxis": y, "showlegend": true, "hovermode": "closest",
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        "margin": {"l": 64, "r": 16, "t": 36, "b": 56},
-    })
 }

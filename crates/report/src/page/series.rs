@@ -1,22 +1,23 @@
 //! Measured values over time: a panel a scheme, a curve an entity, or a cloud of points.
 
+use super::axes;
+use super::bands;
 use super::curves::{Curve, Picture, line, per, scheme_look};
 use super::plots::{MAX_POINTS, Plot};
 use crate::index::Index;
-use crate::labels::{label, palette, thousands};
+use crate::labels::{label, thousands};
 use crate::measure::covers;
 use anabranch_results::GOODPUT;
 use anabranch_results::{CurvePoints, PlotKind, PlotSpec};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Curves of a panel at most.
-pub(super) const MAX_CURVES: usize = 48;
+/// Curves of a panel at most, which are not of one place each.
+const MAX_CURVES: usize = 48;
 /// Points of all clouds of a panel at most.
 const MAX_CLOUD: usize = 20_000;
 /// Stretches of time at most of which a cloud that has more keeps as many points each.
 const STRETCHES: usize = 400;
-const PANEL_HEIGHT: usize = 230;
 
 /// Points as (microseconds, value).
 type Points = Vec<(f64, f64)>;
@@ -105,73 +106,49 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
         .filter(|name| **name != "scheme" || !panel_by_scheme)
         .map(|name| if *name == "entity" { entity_title } else { *name })
         .collect();
-    let x_axis = json!({
-        "title": {"text": "Simulated time (µs)"}, "separatethousands": true, "exponentformat": "none",
-        "type": if spec.log_x { "log" } else { "linear" },
-    });
-    let mut layout = json!({
-        "grid": {"rows": panels.len(), "columns": 1, "pattern": "coupled", "roworder": "top to bottom"},
-        // Alone in its panel, a scheme's cloud is named by the panel.
-        "showlegend": !legend.is_empty(), "hovermode": "closest",
-        "legend": {
-            "title": {"text": legend.join(", ")}, "tracegroupgap": 0,
-            // The points of a cloud are too small for a legend.
-            "itemsizing": if cloud { "constant" } else { "trace" },
-        },
-        "margin": {"l": 72, "r": 16, "t": 24, "b": 56},
-        "xaxis": x_axis,
-    });
-    let mut titles = Vec::new();
-    let mut named: BTreeSet<&Natural> = BTreeSet::new();
-    let values = panels.iter().flat_map(|panel| panel.thin.values()).flat_map(|curve| &curve.points);
-    let top = values.fold(0.0, |top: f64, (_, y)| top.max(*y));
+    let heights = panels.iter().flat_map(|panel| panel.thin.values()).flat_map(|curve| &curve.points);
+    let (least, most) = heights.fold((f64::INFINITY, 0.0_f64), |(least, most), (_, y)| (least.min(*y), most.max(*y)));
+    let y_axis = match spec.log_y || axes::is_wide(least, most) {
+        true => axes::axis(&label.axis(), true),
+        false => json!({"title": label.axis(), "range": [0.0, most * label.factor * 1.05]}),
+    };
+    let mut titled = Vec::new();
     let (mut points_drawn, mut points_measured) = (0, 0);
     for (panel, Panel { scheme, thin: curves, .. }) in panels.iter().enumerate() {
-        let axis = if panel == 0 { "y".to_owned() } else { format!("y{}", panel + 1) };
-        let mut y_axis = json!({
-            "title": {"text": label.axis()}, "separatethousands": true, "exponentformat": "none",
-        });
-        if spec.log_y {
-            y_axis["type"] = "log".into();
-        } else {
-            y_axis["range"] = json!([0, top * label.factor * 1.05]);
-        }
-        layout[axis.replace('y', "yaxis")] = y_axis;
-        if panel_by_scheme {
-            titles.push(json!({
-                "text": format!("<b>{}</b>", super::escape(scheme)), "showarrow": false, "xref": "paper", "x": 0,
-                "xanchor": "left", "yref": format!("{axis} domain"), "y": 1.0, "yanchor": "bottom",
-            }));
-        }
+        let name = if panel_by_scheme { scheme } else { "" };
+        titled.push(json!({"name": name, "y": y_axis}));
         for (place, name) in drawn.iter().enumerate() {
             let Some(Thin { points: thin, measured }) = curves.get(*name) else { continue };
             points_drawn += thin.len();
             points_measured += measured;
             let x: Vec<f64> = thin.iter().map(|(x, _)| *x).collect();
             let y: Vec<f64> = thin.iter().map(|(_, y)| y * label.factor).collect();
-            let hover = if panel_by_scheme { *scheme } else { name.text.as_str() };
             // What stands for a scheme looks as it does in the other plots.
-            let look = if per == ["scheme"] { scheme_look(index.set, &name.text) } else { place };
-            let mut trace = json!({
-                "type": "scatter", "name": name.text, "legendgroup": name.text,
-                "showlegend": named.insert(name), "xaxis": "x", "yaxis": axis, "x": x, "y": y,
-                "hovertemplate": format!("{}: %{{y:,.1f}} {} at %{{x:,.1f}} µs", super::escape(hover), label.unit),
-            });
-            if cloud {
-                trace["mode"] = "markers".into();
-                trace["marker"] = json!({"color": palette(look), "size": 3, "opacity": 0.6});
-            } else {
-                trace["mode"] = "lines".into();
-                trace["line"] = line(look, 1.4);
-                // A point is what its interval came to, and ends it: intervals without anything are long.
-                if spec.y == GOODPUT {
-                    trace["line"]["shape"] = "vh".into();
-                }
-            }
-            data.push(trace);
+            let is_scheme = per == ["scheme"];
+            let look = if is_scheme { scheme_look(index.set, &name.text) } else { place };
+            let of = match (panel_by_scheme, is_scheme) {
+                (true, _) => Some(*scheme),
+                (false, true) => Some(name.text.as_str()),
+                (false, false) => None,
+            };
+            // A point of goodput is what its interval came to, and ends it: intervals without anything are long.
+            let kind = match spec.y == GOODPUT {
+                _ if cloud => "points",
+                true => "vh",
+                false => "line",
+            };
+            data.push(json!({
+                "kind": kind, "name": name.text, "scheme": of, "panel": panel, "x": x, "y": y, "size": 3,
+                "line": line(look, 1.4),
+            }));
         }
     }
-    layout["annotations"] = Json::from(titles);
+    let layout = json!({
+        "x": axes::axis("Simulated time (µs)", spec.log_x), "panels": titled,
+        // Alone in its panel, a scheme's cloud is named by the panel.
+        "legend": if legend.is_empty() { Json::Null } else { legend.join(", ").into() },
+        "bands": bands::of(index.set, picture),
+    });
     let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
     let mut note = format!("Seed {}.", seeds.join(", "));
     if !legend.is_empty() {
@@ -196,8 +173,7 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
             thousands(points_measured as f64),
         ));
     }
-    let height = 90 + PANEL_HEIGHT * panels.len();
-    Some(Plot { title: picture.title(spec), note, height, data, layout })
+    Some(Plot::new(spec, picture, note, data, layout))
 }
 
 /// What kind of place an entity is, for people.
@@ -291,14 +267,14 @@ fn thinned_cloud(points: &[(f64, f64)], most: usize) -> Points {
 
 /// A name in which numbers count as numbers: `up:2` before `up:10`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Natural {
+pub(super) struct Natural {
     /// The name's parts, for its order.
     parts: Vec<(String, u64)>,
-    text: String,
+    pub(super) text: String,
 }
 
 impl Natural {
-    fn new(text: String) -> Natural {
+    pub(super) fn new(text: String) -> Natural {
         let part = |part: &str| match part.parse() {
             Ok(number) => (String::new(), number),
             Err(_) => (part.to_owned(), 0),

@@ -1,6 +1,6 @@
 //! The table of all schemes on the page.
 
-use super::escape;
+use super::{escape, prose, terms};
 use crate::standing::ranked;
 use crate::table;
 use anabranch_results::ResultSet;
@@ -19,7 +19,8 @@ pub(super) fn section(set: &ResultSet) -> String {
     }
     html.push_str(
         "<button type=\"button\" id=\"save-csv\">Save as CSV</button></p><p class=\"note\">A click on a column's head \
-         sorts, one on a scheme's name shows it in the plots.</p><div class=\"scroll\"><table class=\"numbers\" \
+         sorts, one on a scheme's name shows it in the plots.</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" \
+         aria-label=\"Summary\"><table class=\"numbers\" \
          id=\"summary\" aria-label=\"Schemes, with what their runs came to\"><thead><tr>",
     );
     for (place, head) in summary.head.iter().enumerate() {
@@ -46,8 +47,10 @@ pub(super) fn section(set: &ResultSet) -> String {
     }
     html.push_str("</tbody></table></div>");
     for note in &summary.notes {
-        html.push_str(&format!("<p class=\"note\">{}</p>", escape(note)));
+        html.push_str(&format!("<p class=\"note\">{}</p>", prose(note)));
     }
+    let words = terms::section(&html);
+    html.push_str(&words);
     html.push_str("</section>\n");
     html
 }

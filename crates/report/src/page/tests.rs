@@ -6,12 +6,16 @@ use anabranch_results::{
 };
 use serde_json::json;
 
-/// The page without plotly's own script, which is not ours to judge.
+/// The page without uPlot's own script, which is not ours to judge.
 fn own_part(set: &ResultSet) -> String {
     let page = html(set);
-    let script = plotly_script();
-    assert!(page.contains(&script) && script.len() > 1_000_000, "plotly is in the page");
-    page.replace(&script, "")
+    assert!(page.contains(UPLOT) && page.contains(UPLOT_LICENCE), "uPlot is in the page, with its licence");
+    page.replace(UPLOT, "")
+}
+
+/// The plots of a set.
+fn plots_of(set: &ResultSet) -> Vec<Plot> {
+    plots::of(&Index::new(set))
 }
 
 fn with_figure() -> ResultSet {
@@ -73,18 +77,18 @@ fn text_cannot_become_markup() {
 #[test]
 fn every_axis_has_a_title_with_a_unit_and_every_curve_a_name() {
     for set in [two_schemes(), with_figure()] {
-        let plots = plots::of(&set);
+        let plots = plots_of(&set);
         assert!(plots.len() >= 5);
         for plot in plots {
             assert!(!plot.data.is_empty(), "{}", plot.title);
             for curve in &plot.data {
                 assert!(curve["name"].as_str().is_some_and(|name| !name.is_empty()), "{}", plot.title);
             }
-            let layout = plot.layout.as_object().unwrap();
-            for (key, axis) in layout.iter().filter(|(key, _)| key.contains("axis")) {
-                let title = axis["title"]["text"].as_str().unwrap_or_default();
+            let heights = plot.layout["panels"].as_array().unwrap().iter().map(|panel| &panel["y"]);
+            for axis in heights.chain([&plot.layout["x"]]) {
+                let title = axis["title"].as_str().unwrap_or_default();
                 let named = title.ends_with(')') || title == "workload.bytes";
-                assert!(named, "{}: {key} is called {title:?}", plot.title);
+                assert!(named, "{}: an axis is called {title:?}", plot.title);
             }
         }
     }
@@ -163,7 +167,7 @@ fn drawn(spec: PlotSpec) -> Vec<(String, Vec<String>)> {
     set.figure.as_mut().unwrap().plots = vec![spec];
     let names =
         |plot: &Plot| plot.data.iter().map(|curve| curve["name"].as_str().unwrap().to_owned()).collect();
-    plots::of(&set).iter().map(|plot| (plot.title.clone(), names(plot))).collect()
+    plots_of(&set).iter().map(|plot| (plot.title.clone(), names(plot))).collect()
 }
 
 #[test]
@@ -210,7 +214,7 @@ fn a_series_without_entities_is_their_mean() {
     };
     set.series.iter_mut().for_each(|row| row.series = "queue_depth_packets".into());
     set.figure.as_mut().unwrap().plots = vec![mean];
-    assert_eq!(plots::of(&set)[0].data[0]["y"], json!([151.0, 152.0, 153.0, 154.0]));
+    assert_eq!(plots_of(&set)[0].data[0]["y"], json!([151.0, 152.0, 153.0, 154.0]));
 }
 
 /// Points of two schemes at many links.
@@ -233,7 +237,6 @@ fn points_are_one_cloud_a_scheme_and_thinned() {
     let mut set = delays();
     let page = own_part(&set);
     assert!(page.len() < 1_500_000, "{}", page.len());
-    let usual = plots::of(&set).into_iter().find(|plot| plot.title.contains("Queue delay")).unwrap();
     let spec = |per: &[&str], entity: Option<&str>| PlotSpec {
         per: per.iter().map(|&name| name.to_owned()).collect(),
         entity: entity.map(str::to_owned),
@@ -242,17 +245,12 @@ fn points_are_one_cloud_a_scheme_and_thinned() {
     let mut drawn = |spec| {
         let figure = with_figure().figure.unwrap();
         set.figure = Some(Figure { plots: vec![spec], ..figure });
-        plots::of(&set)
+        plots_of(&set)
     };
     let asked = drawn(spec(&["scheme"], None)).remove(0);
-    assert_eq!(
-        (&asked.data, &asked.note),
-        (&usual.data, &usual.note),
-        "more entities than curves are a cloud"
-    );
     let [strack, rocev2] = &asked.data[..] else { panic!("{} traces", asked.data.len()) };
     assert_eq!((strack["name"].as_str(), rocev2["name"].as_str()), (Some("strack"), Some("rocev2")));
-    assert_eq!((strack["mode"].as_str(), rocev2["yaxis"].as_str()), (Some("markers"), Some("y2")));
+    assert_eq!((strack["kind"].as_str(), rocev2["panel"].as_u64()), (Some("points"), Some(1)));
     let y: Vec<f64> = rocev2["y"].as_array().unwrap().iter().map(|y| y.as_f64().unwrap()).collect();
     assert!(y.len() <= 20_000 && y.len() > 8_000, "{}", y.len());
     assert_eq!(y.iter().copied().fold(0.0, f64::max), 59.8);
@@ -260,26 +258,89 @@ fn points_are_one_cloud_a_scheme_and_thinned() {
     let few = drawn(spec(&["entity"], Some("tor:3")));
     assert_eq!((few.len(), few[0].data.len()), (2, 4));
     assert!(!few[0].note.contains("points are drawn"), "{}", few[0].note);
-    assert_eq!(few[0].layout["legend"]["title"]["text"], "link");
+    assert_eq!(few[0].layout["legend"], "link");
+}
+
+#[test]
+fn many_links_are_a_band_and_a_map() {
+    let set = delays();
+    let plots = plots_of(&set);
+    let [together, each] = &plots.iter().filter(|plot| plot.title.contains("Queue delay")).collect::<Vec<_>>()[..]
+    else {
+        panic!("{:?}", plots.iter().map(|plot| &plot.title).collect::<Vec<_>>())
+    };
+    let kinds: Vec<&str> = together.data.iter().map(|trace| trace["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["band", "line", "line"].repeat(2));
+    assert_eq!((each.data.len(), &each.data[0]["kind"]), (2, &json!("heat")));
+    assert!(together.note.contains("300 places"), "{}", together.note);
+    // Few links are curves.
+    let mut few = set.clone();
+    few.series.retain(|row| row.entity.starts_with("tor:3/"));
+    let plots = plots_of(&few);
+    let plot = plots.iter().find(|plot| plot.title.contains("Queue delay")).unwrap();
+    assert_eq!((plot.data.len(), &plot.data[0]["kind"]), (8, &json!("line")));
+}
+
+#[test]
+fn backticks_are_code_and_a_stray_one_is_itself() {
+    assert_eq!(prose("set `a < b` here"), "set <code>a &lt; b</code> here");
+    assert_eq!(prose("5` long"), "5` long");
+    let mut set = with_figure();
+    set.figure.as_mut().unwrap().assumptions = vec!["the paper gives no `rto`".into()];
+    assert!(own_part(&set).contains("<li>the paper gives no <code>rto</code></li>"));
+}
+
+#[test]
+fn a_plot_has_its_numbers_in_words() {
+    let page = own_part(&two_schemes());
+    let tables = page.matches("<details class=\"values\">").count();
+    assert_eq!(tables, plots_of(&two_schemes()).len());
+    assert!(page.contains("<th scope=\"row\">reps</th><td>8MiB</td><td>100</td><td>95</td><td>105</td>"), "{page}");
+}
+
+#[test]
+fn the_pictures_of_one_plot_stand_together_on_the_same_axes() {
+    let plots = plots_of(&with_figure());
+    let queue: Vec<&Plot> = plots.iter().filter(|plot| plot.title.contains("queue_depth_bytes")).collect();
+    assert_eq!(queue.len(), 2);
+    assert_eq!(queue[0].layout["panels"][0]["y"], queue[1].layout["panels"][0]["y"]);
+    let page = own_part(&with_figure());
+    assert!(page.contains("<h2>A plot of queue_depth_bytes</h2><div class=\"multiples\"><figure><h3>workload.bytes = 8MiB</h3>"));
+}
+
+#[test]
+fn the_library_is_what_its_note_says() {
+    let note = include_str!("../../assets/uplot/README.md");
+    for (name, text) in [("uPlot.iife.min.js", UPLOT), ("uPlot.min.css", UPLOT_STYLE), ("LICENSE", UPLOT_LICENCE)] {
+        let sum = blake3::hash(text.as_bytes()).to_hex();
+        let is_noted = note.lines().any(|row| row.starts_with(&format!("| `{name}` |")) && row.contains(sum.as_str()));
+        assert!(is_noted, "{name}: {sum} is not in assets/uplot/README.md");
+    }
+}
+
+#[test]
+fn a_page_is_small() {
+    let page = html(&delays());
+    assert!(page.len() < 1_500_000, "{}", page.len());
 }
 
 #[test]
 fn jobs_have_a_distribution_and_missing_messages_are_said() {
     let mut set = collectives();
-    let usual = plots::of(&set);
+    let usual = plots_of(&set);
     let [jobs] = &usual[..] else { panic!("{} plots", usual.len()) };
     assert_eq!(jobs.data[0]["x"], json!([100.0, 100.0, 110.0, 120.0]));
     assert_eq!(jobs.data[0]["y"][0], 0.0, "from the ground up");
     assert_eq!(jobs.data[1]["name"], "rocev2");
-    assert_eq!(jobs.layout["yaxis"]["title"]["text"], "Share of jobs (%)");
+    assert_eq!(jobs.layout["panels"][0]["y"]["title"], "Share of jobs (%)");
     set.jobs[5].cct_ps = None;
-    assert!(plots::of(&set)[0].note.contains("1 jobs did not finish"));
+    assert!(plots_of(&set)[0].note.contains("1 jobs did not finish"));
     let plots = vec![
         PlotSpec::new(PlotKind::Cdf, "T", "fct_us"),
         PlotSpec::new(PlotKind::SlowdownBySize, "T", "p99"),
     ];
     set.figure = Some(Figure { plots, ..with_figure().figure.unwrap() });
-    let plots = plots::of(&set);
+    let plots = plots_of(&set);
     assert!(plots[0].note.contains("the results hold no flows of it: strack; rocev2"), "{}", plots[0].note);
     assert!(plots[1].note.contains("hold no messages one by one"), "{}", plots[1].note);
 }
@@ -291,7 +352,7 @@ fn a_sweep_over_jobs_opens_with_their_times() {
         run.sweep.insert("workload.connections".into(), Value::Integer(connections));
     }
     let titles =
-        |set: &ResultSet| -> Vec<String> { plots::of(set).into_iter().map(|plot| plot.title).collect() };
+        |set: &ResultSet| -> Vec<String> { plots_of(set).into_iter().map(|plot| plot.title).collect() };
     assert_eq!(titles(&set)[0], "Largest CCT against workload.connections");
     assert!(!titles(&set).iter().any(|title| title.contains("FCT")), "{:?}", titles(&set));
     assert_eq!(titles(&two_schemes())[0], "Largest FCT against workload.bytes");
@@ -302,7 +363,7 @@ fn a_scheme_whose_jobs_did_not_finish_is_named_and_not_drawn() {
     let mut set = collectives();
     set.jobs.iter_mut().filter(|job| job.run == 1).for_each(|job| job.cct_ps = None);
     (set.runs[1].jobs_finished, set.runs[1].cct_max_us, set.runs[1].flows_finished) = (0, 0.0, 9);
-    let cdf = plots::of(&set).remove(0);
+    let cdf = plots_of(&set).remove(0);
     assert_eq!(cdf.data.len(), 1);
     assert!(cdf.note.contains("Not drawn, as none of its jobs finished: rocev2."), "{}", cdf.note);
     assert!(!cdf.note.contains("below 100 %"), "{}", cdf.note);
@@ -312,7 +373,7 @@ fn a_scheme_whose_jobs_did_not_finish_is_named_and_not_drawn() {
     };
     let drawn = |set: &ResultSet, spec: PlotSpec| {
         let figure = Some(Figure { plots: vec![spec], ..figure("paper") });
-        plots::of(&ResultSet { figure, ..set.clone() }).remove(0)
+        plots_of(&ResultSet { figure, ..set.clone() }).remove(0)
     };
     let bars = drawn(&set, spec(None, "cct_max_us"));
     assert_eq!(bars.data[0]["x"], json!(["strack"]));
@@ -344,12 +405,12 @@ fn many_curves_differ_in_colour_or_dash() {
     set.flows.clear();
     let row = SeriesRow { run: 0, ..set.series[0].clone() };
     set.series =
-        (0..32).map(|port| SeriesRow { entity: format!("tor:0/up:{port}"), ..row.clone() }).collect();
-    let plots = plots::of(&set);
+        (0..16).map(|port| SeriesRow { entity: format!("tor:0/up:{port}"), ..row.clone() }).collect();
+    let plots = plots_of(&set);
     let looks: std::collections::BTreeSet<String> =
         plots[0].data.iter().map(|curve| curve["line"].to_string()).collect();
-    assert_eq!((plots.len(), looks.len()), (1, 32));
-    assert_eq!(plots[0].layout["legend"]["title"]["text"], "link");
+    assert_eq!((plots.len(), looks.len()), (1, 16));
+    assert_eq!(plots[0].layout["legend"], "link");
 }
 
 #[test]
@@ -360,7 +421,7 @@ fn a_large_run_stays_small_and_keeps_its_largest_fct() {
     set.flows = (0..100_000)
         .map(|number| FlowRow { flow: number, fct_ps: fct_ps(u64::from(number)), ..flow.clone() })
         .collect();
-    let cdf = plots::of(&set).into_iter().find(|plot| plot.title.contains("Distribution")).unwrap();
+    let cdf = plots_of(&set).into_iter().find(|plot| plot.title.contains("Distribution")).unwrap();
     let x = cdf.data[0]["x"].as_array().unwrap();
     assert!(x.len() <= plots::MAX_POINTS && x.len() > 1_000, "{}", x.len());
     assert_eq!(x.last().unwrap().as_f64(), Some(1.0 + 99.999));
@@ -396,13 +457,13 @@ fn a_page_of_many_runs_looks_at_each_row_once() {
     let spec = PlotSpec { per: vec!["seed".into()], ..PlotSpec::new(PlotKind::Cdf, "T", "fct_us") };
     let figure = with_figure().figure.unwrap();
     set.figure = Some(Figure { claims, plots: vec![spec], ..figure });
-    assert_eq!(plots::of(&set)[0].data.len(), 501);
+    assert_eq!(plots_of(&set)[0].data.len(), 501);
 }
 
 fn of_messages(spec: PlotSpec, set: &ResultSet) -> plots::Plot {
     let figure = with_figure().figure.unwrap();
     let set = ResultSet { figure: Some(Figure { plots: vec![spec], ..figure }), ..set.clone() };
-    plots::of(&set).remove(0)
+    plots_of(&set).remove(0)
 }
 
 #[test]
@@ -430,7 +491,7 @@ fn clouds_and_distributions_show_the_messages_that_they_are_about() {
         (&plot.data[0]["x"], &plot.data[0]["y"]),
         (&json!([1000, 2000, 4000]), &json!([0.0, 75.0, 200.0]))
     );
-    assert_eq!(plot.layout["xaxis"]["type"], "log");
+    assert_eq!(plot.layout["x"]["log"], true);
     assert!(plot.note.contains("Not drawn are 1 that do not tell what they sent again."), "{}", plot.note);
     let background = PlotSpec { group: Some("background".into()), ..share(PlotKind::Flows) };
     let plot = of_messages(PlotSpec { min_bytes: Some(1001), max_bytes: Some(2000), ..background }, &set);
@@ -474,11 +535,11 @@ fn a_cloud_of_many_messages_is_thinned() {
 fn bars_tell_of_their_whiskers_and_stand_on_a_power_of_ten() {
     let set = with_figure();
     let bars =
-        |set: &ResultSet| plots::of(set).into_iter().find(|plot| plot.data[0]["type"] == "bar").unwrap();
+        |set: &ResultSet| plots_of(set).into_iter().find(|plot| plot.data[0]["kind"] == "bar").unwrap();
     let both = bars(&set);
     assert_eq!(both.note, "Mean over the seeds; the whiskers are the least and the largest.");
     // The shortest bar is 100 us high, the longest whisker ends at 405.
-    assert_eq!(both.layout["yaxis"]["range"], json!([1.0, libm::log10(405.0) + 0.1]));
+    assert_eq!(both.layout["panels"][0]["y"]["range"], json!([10.0, 405.0 * 1.25]));
     let mut one = set.clone();
     one.runs.retain(|run| run.seed == 1);
     (one.flows, one.series) = (Vec::new(), Vec::new());
@@ -491,7 +552,7 @@ fn each_group_of_a_run_has_a_distribution() {
     for (place, flow) in set.flows.iter_mut().enumerate() {
         flow.group = if place % 2 == 0 { "background/intra" } else { "background/inter" }.into();
     }
-    let titles: Vec<String> = plots::of(&set).into_iter().map(|plot| plot.title).collect();
+    let titles: Vec<String> = plots_of(&set).into_iter().map(|plot| plot.title).collect();
     for group in ["background", "inter", "intra"] {
         let title = format!("Distribution of slowdowns, {group} (");
         let drawn = titles.iter().filter(|other| other.starts_with(&title));
@@ -546,8 +607,8 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
     let spec =
         PlotSpec { x: Some("*.fabric.queue".into()), ..PlotSpec::new(PlotKind::Line, "queue", "fct_max_us") };
     let figure = Figure { plots: vec![spec], ..figure("quick") };
-    let plot = plots::of(&ResultSet { figure: Some(figure), ..set }).remove(0);
+    let plot = plots_of(&ResultSet { figure: Some(figure), ..set }).remove(0);
     assert_eq!(plot.data[0]["x"], json!([10.0, 4000.0]));
-    assert_eq!(plot.layout["xaxis"]["type"], "log");
-    assert_eq!(plot.layout["xaxis"]["title"]["text"], "*.fabric.queue (KB)");
+    assert_eq!(plot.layout["x"]["log"], true);
+    assert_eq!(plot.layout["x"]["title"], "*.fabric.queue (KB)");
 }

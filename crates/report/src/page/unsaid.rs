@@ -1,6 +1,6 @@
 //! What was varied, on a figure's page.
 
-use super::escape;
+use super::{escape, prose};
 use crate::unsaid::{HEAD, best, introduction, rows};
 use anabranch_results::{Figure, Sensitivity};
 
@@ -10,7 +10,7 @@ pub(super) fn section(figure: &Figure) -> String {
     let Some(unsaid) = &figure.unsaid else { return String::new() };
     format!(
         "<section><h2>What the paper leaves unsaid</h2><p class=\"note\">{}</p>{}{}<p>{}</p>{}</section>\n",
-        escape(&introduction(figure, unsaid)),
+        prose(&introduction(figure, unsaid)),
         entries(unsaid),
         claims(figure, unsaid),
         escape(&best(unsaid)),
@@ -29,7 +29,7 @@ fn entries(unsaid: &Sensitivity) -> String {
             escape(&entry.what),
             escape(&entry.parameters.join(", ")),
             escape(&values),
-            escape(&entry.because),
+            prose(&entry.because),
         )
     });
     format!("<dl>{}</dl>", entry.collect::<String>())
@@ -59,7 +59,7 @@ fn setups(unsaid: &Sensitivity) -> String {
 }
 
 fn table(head: &[&str], rows: &str) -> String {
-    let head: String = head.iter().map(|head| format!("<th>{head}</th>")).collect();
+    let head: String = head.iter().map(|head| format!("<th scope=\"col\">{head}</th>")).collect();
     format!("<table class=\"cards\"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>")
 }
 

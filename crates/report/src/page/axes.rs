@@ -1,0 +1,197 @@
+//! Axes: `{title, log, zero, range, categories, si}`. `zero` starts it at zero, `range` says where it starts and ends (what
+//! is not said follows from the data), `categories` names its places by the values themselves, `si` writes 20K.
+
+use super::plots::Plot;
+use serde_json::{Value as Json, json};
+
+/// An axis is logarithmic by itself where its largest value is above this multiple of its least.
+const WIDE: f64 = 20.0;
+/// Times from here on, in microseconds, are shown in milliseconds.
+const IN_MS: f64 = 10_000.0;
+const MICROS: &str = "(µs)";
+
+pub(super) fn axis(title: &str, log: bool) -> Json {
+    json!({"title": title, "log": log})
+}
+
+/// An axis that starts at zero unless it is logarithmic.
+pub(super) fn from_zero(title: &str, log: bool) -> Json {
+    json!({"title": title, "log": log, "zero": !log})
+}
+
+/// A layout of one panel.
+pub(super) fn layout(x: Json, y: Json) -> Json {
+    json!({"x": x, "panels": [{"y": y}]})
+}
+
+/// Whether values between these are on a logarithmic axis.
+pub(super) fn is_wide(least: f64, most: f64) -> bool {
+    least > 0.0 && most.is_finite() && most > WIDE * least
+}
+
+/// [`is_wide`] of all heights.
+pub(super) fn wide_y(data: &[Json]) -> bool {
+    let (least, most) = span(data.iter().flat_map(|trace| numbers(trace, &["y", "low", "high"])));
+    is_wide(least, most)
+}
+
+/// The numbers of a trace under these keys.
+fn numbers<'a>(trace: &'a Json, keys: &'a [&str]) -> impl Iterator<Item = f64> + 'a {
+    keys.iter().filter_map(|key| trace[*key].as_array()).flatten().filter_map(Json::as_f64)
+}
+
+fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)))
+}
+
+/// Plots that are compared with each other get the same axes. Long times are in milliseconds.
+pub(super) fn share(plots: &mut [Plot]) {
+    if plots.len() > 1 {
+        share_x(plots);
+        share_y(plots);
+    }
+    in_ms(plots);
+}
+
+fn share_x(plots: &mut [Plot]) {
+    let has_places = |plot: &Plot| plot.layout["x"]["categories"] == true;
+    let (least, most) = span(plots.iter().flat_map(|plot| &plot.data).flat_map(|trace| numbers(trace, &["x", "ends"])));
+    if plots.iter().any(has_places) || least > most {
+        return;
+    }
+    let log = least > 0.0 && plots.iter().any(|plot| plot.layout["x"]["log"] == true);
+    for plot in plots {
+        plot.layout["x"]["log"] = log.into();
+        plot.layout["x"]["range"] = json!([least, most]);
+    }
+}
+
+fn share_y(plots: &mut [Plot]) {
+    let Some((log, least, most)) = common_y(plots) else { return };
+    for panel in plots.iter_mut().filter_map(|plot| plot.layout["panels"].as_array_mut()).flatten() {
+        panel["y"]["log"] = log.into();
+        panel["y"]["zero"] = (!log).into();
+        panel["y"]["range"] = json!([least, most]);
+    }
+}
+
+/// Whether the heights of all panels are on a logarithmic axis, and its ends; none where they are no numbers.
+fn common_y(plots: &[Plot]) -> Option<(bool, f64, f64)> {
+    let panels = plots.iter().filter_map(|plot| plot.layout["panels"].as_array()).flatten();
+    let axes: Vec<&Json> = panels.map(|panel| &panel["y"]).collect();
+    let log = axes.iter().any(|y| y["log"] == true);
+    let given = axes.iter().flat_map(|y| numbers(y, &["range"]));
+    let data = plots.iter().flat_map(|plot| &plot.data).flat_map(|trace| numbers(trace, &["y", "low", "high"]));
+    let all = axes.iter().all(|y| y["range"].is_array());
+    let (mut least, most) = if all { span(given) } else { span(given.chain(data)) };
+    if !log && axes.iter().any(|y| y["zero"] == true) {
+        least = least.min(0.0);
+    }
+    if least > most || (log && least <= 0.0) || axes.iter().any(|y| y["categories"] == true) {
+        return None;
+    }
+    // Room above the largest value, which a given range has.
+    let most = match (all, log) {
+        (true, _) => most,
+        (false, true) => most * 1.25,
+        (false, false) => most * 1.05,
+    };
+    Some((log, least, most))
+}
+
+/// Axes of microseconds whose values are long become axes of milliseconds.
+fn in_ms(plots: &mut [Plot]) {
+    let longest = |keys: &[&str]| {
+        span(plots.iter().flat_map(|plot| &plot.data).flat_map(|trace| numbers(trace, keys))).1
+    };
+    let (is_long_x, is_long_y) = (longest(&["x", "ends"]) >= IN_MS, longest(&["y", "high"]) >= IN_MS);
+    for plot in plots {
+        if is_long_x && is_micros(&plot.layout["x"]) {
+            rename(&mut plot.layout["x"]);
+            plot.data.iter_mut().for_each(|trace| scale(trace, &["x", "ends"]));
+            let bands = plot.layout["bands"].as_array_mut().into_iter().flatten();
+            bands.for_each(|band| scale(band, &["from", "to", "every", "lasts"]));
+        }
+        let panels = plot.layout["panels"].as_array_mut().into_iter().flatten();
+        let axes: Vec<&mut Json> = panels.map(|panel| &mut panel["y"]).filter(|axis| is_micros(axis)).collect();
+        if is_long_y && !axes.is_empty() {
+            axes.into_iter().for_each(rename);
+            plot.data.iter_mut().for_each(|trace| scale(trace, &["y", "low", "high"]));
+        }
+    }
+}
+
+fn is_micros(axis: &Json) -> bool {
+    axis["title"].as_str().is_some_and(|title| title.ends_with(MICROS))
+}
+
+fn rename(axis: &mut Json) {
+    axis["title"] = axis["title"].as_str().unwrap_or_default().replace(MICROS, "(ms)").into();
+    scale(axis, &["range"]);
+}
+
+/// Microseconds to milliseconds, where there are any.
+fn scale(of: &mut Json, keys: &[&str]) {
+    let to_ms = |value: &mut Json| {
+        if let Some(number) = value.as_f64() {
+            *value = (number / 1e3).into();
+        }
+    };
+    for key in keys {
+        match of.get_mut(*key) {
+            Some(Json::Array(values)) => values.iter_mut().for_each(to_ms),
+            Some(value) => to_ms(value),
+            None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plot(x: &[f64], y: &[f64]) -> Plot {
+        let mut layout = layout(axis("Simulated time (µs)", false), from_zero("FCT (µs)", false));
+        layout["bands"] = json!([{"from": 5000.0, "to": null}]);
+        Plot {
+            title: "T".into(),
+            note: String::new(),
+            whole: "T".into(),
+            part: String::new(),
+            data: vec![json!({"x": x, "y": y})],
+            layout,
+        }
+    }
+
+    #[test]
+    fn plots_that_are_compared_have_the_same_axes() {
+        let mut plots = [plot(&[1.0, 2.0], &[10.0]), plot(&[3.0, 9.0], &[20.0])];
+        share(&mut plots);
+        for plot in plots {
+            assert_eq!(plot.layout["x"]["range"], json!([1.0, 9.0]));
+            assert_eq!(plot.layout["panels"][0]["y"]["range"], json!([0.0, 21.0]));
+        }
+    }
+
+    #[test]
+    fn long_times_are_in_milliseconds_everywhere() {
+        let mut plots = [plot(&[1.0, 20_000.0], &[9_999.0])];
+        share(&mut plots);
+        assert_eq!(plots[0].data[0]["x"], json!([0.001, 20.0]));
+        assert_eq!(plots[0].data[0]["y"], json!([9_999.0]));
+        assert_eq!(plots[0].layout["x"]["title"], "Simulated time (ms)");
+        assert_eq!(plots[0].layout["bands"], json!([{"from": 5.0, "to": null}]));
+        let mut plots = [plot(&[1.0], &[10_000.0])];
+        share(&mut plots);
+        assert_eq!((&plots[0].data[0]["y"], &plots[0].data[0]["x"]), (&json!([10.0]), &json!([1.0])));
+        assert_eq!(plots[0].layout["panels"][0]["y"]["title"], "FCT (ms)");
+    }
+
+    #[test]
+    fn an_axis_is_logarithmic_above_a_range_of_20() {
+        assert!(is_wide(1.0, 20.1) && !is_wide(1.0, 20.0) && !is_wide(0.0, 100.0));
+        assert!(!is_wide(f64::INFINITY, f64::NEG_INFINITY));
+        assert!(wide_y(&[json!({"y": [1.0, null]}), json!({"y": [30.0]})]));
+        assert!(!wide_y(&[json!({"y": [0.0, 30.0]})]));
+    }
+}

@@ -1,0 +1,79 @@
+//! The times of faults, as shaded bands on axes of time.
+
+use super::curves::Picture;
+use anabranch_base::Duration;
+use anabranch_results::ResultSet;
+use serde_json::{Value as Json, json};
+
+/// Faults of which a plot shows the times at most.
+const MOST: usize = 16;
+
+/// `{name, from, to, every, lasts}` in microseconds for each fault that the picture's first runs met. `to` is null where it
+/// lasts to the end, and `from` again where the scenario does not say it once for all runs, as where the sweep changes it.
+pub(super) fn of(set: &ResultSet, picture: &Picture<'_>) -> Vec<Json> {
+    let scenario: toml::Table = toml::from_str(&set.scenario_toml).unwrap_or_default();
+    let written = scenario.get("fault").and_then(toml::Value::as_array);
+    let mut bands: Vec<Json> = Vec::new();
+    let runs = picture.curves.iter().filter_map(|curve| set.runs.get(*curve.runs.first()?));
+    for fault in runs.flat_map(|run| &run.faults) {
+        let as_written = written.and_then(|faults| faults.get((fault.fault as usize).checked_sub(1)?));
+        let time = |key: &str| -> Option<f64> {
+            Some(as_written?.get(key)?.as_str()?.parse::<Duration>().ok()?.as_us())
+        };
+        // One that strikes several times is one fault.
+        let times = as_written.and_then(|fault| fault.get("at")?.as_array());
+        let micros = |at: &toml::Value| Some(at.as_str()?.parse::<Duration>().ok()?.as_us());
+        let starts: Vec<f64> =
+            times.map_or_else(|| vec![fault.at_us], |times| times.iter().filter_map(micros).collect());
+        for from in starts {
+            let to = match as_written {
+                None => Some(from),
+                Some(_) => time("until").or_else(|| Some(from + time("duration")?)),
+            };
+            let name = format!("fault {}: {} {}", fault.fault, fault.kind, fault.on);
+            let mut band = json!({"name": name, "from": from, "to": to});
+            if let Some((every, lasts)) = time("period").zip(time("down_for")) {
+                (band["every"], band["lasts"]) = (every.into(), lasts.into());
+            }
+            if !bands.contains(&band) && bands.len() < MOST {
+                bands.push(band);
+            }
+        }
+    }
+    bands
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::curves::pictures;
+    use super::*;
+    use crate::samples::two_schemes;
+    use anabranch_results::{FaultRow, PlotKind, PlotSpec};
+
+    fn bands(scenario: &str) -> Vec<Json> {
+        let mut set = two_schemes();
+        set.scenario_toml = scenario.to_owned();
+        let row = FaultRow { fault: 1, kind: "link-flap".into(), on: "tor:0".into(), at_us: 10.0, ..FaultRow::default() };
+        set.runs.iter_mut().for_each(|run| run.faults = vec![row.clone()]);
+        let picture = pictures(&set, &PlotSpec::new(PlotKind::Series, "T", "queue_depth_bytes")).remove(0);
+        of(&set, &picture)
+    }
+
+    #[test]
+    fn a_fault_is_shaded_from_its_start_to_its_end() {
+        let name = "fault 1: link-flap tor:0";
+        let at_once = bands("[[fault]]\nat = \"10us\"\nduration = \"5us\"\n");
+        assert_eq!(at_once, [json!({"name": name, "from": 10.0, "to": 15.0})]);
+        assert_eq!(bands("[[fault]]\nuntil = \"40us\"\n")[0]["to"], 40.0);
+        let flap = bands("[[fault]]\nperiod = \"500us\"\ndown_for = \"100us\"\n");
+        assert_eq!(flap, [json!({"name": name, "from": 10.0, "to": null, "every": 500.0, "lasts": 100.0})]);
+        let twice = bands("[[fault]]\nat = [\"5us\", \"60us\"]\nduration = \"20us\"\n");
+        let ends: Vec<_> = twice.iter().map(|band| (band["from"].as_f64(), band["to"].as_f64())).collect();
+        assert_eq!(ends, [(Some(5.0), Some(25.0)), (Some(60.0), Some(80.0))]);
+    }
+
+    #[test]
+    fn of_a_fault_that_the_sweep_changes_only_the_start_is_known() {
+        assert_eq!(bands("title = \"T\"\n")[0]["to"], 10.0);
+    }
+}

@@ -1,0 +1,177 @@
+//! A field of the runs against a swept parameter, or a scheme at a time.
+
+use super::axes::{self, axis, from_zero, layout};
+use super::curves::{Curve, Picture};
+use super::plots::Plot;
+use crate::labels::label;
+use anabranch_base::{Bytes, Duration, Rate};
+use anabranch_results::{PlotKind, PlotSpec, ResultSet, RunRow, Statistic, Value};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+
+/// A field of the runs, mean over seeds with their spread, against a swept parameter or a scheme at a time.
+pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
+    let label = label(&spec.y);
+    let mut data = Vec::new();
+    let mut note = String::new();
+    let mut range = (f64::INFINITY, 0.0_f64);
+    let mut gaps = Gaps::default();
+    // A search looks between the ends of a range; what is swept on purpose has the labels that its author wrote.
+    let swept = spec.x.iter().filter(|_| set.answer.is_some());
+    let swept = swept.flat_map(|name| set.actual().iter().filter_map(|run| run.sweep.get(name)));
+    let quantity = Quantity::of(swept.collect());
+    for (place, curve) in picture.curves.iter().enumerate() {
+        let mut points: Vec<(Json, Vec<f64>)> = Vec::new();
+        let runs = || curve.runs.iter().map(|&run| &set.runs[run]);
+        for run in runs() {
+            let at = match &spec.x {
+                Some(name) => {
+                    let number = |value: &Value| Some(quantity?.number(value)?.into());
+                    run.sweep
+                        .get(name)
+                        .map_or(Json::Null, |value| number(value).unwrap_or_else(|| coordinate(value)))
+                }
+                None => run.scheme.as_str().into(),
+            };
+            // A point of which one seed has no number would be the mean of the lucky ones.
+            let number = run.number(&spec.y).map_or(f64::NAN, |number| number * label.factor);
+            match points.iter_mut().find(|(known, _)| *known == at) {
+                Some((_, numbers)) => numbers.push(number),
+                None => points.push((at, vec![number])),
+            }
+        }
+        runs().for_each(|run| gaps.note(run, spec, curve));
+        points.retain(|(_, numbers)| numbers.iter().all(|number| !number.is_nan()));
+        if points.is_empty() {
+            continue;
+        }
+        let column = |statistic: Statistic| -> Vec<f64> {
+            points.iter().filter_map(|(_, numbers)| statistic.of(numbers)).collect()
+        };
+        let (mean, low, high) = (column(Statistic::Mean), column(Statistic::Min), column(Statistic::Max));
+        let several = points.iter().any(|(_, numbers)| numbers.len() > 1);
+        if several {
+            note = "Mean over the seeds; the whiskers are the least and the largest.".to_owned();
+        }
+        range.0 = low.iter().copied().filter(|low| *low > 0.0).fold(range.0, f64::min);
+        range.1 = high.iter().copied().fold(range.1, f64::max);
+        let x: Vec<&Json> = points.iter().map(|(at, _)| at).collect();
+        let kind = if spec.kind == PlotKind::Bar { "bar" } else { "both" };
+        let name = match (&spec.x, curve.rest.as_str()) {
+            (None, "") => label.name.clone(),
+            (None, rest) => rest.to_owned(),
+            (Some(_), _) => curve.name(),
+        };
+        let scheme = spec.x.as_ref().map(|_| curve.scheme);
+        let mut trace = json!({
+            "kind": kind, "name": name, "scheme": scheme, "x": x, "y": mean, "line": picture.line(set, place),
+        });
+        if several {
+            (trace["low"], trace["high"]) = (low.into(), high.into());
+        }
+        data.push(trace);
+    }
+    let numeric = data.iter().flat_map(|curve| curve["x"].as_array()).flatten().all(Json::is_number);
+    let at = || data.iter().flat_map(|curve| curve["x"].as_array()).flatten().filter_map(Json::as_f64);
+    let (least, most) =
+        at().fold((f64::INFINITY, 0.0_f64), |(least, most), at| (least.min(at), most.max(at)));
+    let name = spec.x.as_deref().unwrap_or("Scheme");
+    let named = quantity.map_or_else(|| name.to_owned(), |quantity| format!("{name} ({})", quantity.unit()));
+    let mut x = axis(&named, spec.log_x || axes::is_wide(least, most));
+    if !numeric || spec.kind == PlotKind::Bar {
+        x = json!({"title": spec.x.as_deref().unwrap_or("Scheme"), "categories": true});
+    }
+    let log = spec.log_y || axes::wide_y(&data);
+    let mut y = from_zero(&label.axis(), log);
+    if log && spec.kind == PlotKind::Bar && range.0 <= range.1 {
+        // Bars have no natural foot on such an axis: a power of ten, low enough that the shortest one can be seen.
+        let foot = libm::pow(10.0, (libm::log10(range.0) - 0.1).floor());
+        y["range"] = json!([foot, range.1 * 1.25]);
+    }
+    note.push_str(&gaps.text());
+    let note = note.trim_start().to_owned();
+    Plot::new(spec, picture, note, data, layout(x, y))
+}
+
+/// What a plot of fields does not show, or shows in part: by the reason, the names of what it is about.
+#[derive(Default)]
+struct Gaps(BTreeMap<&'static str, Vec<String>>);
+
+impl Gaps {
+    /// Notes what a run's number says less than it seems to.
+    fn note(&mut self, run: &RunRow, spec: &PlotSpec, curve: &Curve<'_>) {
+        let y = spec.y.as_str();
+        let of_messages = y.starts_with("fct_") || y.starts_with("slowdown_") || y == "completion_us";
+        let lacks_messages = of_messages && run.flows_finished < run.flows;
+        let reason = match run.number(y) {
+            Some(_) if lacks_messages => "Only of the messages that finished",
+            Some(_) => return,
+            None if y.starts_with("cct_") && run.jobs_finished < run.jobs => {
+                "Not drawn, as jobs did not finish"
+            }
+            None if lacks_messages => "Not drawn, as messages did not finish",
+            None => "Not drawn, as there is no such number",
+        };
+        let mut name = match spec.x {
+            Some(_) => curve.name(),
+            None if curve.rest.is_empty() => run.scheme.clone(),
+            None => format!("{}, {}", run.scheme, curve.rest),
+        };
+        if let Some(value) = spec.x.as_ref().and_then(|x| run.sweep.get(x)) {
+            name.push_str(&format!(" at {value}"));
+        }
+        let names = self.0.entry(reason).or_default();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+
+    /// A sentence a reason, each after a space.
+    fn text(&self) -> String {
+        self.0.iter().map(|(reason, names)| format!(" {reason}: {}.", names.join("; "))).collect()
+    }
+}
+
+/// What swept values are that are written as text with a unit.
+#[derive(Clone, Copy)]
+enum Quantity {
+    Bytes,
+    Duration,
+    Rate,
+}
+
+impl Quantity {
+    /// What all of them are; none when they are not of one kind, or numbers already.
+    fn of(values: Vec<&Value>) -> Option<Quantity> {
+        let all = [Quantity::Bytes, Quantity::Duration, Quantity::Rate];
+        let fits = |quantity: &Quantity| values.iter().all(|value| quantity.number(value).is_some());
+        all.into_iter().find(fits).filter(|_| !values.is_empty())
+    }
+
+    /// A value in [`Self::unit`].
+    fn number(self, value: &Value) -> Option<f64> {
+        let Value::Text(text) = value else { return None };
+        Some(match self {
+            Quantity::Bytes => text.parse::<Bytes>().ok()?.0 as f64 / 1e3,
+            Quantity::Duration => text.parse::<Duration>().ok()?.as_us(),
+            Quantity::Rate => text.parse::<Rate>().ok()?.0 as f64 / 1e9,
+        })
+    }
+
+    fn unit(self) -> &'static str {
+        match self {
+            Quantity::Bytes => "KB",
+            Quantity::Duration => "µs",
+            Quantity::Rate => "Gbps",
+        }
+    }
+}
+
+fn coordinate(value: &Value) -> Json {
+    match value {
+        Value::Bool(value) => value.to_string().into(),
+        Value::Integer(value) => (*value).into(),
+        Value::Number(value) => (*value).into(),
+        Value::Text(value) => value.as_str().into(),
+    }
+}
