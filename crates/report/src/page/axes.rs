@@ -41,7 +41,8 @@ fn numbers<'a>(trace: &'a Json, keys: &'a [&str]) -> impl Iterator<Item = f64> +
 }
 
 fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)))
+    values
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)))
 }
 
 /// Plots that are compared with each other get the same axes. Long times are in milliseconds.
@@ -49,13 +50,15 @@ pub(super) fn share(plots: &mut [Plot]) {
     if plots.len() > 1 {
         share_x(plots);
         share_y(plots);
+        share_colours(plots);
     }
     in_ms(plots);
 }
 
 fn share_x(plots: &mut [Plot]) {
     let has_places = |plot: &Plot| plot.layout["x"]["categories"] == true;
-    let (least, most) = span(plots.iter().flat_map(|plot| &plot.data).flat_map(|trace| numbers(trace, &["x", "ends"])));
+    let (least, most) =
+        span(plots.iter().flat_map(|plot| &plot.data).flat_map(|trace| numbers(trace, &["x", "ends"])));
     if plots.iter().any(has_places) || least > most {
         return;
     }
@@ -63,6 +66,16 @@ fn share_x(plots: &mut [Plot]) {
     for plot in plots {
         plot.layout["x"]["log"] = log.into();
         plot.layout["x"]["range"] = json!([least, most]);
+    }
+}
+
+/// The value of a map's strongest colour.
+fn share_colours(plots: &mut [Plot]) {
+    let traces = plots.iter().flat_map(|plot| &plot.data);
+    let rows = traces.filter_map(|trace| trace["cells"].as_array()).flatten();
+    let cells = rows.filter_map(Json::as_array).flatten().filter_map(Json::as_f64);
+    if let Some(top) = cells.reduce(f64::max) {
+        plots.iter_mut().for_each(|plot| plot.layout["top"] = top.into());
     }
 }
 
@@ -81,7 +94,8 @@ fn common_y(plots: &[Plot]) -> Option<(bool, f64, f64)> {
     let axes: Vec<&Json> = panels.map(|panel| &panel["y"]).collect();
     let log = axes.iter().any(|y| y["log"] == true);
     let given = axes.iter().flat_map(|y| numbers(y, &["range"]));
-    let data = plots.iter().flat_map(|plot| &plot.data).flat_map(|trace| numbers(trace, &["y", "low", "high"]));
+    let data =
+        plots.iter().flat_map(|plot| &plot.data).flat_map(|trace| numbers(trace, &["y", "low", "high"]));
     let all = axes.iter().all(|y| y["range"].is_array());
     let (mut least, most) = if all { span(given) } else { span(given.chain(data)) };
     if !log && axes.iter().any(|y| y["zero"] == true) {
@@ -113,7 +127,8 @@ fn in_ms(plots: &mut [Plot]) {
             bands.for_each(|band| scale(band, &["from", "to", "every", "lasts"]));
         }
         let panels = plot.layout["panels"].as_array_mut().into_iter().flatten();
-        let axes: Vec<&mut Json> = panels.map(|panel| &mut panel["y"]).filter(|axis| is_micros(axis)).collect();
+        let axes: Vec<&mut Json> =
+            panels.map(|panel| &mut panel["y"]).filter(|axis| is_micros(axis)).collect();
         if is_long_y && !axes.is_empty() {
             axes.into_iter().for_each(rename);
             plot.data.iter_mut().for_each(|trace| scale(trace, &["y", "low", "high"]));

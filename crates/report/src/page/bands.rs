@@ -53,7 +53,13 @@ mod tests {
     fn bands(scenario: &str) -> Vec<Json> {
         let mut set = two_schemes();
         set.scenario_toml = scenario.to_owned();
-        let row = FaultRow { fault: 1, kind: "link-flap".into(), on: "tor:0".into(), at_us: 10.0, ..FaultRow::default() };
+        let row = FaultRow {
+            fault: 1,
+            kind: "link-flap".into(),
+            on: "tor:0".into(),
+            at_us: 10.0,
+            ..FaultRow::default()
+        };
         set.runs.iter_mut().for_each(|run| run.faults = vec![row.clone()]);
         let picture = pictures(&set, &PlotSpec::new(PlotKind::Series, "T", "queue_depth_bytes")).remove(0);
         of(&set, &picture)

@@ -142,6 +142,7 @@ window.charts = (function () {
     }
 
     function largest() {
+      if (layout.top !== undefined) return layout.top;
       return Math.max(0, ...data.flatMap(function (trace) { return trace.cells.map(function (row) { return extent(row)[1]; }); }));
     }
 
@@ -208,8 +209,11 @@ window.charts = (function () {
       ctx.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
       ctx.clip();
       const shown = of(number).filter(function (trace) { return !hidden.has(trace.name); });
+      // What stands out is above the others, which may be where it is.
+      const last = shown.filter(function (trace) { return alpha(trace) === 1; });
+      const order = shown.filter(function (trace) { return !last.includes(trace); }).concat(last);
       const bars = shown.filter(function (trace) { return trace.kind === "bar"; });
-      for (const trace of shown) {
+      for (const trace of order) {
         ctx.globalAlpha = alpha(trace);
         if (trace.kind === "heat") {
           cells(ctx, trace, x, y);

@@ -74,7 +74,8 @@ pub(super) fn plots(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -
 
     let data = grids.iter().enumerate().map(|(panel, (name, scheme, grid))| {
         let mut trace = map(grid, label.factor);
-        (trace["name"], trace["scheme"], trace["panel"]) = (name.as_str().into(), (*scheme).into(), panel.into());
+        (trace["name"], trace["scheme"], trace["panel"]) =
+            (name.as_str().into(), (*scheme).into(), panel.into());
         trace
     });
     let data: Vec<Json> = data.collect();
@@ -84,8 +85,7 @@ pub(super) fn plots(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -
     (of_each["panels"], of_each["bands"]) = (panels.collect(), bands.into());
     of_each["value"] = label.axis().into();
     let several = if links > ROWS { " A row stands for several that follow each other." } else { "" };
-    let note =
-        format!("{seeds} A row is a place, a cell the largest value of a stretch of time.{several}");
+    let note = format!("{seeds} A row is a place, a cell the largest value of a stretch of time.{several}");
     let mut of_each = Plot::new(spec, picture, note, data, of_each);
     of_each.whole.push_str(", place by place");
     of_each.title.push_str(", place by place");
@@ -109,7 +109,8 @@ fn grid(curves: &[&CurvePoints]) -> Option<Grid> {
             let (sum, number, most) = &mut sums[place(time)];
             (*sum, *number, *most) = (*sum + value, *number + 1.0, most.max(value));
         }
-        let cells = links.entry(Natural::new(curve.entity.to_string())).or_insert_with(|| vec![None; count as usize]);
+        let cells =
+            links.entry(Natural::new(curve.entity.to_string())).or_insert_with(|| vec![None; count as usize]);
         for (cell, (sum, number, most)) in cells.iter_mut().zip(sums) {
             if number > 0.0 {
                 *cell = Some((sum / number, most));

@@ -131,7 +131,8 @@ fn pictures(plots: &[Plot]) -> String {
 
 /// Inside a script element only `<` could end it.
 fn data(plots: &[Plot]) -> String {
-    let mut plots: Value = plots.iter().map(|plot| json!({"data": plot.data, "layout": plot.layout})).collect();
+    let mut plots: Value =
+        plots.iter().map(|plot| json!({"data": plot.data, "layout": plot.layout})).collect();
     shorten(&mut plots);
     plots.to_string().replace('<', "\\u003c")
 }
@@ -140,8 +141,10 @@ fn data(plots: &[Plot]) -> String {
 fn shorten(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_f64() => {
-            let short: f64 = number.as_f64().and_then(|number| format!("{number:.6e}").parse().ok()).unwrap_or(0.0);
-            *value = if short.fract() == 0.0 && short.abs() < 1e15 { (short as i64).into() } else { short.into() };
+            let short: f64 =
+                number.as_f64().and_then(|number| format!("{number:.6e}").parse().ok()).unwrap_or(0.0);
+            *value =
+                if short.fract() == 0.0 && short.abs() < 1e15 { (short as i64).into() } else { short.into() };
         }
         Value::Array(values) => values.iter_mut().for_each(shorten),
         Value::Object(values) => values.values_mut().for_each(shorten),

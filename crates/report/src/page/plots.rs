@@ -26,7 +26,13 @@ pub(super) struct Plot {
 }
 
 impl Plot {
-    pub(super) fn new(spec: &PlotSpec, picture: &Picture<'_>, note: String, data: Vec<Json>, layout: Json) -> Plot {
+    pub(super) fn new(
+        spec: &PlotSpec,
+        picture: &Picture<'_>,
+        note: String,
+        data: Vec<Json>,
+        layout: Json,
+    ) -> Plot {
         let (whole, part) = (spec.title.clone(), picture.name.clone());
         Plot { title: picture.title(spec), note, whole, part, data, layout }
     }
@@ -120,7 +126,9 @@ fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
         let group = Some(group.to_owned());
         specs.push(PlotSpec { group, ..PlotSpec::new(PlotKind::Cdf, title, "slowdown") });
     }
-    if set.flows.iter().any(|flow| flow.bytes != set.flows[0].bytes) {
+    // What differs between the points of a sweep alone would be a picture a length.
+    let mut of_runs = set.flows.chunk_by(|a, b| a.run == b.run);
+    if of_runs.any(|flows| flows.iter().any(|flow| flow.bytes != flows[0].bytes)) {
         let slowdown = |title, y| PlotSpec::new(PlotKind::SlowdownBySize, title, y);
         specs.push(slowdown("Slowdown by message size, 99th percentile", "p99"));
         specs.push(slowdown("Slowdown by message size, mean", "mean"));

@@ -107,7 +107,8 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
         .map(|name| if *name == "entity" { entity_title } else { *name })
         .collect();
     let heights = panels.iter().flat_map(|panel| panel.thin.values()).flat_map(|curve| &curve.points);
-    let (least, most) = heights.fold((f64::INFINITY, 0.0_f64), |(least, most), (_, y)| (least.min(*y), most.max(*y)));
+    let (least, most) =
+        heights.fold((f64::INFINITY, 0.0_f64), |(least, most), (_, y)| (least.min(*y), most.max(*y)));
     let y_axis = match spec.log_y || axes::is_wide(least, most) {
         true => axes::axis(&label.axis(), true),
         false => json!({"title": label.axis(), "range": [0.0, most * label.factor * 1.05]}),

@@ -11,8 +11,18 @@ use std::cmp::Reverse;
 const MOST: usize = 10;
 /// Schemes that have tables at most.
 const MOST_SCHEMES: usize = 40;
-const OF_MESSAGES: [&str; 10] =
-    ["message", "run", "from host", "to host", "length", "posted at µs", "FCT µs", "slowdown", "resent", "timeouts"];
+const OF_MESSAGES: [&str; 10] = [
+    "message",
+    "run",
+    "from host",
+    "to host",
+    "length",
+    "posted at µs",
+    "FCT µs",
+    "slowdown",
+    "resent",
+    "timeouts",
+];
 const OF_JOBS: [&str; 8] =
     ["job", "run", "ranks", "CCT µs", "over ideal", "the run's losses on links", "its drops", "its timeouts"];
 
@@ -35,7 +45,8 @@ fn of_scheme(index: &Index<'_>, scheme: &str) -> String {
     let jobs = runs().flat_map(|(number, run)| index.jobs(number).iter().map(move |job| (run, *job)));
     let flows = runs().flat_map(|(number, run)| index.flows(number).iter().map(move |flow| (run, *flow)));
     let jobs = slowest(jobs, |job: &JobRow| job.cct_ps).into_iter().map(|(run, job)| job_cells(run, job));
-    let flows = slowest(flows, |flow: &FlowRow| flow.fct_ps).into_iter().map(|(run, flow)| flow_cells(run, flow));
+    let flows =
+        slowest(flows, |flow: &FlowRow| flow.fct_ps).into_iter().map(|(run, flow)| flow_cells(run, flow));
     table(scheme, "jobs", &OF_JOBS, &jobs.collect::<Vec<_>>())
         + &table(scheme, "messages", &OF_MESSAGES, &flows.collect::<Vec<_>>())
 }
@@ -87,7 +98,8 @@ fn flow_cells(run: &RunRow, flow: &FlowRow) -> Vec<String> {
 }
 
 fn job_cells(run: &RunRow, job: &JobRow) -> Vec<String> {
-    let over_ideal = job.cct_ps.filter(|_| job.ideal_cct_ps > 0).map(|cct| cct as f64 / job.ideal_cct_ps as f64);
+    let over_ideal =
+        job.cct_ps.filter(|_| job.ideal_cct_ps > 0).map(|cct| cct as f64 / job.ideal_cct_ps as f64);
     vec![
         format!("{} ({})", job.job, job.algorithm),
         run_name(run),
@@ -131,7 +143,11 @@ mod tests {
         let mut set = two_schemes();
         let flow = set.flows[0].clone();
         set.flows = (0..100)
-            .map(|number| FlowRow { flow: number, fct_ps: Some(u64::from(number * 37 % 100) * 1_000_000), ..flow.clone() })
+            .map(|number| FlowRow {
+                flow: number,
+                fct_ps: Some(u64::from(number * 37 % 100) * 1_000_000),
+                ..flow.clone()
+            })
             .collect();
         set.flows[42].fct_ps = None;
         (set.flows[27].retransmissions, set.flows[27].timeouts) = (Some(5), Some(2));

@@ -23,6 +23,8 @@ pub(super) fn section(body: &str) -> String {
     let list: String = used.map(|(term, meaning)| format!("<dt>{term}</dt><dd>{meaning}.</dd>")).collect();
     match list.is_empty() {
         true => list,
-        false => format!("<details class=\"note\"><summary>What the words mean</summary><dl>{list}</dl></details>"),
+        false => {
+            format!("<details class=\"note\"><summary>What the words mean</summary><dl>{list}</dl></details>")
+        }
     }
 }

@@ -37,7 +37,8 @@ pub(super) fn section(plot: &Plot) -> String {
     };
     let head: String = head.iter().map(|cell| format!("<th scope=\"col\">{}</th>", escape(cell))).collect();
     let row = |cells: &Vec<String>| {
-        let (name, rest) = cells.split_first().map_or((String::new(), &[][..]), |(name, rest)| (escape(name), rest));
+        let (name, rest) =
+            cells.split_first().map_or((String::new(), &[][..]), |(name, rest)| (escape(name), rest));
         let rest: String = rest.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
         format!("<tr><th scope=\"row\">{name}</th>{rest}</tr>")
     };
@@ -122,6 +123,7 @@ fn of_map(trace: &Json) -> Vec<String> {
         .zip(cells)
         .filter_map(|(row, cells)| Some((row, largest(cells)?)))
         .reduce(|most, next| if next.1 > most.1 { next } else { most });
-    let (place, value) = most.map_or_else(|| ("-".to_owned(), "-".to_owned()), |(row, most)| (cell(row), significant(most)));
+    let (place, value) =
+        most.map_or_else(|| ("-".to_owned(), "-".to_owned()), |(row, most)| (cell(row), significant(most)));
     vec![trace["name"].as_str().unwrap_or_default().to_owned(), value, place]
 }
