@@ -2,7 +2,8 @@
 
 use super::schemes::ParameterFault;
 use super::{EcnStep, FabricSpec, PfcSpec, Scheme, WrrSpec};
-use anabranch_base::OutOfRange;
+use anabranch_base::{Duration, OutOfRange};
+use anabranch_proto::cc::AlphaDecay;
 use anabranch_proto::program::{ThemisLonghaulConfig, ThemisSprayingConfig};
 use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, Span, Threshold, TransportConfig};
 
@@ -22,6 +23,7 @@ pub(super) fn validate(scheme: &Scheme) -> Result<(), ParameterFault> {
         return Err(ParameterFault::value("lb.min_paths", message, most.to_string()));
     }
     paced(scheme)?;
+    alpha(scheme)?;
     telemetry(scheme)?;
     fabric(&scheme.fabric)?;
     match (&scheme.fabric.program, &scheme.fabric.program_at) {
@@ -53,6 +55,19 @@ fn paced(scheme: &Scheme) -> Result<(), ParameterFault> {
     let message = "cc.kind = \"dcqcn\" gives a rate, and transport.kind = \"mp-rdma\" sends what ACKs let go";
     let instead = "{ kind = \"mp-rdma\", initial_window = \"1bdp\", max_window = \"2bdp\" }";
     Err(ParameterFault::value("cc", message.to_owned(), instead))
+}
+
+/// Alpha that decays with packets has no timer at which a CNP's note would count.
+fn alpha(scheme: &Scheme) -> Result<(), ParameterFault> {
+    let CcConfig::Dcqcn(dcqcn) = &scheme.cc else { return Ok(()) };
+    if dcqcn.alpha_decay == AlphaDecay::Timer || dcqcn.decrease_interval == Span::Time(Duration::ZERO) {
+        return Ok(());
+    }
+    let message = format!(
+        "cc.alpha_decay = \"packets\" needs a cut at every CNP, and cc.decrease_interval is {}",
+        dcqcn.decrease_interval
+    );
+    Err(ParameterFault::value("cc.decrease_interval", message, "\"0us\""))
 }
 
 /// Telemetry comes back with the ACKs of one transport.

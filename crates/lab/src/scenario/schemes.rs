@@ -503,6 +503,22 @@ mod tests {
         assert_eq!(set(&reps, "lb", &other).unwrap().lb, LbConfig::Ops(OpsConfig { evs: 32 }));
     }
 
+    /// The hint, followed, works.
+    #[test]
+    fn alpha_by_packets_wants_a_cut_at_every_cnp() {
+        let text = |value: &str| toml::Value::String(value.into());
+        let rocev2 = set(&scheme("rocev2").unwrap(), "cc.preset", &text("conweave")).unwrap();
+        let by_packets = set(&rocev2, "cc.alpha_decay", &text("packets")).unwrap();
+        let wrong = validate(&by_packets).unwrap_err();
+        assert_eq!(wrong.path, "cc.decrease_interval");
+        assert_eq!(
+            wrong.message,
+            "cc.alpha_decay = \"packets\" needs a cut at every CNP, and cc.decrease_interval is 4us"
+        );
+        assert_eq!(wrong.instead, Instead::Value("\"0us\"".to_owned()));
+        assert_eq!(validate(&set(&by_packets, "cc.decrease_interval", &text("0us")).unwrap()), Ok(()));
+    }
+
     #[test]
     fn a_preset_replaces_all_parameters_of_dcqcn() {
         let rocev2 = scheme("rocev2").unwrap();
@@ -512,7 +528,10 @@ mod tests {
             assert_eq!(validate(&changed), Ok(()), "{name}");
         }
         let wrong = set(&rocev2, "cc.preset", &toml::Value::String("mlx".into())).unwrap_err();
-        assert_eq!(wrong.instead, Instead::Words("one of \"paper\", \"hpcc\", \"conweave\"".to_owned()));
+        assert_eq!(
+            wrong.instead,
+            Instead::Words("one of \"paper\", \"hpcc\", \"conweave\", \"htsim\"".to_owned())
+        );
         assert!(set(&scheme("reps").unwrap(), "cc.preset", &toml::Value::String("paper".into())).is_err());
     }
 

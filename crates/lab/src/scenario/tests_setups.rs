@@ -197,7 +197,7 @@ fn what_no_scheme_could_have_is_refused_with_the_nearest() {
         ),
         (
             "[setup.cc.dcqcn]\npreset = \"mlx\"",
-            "s.toml:10:1: cc.preset: \"mlx\" is no parameter set of DCQCN\n  write: preset = one of \"paper\", \"hpcc\", \"conweave\"",
+            "s.toml:10:1: cc.preset: \"mlx\" is no parameter set of DCQCN\n  write: preset = one of \"paper\", \"hpcc\", \"conweave\", \"htsim\"",
         ),
         (
             "[setup.fabric.pfc]\nbufer = \"1MB\"",

@@ -7,6 +7,10 @@
 //!   expiry of the alpha timer and the next check for a cut find. The checks come every `decrease_interval` from
 //!   the first CNP on.
 //!
+//! Published htsim takes other steps than the paper in places, which [`AlphaDecay::Packets`] and [`Increases::Htsim`]
+//! take, and [`DcqcnConfig::htsim`] all together. One thing of it is not to be had here: its flows share one alpha,
+//! which no host could know of another's.
+//!
 //! It sets no timers. Each call first does what was due until then, in the order of time, so that nothing depends
 //! on when it is asked. What is due at the same time: alpha, then the increase, then the cut (the order in which
 //! the simulators' events run), then what the call is about.
@@ -65,6 +69,16 @@ parameters! {
             source = "slow-start: Themis-spraying, section 2.3; cnp: the simulator published with ConWeave";
             default = "slow-start")]
         pub on_nack: OnNack,
+        /// When alpha decays. `packets` needs a `decrease_interval` of 0.
+        #[serde(default, skip_serializing_if = "AlphaDecay::is_timer")]
+        #[is(any; example = "packets"; source = "timer: DCQCN (SIGCOMM 2015), section 3.1; packets: htsim";
+            default = "timer")]
+        pub alpha_decay: AlphaDecay,
+        /// Which steps the rate rises by.
+        #[serde(default, skip_serializing_if = "Increases::is_dcqcn")]
+        #[is(any; example = "htsim"; source = "dcqcn: DCQCN (SIGCOMM 2015), figure 7; htsim: htsim";
+            default = "dcqcn")]
+        pub increases: Increases,
     }
 }
 
@@ -88,6 +102,47 @@ impl OnNack {
     }
 }
 
+/// When alpha decays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlphaDecay {
+    /// Once in each `alpha_timer` without a CNP, from the first CNP on.
+    #[default]
+    Timer,
+    /// With every packet that is sent and every expiry of the increase timer, once `alpha_timer` has passed since the
+    /// last CNP, or since the start of the simulation: published htsim does not restart the timer when alpha decays.
+    Packets,
+}
+
+parameter_choices!(AlphaDecay: "timer" = Timer, "packets" = Packets);
+
+impl AlphaDecay {
+    fn is_timer(&self) -> bool {
+        *self == AlphaDecay::Timer
+    }
+}
+
+/// Which steps the rate rises by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Increases {
+    /// Additive from expiry F on, hyper by i + 1 steps at expiry F + i; the target stays below the line rate, and a
+    /// byte counter that expires keeps what is over.
+    #[default]
+    Dcqcn,
+    /// As published htsim: additive from expiry F + 1 on, hyper by i steps at expiry F + i; the target may exceed the
+    /// line rate, at which the rate stops, and a byte counter that expires starts at 0.
+    Htsim,
+}
+
+parameter_choices!(Increases: "dcqcn" = Dcqcn, "htsim" = Htsim);
+
+impl Increases {
+    fn is_dcqcn(&self) -> bool {
+        *self == Increases::Dcqcn
+    }
+}
+
 /// A sending rate: the line's until the first CNP.
 #[derive(Clone, Debug)]
 pub struct Dcqcn {
@@ -107,6 +162,7 @@ pub struct Dcqcn {
     byte_stage: u32,
     target: f64,
     alpha: f64,
+    /// The alpha timer's next expiry; under [`AlphaDecay::Packets`], the time from which on every event makes it decay.
     alpha_due: Time,
     /// A CNP came since the alpha timer's last expiry.
     cnp_for_alpha: bool,
@@ -121,11 +177,13 @@ pub struct Dcqcn {
     increase_timer: Duration,
     decrease_interval: Duration,
     on_nack: OnNack,
+    decays_by_packet: bool,
+    increases: Increases,
 }
 
 impl DcqcnConfig {
     /// The names of the parameter sets.
-    pub const PRESETS: [&'static str; 3] = ["paper", "hpcc", "conweave"];
+    pub const PRESETS: [&'static str; 4] = ["paper", "hpcc", "conweave", "htsim"];
 
     /// The parameter set of that name: one of [`Self::PRESETS`].
     pub fn preset(name: &str) -> Option<Self> {
@@ -133,6 +191,7 @@ impl DcqcnConfig {
             "paper" => Some(Self::paper()),
             "hpcc" => Some(Self::hpcc()),
             "conweave" => Some(Self::conweave()),
+            "htsim" => Some(Self::htsim()),
             _ => None,
         }
     }
@@ -154,6 +213,24 @@ impl DcqcnConfig {
             decrease_interval: Span::Time(Duration::ZERO),
             window: UNLIMITED,
             on_nack: OnNack::SlowStart,
+            alpha_decay: AlphaDecay::Timer,
+            increases: Increases::Dcqcn,
+        }
+    }
+
+    /// What published htsim does, for lines of any rate. It has no lowest rate: a bit per second is the lowest that a
+    /// rate can be. Its receivers send a CNP at the end of an interval too (`trailing_cnp` of `go-back-n`).
+    ///
+    /// Two steps of it are missing: one alpha for all flows, and the further events that each decay of alpha schedules
+    /// there, which are decays of their own, so that alpha falls faster still.
+    pub fn htsim() -> Self {
+        DcqcnConfig {
+            rate_ai: Pace::Line(0.05),
+            rate_hai: Pace::Line(0.1),
+            min_rate: Pace::Rate(Rate(1)),
+            alpha_decay: AlphaDecay::Packets,
+            increases: Increases::Htsim,
+            ..DcqcnConfig::paper()
         }
     }
 
@@ -181,6 +258,8 @@ impl DcqcnConfig {
             decrease_interval: Span::Time(Duration::from_us(4)),
             window: UNLIMITED,
             on_nack: OnNack::SlowStart,
+            alpha_decay: AlphaDecay::Timer,
+            increases: Increases::Dcqcn,
         }
     }
 }
@@ -192,6 +271,8 @@ impl Dcqcn {
     /// At line rate. A timer of no length never expires.
     pub fn new(config: &DcqcnConfig, facts: &PathFacts) -> Self {
         let line_rate = facts.line_rate.0 as f64;
+        let alpha_timer = config.alpha_timer.on(facts);
+        let decays_by_packet = config.alpha_decay == AlphaDecay::Packets;
         Dcqcn {
             rate: line_rate,
             increase_due: Time::NEVER,
@@ -204,7 +285,7 @@ impl Dcqcn {
             byte_stage: 0,
             target: line_rate,
             alpha: config.initial_alpha,
-            alpha_due: Time::NEVER,
+            alpha_due: if decays_by_packet { after(Time::ZERO, alpha_timer) } else { Time::NEVER },
             cnp_for_alpha: false,
             line_rate,
             min_rate: (config.min_rate.on(facts).0 as f64).min(line_rate),
@@ -213,10 +294,12 @@ impl Dcqcn {
             g: config.g,
             initial_alpha: config.initial_alpha,
             fast_recovery: config.fast_recovery,
-            alpha_timer: config.alpha_timer.on(facts),
+            alpha_timer,
             increase_timer: config.increase_timer.on(facts),
             decrease_interval: config.decrease_interval.on(facts),
             on_nack: config.on_nack,
+            decays_by_packet,
+            increases: config.increases,
         }
     }
 
@@ -253,6 +336,9 @@ impl CongestionControl for Dcqcn {
 
     #[inline]
     fn handle_sent(&mut self, now: Time, bytes: u16) {
+        if self.decays_by_packet {
+            self.decay(now);
+        }
         // At line rate there is nothing to rise to, and what cuts it starts the counter anew.
         if self.byte_counter == 0 || self.rate >= self.line_rate {
             return;
@@ -260,7 +346,10 @@ impl CongestionControl for Dcqcn {
         self.advance(now);
         self.bytes += u64::from(bytes);
         while self.bytes >= self.byte_counter {
-            self.bytes -= self.byte_counter;
+            self.bytes = match self.increases {
+                Increases::Dcqcn => self.bytes - self.byte_counter,
+                Increases::Htsim => 0,
+            };
             self.byte_stage = self.byte_stage.saturating_add(1);
             self.increase();
         }
@@ -271,7 +360,7 @@ impl CongestionControl for Dcqcn {
         self.advance_alpha(now);
         let is_first = self.first_cnp.is_none();
         let first = *self.first_cnp.get_or_insert(now);
-        if is_first {
+        if is_first && !self.decays_by_packet {
             self.alpha = self.initial_alpha;
             self.alpha_due = after(now, self.alpha_timer);
         }
@@ -329,6 +418,9 @@ impl Dcqcn {
             self.cut(at);
             return;
         }
+        if self.decays_by_packet {
+            self.decay(self.increase_due);
+        }
         self.increase_due += self.increase_timer;
         if self.byte_counter > 0 {
             self.timer_stage = self.timer_stage.saturating_add(1);
@@ -343,12 +435,23 @@ impl Dcqcn {
 
     /// Brings alpha up to `now`; only a cut needs it.
     fn advance_alpha(&mut self, now: Time) {
+        if self.decays_by_packet {
+            return;
+        }
         while self.alpha_due <= now {
             // DCQCN, equation 2; a note of a CNP is there in the simulators' form alone.
             let seen = if self.cnp_for_alpha { self.g } else { 0.0 };
             self.alpha = (1.0 - self.g) * self.alpha + seen;
             self.cnp_for_alpha = false;
             self.alpha_due += self.alpha_timer;
+        }
+    }
+
+    /// An event `at` which alpha decays, if the last CNP is long enough ago.
+    #[inline(never)]
+    fn decay(&mut self, at: Time) {
+        if at >= self.alpha_due {
+            self.alpha *= 1.0 - self.g;
         }
     }
 
@@ -376,6 +479,9 @@ impl Dcqcn {
         } else {
             (self.timer_stage, self.timer_stage)
         };
+        if self.increases == Increases::Htsim {
+            return self.increase_as_htsim(low, high);
+        }
         if low > self.fast_recovery {
             // Hyper increase. The paper leaves its size to QCN: i steps at once, i being 1 where the lower count
             // is F and one more for each after. In the paper's figure 7 the first that is no additive increase
@@ -389,6 +495,19 @@ impl Dcqcn {
         self.target = self.target.min(self.line_rate);
         // Fast recovery is this alone: DCQCN, equation 3.
         self.rate = (self.target + self.rate) / 2.0;
+    }
+
+    /// [`Increases::Htsim`], with the lower and the higher count of expiries.
+    fn increase_as_htsim(&mut self, low: u32, high: u32) {
+        if self.rate >= self.line_rate {
+            return;
+        }
+        if low > self.fast_recovery {
+            self.target += f64::from(low - self.fast_recovery) * self.rate_hai;
+        } else if high > self.fast_recovery {
+            self.target += self.rate_ai;
+        }
+        self.rate = ((self.target + self.rate) / 2.0).min(self.line_rate);
     }
 }
 

@@ -13,7 +13,7 @@ use anabranch_base::{Parameters, Purpose, Rate, Registered, Stream, Time, foreig
 use serde::{Serialize, Serializer};
 
 pub use constant::{Constant, ConstantConfig};
-pub use dcqcn::{Dcqcn, DcqcnConfig, OnNack};
+pub use dcqcn::{AlphaDecay, Dcqcn, DcqcnConfig, Increases, OnNack};
 pub use dctcp::{Dctcp, DctcpConfig};
 pub use hpcc::{BaseRtt, Hpcc, HpccConfig};
 pub use interface::{Acked, CongestionControl, Reported};

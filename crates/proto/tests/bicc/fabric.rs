@@ -251,6 +251,7 @@ impl Plan {
                 ack_every,
                 nack_interval,
                 cnp_interval,
+                trailing_cnp: false,
                 rto,
             })
         } else {

@@ -15,6 +15,7 @@ fn config() -> GoBackNConfig {
         ack_every: 4,
         nack_interval: Span::Time(Duration::from_us(500)),
         cnp_interval: Span::Time(Duration::from_us(50)),
+        trailing_cnp: false,
         rto: Span::Time(Duration::from_us(4_000)),
     }
 }
@@ -119,6 +120,20 @@ mod receiving {
         assert_eq!(receiver.answers(us(60), &marked(3)), [nack(2, 3), Repr::Cnp]);
         assert_eq!(receiver.answers(us(109), &marked(0)), [ack(2, true, 0)]);
         assert_eq!(receiver.answers(us(110), &marked(0)), [ack(2, true, 0), Repr::Cnp]);
+    }
+
+    /// A mark held back at 30 comes with the first packet once 50 us are over, once.
+    #[test]
+    fn a_trailing_cnp_tells_of_a_mark_within_the_interval() {
+        for trailing_cnp in [false, true] {
+            let mut receiver = Receiver::new(GoBackNConfig { trailing_cnp, ..config() });
+            assert_eq!(receiver.answers(us(10), &marked(0)), [Repr::Cnp]);
+            assert_eq!(receiver.answers(us(30), &marked(1)), []);
+            assert_eq!(receiver.answers(us(59), &data(2)), []);
+            let cnp: &[Repr] = if trailing_cnp { &[Repr::Cnp] } else { &[] };
+            assert_eq!(receiver.answers(us(60), &data(3)), [&[ack(4, false, 3)], cnp].concat());
+            assert_eq!(receiver.answers(us(200), &data(4)), []);
+        }
     }
 
     #[test]

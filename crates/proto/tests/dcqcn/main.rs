@@ -170,10 +170,77 @@ mod reaction_point {
         assert_eq!(flow.next_increase(), None);
     }
 
+    /// Those of published htsim, with the same: AI is 2 Gb/s at a line of 40, HAI 4.
+    fn htsim_by_hand() -> DcqcnConfig {
+        DcqcnConfig { g: 0.25, fast_recovery: 2, byte_counter: Bytes(1_000_000), ..DcqcnConfig::htsim() }
+    }
+
+    fn send(flow: &mut Flow, now: Time) {
+        flow.with(|cc| cc.handle_sent(now, 4_000));
+    }
+
+    #[test]
+    fn htsims_form_step_by_step() {
+        let mut flow = Flow::new(htsim_by_hand(), 40);
+        // Before 55 us packets leave alpha alone, then each takes a quarter of it, before any CNP.
+        flow.send_megabyte(us(54));
+        assert_state(&mut flow, us(59), (40.0, 40.0, 1.0));
+        send(&mut flow, us(60));
+        send(&mut flow, us(61));
+        assert_state(&mut flow, us(99), (40.0, 40.0, 0.5625));
+
+        // 40*(1 - 0.28125); alpha 3/4*0.5625 + 1/4: the first CNP sets nothing back.
+        flow.cnp(us(100));
+        assert_state(&mut flow, us(100), (28.75, 40.0, 0.671875));
+        send(&mut flow, us(154));
+        assert_state(&mut flow, us(154), (28.75, 40.0, 0.671875));
+        // T = 1: (40 + 28.75)/2; the expiry takes a quarter of alpha, and so does a packet.
+        assert_state(&mut flow, us(155), (34.375, 40.0, 0.503_906_25));
+        send(&mut flow, us(160));
+        assert_state(&mut flow, us(160), (34.375, 40.0, 0.377_929_688));
+
+        // 34.375*(1 - 0.18896484375), and all starts anew.
+        flow.cnp(us(200));
+        assert_state(&mut flow, us(200), (27.879_333_496, 34.375, 0.533_447_266));
+        // BC = 1, BC = 2: fast recovery still, where the paper adds from F = 2 on.
+        flow.send_megabyte(us(210));
+        assert_state(&mut flow, us(210), (31.127_166_748, 34.375, 0.533_447_266));
+        flow.send_megabyte(us(215));
+        assert_state(&mut flow, us(215), (32.751_083_374, 34.375, 0.533_447_266));
+        // BC = 3: additive, target 36.375. T = 1 and T = 2 likewise; the target passes the line rate.
+        flow.send_megabyte(us(220));
+        assert_state(&mut flow, us(220), (34.563_041_687, 36.375, 0.533_447_266));
+        assert_state(&mut flow, us(255), (36.469_020_843, 38.375, 0.400_085_449));
+        assert_state(&mut flow, us(310), (38.422_010_421, 40.375, 0.300_064_087));
+        // T = 3, the smaller is 3: hyper by i = 1 step of 4; half way would be 41.4, the rate stops at the line's.
+        assert_state(&mut flow, us(365), (40.0, 44.375, 0.225_048_065));
+        assert_eq!(flow.next_increase(), None);
+        // At line rate nothing rises; alpha falls on. A cut makes the rate the target.
+        assert_state(&mut flow, us(420), (40.0, 44.375, 0.168_786_049));
+        flow.cnp(us(421));
+        assert_state(&mut flow, us(421), (36.624_279_022, 40.0, 0.376_589_537));
+    }
+
+    /// What is over when htsim's byte counter expires is lost, and CNPs may cut to nothing.
+    #[test]
+    fn htsims_byte_counter_starts_at_zero_and_its_rate_has_no_floor() {
+        let mut flow = Flow::new(htsim_by_hand(), 40);
+        flow.cnp(us(0));
+        flow.with(|cc| (0..999).for_each(|_| cc.handle_sent(us(1), 1_000)));
+        flow.with(|cc| cc.handle_sent(us(1), 4_000));
+        assert_eq!(flow.rate(us(1)), Rate::from_gbps(30));
+        flow.with(|cc| (0..999).for_each(|_| cc.handle_sent(us(2), 1_000)));
+        assert_eq!(flow.rate(us(2)), Rate::from_gbps(30));
+        flow.with(|cc| cc.handle_sent(us(2), 1_000));
+        assert_eq!(flow.rate(us(2)), Rate::from_gbps(35));
+        (0..100).for_each(|_| flow.cnp(us(3)));
+        assert_eq!(flow.rate(us(3)), Rate(1));
+    }
+
     /// What counts is what came when, not when it was asked.
     #[test]
     fn asking_changes_nothing() {
-        for config in [paper_by_hand(), DcqcnConfig::hpcc(), DcqcnConfig::conweave()] {
+        for config in [paper_by_hand(), DcqcnConfig::hpcc(), DcqcnConfig::conweave(), htsim_by_hand()] {
             let (mut asked, mut left) = (Flow::new(config.clone(), 100), Flow::new(config, 100));
             for step in 0..2_000u64 {
                 let now = Time(step * 700_001);

@@ -19,6 +19,7 @@ fn sender(cc: AnyCc) -> AnySender {
         ack_every: 1,
         nack_interval: Span::Time(Duration::from_us(500)),
         cnp_interval: Span::Time(Duration::from_us(50)),
+        trailing_cnp: false,
         rto: Span::Time(Duration::from_us(4_000)),
     });
     let mut sender = transport.build_sender(ENDS, &FACTS, cc, AnyLb::ecmp(9));

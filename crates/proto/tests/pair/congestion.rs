@@ -3,7 +3,9 @@
 use crate::schedule::{PACKET, us, window};
 use anabranch_base::{Bytes, Duration, Rate};
 use anabranch_proto::cc::ConstantConfig;
-use anabranch_proto::cc::{CcConfig, DcqcnConfig, DctcpConfig, OnNack, StrackCcConfig};
+use anabranch_proto::cc::{
+    AlphaDecay, CcConfig, DcqcnConfig, DctcpConfig, Increases, OnNack, StrackCcConfig,
+};
 use anabranch_proto::{Pace, PathFacts, Size, Span};
 use proptest::prelude::*;
 
@@ -84,6 +86,8 @@ fn paper_dcqcn(window: u64) -> DcqcnConfig {
         decrease_interval: Span::Time(Duration::ZERO),
         window: bytes(window),
         on_nack: OnNack::SlowStart,
+        alpha_decay: AlphaDecay::Timer,
+        increases: Increases::Dcqcn,
     }
 }
 

@@ -30,6 +30,7 @@ fn copies() -> Registry {
         ack_every: 1,
         nack_interval: Span::Time(Duration::from_us(500)),
         cnp_interval: Span::Time(Duration::from_us(50)),
+        trailing_cnp: false,
         rto: parameters.get("rto"),
     };
     Registry::new()

@@ -56,6 +56,8 @@ impl Answers {
 pub(in crate::transport) struct NotificationPoint {
     interval: Duration,
     last: Option<Time>,
+    /// A mark came since, too early for a CNP of its own.
+    held_back: bool,
     /// The entropy value of the marked packet that a CNP is due for.
     due: Option<u16>,
 }
@@ -63,7 +65,7 @@ pub(in crate::transport) struct NotificationPoint {
 impl NotificationPoint {
     /// Before the first mark.
     pub fn new(interval: Duration) -> Self {
-        NotificationPoint { interval, last: None, due: None }
+        NotificationPoint { interval, last: None, held_back: false, due: None }
     }
 
     /// With an interval of 0, for transports whose ACKs stand for CNPs then.
@@ -77,6 +79,16 @@ impl NotificationPoint {
         if self.last.is_none_or(|last| now.since(last) >= self.interval) {
             self.last = Some(now);
             self.due = Some(ev);
+            self.held_back = false;
+        } else {
+            self.held_back = true;
+        }
+    }
+
+    /// A packet without a mark came, which brings the CNP that a mark within the last interval did not.
+    pub fn trail(&mut self, now: Time, ev: u16) {
+        if self.held_back {
+            self.notify(now, ev);
         }
     }
 

@@ -29,6 +29,11 @@ parameters! {
         /// At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says so.
         #[is(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
+        /// A mark that comes within `cnp_interval` of a CNP makes the first packet after it bring one, marked or not.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[is(any; example = true; source = "unsaid; true: htsim, whose receivers send it when the interval ends";
+            default = false)]
+        pub trailing_cnp: bool,
         /// Without a new acknowledgement for this long the sender goes back.
         #[is(AboveZero; example = "4ms"; source = "the simulator published with ConWeave")]
         pub rto: Span,

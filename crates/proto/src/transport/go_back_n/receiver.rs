@@ -23,6 +23,7 @@ pub struct GoBackNReceiver {
     nacked: Option<Time>,
     nack_interval: Duration,
     notification: NotificationPoint,
+    trailing_cnp: bool,
     answers: Answers,
 }
 
@@ -45,6 +46,7 @@ impl GoBackNReceiver {
             nacked: None,
             nack_interval: config.nack_interval.on(facts),
             notification: NotificationPoint::new(config.cnp_interval.on(facts)),
+            trailing_cnp: config.trailing_cnp,
             answers: Answers::new(ends, config.ack),
         }
     }
@@ -88,6 +90,8 @@ impl Receiver for GoBackNReceiver {
         }
         if marked && !self.notification.is_off() {
             self.notification.notify(now, ev);
+        } else if self.trailing_cnp {
+            self.notification.trail(now, ev);
         }
         whole
     }

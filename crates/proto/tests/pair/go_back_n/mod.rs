@@ -127,6 +127,7 @@ impl Schedule<GoBackNEnds> {
             ack_every: self.ends.ack_every,
             nack_interval: Span::Time(self.ends.nack_interval),
             cnp_interval: Span::Time(self.ends.cnp_interval),
+            trailing_cnp: false,
             rto: Span::Time(self.ends.rto),
         })
     }
