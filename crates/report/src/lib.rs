@@ -14,6 +14,7 @@ mod page;
 mod standing;
 mod table;
 mod unsaid;
+mod waits;
 
 pub use compare::{ComparedRow, Comparison, Ratio, compare};
 pub use ground::ground;

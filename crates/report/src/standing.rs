@@ -106,6 +106,21 @@ impl Standing {
     fn is_placed(&self) -> bool {
         self.rank.is_none_or(|rank| rank == self.at_best)
     }
+
+    /// At which seeds no fault hit any data, to stand behind the name; none where each run was hit or has no faults.
+    fn spared(&self) -> Option<String> {
+        match self.unhit {
+            [0, _] => None,
+            [1, 1] => Some("no data hit by the faults".to_owned()),
+            [unhit, all] if unhit == all => Some("no data hit by the faults at any seed".to_owned()),
+            [unhit, all] => Some(format!("no data hit by the faults at {unhit} of {all} seeds")),
+        }
+    }
+
+    /// The scheme's name where it leads: that it was spared belongs into the same clause.
+    fn leading(&self, name: &str) -> String {
+        self.spared().map_or_else(|| name.to_owned(), |spared| format!("{name} ({spared})"))
+    }
 }
 
 /// How long goodput took to be back.
@@ -330,19 +345,24 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
     order.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
     let rank = |name: &str| schemes.iter().find(|(known, _)| *known == name).and_then(|(_, of)| of.rank);
     let with = |(name, estimate): &(&str, Estimate)| format!("{name} ({})", in_brackets(estimate, quantity));
+    let of = |name: &str| schemes.iter().find(|(known, _)| *known == name).map(|(_, standing)| *standing);
+    let leading = |name: &str| of(name).map_or_else(|| name.to_owned(), |standing| standing.leading(name));
     let Some((best, first)) = order.first().copied() else {
         return "No scheme finished, so there is nothing to rank".to_owned();
     };
     let one_seed = if first.seeds == 1 { "; one seed: no interval" } else { "" };
     if schemes.len() == 1 {
-        return format!("{best}: {} {}{one_seed}", quantity.short, shown(&first, quantity));
+        return format!("{}: {} {}{one_seed}", leading(best), quantity.short, shown(&first, quantity));
     }
     let (tied, rest): (Vec<_>, Vec<_>) =
         order.iter().copied().partition(|(name, other)| rank(name) == Some(1) || first.mean == other.mean);
     let mut text = match (tied.len(), rest.first()) {
-        (1, None) => format!("{best} alone finished: {} {}", quantity.short, shown(&first, quantity)),
+        (1, None) => {
+            format!("{} alone finished: {} {}", leading(best), quantity.short, shown(&first, quantity))
+        }
         (1, Some(next)) => format!(
-            "{best} is fastest{}: {} {}, {:.2} times faster than {}",
+            "{} is fastest{}: {} {}, {:.2} times faster than {}",
+            leading(best),
             if first.seeds == 1 { " at its one seed" } else { "" },
             quantity.short,
             shown(&first, quantity),
@@ -350,7 +370,7 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
             with(next),
         ),
         _ => {
-            let names: Vec<&str> = tied.iter().map(|(name, _)| *name).collect();
+            let names: Vec<String> = tied.iter().map(|(name, _)| leading(name)).collect();
             let values: Vec<String> = tied.iter().map(|(_, estimate)| shown(estimate, quantity)).collect();
             let (names, values) = (listed(&names), listed(&values));
             // All of them are faster than the next.
@@ -375,6 +395,17 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
         if !those.is_empty() {
             text.push_str(&format!("; {before}{}", those.join(", ")));
         }
+    }
+    // Who was spared did not win what was asked, so the first of the others is named beside.
+    let is_spared = |name: &str| of(name).is_some_and(|standing| standing.unhit[0] > 0);
+    if tied.iter().any(|(name, _)| is_spared(name))
+        && let Some(hit) = order.iter().find(|(name, _)| !is_spared(name))
+    {
+        let (least, seeds) = match first.seeds {
+            1 => ("fastest", ""),
+            _ => ("lowest mean", " at every seed"),
+        };
+        text.push_str(&format!("; {least} of those hit{seeds}: {}", with(hit)));
     }
     text + one_seed
 }
@@ -460,7 +491,7 @@ fn over_the_sweep<'a>(
     points: &[&BTreeMap<String, anabranch_results::Value>],
     at: impl Fn(&BTreeMap<String, anabranch_results::Value>) -> Vec<(&'a str, &'a Standing)>,
 ) -> String {
-    let mut by_winner: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
+    let mut by_winner: Vec<(Vec<String>, Vec<String>)> = Vec::new();
     for point in points {
         let here = at(point);
         let means = here.iter().filter_map(|(_, standing)| standing.estimate.map(|estimate| estimate.mean));
@@ -469,8 +500,8 @@ fn over_the_sweep<'a>(
             let mean = standing.estimate.map(|estimate| estimate.mean);
             standing.rank == Some(1) || (mean.is_some() && mean == least)
         };
-        let mut winners: Vec<&str> =
-            here.into_iter().filter(|(_, standing)| leads(standing)).map(|(name, _)| name).collect();
+        let winners = here.into_iter().filter(|(_, standing)| leads(standing));
+        let mut winners: Vec<String> = winners.map(|(name, standing)| standing.leading(name)).collect();
         winners.sort_unstable();
         match by_winner.iter_mut().find(|(known, _)| *known == winners) {
             Some((_, places)) => places.push(named(point)),
@@ -480,7 +511,7 @@ fn over_the_sweep<'a>(
     let parts: Vec<String> = by_winner
         .iter()
         .map(|(winners, places)| {
-            let what = match winners[..] {
+            let what = match &winners[..] {
                 [] => "no scheme finished".to_owned(),
                 [one] => format!("{one} is fastest"),
                 _ => format!("{} tie", listed(winners)),
@@ -714,7 +745,7 @@ mod tests {
         let mut set = set(&[("a", &[110.0, 220.0]), ("b", &[100.0, 110.0]), ("c", &[100.0, 110.0])]);
         for (place, run) in set.runs.iter_mut().enumerate() {
             let data_packets = if (1..=3).contains(&place) { 0 } else { 3 };
-            run.faults = vec![FaultRow { fault: 1, packets_lost: 5, data_packets, ..FaultRow::default() }];
+            run.faults = vec![FaultRow { packets_lost: 5, data_packets, ..FaultRow::default() }];
         }
         let groups = groups(&set);
         let standings = standings(&set, &groups);
@@ -723,6 +754,47 @@ mod tests {
         assert_eq!(
             unhit(&schemes).unwrap(),
             "The faults hit no data of a (at 1 of 2 seeds) and b (at any seed): that says nothing of how these bear them"
+        );
+    }
+
+    /// By hand: b and c lead with 100 and 110, and no fault hit b's data at any seed, nor c's at its first; a, which was
+    /// hit at both, is the one to name beside them.
+    #[test]
+    fn a_scheme_that_the_faults_spared_does_not_win_without_a_word() {
+        let mut spared = set(&[("a", &[300.0, 310.0]), ("b", &[100.0, 110.0]), ("c", &[101.0, 109.0])]);
+        for (place, run) in spared.runs.iter_mut().enumerate() {
+            let data_packets = if (2..=4).contains(&place) { 0 } else { 3 };
+            run.faults = vec![FaultRow { packets_lost: 5, data_packets, ..FaultRow::default() }];
+        }
+        let said = &verdict(&spared)[0];
+        let tie = "b (no data hit by the faults at any seed) and c (no data hit by the faults at 1 of 2 seeds) tie: ";
+        assert!(said.starts_with(tie), "{said}");
+        assert!(said.ends_with("; lowest mean of those hit at every seed: a (305.0 ± 64 µs)."), "{said}");
+        spared.runs.retain(|run| run.seed == 1 && run.scheme != "c");
+        let said = &verdict(&spared)[0];
+        assert!(said.starts_with("b (no data hit by the faults) is fastest at its one seed: "), "{said}");
+        assert!(said.contains("; fastest of those hit: a (300.0 µs)"), "{said}");
+        // Who leads and was hit leads without a word.
+        spared.runs.iter_mut().for_each(|run| run.faults[0].data_packets = 3 - run.faults[0].data_packets);
+        spared.runs.iter_mut().for_each(|run| run.fct_max_us = 400.0 - run.fct_max_us);
+        let mut hit = spared.clone();
+        hit.runs.iter_mut().for_each(|run| run.faults[0].data_packets = 3);
+        assert!(!verdict(&hit)[0].contains("hit"), "{:?}", verdict(&hit));
+        for run in &mut spared.runs {
+            run.sweep.insert("x".into(), anabranch_results::Value::Integer(0));
+        }
+        let points = (0..6).flat_map(|point| {
+            spared.runs.iter().map(move |run| {
+                let mut run = run.clone();
+                run.sweep.insert("x".into(), anabranch_results::Value::Integer(point));
+                run
+            })
+        });
+        let many = ResultSet { runs: points.collect(), ..spared.clone() };
+        assert!(
+            verdict(&many)[0].starts_with("a (no data hit by the faults) is fastest at 6 of 6"),
+            "{:?}",
+            verdict(&many)
         );
     }
 

@@ -5,6 +5,7 @@ use crate::ground::ground;
 use crate::groups::{Group, each_run, groups};
 use crate::labels::{bytes, half_width, large, micros, significant};
 use crate::standing::{Quantity, Recovery, Standing, ranked, standings, verdict};
+use crate::waits;
 use anabranch_results::{
     ClaimKind, ClaimResult, ClaimRow, ClaimValue, Estimate, Figure, Outcome, ResultSet, RunRow, Spread,
 };
@@ -318,6 +319,7 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
     if !zero.is_empty() && !groups.is_empty() {
         notes.push(format!("0 in every run: {}.", zero.join(", ")));
     }
+    notes.extend(waits::notes(set));
     notes.extend(faults::notes(set));
     Summary { words, head, rows, notes }
 }
