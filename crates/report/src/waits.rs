@@ -125,7 +125,7 @@ mod tests {
             notes(&set),
             [
                 "Messages that waited for a timeout: reps at workload.bytes = 8MiB 3 of 5, the slowest 100.0 µs, of the \
-                 others 50.0 µs."
+                 others 50.00 µs."
             ]
         );
         set.flows.retain(|flow| flow.timeouts != Some(0));

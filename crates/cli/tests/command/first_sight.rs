@@ -79,7 +79,7 @@ fn an_answer_says_what_else_moved() {
     // A fifth of the queue, and of four.
     assert_eq!(
         (&of("fabric.ecn_kmin")["from"], &of("fabric.ecn_kmin")["to"]),
-        (&"4.00 KB".into(), &"800 KB".into())
+        (&"4 KB".into(), &"800 KB".into())
     );
     assert!(of("transport.rto")["to"].as_str().unwrap().ends_with("us"), "{moved:?}");
     assert!(moved.iter().all(|row| row["parameter"] != "fabric.queue"), "{moved:?}");
@@ -160,7 +160,7 @@ fn grounds_are_swept_by_their_names() {
     let json = place.run(&["run", "s.toml", "--out", "out", "--json"]).expect(0).json();
     let grounds: Vec<&str> =
         json["runs"].as_array().unwrap().iter().map(|run| run["sweep"]["setup"].as_str().unwrap()).collect();
-    assert_eq!(grounds, ["common", "common", "reps-paper", "reps-paper"]);
+    assert_eq!(grounds, ["common", "reps-paper", "common", "reps-paper"]);
     let text = place.run(&["check", "s.toml"]).expect(0).stdout;
     assert!(text.contains("setup      common, reps-paper\n"), "{text}");
     // The stored scenario runs by itself and is the same.
@@ -171,4 +171,44 @@ fn grounds_are_swept_by_their_names() {
     place.write("s.toml", format!("{SMALL}[sweep]\nsetup = [\"common\", \"reps-papre\"]\n"));
     let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
     assert!(refused.contains("s.toml:15:20: ") && refused.contains("reps-paper"), "{refused}");
+}
+
+#[test]
+fn warnings_that_differ_in_packets_alone_are_one() {
+    let place = Place::new();
+    // The target of an incast sends ACKs alone, and ECMP puts other ones on the uplink at each seed.
+    let down = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nboth_directions = false\nat = \"2us\"\n\
+                duration = \"20us\"\n";
+    let incast = edited("kind = \"permutation\"", "kind = \"incast\"\ntarget = 0\ndegree = 8");
+    let text = incast
+        .replace("[\"reps\", \"ops\"]", "[\"ecmp\"]")
+        .replace("seeds = [1]", "seeds = [1, 2, 3, 4, 5, 6, 7, 8]");
+    place.write("s.toml", text + down);
+    let json = place.run(&["run", "s.toml", "--out", "out", "--json"]).expect(0).json();
+    let of_acks: std::collections::BTreeSet<u64> = json["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| &run["faults"][0])
+        .filter(|fault| fault["data_packets"] == 0 && fault["packets_lost"] != 0)
+        .map(|fault| fault["packets_lost"].as_u64().unwrap())
+        .collect();
+    assert!(of_acks.len() > 1, "the seeds differ: {json}");
+    let range =
+        format!("met no data: the {} to {} packets", of_acks.first().unwrap(), of_acks.last().unwrap());
+    let said: Vec<&str> = json["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|text| text.as_str())
+        .filter(|text| text.contains("met no data"))
+        .collect();
+    assert!(matches!(said[..], [one] if one.contains(&range)), "{range}: {said:?}");
+}
+
+#[test]
+fn a_depth_that_a_figure_varies_is_no_news() {
+    let place = Place::new();
+    let ended = place.run(&["reproduce", "strack/figure-21", "--out", "out"]).expect(0);
+    assert!(!ended.stderr.contains("holds nothing back"), "{}", ended.stderr);
 }
