@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// Anabranch simulates RDMA fabrics packet by packet: schemes against each other, papers' figures again, and
 /// what happens when links fail. The same scenario and seed give the same results on any machine.
 #[derive(Debug, Parser)]
-#[command(name = "anabranch", version, arg_required_else_help = true, max_term_width = 110)]
+#[command(name = "anabranch", version = env!("ANABRANCH_VERSION"), arg_required_else_help = true, max_term_width = 110)]
 #[command(after_help = "Exit codes:
   0    all went well
   1    a run failed: flows could not finish, a limit was reached, an invariant broke
@@ -34,7 +34,7 @@ pub enum Command {
     /// Run papers' figures again and hold their claims against what comes out
     #[command(after_help = reproduce_help())]
     Reproduce(ReproduceArgs),
-    /// Name the schemes, setups, figures, workloads, topologies, faults, series or examples there are
+    /// Name the schemes, setups, figures, workloads, topologies, faults, series, examples, parameters or terms there are
     #[command(after_help = "Examples:
   anabranch list schemes
   anabranch list schemes --state           bits of hardware state, field by field
@@ -42,6 +42,11 @@ pub enum Command {
   anabranch list examples incast > incast.toml     a scenario to begin with
   anabranch list figures --json")]
     List(ListArgs),
+    /// Say of a parameter of schemes what it means: unit, range, default, example, source
+    #[command(after_help = "Examples:
+  anabranch docs fabric.queue
+  anabranch docs rto")]
+    Docs(DocsArgs),
     /// Resolve and validate a scenario without simulating it
     #[command(after_help = "Examples:
   anabranch check examples/permutation-1024.toml
@@ -87,6 +92,20 @@ DuckDB and Polars read: every row has the scheme, the seed and the swept values 
   anabranch bench perm128 perm1024 --scheme reps --json
   anabranch bench perm1024 --scheme reps --scheme rocev2   # also what a lossless hop takes of a lossy one")]
     Bench(BenchArgs),
+    /// Print what completes the command's words in a shell
+    #[command(after_help = "Examples:
+  anabranch completions bash > ~/.local/share/bash-completion/completions/anabranch
+  anabranch completions zsh > ~/.zfunc/_anabranch
+  anabranch completions fish > ~/.config/fish/completions/anabranch.fish")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    #[command(after_help = "Examples:
+  anabranch man | man -l -
+  anabranch man > ~/.local/share/man/man1/anabranch.1")]
+    Man,
     /// One bench case in a process of its own, so that its peak memory is its own
     #[command(hide = true)]
     BenchCase {
@@ -226,8 +245,20 @@ pub enum Listing {
     Series,
     /// Scenarios to begin with
     Examples,
+    /// Words of tables and verdicts
+    Terms,
     /// Parameters of schemes: unit, range, default, source, meaning
     Parameters,
+}
+
+/// Arguments of `anabranch docs`.
+#[derive(Debug, Args)]
+pub struct DocsArgs {
+    /// The parameter, by its path as `[set]` takes it (`fabric.queue`, `*.lb.buffer`) or by its last word (`queue`)
+    pub key: String,
+    /// Print one JSON document on standard output, and nothing else
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `anabranch check`.

@@ -68,12 +68,15 @@ fn act(command: &Command) -> Result<(), Failure> {
         Command::Run(args) => command::run::run(args),
         Command::Reproduce(args) => command::reproduce::reproduce(args),
         Command::List(args) => command::list::list(args),
+        Command::Docs(args) => command::docs::docs(args),
         Command::Check(args) => command::check::check(args),
         Command::Report(args) => command::report::report(args),
         Command::Find(args) => command::find::find(args),
         Command::Compare(args) => command::compare::compare(args),
         Command::Export(args) => command::export::export(args),
         Command::Bench(args) => command::bench::bench(args),
+        Command::Completions { shell } => command::manual::completions(*shell),
+        Command::Man => command::manual::man(),
         Command::BenchCase { case, scheme, threads } => command::bench::case_alone(case, scheme, *threads),
     }
 }

@@ -4,6 +4,7 @@ use crate::examples::EXAMPLES;
 use crate::failure::{Failure, reason};
 use crate::output::{note, told};
 use crate::store::Item;
+use anabranch_proto::PathFacts;
 use anabranch_results::digest::text_digest;
 use anabranch_sim::scenario::{Files, Ground, Overrides, RunPoint, Scenario, ScenarioError, read};
 use std::collections::BTreeMap;
@@ -25,6 +26,8 @@ pub struct Prepared {
     pub item: Item,
     /// In what the ground of its schemes differs.
     pub ground: Ground,
+    /// What stands for the fabric at each point of the sweep, by scheme.
+    pub facts: Vec<Vec<PathFacts>>,
 }
 
 /// Reads a scenario and the files it names, from its folder.
@@ -132,7 +135,7 @@ pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
         files: scenario.files.clone(),
         warnings: examined.warnings.iter().map(ScenarioError::in_a_line).collect(),
     };
-    Ok(Prepared { scenario, points, item, ground })
+    Ok(Prepared { scenario, points, item, ground, facts: examined.facts })
 }
 
 /// Any error about input, as a failure.

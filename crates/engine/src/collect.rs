@@ -147,7 +147,7 @@ fn fault_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> Vec<Faul
     let row = |(fault, spec): (u16, &FaultSpec)| {
         let hits = *hits.of(fault);
         FaultRow {
-            fault: u32::from(fault) + 1,
+            fault: u32::from(fault),
             kind: spec.kind.word().to_owned(),
             on: spec.kind.names().0.to_string(),
             at_us: spec.at.0.iter().min().map_or(0.0, |at| at.as_us()),
@@ -179,7 +179,7 @@ fn unmet_faults(run: &RunRow, point: &RunPoint) -> Vec<String> {
             }
             _ => return None,
         };
-        Some(format!("fault {} ({}) {why}", row.fault, spec.kind))
+        Some(format!("fault.{} ({}) {why}", row.fault, spec.kind))
     };
     run.faults.iter().zip(&point.faults).filter_map(told).collect()
 }

@@ -10,10 +10,10 @@ const MOST: u32 = 8;
 /// A line for each fault: the packets of a run of each scheme that it hit.
 pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
     let all = || set.runs.iter().flat_map(|run| &run.faults);
-    let last = all().map(|row| row.fault).max().unwrap_or(0);
-    let mut notes: Vec<String> = (1..=last.min(MOST)).map(|fault| note(set, fault)).collect();
-    if last > MOST {
-        notes.push(format!("Faults {} to {last}: faults.parquet.", MOST + 1));
+    let count = all().map(|row| row.fault + 1).max().unwrap_or(0);
+    let mut notes: Vec<String> = (0..count.min(MOST)).map(|fault| note(set, fault)).collect();
+    if count > MOST {
+        notes.push(format!("fault.{MOST} to fault.{}: faults.parquet.", count - 1));
     }
     notes.extend(routing(set));
     notes
@@ -78,7 +78,7 @@ fn note(set: &ResultSet, fault: u32) -> String {
         true => format!(" {}", first.on),
         false => String::new(),
     };
-    format!("Fault {fault} ({}{on}{at}), packets of a run: {}.", first.kind, of_schemes.join("; "))
+    format!("fault.{fault} ({}{on}{at}), packets of a run: {}.", first.kind, of_schemes.join("; "))
 }
 
 /// `132 lost`, `12 to 14 refused`, `none` over runs.
@@ -122,9 +122,9 @@ mod tests {
         assert!(notes(&set).is_empty());
         for (place, run) in set.runs.iter_mut().enumerate() {
             let reps = run.scheme == "reps";
-            run.faults = vec![row(1, 100.0, if reps { 1_132 } else { 90 + place as u64 }, 0)];
+            run.faults = vec![row(0, 100.0, if reps { 1_132 } else { 90 + place as u64 }, 0)];
         }
-        let expected = "Fault 1 (link-down tor:0/up:0 from 100.0 µs), packets of a run: reps 1,132 lost; \
+        let expected = "fault.0 (link-down tor:0/up:0 from 100.0 µs), packets of a run: reps 1,132 lost; \
                         ops 94 to 97 lost.";
         assert_eq!(notes(&set), [expected]);
     }
@@ -139,7 +139,7 @@ mod tests {
             [("", "", "never"), (delay, delay, "after 20us"), (delay, "", "after 20us (reps); never (ops)")]
         {
             set.scenario_toml = scheme("reps", of_reps) + &scheme("ops", of_ops);
-            set.runs[0].faults = vec![row(1, 100.0, 1, 0)];
+            set.runs[0].faults = vec![row(0, 100.0, 1, 0)];
             let expected = format!("Routing follows what goes down: {expected} (fabric.routing_delay).");
             assert_eq!(notes(&set).last(), Some(&expected));
             set.runs[0].faults[0].kind = "packet-loss".into();
@@ -151,15 +151,15 @@ mod tests {
     fn what_is_swept_is_not_named_and_many_faults_are_cut_short() {
         let mut set = two_schemes();
         for (place, run) in set.runs.iter_mut().enumerate() {
-            run.faults = (1..=10).map(|fault| row(fault, place as f64, 0, u64::from(fault == 1))).collect();
+            run.faults = (0..10).map(|fault| row(fault, place as f64, 0, u64::from(fault == 0))).collect();
         }
         let notes = notes(&set);
         assert_eq!(notes.len(), 9);
         assert_eq!(
             notes[0],
-            "Fault 1 (link-down tor:0/up:0), packets of a run: reps 1 slowed; ops 1 slowed."
+            "fault.0 (link-down tor:0/up:0), packets of a run: reps 1 slowed; ops 1 slowed."
         );
         assert!(notes[1].ends_with("reps none; ops none."), "{}", notes[1]);
-        assert_eq!(notes[8], "Faults 9 to 10: faults.parquet.");
+        assert_eq!(notes[8], "fault.8 to fault.9: faults.parquet.");
     }
 }

@@ -15,6 +15,7 @@ mod standing;
 mod table;
 mod unsaid;
 mod verdict;
+mod waits;
 
 pub use compare::{ComparedRow, Comparison, Ratio, compare};
 pub use ground::ground;

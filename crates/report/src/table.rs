@@ -6,6 +6,7 @@ use crate::groups::{Group, each_run, groups};
 use crate::labels::{bytes, half_width, large, micros, significant};
 use crate::standing::{Quantity, Recovery, Standing, ranked, standings};
 use crate::verdict::verdict;
+use crate::waits;
 use anabranch_results::{
     ClaimKind, ClaimResult, ClaimRow, ClaimValue, Estimate, Figure, Outcome, ResultSet, RunRow, Spread,
 };
@@ -322,6 +323,7 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
     if !zero.is_empty() && !groups.is_empty() {
         notes.push(format!("0 in every run: {}.", zero.join(", ")));
     }
+    notes.extend(waits::notes(set));
     notes.extend(faults::notes(set));
     Summary { words, head, rows, notes }
 }

@@ -451,7 +451,7 @@ mod tests {
     /// Hits of data by scheme and seed; every run has 5 packets hit in all.
     fn with_hits(mut set: ResultSet, data_packets: &[u64]) -> ResultSet {
         for (run, &data_packets) in set.runs.iter_mut().zip(data_packets) {
-            run.faults = vec![FaultRow { fault: 1, packets_lost: 5, data_packets, ..FaultRow::default() }];
+            run.faults = vec![FaultRow { packets_lost: 5, data_packets, ..FaultRow::default() }];
         }
         set
     }

@@ -41,8 +41,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// 5: what was JSON in the runs is columns, and all rows have the keys of their run. 6: baselines, ideal CCTs, recovery, peak
-/// queues, and runs that are missing. 7: data packets that faults hit.
-const FORMAT: u64 = 7;
+/// queues, and runs that are missing. 7: data packets that faults hit. 8: `baseline` beside each point of a curve, faults
+/// numbered from 0, as paths do.
+const FORMAT: u64 = 8;
 const MANIFEST: &str = "manifest.json";
 const SCENARIO: &str = "scenario.toml";
 pub(crate) const RUNS: &str = "runs.parquet";
@@ -98,7 +99,7 @@ impl ResultSet {
 
     /// The curves: those of a run stand together, in the order of the runs.
     fn write_series(&self, dir: &Path, keys: RunKeys) -> Result<FileEntry, ResultsError> {
-        let mut sink = RowSink::create(dir.join(SERIES), Some(keys))?;
+        let mut sink = RowSink::create(dir.join(SERIES), Some(keys.with_baseline(&self.runs)))?;
         if self.filed.is_empty() {
             sink.rows(&self.series)?;
             return sink.finish(true);

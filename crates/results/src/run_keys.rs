@@ -38,6 +38,13 @@ impl RunKeys {
         Ok(RunKeys(columns))
     }
 
+    /// The same with whether the run is one without the scenario's faults, for tables that have rows of both.
+    pub(crate) fn with_baseline(mut self, runs: &[RunRow]) -> RunKeys {
+        let baseline = BooleanArray::from_iter(runs.iter().map(|run| Some(run.baseline)));
+        self.0.push(column("baseline", Arc::new(baseline), false));
+        self
+    }
+
     /// `rows`, the first column of which is the number of the run, with these columns behind it.
     pub(crate) fn added_to(&self, rows: &RecordBatch) -> Result<RecordBatch, String> {
         let runs: Option<&UInt32Array> = rows.column(0).as_any().downcast_ref();

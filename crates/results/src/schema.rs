@@ -98,7 +98,7 @@ pub struct RunRow {
 /// One fault of a run, and the packets that it hit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FaultRow {
-    /// Its number in the scenario, from 1.
+    /// Its number in the scenario, from 0, as paths name it: `fault.0.at`.
     pub fault: u32,
     /// What happened, as in the scenario: `link-down`.
     pub kind: String,

@@ -56,19 +56,23 @@ impl ResultSet {
         self.warnings.iter().cloned().chain(self.run_warnings()).collect()
     }
 
-    /// The warnings of runs, each once, with its schemes and in how many of their runs.
+    /// The warnings of runs, each once, with its schemes and in how many of their runs. Those that differ in counts of
+    /// packets alone are one, with the range.
     ///
     /// Where the sweep changes a fault, one that is met at some points is no news.
     pub fn run_warnings(&self) -> Vec<String> {
         let swept = self.actual().iter().any(|run| run.sweep.keys().any(|key| key.starts_with("fault.")));
         let runs_of = |scheme: &str| self.actual().iter().filter(|run| run.scheme == scheme).count();
-        let mut found: Vec<(&str, Vec<(&str, usize)>)> = Vec::new();
+        let mut found: Vec<(Counted, Vec<(&str, usize)>)> = Vec::new();
         for (run, warning) in self.actual().iter().flat_map(|run| run.warnings.iter().map(move |w| (run, w)))
         {
-            let place = found.iter().position(|(text, _)| text == warning).unwrap_or_else(|| {
-                found.push((warning, Vec::new()));
+            let warning = Counted::of(warning);
+            let place = found.iter().position(|(known, _)| known.words == warning.words);
+            let place = place.unwrap_or_else(|| {
+                found.push((warning.clone(), Vec::new()));
                 found.len() - 1
             });
+            found[place].0.widen(&warning);
             let schemes = &mut found[place].1;
             match schemes.iter_mut().find(|(scheme, _)| *scheme == run.scheme) {
                 Some((_, runs)) => *runs += 1,
@@ -76,7 +80,8 @@ impl ResultSet {
             }
         }
         let of_runs = found.into_iter().filter_map(|(warning, mut schemes)| {
-            if swept && warning.starts_with("fault ") {
+            let warning = warning.text();
+            if swept && warning.starts_with("fault.") {
                 schemes.retain(|(scheme, runs)| *runs == runs_of(scheme));
             }
             let schemes = schemes.into_iter().map(|(scheme, runs)| match runs_of(scheme) {
@@ -91,6 +96,50 @@ impl ResultSet {
 
     fn first_baseline(&self) -> usize {
         self.runs.iter().position(|run| run.baseline).unwrap_or(self.runs.len())
+    }
+}
+
+/// A warning whose counts of packets may differ between runs.
+#[derive(Clone)]
+struct Counted {
+    /// Its words, with nothing in place of counts.
+    words: Vec<Option<String>>,
+    /// The smallest and the largest of each count.
+    counts: Vec<[u64; 2]>,
+}
+
+impl Counted {
+    fn of(warning: &str) -> Counted {
+        let mut counts = Vec::new();
+        let words: Vec<&str> = warning.split(' ').collect();
+        let is_counted = |place: usize| words.get(place + 1).is_some_and(|next| next.starts_with("packet"));
+        let masked = words.iter().enumerate().map(|(place, word)| match word.parse() {
+            Ok(count) if is_counted(place) => {
+                counts.push([count, count]);
+                None
+            }
+            _ => Some((*word).to_owned()),
+        });
+        Counted { words: masked.collect(), counts }
+    }
+
+    fn widen(&mut self, other: &Counted) {
+        for ([least, most], [low, high]) in self.counts.iter_mut().zip(&other.counts) {
+            (*least, *most) = ((*least).min(*low), (*most).max(*high));
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut counts = self.counts.iter();
+        let words = self.words.iter().map(|word| match word {
+            Some(word) => word.clone(),
+            None => match counts.next() {
+                Some([least, most]) if least == most => least.to_string(),
+                Some([least, most]) => format!("{least} to {most}"),
+                None => String::new(),
+            },
+        });
+        words.collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -142,7 +191,7 @@ mod tests {
 
     #[test]
     fn warnings_of_runs_are_told_once_with_their_schemes() {
-        let missed = "fault 1 met no packet";
+        let missed = "fault.0 met no packet";
         let runs = vec![
             run("reps", None, &[missed]),
             run("reps", None, &[]),
@@ -150,13 +199,33 @@ mod tests {
         ];
         let set = ResultSet { runs, warnings: vec!["the queue is short".into()], ..ResultSet::default() };
         let expected =
-            ["the queue is short", "reps (in 1 of 2 runs), ops: fault 1 met no packet", "ops: no curve"];
+            ["the queue is short", "reps (in 1 of 2 runs), ops: fault.0 met no packet", "ops: no curve"];
+        assert_eq!(set.all_warnings(), expected);
+    }
+
+    #[test]
+    fn warnings_that_differ_in_packets_alone_are_one_with_a_range() {
+        let met = |fault: u32, packets: u32| {
+            format!("fault.{fault} (rate host:3) met no data: the {packets} packets that it hit are ACKs")
+        };
+        let all = [met(0, 261), met(0, 5), met(0, 17), met(1, 5)];
+        let runs = vec![
+            run("reps", None, &[&all[0]]),
+            run("reps", None, &[&all[1]]),
+            run("ops", None, &[&all[2], &all[3]]),
+            run("ops", None, &[]),
+        ];
+        let set = ResultSet { runs, ..ResultSet::default() };
+        let expected = [
+            "reps, ops (in 1 of 2 runs): fault.0 (rate host:3) met no data: the 5 to 261 packets that it hit are ACKs",
+            "ops (in 1 of 2 runs): fault.1 (rate host:3) met no data: the 5 packets that it hit are ACKs",
+        ];
         assert_eq!(set.all_warnings(), expected);
     }
 
     #[test]
     fn a_swept_fault_may_be_met_at_some_points_only() {
-        let missed = "fault 1 met no packet";
+        let missed = "fault.0 met no packet";
         let runs = vec![
             run("reps", Some("1us"), &[]),
             run("reps", Some("9s"), &[missed]),
@@ -164,6 +233,6 @@ mod tests {
             run("ops", Some("9s"), &[missed]),
         ];
         let set = ResultSet { runs, ..ResultSet::default() };
-        assert_eq!(set.all_warnings(), ["ops: fault 1 met no packet"]);
+        assert_eq!(set.all_warnings(), ["ops: fault.0 met no packet"]);
     }
 }

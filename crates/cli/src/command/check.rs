@@ -7,7 +7,7 @@ use crate::output::{print, print_json};
 use crate::source::input;
 use crate::{question, source};
 use anabranch_base::Bytes;
-use anabranch_sim::scenario::{FaultSpec, Ground, Overrides, RunPoint};
+use anabranch_sim::scenario::{FaultSpec, Ground, GroundDifference, Overrides, RunPoint};
 use anabranch_sim::topology::Topology;
 use serde_json::json;
 
@@ -95,8 +95,18 @@ fn ground(ground: &Ground) -> String {
     if ground.differences.is_empty() {
         return String::new();
     }
-    let mut text =
-        format!("The ground of the schemes differs in (* needed by the scheme):\n\n{}\n", ground.matrix());
+    let has =
+        |of: fn(&GroundDifference) -> &[bool]| ground.differences.iter().any(|row| of(row).contains(&true));
+    let mut legend = "* needed by the scheme".to_owned();
+    if has(|row| &row.given) {
+        legend.push_str(
+            "; + what the setup gives to every fabric that pauses or trims, as the scheme needs one",
+        );
+    }
+    if has(|row| &row.unused) {
+        legend.push_str("; unused: nothing in the scheme takes notice of it");
+    }
+    let mut text = format!("The ground of the schemes differs in ({legend}):\n\n{}\n", ground.matrix());
     for (scheme, needs) in ground.schemes.iter().zip(&ground.needs).filter(|(_, needs)| !needs.is_empty()) {
         text.push_str(&format!("{scheme} needs {needs}\n"));
     }
@@ -118,7 +128,7 @@ fn broken<'a>(point: &'a RunPoint, topology: &Topology) -> Result<Vec<Broken<'a>
     let find = |(i, fault): (usize, &'a FaultSpec)| {
         let taken = fault.takes(i, topology, point.seed).map_err(input)?;
         Ok(Broken {
-            number: i + 1,
+            number: i,
             fault,
             switches: taken.switches.iter().map(|&node| topology.node_name(node)).collect(),
             links: taken.links.iter().map(|&link| topology.link_name(link)).collect(),
@@ -131,7 +141,7 @@ fn broken<'a>(point: &'a RunPoint, topology: &Topology) -> Result<Vec<Broken<'a>
 const MOST_NAMED: usize = 8;
 
 impl Broken<'_> {
-    /// `fault 1    link-down cable:tor:0/up:0 at 50us for 200us: tor:0/up:0, spine:0/down:0`
+    /// `fault.0    link-down cable:tor:0/up:0 at 50us for 200us: tor:0/up:0, spine:0/down:0`
     fn line(&self) -> String {
         let FaultSpec { kind, at, duration } = self.fault;
         let lasts = duration.map_or_else(|| "to the end".to_owned(), |duration| format!("for {duration}"));
@@ -141,7 +151,7 @@ impl Broken<'_> {
             true => format!(" ... ({} in all)", names.len()),
             false => String::new(),
         };
-        format!("{:<11}{kind} at {at} {lasts}: {named}{rest}\n", format!("fault {}", self.number))
+        format!("{:<11}{kind} at {at} {lasts}: {named}{rest}\n", format!("fault.{}", self.number))
     }
 
     fn json(&self) -> serde_json::Value {

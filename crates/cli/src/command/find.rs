@@ -14,7 +14,7 @@ use crate::{clock, interrupt};
 use anabranch_report::Measure;
 use anabranch_results::digest::text_digest;
 use anabranch_results::{Answered, ClaimValue, ResultSet, RunRow};
-use anabranch_sim::scenario::{Answer, Find, Overrides, RunPoint, Search, Wanted, read_find};
+use anabranch_sim::scenario::{Answer, Find, Moved, Overrides, RunPoint, Search, Wanted, read_find};
 use anabranch_sim::{Control, RunResult};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use serde_json::{Value, json};
@@ -38,6 +38,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
     let holds = question::measure(&written.shown, &find)?;
     let ends = find.scenario(&find.ends(), &written.folder).map_err(input)?;
     let mut prepared = source::prepare(format!("{}-find", written.name), written.titled(ends))?;
+    let moved = prepared.scenario.moved(&prepared.facts);
     let question = find.text();
     prepared.item.digest = text_digest(&format!("{}\n{question}", prepared.item.digest));
     let mut asked: Vec<(&str, u64)> = Vec::new();
@@ -98,7 +99,11 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
     let answered = Answered {
         question: asked_in_words(&find),
         table: table(&find, &answers),
-        notes: answers.iter().flat_map(|answer| answer.notes(&find)).collect(),
+        notes: answers
+            .iter()
+            .flat_map(|answer| answer.notes(&find))
+            .chain(followers(&find, &moved))
+            .collect(),
     };
     let folder = match folder.filter(|_| simulated == 0) {
         Some(folder) => folder,
@@ -125,6 +130,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
             "where": find.holds,
             "resolution": find.resolution,
             "range": find.ends(),
+            "moved": moved,
             "answers": answers,
             "runs": count,
             "runs_simulated": simulated,
@@ -401,6 +407,31 @@ impl OfScheme<'_> {
             "runs": self.runs(),
         })
     }
+}
+
+/// What else moved with the parameter, as the ground makes it follow: the answer is one for all of these together.
+fn followers(find: &Find, moved: &[Moved]) -> Option<String> {
+    let mut by_change: Vec<(String, Vec<&str>)> = Vec::new();
+    let schemes = moved.chunk_by(|one, next| one.scheme == next.scheme);
+    for of_scheme in schemes {
+        let each =
+            of_scheme.iter().map(|moved| format!("{} {} to {}", moved.parameter, moved.from, moved.to));
+        let changes = each.collect::<Vec<String>>().join(", ");
+        match by_change.iter_mut().find(|(known, _)| *known == changes) {
+            Some((_, names)) => names.push(of_scheme[0].scheme.as_str()),
+            None => by_change.push((changes, vec![of_scheme[0].scheme.as_str()])),
+        }
+    }
+    let (first, example) = (moved.first()?, &moved.first()?.to);
+    let changes = by_change.iter().map(|(changes, names)| format!("{}: {changes}", names.join(", ")));
+    Some(format!(
+        "Over the whole range these follow {} and move with it: {}. A value of its own below [set], such as \
+         \"*.{}\" = \"{}\", holds one still.",
+        find.parameter,
+        changes.collect::<Vec<String>>().join("; "),
+        first.parameter,
+        example.replace(' ', ""),
+    ))
 }
 
 fn word(find: &Find) -> &'static str {

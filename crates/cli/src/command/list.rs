@@ -1,6 +1,7 @@
 //! `anabranch list`.
 
 use super::parameters::{self, Form};
+use super::terms::TERMS;
 use crate::args::{ListArgs, Listing};
 use crate::examples::EXAMPLES;
 use crate::failure::Failure;
@@ -113,6 +114,7 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
         Listing::Topologies => show("topologies", owned(TOPOLOGIES), args.json),
         Listing::Faults => show("faults", owned(FAULTS), args.json),
         Listing::Series => show("series", owned(SERIES), args.json),
+        Listing::Terms => show("terms", owned(TERMS), args.json),
         Listing::Examples => examples(args.kind.as_deref(), args.json),
     }
 }
@@ -148,7 +150,7 @@ fn show(what: &str, rows: Vec<(String, String)>, as_json: bool) -> Result<(), Fa
             rows.iter().map(|(name, title)| json!({ "name": name, "title": title })).collect();
         return print_json(&json!({ what: rows }));
     }
-    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     print(&rows.iter().map(|(name, title)| format!("{name:width$}  {title}\n")).collect::<String>())
 }
 

@@ -3,12 +3,15 @@
 pub mod bench;
 pub mod check;
 pub mod compare;
+pub mod docs;
 pub mod export;
 pub mod find;
 pub mod list;
+pub mod manual;
 mod parameters;
 pub mod report;
 pub mod reproduce;
 pub mod run;
 mod simulate;
+mod terms;
 pub mod unsaid;

@@ -33,6 +33,79 @@ pub fn list(wanted: Option<&str>, form: Form) -> Result<(), Failure> {
     }
 }
 
+/// A parameter of a part of schemes, or of a kind of one.
+pub struct Entry {
+    /// As `[set]` names it behind the scheme: `lb.buffer`.
+    pub path: String,
+    part: &'static str,
+    kind: KindListing,
+    place: usize,
+}
+
+/// Every parameter there is.
+pub fn entries() -> Vec<Entry> {
+    let kinds = Registry::new().parts().into_iter().flat_map(|part| {
+        let name = part.part;
+        part.kinds.into_iter().map(move |kind| (name, kind))
+    });
+    let of_kind = |(part, kind): (&'static str, KindListing)| {
+        let entry = |place: usize| Entry {
+            path: path(part, &kind.parameters[place]),
+            part,
+            kind: kind.clone(),
+            place,
+        };
+        (0..kind.parameters.len()).map(entry).collect::<Vec<Entry>>()
+    };
+    kinds.flat_map(of_kind).collect()
+}
+
+impl Entry {
+    /// The parameter's own name.
+    pub fn name(&self) -> &str {
+        self.parameter().name()
+    }
+
+    fn parameter(&self) -> &Parameter {
+        &self.kind.parameters[self.place]
+    }
+
+    /// Whether `key` names it: its path, with a scheme in front or not, or the end of it.
+    pub fn is(&self, key: &str) -> bool {
+        let whole = |key: &str| self.path == key || self.path.ends_with(&format!(".{key}"));
+        whole(key) || key.split_once('.').is_some_and(|(_, path)| self.path == path)
+    }
+
+    /// As `anabranch list parameters --json` has it.
+    pub fn json(&self) -> Value {
+        row(self.part, &self.kind, self.parameter())
+    }
+
+    /// For people at a terminal.
+    pub fn text(&self) -> String {
+        let [_, unit, range, default, example, source, meaning] = columns(self.parameter());
+        let of = match (&self.kind.name, self.part) {
+            (Some(_), _) => format!(" ({})", heading(self.part, &self.kind)),
+            (None, _) => String::new(),
+        };
+        let rows = [
+            ("unit", unit),
+            ("range", range),
+            ("default", default),
+            ("example", example),
+            ("source", source),
+        ];
+        let rows = rows.iter().filter(|(_, value)| !value.is_empty());
+        let rows: String = rows.map(|(name, value)| format!("  {name:<8} {value}\n")).collect();
+        format!("{}{of}: {meaning}\n{rows}", self.path)
+    }
+}
+
+/// As `[set]` names it behind the scheme.
+fn path(part: &str, parameter: &Parameter) -> String {
+    if part.is_empty() { parameter.name().to_owned() } else { format!("{part}.{}", parameter.name()) }
+}
+
 /// The part of that name, or the kinds of that name in whatever part.
 fn chosen(parts: Vec<PartListing>, wanted: &str) -> Result<Vec<PartListing>, Failure> {
     let mut names: Vec<String> = parts.iter().map(|part| part.part.to_owned()).collect();
@@ -169,13 +242,12 @@ fn rows(parts: &[PartListing]) -> Vec<Value> {
 }
 
 fn row(part: &str, kind: &KindListing, parameter: &Parameter) -> Value {
-    let path = if part.is_empty() { String::new() } else { format!("{part}.") };
     let (least, most) = parameter.ends();
     json!({
         "part": part,
         "kind": kind.name,
         "name": parameter.name(),
-        "path": format!("{path}{}", parameter.name()),
+        "path": path(part, parameter),
         "unit": parameter.unit(),
         "range": parameter.range(),
         "least": least,

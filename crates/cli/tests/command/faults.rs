@@ -32,7 +32,7 @@ fn checked(faults: &str) -> Vec<String> {
     let place = Place::new();
     place.write("s.toml", format!("{SMALL}{faults}"));
     let text = place.run(&["check", "s.toml"]).expect(0).stdout;
-    text.lines().filter(|line| line.starts_with("fault ")).map(str::to_owned).collect()
+    text.lines().filter(|line| line.starts_with("fault.")).map(str::to_owned).collect()
 }
 
 #[test]
@@ -61,8 +61,8 @@ fn check_says_which_links_a_fault_takes() {
          period = \"20us\"\ndown_for = \"4us\"\n\
          [[fault]]\nkind = \"switch-down\"\nswitches = [\"spine:0\", \"spine:1\"]\nat = [\"1us\", \"9us\"]\nduration = \"2us\"\n",
     );
-    assert_eq!(lines[0], "fault 1    link-flap tor:0/up:0 at 5us for 995us: tor:0/up:0, spine:0/down:0");
-    assert_eq!(lines[1], "fault 2    switch-down spine:0, spine:1 at 1us, 9us for 2us: spine:0, spine:1");
+    assert_eq!(lines[0], "fault.0    link-flap tor:0/up:0 at 5us for 995us: tor:0/up:0, spine:0/down:0");
+    assert_eq!(lines[1], "fault.1    switch-down spine:0, spine:1 at 1us, 9us for 2us: spine:0, spine:1");
 
     let place = Place::new();
     place.write("s.toml", format!("{SMALL}[[fault]]\nkind = {rate}\nlinks = \"cable:tor:0/up:0\"\n"));
@@ -127,11 +127,11 @@ fn each_fault_says_how_many_packets_of_each_scheme_it_hit() {
     let again = place.run(&["run", "s.toml", "--out", "out"]).expect(0).stdout;
     let lost = json["runs"][0]["faults"][0]["packets_lost"].as_u64().unwrap();
     let line =
-        again.lines().find(|line| line.starts_with("Fault 1 (link-flap tor:0/up:0 from 0.00 µs)")).unwrap();
+        again.lines().find(|line| line.starts_with("fault.0 (link-flap tor:0/up:0 from 0.00 µs)")).unwrap();
     assert!(line.contains(&format!("reps {lost} lost")), "{again}");
     let folder = place.path().join(json["folder"].as_str().unwrap());
     let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
-    assert!(page.contains("Fault 1 (link-flap tor:0/up:0"), "the page says it too");
+    assert!(page.contains("fault.0 (link-flap tor:0/up:0"), "the page says it too");
     let one = place.run(&["run", "s.toml", "--out", "one", "--json", "--threads", "1"]).expect(0).json();
     assert_eq!(one["runs"][0]["digest"], json["runs"][0]["digest"]);
 }

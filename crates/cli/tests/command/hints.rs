@@ -328,3 +328,76 @@ fn what_is_no_scenario_is_sent_where_it_belongs() {
         place.run(&["run", "s.toml", "--scheme", "ecmp,ops", "--seed", "1,2", "--json"]).expect(0).json();
     assert_eq!(run["runs"].as_array().unwrap().len(), 4);
 }
+
+#[test]
+fn a_switch_that_fails_is_answered_with_one_that_is_down() {
+    for kind in ["switch-fail", "switch_failure", "node-down", "tor-crash"] {
+        let line = format!("kind = \"{kind}\"");
+        let wrong =
+            format!("{SMALL}[[fault]]\n{line}\nswitches = \"spine:0\"\nat = \"1us\"\nduration = \"5us\"\n");
+        let resolved = followed(&wrong, &line, "kind = \"switch-down\"");
+        assert!(resolved.contains("switch-down spine:0"), "{resolved}");
+    }
+    // What to name of it is said too.
+    let wrong = format!("{SMALL}[[fault]]\nkind = \"switch-fail\"\nduration = \"5us\"\n");
+    let whole = "kind = \"switch-down\" with switches = \"spine:0\"";
+    let place = Place::new();
+    place.write("s.toml", &wrong);
+    let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+    assert!(refused.contains(&format!("write: {whole}")), "{refused}");
+    place.write("s.toml", wrong.replace("kind = \"switch-fail\"", &whole.replace(" with ", "\n")));
+    place.run(&["check", "s.toml"]).expect(0);
+    let link =
+        format!("{SMALL}[[fault]]\nkind = \"link-failure\"\nlinks = \"tor:0/up:0\"\nduration = \"5us\"\n");
+    followed(&link, "kind = \"link-failure\"", "kind = \"link-down\"");
+}
+
+/// Asks [`SMALL`] with `schemes` for `parameter`, follows what is offered, and hands back the parameter that works.
+#[track_caller]
+fn asked_for(schemes: &str, parameter: &str) -> String {
+    let place = Place::new();
+    let question = |parameter: &str| {
+        let small = edited("[\"reps\", \"ops\"]", schemes);
+        format!(
+            "{small}[find]\nparameter = \"{parameter}\"\nsmallest = [\"16MB\", \"64MB\"]\n\
+             where = \"fct_max(scheme) < 1000\"\nresolution = 0.9\n"
+        )
+    };
+    place.write("s.toml", question(parameter));
+    let refused = place.run(&["find", "s.toml", "--out", "out"]).expect(2).stderr;
+    let help = refused.lines().find_map(|line| line.trim().strip_prefix("write: parameter = \""));
+    let meant = help.unwrap_or_else(|| panic!("no help:\n{refused}")).trim_end_matches('"').to_owned();
+    place.write("s.toml", question(&meant));
+    place.run(&["find", "s.toml", "--out", "out"]).expect(0);
+    meant
+}
+
+#[test]
+fn a_buffer_is_answered_with_what_it_is_called_here() {
+    for written in ["fabric.buffer", "*.fabric.buffer", "fabric.queue"] {
+        assert_eq!(asked_for("[\"reps\", \"ops\"]", written), "*.fabric.queue", "{written}");
+    }
+    assert_eq!(asked_for("[\"reps\"]", "reps.fabric.buffer"), "reps.fabric.queue");
+    assert_eq!(asked_for("[\"rocev2\"]", "fabric.buffer"), "*.fabric.pfc.buffer");
+}
+
+#[test]
+fn a_range_that_begins_below_a_packet_is_answered_with_one_that_does_not() {
+    for (low, high) in [("100B", "4MB"), ("2KB", "4MB"), ("5KB", "4MB"), ("1KB", "4KB")] {
+        let place = Place::new();
+        let question = |range: &str| {
+            format!(
+                "{SMALL}[find]\nparameter = \"*.fabric.queue\"\n{range}\nwhere = \"drops(scheme) == 0\"\nresolution = 0.9\n"
+            )
+        };
+        place.write("s.toml", question(&format!("smallest = [\"{low}\", \"{high}\"]")));
+        let warned = place.run(&["find", "s.toml", "--out", "out"]).expect(0).stderr;
+        let offered =
+            warned.lines().find_map(|line| line.trim().strip_prefix("write: ")?.strip_suffix(" in [find]"));
+        let offered = offered.unwrap_or_else(|| panic!("{low}: no range:\n{warned}"));
+        assert!(offered.starts_with("smallest = [\""), "{offered}");
+        place.write("s.toml", question(offered));
+        let again = place.run(&["find", "s.toml", "--out", "out"]).expect(0).stderr;
+        assert!(!again.contains("warning"), "{offered}:\n{again}");
+    }
+}

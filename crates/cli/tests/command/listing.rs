@@ -156,3 +156,62 @@ fn examples_are_listed_and_printed() {
     let refused = place.run(&["list", "examples", "inkast"]).expect(2).stderr;
     assert!(refused.contains("there is no example \"inkast\"\n  help: one of "), "{refused}");
 }
+
+#[test]
+fn a_parameter_is_explained_by_its_path_or_its_last_word() {
+    let place = Place::new();
+    let text = place.run(&["docs", "fabric.queue"]).expect(0).stdout;
+    assert!(
+        text.starts_with("fabric.queue: ")
+            && text.contains("\n  unit     ")
+            && text.contains("\n  range    "),
+        "{text}"
+    );
+    assert!(text.contains("\n  source   "), "{text}");
+    assert_eq!(place.run(&["docs", "*.fabric.queue"]).expect(0).stdout, text);
+    // Of every part that has one.
+    let json = place.run(&["docs", "buffer", "--json"]).expect(0).json();
+    let paths: Vec<&str> =
+        json["parameters"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap()).collect();
+    assert!(paths.contains(&"lb.buffer") && paths.contains(&"fabric.pfc.buffer"), "{paths:?}");
+    let all = place.run(&["list", "parameters", "--json"]).expect(0).json();
+    assert!(
+        json["parameters"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|row| all["parameters"].as_array().unwrap().contains(row))
+    );
+    let refused = place.run(&["docs", "fabric.qeue"]).expect(2).stderr;
+    assert!(refused.contains("fabric.queue"), "{refused}");
+}
+
+#[test]
+fn terms_of_table_and_verdict_are_explained() {
+    let place = Place::new();
+    let text = place.run(&["list", "terms"]).expect(0).stdout;
+    for term in ["goodput", "CCT", "P50, P95, P99", "ideal", "not to be placed", "interval", "no data hit"] {
+        assert!(text.lines().any(|line| line.starts_with(term)), "{term}:\n{text}");
+    }
+    assert!(place.run(&["list", "terms", "--json"]).expect(0).json()["terms"].as_array().unwrap().len() > 10);
+}
+
+#[test]
+fn shells_and_man_are_served_and_the_version_has_its_commit() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let text = place.run(&["completions", shell]).expect(0).stdout;
+        assert!(text.contains("reproduce") && text.contains("per-seed"), "{shell}:\n{text}");
+    }
+    let refused = place.run(&["completions", "basch"]).expect(2).stderr;
+    assert!(refused.contains("bash"), "{refused}");
+    let page = place.run(&["man"]).expect(0).stdout;
+    assert!(page.contains(".TH anabranch 1") && page.contains("\\-\\-per\\-seed"), "{page}");
+    assert!(!page.contains("bench-case") && !page.contains("bench\\-case"), "{page}");
+    let version = place.run(&["--version"]).expect(0).stdout;
+    let of_package = format!("anabranch {}", env!("CARGO_PKG_VERSION"));
+    let commit = version.trim().strip_prefix(&of_package).unwrap_or_else(|| panic!("{version}"));
+    let is_commit = |text: &str| text.len() >= 12 && text.chars().all(|c| c.is_ascii_hexdigit());
+    let named = commit.strip_prefix(" (").and_then(|rest| rest.strip_suffix(')'));
+    assert!(commit.is_empty() || named.is_some_and(is_commit), "{version}");
+}

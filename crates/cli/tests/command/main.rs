@@ -7,6 +7,7 @@ mod book;
 mod common;
 mod curves;
 mod faults;
+mod first_sight;
 mod good_input;
 mod hints;
 mod how_sure;

@@ -47,7 +47,7 @@ fn a_fault_that_no_packet_met() {
     let one = "kind = \"messages\"\n[[workload.message]]\nfrom = 0\nto = 15\nbytes = \"100KB\"";
     let idle = edited("kind = \"permutation\"\nbytes = \"100KB\"", one);
     let fault = "[[fault]]\nkind = \"rate\"\nlinks = \"host:3\"\nrate = \"1Gbps\"\n";
-    let says = "reps, ops: fault 1 (rate host:3) met no packet: it lost, refused or slowed none";
+    let says = "reps, ops: fault.0 (rate host:3) met no packet: it lost, refused or slowed none";
     warned(&format!("{idle}{fault}"), &[says]);
 }
 
@@ -55,8 +55,8 @@ fn a_fault_that_no_packet_met() {
 fn a_fault_after_the_end() {
     let fault =
         |at: &str| format!("{SMALL}[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = \"{at}\"\n");
-    warned(&fault("500ms"), &["reps, ops: fault 1 (link-down tor:0/up:0) begins after the end of the run"]);
-    let never = "fault 1 (link-down tor:0/up:0) begins at 2s, when every run is over (max_time = \"1s\")";
+    warned(&fault("500ms"), &["reps, ops: fault.0 (link-down tor:0/up:0) begins after the end of the run"]);
+    let never = "fault.0 (link-down tor:0/up:0) begins at 2s, when every run is over (max_time = \"1s\")";
     let place = Place::new();
     place.write("s.toml", fault("2s"));
     let checked = place.run(&["check", "s.toml", "--json"]).expect(0);
@@ -181,7 +181,7 @@ fn a_rate_that_slows_no_link() {
 #[test]
 fn a_fault_that_comes_again_after_the_end() {
     let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor-uplinks:50%\"\nduration = \"3us\"\n";
-    let says = "fault 1 (link-down tor-uplinks:50%) does not come at 500ms: the run is over before";
+    let says = "fault.0 (link-down tor-uplinks:50%) does not come at 500ms: the run is over before";
     warned(&format!("{SMALL}{fault}at = [\"0us\", \"500ms\"]\n"), &[says]);
     let says = "begins for the last time at 2s, when every run is over";
     check_warns(&format!("{SMALL}{fault}at = [\"0us\", \"2s\"]\n"), &[says]);

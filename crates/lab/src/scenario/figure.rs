@@ -166,7 +166,8 @@ pub fn read_figure_under(
         if choice.is_empty() {
             check_first_values(file_name, &unsaid, &plain, &scenario, &resolve)?;
         }
-        figure.scenario = Some(scenario);
+        let varied = unsaid.iter().flat_map(|entry| entry.spec.set.keys().cloned());
+        figure.scenario = Some(scenario.varying(varied.collect()));
     } else if let Some(table) = table.tables("unsaid", "unsaid")?.first() {
         return Err(table.wrong(
             "set",

@@ -1,5 +1,6 @@
 //! `[find]`: the smallest or the largest value of a parameter for which something still holds, by bisection.
 
+use super::origin::Asked;
 use super::sweep::ZIP;
 use super::table::{Table, fault};
 use super::tree::{Fields, Item, Node, Place};
@@ -238,7 +239,8 @@ impl Find {
         let sweep = Fields::from([(self.parameter.clone(), node(Item::Array(values)))]);
         let mut document = self.document.clone();
         document.insert("sweep".to_owned(), node(Item::Table(sweep)));
-        written::resolve(&Registry::new(), &self.file, document, files, &self.over).map_err(|error| {
+        let scenario = written::resolve(&Registry::new(), &self.file, document, files, &self.over);
+        let scenario = scenario.map_err(|error| {
             // What to sweep instead is what to ask for instead.
             let path = error.help.as_ref().and_then(|help| help.strip_prefix('"')?.split_once("\" = "));
             let other = path.filter(|(path, _)| *path != self.parameter).map(|(path, _)| path.to_owned());
@@ -246,7 +248,10 @@ impl Find {
                 Some(path) => ScenarioError { help: Some(format!("parameter = {path:?}")), ..error },
                 None => error,
             }
-        })
+        });
+        let [_, last] = self.ends();
+        let key = if self.wanted == Wanted::Smallest { "smallest" } else { "largest" };
+        scenario.map(|scenario| scenario.asking(Asked { key, last }))
     }
 
     /// Both ends of what is looked through, in the order in which they are written.

@@ -1,11 +1,12 @@
 //! The ground on which the schemes of a scenario stand: in what it differs, and whether they need that.
 
-use super::setups::GROUND;
+use super::idle_queues::hears_marks;
+use super::setups::{GROUND, Setup};
 use super::{Scenario, Scheme};
 use anabranch_base::Bytes;
 use anabranch_proto::{CcConfig, Pace, PathFacts, Size, Span, Threshold, TransportConfig};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the schemes of a scenario stand on, as far as it differs between them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -31,8 +32,25 @@ pub struct GroundDifference {
     pub values: Vec<Option<String>>,
     /// Of each scheme, whether the value follows from what the scheme needs.
     pub needed: Vec<bool>,
+    /// Of each scheme, whether the need alone does not say the value: the setup gives it to all fabrics that pause or trim.
+    pub given: Vec<bool>,
+    /// Of each scheme, whether it has the parameter and takes no notice of it: thresholds of marks that nobody hears.
+    pub unused: Vec<bool>,
     /// Values that no need explains differ.
     pub unexplained: bool,
+}
+
+/// A parameter of a scheme that follows what is swept.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Moved {
+    /// The scheme's name.
+    pub scheme: String,
+    /// As `[set]` names it: `fabric.ecn_kmin`.
+    pub parameter: String,
+    /// At the first point of the sweep, in plain units on the fabric.
+    pub from: String,
+    /// At the last.
+    pub to: String,
 }
 
 /// What becomes of a packet that a full queue has no room for.
@@ -55,6 +73,41 @@ impl Scenario {
     pub fn ground(&self, facts: &[PathFacts]) -> Ground {
         Ground::of(&self.setup, &self.schemes, facts)
     }
+
+    /// The parameters of schemes that differ between the first and the last point of the sweep without being swept
+    /// themselves, as what they are follows what is. `facts` are those of [`Scenario::examine`].
+    pub fn moved(&self, facts: &[Vec<PathFacts>]) -> Vec<Moved> {
+        let values = |(schemes, facts): (&[Scheme], &Vec<PathFacts>)| -> Vec<(String, Values)> {
+            let each = schemes.iter().zip(facts);
+            each.map(|(scheme, facts)| (scheme.name.clone(), Values::of(scheme, facts))).collect()
+        };
+        let points = self.schemes_by_point();
+        let ends = [points.first().zip(facts.first()), points.last().zip(facts.last())];
+        let [Some((first, of_first)), Some((last, of_last))] = ends else { return Vec::new() };
+        let (first, last) = (values((*first, of_first)), values((*last, of_last)));
+        let mut moved = Vec::new();
+        for (scheme, before) in first {
+            let Some((_, after)) = last.iter().find(|(name, _)| *name == scheme) else { continue };
+            let is_swept = |path: &str| {
+                let names = [format!("*.{path}"), format!("{scheme}.{path}")];
+                names.iter().any(|name| self.sweep.contains_key(name))
+            };
+            let found = before.by_path.iter().filter_map(|(path, from)| {
+                let to = after.by_path.get(path).filter(|to| !to.is(from) && to.shown != from.shown)?;
+                let (from, to) = (from.shown.clone(), to.shown.clone());
+                let parameter = path.clone();
+                // What is told under other names has no path.
+                (path.contains('.') && !is_swept(path)).then(|| Moved {
+                    scheme: scheme.clone(),
+                    parameter,
+                    from,
+                    to,
+                })
+            });
+            moved.extend(found);
+        }
+        moved
+    }
 }
 
 impl Ground {
@@ -66,8 +119,10 @@ impl Ground {
         let ground =
             ground.filter(|parameter| !(parameter.starts_with("cc.") && parameter.ends_with("window")));
         let parameters = [FULL, ROUTING].into_iter().chain(IN_FLIGHT).chain(ground);
+        let base = setup.split(',').next().unwrap_or_default();
+        let of_layers = Setup::named(base).map(|setup| setup.of_layers()).unwrap_or_default();
         let differences: Vec<GroundDifference> =
-            parameters.filter_map(|parameter| difference(parameter, &values)).collect();
+            parameters.filter_map(|parameter| difference(parameter, &values, &of_layers)).collect();
         let schemes: Vec<String> = schemes.iter().map(|scheme| scheme.name.clone()).collect();
         let not_the_same = sentence(&schemes, &differences);
         Ground {
@@ -79,11 +134,14 @@ impl Ground {
         }
     }
 
-    /// The differences as a table: a row for each parameter, a column for each scheme. What a scheme needs has a star.
+    /// The differences as a table: a row for each parameter, a column for each scheme. What a scheme needs has a star, what
+    /// the setup gives to a fabric as it needs one a plus.
     pub fn matrix(&self) -> String {
         let cell = |difference: &GroundDifference, place: usize| match &difference.values[place] {
+            Some(value) if difference.given[place] => format!("{value} +"),
             Some(value) if difference.needed[place] => format!("{value} *"),
             Some(value) => value.clone(),
+            None if difference.unused[place] => "unused".to_owned(),
             None => "-".to_owned(),
         };
         let head = std::iter::once(String::new()).chain(self.schemes.iter().cloned()).collect();
@@ -152,6 +210,7 @@ struct Values {
     needs: String,
     cc: String,
     pauses: bool,
+    hears_marks: bool,
     /// Of [`IN_FLIGHT`], whether what the scheme needs explains it.
     window_needed: [bool; 2],
 }
@@ -188,7 +247,7 @@ impl Values {
             by_path.insert(name.to_owned(), known);
         }
         let (own, needs) = (scheme.own.clone(), scheme.needs.clone());
-        Values { by_path, own, needs, cc, pauses, window_needed }
+        Values { by_path, own, needs, cc, pauses, hears_marks: hears_marks(scheme), window_needed }
     }
 
     fn get(&self, parameter: &str) -> Option<Known> {
@@ -196,7 +255,12 @@ impl Values {
             let none = self.pauses && parameter.starts_with("fabric.pfc.");
             none.then(|| Known::plain("no"))
         };
-        self.by_path.get(parameter).cloned().or_else(unsaid)
+        let known = self.by_path.get(parameter).cloned().or_else(unsaid);
+        known.filter(|_| !self.ignores(parameter))
+    }
+
+    fn ignores(&self, parameter: &str) -> bool {
+        parameter.starts_with("fabric.ecn_") && !self.hears_marks
     }
 
     fn needs(&self, parameter: &str) -> bool {
@@ -296,7 +360,7 @@ fn known(text: &str, facts: &PathFacts) -> Known {
 }
 
 /// A parameter, if it differs.
-fn difference(parameter: &str, schemes: &[Values]) -> Option<GroundDifference> {
+fn difference(parameter: &str, schemes: &[Values], of_layers: &BTreeSet<String>) -> Option<GroundDifference> {
     let values: Vec<Option<Known>> = schemes.iter().map(|scheme| scheme.get(parameter)).collect();
     let needed: Vec<bool> = schemes.iter().map(|scheme| scheme.needs(parameter)).collect();
     // Numbers of different congestion controls mean different things; their windows compare as what is in flight.
@@ -314,8 +378,10 @@ fn difference(parameter: &str, schemes: &[Values]) -> Option<GroundDifference> {
     let is_ground =
         GROUND.contains(parameter) || [FULL, ROUTING].contains(&parameter) || IN_FLIGHT.contains(&parameter);
     let unexplained = is_ground && any(|value, its| !value.stands_with(its), |needed| !needed);
+    let given = needed.iter().map(|needed| *needed && of_layers.contains(parameter)).collect();
+    let unused = schemes.iter().map(|scheme| scheme.ignores(parameter)).collect();
     let values = values.into_iter().map(|value| value.map(|value| value.shown)).collect();
-    Some(GroundDifference { parameter: parameter.to_owned(), values, needed, unexplained })
+    Some(GroundDifference { parameter: parameter.to_owned(), values, needed, given, unused, unexplained })
 }
 
 /// `Not on the same ground: transport.payload is 4.1 KB (reps) and 1 KB (dcp).`

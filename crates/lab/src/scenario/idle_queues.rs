@@ -13,14 +13,18 @@ use std::collections::BTreeMap;
 
 /// What was found so far: by scheme and parameter, what is wrong and a value that is not.
 #[derive(Default)]
-pub(super) struct IdleQueues(BTreeMap<(String, &'static str), (String, String)>);
+pub(super) struct IdleQueues {
+    found: BTreeMap<(String, &'static str), (String, String)>,
+    /// By scheme: a queue that is long enough for a packet and for the thresholds, where one was not.
+    enough: BTreeMap<String, Bytes>,
+}
 
 impl IdleQueues {
     /// Looks at the queues of a scheme's switches on a fabric.
     pub(super) fn look(&mut self, scheme: &Scheme, on: &Topology, facts: &PathFacts) {
         let mut note = |parameter, problem: String, instead: String| {
             let message = format!("scheme {:?}: {parameter} {problem}", scheme.name);
-            self.0.entry((scheme.name.clone(), parameter)).or_insert((message, instead));
+            self.found.entry((scheme.name.clone(), parameter)).or_insert((message, instead));
         };
         let framing = scheme.transport.framing();
         // Where ACKs wait with data, only headers of trimmed packets come here.
@@ -60,6 +64,10 @@ impl IdleQueues {
             return;
         };
         let holds = queue.on(facts);
+        if let Some(longer) = longer(scheme, on, facts, holds) {
+            let known = self.enough.entry(scheme.name.clone()).or_insert(longer);
+            *known = longer.max(*known);
+        }
         let rto = scheme.transport.rto();
         let full = facts.base_rtt + facts.line_rate.time_for(holds.0);
         // A shorter one than that is told of without a queue.
@@ -118,17 +126,43 @@ impl IdleQueues {
 
     /// What was found, with its place and what to write instead.
     pub(super) fn warnings(self, origin: &Origin) -> Vec<ScenarioError> {
+        let IdleQueues { found, enough } = self;
         let warning = |((scheme, parameter), (message, instead)): ((String, &str), (String, String))| {
             let (at, written) = origin.setting(&scheme, parameter, &["fabric.queue"]);
-            let help = match origin.is_swept(&scheme, parameter) {
-                true => format!("others, such as {instead}, in [sweep]"),
-                false => format!("{written} = {instead} below [set]"),
-            };
+            // Thresholds that follow a queue have no better value where it is too short.
+            let of_queue = ["fabric.queue", "fabric.ecn_kmin", "fabric.ecn_kmax", "fabric.ecn_from"];
+            let enough = enough.get(&scheme).filter(|_| of_queue.contains(&parameter));
+            let longer = enough
+                .and_then(|bytes| origin.beginning_with(&scheme, "fabric.queue", &format!("\"{bytes}\"")));
+            let help = longer
+                .or_else(|| origin.beginning_with(&scheme, parameter, &instead))
+                .unwrap_or_else(|| format!("{written} = {instead} below [set]"));
             fault(&origin.file, at, message, Some(help))
         };
-        self.0.into_iter().map(warning).collect()
+        found.into_iter().map(warning).collect()
     }
 }
+
+/// A queue that holds a packet and reaches the thresholds of its scheme, where one that holds `holds` does not.
+fn longer(scheme: &Scheme, on: &Topology, facts: &PathFacts, holds: Bytes) -> Option<Bytes> {
+    let does = |bytes: Bytes| {
+        let mut fabric = scheme.fabric.clone();
+        fabric.queue = Some(Size::Bytes(bytes));
+        let facts = PathFacts { queue: bytes, ..*facts };
+        let reached = !hears_marks(scheme)
+            || (unmarked(&fabric, on, &facts).is_none()
+                && (!fabric.ecn_from.is_empty() || fabric.ecn_kmax.on(&facts, Some(bytes)) <= bytes));
+        bytes >= facts.packet && reached
+    };
+    if does(holds) {
+        return None;
+    }
+    let mut tried = (1..=MOST_DOUBLED).map(|times| round_up(Bytes(facts.packet.0 << times)));
+    tried.find(|bytes| *bytes > holds && does(*bytes))
+}
+
+/// Beyond so many doublings no queue is of use.
+const MOST_DOUBLED: u32 = 30;
 
 /// The windows of a scheme's congestion control.
 fn windows(scheme: &Scheme) -> Vec<(&'static str, Size)> {
@@ -141,7 +175,7 @@ fn windows(scheme: &Scheme) -> Vec<(&'static str, Size)> {
 }
 
 /// Whether anything in a scheme acts on marks.
-fn hears_marks(scheme: &Scheme) -> bool {
+pub(super) fn hears_marks(scheme: &Scheme) -> bool {
     let deaf = matches!(scheme.cc, CcConfig::Constant { .. } | CcConfig::Hpcc { .. })
         && matches!(scheme.lb, LbConfig::Ecmp { .. } | LbConfig::Ops { .. })
         && scheme.fabric.program.is_none();

@@ -65,7 +65,7 @@ pub use figure::{
     read_figure_under, read_figure_with,
 };
 pub use find::{Answer, Find, Search, Wanted, find_in, read_find};
-pub use ground::{Ground, GroundDifference};
+pub use ground::{Ground, GroundDifference, Moved};
 pub use registry::{KindListing, Listed, PartListing, Registry};
 pub use resolved::{Examined, Scenario};
 pub use schemes::{SchemeListing, scheme, scheme_on, schemes};

@@ -1,12 +1,24 @@
 //! Where a scenario's parts were written, for errors and warnings about the whole of it.
 
 use super::tree::{Item, Node, Place};
+use anabranch_base::Bytes;
 
 /// Where things were written. It is no part of what a scenario says, so all are equal.
 #[derive(Clone, Debug)]
 pub(super) struct Origin {
     pub file: String,
     root: Node,
+    asked: Option<Asked>,
+    varied: Vec<String>,
+}
+
+/// The range that a question looks through, which stands where a sweep would.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    /// `smallest` or `largest`.
+    pub key: &'static str,
+    /// The last of its values.
+    pub last: toml::Value,
 }
 
 impl PartialEq for Origin {
@@ -17,7 +29,40 @@ impl PartialEq for Origin {
 
 impl Origin {
     pub(super) fn new(file: &str, root: Node) -> Origin {
-        Origin { file: file.to_owned(), root }
+        Origin { file: file.to_owned(), root, asked: None, varied: Vec::new() }
+    }
+
+    /// The same, where what seems swept is asked for.
+    pub(super) fn asking(self, asked: Asked) -> Origin {
+        Origin { asked: Some(asked), ..self }
+    }
+
+    /// The same, where these paths have other values in other set-ups.
+    pub(super) fn varying(self, varied: Vec<String>) -> Origin {
+        Origin { varied, ..self }
+    }
+
+    /// Whether a path has other values in other set-ups.
+    pub(super) fn is_varied(&self, path: &str) -> bool {
+        self.varied.iter().any(|varied| varied == path)
+    }
+
+    /// What to write for a parameter of a scheme that is swept or asked for, so that its values begin with `least`; none
+    /// where it is neither.
+    pub(super) fn beginning_with(&self, scheme: &str, parameter: &str, least: &str) -> Option<String> {
+        let swept = self.is_swept(scheme, parameter);
+        swept.then(|| match &self.asked {
+            Some(Asked { key, last }) => {
+                let bytes = |text: &str| text.trim_matches('"').parse::<Bytes>().ok();
+                let last = match (bytes(least), last.as_str().and_then(bytes)) {
+                    // The whole range is below what it should begin with.
+                    (Some(least), Some(last)) if last <= least => format!("\"{}\"", Bytes(10 * least.0)),
+                    _ => last.to_string(),
+                };
+                format!("{key} = [{least}, {last}] in [find]")
+            }
+            None => format!("others, such as {least}, in [sweep]"),
+        })
     }
 
     /// The place of a path such as `fault.0.links`; where it is swept, that of the sweep.

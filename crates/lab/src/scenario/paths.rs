@@ -29,6 +29,25 @@ pub(super) fn path_of(key: &str) -> Option<String> {
     nearest_path(key, &all).map(str::to_owned)
 }
 
+/// What stands for the buffer of a port elsewhere; here a queue has a length, and switches that pause share a buffer.
+const BUFFERS: [&str; 5] = ["buffer", "buffers", "buffer_size", "queue_size", "queue_length"];
+
+/// The path of the parameter of a scheme that is meant by one in the same part: that itself, what it is called here, or the
+/// nearest.
+pub(super) fn meant(path: &str, scheme: &Scheme) -> Option<String> {
+    let (part, last) = path.split_once('.')?;
+    let known = parameters(scheme);
+    if known.iter().any(|known| known == path) {
+        return Some(path.to_owned());
+    }
+    if part == "fabric" && BUFFERS.contains(&last) {
+        let buffer = if scheme.fabric.pfc.is_some() { "fabric.pfc.buffer" } else { "fabric.queue" };
+        return Some(buffer.to_owned());
+    }
+    let same_part = known.iter().map(String::as_str).filter(|known| known.split('.').next() == Some(part));
+    nearest_path(path, &same_part.collect::<Vec<_>>()).map(str::to_owned)
+}
+
 /// Every parameter of a scheme, also those that are left out when they say "never".
 pub(super) fn parameters(scheme: &Scheme) -> Vec<String> {
     let whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");

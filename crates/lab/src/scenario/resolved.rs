@@ -6,7 +6,7 @@ use super::idle_queues::IdleQueues;
 use super::late;
 use super::lossless::{self, round_up};
 use super::number_space;
-use super::origin::Origin;
+use super::origin::{Asked, Origin};
 use super::table::{Table, fault, or_example, split_help};
 use super::too_short::TooShort;
 use super::without_effect::WithoutEffect;
@@ -44,7 +44,7 @@ const SURELY_SOME: u32 = 100;
 pub struct Scenario {
     /// One line for people.
     pub title: String,
-    /// The setup: on what ground the schemes stand.
+    /// The setup: on what ground the schemes stand. Of a sweep over setups all, with commas between them.
     pub setup: String,
     /// What is compared.
     pub schemes: Vec<Scheme>,
@@ -160,6 +160,13 @@ impl Scenario {
         // A `.topo` file is no longer named: its tiers are spelled out.
         let files = files.into_iter().filter(|(name, _)| named.contains(name.as_str())).collect();
         let swept = points.iter().any(|point| !point.sweep.is_empty());
+        let mut setups: Vec<&str> = Vec::new();
+        for point in &points {
+            if !setups.contains(&point.setup.as_str()) {
+                setups.push(&point.setup);
+            }
+        }
+        let setup = setups.join(", ");
         let mut points = points.into_iter();
         let first = points.next().expect("a scenario has a point");
         let variants = std::iter::once(Variant::of_first(&first))
@@ -168,7 +175,7 @@ impl Scenario {
             .collect();
         Scenario {
             title,
-            setup: first.setup,
+            setup,
             schemes: first.schemes,
             seeds,
             topology: first.topology,
@@ -182,6 +189,16 @@ impl Scenario {
             variants,
             origin,
         }
+    }
+
+    /// The same scenario, of which these paths have other values in other set-ups.
+    pub(super) fn varying(self, paths: Vec<String>) -> Scenario {
+        Scenario { origin: self.origin.varying(paths), ..self }
+    }
+
+    /// The same scenario, the sweep of which is the range of a question.
+    pub(super) fn asking(self, asked: Asked) -> Scenario {
+        Scenario { origin: self.origin.asking(asked), ..self }
     }
 
     /// The resolved form: reading it gives an equal scenario.
@@ -565,6 +582,11 @@ impl Scenario {
         let (message, help) = split_help(problem, parameter);
         let at = self.origin.place(&format!("{path}.{parameter}"));
         fault(&self.origin.file, at, format!("{parameter}: {message}"), help)
+    }
+
+    /// The schemes at each point of the sweep.
+    pub(super) fn schemes_by_point(&self) -> Vec<&[Scheme]> {
+        self.steps().into_iter().map(|step| step.schemes).collect()
     }
 
     /// The points of the sweep in full; without a sweep, one.

@@ -3,7 +3,7 @@
 use super::declarations;
 use super::draft::Draft;
 use super::kinds;
-use super::paths::{nearest_path, parameters};
+use super::paths::{self, nearest_path, parameters};
 use super::registry::Wrong;
 use super::setups::{COMMON, Setup};
 use super::table::{Table, fault, list, nearest};
@@ -417,8 +417,9 @@ pub(super) fn no_such(scheme: &Scheme, path: &str) -> ParameterFault {
     }
     let known = parameters(scheme);
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let instead = match nearest_path(path, &known) {
-        Some(near) => Instead::Parameter(near.to_owned()),
+    let near = paths::meant(path, scheme);
+    let instead = match near.or_else(|| nearest_path(path, &known).map(str::to_owned)) {
+        Some(near) => Instead::Parameter(near),
         None => Instead::Words(format!("one of {}", known.join(", "))),
     };
     let message = format!("scheme {name:?} has no parameter {path:?}");

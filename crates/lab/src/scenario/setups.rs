@@ -132,6 +132,24 @@ impl Setup {
         Ok(Setup { name: table.get("name")?.unwrap_or(default), stack })
     }
 
+    /// The parameters that it gives to fabrics that pause or trim alone: `transport.rto`.
+    pub(super) fn of_layers(&self) -> BTreeSet<String> {
+        let layers =
+            self.stack.iter().flat_map(|layer| LAYERS.iter().filter_map(|name| table_at(layer, name)));
+        let parts =
+            layers.flat_map(|layer| PARTS.iter().filter_map(|part| Some((*part, table_at(layer, part)?))));
+        let mut found = BTreeSet::new();
+        for (part, fields) in parts {
+            // A kind in between is no part of the path.
+            let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
+            let all = paths(part, fields).into_iter();
+            found.extend(
+                all.map(|path| if part == "fabric" { path } else { format!("{part}.{}", last(&path)) }),
+            );
+        }
+        found
+    }
+
     /// The value of a whole part that a setting names by its kind (or of a lossless class by an empty table), with what the
     /// setup gives to it.
     pub(super) fn complete(&self, path: &str, value: &toml::Value, registry: &Registry) -> toml::Value {

@@ -335,7 +335,9 @@ fn numbered(path: &[&str], value: &Node, fields: &Fields) -> String {
 }
 
 /// The parts of a scenario that a sweep can change; any other first word is a scheme.
-const DOCUMENT: &[&str] = &["topology", "workload", "fault", "setup"];
+const DOCUMENT: &[&str] = &["topology", "workload", "fault", SETUP];
+/// The ground, by its name or by what is changed of it.
+const SETUP: &str = "setup";
 
 /// Refuses a path that leads nowhere, whatever its values.
 fn check_key(
@@ -347,6 +349,10 @@ fn check_key(
 ) -> Result<(), ScenarioError> {
     let (first, rest) = key.split_once('.').unwrap_or((key, ""));
     let fail = |message: String, help: String| Err(fault(file, node.at, message, Some(help)));
+    // The name of the ground is all of it.
+    if key == SETUP {
+        return Ok(());
+    }
     if rest.is_empty() {
         return fail(
             format!("{key:?} is no parameter of the topology, the workload, a fault or a scheme"),
@@ -373,11 +379,22 @@ fn check_key(
     let own = own.iter().map(String::as_str).chain(registry.scheme_names());
     let known: Vec<&str> = DOCUMENT.iter().copied().chain(own).chain(built_in).collect();
     let help = match nearest(first, &known) {
-        _ if paths::is_part(first) => format!("\"*.{key}\" = {}", node.value()),
+        _ if paths::is_part(first) => {
+            format!("\"*.{}\" = {}", part_path(key, root), node.value())
+        }
         Some(near) => format!("\"{near}.{rest}\" = {}", node.value()),
         None => format!("a path that begins with {} or *", known.join(", ")),
     };
     fail(format!("{key:?} begins with neither a part of the scenario nor a scheme"), help)
+}
+
+/// A path that begins with a part of schemes, or the nearest that a scheme of the scenario has.
+fn part_path(key: &str, root: &Fields) -> String {
+    let names = root.get("schemes").map(|node| as_list(&node.value())).unwrap_or_default();
+    let names =
+        names.iter().flat_map(|value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]));
+    let mut schemes = names.filter_map(|name| super::scheme(name.as_str()?).ok());
+    schemes.find_map(|scheme| paths::meant(key, &scheme)).unwrap_or_else(|| key.to_owned())
 }
 
 /// What to write instead of the name of a parameter that does not say whose it is.

@@ -58,7 +58,9 @@ impl WithoutEffect {
             let rates = self.rates.get(&number).filter(|_| self.slows.get(&number) == Some(&false));
             idle_rate(number, fault, *rates?, origin)
         }));
-        if let (Some((depth, most)), false) = (self.depth, self.holds_back) {
+        // Where it is varied, the value that holds nothing back is the one to vary from.
+        let is_varied = origin.is_varied("workload.depth");
+        if let (Some((depth, most)), false) = (self.depth, self.holds_back || is_varied) {
             let message = format!(
                 "depth = {depth} holds nothing back: no rank has more than {most} chunks for another one, in all"
             );
@@ -83,8 +85,7 @@ fn late_fault(number: usize, late: &FaultSpec, limits: &Limits, origin: &Origin)
         (false, false) => return None,
     };
     let message = format!(
-        "fault {} ({}) {begins} at {at}, when every run is over (max_time = \"{max_time}\")",
-        number + 1,
+        "fault.{number} ({}) {begins} at {at}, when every run is over (max_time = \"{max_time}\")",
         late.kind
     );
     let help = match first == last {
@@ -105,7 +106,7 @@ fn idle_rate(
     let what =
         if rate == slowest && rate == fastest { "leaves them as they are" } else { "slows none of them" };
     let message =
-        format!("fault {} ({}): rate = \"{rate}\" {what}: the links have {fastest}", number + 1, idle.kind);
+        format!("fault.{number} ({}): rate = \"{rate}\" {what}: the links have {fastest}", idle.kind);
     let help = format!("rate = \"{}\"", Rate(slowest.0 / 2));
     Some(fault(&origin.file, origin.place(&format!("fault.{number}.rate")), message, Some(help)))
 }

@@ -31,7 +31,7 @@ const SHORTEST_PERIOD: Duration = Duration::from_us(1);
 
 /// Reads one `[[fault]]`.
 pub(super) fn fault(table: &Table) -> Result<FaultSpec, ScenarioError> {
-    let kind = table.word("kind", KINDS)?;
+    let kind = table.word("kind", KINDS).map_err(|error| broken(table).unwrap_or(error))?;
     let own: &[&str] = match kind {
         Kind::LinkDown => &["links", "both_directions"],
         Kind::LinkFlap => &["links", "both_directions", "period", "down_for"],
@@ -47,6 +47,31 @@ pub(super) fn fault(table: &Table) -> Result<FaultSpec, ScenarioError> {
     let at: Several<Duration> = table.get("at")?.unwrap_or_else(|| Duration::ZERO.into());
     let duration = duration(table, &at)?;
     Ok(FaultSpec { kind, at, duration })
+}
+
+/// What other words there are for a thing that is down.
+const BROKEN: [&str; 7] = ["fail", "down", "dead", "crash", "kill", "cut", "outage"];
+/// And for a switch.
+const SWITCHES: [&str; 7] = ["switch", "node", "spine", "leaf", "tor", "core", "router"];
+
+/// The error for a kind that says in other words that a switch or a link is down; none for another one.
+fn broken(table: &Table) -> Option<ScenarioError> {
+    let written: String = table.get("kind").ok()??;
+    let word = written.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|part| word.contains(part));
+    if !has(&BROKEN) || KINDS.iter().any(|(kind, _)| *kind == written || word.replace('_', "-") == *kind) {
+        return None;
+    }
+    let help = match (has(&SWITCHES), table.node("switches"), table.node("links")) {
+        (true, None, _) => "kind = \"switch-down\" with switches = \"spine:0\"".to_owned(),
+        (true, Some(_), _) | (false, Some(_), None) => "kind = \"switch-down\"".to_owned(),
+        (false, _, Some(_)) => "kind = \"link-down\"".to_owned(),
+        (false, None, None) => {
+            "kind = \"link-down\" with links = \"tor:0/up:0\", or \"switch-down\" with switches = \"spine:0\""
+                .to_owned()
+        }
+    };
+    Some(table.wrong("kind", format!("unknown kind {written:?}"), help))
 }
 
 /// Refuses keys that a fault of this kind does not have, and says what is meant where others ask in their way.

@@ -264,7 +264,7 @@ fn rows_have_the_keys_of_their_run_and_runs_have_no_json() {
             JOBS,
             "job UInt32, algorithm Utf8, ranks UInt32, bytes UInt64, start_ps UInt64, ideal_cct_ps UInt64, cct_ps UInt64?",
         ),
-        (SERIES, "series Utf8, entity Utf8, time_ps UInt64, value Float64"),
+        (SERIES, "baseline Boolean, series Utf8, entity Utf8, time_ps UInt64, value Float64"),
     ];
     for (name, own) in own {
         assert_eq!(columns_of(dir.path(), name), format!("{keys}{own}"));
