@@ -53,6 +53,9 @@ fn workload_kind(toml: &str) -> Option<&str> {
     kind.strip_suffix('"')
 }
 
+/// Over its baseline a run is slower from here on, a ratio.
+const SLOWER: f64 = 1.001;
+
 /// A scheme at a point of the sweep, as it stands among the others.
 pub(crate) struct Standing {
     /// The ranked quantity; none where a run is missing or did not finish.
@@ -70,10 +73,10 @@ pub(crate) struct Standing {
     pub recovery: Recovery,
     /// Runs that are missing or did not finish, and all that were asked for.
     pub unfinished: [usize; 2],
-    /// Runs in which no fault hit any data, and all that ran.
+    /// Runs in which no fault hit any data or cost anything, and all that ran.
     pub unhit: [usize; 2],
-    /// No fault hit any of its data at any seed, though they hit others' at the same point: hashing kept it off, say.
-    /// What it reached is no answer to how it bears them, and it is not ranked.
+    /// No fault hit any of its data at any seed or cost it anything, though they hit others' at the same point: hashing
+    /// kept it off, say. What it reached is no answer to how it bears them, and it is not ranked.
     pub is_untouched: bool,
 }
 
@@ -175,6 +178,8 @@ fn standing(set: &ResultSet, group: &Group<'_>, quantity: Quantity) -> Standing 
         }
         true => Recovery::NotBefore { the_end_at: baselines.len() - times.len(), of: baselines.len() },
     };
+    let bore_nothing = |(run, baseline): (&RunRow, &Option<&RunRow>)| is_unhit(run, *baseline, quantity);
+    let unhit = group.runs().zip(&baselines).filter(|pair| bore_nothing(*pair)).count();
     Standing {
         estimate,
         rank: None,
@@ -182,14 +187,17 @@ fn standing(set: &ResultSet, group: &Group<'_>, quantity: Quantity) -> Standing 
         slowdown_by_fault: estimate.and(ratios).and_then(|ratios| Estimate::of(&ratios)),
         recovery,
         unfinished: [unfinished, absent + group.indices.len()],
-        unhit: [group.runs().filter(|run| is_unhit(run)).count(), group.indices.len()],
+        unhit: [unhit, group.indices.len()],
         is_untouched: false,
     }
 }
 
-/// Whether none of its faults met any data of a run.
-fn is_unhit(run: &RunRow) -> bool {
-    !run.faults.is_empty() && run.faults.iter().all(|fault| fault.data_packets == 0)
+/// Whether none of its faults met any data of a run, nor slowed it in another way: the last ACKs of a message may be lost.
+fn is_unhit(run: &RunRow, baseline: Option<&RunRow>, quantity: Quantity) -> bool {
+    let number = |run: &RunRow| run.number(quantity.field);
+    let is_slower = baseline.and_then(|baseline| Some(number(run)? > SLOWER * number(baseline)?));
+    let is_spared = run.faults.iter().all(|fault| fault.data_packets == 0);
+    !run.faults.is_empty() && is_spared && is_whole(run) && !is_slower.unwrap_or(false)
 }
 
 /// All that was sent has come.

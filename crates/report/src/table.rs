@@ -312,7 +312,9 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
         );
     }
     if standings.iter().any(|standing| standing.is_untouched) {
-        notes.push("unhit: no ranked place, as the faults hit none of its data at any seed.".to_owned());
+        notes.push(
+            "unhit: no rank, as the faults hit none of its data at any seed and cost it nothing.".to_owned(),
+        );
     }
     if !sides.is_empty() {
         notes.push(

@@ -144,7 +144,11 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
         order.iter().copied().partition(|(name, other)| rank(name) == Some(1) || first.mean == other.mean);
     let mut text = match (tied.len(), rest.first()) {
         (1, None) => {
-            format!("{of_these}{best} alone finished: {} {}", quantity.short, shown(&first, quantity))
+            let why = match schemes.iter().filter(|(_, standing)| !standing.is_untouched).count() {
+                1 => "alone was hit by the faults",
+                _ => "alone finished",
+            };
+            format!("{best} {why}: {} {}", quantity.short, shown(&first, quantity))
         }
         (1, Some(next)) => format!(
             "{of_these}{best} is fastest{}: {} {}, {:.2} times faster than {}",
@@ -271,7 +275,10 @@ fn unhit(schemes: &[(&str, &Standing)], quantity: Quantity) -> Option<String> {
         })
         .collect();
     if !untouched.is_empty() {
-        told.push(format!("Not ranked, as the faults hit no data of theirs: {}", some(untouched)));
+        told.push(format!(
+            "Not ranked, as the faults hit no data of theirs and cost them nothing: {}",
+            some(untouched)
+        ));
     } else if !of_none.is_empty() {
         told.push("The faults hit no data of any scheme: this says nothing of how they bear them".to_owned());
     }
@@ -465,13 +472,21 @@ mod tests {
             [
                 "Of those whose data the faults hit, a is fastest: FCT 115.0 µs (± 64), 1.83 times faster than c (210.5 ± \
                  6.4 µs).",
-                "Not ranked, as the faults hit no data of theirs: b (100.5 ± 6.4 µs). At some seeds the faults hit no data of \
-                 a (at 1 of 2)."
+                "Not ranked, as the faults hit no data of theirs and cost them nothing: b (100.5 ± 6.4 µs). At some seeds the \
+                 faults hit no data of a (at 1 of 2)."
             ]
         );
         let shown: Vec<String> = standings(&hit, &groups(&hit)).iter().map(Standing::rank_shown).collect();
         assert_eq!(shown, ["1", "unhit", "2"]);
         let summary = summary_json(&hit);
+        // Slower than without faults, though by ACKs alone: that is an answer.
+        let mut slower = hit.clone();
+        slower.runs.extend(hit.runs.iter().map(|run| RunRow {
+            baseline: true,
+            fct_max_us: run.fct_max_us / if run.scheme == "b" { 2.0 } else { 1.0 },
+            ..run.clone()
+        }));
+        assert!(verdict(&slower)[0].starts_with("b and a tie"), "{:?}", verdict(&slower));
         assert!(summary[1]["rank"].is_null() && summary[1]["seeds_unhit"] == 2, "{summary}");
         let nobody = with_hits(three(), &[0; 6]);
         assert!(verdict(&nobody)[0].starts_with("b and a tie: "), "{:?}", verdict(&nobody));
