@@ -20,13 +20,16 @@ const ROWS: usize = 64;
 /// Share of the links below the ends of the band, in percent.
 const BAND: [usize; 2] = [10, 90];
 
+/// The mean and the largest value of each stretch of time, none where there is no value.
+type Cells = Vec<Option<(f64, f64)>>;
+
 /// What the links of a run came to in each stretch of time.
 struct Grid {
     /// Microseconds.
     start: f64,
     stretch: f64,
-    /// By link: the mean and the largest value of each stretch, none where there is no value.
-    links: BTreeMap<Natural, Vec<Option<(f64, f64)>>>,
+    /// By link.
+    links: BTreeMap<Natural, Cells>,
 }
 
 /// Whether the plot has a curve for each place of more places than can be told apart.
@@ -102,7 +105,7 @@ fn grid(curves: &[&CurvePoints]) -> Option<Grid> {
     let count = many.min(STRETCHES);
     let whole = u128::from(last - first + step);
     let place = |time: u64| (u128::from(time - first) * u128::from(count) / whole) as usize;
-    let mut links: BTreeMap<Natural, Vec<Option<(f64, f64)>>> = BTreeMap::new();
+    let mut links: BTreeMap<Natural, Cells> = BTreeMap::new();
     for curve in curves {
         let mut sums: Vec<(f64, f64, f64)> = vec![(0.0, 0.0, f64::NEG_INFINITY); count as usize];
         for &(time, value) in &curve.points {
@@ -151,7 +154,7 @@ fn together(panel: usize, scheme: &str, grid: &Grid, factor: f64) -> [Json; 3] {
 
 /// Rows of cells, several links a row where there are more than a map has.
 fn map(grid: &Grid, factor: f64) -> Json {
-    let links: Vec<(&Natural, &Vec<Option<(f64, f64)>>)> = grid.links.iter().collect();
+    let links: Vec<(&Natural, &Cells)> = grid.links.iter().collect();
     let count = links.first().map_or(0, |(_, cells)| cells.len());
     let (mut rows, mut cells) = (Vec::new(), Vec::new());
     for several in links.chunks(links.len().div_ceil(ROWS).max(1)) {
