@@ -17,7 +17,7 @@ pub fn docs(args: &DocsArgs) -> Result<(), Failure> {
         let mut names: Vec<&str> = all.iter().flat_map(|entry| [entry.path.as_str(), entry.name()]).collect();
         names.sort_unstable();
         names.dedup();
-        let near = did_you_mean(&args.key, names.into_iter());
+        let near = did_you_mean(&args.key, names);
         return Err(Failure::Input(format!(
             "no parameter of a scheme is called {:?}{near}\n  help: `anabranch list parameters` has all",
             args.key
