@@ -194,8 +194,9 @@ impl Selector {
 
     /// What `topology` has that comes next to what this names: links or switches, as they are wanted.
     fn nearest(&self, topology: &Topology, links: bool) -> Option<String> {
-        let amount =
-            self.text.split_once(':').map_or(String::new(), |(_, amount)| format!(":{}", amount.trim()));
+        let behind = |text: &str| text.split_once(':').map(|(_, rest)| rest.trim().to_owned());
+        let form = if self.cable { behind(&self.text) } else { Some(self.text.clone()) };
+        let amount = form.and_then(|form| behind(&form)).map_or(String::new(), |amount| format!(":{amount}"));
         let side_of = |node: NodeId, up: bool, port: Option<u32>| {
             let sides = [(up, ports_of(topology, node, up)), (!up, ports_of(topology, node, !up))];
             let (up, links) = sides.into_iter().find(|(_, links)| !links.is_empty())?;
@@ -678,6 +679,16 @@ mod tests {
                 &single,
                 "tor-uplinks:3%",
                 "\"tor-uplinks:3%\": these switches have no links upwards; write \"host-links:3%\"",
+            ),
+            (
+                &single,
+                "cable:tor-uplinks:3%",
+                "\"cable:tor-uplinks:3%\": these switches have no links upwards; write \"cable:host-links:3%\"",
+            ),
+            (
+                &single,
+                "cable:tor-uplinks",
+                "\"cable:tor-uplinks\": these switches have no links upwards; write \"cable:host-links\"",
             ),
             (&two, "node:1->node:2", "\"node:1->node:2\": only a topology from an ns-3 file"),
             (&g, "node:1->node:4", "\"node:1->node:4\": there is no link from node 1 to node 4"),
