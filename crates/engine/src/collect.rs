@@ -170,9 +170,7 @@ fn unmet_faults(run: &RunRow, point: &RunPoint) -> Vec<String> {
             (0, _) if row.at_us >= run.sim_time_us => "begins after the end of the run".to_owned(),
             (0, _) => "met no packet: it lost, refused or slowed none".to_owned(),
             (packets, 0) => {
-                format!(
-                    "met no data: the {packets} packets that it hit are ACKs and the like, which later ones cover"
-                )
+                format!("met no data: the {packets} packets that it hit are ACKs and the like")
             }
             _ if !late.is_empty() => {
                 format!("does not come at {}: the run is over before", late.join(", "))

@@ -16,7 +16,7 @@ pub(super) fn of(set: &ResultSet, picture: &Picture<'_>) -> Vec<Json> {
     let mut bands: Vec<Json> = Vec::new();
     let runs = picture.curves.iter().filter_map(|curve| set.runs.get(*curve.runs.first()?));
     for fault in runs.flat_map(|run| &run.faults) {
-        let as_written = written.and_then(|faults| faults.get((fault.fault as usize).checked_sub(1)?));
+        let as_written = written.and_then(|faults| faults.get(fault.fault as usize));
         let time = |key: &str| -> Option<f64> {
             Some(as_written?.get(key)?.as_str()?.parse::<Duration>().ok()?.as_us())
         };
@@ -30,7 +30,7 @@ pub(super) fn of(set: &ResultSet, picture: &Picture<'_>) -> Vec<Json> {
                 None => Some(from),
                 Some(_) => time("until").or_else(|| Some(from + time("duration")?)),
             };
-            let name = format!("fault {}: {} {}", fault.fault, fault.kind, fault.on);
+            let name = format!("fault.{}: {} {}", fault.fault, fault.kind, fault.on);
             let mut band = json!({"name": name, "from": from, "to": to});
             if let Some((every, lasts)) = time("period").zip(time("down_for")) {
                 (band["every"], band["lasts"]) = (every.into(), lasts.into());
@@ -54,7 +54,7 @@ mod tests {
         let mut set = two_schemes();
         set.scenario_toml = scenario.to_owned();
         let row = FaultRow {
-            fault: 1,
+            fault: 0,
             kind: "link-flap".into(),
             on: "tor:0".into(),
             at_us: 10.0,
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_fault_is_shaded_from_its_start_to_its_end() {
-        let name = "fault 1: link-flap tor:0";
+        let name = "fault.0: link-flap tor:0";
         let at_once = bands("[[fault]]\nat = \"10us\"\nduration = \"5us\"\n");
         assert_eq!(at_once, [json!({"name": name, "from": 10.0, "to": 15.0})]);
         assert_eq!(bands("[[fault]]\nuntil = \"40us\"\n")[0]["to"], 40.0);
