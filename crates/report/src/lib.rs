@@ -13,6 +13,7 @@ mod measure;
 mod page;
 mod standing;
 mod table;
+mod terms;
 mod unsaid;
 mod verdict;
 mod waits;
@@ -23,6 +24,7 @@ pub use measure::{Measure, MeasureError};
 pub use page::html;
 pub use standing::summary_json;
 pub use table::{USUAL_WIDTH, claims_table, per_seed, table};
+pub use terms::{TERMS, Term};
 pub use unsaid::unsaid_table;
 pub use verdict::{method, verdict};
 

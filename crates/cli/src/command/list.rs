@@ -1,7 +1,6 @@
 //! `anabranch list`.
 
 use super::parameters::{self, Form};
-use super::terms::TERMS;
 use crate::args::{ListArgs, Listing};
 use crate::examples::EXAMPLES;
 use crate::failure::Failure;
@@ -12,6 +11,7 @@ use anabranch_proto::lb::StateField;
 use anabranch_proto::program::ThemisSpraying;
 use anabranch_proto::transport::DcpConfig;
 use anabranch_proto::{ProgramConfig, TransportConfig};
+use anabranch_report::TERMS;
 use anabranch_sim::model::MESSAGE_FIELDS;
 use anabranch_sim::scenario::{scheme, schemes, setups};
 use serde_json::{Value, json};
@@ -114,7 +114,10 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
         Listing::Topologies => show("topologies", owned(TOPOLOGIES), args.json),
         Listing::Faults => show("faults", owned(FAULTS), args.json),
         Listing::Series => show("series", owned(SERIES), args.json),
-        Listing::Terms => show("terms", owned(TERMS), args.json),
+        Listing::Terms => {
+            let rows = TERMS.iter().map(|term| (term.names.join(", "), term.means.to_owned())).collect();
+            show("terms", rows, args.json)
+        }
         Listing::Examples => examples(args.kind.as_deref(), args.json),
     }
 }

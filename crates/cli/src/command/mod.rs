@@ -13,5 +13,4 @@ pub mod report;
 pub mod reproduce;
 pub mod run;
 mod simulate;
-mod terms;
 pub mod unsaid;

@@ -190,7 +190,7 @@ fn a_parameter_is_explained_by_its_path_or_its_last_word() {
 fn terms_of_table_and_verdict_are_explained() {
     let place = Place::new();
     let text = place.run(&["list", "terms"]).expect(0).stdout;
-    for term in ["goodput", "CCT", "P50, P95, P99", "ideal", "not to be placed", "interval", "no data hit"] {
+    for term in ["goodput", "CCT", "P50, P95, P99", "ideal", "not to be placed", "±", "no data hit, unhit"] {
         assert!(text.lines().any(|line| line.starts_with(term)), "{term}:\n{text}");
     }
     assert!(place.run(&["list", "terms", "--json"]).expect(0).json()["terms"].as_array().unwrap().len() > 10);
