@@ -34,6 +34,14 @@ pub enum Command {
     /// Run papers' figures again and hold their claims against what comes out
     #[command(after_help = reproduce_help())]
     Reproduce(ReproduceArgs),
+    /// Run every scheme in every scenario of the league and rank them
+    #[command(after_help = "Examples:
+  anabranch league                                 minutes: small fabrics, one seed, no ranks
+  anabranch league --scale paper                   128 to 1,024 hosts, five seeds
+  anabranch league lossy-links incast --scale paper --seed 6,7,8,9,10
+
+All schemes stand on the setup `common`. Runs that finished are kept: what was stopped goes on where it was.")]
+    League(LeagueArgs),
     /// Name the schemes, setups, figures, workloads, topologies, faults, series, examples, parameters or terms there are
     #[command(after_help = "Examples:
   anabranch list schemes
@@ -177,6 +185,22 @@ pub struct ReproduceArgs {
     /// Read figures from DIR/PAPER/FIGURE.toml instead of the built-in ones
     #[arg(long, value_name = "DIR")]
     pub figures_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Arguments of `anabranch league`.
+#[derive(Debug, Args)]
+pub struct LeagueArgs {
+    /// Scenarios of the league; none: all
+    #[arg(value_name = "SCENARIO")]
+    pub scenarios: Vec<String>,
+    /// How large to run them
+    #[arg(long, value_enum, default_value_t = ScaleArg::Quick)]
+    pub scale: ScaleArg,
+    /// Run with this seed instead of the scenarios' [repeat for more]
+    #[arg(long = "seed", value_name = "N", value_delimiter = ',')]
+    pub seeds: Vec<u64>,
     #[command(flatten)]
     pub output: OutputArgs,
 }

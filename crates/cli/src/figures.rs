@@ -23,7 +23,18 @@ pub struct FigureFile {
     built_in: bool,
 }
 
-/// All figures in `folder`, or the built-in ones, by paper and number.
+/// The folder of the league's scenarios, which are no figures of a paper.
+const LEAGUE: &str = "league";
+
+/// The scenarios of the league, by name.
+pub fn league() -> Vec<FigureFile> {
+    let mut scenarios = built_in(&BUILT_IN);
+    scenarios.retain(|file| file.paper() == LEAGUE);
+    scenarios.sort_by(|one, other| one.id.cmp(&other.id));
+    scenarios
+}
+
+/// All figures of papers in `folder`, or the built-in ones, by paper and number.
 ///
 /// # Errors
 /// When the folder cannot be read.
@@ -32,6 +43,7 @@ pub fn all(folder: Option<&Path>) -> Result<Vec<FigureFile>, Failure> {
         None => built_in(&BUILT_IN),
         Some(folder) => in_folder(folder)?,
     };
+    figures.retain(|file| file.paper() != LEAGUE);
     figures.sort_by_cached_key(|figure| natural(&figure.id));
     Ok(figures)
 }
@@ -79,6 +91,11 @@ impl FigureFile {
     /// Its paper's name in commands.
     pub fn paper(&self) -> &str {
         self.id.split('/').next().unwrap_or_default()
+    }
+
+    /// What follows the paper in its id.
+    pub fn name(&self) -> &str {
+        self.id.split_once('/').map_or("", |(_, name)| name)
     }
 
     /// What it shows; empty when the file does not say.
@@ -226,7 +243,7 @@ mod tests {
 
     #[test]
     fn every_built_in_figure_reads_at_both_scales() {
-        for figure in all(None).unwrap() {
+        for figure in all(None).unwrap().into_iter().chain(league()) {
             for scale in [Scale::Quick, Scale::Paper] {
                 figure.read(scale).unwrap_or_else(|error| panic!("{error}"));
             }

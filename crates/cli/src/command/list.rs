@@ -15,6 +15,7 @@ use anabranch_report::TERMS;
 use anabranch_sim::model::MESSAGE_FIELDS;
 use anabranch_sim::scenario::{scheme, schemes, setups};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Values of `kind` in `[workload]` and what they mean.
 const WORKLOADS: &[(&str, &str)] = &[
@@ -182,6 +183,27 @@ fn state(as_json: bool) -> Result<(), Failure> {
         rows.push(row);
     }
     if as_json { print_json(&json!({ "schemes": rows })) } else { print(&text) }
+}
+
+/// By scheme, the bits that its balancer keeps for a queue pair in the NIC and its program in a switch, and DCP's
+/// transport in the NIC: what it keeps beyond what every transport does.
+///
+/// # Errors
+/// None that a built-in scheme could cause.
+pub fn balancer_and_program_bits() -> Result<BTreeMap<String, u64>, Failure> {
+    let mut all = BTreeMap::new();
+    for listing in schemes() {
+        let scheme = scheme(listing.name).map_err(input)?;
+        let mut total = bits(&scheme.lb.state());
+        if let TransportConfig::Dcp(config) = &scheme.transport {
+            total += bits(&config.state());
+        }
+        if let Some(program) = &scheme.fabric.program {
+            total += bits(&program.state());
+        }
+        all.insert(listing.name.to_owned(), total);
+    }
+    Ok(all)
 }
 
 /// The state of DCP's transport in words, and as JSON.

@@ -1,11 +1,10 @@
 //! `anabranch run`.
 
-use super::simulate::Job;
+use super::simulate::scenario;
 use crate::args::RunArgs;
-use crate::execute::execute_with_baselines;
 use crate::failure::Failure;
 use crate::output::{print, print_json, width};
-use crate::{baseline, interrupt, json, question, source};
+use crate::{interrupt, json, question, source};
 use anabranch_sim::scenario::Overrides;
 use serde_json::json;
 
@@ -19,21 +18,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let written = source::written(&args.scenario)?;
     let prepared = source::load(&written, &over)?;
     question::check(&written, &over)?;
-    let actual = prepared.points.len();
-    let mut points = prepared.points;
-    if !args.no_baseline {
-        let baselines = baseline::points(&points);
-        points.extend(baselines);
-    }
-    let job = Job {
-        item: &prepared.item,
-        title: &prepared.scenario.title,
-        runs: points.len(),
-        baselines: points.len() - actual,
-        simulate: &|kept, spool| execute_with_baselines(&points, actual, args.output.threads, kept, spool),
-        figure: &|_| Ok(None),
-    };
-    let done = job.perform(&args.output)?;
+    let done = scenario(&prepared, !args.no_baseline, &args.output)?;
     if args.output.json {
         let mut document = json::run(&prepared.item.digest, &done);
         document["ground"] = json!(prepared.ground);

@@ -1,11 +1,13 @@
-//! What `run` and `reproduce` share: simulate unless the results are stored, and store them.
+//! What `run`, `reproduce` and `league` share: simulate unless the results are stored, and store them.
 
 use crate::args::OutputArgs;
-use crate::execute::Outcome;
+use crate::baseline;
+use crate::execute::{Outcome, execute_with_baselines};
 use crate::failure::Failure;
 use crate::kept::Kept;
 use crate::output::{note, width};
 use crate::simulated::Simulated;
+use crate::source::Prepared;
 use crate::spool::Spool;
 use crate::store::{Item, Pending, Store};
 use anabranch_results::{Figure, ResultSet};
@@ -80,6 +82,27 @@ impl Job<'_> {
         let runs_asked = self.runs;
         Ok(Simulated { results, folder: Some(folder), interrupted: false, runs_asked })
     }
+}
+
+/// Simulates a scenario, with `baselines` also without its faults, or takes what is stored.
+///
+/// # Errors
+/// Those of [`Job::perform`].
+pub fn scenario(prepared: &Prepared, baselines: bool, output: &OutputArgs) -> Result<Simulated, Failure> {
+    let mut points = prepared.points.clone();
+    let actual = points.len();
+    if baselines {
+        points.extend(baseline::points(&prepared.points));
+    }
+    let job = Job {
+        item: &prepared.item,
+        title: &prepared.scenario.title,
+        runs: points.len(),
+        baselines: points.len() - actual,
+        simulate: &|kept, spool| execute_with_baselines(&points, actual, output.threads, kept, spool),
+        figure: &|_| Ok(None),
+    };
+    job.perform(output)
 }
 
 /// Says what the runs warn of. What the scenario does was said when it was read.

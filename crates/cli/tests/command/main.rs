@@ -12,6 +12,7 @@ mod good_input;
 mod hints;
 mod how_sure;
 mod interrupted;
+mod league;
 mod listing;
 mod unfinished;
 mod unsaid;

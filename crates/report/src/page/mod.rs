@@ -4,6 +4,7 @@ mod axes;
 mod bands;
 mod claims;
 mod curves;
+mod league;
 mod links;
 mod plots;
 mod series;
@@ -17,6 +18,7 @@ mod values;
 use crate::ground::ground;
 use crate::index::Index;
 use anabranch_results::{Answered, Figure, ResultSet};
+pub use league::{Contest, league};
 use plots::Plot;
 use serde_json::{Value, json};
 
@@ -56,12 +58,17 @@ pub fn html(set: &ResultSet) -> String {
         body.push_str(&unsaid::section(figure));
     }
     body.push_str(&summary::section(set));
-    body.push_str(&pictures(&plots));
+    body.push_str(&pictures(&plots, 0));
     body.push_str(&slowest::section(&index));
     body.push_str(&format!(
         "<section><details><summary>The resolved scenario</summary><pre>{}</pre></details></section>\n</main>\n",
         escape(&set.scenario_toml)
     ));
+    document(&set.title, &body, &plots)
+}
+
+/// A page: it stands by itself, whatever is in it.
+fn document(title: &str, body: &str, plots: &[Plot]) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -69,9 +76,9 @@ pub fn html(set: &ResultSet) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n<title>{}</title>\n<style>\n{UPLOT_STYLE}\n{}</style>\n</head>\n\
          <body>\n{body}<script type=\"application/json\" id=\"plots\">{}</script>\n<script>\n/*\n{UPLOT_LICENCE}*/\n\
          {UPLOT}</script>\n<script>\n{}</script>\n<script>\n{}</script>\n</body>\n</html>\n",
-        escape(&set.title),
+        escape(title),
         include_str!("style.css"),
-        data(&plots),
+        data(plots),
         include_str!("draw.js"),
         include_str!("page.js"),
     )
@@ -100,10 +107,10 @@ fn sizes(figure: &Figure) -> String {
     format!("<p class=\"sub\">{} scale: {}{rest}.</p>", escape(&figure.scale), escape(&figure.sizes))
 }
 
-/// A section a plot; the pictures of one plot stand side by side.
-fn pictures(plots: &[Plot]) -> String {
+/// A section a plot; the pictures of one plot stand side by side. On the page there are `before` others.
+fn pictures(plots: &[Plot], before: usize) -> String {
     let mut html = String::new();
-    let mut number = 0;
+    let mut number = before;
     for family in plots.chunk_by(|a, b| a.whole == b.whole && !a.part.is_empty()) {
         let title = if family.len() > 1 { &family[0].whole } else { &family[0].title };
         html.push_str(&format!("<section><h2>{}</h2>", escape(title)));

@@ -14,6 +14,7 @@ use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A plot on the page.
+#[derive(Clone)]
 pub(super) struct Plot {
     pub title: String,
     /// How to read it.
@@ -61,7 +62,7 @@ pub(super) fn of(index: &Index<'_>) -> Vec<Plot> {
     plots
 }
 
-fn drawn(index: &Index<'_>, spec: &PlotSpec) -> Vec<Plot> {
+pub(super) fn drawn(index: &Index<'_>, spec: &PlotSpec) -> Vec<Plot> {
     let pictures = pictures(index.set, spec);
     if spec.kind == PlotKind::Series && links::are_many(index, spec) {
         let both = pictures.iter().filter_map(|picture| links::plots(index, spec, picture));

@@ -1,0 +1,72 @@
+//! The league: every scheme in every scenario.
+
+use crate::common::Place;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+fn league(place: &Place, args: &[&str]) -> Value {
+    place.run(&[&["league", "--out", "out", "--json"][..], args].concat()).expect(0).json()
+}
+
+#[test]
+fn schemes_are_ranked_over_seeds_and_the_page_has_them() {
+    let place = Place::new();
+    let document = league(&place, &["incast", "--seed", "1,2,3"]);
+    let incast = &document["scenarios"][0];
+    assert_eq!(incast["scenario"], "incast");
+    let schemes = incast["schemes"].as_array().unwrap();
+    assert!(schemes.len() > 20);
+    for row in schemes {
+        let over_ideal = row["over_ideal"]["mean"].as_f64().unwrap();
+        assert!(over_ideal >= 1.0 && row["over_best"].as_f64().unwrap() >= 1.0, "{row}");
+        assert!(row["over_ideal"]["low"].as_f64().unwrap() <= over_ideal && row["rank"].is_u64(), "{row}");
+    }
+    let best = schemes.iter().filter(|row| row["over_best"].as_f64().unwrap() == 1.0);
+    assert!(best.clone().count() >= 1 && best.clone().all(|row| row["rank"] == 1));
+    let page = fs::read_to_string(place.path().join(document["page"].as_str().unwrap())).unwrap();
+    assert!(page.contains(">reps</button>") && page.contains("3 seeds"));
+    // Nothing is simulated twice, and one seed ranks nobody.
+    let again = place.run(&["league", "incast", "--seed", "1,2,3", "--out", "out"]).expect(0);
+    assert!(again.stderr.contains("simulated before"), "{}", again.stderr);
+    let one = league(&place, &["incast"]);
+    assert!(one["scenarios"][0]["schemes"].as_array().unwrap().iter().all(|row| row["rank"].is_null()));
+}
+
+#[test]
+fn a_scenario_that_there_is_not_is_answered_with_the_nearest() {
+    let refused = Place::new().run(&["league", "permutation-1to4"]).expect(2).stderr;
+    assert!(refused.contains("permutation-4to1") && refused.contains("lossy-links"), "{refused}");
+}
+
+/// Schemes that are made for data centres far apart have a scenario of their own; every other one is in all that cost
+/// little.
+#[test]
+fn no_scheme_is_left_out() {
+    let place = Place::new();
+    let listed = place.run(&["list", "schemes", "--json"]).expect(0).json();
+    let all: BTreeSet<String> = listed["schemes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["name"].as_str().unwrap().to_owned())
+        .collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../figures/league");
+    let schemes = |name: &str| -> BTreeSet<String> {
+        let text = fs::read_to_string(folder.join(name).with_extension("toml")).unwrap();
+        let table: toml::Table = text.parse().unwrap();
+        table["schemes"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+    };
+    let far: BTreeSet<String> =
+        ["dcqcn", "themis-longhaul", "pnp-only", "trp-only", "annulus", "bicc"].map(str::to_owned).into();
+    assert!(far.is_subset(&schemes("two-data-centres")));
+    let near: BTreeSet<String> = all.difference(&far).cloned().collect();
+    for entry in fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        if !["two-data-centres", "permutation-1024"].contains(&name.as_str()) {
+            assert_eq!(schemes(&name), near, "{name}");
+        }
+    }
+}

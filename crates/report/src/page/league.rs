@@ -1,0 +1,388 @@
+//! The page of a league: every scheme in every scenario, side by side.
+
+use super::plots::{self, Plot};
+use super::{document, escape, pictures, prose};
+use crate::ground::ground;
+use crate::groups::{Group, groups};
+use crate::index::Index;
+use crate::labels::{bytes, count, half_width, micros, palette};
+use crate::standing::{Quantity, Recovery, Standing, ranked, standings};
+use crate::verdict;
+use anabranch_results::{Estimate, PlotKind, PlotSpec, ResultSet};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+
+/// A scenario of a league as it came out. Holds no rows, so that many fit in memory.
+pub struct Contest {
+    /// Its name in commands and in the head of its column.
+    pub name: String,
+    title: String,
+    /// How large it was run, in words.
+    sizes: String,
+    /// The page of its results, as a link.
+    page: Option<String>,
+    quantity: Quantity,
+    verdict: Vec<String>,
+    ground: Option<String>,
+    /// What did not come to its end.
+    missing: Vec<String>,
+    rows: Vec<Row>,
+    plots: Vec<Plot>,
+}
+
+/// A scheme in a scenario.
+struct Row {
+    scheme: String,
+    standing: Standing,
+    /// What it is ranked by over what the network allows, the mean over seeds with its interval.
+    over_ideal: Option<Estimate>,
+    drops: f64,
+    link_losses: f64,
+    resent: f64,
+    timeouts: f64,
+    peak_queue: f64,
+}
+
+impl Contest {
+    /// What counts of `set`, the results of the scenario `name`, which is as large as `sizes` says and whose page is at the
+    /// link `page`.
+    pub fn of(name: &str, set: &ResultSet, sizes: String, page: Option<String>) -> Contest {
+        let groups = groups(set);
+        let quantity = ranked(set);
+        let rows = groups.iter().zip(standings(set, &groups)).map(|(group, standing)| Row {
+            scheme: group.scheme.to_owned(),
+            over_ideal: over_ideal(group, quantity),
+            drops: group.mean(|run| run.drops as f64),
+            link_losses: group.mean(|run| run.link_losses as f64),
+            resent: group.mean(|run| run.retransmissions as f64),
+            timeouts: group.mean(|run| run.timeouts as f64),
+            peak_queue: group.mean(|run| run.peak_queue_bytes as f64),
+            standing,
+        });
+        let missing = set.missing.iter().map(|run| {
+            format!("{}: {}", run.describe(), run.error.as_deref().unwrap_or("never ran to its end"))
+        });
+        Contest {
+            name: name.to_owned(),
+            title: set.title.clone(),
+            sizes,
+            page,
+            quantity,
+            verdict: verdict::answer(set),
+            ground: ground(set),
+            missing: missing.collect(),
+            rows: rows.collect(),
+            plots: bars(set, quantity),
+        }
+    }
+
+    fn row(&self, scheme: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.scheme == scheme)
+    }
+
+    /// The least time over the ideal of those that are ranked, or finished alone.
+    fn best(&self) -> Option<f64> {
+        let all = self.rows.iter().filter(|row| !row.standing.is_untouched).filter_map(|row| row.over_ideal);
+        all.map(|estimate| estimate.mean).reduce(f64::min)
+    }
+
+    /// Over the best scheme of the scenario; none for one that did not finish, and for one that no fault hit.
+    fn over_best(&self, scheme: &str) -> Option<f64> {
+        let row = self.row(scheme).filter(|row| !row.standing.is_untouched)?;
+        Some(row.over_ideal?.mean / self.best()?)
+    }
+
+    /// The answer in a sentence.
+    pub fn answer(&self) -> &str {
+        self.verdict.first().map_or("nothing finished", String::as_str)
+    }
+
+    /// The scenario as JSON: a row for each scheme.
+    pub fn json(&self) -> Json {
+        let estimate = |estimate: Estimate| {
+            let [low, high] = estimate.interval().map_or([None; 2], |interval| interval.map(Some));
+            json!({ "mean": estimate.mean, "low": low, "high": high })
+        };
+        let rows = self.rows.iter().map(|row| {
+            json!({
+                "scheme": row.scheme,
+                "rank": row.standing.rank,
+                "rank_at_best": row.standing.rank.map(|_| row.standing.at_best),
+                "value": row.standing.estimate.map(estimate),
+                "over_ideal": row.over_ideal.map(estimate),
+                "over_best": self.over_best(&row.scheme),
+                "slowdown_by_fault": row.standing.slowdown_by_fault.map(estimate),
+                "runs_unfinished": row.standing.unfinished[0],
+                "seeds_unhit": row.standing.unhit[0],
+                "drops": row.drops,
+                "link_losses": row.link_losses,
+                "retransmissions": row.resent,
+                "timeouts": row.timeouts,
+                "peak_queue_bytes": row.peak_queue,
+            })
+        });
+        json!({
+            "scenario": self.name,
+            "title": self.title,
+            "ranked_by": self.quantity.field,
+            "verdict": self.verdict,
+            "schemes": rows.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// What a scheme is ranked by over what the network allows at each seed: slowdowns are that already.
+fn over_ideal(group: &Group<'_>, quantity: Quantity) -> Option<Estimate> {
+    let ideal = match quantity.field {
+        "cct_max_us" => Some("ideal_cct_max_us"),
+        "fct_max_us" => Some("ideal_fct_max_us"),
+        _ => None,
+    };
+    let of_runs = group.runs().map(|run| {
+        let whole = run.flows > 0 && run.flows_finished == run.flows && run.jobs_finished == run.jobs;
+        let number = run.number(quantity.field).filter(|_| whole)?;
+        Some(number / ideal.map_or(Some(1.0), |ideal| run.number(ideal))?)
+    });
+    Estimate::of(&of_runs.collect::<Option<Vec<f64>>>()?)
+}
+
+fn bars(set: &ResultSet, quantity: Quantity) -> Vec<Plot> {
+    let title = format!("{}: {}", set.title, quantity.long);
+    plots::drawn(&Index::new(set), &PlotSpec::new(PlotKind::Bar, title, quantity.field))
+}
+
+/// The page: all scenarios in one table, what state buys, then each scenario. `bits` is the hardware state of each
+/// scheme beside its transport's, in bits a queue pair; `heading` says at which scale it ran and by what.
+pub fn league(heading: &str, contests: &[Contest], bits: &BTreeMap<String, u64>) -> String {
+    let mut schemes: Vec<&str> = Vec::new();
+    for row in contests.iter().flat_map(|contest| &contest.rows) {
+        if !schemes.contains(&row.scheme.as_str()) {
+            schemes.push(&row.scheme);
+        }
+    }
+    // Those of many scenarios first, whoever did not get through one last: a mean over fewer is of easier ones.
+    schemes.sort_by(|one, other| {
+        let of_few = |scheme| {
+            2 * contests.iter().filter(|contest| contest.row(scheme).is_some()).count() < contests.len()
+        };
+        let mean = |scheme| mean_over_best(contests, scheme).unwrap_or(f64::INFINITY);
+        of_few(one).cmp(&of_few(other)).then(mean(one).total_cmp(&mean(other)))
+    });
+    let mut body = format!(
+        "<header><p class=\"brand\">Anabranch</p><h1>The league: {} schemes in {} scenarios</h1><p class=\"sub\">{}</p></header>\n<main>\n",
+        schemes.len(),
+        contests.len(),
+        escape(heading)
+    );
+    let missing: String = contests
+        .iter()
+        .flat_map(|contest| contest.missing.iter().map(move |run| (contest, run)))
+        .map(|(contest, run)| format!("<li><b>{}</b>, {}</li>", escape(&contest.name), escape(run)))
+        .collect();
+    if !missing.is_empty() {
+        body.push_str(&format!(
+            "<section class=\"warnings\"><details><summary>Runs that failed: their schemes have no number in that \
+             scenario</summary><ul>{missing}</ul></details></section>\n"
+        ));
+    }
+    body.push_str(&overview(contests, &schemes));
+    let mut plots: Vec<Plot> = state_plot(contests, &schemes, bits).into_iter().collect();
+    body.push_str(&pictures(&plots, 0));
+    for contest in contests {
+        body.push_str(&details(contest));
+        body.push_str(&pictures(&contest.plots, plots.len()));
+        plots.extend(contest.plots.iter().cloned());
+    }
+    body.push_str("</main>\n");
+    document("Anabranch: the league", &body, &plots)
+}
+
+/// Whether a scheme is the fastest of a scenario, or none is for sure.
+fn is_first(contest: &Contest, scheme: &str) -> bool {
+    contest.row(scheme).is_some_and(|row| row.standing.rank == Some(1))
+}
+
+/// The most that a scheme takes over the best one, in any scenario; none where it has a number in none.
+fn worst(contests: &[Contest], scheme: &str) -> Option<f64> {
+    contests.iter().filter_map(|contest| contest.over_best(scheme)).reduce(f64::max)
+}
+
+/// The geometric mean of a scheme's times over the best ones, over the scenarios in which it ran and was hit; none where it
+/// did not get through one of them.
+fn mean_over_best(contests: &[Contest], scheme: &str) -> Option<f64> {
+    let ran =
+        contests.iter().filter(|contest| contest.row(scheme).is_some_and(|row| !row.standing.is_untouched));
+    let over: Vec<f64> = ran.map(|contest| contest.over_best(scheme)).collect::<Option<_>>()?;
+    let sum: f64 = over.iter().map(|over| libm::log(*over)).sum();
+    (!over.is_empty()).then(|| libm::exp(sum / over.len() as f64))
+}
+
+/// Schemes by scenarios: rank, and how much over the ideal.
+fn overview(contests: &[Contest], schemes: &[&str]) -> String {
+    let mut html = String::from(
+        "<section><h2>Who is how fast where</h2><p class=\"note\">A cell is the time over the ideal one (the slowdown at \
+         P99 where messages come at random): 1.00 is all that the network allows. In brackets stands the rank: 1 and how many \
+         schemes are faster for sure, by a paired t-test over the seeds; those with one rank tie, and 1-3 means that the seeds \
+         do not tell. The darker, the further from the best of the column. <i>failed</i>: a run did not finish; <i>unhit</i>: \
+         the faults hit no data of the scheme; empty: it was not asked. <i>First in</i> counts scenarios with rank 1; \
+         <i>over best</i> is the geometric mean of the times over those of the best scheme, over the scenarios in which this one \
+         ran and was hit (empty where a run of it failed), <i>worst</i> the largest of them. A click on a head sorts.</p>\
+         <div class=\"tools\"><button type=\"button\" id=\"save-csv\">Save as CSV</button></div>\
+         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"All schemes in all scenarios\">\
+         <table class=\"numbers heat\" id=\"summary\"><caption>Time over the ideal, and rank</caption><thead><tr>\
+         <th scope=\"col\" class=\"word\"><button type=\"button\">scheme</button></th>",
+    );
+    let heads = ["first in", "over best", "worst"]
+        .into_iter()
+        .chain(contests.iter().map(|contest| contest.name.as_str()));
+    for head in heads {
+        let shown = escape(head).replace('-', "-<wbr>");
+        html.push_str(&format!("<th scope=\"col\"><button type=\"button\">{shown}</button></th>"));
+    }
+    html.push_str("</tr></thead><tbody>");
+    for scheme in schemes {
+        let first = contests.iter().filter(|contest| is_first(contest, scheme)).count();
+        let of = contests.iter().filter(|contest| contest.row(scheme).is_some()).count();
+        let [mean, worst] = [mean_over_best(contests, scheme), worst(contests, scheme)]
+            .map(|number| number.map_or("-".to_owned(), two));
+        html.push_str(&format!(
+            "<tr><th scope=\"row\"><button type=\"button\">{}</button></th><td>{first} of {of}</td><td>{mean}</td><td>{worst}</td>",
+            escape(scheme)
+        ));
+        for contest in contests {
+            html.push_str(&cell(contest, scheme));
+        }
+        html.push_str("</tr>");
+    }
+    html + "</tbody></table></div></section>\n"
+}
+
+fn cell(contest: &Contest, scheme: &str) -> String {
+    let Some(row) = contest.row(scheme) else { return "<td></td>".to_owned() };
+    if row.standing.is_untouched {
+        return "<td>unhit</td>".to_owned();
+    }
+    let Some(over_ideal) = row.over_ideal else { return "<td class=\"h5\">failed</td>".to_owned() };
+    let rank = match row.standing.rank {
+        Some(_) => format!(" ({})", row.standing.rank_shown()),
+        None => String::new(),
+    };
+    let shade = contest.over_best(scheme).map_or(0, shade);
+    format!("<td class=\"h{shade}\">{:.2}{rank}</td>", over_ideal.mean)
+}
+
+/// 0 to 5: how far a scheme is from the best one.
+fn shade(over_best: f64) -> usize {
+    [1.02, 1.1, 1.3, 2.0, 4.0].iter().filter(|bound| over_best > **bound).count()
+}
+
+/// A scenario by itself.
+fn details(contest: &Contest) -> String {
+    let sentences: String =
+        contest.verdict.iter().map(|sentence| format!("<p>{}</p>", prose(sentence))).collect();
+    let ground =
+        contest.ground.as_deref().map_or(String::new(), |ground| format!("<p><b>{}</b></p>", prose(ground)));
+    let link = contest.page.as_deref().map_or(String::new(), |page| {
+        format!("<p class=\"note\"><a href=\"{}\">All of its results</a></p>", escape(page))
+    });
+    let mut html = format!(
+        "<section id=\"{}\"><h2>{}</h2><p class=\"sub\">{}</p>{ground}{sentences}{link}<details><summary>Table</summary>\
+         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table class=\"numbers\"><thead><tr>",
+        escape(&contest.name),
+        escape(&contest.title),
+        escape(&contest.sizes),
+        escape(&contest.title)
+    );
+    let unit = if contest.quantity.is_time { " µs" } else { "" };
+    let ranked = format!("{}{unit}", contest.quantity.short);
+    let heads = [
+        "scheme",
+        "rank",
+        &ranked,
+        "over ideal",
+        "slowdown by fault",
+        "recovers after µs",
+        "drops",
+        "link losses",
+        "resent",
+        "timeouts",
+        "peak queue",
+    ];
+    for (place, head) in heads.into_iter().enumerate() {
+        let class = if place == 0 { " class=\"word\"" } else { "" };
+        html.push_str(&format!("<th scope=\"col\"{class}>{}</th>", escape(head)));
+    }
+    html.push_str("</tr></thead><tbody>");
+    let mut rows: Vec<&Row> = contest.rows.iter().collect();
+    let value = |row: &Row| row.standing.estimate.map_or(f64::INFINITY, |estimate| estimate.mean);
+    rows.sort_by(|one, other| value(one).total_cmp(&value(other)));
+    for row in rows {
+        let digits = |value: f64| match contest.quantity.is_time {
+            true => micros(value),
+            false => format!("{value:.2}"),
+        };
+        let recovery = match row.standing.recovery {
+            Recovery::Unknown => "-".to_owned(),
+            Recovery::NoDip => "no dip".to_owned(),
+            Recovery::After { time, .. } => with_half(time, micros),
+            Recovery::NotBefore { the_end_at, of } => format!("not by end ({the_end_at} of {of})"),
+        };
+        let cells = [
+            row.standing.rank_shown(),
+            row.standing.estimate.map_or("failed".to_owned(), |estimate| with_half(estimate, digits)),
+            row.over_ideal.map_or("-".to_owned(), |estimate| with_half(estimate, two)),
+            row.standing.slowdown_by_fault.map_or("-".to_owned(), |estimate| with_half(estimate, two)),
+            recovery,
+            count(row.drops),
+            count(row.link_losses),
+            count(row.resent),
+            count(row.timeouts),
+            bytes(row.peak_queue),
+        ];
+        let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
+        html.push_str(&format!("<tr><th scope=\"row\">{}</th>{cells}</tr>", escape(&row.scheme)));
+    }
+    html + "</tbody></table></div></details></section>\n"
+}
+
+fn two(value: f64) -> String {
+    format!("{value:.2}")
+}
+
+fn with_half(estimate: Estimate, shown: impl Fn(f64) -> String) -> String {
+    let half = estimate.half_width.map_or(String::new(), |half| format!(" ±{}", half_width(half)));
+    shown(estimate.mean) + &half
+}
+
+/// What state in hardware buys: for each scheme its bits, and the mean over scenarios of its time over the best.
+fn state_plot(contests: &[Contest], schemes: &[&str], bits: &BTreeMap<String, u64>) -> Option<Plot> {
+    let mut data = Vec::new();
+    let mut left_out = Vec::new();
+    for (place, scheme) in schemes.iter().enumerate() {
+        let (Some(bits), Some(mean)) = (bits.get(*scheme), mean_over_best(contests, scheme)) else {
+            left_out.push(*scheme);
+            continue;
+        };
+        data.push(json!({
+            "kind": "both", "name": scheme, "scheme": scheme, "x": [(*bits).max(1)], "y": [mean],
+            "line": {"color": palette(place), "width": 3},
+        }));
+    }
+    if data.is_empty() {
+        return None;
+    }
+    let mut note = "Each point is a scheme. Upwards: its time over that of the best scheme of a scenario, the geometric mean \
+                    over all scenarios in which it ran and was hit (1: always the best). To the right: what its balancer keeps \
+                    in the NIC, and its program in a switch, in bits a queue pair; what every transport of its kind keeps is \
+                    left out, and none is drawn as one bit."
+        .to_owned();
+    if !left_out.is_empty() {
+        note.push_str(&format!(" Left out, as a run of theirs failed: {}.", left_out.join(", ")));
+    }
+    let layout = json!({
+        "x": {"title": "State (bits a queue pair)", "log": true},
+        "panels": [{"y": {"title": "Time over the best, mean", "log": true}}],
+    });
+    let title = "State in hardware against time".to_owned();
+    Some(Plot { title: title.clone(), note, whole: title, part: String::new(), data, layout })
+}
