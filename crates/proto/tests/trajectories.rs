@@ -257,6 +257,7 @@ mod load_balancing {
             freezing_timeout: Span::Time(Duration::from_us(100)),
             explore_packets: 10,
             failure_rtt: 1.5,
+            reuse: 1,
         })
     }
 

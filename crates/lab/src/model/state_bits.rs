@@ -32,6 +32,11 @@ pub(super) fn run() -> Vec<RunResult> {
                 | LbConfig::Ops(_)
                 | LbConfig::Strack(_)
                 | LbConfig::MpRdma(_)
+                | LbConfig::Plb(_)
+                | LbConfig::Flowlet(_)
+                | LbConfig::Bitmap(_)
+                | LbConfig::AckClock(_)
+                | LbConfig::RoundRobin(_)
                 | LbConfig::Registered(_)) => {
                     let mut result = result(listing.name, None, &lb.state());
                     result.run.extra.extend(program);

@@ -63,7 +63,8 @@ fn form(scheme: &Scheme) -> Form {
 /// The setup of the paper that a scheme comes from.
 fn paper_of(scheme: &str) -> &'static str {
     match scheme {
-        "reps" | "ops" | "ecmp" => "reps-paper",
+        "reps" | "ops" | "ecmp" | "plb" | "flowlet" | "bitmap" | "mprdma-lb" | "mptcp"
+        | "mptcp-one-window" | "adaptive-roce" => "reps-paper",
         "strack" | "strack-ops" | "rocev2" | "rocev2-4qp" => "strack-paper",
         "themis-spraying" | "conweave" | "sr-ecmp" | "sr-ar" | "sr-spray" | "to-ar" => {
             "themis-spraying-paper"

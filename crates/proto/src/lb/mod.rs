@@ -1,20 +1,32 @@
 //! Host load balancing: which entropy value the next packet carries.
 
+mod ack_clock;
+mod bitmap;
 mod ecmp;
+mod flowlet;
 mod interface;
 mod mp_rdma;
 mod ops;
+mod plb;
 mod reps;
+mod round_robin;
 mod strack;
+#[cfg(test)]
+mod testing;
 
 use anabranch_base::{Duration, Parameters, Registered, Stream, Time, foreign, kinds};
 
 pub use crate::state::StateField;
+pub use ack_clock::{AckClock, AckClockConfig};
+pub use bitmap::{Bitmap, BitmapConfig};
 pub use ecmp::Ecmp;
+pub use flowlet::{Flowlet, FlowletConfig, PauseSince};
 pub use interface::{Environment, LoadBalancer};
 pub use mp_rdma::{MpRdmaLb, MpRdmaLbConfig};
 pub use ops::{Ops, OpsConfig};
+pub use plb::{Plb, PlbConfig};
 pub use reps::{MAX_BUFFER, Reps, RepsConfig};
+pub use round_robin::{RoundRobin, RoundRobinConfig};
 pub use strack::{StrackLb, StrackLbConfig};
 
 kinds! {
@@ -36,6 +48,21 @@ kinds! {
         /// MP-RDMA (NSDI 2018): a packet takes the path of the ACK that lets it go.
         #[kind("mp-rdma")]
         MpRdma(MpRdmaLbConfig),
+        /// PLB (SIGCOMM 2022) or FlowBender (CoNEXT 2014): another path after congested round trips.
+        #[kind("plb")]
+        Plb(PlbConfig),
+        /// Flowlets at the host: another path after a pause.
+        #[kind("flowlet")]
+        Flowlet(FlowletConfig),
+        /// Penalties for each entropy value, and a round robin over those without.
+        #[kind("bitmap")]
+        Bitmap(BitmapConfig),
+        /// Each packet takes the entropy value of the ACK that lets it go.
+        #[kind("ack-clock")]
+        AckClock(AckClockConfig),
+        /// A few entropy values in turn.
+        #[kind("round-robin")]
+        RoundRobin(RoundRobinConfig),
     }
 }
 
@@ -60,6 +87,16 @@ pub enum AnyLb {
     Strack(StrackLb),
     /// See [`MpRdmaLb`].
     MpRdma(MpRdmaLb),
+    /// See [`Plb`].
+    Plb(Plb),
+    /// See [`Flowlet`].
+    Flowlet(Flowlet),
+    /// See [`Bitmap`]; boxed, so that no other balancer is longer for it.
+    Bitmap(Box<Bitmap>),
+    /// See [`AckClock`].
+    AckClock(AckClock),
+    /// See [`RoundRobin`].
+    RoundRobin(RoundRobin),
     /// Somebody else's.
     Custom(Box<dyn LoadBalancer>),
 }
@@ -73,6 +110,11 @@ impl LbConfig {
             LbConfig::Reps(config) => AnyLb::Reps(Reps::new(config, environment, random)),
             LbConfig::Strack(config) => AnyLb::Strack(StrackLb::new(config, environment, random)),
             LbConfig::MpRdma(config) => AnyLb::MpRdma(MpRdmaLb::new(config, environment, random)),
+            LbConfig::Plb(config) => AnyLb::Plb(Plb::new(config, environment, random)),
+            LbConfig::Flowlet(config) => AnyLb::Flowlet(Flowlet::new(config, environment, random)),
+            LbConfig::Bitmap(config) => AnyLb::Bitmap(Box::new(Bitmap::new(config, environment, random))),
+            LbConfig::AckClock(config) => AnyLb::AckClock(AckClock::new(config, random)),
+            LbConfig::RoundRobin(config) => AnyLb::RoundRobin(RoundRobin::new(config, random)),
             LbConfig::Registered(its) => {
                 AnyLb::Custom(foreign(PART, || its.factory()(environment, its.parameters(), random)))
             }
@@ -87,6 +129,11 @@ impl LbConfig {
             LbConfig::Reps(config) => Reps::state(config),
             LbConfig::Strack(config) => StrackLb::state(config),
             LbConfig::MpRdma(_) => MpRdmaLb::state(),
+            LbConfig::Plb(_) => Plb::state(),
+            LbConfig::Flowlet(_) => Flowlet::state(),
+            LbConfig::Bitmap(config) => Bitmap::state(config),
+            LbConfig::AckClock(_) => AckClock::state(),
+            LbConfig::RoundRobin(_) => RoundRobin::state(),
             LbConfig::Registered(_) => Vec::new(),
         }
     }
@@ -101,6 +148,11 @@ macro_rules! dispatch {
             AnyLb::Reps($lb) => $call,
             AnyLb::Strack($lb) => $call,
             AnyLb::MpRdma($lb) => $call,
+            AnyLb::Plb($lb) => $call,
+            AnyLb::Flowlet($lb) => $call,
+            AnyLb::Bitmap($lb) => $call,
+            AnyLb::AckClock($lb) => $call,
+            AnyLb::RoundRobin($lb) => $call,
             AnyLb::Custom($lb) => foreign(PART, || $call),
         }
     };

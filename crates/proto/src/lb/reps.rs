@@ -30,7 +30,21 @@ parameters! {
         #[is(0.0..; example = 1.65;
             source = "REPS, Appendix A; the number is that of the simulator published with it")]
         pub failure_rtt: f64,
+        /// Packets that an entropy of the buffer is good for, in the order in which they came ("ACK+Reuse EVs": as many
+        /// as there are packets to an ACK). Frozen or exploring, the buffer goes round as ever.
+        #[serde(default = "once", skip_serializing_if = "is_once")]
+        #[is(1..=64; example = 8; source = "REPS, section 4.5.1; the order of use is unsaid"; default = 1)]
+        pub reuse: u32,
     }
+}
+
+/// REPS, Algorithm 2: an entropy is used once.
+fn once() -> u32 {
+    1
+}
+
+fn is_once(reuse: &u32) -> bool {
+    *reuse == once()
 }
 
 /// Most entries that a buffer may have: what fits the validity bits.
@@ -51,6 +65,10 @@ pub struct Reps {
     number_of_valid: u8,
     explore_counter: u8,
     is_freezing: bool,
+    /// Packets for which the oldest valid entry is good.
+    lifespan: u8,
+    /// Those which it had.
+    used: u8,
     exit_freezing: Time,
     rtts: RecentRtt,
     limits: Limits,
@@ -83,6 +101,8 @@ impl Reps {
             number_of_valid: 0,
             explore_counter: 0,
             is_freezing: false,
+            lifespan: config.reuse as u8,
+            used: 0,
             exit_freezing: Time::ZERO,
             rtts: RecentRtt::new(environment.rto),
             limits: Limits {
@@ -101,9 +121,10 @@ impl Reps {
         self.is_freezing
     }
 
-    /// REPS, Table 1. The table leaves out what the RTT test of Appendix A needs (two RTTs and a time).
+    /// REPS, Table 1. The table leaves out what the RTT test of Appendix A needs (two RTTs and a time). A lifespan above
+    /// one takes a counter more: as the oldest entry is used up before the next, one is enough.
     pub(super) fn state(config: &RepsConfig) -> Vec<StateField> {
-        vec![
+        let mut state = vec![
             StateField::new("cachedEV", 16, config.buffer),
             StateField::new("isValid", 1, config.buffer),
             StateField::new("head", 8, 1),
@@ -111,7 +132,11 @@ impl Reps {
             StateField::new("exitFreezingMode", 32, 1),
             StateField::new("isFreezingMode", 1, 1),
             StateField::new("exploreCounter", 8, 1),
-        ]
+        ];
+        if config.reuse > 1 {
+            state.push(StateField::new("packets of the oldest entry", 8, 1));
+        }
+        state
     }
 }
 
@@ -128,6 +153,9 @@ impl LoadBalancer for Reps {
         let bit = 1 << self.head;
         if self.valid & bit == 0 {
             self.number_of_valid += 1;
+        } else {
+            // All are valid, and the oldest one is overwritten: another is now the oldest.
+            self.used = 0;
         }
         self.cached[usize::from(self.head)] = ev;
         self.valid |= bit;
@@ -192,8 +220,13 @@ impl Reps {
             // Line 4: the oldest valid entry.
             let back = self.head + self.size - self.number_of_valid;
             let offset = if back >= self.size { back - self.size } else { back };
-            self.valid &= !(1 << offset);
-            self.number_of_valid -= 1;
+            // Section 4.5.1: a lifespan of so many packets. That of Algorithm 2 is one.
+            self.used += 1;
+            if self.used == self.lifespan {
+                self.used = 0;
+                self.valid &= !(1 << offset);
+                self.number_of_valid -= 1;
+            }
             offset
         } else {
             // Lines 8-9: frozen (or exploring): go round the buffer. A buffer that never filled has fewer

@@ -25,7 +25,8 @@ pub fn read(text: &str, files: &Named<'_>) -> Scenario {
 /// The setup of the paper that a scheme comes from, whose numbers the tests count with.
 pub fn paper(scheme: &str) -> &'static str {
     match scheme {
-        "reps" | "ops" | "ecmp" => "reps-paper",
+        "reps" | "ops" | "ecmp" | "plb" | "flowlet" | "bitmap" | "mprdma-lb" | "mptcp"
+        | "mptcp-one-window" | "adaptive-roce" => "reps-paper",
         "strack" | "strack-ops" | "rocev2" | "rocev2-4qp" => "strack-paper",
         "themis-spraying" | "conweave" | "sr-ecmp" | "sr-ar" | "sr-spray" | "to-ar" => {
             "themis-spraying-paper"

@@ -14,6 +14,7 @@ fn config() -> RepsConfig {
         freezing_timeout: Span::Time(Duration::from_us(100)),
         explore_packets: 16,
         failure_rtt: 1.65,
+        reuse: 1,
     }
 }
 

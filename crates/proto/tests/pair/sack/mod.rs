@@ -9,8 +9,8 @@ use crate::schedule::*;
 use anabranch_base::{Bytes, Duration, Time};
 use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig, DctcpConfig};
-use anabranch_proto::lb::OpsConfig;
-use anabranch_proto::lb::{AnyLb, Environment, LbConfig, RepsConfig};
+use anabranch_proto::lb::{AckClockConfig, BitmapConfig, FlowletConfig, OpsConfig, PauseSince, PlbConfig};
+use anabranch_proto::lb::{AnyLb, Environment, LbConfig, RepsConfig, RoundRobinConfig};
 use anabranch_proto::transport::SackConfig;
 use anabranch_proto::{Packet, Repr, Size, Span};
 use proptest::prelude::*;
@@ -175,8 +175,9 @@ fn harmless_schedule() -> impl Strategy<Value = Schedule<SackEnds>> {
 
 fn balancer() -> impl Strategy<Value = LbConfig> {
     let evs = || prop_oneof![Just(65_536), 1u32..=65_536, 1u32..=32];
-    let reps = (evs(), 1u32..=32, any::<bool>(), us(1..200), 0u32..=255, 0.5..3.0).prop_map(
-        |(evs, buffer, freezing, timeout, explore_packets, failure_rtt)| {
+    let reuse = prop_oneof![Just(1), 1u32..=64];
+    let reps = (evs(), 1u32..=32, any::<bool>(), us(1..200), 0u32..=255, 0.5..3.0, reuse).prop_map(
+        |(evs, buffer, freezing, timeout, explore_packets, failure_rtt, reuse)| {
             let freezing_timeout = Span::Time(timeout);
             LbConfig::Reps(RepsConfig {
                 evs,
@@ -185,12 +186,32 @@ fn balancer() -> impl Strategy<Value = LbConfig> {
                 freezing_timeout,
                 explore_packets,
                 failure_rtt,
+                reuse,
             })
         },
     );
     prop_oneof![
         1 => Just(LbConfig::Ecmp {}),
         1 => evs().prop_map(|evs| LbConfig::Ops(OpsConfig { evs })),
+        1 => (evs(), 0.0..=1.0, 1u32..=4).prop_map(|(evs, threshold, rounds)| {
+            LbConfig::Plb(PlbConfig { evs, threshold, rounds })
+        }),
+        1 => (evs(), us(1..20), any::<bool>()).prop_map(|(evs, gap, acks)| {
+            let since = if acks { PauseSince::Ack } else { PauseSince::Sent };
+            LbConfig::Flowlet(FlowletConfig { evs, gap: Span::Time(gap), since })
+        }),
+        1 => (1u32..=64, 0u32..=255, 1u32..=255, 0u32..=64).prop_map(|(evs, penalty, max_penalty, remembered)| {
+            LbConfig::Bitmap(BitmapConfig {
+                evs,
+                ecn_penalty: penalty,
+                trim_penalty: penalty,
+                timeout_penalty: penalty,
+                max_penalty,
+                remembered,
+            })
+        }),
+        1 => evs().prop_map(|evs| LbConfig::AckClock(AckClockConfig { evs })),
+        1 => evs().prop_map(|evs| LbConfig::RoundRobin(RoundRobinConfig { evs })),
         4 => reps,
     ]
 }

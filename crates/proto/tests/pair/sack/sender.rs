@@ -277,6 +277,14 @@ impl CheckedSender {
             LbConfig::Reps(config) => prop_assert!(u32::from(ev) < config.evs),
             LbConfig::Strack(config) => prop_assert!(u32::from(ev) < config.max_paths),
             LbConfig::MpRdma(config) => prop_assert!(u32::from(ev) < config.paths),
+            LbConfig::Plb(config) => prop_assert!(u32::from(ev) < config.evs),
+            LbConfig::Flowlet(config) => prop_assert!(u32::from(ev) < config.evs),
+            LbConfig::Bitmap(config) => prop_assert!(u32::from(ev) < config.evs),
+            LbConfig::AckClock(config) => prop_assert!(u32::from(ev) < config.evs),
+            LbConfig::RoundRobin(config) => {
+                let first = *self.first_ev.get_or_insert(ev);
+                prop_assert!(u32::from(ev.wrapping_sub(first)) < config.evs);
+            }
             LbConfig::Registered(_) => {}
         }
         Ok(())

@@ -1,0 +1,113 @@
+//! A packet takes the entropy value of the ACK that lets it go: MPRDMA's balancer over another transport.
+//!
+//! The baseline "MPRDMA" of REPS (section 4.1) is MP-RDMA's choice of paths over the transport and congestion control
+//! that all its balancers have. The transport `mp-rdma` tells its balancer (`lb.kind = "mp-rdma"`) how many packets an
+//! ACK lets go; `sack` tells of each ACK once, whether it lets a packet go or not. So what is kept here is the newest
+//! ACK's entropy value, for one packet: an ACK that lets one go does so before the next comes, and the value of one that
+//! lets none go is overwritten. Two packets that one ACK lets go take its value and a random one.
+
+use super::interface::LoadBalancer;
+use crate::StateField;
+use anabranch_base::{Duration, Stream, Time, parameters};
+use serde::{Deserialize, Serialize};
+
+parameters! {
+    /// Parameters of entropy values clocked by ACKs.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct AckClockConfig {
+        /// Number of entropy values among which a packet that no ACK lets go draws its own.
+        #[is(1..=65_536; example = 65_536; source = "REPS, section 2.2")]
+        pub evs: u32,
+    }
+}
+
+/// A sender clocked by ACKs.
+#[derive(Clone, Debug)]
+pub struct AckClock {
+    /// The entropy value of the newest ACK, until a packet takes it.
+    newest: Option<u16>,
+    evs: u32,
+    random: Stream,
+}
+
+impl AckClock {
+    /// A sender to which no ACK has come.
+    pub fn new(config: &AckClockConfig, random: Stream) -> Self {
+        AckClock { newest: None, evs: config.evs, random }
+    }
+
+    pub(super) fn state() -> Vec<StateField> {
+        vec![StateField::new("entropy value of the newest ACK", 16, 1), StateField::new("is there", 1, 1)]
+    }
+}
+
+impl LoadBalancer for AckClock {
+    #[inline]
+    fn next_ev(&mut self, _now: Time, _window: u64) -> u16 {
+        self.newest.take().unwrap_or_else(|| self.random.below(self.evs) as u16)
+    }
+
+    /// Marked or not: a mark takes from the window, so that fewer ACKs let a packet go.
+    #[inline]
+    fn handle_ack(&mut self, _now: Time, ev: u16, _marked: bool, _rtt: Duration) {
+        self.newest = Some(ev);
+    }
+
+    /// The packet that goes now is let go by no ACK.
+    fn handle_timeout(&mut self, _now: Time) {
+        self.newest = None;
+    }
+
+    /// See [`AckClock::handle_timeout`].
+    fn handle_trim(&mut self, _now: Time, _ev: u16) {
+        self.newest = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{at, random};
+    use super::*;
+
+    fn sender() -> AckClock {
+        AckClock::new(&AckClockConfig { evs: 65_536 }, random())
+    }
+
+    fn ack(lb: &mut AckClock, ev: u16, marked: bool) {
+        lb.handle_ack(at(1), ev, marked, Duration::from_us(8));
+    }
+
+    #[test]
+    fn each_ack_clocks_a_packet_onto_its_path() {
+        let mut lb = sender();
+        for ev in [7, 8, 7, 9] {
+            ack(&mut lb, ev, ev == 9);
+            assert_eq!(lb.next_ev(at(1), 0), ev);
+        }
+    }
+
+    /// What random packets draw, nothing else being drawn between them.
+    #[test]
+    fn packets_that_no_ack_lets_go_are_random() {
+        let mut expected = random();
+        let mut draw = || expected.below(65_536) as u16;
+        let mut lb = sender();
+        assert_eq!([lb.next_ev(at(0), 0), lb.next_ev(at(0), 0)], [draw(), draw()]);
+        ack(&mut lb, 7, false);
+        ack(&mut lb, 8, true);
+        ack(&mut lb, 9, false);
+        assert_eq!([lb.next_ev(at(1), 0), lb.next_ev(at(1), 0)], [9, draw()], "7 and 8 let no packet go");
+        ack(&mut lb, 7, false);
+        lb.handle_timeout(at(2));
+        assert_eq!(lb.next_ev(at(2), 0), draw());
+        ack(&mut lb, 7, false);
+        lb.handle_trim(at(2), 5);
+        assert_eq!(lb.next_ev(at(2), 0), draw());
+    }
+
+    #[test]
+    fn state_is_as_listed() {
+        assert_eq!(AckClock::state().iter().map(|field| field.bits * field.count).sum::<u32>(), 17);
+    }
+}

@@ -1,0 +1,304 @@
+//! Statistics of each entropy value: a round robin that skips those with a penalty.
+//!
+//! REPS (section 4.1) compares itself with "a bitmap approach where we keep per EV statistics similarly to STrack". The
+//! text has no more than that; penalties, their cap and the number of entropy values are those of the simulator published
+//! with it. How penalties ebb is STrack's rule (Algorithm 3, lines 20-27), with a counter in the place of its bit.
+//!
+//! A timeout tells no balancer which entropy value lost the packet (see [`LoadBalancer::handle_timeout`]). This one
+//! remembers what it handed out and when: what times out now was sent an RTO ago. That is exact under `sack`, where
+//! each packet has its own timeout, and finds nothing, so that nobody is penalised, where timeouts come at other times.
+
+use super::interface::{Environment, LoadBalancer};
+use crate::StateField;
+use anabranch_base::{Duration, Stream, Time, parameters};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+parameters! {
+    /// Parameters of the bitmap balancer.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct BitmapConfig {
+        /// Number of entropy values.
+        #[is(1..=4_096; example = 256; source = "unsaid; the simulator published with REPS; STrack, section 4.1")]
+        pub evs: u32,
+        /// What the ACK of a marked packet adds to its entropy value's penalty.
+        #[is(0..=255; example = 1; source = "unsaid; the simulator published with REPS")]
+        pub ecn_penalty: u32,
+        /// What a trimmed packet adds.
+        #[is(0..=255; example = 4; source = "unsaid; the simulator published with REPS, of a NACK")]
+        pub trim_penalty: u32,
+        /// What a packet that timed out adds.
+        #[is(0..=255; example = 15; source = "unsaid; the simulator published with REPS")]
+        pub timeout_penalty: u32,
+        /// The highest penalty.
+        #[is(1..=255; example = 15; source = "unsaid; the simulator published with REPS")]
+        pub max_penalty: u32,
+        /// Packets of which it remembers the entropy value, for those that time out. 0: timeouts penalise nobody.
+        #[is(0..=65_536; example = 1024;
+            source = "unsaid; an RTO of 70 us (REPS, section 4.1) is 843 packets of 4150 B at 400 Gb/s")]
+        pub remembered: u32,
+    }
+}
+
+/// A sender with a penalty for each entropy value.
+#[derive(Clone, Debug)]
+pub struct Bitmap {
+    penalties: Box<[u8]>,
+    /// The entropy value of the last turn, how far it is to the next, and how many turns the round has left.
+    at: u32,
+    stride: u32,
+    turns: u32,
+    /// When packets of the last RTO were sent, and with which entropy value.
+    sent: VecDeque<(Time, u16)>,
+    rto: Duration,
+    config: BitmapConfig,
+    random: Stream,
+}
+
+impl Bitmap {
+    /// A sender without penalties.
+    pub fn new(config: &BitmapConfig, environment: &Environment, random: Stream) -> Self {
+        Bitmap {
+            penalties: vec![0; config.evs as usize].into(),
+            at: 0,
+            stride: 1,
+            turns: 0,
+            sent: VecDeque::new(),
+            rto: environment.rto,
+            config: config.clone(),
+            random,
+        }
+    }
+
+    /// The entropy value of a packet on its way, that hardware would keep by PSN, takes the bits that all of them need.
+    pub(super) fn state(config: &BitmapConfig) -> Vec<StateField> {
+        let bits = |values: u32| u32::BITS - (values - 1).leading_zeros();
+        let ev = bits(config.evs).max(1);
+        let mut state = vec![
+            StateField::new("penalty", bits(config.max_penalty + 1), config.evs),
+            StateField::new("turn: last, distance, left", ev, 3),
+        ];
+        if config.remembered > 0 {
+            state.push(StateField::new("entropy value of a packet sent", ev, config.remembered));
+        }
+        state
+    }
+}
+
+impl LoadBalancer for Bitmap {
+    /// The next one in turn without a penalty. Of those that are skipped the first has one taken off its penalty
+    /// (STrack, Algorithm 3, lines 20-27). When all have penalties it is that first one.
+    fn next_ev(&mut self, now: Time, _window: u64) -> u16 {
+        let first = self.turn();
+        let mut ev = first;
+        if let Some(penalty) = self.penalties[usize::from(first)].checked_sub(1) {
+            self.penalties[usize::from(first)] = penalty;
+            let mut others = 1..self.config.evs;
+            ev = loop {
+                if others.next().is_none() {
+                    break first;
+                }
+                let other = self.turn();
+                if self.penalties[usize::from(other)] == 0 {
+                    break other;
+                }
+            };
+        }
+        self.remember(now, ev);
+        ev
+    }
+
+    fn handle_ack(&mut self, _now: Time, ev: u16, marked: bool, _rtt: Duration) {
+        // Unsaid: what came through unmarked takes nothing off, as in the published simulator; STrack clears its bit.
+        if marked {
+            self.penalise(ev, self.config.ecn_penalty);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        if let Ok(place) = self.sent.binary_search_by_key(&now, |&(sent, _)| sent + self.rto) {
+            self.penalise(self.sent[place].1, self.config.timeout_penalty);
+        }
+    }
+
+    fn handle_trim(&mut self, _now: Time, ev: u16) {
+        self.penalise(ev, self.config.trim_penalty);
+    }
+}
+
+impl Bitmap {
+    /// The next in turn. Each has one turn in a round; each round has another order ("with a shuffle", the published
+    /// simulator): steps of one length, which has no divisor in common with the number of entropy values.
+    fn turn(&mut self) -> u16 {
+        let evs = self.config.evs;
+        if self.turns == 0 {
+            self.turns = evs;
+            self.at = self.random.below(evs);
+            self.stride = loop {
+                let stride = 1 + self.random.below(evs);
+                if common_divisor(stride, evs) == 1 {
+                    break stride;
+                }
+            };
+        }
+        self.turns -= 1;
+        self.at = (self.at + self.stride) % evs;
+        self.at as u16
+    }
+
+    fn penalise(&mut self, ev: u16, by: u32) {
+        // An entropy value that is none of its own has no penalty here.
+        if let Some(penalty) = self.penalties.get_mut(usize::from(ev)) {
+            *penalty = (u32::from(*penalty) + by).min(self.config.max_penalty) as u8;
+        }
+    }
+
+    fn remember(&mut self, now: Time, ev: u16) {
+        let is_old = |&(sent, _): &(Time, u16)| sent + self.rto < now;
+        while self.sent.front().is_some_and(is_old) {
+            self.sent.pop_front();
+        }
+        if self.config.remembered == 0 {
+            return;
+        }
+        if self.sent.len() == self.config.remembered as usize {
+            self.sent.pop_front();
+        }
+        self.sent.push_back((now, ev));
+    }
+}
+
+/// The largest number that divides both.
+fn common_divisor(mut a: u32, mut b: u32) -> u32 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{at, environment, random};
+    use super::*;
+
+    const CONFIG: BitmapConfig = BitmapConfig {
+        evs: 8,
+        ecn_penalty: 1,
+        trim_penalty: 4,
+        timeout_penalty: 15,
+        max_penalty: 15,
+        remembered: 1_024,
+    };
+
+    fn sender(config: &BitmapConfig) -> Bitmap {
+        Bitmap::new(config, &environment(true), random())
+    }
+
+    fn ack(lb: &mut Bitmap, ev: u16, marked: bool) {
+        lb.handle_ack(at(1), ev, marked, Duration::from_us(8));
+    }
+
+    fn round(lb: &mut Bitmap) -> Vec<u16> {
+        (0..lb.config.evs).map(|_| lb.next_ev(at(1), 0)).collect()
+    }
+
+    #[test]
+    fn each_has_one_turn_in_a_round_and_each_round_another_order() {
+        for evs in [1, 2, 6, 8, 255, 256] {
+            let mut lb = sender(&BitmapConfig { evs, ..CONFIG });
+            let rounds: Vec<_> = (0..8).map(|_| round(&mut lb)).collect();
+            for round in &rounds {
+                let mut sorted = round.clone();
+                sorted.sort_unstable();
+                assert_eq!(sorted, (0..evs as u16).collect::<Vec<_>>());
+            }
+            assert!(evs < 6 || rounds.iter().any(|round| *round != rounds[0]));
+        }
+    }
+
+    /// How many times in a row an entropy value's turn comes without its being taken.
+    fn skipped(lb: &mut Bitmap, ev: u16) -> u32 {
+        let mut skips = 0;
+        while lb.penalties[usize::from(ev)] > 0 {
+            let before = lb.penalties[usize::from(ev)];
+            assert_ne!(lb.next_ev(at(1), 0), ev);
+            skips += u32::from(lb.penalties[usize::from(ev)] < before);
+        }
+        skips
+    }
+
+    #[test]
+    fn penalties_are_turns_that_are_skipped() {
+        let mut lb = sender(&CONFIG);
+        ack(&mut lb, 3, false);
+        assert_eq!(skipped(&mut lb, 3), 0);
+        ack(&mut lb, 3, true);
+        assert_eq!(skipped(&mut lb, 3), 1);
+        lb.handle_trim(at(1), 3);
+        ack(&mut lb, 3, true);
+        assert_eq!(skipped(&mut lb, 3), 5);
+        (0..40).for_each(|_| ack(&mut lb, 3, true));
+        assert_eq!(skipped(&mut lb, 3), 15, "the cap");
+        ack(&mut lb, 3, true);
+        ack(&mut lb, 3, false);
+        assert_eq!(skipped(&mut lb, 3), 1, "an unmarked ACK takes nothing off");
+        ack(&mut lb, 200, true);
+    }
+
+    /// One packet takes one off one penalty, however many it skips, and one of all is taken when all have penalties.
+    #[test]
+    fn one_penalty_ebbs_a_packet() {
+        let mut lb = sender(&CONFIG);
+        (0..8).for_each(|ev| lb.handle_trim(at(1), ev));
+        let sum = |lb: &Bitmap| lb.penalties.iter().map(|&p| u32::from(p)).sum::<u32>();
+        for left in (0..32).rev() {
+            let ev = lb.next_ev(at(1), 0);
+            assert!(ev < 8);
+            assert_eq!(sum(&lb), left);
+        }
+    }
+
+    /// Of three packets the second is lost, among others that came back.
+    #[test]
+    fn a_timeout_penalises_the_entropy_value_that_lost_the_packet() {
+        let mut lb = sender(&CONFIG);
+        let evs: Vec<_> = (1..=8).map(|us| lb.next_ev(at(us), 0)).collect();
+        let later = lb.next_ev(at(60), 0);
+        lb.handle_timeout(at(73));
+        let penalties: Vec<_> = evs.iter().map(|&ev| lb.penalties[usize::from(ev)]).collect();
+        assert_eq!(penalties, [0, 0, 15, 0, 0, 0, 0, 0]);
+        lb.handle_timeout(at(73) + Duration(1));
+        assert_eq!(lb.penalties.iter().filter(|&&p| p > 0).count(), 1, "nothing was sent an RTO before");
+        assert!(later < 8);
+    }
+
+    #[test]
+    fn it_remembers_an_rto_and_no_more_than_it_may() {
+        let mut lb = sender(&CONFIG);
+        for us in 0..1_000 {
+            lb.next_ev(at(us), 0);
+        }
+        assert_eq!(lb.sent.len(), 71, "from 929 to 999 us");
+        let mut lb = sender(&BitmapConfig { remembered: 4, ..CONFIG });
+        for us in 0..1_000 {
+            lb.next_ev(at(us), 0);
+        }
+        assert_eq!(lb.sent.len(), 4);
+        let mut lb = sender(&BitmapConfig { remembered: 0, ..CONFIG });
+        lb.next_ev(at(1), 0);
+        lb.handle_timeout(at(71));
+        assert!(lb.penalties.iter().all(|&p| p == 0));
+    }
+
+    /// 256 counters of 4 bits are the 1024 bits of statistics; STrack's bitmap has 256.
+    #[test]
+    fn state_is_as_listed() {
+        let bits =
+            |config: &BitmapConfig| Bitmap::state(config).iter().map(|f| f.bits * f.count).sum::<u32>();
+        let config = BitmapConfig { evs: 256, remembered: 0, ..CONFIG };
+        assert_eq!(bits(&config), 256 * 4 + 3 * 8);
+        assert_eq!(bits(&BitmapConfig { remembered: 1_024, ..config }), 256 * 4 + 3 * 8 + 8 * 1_024);
+        assert_eq!(bits(&BitmapConfig { evs: 1, remembered: 0, ..CONFIG }), 4 + 3);
+    }
+}

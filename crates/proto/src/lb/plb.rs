@@ -1,0 +1,250 @@
+//! Protective load balancing: one path until round trips in a row were congested, then another at random.
+//!
+//! PLB (SIGCOMM 2022) and FlowBender (CoNEXT 2014) have the same rule with other numbers. PLB as in Linux: half of a
+//! round's packets marked, in 3 rounds in a row where the flow is idle and 12 where it is not. FlowBender: more than
+//! 5 % marked in a single round. REPS (section 4.1) compares itself with PLB under "more aggressive parameters similarly
+//! to FlowBender"; the simulator published with it keeps its threshold of a quarter in an integer, so that any mark makes
+//! a round congested (`threshold = 0`), and moves after 2 rounds.
+//!
+//! PLB's rest is left out: that it waits for an idle moment, and that it does not move for a minute after a timeout.
+
+use super::interface::{Environment, LoadBalancer};
+use crate::StateField;
+use anabranch_base::{Duration, Stream, Time, parameters};
+use serde::{Deserialize, Serialize};
+
+parameters! {
+    /// Parameters of PLB.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct PlbConfig {
+        /// Number of entropy values among which a new path is drawn.
+        #[is(1..=65_536; example = 65_536; source = "REPS, section 2.2")]
+        pub evs: u32,
+        /// A round is congested when more than this share of the packets that its ACKs answer was marked. 0: any.
+        #[is(0.0..=1.0; example = 0.05; source = "FlowBender (CoNEXT 2014), T; PLB's own is 0.5")]
+        pub threshold: f64,
+        /// Congested rounds in a row after which it moves.
+        #[is(1..=255; example = 1; source = "FlowBender (CoNEXT 2014), N; PLB's own are 3 and 12")]
+        pub rounds: u32,
+    }
+}
+
+/// A sender on one path at a time.
+#[derive(Clone, Debug)]
+pub struct Plb {
+    ev: u16,
+    /// Congested rounds in a row.
+    congested: u8,
+    /// ACKs of this round, and those that tell of a mark.
+    acks: u32,
+    marks: u32,
+    /// The first ACK of this round came then.
+    round_start: Time,
+    /// On this path since.
+    since: Time,
+    evs: u32,
+    threshold: f64,
+    rounds: u8,
+    rto: Duration,
+    random: Stream,
+}
+
+impl Plb {
+    /// A sender on its first path.
+    pub fn new(config: &PlbConfig, environment: &Environment, mut random: Stream) -> Self {
+        Plb {
+            ev: random.below(config.evs) as u16,
+            congested: 0,
+            acks: 0,
+            marks: 0,
+            round_start: Time::ZERO,
+            since: Time::ZERO,
+            evs: config.evs,
+            threshold: config.threshold,
+            rounds: config.rounds as u8,
+            rto: environment.rto,
+            random,
+        }
+    }
+
+    /// Linux keeps the rounds in 8 bits and takes the counts from its DCTCP; here they are listed, in 16 bits each, which
+    /// a round of 65,535 packets fills.
+    pub(super) fn state() -> Vec<StateField> {
+        vec![
+            StateField::new("entropy value", 16, 1),
+            StateField::new("ACKs and marks of the round", 16, 2),
+            StateField::new("start of the round", 32, 1),
+            StateField::new("congested rounds", 8, 1),
+            StateField::new("time of the last move", 32, 1),
+        ]
+    }
+}
+
+impl LoadBalancer for Plb {
+    #[inline]
+    fn next_ev(&mut self, _now: Time, _window: u64) -> u16 {
+        self.ev
+    }
+
+    /// A round goes from its first ACK until one comes of a packet that was sent after that: a round trip.
+    fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
+        // Unsaid: what comes back from a path that was left says nothing of this one. Without this the marks of the old
+        // path would be the first round of the new one, and a single congested round would move a sender twice.
+        if ev != self.ev {
+            return;
+        }
+        if self.acks > 0 && self.round_start + rtt <= now {
+            self.end_round(now);
+            if ev != self.ev {
+                return;
+            }
+        }
+        if self.acks == 0 {
+            self.round_start = now;
+        }
+        self.acks += 1;
+        self.marks += u32::from(marked);
+    }
+
+    /// Both papers move at a timeout. Where each packet has its own timeout, those that were sent on the path before say
+    /// nothing of this one.
+    fn handle_timeout(&mut self, now: Time) {
+        if self.since + self.rto <= now {
+            self.repath(now);
+        }
+    }
+
+    /// Unsaid: neither paper has switches that trim. A packet that found a queue full counts as marked.
+    fn handle_trim(&mut self, now: Time, ev: u16) {
+        if ev == self.ev {
+            if self.acks == 0 {
+                self.round_start = now;
+            }
+            self.acks += 1;
+            self.marks += 1;
+        }
+    }
+}
+
+impl Plb {
+    fn end_round(&mut self, now: Time) {
+        let congested = f64::from(self.marks) > self.threshold * f64::from(self.acks);
+        self.congested = if congested { self.congested + 1 } else { 0 };
+        self.acks = 0;
+        self.marks = 0;
+        if self.congested >= self.rounds {
+            self.repath(now);
+        }
+    }
+
+    fn repath(&mut self, now: Time) {
+        self.ev = self.random.below(self.evs) as u16;
+        self.since = now;
+        self.congested = 0;
+        self.acks = 0;
+        self.marks = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{RTO, at, environment, random};
+    use super::*;
+
+    const RTT: Duration = Duration::from_us(8);
+
+    fn sender(threshold: f64, rounds: u32) -> Plb {
+        Plb::new(&PlbConfig { evs: 65_536, threshold, rounds }, &environment(false), random())
+    }
+
+    fn next(plb: &mut Plb) -> u16 {
+        plb.next_ev(Time::ZERO, 0)
+    }
+
+    /// A round of `acks` ACKs from `us` on, the first `marks` of them marked; whether the sender had moved after the
+    /// ACK that ends it.
+    fn moves_after(plb: &mut Plb, us: u64, acks: u64, marks: u64) -> bool {
+        let path = next(plb);
+        for n in 0..acks {
+            plb.handle_ack(at(us), path, n < marks, RTT);
+        }
+        plb.handle_ack(at(us + 8), path, false, RTT);
+        next(plb) != path
+    }
+
+    /// FlowBender: more than 5 % of the packets of one round trip.
+    #[test]
+    fn moves_when_more_than_the_threshold_was_marked() {
+        assert!(!moves_after(&mut sender(0.05, 1), 10, 20, 1), "5 % is not more than 5 %");
+        assert!(moves_after(&mut sender(0.05, 1), 10, 20, 2));
+        assert!(moves_after(&mut sender(0.0, 1), 10, 1_000, 1), "any mark");
+        assert!(!moves_after(&mut sender(0.0, 1), 10, 1_000, 0));
+    }
+
+    /// PLB: in a row.
+    #[test]
+    fn rounds_between_start_the_count_anew() {
+        let mut plb = sender(0.5, 2);
+        assert!(!moves_after(&mut plb, 10, 4, 4));
+        // The ACK that ended the round is the first of the next one, which it leaves with half of its ACKs marked.
+        assert!(!moves_after(&mut plb, 20, 1, 1), "half is not more than half");
+        assert!(!moves_after(&mut plb, 40, 4, 4));
+        assert!(moves_after(&mut plb, 50, 4, 4));
+    }
+
+    /// A round is a round trip: ACKs of packets that left before its first ACK came belong to it.
+    #[test]
+    fn a_round_ends_with_what_was_sent_after_it_began() {
+        let mut plb = sender(0.0, 1);
+        let path = next(&mut plb);
+        plb.handle_ack(at(10), path, true, RTT);
+        plb.handle_ack(at(17), path, false, RTT);
+        plb.handle_ack(at(19), path, false, Duration::from_us(10));
+        assert_eq!(next(&mut plb), path, "sent at 9 us, before the round began");
+        plb.handle_ack(at(20), path, false, RTT);
+        assert_ne!(next(&mut plb), path);
+    }
+
+    #[test]
+    fn a_path_that_was_left_says_nothing_of_the_next() {
+        let mut plb = sender(0.0, 1);
+        let old = next(&mut plb);
+        assert!(moves_after(&mut plb, 10, 4, 4));
+        let new = next(&mut plb);
+        for us in 20..60 {
+            plb.handle_ack(at(us), old, true, RTT);
+            plb.handle_trim(at(us), old);
+        }
+        assert!(!moves_after(&mut plb, 60, 4, 0));
+        assert_eq!(next(&mut plb), new);
+    }
+
+    #[test]
+    fn a_timeout_moves_once_for_all_that_the_path_lost() {
+        let mut plb = sender(0.05, 1);
+        let first = next(&mut plb);
+        plb.handle_timeout(at(100));
+        let second = next(&mut plb);
+        assert_ne!(first, second);
+        for us in 101..170 {
+            plb.handle_timeout(at(us));
+            assert_eq!(next(&mut plb), second, "sent before the move: the RTO is {RTO}");
+        }
+        plb.handle_timeout(at(170));
+        assert_ne!(next(&mut plb), second);
+    }
+
+    #[test]
+    fn a_trimmed_packet_counts_as_marked() {
+        let mut plb = sender(0.5, 1);
+        let path = next(&mut plb);
+        plb.handle_trim(at(10), path);
+        assert!(moves_after(&mut plb, 11, 1, 1));
+    }
+
+    #[test]
+    fn state_is_as_listed() {
+        assert_eq!(Plb::state().iter().map(|field| field.bits * field.count).sum::<u32>(), 120);
+    }
+}

@@ -1,0 +1,71 @@
+//! Entropy values in turn: a few paths under one window.
+//!
+//! What the simulator published with REPS has in the place of MPTCP: 8 entropy values in turn. REPS's text (section 4.1)
+//! divides a message "into 8 subflows", each with a window of its own, "similarly to using multiple QPs": that is
+//! `qps = 8` over `ecmp`.
+
+use super::interface::LoadBalancer;
+use crate::StateField;
+use anabranch_base::{Stream, Time, parameters};
+use serde::{Deserialize, Serialize};
+
+parameters! {
+    /// Parameters of entropy values in turn.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct RoundRobinConfig {
+        /// Number of entropy values: so many from a random one on.
+        #[is(1..=65_536; example = 8; source = "the simulator published with REPS; subflows of REPS, section 4.1")]
+        pub evs: u32,
+    }
+}
+
+/// A sender that takes its entropy values in turn.
+#[derive(Clone, Debug)]
+pub struct RoundRobin {
+    first: u16,
+    /// How far from the first the next one is.
+    next: u16,
+    /// The last one before it starts again.
+    last: u16,
+}
+
+impl RoundRobin {
+    /// Before its first packet.
+    pub fn new(config: &RoundRobinConfig, mut random: Stream) -> Self {
+        RoundRobin { first: random.next_u32() as u16, next: 0, last: (config.evs - 1) as u16 }
+    }
+
+    pub(super) fn state() -> Vec<StateField> {
+        vec![StateField::new("first entropy value", 16, 1), StateField::new("turn", 16, 1)]
+    }
+}
+
+impl LoadBalancer for RoundRobin {
+    #[inline]
+    fn next_ev(&mut self, _now: Time, _window: u64) -> u16 {
+        let ev = self.first.wrapping_add(self.next);
+        self.next = if self.next == self.last { 0 } else { self.next + 1 };
+        ev
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::random;
+    use super::*;
+
+    #[test]
+    fn each_has_its_turn() {
+        for evs in [1, 3, 8, 65_536] {
+            let mut lb = RoundRobin::new(&RoundRobinConfig { evs }, random());
+            let mut round = || (0..evs).map(|_| lb.next_ev(Time::ZERO, 0)).collect::<Vec<_>>();
+            let (first, second) = (round(), round());
+            assert_eq!(first, second);
+            let mut different = first.clone();
+            different.sort_unstable();
+            different.dedup();
+            assert_eq!(different.len(), evs as usize);
+        }
+    }
+}

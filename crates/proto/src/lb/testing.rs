@@ -1,0 +1,30 @@
+//! What the tests of several balancers need.
+
+use super::Environment;
+use crate::PathFacts;
+use anabranch_base::{Bytes, Duration, Purpose, Rate, Stream, Time, stream};
+
+/// The retransmission timeout of [`environment`].
+pub const RTO: Duration = Duration::from_us(70);
+
+/// Round trips of 8 us at 400 Gb/s.
+pub fn environment(trimming: bool) -> Environment {
+    let facts = PathFacts {
+        base_rtt: Duration::from_us(8),
+        bdp: Bytes(400_000),
+        packet: Bytes(4150),
+        line_rate: Rate::from_gbps(400),
+        queue: Bytes(1_000_000),
+    };
+    Environment { facts, rto: RTO, trimming }
+}
+
+/// The same stream each time.
+pub fn random() -> Stream {
+    stream(1, 0, Purpose::LoadBalancer)
+}
+
+/// So many microseconds after the start.
+pub fn at(us: u64) -> Time {
+    Time::ZERO + Duration::from_us(us)
+}
