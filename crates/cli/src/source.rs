@@ -125,7 +125,7 @@ const RESOLVING: &str = "resolving the scenario: building its fabrics, their rou
 pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
     let examined = scenario.examine().map_err(input)?;
     examined.warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
-    let ground = scenario.ground(examined.facts.first().map_or(&[][..], Vec::as_slice));
+    let ground = scenario.ground(&examined.facts);
     let scenario = stand_alone(&scenario)?;
     let points = scenario.points().map_err(input)?;
     let item = Item {

@@ -45,12 +45,15 @@ pub(crate) fn ranked(set: &ResultSet) -> Quantity {
 
 /// The `kind` in `[workload]` of a resolved scenario.
 fn workload_kind(toml: &str) -> Option<&str> {
-    let mut lines = toml.lines().skip_while(|line| *line != "[workload]").skip(1);
-    let kind = lines
-        .by_ref()
+    Some(workload_value(toml, "kind")?.trim_matches('"'))
+}
+
+/// What stands behind `key` in `[workload]` of a resolved scenario.
+pub(crate) fn workload_value<'a>(toml: &'a str, key: &str) -> Option<&'a str> {
+    let lines = toml.lines().skip_while(|line| *line != "[workload]").skip(1);
+    lines
         .take_while(|line| !line.starts_with('['))
-        .find_map(|line| line.strip_prefix("kind = \""))?;
-    kind.strip_suffix('"')
+        .find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "))
 }
 
 /// Over its baseline a run is slower from here on, a ratio.

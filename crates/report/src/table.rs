@@ -325,6 +325,7 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
     if !zero.is_empty() && !groups.is_empty() {
         notes.push(format!("0 in every run: {}.", zero.join(", ")));
     }
+    notes.extend(waits::at_once(set));
     notes.extend(waits::notes(set));
     notes.extend(faults::notes(set));
     Summary { words, head, rows, notes }

@@ -1,7 +1,8 @@
-//! What timeouts have to do with the slowest messages, as far as rows tell.
+//! What the slowest messages and jobs wait for, as far as results tell: timeouts, and each other.
 
 use crate::groups::{Group, groups};
 use crate::labels::micros;
+use crate::standing::workload_value;
 use anabranch_results::{FlowRow, ResultSet};
 
 /// Schemes and points of a sweep that are told of one by one.
@@ -16,6 +17,23 @@ struct Waits {
     slowest_with_us: f64,
     /// Likewise of those without; none where each message had one.
     slowest_without_us: Option<f64>,
+}
+
+/// How many messages a rank of an AllToAll has open at once: each has a window of its own, so that this decides how far the
+/// job is an incast. None for other jobs, for one message at a time, and where it is swept and stands in a column.
+pub(crate) fn at_once(set: &ResultSet) -> Option<String> {
+    let toml = &set.scenario_toml;
+    let is_swept = set.actual().iter().any(|run| run.sweep.contains_key("workload.connections"));
+    if is_swept || workload_value(toml, "algorithm") != Some("\"alltoall\"") {
+        return None;
+    }
+    let open: u64 = workload_value(toml, "connections")?.parse().ok()?;
+    (open > 1).then(|| {
+        format!(
+            "Each rank of the AllToAll sends to {open} others at once (workload.connections), each with a window of its own; \
+             with fewer, another scheme may lead."
+        )
+    })
 }
 
 /// Notes on how far the slowest messages are those that waited for a timeout; none where no timer ran out. How long each
@@ -137,5 +155,21 @@ mod tests {
         let mut set = collectives();
         set.runs[1].timeouts = 3;
         assert_eq!(notes(&set), ["How much of a CCT is waiting for timeouts is not recorded."]);
+    }
+
+    #[test]
+    fn an_all_to_all_says_how_many_messages_are_open_at_once() {
+        let mut set = collectives();
+        let workload =
+            |rest: &str| format!("seeds = [1]\n[workload]\nkind = \"collective\"\n{rest}[scheme]\n");
+        set.scenario_toml = workload("algorithm = \"alltoall\"\nconnections = 127\n");
+        assert!(at_once(&set).unwrap().contains("sends to 127 others at once"));
+        set.scenario_toml = workload("algorithm = \"alltoall\"\nconnections = 1\n");
+        assert_eq!(at_once(&set), None);
+        set.scenario_toml = workload("algorithm = \"allreduce-ring\"\nchunk = \"128KB\"\n");
+        assert_eq!(at_once(&set), None);
+        set.scenario_toml = workload("algorithm = \"alltoall\"\nconnections = 127\n");
+        set.runs[0].sweep.insert("workload.connections".into(), anabranch_results::Value::Number(127.0));
+        assert_eq!(at_once(&set), None, "the table has a column of it");
     }
 }

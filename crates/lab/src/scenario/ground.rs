@@ -68,10 +68,31 @@ const NO_WINDOW: f64 = 1000.0;
 const MOST_NAMED: usize = 4;
 
 impl Scenario {
-    /// In what the ground of the schemes differs, at the first point of the sweep. `facts` are those of
-    /// [`Scenario::examine`], of that point.
-    pub fn ground(&self, facts: &[PathFacts]) -> Ground {
-        Ground::of(&self.setup, &self.schemes, facts)
+    /// In what the ground of the schemes differs: the differences are those of the first point of the sweep, the sentence
+    /// names also the first point at which something else differs. `facts` are those of [`Scenario::examine`].
+    pub fn ground(&self, facts: &[Vec<PathFacts>]) -> Ground {
+        let points = self.schemes_by_point();
+        let mut grounds = points.iter().zip(facts).map(|((sweep, schemes), facts)| {
+            let setup = sweep.get("setup").map_or(self.setup.clone(), ToString::to_string);
+            (sweep, Ground::of(&setup, schemes, facts))
+        });
+        let Some((_, mut ground)) = grounds.next() else {
+            return Ground::of(&self.setup, &self.schemes, &[]);
+        };
+        let mut named: BTreeSet<String> = ground.unexplained().map(str::to_owned).collect();
+        let mut sentences: Vec<String> = ground.not_the_same.take().into_iter().collect();
+        for (sweep, other) in grounds {
+            if other.unexplained().all(|parameter| named.contains(parameter)) {
+                continue;
+            }
+            named.extend(other.unexplained().map(str::to_owned));
+            let at: Vec<String> = sweep.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+            let sentence = other.not_the_same.as_deref().unwrap_or_default();
+            sentences.push(format!("At {}: {sentence}", at.join(", ")));
+        }
+        ground.not_the_same = (!sentences.is_empty()).then(|| sentences.join(" "));
+        ground.setup.clone_from(&self.setup);
+        ground
     }
 
     /// The parameters of schemes that differ between the first and the last point of the sweep without being swept
@@ -83,7 +104,7 @@ impl Scenario {
         };
         let points = self.schemes_by_point();
         let ends = [points.first().zip(facts.first()), points.last().zip(facts.last())];
-        let [Some((first, of_first)), Some((last, of_last))] = ends else { return Vec::new() };
+        let [Some(((_, first), of_first)), Some(((_, last), of_last))] = ends else { return Vec::new() };
         let (first, last) = (values((*first, of_first)), values((*last, of_last)));
         let mut moved = Vec::new();
         for (scheme, before) in first {
@@ -132,6 +153,12 @@ impl Ground {
             differences,
             not_the_same,
         }
+    }
+
+    /// The parameters that differ and no need explains.
+    fn unexplained(&self) -> impl Iterator<Item = &str> {
+        let unexplained = self.differences.iter().filter(|difference| difference.unexplained);
+        unexplained.map(|difference| difference.parameter.as_str())
     }
 
     /// The differences as a table: a row for each parameter, a column for each scheme. What a scheme needs has a star, what

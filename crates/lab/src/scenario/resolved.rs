@@ -236,7 +236,7 @@ impl Scenario {
     /// it comes to, by `facts`, those of [`Scenario::examine`]: `queue = "1bdp" # = 1.25 MB`.
     pub fn to_annotated_toml(&self, facts: &[Vec<PathFacts>]) -> String {
         let own: Vec<bool> = self.variants.iter().map(|variant| variant.schemes.is_some()).collect();
-        let differs = self.ground(facts.first().map_or(&[][..], Vec::as_slice)).not_the_same;
+        let differs = self.ground(facts).not_the_same;
         annotated(&self.to_toml_saying(differs), facts, &own, &self.schemes)
     }
 
@@ -584,9 +584,9 @@ impl Scenario {
         fault(&self.origin.file, at, format!("{parameter}: {message}"), help)
     }
 
-    /// The schemes at each point of the sweep.
-    pub(super) fn schemes_by_point(&self) -> Vec<&[Scheme]> {
-        self.steps().into_iter().map(|step| step.schemes).collect()
+    /// The swept values and the schemes of each point of the sweep.
+    pub(super) fn schemes_by_point(&self) -> Vec<(BTreeMap<String, Value>, &[Scheme])> {
+        self.steps().into_iter().map(|step| (step.sweep, step.schemes)).collect()
     }
 
     /// The points of the sweep in full; without a sweep, one.

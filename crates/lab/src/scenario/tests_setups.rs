@@ -226,7 +226,18 @@ fn what_no_scheme_could_have_is_refused_with_the_nearest() {
 
 fn ground(schemes: &str, more: &str) -> Ground {
     let scenario = on_ground(schemes, more);
-    scenario.ground(&scenario.examine().unwrap().facts[0])
+    scenario.ground(&scenario.examine().unwrap().facts)
+}
+
+#[test]
+fn a_later_point_of_a_sweep_with_other_ground_is_named() {
+    let schemes = "[\"reps\", \"ops\"]";
+    let swept = ground(schemes, "[sweep]\n\"reps.fabric.queue\" = [\"1MB\", \"2MB\", \"3MB\"]");
+    let said = swept.not_the_same.unwrap();
+    assert!(said.starts_with("At reps.fabric.queue = 2MB: Not on the same ground: "), "{said}");
+    assert_eq!(said.matches("At ").count(), 1, "the same parameters are named once: {said}");
+    let all = ground(schemes, "[sweep]\n\"*.fabric.queue\" = [\"1MB\", \"2MB\"]");
+    assert_eq!(all.not_the_same, None);
 }
 
 #[test]
