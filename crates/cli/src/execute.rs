@@ -212,7 +212,7 @@ fn one(
     let begin = clock::now();
     let ended = guarded(|| anabranch_sim::run(point, control));
     let wall_s = begin.elapsed().as_secs_f64();
-    progress.end(index, control);
+    progress.end(index);
     let sealed = |mut result: RunResult| {
         result.run.wall_s = wall_s;
         Box::new(Ran { result, filed: None })

@@ -1,25 +1,35 @@
-//! Progress of runs on a terminal: one bar a run with simulated time, packet-hops a second and time left.
+//! Progress of runs: on a terminal one bar per run with simulated time, packet-hops per second and time left, elsewhere a
+//! line per minute.
 
 use crate::clock;
+use crate::output::note;
 use anabranch_sim::Control;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, stderr};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-/// The bars of one command; nothing at all when standard error is no terminal.
+/// How often a line says how far things are where there is no terminal.
+const EVERY: Duration = Duration::from_secs(60);
+
+/// What one command shows of its runs.
 pub struct Progress {
+    /// None where standard error is no terminal.
     bars: Option<MultiProgress>,
     all: ProgressBar,
+    runs: usize,
+    begun: Instant,
+    /// When the last line was written where there are no bars.
+    told: Mutex<Instant>,
     running: Mutex<Vec<Running>>,
-    /// Packet-hops and number of the runs that finished: runs of one scenario are of one size.
-    finished_hops: AtomicU64,
-    finished_runs: AtomicU64,
+    /// Seconds that the runs which finished took.
+    finished: Mutex<Vec<f64>>,
 }
 
 struct Running {
     index: usize,
+    name: String,
     bar: ProgressBar,
     since: Instant,
 }
@@ -31,71 +41,109 @@ impl Progress {
     pub fn new(runs: usize) -> Progress {
         let bars =
             stderr().is_terminal().then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr()));
+        Progress::with(bars, runs)
+    }
+
+    /// For a run of which nothing is shown.
+    pub fn none() -> Progress {
+        Progress::with(None, 1)
+    }
+
+    fn with(bars: Option<MultiProgress>, runs: usize) -> Progress {
         let all = match &bars {
             Some(bars) if runs > 1 => bars.add(ProgressBar::new(runs as u64)),
             _ => ProgressBar::hidden(),
         };
-        all.set_style(style("{pos}/{len} runs, {elapsed} so far"));
+        all.set_style(style("{pos}/{len} runs, {elapsed} so far{msg}"));
         all.tick();
+        let now = clock::now();
         Progress {
             bars,
             all,
+            runs,
+            begun: now,
+            told: Mutex::new(now),
             running: Mutex::default(),
-            finished_hops: AtomicU64::new(0),
-            finished_runs: AtomicU64::new(0),
-        }
-    }
-
-    /// Nothing is shown.
-    pub fn none() -> Progress {
-        Progress {
-            bars: None,
-            all: ProgressBar::hidden(),
-            running: Mutex::default(),
-            finished_hops: AtomicU64::new(0),
-            finished_runs: AtomicU64::new(0),
+            finished: Mutex::default(),
         }
     }
 
     /// The run `index` begins.
     pub fn begin(&self, index: usize, name: &str) {
-        let Some(bars) = &self.bars else { return };
-        let bar = bars.add(ProgressBar::new(STEPS));
+        let bar = match &self.bars {
+            Some(bars) => bars.add(ProgressBar::new(STEPS)),
+            None => ProgressBar::hidden(),
+        };
         bar.set_style(style("{prefix:24!} [{bar:24}] {msg}"));
         bar.set_prefix(name.to_owned());
-        self.locked().push(Running { index, bar, since: clock::now() });
+        locked(&self.running).push(Running { index, name: name.to_owned(), bar, since: clock::now() });
     }
 
     /// The run `index` is over.
-    pub fn end(&self, index: usize, control: &Control) {
-        self.finished_hops.fetch_add(control.packet_hops.load(Ordering::Relaxed), Ordering::Relaxed);
-        self.finished_runs.fetch_add(1, Ordering::Relaxed);
-        self.locked().retain(|run| {
+    pub fn end(&self, index: usize) {
+        locked(&self.running).retain(|run| {
             if run.index == index {
                 run.bar.finish_and_clear();
+                locked(&self.finished).push(run.since.elapsed().as_secs_f64());
             }
             run.index != index
         });
         self.all.inc(1);
     }
 
-    /// Draws what the runs say of themselves now.
+    /// Shows what the runs say of themselves now.
     pub fn draw(&self, controls: &[Control]) {
-        for run in self.locked().iter() {
-            let control = &controls[run.index];
-            let hops = control.packet_hops.load(Ordering::Relaxed);
-            let seconds = run.since.elapsed().as_secs_f64();
-            let share = self.share_done(control, hops);
-            let left = if share > 0.01 {
-                format!(", {} left", time(seconds * (1.0 - share) / share))
-            } else {
-                "".into()
+        let running = locked(&self.running);
+        let mut told = locked(&self.told);
+        let tells = self.bars.is_none() && told.elapsed() >= EVERY;
+        if self.bars.is_none() && !tells {
+            // So that the next line knows.
+            return if told.elapsed() + ASKED >= EVERY {
+                ask(&running, controls)
             };
+        }
+        let mut shares = 0.0;
+        let mut lines = Vec::new();
+        for run in running.iter() {
+            let control = &controls[run.index];
+            let seconds = run.since.elapsed().as_secs_f64();
+            let share = share_done(control);
+            shares += share;
+            let left = match share > 0.01 {
+                true => format!(", {} left", time(seconds * (1.0 - share) / share)),
+                false => String::new(),
+            };
+            let hops = control.packet_hops.load(Ordering::Relaxed);
             let simulated = control.sim_time_ps.load(Ordering::Relaxed) as f64 / 1e6;
             let speed = hops as f64 / seconds.max(1e-3) / 1e6;
+            let says = format!("{simulated:.1} us simulated, {speed:.1} M packet-hops/s{left}");
             run.bar.set_position((share * STEPS as f64) as u64);
-            run.bar.set_message(format!("{simulated:.1} us simulated, {speed:.1} M packet-hops/s{left}"));
+            run.bar.set_message(says.clone());
+            lines.push(format!("{}: {:.0} %, {says}", run.name, 100.0 * share));
         }
+        ask(&running, controls);
+        let left = self
+            .left(shares, running.len())
+            .map_or(String::new(), |left| format!(", about {} left", time(left)));
+        self.all.set_message(left.clone());
+        if tells {
+            *told = clock::now();
+            let done = locked(&self.finished).len();
+            let so_far = time(self.begun.elapsed().as_secs_f64());
+            note(&format!("{done} of {} runs, {so_far} so far{left}; {}", self.runs, lines.join("; ")));
+        }
+    }
+
+    /// Seconds until all runs are over, if those to come are like those before: none before there were some. `shares` are
+    /// done of those that run.
+    fn left(&self, shares: f64, running: usize) -> Option<f64> {
+        let finished = locked(&self.finished);
+        if finished.is_empty() || running == 0 {
+            return None;
+        }
+        let each = finished.iter().sum::<f64>() / finished.len() as f64;
+        let to_do = self.runs.saturating_sub(finished.len()) as f64 - shares;
+        Some(each * to_do.max(0.0) / running as f64)
     }
 
     /// Removes the bars.
@@ -105,24 +153,24 @@ impl Progress {
             let _ = bars.clear();
         }
     }
+}
 
-    /// How far a run is, from the runs before it when there are any: flows tend to finish all at the end.
-    fn share_done(&self, control: &Control, hops: u64) -> f64 {
-        let flows = control.flows_total.load(Ordering::Relaxed).max(1);
-        let by_flows = control.flows_finished.load(Ordering::Relaxed) as f64 / flows as f64;
-        let (hops_before, runs_before) =
-            (self.finished_hops.load(Ordering::Relaxed), self.finished_runs.load(Ordering::Relaxed));
-        if hops_before == 0 {
-            return by_flows.min(1.0);
-        }
-        (hops as f64 * runs_before as f64 / hops_before as f64)
-            .clamp(by_flows, 0.99_f64.max(by_flows))
-            .min(1.0)
-    }
+/// How long before a line the runs are asked how far they are.
+const ASKED: Duration = Duration::from_secs(1);
 
-    fn locked(&self) -> std::sync::MutexGuard<'_, Vec<Running>> {
-        self.running.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
+/// Has the runs count what was delivered.
+fn ask(running: &[Running], controls: &[Control]) {
+    running.iter().for_each(|run| controls[run.index].count_packets.store(true, Ordering::Relaxed));
+}
+
+/// How far a run is: the share of its data that was delivered. Messages tend to end all at the end.
+fn share_done(control: &Control) -> f64 {
+    let total = control.packets_total.load(Ordering::Relaxed).max(1);
+    (control.packets_delivered.load(Ordering::Relaxed) as f64 / total as f64).min(1.0)
+}
+
+fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn style(template: &str) -> ProgressStyle {
@@ -133,4 +181,28 @@ fn style(template: &str) -> ProgressStyle {
 pub fn time(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     if whole < 60 { format!("{whole} s") } else { format!("{} min {:02} s", whole / 60, whole % 60) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_left_follows_from_the_runs_that_finished() {
+        let progress = Progress::with(None, 6);
+        assert_eq!(progress.left(0.5, 2), None, "nothing to tell by");
+        locked(&progress.finished).extend([8.0, 12.0]);
+        // Four are left, of which one is done in two halves: three times ten seconds, two at once.
+        assert_eq!(progress.left(1.0, 2), Some(15.0));
+        assert_eq!(progress.left(0.0, 0), None);
+    }
+
+    #[test]
+    fn a_run_is_as_far_as_its_data() {
+        let control = Control::default();
+        assert_eq!(share_done(&control), 0.0);
+        control.packets_total.store(200, Ordering::Relaxed);
+        control.packets_delivered.store(50, Ordering::Relaxed);
+        assert_eq!(share_done(&control), 0.25);
+    }
 }

@@ -237,7 +237,7 @@ fn group_across(part: &str, crosses: bool) -> Cow<'static, str> {
 }
 
 /// Data packets of a message that is split among the queue pairs of its connection.
-fn packets(bytes: u64, payload: u64, split: u32) -> u64 {
+pub(crate) fn packets(bytes: u64, payload: u64, split: u32) -> u64 {
     let parts = u64::from(parts(bytes, split));
     let (each, longer) = (bytes / parts, bytes % parts);
     longer * (each + 1).div_ceil(payload) + (parts - longer) * each.div_ceil(payload)

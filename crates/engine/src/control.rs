@@ -21,6 +21,12 @@ pub struct Control {
     pub flows_finished: AtomicU64,
     /// Messages of the workload.
     pub flows_total: AtomicU64,
+    /// Set it to have [`Self::packets_delivered`] counted soon, which looks at every host.
+    pub count_packets: AtomicBool,
+    /// Data packets that receivers took in for the first time, when that was last asked for.
+    pub packets_delivered: AtomicU64,
+    /// Data packets of the workload.
+    pub packets_total: AtomicU64,
 }
 
 impl Control {

@@ -448,6 +448,10 @@ impl<'a, O: Observer> Engine<'a, O> {
         if control.cancel.load(Ordering::Relaxed) {
             return Err(Failure::Cancelled);
         }
+        if control.count_packets.load(Ordering::Relaxed) {
+            control.count_packets.store(false, Ordering::Relaxed);
+            control.packets_delivered.store(fresh_packets(shards), Ordering::Relaxed);
+        }
         if counters.events > self.limits.max_events {
             return Err(Failure::Limit("max_events"));
         }

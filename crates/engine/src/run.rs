@@ -1,7 +1,7 @@
 //! One run, on one screen: build the fabric, make the workload, run the engine, hand back the results.
 
 use crate::blind::{blind_measures, choice};
-use crate::collect::{RunResult, collect, name_unfinished};
+use crate::collect::{RunResult, collect, name_unfinished, packets};
 use crate::context::Failure;
 use crate::control::Control;
 use crate::engine::{Engine, PointRoom, Setup};
@@ -82,6 +82,10 @@ fn attempt<O: Observer>(
     let room = Duration((points.most as f64 / a_second * 1e12) as u64);
     let limits = Limits { max_time: point.limits.max_time.min(room), ..point.limits.clone() };
     control.flows_total.store(fabric.workload.messages.len() as u64, Ordering::Relaxed);
+    let payload = point.scheme.transport.framing().payload.0;
+    let of_messages =
+        fabric.workload.messages.iter().map(|message| packets(message.bytes, payload, point.scheme.qps));
+    control.packets_total.store(of_messages.sum(), Ordering::Relaxed);
     let ideal = Ideal::new(&fabric.topology, fabric.routing.clone(), &point.scheme.transport);
     let ideal = ideal.carried_by(&point.scheme);
     let facts = point.scheme.fabric.facts(ideal.path_facts());

@@ -85,6 +85,11 @@ fn thresholds_that_no_queue_reaches() {
     let far = "\"reps.fabric.queue\" = \"50KB\"\n\"reps.fabric.ecn_kmin\" = \"830KB\"\n\"reps.fabric.ecn_kmax\" = \"900KB\"";
     warned(&set(far), &[says]);
     warned(&set(&far.replace("830KB", "10KB").replace("900KB", "40KB")), &[]);
+    // Where one packet fits, the queue is too short for any threshold.
+    let says = "scheme \"reps\": fabric.queue = \"5KB\" holds 1 full packet(s) of 4174B: no threshold (fabric.ecn_kmin is 1KB) \
+                is of use below that, nothing is ever marked; write: \"reps.fabric.queue\" = \"100packets\"";
+    warned(&set("\"reps.fabric.queue\" = \"5KB\""), &[says]);
+    warned(&set("\"reps.fabric.queue\" = \"100packets\""), &[]);
 }
 
 #[test]

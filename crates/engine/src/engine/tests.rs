@@ -408,6 +408,20 @@ fn a_run_that_is_cancelled_ends() {
     }
 }
 
+#[test]
+fn what_was_delivered_is_counted_when_it_is_asked_for() {
+    let control = Control::default();
+    control.count_packets.store(true, Ordering::Relaxed);
+    control.packets_delivered.store(u64::MAX, Ordering::Relaxed);
+    assert_eq!(Ground::new(REPS).engine(1).run(&control), Ok(()));
+    assert!(!control.count_packets.load(Ordering::Relaxed));
+    assert_eq!(
+        control.packets_delivered.load(Ordering::Relaxed),
+        0,
+        "as it was asked for before the first window"
+    );
+}
+
 /// A headroom of a byte, where a round trip of data comes after the decision to pause.
 #[test]
 fn a_lossless_class_without_room_fails() {

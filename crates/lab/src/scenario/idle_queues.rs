@@ -94,6 +94,16 @@ impl IdleQueues {
                  (fabric.queue = \"{queue}\", {holds}): nothing is ever marked"
             );
             let fifth = round_up(Bytes(holds.0 / 5));
+            if fifth.0 + facts.packet.0 >= holds.0 {
+                let problem = format!(
+                    "= \"{queue}\" holds {} full packet(s) of {}: no threshold ({parameter} is {kmin}) is of use below that, \
+                     nothing is ever marked",
+                    holds.0 / facts.packet.0,
+                    facts.packet
+                );
+                note("fabric.queue", problem, "\"100packets\"".to_owned());
+                return;
+            }
             let instead = match parameter {
                 "fabric.ecn_from" => {
                     format!(
