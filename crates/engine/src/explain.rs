@@ -143,6 +143,7 @@ mod tests {
             header: Bytes(64),
             ack: Bytes(64),
             ack_every: 1,
+            carry_evs: false,
             rto,
         })
     }

@@ -62,6 +62,8 @@ pub enum Repr {
         received: u64,
         /// The packet that caused this ACK was marked.
         marked: bool,
+        /// `sack` with `carry_evs`: of which packets it brings the entropy values, beside that of its cause.
+        carried: Carried,
         /// `sent_at` of the packet that caused this ACK.
         sent_at: Time,
     },
@@ -116,6 +118,32 @@ pub enum Repr {
 
 /// The most that the out-of-order counter can say.
 pub const MAX_OUT_OF_ORDER: u16 = (1 << 12) - 1;
+
+/// Of which of the 48 PSNs from its base an ACK brings the entropy values. It stands for the values, for which a packet
+/// here has no room: the sender looks them up. Six bytes, so that a packet stays at 48.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Carried([u16; 3]);
+
+impl Carried {
+    /// Of none.
+    pub const NONE: Carried = Carried([0; 3]);
+
+    /// PSNs that can be named.
+    pub const SPAN: u32 = 48;
+
+    /// Of those whose bits are set; bit 0 is the base, and bits beyond [`Carried::SPAN`] have no room.
+    #[inline]
+    pub const fn new(bits: u64) -> Self {
+        debug_assert!(bits >> Carried::SPAN == 0);
+        Carried([bits as u16, (bits >> 16) as u16, (bits >> 32) as u16])
+    }
+
+    /// A bit for each.
+    #[inline]
+    pub const fn bits(self) -> u64 {
+        self.0[0] as u64 | (self.0[1] as u64) << 16 | (self.0[2] as u64) << 32
+    }
+}
 
 /// What a SACK says of the packet that caused it. A byte, so that a packet stays at 48.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -199,7 +227,7 @@ impl Repr {
     #[inline]
     pub const fn ack(cumulative: u32) -> Repr {
         let (marked, sent_at) = (false, Time::ZERO);
-        Repr::Ack { cumulative, base: cumulative, received: 0, marked, sent_at }
+        Repr::Ack { cumulative, base: cumulative, received: 0, marked, carried: Carried::NONE, sent_at }
     }
 
     /// A NACK for `psn`.
@@ -311,6 +339,16 @@ impl Repr {
         match &mut self {
             Repr::Ack { marked, .. } => *marked = was_marked,
             _ => debug_assert!(false, "an ACK alone echoes a mark here; a SACK has a cause"),
+        }
+        self
+    }
+
+    /// ACK: of which packets it brings the entropy values.
+    #[inline]
+    pub const fn with_carried(mut self, packets: Carried) -> Repr {
+        match &mut self {
+            Repr::Ack { carried, .. } => *carried = packets,
+            _ => debug_assert!(false, "an ACK alone brings entropy values"),
         }
         self
     }

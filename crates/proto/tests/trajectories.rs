@@ -5,8 +5,8 @@
 use anabranch_base::{Bytes, Duration, Purpose, Rate, Time, stream};
 use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{Acked, AnyCc, CcConfig, DctcpConfig, MpRdmaCcConfig};
-use anabranch_proto::lb::OpsConfig;
-use anabranch_proto::lb::{AnyLb, Environment, LbConfig, MpRdmaLbConfig, RepsConfig};
+use anabranch_proto::lb::{AckClockConfig, BitmapConfig, FlowletConfig, OpsConfig, PauseSince, PlbConfig};
+use anabranch_proto::lb::{AnyLb, Environment, LbConfig, MpRdmaLbConfig, RepsConfig, RoundRobinConfig};
 use anabranch_proto::{PathFacts, Size, Span};
 use std::fmt::Write;
 
@@ -484,6 +484,207 @@ mod load_balancing {
         70  timeout
         71  trim 3
         71  send 4                   6815 6815 6815 6815
+        ");
+    }
+
+    /// What balancers make of ACKs, marks, pauses, timeouts and trimmed packets; entropies of the script are 1 to 5.
+    fn eventful() -> Vec<(u64, Event)> {
+        vec![
+            (0, Send(4)),
+            (8, Ack(1)),
+            (8, Marked(2)),
+            (8, Send(2)),
+            (12, Send(2)),
+            (20, Ack(3)),
+            (22, Send(2)),
+            (23, Trim(4)),
+            (23, Send(1)),
+            (78, Timeout),
+            (78, Send(2)),
+            (82, Marked(1)),
+            (82, Marked(2)),
+            (82, Ack(5)),
+            (82, Send(2)),
+            (100, Send(2)),
+        ]
+    }
+
+    /// 39096 is its first path. A mark among the two ACKs of a round makes that congested; a timeout moves it when
+    /// what was lost can have been sent on its path, an RTO ago.
+    #[test]
+    fn plb() {
+        let script = [
+            (0, Send(1)),
+            (8, Ack(39_096)),
+            (9, Marked(39_096)),
+            (9, Marked(5)),
+            (16, Ack(39_096)),
+            (16, Send(1)),
+            (20, Timeout),
+            (20, Send(1)),
+            (86, Timeout),
+            (86, Send(1)),
+            (87, Timeout),
+            (87, Send(1)),
+        ];
+        let config = LbConfig::Plb(PlbConfig { evs: 65_536, threshold: 0.05, rounds: 1 });
+        insta::assert_snapshot!(table(config, false, &script), @r"
+        us  event            frozen  EVs
+         0  send 1                   39096
+         8  ack 39096
+         9  marked 39096
+         9  marked 5
+        16  ack 39096
+        16  send 1                   14432
+        20  timeout
+        20  send 1                   14432
+        86  timeout
+        86  send 1                   46066
+        87  timeout
+        87  send 1                   46066
+        ");
+    }
+
+    /// Half of 8 us: pauses of 8, 4, 10, 1, 55, 4 and 18 us since a packet was sent, or since an ACK came.
+    #[test]
+    fn flowlet() {
+        let flowlet = |since| LbConfig::Flowlet(FlowletConfig { evs: 65_536, gap: Span::Rtt(0.5), since });
+        insta::assert_snapshot!(table(flowlet(PauseSince::Sent), false, &eventful()), @r"
+         us  event            frozen  EVs
+          0  send 4                   39096 39096 39096 39096
+          8  ack 1
+          8  marked 2
+          8  send 2                   14432 14432
+         12  send 2                   14432 14432
+         20  ack 3
+         22  send 2                   46066 46066
+         23  trim 4
+         23  send 1                   46066
+         78  timeout
+         78  send 2                   7607 7607
+         82  marked 1
+         82  marked 2
+         82  ack 5
+         82  send 2                   7607 7607
+        100  send 2                   3628 3628
+        ");
+        insta::assert_snapshot!(table(flowlet(PauseSince::Ack), false, &eventful()), @r"
+         us  event            frozen  EVs
+          0  send 4                   39096 39096 39096 39096
+          8  ack 1
+          8  marked 2
+          8  send 2                   39096 39096
+         12  send 2                   39096 39096
+         20  ack 3
+         22  send 2                   39096 39096
+         23  trim 4
+         23  send 1                   39096
+         78  timeout
+         78  send 2                   14432 46066
+         82  marked 1
+         82  marked 2
+         82  ack 5
+         82  send 2                   46066 46066
+        100  send 2                   7607 3628
+        ");
+    }
+
+    /// 2 has a penalty of 1 from 8 us on, 4 one of 4 from 23 us on, and 1, the first
+    /// of those sent at 8 us, one of 15 at 78 us.
+    #[test]
+    fn bitmap() {
+        let config = LbConfig::Bitmap(BitmapConfig {
+            evs: 8,
+            ecn_penalty: 1,
+            trim_penalty: 4,
+            timeout_penalty: 15,
+            max_penalty: 15,
+            remembered: 64,
+        });
+        insta::assert_snapshot!(table(config, true, &eventful()), @r"
+         us  event            frozen  EVs
+          0  send 4                   5 6 7 0
+          8  ack 1
+          8  marked 2
+          8  send 2                   1 3
+         12  send 2                   4 3
+         20  ack 3
+         22  send 2                   6 1
+         23  trim 4
+         23  send 1                   7
+         78  timeout
+         78  send 2                   2 5
+         82  marked 1
+         82  marked 2
+         82  ack 5
+         82  send 2                   0 0
+        100  send 2                   6 7
+        ");
+    }
+
+    /// The newest ACK's value once, and random ones.
+    #[test]
+    fn ack_clock() {
+        let config = LbConfig::AckClock(AckClockConfig { evs: 65_536 });
+        insta::assert_snapshot!(table(config, true, &eventful()), @r"
+         us  event            frozen  EVs
+          0  send 4                   39096 14432 46066 7607
+          8  ack 1
+          8  marked 2
+          8  send 2                   2 3628
+         12  send 2                   64386 18237
+         20  ack 3
+         22  send 2                   3 46209
+         23  trim 4
+         23  send 1                   45688
+         78  timeout
+         78  send 2                   20442 34194
+         82  marked 1
+         82  marked 2
+         82  ack 5
+         82  send 2                   5 25235
+        100  send 2                   62902 11055
+        ");
+    }
+
+    #[test]
+    fn round_robin() {
+        let config = LbConfig::RoundRobin(RoundRobinConfig { evs: 3 });
+        insta::assert_snapshot!(table(config, false, &indifferent()), @r"
+        us  event            frozen  EVs
+         0  send 8                   6815 6816 6817 6815 6816 6817 6815 6816
+         8  ack 11
+         9  marked 12
+        10  send 4                   6817 6815 6816 6817
+        70  timeout
+        71  trim 3
+        71  send 4                   6815 6816 6817 6815
+        ");
+    }
+
+    /// Section 4.5.1: each entropy of the buffer for two packets.
+    #[test]
+    fn reps_reuses() {
+        let LbConfig::Reps(config) = reps() else { unreachable!() };
+        let config = LbConfig::Reps(RepsConfig { reuse: 2, ..config });
+        insta::assert_snapshot!(table(config, false, &eventful()), @r"
+         us  event            frozen  EVs
+          0  send 4                   39096 14432 46066 7607
+          8  ack 1
+          8  marked 2
+          8  send 2                   1 1
+         12  send 2                   3628 64386
+         20  ack 3
+         22  send 2                   3 3
+         23  trim 4
+         23  send 1                   18237
+         78  timeout          yes
+         78  send 2           yes     1 3
+         82  marked 1         yes
+         82  marked 2         yes
+         82  ack 5            yes
+         82  send 2           yes     5 5
+        100  send 2           yes     1 3
         ");
     }
 }

@@ -25,6 +25,8 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("mptcp", include_str!("../../../../schemes/mptcp.toml")),
     ("mptcp-one-window", include_str!("../../../../schemes/mptcp-one-window.toml")),
     ("adaptive-roce", include_str!("../../../../schemes/adaptive-roce.toml")),
+    ("reps-carry", include_str!("../../../../schemes/reps-carry.toml")),
+    ("reps-reuse", include_str!("../../../../schemes/reps-reuse.toml")),
     ("strack", include_str!("../../../../schemes/strack.toml")),
     ("strack-ops", include_str!("../../../../schemes/strack-ops.toml")),
     ("rocev2", include_str!("../../../../schemes/rocev2.toml")),

@@ -36,7 +36,8 @@ pub trait LoadBalancer: Send {
     ///
     /// Every ACK that arrives is told, also one that acknowledges nothing new. Where `ack_every` is above 1 there are
     /// fewer ACKs than packets, and each says only this of the packet that caused it, the last one of those that it
-    /// answers; under `sack` a marked packet is answered at once. NACKs and CNPs are not told, except those that a trimmed
+    /// answers; under `sack` a marked packet is answered at once, and with `carry_evs` the others of an ACK are told
+    /// before, with the cause's `rtt`. NACKs and CNPs are not told, except those that a trimmed
     /// packet caused ([`handle_trim`](Self::handle_trim)). The transport `mp-rdma` tells of an ACK once for each packet
     /// that it lets go, and of others not at all.
     fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {

@@ -11,6 +11,7 @@ fn packets_keep_their_distance_under_dcqcn() {
         header: Bytes(64),
         ack: Bytes(64),
         ack_every: 1,
+        carry_evs: false,
         rto: Span::Time(Duration::from_us(70)),
     };
     let cc = CcConfig::Dcqcn(DcqcnConfig { window: Size::Bdp(10.0), ..DcqcnConfig::paper() });

@@ -82,6 +82,7 @@ fn registry() -> Registry {
         header: Bytes(64),
         ack,
         ack_every: 1,
+        carry_evs: false,
         rto: anabranch_sim::proto::Span::Rtt(5.0),
     };
     Registry::new()

@@ -21,6 +21,7 @@ fn copies() -> Registry {
         header: parameters.get("header"),
         ack: parameters.get("ack"),
         ack_every: parameters.get("ack_every"),
+        carry_evs: false,
         rto: parameters.get("rto"),
     };
     let go_back_n = |parameters: &Parameters| GoBackNConfig {

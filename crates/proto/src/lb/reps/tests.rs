@@ -179,3 +179,33 @@ fn state_is_as_table_1_says() {
     };
     assert_eq!((bits(1), bits(8)), (74, 193));
 }
+
+/// Section 4.5.1, "ACK+Reuse EVs": the oldest entropy is used up before the next, and a good one that comes into a full
+/// buffer takes the place of the oldest, whatever that had left.
+#[test]
+fn an_entropy_is_used_as_often_as_its_lifespan_says() {
+    let mut reps = sender(&RepsConfig { buffer: 2, reuse: 3, ..config() }, false);
+    good_ack(&mut reps, 1, 11);
+    good_ack(&mut reps, 1, 12);
+    let next = |reps: &mut Reps, n: usize| (0..n).map(|_| next_ev(reps)).collect::<Vec<_>>();
+    assert_eq!(next(&mut reps, 5), [11, 11, 11, 12, 12]);
+    good_ack(&mut reps, 2, 13);
+    assert_eq!(next(&mut reps, 1), [12]);
+    assert_eq!(next(&mut reps, 1), [13]);
+    good_ack(&mut reps, 3, 14);
+    // 13 has two uses left and is the oldest of a full buffer.
+    good_ack(&mut reps, 3, 15);
+    assert_eq!(next(&mut reps, 6), [14, 14, 14, 15, 15, 15]);
+    let random = next_random(&reps);
+    assert_eq!(next_ev(&mut reps), random, "all used up");
+}
+
+/// A counter of a byte is what a lifespan takes.
+#[test]
+fn a_lifespan_takes_a_counter_more() {
+    let bits = |reuse| {
+        let state = Reps::state(&RepsConfig { reuse, ..config() });
+        state.iter().map(|field| field.bits * field.count).sum::<u32>()
+    };
+    assert_eq!((bits(1), bits(16)), (193, 201));
+}

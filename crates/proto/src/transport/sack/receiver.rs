@@ -1,7 +1,7 @@
 //! The receiving end.
 
 use super::config::SackConfig;
-use crate::packet::{Packet, Repr};
+use crate::packet::{Carried, Packet, Repr};
 use crate::transport::common::{Answers, AnyOrder, Arrivals, Cause, Ends, Receiver};
 use anabranch_base::{MessageId, Time};
 
@@ -13,18 +13,28 @@ pub struct SackReceiver {
     arrivals: Arrivals,
     /// Arrived since the last ACK.
     unacked: u32,
-    /// Lowest and highest PSN that arrived since the last ACK: within the 64 that one ACK can name.
+    /// Lowest and highest PSN that arrived since the last ACK: within the `span` that one ACK can name.
     unacked_low: u32,
     unacked_high: u32,
     /// The last packet that arrived, if no ACK has answered it yet.
     last: Cause,
     open: AnyOrder,
     due: Option<Due>,
-    /// An ACK that must go out before, for packets that `due` cannot name as well.
-    early: Option<(u32, Cause)>,
+    /// An ACK that must go out before, for packets that `due` cannot name as well: its base.
+    early: Option<(u32, Carried, Cause)>,
     ack_every: u32,
+    /// ACKs bring all entropy values.
+    carries: bool,
+    /// If so: a bit for each packet that arrived since the last ACK, from `unacked_low` on, and the last one's PSN.
+    carried: u64,
+    last_psn: u32,
+    /// An ACK can name so many PSNs.
+    span: u32,
     answers: Answers,
 }
+
+/// Bytes of an entropy value (REPS, section 4.1: UDP source ports, 2 B).
+const EV_BYTES: u16 = 2;
 
 /// What is to be sent.
 #[derive(Clone, Copy)]
@@ -46,6 +56,10 @@ impl SackReceiver {
             due: None,
             early: None,
             ack_every: config.ack_every,
+            carries: config.carry_evs,
+            carried: 0,
+            last_psn: 0,
+            span: if config.carry_evs { Carried::SPAN } else { 64 },
             answers: Answers::new(ends, config.ack),
         }
     }
@@ -85,14 +99,14 @@ impl Receiver for SackReceiver {
     /// The next ACK or NACK to send, if one is due.
     #[inline]
     fn poll_transmit(&mut self) -> Option<Packet> {
-        if let Some((base, cause)) = self.early.take() {
-            return Some(self.ack(base, cause));
+        if let Some((base, carried, cause)) = self.early.take() {
+            return Some(self.ack(base, carried, cause));
         }
         match self.due.take()? {
             Due::Ack(cause) => {
-                let base = self.unacked_low;
+                let (base, carried) = (self.unacked_low, self.carried());
                 self.reset_unacked();
-                Some(self.ack(base, cause))
+                Some(self.ack(base, carried, cause))
             }
             Due::Nack(cause, psn) => Some(self.answers.packet(cause.ev, cause.nack(psn))),
         }
@@ -106,19 +120,41 @@ impl Receiver for SackReceiver {
 
 impl SackReceiver {
     #[inline]
-    fn ack(&mut self, base: u32, cause: Cause) -> Packet {
+    fn ack(&mut self, base: u32, carried: Carried, cause: Cause) -> Packet {
         let repr = cause.ack(self.arrivals.expected).with_received(base, self.arrivals.window(base));
-        self.answers.packet(cause.ev, repr)
+        let mut ack = self.answers.packet(cause.ev, repr.with_carried(carried));
+        if self.carries {
+            // Every ACK echoes an entropy value; the others take room of their own.
+            let others = EV_BYTES * carried.bits().count_ones() as u16;
+            ack.wire_bytes = ack.wire_bytes.saturating_add(others);
+        }
+        ack
+    }
+
+    /// All packets since the last ACK but the last, which causes the next and whose entropy value that echoes. None of
+    /// them was marked: a marked packet is answered at once, and so is always the cause.
+    #[inline]
+    fn carried(&self) -> Carried {
+        if !self.carries {
+            return Carried::NONE;
+        }
+        Carried::new(self.carried & !(1 << (self.last_psn - self.unacked_low)))
     }
 
     /// Remembers that the sender is to hear of `psn`.
     #[inline]
     fn note(&mut self, psn: u32, cause: Cause) {
         let (low, high) = (self.unacked_low.min(psn), self.unacked_high.max(psn));
-        if self.unacked > 0 && high - low >= 64 {
+        if self.unacked > 0 && high - low >= self.span {
             // One ACK cannot name both this packet and those before it: they get theirs now.
-            self.early = Some((self.unacked_low, self.last));
+            self.early = Some((self.unacked_low, self.carried(), self.last));
             self.reset_unacked();
+        }
+        if self.carries {
+            // Bits count from the lowest PSN, which may be this one.
+            let lower = if self.unacked > 0 { self.unacked_low.saturating_sub(psn) } else { 0 };
+            self.carried = self.carried << lower | 1 << (psn - self.unacked_low.min(psn));
+            self.last_psn = psn;
         }
         self.unacked += 1;
         self.unacked_low = self.unacked_low.min(psn);
@@ -131,5 +167,6 @@ impl SackReceiver {
         self.unacked = 0;
         self.unacked_low = u32::MAX;
         self.unacked_high = 0;
+        self.carried = 0;
     }
 }

@@ -4,7 +4,7 @@ use super::config::SackConfig;
 use crate::PathFacts;
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
-use crate::packet::{Packet, Repr};
+use crate::packet::{Carried, Packet, Repr};
 use crate::psn_set::PsnSet;
 use crate::transport::common::{Claim, Ends, MAX_SPAN, OutOfPsns, Pacer, Sender, SenderCounters};
 use anabranch_base::{Duration, HostId, MessageId, QpId, Time};
@@ -34,6 +34,8 @@ pub struct SackSender {
     payload: u16,
     /// The congestion control gives a rate: `pacer` has a say in what is sent.
     paces: bool,
+    /// ACKs bring all entropy values: `evs` is in use.
+    carries: bool,
     rto: Duration,
     /// Number of the message that holds `next`, `first` being 0.
     current: usize,
@@ -60,7 +62,14 @@ pub struct SackSender {
     resent_set: PsnSet,
     pacer: Pacer,
     counters: SenderCounters,
+    /// The entropy value of each PSN as it was last sent, in the places of `sent_at`; empty unless `carries`.
+    evs: Vec<u16>,
+    /// Those of earlier PSNs are not in `evs`.
+    evs_from: u32,
 }
+
+/// PSNs of which times are kept at first. A power of two.
+const FIRST_SLOTS: usize = 128;
 
 /// A message on its way.
 struct Outgoing {
@@ -87,12 +96,15 @@ impl SackSender {
             header_bytes: config.header.0 as u16,
             payload: config.payload.0 as u16,
             paces: cc.paces(),
+            carries: config.carry_evs,
             rto: config.rto.on(facts),
             current: 0,
             qp: ends.qp,
             dst: ends.dst,
             acked: PsnSet::new(),
-            sent_at: vec![Time::ZERO; 128],
+            sent_at: vec![Time::ZERO; FIRST_SLOTS],
+            evs: if config.carry_evs { vec![0; FIRST_SLOTS] } else { Vec::new() },
+            evs_from: 0,
             first: NO_MESSAGE,
             later: VecDeque::new(),
             cc,
@@ -174,7 +186,10 @@ impl Sender for SackSender {
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) {
         match packet.repr {
-            Repr::Ack { cumulative, base, received, marked, sent_at, .. } => {
+            Repr::Ack { cumulative, base, received, marked, carried, sent_at } => {
+                if self.carries {
+                    self.hear_carried(now, base, carried, now.since(sent_at));
+                }
                 let mut packets = self.acknowledge_below(cumulative);
                 packets += self.acknowledge_bits(base, received);
                 let rtt = now.since(sent_at);
@@ -266,6 +281,9 @@ impl SackSender {
         self.sent_at[slot] = now;
         self.in_flight += u64::from(bytes);
         let ev = self.lb.next_ev(now, self.cc.window());
+        if self.carries {
+            self.evs[slot] = ev;
+        }
         let repr = Repr::data(psn)
             .with_message(message, message_packets)
             .with_sent_at(now)
@@ -278,6 +296,26 @@ impl SackSender {
     #[inline]
     fn waits(&self) -> bool {
         !self.window_allows(self.packet_bytes) || !self.has_backlog()
+    }
+
+    /// Tells the balancer of the packets whose entropy values an ACK brings beside that of its cause (REPS, section
+    /// 4.5.1), in the order of their PSNs.
+    ///
+    /// The values are those of the packets as they were last sent, which is another than the one that arrived where a
+    /// packet was sent again too early. As the header brings no times, their round trip is that of the cause.
+    #[inline(never)]
+    fn hear_carried(&mut self, now: Time, base: u32, carried: Carried, rtt: Duration) {
+        let mut bits = carried.bits();
+        while bits != 0 {
+            let psn = base + bits.trailing_zeros();
+            bits &= bits - 1;
+            // Slots of packets acknowledged long ago hold later ones.
+            let known = self.evs_from.max(self.next.saturating_sub(self.evs.len() as u32))..self.next;
+            if known.contains(&psn) {
+                let ev = self.evs[psn as usize & (self.evs.len() - 1)];
+                self.lb.handle_ack(now, ev, false, rtt);
+            }
+        }
     }
 
     #[cold]
@@ -464,6 +502,13 @@ impl SackSender {
         let (from, to) = (old.len() - 1, self.sent_at.len() - 1);
         for psn in self.unacked..self.unacked + old.len() as u32 {
             self.sent_at[psn as usize & to] = old[psn as usize & from];
+        }
+        if self.carries {
+            let old = std::mem::replace(&mut self.evs, vec![0; to + 1]);
+            self.evs_from = self.unacked;
+            for psn in self.unacked..self.unacked + old.len() as u32 {
+                self.evs[psn as usize & to] = old[psn as usize & from];
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The `sack` transport.
 
+mod carry;
 mod receiver;
 mod sender;
 
@@ -71,6 +72,7 @@ fn data(psn: u32) -> Packet {
 struct SackEnds {
     balancer: LbConfig,
     ack_every: u32,
+    carry_evs: bool,
     /// Bytes; the largest window where it moves.
     window: u64,
     dctcp: bool,
@@ -107,6 +109,7 @@ impl Schedule<SackEnds> {
             header: Bytes(HEADER),
             ack: Bytes(ACK),
             ack_every: self.ends.ack_every,
+            carry_evs: self.ends.carry_evs,
             rto: Span::Time(self.ends.rto),
         }
     }
@@ -134,13 +137,21 @@ impl Schedule<SackEnds> {
 
 fn calm_ends(ack_every: u32, window: u64) -> SackEnds {
     let (balancer, rto) = (LbConfig::Ops(OpsConfig { evs: 65_536 }), Duration::from_us(100));
-    SackEnds { balancer, ack_every, window, dctcp: false, rto }
+    SackEnds { balancer, ack_every, carry_evs: false, window, dctcp: false, rto }
 }
 
 /// Anything, sane or not: RTOs below the round trip, windows below a packet, all faults at once.
 fn any_schedule() -> impl Strategy<Value = Schedule<SackEnds>> {
-    let ends = (balancer(), ack_every(), window(), any::<bool>(), rto()).prop_map(
-        |(balancer, ack_every, window, dctcp, rto)| SackEnds { balancer, ack_every, window, dctcp, rto },
+    let acks = (ack_every(), any::<bool>());
+    let ends = (balancer(), acks, window(), any::<bool>(), rto()).prop_map(
+        |(balancer, (ack_every, carry_evs), window, dctcp, rto)| SackEnds {
+            balancer,
+            ack_every,
+            carry_evs,
+            window,
+            dctcp,
+            rto,
+        },
     );
     (messages(), ends, timer_lag(), path(), faults()).prop_map(|(messages, ends, timer_lag, path, faults)| {
         let path = Path { faults, ..path };
@@ -167,7 +178,7 @@ fn harmless_schedule() -> impl Strategy<Value = Schedule<SackEnds>> {
             // ahead of it on the wire. Each message may end in a packet that takes no room in the window.
             let ahead = window / PACKET + messages.len() as u64;
             let rto = path.longest_round() * 3 + path.wire * (2 * ahead + 2);
-            let ends = SackEnds { balancer, ack_every, window, dctcp, rto };
+            let ends = SackEnds { balancer, ack_every, carry_evs: false, window, dctcp, rto };
             Schedule { messages, ends, timer_lag, path }
         },
     )

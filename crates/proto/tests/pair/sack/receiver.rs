@@ -2,7 +2,7 @@
 
 use super::SackEnds;
 use crate::run::Receiving;
-use crate::schedule::{ENDS, QP, SENDER, Schedule, message_id};
+use crate::schedule::{ACK, ENDS, QP, SENDER, Schedule, message_id};
 use anabranch_base::Time;
 use anabranch_proto::transport::{Receiver as _, SackReceiver};
 use anabranch_proto::{Packet, Repr};
@@ -12,6 +12,7 @@ use proptest::prelude::*;
 pub struct CheckedReceiver {
     receiver: SackReceiver,
     ack_every: u32,
+    carry_evs: bool,
     /// By PSN.
     arrived: Vec<bool>,
     /// First PSN that has not arrived.
@@ -44,6 +45,7 @@ impl CheckedReceiver {
         CheckedReceiver {
             receiver: SackReceiver::new(&schedule.transport(), ENDS),
             ack_every: schedule.ends.ack_every,
+            carry_evs: schedule.ends.carry_evs,
             arrived: vec![false; schedule.packets() as usize],
             cumulative: 0,
             unreported: Vec::new(),
@@ -110,7 +112,8 @@ impl CheckedReceiver {
     /// The ACKs that are due when `psn` is to be reported as well.
     fn report(&mut self, psn: u32, cause: Cause, at_once: bool) -> Vec<Wanted> {
         let mut acks = Vec::new();
-        if self.unreported.iter().any(|&(other, _)| psn.abs_diff(other) >= 64) {
+        let span = if self.carry_evs { 48 } else { 64 };
+        if self.unreported.iter().any(|&(other, _)| psn.abs_diff(other) >= span) {
             acks.extend(self.ack());
         }
         self.unreported.push((psn, cause));
@@ -134,9 +137,17 @@ impl CheckedReceiver {
             (Repr::Nack { psn, sent_at }, Wanted::Nack(cause, trimmed)) => {
                 prop_assert_eq!((answer.ev, psn, sent_at), (cause.ev, *trimmed, cause.sent_at));
             }
-            (Repr::Ack { cumulative, base, received, marked, sent_at, .. }, Wanted::Ack(cause, psns)) => {
+            (
+                Repr::Ack { cumulative, base, received, marked, carried, sent_at },
+                Wanted::Ack(cause, psns),
+            ) => {
                 prop_assert_eq!(Cause { ev: answer.ev, marked, sent_at }, *cause);
                 prop_assert_eq!(cumulative, self.cumulative);
+                let (last, others) = psns.split_last().unwrap();
+                let bit = |psn: &u32| if self.carry_evs && psn != last { 1 << (psn - base) } else { 0 };
+                let wanted = others.iter().map(bit).fold(0, |all: u64, bit| all | bit);
+                prop_assert_eq!(carried.bits(), wanted, "the entropy values of {:?}", psns);
+                prop_assert_eq!(u64::from(answer.wire_bytes), ACK + 2 * u64::from(wanted.count_ones()));
                 for i in 0..64 {
                     let says = received >> i & 1 == 1;
                     prop_assert!(says == self.has(base + i), "what it says of {}", base + i);

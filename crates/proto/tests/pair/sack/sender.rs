@@ -20,6 +20,11 @@ pub struct CheckedSender {
     lb: AnyLb,
     rto: Duration,
     balancer: LbConfig,
+    carry_evs: bool,
+    /// Of how many packets the sender knows the entropy values: a power of two that holds all in flight.
+    slots: u32,
+    /// When it made room for more it forgot those of earlier ones.
+    known_from: u32,
     first_ev: Option<u16>,
     /// By PSN, of all posted messages.
     packets: Vec<Known>,
@@ -48,6 +53,8 @@ struct Known {
     of: u32,
     bytes: u64,
     state: State,
+    /// With which it was last sent.
+    last_ev: u16,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -67,6 +74,9 @@ impl CheckedSender {
             lb: schedule.lb(),
             rto: schedule.ends.rto,
             balancer: schedule.ends.balancer.clone(),
+            carry_evs: schedule.ends.carry_evs,
+            slots: 128,
+            known_from: 0,
             first_ev: None,
             packets: Vec::new(),
             left: vec![0; schedule.messages.len()],
@@ -92,7 +102,7 @@ impl Sending for CheckedSender {
         let of = bytes.div_ceil(PAYLOAD).max(1) as u32;
         for i in 0..of {
             let payload = if i + 1 == of { bytes - u64::from(i) * PAYLOAD } else { PAYLOAD };
-            self.packets.push(Known { message, of, bytes: HEADER + payload, state: State::New });
+            self.packets.push(Known { message, of, bytes: HEADER + payload, state: State::New, last_ev: 0 });
         }
         self.left[message] = of;
         self.unacknowledged += of;
@@ -125,6 +135,10 @@ impl Sending for CheckedSender {
             true => {
                 prop_assert_eq!(psn, self.sent, "new packets go in order");
                 self.sent += 1;
+                while psn - self.unacked >= self.slots {
+                    self.slots *= 2;
+                    self.known_from = self.unacked;
+                }
             }
             false => {
                 prop_assert!(self.lost.remove(&psn), "{psn} overtook the lost {:?}", self.lost);
@@ -134,6 +148,7 @@ impl Sending for CheckedSender {
         let in_flight = before + known.bytes;
         prop_assert!(before == 0 || in_flight <= window, "{in_flight} in flight, {window} allowed");
         known.state = State::InFlight(now);
+        known.last_ev = packet.ev;
         self.in_flight += known.bytes;
         self.outstanding.insert((now, psn));
         let is_full = self.in_flight + PACKET > window;
@@ -148,8 +163,9 @@ impl Sending for CheckedSender {
         self.sender.handle_packet(now, packet);
         let mut whole = Vec::new();
         match packet.repr {
-            Repr::Ack { cumulative, base, received, marked, sent_at, .. } => {
+            Repr::Ack { cumulative, base, received, marked, carried, sent_at } => {
                 let (before, rtt) = (self.unacknowledged, now - sent_at);
+                self.hear_carried(now, base, carried.bits(), now - sent_at);
                 let above = (0..64).filter(|i| received >> i & 1 == 1).map(|i| base + i);
                 for psn in (self.unacked..cumulative).chain(above) {
                     whole.extend(self.acknowledge(psn)?);
@@ -230,6 +246,15 @@ impl CheckedSender {
     /// Packets that were never sent.
     fn left(&self) -> u32 {
         self.packets.len() as u32 - self.sent
+    }
+
+    /// An ACK brings these entropy values, of packets that the sender has not forgotten.
+    fn hear_carried(&mut self, now: Time, base: u32, carried: u64, rtt: Duration) {
+        for psn in (0..64).filter(|i| carried >> i & 1 == 1).map(|i| base + i) {
+            if self.carry_evs && psn >= self.known_from && self.sent - psn <= self.slots {
+                self.lb.handle_ack(now, self.packets[psn as usize].last_ev, false, rtt);
+            }
+        }
     }
 
     /// Answers with the message that this makes whole.
