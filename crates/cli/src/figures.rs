@@ -2,10 +2,11 @@
 
 use crate::failure::{Failure, did_you_mean, reason};
 use crate::source::{Folder, input};
-use anabranch_report::claims;
+use anabranch_report::{CatalogueRow, Exhibit, claims};
 use anabranch_results::{self as results, ResultSet};
 use anabranch_sim::scenario::{Figure, Files, Registry, Scale, Scenario, read_figure, read_figure_under};
 use include_dir::{Dir, include_dir};
+use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,6 +26,31 @@ pub struct FigureFile {
 
 /// The folder of the league's scenarios, which are no figures of a paper.
 const LEAGUE: &str = "league";
+
+/// Every figure and table of the papers.
+pub fn catalogue() -> Vec<CatalogueRow> {
+    #[derive(Deserialize)]
+    struct Catalogue {
+        row: Vec<CatalogueRow>,
+    }
+    let text = BUILT_IN.get_file("catalogue.toml").and_then(|file| file.contents_utf8());
+    let catalogue: Catalogue = toml::from_str(text.unwrap_or_default()).expect("a test reads it");
+    catalogue.row
+}
+
+/// Writes the index of figures that were run: every figure and table of their papers, with all claims.
+///
+/// # Errors
+/// [`Failure::Input`] when it cannot be written.
+pub fn write_index(exhibits: &[Exhibit], scale: Scale, folder: &Path) -> Result<PathBuf, Failure> {
+    let heading = format!("{} scale; anabranch {}", scale_name(scale), env!("ANABRANCH_VERSION"));
+    let html = anabranch_report::gallery(&heading, exhibits, &catalogue());
+    let path = folder.join(format!("figures-{}.html", scale_name(scale)));
+    fs::create_dir_all(folder).and_then(|()| fs::write(&path, html)).map_err(|error| {
+        Failure::Input(format!("{}: the page cannot be written: {}", path.display(), reason(&error)))
+    })?;
+    Ok(path)
+}
 
 /// The scenarios of the league, by name.
 pub fn league() -> Vec<FigureFile> {
@@ -247,6 +273,26 @@ mod tests {
             for scale in [Scale::Quick, Scale::Paper] {
                 figure.read(scale).unwrap_or_else(|error| panic!("{error}"));
             }
+        }
+    }
+
+    /// No figure is missing in the catalogue, none of its ids is wrong, and each paper's numbers have no hole.
+    #[test]
+    fn the_catalogue_has_every_figure() {
+        let catalogue = catalogue();
+        let known: BTreeSet<String> = all(None).unwrap().into_iter().map(|figure| figure.id).collect();
+        let listed: BTreeSet<String> = catalogue.iter().flat_map(|row| row.figures.clone()).collect();
+        assert_eq!(listed, known);
+        for row in &catalogue {
+            assert!(row.figures.is_empty() == row.why.is_some(), "{}, {}", row.paper, row.item);
+        }
+        for (paper, last) in
+            [("reps", 24), ("strack", 28), ("themis-spraying", 17), ("dcp", 17), ("themis-longhaul", 24)]
+        {
+            let of = catalogue.iter().filter(|row| row.paper == paper);
+            let numbers: Vec<u32> =
+                of.filter_map(|row| row.item.strip_prefix("Figure ")?.parse().ok()).collect();
+            assert_eq!(numbers, (1..=last).collect::<Vec<u32>>(), "{paper}");
         }
     }
 

@@ -7,10 +7,11 @@ use crate::execute::execute;
 use crate::failure::Failure;
 use crate::output::{note, print, print_json, width};
 use crate::simulated::Simulated;
-use crate::{figures, interrupt, json, model, sizes, source};
+use crate::{clock, figures, interrupt, json, model, progress, sizes, source};
+use anabranch_report::Exhibit;
 use anabranch_results::{self as results, ClaimResult, ClaimRow, Outcome};
 use anabranch_sim::scenario::{Figure, Scale};
-use serde_json::Value;
+use serde_json::json;
 
 /// Runs figures and prints what became of their claims.
 ///
@@ -32,8 +33,15 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let (mut done_json, mut claims_json) = (Vec::new(), Vec::new());
     let mut failed = Vec::new();
     let mut interrupted = None;
-    for figure in &chosen {
-        note(&format!("{} at {} scale", figure.id, figures::scale_name(scale)));
+    let mut exhibits = Vec::new();
+    let begun = clock::now();
+    for (place, figure) in chosen.iter().enumerate() {
+        let so_far = match place {
+            0 => String::new(),
+            _ => format!(", {} so far", progress::time(begun.elapsed().as_secs_f64())),
+        };
+        let (id, named, of) = (&figure.id, figures::scale_name(scale), chosen.len());
+        note(&format!("{id} at {named} scale, {} of {of}{so_far}", place + 1));
         let (digest, done) = one(figure, scale, args)?;
         let judged = done.results.figure.as_ref().map_or(&[][..], |figure| &figure.claims);
         let verdict = done.verdict();
@@ -45,6 +53,10 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
             print(&text(figure, &done))?;
         }
         claims.extend_from_slice(judged);
+        exhibits.extend(done.results.figure.clone().map(|figure| {
+            let folder = done.folder.as_ref().and_then(|folder| folder.file_name());
+            Exhibit { figure, page: folder.map(|name| format!("{}/report.html", name.to_string_lossy())) }
+        }));
         match verdict {
             Ok(()) => {}
             Err(Failure::Interrupted(why)) => {
@@ -57,14 +69,15 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
             }
         }
     }
+    let index = match exhibits.len() {
+        0 | 1 => None,
+        _ => Some(figures::write_index(&exhibits, scale, &args.output.folder)?),
+    };
     if args.output.json {
-        print_json(&Value::Object(
-            [("claims".into(), claims_json.into()), ("figures".into(), done_json.into())]
-                .into_iter()
-                .collect(),
-        ))?;
+        print_json(&json!({ "claims": claims_json, "figures": done_json, "index": index }))?;
     } else {
-        print(&format!("{}\n", summary(&claims, scale)))?;
+        let index = index.map_or(String::new(), |path| format!("\nindex: {}\n", path.display()));
+        print(&format!("{}\n{index}", summary(&claims, scale)))?;
     }
     match interrupted {
         Some(why) => Err(Failure::Interrupted(why)),

@@ -12,6 +12,7 @@ use crate::spool::Spool;
 use crate::store::{Item, Store};
 use crate::varied::{Varied, papers};
 use crate::{interrupt, json, sizes};
+use anabranch_report::Exhibit;
 use anabranch_results::digest::text_digest;
 use anabranch_results::{self as results, ClaimRow, ResultSet, RunRow, Sensitivity, SetupRow, UnsaidRow};
 use anabranch_sim::scenario::{Figure, RunPoint, Scale};
@@ -56,6 +57,11 @@ pub fn vary(args: &ReproduceArgs, scale: Scale) -> Result<(), Failure> {
             Err(other) => return Err(other),
         }
     }
+    if varied.len() > 1 {
+        let exhibits: Vec<Exhibit> = varied.iter().map(exhibit).collect();
+        let index = figures::write_index(&exhibits, scale, &args.output.folder)?;
+        note(&format!("index: {}", index.display()));
+    }
     let papers = papers(&varied);
     if args.output.json {
         print_json(&json::unsaid(&varied, &papers, figures::scale_name(scale)))?;
@@ -70,6 +76,11 @@ pub fn vary(args: &ReproduceArgs, scale: Scale) -> Result<(), Failure> {
         None if failed > 0 => Err(Failure::Run(format!("{failed} runs failed"))),
         None => Ok(()),
     }
+}
+
+fn exhibit(done: &Varied) -> Exhibit {
+    let folder = done.folder.file_name().map(|name| format!("{}/report.html", name.to_string_lossy()));
+    Exhibit { figure: done.figure.clone(), page: folder }
 }
 
 /// What is to be run of one figure.

@@ -1,0 +1,223 @@
+//! The index of figures that were reproduced together: every figure and table of their papers, and every claim.
+
+use super::claims::class;
+use super::{document, escape, prose};
+use crate::table::{measured_and_outcome, paper as paper_says};
+use crate::unsaid::rows;
+use anabranch_results::{ClaimResult, Figure, Outcome};
+
+/// A figure that was run.
+pub struct Exhibit {
+    /// With its claims.
+    pub figure: Figure,
+    /// Its page, as a link.
+    pub page: Option<String>,
+}
+
+/// A figure or table of a paper, and where it is here.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CatalogueRow {
+    /// The paper's name in commands.
+    pub paper: String,
+    /// What the paper calls it.
+    pub item: String,
+    /// What it shows, in our words.
+    pub shows: String,
+    /// The figures that reproduce it, by id.
+    #[serde(default)]
+    pub figures: Vec<String>,
+    /// Why none does.
+    pub why: Option<String>,
+}
+
+/// The page: counts per paper, every row of the catalogue of the papers that occur, and all claims. `heading` says at which
+/// scale and by what.
+pub fn gallery(heading: &str, exhibits: &[Exhibit], catalogue: &[CatalogueRow]) -> String {
+    let mut papers: Vec<&str> = Vec::new();
+    for exhibit in exhibits {
+        if !papers.contains(&exhibit.figure.paper.as_str()) {
+            papers.push(&exhibit.figure.paper);
+        }
+    }
+    let mut body = format!(
+        "<header><p class=\"brand\">Anabranch</p><h1>Figures of {}, reproduced</h1><p class=\"sub\">{}</p></header>\n<main>\n{}",
+        match papers.as_slice() {
+            [paper] => escape(paper),
+            _ => format!("{} papers", papers.len()),
+        },
+        escape(heading),
+        counts(&papers, exhibits),
+    );
+    for paper in &papers {
+        body.push_str(&rows_of(paper, exhibits, catalogue));
+    }
+    body.push_str(&claims(exhibits));
+    body.push_str("</main>\n");
+    document("Anabranch: figures reproduced", &body, &[])
+}
+
+/// How many claims of each paper hold.
+fn counts(papers: &[&str], exhibits: &[Exhibit]) -> String {
+    let judged = exhibits.iter().all(|exhibit| exhibit.figure.is_judged());
+    let mut html = String::from(
+        "<section><h2>Claims by paper</h2><table class=\"cards\"><thead><tr><th scope=\"col\">paper</th>\
+         <th scope=\"col\">figures run</th><th scope=\"col\">claims</th><th scope=\"col\">hold</th><th scope=\"col\">direction only</th>\
+         <th scope=\"col\">differ</th><th scope=\"col\">not evaluated</th></tr></thead><tbody>",
+    );
+    for paper in papers {
+        let figures: Vec<&Figure> =
+            exhibits.iter().map(|exhibit| &exhibit.figure).filter(|figure| figure.paper == *paper).collect();
+        let claims = || figures.iter().flat_map(|figure| &figure.claims);
+        let count = |wanted: Outcome| {
+            let is = claims().filter(
+                |claim| matches!(claim.result, ClaimResult::Evaluated { outcome, .. } if outcome == wanted),
+            );
+            if judged { is.count().to_string() } else { "-".to_owned() }
+        };
+        let failed = claims().filter(|claim| matches!(claim.result, ClaimResult::Failed { .. })).count();
+        html.push_str(&format!(
+            "<tr><td data-head=\"paper\"><b>{}</b></td><td data-head=\"figures run\">{}</td><td data-head=\"claims\">{}</td>\
+             <td data-head=\"hold\">{}</td><td data-head=\"direction only\">{}</td><td data-head=\"differ\">{}</td>\
+             <td data-head=\"not evaluated\">{failed}</td></tr>",
+            escape(paper),
+            figures.len(),
+            claims().count(),
+            count(Outcome::Holds),
+            count(Outcome::DirectionOnly),
+            count(Outcome::Differs),
+        ));
+    }
+    html.push_str("</tbody></table>");
+    if !judged {
+        html.push_str("<p class=\"note\">The quick scale shows what is measured and judges nothing.</p>");
+    }
+    html + "</section>\n"
+}
+
+/// The figures and tables of a paper.
+fn rows_of(paper: &str, exhibits: &[Exhibit], catalogue: &[CatalogueRow]) -> String {
+    let mut html = format!(
+        "<section><h2>{0}</h2><table class=\"cards\"><caption>Every figure and table of the paper</caption><thead><tr>\
+         <th scope=\"col\">in the paper</th><th scope=\"col\">shows</th><th scope=\"col\">here</th></tr></thead><tbody>",
+        escape(paper)
+    );
+    for row in catalogue.iter().filter(|row| row.paper == paper) {
+        let each: Vec<String> = row.figures.iter().map(|id| here(id, exhibits)).collect();
+        let here = match &row.why {
+            Some(why) => format!("<span class=\"none\">{}</span>", prose(why)),
+            None => each.join("<br>"),
+        };
+        html.push_str(&format!(
+            "<tr><td data-head=\"in the paper\">{}</td><td data-head=\"shows\">{}</td><td data-head=\"here\"><span>{here}</span></td></tr>",
+            escape(&row.item),
+            prose(&row.shows)
+        ));
+    }
+    html + "</tbody></table></section>\n"
+}
+
+/// A figure's page, and a chip for each of its claims.
+fn here(id: &str, exhibits: &[Exhibit]) -> String {
+    let Some(exhibit) = exhibits.iter().find(|exhibit| exhibit.figure.id == id) else {
+        return format!("<code>{}</code> <span class=\"none\">not run this time</span>", escape(id));
+    };
+    let name = match &exhibit.page {
+        Some(page) => format!("<a href=\"{}\">{}</a>", escape(page), escape(id)),
+        None => format!("{} <span class=\"bad\">nothing was written</span>", escape(id)),
+    };
+    let claims = &exhibit.figure.claims;
+    if claims.is_empty() || !exhibit.figure.is_judged() {
+        let many = if claims.len() == 1 { "" } else { "s" };
+        return format!("{name} <span class=\"none\">{} claim{many} shown</span>", claims.len());
+    }
+    let chip = |wanted: Outcome, text: &str| {
+        let is = claims.iter().filter(
+            |claim| matches!(claim.result, ClaimResult::Evaluated { outcome, .. } if outcome == wanted),
+        );
+        match is.count() {
+            0 => String::new(),
+            count => format!(" <span class=\"chip {}\">{count} {text}</span>", class(wanted)),
+        }
+    };
+    let failed = claims.iter().filter(|claim| matches!(claim.result, ClaimResult::Failed { .. })).count();
+    let failed = if failed == 0 {
+        String::new()
+    } else {
+        format!(" <span class=\"chip bad\">{failed} not evaluated</span>")
+    };
+    let [holds, direction, differs] =
+        [(Outcome::Holds, "hold"), (Outcome::DirectionOnly, "direction only"), (Outcome::Differs, "differ")]
+            .map(|(outcome, text)| chip(outcome, text));
+    format!("{name}{holds}{direction}{differs}{failed}")
+}
+
+/// All claims in one table, with their spans where they were varied.
+fn claims(exhibits: &[Exhibit]) -> String {
+    let varied = exhibits.iter().any(|exhibit| exhibit.figure.unsaid.is_some());
+    let span_heads =
+        if varied { "<th scope=\"col\">span</th><th scope=\"col\">holds under</th>" } else { "" };
+    let mut html = format!(
+        "<section><h2>All claims</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"All claims\"><table class=\"claims cards\">\
+         <thead><tr><th scope=\"col\">figure</th><th scope=\"col\">claim</th><th scope=\"col\">paper</th><th scope=\"col\">measured</th>\
+         <th scope=\"col\">outcome</th>{span_heads}</tr></thead><tbody>"
+    );
+    for exhibit in exhibits {
+        let figure = &exhibit.figure;
+        let spans = figure.unsaid.as_ref().map(|unsaid| rows(figure, unsaid));
+        for (place, claim) in figure.claims.iter().enumerate() {
+            let (measured, outcome) = measured_and_outcome(figure, claim);
+            let class = match &claim.result {
+                ClaimResult::Evaluated { outcome, .. } if figure.is_judged() => class(*outcome),
+                _ => "none",
+            };
+            let span = match spans.as_ref().and_then(|spans| spans.get(place)) {
+                Some(row) => format!(
+                    "<td data-head=\"span\">{}</td><td data-head=\"holds under\">{}</td>",
+                    escape(&row.span),
+                    escape(&row.holds)
+                ),
+                None if varied => {
+                    "<td data-head=\"span\">not varied</td><td data-head=\"holds under\"></td>".to_owned()
+                }
+                None => String::new(),
+            };
+            html.push_str(&format!(
+                "<tr><td data-head=\"figure\">{}</td><td class=\"says\">{}</td><td data-head=\"paper\">{}</td><td data-head=\"measured\">{}</td>\
+                 <td data-head=\"outcome\"><span class=\"chip {class}\">{outcome}</span></td>{span}</tr>",
+                escape(&figure.id),
+                prose(&claim.says),
+                escape(&paper_says(claim)),
+                escape(&measured),
+            ));
+        }
+    }
+    html + "</tbody></table></div></section>\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::figure as sample;
+
+    #[test]
+    fn every_row_of_the_catalogue_is_there_and_says_why_there_is_nothing() {
+        let figure = sample("paper");
+        let row = |item: &str, figures: &[&str], why: Option<&str>| CatalogueRow {
+            paper: figure.paper.clone(),
+            item: item.into(),
+            shows: "queues & drops".into(),
+            figures: figures.iter().map(|id| (*id).to_owned()).collect(),
+            why: why.map(str::to_owned),
+        };
+        let catalogue =
+            [row("Figure 1", &[], Some("a drawing")), row("Figure 2", &[&figure.id, "other/figure-9"], None)];
+        let claims = figure.claims.len();
+        let exhibits = [Exhibit { figure, page: Some("a/report.html".into()) }];
+        let page = gallery("quick scale", &exhibits, &catalogue);
+        for text in ["a drawing", "queues &amp; drops", "href=\"a/report.html\"", "not run this time"] {
+            assert!(page.contains(text), "{text}");
+        }
+        assert_eq!(page.matches("class=\"says\"").count(), claims);
+    }
+}
