@@ -6,7 +6,9 @@ use anabranch_base::{Bytes, Duration, Purpose, Rate, Time, stream};
 use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{Acked, AnyCc, CcConfig, DctcpConfig, MpRdmaCcConfig};
 use anabranch_proto::lb::{AckClockConfig, BitmapConfig, FlowletConfig, OpsConfig, PauseSince, PlbConfig};
-use anabranch_proto::lb::{AnyLb, Environment, LbConfig, MpRdmaLbConfig, RepsConfig, RoundRobinConfig};
+use anabranch_proto::lb::{
+    AnyLb, Environment, LbConfig, MpRdmaLbConfig, RepsConfig, ReuseOrder, RoundRobinConfig,
+};
 use anabranch_proto::{PathFacts, Size, Span};
 use std::fmt::Write;
 
@@ -258,6 +260,7 @@ mod load_balancing {
             explore_packets: 10,
             failure_rtt: 1.5,
             reuse: 1,
+            reuse_order: ReuseOrder::InARow,
         })
     }
 
@@ -618,7 +621,7 @@ mod load_balancing {
          82  marked 2
          82  ack 5
          82  send 2                   0 0
-        100  send 2                   6 7
+        100  send 2                   3 6
         ");
     }
 

@@ -333,7 +333,7 @@ fn a_kind_in_the_place_of_a_part_or_a_scheme_is_answered_with_what_it_makes() {
     assert_eq!(error.help.as_deref(), Some("lb = { kind = \"my-balancer\" }"), "{error}");
     let error = attempt(&own("lb = { paths = 4 }")).unwrap_err();
     assert_eq!(error.message, "lb does not say which kind of load balancer it is");
-    assert!(error.help.unwrap().contains("my-balancer, ops, reps"));
+    assert!(error.help.unwrap().contains("my-balancer, ops, plb, reps"));
     let error = attempt(&format!("schemes = [\"my-balancer\"]\n{SCENARIO}")).unwrap_err();
     assert_eq!(error.message, "\"my-balancer\" is a load balancer and no scheme");
     let help = "[[scheme]] and below it base = \"reps\", name = \"my-balancer\", set = { \"lb\" = { kind = \"my-balancer\" } }";

@@ -25,7 +25,7 @@ pub use interface::{Environment, LoadBalancer};
 pub use mp_rdma::{MpRdmaLb, MpRdmaLbConfig};
 pub use ops::{Ops, OpsConfig};
 pub use plb::{Plb, PlbConfig};
-pub use reps::{MAX_BUFFER, Reps, RepsConfig};
+pub use reps::{MAX_BUFFER, Reps, RepsConfig, ReuseOrder};
 pub use round_robin::{RoundRobin, RoundRobinConfig};
 pub use strack::{StrackLb, StrackLbConfig};
 
@@ -91,7 +91,7 @@ pub enum AnyLb {
     Plb(Plb),
     /// See [`Flowlet`].
     Flowlet(Flowlet),
-    /// See [`Bitmap`]; boxed, so that no other balancer is longer for it.
+    /// See [`Bitmap`]. It is large, and rarely what runs.
     Bitmap(Box<Bitmap>),
     /// See [`AckClock`].
     AckClock(AckClock),

@@ -2,7 +2,7 @@
 
 use super::interface::{Environment, LoadBalancer};
 use crate::{Span, StateField};
-use anabranch_base::{AboveZero, Duration, Stream, Time, parameters};
+use anabranch_base::{AboveZero, Duration, Stream, Time, parameter_choices, parameters};
 use serde::{Deserialize, Serialize};
 
 parameters! {
@@ -30,11 +30,36 @@ parameters! {
         #[is(0.0..; example = 1.65;
             source = "REPS, Appendix A; the number is that of the simulator published with it")]
         pub failure_rtt: f64,
-        /// Packets that an entropy of the buffer is good for, in the order in which they came ("ACK+Reuse EVs": as many
-        /// as there are packets to an ACK). Frozen or exploring, the buffer goes round as ever.
+        /// Packets that an entropy of the buffer is good for ("ACK+Reuse EVs": as many as there are packets to an ACK).
+        /// Frozen without a good one, the buffer goes round as ever.
         #[serde(default = "once", skip_serializing_if = "is_once")]
-        #[is(1..=64; example = 8; source = "REPS, section 4.5.1; the order of use is unsaid"; default = 1)]
+        #[is(1..=64; example = 8; source = "REPS, section 4.5.1"; default = 1)]
         pub reuse: u32,
+        /// With `reuse` above 1: the oldest entropy is used up before the next (`in-a-row`), or each in its turn until all
+        /// are used up (`in-turn`).
+        #[serde(default, skip_serializing_if = "ReuseOrder::is_in_a_row")]
+        #[is(any; example = "in-turn"; source = "unsaid; in-a-row: the oldest good one first, REPS, Algorithm 2, line 4";
+            default = "in-a-row")]
+        pub reuse_order: ReuseOrder,
+    }
+}
+
+/// In which order entropies with a lifespan are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReuseOrder {
+    /// The oldest is used up before the next.
+    #[default]
+    InARow,
+    /// One that was used goes behind the others.
+    InTurn,
+}
+
+parameter_choices!(ReuseOrder: "in-a-row" = InARow, "in-turn" = InTurn);
+
+impl ReuseOrder {
+    fn is_in_a_row(&self) -> bool {
+        *self == ReuseOrder::InARow
     }
 }
 
@@ -65,14 +90,23 @@ pub struct Reps {
     number_of_valid: u8,
     explore_counter: u8,
     is_freezing: bool,
-    /// Packets for which the oldest valid entry is good.
+    /// Packets for which the oldest valid entry is good before it leaves its place, and those which it had.
     lifespan: u8,
-    /// Those which it had.
     used: u8,
     exit_freezing: Time,
     rtts: RecentRtt,
     limits: Limits,
+    /// Entropies are used in turn.
+    turns: Option<Box<Turns>>,
     random: Stream,
+}
+
+/// What using entropies in turn needs.
+#[derive(Clone, Debug)]
+struct Turns {
+    reuse: u8,
+    /// Packets for which each entry is good.
+    left: [u8; MAX_BUFFER],
 }
 
 /// What does not change during a queue pair's life.
@@ -82,16 +116,20 @@ struct Limits {
     freezing: bool,
     freezing_timeout: Duration,
     explore_packets: u8,
-    /// Highest RTT that still tells a failure from congestion; none where the fabric trims, since a packet
-    /// that times out there was not lost to congestion (Appendix A, 1).
-    failure_rtt: Option<Duration>,
+    /// The RTT from which a timeout tells of congestion and not of a failure; one that there is not where the fabric
+    /// trims, since a packet that times out there was not lost to congestion (Appendix A, 1).
+    failure_rtt: Duration,
 }
 
 impl Reps {
     /// A sender that knows no path yet.
     pub fn new(config: &RepsConfig, environment: &Environment, random: Stream) -> Self {
         let facts = &environment.facts;
-        let failure_rtt = Duration((config.failure_rtt * facts.base_rtt.0 as f64) as u64);
+        let failure_rtt = match environment.trimming {
+            true => Duration(u64::MAX),
+            false => Duration((config.failure_rtt * facts.base_rtt.0 as f64) as u64),
+        };
+        let turns = config.reuse > 1 && config.reuse_order == ReuseOrder::InTurn;
         Reps {
             cached: [0; MAX_BUFFER],
             valid: 0,
@@ -101,7 +139,7 @@ impl Reps {
             number_of_valid: 0,
             explore_counter: 0,
             is_freezing: false,
-            lifespan: config.reuse as u8,
+            lifespan: if turns { 1 } else { config.reuse as u8 },
             used: 0,
             exit_freezing: Time::ZERO,
             rtts: RecentRtt::new(environment.rto),
@@ -110,8 +148,9 @@ impl Reps {
                 freezing: config.freezing,
                 freezing_timeout: config.freezing_timeout.on(facts),
                 explore_packets: config.explore_packets as u8,
-                failure_rtt: (!environment.trimming).then_some(failure_rtt),
+                failure_rtt,
             },
+            turns: turns.then(|| Box::new(Turns { reuse: config.reuse as u8, left: [0; MAX_BUFFER] })),
             random,
         }
     }
@@ -122,7 +161,7 @@ impl Reps {
     }
 
     /// REPS, Table 1. The table leaves out what the RTT test of Appendix A needs (two RTTs and a time). A lifespan above
-    /// one takes a counter more: as the oldest entry is used up before the next, one is enough.
+    /// one takes a counter more, or in turn one for each entry.
     pub(super) fn state(config: &RepsConfig) -> Vec<StateField> {
         let mut state = vec![
             StateField::new("cachedEV", 16, config.buffer),
@@ -133,8 +172,10 @@ impl Reps {
             StateField::new("isFreezingMode", 1, 1),
             StateField::new("exploreCounter", 8, 1),
         ];
-        if config.reuse > 1 {
-            state.push(StateField::new("packets of the oldest entry", 8, 1));
+        match config.reuse_order {
+            _ if config.reuse == 1 => {}
+            ReuseOrder::InARow => state.push(StateField::new("packets of the oldest entry", 8, 1)),
+            ReuseOrder::InTurn => state.push(StateField::new("packets of an entry", 8, config.buffer)),
         }
         state
     }
@@ -157,6 +198,9 @@ impl LoadBalancer for Reps {
             // All are valid, and the oldest one is overwritten: another is now the oldest.
             self.used = 0;
         }
+        if let Some(turns) = &mut self.turns {
+            turns.left[usize::from(self.head)] = turns.reuse;
+        }
         self.cached[usize::from(self.head)] = ev;
         self.valid |= bit;
         self.filled = self.filled.max(self.head + 1);
@@ -170,8 +214,7 @@ impl LoadBalancer for Reps {
 
     /// A packet timed out: a failure, unless recent round trips tell of congestion (Appendix A, 2).
     fn handle_timeout(&mut self, now: Time) {
-        let congested = self.limits.failure_rtt.is_some_and(|limit| self.rtts.highest(now) >= limit);
-        if !congested {
+        if self.rtts.highest(now) < self.limits.failure_rtt {
             self.handle_failure(now);
         }
     }
@@ -226,6 +269,9 @@ impl Reps {
                 self.used = 0;
                 self.valid &= !(1 << offset);
                 self.number_of_valid -= 1;
+                if self.turns.is_some() {
+                    self.put_behind(offset);
+                }
             }
             offset
         } else {
@@ -236,6 +282,22 @@ impl Reps {
             offset
         };
         self.cached[usize::from(offset)]
+    }
+
+    /// Puts the entry that was taken from `offset` behind the others, if it is good for more packets. There is room: it
+    /// was valid until now.
+    #[inline(never)]
+    fn put_behind(&mut self, offset: u8) {
+        let Some(turns) = &mut self.turns else { return };
+        let left = turns.left[usize::from(offset)] - 1;
+        if left > 0 {
+            turns.left[usize::from(self.head)] = left;
+            self.cached[usize::from(self.head)] = self.cached[usize::from(offset)];
+            self.valid |= 1 << self.head;
+            self.number_of_valid += 1;
+            self.filled = self.filled.max(self.head + 1);
+            self.head = self.after(self.head);
+        }
     }
 
     #[inline]

@@ -15,6 +15,7 @@ fn config() -> RepsConfig {
         explore_packets: 16,
         failure_rtt: 1.65,
         reuse: 1,
+        reuse_order: ReuseOrder::InARow,
     }
 }
 
@@ -200,9 +201,33 @@ fn an_entropy_is_used_as_often_as_its_lifespan_says() {
     assert_eq!(next_ev(&mut reps), random, "all used up");
 }
 
-/// A counter of a byte is what a lifespan takes.
+/// In turn: an entropy that was used goes behind those that wait, with what it has left.
+#[test]
+fn entropies_may_be_used_in_turn() {
+    let order = ReuseOrder::InTurn;
+    let mut reps = sender(&RepsConfig { buffer: 3, reuse: 3, reuse_order: order, ..config() }, false);
+    let next = |reps: &mut Reps, n: usize| (0..n).map(|_| next_ev(reps)).collect::<Vec<_>>();
+    good_ack(&mut reps, 1, 11);
+    good_ack(&mut reps, 1, 12);
+    assert_eq!(next(&mut reps, 3), [11, 12, 11]);
+    good_ack(&mut reps, 2, 13);
+    assert_eq!(next(&mut reps, 6), [12, 11, 13, 12, 13, 13]);
+    let random = next_random(&reps);
+    assert_eq!(next_ev(&mut reps), random, "each was used three times");
+    (21..24).for_each(|ev| good_ack(&mut reps, 3, ev));
+    assert_eq!(next(&mut reps, 1), [21]);
+    // 22 waits the longest in the full buffer.
+    good_ack(&mut reps, 4, 24);
+    assert_eq!(next(&mut reps, 8), [23, 21, 24, 23, 21, 24, 23, 24]);
+    let random = next_random(&reps);
+    assert_eq!(next_ev(&mut reps), random);
+}
+
+/// A counter of a byte is what a lifespan takes, or in turn one for each entry.
 #[test]
 fn a_lifespan_takes_a_counter_more() {
+    let in_turn = RepsConfig { reuse: 16, reuse_order: ReuseOrder::InTurn, ..config() };
+    assert_eq!(Reps::state(&in_turn).iter().map(|field| field.bits * field.count).sum::<u32>(), 193 + 64);
     let bits = |reuse| {
         let state = Reps::state(&RepsConfig { reuse, ..config() });
         state.iter().map(|field| field.bits * field.count).sum::<u32>()

@@ -88,8 +88,7 @@ fn heard(
             sender.handle_packet(at(1_000), ack);
         }
     }
-    let told = told.lock().unwrap().clone();
-    told
+    told.lock().unwrap().clone()
 }
 
 #[test]

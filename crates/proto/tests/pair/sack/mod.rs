@@ -11,7 +11,7 @@ use anabranch_base::{Bytes, Duration, Time};
 use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig, DctcpConfig};
 use anabranch_proto::lb::{AckClockConfig, BitmapConfig, FlowletConfig, OpsConfig, PauseSince, PlbConfig};
-use anabranch_proto::lb::{AnyLb, Environment, LbConfig, RepsConfig, RoundRobinConfig};
+use anabranch_proto::lb::{AnyLb, Environment, LbConfig, RepsConfig, ReuseOrder, RoundRobinConfig};
 use anabranch_proto::transport::SackConfig;
 use anabranch_proto::{Packet, Repr, Size, Span};
 use proptest::prelude::*;
@@ -186,9 +186,10 @@ fn harmless_schedule() -> impl Strategy<Value = Schedule<SackEnds>> {
 
 fn balancer() -> impl Strategy<Value = LbConfig> {
     let evs = || prop_oneof![Just(65_536), 1u32..=65_536, 1u32..=32];
-    let reuse = prop_oneof![Just(1), 1u32..=64];
+    let order = prop_oneof![Just(ReuseOrder::InARow), Just(ReuseOrder::InTurn)];
+    let reuse = (prop_oneof![Just(1), 1u32..=64], order);
     let reps = (evs(), 1u32..=32, any::<bool>(), us(1..200), 0u32..=255, 0.5..3.0, reuse).prop_map(
-        |(evs, buffer, freezing, timeout, explore_packets, failure_rtt, reuse)| {
+        |(evs, buffer, freezing, timeout, explore_packets, failure_rtt, (reuse, reuse_order))| {
             let freezing_timeout = Span::Time(timeout);
             LbConfig::Reps(RepsConfig {
                 evs,
@@ -198,6 +199,7 @@ fn balancer() -> impl Strategy<Value = LbConfig> {
                 explore_packets,
                 failure_rtt,
                 reuse,
+                reuse_order,
             })
         },
     );
