@@ -69,10 +69,10 @@ LARGEST = 1_500_000
 def make_pages(program, folder):
     """Pages by what they show."""
 
-    def page(name, *args):
+    def page(name, *args, called="**/report.html"):
         out = folder / name
         subprocess.run([program, *args, "--out", str(out)], cwd=folder, capture_output=True, check=False)
-        found = sorted(out.glob("**/report.html"))
+        found = sorted(out.glob(called))
         assert found, f"{name}: there is no page"
         return found[0]
 
@@ -85,6 +85,8 @@ def make_pages(program, folder):
         "many links": page("many", "run", "many.toml"),
         "question": page("question", "find", "question.toml"),
         "figure": page("figure", "reproduce", "reps/figure-4"),
+        "index of figures": page("index", "reproduce", "reps/table-1", "dcp/table-3", called="figures-quick.html"),
+        "league": page("league", "league", "incast", "permutation-4to1", "--seed", "1,2,3", called="league-quick.html"),
     }
 
 
@@ -188,7 +190,7 @@ def check(driver, name, width, dark):
             faults.append("a page of a failed run does not say why")
     if name == "many links":
         faults += many_faults(driver, width)
-    if name == "figure" and width == WIDTHS[1]:
+    if name in ("figure", "index of figures") and width == WIDTHS[1]:
         faults += claim_faults(driver, width)
     return faults
 
