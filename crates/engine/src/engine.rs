@@ -25,7 +25,7 @@ use crate::observer::Observer;
 use crate::shard::{NodeTask, Shard, Window};
 use crate::spec::{Limits, Scheme};
 use crate::switch::{Switch, SwitchPlan, program_counters};
-use anabranch_base::{Duration, LinkId, MessageId, NodeId, QpId, Time};
+use anabranch_base::{Duration, HostId, LinkId, MessageId, NodeId, QpId, Time};
 use anabranch_fabric::{Routing, SelectorError, Topology};
 use anabranch_proto::PathFacts;
 use anabranch_results::SeriesRow;
@@ -656,6 +656,27 @@ impl<'a, O: Observer> Engine<'a, O> {
             let [posted, _, acknowledged] = self.network.board.times(message);
             acknowledged.is_none().then_some((message, posted))
         })
+    }
+
+    /// The hosts of a message that is not acknowledged, between which no path is left now, and how many such messages
+    /// there are.
+    pub fn cut_off(&self) -> Option<([HostId; 2], usize)> {
+        let (topology, now) = (self.network.topology, self.now());
+        let alive = |link| self.network.faults.is_up(link, now);
+        let routing = Routing::new(topology, &alive);
+        let both_ways = |host: HostId| {
+            let link = topology.link(host.into(), 0);
+            alive(link) && alive(topology.reverse(link))
+        };
+        let leads = |from: u32, to: u32| from == to || !routing.is_empty(from as usize, to);
+        let mut messages = self.unfinished_messages().filter_map(|(message, _)| {
+            let qp = self.network.workload.qps[self.network.workload.messages[message.index()].qp.index()];
+            let [from, to] = [qp.src, qp.dst].map(|host| routing.tor_index(host));
+            let path = both_ways(qp.src) && both_ways(qp.dst) && leads(from, to) && leads(to, from);
+            (!path).then_some([qp.src, qp.dst])
+        });
+        let first = messages.next()?;
+        Some((first, 1 + messages.count()))
     }
 
     /// The time of the latest event so far, or of what failed the run.

@@ -1,8 +1,8 @@
 //! Why a run stalled, where its faults say so, and what it would have taken.
 
 use crate::fault_spec::{FaultKind, FaultSpec, Several};
-use anabranch_base::{Bytes, Duration, Time};
-use anabranch_proto::{PathFacts, TransportConfig};
+use anabranch_base::{Bytes, Duration, HostId, Time};
+use anabranch_proto::{LbConfig, PathFacts, TransportConfig};
 
 /// What is known of a run that stalled.
 pub(crate) struct Stalled<'a> {
@@ -12,6 +12,11 @@ pub(crate) struct Stalled<'a> {
     pub window: u64,
     /// On how many queue pairs each.
     pub qps: u32,
+    /// What chose their paths.
+    pub balancer: &'a LbConfig,
+    /// The hosts of a message that is not acknowledged, between which no path is left, and how many such messages there
+    /// are.
+    pub cut_off: Option<([HostId; 2], usize)>,
     /// How long after a link went down routing followed, if ever.
     pub routing_delay: Option<Duration>,
     /// What was to break.
@@ -101,16 +106,30 @@ impl Stalled<'_> {
     }
 
     fn of_dead(&self, what: &str, since: &str, duration: Option<Duration>) -> String {
-        let routing = match self.routing_delay {
-            None => "no fabric.routing_delay is set, so that switches go on sending there".to_owned(),
-            Some(delay) => format!("routing learnt of it {delay} later, so that no path may be left"),
-        };
         // With one, it was no time-out of the watchdog that ended the run: nothing was left that would try again.
-        let shorter = if duration.is_none() { "give the fault a duration, " } else { "" };
-        format!(
-            "{what} is down {since}, and {routing}; {shorter}take a balancer that leaves a path that loses (reps), or leave a \
-             path around it"
-        )
+        let shorter = if duration.is_none() { "give the fault a duration, or " } else { "" };
+        if let Some(([from, to], flows)) = self.cut_off {
+            let others = match flows - 1 {
+                0 => String::new(),
+                others => format!(", nor for {others} more flows"),
+            };
+            return format!(
+                "{what} is down {since}, and no path is left between host {from} and host {to}{others}: no balancer finds \
+                 one; {shorter}leave a path around it"
+            );
+        }
+        let leaves = matches!(self.balancer, LbConfig::Reps(_) | LbConfig::Strack(_));
+        let balancer = if leaves { "" } else { ", or take a balancer that leaves a path that loses (reps)" };
+        match self.routing_delay {
+            None => format!(
+                "{what} is down {since}, and no fabric.routing_delay is set, so that switches go on sending there, though a \
+                 path is left; {shorter}set fabric.routing_delay{balancer}"
+            ),
+            Some(delay) => format!(
+                "{what} is down {since}; routing learnt of it {delay} later, and a path is left, but the flows have not found \
+                 it in time; {shorter}write a longer stall below [limits]{balancer}"
+            ),
+        }
     }
 }
 
@@ -149,6 +168,15 @@ mod tests {
     }
 
     fn explained(transport: &TransportConfig, kind: FaultKind, duration: Option<Duration>) -> String {
+        explained_cut_off(transport, kind, duration, None)
+    }
+
+    fn explained_cut_off(
+        transport: &TransportConfig,
+        kind: FaultKind,
+        duration: Option<Duration>,
+        cut_off: Option<([HostId; 2], usize)>,
+    ) -> String {
         let facts = &PathFacts {
             base_rtt: Duration::from_us(8),
             bdp: Bytes(400_000),
@@ -162,6 +190,8 @@ mod tests {
             transport,
             window: u64::MAX,
             qps: 1,
+            balancer: &LbConfig::Ecmp {},
+            cut_off,
             routing_delay: None,
             faults,
             facts,
@@ -200,5 +230,14 @@ mod tests {
         let down = FaultKind::LinkDown { links: "tor:0/up:1".into(), both_directions: Some(true) };
         let text = explained(&sack(), down, None);
         assert!(text.contains("\"tor:0/up:1\" is down from 1us on for good"), "{text}");
+        assert!(text.contains("set fabric.routing_delay, or take a balancer that leaves"), "{text}");
+    }
+
+    #[test]
+    fn where_no_path_is_left_no_balancer_is_proposed() {
+        let down = FaultKind::LinkDown { links: "host:3".into(), both_directions: Some(true) };
+        let text = explained_cut_off(&sack(), down, None, Some(([HostId(3), HostId(5)], 2)));
+        assert!(text.contains("no path is left between host 3 and host 5, nor for 1 more flows"), "{text}");
+        assert!(!text.contains("reps"), "{text}");
     }
 }

@@ -235,6 +235,10 @@ fn drive<O: Observer>(
         .unfinished_messages()
         .map(|(message, _)| engine.network().workload.messages[message.index()].bytes);
     let longest = lengths.max().unwrap_or(0);
+    let cut_off = match outcome {
+        Err(Failure::Stalled | Failure::NothingLeft) => engine.cut_off(),
+        _ => None,
+    };
     let mut result = collect(&engine, point, ideal);
     let at = engine.now();
     let goodput = engine.goodput();
@@ -267,8 +271,20 @@ fn drive<O: Observer>(
             let window = scheme.cc.build(facts).window();
             let (transport, qps, routing_delay) =
                 (&scheme.transport, scheme.qps, scheme.fabric.routing_delay);
-            let help =
-                Stalled { transport, window, qps, routing_delay, faults, facts, at, longest }.explain();
+            let balancer = &scheme.lb;
+            let stalled = Stalled {
+                transport,
+                window,
+                qps,
+                balancer,
+                cut_off,
+                routing_delay,
+                faults,
+                facts,
+                at,
+                longest,
+            };
+            let help = stalled.explain();
             Err(RunError::Stalled { at, reason, flows: stuck, unfinished, help, partial: Box::new(result) })
         }
         Err(Failure::Deadlock(cycle)) => {
