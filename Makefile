@@ -7,7 +7,7 @@ ANABRANCH := $(TARGET_DIR)/release/anabranch
 .PHONY: help
 help: ## Show this list
 	@echo "make TARGET, where TARGET is one of:"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: demo
 demo: toolchain ## Build, then compare REPS, OPS and ECMP on a 1,024-host permutation and a WebSearch trace
@@ -25,9 +25,10 @@ test-long: toolchain ## Run every test at its full size (minutes to hours)
 	ANABRANCH_LONG=1 cargo test --workspace
 
 .PHONY: test-page
-test-page: toolchain ## Open pages in headless Chromium (needs chromium, chromedriver and Python's selenium)
+test-page: toolchain playground ## Open pages in headless Chromium (needs chromium, chromedriver and Python's selenium)
 	cargo build --package anabranch-cli
-	$(or $(ANABRANCH_PAGE_PYTHON),python3) crates/cli/tests/page/check.py $(TARGET_DIR)/debug/anabranch
+	$(or $(ANABRANCH_PAGE_PYTHON),python3) crates/cli/tests/page/check.py \
+		$(TARGET_DIR)/debug/anabranch $(TARGET_DIR)/playground.html
 
 .PHONY: bench
 bench: toolchain ## Measure packet-hops per second, then the parts alone
@@ -35,10 +36,15 @@ bench: toolchain ## Measure packet-hops per second, then the parts alone
 	$(ANABRANCH) bench
 	cargo bench --workspace
 
+.PHONY: playground
+playground: toolchain ## Build the simulator in a page, without a server: target/playground.html
+	cargo run --quiet --package xtask --features playground -- playground
+
 .PHONY: book
-book: ## Build the book (docs/) as a site: target/book/index.html
+book: playground ## Build the book (docs/) as a site: target/book/index.html
 	@command -v mdbook >/dev/null || { echo "mdbook is missing. Install it with: cargo install mdbook --locked"; exit 1; }
 	mdbook build docs
+	cp $(TARGET_DIR)/playground.html target/book/
 
 .PHONY: lint
 lint: toolchain ## Check format, lints, documentation and architecture

@@ -5,6 +5,8 @@ mod circles;
 mod edges;
 mod files;
 mod fuzz;
+#[cfg(feature = "playground")]
+mod playground;
 mod purity;
 mod shares;
 
@@ -19,6 +21,7 @@ usage: cargo xtask TASK
   architecture     which crate may depend on which, circles between modules, purity of the protocol cores, sizes of
                    files and crates
   reference        write docs/reference/parameters.md anew, from the declarations in the code
+  playground       build the simulator in a page: target/playground.html (with the feature playground: make playground)
   fuzz [SECONDS]   run every fuzz target for SECONDS each (60)";
 
 fn main() -> ExitCode {
@@ -28,6 +31,12 @@ fn main() -> ExitCode {
         ["lint"] => lint(),
         ["architecture"] => architecture(),
         ["reference"] => reference(),
+        #[cfg(feature = "playground")]
+        ["playground"] => playground::build(&root()).map(|page| println!("{}", page.display())),
+        #[cfg(not(feature = "playground"))]
+        ["playground"] => {
+            return misused("write: cargo run --package xtask --features playground -- playground");
+        }
         ["fuzz"] => fuzz::run(&root(), 60),
         ["fuzz", seconds] => match seconds.parse() {
             Ok(seconds) if seconds > 0 => fuzz::run(&root(), seconds),

@@ -1,6 +1,5 @@
 //! Runs the points of a scenario on several threads. Their order and their results do not depend on the threads.
 
-use crate::baseline::{self, Curve};
 use crate::clock;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -9,9 +8,10 @@ use crate::output::note;
 use crate::progress::Progress;
 use crate::ran::Ran;
 use crate::spool::Spool;
-use anabranch_results::{FiledCurves, FlowRow, JobRow, MissingRun, ResultSet, RunRow, SeriesRow, Value};
+use anabranch_results::{FiledCurves, MissingRun, ResultSet, Value};
+use anabranch_sim::baseline::{self, Curve};
 use anabranch_sim::scenario::RunPoint;
-use anabranch_sim::{Control, RunError, RunResult};
+use anabranch_sim::{Control, RunError, RunResult, add, add_baseline};
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -22,19 +22,9 @@ use std::time::Duration;
 /// What came of all runs of a scenario.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// One row a run that has results, in the order of the points.
-    pub runs: Vec<RunRow>,
-    /// Their flows.
-    pub flows: Vec<FlowRow>,
-    /// Their jobs.
-    pub jobs: Vec<JobRow>,
-    /// Their curves, where there are few points.
-    pub series: Vec<SeriesRow>,
-    /// The curves of the other runs, in files.
-    pub filed: Vec<FiledCurves>,
-    /// The runs that failed, and after Ctrl-C those that are missing. One that stalled or hit a limit also has a row,
-    /// with what it came to.
-    pub missing: Vec<MissingRun>,
+    /// The runs that have results, in the order of the points, and those that are missing: one that stalled or hit a limit
+    /// is both, with what it came to. Curves are in files where they have many points.
+    set: ResultSet,
     /// Those that failed: their places among the points, and why.
     pub failed: Vec<(usize, String)>,
     /// Ctrl-C ended it, and runs are missing.
@@ -44,42 +34,30 @@ pub struct Outcome {
 impl Outcome {
     /// Every run finished.
     pub fn is_whole(&self) -> bool {
-        self.missing.is_empty() && !self.interrupted
+        self.set.missing.is_empty() && !self.interrupted
     }
 
     /// That of runs which have all ended well.
     pub fn of(runs: impl IntoIterator<Item = Ran>) -> Outcome {
         let mut outcome = Outcome::default();
-        runs.into_iter().for_each(|ran| outcome.push(ran));
+        runs.into_iter().for_each(|ran| outcome.push(ran, add));
         outcome
     }
 
-    /// Adds the results of a run.
-    fn push(&mut self, ran: Ran) {
-        let RunResult { run, flows, jobs, series } = ran.result;
-        let index = self.runs.len() as u32;
-        self.runs.push(run);
-        self.flows.extend(flows.into_iter().map(|row| FlowRow { run: index, ..row }));
-        self.jobs.extend(jobs.into_iter().map(|row| JobRow { run: index, ..row }));
-        self.series.extend(series.into_iter().map(|row| SeriesRow { run: index, ..row }));
-        self.filed.extend(ran.filed.map(|filed| FiledCurves { run: index, ..filed }));
+    /// That of a run which is missing.
+    pub fn missing(run: MissingRun) -> Outcome {
+        Outcome { set: ResultSet { missing: vec![run], ..ResultSet::default() }, ..Outcome::default() }
     }
 
-    /// Adds a baseline, of which the totals and the goodput stay. Its digest is that of all it came to.
-    fn push_baseline(&mut self, ran: Ran) {
-        let (flows, jobs) = (self.flows.len(), self.jobs.len());
-        self.push(ran);
-        self.flows.truncate(flows);
-        self.jobs.truncate(jobs);
-        if let Some(run) = self.runs.last_mut() {
-            run.baseline = true;
-        }
+    /// Adds the results of a run.
+    fn push(&mut self, ran: Ran, add: fn(&mut ResultSet, RunResult) -> u32) {
+        let run = add(&mut self.set, ran.result);
+        self.set.filed.extend(ran.filed.map(|filed| FiledCurves { run, ..filed }));
     }
 
     /// The results under a title, with the resolved scenario that gave them.
     pub fn into_results(self, title: String, scenario_toml: String) -> ResultSet {
-        let Outcome { runs, flows, jobs, series, filed, missing, .. } = self;
-        ResultSet { title, scenario_toml, runs, flows, jobs, series, filed, missing, ..ResultSet::default() }
+        ResultSet { title, scenario_toml, ..self.set }
     }
 }
 
@@ -191,7 +169,7 @@ impl End {
     /// The goodput of a run that finished, where it was recorded.
     fn goodput(&self) -> Option<Curve> {
         match self {
-            End::Done(ran) => baseline::goodput(&ran.result.series, ran.filed.as_ref()),
+            End::Done(ran) => ran.goodput(),
             End::Failed { .. } | End::Stopped => None,
         }
     }
@@ -298,21 +276,18 @@ fn collect(points: &[RunPoint], actual: usize, ends: Vec<End>) -> Outcome {
             End::Done(ran) => Some(ran),
             End::Stopped => {
                 outcome.interrupted = true;
-                outcome.missing.push(missing(None));
+                outcome.set.missing.push(missing(None));
                 None
             }
             End::Failed { error, partial } => {
                 outcome.failed.push((index, error.clone()));
-                outcome.missing.push(missing(Some(error)));
+                outcome.set.missing.push(missing(Some(error)));
                 partial
             }
         };
         if let Some(mut ran) = ran {
             ran.result.run.time_to_recover_us = recoveries[index];
-            match index < actual {
-                true => outcome.push(*ran),
-                false => outcome.push_baseline(*ran),
-            }
+            outcome.push(*ran, if index < actual { add } else { add_baseline });
         }
     }
     outcome

@@ -1,7 +1,6 @@
 //! Runs that finished before their scenario did, kept on disk: what was simulated is not lost, whatever ends the
 //! program, and is not simulated again.
 
-use crate::baseline;
 use crate::made_by::MadeBy;
 use crate::output::note;
 use crate::ran::Ran;
@@ -93,15 +92,16 @@ impl Kept {
         let folder = self.run(index);
         let ResultSet { mut runs, flows, jobs, filed, .. } = ResultSet::open(&folder).ok()?;
         let run = runs.pop().filter(|run| runs.is_empty() && is_of(run, point))?;
-        if needed && baseline::goodput(&[], filed.first()).is_none() {
-            return None;
-        }
         let filed = match filed.is_empty() {
             true => None,
             false => Some(spool.adopt(index, &folder.join(SERIES_FILE))?),
         };
+        let ran = Ran { result: RunResult { run, flows, jobs, series: Vec::new() }, filed };
+        if needed && ran.goodput().is_none() {
+            return None;
+        }
         self.taken.fetch_add(1, Ordering::Relaxed);
-        Some(Ran { result: RunResult { run, flows, jobs, series: Vec::new() }, filed })
+        Some(ran)
     }
 
     /// How many were taken so far.

@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod baseline;
 mod clock;
 mod command;
 mod examples;

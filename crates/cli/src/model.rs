@@ -31,7 +31,7 @@ pub fn compute(spec: &ModelSpec) -> Outcome {
             baseline: false,
             error: Some(error),
         };
-        Outcome { missing: vec![run], ..Outcome::default() }
+        Outcome::missing(run)
     };
     match pass_on_interrupts(&control, || guarded(|| run(spec, &control[0]))) {
         Ok(Ok(results)) => collect_rows(results),

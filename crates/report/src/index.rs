@@ -51,7 +51,7 @@ impl<'a> Index<'a> {
         }
         let mut filed = vec![None; set.runs.len()];
         for curves in &set.filed {
-            if let Some(of_run) = filed.get_mut(curves.run as usize) {
+            if let Some(of_run) = filed.get_mut(curves.run() as usize) {
                 *of_run = Some(curves);
             }
         }

@@ -3,7 +3,7 @@
 use crate::columns::{Columns, ROWS_A_BATCH};
 use crate::error::damaged;
 use crate::sink::write_curves;
-use crate::{ResultsError, SeriesRow};
+use crate::{CurvePoints, ResultsError, SeriesRow};
 use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection};
@@ -34,21 +34,12 @@ struct Stretch {
 /// The curves of one run of a result set, in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FiledCurves {
-    /// Their run in the result set.
+    /// Their run in the result set ([`FiledCurves::run`]).
     pub run: u32,
     /// The file.
     pub file: Arc<CurveFile>,
     /// Their run in the file.
     pub run_in_file: u32,
-}
-
-/// Points of one curve, in the order of the rows.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CurvePoints {
-    /// Where: a link, a switch, a flow.
-    pub entity: Arc<str>,
-    /// Time in picoseconds, and the value.
-    pub points: Vec<(u64, f64)>,
 }
 
 impl CurveFile {
@@ -125,6 +116,11 @@ impl FiledCurves {
     /// When it cannot be read.
     pub fn open(path: &Path) -> Result<FiledCurves, ResultsError> {
         Ok(FiledCurves { run: 0, file: Arc::new(CurveFile::open(path, 1)?), run_in_file: 0 })
+    }
+
+    /// Their run in the result set.
+    pub fn run(&self) -> u32 {
+        self.run
     }
 
     /// Series and entity of each curve; a curve whose rows do not stand together comes several times.

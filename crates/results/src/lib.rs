@@ -19,13 +19,14 @@ mod faults;
 mod figure;
 #[cfg(feature = "files")]
 mod files;
+#[cfg(not(feature = "files"))]
+mod no_files;
 mod recovery;
 #[cfg(feature = "files")]
 mod run_keys;
 #[cfg(feature = "files")]
 mod runs;
 mod schema;
-#[cfg(feature = "files")]
 mod set;
 #[cfg(feature = "files")]
 mod sink;
@@ -33,7 +34,7 @@ mod statistic;
 
 pub use answer::Answered;
 #[cfg(feature = "files")]
-pub use curves::{CurveFile, CurvePoints, FiledCurves};
+pub use curves::{CurveFile, FiledCurves};
 pub use error::ResultsError;
 #[cfg(feature = "files")]
 pub use export::{Table, write_csv};
@@ -43,8 +44,9 @@ pub use figure::{
 };
 #[cfg(feature = "files")]
 pub use files::SERIES as SERIES_FILE;
+#[cfg(not(feature = "files"))]
+pub use no_files::FiledCurves;
 pub use recovery::{ALL_HOSTS, GOODPUT, time_to_recover};
-pub use schema::{FaultRow, FlowRow, JobRow, RunRow, SeriesRow, Value};
-#[cfg(feature = "files")]
+pub use schema::{CurvePoints, FaultRow, FlowRow, JobRow, RunRow, SeriesRow, Value};
 pub use set::{MissingRun, ResultSet};
 pub use statistic::{Estimate, Statistic};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// One run: what was run, and its totals.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -365,6 +366,15 @@ pub struct SeriesRow {
     pub time_ps: u64,
     /// The value.
     pub value: f64,
+}
+
+/// Points of one curve, in the order of the rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CurvePoints {
+    /// Where: a link, a switch, a flow.
+    pub entity: Arc<str>,
+    /// Time in picoseconds, and the value.
+    pub points: Vec<(u64, f64)>,
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ impl ResultSet {
         let first = self.first_baseline();
         self.runs.truncate(first);
         self.series.retain(|row| (row.run as usize) < first);
-        self.filed.retain(|curves| (curves.run as usize) < first);
+        self.filed.retain(|curves| (curves.run() as usize) < first);
     }
 
     /// All warnings: of the scenario, and of its runs.
@@ -178,6 +178,7 @@ mod tests {
     use super::*;
     use crate::Value;
     use std::collections::BTreeMap;
+    use std::sync::Arc;
 
     fn run(scheme: &str, at: Option<&str>, warnings: &[&str]) -> RunRow {
         let sweep = at.map(|at| ("fault.0.at".to_owned(), Value::Text(at.to_owned())));

@@ -40,6 +40,9 @@
 //! `examples/` has more: `own_balancer.rs`, `own_program.rs` (in switches), `own_topology.rs`, `own_observer.rs`. Run one
 //! by `cargo run -p anabranch-sim --example own_balancer`. Everything here is at home in a crate of its own.
 
+pub mod baseline;
+mod gather;
+
 pub use anabranch_base::{self as base, Bytes, Duration, Rate, Stream, Time};
 pub use anabranch_base::{Parameter, ParameterType, Parameters, Refused};
 pub use anabranch_engine::{Built, Control, RunError, RunResult, build, run};
@@ -50,3 +53,4 @@ pub use anabranch_lab::{model, scenario};
 pub use anabranch_proto as proto;
 pub use anabranch_results as results;
 pub use anabranch_workload as workload;
+pub use gather::{add, add_baseline};

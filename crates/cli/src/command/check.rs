@@ -1,12 +1,12 @@
 //! `anabranch check`.
 
 use crate::args::CheckArgs;
-use crate::baseline;
 use crate::failure::Failure;
 use crate::output::{print, print_json};
 use crate::source::input;
 use crate::{question, source};
 use anabranch_base::Bytes;
+use anabranch_sim::baseline;
 use anabranch_sim::scenario::{FaultSpec, Ground, GroundDifference, Overrides, RunPoint};
 use anabranch_sim::topology::Topology;
 use serde_json::json;

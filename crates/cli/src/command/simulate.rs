@@ -1,7 +1,6 @@
 //! What `run`, `reproduce` and `league` share: simulate unless the results are stored, and store them.
 
 use crate::args::OutputArgs;
-use crate::baseline;
 use crate::execute::{Outcome, execute_with_baselines};
 use crate::failure::Failure;
 use crate::kept::Kept;
@@ -11,6 +10,7 @@ use crate::source::Prepared;
 use crate::spool::Spool;
 use crate::store::{Item, Pending, Store};
 use anabranch_results::{Figure, ResultSet};
+use anabranch_sim::baseline;
 use std::path::PathBuf;
 
 /// Something that can be simulated and stored.

@@ -1,10 +1,12 @@
 """Opens pages in headless Chromium and looks at them as a reader does.
 
-    check.py ANABRANCH
+    check.py ANABRANCH PLAYGROUND
 
-makes pages with that program in a folder of its own and checks each of them, wide and narrow, light and dark.
+makes pages with that program in a folder of its own and checks each of them, wide and narrow, light and dark; then the
+simulator in a page, whose results must be the program's.
 """
 
+import json
 import pathlib
 import shutil
 import subprocess
@@ -14,6 +16,7 @@ import tempfile
 from axe_core_python.selenium import Axe
 from selenium import webdriver
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
 
 FABRIC = """
 [topology]
@@ -165,7 +168,7 @@ def check(driver, name, width, dark):
     if light == dark:
         faults.append(f"ground {ground} with dark {dark}")
     plots = driver.find_elements(By.CSS_SELECTOR, ".plot")
-    empty = driver.execute_script(EMPTY)
+    empty = driver.execute_script(EMPTY) if plots else []
     if empty:
         faults.append(f"of {len(plots)} plots there is nothing in {empty}")
     if not driver.find_elements(By.CSS_SELECTOR, "details.values table") and plots:
@@ -306,25 +309,83 @@ def claim_faults(driver, width):
     return [] if ends and max(ends) <= width else [f"outcomes of claims end at {ends}"]
 
 
+def native(program, folder, text):
+    """Digests of the program's runs of a scenario, and how long they took."""
+    (folder / "playground.toml").write_text(text)
+    args = [program, "run", "playground.toml", "--fresh", "--json", "--threads", "1", "--out", "playground"]
+    said = subprocess.run(args, cwd=folder, capture_output=True, check=True).stdout
+    runs = json.loads(said)["runs"]
+    return [run["digest"] for run in runs], sum(run["wall_s"] for run in runs)
+
+
+def playground_faults(driver, width, dark, program, folder):
+    """The simulator in the page says what is wrong while one writes, runs what is right, and comes to what the program
+    comes to."""
+    said = lambda: driver.find_element(By.ID, "said").text
+    wait = WebDriverWait(driver, 120, poll_frequency=0.1)
+    wait.until(lambda _: "runs on" in said())
+    faults = check(driver, "playground", width, dark)
+    text = driver.find_element(By.ID, "text")
+    right = text.get_property("value")
+    put = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))"
+    driver.execute_script(put, text, right.replace("schemes", "scheems"))
+    wait.until(lambda _: "did you mean" in said())
+    if driver.find_element(By.ID, "run").is_enabled():
+        faults.append("a wrong scenario can be run")
+    driver.find_element(By.CSS_SELECTOR, "#said button").click()
+    chosen = driver.execute_script("const t = arguments[0]; return t.value.slice(t.selectionStart, t.selectionEnd)", text)
+    if not chosen.startswith("scheems"):
+        faults.append(f"the button of the error leads to {chosen!r}")
+    driver.execute_script(put, text, right)
+    wait.until(lambda _: "runs on" in said())
+    driver.find_element(By.ID, "run").click()
+    wait.until(lambda _: driver.execute_script("return document.body.dataset.digests || ''"))
+    digests = driver.execute_script("return document.body.dataset.digests").split()
+    seconds = float(driver.execute_script("return document.body.dataset.seconds"))
+    theirs, wall = native(program, folder, right)
+    if digests != theirs:
+        faults.append(f"the digests are {digests}, and the program's {theirs}")
+    print(f"  {len(digests)} runs took {seconds:.2f} s in the page and {wall:.2f} s in {pathlib.Path(program).parent.name}")
+    driver.switch_to.frame("report")
+    wait.until(lambda _: driver.find_elements(By.ID, "summary"))
+    if driver.execute_script(EMPTY):
+        faults.append("the report has plots in which nothing is drawn")
+    across = driver.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
+    if across[0] > across[1]:
+        faults.append(f"the report scrolls sideways: {across}")
+    driver.switch_to.default_content()
+    if driver.execute_script("return document.documentElement.scrollWidth") > width:
+        faults.append("with a report it scrolls sideways")
+    return faults
+
+
 def main():
-    program = str(pathlib.Path(sys.argv[1]).resolve())
+    program, playground = (pathlib.Path(arg).resolve() for arg in sys.argv[1:])
+    program = str(program)
     failed = passed = 0
     with tempfile.TemporaryDirectory() as folder:
         pages = make_pages(program, pathlib.Path(folder))
         for width in WIDTHS:
             for dark in [False, True]:
                 driver = browser(width, dark)
+
+                def report(name, faults):
+                    nonlocal failed, passed
+                    print(f"{'FAILED' if faults else 'ok'}: {name}, {width} px, {'dark' if dark else 'light'}")
+                    for fault in faults:
+                        print(f"  {fault}")
+                    failed += bool(faults)
+                    passed += not faults
+
                 for name, path in pages.items():
                     driver.get(path.as_uri())
                     faults = check(driver, name, width, dark)
                     if path.stat().st_size >= LARGEST:
                         faults.append(f"the page has {path.stat().st_size:,} bytes")
-                    what = f"{name}, {width} px, {'dark' if dark else 'light'}"
-                    print(f"{'FAILED' if faults else 'ok'}: {what}")
-                    for fault in faults:
-                        print(f"  {fault}")
-                    failed += bool(faults)
-                    passed += not faults
+                    report(name, faults)
+                driver.get(playground.as_uri())
+                faults = playground_faults(driver, width, dark, program, pathlib.Path(folder))
+                report("playground", faults)
                 driver.quit()
     print(f"{passed} passed, {failed} failed")
     return failed > 0

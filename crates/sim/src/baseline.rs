@@ -1,7 +1,7 @@
 //! The same runs without their faults, for comparison.
 
-use anabranch_results::{FiledCurves, GOODPUT, SeriesRow, time_to_recover};
-use anabranch_sim::scenario::RunPoint;
+use anabranch_engine::RunPoint;
+use anabranch_results::{GOODPUT, SeriesRow, time_to_recover};
 use std::collections::BTreeMap;
 
 /// A baseline for each run that has faults: its scheme on its fabric with its workload and seed, without the faults and
@@ -48,14 +48,11 @@ fn is_of_faults(name: &str) -> bool {
 /// Goodput over time, as [`time_to_recover`] takes it.
 pub type Curve = Vec<(u64, f64)>;
 
-/// The goodput of a run, from its curves; none where it was not recorded or cannot be read.
-pub fn goodput(series: &[SeriesRow], filed: Option<&FiledCurves>) -> Option<Curve> {
+/// The goodput of a run, from its curves; none where it was not recorded.
+pub fn goodput(series: &[SeriesRow]) -> Option<Curve> {
     let held = series.iter().filter(|row| row.series == GOODPUT).map(|row| (row.time_ps, row.value));
     let held: Curve = held.collect();
-    match filed {
-        Some(filed) => filed.points(GOODPUT).ok()?.into_iter().next().map(|curve| curve.points),
-        None => (!held.is_empty()).then_some(held),
-    }
+    (!held.is_empty()).then_some(held)
 }
 
 /// For each of `points`, the first `actual` of which are runs and the others their baselines, the time to recover:

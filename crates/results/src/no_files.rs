@@ -1,0 +1,27 @@
+//! In place of what is in files, where there are none.
+
+use crate::{CurvePoints, ResultsError};
+
+/// The curves of one run of a result set, in a file: without the feature `files` there are none.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FiledCurves {}
+
+impl FiledCurves {
+    /// Their run in the result set.
+    pub fn run(&self) -> u32 {
+        match *self {}
+    }
+
+    /// Series and entity of each curve.
+    pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
+        std::iter::empty()
+    }
+
+    /// The points of all curves of a series.
+    ///
+    /// # Errors
+    /// None.
+    pub fn points(&self, _: &str) -> Result<Vec<CurvePoints>, ResultsError> {
+        match *self {}
+    }
+}
