@@ -44,6 +44,11 @@ impl Outcome {
         outcome
     }
 
+    /// What is there when Ctrl-C ended all there was.
+    pub fn interrupted() -> Outcome {
+        Outcome { interrupted: true, ..Outcome::default() }
+    }
+
     /// That of a run which is missing.
     pub fn missing(run: MissingRun) -> Outcome {
         Outcome { set: ResultSet { missing: vec![run], ..ResultSet::default() }, ..Outcome::default() }

@@ -35,7 +35,7 @@ pub fn compute(spec: &ModelSpec) -> Outcome {
     };
     match pass_on_interrupts(&control, || guarded(|| run(spec, &control[0]))) {
         Ok(Ok(results)) => collect_rows(results),
-        Ok(Err(ModelError::Cancelled)) => Outcome { interrupted: true, ..Outcome::default() },
+        Ok(Err(ModelError::Cancelled)) => Outcome::interrupted(),
         Ok(Err(error)) => failed(error.to_string()),
         Err(panic) => failed(panic),
     }

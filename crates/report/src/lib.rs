@@ -2,6 +2,7 @@
 //! measured. Reads results alone, so everything here can be redrawn without simulating.
 #![forbid(unsafe_code)]
 
+mod assumed;
 pub mod claims;
 mod compare;
 mod faults;

@@ -56,6 +56,9 @@ pub(crate) fn workload_value<'a>(toml: &'a str, key: &str) -> Option<&'a str> {
         .find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "))
 }
 
+/// A lead below this share is none: no measurement of a fabric tells so little apart.
+pub(crate) const LEAST_LEAD: f64 = 0.01;
+
 /// Over its baseline a run is slower from here on, a ratio.
 const SLOWER: f64 = 1.001;
 
@@ -63,8 +66,8 @@ const SLOWER: f64 = 1.001;
 pub(crate) struct Standing {
     /// The ranked quantity; none where a run is missing or did not finish.
     pub estimate: Option<Estimate>,
-    /// 1 and how many schemes of the same point of the sweep are faster, by an interval of the paired differences that is
-    /// clear of 0, but never before a scheme with a lower mean. None where there is no estimate, with one seed, and for
+    /// 1 and how many schemes of the same point of the sweep are faster by more than [`LEAST_LEAD`], by an interval of the
+    /// paired differences that is clear of 0, but never before a scheme with a lower mean. None where there is no estimate, with one seed, and for
     /// one that is untouched.
     pub rank: Option<usize>,
     /// 1 and how many schemes are faster, by the paired differences alone. Where it is below the rank, the seeds lie too
@@ -78,6 +81,8 @@ pub(crate) struct Standing {
     pub unfinished: [usize; 2],
     /// Runs in which no fault hit any data or cost anything, and all that ran.
     pub unhit: [usize; 2],
+    /// The ranked quantity over the other runs alone, where there are both; none where one is missing or did not finish.
+    pub where_hit: Option<f64>,
     /// No fault hit any of its data at any seed or cost it anything, though they hit others' at the same point: hashing
     /// kept it off, say. What it reached is no answer to how it bears them, and it is not ranked.
     pub is_untouched: bool,
@@ -142,16 +147,18 @@ pub(crate) fn standings(set: &ResultSet, groups: &[Group<'_>]) -> Vec<Standing> 
     found
 }
 
-/// Whether `one` is faster than `other` for sure: the 95 % interval of the differences, seed by seed, is above 0. Seeds
-/// stand for workloads, which are the same for both, so that what they have in common is no doubt.
+/// Whether `one` is faster than `other` for sure: the 95 % interval of the differences, seed by seed, is above 0, and their
+/// mean above [`LEAST_LEAD`]. Seeds stand for workloads, which are the same for both, so that what they have in common is
+/// no doubt.
 fn is_faster(one: &Group<'_>, other: &Group<'_>, quantity: Quantity) -> bool {
     let of_seed = |run: &RunRow| {
-        let same = one.runs().find(|known| known.seed == run.seed)?;
-        Some(run.number(quantity.field)? - same.number(quantity.field)?)
+        let same = one.runs().find(|known| known.seed == run.seed)?.number(quantity.field)?;
+        Some((run.number(quantity.field)? - same, same))
     };
-    let differences: Vec<f64> = other.runs().filter_map(of_seed).collect();
-    let interval = Estimate::of(&differences).and_then(|difference| difference.interval());
-    interval.is_some_and(|[low, _]| low > 0.0)
+    let (differences, its): (Vec<f64>, Vec<f64>) = other.runs().filter_map(of_seed).unzip();
+    let Some(difference) = Estimate::of(&differences) else { return false };
+    let least = LEAST_LEAD * its.iter().sum::<f64>() / its.len() as f64;
+    difference.interval().is_some_and(|[low, _]| low > 0.0) && difference.mean > least
 }
 
 fn standing(set: &ResultSet, group: &Group<'_>, quantity: Quantity) -> Standing {
@@ -183,6 +190,13 @@ fn standing(set: &ResultSet, group: &Group<'_>, quantity: Quantity) -> Standing 
     };
     let bore_nothing = |(run, baseline): (&RunRow, &Option<&RunRow>)| is_unhit(run, *baseline, quantity);
     let unhit = group.runs().zip(&baselines).filter(|pair| bore_nothing(*pair)).count();
+    let hit: Vec<f64> = group
+        .runs()
+        .zip(&baselines)
+        .filter(|pair| !bore_nothing(*pair))
+        .filter_map(|(run, _)| run.number(quantity.field))
+        .collect();
+    let is_mixed = unhit > 0 && !hit.is_empty();
     Standing {
         estimate,
         rank: None,
@@ -191,6 +205,7 @@ fn standing(set: &ResultSet, group: &Group<'_>, quantity: Quantity) -> Standing 
         recovery,
         unfinished: [unfinished, absent + group.indices.len()],
         unhit: [unhit, group.indices.len()],
+        where_hit: estimate.filter(|_| is_mixed).map(|_| hit.iter().sum::<f64>() / hit.len() as f64),
         is_untouched: false,
     }
 }
@@ -244,12 +259,13 @@ pub fn summary_json(set: &ResultSet) -> Json {
             "seeds": group.indices.len(),
             "method": "mean over seeds, 95 % interval by Student's t over the seeds' own numbers",
             "ranked_by": quantity.field,
-            "rank_method": "1 and how many schemes are faster at the same point of the sweep, by the 95 % interval of the \
+            "rank_method": "1 and how many schemes are faster by more than 1 % at the same point of the sweep, by the 95 % interval of the \
                             differences seed by seed (paired t), but never before one with a lower mean; null with one seed, and where the faults hit none of its \
                             data while they hit others'",
             "rank": standing.rank,
             "rank_at_best": standing.rank.map(|_| standing.at_best),
             "seeds_unhit": standing.unhit[0],
+            "where_hit": standing.where_hit,
             "slowdown_by_fault": standing.slowdown_by_fault.map(estimate),
             "time_to_recover_us": match standing.recovery {
                 Recovery::After { time, .. } => Some(estimate(time)),

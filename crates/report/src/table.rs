@@ -1,5 +1,6 @@
 //! Tables for a terminal.
 
+use crate::assumed;
 use crate::faults;
 use crate::ground::ground;
 use crate::groups::{Group, each_run, groups};
@@ -325,6 +326,7 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
     if !zero.is_empty() && !groups.is_empty() {
         notes.push(format!("0 in every run: {}.", zero.join(", ")));
     }
+    notes.extend(assumed::notes(set));
     notes.extend(waits::at_once(set));
     notes.extend(waits::notes(set));
     notes.extend(faults::notes(set));

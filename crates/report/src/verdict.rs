@@ -48,13 +48,19 @@ pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
                 false => format!("At {}: ", named(point)),
             };
             let schemes = at(point);
-            sentences.push(format!("{prefix}{}.", ranking(&schemes, quantity)));
-            sentences.extend(unhit(&schemes, quantity).map(|unhit| format!("{prefix}{unhit}.")));
+            let unhit = unhit(&schemes, quantity);
+            let ranking = format!("{prefix}{}.", ranking(&schemes, quantity));
+            match unhit {
+                // What no fault hit is no answer to how the schemes bear them, and that comes first.
+                Some(Unhit::AllAreSpared) => sentences.push(format!("{prefix}{SPARED}. {ranking}")),
+                Some(Unhit::Not(ranked)) => sentences.extend([ranking, format!("{prefix}{ranked}.")]),
+                None => sentences.push(ranking),
+            }
             sentences.extend(cost(&schemes, &set.scenario_toml).map(|cost| format!("{prefix}{cost}.")));
             sentences.extend(left_out(&schemes).map(|left_out| format!("{prefix}{left_out}.")));
         }
     } else {
-        sentences.push(over_the_sweep(&points, at));
+        sentences.push(over_the_sweep(&points, at, quantity));
     }
     sentences
 }
@@ -71,9 +77,10 @@ pub fn method(set: &ResultSet) -> String {
         1 => format!("{ranked}. One seed: no interval, and no ranks."),
         _ => format!(
             "{ranked}, mean over {most} seeds; ± is the 95 % interval, by Student's t over the seeds' own numbers. Rank: 1 \
-             and how many schemes are faster at the same point by a paired t-test, that is, the 95 % interval of the \
-             differences seed by seed is clear of 0, for each pair by itself; no scheme ranks before one with a lower mean. 1-3: by its mean 3rd, by the test no scheme \
-             is faster."
+             and how many schemes are faster at the same point, by more than 1 % and by a paired t-test, that is, the 95 % \
+             interval of the differences seed by seed is clear of 0, for each pair by itself; no scheme ranks before one \
+             with a lower mean. 1-3: by its mean 3rd, by the test no scheme is faster. A tie is what {most} seeds do not tell \
+             apart: more may."
         ),
     }
 }
@@ -98,79 +105,106 @@ fn is_of(missing: &MissingRun, run: &RunRow) -> bool {
         == (&run.scheme, run.seed, &run.sweep, run.baseline)
 }
 
-/// `1,234 µs (± 12)`.
-fn shown(estimate: &Estimate, quantity: Quantity) -> String {
-    let (mean, unit) = match quantity.is_time {
-        true => (micros(estimate.mean), " µs"),
-        false => (format!("{:.2}", estimate.mean), ""),
-    };
-    match estimate.half_width {
-        Some(half) => format!("{mean}{unit} (± {})", half_width(half)),
-        None => format!("{mean}{unit}"),
+/// A number and its unit.
+fn number(value: f64, quantity: Quantity) -> (String, &'static str) {
+    match quantity.is_time {
+        true => (micros(value), " µs"),
+        false => (format!("{value:.2}"), ""),
     }
 }
 
-/// `1,234 ± 12 µs`.
-fn in_brackets(estimate: &Estimate, quantity: Quantity) -> String {
-    let (mean, unit) = match quantity.is_time {
-        true => (micros(estimate.mean), " µs"),
-        false => (format!("{:.2}", estimate.mean), ""),
-    };
-    match estimate.half_width {
+/// `1,234 µs (± 12)`; where the faults missed its data at some seeds, `1,234 µs (± 12; unhit at 2 of 3 seeds, 1,500 where
+/// hit)`.
+fn shown(standing: &Standing, quantity: Quantity) -> String {
+    let Some(estimate) = standing.estimate else { return String::new() };
+    let (mean, unit) = number(estimate.mean, quantity);
+    let half = estimate.half_width.map(|half| format!("± {}", half_width(half)));
+    match half.into_iter().chain(partly_unhit(standing, quantity)).collect::<Vec<_>>()[..] {
+        [] => format!("{mean}{unit}"),
+        ref parts => format!("{mean}{unit} ({})", parts.join("; ")),
+    }
+}
+
+/// `1,234 ± 12 µs`, and likewise.
+fn in_brackets(standing: &Standing, quantity: Quantity) -> String {
+    let Some(estimate) = standing.estimate else { return String::new() };
+    let (mean, unit) = number(estimate.mean, quantity);
+    let text = match estimate.half_width {
         Some(half) => format!("{mean} ± {}{unit}", half_width(half)),
         None => format!("{mean}{unit}"),
+    };
+    match partly_unhit(standing, quantity) {
+        Some(partly) => format!("{text}; {partly}"),
+        None => text,
     }
+}
+
+/// What a mean over seeds hides of which some are without a hit.
+fn partly_unhit(standing: &Standing, quantity: Quantity) -> Option<String> {
+    let [unhit, all] = standing.unhit;
+    let (mean, _) = number(standing.where_hit?, quantity);
+    Some(format!("unhit at {unhit} of {all} seeds, {mean} where hit"))
 }
 
 fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
     let touched = schemes.iter().filter(|(_, standing)| !standing.is_untouched);
-    let mut order: Vec<(&str, Estimate)> =
-        touched.filter_map(|(name, standing)| Some((*name, standing.estimate?))).collect();
+    let mut order: Vec<(&str, Estimate, &Standing)> =
+        touched.filter_map(|(name, standing)| Some((*name, standing.estimate?, *standing))).collect();
     let of_these = match schemes.iter().any(|(_, standing)| standing.is_untouched) {
         true => "Of those whose data the faults hit, ",
         false => "",
     };
     order.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
     let rank = |name: &str| schemes.iter().find(|(known, _)| *known == name).and_then(|(_, of)| of.rank);
-    let with = |(name, estimate): &(&str, Estimate)| format!("{name} ({})", in_brackets(estimate, quantity));
-    let Some((best, first)) = order.first().copied() else {
-        return "No scheme finished, so there is nothing to rank".to_owned();
+    let with = |(name, _, standing): &(&str, Estimate, &Standing)| {
+        format!("{name} ({})", in_brackets(standing, quantity))
+    };
+    let Some((best, first, leader)) = order.first().copied() else {
+        return match schemes.iter().any(|(_, standing)| standing.is_untouched && standing.estimate.is_some())
+        {
+            true => {
+                "None of those whose data the faults hit finished, so there is nothing to rank".to_owned()
+            }
+            false => "No scheme finished, so there is nothing to rank".to_owned(),
+        };
     };
     let one_seed = if first.seeds == 1 { "; one seed: no interval" } else { "" };
     if schemes.len() == 1 {
-        return format!("{best}: {} {}{one_seed}", quantity.short, shown(&first, quantity));
+        return format!("{best}: {} {}{one_seed}", quantity.short, shown(leader, quantity));
     }
     let (tied, rest): (Vec<_>, Vec<_>) =
-        order.iter().copied().partition(|(name, other)| rank(name) == Some(1) || first.mean == other.mean);
+        order.iter().copied().partition(|(name, other, _)| rank(name) == Some(1) || first.mean == other.mean);
     let mut text = match (tied.len(), rest.first()) {
         (1, None) => {
-            let why = match schemes.iter().filter(|(_, standing)| !standing.is_untouched).count() {
+            let touched = schemes.iter().filter(|(_, standing)| !standing.is_untouched).count();
+            let why = match touched {
                 1 => "alone was hit by the faults",
-                _ => "alone finished",
+                all if all == schemes.len() => "alone finished",
+                _ => "alone finished of those whose data the faults hit",
             };
-            format!("{best} {why}: {} {}", quantity.short, shown(&first, quantity))
+            format!("{best} {why}: {} {}", quantity.short, shown(leader, quantity))
         }
         (1, Some(next)) => format!(
             "{of_these}{best} is fastest{}: {} {}, {:.2} times faster than {}",
             if first.seeds == 1 { " at its one seed" } else { "" },
             quantity.short,
-            shown(&first, quantity),
+            shown(leader, quantity),
             next.1.mean / first.mean,
             with(next),
         ),
         _ => {
-            let names = some(tied.iter().map(|(name, _)| (*name).to_owned()).collect());
-            let same = tied.iter().all(|(_, estimate)| *estimate == first);
+            let names = some(tied.iter().map(|(name, ..)| (*name).to_owned()).collect());
+            let same = tied.iter().all(|(_, estimate, of)| *estimate == first && of.where_hit.is_none());
             let values = match same {
                 true => {
-                    format!("{}{}", shown(&first, quantity), if tied.len() == 2 { " both" } else { " each" })
+                    format!("{}{}", shown(leader, quantity), if tied.len() == 2 { " both" } else { " each" })
                 }
-                false => some(tied.iter().map(|(_, estimate)| shown(estimate, quantity)).collect()),
+                false => some(tied.iter().map(|(_, _, standing)| shown(standing, quantity)).collect()),
             };
             // All of them are faster than the next.
-            let clear = |next: &&(&str, Estimate)| rank(next.0) == Some(1 + tied.len());
+            let clear = |next: &&(&str, Estimate, &Standing)| rank(next.0) == Some(1 + tied.len());
             let beyond = rest.first().filter(clear).map(|next| {
-                let slowest = tied.iter().map(|(_, estimate)| estimate.mean).fold(0.0, f64::max);
+                let slowest = tied.iter().map(|(_, estimate, _)| estimate.mean).fold(0.0, f64::max);
                 format!(", {:.2} times faster at least than {}", next.1.mean / slowest, with(next))
             });
             format!("{of_these}{names} tie: {} {values}{}", quantity.short, beyond.unwrap_or_default())
@@ -178,9 +212,7 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
     };
     // One that has its place in the comparison is not said twice.
     let said = usize::from(rest.first().is_some_and(|next| text.contains(&with(next))));
-    let is_placed = |(name, _): &&(&str, Estimate)| {
-        schemes.iter().find(|(known, _)| known == name).is_none_or(|(_, standing)| standing.is_placed())
-    };
+    let is_placed = |(_, _, standing): &&(&str, Estimate, &Standing)| standing.is_placed();
     let (placed, unplaced): (Vec<_>, Vec<_>) = rest.iter().skip(said).partition(is_placed);
     for (before, those) in
         [("then ", placed), ("not to be placed, as their seeds differ too much: ", unplaced)]
@@ -226,7 +258,9 @@ fn cost(schemes: &[(&str, &Standing)], toml: &str) -> Option<String> {
         percent.abs() >= LEAST_PERCENT && half.is_none_or(|half| percent.abs() > half)
     };
     let (clear, unclear): (Vec<_>, Vec<_>) = costs.into_iter().partition(is_clear);
-    let untouched = |name: &str| schemes.iter().any(|(known, of)| *known == name && of.is_untouched);
+    // What did not meet a fault did not bear it either.
+    let untouched =
+        |name: &str| schemes.iter().any(|(known, of)| *known == name && of.unhit[0] == of.unhit[1]);
     let shown = |(name, percent, half): &(&str, f64, Option<f64>)| match half {
         Some(half) => format!("{name} {} % (± {})", whole_percent(*percent), half_width(*half)),
         None => format!("{name} {} %", whole_percent(*percent)),
@@ -257,41 +291,36 @@ fn cost(schemes: &[(&str, &Standing)], toml: &str) -> Option<String> {
     })
 }
 
-/// The schemes of which the faults hit no data, at some seeds or at all: what they reached says nothing of the faults.
-fn unhit(schemes: &[(&str, &Standing)], quantity: Quantity) -> Option<String> {
-    let of_none: Vec<_> =
-        schemes.iter().filter(|(_, of)| of.unhit[1] > 0 && of.unhit[0] == of.unhit[1]).collect();
-    let of_some: Vec<_> =
-        schemes.iter().filter(|(_, of)| of.unhit[0] > 0 && of.unhit[0] < of.unhit[1]).collect();
-    let mut told = Vec::new();
-    // Where it hit nobody's, the ranking stands, with all their numbers.
-    let is_untouched = |(_, standing): &&&(&str, &Standing)| standing.is_untouched;
-    let untouched: Vec<String> = of_none
+/// The schemes of which the faults hit no data at any seed: what they reached says nothing of the faults.
+enum Unhit {
+    /// All of them.
+    AllAreSpared,
+    /// Some, which are in no ranking, in a sentence.
+    Not(String),
+}
+
+/// Of a point at which no fault hit any data.
+const SPARED: &str = "The faults hit no data of any scheme, so that this says nothing of how they bear them";
+
+fn unhit(schemes: &[(&str, &Standing)], quantity: Quantity) -> Option<Unhit> {
+    let of_none = |standing: &Standing| standing.unhit[1] > 0 && standing.unhit[0] == standing.unhit[1];
+    if schemes.iter().all(|(_, standing)| of_none(standing)) {
+        return Some(Unhit::AllAreSpared);
+    }
+    let untouched: Vec<String> = schemes
         .iter()
-        .filter(is_untouched)
+        .filter(|(_, standing)| standing.is_untouched)
         .map(|(name, standing)| match standing.estimate {
-            Some(estimate) => format!("{name} ({})", in_brackets(&estimate, quantity)),
+            Some(_) => format!("{name} ({})", in_brackets(standing, quantity)),
             None => (*name).to_owned(),
         })
         .collect();
-    if !untouched.is_empty() {
-        told.push(format!(
+    (!untouched.is_empty()).then(|| {
+        Unhit::Not(format!(
             "Not ranked, as the faults hit no data of theirs and cost them nothing: {}",
             some(untouched)
-        ));
-    } else if !of_none.is_empty() {
-        told.push("The faults hit no data of any scheme: this says nothing of how they bear them".to_owned());
-    }
-    if !of_some.is_empty() {
-        let at = |(name, standing): &&(&str, &Standing)| {
-            format!("{name} (at {} of {})", standing.unhit[0], standing.unhit[1])
-        };
-        told.push(format!(
-            "At some seeds the faults hit no data of {}",
-            some(of_some.iter().map(at).collect())
-        ));
-    }
-    (!told.is_empty()).then(|| told.join(". "))
+        ))
+    })
 }
 
 fn whole_percent(percent: f64) -> String {
@@ -322,7 +351,11 @@ fn left_out(schemes: &[(&str, &Standing)]) -> Option<String> {
 fn over_the_sweep<'a>(
     points: &[&BTreeMap<String, anabranch_results::Value>],
     at: impl Fn(&BTreeMap<String, anabranch_results::Value>) -> Vec<(&'a str, &'a Standing)>,
+    quantity: Quantity,
 ) -> String {
+    if let Some(alone) = alone_over_the_sweep(points, &at, quantity) {
+        return alone;
+    }
     let mut by_winner: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
     for point in points {
         let here = at(point);
@@ -345,7 +378,7 @@ fn over_the_sweep<'a>(
         .iter()
         .map(|(winners, places)| {
             let what = match winners[..] {
-                [] => "no scheme finished".to_owned(),
+                [] => "None finished".to_owned(),
                 [one] => format!("{one} is fastest"),
                 _ => format!("{} tie", some(winners.iter().map(|name| (*name).to_owned()).collect())),
             };
@@ -355,6 +388,34 @@ fn over_the_sweep<'a>(
         })
         .collect();
     format!("{}.", parts.join(". "))
+}
+
+/// From what to what one scheme goes; none where there are several.
+fn alone_over_the_sweep<'a>(
+    points: &[&BTreeMap<String, anabranch_results::Value>],
+    at: impl Fn(&BTreeMap<String, anabranch_results::Value>) -> Vec<(&'a str, &'a Standing)>,
+    quantity: Quantity,
+) -> Option<String> {
+    let mut found: Vec<(&str, Estimate, String)> = Vec::new();
+    let mut unfinished = 0;
+    for point in points {
+        let [(name, standing)] = at(point)[..] else { return None };
+        match standing.estimate {
+            Some(estimate) => found.push((name, estimate, named(point))),
+            None => unfinished += 1,
+        }
+    }
+    found.sort_by(|one, other| one.1.mean.total_cmp(&other.1.mean));
+    let ((name, least, here), (other, most, there)) = (found.first()?, found.last()?);
+    let (low, unit) = number(least.mean, quantity);
+    let (high, _) = number(most.mean, quantity);
+    let rest = match unfinished {
+        0 => String::new(),
+        some => format!("; at {some} of {} it did not finish", points.len()),
+    };
+    (name == other).then(|| {
+        format!("{name}: {} from {low}{unit} ({here}) to {high}{unit} ({there}){rest}.", quantity.short)
+    })
 }
 
 /// The faults of a resolved scenario, in a few words.
@@ -470,10 +531,9 @@ mod tests {
         assert_eq!(
             verdict(&hit),
             [
-                "Of those whose data the faults hit, a is fastest: FCT 115.0 µs (± 64), 1.83 times faster than c (210.5 ± \
-                 6.4 µs).",
-                "Not ranked, as the faults hit no data of theirs and cost them nothing: b (100.5 ± 6.4 µs). At some seeds the \
-                 faults hit no data of a (at 1 of 2)."
+                "Of those whose data the faults hit, a is fastest: FCT 115.0 µs (± 64; unhit at 1 of 2 seeds, 120.0 where \
+                 hit), 1.83 times faster than c (210.5 ± 6.4 µs).",
+                "Not ranked, as the faults hit no data of theirs and cost them nothing: b (100.5 ± 6.4 µs)."
             ]
         );
         let shown: Vec<String> = standings(&hit, &groups(&hit)).iter().map(Standing::rank_shown).collect();
@@ -489,11 +549,13 @@ mod tests {
         assert!(verdict(&slower)[0].starts_with("b and a tie"), "{:?}", verdict(&slower));
         assert!(summary[1]["rank"].is_null() && summary[1]["seeds_unhit"] == 2, "{summary}");
         let nobody = with_hits(three(), &[0; 6]);
-        assert!(verdict(&nobody)[0].starts_with("b and a tie: "), "{:?}", verdict(&nobody));
-        assert_eq!(
-            verdict(&nobody)[1],
-            "The faults hit no data of any scheme: this says nothing of how they bear them."
-        );
+        let said = &verdict(&nobody)[0];
+        assert!(said.starts_with(SPARED) && said.contains(". b and a tie: "), "{said}");
+        // One that finished before the faults came did finish.
+        let mut stuck = hit;
+        stuck.runs.iter_mut().filter(|run| run.scheme == "c").for_each(|run| run.flows_finished = 0);
+        let said = &verdict(&stuck)[0];
+        assert!(said.starts_with("a alone finished of those whose data the faults hit: FCT"), "{said}");
     }
 
     #[test]
@@ -560,5 +622,22 @@ mod tests {
         );
         whole.runs.retain(|run| run.sweep["x"] == anabranch_results::Value::Integer(0));
         assert!(verdict(&whole)[0].starts_with("At x = 0: a is fastest"), "{:?}", verdict(&whole));
+    }
+
+    #[test]
+    fn one_scheme_over_many_points_is_no_race() {
+        let mut whole = ResultSet::default();
+        for point in 0..6 {
+            let mut here = set(&[("a", &[100.0 + f64::from(point); 2])]);
+            for run in &mut here.runs {
+                run.sweep.insert("x".into(), anabranch_results::Value::Integer(point.into()));
+                run.flows_finished = if point == 3 { 0 } else { run.flows_finished };
+            }
+            whole.runs.extend(here.runs);
+        }
+        assert_eq!(
+            verdict(&whole),
+            ["a: FCT from 100.0 µs (x = 0) to 105.0 µs (x = 5); at 1 of 6 it did not finish."]
+        );
     }
 }

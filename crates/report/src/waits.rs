@@ -24,16 +24,23 @@ struct Waits {
 pub(crate) fn at_once(set: &ResultSet) -> Option<String> {
     let toml = &set.scenario_toml;
     let is_swept = set.actual().iter().any(|run| run.sweep.contains_key("workload.connections"));
-    if is_swept || workload_value(toml, "algorithm") != Some("\"alltoall\"") {
+    let swept_to = set.actual().iter().filter_map(|run| run.sweep.get("workload.algorithm"));
+    let is_later = swept_to.map(ToString::to_string).any(|algorithm| algorithm == "alltoall");
+    let is_first = workload_value(toml, "algorithm") == Some("\"alltoall\"");
+    if is_swept || !(is_first || is_later) {
         return None;
     }
-    let open: u64 = workload_value(toml, "connections")?.parse().ok()?;
-    (open > 1).then(|| {
-        format!(
-            "Each rank of the AllToAll sends to {open} others at once (workload.connections), each with a window of its own; \
-             with fewer, another scheme may lead."
-        )
-    })
+    // The resolved scenario has the first algorithm of a sweep, and with another one no connections.
+    let open: Option<u64> = workload_value(toml, "connections").and_then(|open| open.parse().ok());
+    let others = match open {
+        Some(open) if open > 1 => format!("{open} others"),
+        None if is_later => "all others".to_owned(),
+        _ => return None,
+    };
+    Some(format!(
+        "Each rank of the AllToAll sends to {others} at once (workload.connections), each with a window of its own; with fewer, \
+         another scheme may lead."
+    ))
 }
 
 /// Notes on how far the slowest messages are those that waited for a timeout; none where no timer ran out. How long each
@@ -171,5 +178,14 @@ mod tests {
         set.scenario_toml = workload("algorithm = \"alltoall\"\nconnections = 127\n");
         set.runs[0].sweep.insert("workload.connections".into(), anabranch_results::Value::Number(127.0));
         assert_eq!(at_once(&set), None, "the table has a column of it");
+        set.runs[0].sweep.clear();
+        set.scenario_toml = workload("algorithm = \"allreduce-ring\"\nchunk = \"128KB\"\n");
+        set.runs[1]
+            .sweep
+            .insert("workload.algorithm".into(), anabranch_results::Value::Text("alltoall".into()));
+        assert!(
+            at_once(&set).unwrap().contains("sends to all others at once"),
+            "at a later point of a sweep"
+        );
     }
 }

@@ -178,7 +178,6 @@ mod tests {
     use super::*;
     use crate::Value;
     use std::collections::BTreeMap;
-    use std::sync::Arc;
 
     fn run(scheme: &str, at: Option<&str>, warnings: &[&str]) -> RunRow {
         let sweep = at.map(|at| ("fault.0.at".to_owned(), Value::Text(at.to_owned())));

@@ -36,9 +36,6 @@ fn a_scenario_in_which_all_means_something_warns_of_nothing() {
     warned(SMALL, &[]);
     let met = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor-uplinks:50%\"\nduration = \"20us\"\n";
     warned(&format!("{SMALL}{met}"), &[]);
-    // A probability of 0 is where a sweep begins.
-    let none = "[[fault]]\nkind = \"packet-loss\"\nlinks = \"all\"\nprobability = 0.0\n";
-    warned(&format!("{SMALL}{none}"), &[]);
 }
 
 #[test]
@@ -181,6 +178,34 @@ fn a_rate_that_slows_no_link() {
     // Where a sweep begins.
     let swept = format!("{}[sweep]\n\"fault.0.rate\" = [\"400Gbps\", \"100Gbps\"]\n", rate("400Gbps"));
     check_warns(&swept, &[]);
+}
+
+#[test]
+fn a_probability_that_loses_nothing() {
+    let loss = |probability: &str| {
+        format!(
+            "{SMALL}[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor:0/up\"\nprobability = {probability}\n"
+        )
+    };
+    check_warns(&loss("0"), &["probability = 0: this fault loses nothing; write: probability = 0.001"]);
+    check_warns(&loss("0.01"), &[]);
+    let swept = format!("{}[sweep]\n\"fault.0.probability\" = [0, 0.01]\n", loss("0"));
+    check_warns(&swept, &[]);
+}
+
+#[test]
+fn a_timeout_in_step_with_a_link_that_flaps() {
+    let flap = |period: &str| {
+        format!(
+            "{SMALL}[[fault]]\nkind = \"link-flap\"\nlinks = \"tor:0/up:0\"\nperiod = \"{period}\"\ndown_for = \"20us\"\n\
+             [set]\n\"*.transport.rto\" = \"1ms\"\n"
+        )
+    };
+    let says = "the period of fault.0 (250us) goes a whole number of times into the timeout of ops (1ms), reps (1ms): what is \
+                sent again comes in the same part of each period, and may be lost each time; write: period = \"230us\", or two \
+                periods in [sweep]";
+    check_warns(&flap("250us"), &[says]);
+    check_warns(&flap("230us"), &[]);
 }
 
 #[test]

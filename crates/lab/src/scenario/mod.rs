@@ -13,6 +13,7 @@ mod figure;
 mod find;
 mod ground;
 mod idle_queues;
+mod in_step;
 mod kinds;
 mod known;
 mod late;

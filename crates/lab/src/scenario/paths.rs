@@ -76,13 +76,19 @@ fn collect(at: &str, value: &toml::Value, paths: &mut Vec<String>) {
     }
 }
 
+/// What others call parameters.
+const OTHER_NAMES: [(&str, &str); 3] = [("mtu", "payload"), ("timeout", "rto"), ("buffer_size", "queue")];
+
 /// The known path that is most like `path`: one that ends with it, or of those with the most likely last part the
 /// likeliest whole.
 pub(super) fn nearest_path<'a>(path: &str, known: &[&'a str]) -> Option<&'a str> {
     if let Some(whole) = known.iter().find(|known| known.ends_with(&format!(".{path}"))) {
         return Some(whole);
     }
-    let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
+    let last = |path: &str| {
+        let last = path.rsplit('.').next().unwrap_or_default();
+        OTHER_NAMES.iter().find(|(other, _)| *other == last).map_or(last, |(_, name)| name).to_owned()
+    };
     let lasts: Vec<String> = known.iter().map(|known| last(known)).collect();
     let lasts: Vec<&str> = lasts.iter().map(String::as_str).collect();
     let Some(near) = nearest(&last(path), &lasts) else { return nearest(path, known) };

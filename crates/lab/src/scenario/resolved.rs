@@ -3,6 +3,7 @@
 use super::annotated::annotated;
 use super::curves;
 use super::idle_queues::IdleQueues;
+use super::in_step::InStep;
 use super::late;
 use super::lossless::{self, round_up};
 use super::number_space;
@@ -309,6 +310,7 @@ impl Scenario {
         let mut laid: Option<(&TopologySpec, &WorkloadSpec, Workload)> = None;
         let mut too_short = TooShort::default();
         let mut idle = IdleQueues::default();
+        let mut in_step = InStep::default();
         let mut without = WithoutEffect::default();
         let mut facts_by_point = Vec::new();
         for step in self.steps() {
@@ -338,6 +340,7 @@ impl Scenario {
                 self.check_weights(scheme, &ground.topology, &facts)?;
                 too_short.look(scheme, &self.limits, &facts, &workload, || ground.ideal(&scheme.transport));
                 idle.look(scheme, &ground.topology, &facts);
+                in_step.look(scheme, step.faults, &facts);
             }
             for (i, fault) in step.faults.iter().enumerate() {
                 let taken = self.find_fault(i, fault, &ground.topology, seed)?;
@@ -362,6 +365,7 @@ impl Scenario {
         let warnings = [
             too_short.warnings(&self.origin),
             idle.warnings(&self.origin),
+            in_step.warnings(&self.origin),
             without.warnings(self, &self.origin),
         ];
         Ok(Examined { warnings: warnings.concat(), facts: facts_by_point })

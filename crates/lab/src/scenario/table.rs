@@ -109,11 +109,16 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("y", "\"fct_max_us\""),
 ];
 
+/// Keys that stand above all tables.
+const TOP_KEYS: [&str; 4] = ["title", "schemes", "seeds", "setup"];
+
 /// What others call keys.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("bandwidth", "link"),
     ("rate", "link"),
     ("speed", "link"),
+    ("link_rate", "link"),
+    ("link_speed", "link"),
     ("latency", "link_latency"),
     ("delay", "link_latency"),
     ("nodes", "hosts"),
@@ -202,7 +207,11 @@ impl<'a> Table<'a> {
         let Some((key, node)) = unknown.min_by_key(|(_, node)| node.at) else { return Ok(()) };
         let place = if self.name.is_empty() { String::new() } else { format!(" in {}", self.name) };
         let also_called = || OTHER_NAMES.iter().find(|(other, name)| other == key && known.contains(name));
-        let help = match nearest(key, known).or_else(|| also_called().map(|(_, name)| *name)) {
+        let help = match also_called().map(|(_, name)| *name).or_else(|| nearest(key, known)) {
+            // Below a table it is the table's.
+            _ if !self.name.is_empty() && TOP_KEYS.contains(&key.as_str()) => {
+                format!("{key} = {} above the first [table]", node.value())
+            }
             Some(near) if matches!(node.item, Item::Leaf(_)) => {
                 let value = match example(near).starts_with('[') {
                     true => toml::Value::Array(as_list(&node.value())),

@@ -354,7 +354,57 @@ reps.lb.evs = 0
 "ecmp.fabric.queue" = "2bdp"
 [workload]"#,
         r#"perm.toml:9:1: this scenario does not run scheme "ecmp"
-  write: one of reps, ops, * before ".fabric.queue""#,
+  write: "ecmp" among the schemes, or this without it"#,
+    ),
+    (
+        "[workload]",
+        r#"[[scheme]]
+name = "ecmp"
+base = "ops"
+[workload]"#,
+        r#"perm.toml:9:1: there is a scheme "ecmp" already, and this would run under its name
+  write: name = "my-ecmp", or its parameters below [set], such as "ecmp.fabric.queue""#,
+    ),
+    (
+        r#"link = "400Gbps""#,
+        r#"link_rate = "400Gbps""#,
+        r#"perm.toml:7:1: unknown key "link_rate" in [topology]
+  write: link = "400Gbps" (did you mean "link"?)"#,
+    ),
+    (
+        r#"link = "400Gbps""#,
+        r#"link = "400Gbps"
+seeds = [1, 2]"#,
+        r#"perm.toml:8:1: unknown key "seeds" in [topology]
+  write: seeds = [1, 2] above the first [table]"#,
+    ),
+    (
+        "[workload]",
+        r#"[set]
+"*.transport.mtu" = "1KB"
+[workload]"#,
+        r#"perm.toml:9:1: scheme "reps" has no parameter "transport.mtu"
+  write: "*.transport.payload" = "1KB""#,
+    ),
+    (
+        "[workload]",
+        r#"[[fault]]
+kind = "link-down"
+links = "tor:0/up:0"
+at = []
+[workload]"#,
+        r#"perm.toml:11:1: at is an empty list, so that nothing ever breaks
+  write: at = "100us""#,
+    ),
+    (
+        "[workload]",
+        r#"[[fault]]
+kind = "link-down"
+links = "tor:0/up:0"
+until = "job end"
+[workload]"#,
+        r#"perm.toml:11:1: until must be a time, not "job end"
+  write: the fault without until: it lasts to the end of the run then"#,
     ),
     (
         "[workload]",

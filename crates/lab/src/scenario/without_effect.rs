@@ -55,6 +55,10 @@ impl WithoutEffect {
         });
         let mut warnings: Vec<ScenarioError> = late.collect();
         warnings.extend(scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
+            let swept = scenario.sweep.contains_key(&format!("fault.{number}.probability"));
+            idle_loss(number, fault, origin).filter(|_| !swept)
+        }));
+        warnings.extend(scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
             let rates = self.rates.get(&number).filter(|_| self.slows.get(&number) == Some(&false));
             idle_rate(number, fault, *rates?, origin)
         }));
@@ -73,6 +77,21 @@ impl WithoutEffect {
         warnings.extend(not_for_all(&scenario.schemes, origin));
         warnings
     }
+}
+
+/// A fault that loses nothing.
+fn idle_loss(number: usize, idle: &FaultSpec, origin: &Origin) -> Option<ScenarioError> {
+    let (FaultKind::PacketLoss { probability, .. }
+    | FaultKind::SwitchLoss { probability, .. }
+    | FaultKind::BitErrors { probability, .. }) = idle.kind
+    else {
+        return None;
+    };
+    (probability == 0.0).then(|| {
+        let message = "probability = 0: this fault loses nothing".to_owned();
+        let help = Some("probability = 0.001, or nothing of this fault".to_owned());
+        fault(&origin.file, origin.place(&format!("fault.{number}.probability")), message, help)
+    })
 }
 
 /// A fault that begins, or begins again, when every run is over.

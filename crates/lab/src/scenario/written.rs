@@ -198,6 +198,16 @@ fn read_schemes(
             let message = format!("scheme {:?} is given twice", scheme.name);
             return Err(table.wrong("name", message, "another name"));
         }
+        // A resolved scenario has schemes whole, without a base, under their names.
+        if table.node("base").is_some() && registry.find_scheme(&scheme.name).is_some() {
+            let message =
+                format!("there is a scheme {:?} already, and this would run under its name", scheme.name);
+            let help = format!(
+                "name = \"my-{0}\", or its parameters below [set], such as \"{0}.fabric.queue\"",
+                scheme.name
+            );
+            return Err(table.wrong("name", message, help));
+        }
         own.push((table.at, scheme));
     }
     let own_names = own.iter().map(|(_, scheme)| scheme.name.as_str());
@@ -314,6 +324,9 @@ fn known_scheme(
         }
         _ if setting.scheme == "setup" => format!("\"*.{}\" = {}", setting.path, setting.value),
         Some(near) => format!("\"{near}.{}\" = {}", setting.path, setting.value),
+        None if known_elsewhere => {
+            format!("{:?} among the schemes, or this without it", setting.scheme)
+        }
         None => format!("one of {} before {:?}", known.join(", "), format!(".{}", setting.path)),
     };
     Err(fault(file, setting.at, what, Some(help)))

@@ -45,6 +45,9 @@ pub(super) fn fault(table: &Table) -> Result<FaultSpec, ScenarioError> {
         _ => links_fault(table, kind)?,
     };
     let at: Several<Duration> = table.get("at")?.unwrap_or_else(|| Duration::ZERO.into());
+    if at.0.is_empty() {
+        return Err(table.wrong("at", "at is an empty list, so that nothing ever breaks", "at = \"100us\""));
+    }
     let duration = duration(table, &at)?;
     Ok(FaultSpec { kind, at, duration })
 }
@@ -156,8 +159,20 @@ fn flap(table: &Table) -> Result<(Duration, Duration), ScenarioError> {
     Ok((period, down_for))
 }
 
+/// What others write for a fault that does not end.
+const TO_THE_END: [&str; 6] = ["end", "job", "forever", "never", "always", "inf"];
+
 /// How long a fault lasts, which is also said by when it ends.
 fn duration(table: &Table, at: &Several<Duration>) -> Result<Option<Duration>, ScenarioError> {
+    for key in ["until", "duration"] {
+        let written = table.node(key).map(|node| node.value());
+        let text = written.as_ref().and_then(toml::Value::as_str).unwrap_or_default().to_lowercase();
+        if TO_THE_END.iter().any(|word| text.contains(word)) {
+            let message = format!("{key} must be a time, not {text:?}");
+            let help = format!("the fault without {key}: it lasts to the end of the run then");
+            return Err(table.wrong(key, message, help));
+        }
+    }
     let (duration, until): (Option<Duration>, Option<Duration>) =
         (table.get("duration")?, table.get("until")?);
     let several = at.0.len() > 1;
