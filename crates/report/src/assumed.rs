@@ -1,4 +1,4 @@
-//! What an answer rests on and no column shows: timeouts, what switches learn of faults, and when these come.
+//! What an answer rests on and no column shows: timeouts, and when faults come.
 
 use anabranch_results::ResultSet;
 
@@ -7,7 +7,6 @@ pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
     let schemes = schemes(&set.scenario_toml);
     let mut notes = Vec::new();
     notes.extend(timeouts(set, &schemes));
-    notes.extend(routing(set, &schemes));
     notes.extend(moments(set));
     notes
 }
@@ -18,8 +17,6 @@ struct Of<'a> {
     name: &'a str,
     /// How long its timeout is, as the scenario has worked it out.
     rto: Option<&'a str>,
-    /// How its switches deal with links that are down, where they have no routing delay.
-    never_reroutes: Option<&'a str>,
 }
 
 fn schemes(toml: &str) -> Vec<Of<'_>> {
@@ -39,15 +36,10 @@ fn schemes(toml: &str) -> Vec<Of<'_>> {
         } else if let Some(rto) = line.strip_prefix("rto = ") {
             let worked_out = rto.split_once("# = ").map(|(_, value)| value);
             scheme.rto = Some(worked_out.unwrap_or(rto.trim_matches('"')));
-        } else if let Some(rest) = line.strip_prefix(NEVER) {
-            scheme.never_reroutes = Some(rest);
         }
     }
     found
 }
-
-/// What the resolved scenario says where no routing delay is set.
-const NEVER: &str = "# without routing_delay, routing never follows a fault";
 
 /// The timeouts, where schemes wait for different ones or a timer ran out. Of a sweep that may move them nothing is said.
 fn timeouts(set: &ResultSet, schemes: &[Of<'_>]) -> Option<String> {
@@ -75,34 +67,6 @@ fn timeouts(set: &ResultSet, schemes: &[Of<'_>]) -> Option<String> {
     Some(format!("Timeouts (transport.rto, which follows the buffers unless set): {}.", told.join("; ")))
 }
 
-/// That switches go on sending to links which are down.
-fn routing(set: &ResultSet, schemes: &[Of<'_>]) -> Option<String> {
-    let kinds = ["link-down", "link-flap", "switch-down"];
-    let downs =
-        kinds.iter().any(|kind| set.scenario_toml.lines().any(|line| line == format!("kind = \"{kind}\"")));
-    let never: Vec<&Of<'_>> = schemes.iter().filter(|scheme| scheme.never_reroutes.is_some()).collect();
-    if !downs
-        || never.is_empty()
-        || set.actual().iter().any(|run| run.sweep.keys().any(|key| key.ends_with("routing_delay")))
-    {
-        return None;
-    }
-    let whose = match never.len() == schemes.len() {
-        true => String::new(),
-        false => format!(" of {}", never.iter().map(|scheme| scheme.name).collect::<Vec<_>>().join(", ")),
-    };
-    let own: Vec<&str> =
-        never.iter().filter(|scheme| scheme.never_reroutes != Some("")).map(|scheme| scheme.name).collect();
-    let except = match own.is_empty() {
-        true => String::new(),
-        false => format!(", except for links of a switch's own under {}", own.join(", ")),
-    };
-    Some(format!(
-        "Switches{whose} never learn that a link is down{except}: no fabric.routing_delay is set, and \"*.fabric.routing_delay\" = \
-         \"10us\" may change who leads."
-    ))
-}
-
 /// That no interval holds what the moments of the faults do.
 fn moments(set: &ResultSet) -> Option<String> {
     let has_faults = set.scenario_toml.lines().any(|line| line == "[[fault]]");
@@ -122,14 +86,12 @@ mod tests {
     use super::*;
     use crate::standing::tests::set;
 
-    const TOML: &str = "[[fault]]\nkind = \"link-flap\"\nat = \"5us\"\n\n[[scheme]]\nname = \"a\"\n[scheme.fabric]\n\
-                        # without routing_delay, routing never follows a fault\n[scheme.transport]\n\
-                        rto = \"2rtt+5queue\" # = 115 us\n\n[[scheme]]\nname = \"b\"\n[scheme.fabric]\n\
-                        # without routing_delay, routing never follows a fault, except for links of a switch's own that are \
-                        down\n[scheme.transport]\nrto = \"4ms\"\n\n[setup]\nname = \"common\"\n";
+    const TOML: &str = "[[fault]]\nkind = \"link-flap\"\nat = \"5us\"\n\n[[scheme]]\nname = \"a\"\n[scheme.transport]\n\
+                        rto = \"2rtt+5queue\" # = 115 us\n\n[[scheme]]\nname = \"b\"\n[scheme.transport]\n\
+                        rto = \"4ms\"\n\n[setup]\nname = \"common\"\n";
 
     #[test]
-    fn timeouts_routing_and_moments_are_told() {
+    fn timeouts_and_moments_are_told() {
         let mut found = set(&[("a", &[1.0, 2.0]), ("b", &[1.0, 2.0])]);
         found.scenario_toml = TOML.to_owned();
         let told = notes(&found);
@@ -148,7 +110,7 @@ mod tests {
     fn what_does_not_bear_on_the_answer_is_not_told() {
         let mut found = set(&[("a", &[1.0]), ("b", &[1.0])]);
         found.scenario_toml =
-            TOML.replace("\"4ms\"", "\"2rtt+5queue\" # = 115 us").replace("link-flap", "packet-loss");
+            TOML.replace("\"4ms\"", "\"2rtt+5queue\" # = 115 us").replace("[[fault]]", "[fault]");
         assert_eq!(notes(&found), Vec::<String>::new());
         found.runs[0].timeouts = 1;
         assert_eq!(
