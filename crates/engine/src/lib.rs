@@ -36,6 +36,7 @@ pub use control::Control;
 pub use fault_spec::{FaultKind, FaultSpec, Several, Taken};
 pub use ideal::Ideal;
 pub use link::{Unmarked, unmarked};
+pub use network::ecmp_member;
 pub use observer::{AnyRecorder, Curve, Observer, ObserverFactory, ObserverSpec, QpSelector, Recorder};
 pub use run::{Built, RunError, build, run, run_observed};
 pub use spec::{

@@ -198,12 +198,18 @@ fn shortest_frame(scheme: &Scheme) -> u64 {
     header.0.min(ack.0).clamp(1, PAUSE_FRAME_BYTES.into())
 }
 
-/// The member of an ECMP group of `n` that a packet takes: a hash over flow, entropy value and the switch's salt.
 #[inline]
 fn ecmp_choice(packet: &Packet, salt: u64, n: usize) -> usize {
+    ecmp_member((packet.qp, packet.dst), packet.ev, salt, n)
+}
+
+/// The member of an ECMP group of `n` that a packet takes to a host on a queue pair: a hash over both, the entropy value
+/// `ev` and the switch's salt.
+#[inline]
+pub fn ecmp_member((qp, dst): (QpId, HostId), ev: u16, salt: u64, n: usize) -> usize {
     // The destination is part of the flow, so that an ACK hashes on its own.
-    let flow = (u64::from(packet.qp.0) << 32 | u64::from(packet.dst.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut hash = flow ^ salt ^ u64::from(packet.ev).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    let flow = (u64::from(qp.0) << 32 | u64::from(dst.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut hash = flow ^ salt ^ u64::from(ev).wrapping_mul(0xd6e8_feb8_6659_fd93);
     hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     (((hash >> 32) * n as u64) >> 32) as usize

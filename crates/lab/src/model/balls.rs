@@ -9,6 +9,13 @@
 //! that more than b colours remember grows to the threshold, one that fewer do runs dry, each empty bin adds a ball to
 //! the game, and in the end there are about tau balls for each bin and no room to settle. The queues stay bounded.
 //!
+//! `returned` is the process of that proof: a ball that leaves a bin at or below tau comes back to it in the same round, any
+//! other of the n balls of a round is thrown at random. It has no colours.
+//!
+//! With `recycle_every` = r only one in r balls that leave a bin is recycled, each with probability 1/r; the colours of the
+//! others forget their bins, as a cached entropy is used up by one packet (section 4.5.1, Appendix C.1). In `kept` they
+//! keep them.
+//!
 //! What each game adds to its run's `extra`: `mean_longest_queue` (the longest queue after each round, averaged over
 //! the rounds), `longest_queue` (over the whole game), `last_longest_queue` (after the last round), `balls_thrown`,
 //! `balls_removed`, `balls_left`, `threshold`, and for a game that recycles `colors_without_bin` at the end and
@@ -33,7 +40,16 @@ const ROUND_PS: u64 = 1_000_000;
 
 /// Plays every game of the model.
 pub(super) fn run(spec: &ModelSpec, control: &Control) -> Result<Vec<RunResult>, ModelError> {
-    let ModelSpec::BallsIntoBins { ports, rounds, load, variants, threshold, colors_per_port, seeds } = spec
+    let ModelSpec::BallsIntoBins {
+        ports,
+        rounds,
+        load,
+        variants,
+        threshold,
+        colors_per_port,
+        recycle_every,
+        seeds,
+    } = spec
     else {
         return Ok(Vec::new());
     };
@@ -41,15 +57,22 @@ pub(super) fn run(spec: &ModelSpec, control: &Control) -> Result<Vec<RunResult>,
     for &variant in variants {
         for &bins in ports {
             check_size(bins, *rounds, *colors_per_port)?;
-            for &seed in seeds {
-                let rules = Rules {
-                    variant,
-                    bins,
-                    load: *load,
-                    threshold: *threshold,
-                    colors_per_port: *colors_per_port,
-                };
-                results.push(play(&rules, *rounds, seed, control)?);
+            for &every in recycle_every {
+                for &seed in seeds {
+                    let rules = Rules {
+                        variant,
+                        bins,
+                        load: *load,
+                        threshold: *threshold,
+                        colors_per_port: *colors_per_port,
+                        recycle_every: every,
+                    };
+                    let mut result = play(&rules, *rounds, seed, control)?;
+                    if recycle_every.len() > 1 {
+                        result.run.sweep.insert("recycle_every".to_owned(), Value::Integer(i64::from(every)));
+                    }
+                    results.push(result);
+                }
             }
         }
     }
@@ -104,16 +127,13 @@ fn play(rules: &Rules, rounds: u32, seed: u64, control: &Control) -> Result<RunR
     ]
     .map(|(name, number)| (name.to_owned(), number))
     .into();
-    if rules.variant == BallsVariant::Recycled {
+    if matches!(rules.variant, BallsVariant::Recycled | BallsVariant::Kept) {
         let without = game.memory.iter().filter(|bin| bin.is_none()).count();
         extra.insert("colors_without_bin".to_owned(), without as f64);
         extra.insert("last_change_round".to_owned(), game.last_change as f64);
     }
     let run = RunRow {
-        scheme: match rules.variant {
-            BallsVariant::Ops => "ops".to_owned(),
-            BallsVariant::Recycled => "recycled".to_owned(),
-        },
+        scheme: rules.variant.name().to_owned(),
         seed,
         sweep: BTreeMap::from([("ports".to_owned(), Value::Integer(i64::from(rules.bins)))]),
         sim_time_us: f64::from(rounds),
@@ -134,6 +154,8 @@ struct Rules {
     threshold: u32,
     /// b.
     colors_per_port: u32,
+    /// r.
+    recycle_every: u32,
 }
 
 /// A game, between two rounds.
@@ -170,6 +192,9 @@ impl<'a> Game<'a> {
     /// REPS, section 5.1: every bin that is not empty loses a ball, then a batch of colours is thrown.
     fn round(&mut self) {
         self.rounds += 1;
+        if self.rules.variant == BallsVariant::Returned {
+            return self.round_of_the_proof();
+        }
         for bin in 0..self.rules.bins {
             // A bin's load is the one before it loses the ball: in the paper's proof (Appendix B) a bin with
             // tau + 1 balls loses one that is thrown at random, and a bin with tau keeps its balls.
@@ -188,13 +213,45 @@ impl<'a> Game<'a> {
         }
     }
 
+    /// REPS, Appendix B: what left a bin at or below tau comes back to it at once.
+    fn round_of_the_proof(&mut self) {
+        let mut fresh = 0;
+        for bin in &mut self.bins {
+            let load = bin.len() as u64;
+            let left = bin.pop_front().is_some();
+            self.removed += u64::from(left);
+            let is_recycled =
+                self.rules.recycle_every == 1 || self.random.below(self.rules.recycle_every) == 0;
+            if left && load <= u64::from(self.rules.threshold) && is_recycled {
+                bin.push_back(0);
+                self.thrown += 1;
+            } else {
+                fresh += 1;
+            }
+        }
+        for _ in 0..fresh {
+            if self.arrives() {
+                let bin = self.random.below(self.rules.bins);
+                self.bins[bin as usize].push_back(0);
+                self.thrown += 1;
+            }
+        }
+    }
+
     /// A ball of `color` left `bin`, in which it was one of `load` balls.
     fn learn(&mut self, color: u32, bin: u32, load: u64) {
         if self.rules.variant == BallsVariant::Ops {
             return;
         }
+        let is_recycled = self.rules.recycle_every == 1 || self.random.below(self.rules.recycle_every) == 0;
+        if !is_recycled && self.rules.variant == BallsVariant::Kept {
+            return;
+        }
         let known = &mut self.memory[color as usize];
-        let after = if load > u64::from(self.rules.threshold) { None } else { known.or(Some(bin)) };
+        let after = match load > u64::from(self.rules.threshold) || !is_recycled {
+            true => None,
+            false => known.or(Some(bin)),
+        };
         if *known != after {
             *known = after;
             self.last_change = self.rounds;
@@ -229,7 +286,7 @@ mod tests {
     use super::*;
 
     fn rules(variant: BallsVariant, bins: u32, load: f64) -> Rules {
-        Rules { variant, bins, load, threshold: 5, colors_per_port: 4 }
+        Rules { variant, bins, load, threshold: 5, colors_per_port: 4, recycle_every: 1 }
     }
 
     fn after(game: &mut Game<'_>, rounds: u32) -> u64 {
@@ -327,8 +384,14 @@ mod tests {
     /// one that fewer do runs dry, and nothing below the threshold corrects that.
     #[test]
     fn memories_that_do_not_fit_pull_bins_apart() {
-        let rules =
-            Rules { variant: BallsVariant::Recycled, bins: 2, load: 1.0, threshold: 100, colors_per_port: 2 };
+        let rules = Rules {
+            variant: BallsVariant::Recycled,
+            bins: 2,
+            load: 1.0,
+            threshold: 100,
+            colors_per_port: 2,
+            recycle_every: 1,
+        };
         let mut game = Game::new(&rules, 1);
         game.memory = vec![Some(0), Some(0), Some(0), Some(1)];
         for cycle in 1..=50 {
@@ -360,7 +423,8 @@ mod tests {
         for bins in [16, 32, 64] {
             let ln = libm::log(f64::from(bins));
             let (threshold, colors_per_port) = (libm::ceil(4.0 * ln) as u32, libm::ceil(2.4 * ln) as u32);
-            let rules = |variant| Rules { variant, bins, load: 1.0, threshold, colors_per_port };
+            let rules =
+                |variant| Rules { variant, bins, load: 1.0, threshold, colors_per_port, recycle_every: 1 };
             let (recycled, ops) = (rules(BallsVariant::Recycled), rules(BallsVariant::Ops));
             for seed in 1..=5 {
                 let mut game = Game::new(&recycled, seed);
@@ -404,6 +468,7 @@ mod tests {
             variants: vec![BallsVariant::Ops, BallsVariant::Recycled],
             threshold: 5,
             colors_per_port: 4,
+            recycle_every: vec![1],
             seeds: vec![1, 2],
         }
     }
@@ -429,6 +494,33 @@ mod tests {
         assert_eq!(extra["last_longest_queue"], longest[49]);
         assert_eq!(extra["balls_thrown"], extra["balls_removed"] + extra["balls_left"]);
         assert_eq!(results[0].series.last().unwrap().time_ps, 50 * ROUND_PS);
+    }
+
+    /// Theorem 5.1, at its smallest n, tau and b: every bin settles at or below tau and stays there.
+    #[test]
+    fn what_comes_back_at_once_settles_below_the_threshold() {
+        let rules = Rules { threshold: 12, ..rules(BallsVariant::Returned, 16, 1.0) };
+        for seed in 1..=10 {
+            let mut game = Game::new(&rules, seed);
+            after(&mut game, 200);
+            let balls = game.left();
+            for _ in 0..200 {
+                assert!(after(&mut game, 1) <= 12, "seed {seed}");
+            }
+            assert_eq!(game.left(), balls, "nothing runs dry any more");
+            assert_eq!(game.thrown, game.removed + game.left());
+        }
+    }
+
+    #[test]
+    fn the_less_is_recycled_the_longer_the_queues() {
+        for variant in [BallsVariant::Recycled, BallsVariant::Kept, BallsVariant::Returned] {
+            let longest = |recycle_every: u32| -> u64 {
+                let rules = Rules { recycle_every, ..rules(variant, 32, 1.0) };
+                (1..=10).map(|seed| after(&mut Game::new(&rules, seed), 500)).sum()
+            };
+            assert!(longest(1) < longest(4) && longest(4) < longest(64), "{variant:?}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! and claims work the same.
 
 pub mod balls;
+mod load_imbalance;
 mod lossless_reach;
 mod packet_tracking;
 mod state_bits;
@@ -18,7 +19,9 @@ pub const MESSAGE_FIELDS: [&str; 3] = ["packet counter", "mcf", "Cf"];
 
 /// Computes a model: one result a game or algorithm, in the order variant, parameter, seed.
 ///
-/// What stands in the rows: `balls-into-bins` has the variant's name as the scheme, `ports` in `sweep`, and in
+/// What stands in the rows: `load-imbalance` has the schemes `random` and `hash`, `active_flows` and `evs` in `sweep`, and
+/// `load_imbalance` in `extra`. `balls-into-bins` has the variant's name as the scheme, `ports` in `sweep` (and
+/// `recycle_every` where there are several), and in
 /// `extra` what [`balls`] lists; its curves are `queue_length_balls` of `bin:0` and so on (in games of at most
 /// [`balls::MAX_BIN_CURVES`] bins) and `longest_queue_balls` of `bins`, with a round drawn as a microsecond.
 /// `state-bits` has a row for each balancer with `state_bits` and `state_bits:FIELD` in `extra`; a balancer with a
@@ -37,6 +40,7 @@ pub const MESSAGE_FIELDS: [&str; 3] = ["packet counter", "mcf", "Cf"];
 pub fn run(spec: &ModelSpec, control: &Control) -> Result<Vec<RunResult>, ModelError> {
     match spec {
         ModelSpec::BallsIntoBins { .. } => balls::run(spec, control),
+        ModelSpec::LoadImbalance { .. } => Ok(load_imbalance::run(spec)),
         ModelSpec::StateBits {} => Ok(state_bits::run()),
         ModelSpec::PacketTracking(spec) => Ok(packet_tracking::run(spec)),
         ModelSpec::LosslessReach(spec) => Ok(lossless_reach::run(spec)),

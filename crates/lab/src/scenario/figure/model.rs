@@ -23,7 +23,21 @@ pub enum ModelSpec {
         threshold: u32,
         /// Colours for each port (b).
         colors_per_port: u32,
+        /// Of so many balls that leave a bin one is recycled, at random, and the others are forgotten: a game for each.
+        #[serde(default = "each", skip_serializing_if = "is_each")]
+        recycle_every: Vec<u32>,
         /// Seeds; one game each.
+        seeds: Vec<u64>,
+    },
+    /// How unevenly entropy values spread flows over the uplinks of a switch (REPS, section 4.5.2).
+    LoadImbalance {
+        /// Uplinks of the switch.
+        uplinks: u32,
+        /// Numbers of flows to try, each with all entropy values.
+        flows: Vec<u32>,
+        /// Numbers of entropy values to try.
+        evs: Vec<u32>,
+        /// Seeds; one throw each.
         seeds: Vec<u64>,
     },
     /// The hardware state of each algorithm, in bits (REPS, Table 1).
@@ -42,6 +56,35 @@ pub enum BallsVariant {
     Ops,
     /// The bin of a ball that found a short queue is used again.
     Recycled,
+    /// The same, but the colour of a ball that is not recycled keeps what it remembers.
+    Kept,
+    /// A ball that found a short queue comes back to it in the round in which it left, as the proof of Theorem 5.1 counts
+    /// (REPS, Appendix B).
+    Returned,
+}
+
+impl BallsVariant {
+    /// All, with their names.
+    pub(in crate::scenario) const ALL: [(&str, BallsVariant); 4] = [
+        ("ops", BallsVariant::Ops),
+        ("recycled", BallsVariant::Recycled),
+        ("kept", BallsVariant::Kept),
+        ("returned", BallsVariant::Returned),
+    ];
+
+    /// Its name, in figures and results.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, variant)| *variant == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// REPS without coalesced ACKs: every ball.
+fn each() -> Vec<u32> {
+    vec![1]
+}
+
+fn is_each(every: &[u32]) -> bool {
+    every == [1]
 }
 
 /// Memory and time of three ways to keep track of packets: bitmaps for all packets in flight, bitmaps in linked
@@ -111,6 +154,7 @@ pub struct Chip {
 #[derive(Clone, Copy)]
 enum Kind {
     BallsIntoBins,
+    LoadImbalance,
     StateBits,
     PacketTracking,
     LosslessReach,
@@ -120,12 +164,14 @@ enum Kind {
 pub(super) fn read(table: &Table, root: &Table) -> Result<ModelSpec, ScenarioError> {
     const KINDS: &[(&str, Kind)] = &[
         ("balls-into-bins", Kind::BallsIntoBins),
+        ("load-imbalance", Kind::LoadImbalance),
         ("state-bits", Kind::StateBits),
         ("packet-tracking", Kind::PacketTracking),
         ("lossless-reach", Kind::LosslessReach),
     ];
     match table.word("kind", KINDS)? {
         Kind::BallsIntoBins => balls(table, root),
+        Kind::LoadImbalance => load_imbalance(table, root),
         Kind::StateBits => table.only(&["kind"]).map(|()| ModelSpec::StateBits {}),
         Kind::PacketTracking => packet_tracking(table).map(ModelSpec::PacketTracking),
         Kind::LosslessReach => lossless_reach(table).map(ModelSpec::LosslessReach),
@@ -133,11 +179,18 @@ pub(super) fn read(table: &Table, root: &Table) -> Result<ModelSpec, ScenarioErr
 }
 
 fn balls(table: &Table, root: &Table) -> Result<ModelSpec, ScenarioError> {
-    table.only(&["kind", "ports", "rounds", "load", "variants", "threshold", "colors_per_port"])?;
-    let ports: Vec<u32> = table.need("ports")?;
-    if ports.is_empty() || ports.contains(&0) {
-        return Err(table.wrong("ports", "ports must be numbers of 1 or more", "ports = [8, 16]"));
-    }
+    table.only(&[
+        "kind",
+        "ports",
+        "rounds",
+        "load",
+        "variants",
+        "threshold",
+        "colors_per_port",
+        "recycle_every",
+    ])?;
+    let ports = counts(table, "ports", table.need("ports")?, "[8, 16]")?;
+    let recycle_every = table.get("recycle_every")?.unwrap_or_else(each);
     let rounds: u32 = table.need("rounds")?;
     table.within("rounds", u64::from(rounds), 1, u64::MAX)?;
     let load: f64 = table.get("load")?.unwrap_or(1.0);
@@ -157,13 +210,39 @@ fn balls(table: &Table, root: &Table) -> Result<ModelSpec, ScenarioError> {
         variants: variants(table)?,
         threshold: table.get("threshold")?.unwrap_or(5),
         colors_per_port,
+        recycle_every: counts(table, "recycle_every", recycle_every, "[1, 2, 4]")?,
         seeds: written::seeds(root, &Overrides::default())?,
     })
 }
 
+fn load_imbalance(table: &Table, root: &Table) -> Result<ModelSpec, ScenarioError> {
+    table.only(&["kind", "uplinks", "flows", "evs"])?;
+    let uplinks: u32 = table.need("uplinks")?;
+    table.within("uplinks", u64::from(uplinks), 2, 65_536)?;
+    let evs = counts(table, "evs", table.need("evs")?, "[256, 65536]")?;
+    if let Some(most) = evs.iter().max().filter(|most| **most > 65_536) {
+        let message = format!("evs must be at most 65536, the values of 16 bits, not {most}");
+        return Err(table.wrong("evs", message, "evs = [256, 65536]"));
+    }
+    Ok(ModelSpec::LoadImbalance {
+        uplinks,
+        flows: counts(table, "flows", table.need("flows")?, "[1, 32]")?,
+        evs,
+        seeds: written::seeds(root, &Overrides::default())?,
+    })
+}
+
+/// Numbers of 1 or more.
+fn counts(table: &Table, key: &str, numbers: Vec<u32>, example: &str) -> Result<Vec<u32>, ScenarioError> {
+    match numbers.is_empty() || numbers.contains(&0) {
+        true => {
+            Err(table.wrong(key, format!("{key} must be numbers of 1 or more"), format!("{key} = {example}")))
+        }
+        false => Ok(numbers),
+    }
+}
+
 fn variants(table: &Table) -> Result<Vec<BallsVariant>, ScenarioError> {
-    const KNOWN: &[(&str, BallsVariant)] =
-        &[("ops", BallsVariant::Ops), ("recycled", BallsVariant::Recycled)];
     let written: Vec<String> = table.need("variants")?;
     if written.is_empty() {
         return Err(table.wrong(
@@ -173,7 +252,7 @@ fn variants(table: &Table) -> Result<Vec<BallsVariant>, ScenarioError> {
         ));
     }
     let find = |name: &String| {
-        let known = KNOWN.iter().find(|(known, _)| known == name);
+        let known = BallsVariant::ALL.iter().find(|(known, _)| known == name);
         known.map(|(_, variant)| *variant).ok_or_else(|| {
             table.wrong("variants", format!("unknown variant {name:?}"), "variants = [\"ops\", \"recycled\"]")
         })

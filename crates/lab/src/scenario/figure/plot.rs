@@ -2,7 +2,7 @@
 
 use super::super::table::{Table, list, nearest};
 use super::super::{ScenarioError, TopologySpec, WorkloadSpec, schemes};
-use super::{BallsVariant, Figure, ModelSpec};
+use super::{Figure, ModelSpec};
 use anabranch_base::Bytes;
 use anabranch_results::{PlotKind, PlotSpec, RunRow, Statistic};
 
@@ -115,29 +115,30 @@ impl Drawable {
     }
 
     fn of_model(model: &ModelSpec) -> Drawable {
-        let (schemes, parameter, numbers, curves): (Vec<&str>, _, &[_], &[_]) = match model {
+        let (schemes, parameters, numbers, curves): (Vec<&str>, &[&str], &[_], &[_]) = match model {
             ModelSpec::BallsIntoBins { variants, .. } => {
-                let name = |variant: &BallsVariant| match variant {
-                    BallsVariant::Ops => "ops",
-                    BallsVariant::Recycled => "recycled",
-                };
-                let schemes = variants.iter().map(name).collect();
-                (schemes, "ports", &BALLS_NUMBERS, &["longest_queue_balls", "queue_length_balls"])
+                let schemes = variants.iter().map(|variant| variant.name()).collect();
+                let curves = &["longest_queue_balls", "queue_length_balls"];
+                (schemes, &["ports", "recycle_every"][..], &BALLS_NUMBERS, curves)
+            }
+            ModelSpec::LoadImbalance { .. } => {
+                (["random", "hash"].into(), &["active_flows", "evs"][..], &["load_imbalance"], &[])
             }
             ModelSpec::StateBits {} => {
                 let schemes = schemes().iter().map(|listing| listing.name).collect();
-                (schemes, "buffer", &["state_bits", "program_bytes", "transport_bytes"], &[])
+                (schemes, &["buffer"][..], &["state_bits", "program_bytes", "transport_bytes"], &[])
             }
             ModelSpec::PacketTracking(_) => {
-                (["bdp-bitmap", "linked-chunks", "dcp"].into(), "degree", &TRACKING_NUMBERS, &[])
+                (["bdp-bitmap", "linked-chunks", "dcp"].into(), &["degree"][..], &TRACKING_NUMBERS, &[])
             }
             ModelSpec::LosslessReach(spec) => {
-                (spec.chips.iter().map(|chip| chip.name.as_str()).collect(), "queues", &["reach_km"], &[])
+                let chips = spec.chips.iter().map(|chip| chip.name.as_str()).collect();
+                (chips, &["queues"][..], &["reach_km"], &[])
             }
         };
         Drawable {
             schemes: schemes.into_iter().map(str::to_owned).collect(),
-            parameters: vec![parameter.to_owned()],
+            parameters: parameters.iter().map(|&name| name.to_owned()).collect(),
             numbers: numbers.to_vec(),
             curves: curves.to_vec(),
             messages: false,
