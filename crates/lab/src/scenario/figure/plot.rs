@@ -116,10 +116,12 @@ impl Drawable {
 
     fn of_model(model: &ModelSpec) -> Drawable {
         let (schemes, parameters, numbers, curves): (Vec<&str>, &[&str], &[_], &[_]) = match model {
-            ModelSpec::BallsIntoBins { variants, .. } => {
+            ModelSpec::BallsIntoBins { variants, recycle_every, .. } => {
                 let schemes = variants.iter().map(|variant| variant.name()).collect();
                 let curves = &["longest_queue_balls", "queue_length_balls"];
-                (schemes, &["ports", "recycle_every"][..], &BALLS_NUMBERS, curves)
+                let swept: &[&str] =
+                    if recycle_every.len() > 1 { &["ports", "recycle_every"] } else { &["ports"] };
+                (schemes, swept, &BALLS_NUMBERS, curves)
             }
             ModelSpec::LoadImbalance { .. } => {
                 (["random", "hash"].into(), &["active_flows", "evs"][..], &["load_imbalance"], &[])
@@ -425,7 +427,9 @@ mod tests {
             next_cycles = 1\ndegrees = [0]\n";
         let reach = "[model]\nkind = \"lossless-reach\"\nkm_delay = \"5us\"\nqueues = [1]\n\
             chips = [{ name = \"a\", ports = 32, link = \"400Gbps\", buffer = \"64MB\" }]\n";
-        for (model, y) in [(tracking, "packet_rate_mpps"), (reach, "reach_km")] {
+        let imbalance = "[model]\nkind = \"load-imbalance\"\nuplinks = 8\nflows = [2]\nevs = [16]\n";
+        for (model, y) in [(tracking, "packet_rate_mpps"), (reach, "reach_km"), (imbalance, "load_imbalance")]
+        {
             let figure = figure(model, &format!("kind = \"bar\"\ny = {y:?}")).unwrap();
             let results = crate::model::run(figure.model.as_ref().unwrap(), &Control::default()).unwrap();
             let drawable = Drawable::of(&figure);
