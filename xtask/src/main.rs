@@ -20,7 +20,7 @@ usage: cargo xtask TASK
   lint             format, clippy, architecture, documentation, and licences where cargo-deny is installed
   architecture     which crate may depend on which, circles between modules, purity of the protocol cores, sizes of
                    files and crates
-  reference        write docs/reference/parameters.md anew, from the declarations in the code
+  reference        write the pages of docs/reference anew, from the declarations in the code
   playground       build the simulator in a page: target/playground.html (with the feature playground: make playground)
   fuzz [SECONDS]   run every fuzz target for SECONDS each (60)";
 
@@ -76,19 +76,22 @@ fn lint() -> Result<()> {
     Ok(())
 }
 
-/// Writes the reference of parameters, which a test of the command holds against the code.
+/// Writes the references of parameters and keys, which a test of the command holds against the code.
 fn reference() -> Result<()> {
     let root = root();
-    let mut list = cargo(&root);
-    list.args(["run", "--quiet", "--package", "anabranch-cli", "--", "list", "parameters", "--markdown"]);
-    let printed = list.stderr(Stdio::inherit()).output().context("cargo did not start")?;
-    if !printed.status.success() {
-        bail!("anabranch list parameters --markdown failed");
+    for what in ["parameters", "keys"] {
+        let mut list = cargo(&root);
+        list.args(["run", "--quiet", "--package", "anabranch-cli", "--", "list", what, "--markdown"]);
+        let printed = list.stderr(Stdio::inherit()).output().context("cargo did not start")?;
+        if !printed.status.success() {
+            bail!("anabranch list {what} --markdown failed");
+        }
+        let page = root.join(format!("docs/reference/{what}.md"));
+        std::fs::create_dir_all(page.parent().unwrap_or(&root))
+            .and_then(|()| std::fs::write(&page, printed.stdout))
+            .with_context(|| format!("{} cannot be written", page.display()))?;
     }
-    let page = root.join("docs/reference/parameters.md");
-    std::fs::create_dir_all(page.parent().unwrap_or(&root))
-        .and_then(|()| std::fs::write(&page, printed.stdout))
-        .with_context(|| format!("{} cannot be written", page.display()))
+    Ok(())
 }
 
 fn architecture() -> Result<()> {

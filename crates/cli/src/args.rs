@@ -237,12 +237,13 @@ pub struct ListArgs {
     /// What to list
     #[arg(value_enum)]
     pub what: Listing,
-    /// For parameters: only those of this part of a scheme (`lb`) or of this kind (`reps`). For examples: prints this one
+    /// For parameters: only those of this part of a scheme (`lb`) or of this kind (`reps`). For keys: only those of this table
+    /// (`workload`) or kind (`incast`). For examples: prints this one
     pub kind: Option<String>,
     /// For schemes: the hardware state of each, in bits, field by field
     #[arg(long)]
     pub state: bool,
-    /// For parameters: the page of the reference, as Markdown
+    /// For parameters and keys: the page of the reference, as Markdown
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
     /// Print one JSON document on standard output, and nothing else
@@ -271,6 +272,8 @@ pub enum Listing {
     Examples,
     /// Words of tables and verdicts
     Terms,
+    /// Keys of a scenario outside its schemes: what they may be, default, meaning
+    Keys,
     /// Parameters of schemes: unit, range, default, source, meaning
     Parameters,
 }
@@ -278,7 +281,8 @@ pub enum Listing {
 /// Arguments of `anabranch docs`.
 #[derive(Debug, Args)]
 pub struct DocsArgs {
-    /// The parameter, by its path as `[set]` takes it (`fabric.queue`, `*.lb.buffer`) or by its last word (`queue`)
+    /// The parameter of a scheme, by its path as `[set]` takes it (`fabric.queue`, `*.lb.buffer`) or by its last word
+    /// (`queue`); or the key of a scenario, with its table or without (`workload.load`, `oversubscription`)
     pub key: String,
     /// Print one JSON document on standard output, and nothing else
     #[arg(long)]

@@ -1,5 +1,6 @@
-//! `anabranch docs`: the reference entry of a parameter.
+//! `anabranch docs`: the reference entry of a parameter, or of a key of a scenario.
 
+use super::keys;
 use super::parameters::{self, Entry};
 use crate::args::DocsArgs;
 use crate::failure::{Failure, did_you_mean};
@@ -9,24 +10,34 @@ use serde_json::json;
 /// Prints what a parameter may be, for each part and kind that has it.
 ///
 /// # Errors
-/// No parameter of that name, with the nearest; or standard output cannot be written.
+/// No parameter and no key of that name, with the nearest; or standard output cannot be written.
 pub fn docs(args: &DocsArgs) -> Result<(), Failure> {
     let all = parameters::entries();
     let found: Vec<&Entry> = all.iter().filter(|entry| entry.is(&args.key)).collect();
-    if found.is_empty() {
+    let of_scenario = keys::entries(&args.key);
+    if found.is_empty() && of_scenario.is_empty() {
         let mut names: Vec<&str> = all.iter().flat_map(|entry| [entry.path.as_str(), entry.name()]).collect();
+        names.extend(keys::names());
         names.sort_unstable();
         names.dedup();
-        let near = did_you_mean(&args.key, names);
+        let last = args.key.rsplit('.').next().unwrap_or_default();
+        let near = match did_you_mean(&args.key, names.iter().copied()) {
+            none if none.is_empty() => did_you_mean(last, names),
+            near => near,
+        };
         return Err(Failure::Input(format!(
-            "no parameter of a scheme is called {:?}{near}\n  help: `anabranch list parameters` has all",
+            "no parameter of a scheme and no key of a scenario is called {:?}{near}\n  help: `anabranch list parameters` and \
+             `anabranch list keys` have all",
             args.key
         )));
     }
     if args.json {
-        return print_json(
-            &json!({ "parameters": found.iter().map(|entry| entry.json()).collect::<Vec<_>>() }),
-        );
+        return print_json(&json!({
+            "parameters": found.iter().map(|entry| entry.json()).collect::<Vec<_>>(),
+            "keys": of_scenario.iter().map(|(section, key)| keys::row(section, key)).collect::<Vec<_>>(),
+        }));
     }
-    print(&found.iter().map(|entry| entry.text()).collect::<Vec<String>>().join("\n"))
+    let mut texts: Vec<String> = found.iter().map(|entry| entry.text()).collect();
+    texts.extend(of_scenario.iter().map(|(section, key)| keys::entry(section, key)));
+    print(&texts.join("\n"))
 }

@@ -1,5 +1,6 @@
 //! `anabranch list`.
 
+use super::keys;
 use super::parameters::{self, Form};
 use crate::args::{ListArgs, Listing};
 use crate::examples::EXAMPLES;
@@ -81,22 +82,21 @@ pub fn list(args: &ListArgs) -> Result<(), Failure> {
                 .to_owned(),
         ));
     }
-    if !matches!(args.what, Listing::Parameters | Listing::Examples) && (args.kind.is_some() || args.markdown)
-    {
+    let takes_a_kind = matches!(args.what, Listing::Parameters | Listing::Keys | Listing::Examples);
+    if !takes_a_kind && (args.kind.is_some() || args.markdown) {
         let option = if args.markdown { "--markdown" } else { "a part or kind" };
         return Err(Failure::Input(format!(
-            "{option}: only parameters are listed so\n  help: write `anabranch list parameters lb`"
+            "{option}: only parameters and keys are listed so\n  help: write `anabranch list parameters lb`"
         )));
     }
+    let form = match (args.json, args.markdown) {
+        (true, _) => Form::Json,
+        (false, true) => Form::Markdown,
+        (false, false) => Form::Text,
+    };
     match args.what {
-        Listing::Parameters => {
-            let form = match (args.json, args.markdown) {
-                (true, _) => Form::Json,
-                (false, true) => Form::Markdown,
-                (false, false) => Form::Text,
-            };
-            parameters::list(args.kind.as_deref(), form)
-        }
+        Listing::Parameters => parameters::list(args.kind.as_deref(), form),
+        Listing::Keys => keys::list(args.kind.as_deref(), form),
         Listing::Schemes if args.state => state(args.json),
         Listing::Schemes => {
             let rows =

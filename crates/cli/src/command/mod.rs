@@ -6,6 +6,7 @@ pub mod compare;
 pub mod docs;
 pub mod export;
 pub mod find;
+mod keys;
 pub mod league;
 pub mod list;
 pub mod manual;

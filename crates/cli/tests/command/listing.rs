@@ -75,13 +75,35 @@ fn check_prints_programs_and_refuses_those_that_do_not_fit() {
     assert!(ended.stderr.contains("= \"tor:100%\""), "{}", ended.stderr);
 }
 
-/// The page in the repository is what the command prints.
+/// The pages in the repository are what the command prints.
 #[test]
-fn the_reference_of_parameters_is_fresh() {
-    let printed = Place::new().run(&["list", "parameters", "--markdown"]).expect(0).stdout;
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/parameters.md");
-    let page = std::fs::read_to_string(page).unwrap_or_default();
-    assert!(page == printed, "docs/reference/parameters.md is stale: `cargo xtask reference` renews it");
+fn the_references_are_fresh() {
+    for what in ["parameters", "keys"] {
+        let printed = Place::new().run(&["list", what, "--markdown"]).expect(0).stdout;
+        let page = format!("{}/../../docs/reference/{what}.md", env!("CARGO_MANIFEST_DIR"));
+        let page = std::fs::read_to_string(page).unwrap_or_default();
+        assert!(page == printed, "docs/reference/{what}.md is stale: `cargo xtask reference` renews it");
+    }
+}
+
+#[test]
+fn keys_of_a_scenario_are_listed_and_explained() {
+    let place = Place::new();
+    let text = place.run(&["list", "keys", "collective"]).expect(0).stdout;
+    assert!(text.contains("connections") && text.contains("all others, for an AllToAll"), "{text}");
+    let all = place.run(&["list", "keys", "--json"]).expect(0).json();
+    let all = all["keys"].as_array().unwrap().clone();
+    for kind in ["fat-tree", "poisson", "link-flap", "cross-dc"] {
+        assert!(all.iter().any(|key| key["kind"] == kind), "{kind}");
+    }
+    let text = place.run(&["docs", "workload.load"]).expect(0).stdout;
+    assert!(text.contains("load ([workload], kind = \"poisson\")") && text.contains("0.6"), "{text}");
+    let text = place.run(&["docs", "fault.0.links"]).expect(0).stdout;
+    assert!(text.contains("links ([[fault]], kind = \"link-down\")"), "{text}");
+    let refused = place.run(&["docs", "workload.conections"]).expect(2).stderr;
+    assert!(refused.contains("connections"), "{refused}");
+    let refused = place.run(&["list", "keys", "workloads"]).expect(2).stderr;
+    assert!(refused.contains("no table of a scenario and no kind is called \"workloads\""), "{refused}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Figure files: a scenario, how it is drawn, and what the paper says about it.
 
+use super::keys;
 use super::table::Table;
 use super::tree::{self, Fields, Item, Node};
 use super::{Files, Overrides, Registry, Scenario, ScenarioError, written};
@@ -108,7 +109,7 @@ pub fn read_figure_under(
         let Some(overlay) = overlay else { continue };
         let name = if *of == Scale::Quick { "[quick]" } else { "[paper]" };
         let table = Table::open(file_name, name, overlay)?;
-        let known: Vec<&str> = written::KEYS.iter().copied().chain(["model"]).collect();
+        let known: Vec<&str> = keys::of("scenario").into_iter().chain(["model"]).collect();
         table.only(&known)?;
         if *of == scale {
             tree::merge(&mut fields, table.fields);
@@ -122,7 +123,7 @@ pub fn read_figure_under(
 
     let root = Node { at: None, item: Item::Table(fields) };
     let table = Table::open(file_name, "", &root)?;
-    table.only(&[written::KEYS, OWN_KEYS].concat())?;
+    table.only(&[&keys::of("scenario"), OWN_KEYS].concat())?;
     let id: String = table.need("id")?;
     let paper = match table.get::<String>("paper")? {
         Some(paper) => paper,

@@ -1,5 +1,6 @@
 //! `[find]`: the smallest or the largest value of a parameter for which something still holds, by bisection.
 
+use super::keys;
 use super::origin::Asked;
 use super::sweep::ZIP;
 use super::table::{Table, fault};
@@ -114,7 +115,7 @@ struct Question {
 
 impl Question {
     fn read(table: &Table) -> Result<Question, ScenarioError> {
-        table.only(&["parameter", "smallest", "largest", "where", "resolution"])?;
+        table.only(&keys::of("find"))?;
         let parameter: String = table.need("parameter")?;
         let at = table.node("parameter").map_or(table.at, |node| node.at);
         if parameter == ZIP {

@@ -14,6 +14,7 @@ mod find;
 mod ground;
 mod idle_queues;
 mod in_step;
+mod keys;
 mod kinds;
 mod known;
 mod late;
@@ -67,6 +68,7 @@ pub use figure::{
 };
 pub use find::{Answer, Find, Search, Wanted, find_in, read_find};
 pub use ground::{Ground, GroundDifference, Moved};
+pub use keys::{Key, Section, Unless, sections};
 pub use registry::{KindListing, Listed, PartListing, Registry};
 pub use resolved::{Examined, Scenario};
 pub use schemes::{SchemeListing, scheme, scheme_on, schemes};

@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::draft::{Draft, apply, refused};
+use super::keys;
 use super::kinds;
 use super::origin::Origin;
 use super::paths;
@@ -15,13 +16,6 @@ use super::{
     Files, Overrides, Registry, ScenarioError, Scheme, written_rest, written_topology, written_workload,
 };
 use std::collections::BTreeSet;
-
-/// The keys of a scenario file. `point` stands only in resolved ones; `find` is a question beside the scenario, which
-/// does not change it.
-pub(super) const KEYS: &[&str] = &[
-    "title", "schemes", "scheme", "setup", "seeds", "topology", "workload", "fault", "measure", "observer",
-    "set", "sweep", "limits", "point", "find",
-];
 
 /// Reads a scenario, in short or in resolved form.
 ///
@@ -62,7 +56,7 @@ pub(super) fn resolve(
     let cx = Context::new(file, files, registry);
     let root = Node { at: None, item: Item::Table(fields) };
     let table = Table::open(file, "", &root)?;
-    table.only(KEYS)?;
+    table.only(&keys::of("scenario"))?;
     let title = table.get("title")?.unwrap_or_else(|| file.to_owned());
     let seeds = seeds(&table, over)?;
     let limits = table.node("limits").map(|node| Table::open(file, "[limits]", node)).transpose()?;

@@ -1,5 +1,6 @@
 //! `[[fault]]`, `[[measure]]` and `[limits]` as written.
 
+use super::keys;
 use super::table::Table;
 use super::{FaultKind, FaultSpec, Limits, MeasureSpec, ScenarioError, Series, Several};
 use anabranch_base::{Duration, Rate};
@@ -32,14 +33,10 @@ const SHORTEST_PERIOD: Duration = Duration::from_us(1);
 /// Reads one `[[fault]]`.
 pub(super) fn fault(table: &Table) -> Result<FaultSpec, ScenarioError> {
     let kind = table.word("kind", KINDS).map_err(|error| broken(table).unwrap_or(error))?;
-    let own: &[&str] = match kind {
-        Kind::LinkDown => &["links", "both_directions"],
-        Kind::LinkFlap => &["links", "both_directions", "period", "down_for"],
-        Kind::SwitchDown => &["switches"],
-        Kind::Rate => &["links", "both_directions", "rate"],
-        Kind::PacketLoss | Kind::SwitchLoss | Kind::BitErrors => &["links", "both_directions", "probability"],
-    };
-    only_of_fault(table, own)?;
+    only_of_fault(
+        table,
+        &keys::of(KINDS.iter().find(|(_, known)| *known == kind).map_or("", |(word, _)| word)),
+    )?;
     let kind = match kind {
         Kind::SwitchDown => FaultKind::SwitchDown { switches: selectors(table, "switches")? },
         _ => links_fault(table, kind)?,
@@ -78,8 +75,7 @@ fn broken(table: &Table) -> Option<ScenarioError> {
 }
 
 /// Refuses keys that a fault of this kind does not have, and says what is meant where others ask in their way.
-fn only_of_fault(table: &Table, own: &[&str]) -> Result<(), ScenarioError> {
-    let known = [&["kind", "at", "duration", "until"], own].concat();
+fn only_of_fault(table: &Table, known: &[&str]) -> Result<(), ScenarioError> {
     if let (Some(node), false) = (table.node("links"), known.contains(&"links")) {
         let message = "this kind of fault is about switches, not about links";
         let value = node.value();
@@ -97,7 +93,7 @@ fn only_of_fault(table: &Table, own: &[&str]) -> Result<(), ScenarioError> {
         let help = format!("kind = \"switch-down\" with switches = {value}, or links = \"tor:0/up\"");
         return Err(table.wrong("switches", message, help));
     }
-    table.only(&known)
+    table.only(known)
 }
 
 fn links_fault(table: &Table, kind: Kind) -> Result<FaultKind, ScenarioError> {
@@ -250,7 +246,7 @@ impl PointsOf {
 
 /// Reads one `[[measure]]`.
 pub(super) fn measure(table: &Table) -> Result<MeasureSpec, ScenarioError> {
-    table.only(&["series", "every", "links", "switches", "qps", "above"])?;
+    table.only(&keys::of("measure"))?;
     let series = table.word("series", SERIES)?;
     let word = SERIES.iter().find(|(_, known)| *known == series).map_or("", |(word, _)| word);
     let above = above(table, word, series)?;
@@ -330,7 +326,7 @@ fn qps(table: &Table, word: &str) -> Result<String, ScenarioError> {
 pub(super) fn limits(table: Option<&Table>) -> Result<Limits, ScenarioError> {
     let default = Limits::default();
     let Some(table) = table else { return Ok(default) };
-    table.only(&["max_time", "stall", "max_events", "max_packets"])?;
+    table.only(&keys::of("limits"))?;
     let limits = Limits {
         max_time: table.get("max_time")?.unwrap_or(default.max_time),
         stall: table.get("stall")?.unwrap_or(default.stall),

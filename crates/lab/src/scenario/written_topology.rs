@@ -1,6 +1,7 @@
 //! `[topology]` as written, with its short forms.
 
 use super::context::Context;
+use super::keys;
 use super::table::{Table, example, fault, or_example, split_help};
 use super::{CrossDcSpec, ScenarioError, TierSpec, TopologySpec};
 use anabranch_base::{Duration, Rate};
@@ -46,7 +47,7 @@ pub(super) fn read(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), S
     };
     match kind {
         Kind::FatTree | Kind::LeafSpine if table.node("file").is_some() => {
-            table.only(&["kind", "file", "link", "link_latency", "switch_latency", "tier"])?;
+            table.only(&keys::of("topo-file"))?;
             let file: String = table.need("file")?;
             from_topo_file(cx, table, &file)
         }
@@ -87,7 +88,7 @@ pub(super) fn refused(table: &Table, error: TopologyError) -> ScenarioError {
 }
 
 fn from_topo_file(cx: &Context, table: &Table, file: &str) -> Result<(TopologySpec, u32), ScenarioError> {
-    table.only(&["kind", "file", "link", "link_latency", "switch_latency", "tier"])?;
+    table.only(&keys::of("topo-file"))?;
     let text = cx.file(table, "file", file)?;
     let mut spec = topology::parse_topo(file, &text).map_err(|e| refused(table, e))?;
     let hosts = match &mut spec {
@@ -129,25 +130,11 @@ fn oversubscription(table: &Table) -> Result<u32, ScenarioError> {
 }
 
 fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u32), ScenarioError> {
-    let mut known = vec![
-        "kind",
-        "hosts",
-        "link",
-        "link_latency",
-        "switch_latency",
-        "oversubscription",
-        "hosts_per_tor",
-        "pod_hosts",
-        "tier",
-    ];
-    if fixed_tiers.is_none() {
-        known.push("tiers");
-    }
-    table.only(&known)?;
+    table.only(&keys::of(if fixed_tiers.is_none() { "fat-tree" } else { "leaf-spine" }))?;
     let hosts = hosts(table)?;
     let written = table.tables("tier", "topology.tier")?;
-    let whole =
-        written.len() >= 2 && written.iter().all(|tier| TIER_KEYS.iter().all(|key| tier.node(key).is_some()));
+    let whole = written.len() >= 2
+        && written.iter().all(|tier| keys::of("tier").iter().all(|key| tier.node(key).is_some()));
     let tiers: u32 = match (fixed_tiers, table.get("tiers")?) {
         (Some(tiers), _) | (None, Some(tiers)) => tiers,
         (None, None) if whole => written.len() as u32,
@@ -186,8 +173,6 @@ fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u3
     Ok((TopologySpec::FatTree { hosts, tier, pod_hosts }, hosts))
 }
 
-const TIER_KEYS: &[&str] = &["link", "link_latency", "switch_latency", "radix_down", "radix_up", "bundle"];
-
 /// Lays the `[[topology.tier]]` tables over the tiers, from the ToRs up.
 fn override_tiers(table: &Table, tiers: &mut [TierSpec]) -> Result<(), ScenarioError> {
     let written = table.tables("tier", "topology.tier")?;
@@ -200,7 +185,7 @@ fn override_tiers(table: &Table, tiers: &mut [TierSpec]) -> Result<(), ScenarioE
         ));
     }
     for (written, tier) in written.iter().zip(tiers) {
-        written.only(TIER_KEYS)?;
+        written.only(&keys::of("tier"))?;
         tier.link = rate(written, "link")?.unwrap_or(tier.link);
         tier.link_latency = written.get("link_latency")?.unwrap_or(tier.link_latency);
         tier.switch_latency = written.get("switch_latency")?.unwrap_or(tier.switch_latency);
@@ -212,7 +197,7 @@ fn override_tiers(table: &Table, tiers: &mut [TierSpec]) -> Result<(), ScenarioE
 }
 
 fn single_switch(table: &Table) -> Result<(TopologySpec, u32), ScenarioError> {
-    table.only(&["kind", "hosts", "link", "link_latency", "switch_latency"])?;
+    table.only(&keys::of("single-switch"))?;
     let hosts = hosts(table)?;
     let spec = TopologySpec::SingleSwitch {
         hosts,
@@ -224,7 +209,7 @@ fn single_switch(table: &Table) -> Result<(TopologySpec, u32), ScenarioError> {
 }
 
 fn dumbbell(table: &Table) -> Result<(TopologySpec, u32), ScenarioError> {
-    table.only(&["kind", "hosts", "link", "trunk", "link_latency", "trunk_latency", "switch_latency"])?;
+    table.only(&keys::of("dumbbell"))?;
     let hosts = hosts(table)?;
     if hosts % 2 == 1 {
         let message = format!("a dumbbell splits its hosts evenly; {hosts} is odd");
@@ -244,20 +229,7 @@ fn dumbbell(table: &Table) -> Result<(TopologySpec, u32), ScenarioError> {
 }
 
 fn cross_dc(table: &Table) -> Result<(TopologySpec, u32), ScenarioError> {
-    table.only(&[
-        "kind",
-        "dcs",
-        "tors",
-        "leaves",
-        "hosts_per_tor",
-        "link",
-        "link_latency",
-        "esw_link",
-        "esw_link_latency",
-        "wan_link",
-        "wan_latency",
-        "switch_latency",
-    ])?;
+    table.only(&keys::of("cross-dc"))?;
     let (tors, leaves): (u32, u32) = (table.need("tors")?, table.need("leaves")?);
     let hosts_per_tor: u32 = table.need("hosts_per_tor")?;
     let link = rate(table, "link")?.ok_or_else(|| table.missing("link"))?;
@@ -284,7 +256,7 @@ fn cross_dc(table: &Table) -> Result<(TopologySpec, u32), ScenarioError> {
 }
 
 fn graph(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), ScenarioError> {
-    table.only(&["kind", "file", "switch_latency"])?;
+    table.only(&keys::of("graph"))?;
     let file: String = table.need("file")?;
     let text = cx.file(table, "file", &file)?;
     let switch_latency = table.get("switch_latency")?.unwrap_or(LATENCY);

@@ -1,6 +1,7 @@
 //! `[workload]` as written, with its short forms.
 
 use super::context::Context;
+use super::keys;
 use super::table::{Table, example, list, nearest, split_help};
 use super::{IncastsSpec, MessageSpec, PipelineSpec, ScenarioError, WorkloadSpec};
 use anabranch_base::{Bytes, Duration, HostId};
@@ -61,7 +62,7 @@ pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSp
     };
     match kind {
         Kind::Permutation => {
-            table.only(&["kind", "bytes", "hosts", "cross_tor"])?;
+            table.only(&keys::of("permutation"))?;
             Ok(WorkloadSpec::Permutation {
                 bytes: bytes(table)?,
                 hosts: taking_part(table, "hosts", 2, hosts)?,
@@ -69,14 +70,14 @@ pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSp
             })
         }
         Kind::Tornado => {
-            table.only(&["kind", "bytes", "senders"])?;
+            table.only(&keys::of("tornado"))?;
             Ok(WorkloadSpec::Tornado {
                 bytes: bytes(table)?,
                 senders: taking_part(table, "senders", 1, hosts)?,
             })
         }
         Kind::Incast => {
-            table.only(&["kind", "bytes", "degree", "target"])?;
+            table.only(&keys::of("incast"))?;
             let target: u32 = table.get("target")?.unwrap_or(0);
             if target >= hosts {
                 let message =
@@ -91,7 +92,7 @@ pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSp
         Kind::Collective => collective(table, hosts),
         Kind::Messages => messages(table, hosts),
         Kind::Cm => {
-            table.only(&["kind", "file", "start_unit"])?;
+            table.only(&keys::of("cm"))?;
             let file: String = table.need("file")?;
             cx.file(table, "file", &file)?;
             let start_unit = table.get("start_unit")?.unwrap_or(Duration(1));
@@ -99,7 +100,7 @@ pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSp
             Ok(WorkloadSpec::Cm { file, start_unit })
         }
         Kind::Ns3Flows => {
-            table.only(&["kind", "file", "origin"])?;
+            table.only(&keys::of("ns3-flows"))?;
             let file: String = table.need("file")?;
             cx.file(table, "file", &file)?;
             Ok(WorkloadSpec::Ns3Flows { file, origin: table.get("origin")?.unwrap_or(NS3_ORIGIN) })
@@ -108,7 +109,7 @@ pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSp
 }
 
 fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
-    table.only(&["kind", "sizes", "load", "hosts", "duration", "incast", "pipeline"])?;
+    table.only(&keys::of("poisson"))?;
     let sizes: String = table.need("sizes")?;
     // The same rule as `workload::file_needed`: a file's name has an extension or a folder.
     if sizes.contains(['.', '/']) {
@@ -150,7 +151,7 @@ fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Scen
 
 /// Incasts beside a background that has the load `beside` on `hosts` hosts.
 fn incasts(table: &Table, hosts: u32, beside: f64) -> Result<IncastsSpec, ScenarioError> {
-    table.only(&["degree", "bytes", "load"])?;
+    table.only(&keys::of("incasts"))?;
     let degree: u32 = table.need("degree")?;
     table.within("degree", u64::from(degree), 1, u64::from(hosts - 1))?;
     let bytes = bytes(table)?;
@@ -160,7 +161,7 @@ fn incasts(table: &Table, hosts: u32, beside: f64) -> Result<IncastsSpec, Scenar
 
 /// A pipeline beside parts of the workload that have the load `beside` together.
 fn pipeline(table: &Table, beside: f64) -> Result<PipelineSpec, ScenarioError> {
-    table.only(&["bytes", "load"])?;
+    table.only(&keys::of("pipeline"))?;
     let bytes = bytes(table)?;
     Ok(PipelineSpec { bytes, load: load_beside(table, "a pipeline", beside, "the other parts")? })
 }
@@ -187,7 +188,7 @@ fn load_beside(table: &Table, of: &str, beside: f64, others: &str) -> Result<f64
 
 /// The messages of a list.
 fn messages(table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
-    table.only(&["kind", "message"])?;
+    table.only(&keys::of("messages"))?;
     let written = table.tables("message", "workload.message")?;
     if written.is_empty() {
         let help = "[[workload.message]] and below it from = 0, to = 1, bytes = \"8MiB\"";
@@ -198,7 +199,7 @@ fn messages(table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
 }
 
 fn message(table: &Table, hosts: u32) -> Result<MessageSpec, ScenarioError> {
-    table.only(&["from", "to", "bytes", "start"])?;
+    table.only(&keys::of("message"))?;
     let host = |key: &str| -> Result<HostId, ScenarioError> {
         let host: u32 = table.need(key)?;
         if host < hosts {
@@ -256,19 +257,7 @@ fn algorithm(table: &Table) -> Result<Algorithm, ScenarioError> {
 
 fn collective(table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
     let algorithm = algorithm(table)?;
-    table.only(&[
-        "kind",
-        "algorithm",
-        "bytes",
-        "ranks",
-        "jobs",
-        "placement",
-        "groups",
-        "chunk",
-        "connections",
-        "depth",
-        "clock",
-    ])?;
+    table.only(&keys::of("collective"))?;
     let members = members(table, hosts)?;
     let to_all = algorithm == Algorithm::Alltoall;
     let chunk = table.get("chunk")?.or_else(|| (!to_all).then_some(DEFAULT_CHUNK));

@@ -1,0 +1,168 @@
+//! `anabranch list keys`: the keys of a scenario outside its schemes.
+
+use super::parameters::Form;
+use crate::failure::{Failure, did_you_mean};
+use crate::output::{print, print_json};
+use anabranch_sim::scenario::{Key, Section, Unless, sections};
+use serde_json::{Value, json};
+
+/// Prints the keys of all tables, or of one.
+///
+/// # Errors
+/// No table and no kind of that name, or standard output cannot be written.
+pub fn list(wanted: Option<&str>, form: Form) -> Result<(), Failure> {
+    let all: Vec<&Section> = sections().iter().collect();
+    let chosen = match wanted {
+        None => all,
+        Some(wanted) => {
+            let found: Vec<&Section> = all.into_iter().filter(|section| is_called(section, wanted)).collect();
+            if found.is_empty() {
+                let names: Vec<&str> = sections().iter().map(|section| section.name).collect();
+                let near = did_you_mean(wanted, names.iter().copied());
+                return Err(Failure::Input(format!(
+                    "no table of a scenario and no kind is called {wanted:?}{near}\n  help: there are {}",
+                    names.join(", ")
+                )));
+            }
+            found
+        }
+    };
+    match form {
+        Form::Text => print(&chosen.iter().map(|section| text(section)).collect::<Vec<_>>().join("\n")),
+        Form::Markdown => print(&markdown(&chosen)),
+        Form::Json => {
+            let rows = chosen.iter().flat_map(|section| section.keys.iter().map(|key| row(section, key)));
+            print_json(&json!({ "keys": rows.collect::<Vec<_>>() }))
+        }
+    }
+}
+
+/// The entries of a key: by its name, or with the table or the kind in front (`workload.connections`,
+/// `collective.connections`).
+pub fn entries(wanted: &str) -> Vec<(&'static Section, &'static Key)> {
+    let (of, name) = match wanted.rsplit_once('.') {
+        // The number of a fault or measure, as in sweeps.
+        Some((of, name)) => {
+            (Some(of.trim_end_matches(|letter: char| letter == '.' || letter.is_ascii_digit())), name)
+        }
+        None => (None, wanted),
+    };
+    let here = move |section: &&Section| of.is_none_or(|of| is_called(section, of));
+    let all = sections().iter().filter(here);
+    all.flat_map(|section| section.keys.iter().filter(|key| key.name == name).map(move |key| (section, key)))
+        .collect()
+}
+
+/// The names of all keys.
+pub fn names<'a>() -> impl Iterator<Item = &'a str> {
+    sections().iter().flat_map(|section| section.keys.iter().map(|key| key.name))
+}
+
+/// For people at a terminal.
+pub fn entry(section: &Section, key: &Key) -> String {
+    let rows = [
+        ("may be", key.is.replace('`', "")),
+        ("default", default(key, "")),
+        ("example", example(key).to_owned()),
+    ];
+    let rows = rows.iter().filter(|(_, value)| !value.is_empty());
+    let rows: String = rows.map(|(name, value)| format!("  {name:<8} {value}\n")).collect();
+    format!("{} ({}): {}\n{rows}", key.name, heading(section), key.meaning.replace('`', ""))
+}
+
+/// As JSON has it.
+pub fn row(section: &Section, key: &Key) -> Value {
+    let default = match key.unless_said {
+        Unless::Is(value) => Some(value),
+        Unless::Needed | Unless::Told(_) => None,
+    };
+    json!({
+        "table": section.table,
+        "kind": section.kind,
+        "section": section.name,
+        "name": key.name,
+        "may_be": key.is.replace('`', ""),
+        "needed": key.unless_said == Unless::Needed,
+        "default": default,
+        "unless_said": self::default(key, ""),
+        "example": example(key),
+        "meaning": key.meaning,
+    })
+}
+
+fn is_called(section: &Section, wanted: &str) -> bool {
+    section.name == wanted || section.table.trim_matches(['[', ']']) == wanted
+}
+
+fn heading(section: &Section) -> String {
+    match (section.table, section.kind) {
+        ("", _) => "above all tables".to_owned(),
+        (table, Some(kind)) => format!("{table}, kind = {kind:?}"),
+        (table, None) => match section.name {
+            "topo-file" => format!("{table}, file = \"x.topo\""),
+            _ => table.to_owned(),
+        },
+    }
+}
+
+fn default(key: &Key, mark: &str) -> String {
+    match key.unless_said {
+        Unless::Needed => "needed".to_owned(),
+        Unless::Is(value) => format!("{mark}{value}{mark}"),
+        Unless::Told(words) if mark.is_empty() => words.replace('`', ""),
+        Unless::Told(words) => words.to_owned(),
+    }
+}
+
+fn example(key: &Key) -> &'static str {
+    if key.is_table() || key.name == "kind" { "" } else { key.example() }
+}
+
+fn text(section: &Section) -> String {
+    let mut text = format!("{}: {}\n", heading(section), section.meaning.replace('`', ""));
+    let width = section.keys.iter().map(|key| key.name.len()).max().unwrap_or(0);
+    let wide = section.keys.iter().map(|key| default(key, "").len()).max().unwrap_or(0);
+    for key in section.keys {
+        text.push_str(&format!(
+            "  {:width$}  {:wide$}  {} ({})\n",
+            key.name,
+            default(key, ""),
+            key.meaning.replace('`', ""),
+            key.is.replace('`', "")
+        ));
+    }
+    text
+}
+
+/// The page of the reference.
+fn markdown(sections: &[&Section]) -> String {
+    let mut text = "# Keys of a scenario\n\n\
+        Every key outside the schemes, from its declaration in the code, by which scenarios are read: what is not here is an \
+        error. Parameters of schemes, which `[set]` and `[sweep]` take, are [on a page of their own](parameters.md). Sizes, \
+        times and rates are in quotes, with a unit. `anabranch list keys` prints the same, `anabranch docs workload.load` one \
+        of them. Names of links and switches are in [Scenarios](../scenario.md).\n\n\
+        This page is generated: `cargo xtask reference` renews it.\n"
+        .to_owned();
+    for section in sections {
+        let head = match section.table {
+            "" => "Above all tables".to_owned(),
+            _ => format!("`{}`", heading(section)),
+        };
+        text.push_str(&format!(
+            "\n## {head}\n\n{}\n\n| key | may be | default | example | meaning |\n|---|---|---|---|---|\n",
+            section.meaning
+        ));
+        for key in section.keys {
+            let code = |text: &str| if text.is_empty() { String::new() } else { format!("`{text}`") };
+            let cells = [
+                code(key.name),
+                key.is.to_owned(),
+                default(key, "`"),
+                code(example(key)),
+                key.meaning.to_owned(),
+            ];
+            text.push_str(&format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | ")));
+        }
+    }
+    text
+}
