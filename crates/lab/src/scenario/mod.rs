@@ -17,6 +17,7 @@ mod kinds;
 mod known;
 mod late;
 mod lossless;
+mod mix;
 mod number_space;
 mod origin;
 mod paths;
@@ -37,6 +38,8 @@ mod tests_cross_dc;
 mod tests_hpcc;
 #[cfg(test)]
 mod tests_lossless;
+#[cfg(test)]
+mod tests_mix;
 #[cfg(test)]
 mod tests_numbers;
 #[cfg(test)]
@@ -74,7 +77,7 @@ pub use written::{read, read_with};
 
 // What a scenario says in the end is what those who carry it out are given.
 pub use anabranch_engine::{
-    EcnStep, FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, ObserverSpec, PfcSpec, RoutingMode,
+    EcnStep, FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, MixSpec, ObserverSpec, PfcSpec, RoutingMode,
     RunPoint, Scheme, Series, Several, WrrSpec,
 };
 pub use anabranch_fabric::{CrossDcSpec, TierSpec, TopologySpec};

@@ -66,7 +66,8 @@ fn setting(file: &str, key: &str, node: &Node) -> Result<Setting, ScenarioError>
 }
 
 /// Everything but a table that only groups: a table with a `kind` is the value of a whole part, and so is one with
-/// all that a lossless class (`fabric.pfc`) needs, or with what `fabric.wrr` may say, which is nothing at least.
+/// all that a lossless class (`fabric.pfc`) needs, with what `fabric.wrr` may say, which is nothing at least, or with
+/// what `mix` must.
 pub(super) fn whole_value(node: &Node) -> bool {
     let Item::Table(fields) = &node.item else { return true };
     let has = |key: &str| fields.contains_key(key);
@@ -74,6 +75,7 @@ pub(super) fn whole_value(node: &Node) -> bool {
         || fields.is_empty()
         || has("radix")
         || has("weight")
+        || (has("every") && has("lb"))
         || (has("buffer") && has("resume") && (has("alpha") || has("threshold")))
 }
 
