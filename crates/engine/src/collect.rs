@@ -232,7 +232,11 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Idea
 
 /// The group of a flow of `part` of the workload, of a side where there are several data centres, and of the hosts that
 /// balance alike where they do not all.
-fn group_of(part: &'static str, side: Option<&'static str>, mixed: Option<&'static str>) -> Cow<'static, str> {
+fn group_of(
+    part: &'static str,
+    side: Option<&'static str>,
+    mixed: Option<&'static str>,
+) -> Cow<'static, str> {
     let words = [Some(part).filter(|part| !part.is_empty()), side, mixed];
     let mut words = words.into_iter().flatten();
     match (words.next(), words.next(), words.next()) {

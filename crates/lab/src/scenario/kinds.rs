@@ -121,7 +121,8 @@ fn of_registered(
     value: &toml::Value,
 ) -> Option<ParameterFault> {
     let (part, key) = path.rsplit_once('.')?;
-    let kind = registry.kinds(family(part)).into_iter().find(|kind| registry.declares(family(part), kind, key))?;
+    let kind =
+        registry.kinds(family(part)).into_iter().find(|kind| registry.declares(family(part), kind, key))?;
     let message = format!("scheme {:?} has no parameter {path:?}, which is one of {kind:?}", scheme.name);
     let whole = format!("{{ kind = {kind:?}, {key} = {value} }}");
     Some(ParameterFault { path: path.to_owned(), message, instead: Instead::Setting(part.to_owned(), whole) })

@@ -2,7 +2,7 @@
 
 use super::kinds;
 use super::registry::{self, Registry, Wrong};
-use super::schemes;
+use super::{declarations, schemes};
 use anabranch_base::Declared;
 use anabranch_engine::MixSpec;
 use anabranch_proto::LbConfig;
@@ -10,41 +10,70 @@ use anabranch_proto::LbConfig;
 /// A value of it, for those who have none.
 pub(super) const EXAMPLE: &str = "{ every = 10, lb = { kind = \"ecmp\" } }";
 
-/// Reads the table, whose balancer may be registered.
+/// Reads the table, whose balancer may be registered. What is wrong comes with a whole table to write instead.
 pub(super) fn read(registry: &Registry, value: &toml::Value) -> Result<MixSpec, Wrong> {
-    let wrong = |key: Option<&str>, message: String, help: String| {
-        Err(Wrong { key: key.map(str::to_owned), message, help, value: None, cure: Vec::new() })
+    let Some(table) = value.as_table() else {
+        return Err(instead(None, format!("every and mix.lb are to be said, not {value}"), EXAMPLE));
     };
-    let Some(values) = value.as_table() else {
-        let message = format!("expected a table that says which hosts balance otherwise, not {value}");
-        return wrong(None, message, format!("mix = {EXAMPLE}"));
+    let mut rest = table.clone();
+    let Some(lb) = rest.remove("lb") else {
+        return Err(instead(None, "lb is missing, the balancer of those hosts".to_owned(), EXAMPLE));
     };
-    let mut values = values.clone();
-    let Some(lb) = values.remove("lb") else {
-        let message = "\"mix\" has no \"lb\", the load balancer of the hosts that balance otherwise".to_owned();
-        return wrong(None, message, "lb = { kind = \"ecmp\" } beside every".to_owned());
+    let with = |every: Option<&toml::Value>, lb: &str| {
+        let every = every.map_or_else(|| "10".to_owned(), toml::Value::to_string);
+        format!("{{ every = {every}, lb = {lb} }}")
     };
-    let every = registry::read("mix", &MixSpec::declared(), &values)?.get("every");
-    let registered = registry.lb(&lb).map_err(|wrong| Wrong {
-        key: wrong.key.map(|key| format!("lb.{key}")),
-        message: format!("lb: {}", wrong.message),
-        value: None,
-        ..wrong
+    if let Some(key) = rest.keys().find(|key| *key != "every") {
+        let message = format!("{key} is nothing that a mix has: its hosts differ in their balancer alone");
+        return Err(instead(Some(key), message, &with(rest.get("every"), &lb.to_string())));
+    }
+    let every = registry::read("mix", &MixSpec::declared(), &rest).map_err(|wrong| {
+        let right = wrong.value.clone().and_then(|value| value.parse::<toml::Value>().ok());
+        let message = match wrong.key {
+            Some(_) => wrong.message,
+            None => "every is missing: hosts 0, n, 2n and so on balance otherwise".to_owned(),
+        };
+        instead(wrong.key.as_deref(), message, &with(right.as_ref(), &lb.to_string()))
+    })?;
+    let lb = lb_of(registry, &lb).map_err(|(message, lb)| match lb {
+        Some(lb) => instead(Some("lb"), message, &with(rest.get("every"), &lb)),
+        None => instead(Some("lb"), message, EXAMPLE),
+    })?;
+    Ok(MixSpec { every: every.get("every"), lb })
+}
+
+fn instead(key: Option<&str>, message: String, whole: &str) -> Wrong {
+    let help = format!("mix = {whole}");
+    Wrong { key: key.map(str::to_owned), message, help, value: Some(whole.to_owned()), cure: Vec::new() }
+}
+
+/// The balancer; or what is wrong with it, and one to write instead.
+fn lb_of(registry: &Registry, value: &toml::Value) -> Result<LbConfig, (String, Option<String>)> {
+    let near = |value: &toml::Value| {
+        let (message, instead) = kinds::misread(registry, "lb", value)?;
+        Some((message, instead.ok()))
+    };
+    let registered = registry.lb(value).map_err(|wrong| {
+        let between = if wrong.value.is_some() { "." } else { ": " };
+        (format!("lb{between}{}", wrong.message), declarations::completed(value, &wrong.cure))
     })?;
     if let Some(lb) = registered {
-        return Ok(MixSpec { every, lb });
+        return Ok(lb);
     }
-    match lb.clone().try_into::<LbConfig>() {
-        Ok(lb) => Ok(MixSpec { every, lb }),
-        Err(error) => match kinds::misread(registry, "mix.lb", &lb) {
-            Some((message, instead)) => {
-                wrong(Some("lb"), message, instead.map_or_else(|words| words, |value| format!("lb = {value}")))
+    value.clone().try_into().map_err(|error: toml::de::Error| {
+        let kind = value
+            .get("kind")
+            .filter(|kind| kind.as_str().is_some_and(|kind| !LbConfig::KINDS.contains(&kind)));
+        match (near(value), kind) {
+            (Some(wrong), _) => wrong,
+            (None, Some(kind)) => {
+                let lb = near(kind).and_then(|(_, lb)| lb);
+                let known = [LbConfig::KINDS, &registry.kinds("lb")[..]].concat().join(", ");
+                (format!("lb.kind is {kind}, which is no load balancer; there are {known}"), lb)
             }
-            None => {
-                let problem = registry.complete("lb", error.message());
-                let help = "lb = { kind = ..., and its parameters }, as a scheme has it".to_owned();
-                wrong(Some("lb"), format!("lb: {}", schemes::plain(&problem)), help)
+            (None, None) => {
+                (format!("lb: {}", schemes::plain(&registry.complete("lb", error.message()))), None)
             }
-        },
-    }
+        }
+    })
 }

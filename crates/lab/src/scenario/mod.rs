@@ -77,8 +77,8 @@ pub use written::{read, read_with};
 
 // What a scenario says in the end is what those who carry it out are given.
 pub use anabranch_engine::{
-    EcnStep, FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, MixSpec, ObserverSpec, PfcSpec, RoutingMode,
-    RunPoint, Scheme, Series, Several, WrrSpec,
+    EcnStep, FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, MixSpec, ObserverSpec, PfcSpec,
+    RoutingMode, RunPoint, Scheme, Series, Several, WrrSpec,
 };
 pub use anabranch_fabric::{CrossDcSpec, TierSpec, TopologySpec};
 pub use anabranch_workload::{IncastsSpec, MessageSpec, PipelineSpec, WorkloadSpec};

@@ -213,6 +213,7 @@ pub(super) fn set(
         let message = wrong.of(part);
         let whole = declarations::completed(value, &wrong.cure).filter(|_| path == part);
         match (wrong.value, whole) {
+            (Some(whole), _) if part == "mix" => ParameterFault::value(part, message, whole),
             (Some(instead), _) if at_key => ParameterFault::value(path, message, instead),
             (None, _) if at_key => {
                 kinds::half_a_part(registry, scheme, path, value).unwrap_or_else(|| no_such(scheme, path))
@@ -450,8 +451,10 @@ pub(super) fn no_such(scheme: &Scheme, path: &str) -> ParameterFault {
 
 /// Whether a path leads to a parameter or to a whole part.
 pub(super) fn has(scheme: &Scheme, path: &str) -> bool {
-    matches!(path, "transport" | "cc" | "lb" | "mix" | "fabric" | "fabric.pfc" | "fabric.program" | "fabric.wrr")
-        || parameters(scheme).iter().any(|known| known == path)
+    matches!(
+        path,
+        "transport" | "cc" | "lb" | "mix" | "fabric" | "fabric.pfc" | "fabric.program" | "fabric.wrr"
+    ) || parameters(scheme).iter().any(|known| known == path)
 }
 
 /// Whether a setting for all schemes is meant for this one: a queue of a port for all is not for one that pauses, which

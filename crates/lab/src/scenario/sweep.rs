@@ -59,7 +59,8 @@ fn setting(file: &str, key: &str, node: &Node) -> Result<Setting, ScenarioError>
         }
         _ => {
             let message = format!("{key:?} is no parameter of a scheme");
-            let path = paths::path_of(key).unwrap_or_else(|| "lb.buffer".to_owned());
+            let part = paths::is_part(key).then(|| key.to_owned());
+            let path = part.or_else(|| paths::path_of(key)).unwrap_or_else(|| "lb.buffer".to_owned());
             Err(fault(file, node.at, message, Some(format!("\"*.{path}\" = {}", node.value()))))
         }
     }
