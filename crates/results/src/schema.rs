@@ -403,6 +403,9 @@ mod tests {
                 .all(|group| !flow.in_group(group))
         );
         assert!(of("intra").in_group("intra") && !of("intra").in_group("inter") && !of("").in_group("intra"));
+        let three = of("background/inter/mixed");
+        assert!(["mixed", "background/mixed", "background/inter"].iter().all(|group| three.in_group(group)));
+        assert!(!three.in_group("background/main") && !three.in_group("background/"));
         let usual = of("pipeline/inter").group;
         assert!(matches!(&usual, Cow::Borrowed("pipeline/inter")), "{usual:?}");
         assert_eq!(of("mine/inter").group, "mine/inter");

@@ -19,24 +19,24 @@ pub(super) fn read(registry: &Registry, value: &toml::Value) -> Result<MixSpec, 
     let Some(lb) = rest.remove("lb") else {
         return Err(instead(None, "lb is missing, the balancer of those hosts".to_owned(), EXAMPLE));
     };
-    let with = |every: Option<&toml::Value>, lb: &str| {
-        let every = every.map_or_else(|| "10".to_owned(), toml::Value::to_string);
-        format!("{{ every = {every}, lb = {lb} }}")
+    let with = |every: Option<String>, lb: &str| {
+        format!("{{ every = {}, lb = {lb} }}", every.unwrap_or_else(|| "10".to_owned()))
     };
+    let as_written = || rest.get("every").map(toml::Value::to_string);
     if let Some(key) = rest.keys().find(|key| *key != "every") {
         let message = format!("{key} is nothing that a mix has: its hosts differ in their balancer alone");
-        return Err(instead(Some(key), message, &with(rest.get("every"), &lb.to_string())));
+        return Err(instead(Some(key), message, &with(as_written(), &lb.to_string())));
     }
     let every = registry::read("mix", &MixSpec::declared(), &rest).map_err(|wrong| {
-        let right = wrong.value.clone().and_then(|value| value.parse::<toml::Value>().ok());
+        let right = wrong.cure.first().map(|(_, every)| every.to_string());
         let message = match wrong.key {
             Some(_) => wrong.message,
             None => "every is missing: hosts 0, n, 2n and so on balance otherwise".to_owned(),
         };
-        instead(wrong.key.as_deref(), message, &with(right.as_ref(), &lb.to_string()))
+        instead(wrong.key.as_deref(), message, &with(right, &lb.to_string()))
     })?;
     let lb = lb_of(registry, &lb).map_err(|(message, lb)| match lb {
-        Some(lb) => instead(Some("lb"), message, &with(rest.get("every"), &lb)),
+        Some(lb) => instead(Some("lb"), message, &with(as_written(), &lb)),
         None => instead(Some("lb"), message, EXAMPLE),
     })?;
     Ok(MixSpec { every: every.get("every"), lb })

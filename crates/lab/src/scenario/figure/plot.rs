@@ -361,6 +361,18 @@ mod tests {
     }
 
     #[test]
+    fn messages_of_hosts_that_balance_otherwise_are_picked() {
+        let set = "[set]\n\"*.mix\" = { every = 10, lb = { kind = \"ecmp\" } }\n";
+        let mixed = PACKETS.replacen("[sweep]", &format!("{set}[sweep]"), 1);
+        for group in ["main", "mixed"] {
+            assert!(figure(&mixed, &format!("kind = \"cdf\"\ngroup = \"{group}\"")).is_ok(), "{group}");
+        }
+        let said = refused(&mixed, "kind = \"cdf\"\ngroup = \"mix\"");
+        assert!(said.ends_with("write: group = \"mixed\""), "{said}");
+        assert!(refused(PACKETS, "kind = \"cdf\"\ngroup = \"mixed\"").contains("this workload is one"));
+    }
+
+    #[test]
     fn messages_across_data_centres_are_picked_by_part_and_side() {
         let fabric = "kind = \"cross-dc\"\ntors = 2\nleaves = 2\nhosts_per_tor = 4\nlink = \"100Gbps\"\n\
                       wan_latency = \"500us\"\n";
