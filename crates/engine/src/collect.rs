@@ -214,11 +214,11 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Idea
         let group = groups.peek().filter(|group| group.messages.contains(&number));
         let mut row = flow_row(engine, ideal, MessageId(number));
         let part = group.map_or("", |group| group.name);
-        row.group = if engine.network().topology.has_sites() {
-            group_across(part, engine.network().topology.crosses(HostId(row.src), HostId(row.dst)))
-        } else {
-            part.into()
-        };
+        let (src, dst) = (HostId(row.src), HostId(row.dst));
+        let topology = engine.network().topology;
+        let side = topology.has_sites().then(|| if topology.crosses(src, dst) { "inter" } else { "intra" });
+        let mixed = point.scheme.mix.as_ref().map(|mix| if mix.covers(src) { "mixed" } else { "main" });
+        row.group = group_of(part, side, mixed);
         row.packets = packets(row.bytes, ideal.payload(), point.scheme.qps);
         // What several messages share a queue pair for cannot be told apart.
         if messages_of[row.qp as usize] == 1 {
@@ -230,10 +230,21 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Idea
     (0..workload.messages.len() as u32).map(row).collect()
 }
 
-/// The group of a flow of `part` of the workload where there are several data centres.
-fn group_across(part: &str, crosses: bool) -> Cow<'static, str> {
-    let side = if crosses { "inter" } else { "intra" };
-    if part.is_empty() { side.into() } else { FlowRow::group_named(&format!("{part}/{side}")) }
+/// The group of a flow of `part` of the workload, of a side where there are several data centres, and of the hosts that
+/// balance alike where they do not all.
+fn group_of(
+    part: &'static str,
+    side: Option<&'static str>,
+    mixed: Option<&'static str>,
+) -> Cow<'static, str> {
+    let words = [Some(part).filter(|part| !part.is_empty()), side, mixed];
+    let mut words = words.into_iter().flatten();
+    match (words.next(), words.next(), words.next()) {
+        (None, ..) => "".into(),
+        (Some(one), None, _) => one.into(),
+        (Some(one), Some(two), None) => FlowRow::group_named(&format!("{one}/{two}")),
+        (Some(one), Some(two), Some(three)) => FlowRow::group_named(&format!("{one}/{two}/{three}")),
+    }
 }
 
 /// Data packets of a message that is split among the queue pairs of its connection.

@@ -439,7 +439,7 @@ impl Host {
         let rto = scheme.transport.rto().on(facts);
         let environment = lb::Environment { facts: *facts, rto, trimming: scheme.fabric.trim };
         let random = stream(*seed, u64::from(qp.0), Purpose::LoadBalancer);
-        let lb = scheme.lb.build(&environment, random);
+        let lb = scheme.lb_of(self.id).build(&environment, random);
         let path = own_paths.get(at.network.connection(qp).index()).unwrap_or(facts);
         let random = stream(*seed, u64::from(qp.0), Purpose::CongestionControl);
         let cc = scheme.cc.build_drawing(path, random);

@@ -66,7 +66,7 @@ impl<'a> Ideal<'a> {
             ) => false,
             Some(_) => true,
         };
-        let spreads = moves || !by_hash || !matches!(scheme.lb, LbConfig::Ecmp {});
+        let spreads = moves || !by_hash || scheme.all_lbs().any(|lb| !matches!(lb, LbConfig::Ecmp {}));
         Ideal { split: u64::from(scheme.qps), spreads, ..self }
     }
 

@@ -40,7 +40,7 @@ pub use network::ecmp_member;
 pub use observer::{AnyRecorder, Curve, Observer, ObserverFactory, ObserverSpec, QpSelector, Recorder};
 pub use run::{Built, RunError, build, run, run_observed};
 pub use spec::{
-    AlphaStep, EcnStep, FabricSpec, Limits, MeasureSpec, PfcClass, PfcSpec, RoutingMode, RunPoint, Scheme,
-    Series, WrrSpec,
+    AlphaStep, EcnStep, FabricSpec, Limits, MeasureSpec, MixSpec, PfcClass, PfcSpec, RoutingMode, RunPoint,
+    Scheme, Series, WrrSpec,
 };
 pub use switch::{PfcError, PfcPlan, ProgramError, ProgramPlan, WeightError, check_headrooms, weights};

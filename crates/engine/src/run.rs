@@ -49,11 +49,15 @@ pub fn run_observed<O: Observer>(
 /// A run, in which a panic of what somebody else brought is told with its name and its scheme.
 fn told(point: &RunPoint, run: impl FnOnce() -> Result<RunResult, RunError>) -> Result<RunResult, RunError> {
     catch_panicked(run).unwrap_or_else(|Panicked { part, what }| {
-        let Scheme { name, lb, cc, transport, fabric, .. } = &point.scheme;
-        let registered = match (part.as_str(), lb, cc, transport, &fabric.program) {
-            ("load balancer", LbConfig::Registered(its), ..) => Some(its.name()),
-            ("congestion control", _, CcConfig::Registered(RegisteredCc { its, .. }), ..) => Some(its.name()),
-            ("transport", _, _, TransportConfig::Registered(its), _) => Some(its.name()),
+        let Scheme { name, cc, transport, fabric, .. } = &point.scheme;
+        let mut lbs = point.scheme.all_lbs();
+        let registered = match (part.as_str(), cc, transport, &fabric.program) {
+            ("load balancer", ..) => lbs.find_map(|lb| match lb {
+                LbConfig::Registered(its) => Some(its.name()),
+                _ => None,
+            }),
+            ("congestion control", CcConfig::Registered(RegisteredCc { its, .. }), ..) => Some(its.name()),
+            ("transport", _, TransportConfig::Registered(its), _) => Some(its.name()),
             ("program", .., Some(ProgramConfig::Registered(its))) => Some(its.name()),
             _ => None,
         };

@@ -3,7 +3,7 @@
 use crate::fault_spec::FaultSpec;
 use crate::observer::ObserverSpec;
 use anabranch_base::{
-    AboveZero, Bytes, Declared, Duration, OutOfRange, Parameter, ParameterValue, Ranged, Rate,
+    AboveZero, Bytes, Declared, Duration, HostId, OutOfRange, Parameter, ParameterValue, Ranged, Rate,
     parameter_choices, parameters,
 };
 use anabranch_fabric::TopologySpec;
@@ -81,10 +81,49 @@ parameters! {
         /// What the switches do for it.
         #[is(table)]
         pub fabric: FabricSpec,
+        /// Hosts that balance otherwise; without it there are none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[is(table)]
+        pub mix: Option<MixSpec>,
+    }
+}
+
+parameters! {
+    /// Hosts that balance otherwise than the rest, in the same queues: a fabric that is converted bit by bit, or shared.
+    /// What they send is in the group `mixed`, what the others send in `main`.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct MixSpec {
+        /// Hosts 0, n, 2n and so on balance by `mix.lb`.
+        #[is(2..=65_536; example = 10; source = "REPS, section 4.3.2: a tenth of the traffic; unsaid: whose")]
+        pub every: u32,
+        /// Their load balancer.
+        #[is(part)]
+        pub lb: LbConfig,
+    }
+}
+
+impl MixSpec {
+    /// Whether what `source` sends is balanced by [`MixSpec::lb`].
+    pub fn covers(&self, source: HostId) -> bool {
+        source.0.is_multiple_of(self.every)
     }
 }
 
 impl Scheme {
+    /// The load balancer of what `source` sends.
+    pub fn lb_of(&self, source: HostId) -> &LbConfig {
+        match &self.mix {
+            Some(mix) if mix.covers(source) => &mix.lb,
+            _ => &self.lb,
+        }
+    }
+
+    /// The load balancers of all hosts.
+    pub fn all_lbs(&self) -> impl Iterator<Item = &LbConfig> {
+        std::iter::once(&self.lb).chain(self.mix.as_ref().map(|mix| &mix.lb))
+    }
+
     /// Checks each parameter of all its parts against its declaration, and that packets fit.
     ///
     /// # Errors
@@ -95,6 +134,7 @@ impl Scheme {
         self.check_packets().map_err(|error| error.of("transport"))?;
         self.cc.check().map_err(|error| error.of("cc"))?;
         self.lb.check().map_err(|error| error.of("lb"))?;
+        self.mix.iter().try_for_each(|mix| mix.lb.check().map_err(|error| error.of("mix.lb")))?;
         match &self.fabric.program {
             Some(program) => program.check().map_err(|error| error.of("fabric.program")),
             None => Ok(()),
@@ -122,7 +162,7 @@ impl Scheme {
         Err(OutOfRange { parameter: "rto".to_owned(), problem, instead: Some("70us".into()) })
     }
 
-    /// The declarations of its parameters but those of its parts, which have kinds: of `qps` and those of the fabric.
+    /// The declarations of its parameters but those of its parts, which have kinds: of `qps`, the fabric and the mix.
     pub fn parameters() -> Vec<Parameter> {
         <Scheme as Declared>::declared()
     }

@@ -279,7 +279,8 @@ pub struct FlowRow {
     pub ideal_fct_ps: u64,
     /// The part of the workload that it belongs to, such as `background` or `incast`; empty where there is one part.
     /// Where there are several data centres, `intra` or `inter` says whether it stays in one, behind a `/` if there
-    /// is a part: `background/inter`.
+    /// is a part: `background/inter`. Where hosts balance otherwise than the rest, `mixed` is what those send and `main`
+    /// what the others do, last.
     pub group: Cow<'static, str>,
     /// Data packets that it takes when none is sent again; 0 in results of earlier builds.
     pub packets: u64,
@@ -291,7 +292,7 @@ pub struct FlowRow {
 }
 
 /// The groups of the workloads that come with the program.
-const USUAL_GROUPS: [&str; 10] = [
+const USUAL_GROUPS: [&str; 12] = [
     "",
     "background",
     "incast",
@@ -302,6 +303,8 @@ const USUAL_GROUPS: [&str; 10] = [
     "incast/intra",
     "incast/inter",
     "pipeline/inter",
+    "main",
+    "mixed",
 ];
 
 impl FlowRow {
@@ -318,10 +321,10 @@ impl FlowRow {
         Some(self.fct_ps? as f64 / self.ideal_fct_ps.max(1) as f64)
     }
 
-    /// Whether it is in the group `wanted`: its own whole, or one that stands in it between `/`. So `inter` is what
+    /// Whether it is in the group `wanted`: its own whole, or some that stand in it between `/`. So `inter` is what
     /// crosses data centres, `background` a part of the workload, and `background/inter` both.
     pub fn in_group(&self, wanted: &str) -> bool {
-        self.group == wanted || self.group.split('/').any(|part| part == wanted)
+        self.group == wanted || wanted.split('/').all(|word| self.group.split('/').any(|part| part == word))
     }
 
     /// Data packets sent again over the packets that it takes: 1 when as many were sent again. None where
@@ -410,6 +413,9 @@ mod tests {
                 .all(|group| !flow.in_group(group))
         );
         assert!(of("intra").in_group("intra") && !of("intra").in_group("inter") && !of("").in_group("intra"));
+        let three = of("background/inter/mixed");
+        assert!(["mixed", "background/mixed", "background/inter"].iter().all(|group| three.in_group(group)));
+        assert!(!three.in_group("background/main") && !three.in_group("background/"));
         let usual = of("pipeline/inter").group;
         assert!(matches!(&usual, Cow::Borrowed("pipeline/inter")), "{usual:?}");
         assert_eq!(of("mine/inter").group, "mine/inter");

@@ -14,6 +14,7 @@ pub(super) fn of(scheme: &Scheme) -> Vec<Parameter> {
         ("cc", scheme.cc.declared()),
         ("lb", scheme.lb.declared()),
         ("fabric.program", program),
+        ("mix.lb", scheme.mix.as_ref().map(|mix| mix.lb.declared()).unwrap_or_default()),
     ];
     let parts = parts
         .into_iter()
@@ -77,7 +78,7 @@ mod tests {
     use super::super::{EcnStep, PfcSpec, WrrSpec};
     use super::*;
     use anabranch_base::Kind;
-    use anabranch_engine::{AlphaStep, PfcClass};
+    use anabranch_engine::{AlphaStep, MixSpec, PfcClass};
     use anabranch_proto::program::themis_longhaul::{PnpConfig, TrpConfig};
     use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, TransportConfig};
     use serde::de::DeserializeOwned;
@@ -126,6 +127,7 @@ mod tests {
         of_table::<AlphaStep>(&[]);
         of_table::<PfcClass>(&[]);
         of_table::<FabricSpec>(&["program"]);
+        of_table::<MixSpec>(&["lb"]);
         of_table::<Scheme>(&["name", "title", "source", "needs", "own", "transport", "cc", "lb"]);
     }
 

@@ -2,6 +2,7 @@
 
 use super::declarations;
 use super::kinds;
+use super::mix;
 use super::registry::Wrong;
 use super::schemes::{self, Instead, ParameterFault};
 use super::setups::{self, Setup};
@@ -26,7 +27,7 @@ pub(super) struct Draft {
 }
 
 /// The parts of a scheme's table.
-const PARTS: [&str; 5] = ["qps", "transport", "cc", "lb", "fabric"];
+const PARTS: [&str; 6] = ["qps", "transport", "cc", "lb", "fabric", "mix"];
 /// What else it may have.
 const WORDS: [&str; 7] = ["base", "name", "title", "source", "needs", "own", "set"];
 
@@ -151,6 +152,7 @@ fn parts_of(table: &Table, registry: &Registry) -> Result<Scheme, ScenarioError>
     let cc = registered(table, &["cc"], &|value| registry.cc(value))?;
     let lb = registered(table, &["lb"], &|value| registry.lb(value))?;
     let program = registered(table, &["fabric", "program"], &|value| registry.program_of(value))?;
+    let mix = registered(table, &["mix"], &|value| mix::read(registry, value).map(Some))?;
     registered(table, &["fabric"], &declarations::check_fabric)?;
     let mut fabric: FabricSpec = match (table.node("fabric"), &program) {
         (Some(Node { at, item: Item::Table(fields) }), Some(_)) => {
@@ -172,6 +174,7 @@ fn parts_of(table: &Table, registry: &Registry) -> Result<Scheme, ScenarioError>
         cc: cc.map_or_else(|| part(table, "cc", registry), Ok)?,
         lb: lb.map_or_else(|| part(table, "lb", registry), Ok)?,
         fabric,
+        mix,
     })
 }
 

@@ -187,7 +187,7 @@ fn windows(scheme: &Scheme) -> Vec<(&'static str, Size)> {
 /// Whether anything in a scheme acts on marks.
 pub(super) fn hears_marks(scheme: &Scheme) -> bool {
     let deaf = matches!(scheme.cc, CcConfig::Constant { .. } | CcConfig::Hpcc { .. })
-        && matches!(scheme.lb, LbConfig::Ecmp { .. } | LbConfig::Ops { .. })
+        && scheme.all_lbs().all(|lb| matches!(lb, LbConfig::Ecmp { .. } | LbConfig::Ops { .. }))
         && scheme.fabric.program.is_none();
     !deaf && scheme.fabric.ecn_pmax > 0.0
 }

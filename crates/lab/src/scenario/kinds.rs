@@ -5,12 +5,18 @@ use super::table::nearest;
 use super::{Registry, Scheme};
 
 /// The parts that have kinds, and what they are called.
-const PARTS: [(&str, &str); 4] = [
+const PARTS: [(&str, &str); 5] = [
     ("transport", "transport"),
     ("cc", "congestion control"),
     ("lb", "load balancer"),
     ("fabric.program", "program in switches"),
+    ("mix.lb", "load balancer"),
 ];
+
+/// The part of schemes that has the same kinds: hosts that balance otherwise do it as others do.
+fn family(part: &str) -> &str {
+    part.strip_prefix("mix.").unwrap_or(part)
+}
 
 /// What a scheme has at a dotted path, as TOML.
 fn at(scheme: &Scheme, path: &str) -> Option<toml::Value> {
@@ -20,6 +26,7 @@ fn at(scheme: &Scheme, path: &str) -> Option<toml::Value> {
 
 /// A part of that kind as a scheme has it, with all its parameters if it is one of ours.
 fn part_of_kind(registry: &Registry, part: &str, kind: &str) -> Option<String> {
+    let part = family(part);
     if registry.has_kind(part, kind) {
         return Some(format!("{{ kind = {kind:?} }}"));
     }
@@ -30,6 +37,7 @@ fn part_of_kind(registry: &Registry, part: &str, kind: &str) -> Option<String> {
 
 /// Every kind of a part.
 fn kinds(registry: &Registry, part: &str) -> Vec<String> {
+    let part = family(part);
     let ours = schemes::all_built_in().filter_map(|scheme| at(&scheme, part));
     let ours = ours.filter_map(|value| value.get("kind").and_then(toml::Value::as_str).map(str::to_owned));
     let mut kinds: Vec<String> = ours.chain(registry.kinds(part).into_iter().map(str::to_owned)).collect();
@@ -113,7 +121,8 @@ fn of_registered(
     value: &toml::Value,
 ) -> Option<ParameterFault> {
     let (part, key) = path.rsplit_once('.')?;
-    let kind = registry.kinds(part).into_iter().find(|kind| registry.declares(part, kind, key))?;
+    let kind =
+        registry.kinds(family(part)).into_iter().find(|kind| registry.declares(family(part), kind, key))?;
     let message = format!("scheme {:?} has no parameter {path:?}, which is one of {kind:?}", scheme.name);
     let whole = format!("{{ kind = {kind:?}, {key} = {value} }}");
     Some(ParameterFault { path: path.to_owned(), message, instead: Instead::Setting(part.to_owned(), whole) })

@@ -19,6 +19,7 @@ mod kinds;
 mod known;
 mod late;
 mod lossless;
+mod mix;
 mod number_space;
 mod origin;
 mod paths;
@@ -39,6 +40,8 @@ mod tests_cross_dc;
 mod tests_hpcc;
 #[cfg(test)]
 mod tests_lossless;
+#[cfg(test)]
+mod tests_mix;
 #[cfg(test)]
 mod tests_numbers;
 #[cfg(test)]
@@ -77,8 +80,8 @@ pub use written::{read, read_with};
 
 // What a scenario says in the end is what those who carry it out are given.
 pub use anabranch_engine::{
-    EcnStep, FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, ObserverSpec, PfcSpec, RoutingMode,
-    RunPoint, Scheme, Series, Several, WrrSpec,
+    EcnStep, FabricSpec, FaultKind, FaultSpec, Limits, MeasureSpec, MixSpec, ObserverSpec, PfcSpec,
+    RoutingMode, RunPoint, Scheme, Series, Several, WrrSpec,
 };
 pub use anabranch_fabric::{CrossDcSpec, TierSpec, TopologySpec};
 pub use anabranch_workload::{IncastsSpec, MessageSpec, PipelineSpec, WorkloadSpec};

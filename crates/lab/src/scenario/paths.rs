@@ -6,7 +6,7 @@ use anabranch_proto::CcConfig;
 use std::collections::BTreeSet;
 
 /// The parts of a scheme that have parameters.
-const PARTS: [&str; 4] = ["fabric", "transport", "cc", "lb"];
+const PARTS: [&str; 5] = ["fabric", "transport", "cc", "lb", "mix"];
 
 /// Whether a part of schemes is called so.
 pub(super) fn is_part(word: &str) -> bool {

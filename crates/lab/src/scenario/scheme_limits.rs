@@ -15,13 +15,8 @@ pub(super) fn validate(scheme: &Scheme) -> Result<(), ParameterFault> {
     {
         return Err(late_probe(strack.probe_after));
     }
-    if let LbConfig::Strack(lb) = &scheme.lb
-        && lb.min_paths > lb.max_paths
-    {
-        let (least, most) = (lb.min_paths, lb.max_paths);
-        let message = format!("lb.min_paths is {least}, above the lb.max_paths of {most}");
-        return Err(ParameterFault::value("lb.min_paths", message, most.to_string()));
-    }
+    paths(&scheme.lb, "lb")?;
+    scheme.mix.iter().try_for_each(|mix| paths(&mix.lb, "mix.lb"))?;
     paced(scheme)?;
     alpha(scheme)?;
     telemetry(scheme)?;
@@ -45,6 +40,17 @@ fn out_of_range(OutOfRange { parameter, problem, instead }: OutOfRange) -> Param
         Some(instead) => ParameterFault::value(&parameter, message, instead.to_string()),
         None => ParameterFault::words(&parameter, message, "another value"),
     }
+}
+
+/// STrack's least number of paths, of the balancer at `part`.
+fn paths(lb: &LbConfig, part: &str) -> Result<(), ParameterFault> {
+    let LbConfig::Strack(lb) = lb else { return Ok(()) };
+    let (least, most) = (lb.min_paths, lb.max_paths);
+    if least <= most {
+        return Ok(());
+    }
+    let message = format!("{part}.min_paths is {least}, above the {part}.max_paths of {most}");
+    Err(ParameterFault::value(&format!("{part}.min_paths"), message, most.to_string()))
 }
 
 /// MP-RDMA's sender knows windows alone.
@@ -110,12 +116,14 @@ fn themis_spraying(config: &ThemisSprayingConfig, scheme: &Scheme) -> Result<(),
         );
         return Err(ParameterFault::value("fabric.program.window", message, nic.window_packets.to_string()));
     }
-    if scheme.lb != (LbConfig::Ecmp {}) {
-        let message =
-            "the fabric.program themis-spraying names a packet's path by its PSN, so that lb.kind must be \
-                       \"ecmp\", which leaves the entropy value alone"
-                .to_owned();
-        return Err(ParameterFault::value("lb", message, "{ kind = \"ecmp\" }"));
+    let all = [("lb", Some(&scheme.lb)), ("mix.lb", scheme.mix.as_ref().map(|mix| &mix.lb))];
+    let other = all.into_iter().find(|(_, lb)| lb.is_some_and(|lb| *lb != LbConfig::Ecmp {}));
+    if let Some((part, _)) = other {
+        let message = format!(
+            "the fabric.program themis-spraying names a packet's path by its PSN, so that {part}.kind must be \"ecmp\", \
+             which leaves the entropy value alone"
+        );
+        return Err(ParameterFault::value(part, message, "{ kind = \"ecmp\" }"));
     }
     Ok(())
 }

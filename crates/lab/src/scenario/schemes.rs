@@ -3,12 +3,14 @@
 use super::declarations;
 use super::draft::Draft;
 use super::kinds;
+use super::mix;
 use super::paths::{self, nearest_path, parameters};
 use super::registry::Wrong;
 use super::setups::{COMMON, Setup};
 use super::table::{Table, fault, list, nearest};
 use super::tree::{self, Item, Node};
 use super::{Registry, ScenarioError, Scheme};
+use anabranch_engine::MixSpec;
 use anabranch_proto::cc::{CcConfig, DcqcnConfig};
 use anabranch_proto::{LbConfig, ProgramConfig, Threshold, TransportConfig};
 use std::sync::OnceLock;
@@ -211,6 +213,7 @@ pub(super) fn set(
         let message = wrong.of(part);
         let whole = declarations::completed(value, &wrong.cure).filter(|_| path == part);
         match (wrong.value, whole) {
+            (Some(whole), _) if part == "mix" => ParameterFault::value(part, message, whole),
             (Some(instead), _) if at_key => ParameterFault::value(path, message, instead),
             (None, _) if at_key => {
                 kinds::half_a_part(registry, scheme, path, value).unwrap_or_else(|| no_such(scheme, path))
@@ -255,13 +258,14 @@ pub(super) fn without_shares(scheme: &Scheme) -> Scheme {
     scheme
 }
 
-/// The parts of a scheme that are registered.
+/// The parts of a scheme that are registered, and what has such a part in it.
 #[derive(Default)]
 struct Chosen {
     transport: Option<TransportConfig>,
     cc: Option<CcConfig>,
     lb: Option<LbConfig>,
     program: Option<ProgramConfig>,
+    mix: Option<MixSpec>,
 }
 
 impl Chosen {
@@ -294,6 +298,9 @@ impl Chosen {
                 registry.program_of(value).map_err(|wrong| Box::new(("fabric.program", wrong)))?;
             chosen.program.is_some().then(|| fabric.remove("program"));
         }
+        if let Some(value) = parts.remove("mix") {
+            chosen.mix = Some(mix::read(registry, &value).map_err(|wrong| Box::new(("mix", wrong)))?);
+        }
         Ok(chosen)
     }
 
@@ -303,6 +310,7 @@ impl Chosen {
         scheme.cc = self.cc.unwrap_or(scheme.cc);
         scheme.lb = self.lb.unwrap_or(scheme.lb);
         scheme.fabric.program = self.program.or(scheme.fabric.program);
+        scheme.mix = self.mix;
         scheme
     }
 }
@@ -334,6 +342,7 @@ fn example(path: &str) -> &'static str {
         "cc" => "{ kind = \"constant\", window = \"1bdp\" }",
         "lb" => "{ kind = \"ops\", evs = 65536 }",
         "fabric.pfc" => PFC_EXAMPLE,
+        "mix" => mix::EXAMPLE,
         "fabric.program" => "{ kind = \"flowlet\", gap = \"100us\" }",
         "fabric.program_at" => "\"tor:100%\"",
         "fabric.wrr" => "{ radix = 16 }",
@@ -414,6 +423,11 @@ pub(super) fn no_such(scheme: &Scheme, path: &str) -> ParameterFault {
             instead: Instead::Setting("fabric.pfc".to_owned(), PFC_EXAMPLE.to_owned()),
         };
     }
+    if path.starts_with("mix.") && scheme.mix.is_none() {
+        let message = format!("scheme {name:?} has no mix of balancers, so it has no {path:?}");
+        let instead = Instead::Setting("mix".to_owned(), mix::EXAMPLE.to_owned());
+        return ParameterFault { path: path.to_owned(), message, instead };
+    }
     if path.starts_with("fabric.program.") && scheme.fabric.program.is_none() {
         let message = format!("scheme {name:?} has no program in its switches, so it has no {path:?}");
         let instead = with(&|scheme| scheme.fabric.program.is_some());
@@ -437,8 +451,10 @@ pub(super) fn no_such(scheme: &Scheme, path: &str) -> ParameterFault {
 
 /// Whether a path leads to a parameter or to a whole part.
 pub(super) fn has(scheme: &Scheme, path: &str) -> bool {
-    matches!(path, "transport" | "cc" | "lb" | "fabric" | "fabric.pfc" | "fabric.program" | "fabric.wrr")
-        || parameters(scheme).iter().any(|known| known == path)
+    matches!(
+        path,
+        "transport" | "cc" | "lb" | "mix" | "fabric" | "fabric.pfc" | "fabric.program" | "fabric.wrr"
+    ) || parameters(scheme).iter().any(|known| known == path)
 }
 
 /// Whether a setting for all schemes is meant for this one: a queue of a port for all is not for one that pauses, which

@@ -59,14 +59,16 @@ fn setting(file: &str, key: &str, node: &Node) -> Result<Setting, ScenarioError>
         }
         _ => {
             let message = format!("{key:?} is no parameter of a scheme");
-            let path = paths::path_of(key).unwrap_or_else(|| "lb.buffer".to_owned());
+            let part = paths::is_part(key).then(|| key.to_owned());
+            let path = part.or_else(|| paths::path_of(key)).unwrap_or_else(|| "lb.buffer".to_owned());
             Err(fault(file, node.at, message, Some(format!("\"*.{path}\" = {}", node.value()))))
         }
     }
 }
 
 /// Everything but a table that only groups: a table with a `kind` is the value of a whole part, and so is one with
-/// all that a lossless class (`fabric.pfc`) needs, or with what `fabric.wrr` may say, which is nothing at least.
+/// all that a lossless class (`fabric.pfc`) needs, with what `fabric.wrr` may say, which is nothing at least, or with
+/// what `mix` must.
 pub(super) fn whole_value(node: &Node) -> bool {
     let Item::Table(fields) = &node.item else { return true };
     let has = |key: &str| fields.contains_key(key);
@@ -74,6 +76,7 @@ pub(super) fn whole_value(node: &Node) -> bool {
         || fields.is_empty()
         || has("radix")
         || has("weight")
+        || (has("every") && has("lb"))
         || (has("buffer") && has("resume") && (has("alpha") || has("threshold")))
 }
 

@@ -15,6 +15,7 @@ mod late;
 mod livelock;
 mod longhaul;
 mod lossless;
+mod mix;
 mod parameters;
 mod peers;
 mod programs;

@@ -111,6 +111,7 @@ fn one(dice: &mut Dice, scheme: &Scheme, fabric: &Fabric) -> Option<(String, Str
         "lb.explore_packets",
         "lb.max_paths",
         "lb.paths",
+        "mix",
         "fabric.queue",
         "fabric.queue",
         "fabric.pfc",
@@ -145,8 +146,14 @@ fn one(dice: &mut Dice, scheme: &Scheme, fabric: &Fabric) -> Option<(String, Str
         "fabric.program.pnp.setup",
     ];
     let path = dice.pick(&paths);
-    let optional =
-        ["fabric.routing_delay", "fabric.queue", "fabric.pfc", "fabric.acks_with_data", "fabric.program"];
+    let optional = [
+        "mix",
+        "fabric.routing_delay",
+        "fabric.queue",
+        "fabric.pfc",
+        "fabric.acks_with_data",
+        "fabric.program",
+    ];
     let of_pfc = path.starts_with("fabric.pfc.") && has(scheme, "fabric.pfc");
     if !optional.contains(&path) && !of_pfc && !has(scheme, path) {
         return None;
@@ -191,6 +198,14 @@ fn one(dice: &mut Dice, scheme: &Scheme, fabric: &Fabric) -> Option<(String, Str
             _ => dice
                 .pick(&["{ kind = \"ecmp\" }", "{ kind = \"ops\", evs = 32 }", "{ kind = \"ops\", evs = 65536 }"])
                 .to_owned(),
+        },
+        "mix" => match kind(scheme, "lb").as_str() {
+            "mp-rdma" | "strack" => return None,
+            _ if scheme.name == "themis-spraying" => return None,
+            _ => {
+                let lb = dice.pick(&["{ kind = \"ecmp\" }", "{ kind = \"ops\", evs = 64 }"]);
+                format!("{{ every = {}, lb = {lb} }}", dice.within(2, 12))
+            }
         },
         "lb.evs" => whole(dice, 1, 65_536),
         "lb.buffer" => whole(dice, 1, 32),

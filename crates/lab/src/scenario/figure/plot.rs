@@ -1,7 +1,7 @@
 //! How a figure is drawn: `[plot]` tables, and whether there will be anything to draw.
 
 use super::super::table::{Table, list, nearest};
-use super::super::{ScenarioError, TopologySpec, WorkloadSpec, schemes};
+use super::super::{Scenario, ScenarioError, TopologySpec, WorkloadSpec, schemes};
 use super::{Figure, ModelSpec};
 use anabranch_base::Bytes;
 use anabranch_results::{PlotKind, PlotSpec, RunRow, Statistic};
@@ -97,7 +97,7 @@ impl Drawable {
                     },
                     curves,
                     messages: true,
-                    groups: groups(&scenario.workload, &scenario.topology),
+                    groups: groups(scenario),
                     jobs: matches!(scenario.workload, WorkloadSpec::Collective(_)),
                 }
             }
@@ -206,10 +206,10 @@ impl Drawable {
     }
 }
 
-/// The groups by which the messages of a workload can be told apart: its parts, whether they leave their data centre,
-/// and both.
-fn groups(workload: &WorkloadSpec, topology: &TopologySpec) -> Vec<String> {
-    let parts: Vec<&str> = match workload {
+/// The groups by which the messages of a scenario can be told apart: the parts of its workload, whether they leave their
+/// data centre, which hosts send them where not all balance alike, and what these are together.
+fn groups(scenario: &Scenario) -> Vec<String> {
+    let parts: Vec<&str> = match &scenario.workload {
         WorkloadSpec::Poisson { incast: None, pipeline: None, .. } => Vec::new(),
         WorkloadSpec::Poisson { incast, pipeline, .. } => {
             let others = [incast.as_ref().map(|_| "incast"), pipeline.as_ref().map(|_| "pipeline")];
@@ -217,14 +217,28 @@ fn groups(workload: &WorkloadSpec, topology: &TopologySpec) -> Vec<String> {
         }
         _ => Vec::new(),
     };
-    let sides: &[&str] = match topology {
+    let sides: &[&str] = match scenario.topology {
         TopologySpec::CrossDc(_) => &["intra", "inter"],
         _ => &[],
     };
-    let both = parts.iter().flat_map(|part| sides.iter().map(move |side| format!("{part}/{side}")));
+    let hosts: &[&str] = match scenario.schemes.iter().any(|scheme| scheme.mix.is_some()) {
+        true => &["main", "mixed"],
+        false => &[],
+    };
+    let mut groups = vec![String::new()];
+    for words in [&parts[..], sides, hosts] {
+        for at in 0..groups.len() {
+            let with = |word: &&str| match groups[at].is_empty() {
+                true => (*word).to_owned(),
+                false => format!("{}/{word}", groups[at]),
+            };
+            let longer: Vec<String> = words.iter().map(with).collect();
+            groups.extend(longer);
+        }
+    }
     // Pipelines lead from one data centre to the next.
-    let both = both.filter(|group| group != "pipeline/intra");
-    parts.iter().chain(sides).map(|name| (*name).to_owned()).chain(both).collect()
+    groups.retain(|group| !group.is_empty() && !group.starts_with("pipeline/intra"));
+    groups
 }
 
 /// What a fabric with several data centres adds to its runs.
@@ -347,6 +361,18 @@ mod tests {
         assert!(figure(&incasts, "kind = \"cdf\"\ny = \"retransmitted_share\"\ngroup = \"incast\"").is_ok());
         let said = refused(&incasts, "kind = \"cdf\"\ngroup = \"incats\"");
         assert!(said.ends_with("write: group = \"incast\""), "{said}");
+    }
+
+    #[test]
+    fn messages_of_hosts_that_balance_otherwise_are_picked() {
+        let set = "[set]\n\"*.mix\" = { every = 10, lb = { kind = \"ecmp\" } }\n";
+        let mixed = PACKETS.replacen("[sweep]", &format!("{set}[sweep]"), 1);
+        for group in ["main", "mixed"] {
+            assert!(figure(&mixed, &format!("kind = \"cdf\"\ngroup = \"{group}\"")).is_ok(), "{group}");
+        }
+        let said = refused(&mixed, "kind = \"cdf\"\ngroup = \"mix\"");
+        assert!(said.ends_with("write: group = \"mixed\""), "{said}");
+        assert!(refused(PACKETS, "kind = \"cdf\"\ngroup = \"mixed\"").contains("this workload is one"));
     }
 
     #[test]
