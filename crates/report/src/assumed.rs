@@ -99,11 +99,7 @@ mod tests {
             told[0],
             "Timeouts (transport.rto, which follows the buffers unless set): 115 us (a); 4ms (b)."
         );
-        assert!(
-            told[1].contains("never learn that a link is down, except for links of a switch's own under b:"),
-            "{told:?}"
-        );
-        assert!(told[2].contains("the same moments at every seed"), "{told:?}");
+        assert!(told[1].contains("the same moments at every seed"), "{told:?}");
     }
 
     #[test]
