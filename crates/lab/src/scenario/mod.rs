@@ -4,6 +4,8 @@
 //! file: who calls supplies them through [`Files`].
 
 mod annotated;
+#[cfg(test)]
+mod bad_input_cases;
 mod context;
 mod curves;
 mod declarations;
