@@ -441,10 +441,14 @@ fn word(find: &Find) -> &'static str {
     }
 }
 
-/// `smallest *.fabric.queue from 16KB to 8MB where drops(scheme) == 0, to 2 %`.
+/// `smallest *.fabric.queue from 16KB to 8MB where drops(scheme) == 0, to 2 % at each of these seeds`.
 fn asked_in_words(find: &Find) -> String {
     let [first, last] = find.ends().map(|end| plain(&end));
-    let near = if find.is_list() { String::new() } else { format!(", to {} %", find.resolution * 100.0) };
+    let near = if find.is_list() {
+        String::new()
+    } else {
+        format!(", to {} % at each of these seeds", find.resolution * 100.0)
+    };
     format!("{} {} from {first} to {last} where {}{near}", word(find), find.parameter, find.holds)
 }
 

@@ -212,7 +212,8 @@ fn an_answer_stands_on_its_page_and_has_three_seeds() {
     assert_eq!(asked["answers"][0]["seeds"].as_array().unwrap().len(), 3);
     let folder = asked["folder"].as_str().unwrap();
     let page = fs::read_to_string(place.path().join(folder).join("report.html")).unwrap();
-    let question = "smallest *.fabric.queue from 10KB to 4MB where drops(scheme) == 0, to 50 %";
+    let question =
+        "smallest *.fabric.queue from 10KB to 4MB where drops(scheme) == 0, to 50 % at each of these seeds";
     let value = asked["answers"][0]["value"].as_str().unwrap();
     assert!(page.contains(&format!("<p>{question}</p>")) && page.contains(&format!("<td>{value}</td>")));
     assert!(page.contains("*.fabric.queue (KB)"), "numbers on the axis");

@@ -48,6 +48,21 @@ fn a_number_without_a_unit_is_answered_with_the_number() {
 }
 
 #[test]
+fn other_ways_to_write_numbers_are_answered_with_the_number() {
+    for (key, written, offered) in [
+        ("bytes = \"100KB\"", "bytes = \"1,5MB\"", "bytes = \"1.5MB\""),
+        ("link = \"400Gbps\"", "link = \"25GB/s\"", "link = \"200Gbps\""),
+    ] {
+        followed(&edited(key, written), written, offered);
+    }
+    let at = "at = \"1e-5s\"";
+    assert!(followed(&format!("{SMALL}{LOSS}{at}\n"), at, "at = \"0.00001s\"").contains("at = \"10us\""));
+    let probability = "probability = \"0,1\"";
+    let wrong = format!("{SMALL}{}", LOSS.replace("probability = 0.01", probability));
+    followed(&wrong, probability, "probability = 0.1");
+}
+
+#[test]
 fn a_parameter_of_a_scheme_without_a_unit_is_answered_with_the_number() {
     for written in ["100000", "\"100000\""] {
         let line = format!("\"*.fabric.queue\" = {written}");

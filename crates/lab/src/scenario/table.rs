@@ -164,6 +164,22 @@ fn bare_number(node: &Node) -> Option<f64> {
     (number > 0.0 && number < 1e6).then_some(number)
 }
 
+/// What a text may mean that is no quantity: a decimal comma, a number with an exponent, bytes per second.
+fn repaired(node: &Node) -> Vec<Node> {
+    let Item::Leaf(toml::Value::String(text)) = &node.item else { return Vec::new() };
+    let dotted = text.trim().replace(',', ".");
+    let end = dotted.find(|letter: char| !letter.is_ascii_digit() && !".+-eE".contains(letter));
+    let (number, unit) = dotted.split_at(end.unwrap_or(dotted.len()));
+    let Ok(number) = number.parse::<f64>() else { return Vec::new() };
+    let of_bytes = unit.trim().strip_suffix("B/s").map(|prefix| format!("{}{prefix}bps", 8.0 * number));
+    let texts = of_bytes.into_iter().chain([format!("{number}{}", unit.trim())]);
+    let mut values: Vec<toml::Value> = texts.map(toml::Value::String).collect();
+    if unit.is_empty() {
+        values.push(toml::Value::Float(number));
+    }
+    values.into_iter().map(|value| Node { at: node.at, item: Item::Leaf(value) }).collect()
+}
+
 /// A bare number as a time, for keys whose times are not mostly microseconds: in the unit that brings it next to the
 /// example of the key. So `max_time = 1` is a second, and `link_latency = 500` is no half of a millisecond.
 fn in_usual_unit(key: &str, number: f64) -> Option<String> {
@@ -250,7 +266,9 @@ impl<'a> Table<'a> {
             let (message, help) = split_help(&problem, key);
             let timed = bare_number(node).and_then(|number| in_usual_unit(key, number));
             let timed = timed.map(|time| format!("{key} = {time}"));
-            let help = timed.or(help).unwrap_or_else(|| format!("{key} = {}", example(key)));
+            let repaired = repaired(node).into_iter().find(|node| T::read(node).is_ok());
+            let repaired = repaired.map(|node| format!("{key} = {}", node.value()));
+            let help = timed.or(repaired).or(help).unwrap_or_else(|| format!("{key} = {}", example(key)));
             fault(self.file, node.at, format!("{key}: {message}"), Some(help))
         })
     }
