@@ -305,10 +305,10 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
     let mut notes = notes(groups, all_alike);
     if standings.iter().any(|standing| standing.recovery != Recovery::Unknown) {
         notes.push(
-            "Slowdown by fault: over the same run without faults, seed by seed. Recovers after: from the start of the \
-             first fault until goodput, over a twentieth of that run's time, is back at 95 % of that run's at the same \
-             progress (as many bytes delivered), and stays there on average; `no dip`: it never fell below; `tail only`: it \
-             did when all but the last data had arrived; `not by end`: the run ended without having got back (`not in 1/3`: at one of three seeds)."
+            "Slowdown by fault: over the same run without faults, seed by seed. Recovers after: from the start of the first \
+             fault until goodput is back at 95 % of what the run without faults had when as many bytes had arrived, and stays \
+             there on average (goodput over a twentieth of that run's time); `no dip`: it never fell below; `tail only`: it did \
+             when all but the last data had arrived; `not by end`: the run ended before (`not in 1/3`: at one of three seeds)."
                 .to_owned(),
         );
     }

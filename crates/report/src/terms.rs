@@ -30,7 +30,10 @@ pub const TERMS: &[Term] = &[
         "over the messages of a run; in the table, the mean over seeds of each run's own number",
     ),
     term(&["±"], "half of the 95 % interval of the mean, by Student's t over the seeds' own numbers"),
-    term(&["rank"], "1 and how many schemes are faster at the same seeds, for sure: a paired t-test at 95 %"),
+    term(
+        &["rank"],
+        "one more than the number of schemes that are faster for sure, by more than 1 % (a paired t-test over the seeds, 95 %)",
+    ),
     term(&["tie"], "the seeds do not tell which is faster"),
     term(
         &["not to be placed"],

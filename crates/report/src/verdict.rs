@@ -76,11 +76,11 @@ pub fn method(set: &ResultSet) -> String {
     match most {
         1 => format!("{ranked}. One seed: no interval, and no ranks."),
         _ => format!(
-            "{ranked}, mean over {most} seeds; ± is the 95 % interval, by Student's t over the seeds' own numbers. Rank: 1 \
-             and how many schemes are faster at the same point, by more than 1 % and by a paired t-test, that is, the 95 % \
-             interval of the differences seed by seed is clear of 0, for each pair by itself; no scheme ranks before one \
-             with a lower mean. 1-3: by its mean 3rd, by the test no scheme is faster. A tie is what {most} seeds do not tell \
-             apart: more may."
+            "{ranked}, mean over {most} seeds; ± is the 95 % interval, by Student's t over the seeds' own numbers. Rank: one \
+             more than the number of schemes that are faster at the same point, by more than 1 % and for sure (a paired \
+             t-test: the 95 % interval of the differences seed by seed does not hold 0); no scheme ranks before one with a \
+             lower mean. `1-3`: third by its mean, though for sure no scheme is faster. A tie is what {most} seeds do not \
+             tell apart: more may."
         ),
     }
 }
@@ -278,7 +278,7 @@ fn cost(schemes: &[(&str, &Standing)], toml: &str) -> Option<String> {
     }
     if !unsure.is_empty() {
         parts.extend(clear.is_empty().then(|| " nothing for sure".to_owned()));
-        parts.push(format!(" not clear of 0: {}", some(unsure.into_iter().map(shown).collect())));
+        parts.push(format!(" not sure: {}", some(unsure.into_iter().map(shown).collect())));
     }
     if !free.is_empty() {
         parts.push(format!(" nothing: {}", some(names(&free))));
@@ -591,7 +591,7 @@ mod tests {
         }));
         set.runs[0].time_to_recover_us = Some(10.0);
         let said = verdict(&set);
-        assert_eq!(said[1], "The fault (link-down) cost a 10 % (± 0); not clear of 0: b 0 % (± 25).");
+        assert_eq!(said[1], "The fault (link-down) cost a 10 % (± 0); not sure: b 0 % (± 25).");
         let recoveries: Vec<_> =
             standings(&set, &groups(&set)).iter().map(|standing| standing.recovery).collect();
         assert_eq!(
