@@ -12,7 +12,13 @@ pub(super) fn section(set: &ResultSet) -> String {
     summary.remove(table::WALL);
     let ranked_by = ranked(set);
     let is_spare: Vec<bool> = summary.head.iter().map(|head| table::is_hidden(head, ranked_by)).collect();
-    let spare = |place: usize| if is_spare[place] { " spare" } else { "" };
+    // On a narrow screen the number by which schemes are ranked stands in place of counts.
+    let is_count = |place: usize| ["flows", "jobs"].contains(&summary.head[place].trim());
+    let kept = |place: usize| match (is_spare[place], is_count(place)) {
+        (true, _) => "spare",
+        (false, true) => "count",
+        (false, false) => "",
+    };
     let mut html = String::from("<section><h2>Summary</h2><p class=\"tools\">");
     if is_spare.contains(&true) {
         html.push_str("<label><input type=\"checkbox\" id=\"all-columns\"> All columns</label> ");
@@ -28,7 +34,7 @@ pub(super) fn section(set: &ResultSet) -> String {
         let word = if place < summary.words { " word" } else { "" };
         html.push_str(&format!(
             "<th scope=\"col\" class=\"{}\"><button type=\"button\">{shown}</button></th>",
-            format!("{word}{}", spare(place)).trim_start()
+            format!("{word} {}", kept(place)).trim()
         ));
     }
     html.push_str("</tr></thead><tbody>");
@@ -39,8 +45,8 @@ pub(super) fn section(set: &ResultSet) -> String {
             html.push_str(&match place {
                 0 => format!("<th scope=\"row\"><button type=\"button\">{cell}</button></th>"),
                 _ if place < summary.words => format!("<th class=\"point\">{cell}</th>"),
-                _ if is_spare[place] => format!("<td class=\"spare\">{cell}</td>"),
-                _ => format!("<td>{cell}</td>"),
+                _ if kept(place).is_empty() => format!("<td>{cell}</td>"),
+                _ => format!("<td class=\"{}\">{cell}</td>", kept(place)),
             });
         }
         html.push_str("</tr>");
