@@ -49,7 +49,7 @@ fn jobs_that_did_not_finish_have_no_time() {
     assert!(table.contains("Jobs that did not finish: 4 of 8."), "{table}");
     let page = std::fs::read_to_string(place.path().join(folder).join("report.html")).unwrap();
     assert!(page.contains("Not drawn, as none of its jobs finished: rocev2."));
-    assert!(page.contains("<td>0/4</td><td class=\"spare\">-</td><td>-</td>"));
+    assert!(page.contains("<td class=\"count\">0/4</td><td class=\"spare\">-</td><td>-</td>"));
 }
 
 #[test]
