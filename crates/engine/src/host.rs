@@ -20,12 +20,12 @@ use crate::prefetch::{prefetch, prefetch_lines};
 use anabranch_base::{Duration, HostId, LinkId, MessageId, NodeId, Purpose, QpId, Time, stream};
 #[cfg(test)]
 use anabranch_proto::transport::AnySender;
-use anabranch_proto::transport::{AnyReceiver, Ends, SenderCounters};
+use anabranch_proto::transport::{AnyReceiver, Ends, Legacy, SenderCounters};
 use anabranch_proto::{IntStack, Packet, Repr, lb};
 use anabranch_workload::Done;
 use round::{Round, SenderSlot};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 /// No endpoint: the queue pair has not started.
 const NOT_YET: u32 = u32::MAX;
@@ -63,6 +63,8 @@ pub struct Host {
     totals: Totals,
     /// Packets that receivers which are gone took in for the first time.
     fresh_before: u64,
+    /// By destination, what the connection left that finished last, where the next one inherits it.
+    legacies: BTreeMap<HostId, Legacy>,
 }
 
 /// A queue pair on which a host sends.
@@ -202,6 +204,7 @@ impl Host {
             started: 0,
             totals: Totals::default(),
             fresh_before: 0,
+            legacies: BTreeMap::new(),
         }
     }
 
@@ -398,7 +401,11 @@ impl Host {
         if left > 0 {
             return true;
         }
-        let counters = self.senders[place as usize].sender.counters();
+        let sender = &self.senders[place as usize].sender;
+        if let Some(legacy) = sender.legacy() {
+            self.legacies.insert(at.network.ends(qp.qp).dst, legacy);
+        }
+        let counters = sender.counters();
         (qp.place, qp.resent) = (DONE, resent(counters));
         self.totals = self.totals.add(counters);
         at.effects.notices.push(Notice { time: at.now, src: self.id, qp: qp.qp, opens: false });
@@ -445,7 +452,10 @@ impl Host {
         let cc = scheme.cc.build_drawing(path, random);
         let ends = at.network.ends(qp);
         let ends = Ends { qp, src: ends.src, dst: ends.dst };
-        let sender = scheme.transport.build_sender_drawing(ends, facts, cc, lb, *seed);
+        let mut sender = scheme.transport.build_sender_drawing(ends, facts, cc, lb, *seed);
+        if let Some(legacy) = self.legacies.get(&ends.dst) {
+            sender.inherit(legacy);
+        }
         let place = put(&mut self.senders, &mut self.free_senders, SenderSlot::new(slot, sender));
         self.outgoing[slot as usize].place = place;
         at.effects.notices.push(Notice { time: at.now, src: self.id, qp, opens: true });

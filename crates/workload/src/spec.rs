@@ -109,6 +109,9 @@ pub struct PipelineSpec {
     pub bytes: Bytes,
     /// All these messages as a share of what all hosts can send, above 0: as the load of the background.
     pub load: f64,
+    /// A stage sends all its messages on one queue pair, which stays open, instead of each on its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub persistent: bool,
 }
 
 /// A message from a host to another one.

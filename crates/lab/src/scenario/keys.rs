@@ -425,6 +425,12 @@ const SECTIONS: &[Section] = &[
                 Needed,
                 "Their share of the hosts' line rate, beside the others'.",
             ),
+            key(
+                "persistent",
+                "`true` or `false`",
+                Is("false"),
+                "A stage sends all its messages on one queue pair, which stays open, instead of each on its own.",
+            ),
         ],
     },
     Section {

@@ -5,6 +5,7 @@ use super::{EcnStep, FabricSpec, PfcSpec, Scheme, WrrSpec};
 use anabranch_base::{Duration, OutOfRange};
 use anabranch_proto::cc::AlphaDecay;
 use anabranch_proto::program::{ThemisLonghaulConfig, ThemisSprayingConfig};
+use anabranch_proto::transport::Inherits;
 use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, Span, Threshold, TransportConfig};
 
 /// Checks the numbers of a scheme: each against its declaration, then what they must be together.
@@ -20,6 +21,7 @@ pub(super) fn validate(scheme: &Scheme) -> Result<(), ParameterFault> {
     paced(scheme)?;
     alpha(scheme)?;
     telemetry(scheme)?;
+    inherits(scheme)?;
     fabric(&scheme.fabric)?;
     match (&scheme.fabric.program, &scheme.fabric.program_at) {
         (Some(ProgramConfig::ThemisSpraying(config)), _) => themis_spraying(config, scheme),
@@ -74,6 +76,17 @@ fn alpha(scheme: &Scheme) -> Result<(), ParameterFault> {
         dcqcn.decrease_interval
     );
     Err(ParameterFault::value("cc.decrease_interval", message, "\"0us\""))
+}
+
+/// What there is to inherit: a window that adapts.
+fn inherits(scheme: &Scheme) -> Result<(), ParameterFault> {
+    let adapts = matches!(scheme.cc, CcConfig::Dctcp(_) | CcConfig::Registered(_));
+    if adapts || scheme.transport.inherits() == Inherits::Nothing {
+        return Ok(());
+    }
+    let message = "transport.inherits is about a window that adapts, which of the congestion controls under \
+                   transport.kind = \"sack\" only cc.kind = \"dctcp\" leaves to the next connection";
+    Err(ParameterFault::value("transport.inherits", message.to_owned(), "\"nothing\""))
 }
 
 /// Telemetry comes back with the ACKs of one transport.

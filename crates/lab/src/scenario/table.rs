@@ -68,6 +68,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("parameter", "\"*.fabric.queue\""),
     ("per", "[\"scheme\"]"),
     ("period", "\"200us\""),
+    ("persistent", "true"),
     ("placement", "\"random\""),
     ("pod_hosts", "128"),
     ("ports", "[8, 16]"),

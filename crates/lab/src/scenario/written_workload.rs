@@ -163,7 +163,8 @@ fn incasts(table: &Table, hosts: u32, beside: f64) -> Result<IncastsSpec, Scenar
 fn pipeline(table: &Table, beside: f64) -> Result<PipelineSpec, ScenarioError> {
     table.only(&keys::of("pipeline"))?;
     let bytes = bytes(table)?;
-    Ok(PipelineSpec { bytes, load: load_beside(table, "a pipeline", beside, "the other parts")? })
+    let load = load_beside(table, "a pipeline", beside, "the other parts")?;
+    Ok(PipelineSpec { bytes, load, persistent: table.get("persistent")?.unwrap_or_default() })
 }
 
 /// The load `of` a part of the workload, beside `others`.

@@ -155,6 +155,18 @@ impl Reps {
         }
     }
 
+    /// Takes over the entropies that another sender to the same host has cached. Not its freezing, nor its round trips:
+    /// those are of its time.
+    pub fn inherit(&mut self, other: &Reps) {
+        self.cached = other.cached;
+        self.valid = other.valid;
+        self.head = other.head;
+        self.filled = other.filled;
+        self.number_of_valid = other.number_of_valid;
+        self.used = other.used;
+        self.turns.clone_from(&other.turns);
+    }
+
     /// Whether it avoids new entropies now.
     pub fn is_freezing(&self) -> bool {
         self.is_freezing

@@ -23,7 +23,7 @@ pub use irn::{IrnConfig, IrnReceiver, IrnSender};
 pub use mp_rdma::{MpRdmaConfig, MpRdmaReceiver, MpRdmaSender};
 pub use rack_tlp::{RackTlpConfig, RackTlpSender};
 pub use rnic_sr::{RnicSrConfig, RnicSrReceiver, RnicSrSender};
-pub use sack::{SackConfig, SackReceiver, SackSender};
+pub use sack::{Inherits, Legacy, SackConfig, SackReceiver, SackSender};
 pub use strack::{StrackConfig, StrackReceiver, StrackSender};
 
 kinds! {
@@ -276,6 +276,14 @@ impl TransportConfig {
         }
     }
 
+    /// What a connection takes over from the one before of its two hosts.
+    pub fn inherits(&self) -> Inherits {
+        match self {
+            TransportConfig::Sack(config) => config.inherits,
+            _ => Inherits::Nothing,
+        }
+    }
+
     /// The retransmission timeout.
     pub fn rto(&self) -> Span {
         match self {
@@ -373,6 +381,21 @@ impl AnySender {
     /// See [`Sender::counters`].
     pub fn counters(&self) -> SenderCounters {
         dispatch!(AnySender, self, end => end.counters())
+    }
+
+    /// What it leaves to the next connection of its two hosts, where that [inherits](TransportConfig::inherits).
+    pub fn legacy(&self) -> Option<Legacy> {
+        match self {
+            AnySender::Sack(sender) => sender.legacy(),
+            _ => None,
+        }
+    }
+
+    /// Starts with what an earlier connection left.
+    pub fn inherit(&mut self, legacy: &Legacy) {
+        if let AnySender::Sack(sender) = self {
+            sender.inherit(legacy);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The `sack` transport.
 
 mod carry;
+mod inherits;
 mod receiver;
 mod sender;
 
@@ -111,6 +112,7 @@ impl Schedule<SackEnds> {
             ack_every: self.ends.ack_every,
             carry_evs: self.ends.carry_evs,
             rto: Span::Time(self.ends.rto),
+            inherits: Default::default(),
         }
     }
 
