@@ -360,7 +360,8 @@ fn a_persistent_pipeline_has_one_queue_pair_a_stage() {
     };
     assert_eq!(ends(&per_message), ends(&persistent), "the same messages at the same times");
     let of = persistent.groups[2].messages.clone();
-    let stages: BTreeSet<anabranch_base::QpId> = of.clone().map(|m| persistent.messages[m as usize].qp).collect();
+    let stages: BTreeSet<anabranch_base::QpId> =
+        of.clone().map(|m| persistent.messages[m as usize].qp).collect();
     assert_eq!((stages.len(), of.len()), (32, per_message.groups[2].messages.len()));
     assert!(of.len() > 32 * 2, "several messages a stage");
 }
