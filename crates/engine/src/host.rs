@@ -9,7 +9,7 @@
 
 mod round;
 
-use crate::board::{Ended, Starts, parts, start_time};
+use crate::board::{Ended, Opened, Starts, parts, start_time};
 use crate::context::{Context, Failure, Notice};
 use crate::egress::{Egress, Frees, OnePort};
 use crate::frame::{Frame, Order, What, kind};
@@ -22,7 +22,7 @@ use anabranch_base::{Duration, HostId, LinkId, MessageId, NodeId, Purpose, QpId,
 use anabranch_proto::transport::AnySender;
 use anabranch_proto::transport::{AnyReceiver, Ends, Legacy, SenderCounters};
 use anabranch_proto::{IntStack, Packet, Repr, lb};
-use anabranch_workload::Done;
+use anabranch_workload::{Done, Step};
 use round::{Round, SenderSlot};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -63,6 +63,10 @@ pub struct Host {
     totals: Totals,
     /// Packets that receivers which are gone took in for the first time.
     fresh_before: u64,
+    /// Steps that have begun: when they are over, and their numbers.
+    steps: BinaryHeap<Reverse<(Time, u32)>>,
+    /// By processor that a step has taken, when it is free.
+    processors: BTreeMap<u32, Time>,
     /// By destination, what the connection left that finished last, where the next one inherits it.
     legacies: BTreeMap<HostId, Legacy>,
 }
@@ -181,6 +185,13 @@ impl Host {
                 qp.messages_left += 1;
             }
         }
+        for (number, step) in (0..).zip(&network.workload.steps) {
+            if step.needs == 0 {
+                let host = &mut hosts[step.host.index()];
+                let over = host.begin_step(number, Time::ZERO, network);
+                host.steps.push(Reverse((over, number)));
+            }
+        }
         for host in &mut hosts {
             host.see_to_next_call(network);
         }
@@ -204,6 +215,8 @@ impl Host {
             started: 0,
             totals: Totals::default(),
             fresh_before: 0,
+            steps: BinaryHeap::new(),
+            processors: BTreeMap::new(),
             legacies: BTreeMap::new(),
         }
     }
@@ -370,15 +383,56 @@ impl Host {
                 return self.is_broken(qp, &format!("has message {message}, which ended twice"), at);
             }
         }
-        for message in opened.drain(..) {
+        self.follow(&mut opened, at);
+        at.effects.opened = opened;
+        true
+    }
+
+    /// Does what was opened: begins steps, and posts messages.
+    #[inline]
+    fn follow<O: Observer>(&mut self, opened: &mut Opened, at: &mut Context<'_, O>) {
+        if !opened.steps.is_empty() {
+            self.begin_steps(opened, at);
+        }
+        let workload = at.network.workload;
+        for message in opened.messages.drain(..) {
             if workload.qps[workload.messages[message.index()].qp.index()].src == self.id {
                 self.post(message, at);
             } else {
                 at.effects.elsewhere.push(message);
             }
         }
-        at.effects.opened = opened;
-        true
+    }
+
+    /// Begins the steps that are ready, in the order in which they got ready. Those that take no time are over at once.
+    #[inline(never)]
+    fn begin_steps<O>(&mut self, opened: &mut Opened, at: &mut Context<'_, O>) {
+        let mut next = 0;
+        while let Some(&step) = opened.steps.get(next) {
+            next += 1;
+            let over = self.begin_step(step, at.now, at.network);
+            if over <= at.now {
+                at.counters.steps += 1;
+                at.network.board.end_step(step, at.now, opened);
+            } else {
+                self.steps.push(Reverse((over, step)));
+                self.next_call = self.next_call.min(Order::chosen(over, kind::POST));
+            }
+        }
+        opened.steps.clear();
+    }
+
+    /// A step is ready: when it will be over.
+    fn begin_step(&mut self, number: u32, now: Time, network: &Network<'_>) -> Time {
+        let step = &network.workload.steps[number as usize];
+        let mut begin = now;
+        if step.processor != Step::NO_PROCESSOR {
+            let free = self.processors.entry(step.processor).or_insert(Time::ZERO);
+            begin = begin.max(*free);
+            *free = begin + step.takes;
+        }
+        network.board.begin_step(number, begin);
+        begin + step.takes
     }
 
     /// The transport of a queue pair does what none may, which ends the run. Always false.
@@ -590,6 +644,14 @@ impl Host {
 
     /// Posts what is due.
     fn handle_post<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+        while self.steps.peek().is_some_and(|Reverse((over, _))| *over <= at.now) {
+            let Some(Reverse((_, step))) = self.steps.pop() else { break };
+            at.counters.steps += 1;
+            let mut opened = std::mem::take(&mut at.effects.opened);
+            at.network.board.end_step(step, at.now, &mut opened);
+            self.follow(&mut opened, at);
+            at.effects.opened = opened;
+        }
         while let Some(message) = self.next_start(at.network).filter(|(time, _)| *time <= at.now) {
             self.started += 1;
             self.post(message.1, at);
@@ -607,7 +669,9 @@ impl Host {
         let timer =
             self.timers.peek().map_or(Order::NEVER, |Reverse((time, _))| Order::chosen(*time, kind::TIMER));
         let post = self.next_start(network).map_or(Order::NEVER, |(time, _)| Order::chosen(time, kind::POST));
-        self.next_call = timer.min(post);
+        let step =
+            self.steps.peek().map_or(Order::NEVER, |Reverse((time, _))| Order::chosen(*time, kind::POST));
+        self.next_call = timer.min(post).min(step);
     }
 
     /// Posts a message of this host.

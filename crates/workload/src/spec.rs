@@ -1,5 +1,6 @@
 //! What a workload is made from, every default explicit.
 
+use crate::TraceSpec;
 use crate::collective::CollectiveSpec;
 use crate::{Fabric, WorkloadBuilder};
 use anabranch_base::{
@@ -74,6 +75,8 @@ pub enum WorkloadSpec {
         /// The instant in the file at which the run starts.
         origin: Duration,
     },
+    /// A job from a file of another tool.
+    Trace(TraceSpec),
     /// Somebody else's, from a registry.
     #[serde(skip)]
     Registered(RegisteredWorkload),

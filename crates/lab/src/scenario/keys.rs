@@ -527,6 +527,37 @@ const SECTIONS: &[Section] = &[
         ],
     },
     Section {
+        name: "trace",
+        table: "[workload]",
+        kind: Some("trace"),
+        meaning: "A job from a file of another tool: what each rank computes, sends and receives, and in which order.",
+        keys: &[
+            key("kind", "`trace`", Needed, "Which workload it is."),
+            key("format", "`goal`, `msccl` or `simai`", Needed, "What the file is."),
+            key("file", FILE, Needed, "The file."),
+            key(
+                "placement",
+                "`blocks`, `random` and others",
+                Is("\"blocks\""),
+                "Where the ranks are, a rank a host: in host order, or at random.",
+            ),
+            key(
+                "ends",
+                "`acknowledged` or `posted`",
+                Told("`acknowledged`; of `msccl`, `posted`"),
+                "When a send is over, so that what follows it may begin.",
+            ),
+            key("bytes", SIZE, Told("must be said for `msccl`"), "Of `msccl`: the buffer of each rank."),
+            key("chunk", SIZE, Told("128KB, of `simai`"), "Of `simai`: most bytes of a message."),
+            key(
+                "without_pipeline",
+                "`true` or `false`",
+                Is("false"),
+                "Of `simai`: leave out what pipeline stages send each other, of which the file has no time.",
+            ),
+        ],
+    },
+    Section {
         name: "link-down",
         table: "[[fault]]",
         kind: Some("link-down"),
@@ -723,7 +754,7 @@ mod tests {
         let table = format!("{}\n{table}", section.table);
         Some(match (section.name, section.table) {
             ("scenario", _) | ("measure", _) => return None,
-            ("topo-file" | "graph", _) | ("cm" | "ns3-flows" | "messages", _) => return None,
+            ("topo-file" | "graph", _) | ("cm" | "ns3-flows" | "trace" | "messages", _) => return None,
             (_, "[topology]") => format!("{all}{TRAFFIC}{table}"),
             ("tier", _) => format!("{all}{TRAFFIC}{FABRIC}{table}"),
             (_, "[workload]") => format!("{all}{FABRIC}{table}"),
