@@ -30,7 +30,7 @@ const WORKLOADS: &[(&str, &str)] = &[
     ("ns3-flows", "an ns-3 flow file (file = \"flow.txt\")"),
     (
         "trace",
-        "a job from a file of another tool: GOAL, MSCCL or SimAI (format = \"goal\", file = \"job.goal\")",
+        "a job from a file of another tool: GOAL, MSCCL, SimAI or Chakra (format = \"goal\", file = \"job.goal\")",
     ),
 ];
 

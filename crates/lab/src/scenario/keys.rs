@@ -533,8 +533,8 @@ const SECTIONS: &[Section] = &[
         meaning: "A job from a file of another tool: what each rank computes, sends and receives, and in which order.",
         keys: &[
             key("kind", "`trace`", Needed, "Which workload it is."),
-            key("format", "`goal`, `msccl` or `simai`", Needed, "What the file is."),
-            key("file", FILE, Needed, "The file."),
+            key("format", "`goal`, `msccl`, `simai` or `chakra`", Needed, "What the file is."),
+            key("file", FILE, Needed, "The file; of `chakra`, `x` for `x.0.et`, `x.1.et` and so on."),
             key(
                 "placement",
                 "`blocks`, `random` and others",
@@ -548,7 +548,12 @@ const SECTIONS: &[Section] = &[
                 "When a send is over, so that what follows it may begin.",
             ),
             key("bytes", SIZE, Told("must be said for `msccl`"), "Of `msccl`: the buffer of each rank."),
-            key("chunk", SIZE, Told("128KB, of `simai`"), "Of `simai`: most bytes of a message."),
+            key(
+                "chunk",
+                SIZE,
+                Told("128KB, where it may be"),
+                "Of `simai` and `chakra`: most bytes of a message.",
+            ),
             key(
                 "without_pipeline",
                 "`true` or `false`",

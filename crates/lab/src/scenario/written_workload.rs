@@ -116,8 +116,11 @@ pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSp
 fn trace(cx: &Context, table: &Table) -> Result<WorkloadSpec, ScenarioError> {
     table.only(&keys::of("trace"))?;
     let file: String = table.need("file")?;
-    cx.file(table, "file", &file)?;
     let format = table.word("format", &Format::ALL)?;
+    match format {
+        Format::Chakra => cx.files_of_ranks(table, "file", &file)?,
+        _ => drop(cx.file(table, "file", &file)?),
+    }
     let placement = match table.node("placement").is_some() {
         true => table.word("placement", &Placement::ALL)?,
         false => Placement::Blocks,
@@ -126,22 +129,23 @@ fn trace(cx: &Context, table: &Table) -> Result<WorkloadSpec, ScenarioError> {
         true => table.word("ends", &SendEnds::ALL)?,
         false => format.ends(),
     };
-    let only = |key: &'static str, whose: Format| match table.node(key).is_some() && format != whose {
-        true => {
-            let message = format!("{key} is for format = {:?}, not {:?}", whose.name(), format.name());
-            Err(table.wrong(key, message, format!("[workload] without {key}")))
+    for (key, whose) in [
+        ("bytes", &[Format::Msccl][..]),
+        ("chunk", &[Format::Simai, Format::Chakra]),
+        ("without_pipeline", &[Format::Simai]),
+    ] {
+        if table.node(key).is_some() && !whose.contains(&format) {
+            let whose: Vec<String> = whose.iter().map(|format| format!("{:?}", format.name())).collect();
+            let message = format!("{key} is for format = {}, not {:?}", whose.join(" or "), format.name());
+            return Err(table.wrong(key, message, format!("[workload] without {key}")));
         }
-        false => Ok(()),
-    };
-    only("bytes", Format::Msccl)?;
-    only("chunk", Format::Simai)?;
-    only("without_pipeline", Format::Simai)?;
+    }
     let bytes = match format {
         Format::Msccl => Some(bytes(table)?),
         _ => None,
     };
     let chunk = match format {
-        Format::Simai => Some(table.get("chunk")?.unwrap_or(DEFAULT_CHUNK)),
+        Format::Simai | Format::Chakra => Some(table.get("chunk")?.unwrap_or(DEFAULT_CHUNK)),
         _ => None,
     };
     if chunk == Some(Bytes(0)) {

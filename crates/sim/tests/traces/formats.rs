@@ -138,6 +138,110 @@ fn weight_gradients_are_reduced_beside_what_follows() {
     assert_eq!(cct(8, SIMAI, file), experts + (1_000 + 1_000 + 1_000_000) * NS);
 }
 
+/// A protobuf message by hand.
+#[derive(Clone, Default)]
+struct Proto(Vec<u8>);
+
+impl Proto {
+    fn varint(mut self, mut number: u64) -> Self {
+        while number >= 128 {
+            self.0.push(number as u8 | 128);
+            number >>= 7;
+        }
+        self.0.push(number as u8);
+        self
+    }
+
+    fn number(self, field: u64, number: u64) -> Self {
+        self.varint(field << 3).varint(number)
+    }
+
+    fn bytes(self, field: u64, bytes: &[u8]) -> Self {
+        let mut longer = self.varint(field << 3 | 2).varint(bytes.len() as u64);
+        longer.0.extend(bytes);
+        longer
+    }
+
+    /// An attribute of a node, with a value in this field of its own.
+    fn attribute(self, name: &str, field: u64, value: u64) -> Self {
+        let attribute = Proto::default().bytes(1, name.as_bytes()).number(field, value);
+        self.bytes(10, &attribute.0)
+    }
+}
+
+fn node(id: u64, kind: u64, after: &[u64]) -> Proto {
+    let node = Proto::default().number(1, id).bytes(2, b"a node").number(3, kind);
+    after.iter().fold(node, |node, before| node.number(5, *before))
+}
+
+/// The file of a rank: what it is, and its nodes, each behind its length.
+fn file(nodes: &[Proto]) -> Vec<u8> {
+    let about = Proto::default().bytes(1, b"0.0.4");
+    let all = std::iter::once(&about).chain(nodes);
+    all.fold(Proto::default(), |mut file, message| {
+        file = file.varint(message.0.len() as u64);
+        file.0.extend(&message.0);
+        file
+    })
+    .0
+}
+
+const INT64: u64 = 9;
+const UINT64: u64 = 13;
+const BOOL: u64 = 27;
+
+/// Computing, an AllReduce of both ranks, a message, and an answer: sizes as int64 and as uint64.
+#[test]
+fn nodes_of_chakra_follow_their_dependencies() {
+    for number in [INT64, UINT64] {
+        let compute =
+            |id, us, after: &[u64]| node(id, 4, after).number(7, us).attribute("is_cpu_op", BOOL, 0);
+        let reduce = |id, after: &[u64]| {
+            let node = node(id, 7, after).attribute("is_cpu_op", BOOL, 0);
+            node.attribute("comm_type", number, 0).attribute("comm_size", number, 40_860)
+        };
+        let send = |id, to, after: &[u64]| {
+            let node = node(id, 5, after).attribute("comm_dst", 7, to);
+            node.attribute("comm_size", number, PAYLOAD).attribute("comm_tag", 11, 3)
+        };
+        let receive = |id, from, after: &[u64]| {
+            let node = node(id, 6, after).attribute("comm_src", 7, from);
+            node.attribute("comm_size", number, PAYLOAD).attribute("comm_tag", 11, 3)
+        };
+        let files = [
+            file(&[compute(5, 30, &[]), reduce(7, &[5]), send(8, 1, &[7])]),
+            file(&[compute(9, 30, &[]), reduce(0, &[9]), receive(1, 0, &[0]), compute(2, 10, &[1])]),
+        ];
+        let own = collective(2, "algorithm = \"allreduce-ring\"\nbytes = \"40860B\"\nchunk = \"128KB\"");
+        let result = of_ranks("", &files).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(result.jobs[0].cct_ps, Some(30_000 * NS + own + THERE + 10_000 * NS));
+    }
+}
+
+#[test]
+fn what_chakra_has_and_is_not_simulated_is_named() {
+    let coll = |kind| node(4, 7, &[]).attribute("is_cpu_op", BOOL, 0).attribute("comm_type", INT64, kind);
+    for (nodes, says) in [
+        (vec![node(3, 2, &[])], "job.0.et: node 3 (`a node`): loads and stores of memory are not simulated"),
+        (vec![node(3, 9, &[])], "node 3 (`a node`): its type 9 is unknown"),
+        (vec![coll(5).attribute("comm_size", INT64, 9)], "node 4 (`a node`): comm_type 5 is not simulated"),
+        (vec![coll(0)], "node 4 (`a node`): it has no comm_size"),
+        (vec![node(1, 5, &[])], "node 1 (`a node`): it has no comm_dst"),
+        (vec![node(1, 4, &[9])], "job: rank 0, node 1: it waits for node 9, which is not there"),
+        (vec![node(1, 4, &[]), node(1, 4, &[])], "node 1 is there for the second time in this rank"),
+        (vec![coll(0).attribute("comm_size", INT64, 9)], "job: rank 1 has 0 collectives, and rank 0 has 1"),
+        (vec![], "job: nothing in it is sent"),
+    ] {
+        let error = of_ranks("", &[file(&nodes), file(&[])]).map(|_| ()).unwrap_err();
+        assert!(error.contains(says), "{error}\nexpected: {says}");
+    }
+    let cut = &file(&[node(1, 4, &[])])[..12];
+    let error = of_ranks("", &[cut.to_vec()]).map(|_| ()).unwrap_err();
+    assert!(error.contains("job.0.et: message 1 is no Chakra node"), "{error}");
+    let error = of_ranks("", &[]).map(|_| ()).unwrap_err();
+    assert!(error.contains("cannot read \"job.0.et\", the file of rank 0"), "{error}");
+}
+
 #[test]
 fn a_job_is_the_same_on_any_number_of_threads() {
     let keys = "format = \"msccl\"\nbytes = \"1MB\"\nplacement = \"random\"";
@@ -167,6 +271,20 @@ fn published_files_run_to_their_end() {
     };
     let micro = super::cct(8, SIMAI, &file("simai/microAllReduce.txt"));
     assert_eq!(micro, 1_112_004 * NS + own(16_777_216) + own(67_108_864));
+    let ranks = |name: &str, count: u32| -> Vec<Vec<u8>> {
+        let file = |rank| std::fs::read(folder.join(format!("data/jobs/chakra/{name}.{rank}.et"))).unwrap();
+        (0..count).map(file).collect()
+    };
+    let chakra = |keys: &str, files: &[Vec<u8>]| of_ranks(keys, files).unwrap().jobs[0].cct_ps;
+    let own =
+        |ranks, keys: &str| Some(collective(ranks, &format!("{keys}\nbytes = \"1MiB\"\nchunk = \"1MB\"")));
+    let gather = ranks("all_gather_4/all_gather", 4);
+    assert_eq!(chakra("chunk = \"1MB\"", &gather), own(4, "algorithm = \"allgather-ring\""));
+    let ring = own(8, "algorithm = \"allreduce-ring\"");
+    assert_eq!(chakra("chunk = \"1MB\"", &ranks("all_reduce_8/all_reduce", 8)), ring);
+    // It computes for 7 us after each of 7 reductions, in which the ACK goes that else a block waits for.
+    let posted = chakra("ends = \"posted\"", &ranks("custom_ring_allreduce_8/custom_allreduce", 8));
+    assert_eq!(posted, ring.map(|ring| ring + 7 * (7_000 * NS - A)));
     let large = simulated(16, "format = \"simai\"", &file("simai/workload_analytical.txt"), 1).unwrap_err();
     assert!(large.contains("without_pipeline = true"), "{large}");
 }

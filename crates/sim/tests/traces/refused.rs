@@ -132,13 +132,16 @@ fn mistakes_in_simai_are_explained() {
 fn keys_that_do_not_fit_are_explained() {
     let goal = "num_ranks 2\nrank 0 {\ns: send 1b to 1\n}\nrank 1 {\nr: recv 1b from 0\n}\n";
     for (keys, says) in [
-        ("", "[workload] has no \"format\"\n  write: format = one of \"goal\", \"msccl\", \"simai\""),
+        (
+            "",
+            "[workload] has no \"format\"\n  write: format = one of \"goal\", \"msccl\", \"simai\", \"chakra\"",
+        ),
         ("format = \"gaol\"", "write: format = \"goal\""),
         (
             "format = \"goal\"\nbytes = \"1MB\"",
             "bytes is for format = \"msccl\", not \"goal\"\n  write: [workload] without bytes",
         ),
-        ("format = \"goal\"\nchunk = \"1MB\"", "chunk is for format = \"simai\", not \"goal\""),
+        ("format = \"goal\"\nchunk = \"1MB\"", "chunk is for format = \"simai\" or \"chakra\", not \"goal\""),
         ("format = \"goal\"\nends = \"never\"", "ends = one of \"posted\", \"acknowledged\""),
         ("format = \"msccl\"", "bytes"),
         ("format = \"simai\"\nchunk = \"0B\"", "a chunk must have at least 1B"),

@@ -3,6 +3,7 @@
 //! Each format is read into one [graph], which becomes messages, gates and steps. Nothing in a trace is skipped in
 //! silence: what cannot be simulated is an error that names its place.
 
+mod chakra;
 mod goal;
 mod graph;
 mod msccl;
@@ -29,7 +30,7 @@ pub struct TraceSpec {
     /// For an algorithm without sizes (`msccl`): the bytes of each rank's buffer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Bytes>,
-    /// For collectives that the trace names without saying how (`simai`): most bytes of a message.
+    /// For collectives that the trace names without saying how (`simai`, `chakra`): most bytes of a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk: Option<Bytes>,
     /// For `simai`: leave out what pipeline stages send each other, of which the file has a size and no time.
@@ -47,12 +48,31 @@ pub enum Format {
     Msccl,
     /// A workload of SimAI, as text.
     Simai,
+    /// Execution traces of Chakra, a file a rank.
+    Chakra,
+}
+
+/// The text that stands for the files of all ranks, each with its name in errors.
+///
+/// # Errors
+/// What is wrong with a file, with its place.
+pub fn text_of_ranks(files: &[(String, Vec<u8>)]) -> Result<String, WorkloadError> {
+    chakra::to_text(files)
+}
+
+/// Whether it is such a text already.
+pub fn is_text_of_ranks(text: &str) -> bool {
+    chakra::is_text(text)
 }
 
 impl Format {
     /// Every format, by its name in scenarios.
-    pub const ALL: [(&'static str, Format); 3] =
-        [("goal", Format::Goal), ("msccl", Format::Msccl), ("simai", Format::Simai)];
+    pub const ALL: [(&'static str, Format); 4] = [
+        ("goal", Format::Goal),
+        ("msccl", Format::Msccl),
+        ("simai", Format::Simai),
+        ("chakra", Format::Chakra),
+    ];
 
     /// Its name in scenarios.
     pub fn name(self) -> &'static str {
@@ -64,7 +84,7 @@ impl Format {
     pub fn ends(self) -> SendEnds {
         match self {
             Format::Msccl => SendEnds::Posted,
-            Format::Goal | Format::Simai => SendEnds::Acknowledged,
+            Format::Goal | Format::Simai | Format::Chakra => SendEnds::Acknowledged,
         }
     }
 }
@@ -99,13 +119,12 @@ pub(super) fn build(
     seed: u64,
 ) -> Result<Workload, WorkloadError> {
     let file = spec.file.as_str();
+    let chunk = spec.chunk.map_or(u64::MAX, |chunk| chunk.0);
     let (graph, place): (Graph, &'static str) = match spec.format {
         Format::Goal => (goal::parse(file, text)?, "line"),
         Format::Msccl => (msccl::parse(file, text, spec.bytes)?, "line"),
-        Format::Simai => (
-            simai::parse(file, text, spec.chunk.map_or(u64::MAX, |chunk| chunk.0), spec.without_pipeline)?,
-            "line",
-        ),
+        Format::Simai => (simai::parse(file, text, chunk, spec.without_pipeline)?, "line"),
+        Format::Chakra => (chakra::parse(file, text, chunk)?, "node"),
     };
     let ranks = graph.ranks.len() as u32;
     if ranks > fabric.hosts {

@@ -178,7 +178,9 @@ impl Reader<'_> {
         let offset = self.number(step, if sends { "srcoff" } else { "dstoff" }, 1 << 32)?;
         let bytes = chunks.bytes(offset, count);
         let whom = |peer: Option<u32>, what: &str| {
-            peer.ok_or_else(|| self.wrong(step, format!("it {what}, and its block has {what}=\"-1\"")))
+            peer.ok_or_else(|| {
+                self.wrong(step, format!("a step of type {kind} needs a block with {what}, which is -1"))
+            })
         };
         let mut operations = Vec::new();
         if receives {
