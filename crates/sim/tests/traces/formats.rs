@@ -288,3 +288,27 @@ fn published_files_run_to_their_end() {
     let large = simulated(16, "format = \"simai\"", &file("simai/workload_analytical.txt"), 1).unwrap_err();
     assert!(large.contains("without_pipeline = true"), "{large}");
 }
+
+/// What the book calls an example. A step of the GPT is 50 million packets, and only built.
+#[test]
+fn examples_are_jobs() {
+    let read = |name: &str| {
+        let path = format!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/jobs/{}"), name);
+        std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+    };
+    let text = |name: &str| String::from_utf8(read(name)).unwrap();
+    let folder = Folder(
+        ["pipeline.goal", "gpt-13b.txt"].into_iter().map(|name| (name.to_owned(), read(name))).collect(),
+    );
+    let pipeline = run_in(&folder, &text("pipeline.toml"), 1).unwrap_or_else(|error| panic!("{error}"));
+    // Three stages hand on, and the last micro-batch comes two computations after the first.
+    let cct = pipeline.jobs[0].cct_ps.unwrap();
+    assert!(cct > (3 + 3) * 40_000 * NS && pipeline.run.extra["compute_max_us"] == 120.0, "{cct}");
+    let gpt = scenario::read("gpt-13b.toml", &text("gpt-13b.toml"), &folder, &Overrides::default());
+    let gpt = gpt.unwrap_or_else(|error| panic!("{error}"));
+    let built = gpt.points().unwrap().remove(0);
+    let workload = anabranch_sim::build(&built).unwrap_or_else(|error| panic!("{error}")).workload;
+    assert_eq!(workload.jobs[0].hosts.len(), 128);
+    // 40 layers and the embedding, 8 rings of 16 ranks each, 30 blocks of 5 chunks a rank.
+    assert_eq!(workload.messages.len(), 8 * 16 * 30 * (40 * 5 + 5));
+}
