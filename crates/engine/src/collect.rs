@@ -5,6 +5,7 @@ use crate::engine::Engine;
 use crate::fault_spec::FaultSpec;
 use crate::ideal::Ideal;
 use crate::observer::Observer;
+use crate::span::Span;
 use crate::spec::RunPoint;
 use anabranch_base::{Duration, HostId, MessageId, Time};
 use anabranch_proto::TransportConfig;
@@ -25,13 +26,15 @@ pub struct RunResult {
     pub jobs: Vec<JobRow>,
     /// Measured curves.
     pub series: Vec<SeriesRow>,
+    /// What hosts did from when to when, where [`Control::spans`](crate::Control::spans) asked for it.
+    pub spans: Vec<Span>,
 }
 
 impl RunResult {
     /// A result of these rows, whose digest it computes.
     pub fn new(mut run: RunRow, flows: Vec<FlowRow>, jobs: Vec<JobRow>, series: Vec<SeriesRow>) -> Self {
         run.digest = run_digest(&run, &flows, &jobs);
-        RunResult { run, flows, jobs, series }
+        RunResult { run, flows, jobs, series, spans: Vec::new() }
     }
 }
 
