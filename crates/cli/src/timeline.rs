@@ -291,8 +291,11 @@ series = "queue-depth"
 links = "tor:1/down:1"
 "#;
 
-    /// What a reader makes of it: slices by the names of their process and track, with times in ns, and counters.
-    fn read_back(bytes: &[u8]) -> (Vec<(String, String, String, u64, u64)>, usize) {
+    /// Names of a process, a track and a slice, and when that begins and ends in ns.
+    type Slice = (String, String, String, u64, u64);
+
+    /// What a reader makes of it: slices, and how many values counters have.
+    fn read_back(bytes: &[u8]) -> (Vec<Slice>, usize) {
         let trace = Trace::decode(bytes).unwrap();
         let mut tracks: BTreeMap<u64, (String, Option<u64>)> = BTreeMap::new();
         let mut open: BTreeMap<u64, (String, u64)> = BTreeMap::new();

@@ -96,6 +96,8 @@ impl Naming<'_> {
 
 /// By rank and node.
 type PerNode<T> = Vec<Vec<T>>;
+/// By sending rank and node, the receiving rank and its node.
+type Pairs = BTreeMap<(u32, u32), (u32, u32)>;
 
 impl Graph {
     /// The workload of rank after rank on `hosts`.
@@ -116,7 +118,7 @@ impl Graph {
     }
 
     /// By sending rank and node, the node of the receiving rank.
-    fn matched(&self, naming: Naming<'_>) -> Result<BTreeMap<(u32, u32), (u32, u32)>, WorkloadError> {
+    fn matched(&self, naming: Naming<'_>) -> Result<Pairs, WorkloadError> {
         let mut sent: BTreeMap<(u32, u32, u64), Vec<(u32, u64)>> = BTreeMap::new();
         let all = || {
             let ranks = (0_u32..).zip(&self.ranks);
@@ -183,11 +185,7 @@ impl Graph {
     }
 
     /// Whether every node comes to its turn.
-    fn check_order(
-        &self,
-        pairs: &BTreeMap<(u32, u32), (u32, u32)>,
-        naming: Naming<'_>,
-    ) -> Result<(), WorkloadError> {
+    fn check_order(&self, pairs: &Pairs, naming: Naming<'_>) -> Result<(), WorkloadError> {
         let mut waits: PerNode<u32> = self
             .ranks
             .iter()
@@ -310,12 +308,7 @@ struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    fn new(
-        graph: &'a Graph,
-        hosts: &'a [HostId],
-        ends: SendEnds,
-        pairs: &BTreeMap<(u32, u32), (u32, u32)>,
-    ) -> Self {
+    fn new(graph: &'a Graph, hosts: &'a [HostId], ends: SendEnds, pairs: &Pairs) -> Self {
         fn empty<T: Clone>(graph: &Graph, with: T) -> PerNode<T> {
             graph.ranks.iter().map(|nodes| vec![with.clone(); nodes.len()]).collect()
         }
