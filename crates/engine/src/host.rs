@@ -7,6 +7,7 @@
 //! packet that comes in until a base RTT after the sender is done: late copies are answered until then, and find
 //! nobody after that. So memory follows the flows that are alive together.
 
+mod pulls;
 mod round;
 
 use crate::board::{Ended, Opened, Starts, parts, start_time};
@@ -23,6 +24,7 @@ use anabranch_proto::transport::AnySender;
 use anabranch_proto::transport::{AnyReceiver, Ends, Legacy, SenderCounters};
 use anabranch_proto::{IntStack, Packet, Repr, lb};
 use anabranch_workload::{Done, Step};
+use pulls::Pulls;
 use round::{Round, SenderSlot};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -31,6 +33,9 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 const NOT_YET: u32 = u32::MAX;
 /// No endpoint any more: the queue pair is done.
 const DONE: u32 = u32::MAX - 1;
+
+/// In `timers`: the host's pull pacer, which no queue pair is.
+const PULLS: u32 = u32::MAX;
 
 /// Cache lines of a sender that a packet touches: its first ones, by the order of its fields.
 const SENDER_LINES: usize = 8;
@@ -69,6 +74,8 @@ pub struct Host {
     processors: BTreeMap<u32, Time>,
     /// By destination, what the connection left that finished last, where the next one inherits it.
     legacies: BTreeMap<HostId, Legacy>,
+    /// Where receivers pull: what paces them.
+    pulls: Option<Box<Pulls>>,
 }
 
 /// A queue pair on which a host sends.
@@ -218,6 +225,7 @@ impl Host {
             steps: BinaryHeap::new(),
             processors: BTreeMap::new(),
             legacies: BTreeMap::new(),
+            pulls: Pulls::new(network).map(Box::new),
         }
     }
 
@@ -320,6 +328,9 @@ impl Host {
         }
         while let Some(answer) = self.receivers[place].poll_transmit() {
             self.send_answer(slot, answer, at);
+        }
+        if self.pulls.is_some() {
+            self.ask_to_pull(slot, place, at.now);
         }
         while let Some(message) = delivered {
             if !self.end(message, packet.qp, Done::Delivered, at) {
@@ -547,6 +558,9 @@ impl Host {
 
     /// A queue pair's timer.
     fn handle_timer<O: Observer>(&mut self, slot: u32, at: &mut Context<'_, O>) {
+        if slot == PULLS {
+            return self.handle_pull_turn(at);
+        }
         let place = self.outgoing[slot as usize].place;
         if place >= DONE {
             return;

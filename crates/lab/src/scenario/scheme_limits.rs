@@ -18,6 +18,8 @@ pub(super) fn validate(scheme: &Scheme) -> Result<(), ParameterFault> {
     }
     paths(&scheme.lb, "lb")?;
     scheme.mix.iter().try_for_each(|mix| paths(&mix.lb, "mix.lb"))?;
+    freezes(&scheme.lb, "lb")?;
+    scheme.mix.iter().try_for_each(|mix| freezes(&mix.lb, "mix.lb"))?;
     paced(scheme)?;
     alpha(scheme)?;
     telemetry(scheme)?;
@@ -53,6 +55,18 @@ fn paths(lb: &LbConfig, part: &str) -> Result<(), ParameterFault> {
     }
     let message = format!("{part}.min_paths is {least}, above the {part}.max_paths of {most}");
     Err(ParameterFault::value(&format!("{part}.min_paths"), message, most.to_string()))
+}
+
+/// Freezing cannot be forced where there is none.
+fn freezes(lb: &LbConfig, part: &str) -> Result<(), ParameterFault> {
+    match lb {
+        LbConfig::Reps(reps) if reps.freeze_at.is_some() && !reps.freezing => {
+            let message =
+                format!("{part}.freeze_at forces a freezing that {part}.freezing = false rules out");
+            Err(ParameterFault::value(&format!("{part}.freezing"), message, "true"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// MP-RDMA's sender knows windows alone.

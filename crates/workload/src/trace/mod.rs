@@ -127,6 +127,9 @@ pub(super) fn build(
         Format::Chakra => (chakra::parse(file, text, chunk)?, "node"),
     };
     let ranks = graph.ranks.len() as u32;
+    if ranks == 0 {
+        return Err(WorkloadError::file(file, "it has no ranks; write a file of 2 or more"));
+    }
     if ranks > fabric.hosts {
         let what = format!(
             "it has {ranks} ranks, and the fabric has {} hosts; write a fabric of {ranks} hosts or more",

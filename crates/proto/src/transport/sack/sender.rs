@@ -126,6 +126,12 @@ impl SackSender {
         self.next < self.end || !self.lost.is_empty()
     }
 
+    /// Packets that wait to be sent, for the first time or again.
+    #[inline]
+    pub fn backlog(&self) -> u32 {
+        self.end - self.next + self.lost.len() as u32
+    }
+
     /// Bytes in flight.
     pub fn in_flight(&self) -> u64 {
         self.in_flight

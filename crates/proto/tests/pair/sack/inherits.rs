@@ -29,6 +29,7 @@ fn connection(inherits: Inherits, number: u64) -> AnySender {
         failure_rtt: 1.65,
         reuse: 1,
         reuse_order: ReuseOrder::InARow,
+        freeze_at: None,
     };
     let transport = TransportConfig::Sack(SackConfig {
         payload: Bytes(PAYLOAD),

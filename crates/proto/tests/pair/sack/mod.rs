@@ -202,6 +202,7 @@ fn balancer() -> impl Strategy<Value = LbConfig> {
                 failure_rtt,
                 reuse,
                 reuse_order,
+                freeze_at: None,
             })
         },
     );
