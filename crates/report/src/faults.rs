@@ -1,7 +1,7 @@
 //! What each fault did to each scheme, in sentences.
 
 use crate::groups::schemes;
-use crate::labels::{count, micros};
+use crate::labels::{count, duration};
 use anabranch_results::{FaultRow, ResultSet};
 
 /// Most faults that are told of one by one.
@@ -73,7 +73,7 @@ fn note(set: &ResultSet, fault: u32) -> String {
     let Some(first) = rows().next() else { return String::new() };
     // What the sweep changes is another one at each point.
     let at = match rows().all(|row| row.at_us == first.at_us) {
-        true => format!(" from {} µs", micros(first.at_us)),
+        true => format!(" from {}", duration(first.at_us)),
         false => String::new(),
     };
     let on = match rows().all(|row| row.on == first.on) {

@@ -78,7 +78,7 @@ pub(crate) fn dash(place: usize) -> &'static str {
     DASHES[place / COLOURS.len() % DASHES.len()]
 }
 
-/// A time in microseconds with about four digits.
+/// A time with about four digits.
 pub(crate) fn micros(value: f64) -> String {
     if !value.is_finite() {
         return "-".to_owned();
@@ -88,6 +88,41 @@ pub(crate) fn micros(value: f64) -> String {
         size if size >= 100.0 => format!("{value:.1}"),
         _ => format!("{value:.2}"),
     }
+}
+
+/// In what times that stand together are shown. Milliseconds from 10,000 µs on, which nobody reads at a glance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum TimeUnit {
+    Micros,
+    Millis,
+}
+
+impl TimeUnit {
+    /// For times in µs of which this is the longest.
+    pub(crate) fn of(longest_us: f64) -> Self {
+        if longest_us >= 10_000.0 { TimeUnit::Millis } else { TimeUnit::Micros }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            TimeUnit::Micros => "µs",
+            TimeUnit::Millis => "ms",
+        }
+    }
+
+    /// A time in µs, in this unit, for [`micros`] and [`half_width`].
+    pub(crate) fn convert(self, us: f64) -> f64 {
+        match self {
+            TimeUnit::Micros => us,
+            TimeUnit::Millis => us / 1000.0,
+        }
+    }
+}
+
+/// A time in µs with the unit that suits it.
+pub(crate) fn duration(us: f64) -> String {
+    let unit = TimeUnit::of(us);
+    format!("{} {}", micros(unit.convert(us)), unit.name())
 }
 
 /// Half of an interval: two digits or so.
@@ -191,6 +226,8 @@ mod tests {
     fn numbers_are_short() {
         assert_eq!(micros(12.345), "12.35");
         assert_eq!(micros(1_234_567.8), "1,234,568");
+        assert_eq!(duration(9_999.0), "9,999 µs");
+        assert_eq!(duration(1_234_567.8), "1,235 ms");
         assert_eq!(count(0.5), "0.5");
         assert_eq!(count(1234.5), "1,234");
         assert_eq!(large(12_345_678.0), "12.3 M");

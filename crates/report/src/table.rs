@@ -4,7 +4,7 @@ use crate::assumed;
 use crate::faults;
 use crate::ground::ground;
 use crate::groups::{Group, each_run, groups};
-use crate::labels::{bytes, half_width, large, micros, significant};
+use crate::labels::{TimeUnit, bytes, half_width, large, micros, significant};
 use crate::standing::{Quantity, Recovery, Standing, ranked, standings};
 use crate::verdict::verdict;
 use crate::waits;
@@ -17,24 +17,40 @@ use std::collections::BTreeSet;
 /// Characters in a line of a terminal that does not say how wide it is.
 pub const USUAL_WIDTH: usize = 120;
 
-/// A column of the summary for every result set: its head and its cells.
-type Column = (&'static str, fn(&Group<'_>) -> String);
+/// A column of the summary: its head and its cells.
+type Column = (&'static str, Cells);
+
+/// What stands in a column, a cell a scheme and point.
+#[derive(Clone, Copy)]
+enum Cells {
+    /// What this reads off the runs.
+    Words(fn(&Group<'_>) -> String),
+    /// A time of this name in µs, as the mean over seeds. All of a column have one unit.
+    Time(&'static str),
+    /// The same with its interval.
+    SureTime(&'static str),
+}
 
 const FRONT: [Column; 7] = [
-    ("\nflows", |group| finished_of(group.total(|run| run.flows_finished), group.total(|run| run.flows))),
-    ("mean\nFCT µs", |group| sure_time(group, "fct_mean_us")),
-    ("P50\nµs", |group| time(group, "fct_p50_us")),
-    ("P99\nµs", |group| sure_time(group, "fct_p99_us")),
-    ("max\nµs", |group| sure_time(group, "fct_max_us")),
-    ("ideal\nmax µs", |group| time(group, "ideal_fct_max_us")),
-    ("all\ndone µs", |group| time(group, "completion_us")),
+    (
+        "\nflows",
+        Cells::Words(|group| {
+            finished_of(group.total(|run| run.flows_finished), group.total(|run| run.flows))
+        }),
+    ),
+    ("mean\nFCT µs", Cells::SureTime("fct_mean_us")),
+    ("P50\nµs", Cells::Time("fct_p50_us")),
+    ("P99\nµs", Cells::SureTime("fct_p99_us")),
+    ("max\nµs", Cells::SureTime("fct_max_us")),
+    ("ideal\nmax µs", Cells::Time("ideal_fct_max_us")),
+    ("all\ndone µs", Cells::Time("completion_us")),
 ];
 
 /// For runs whose messages have several lengths.
 const OF_LENGTHS: [Column; 3] = [
-    ("slow-\ndown P50", |group| ratio(group, "slowdown_p50")),
-    ("slow-\ndown P95", |group| ratio(group, "slowdown_p95")),
-    ("slow-\ndown P99", |group| sure_ratio(group, "slowdown_p99")),
+    ("slow-\ndown P50", Cells::Words(|group| ratio(group, "slowdown_p50"))),
+    ("slow-\ndown P95", Cells::Words(|group| ratio(group, "slowdown_p95"))),
+    ("slow-\ndown P99", Cells::Words(|group| sure_ratio(group, "slowdown_p99"))),
 ];
 
 /// For runs on several data centres: the slowdowns of flows within one and between two, with what they are read off.
@@ -47,10 +63,13 @@ const OF_SIDES: [(&str, &str); 4] = [
 
 /// For runs with jobs: collective completion times.
 const OF_JOBS: [Column; 4] = [
-    ("\njobs", |group| finished_of(group.total(|run| run.jobs_finished), group.total(|run| run.jobs))),
-    ("mean\nCCT µs", |group| sure_time(group, "cct_mean_us")),
-    ("max\nCCT µs", |group| sure_time(group, "cct_max_us")),
-    ("ideal\nCCT µs", |group| time(group, "ideal_cct_max_us")),
+    (
+        "\njobs",
+        Cells::Words(|group| finished_of(group.total(|run| run.jobs_finished), group.total(|run| run.jobs))),
+    ),
+    ("mean\nCCT µs", Cells::SureTime("cct_mean_us")),
+    ("max\nCCT µs", Cells::SureTime("cct_max_us")),
+    ("ideal\nCCT µs", Cells::Time("ideal_cct_max_us")),
 ];
 
 /// For jobs that compute, with what they are read off.
@@ -59,18 +78,24 @@ const OF_COMPUTING: [(&str, &str); 2] =
 
 /// For runs with pauses.
 const OF_PAUSES: [Column; 2] = [
-    ("pause\nframes", |group| large(group.mean(|run| run.pause_frames as f64))),
-    ("paused\nport-µs", |group| large(group.mean(|run| run.pause_us.round()))),
+    ("pause\nframes", Cells::Words(|group| large(group.mean(|run| run.pause_frames as f64)))),
+    ("paused\nport-µs", Cells::Words(|group| large(group.mean(|run| run.pause_us.round())))),
 ];
 
 /// The largest queue of a switch port: how much, and where.
 const OF_QUEUES: [Column; 2] = [
-    ("peak\nqueue", |group| bytes(group.runs().map(|run| run.peak_queue_bytes).max().unwrap_or(0) as f64)),
-    ("peak\nqueue at", |group| {
-        group.runs().max_by_key(|run| run.peak_queue_bytes).map_or_else(String::new, |run| {
-            if run.peak_queue_link.is_empty() { "-".to_owned() } else { run.peak_queue_link.clone() }
-        })
-    }),
+    (
+        "peak\nqueue",
+        Cells::Words(|group| bytes(group.runs().map(|run| run.peak_queue_bytes).max().unwrap_or(0) as f64)),
+    ),
+    (
+        "peak\nqueue at",
+        Cells::Words(|group| {
+            group.runs().max_by_key(|run| run.peak_queue_bytes).map_or_else(String::new, |run| {
+                if run.peak_queue_link.is_empty() { "-".to_owned() } else { run.peak_queue_link.clone() }
+            })
+        }),
+    ),
 ];
 
 /// What a terminal that is too narrow for everything can do without, the first to go first. What explains a result
@@ -131,8 +156,8 @@ const TROUBLE: [(&str, &str, Count); 6] = [
 ];
 
 const BACK: [Column; 2] = [
-    ("packet\nhops", |group| large(group.mean(|run| run.packet_hops as f64))),
-    (WALL, |group| format!("{:.2}", group.mean(|run| run.wall_s))),
+    ("packet\nhops", Cells::Words(|group| large(group.mean(|run| run.packet_hops as f64)))),
+    (WALL, Cells::Words(|group| format!("{:.2}", group.mean(|run| run.wall_s)))),
 ];
 
 /// How many there are, and how many of them finished when not all did.
@@ -144,16 +169,29 @@ fn finished_of(done: u64, all: u64) -> String {
     }
 }
 
-/// A time as the mean over the seeds; a dash when there is none, so that a failed scheme does not look fast.
-fn time(group: &Group<'_>, name: &str) -> String {
-    group.estimate(name).map_or_else(|| "-".to_owned(), |estimate| micros(estimate.mean))
-}
+impl Cells {
+    /// The unit of a column of times.
+    fn unit(self, groups: &[Group<'_>]) -> Option<TimeUnit> {
+        let (Cells::Time(name) | Cells::SureTime(name)) = self else { return None };
+        let means = groups.iter().filter_map(|group| group.estimate(name)).map(|estimate| estimate.mean);
+        Some(TimeUnit::of(means.fold(0.0, f64::max)))
+    }
 
-/// The same with its interval.
-fn sure_time(group: &Group<'_>, name: &str) -> String {
-    group
-        .estimate(name)
-        .map_or_else(|| "-".to_owned(), |estimate| with_interval(micros(estimate.mean), &estimate))
+    /// A dash where there is no time, so that a failed scheme does not look fast.
+    fn cell(self, group: &Group<'_>, unit: Option<TimeUnit>) -> String {
+        let (name, is_sure) = match self {
+            Cells::Words(words) => return words(group),
+            Cells::Time(name) => (name, false),
+            Cells::SureTime(name) => (name, true),
+        };
+        let Some(estimate) = group.estimate(name) else { return "-".to_owned() };
+        let unit = unit.unwrap_or(TimeUnit::Micros);
+        let mean = micros(unit.convert(estimate.mean));
+        match estimate.half_width.filter(|_| is_sure) {
+            Some(half) => format!("{mean} ±{}", half_width(unit.convert(half))),
+            None => mean,
+        }
+    }
 }
 
 /// A slowdown, likewise.
@@ -182,18 +220,45 @@ fn slowdown_by_fault(standing: &Standing) -> String {
         .map_or_else(|| "-".to_owned(), |estimate| with_interval(format!("{:.2}", estimate.mean), &estimate))
 }
 
-fn recovery(standing: &Standing) -> String {
+/// The mean, in µs, where goodput came back.
+fn recovered_after(standing: &Standing) -> Option<f64> {
+    match standing.recovery {
+        Recovery::After { time, .. } => Some(time.mean),
+        _ => None,
+    }
+}
+
+fn recovery(standing: &Standing, unit: TimeUnit) -> String {
+    let shown = |us: f64| micros(unit.convert(us));
     let is_slower = standing.slowdown_by_fault.is_some_and(|slowdown| slowdown.mean > 1.05);
     match standing.recovery {
         Recovery::Unknown => "-".to_owned(),
         Recovery::NoDip if is_slower => "tail only".to_owned(),
         Recovery::NoDip => "no dip".to_owned(),
-        Recovery::After { time, no_dip_at: 0, .. } => micros(time.mean),
+        Recovery::After { time, no_dip_at: 0, .. } => shown(time.mean),
         Recovery::After { time, no_dip_at, of } => {
-            format!("{} (no dip in {no_dip_at}/{of})", micros(time.mean))
+            format!("{} (no dip in {no_dip_at}/{of})", shown(time.mean))
         }
         Recovery::NotBefore { the_end_at, of } if the_end_at == of => "not by end".to_owned(),
         Recovery::NotBefore { the_end_at, of } => format!("not in {the_end_at}/{of}"),
+    }
+}
+
+/// A column's head.
+pub(crate) struct Head {
+    /// What the column is known by, in lines; that of a time ends with `µs`.
+    pub name: String,
+    /// What its times are shown in.
+    unit: Option<TimeUnit>,
+}
+
+impl Head {
+    /// In lines, with the unit of what is below.
+    pub(crate) fn shown(&self) -> String {
+        match self.unit {
+            Some(unit) => self.name.replace(TimeUnit::Micros.name(), unit.name()),
+            None => self.name.clone(),
+        }
     }
 }
 
@@ -201,18 +266,18 @@ fn recovery(standing: &Standing) -> String {
 pub(crate) struct Summary {
     /// Columns of words at the left; the others are numbers.
     pub words: usize,
-    pub head: Vec<String>,
+    pub head: Vec<Head>,
     pub rows: Vec<Vec<String>>,
     /// What a reader has to know to read it, in sentences.
     pub notes: Vec<String>,
 }
 
 impl Summary {
-    /// Takes a column out, if there is one with this head; its name in a line.
-    pub(crate) fn remove(&mut self, head: &str) -> Option<String> {
-        let place = self.head.iter().position(|name| name == head)?;
+    /// Takes a column out, if there is one of this name; what it is called in a line.
+    pub(crate) fn remove(&mut self, name: &str) -> Option<String> {
+        let place = self.head.iter().position(|head| head.name == name)?;
         self.rows.iter_mut().for_each(|row| drop(row.remove(place)));
-        Some(self.head.remove(place).replace("-\n", "").replace('\n', " ").trim().to_owned())
+        Some(self.head.remove(place).shown().replace("-\n", "").replace('\n', " ").trim().to_owned())
     }
 }
 
@@ -225,88 +290,83 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
     let standings = standings(set, groups);
     let swept: BTreeSet<&str> =
         groups.iter().flat_map(|group| group.sweep.keys().map(String::as_str)).collect();
-    let mut head = vec!["scheme".to_owned()];
+    let mut head = vec![Head { name: "scheme".to_owned(), unit: None }];
     let mut rows: Vec<Vec<String>> = groups.iter().map(|group| vec![group.scheme.to_owned()]).collect();
-    let mut add = |name: &str, cell: &dyn Fn(&Group<'_>) -> String| {
-        head.push(name.to_owned());
+    let mut add_with = |name: &str, unit: Option<TimeUnit>, cell: &dyn Fn(&Group<'_>) -> String| {
+        head.push(Head { name: name.to_owned(), unit });
         for (row, group) in rows.iter_mut().zip(groups) {
             row.push(cell(group));
         }
     };
     for name in &swept {
-        add(short(name, &swept), &|group| {
+        add_with(short(name, &swept), None, &|group| {
             group.sweep.get(*name).map_or_else(|| "-".to_owned(), ToString::to_string)
         });
     }
     if per_seed {
-        add("seed", &|group| group.runs().map(|run| run.seed.to_string()).collect());
+        add_with("seed", None, &|group| group.runs().map(|run| run.seed.to_string()).collect());
     }
-    for (name, cell) in FRONT {
-        add(name, &cell);
-    }
+    let mut add = |(name, cells): Column| {
+        let unit = cells.unit(groups);
+        add_with(name, unit, &|group| cells.cell(group, unit));
+    };
+    FRONT.into_iter().for_each(&mut add);
     if set.flows.iter().any(|flow| flow.bytes != set.flows[0].bytes) {
-        for (name, cell) in OF_LENGTHS {
-            add(name, &cell);
-        }
+        OF_LENGTHS.into_iter().for_each(&mut add);
     }
-    let sides =
-        OF_SIDES.into_iter().filter(|(_, field)| set.runs.iter().any(|run| run.number(field).is_some()));
-    let sides: Vec<(&str, &str)> = sides.collect();
-    for &(name, field) in &sides {
-        add(name, &|group| ratio(group, field));
+    let has = |field: &str| set.runs.iter().any(|run| run.number(field).is_some());
+    let several_sides = OF_SIDES.iter().any(|(_, field)| has(field));
+    for (name, field) in OF_SIDES.into_iter().filter(|(_, field)| has(field)) {
+        add_with(name, None, &|group| ratio(group, field));
     }
+    let mut add = |(name, cells): Column| {
+        let unit = cells.unit(groups);
+        add_with(name, unit, &|group| cells.cell(group, unit));
+    };
     if set.runs.iter().any(|run| run.jobs > 0) {
-        for (name, cell) in OF_JOBS {
-            add(name, &cell);
-        }
-        for (name, field) in OF_COMPUTING {
-            if set.runs.iter().any(|run| run.number(field).is_some()) {
-                add(name, &|group| time(group, field));
-            }
-        }
+        OF_JOBS.into_iter().for_each(&mut add);
+        let computing = OF_COMPUTING.into_iter().filter(|(_, field)| has(field));
+        computing.for_each(|(name, field)| add((name, Cells::Time(field))));
     }
     if set.actual().iter().any(|run| run.peak_queue_bytes > 0) {
-        for (name, cell) in OF_QUEUES {
-            add(name, &cell);
-        }
+        OF_QUEUES.into_iter().for_each(&mut add);
     }
     if set.runs.iter().any(|run| run.pause_frames > 0 || run.pause_us > 0.0) {
-        for (name, cell) in OF_PAUSES {
-            add(name, &cell);
-        }
+        OF_PAUSES.into_iter().for_each(&mut add);
     }
     let mut zero = Vec::new();
     for (name, called, number) in TROUBLE {
         if groups.iter().all(|group| group.total(number) == 0) {
             zero.push(called);
         } else {
-            add(name, &|group| large(group.mean(|run| number(run) as f64)));
+            add_with(name, None, &|group| large(group.mean(|run| number(run) as f64)));
         }
     }
-    for (name, cell) in BACK {
-        add(name, &cell);
+    for (name, cells) in BACK {
+        add_with(name, None, &|group| cells.cell(group, None));
     }
     let seeds = |group: &Group<'_>| group.indices.len();
     let all_alike = groups.iter().all(|group| seeds(group) == seeds(&groups[0]));
     if !all_alike {
-        add("\nseeds", &|group| seeds(group).to_string());
+        add_with("\nseeds", None, &|group| seeds(group).to_string());
     }
     let words = 1 + swept.len() + usize::from(per_seed);
-    let mut insert = |name: &str, cells: &dyn Fn(&Standing) -> String| {
+    let mut insert = |name: &str, unit: Option<TimeUnit>, cells: &dyn Fn(&Standing) -> String| {
         let place = place_of_standing(&head, words, ranked(set));
-        head.insert(place, name.to_owned());
+        head.insert(place, Head { name: name.to_owned(), unit });
         rows.iter_mut().zip(&standings).for_each(|(row, standing)| row.insert(place, cells(standing)));
     };
     if standings.iter().any(|standing| standing.recovery != Recovery::Unknown) {
-        insert("recovers\nafter µs", &recovery);
+        let unit = TimeUnit::of(standings.iter().filter_map(recovered_after).fold(0.0, f64::max));
+        insert("recovers\nafter µs", Some(unit), &|standing| recovery(standing, unit));
     }
     if standings.iter().any(|standing| standing.slowdown_by_fault.is_some()) {
-        insert("slowdown\nby fault", &slowdown_by_fault);
+        insert("slowdown\nby fault", None, &slowdown_by_fault);
     }
     let ranked_schemes = groups.iter().zip(&standings).filter(|(_, standing)| standing.rank.is_some());
     let compared = ranked_schemes.map(|(group, _)| group.scheme).collect::<BTreeSet<_>>().len() > 1;
     if compared && !per_seed && set.figure.is_none() && set.answer.is_none() {
-        head.insert(words, "\nrank".to_owned());
+        head.insert(words, Head { name: "\nrank".to_owned(), unit: None });
         for (row, standing) in rows.iter_mut().zip(&standings) {
             row.insert(words, standing.rank_shown());
         }
@@ -326,7 +386,7 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
             "unhit: no rank, as the faults hit none of its data at any seed and cost it nothing.".to_owned(),
         );
     }
-    if !sides.is_empty() {
+    if several_sides {
         notes.push(
             "Intra: flows within a data centre; inter: between two. Slowdowns are means without a P."
                 .to_owned(),
@@ -343,13 +403,13 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
 }
 
 /// Behind the column of what schemes are ranked by, and of what would be ideal.
-fn place_of_standing(head: &[String], words: usize, quantity: Quantity) -> usize {
+fn place_of_standing(head: &[Head], words: usize, quantity: Quantity) -> usize {
     let after = match quantity.field {
         "cct_max_us" => "ideal\nCCT µs",
         "slowdown_p99" => "slow-\ndown P99",
         _ => "ideal\nmax µs",
     };
-    head.iter().position(|name| name == after).map_or(words, |place| place + 1)
+    head.iter().position(|head| head.name == after).map_or(words, |place| place + 1)
 }
 
 /// The last part of a parameter's name, when it says which one it is.
@@ -421,7 +481,7 @@ fn finished(mut text: String, summary: Summary, spared: &[String], width: usize)
 fn drawn(summary: &Summary) -> String {
     let style = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
     let mut table = plain_table(style);
-    table.set_header(&summary.head);
+    table.set_header(summary.head.iter().map(Head::shown));
     table.add_rows(&summary.rows);
     for (place, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
@@ -623,9 +683,25 @@ mod tests {
         let text = table(&set, USUAL_WIDTH);
         assert!(text.contains("intra") && text.contains("2.50") && text.contains("9.00"), "{text}");
         assert!(text.contains("Intra: flows within a data centre; inter: between two."), "{text}");
-        let head = summary(&set).head.join(" ");
+        let head = heads(&set);
         assert!(!head.contains("inter"), "no such flow, no such column: {head}");
-        assert!(!summary(&two_schemes()).head.join(" ").contains("intra"));
+        assert!(!heads(&two_schemes()).contains("intra"));
+    }
+
+    fn heads(set: &ResultSet) -> String {
+        summary(set).head.iter().map(Head::shown).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_column_with_a_time_of_ten_thousand_microseconds_is_in_ms() {
+        let mut set = two_schemes();
+        set.runs.iter_mut().for_each(|run| (run.fct_mean_us, run.fct_max_us) = (9_000.0, 9_000.0));
+        set.runs[0].fct_max_us = 40_000.0;
+        let text = table(&set, 200);
+        assert!(text.contains("FCT µs") && text.contains("9,000"), "{text}");
+        let (heads, row) = (heads(&set), summary(&set).rows.remove(0).join(" "));
+        assert!(heads.contains("max\nms") && heads.contains("FCT µs"), "{heads}");
+        assert!(!row.contains("40,000"), "{row}");
     }
 
     /// The last line of a table's head.
@@ -648,7 +724,7 @@ mod tests {
         }
         let text = table(&set, USUAL_WIDTH);
         assert!(text.lines().all(|line| line.chars().count() <= USUAL_WIDTH), "{text}");
-        let note = text.lines().find(|line| line.starts_with("Left out here, on the page: P50 µs, "));
+        let note = text.lines().find(|line| line.starts_with("Left out here, on the page: P50 ms, "));
         assert!(note.is_some(), "{text}");
         assert!(!note.is_some_and(|note| note.contains("losses") || note.contains("outs")), "{text}");
         let explaining = ["drops", "losses", "outs", "resent", "frames"];

@@ -1,7 +1,7 @@
 //! What is fastest, how sure that is, and what the faults cost: the sentences above table and page.
 
 use crate::groups::groups;
-use crate::labels::{half_width, micros, thousands};
+use crate::labels::{TimeUnit, half_width, micros, thousands};
 use crate::standing::{LEAST_LEAD, Quantity, Standing, ranked, standings};
 use anabranch_results::{Estimate, MissingRun, ResultSet, RunRow};
 use std::collections::BTreeMap;
@@ -105,11 +105,34 @@ fn is_of(missing: &MissingRun, run: &RunRow) -> bool {
         == (&run.scheme, run.seed, &run.sweep, run.baseline)
 }
 
-/// A number and its unit.
-fn number(value: f64, quantity: Quantity) -> (String, &'static str) {
-    match quantity.is_time {
-        true => (micros(value), " µs"),
-        false => (format!("{value:.2}"), ""),
+/// How a quantity's numbers are shown beside a mean of this size: in which unit, and with what behind them.
+struct Shown {
+    unit: Option<TimeUnit>,
+}
+
+impl Shown {
+    fn beside(mean: f64, quantity: Quantity) -> Self {
+        Shown { unit: quantity.is_time.then(|| TimeUnit::of(mean)) }
+    }
+
+    fn number(&self, value: f64) -> String {
+        self.unit.map_or_else(|| format!("{value:.2}"), |unit| micros(unit.convert(value)))
+    }
+
+    fn half(&self, value: f64) -> String {
+        half_width(self.unit.map_or(value, |unit| unit.convert(value)))
+    }
+
+    /// With the space before it.
+    fn unit(&self) -> String {
+        self.unit.map_or_else(String::new, |unit| format!(" {}", unit.name()))
+    }
+
+    /// What a mean over seeds hides of which some are without a hit.
+    fn partly_unhit(&self, standing: &Standing) -> Option<String> {
+        let [unhit, all] = standing.unhit;
+        let mean = self.number(standing.where_hit?);
+        Some(format!("unhit at {unhit} of {all} seeds, {mean} where hit"))
     }
 }
 
@@ -117,33 +140,28 @@ fn number(value: f64, quantity: Quantity) -> (String, &'static str) {
 /// hit)`.
 fn shown(standing: &Standing, quantity: Quantity) -> String {
     let Some(estimate) = standing.estimate else { return String::new() };
-    let (mean, unit) = number(estimate.mean, quantity);
-    let half = estimate.half_width.map(|half| format!("± {}", half_width(half)));
-    match half.into_iter().chain(partly_unhit(standing, quantity)).collect::<Vec<_>>()[..] {
-        [] => format!("{mean}{unit}"),
-        ref parts => format!("{mean}{unit} ({})", parts.join("; ")),
+    let with = Shown::beside(estimate.mean, quantity);
+    let mean = with.number(estimate.mean) + &with.unit();
+    let half = estimate.half_width.map(|half| format!("± {}", with.half(half)));
+    match half.into_iter().chain(with.partly_unhit(standing)).collect::<Vec<_>>()[..] {
+        [] => mean,
+        ref parts => format!("{mean} ({})", parts.join("; ")),
     }
 }
 
 /// `1,234 ± 12 µs`, and likewise.
 fn in_brackets(standing: &Standing, quantity: Quantity) -> String {
     let Some(estimate) = standing.estimate else { return String::new() };
-    let (mean, unit) = number(estimate.mean, quantity);
+    let with = Shown::beside(estimate.mean, quantity);
+    let (mean, unit) = (with.number(estimate.mean), with.unit());
     let text = match estimate.half_width {
-        Some(half) => format!("{mean} ± {}{unit}", half_width(half)),
+        Some(half) => format!("{mean} ± {}{unit}", with.half(half)),
         None => format!("{mean}{unit}"),
     };
-    match partly_unhit(standing, quantity) {
+    match with.partly_unhit(standing) {
         Some(partly) => format!("{text}; {partly}"),
         None => text,
     }
-}
-
-/// What a mean over seeds hides of which some are without a hit.
-fn partly_unhit(standing: &Standing, quantity: Quantity) -> Option<String> {
-    let [unhit, all] = standing.unhit;
-    let (mean, _) = number(standing.where_hit?, quantity);
-    Some(format!("unhit at {unhit} of {all} seeds, {mean} where hit"))
 }
 
 fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
@@ -412,8 +430,8 @@ fn alone_over_the_sweep<'a>(
     }
     found.sort_by(|one, other| one.1.mean.total_cmp(&other.1.mean));
     let ((name, least, here), (other, most, there)) = (found.first()?, found.last()?);
-    let (low, unit) = number(least.mean, quantity);
-    let (high, _) = number(most.mean, quantity);
+    let with = Shown::beside(most.mean, quantity);
+    let (low, high, unit) = (with.number(least.mean), with.number(most.mean), with.unit());
     let rest = match unfinished {
         0 => String::new(),
         some => format!("; at {some} of {} it did not finish", points.len()),

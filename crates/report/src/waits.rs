@@ -1,7 +1,7 @@
 //! What the slowest messages and jobs wait for, as far as results tell: timeouts, and each other.
 
 use crate::groups::{Group, groups};
-use crate::labels::micros;
+use crate::labels::duration;
 use crate::standing::workload_value;
 use anabranch_results::{FlowRow, ResultSet};
 
@@ -76,8 +76,8 @@ impl Waits {
     fn in_words(&self) -> String {
         let Waits { messages, with, slowest_with_us, slowest_without_us } = self;
         let others = slowest_without_us
-            .map_or_else(String::new, |slowest| format!(", of the others {} µs", micros(slowest)));
-        format!("{with} of {messages}, the slowest {} µs{others}", micros(*slowest_with_us))
+            .map_or_else(String::new, |slowest| format!(", of the others {}", duration(slowest)));
+        format!("{with} of {messages}, the slowest {}{others}", duration(*slowest_with_us))
     }
 }
 

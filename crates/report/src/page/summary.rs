@@ -11,9 +11,10 @@ pub(super) fn section(set: &ResultSet) -> String {
     let mut summary = table::summary(set);
     summary.remove(table::WALL);
     let ranked_by = ranked(set);
-    let is_spare: Vec<bool> = summary.head.iter().map(|head| table::is_hidden(head, ranked_by)).collect();
+    let is_spare: Vec<bool> =
+        summary.head.iter().map(|head| table::is_hidden(&head.name, ranked_by)).collect();
     // On a narrow screen the number by which schemes are ranked stands in place of counts.
-    let is_count = |place: usize| ["flows", "jobs"].contains(&summary.head[place].trim());
+    let is_count = |place: usize| ["flows", "jobs"].contains(&summary.head[place].name.trim());
     let kept = |place: usize| match (is_spare[place], is_count(place)) {
         (true, _) => "spare",
         (false, true) => "count",
@@ -30,7 +31,7 @@ pub(super) fn section(set: &ResultSet) -> String {
          id=\"summary\" aria-label=\"Schemes, with what their runs came to\"><thead><tr>",
     );
     for (place, head) in summary.head.iter().enumerate() {
-        let shown = escape(head.trim()).replace("-\n", "-<wbr>").replace('\n', "<br>");
+        let shown = escape(head.shown().trim()).replace("-\n", "-<wbr>").replace('\n', "<br>");
         let word = if place < summary.words { " word" } else { "" };
         html.push_str(&format!(
             "<th scope=\"col\" class=\"{}\"><button type=\"button\">{shown}</button></th>",
