@@ -30,7 +30,7 @@ pub struct Kept {
 impl Kept {
     /// Those in `folder`, if this very build made them; others go. With `fresh` all go.
     pub fn at(folder: PathBuf, fresh: bool) -> Kept {
-        if fresh || MadeBy::of(&folder) != Some(MadeBy::this()) {
+        if fresh || !MadeBy::of(&folder).is_some_and(|made_by| made_by.is_this()) {
             // It may not be there.
             let _ = fs::remove_dir_all(&folder);
         }

@@ -1,5 +1,6 @@
 //! Which program made results.
 
+use anabranch_report::Provenance;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -9,10 +10,16 @@ use std::path::Path;
 pub const MADE_BY: &str = "made-by.json";
 
 /// The program that made results. Another build may simulate differently, so its results are not taken as ours.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct MadeBy {
     version: String,
     build: String,
+    /// What was typed.
+    #[serde(default)]
+    command: Option<String>,
+    /// The day, as UTC has it.
+    #[serde(default)]
+    date: Option<String>,
 }
 
 impl MadeBy {
@@ -40,6 +47,40 @@ impl MadeBy {
                 format!("{}-{}", about.len(), changed.unwrap_or_default().as_nanos())
             },
         );
-        MadeBy { version: env!("CARGO_PKG_VERSION").to_owned(), build }
+        let date = chrono::DateTime::<chrono::Utc>::from(std::time::SystemTime::now()).format("%Y-%m-%d");
+        MadeBy {
+            version: env!("ANABRANCH_VERSION").to_owned(),
+            build,
+            command: Some(command()),
+            date: Some(date.to_string()),
+        }
     }
+
+    /// Whether the running program made it.
+    pub fn is_this(&self) -> bool {
+        let this = MadeBy::this();
+        (&self.version, &self.build) == (&this.version, &this.build)
+    }
+
+    /// What a page says of it.
+    pub fn provenance(&self) -> Provenance {
+        Provenance {
+            program: format!("anabranch {}", self.version),
+            command: self.command.clone(),
+            date: self.date.clone(),
+        }
+    }
+}
+
+/// What was typed, as a shell would take it again.
+fn command() -> String {
+    let typed = std::env::args_os().skip(1).map(|word| {
+        let word = word.to_string_lossy().into_owned();
+        let plain = |letter: char| letter.is_alphanumeric() || "-_./=:,+@%".contains(letter);
+        match !word.is_empty() && word.chars().all(plain) {
+            true => word,
+            false => format!("'{}'", word.replace('\'', "'\\''")),
+        }
+    });
+    std::iter::once("anabranch".to_owned()).chain(typed).collect::<Vec<_>>().join(" ")
 }

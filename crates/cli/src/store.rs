@@ -62,7 +62,7 @@ impl Store {
     pub fn stored(&self, item: &Item) -> Option<(PathBuf, ResultSet)> {
         self.recover();
         let folder = self.target(item);
-        if MadeBy::of(&folder)? != MadeBy::this() {
+        if !MadeBy::of(&folder)?.is_this() {
             return None;
         }
         Some((folder.clone(), ResultSet::open(&folder).ok()?))

@@ -3,6 +3,7 @@
 use crate::board::parts;
 use crate::engine::Engine;
 use crate::fault_spec::FaultSpec;
+use crate::host::Met;
 use crate::ideal::Ideal;
 use crate::observer::Observer;
 use crate::span::Span;
@@ -216,7 +217,7 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Idea
         messages_of[message.qp.index()] += 1;
     }
     let mut groups = workload.groups.iter().peekable();
-    let resent = engine.resent();
+    let met = engine.met();
     let row = |number: u32| {
         while groups.peek().is_some_and(|group| group.messages.end <= number) {
             groups.next();
@@ -232,8 +233,9 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Idea
         row.packets = packets(row.bytes, ideal.payload(), point.scheme.qps);
         // What several messages share a queue pair for cannot be told apart.
         if messages_of[row.qp as usize] == 1 {
-            let [retransmissions, timeouts] = resent[row.qp as usize];
+            let Met { retransmissions, timeouts, path_changes } = met[row.qp as usize];
             (row.retransmissions, row.timeouts) = (Some(retransmissions), Some(timeouts));
+            row.path_changes = Some(path_changes);
         }
         row
     };
@@ -284,6 +286,7 @@ fn flow_row<O: Observer>(engine: &Engine<'_, O>, ideal: &Ideal<'_>, number: Mess
         packets: 0,
         retransmissions: None,
         timeouts: None,
+        path_changes: None,
     }
 }
 

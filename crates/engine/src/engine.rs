@@ -17,7 +17,7 @@ use crate::egress::LAST_TIME;
 use crate::fault_spec::FaultSpec;
 use crate::faults::{FaultPlan, Hits, Task};
 use crate::goodput::Goodput;
-use crate::host::{Host, Totals};
+use crate::host::{Host, Met, Totals};
 use crate::link::KindTable;
 use crate::mail::{MOST_AHEAD, Slot, Sources};
 use crate::network::{Network, Parts};
@@ -629,18 +629,17 @@ impl<'a, O: Observer> Engine<'a, O> {
         hosts.fold(Totals::default(), |totals, host| totals.and(host.counters()))
     }
 
-    /// By connection of the workload: data packets sent again and timeouts.
-    pub fn resent(&self) -> Vec<[u32; 2]> {
+    /// By connection of the workload: what its packets met.
+    pub fn met(&self) -> Vec<Met> {
         let shards = self.locked();
         let of_connection = |connection: usize| {
             let network = &self.network;
             let src = network.workload.qps[connection].src;
             let host = shards.iter().find_map(|shard| shard.host(src.into()));
             let split = network.scheme.qps;
-            (0..split).fold([0u32; 2], |sum, part| {
+            (0..split).fold(Met::default(), |sum, part| {
                 let qp = QpId(connection as u32 * split + part);
-                let its = host.map_or([0; 2], |host| host.resent(network.slots[qp.index()][0]));
-                [sum[0].saturating_add(its[0]), sum[1].saturating_add(its[1])]
+                sum.and(host.map_or(Met::default(), |host| host.met(network.slots[qp.index()][0])))
             })
         };
         (0..self.network.workload.qps.len()).map(of_connection).collect()

@@ -85,8 +85,8 @@ struct Outgoing {
     place: u32,
     /// Messages not acknowledged yet, posted or not.
     messages_left: u32,
-    /// Data packets sent again and timeouts, once it is done.
-    resent: [u32; 2],
+    /// What it met, once it is done.
+    met: Met,
 }
 
 /// A queue pair on which a host receives.
@@ -181,7 +181,7 @@ impl Host {
             for part in 0..split {
                 let qp = QpId(connection as u32 * split + part);
                 let outgoing = &mut hosts[ends.src.index()].outgoing;
-                outgoing.push(Outgoing { qp, place: NOT_YET, messages_left: 0, resent: [0; 2] });
+                outgoing.push(Outgoing { qp, place: NOT_YET, messages_left: 0, met: Met::default() });
                 hosts[ends.dst.index()].incoming.push(Incoming { place: NOT_YET, telemetry: 0 });
             }
         }
@@ -277,12 +277,12 @@ impl Host {
             .fold(self.totals, |totals, qp| totals.add(self.senders[qp.place as usize].sender.counters()))
     }
 
-    /// Data packets sent again and timeouts so far of a queue pair on which it sends, by its number among them.
-    pub fn resent(&self, slot: u32) -> [u32; 2] {
+    /// What a queue pair on which it sends, by its number among them, met so far.
+    pub fn met(&self, slot: u32) -> Met {
         let qp = &self.outgoing[slot as usize];
         match qp.place {
-            NOT_YET | DONE => qp.resent,
-            place => resent(self.senders[place as usize].sender.counters()),
+            NOT_YET | DONE => qp.met,
+            place => met(&self.senders[place as usize]),
         }
     }
 
@@ -466,13 +466,12 @@ impl Host {
         if left > 0 {
             return true;
         }
-        let sender = &self.senders[place as usize].sender;
-        if let Some(legacy) = sender.legacy() {
+        let sender = &self.senders[place as usize];
+        if let Some(legacy) = sender.sender.legacy() {
             self.legacies.insert(at.network.ends(qp.qp).dst, legacy);
         }
-        let counters = sender.counters();
-        (qp.place, qp.resent) = (DONE, resent(counters));
-        self.totals = self.totals.add(counters);
+        (qp.place, qp.met) = (DONE, met(sender));
+        self.totals = self.totals.add(sender.sender.counters());
         at.effects.notices.push(Notice { time: at.now, src: self.id, qp: qp.qp, opens: false });
         if self.round.leave(&mut self.senders, place) {
             self.free_senders.push(place);
@@ -607,6 +606,9 @@ impl Host {
             }
             let qp = slot.qp;
             if let Some(packet) = slot.sender.poll_transmit(now) {
+                if let Repr::Data { .. } = packet.repr {
+                    slot.note_ev(packet.ev);
+                }
                 let armed = slot.timer != Time::NEVER;
                 if slot.sender.keeps_turn() {
                     self.round.keep_turn(&mut self.senders, place);
@@ -734,8 +736,34 @@ fn put<T>(slab: &mut Vec<T>, free: &mut Vec<u32>, thing: T) -> u32 {
     }
 }
 
-fn resent(counters: SenderCounters) -> [u32; 2] {
-    [counters.retransmissions, counters.timeouts].map(|count| u32::try_from(count).unwrap_or(u32::MAX))
+/// What the packets of a queue pair met, as its sender knows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Met {
+    /// Data packets sent again.
+    pub retransmissions: u32,
+    /// Timeouts that fired.
+    pub timeouts: u32,
+    /// Data packets with another entropy value than the one before.
+    pub path_changes: u32,
+}
+
+impl Met {
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Met) -> Met {
+        Met {
+            retransmissions: self.retransmissions.saturating_add(other.retransmissions),
+            timeouts: self.timeouts.saturating_add(other.timeouts),
+            path_changes: self.path_changes.saturating_add(other.path_changes),
+        }
+    }
+}
+
+fn met(slot: &SenderSlot) -> Met {
+    let SenderCounters { retransmissions, timeouts, .. } = slot.sender.counters();
+    let [retransmissions, timeouts] =
+        [retransmissions, timeouts].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+    Met { retransmissions, timeouts, path_changes: slot.path_changes }
 }
 
 #[inline]

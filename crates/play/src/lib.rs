@@ -3,6 +3,7 @@
 //! WebAssembly and puts it into one page, which needs no server.
 #![forbid(unsafe_code)]
 
+use anabranch_report::Provenance;
 use anabranch_results::{MissingRun, ResultSet};
 use anabranch_sim::scenario::{NoFiles, Overrides, RunPoint, Scenario, ScenarioError, find_in, read};
 use anabranch_sim::{Control, RunError, RunResult, add, add_baseline, baseline, run};
@@ -149,7 +150,8 @@ impl Session {
 
     /// The page of the report, of what there is.
     pub fn page(&self) -> String {
-        anabranch_report::html(&self.results())
+        let program = format!("anabranch {}, in a page", env!("CARGO_PKG_VERSION"));
+        anabranch_report::html(&self.results(), &Provenance { program, ..Provenance::default() })
     }
 }
 

@@ -22,7 +22,7 @@ mod waits;
 pub use compare::{ComparedRow, Comparison, Ratio, compare};
 pub use ground::ground;
 pub use measure::{Measure, MeasureError};
-pub use page::{CatalogueRow, Contest, Exhibit, gallery, html, league};
+pub use page::{CatalogueRow, Contest, Exhibit, Provenance, gallery, html, league};
 pub use standing::summary_json;
 pub use table::{USUAL_WIDTH, claims_table, per_seed, table};
 pub use terms::{TERMS, Term};

@@ -365,6 +365,7 @@ pub(crate) mod tests {
                     packets: 1,
                     retransmissions: None,
                     timeouts: None,
+                    path_changes: None,
                 });
             }
             whole.runs.extend(here.runs);

@@ -128,6 +128,7 @@ mod tests {
             packets: 1,
             retransmissions: timeouts,
             timeouts,
+            path_changes: None,
         }
     }
 

@@ -50,6 +50,7 @@ impl Row for FlowRow {
             ("packets", u64s(|row| row.packets), false),
             ("retransmissions", counts(|row| row.retransmissions), true),
             ("timeouts", counts(|row| row.timeouts), true),
+            ("path_changes", counts(|row| row.path_changes), true),
         ])
     }
 
@@ -69,6 +70,7 @@ impl Row for FlowRow {
         let packets = columns.u64("packets")?;
         let retransmissions = columns.nullable_u32("retransmissions")?;
         let timeouts = columns.nullable_u32("timeouts")?;
+        let path_changes = columns.nullable_u32("path_changes")?;
         Ok((0..batch.num_rows())
             .map(|row| FlowRow {
                 run: run.value(row),
@@ -85,6 +87,7 @@ impl Row for FlowRow {
                 packets: packets.value(row),
                 retransmissions: option(retransmissions, row),
                 timeouts: option(timeouts, row),
+                path_changes: option(path_changes, row),
             })
             .collect())
     }

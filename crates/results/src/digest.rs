@@ -205,6 +205,7 @@ impl Encoder {
             packets: _,
             retransmissions: _,
             timeouts: _,
+            path_changes: _,
         } = flow;
         for id in [flow, qp, src, dst] {
             self.number(u64::from(*id));
@@ -264,6 +265,7 @@ mod tests {
             packets: 1,
             retransmissions: Some(0),
             timeouts: None,
+            path_changes: None,
         }
     }
 

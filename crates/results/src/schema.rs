@@ -289,6 +289,9 @@ pub struct FlowRow {
     pub retransmissions: Option<u32>,
     /// Timeouts that fired, likewise.
     pub timeouts: Option<u32>,
+    /// Data packets with another entropy value than the one before, likewise: how often hosts changed its path. What
+    /// switches do beside that, such as adaptive routing, is not in it.
+    pub path_changes: Option<u32>,
 }
 
 /// The groups of the workloads that come with the program.
@@ -403,6 +406,7 @@ mod tests {
                 packets: 1,
                 retransmissions: None,
                 timeouts: None,
+                path_changes: None,
             }
         };
         let flow = of("background/inter");
@@ -487,6 +491,7 @@ mod tests {
             packets: 4,
             retransmissions: Some(6),
             timeouts: None,
+            path_changes: None,
         };
         let flows: Vec<FlowRow> = (1..=100).rev().map(Some).chain([None]).map(flow).collect();
         let mut row = RunRow::default();

@@ -26,6 +26,7 @@ fn results() -> ResultSet {
         packets: 1,
         retransmissions: None,
         timeouts: None,
+        path_changes: None,
     };
     let job = |run| JobRow {
         run,

@@ -4,6 +4,7 @@ use crate::args::FindArgs;
 use crate::execute::{End, Outcome, one_alone, pass_on_interrupts};
 use crate::failure::Failure;
 use crate::kept::Kept;
+use crate::made_by::MadeBy;
 use crate::output::{aligned, print, print_json};
 use crate::question::{self, SCHEME};
 use crate::ran::Ran;
@@ -114,7 +115,11 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
                 answer: Some(answered.clone()),
                 ..outcome.into_results(prepared.scenario.title.clone(), prepared.item.toml.clone())
             };
-            let folder = pending.finish(&results, &anabranch_report::html(&results), true)?;
+            let folder = pending.finish(
+                &results,
+                &anabranch_report::html(&results, &MadeBy::this().provenance()),
+                true,
+            )?;
             kept.clear();
             folder
         }

@@ -3,6 +3,7 @@
 use super::find::in_words;
 use crate::args::ReportArgs;
 use crate::failure::{Failure, reason};
+use crate::made_by::MadeBy;
 use crate::output::{print, width};
 use crate::source::input;
 use crate::store::Store;
@@ -27,7 +28,8 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     // The old page stays whole until the new one is.
     let fresh = tempfile::Builder::new().prefix(".report-").suffix(".html").tempfile_in(&args.folder);
     let fresh = fresh.map_err(refused)?;
-    fs::write(fresh.path(), anabranch_report::html(&results)).map_err(refused)?;
+    let made_by = MadeBy::of(&args.folder).map(|made_by| made_by.provenance()).unwrap_or_default();
+    fs::write(fresh.path(), anabranch_report::html(&results, &made_by)).map_err(refused)?;
     #[cfg(unix)]
     fs::set_permissions(fresh.path(), std::os::unix::fs::PermissionsExt::from_mode(0o644))
         .map_err(refused)?;

@@ -4,6 +4,7 @@ use crate::args::OutputArgs;
 use crate::execute::{Outcome, execute_with_baselines};
 use crate::failure::Failure;
 use crate::kept::Kept;
+use crate::made_by::MadeBy;
 use crate::output::{note, width};
 use crate::simulated::Simulated;
 use crate::source::Prepared;
@@ -113,6 +114,6 @@ fn warn(results: &ResultSet) {
 /// Writes results and their page. When that fails, the table at least is not lost.
 fn write(pending: Pending, results: &ResultSet, whole: bool) -> Result<PathBuf, Failure> {
     pending
-        .finish(results, &anabranch_report::html(results), whole)
+        .finish(results, &anabranch_report::html(results, &MadeBy::this().provenance()), whole)
         .inspect_err(|_| note(&anabranch_report::table(results, width())))
 }

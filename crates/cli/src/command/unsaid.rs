@@ -5,6 +5,7 @@ use crate::execute::{Outcome, describe, execute};
 use crate::failure::Failure;
 use crate::figures::{self, FigureFile};
 use crate::kept::Kept;
+use crate::made_by::MadeBy;
 use crate::output::{note, print, print_json, told};
 use crate::progress::time;
 use crate::source::{self, input};
@@ -217,7 +218,11 @@ impl Plan<'_> {
         for (run, error) in &failed {
             note(&format!("error: run {run}: {error}"));
         }
-        let folder = pending.finish(&set, &anabranch_report::html(&set), failed.is_empty())?;
+        let folder = pending.finish(
+            &set,
+            &anabranch_report::html(&set, &MadeBy::this().provenance()),
+            failed.is_empty(),
+        )?;
         Ok(Varied {
             figure: set.figure.expect("it was just put there"),
             folder,

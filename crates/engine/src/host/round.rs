@@ -21,6 +21,10 @@ pub struct SenderSlot {
     /// The time of the one after it, so that a timeout that waits behind paced packets is not scheduled with each
     /// of them. Events at other times are stale.
     pub later: Time,
+    /// The entropy value of the data packet that it sent last.
+    ev: Option<u16>,
+    /// How often a data packet had another entropy value than the one before.
+    pub path_changes: u32,
     /// The sender.
     pub sender: AnySender,
 }
@@ -35,6 +39,8 @@ impl SenderSlot {
             done: false,
             timer: Time::NEVER,
             later: Time::NEVER,
+            ev: None,
+            path_changes: 0,
             sender,
         }
     }
@@ -43,6 +49,13 @@ impl SenderSlot {
     #[cfg(test)]
     pub fn with_sender(self, with: impl Fn(AnySender) -> AnySender) -> Self {
         SenderSlot { sender: with(self.sender), ..self }
+    }
+
+    /// A data packet with this entropy value leaves.
+    #[inline]
+    pub fn note_ev(&mut self, ev: u16) {
+        let before = self.ev.replace(ev);
+        self.path_changes += u32::from(before.is_some_and(|before| before != ev));
     }
 
     /// Whether its queue pair is done, and it was only waiting to come up.

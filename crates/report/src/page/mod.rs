@@ -8,6 +8,7 @@ mod gallery;
 mod league;
 mod links;
 mod plots;
+mod provenance;
 mod series;
 mod slowest;
 mod summary;
@@ -22,6 +23,7 @@ use anabranch_results::{Answered, Figure, ResultSet};
 pub use gallery::{CatalogueRow, Exhibit, gallery};
 pub use league::{Contest, league};
 use plots::Plot;
+pub use provenance::Provenance;
 use serde_json::{Value, json};
 
 /// Nothing is loaded from anywhere, nor sent: what the page needs stands in it. Plots are saved as pictures from blobs.
@@ -32,8 +34,8 @@ const UPLOT: &str = include_str!("../../assets/uplot/uPlot.iife.min.js");
 const UPLOT_STYLE: &str = include_str!("../../assets/uplot/uPlot.min.css");
 const UPLOT_LICENCE: &str = include_str!("../../assets/uplot/LICENSE");
 
-/// The page of a result set: title, claims, summary, plots, scenario. Loads nothing from anywhere.
-pub fn html(set: &ResultSet) -> String {
+/// The page of a result set: title, provenance, claims, summary, plots, scenario. Loads nothing from anywhere.
+pub fn html(set: &ResultSet, provenance: &Provenance) -> String {
     let index = Index::new(set);
     let plots = plots::of(&index);
     let mut body = String::new();
@@ -48,6 +50,7 @@ pub fn html(set: &ResultSet) -> String {
         ));
         body.push_str(&sizes(figure));
     }
+    body.push_str(&provenance::line(set, provenance));
     body.push_str("</header>\n<main>\n");
     body.push_str(&missing(set));
     if let Some(sentence) = ground(set) {

@@ -8,9 +8,13 @@ use serde_json::json;
 
 /// The page without uPlot's own script, which is not ours to judge.
 fn own_part(set: &ResultSet) -> String {
-    let page = html(set);
+    let page = page_of(set);
     assert!(page.contains(UPLOT) && page.contains(UPLOT_LICENCE), "uPlot is in the page, with its licence");
     page.replace(UPLOT, "")
+}
+
+fn page_of(set: &ResultSet) -> String {
+    html(set, &Provenance::default())
 }
 
 /// The plots of a set.
@@ -331,7 +335,7 @@ fn the_library_is_what_its_note_says() {
 
 #[test]
 fn a_page_is_small() {
-    let page = html(&delays());
+    let page = page_of(&delays());
     assert!(page.len() < 1_500_000, "{}", page.len());
 }
 

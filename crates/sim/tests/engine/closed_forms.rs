@@ -60,6 +60,20 @@ fn ten_and_a_hundred_full_packets_over_six_links_at_100g() {
     }
 }
 
+/// What a host that hashes never does, and one that draws at random nearly always (65,536 values).
+#[test]
+fn path_changes_are_counted_where_the_host_makes_them() {
+    let text = format!(
+        "schemes = [\"ops\", \"ecmp\"]\nsetup = \"reps-paper\"\n[workload]\nfile = \"flow.cm\"\n[topology]\n{THREE_TIERS_100G}\n{UNBOUNDED}"
+    );
+    let results = finish_all(&text, &[("flow.cm", &one_flow(16, 13, 2_000_000))]);
+    let changes = |place: usize| (results[place].flows[0].packets, results[place].flows[0].path_changes);
+    let (packets, sprayed) = changes(0);
+    assert_eq!(packets, 490);
+    assert!((480..=489).contains(&sprayed.unwrap()), "{sprayed:?}");
+    assert_eq!(changes(1), (490, Some(0)));
+}
+
 #[test]
 fn ten_messages_of_a_packet_on_one_queue_pair_end_one_after_the_other() {
     let message = "0->15 id 1 msg start 0 size 4086\n";
