@@ -101,6 +101,16 @@ DuckDB and Polars read: every row has the scheme, the seed and the swept values 
 Open the file at ui.perfetto.dev, which reads it in the browser. Each host has its messages and what it computes, on lanes
 where they overlap; jobs and faults have tracks, and curves (`measures` of the scenario) are counters.")]
     Trace(TraceArgs),
+    /// Simulate one run and write what went over chosen links as a capture for tshark and Wireshark
+    #[command(after_help = "Examples:
+  anabranch pcap examples/permutation-1024.toml --link host:0
+  anabranch pcap perm.toml --link tor:0/up,spine:0/down:2 --scheme dcp --seed 2 --out dcp.pcapng
+  tshark -r dcp.pcapng -Y infiniband.bth.opcode==17
+
+The file is pcapng, an interface per directed link, times in picoseconds as the first bit leaves. Headers are those of RoCEv2
+(Ethernet, IPv4, UDP 4791 with the entropy in the source port, BTH, RETH, AETH), pause frames those of 802.1Qbb; payloads
+are left out. The page `Timelines and captures` of the book says what stands in each field.")]
+    Pcap(PcapArgs),
     /// Measure the simulator's own speed and memory
     #[command(after_help = "Examples:
   anabranch bench
@@ -342,6 +352,31 @@ pub struct TraceArgs {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Simulate on this many threads; the timeline does not depend on it
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub threads: usize,
+    /// Write to this file; without it, one named after scenario, scheme and seed
+    #[arg(long = "out", value_name = "FILE")]
+    pub file: Option<PathBuf>,
+}
+
+/// Arguments of `anabranch pcap`.
+#[derive(Debug, Args)]
+pub struct PcapArgs {
+    /// The scenario's TOML file; `-` reads it from standard input
+    pub scenario: PathBuf,
+    /// Capture what these links carry, named as in scenarios (`host:5`, `tor:0/up:3`, `cable:tor:0/up:3`) [repeat for more]
+    #[arg(long = "link", value_name = "LINK", value_delimiter = ',', required = true)]
+    pub links: Vec<String>,
+    /// Run this scheme instead of the scenario's first
+    #[arg(long, value_name = "NAME")]
+    pub scheme: Option<String>,
+    /// Run with this seed instead of the scenario's first
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// End the run, and the capture, after this many frames; they take about 150 B each
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    pub packets: u64,
+    /// Simulate on this many threads; the capture does not depend on it
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub threads: usize,
     /// Write to this file; without it, one named after scenario, scheme and seed

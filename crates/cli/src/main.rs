@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod capture;
 mod clock;
 mod command;
 mod examples;
@@ -13,6 +14,7 @@ mod json;
 mod kept;
 mod made_by;
 mod model;
+mod one_run;
 mod output;
 mod progress;
 mod question;
@@ -76,6 +78,7 @@ fn act(command: &Command) -> Result<(), Failure> {
         Command::Compare(args) => command::compare::compare(args),
         Command::Export(args) => command::export::export(args),
         Command::Trace(args) => command::trace::trace(args),
+        Command::Pcap(args) => command::pcap::pcap(args),
         Command::Bench(args) => command::bench::bench(args),
         Command::Completions { shell } => command::manual::completions(*shell),
         Command::Man => command::manual::man(),

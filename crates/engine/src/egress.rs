@@ -276,6 +276,7 @@ impl<F: Frees> Egress<F> {
         self.frees.push(line, until, port);
         at.counters.packet_hops += 1;
         at.observer.transmitted(link, at.now, until, frame.packet.wire_bytes);
+        at.observer.sent(link, at.now, until, &frame.packet);
     }
 
     /// A packet goes out: takes its telemetry out of the node, with a hop more if this is a switch.
@@ -382,7 +383,7 @@ impl<F: Frees> Egress<F> {
     /// Occupies the wire, which is free, with a pause frame. MACs handle these frames: a switch's latency does not
     /// count. It is lost where the link goes down; random losses spare it, since one that is lost would not be said
     /// again.
-    pub fn transmit_pause<O>(&mut self, port: u16, stop: bool, at: &mut Context<'_, O>) {
+    pub fn transmit_pause<O: Observer>(&mut self, port: u16, stop: bool, at: &mut Context<'_, O>) {
         let network = at.network;
         let out = &mut self.ports[usize::from(port)];
         debug_assert!(out.busy_until <= at.now, "two packets on one wire");
@@ -403,6 +404,7 @@ impl<F: Frees> Egress<F> {
         let (peer, peer_port, impaired) = (out.peer, out.peer_port, out.impaired);
         self.frees.push(Line::NONE, until, port);
         at.counters.pause_frames += u64::from(stop);
+        at.observer.sent_pause(link, at.now, until, stop);
         if !impaired || network.faults.cut_by(link, at.now, acts_at).is_none() {
             at.out.send(peer, Arrival { time: acts_at, frame: Frame::pause(peer_port, stop) }, None);
         }
@@ -514,6 +516,7 @@ fn put_on_wire<O: Observer>(
     frees.push(class.line, until, port);
     at.counters.packet_hops += 1;
     at.observer.transmitted(out.link, at.now, until, bytes);
+    at.observer.sent(out.link, at.now, until, &frame.packet);
 }
 
 /// A data packet cut to its header of `bytes` bytes; none where switches do not trim, and of what is no data.

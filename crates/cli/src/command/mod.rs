@@ -11,6 +11,7 @@ pub mod league;
 pub mod list;
 pub mod manual;
 mod parameters;
+pub mod pcap;
 pub mod report;
 pub mod reproduce;
 pub mod run;

@@ -14,6 +14,7 @@ mod how_sure;
 mod interrupted;
 mod league;
 mod listing;
+mod pcap;
 mod unfinished;
 mod unsaid;
 mod warnings;

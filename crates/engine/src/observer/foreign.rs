@@ -107,6 +107,15 @@ impl<O: Observer> Observer for Foreign<O> {
     }
 
     #[inline]
+    fn sent(&mut self, link: LinkId, from: Time, until: Time, packet: &Packet) {
+        self.tell(self.places.source(link), |its| its.sent(link, from, until, packet));
+    }
+
+    fn sent_pause(&mut self, link: LinkId, from: Time, until: Time, stop: bool) {
+        self.tell(self.places.source(link), |its| its.sent_pause(link, from, until, stop));
+    }
+
+    #[inline]
     fn queued(&mut self, link: LinkId, now: Time, bytes: u32) {
         self.tell(self.places.source(link), |its| its.queued(link, now, bytes));
     }

@@ -35,6 +35,19 @@ pub trait Observer: Send {
         let _ = (link, from, until, bytes);
     }
 
+    /// `packet` occupies `link` between two times, as it is on the wire: called beside
+    /// [`transmitted`](Self::transmitted), also for a packet that the link loses.
+    #[inline]
+    fn sent(&mut self, link: LinkId, from: Time, until: Time, packet: &Packet) {
+        let _ = (link, from, until, packet);
+    }
+
+    /// A pause frame (XOFF, or XON where `stop` is not set) occupies `link` between two times, also one that the link
+    /// loses.
+    fn sent_pause(&mut self, link: LinkId, from: Time, until: Time, stop: bool) {
+        let _ = (link, from, until, stop);
+    }
+
     /// From now on, `bytes` bytes wait for `link`.
     #[inline]
     fn queued(&mut self, link: LinkId, now: Time, bytes: u32) {
@@ -118,6 +131,17 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn transmitted(&mut self, link: LinkId, from: Time, until: Time, bytes: u16) {
         self.0.transmitted(link, from, until, bytes);
         self.1.transmitted(link, from, until, bytes);
+    }
+
+    #[inline]
+    fn sent(&mut self, link: LinkId, from: Time, until: Time, packet: &Packet) {
+        self.0.sent(link, from, until, packet);
+        self.1.sent(link, from, until, packet);
+    }
+
+    fn sent_pause(&mut self, link: LinkId, from: Time, until: Time, stop: bool) {
+        self.0.sent_pause(link, from, until, stop);
+        self.1.sent_pause(link, from, until, stop);
     }
 
     #[inline]

@@ -150,6 +150,15 @@ macro_rules! tells {
         }
 
         #[inline]
+        fn sent(&mut self, link: LinkId, from: Time, until: Time, packet: &Packet) {
+            self.tell(|its| its.sent(link, from, until, packet));
+        }
+
+        fn sent_pause(&mut self, link: LinkId, from: Time, until: Time, stop: bool) {
+            self.tell(|its| its.sent_pause(link, from, until, stop));
+        }
+
+        #[inline]
         fn queued(&mut self, link: LinkId, now: Time, bytes: u32) {
             self.tell(|its| its.queued(link, now, bytes));
         }

@@ -1,0 +1,180 @@
+//! What goes over chosen links, packet by packet, as a pcapng file.
+//!
+//! A recorder ([`Capture`]) keeps packets while a run goes on; afterwards [`frames`] makes bytes of them and [`file`]
+//! writes them down.
+
+mod file;
+mod frames;
+#[cfg(test)]
+mod tests;
+
+use anabranch_base::{LinkId, NodeId, QpId, Time};
+use anabranch_proto::{Packet, Repr};
+use anabranch_sim::proto::TransportConfig;
+use anabranch_sim::scenario::RunPoint;
+use anabranch_sim::topology::Topology;
+use anabranch_sim::{Built, Observer};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+pub use file::{Snapped, pcapng};
+
+/// A frame that went onto a link.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// When its first bit left.
+    pub at: Time,
+    /// The link.
+    pub link: LinkId,
+    /// What it is.
+    pub what: What,
+}
+
+/// A packet, or what is none.
+#[derive(Clone, Copy, Debug)]
+pub enum What {
+    /// A packet, as it was on this link.
+    Packet(Packet),
+    /// A pause frame: XOFF where it stops, else XON.
+    Pause {
+        /// It stops the data class.
+        stop: bool,
+    },
+}
+
+/// Records what goes over chosen links, up to a number of frames.
+///
+/// The run ends soon after that number is reached ([`Capture::is_full`]). It ends between two windows, for all nodes at
+/// one time, and what is kept are the first frames by (time, link): so the capture does not depend on threads.
+pub struct Capture<'c> {
+    links: Arc<Links>,
+    most: u64,
+    /// Frames so far, over all nodes.
+    count: &'c AtomicU64,
+    /// Ends the run.
+    cancel: &'c AtomicBool,
+    sent: Vec<Sent>,
+    /// By queue pair and message, or request of DCP: the lowest PSN that its host has sent.
+    first: BTreeMap<(QpId, u32), u32>,
+}
+
+/// What is done with each link.
+struct Links {
+    of_host: Vec<bool>,
+    wanted: Vec<bool>,
+    is_dcp: bool,
+}
+
+impl<'c> Capture<'c> {
+    /// Records `wanted` links of a run, `most` frames; then it sets `cancel`, which is to end the run.
+    pub fn new(
+        point: &RunPoint,
+        topology: &Topology,
+        wanted: &[LinkId],
+        most: u64,
+        (count, cancel): (&'c AtomicU64, &'c AtomicBool),
+    ) -> Self {
+        let mut links = Links {
+            of_host: vec![false; topology.ports.len()],
+            wanted: vec![false; topology.ports.len()],
+            is_dcp: is_dcp(point),
+        };
+        wanted.iter().for_each(|link| links.wanted[link.index()] = true);
+        (0..topology.hosts).for_each(|host| links.of_host[topology.link(NodeId(host), 0).index()] = true);
+        let (sent, first) = (Vec::new(), BTreeMap::new());
+        Capture { links: Arc::new(links), most, count, cancel, sent, first }
+    }
+
+    /// The run was ended since there were more frames than asked for.
+    pub fn is_full(&self) -> bool {
+        self.count.load(Ordering::Relaxed) > self.most
+    }
+
+    /// The frames, by time, and the first PSNs by which they are described.
+    pub fn into_sent(mut self) -> (Vec<Sent>, Firsts) {
+        // One link has one frame at a time.
+        self.sent.sort_by_key(|sent| (sent.at, sent.link));
+        self.sent.truncate(usize::try_from(self.most).unwrap_or(usize::MAX));
+        (self.sent, Firsts { by_message: self.first, is_dcp: self.links.is_dcp })
+    }
+
+    fn record(&mut self, at: Time, link: LinkId, what: What) {
+        if self.links.wanted[link.index()] {
+            self.sent.push(Sent { at, link, what });
+            if self.count.fetch_add(1, Ordering::Relaxed) == self.most {
+                self.cancel.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+impl Observer for Capture<'_> {
+    fn fork(&self) -> Self {
+        let Capture { links, most, count, cancel, .. } = self;
+        let (sent, first) = (Vec::new(), BTreeMap::new());
+        Capture { links: links.clone(), most: *most, count, cancel, sent, first }
+    }
+
+    fn join(&mut self, mut other: Self) {
+        self.sent.append(&mut other.sent);
+        self.first.append(&mut other.first);
+    }
+
+    fn sent(&mut self, link: LinkId, from: Time, _until: Time, packet: &Packet) {
+        if self.links.of_host[link.index()]
+            && let Some((number, psn)) = numbered(packet, self.links.is_dcp)
+        {
+            let first = self.first.entry((packet.qp, number)).or_insert(psn);
+            *first = psn.min(*first);
+        }
+        self.record(from, link, What::Packet(*packet));
+    }
+
+    fn sent_pause(&mut self, link: LinkId, from: Time, _until: Time, stop: bool) {
+        self.record(from, link, What::Pause { stop });
+    }
+}
+
+/// At which PSN messages begin.
+pub struct Firsts {
+    by_message: BTreeMap<(QpId, u32), u32>,
+    is_dcp: bool,
+}
+
+impl Firsts {
+    /// The place of a data packet in its message (DCP: its request), from 0.
+    fn place(&self, packet: &Packet) -> u32 {
+        let first = numbered(packet, self.is_dcp)
+            .and_then(|(number, psn)| Some(psn - self.by_message.get(&(packet.qp, number))?));
+        first.unwrap_or(0)
+    }
+}
+
+/// What a data packet is a part of, by number, and its PSN.
+fn numbered(packet: &Packet, is_dcp: bool) -> Option<(u32, u32)> {
+    match packet.repr {
+        Repr::Data { psn, msn, .. } if is_dcp => Some((msn.number(), psn)),
+        Repr::Data { psn, message, .. } => Some((message.0, psn)),
+        _ => None,
+    }
+}
+
+fn is_dcp(point: &RunPoint) -> bool {
+    matches!(point.scheme.transport, TransportConfig::Dcp(_))
+}
+
+/// How the bytes of a run's packets are made.
+pub struct Wire<'r> {
+    point: &'r RunPoint,
+    built: &'r Built,
+    firsts: Firsts,
+    is_dcp: bool,
+}
+
+impl<'r> Wire<'r> {
+    /// Those of a run, of whose messages it is known where they begin.
+    pub fn new(point: &'r RunPoint, built: &'r Built, firsts: Firsts) -> Self {
+        Wire { point, built, firsts, is_dcp: is_dcp(point) }
+    }
+}

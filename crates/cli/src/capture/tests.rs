@@ -1,0 +1,129 @@
+use super::*;
+use anabranch_sim::scenario::{NoFiles, Overrides, read};
+use anabranch_sim::{Control, RunError, run, run_observed};
+use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+use pcap_file::pcapng::{Block, PcapNgReader};
+
+/// Seven hosts send to one.
+const INCAST: &str = r#"
+schemes = ["rocev2", "reps", "dcp", "strack", "eqds"]
+seeds = [1]
+topology = { kind = "fat-tree", hosts = 16, hosts_per_tor = 4, link = "100Gbps" }
+workload = { kind = "incast", degree = 7, bytes = "64KB" }
+"#;
+
+fn points(text: &str) -> Vec<RunPoint> {
+    let scenario = read("s.toml", text, &NoFiles, &Overrides::default()).unwrap_or_else(|e| panic!("{e}"));
+    scenario.points().unwrap()
+}
+
+/// What goes over all links, `most` frames at most, and whether it is all of it.
+fn captured(point: &RunPoint, threads: usize, most: u64) -> (Vec<Sent>, Firsts, Result<[u64; 2], String>) {
+    let built = anabranch_sim::build(point).unwrap();
+    let links: Vec<LinkId> = (0..built.topology.links()).map(LinkId).collect();
+    let control = Control { threads, ..Control::default() };
+    let count = AtomicU64::new(0);
+    let mut capture = Capture::new(point, &built.topology, &links, most, (&count, &control.cancel));
+    let ran = run_observed(point, &control, &mut capture);
+    let ended = match ran {
+        Ok(result) => {
+            assert_eq!(result.run.digest, run(point, &Control::default()).unwrap().run.digest);
+            Ok([result.run.packet_hops, result.run.pause_frames])
+        }
+        Err(RunError::Cancelled) => Err("full".to_owned()),
+        Err(error) => panic!("{error}"),
+    };
+    let (sent, firsts) = capture.into_sent();
+    (sent, firsts, ended)
+}
+
+fn bytes_of(point: &RunPoint, sent: &[Sent], firsts: Firsts) -> Vec<u8> {
+    let built = anabranch_sim::build(point).unwrap();
+    let links: Vec<LinkId> = (0..built.topology.links()).map(LinkId).collect();
+    let mut bytes = Vec::new();
+    let wire = Wire::new(point, &built, firsts);
+    pcapng(&mut bytes, &wire, &links, sent, Snapped(128), "a test").unwrap();
+    bytes
+}
+
+#[test]
+fn every_packet_and_pause_of_all_links_is_there_whatever_the_threads() {
+    for point in points(INCAST) {
+        let (sent, firsts, ended) = captured(&point, 1, u64::MAX);
+        let [hops, pauses] = ended.unwrap();
+        let (mut packets, mut stops) = (0, 0);
+        for sent in &sent {
+            match sent.what {
+                What::Packet(_) => packets += 1,
+                What::Pause { stop } => stops += u64::from(stop),
+            }
+        }
+        assert_eq!((packets, stops), (hops, pauses), "{}", point.scheme.name);
+        let written = bytes_of(&point, &sent, firsts);
+        let (on_three, firsts, _) = captured(&point, 3, u64::MAX);
+        assert!(written == bytes_of(&point, &on_three, firsts), "{}", point.scheme.name);
+    }
+}
+
+#[test]
+fn a_full_capture_has_the_first_frames_and_ends_the_run() {
+    for point in points(INCAST) {
+        let (all, firsts, _) = captured(&point, 1, u64::MAX);
+        let begin = bytes_of(&point, &all[..500], firsts);
+        for threads in [1, 3] {
+            let (sent, firsts, ended) = captured(&point, threads, 500);
+            assert_eq!(ended, Err("full".to_owned()));
+            assert!(begin == bytes_of(&point, &sent, firsts), "{}, {threads}", point.scheme.name);
+        }
+    }
+}
+
+#[test]
+fn headers_and_lengths_read_back() {
+    let points = points(INCAST);
+    let reps = points.iter().find(|point| point.scheme.name == "reps").unwrap();
+    let (sent, firsts, _) = captured(reps, 1, u64::MAX);
+    let file = bytes_of(reps, &sent, firsts);
+    let mut reader = PcapNgReader::new(&file[..]).unwrap();
+    let mut frames = sent.iter();
+    let (mut interfaces, mut full, mut marked) = (0, 0, 0);
+    while let Some(block) = reader.next_block() {
+        let packet = match block.unwrap() {
+            Block::InterfaceDescription(_) => {
+                interfaces += 1;
+                continue;
+            }
+            Block::EnhancedPacket(packet) => packet.into_owned(),
+            other => panic!("{other:?}"),
+        };
+        let Some(Sent { at, link, what: What::Packet(its) }) = frames.next() else {
+            panic!("nothing pauses here")
+        };
+        assert_eq!(packet.timestamp.as_nanos(), u128::from(at.0));
+        assert_eq!(packet.interface_id, link.0);
+        let Repr::Data { psn, .. } = its.repr else { continue };
+        let padded = whole(&packet);
+        let parts = SlicedPacket::from_ethernet(&padded).unwrap();
+        let Some(NetSlice::Ipv4(ip)) = parts.net else { panic!("no IPv4") };
+        let Some(TransportSlice::Udp(udp)) = parts.transport else { panic!("no UDP") };
+        assert_eq!(packet.original_len, u32::from(its.wire_bytes) - 4);
+        assert_eq!(udp.source_port(), 0xc000 | its.ev);
+        assert_eq!(ip.header().identification(), its.ev);
+        assert_eq!(ip.header().ecn().value(), if its.marked { 3 } else { 2 });
+        assert_eq!(ip.header().header_checksum(), ip.header().to_header().calc_header_checksum());
+        let bth = &udp.payload()[..12];
+        assert_eq!((bth[0], &bth[9..12]), (0x0a, &psn.to_be_bytes()[1..]));
+        full += 1;
+        marked += u32::from(its.marked);
+    }
+    assert!(frames.next().is_none());
+    assert_eq!(interfaces, anabranch_sim::build(reps).unwrap().topology.links());
+    assert!(full > 0 && marked > 0);
+}
+
+/// A captured frame at its whole length, with zeros for what was left out.
+fn whole(packet: &pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock<'_>) -> Vec<u8> {
+    let mut bytes = packet.data.to_vec();
+    bytes.resize(packet.original_len as usize, 0);
+    bytes
+}

@@ -1,0 +1,54 @@
+//! A single run of a scenario and the file that is made of it: what `trace` and `pcap` have in common.
+
+use crate::failure::{Failure, reason};
+use crate::source::{self, Prepared, Written};
+use anabranch_sim::scenario::{Overrides, RunPoint};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// Reads a scenario, for one scheme and one seed where these are given.
+///
+/// # Errors
+/// Bad input.
+pub fn load(
+    scenario: &Path,
+    scheme: Option<&String>,
+    seed: Option<u64>,
+) -> Result<(Written, Prepared), Failure> {
+    let over = Overrides {
+        schemes: scheme.into_iter().cloned().collect(),
+        seeds: seed.into_iter().collect(),
+        ..Overrides::default()
+    };
+    let written = source::written(scenario)?;
+    let prepared = source::load(&written, &over)?;
+    Ok((written, prepared))
+}
+
+/// The first run of a scenario.
+///
+/// # Errors
+/// When there is none.
+pub fn first<'p>(prepared: &'p Prepared, scenario: &Path) -> Result<&'p RunPoint, Failure> {
+    let none = || Failure::Input(format!("{}: there is nothing to run", scenario.display()));
+    prepared.points.first().ok_or_else(none)
+}
+
+/// Writes a file, which appears when it is whole.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(file: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    let refused = |error: io::Error| {
+        Failure::Input(format!("{}: cannot be written: {}", file.display(), reason(&error)))
+    };
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut fresh = tempfile::Builder::new().prefix(".fresh-").tempfile_in(folder).map_err(refused)?;
+    let mut out = BufWriter::new(&mut fresh);
+    fill(&mut out).and_then(|()| out.flush()).map_err(refused)?;
+    drop(out);
+    #[cfg(unix)]
+    std::fs::set_permissions(fresh.path(), std::os::unix::fs::PermissionsExt::from_mode(0o644))
+        .map_err(refused)?;
+    fresh.persist(file).map_err(|error| refused(error.error)).map(drop)
+}

@@ -1,0 +1,126 @@
+//! `anabranch pcap`, whose captures tshark decodes where it is installed.
+
+use crate::common::Place;
+use std::collections::BTreeMap;
+use std::process::Command;
+
+/// Enough at once for marks, pauses and trimmed packets, with a link that loses some.
+const INCAST: &str = r#"
+schemes = ["pfc-ecmp", "rocev2-4qp", "reps", "dcp", "strack", "eqds", "themis-spraying", "irn-ar", "mp-rdma"]
+seeds = [1]
+topology = { kind = "fat-tree", hosts = 16, hosts_per_tor = 4, link = "100Gbps" }
+workload = { kind = "incast", degree = 15, bytes = "1000001B" }
+[[fault]]
+kind = "packet-loss"
+links = "tor:1/up"
+probability = 0.01
+[set]
+"pfc-ecmp.fabric.pfc.buffer" = "3MB"
+"#;
+
+/// What tshark says of each packet: protocols, opcode, and whether it could not make sense of it.
+fn decoded(place: &Place, file: &str) -> Vec<String> {
+    let mut tshark = Command::new("tshark");
+    tshark.args(["-r", file, "-n", "-T", "fields", "-E", "separator=|"]);
+    for field in [
+        "frame.protocols",
+        "infiniband.bth.opcode",
+        "infiniband.aeth.syndrome",
+        "macc.opcode",
+        "_ws.malformed",
+        "ip.checksum.status",
+        "frame.interface_name",
+    ] {
+        tshark.args(["-e", field]);
+    }
+    tshark.args(["-o", "ip.check_checksum:TRUE"]);
+    let output = tshark.current_dir(place.path()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+/// What each scheme sends, by opcode, AETH syndrome and opcode of MAC control.
+const EXPECTED: &[(&str, &[&str])] = &[
+    // Writes in order, ACKs, NACKs, CNPs, and pauses.
+    ("pfc-ecmp", &["6//", "7//", "8//", "17/31/", "17/96/", "129//", "//0x0101"]),
+    ("rocev2-4qp", &["6//", "7//", "8//", "17/31/"]),
+    ("reps", &["10//", "17/31/"]),
+    // Sends of DCP, its ACKs, and what was trimmed, which looks like the middle of a message.
+    ("dcp", &["0//", "1//", "2//", "17/0/"]),
+    ("strack", &["10//", "17/31/"]),
+    // Pulls have an opcode of their own.
+    ("eqds", &["10//", "17/31/", "192//"]),
+    ("themis-spraying", &["10//", "17/31/"]),
+    ("irn-ar", &["10//", "17/31/"]),
+    ("mp-rdma", &["10//", "17/31/"]),
+];
+
+#[test]
+fn tshark_decodes_every_packet_of_every_transport() {
+    if Command::new("tshark").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: captures are not decoded; `apt-get install tshark` installs what decodes them");
+        return;
+    }
+    let place = Place::new();
+    place.write("incast.toml", INCAST);
+    for &(scheme, expected) in EXPECTED {
+        let ended =
+            place.run(&["pcap", "incast.toml", "--link", "all", "--scheme", scheme, "--packets", "20000"]);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let lines = decoded(&place, &format!("incast-{scheme}-1.pcapng"));
+        assert!(ended.stdout.contains(&format!("{} frames", lines.len())), "{}", ended.stdout);
+        let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+        for line in lines {
+            let fields: Vec<&str> = line.split('|').collect();
+            let [protocols, opcode, syndrome, pause, malformed, checksum, interface] = fields[..] else {
+                panic!("{line}")
+            };
+            assert!(malformed.is_empty() && !interface.is_empty(), "{scheme}: {line}");
+            if pause.is_empty() {
+                assert!(protocols.starts_with("eth:ethertype:ip:udp:infiniband"), "{scheme}: {line}");
+                assert_eq!(checksum, "1", "{scheme}: {line}");
+            }
+            *seen.entry(format!("{opcode}/{syndrome}/{pause}")).or_default() += 1;
+        }
+        for kind in expected {
+            assert!(seen.contains_key(*kind), "{scheme} has no {kind}: {seen:?}");
+        }
+    }
+}
+
+#[test]
+fn links_that_are_not_there_and_captures_that_are_full_are_told() {
+    let place = Place::new();
+    place.write("incast.toml", INCAST);
+    let wrong = place.run(&["pcap", "incast.toml", "--link", "host:99"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(
+        wrong.stderr.contains("--link: \"host:99\"") && wrong.stderr.contains("host:15"),
+        "{}",
+        wrong.stderr
+    );
+    let full = place.run(&[
+        "pcap",
+        "incast.toml",
+        "--link",
+        "host:1,host:2",
+        "--packets",
+        "10",
+        "--out",
+        "x.pcapng",
+    ]);
+    assert_eq!(full.code, Some(0), "{}", full.stderr);
+    assert!(
+        full.stderr.contains("the first 10 frames") && full.stderr.contains("--packets 100"),
+        "{}",
+        full.stderr
+    );
+    assert!(full.stdout.contains("10 frames of 2 links"), "{}", full.stdout);
+    let nowhere = place.run(&["pcap", "incast.toml", "--link", "host:1", "--out", "no/x.pcapng"]);
+    assert_eq!(nowhere.code, Some(2));
+    assert!(
+        nowhere.stderr.contains("no/x.pcapng: cannot be written: no such file or folder"),
+        "{}",
+        nowhere.stderr
+    );
+}
