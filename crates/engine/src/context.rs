@@ -86,7 +86,7 @@ pub struct Counters {
     pub ecn_marks: u64,
     /// Packets that hosts and programs made.
     pub injected: u64,
-    /// Packets that hosts and programs took in.
+    /// Packets that hosts and programs consumed.
     pub consumed: u64,
     /// Messages posted.
     pub posted: u64,

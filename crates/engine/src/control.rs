@@ -26,7 +26,7 @@ pub struct Control {
     pub flows_total: AtomicU64,
     /// Set it to have [`Self::packets_delivered`] counted soon, which looks at every host.
     pub count_packets: AtomicBool,
-    /// Data packets that receivers took in for the first time, when that was last asked for.
+    /// Data packets that receivers received for the first time, when that was last asked for.
     pub packets_delivered: AtomicU64,
     /// Data packets of the workload.
     pub packets_total: AtomicU64,

@@ -519,7 +519,7 @@ fn put_on_wire<O: Observer>(
     at.observer.sent(out.link, at.now, until, &frame.packet);
 }
 
-/// A data packet cut to its header of `bytes` bytes; none where switches do not trim, and of what is no data.
+/// A data packet cut to its header of `bytes` bytes; none where switches do not trim, and of non-data packets.
 pub fn trimmed(packet: &Packet, bytes: Option<u16>) -> Option<Packet> {
     let (Some(wire_bytes), Repr::Data { psn, sent_at, msn, .. }) = (bytes, packet.repr) else { return None };
     Some(Packet { wire_bytes, repr: Repr::Trimmed { psn, msn, sent_at }, ..*packet })

@@ -719,7 +719,7 @@ fn hits_of<O>(shards: &[MutexGuard<'_, Shard<O>>]) -> Hits {
     })
 }
 
-/// Data packets that receivers took in for the first time.
+/// Data packets that receivers received for the first time.
 fn fresh_packets<O: Observer>(shards: &[MutexGuard<'_, Shard<O>>]) -> u64 {
     shards.iter().flat_map(|shard| shard.hosts()).map(Host::fresh_packets).sum()
 }

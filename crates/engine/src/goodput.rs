@@ -1,4 +1,4 @@
-//! Goodput over time: what receivers took in for the first time, looked at between windows, so that no packet pays for it.
+//! Goodput over time: what receivers received for the first time, looked at between windows, so that no packet pays for it.
 
 use anabranch_base::{Bytes, Duration, Time};
 use anabranch_results::{ALL_HOSTS, GOODPUT, SeriesRow};

@@ -66,7 +66,7 @@ pub struct Host {
     started: usize,
     /// Of queue pairs that are done.
     totals: Totals,
-    /// Packets that receivers which are gone took in for the first time.
+    /// Packets that receivers which are gone received for the first time.
     fresh_before: u64,
     /// Steps that have begun: when they are over, and their numbers.
     steps: BinaryHeap<Reverse<(Time, u32)>>,
@@ -286,7 +286,7 @@ impl Host {
         }
     }
 
-    /// Data packets that its receivers took in for the first time: what is new to applications.
+    /// Data packets that its receivers received for the first time: what is new to applications.
     pub fn fresh_packets(&self) -> u64 {
         let live = self.incoming.iter().filter(|qp| qp.place < DONE);
         let fresh = live.map(|qp| self.receivers[qp.place as usize].fresh_packets());

@@ -64,7 +64,7 @@ pub struct KindTable<'a> {
     /// The kinds so far.
     pub kinds: Vec<LinkKind>,
     keys: Vec<(Rate, Duration, Duration)>,
-    /// The delay of each line.
+    /// The delay of each link.
     lines: Vec<Duration>,
     sizes: [u16; 2],
     fabric: &'a FabricSpec,

@@ -63,7 +63,7 @@ pub enum Threshold {
     Queue(f64),
 }
 
-/// A time: absolute (`"70us"`), in base RTTs (`"3rtt"`), or in base RTTs and what the line takes for so many bytes
+/// A time: absolute (`"70us"`), in base RTTs (`"3rtt"`), or in base RTTs and what the link takes for so many bytes
 /// (`"2rtt+5MB"`) or full queues (`"2rtt+5queue"`), which follows the queue when that is set or swept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Span {

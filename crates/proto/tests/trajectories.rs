@@ -358,7 +358,7 @@ mod load_balancing {
         ");
     }
 
-    /// Appendix A, 2: round trips of 12 us and more (1.5 base RTTs) in the last two RTOs speak for congestion.
+    /// Appendix A, 2: round trips of 12 us and more (1.5 base RTTs) in the last two RTOs indicate congestion.
     #[test]
     fn reps_tells_congestion_from_failure() {
         let script = [

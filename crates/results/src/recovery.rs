@@ -1,6 +1,6 @@
 //! How long a run takes to recover from a fault, from its goodput and that of its baseline.
 
-/// The name of the curve of a run's goodput: the data that its receivers took in for the first time, in Gb/s of payload.
+/// The name of the curve of a run's goodput: the data that its receivers received for the first time, in Gb/s of payload.
 pub const GOODPUT: &str = "goodput_gbps";
 /// What that curve is of.
 pub const ALL_HOSTS: &str = "all hosts";

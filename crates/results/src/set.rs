@@ -59,7 +59,7 @@ impl ResultSet {
     /// The warnings of runs, each once, with its schemes and in how many of their runs. Those that differ in counts of
     /// packets alone are one, with the range.
     ///
-    /// Where the sweep changes a fault, one that is met at some points is no news.
+    /// Where the sweep changes a fault, one that is met at some points needs no warning.
     pub fn run_warnings(&self) -> Vec<String> {
         let swept = self.actual().iter().any(|run| run.sweep.keys().any(|key| key.starts_with("fault.")));
         let runs_of = |scheme: &str| self.actual().iter().filter(|run| run.scheme == scheme).count();

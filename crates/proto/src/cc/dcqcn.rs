@@ -143,7 +143,7 @@ impl Increases {
     }
 }
 
-/// A sending rate: the line's until the first CNP.
+/// A sending rate: the line rate until the first CNP.
 #[derive(Clone, Debug)]
 pub struct Dcqcn {
     /// Bits per second, as all rates here.
@@ -382,7 +382,7 @@ impl CongestionControl for Dcqcn {
     /// section 2.3, issue 1).
     ///
     /// The rule of the NICs is not public. What was measured on them (figure 2b): with every NACK passed, the rate
-    /// settles at just under half the line (46.6 of 100 Gb/s), however many there are; and with one in 256 it is at
+    /// settles at just under half the line rate (46.6 of 100 Gb/s), however many there are; and with one in 256 it is at
     /// 81 % on average, so that it recovers between them. Hence: the rate falls to half of the target rate, which
     /// stays, as alpha does, since no switch saw congestion; timer and byte counter start anew, and fast recovery
     /// leads back to the target. A rate that is no higher is left alone together with its timer: else NACKs would

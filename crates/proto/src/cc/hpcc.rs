@@ -9,7 +9,7 @@
 //!
 //! - The first report is only kept: a rate needs two.
 //! - U is 1 before the first measurement, as in the simulator published with the paper.
-//! - The window is never above its start, which is what the line carries in a base RTT; that simulator bounds the rate.
+//! - The window is never above its start, which is what the link carries in a base RTT; that simulator bounds the rate.
 //!   It also has a lowest rate, which is left out: what is added a round trip (`rate_ai`) keeps the window above 0.
 //! - A report that is not newer than the last one says nothing.
 //! - Losses, marks, CNPs and NACKs do not change the window.
@@ -75,7 +75,7 @@ pub struct Hpcc {
     /// Picoseconds (T).
     base_rtt: f64,
     line_rate: Rate,
-    /// Bytes: what the line carries in a base RTT.
+    /// Bytes: what the link carries in a base RTT.
     most: f64,
     /// The last report (L); no hops before the first one.
     last: IntStack,

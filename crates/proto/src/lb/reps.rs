@@ -341,7 +341,7 @@ impl Reps {
 ///
 /// The paper asks for "a period preceding the timeout" without a length; a packet that times out now was
 /// queued one RTO ago, so the period before the current one counts too. No RTT at all in that time means that
-/// nothing came back, which speaks for a failure.
+/// nothing came back, which indicates a failure.
 #[derive(Clone, Debug)]
 struct RecentRtt {
     period: Duration,

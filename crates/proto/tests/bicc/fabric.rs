@@ -24,7 +24,7 @@ pub struct Plan {
     /// Bytes.
     pub window: u64,
     pub release: Duration,
-    /// Chance that a packet is lost: on the long line either way, below the switch on the way down and up.
+    /// Chance that a packet is lost: on the long link in either direction, below the switch on the downlink and the uplink.
     pub losses: [f64; 4],
     /// How much a packet may be late, in ns, on the same ways. Queue pairs keep their order.
     pub lateness: [u32; 4],

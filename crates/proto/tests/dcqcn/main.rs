@@ -212,7 +212,7 @@ mod reaction_point {
         assert_state(&mut flow, us(220), (34.563_041_687, 36.375, 0.533_447_266));
         assert_state(&mut flow, us(255), (36.469_020_843, 38.375, 0.400_085_449));
         assert_state(&mut flow, us(310), (38.422_010_421, 40.375, 0.300_064_087));
-        // T = 3, the smaller is 3: hyper by i = 1 step of 4; half way would be 41.4, the rate stops at the line's.
+        // T = 3, the smaller is 3: hyper by i = 1 step of 4; half way would be 41.4, the rate stops at the line rate.
         assert_state(&mut flow, us(365), (40.0, 44.375, 0.225_048_065));
         assert_eq!(flow.next_increase(), None);
         // At line rate nothing rises; alpha falls on. A cut makes the rate the target.
@@ -405,7 +405,7 @@ mod reaction_point {
         assert_state(&mut flow, us(14), (42.08984375, 100.0, 0.31640625));
     }
 
-    /// Themis-spraying, figure 2b: however many NACKs come, half the line remains; and they do not hold down what
+    /// Themis-spraying, figure 2b: however many NACKs come, half the line rate remains; and they do not hold down what
     /// CNPs cut before them.
     #[test]
     fn many_nacks_leave_half_the_line() {

@@ -115,7 +115,7 @@ fn a_flow_starts_at_line_rate_and_needs_two_reports() {
     assert_state(&mut flow, (1.0, 95_040.0, 100_000.0, 0));
 }
 
-/// One link of 100 Gb/s. What is sent in a time as a share of the line, and the shorter queue over 100,000 B, is u; it
+/// One link of 100 Gb/s. What is sent in a time as a share of the line rate, and the shorter queue over 100,000 B, is u; it
 /// counts for the time over 8 us, at most for all.
 #[test]
 fn steps_of_the_algorithm() {
@@ -135,7 +135,7 @@ fn steps_of_the_algorithm() {
         // Longer than a base RTT counts as one.
         ((16, 100_000, 0, 250, 310), (0.5, 95_120.0, 95_080.0, 1)),
         ((8, 50_000, 0, 301, 400), (0.5, 95_120.0, 95_120.0, 2)),
-        // Below eta a third time (maxStage is 2): 95,120 * 0.95 / 0.8 + 40 = 112,995, which is above the line's.
+        // Below eta a third time (maxStage is 2): 95,120 * 0.95 / 0.8 + 40 = 112,995, which is above the line rate.
         ((8, 80_000, 0, 401, 500), (0.8, 100_000.0, 100_000.0, 0)),
         // At eta: not below it.
         ((8, 95_000, 0, 501, 600), (0.95, 100_000.0, 100_000.0, 0)),

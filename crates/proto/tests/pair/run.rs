@@ -31,7 +31,7 @@ pub trait Receiving {
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<Vec<Packet>, TestCaseError>;
     /// Messages in the order in which they were delivered.
     fn delivered(&self) -> &[usize];
-    /// Data packets that the receiver says it took in for the first time.
+    /// Data packets that the receiver says it received for the first time.
     fn fresh_packets(&self) -> u64;
 }
 

@@ -104,7 +104,7 @@ pub fn check_data(
     packet: &Packet,
 ) -> Result<(u32, Planned, bool), TestCaseError> {
     let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
-        return Err(TestCaseError::fail("a sender sent what is no data"));
+        return Err(TestCaseError::fail("a sender sent non-data packets"));
     };
     let known = planned[psn as usize];
     prop_assert_eq!(u64::from(packet.wire_bytes), known.bytes);
@@ -113,7 +113,7 @@ pub fn check_data(
     Ok((psn, known, ack_now))
 }
 
-/// That a packet which leaves now keeps away from the last one, with its size, as a line carries that.
+/// That a packet which leaves now keeps away from the last one, with its size, as a link carries that.
 pub fn check_gap(line_rate: Rate, now: Time, last: Option<(Time, u64)>) -> Result<(), TestCaseError> {
     if let Some((last, bytes)) = last {
         let gap = line_rate.time_for(bytes);
@@ -155,7 +155,7 @@ impl<E> Schedule<E> {
 }
 
 impl Path {
-    /// The facts for a line so many times slower than the wire.
+    /// The facts for a link so many times slower than the wire.
     pub fn facts_at(&self, slower: u64) -> PathFacts {
         let facts = self.facts();
         PathFacts { line_rate: Rate(facts.line_rate.0 / slower), ..facts }

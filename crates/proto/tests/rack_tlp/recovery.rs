@@ -108,7 +108,7 @@ fn a_retransmission_that_is_lost_is_found_like_any_packet() {
     assert_eq!(sender.counted(), (2, 0));
 }
 
-/// What the first copy's ACK says is no news of the second one.
+/// What the first copy's ACK says tells nothing of the second one.
 #[test]
 fn the_ack_of_a_first_copy_does_not_speak_for_the_second() {
     let mut sender = Sender::with(10);

@@ -270,7 +270,7 @@ fn figure_21_without_it() {
     assert_eq!(switch.count("loops"), 7 * 3, "in order, and as slow as before");
 }
 
-/// Packet 2 comes in while packet 1 is on the link, so that the port gives back 2 before 1 from then on. Were each to
+/// Packet 2 comes in while packet 1 is on the link, so that the port returns 2 before 1 from then on. Were each to
 /// leave as it comes back next, or after one loop, 2 would leave first.
 #[test]
 fn rate_recovery_keeps_the_order_of_packets_and_not_that_of_the_port() {
@@ -287,7 +287,7 @@ fn rate_recovery_keeps_the_order_of_packets_and_not_that_of_the_port() {
     assert_eq!(left[1..], [(1, ns(500_060)), (2, ns(500_150))]);
 }
 
-/// Packet 1 was lost on the long line: what comes after it loops as often as it would without recovery, and no more.
+/// Packet 1 was lost on the long link: what comes after it loops as often as it would without recovery, and no more.
 #[test]
 fn a_lost_packet_does_not_keep_those_behind_it() {
     let mut switch = Switch::new(&config());

@@ -38,9 +38,9 @@ pub struct Plan {
     pub program: ThemisSprayingConfig,
     /// The paths.
     pub paths: Vec<Path>,
-    /// The way back takes 1 us, and up to this much longer.
+    /// The return path takes 1 us, and up to this much longer.
     pub control_jitter: Duration,
-    /// Chance in 256 that the way back loses a packet.
+    /// Chance in 256 that the return path loses a packet.
     pub control_loss: u32,
     /// These copies of packets are lost on their paths: the PSN and which copy, the first being 0.
     pub dropped: Vec<(u32, u32)>,

@@ -74,7 +74,7 @@ fn the_tail_of_the_arrivals_waits_for_the_timeout() {
     assert_eq!(timeouts.iter().filter(|timeouts| timeouts[..] == [expected]).count(), 1, "{timeouts:?}");
 }
 
-/// No NACK goes to the sender for a packet that was late and not lost, whatever is lost on the way back.
+/// No NACK goes to the sender for a packet that was late and not lost, whatever is lost on the return path.
 #[test]
 fn no_nack_is_forwarded_for_a_packet_that_was_only_late() {
     check(plans(prop_oneof![Just(0u32), 0u32..100]), |plan| {

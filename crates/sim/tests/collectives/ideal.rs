@@ -42,7 +42,7 @@ fn no_job_is_faster_than_its_ideal() {
                 // Each scheme meets each algorithm on some fabric, and each fabric.
                 let scheme = schemes.next().unwrap();
                 let scheme = match fabric.contains("cross-dc") {
-                    // The headrooms of the others do not hold what the long lines have on their way.
+                    // The headrooms of the others do not hold what the long links have on their way.
                     true => "reps",
                     false => scheme,
                 };

@@ -144,7 +144,7 @@ fn the_base_rtt_of_the_own_path_keeps_local_queues_short() {
     assert!(fabrics > 1_000_000.0, "{fabrics} B");
 }
 
-/// Between data centres the path's base RTT is the long one: a flow alone keeps the line busy to eta.
+/// Between data centres the path's base RTT is the long one: a flow alone keeps the link busy to eta.
 #[test]
 fn a_flow_over_a_long_line_settles_at_eta_too() {
     let text = "schemes = [\"hpcc\"]\nsetup = \"hpcc-paper\"\n[topology]\nkind = \"dumbbell\"\nhosts = 4\nlink = \"100Gbps\"\n\

@@ -1,4 +1,4 @@
-//! Data centres a long line apart: lossless over milliseconds, and the programs at their edges.
+//! Data centres a long link apart: lossless over milliseconds, and the programs at their edges.
 
 use crate::support::*;
 use anabranch_sim::RunResult;
@@ -30,7 +30,7 @@ fn extra(result: &RunResult, name: &str) -> f64 {
 }
 
 /// A line of 1.6 Tb/s and 10 ms has 4 GB on its way when a pause goes out. DCQCN is out of the way, so that pauses
-/// reach back to the far end of the line.
+/// reach back to the far end of the link.
 #[test]
 fn a_line_of_ten_milliseconds_is_lossless() {
     let patient = "[set]\n\"dcqcn.transport.rto\" = \"5s\"\n\"dcqcn.fabric.ecn_pmax\" = 0.0\n\
@@ -45,7 +45,7 @@ fn a_line_of_ten_milliseconds_is_lossless() {
     let result = finish_one(&text, &[]);
     assert_eq!((result.run.drops, result.run.timeouts, result.run.retransmissions), (0, 0, 0));
     let pauses: f64 = result.series.iter().map(|row| row.value).sum();
-    assert!(pauses > 0.0, "the long line was never paused, so its headroom was not tried");
+    assert!(pauses > 0.0, "the long link was never paused, so its headroom was not tried");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn programs_at_the_edge_are_deterministic() {
     assert_eq!(extra(of("bicc"), "held_packets"), extra(of("bicc"), "released_packets"));
 }
 
-/// What was set aside goes on while the line that brought it is paused and its headroom full: it must not want room
+/// What was held back goes on while the link that brought it is paused and its headroom full: it must not want room
 /// there. All hosts of one data centre send to one ToR of the other by a short line, with little headroom, and slow down
 /// for pauses alone.
 #[test]

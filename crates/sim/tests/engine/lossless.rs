@@ -198,7 +198,7 @@ fn assert_lossless_after(outcome: Result<RunResult, RunError>) {
     assert!(run.link_losses > 0 && run.retransmissions > 0);
 }
 
-/// The way back runs at 1 Gb/s, so that a pause frame takes 512 ns.
+/// The return path runs at 1 Gb/s, so that a pause frame takes 512 ns.
 #[test]
 fn a_pause_frame_takes_its_time_on_a_slower_link() {
     let slow =
@@ -263,7 +263,7 @@ fn a_run_waits_for_the_repair_of_a_link() {
     }
 }
 
-/// The worst case of a trunk's headroom: a full packet the other way starts in the very instant at which the
+/// The worst case of a trunk's headroom: a full packet in the other direction starts in the very instant at which the
 /// second switch decides to pause, and nothing that came over the trunk leaves meanwhile.
 ///
 /// Trunk and hosts at 100 Gb/s. Hosts 7 to 10 fill the port to host 6 with 80 packets, which take until 80 T.

@@ -138,7 +138,7 @@ pub struct Alone {
     /// FCT at the sender, in ps.
     pub fct: u64,
     /// The same if the last ACK met no other ACK. Shorter only where a short last packet arrives right behind a
-    /// full one and the way back has a slow link.
+    /// full one and the return path has a slow link.
     pub ideal: u64,
 }
 

@@ -290,7 +290,7 @@ fn collectives() {
     }
 }
 
-/// What crosses the long line is on its way for hundreds of windows.
+/// What crosses the long link is on its way for hundreds of windows.
 #[test]
 fn data_centres_far_apart() {
     let workload = "[workload]\nkind = \"messages\"\n".to_owned()

@@ -215,7 +215,7 @@ fn not_too_fast(point: &RunPoint, result: &RunResult) -> Result<(), String> {
 }
 
 /// No FCT is less: all bytes leave the host by its link, one after the other; then a packet, the shortest that there
-/// is, takes the fastest way, and an ACK the fastest way back.
+/// is, takes the fastest path, and an ACK the fastest path back.
 fn floor(topology: &Topology, framing: &Framing, flow: &FlowRow, split: u32) -> u64 {
     let full = framing.payload.0;
     let packets = flow.bytes.div_ceil(full);
@@ -231,7 +231,7 @@ fn floor(topology: &Topology, framing: &Framing, flow: &FlowRow, split: u32) -> 
         + fastest(topology, flow.dst, flow.src, framing.ack.0)
 }
 
-/// What `bytes` bytes take from host to host by the fastest way, store and forward.
+/// What `bytes` bytes take from host to host by the fastest path, store and forward.
 fn fastest(topology: &Topology, from: u32, to: u32, bytes: u64) -> u64 {
     let mut reached = vec![u64::MAX; topology.nodes() as usize];
     let mut next = BinaryHeap::from([Reverse((0, from))]);

@@ -143,7 +143,7 @@ fn does_not_freeze_again_while_it_explores() {
     assert!(reps.is_freezing());
 }
 
-/// Appendix A, 2: a high RTT before the timeout speaks for congestion.
+/// Appendix A, 2: a high RTT before the timeout indicates congestion.
 #[test]
 fn a_timeout_after_long_round_trips_is_congestion() {
     let mut reps = sender(&config(), false);

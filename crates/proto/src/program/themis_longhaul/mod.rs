@@ -1,5 +1,5 @@
 //! Themis for long-haul networks (Themis-longhaul): the switch at the edge of a data centre answers congestion for
-//! senders and receivers that are a long line apart.
+//! senders and receivers that are a long link apart.
 //!
 //! Both halves are in each external switch (section III): for the flows that leave the data centre it is the
 //! [notification point](Pnp), for those that come the [reaction point](Trp).

@@ -1,5 +1,5 @@
 //! The Proactive Notification Point (Themis-longhaul, section IV): the external switch answers the marks of its own
-//! data centre's senders, a round trip over the long line before the receiver's answer could be there.
+//! data centre's senders, a round trip over the long link before the receiver's answer could be there.
 //!
 //! Where the text says two things or nothing, and what is done here:
 //! - The register of a flow holds the time of its last mark in one sentence (section IV, aligning with DCQCN) and of
@@ -52,7 +52,7 @@ parameters! {
         /// From the control plane to the table.
         #[is(any; example = "1ms"; source = "Themis-longhaul, section VII-C")]
         pub install_delay: Span,
-        /// The external switch of the receivers' data centre answers marks as well, its own among them: daemons speak to
+        /// The external switch of the receivers' data centre answers marks as well, its own among them: daemons report to
         /// both ends' switches.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[is(any; example = true;
@@ -127,7 +127,7 @@ impl Pnp {
     }
 
     fn handle_mark(&mut self, packet: &mut Packet, at: &Passage, sites: &Sites, out: &mut Vec<Emitted>) {
-        // Section IV: addresses and sQPN are the match field. Flows from elsewhere have no entry, unless daemons speak to
+        // Section IV: addresses and sQPN are the match field. Flows from elsewhere have no entry, unless daemons report to
         // the switches of both ends.
         let key = QpKey { src: at.src, dst: packet.dst, server: ServerQpn(packet.qp) };
         let Some(entry) = self.table.get_mut(&key) else {
@@ -180,7 +180,7 @@ impl Pnp {
         }
     }
 
-    /// Whether daemons speak to this switch of a queue pair between these two: to that of their own data centre, and to
+    /// Whether daemons report to this switch of a queue pair between these two: to that of their own data centre, and to
     /// the other one too where both ends answer marks.
     fn serves(&self, src: HostId, dst: HostId, sites: &Sites) -> bool {
         sites.is_own(src) || (self.both_ends && sites.is_own(dst))

@@ -56,7 +56,7 @@ pub trait Receiver: Send {
     }
     /// The next packet to send back.
     fn poll_transmit(&mut self) -> Option<Packet>;
-    /// Data packets that it took in for the first time so far, and so brought the application something new: no
+    /// Data packets that it received for the first time so far, and so brought the application something new: no
     /// copies, none that it threw away, and no trimmed ones. Once all is delivered, the packets of all messages.
     fn fresh_packets(&self) -> u64;
     /// Whether the host's pull pacer is to come to it (`eqds`): asked after each packet and each pull; it is to be true

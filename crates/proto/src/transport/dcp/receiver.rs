@@ -123,7 +123,7 @@ impl Receiver for DcpReceiver {
         self.notification.poll(&self.answers)
     }
 
-    /// Data packets taken in for the first time so far, as far as counters can tell.
+    /// Data packets received for the first time so far, as far as counters can tell.
     ///
     /// It does not know PSNs apart. A request that the sender timed out for is counted anew, and its packets are
     /// taken for those that came before until there are more of them than in any earlier round. So this may lag

@@ -111,7 +111,7 @@ impl Receiver for GoBackNReceiver {
         self.notification.poll(&self.answers)
     }
 
-    /// Data packets taken in for the first time so far: those that it kept, which came in order.
+    /// Data packets received for the first time so far: those that it kept, which came in order.
     #[inline]
     fn fresh_packets(&self) -> u64 {
         u64::from(self.expected)

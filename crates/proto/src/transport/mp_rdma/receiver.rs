@@ -88,7 +88,7 @@ impl Receiver for MpRdmaReceiver {
         self.answer.take()
     }
 
-    /// Data packets taken in for the first time so far: those that its bitmap had room for.
+    /// Data packets received for the first time so far: those that its bitmap had room for.
     #[inline]
     fn fresh_packets(&self) -> u64 {
         u64::from(self.fresh)

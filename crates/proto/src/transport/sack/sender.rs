@@ -442,7 +442,7 @@ impl SackSender {
 
     #[inline]
     fn acknowledge_bits(&mut self, base: u32, received: u64) -> u32 {
-        // Only PSNs in `unacked..next` can be news; the set says which of them are.
+        // Only PSNs in `unacked..next` can be new; the set says which of them are.
         let (mut base, mut bits) = (base, received);
         if base < self.unacked {
             let below = self.unacked - base;

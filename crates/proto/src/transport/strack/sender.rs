@@ -319,7 +319,7 @@ impl StrackSender {
         Packet::new(self.ends.qp, self.ends.dst, repr).with_bytes(bytes).with_ev(ev)
     }
 
-    /// Takes over what a SACK acknowledges; answers with the number of packets that are news.
+    /// Takes over what a SACK acknowledges; answers with the number of packets newly acknowledged.
     #[inline]
     fn acknowledge(&mut self, now: Time, expected: u32, base: u32, received: u64) -> u32 {
         let before = self.unacked;
@@ -404,7 +404,7 @@ impl StrackSender {
 
     #[inline]
     fn acknowledge_bits(&mut self, base: u32, received: u64) -> u32 {
-        // Only PSNs in `unacked..next` can be news; the set says which of them are.
+        // Only PSNs in `unacked..next` can be new; the set says which of them are.
         let (mut base, mut bits) = (base, received);
         if base < self.unacked {
             let below = self.unacked - base;

@@ -237,8 +237,8 @@ fn any_schedule() -> impl Strategy<Value = Schedule<DcpEnds>> {
     )
 }
 
-/// A path that delays, trims and marks, with an RTO just beyond what that can take: a packet's way there, its
-/// header's way back, and all that may be sent again before it.
+/// A path that delays, trims and marks, with an RTO just beyond what that can take: a packet's path there, its
+/// header's path back, and all that may be sent again before it.
 fn trimming_schedule() -> impl Strategy<Value = Schedule<DcpEnds>> {
     (messages(), ends(), timer_lag(), path(), 0u32..160, chance()).prop_map(
         |(messages, ends, timer_lag, path, trimming, marking)| {

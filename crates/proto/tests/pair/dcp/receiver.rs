@@ -91,7 +91,7 @@ impl Receiving for CheckedReceiver {
                     wanted.push(Repr::Cnp);
                 }
             }
-            _ => return Err(TestCaseError::fail("a sender sent what is no data")),
+            _ => return Err(TestCaseError::fail("a sender sent non-data packets")),
         }
         let said: Vec<_> = answers.iter().map(|answer| answer.repr).collect();
         prop_assert_eq!(said, wanted, "the answers to {:?}", packet);

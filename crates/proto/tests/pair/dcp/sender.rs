@@ -166,7 +166,7 @@ impl Sending for CheckedSender {
             return Ok(None);
         };
         let Repr::Data { psn, message, message_packets, sent_at, ack_now, msn, .. } = packet.repr else {
-            return Err(TestCaseError::fail("a sender sent what is no data"));
+            return Err(TestCaseError::fail("a sender sent non-data packets"));
         };
         let (number, known) = (self.number(psn), self.planned[psn as usize]);
         let Request { packets, is_signalled, .. } = self.requests[number];

@@ -52,7 +52,7 @@ impl Receiving for CheckedReceiver {
         let whole = self.receiver.handle_packet(now, packet);
         let answers: Vec<_> = std::iter::from_fn(|| self.receiver.poll_transmit()).collect();
         let Repr::Data { psn, sent_at, ack_now, .. } = packet.repr else {
-            return Err(TestCaseError::fail("a sender sent what is no data"));
+            return Err(TestCaseError::fail("a sender sent non-data packets"));
         };
         let pays_marks = packet.marked && self.cnp_interval == Duration::ZERO;
         let (mut delivered, mut acks, mut nacks) = (None, psn < self.expected, false);

@@ -54,7 +54,7 @@ impl Receiving for CheckedReceiver {
         let others: Vec<_> = std::iter::from_fn(|| self.receiver.poll_delivered()).collect();
         prop_assert!(first.is_some() || others.is_empty(), "{:?} after none", others);
         let Repr::Data { psn, sent_at, ack_now, .. } = packet.repr else {
-            prop_assert!(matches!(packet.repr, Repr::Trimmed { .. }), "a sender sent what is no data");
+            prop_assert!(matches!(packet.repr, Repr::Trimmed { .. }), "a sender sent non-data packets");
             prop_assert_eq!((first, answers.len()), (None, 0), "it was thrown away");
             return Ok(answers);
         };

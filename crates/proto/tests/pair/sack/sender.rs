@@ -124,7 +124,7 @@ impl Sending for CheckedSender {
             return Ok(None);
         };
         let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
-            return Err(TestCaseError::fail("a sender sent what is no data"));
+            return Err(TestCaseError::fail("a sender sent non-data packets"));
         };
         prop_assert!((psn as usize) < self.packets.len(), "{psn} belongs to no message");
         let known = &mut self.packets[psn as usize];

@@ -189,7 +189,7 @@ impl Sending for CheckedSender {
             return Ok(None);
         };
         let Repr::Data { psn, message, message_packets, sent_at, ack_now, .. } = packet.repr else {
-            return Err(TestCaseError::fail("a sender sent what is no data"));
+            return Err(TestCaseError::fail("a sender sent non-data packets"));
         };
         prop_assert_eq!(psn, wanted);
         prop_assert_eq!(u64::from(packet.wire_bytes), known.bytes);
