@@ -50,17 +50,17 @@ pub fn build(root: &Path) -> Result<PathBuf> {
     let examples: Vec<_> = EXAMPLES.iter().map(|name| example(root, name)).collect::<Result<_>>()?;
     let examples = serde_json::to_string(&examples)?.replace("</", "<\\/");
     let mut page = read("crates/play/page/page.html")?;
-    for (place, text) in [
+    for (index, text) in [
         ("{{STYLE}}", &*style),
         ("{{EXAMPLES}}", &*examples),
         ("{{WORKER}}", &*worker),
         ("{{WASM}}", &*packed),
         ("{{SCRIPT}}", &*read("crates/play/page/page.js")?),
     ] {
-        if text.contains("</script") || !page.contains(place) {
-            bail!("{place} does not fit into the page");
+        if text.contains("</script") || !page.contains(index) {
+            bail!("{index} does not fit into the page");
         }
-        page = page.replace(place, text);
+        page = page.replace(index, text);
     }
     let path = target.join("playground.html");
     fs::write(&path, page).with_context(|| path.display().to_string())?;

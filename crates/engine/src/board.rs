@@ -201,12 +201,12 @@ impl Starts {
             .collect();
         order.sort_by_key(|&message| (source(message), start_time(workload, message), message));
         let mut ranges = vec![(0, 0); hosts as usize];
-        for (place, &message) in order.iter().enumerate() {
+        for (slot, &message) in order.iter().enumerate() {
             let range = &mut ranges[source(message).index()];
             if range.0 == range.1 {
-                *range = (place as u32, place as u32);
+                *range = (slot as u32, slot as u32);
             }
-            range.1 = place as u32 + 1;
+            range.1 = slot as u32 + 1;
         }
         Starts { order, ranges }
     }

@@ -373,11 +373,11 @@ impl<F: Frees> Egress<F> {
         port: u16,
         link: LinkId,
     ) -> &'l mut Stream {
-        let place = losses.iter().position(|(known, _)| *known == port).unwrap_or_else(|| {
+        let slot = losses.iter().position(|(known, _)| *known == port).unwrap_or_else(|| {
             losses.push((port, stream(network.seed, u64::from(link.0), Purpose::LinkLoss)));
             losses.len() - 1
         });
-        &mut losses[place].1
+        &mut losses[slot].1
     }
 
     /// Occupies the wire, which is free, with a pause frame. MACs handle these frames: a switch's latency does not

@@ -268,15 +268,15 @@ impl<'a, O: Observer> Engine<'a, O> {
     fn work(&self, thread: usize) {
         let window = self.window.read().unwrap_or_else(PoisonError::into_inner);
         let mut shard = lock(&self.shards[thread]);
-        let place = |ahead: u64| ((window.number + ahead) % self.mail[thread].len() as u64) as usize;
+        let position = |ahead: u64| ((window.number + ahead) % self.mail[thread].len() as u64) as usize;
         let present: SmallVec<[_; 8]> = self
             .mail
             .iter()
-            .map(|slots| slots[place(0)].read().unwrap_or_else(PoisonError::into_inner))
+            .map(|slots| slots[position(0)].read().unwrap_or_else(PoisonError::into_inner))
             .collect();
         let mut next: SmallVec<[_; MOST_AHEAD]> = (1..self.mail[thread].len() as u64)
             .map(|ahead| {
-                let slot = &self.mail[thread][place(ahead)];
+                let slot = &self.mail[thread][position(ahead)];
                 let mut slot = slot.write().unwrap_or_else(PoisonError::into_inner);
                 slot.turn_to(window.number + ahead, &mut shard.blocks);
                 slot
@@ -728,7 +728,7 @@ fn latest<O>(shards: &[MutexGuard<'_, Shard<O>>]) -> Time {
     shards.iter().map(|shard| shard.latest).max().unwrap_or(Time::ZERO)
 }
 
-/// The failure with the earliest place in the order, if there is one.
+/// The failure with the earliest position in the order, if there is one.
 fn first_failure<O>(shards: &mut [MutexGuard<'_, Shard<O>>]) -> Option<(Time, Failure)> {
     let failures = shards.iter_mut().filter_map(|shard| shard.effects.failure.take());
     failures.min_by_key(|(time, node, _)| (*time, *node)).map(|(time, _, failure)| (time, failure))

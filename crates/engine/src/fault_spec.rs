@@ -232,8 +232,8 @@ impl From<&str> for Several<String> {
 /// `tor:0/up, tor:1/up`.
 impl<T: fmt::Display> fmt::Display for Several<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, value) in self.0.iter().enumerate() {
-            write!(f, "{}{value}", if place > 0 { ", " } else { "" })?;
+        for (slot, value) in self.0.iter().enumerate() {
+            write!(f, "{}{value}", if slot > 0 { ", " } else { "" })?;
         }
         Ok(())
     }

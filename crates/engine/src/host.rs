@@ -49,7 +49,7 @@ pub struct Host {
     egress: Egress<OnePort>,
     /// The queue pairs on which it sends.
     outgoing: Vec<Outgoing>,
-    /// By queue pair on which it receives: its place in `receivers`.
+    /// By queue pair on which it receives: its index in `receivers`.
     incoming: Vec<Incoming>,
     senders: Vec<SenderSlot>,
     receivers: Vec<AnyReceiver>,
@@ -58,7 +58,7 @@ pub struct Host {
     /// When receivers end whose senders are done, with the place of each in `incoming`: by time.
     ending: VecDeque<(Time, u32)>,
     round: Round,
-    /// Timers of queue pairs: time, and place in `outgoing`.
+    /// Timers of queue pairs: time, and index in `outgoing`.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
     /// Where the next of `timers`, or the next post, stands.
     next_call: Order,
@@ -81,8 +81,8 @@ pub struct Host {
 /// A queue pair on which a host sends.
 struct Outgoing {
     qp: QpId,
-    /// Its place among the senders.
-    place: u32,
+    /// Its index among the senders.
+    index: u32,
     /// Messages not acknowledged yet, posted or not.
     messages_left: u32,
     /// What it met, once it is done.
@@ -91,8 +91,8 @@ struct Outgoing {
 
 /// A queue pair on which a host receives.
 struct Incoming {
-    /// Its place among the receivers.
-    place: u32,
+    /// Its index among the receivers.
+    index: u32,
     /// The record of telemetry that waits for an ACK, or 0.
     telemetry: u32,
 }
@@ -181,8 +181,8 @@ impl Host {
             for part in 0..split {
                 let qp = QpId(connection as u32 * split + part);
                 let outgoing = &mut hosts[ends.src.index()].outgoing;
-                outgoing.push(Outgoing { qp, place: NOT_YET, messages_left: 0, met: Met::default() });
-                hosts[ends.dst.index()].incoming.push(Incoming { place: NOT_YET, telemetry: 0 });
+                outgoing.push(Outgoing { qp, index: NOT_YET, messages_left: 0, met: Met::default() });
+                hosts[ends.dst.index()].incoming.push(Incoming { index: NOT_YET, telemetry: 0 });
             }
         }
         for message in &network.workload.messages {
@@ -274,22 +274,22 @@ impl Host {
     /// What all its queue pairs counted.
     pub fn counters(&self) -> Totals {
         self.live()
-            .fold(self.totals, |totals, qp| totals.add(self.senders[qp.place as usize].sender.counters()))
+            .fold(self.totals, |totals, qp| totals.add(self.senders[qp.index as usize].sender.counters()))
     }
 
     /// What a queue pair on which it sends, by its number among them, met so far.
     pub fn met(&self, slot: u32) -> Met {
         let qp = &self.outgoing[slot as usize];
-        match qp.place {
+        match qp.index {
             NOT_YET | DONE => qp.met,
-            place => met(&self.senders[place as usize]),
+            index => met(&self.senders[index as usize]),
         }
     }
 
     /// Data packets that its receivers received for the first time: what is new to applications.
     pub fn fresh_packets(&self) -> u64 {
-        let live = self.incoming.iter().filter(|qp| qp.place < DONE);
-        let fresh = live.map(|qp| self.receivers[qp.place as usize].fresh_packets());
+        let live = self.incoming.iter().filter(|qp| qp.index < DONE);
+        let fresh = live.map(|qp| self.receivers[qp.index as usize].fresh_packets());
         self.fresh_before + fresh.sum::<u64>()
     }
 
@@ -299,7 +299,7 @@ impl Host {
     }
 
     fn live(&self) -> impl Iterator<Item = &Outgoing> {
-        self.outgoing.iter().filter(|qp| qp.place < DONE)
+        self.outgoing.iter().filter(|qp| qp.index < DONE)
     }
 
     /// A packet for a receiver.
@@ -315,28 +315,28 @@ impl Host {
             self.close_receiver(slot);
         }
         let slot = at.network.slots[packet.qp.index()][1] as usize;
-        let place = match self.incoming[slot].place {
+        let index = match self.incoming[slot].index {
             // A very late copy of something that the sender is done with.
             DONE => return,
             NOT_YET => self.open_receiver(slot, packet.qp, at.network),
-            place => place,
+            index => index,
         } as usize;
         at.observer.delivered(packet.qp, at.now, packet);
-        let mut delivered = self.receivers[place].handle_packet(at.now, packet);
+        let mut delivered = self.receivers[index].handle_packet(at.now, packet);
         if let Some(stack) = stack {
             self.await_answer(slot, stack);
         }
-        while let Some(answer) = self.receivers[place].poll_transmit() {
+        while let Some(answer) = self.receivers[index].poll_transmit() {
             self.send_answer(slot, answer, at);
         }
         if self.pulls.is_some() {
-            self.ask_to_pull(slot, place, at.now);
+            self.ask_to_pull(slot, index, at.now);
         }
         while let Some(message) = delivered {
             if !self.end(message, packet.qp, Done::Delivered, at) {
                 return;
             }
-            delivered = self.receivers[place].poll_delivered();
+            delivered = self.receivers[index].poll_delivered();
         }
     }
 
@@ -354,27 +354,27 @@ impl Host {
             return;
         }
         let slot = at.network.slots[packet.qp.index()][0];
-        let place = self.outgoing[slot as usize].place;
-        if place >= DONE {
+        let index = self.outgoing[slot as usize].index;
+        if index >= DONE {
             return;
         }
         observe_acknowledgement(packet, at);
-        let sender = &mut self.senders[place as usize].sender;
+        let sender = &mut self.senders[index as usize].sender;
         if let (Some(stack), Repr::Ack { cumulative, .. }) = (stack, packet.repr) {
             sender.handle_telemetry(cumulative, stack);
         }
         sender.handle_packet(at.now, packet);
-        self.round.make_ready(&mut self.senders, place);
-        while let Some(message) = self.senders[place as usize].sender.poll_acknowledged() {
+        self.round.make_ready(&mut self.senders, index);
+        while let Some(message) = self.senders[index as usize].sender.poll_acknowledged() {
             // Before what it sets off: more may be posted to this queue pair.
-            if !self.finish_part(slot, place, at) || !self.end(message, packet.qp, Done::Acknowledged, at) {
+            if !self.finish_part(slot, index, at) || !self.end(message, packet.qp, Done::Acknowledged, at) {
                 return;
             }
         }
         self.kick(at);
-        if self.outgoing[slot as usize].place == place && self.senders[place as usize].sender.advances_timer()
+        if self.outgoing[slot as usize].index == index && self.senders[index as usize].sender.advances_timer()
         {
-            self.arm(slot, place, at.now);
+            self.arm(slot, index, at.now);
         }
     }
 
@@ -456,7 +456,7 @@ impl Host {
 
     /// A message, or a part of one, of a queue pair is acknowledged; with its last one the queue pair is done. False
     /// when it was done before, and so the transport is broken.
-    fn finish_part<O>(&mut self, slot: u32, place: u32, at: &mut Context<'_, O>) -> bool {
+    fn finish_part<O>(&mut self, slot: u32, index: u32, at: &mut Context<'_, O>) -> bool {
         let qp = &mut self.outgoing[slot as usize];
         let Some(left) = qp.messages_left.checked_sub(1) else {
             let qp = qp.qp;
@@ -466,15 +466,15 @@ impl Host {
         if left > 0 {
             return true;
         }
-        let sender = &self.senders[place as usize];
+        let sender = &self.senders[index as usize];
         if let Some(legacy) = sender.sender.legacy() {
             self.legacies.insert(at.network.ends(qp.qp).dst, legacy);
         }
-        (qp.place, qp.met) = (DONE, met(sender));
+        (qp.index, qp.met) = (DONE, met(sender));
         self.totals = self.totals.add(sender.sender.counters());
         at.effects.notices.push(Notice { time: at.now, src: self.id, qp: qp.qp, opens: false });
-        if self.round.leave(&mut self.senders, place) {
-            self.free_senders.push(place);
+        if self.round.leave(&mut self.senders, index) {
+            self.free_senders.push(index);
         }
         true
     }
@@ -487,12 +487,12 @@ impl Host {
 
     fn close_receiver(&mut self, slot: u32) {
         let incoming = &mut self.incoming[slot as usize];
-        let place = std::mem::replace(&mut incoming.place, DONE);
+        let index = std::mem::replace(&mut incoming.index, DONE);
         let telemetry = std::mem::take(&mut incoming.telemetry);
         self.egress.forget(telemetry);
-        if place < DONE {
-            self.fresh_before += self.receivers[place as usize].fresh_packets();
-            self.free_receivers.push(place);
+        if index < DONE {
+            self.fresh_before += self.receivers[index as usize].fresh_packets();
+            self.free_receivers.push(index);
         }
     }
 
@@ -500,9 +500,9 @@ impl Host {
         let ends = network.ends(qp);
         let ends = Ends { qp, src: ends.src, dst: ends.dst };
         let receiver = network.scheme.transport.build_receiver_drawing(ends, &network.facts, network.seed);
-        let place = put(&mut self.receivers, &mut self.free_receivers, receiver);
-        self.incoming[slot].place = place;
-        place
+        let index = put(&mut self.receivers, &mut self.free_receivers, receiver);
+        self.incoming[slot].index = index;
+        index
     }
 
     fn open_sender<O>(&mut self, slot: u32, qp: QpId, at: &mut Context<'_, O>) -> u32 {
@@ -520,10 +520,10 @@ impl Host {
         if let Some(legacy) = self.legacies.get(&ends.dst) {
             sender.inherit(legacy);
         }
-        let place = put(&mut self.senders, &mut self.free_senders, SenderSlot::new(slot, sender));
-        self.outgoing[slot as usize].place = place;
+        let index = put(&mut self.senders, &mut self.free_senders, SenderSlot::new(slot, sender));
+        self.outgoing[slot as usize].index = index;
         at.effects.notices.push(Notice { time: at.now, src: self.id, qp, opens: true });
-        place
+        index
     }
 
     /// A data packet's record waits for an ACK. One that waited already is out of date.
@@ -560,21 +560,21 @@ impl Host {
         if slot == PULLS {
             return self.handle_pull_turn(at);
         }
-        let place = self.outgoing[slot as usize].place;
-        if place >= DONE {
+        let index = self.outgoing[slot as usize].index;
+        if index >= DONE {
             return;
         }
-        let sender = &mut self.senders[place as usize];
+        let sender = &mut self.senders[index as usize];
         if sender.timer != at.now {
             return;
         }
         sender.timer = std::mem::replace(&mut sender.later, Time::NEVER);
         if sender.sender.next_timeout().is_some_and(|due| due <= at.now) {
             sender.sender.handle_timeout(at.now);
-            self.round.make_ready(&mut self.senders, place);
+            self.round.make_ready(&mut self.senders, index);
         }
         self.kick(at);
-        self.arm(slot, place, at.now);
+        self.arm(slot, index, at.now);
     }
 
     /// The NIC's link is free: sends what is next.
@@ -598,10 +598,10 @@ impl Host {
     /// The next data packet of the NIC's round robin.
     #[inline]
     fn next_data(&mut self, now: Time) -> Option<Packet> {
-        while let Some(place) = self.round.take_turn(&mut self.senders) {
-            let slot = &mut self.senders[place as usize];
+        while let Some(index) = self.round.take_turn(&mut self.senders) {
+            let slot = &mut self.senders[index as usize];
             if slot.is_done() {
-                self.free_senders.push(place);
+                self.free_senders.push(index);
                 continue;
             }
             let qp = slot.qp;
@@ -611,18 +611,18 @@ impl Host {
                 }
                 let armed = slot.timer != Time::NEVER;
                 if slot.sender.keeps_turn() {
-                    self.round.keep_turn(&mut self.senders, place);
+                    self.round.keep_turn(&mut self.senders, index);
                 } else {
-                    self.round.make_ready(&mut self.senders, place);
+                    self.round.make_ready(&mut self.senders, index);
                 }
                 if !armed {
-                    self.arm(qp, place, now);
+                    self.arm(qp, index, now);
                 }
                 return Some(packet);
             }
             if slot.sender.paces() {
                 // It may only wait for its time.
-                self.arm(qp, place, now);
+                self.arm(qp, index, now);
             }
         }
         None
@@ -645,8 +645,8 @@ impl Host {
         }
     }
 
-    fn arm(&mut self, slot: u32, place: u32, now: Time) {
-        let sender = &mut self.senders[place as usize];
+    fn arm(&mut self, slot: u32, index: u32, now: Time) {
+        let sender = &mut self.senders[index as usize];
         let Some(due) = sender.sender.next_timeout() else { return };
         let due = due.max(now + Duration(1));
         // An event that comes too early is cheap.
@@ -704,26 +704,26 @@ impl Host {
             let longer = u64::from(u64::from(part) < spec.bytes % u64::from(parts));
             let bytes = spec.bytes / u64::from(parts) + longer;
             let slot = network.slots[qp.index()][0];
-            let place = match self.outgoing[slot as usize].place {
+            let index = match self.outgoing[slot as usize].index {
                 NOT_YET => self.open_sender(slot, qp, at),
-                place => place,
+                index => index,
             };
-            if self.senders[place as usize].sender.post(message, bytes).is_err() {
+            if self.senders[index as usize].sender.post(message, bytes).is_err() {
                 at.effects.fail(at.now, self.id.into(), Failure::OutOfPsns(qp));
                 return;
             }
-            self.round.make_ready(&mut self.senders, place);
+            self.round.make_ready(&mut self.senders, index);
         }
         self.kick(at);
     }
 }
 
-/// Puts something into a slab, into a place that is free if there is one.
+/// Puts something into a slab, into an index that is free if there is one.
 fn put<T>(slab: &mut Vec<T>, free: &mut Vec<u32>, thing: T) -> u32 {
     match free.pop() {
-        Some(place) => {
-            slab[place as usize] = thing;
-            place
+        Some(index) => {
+            slab[index as usize] = thing;
+            index
         }
         None => {
             if slab.len() == slab.capacity() {

@@ -161,10 +161,10 @@ impl<'a> Ideal<'a> {
         // The rest of the way behind a link, for a full packet and for the shortest.
         let (mut rest_full, mut rest_short) = (0, 0);
         let mut rests = vec![(0, 0); tiers.len()];
-        for (place, tier) in tiers.iter().enumerate().rev() {
+        for (slot, tier) in tiers.iter().enumerate().rev() {
             (rest_full, rest_short) = (rest_full + tier.onward.0, rest_short + tier.onward.0);
-            rests[place] = (rest_full, rest_short);
-            (rest_full, rest_short) = (rest_full + full_times[place], rest_short + short_times[place]);
+            rests[slot] = (rest_full, rest_short);
+            (rest_full, rest_short) = (rest_full + full_times[slot], rest_short + short_times[slot]);
         }
         // When the first packet can come to a link: a full one, or the last one of a part, which leaves the sender
         // behind the full ones of that part.
@@ -172,12 +172,12 @@ impl<'a> Ideal<'a> {
         let first_time = full_times.first().copied().unwrap_or(0);
         let (mut first_full, mut first_last) = (0, first_time.saturating_mul(behind));
         let mut latest = 0;
-        for (place, tier) in tiers.iter().enumerate() {
-            let (rest_full, rest_short) = rests[place];
+        for (slot, tier) in tiers.iter().enumerate() {
+            let (rest_full, rest_short) = rests[slot];
             let pass = |fulls: u64, parts: &[Parts], bytes: u64, largest: u64| {
                 if tier.single {
                     let last: u64 = parts.iter().map(|p| p.count * tier.rate.time_for(p.last).0).sum();
-                    fulls.saturating_mul(full_times[place]).saturating_add(last)
+                    fulls.saturating_mul(full_times[slot]).saturating_add(last)
                 } else {
                     let together = u128::from(bytes) * 8_000_000_000_000 / tier.together.max(1);
                     (together as u64).max(tier.rate.time_for(largest).0)
@@ -193,8 +193,8 @@ impl<'a> Ideal<'a> {
             if fulls > 0 {
                 latest = latest.max(first_full + pass(fulls, &[], full_bytes, full) + rest_full);
             }
-            first_full += full_times[place] + tier.onward.0;
-            first_last += short_times[place] + tier.onward.0;
+            first_full += full_times[slot] + tier.onward.0;
+            first_last += short_times[slot] + tier.onward.0;
         }
         Duration(latest)
     }

@@ -67,7 +67,7 @@ type Block = Box<[Arrival; BLOCK as usize]>;
 pub struct Blocks(Vec<Block>);
 
 /// Room for the arrivals of a slot, handed out in runs from the beginning on, and all taken back at once. An arrival has
-/// the place block times [`BLOCK`] plus its place in that. Blocks go from slot to slot of a thread: what has just been
+/// the index block times [`BLOCK`] plus its index in that. Blocks go from slot to slot of a thread: what has just been
 /// read is written next, and all slots together have no more than is under way at a time.
 ///
 /// A vector for each mailbox would keep the room of its fullest window. At a hundred thousand nodes that is most of
@@ -78,14 +78,14 @@ struct Room {
     blocks: Vec<Block>,
     /// By first place over [`STEP`]: how long a run is, and where the one behind it begins.
     runs: Vec<(u32, u32)>,
-    /// Places that are handed out.
+    /// Indexes that are handed out.
     used: u32,
 }
 
 impl Room {
     #[inline]
-    fn at(&self, place: u32) -> &Arrival {
-        &self.blocks[(place / BLOCK) as usize][(place % BLOCK) as usize]
+    fn at(&self, index: u32) -> &Arrival {
+        &self.blocks[(index / BLOCK) as usize][(index % BLOCK) as usize]
     }
 
     /// A run for no more than so many, or the shortest: where it begins and ends.
@@ -203,10 +203,10 @@ impl Slot {
             }
             let (length, behind) = self.room.runs[(next / STEP) as usize];
             let here = length.min(left);
-            let place = next;
+            let index = next;
             (left, next) = (left - here, behind);
-            let from = (place % BLOCK) as usize;
-            Some((place, &self.room.blocks[(place / BLOCK) as usize][from..from + here as usize]))
+            let from = (index % BLOCK) as usize;
+            Some((index, &self.room.blocks[(index / BLOCK) as usize][from..from + here as usize]))
         })
     }
 }
@@ -229,8 +229,8 @@ impl<'m> Outbox<'m> {
         (far, free): (&'m mut Vec<Far>, &'m mut Blocks),
     ) -> Self {
         let mut all = [u64::MAX; MOST_AHEAD + 2];
-        for (place, end) in all.iter_mut().zip(&ends[..=slots.len()]) {
-            *place = end.0;
+        for (index, end) in all.iter_mut().zip(&ends[..=slots.len()]) {
+            *index = end.0;
         }
         Outbox { ends: all, slots, far, free }
     }
@@ -298,7 +298,7 @@ pub struct Inbox {
 struct Run {
     /// The numbers of its arrivals are below.
     end: u32,
-    /// Their places less their numbers, wrapped around.
+    /// Their indexes less their numbers, wrapped around.
     shift: u32,
     slot: u32,
 }
@@ -362,9 +362,9 @@ impl Inbox {
         };
         let mut end = 0;
         for (number, slot) in sources.slots.iter().enumerate() {
-            for (place, arrivals) in slot.runs_of(sources.window, node) {
+            for (index, arrivals) in slot.runs_of(sources.window, node) {
                 arrivals.iter().for_each(&mut add);
-                let shift = place.wrapping_sub(end);
+                let shift = index.wrapping_sub(end);
                 end += arrivals.len() as u32;
                 self.runs.push(Run { end, shift, slot: number as u32 });
             }

@@ -75,10 +75,10 @@ impl Fifo {
     #[inline]
     pub fn push(&mut self, pool: &mut Pool, frame: &Frame) {
         let slot = Slot { frame: *frame, next: NONE };
-        let place = match pool.free.pop() {
-            Some(place) => {
-                pool.slots[place as usize] = slot;
-                place
+        let index = match pool.free.pop() {
+            Some(index) => {
+                pool.slots[index as usize] = slot;
+                index
             }
             None => {
                 pool.slots.push(slot);
@@ -86,11 +86,11 @@ impl Fifo {
             }
         };
         if self.head == NONE {
-            self.head = place;
+            self.head = index;
         } else {
-            pool.slots[self.tail as usize].next = place;
+            pool.slots[self.tail as usize].next = index;
         }
-        self.tail = place;
+        self.tail = index;
     }
 
     /// The frames in their order.
@@ -107,13 +107,13 @@ impl Fifo {
     /// on its way to the link would cost more than all else.
     #[inline]
     pub fn pop(&mut self, pool: &Pool) -> Option<Taken> {
-        let place = self.head;
-        self.head = pool.slots.get(place as usize)?.next;
+        let index = self.head;
+        self.head = pool.slots.get(index as usize)?.next;
         // It may have waited since an earlier window: it is loaded while the one before is on the wire.
         if let Some(next) = pool.slots.get(self.head as usize) {
             prefetch(next);
         }
-        Some(Taken(place))
+        Some(Taken(index))
     }
 }
 

@@ -42,7 +42,7 @@ pub fn run_observed<O: Observer>(
 ) -> Result<RunResult, RunError> {
     told(point, || {
         let blank = foreign("observer", || observer.fork());
-        let own = |built: &Built| Foreign::new("observer", blank, places(point, built));
+        let own = |built: &Built| Foreign::new("observer", blank, slots(point, built));
         attempt(point, control, own, |seen| seen.join_into(observer))
     })
 }
@@ -129,7 +129,7 @@ fn attempt<O: Observer>(
         observer.into_rows(end, |link| topology.link_name(link), |node| topology.node_name(node))
     };
     if !point.observers.is_empty() {
-        let named = Named::new(&point.observers, topology, &fabric.workload, &places(point, &fabric));
+        let named = Named::new(&point.observers, topology, &fabric.workload, &slots(point, &fabric));
         let named = named.map_err(|(observer, error)| RunError::Observer { observer, error })?;
         let observer = observer.unwrap_or_else(|| SeriesObserver::new(0, point.scheme.qps));
         let all = (observer, (named, own));
@@ -163,7 +163,7 @@ fn attempt<O: Observer>(
 }
 
 /// At which nodes observers of other people are called.
-fn places(point: &RunPoint, built: &Built) -> Arc<Places> {
+fn slots(point: &RunPoint, built: &Built) -> Arc<Places> {
     Places::of(&built.topology, &built.workload, point.scheme.qps)
 }
 

@@ -71,7 +71,7 @@ enum Unit {
 const BLOCK: usize = u64::BITS as usize;
 
 struct Cluster {
-    places: Vec<Place>,
+    positions: Vec<Place>,
     inboxes: Vec<Inbox>,
 }
 
@@ -85,8 +85,8 @@ pub struct Shard<O> {
     /// By block of units: the first of `next`. Most of a large fabric may have nothing to do, and is passed over a block
     /// at a time.
     first: Vec<Order>,
-    /// By node of the fabric: where it is, and its unit and the place within that. None where it is another shard's.
-    place_of: Vec<Option<(Place, u32, u32)>>,
+    /// By node of the fabric: where it is, and its unit and the position within that. None where it is another shard's.
+    position_of: Vec<Option<(Place, u32, u32)>>,
     inbox: Inbox,
     /// Units with something to do in the present window, by rising number.
     active: Vec<u32>,
@@ -121,17 +121,17 @@ struct Arriving {
 impl Arriving {
     fn add(&mut self, far: Far) {
         let time = far.arrival.time;
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.slab[place as usize] = Some(far);
-                place
+        let position = match self.free.pop() {
+            Some(position) => {
+                self.slab[position as usize] = Some(far);
+                position
             }
             None => {
                 self.slab.push(Some(far));
                 self.slab.len() as u32 - 1
             }
         };
-        self.order.push(Reverse((time, place)));
+        self.order.push(Reverse((time, position)));
     }
 
     fn first(&self) -> Time {
@@ -142,10 +142,10 @@ impl Arriving {
     fn take_due(&mut self, end: Time) {
         self.due.clear();
         while self.first() < end
-            && let Some(Reverse((_, place))) = self.order.pop()
+            && let Some(Reverse((_, position))) = self.order.pop()
         {
-            self.due.extend(self.slab[place as usize].take());
-            self.free.push(place);
+            self.due.extend(self.slab[position as usize].take());
+            self.free.push(position);
         }
         self.due.sort_by_key(|far| (far.node, far.arrival.time));
     }
@@ -169,29 +169,29 @@ impl<O: Observer> Shard<O> {
         clusters: &[Vec<NodeId>],
         observer: O,
     ) -> Self {
-        let mut place_of: Vec<Option<(Place, u32, u32)>> = vec![None; network.topology.nodes() as usize];
-        let places = (0..hosts.len() as u32).map(Place::Host);
-        let places = places.chain((0..switches.len() as u32).map(Place::Switch));
-        let number = |place: Place| match place {
+        let mut position_of: Vec<Option<(Place, u32, u32)>> = vec![None; network.topology.nodes() as usize];
+        let positions = (0..hosts.len() as u32).map(Place::Host);
+        let positions = positions.chain((0..switches.len() as u32).map(Place::Switch));
+        let number = |position: Place| match position {
             Place::Host(index) => hosts[index as usize].node(),
             Place::Switch(index) => switches[index as usize].node(),
         };
-        places.for_each(|place| place_of[number(place).index()] = Some((place, u32::MAX, 0)));
+        positions.for_each(|position| position_of[number(position).index()] = Some((position, u32::MAX, 0)));
         let mut units = Vec::new();
         for cluster in clusters {
-            let mut places = Vec::new();
+            let mut positions = Vec::new();
             for node in cluster {
-                if let Some((place, unit, within)) = &mut place_of[node.index()] {
-                    (*unit, *within) = (units.len() as u32, places.len() as u32);
-                    places.push(*place);
+                if let Some((position, unit, within)) = &mut position_of[node.index()] {
+                    (*unit, *within) = (units.len() as u32, positions.len() as u32);
+                    positions.push(*position);
                 }
             }
-            let inboxes = places.iter().map(|_| Inbox::default()).collect();
-            units.push(Unit::Cluster(Cluster { places, inboxes }));
+            let inboxes = positions.iter().map(|_| Inbox::default()).collect();
+            units.push(Unit::Cluster(Cluster { positions, inboxes }));
         }
-        for (place, unit, _) in place_of.iter_mut().flatten().filter(|(_, unit, _)| *unit == u32::MAX) {
+        for (position, unit, _) in position_of.iter_mut().flatten().filter(|(_, unit, _)| *unit == u32::MAX) {
             *unit = units.len() as u32;
-            units.push(Unit::One(*place));
+            units.push(Unit::One(*position));
         }
         let next: Vec<Order> = units.iter().map(|unit| unit.next(&hosts, &switches)).collect();
         Shard {
@@ -202,7 +202,7 @@ impl<O: Observer> Shard<O> {
             hosts,
             switches,
             units,
-            place_of,
+            position_of,
             inbox: Inbox::default(),
             arriving: Arriving::default(),
             sent_far: Vec::new(),
@@ -216,7 +216,7 @@ impl<O: Observer> Shard<O> {
 
     /// Whether `node` is here.
     pub fn has(&self, node: NodeId) -> bool {
-        self.place_of[node.index()].is_some()
+        self.position_of[node.index()].is_some()
     }
 
     /// Its hosts.
@@ -237,7 +237,7 @@ impl<O: Observer> Shard<O> {
 
     /// The switch at `node`, if it is here.
     pub fn switch_mut(&mut self, node: NodeId) -> Option<&mut Switch> {
-        match self.place_of[node.index()]? {
+        match self.position_of[node.index()]? {
             (Place::Switch(index), ..) => Some(&mut self.switches[index as usize]),
             (Place::Host(_), ..) => None,
         }
@@ -245,7 +245,7 @@ impl<O: Observer> Shard<O> {
 
     /// The host at `node`, if it is here.
     pub fn host(&self, node: NodeId) -> Option<&Host> {
-        match self.place_of[node.index()]? {
+        match self.position_of[node.index()]? {
             (Place::Host(index), ..) => Some(&self.hosts[index as usize]),
             (Place::Switch(_), ..) => None,
         }
@@ -277,7 +277,7 @@ impl<O: Observer> Shard<O> {
         sources: &Sources<'_>,
         slots: SmallVec<[&'w mut Slot; MOST_AHEAD]>,
     ) {
-        let Shard { hosts, switches, units, next, first, place_of, inbox, arriving, .. } = self;
+        let Shard { hosts, switches, units, next, first, position_of, inbox, arriving, .. } = self;
         let (active, called) = (&mut self.active, &mut self.called);
         let mut at = Context {
             now: window.start,
@@ -291,7 +291,7 @@ impl<O: Observer> Shard<O> {
         };
         for notice in window.notices.iter() {
             let dst = network.ends(notice.qp).dst;
-            if let (false, Some((Place::Host(index), ..))) = (notice.opens, place_of[dst.index()]) {
+            if let (false, Some((Place::Host(index), ..))) = (notice.opens, position_of[dst.index()]) {
                 let slot = network.slots[notice.qp.index()][1];
                 hosts[index as usize].end_receiver(slot, notice.time + network.linger);
             }
@@ -300,13 +300,13 @@ impl<O: Observer> Shard<O> {
             switches.iter_mut().for_each(|switch| switch.expect_notices(&window.heard));
         }
         for (node, task) in window.tasks.iter() {
-            match (place_of[node.index()], task) {
+            match (position_of[node.index()], task) {
                 (Some((Place::Host(index), ..)), NodeTask::Pause(_, stop)) => {
                     hosts[index as usize].handle_pause(*stop, &mut at);
                 }
                 (Some((Place::Switch(index), ..)), NodeTask::Pause(port, stop)) => {
                     switches[index as usize].handle_pause(*port, *stop, &mut at);
-                    count_victims(switches, place_of, index, &mut at);
+                    count_victims(switches, position_of, index, &mut at);
                 }
                 (Some((Place::Switch(index), ..)), NodeTask::Purge(fault)) => {
                     switches[index as usize].purge(*fault, &mut at);
@@ -324,7 +324,7 @@ impl<O: Observer> Shard<O> {
         let bound = Order::before(end);
         arriving.take_due(end);
         for node in sources.touched().chain(arriving.due.iter().map(|far| far.node)) {
-            if let Some((_, unit, _)) = place_of[node.index()] {
+            if let Some((_, unit, _)) = position_of[node.index()] {
                 called[unit as usize / BLOCK] |= 1 << (unit as usize % BLOCK);
             }
         }
@@ -365,7 +365,7 @@ impl<O: Observer> Shard<O> {
                 }
                 Unit::Cluster(cluster) => {
                     let from = (sources, &*arriving, window.start);
-                    cluster.run((hosts, switches), place_of, from, bound, &mut at);
+                    cluster.run((hosts, switches), position_of, from, bound, &mut at);
                     *next = unit.next(hosts, switches);
                 }
             }
@@ -413,18 +413,18 @@ fn prefetch_ahead(
 
 impl Unit {
     fn next(&self, hosts: &[Host], switches: &[Switch]) -> Order {
-        let next = |place: &Place| match place {
+        let next = |position: &Place| match position {
             Place::Host(index) => hosts[*index as usize].next(),
             Place::Switch(index) => switches[*index as usize].next(),
         };
         match self {
-            Unit::One(place) => next(place),
-            Unit::Cluster(cluster) => cluster.places.iter().map(next).min().unwrap_or(Order::NEVER),
+            Unit::One(position) => next(position),
+            Unit::Cluster(cluster) => cluster.positions.iter().map(next).min().unwrap_or(Order::NEVER),
         }
     }
 }
 
-/// By node of the fabric: where it is in its shard, and its unit and the place within that.
+/// By node of the fabric: where it is in its shard, and its unit and the position within that.
 type PlaceOf = [Option<(Place, u32, u32)>];
 
 impl Cluster {
@@ -432,14 +432,14 @@ impl Cluster {
     fn run<O: Observer>(
         &mut self,
         (hosts, switches): (&mut [Host], &mut [Switch]),
-        place_of: &PlaceOf,
+        position_of: &PlaceOf,
         (sources, arriving, start): (&Sources<'_>, &Arriving, Time),
         bound: Order,
         at: &mut Context<'_, O>,
     ) {
         let mut queue = BinaryHeap::new();
-        for (within, place) in self.places.iter().enumerate() {
-            let (node, own) = match place {
+        for (within, position) in self.positions.iter().enumerate() {
+            let (node, own) = match position {
                 Place::Host(index) => (hosts[*index as usize].node(), hosts[*index as usize].next()),
                 Place::Switch(index) => (switches[*index as usize].node(), switches[*index as usize].next()),
             };
@@ -451,7 +451,7 @@ impl Cluster {
         }
         while let Some(Reverse((time, within))) = queue.pop() {
             let inbox = &mut self.inboxes[within as usize];
-            let own = match self.places[within as usize] {
+            let own = match self.positions[within as usize] {
                 Place::Host(index) => hosts[index as usize].next(),
                 Place::Switch(index) => switches[index as usize].next(),
             };
@@ -460,7 +460,7 @@ impl Cluster {
                 continue;
             }
             let until = Order::before(Time(time.0 + 1));
-            let own = match self.places[within as usize] {
+            let own = match self.positions[within as usize] {
                 Place::Host(index) => {
                     let host = &mut hosts[index as usize];
                     node::run(host, inbox, (sources, arriving.due_at(host.node())), until, at);
@@ -470,7 +470,7 @@ impl Cluster {
                     let switch = &mut switches[index as usize];
                     node::run(switch, inbox, (sources, arriving.due_at(switch.node())), until, at);
                     let own = switch.next();
-                    count_victims(switches, place_of, index, at);
+                    count_victims(switches, position_of, index, at);
                     own
                 }
             };
@@ -482,7 +482,7 @@ impl Cluster {
             for message in elsewhere.drain(..) {
                 let workload = at.network.workload;
                 let src = workload.qps[workload.messages[message.index()].qp.index()].src;
-                let Some((Place::Host(index), _, within)) = place_of[src.index()] else {
+                let Some((Place::Host(index), _, within)) = position_of[src.index()] else {
                     unreachable!("a gate opens a message of a host outside of its cluster")
                 };
                 at.now = time;
@@ -500,14 +500,14 @@ impl Cluster {
 /// Tells the observer what the pauses that have just begun at a switch hold up without need.
 fn count_victims<O: Observer>(
     switches: &mut [Switch],
-    place_of: &PlaceOf,
+    position_of: &PlaceOf,
     index: u32,
     at: &mut Context<'_, O>,
 ) {
     for port in switches[index as usize].take_watched_pauses() {
         let switch = &switches[index as usize];
         let out = &switch.egress().ports[usize::from(port)];
-        if let Some((Place::Switch(next), ..)) = place_of[out.peer.index()] {
+        if let Some((Place::Switch(next), ..)) = position_of[out.peer.index()] {
             let victims = switch.victims(port, &switches[next as usize], at.network, at.routing);
             at.observer.held_up(out.link, at.now, victims);
         }

@@ -57,7 +57,7 @@ impl Telemetry {
     pub fn take_back(&mut self, packet: &Packet) -> u32 {
         let Repr::Data { psn, sent_at, .. } = packet.repr else { return 0 };
         let its = |kept: &(u32, u32, Time, u32)| (kept.0, kept.1, kept.2) == (packet.qp.0, psn, sent_at);
-        self.kept.iter().position(its).map_or(0, |place| self.kept.remove(place).3)
+        self.kept.iter().position(its).map_or(0, |slot| self.kept.remove(slot).3)
     }
 
     /// Records that packets of the node's program, and anybody else, hold.

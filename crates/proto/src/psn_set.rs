@@ -19,7 +19,7 @@ impl PsnSet {
     }
 
     #[inline]
-    fn place(&self, psn: u32) -> (usize, u64) {
+    fn slot(&self, psn: u32) -> (usize, u64) {
         ((psn as usize / 64) & (self.words.len() - 1), 1 << (psn % 64))
     }
 
@@ -47,14 +47,14 @@ impl PsnSet {
 
     #[inline]
     pub(crate) fn contains(&self, psn: u32) -> bool {
-        let (word, bit) = self.place(psn);
+        let (word, bit) = self.slot(psn);
         self.words[word] & bit != 0
     }
 
     /// Adds `psn`; false when it was there. The caller has made room.
     #[inline]
     pub(crate) fn insert(&mut self, psn: u32) -> bool {
-        let (word, bit) = self.place(psn);
+        let (word, bit) = self.slot(psn);
         let fresh = self.words[word] & bit == 0;
         self.words[word] |= bit;
         fresh
@@ -62,7 +62,7 @@ impl PsnSet {
 
     #[inline]
     pub(crate) fn remove(&mut self, psn: u32) {
-        let (word, bit) = self.place(psn);
+        let (word, bit) = self.slot(psn);
         self.words[word] &= !bit;
     }
 
@@ -70,7 +70,7 @@ impl PsnSet {
     #[inline]
     pub(crate) fn take_run(&mut self, mut low: u32) -> u32 {
         loop {
-            let (word, _) = self.place(low);
+            let (word, _) = self.slot(low);
             let offset = low % 64;
             let run = (self.words[word] >> offset).trailing_ones();
             if run == 0 {
@@ -88,7 +88,7 @@ impl PsnSet {
     /// Membership of `base..base + 64` as bits; the caller cuts off what lies beyond the range.
     #[inline]
     pub(crate) fn window(&self, base: u32) -> u64 {
-        let (word, _) = self.place(base);
+        let (word, _) = self.slot(base);
         let offset = base % 64;
         let first = self.words[word] >> offset;
         if offset == 0 {

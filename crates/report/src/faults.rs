@@ -122,9 +122,9 @@ mod tests {
     fn each_fault_says_what_it_did_to_each_scheme() {
         let mut set = two_schemes();
         assert!(notes(&set).is_empty());
-        for (place, run) in set.runs.iter_mut().enumerate() {
+        for (index, run) in set.runs.iter_mut().enumerate() {
             let reps = run.scheme == "reps";
-            run.faults = vec![row(0, 100.0, if reps { 1_132 } else { 90 + place as u64 }, 0)];
+            run.faults = vec![row(0, 100.0, if reps { 1_132 } else { 90 + index as u64 }, 0)];
         }
         let expected = "fault.0 (link-down tor:0/up:0 from 100.0 µs), packets of a run: reps 1,132 lost; \
                         ops 94 to 97 lost.";
@@ -152,8 +152,8 @@ mod tests {
     #[test]
     fn what_is_swept_is_not_named_and_many_faults_are_cut_short() {
         let mut set = two_schemes();
-        for (place, run) in set.runs.iter_mut().enumerate() {
-            run.faults = (0..10).map(|fault| row(fault, place as f64, 0, u64::from(fault == 0))).collect();
+        for (index, run) in set.runs.iter_mut().enumerate() {
+            run.faults = (0..10).map(|fault| row(fault, index as f64, 0, u64::from(fault == 0))).collect();
         }
         let notes = notes(&set);
         assert_eq!(notes.len(), 9);

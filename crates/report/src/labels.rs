@@ -43,14 +43,14 @@ pub(crate) fn label(name: &str) -> Label {
             _ => (name, "count", 1.0),
         });
     let mut words = String::new();
-    for (place, word) in stem.split(['_', '-', '.']).filter(|word| !word.is_empty()).enumerate() {
-        if place > 0 {
+    for (index, word) in stem.split(['_', '-', '.']).filter(|word| !word.is_empty()).enumerate() {
+        if index > 0 {
             words.push(' ');
         }
         match word {
             "fct" | "cct" | "ecn" | "rtt" => words.push_str(&word.to_uppercase()),
             "p50" | "p95" | "p99" => words.push_str(&word.to_uppercase()),
-            _ if place == 0 => words.push_str(&capital(word)),
+            _ if index == 0 => words.push_str(&capital(word)),
             _ => words.push_str(word),
         }
     }
@@ -68,14 +68,14 @@ const COLOURS: [&str; 10] = [
     "#8fb021",
 ];
 
-pub(crate) fn palette(place: usize) -> &'static str {
-    COLOURS[place % COLOURS.len()]
+pub(crate) fn palette(index: usize) -> &'static str {
+    COLOURS[index % COLOURS.len()]
 }
 
 /// Of the curves with one colour, each has lines of its own.
-pub(crate) fn dash(place: usize) -> &'static str {
+pub(crate) fn dash(index: usize) -> &'static str {
     const DASHES: [&str; 5] = ["solid", "dash", "dot", "dashdot", "longdash"];
-    DASHES[place / COLOURS.len() % DASHES.len()]
+    DASHES[index / COLOURS.len() % DASHES.len()]
 }
 
 /// A time with about four digits.
@@ -171,8 +171,8 @@ fn three(value: f64) -> String {
 pub(crate) fn thousands(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
     let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn fifty_curves_look_different() {
         let looks: std::collections::BTreeSet<_> =
-            (0..50).map(|place| (palette(place), dash(place))).collect();
+            (0..50).map(|index| (palette(index), dash(index))).collect();
         assert_eq!(looks.len(), 50);
         assert_eq!((dash(0), dash(9), dash(10)), ("solid", "solid", "dash"));
     }

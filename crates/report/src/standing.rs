@@ -71,7 +71,7 @@ pub(crate) struct Standing {
     /// one that is untouched.
     pub rank: Option<usize>,
     /// 1 and how many schemes are faster, by the paired differences alone. Where it is below the rank, the seeds lie too
-    /// far apart to place the scheme.
+    /// far apart to rank the scheme.
     pub at_best: usize,
     /// The quantity over that of the baselines, a ratio for each seed; none without baselines that finished.
     pub slowdown_by_fault: Option<Estimate>,
@@ -123,26 +123,26 @@ pub(crate) fn standings(set: &ResultSet, groups: &[Group<'_>]) -> Vec<Standing> 
     let quantity = ranked(set);
     let mut found: Vec<Standing> = groups.iter().map(|group| standing(set, group, quantity)).collect();
     let of_none = |standing: &Standing| standing.unhit[0] == standing.unhit[1];
-    for place in 0..found.len() {
-        let mut here = groups.iter().zip(&found).filter(|(group, _)| group.sweep == groups[place].sweep);
-        found[place].is_untouched = of_none(&found[place]) && here.any(|(_, standing)| !of_none(standing));
+    for index in 0..found.len() {
+        let mut here = groups.iter().zip(&found).filter(|(group, _)| group.sweep == groups[index].sweep);
+        found[index].is_untouched = of_none(&found[index]) && here.any(|(_, standing)| !of_none(standing));
     }
     let mut by_mean: Vec<(usize, f64)> = found
         .iter()
         .enumerate()
         .filter(|(_, standing)| !standing.is_untouched)
-        .filter_map(|(place, standing)| Some((place, standing.estimate.filter(|of| of.seeds > 1)?.mean)))
+        .filter_map(|(index, standing)| Some((index, standing.estimate.filter(|of| of.seeds > 1)?.mean)))
         .collect();
     by_mean.sort_by(|one, other| one.1.total_cmp(&other.1));
-    for (number, &(place, _)) in by_mean.iter().enumerate() {
+    for (number, &(index, _)) in by_mean.iter().enumerate() {
         let lower = by_mean[..number].iter().map(|&(other, _)| other);
-        let lower: Vec<usize> = lower.filter(|&other| groups[other].sweep == groups[place].sweep).collect();
+        let lower: Vec<usize> = lower.filter(|&other| groups[other].sweep == groups[index].sweep).collect();
         let faster =
-            lower.iter().filter(|&&other| is_faster(&groups[other], &groups[place], quantity)).count();
+            lower.iter().filter(|&&other| is_faster(&groups[other], &groups[index], quantity)).count();
         // One whose seeds lie far apart ties with many. It has no rank before those with lower means for that.
         let at_best = lower.last().and_then(|&other| found[other].rank).unwrap_or(1);
-        found[place].rank = Some(at_best.max(1 + faster));
-        found[place].at_best = 1 + faster;
+        found[index].rank = Some(at_best.max(1 + faster));
+        found[index].at_best = 1 + faster;
     }
     found
 }
@@ -335,8 +335,8 @@ pub(crate) mod tests {
         let groups = groups(&set);
         let found = standings(&set, &groups);
         let of = |name: &str| {
-            let place = groups.iter().position(|group| group.scheme == name).unwrap();
-            (found[place].estimate.unwrap().mean, found[place].rank.unwrap())
+            let index = groups.iter().position(|group| group.scheme == name).unwrap();
+            (found[index].estimate.unwrap().mean, found[index].rank.unwrap())
         };
         assert_eq!((of("ecmp"), of("reps")), ((659.5, 10), (789.0, 10)));
         assert_eq!(names.map(|name| of(name).1), [1, 2, 3, 4, 5, 6, 7, 8, 9]);

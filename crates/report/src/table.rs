@@ -275,9 +275,9 @@ pub(crate) struct Summary {
 impl Summary {
     /// Takes a column out, if there is one of this name; what it is called in a line.
     pub(crate) fn remove(&mut self, name: &str) -> Option<String> {
-        let place = self.head.iter().position(|head| head.name == name)?;
-        self.rows.iter_mut().for_each(|row| drop(row.remove(place)));
-        Some(self.head.remove(place).shown().replace("-\n", "").replace('\n', " ").trim().to_owned())
+        let index = self.head.iter().position(|head| head.name == name)?;
+        self.rows.iter_mut().for_each(|row| drop(row.remove(index)));
+        Some(self.head.remove(index).shown().replace("-\n", "").replace('\n', " ").trim().to_owned())
     }
 }
 
@@ -352,9 +352,9 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
     }
     let words = 1 + swept.len() + usize::from(per_seed);
     let mut insert = |name: &str, unit: Option<TimeUnit>, cells: &dyn Fn(&Standing) -> String| {
-        let place = place_of_standing(&head, words, ranked(set));
-        head.insert(place, Head { name: name.to_owned(), unit });
-        rows.iter_mut().zip(&standings).for_each(|(row, standing)| row.insert(place, cells(standing)));
+        let index = place_of_standing(&head, words, ranked(set));
+        head.insert(index, Head { name: name.to_owned(), unit });
+        rows.iter_mut().zip(&standings).for_each(|(row, standing)| row.insert(index, cells(standing)));
     };
     if standings.iter().any(|standing| standing.recovery != Recovery::Unknown) {
         let unit = TimeUnit::of(standings.iter().filter_map(recovered_after).fold(0.0, f64::max));
@@ -409,7 +409,7 @@ fn place_of_standing(head: &[Head], words: usize, quantity: Quantity) -> usize {
         "slowdown_p99" => "slow-\ndown P99",
         _ => "ideal\nmax µs",
     };
-    head.iter().position(|head| head.name == after).map_or(words, |place| place + 1)
+    head.iter().position(|head| head.name == after).map_or(words, |index| index + 1)
 }
 
 /// The last part of a parameter's name, when it says which one it is.
@@ -466,9 +466,9 @@ fn finished(mut text: String, summary: Summary, spared: &[String], width: usize)
     let wall = WALL.replace('\n', " ");
     let (in_file, on_page): (Vec<&str>, Vec<&str>) =
         spared.iter().map(String::as_str).partition(|name| *name == wall);
-    for (names, place) in [(on_page, "on the page"), (in_file, "in runs.parquet")] {
+    for (names, index) in [(on_page, "on the page"), (in_file, "in runs.parquet")] {
         if !names.is_empty() {
-            notes.push(format!("Left out here, {place}: {}.", names.join(", ")));
+            notes.push(format!("Left out here, {index}: {}.", names.join(", ")));
         }
     }
     for note in notes {
@@ -483,9 +483,9 @@ fn drawn(summary: &Summary) -> String {
     let mut table = plain_table(style);
     table.set_header(summary.head.iter().map(Head::shown));
     table.add_rows(&summary.rows);
-    for (place, column) in table.column_iter_mut().enumerate() {
+    for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
-        if place < summary.words {
+        if index < summary.words {
             continue;
         }
         column.set_cell_alignment(CellAlignment::Right);

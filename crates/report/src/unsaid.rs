@@ -44,22 +44,22 @@ pub(crate) fn rows(figure: &Figure, unsaid: &Sensitivity) -> Vec<Row> {
         ClaimKind::Order => if number == 1.0 { "true" } else { "false" }.to_owned(),
         _ => significant(number),
     };
-    let each = figure.claims.iter().enumerate().map(|(place, claim)| Row {
+    let each = figure.claims.iter().enumerate().map(|(index, claim)| Row {
         says: claim.says.clone(),
         kind: claim.kind.to_string(),
         paper: crate::table::paper(claim),
-        default: match unsaid.setups.first().and_then(|setup| setup.claims.get(place)) {
+        default: match unsaid.setups.first().and_then(|setup| setup.claims.get(index)) {
             Some(ClaimResult::Evaluated { measured, outcome }) => {
                 format!("{} {outcome}", crate::table::claim_value(claim.kind, *measured))
             }
             _ => "not evaluated".to_owned(),
         },
-        span: match unsaid.span(place) {
+        span: match unsaid.span(index) {
             Some([low, high]) if low == high => number(claim.kind, low),
             Some([low, high]) => format!("{} to {}", number(claim.kind, low), number(claim.kind, high)),
             None => "-".to_owned(),
         },
-        holds: format!("{} of {}", unsaid.holds(place), unsaid.setups.len()),
+        holds: format!("{} of {}", unsaid.holds(index), unsaid.setups.len()),
     });
     each.collect()
 }

@@ -393,21 +393,21 @@ fn over_the_sweep<'a>(
             here.into_iter().filter(|(_, standing)| leads(standing)).map(|(name, _)| name).collect();
         winners.sort_unstable();
         match by_winner.iter_mut().find(|(known, _)| *known == winners) {
-            Some((_, places)) => places.push(named(point)),
+            Some((_, indexes)) => indexes.push(named(point)),
             None => by_winner.push((winners, vec![named(point)])),
         }
     }
     let parts: Vec<String> = by_winner
         .iter()
-        .map(|(winners, places)| {
+        .map(|(winners, indexes)| {
             let what = match winners[..] {
                 [] => "None finished".to_owned(),
                 [one] => format!("{one} is fastest"),
                 _ => format!("{} tie", some(winners.iter().map(|name| (*name).to_owned()).collect())),
             };
-            let shown = places.iter().take(3).cloned().collect::<Vec<_>>().join("; ");
-            let more = if places.len() > 3 { "; ..." } else { "" };
-            format!("{what} at {} of {} sweep points ({shown}{more})", places.len(), points.len())
+            let shown = indexes.iter().take(3).cloned().collect::<Vec<_>>().join("; ");
+            let more = if indexes.len() > 3 { "; ..." } else { "" };
+            format!("{what} at {} of {} sweep points ({shown}{more})", indexes.len(), points.len())
         })
         .collect();
     format!("{}.", parts.join(". "))

@@ -56,8 +56,8 @@ impl CurveFile {
             let columns = Columns { path, batch: &batch };
             let (of_run, series, entity) =
                 (columns.u32("run")?, columns.text("series")?, columns.text("entity")?);
-            for place in 0..batch.num_rows() {
-                let (run, series, entity) = (of_run.value(place), series.value(place), entity.value(place));
+            for index in 0..batch.num_rows() {
+                let (run, series, entity) = (of_run.value(index), series.value(index), entity.value(index));
                 match stretches.last_mut() {
                     Some(last) if last.run == run && *last.series == *series && *last.entity == *entity => {
                         last.rows.end += 1;
@@ -145,16 +145,16 @@ impl FiledCurves {
         }
         let path = &self.file.path;
         let selection = self.file.select(wanted.iter().map(|stretch| stretch.rows.clone()));
-        let mut place = 0;
+        let mut index = 0;
         for batch in reader(path, &["time_ps", "value"], Some(selection))? {
             let batch = batch.map_err(|error| unreadable(path, &error))?;
             let columns = Columns { path, batch: &batch };
             let (times, values) = (columns.u64("time_ps")?, columns.f64("value")?);
             for row in 0..batch.num_rows() {
-                while curves.get(place).is_some_and(|curve| curve.points.len() == wanted[place].rows.len()) {
-                    place += 1;
+                while curves.get(index).is_some_and(|curve| curve.points.len() == wanted[index].rows.len()) {
+                    index += 1;
                 }
-                if let Some(curve) = curves.get_mut(place) {
+                if let Some(curve) = curves.get_mut(index) {
                     curve.points.push((times.value(row), values.value(row)));
                 }
             }

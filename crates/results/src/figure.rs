@@ -296,11 +296,11 @@ impl SetupRow {
 impl Sensitivity {
     /// The set-up under which most claims hold together: of several the one with the fewest changes, and the first.
     pub fn best(&self) -> Option<&SetupRow> {
-        let changes = |setup: &SetupRow| setup.choice.iter().filter(|place| **place > 0).count();
+        let changes = |setup: &SetupRow| setup.choice.iter().filter(|index| **index > 0).count();
         self.setups.iter().min_by_key(|setup| (std::cmp::Reverse(setup.holds()), changes(setup)))
     }
 
-    /// Under how many set-ups a claim holds, by its place in the figure.
+    /// Under how many set-ups a claim holds, by its index in the figure.
     pub fn holds(&self, claim: usize) -> usize {
         self.setups.iter().filter(|setup| setup.claims.get(claim).is_some_and(ClaimResult::holds)).count()
     }
@@ -317,9 +317,9 @@ impl Sensitivity {
 
     /// A set-up in words: what differs from the figure's own.
     pub fn name(&self, setup: &SetupRow) -> String {
-        let changed = self.entries.iter().zip(&setup.choice).filter(|(_, place)| **place > 0);
+        let changed = self.entries.iter().zip(&setup.choice).filter(|(_, index)| **index > 0);
         let changed: Vec<String> =
-            changed.map(|(entry, place)| format!("{}: {}", entry.what, entry.values[*place])).collect();
+            changed.map(|(entry, index)| format!("{}: {}", entry.what, entry.values[*index])).collect();
         if changed.is_empty() { "the figure's own".to_owned() } else { changed.join("; ") }
     }
 }

@@ -129,9 +129,9 @@ mod tests {
         (1..).zip(rates).map(|(number, &rate)| (number * 10 * US, rate)).collect()
     }
 
-    /// 100 intervals at a rate of 100, except for those in `places`, which have `rate`.
-    fn with(places: std::ops::Range<usize>, rate: f64) -> Vec<(u64, f64)> {
-        curve(&(0..100).map(|place| if places.contains(&place) { rate } else { 100.0 }).collect::<Vec<_>>())
+    /// 100 intervals at a rate of 100, except for those in `indexes`, which have `rate`.
+    fn with(indexes: std::ops::Range<usize>, rate: f64) -> Vec<(u64, f64)> {
+        curve(&(0..100).map(|index| if indexes.contains(&index) { rate } else { 100.0 }).collect::<Vec<_>>())
     }
 
     /// 100 intervals of 10 us at a rate of 100 each, and what is missing after them: as much data as the baseline's.
@@ -144,8 +144,8 @@ mod tests {
     }
 
     /// A rate in some of 100 intervals, 100 in the others, and what is late behind them.
-    fn late(places: std::ops::Range<usize>, rate: f64) -> Vec<(u64, f64)> {
-        whole(&(0..100).map(|place| if places.contains(&place) { rate } else { 100.0 }).collect::<Vec<_>>())
+    fn late(indexes: std::ops::Range<usize>, rate: f64) -> Vec<(u64, f64)> {
+        whole(&(0..100).map(|index| if indexes.contains(&index) { rate } else { 100.0 }).collect::<Vec<_>>())
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn a_phase_is_compared_with_the_same_phase() {
         // 40 intervals at 100, 40 at 10, 20 at 100.
-        let rate = |place: usize| if (40..80).contains(&place) { 10.0 } else { 100.0 };
+        let rate = |index: usize| if (40..80).contains(&index) { 10.0 } else { 100.0 };
         let without = curve(&(0..100).map(rate).collect::<Vec<_>>());
         let mut rates: Vec<f64> = (0..20).map(rate).collect();
         rates.extend([0.0; 10]);
@@ -213,17 +213,17 @@ mod tests {
         let without = with(0..0, 0.0);
         // Every fifth interval is lost, half of the time.
         let flapping: Vec<f64> =
-            (0..100).map(|place| if place % 5 == 0 && place < 50 { 0.0 } else { 100.0 }).collect();
+            (0..100).map(|index| if index % 5 == 0 && index < 50 { 0.0 } else { 100.0 }).collect();
         assert_eq!(
             time_to_recover(&whole(&flapping), &without, 200 * US),
             Some(260.0),
             "the last dip is at 450 us"
         );
-        let to_the_end: Vec<f64> = (0..124).map(|place| if place % 5 == 0 { 0.0 } else { 100.0 }).collect();
+        let to_the_end: Vec<f64> = (0..124).map(|index| if index % 5 == 0 { 0.0 } else { 100.0 }).collect();
         assert_eq!(time_to_recover(&whole(&to_the_end), &without, 200 * US), None);
         // Two long dips: between them all is well, but most of the rest is not.
         let twice: Vec<f64> = (0..110)
-            .map(|place| if (20..30).contains(&place) || (60..90).contains(&place) { 0.0 } else { 100.0 })
+            .map(|index| if (20..30).contains(&index) || (60..90).contains(&index) { 0.0 } else { 100.0 })
             .collect();
         assert_eq!(time_to_recover(&whole(&twice), &without, 200 * US), Some(700.0));
     }

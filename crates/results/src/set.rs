@@ -67,13 +67,13 @@ impl ResultSet {
         for (run, warning) in self.actual().iter().flat_map(|run| run.warnings.iter().map(move |w| (run, w)))
         {
             let warning = Counted::of(warning);
-            let place = found.iter().position(|(known, _)| known.words == warning.words);
-            let place = place.unwrap_or_else(|| {
+            let index = found.iter().position(|(known, _)| known.words == warning.words);
+            let index = index.unwrap_or_else(|| {
                 found.push((warning.clone(), Vec::new()));
                 found.len() - 1
             });
-            found[place].0.widen(&warning);
-            let schemes = &mut found[place].1;
+            found[index].0.widen(&warning);
+            let schemes = &mut found[index].1;
             match schemes.iter_mut().find(|(scheme, _)| *scheme == run.scheme) {
                 Some((_, runs)) => *runs += 1,
                 None => schemes.push((&run.scheme, 1)),
@@ -112,9 +112,9 @@ impl Counted {
     fn of(warning: &str) -> Counted {
         let mut counts = Vec::new();
         let words: Vec<&str> = warning.split(' ').collect();
-        let is_counted = |place: usize| words.get(place + 1).is_some_and(|next| next.starts_with("packet"));
-        let masked = words.iter().enumerate().map(|(place, word)| match word.parse() {
-            Ok(count) if is_counted(place) => {
+        let is_counted = |index: usize| words.get(index + 1).is_some_and(|next| next.starts_with("packet"));
+        let masked = words.iter().enumerate().map(|(index, word)| match word.parse() {
+            Ok(count) if is_counted(index) => {
                 counts.push([count, count]);
                 None
             }

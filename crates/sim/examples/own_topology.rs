@@ -11,11 +11,11 @@ fn ring(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(), Refu
     let switches: u32 = parameters.get("switches");
     let (link, latency): (Rate, Duration) = (parameters.get("link"), parameters.get("latency"));
     let ring: Vec<_> = (0..switches).map(|_| graph.switch(1, latency)).collect();
-    for (place, &switch) in ring.iter().enumerate() {
+    for (index, &switch) in ring.iter().enumerate() {
         for _ in 0..parameters.get::<u32>("hosts") {
             graph.host(switch, link, latency);
         }
-        graph.link(switch, ring[(place + 1) % ring.len()], link, latency);
+        graph.link(switch, ring[(index + 1) % ring.len()], link, latency);
     }
     Ok(())
 }
@@ -37,8 +37,8 @@ fn dragonfly(graph: &mut TopologyBuilder, parameters: &Parameters) -> Result<(),
     }
     for group in 0..groups {
         let own = &all[group * switches..][..switches];
-        for (place, &switch) in own.iter().enumerate() {
-            own[place + 1..].iter().for_each(|&other| graph.link(switch, other, link, latency));
+        for (index, &switch) in own.iter().enumerate() {
+            own[index + 1..].iter().for_each(|&other| graph.link(switch, other, link, latency));
         }
         // The switch of a group that has the cable to another one.
         let gate =

@@ -59,15 +59,15 @@ pub fn goodput(series: &[SeriesRow]) -> Option<Curve> {
 /// none where it did not, or where that is not known.
 pub fn recoveries(points: &[RunPoint], actual: usize, curves: &[Option<Curve>]) -> Vec<Option<f64>> {
     let (runs, baselines) = points.split_at(actual);
-    let places: BTreeMap<String, usize> = baselines.iter().map(key).zip(actual..).collect();
+    let indexes: BTreeMap<String, usize> = baselines.iter().map(key).zip(actual..).collect();
     let mut recoveries = vec![None; points.len()];
-    for (place, point) in runs.iter().enumerate() {
+    for (index, point) in runs.iter().enumerate() {
         let Some(fault) = point.faults.iter().flat_map(|fault| fault.at.0.iter()).map(|at| at.0).min() else {
             continue;
         };
-        let Some(&baseline) = places.get(&key(point)) else { continue };
-        if let (Some(with), Some(without)) = (&curves[place], &curves[baseline]) {
-            recoveries[place] = time_to_recover(with, without, fault);
+        let Some(&baseline) = indexes.get(&key(point)) else { continue };
+        if let (Some(with), Some(without)) = (&curves[index], &curves[baseline]) {
+            recoveries[index] = time_to_recover(with, without, fault);
         }
     }
     recoveries

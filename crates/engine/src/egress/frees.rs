@@ -97,8 +97,8 @@ impl Frees for Lines {
         } else if queue.back().is_none_or(|last| *last < key) {
             queue.push_back(key);
         } else {
-            let place = queue.partition_point(|other| *other < key);
-            queue.insert(place, key);
+            let slot = queue.partition_point(|other| *other < key);
+            queue.insert(slot, key);
         }
     }
 

@@ -24,10 +24,10 @@ impl Pulls {
 }
 
 impl Host {
-    /// The receiver at `place`, of the queue pair `slot` among those on which the host receives, may have demand.
-    pub(super) fn ask_to_pull(&mut self, slot: usize, place: usize, now: Time) {
+    /// The receiver at `index`, of the queue pair `slot` among those on which the host receives, may have demand.
+    pub(super) fn ask_to_pull(&mut self, slot: usize, index: usize, now: Time) {
         let Some(pulls) = &mut self.pulls else { return };
-        if self.receivers[place].asks_to_pull() {
+        if self.receivers[index].asks_to_pull() {
             pulls.pacer.join(slot as u32);
             self.arm_pulls(now);
         }
@@ -41,16 +41,16 @@ impl Host {
         }
         while let Some(slot) = self.pulls.as_mut().and_then(|pulls| pulls.pacer.take_turn(at.now)) {
             let slot = slot as usize;
-            let place = self.incoming[slot].place;
-            if place >= DONE {
+            let index = self.incoming[slot].index;
+            if index >= DONE {
                 continue;
             }
-            let Some(pull) = self.receivers[place as usize].pull() else { continue };
+            let Some(pull) = self.receivers[index as usize].pull() else { continue };
             if let Some(pulls) = &mut self.pulls {
                 pulls.pacer.pulled(at.now);
             }
             self.send_answer(slot, pull, at);
-            self.ask_to_pull(slot, place as usize, at.now);
+            self.ask_to_pull(slot, index as usize, at.now);
         }
         self.arm_pulls(at.now);
     }

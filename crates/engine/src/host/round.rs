@@ -11,7 +11,7 @@ const NONE: u32 = u32::MAX;
 pub struct SenderSlot {
     /// The number of its queue pair among those on which the host sends.
     pub qp: u32,
-    /// The place of the sender behind it in the round robin.
+    /// The slot of the sender behind it in the round robin.
     behind: u32,
     /// In the round robin.
     ready: bool,
@@ -76,30 +76,30 @@ impl Round {
     /// Nobody has anything to send.
     pub const EMPTY: Round = Round { first: NONE, last: NONE };
 
-    /// Puts the sender at `place` at the end, unless it is in the queue.
+    /// Puts the sender at `slot` at the end, unless it is in the queue.
     #[inline]
-    pub fn make_ready(&mut self, senders: &mut [SenderSlot], place: u32) {
-        let sender = &mut senders[place as usize];
+    pub fn make_ready(&mut self, senders: &mut [SenderSlot], slot: u32) {
+        let sender = &mut senders[slot as usize];
         if sender.ready {
             return;
         }
         sender.ready = true;
         sender.behind = NONE;
-        let last = std::mem::replace(&mut self.last, place);
+        let last = std::mem::replace(&mut self.last, slot);
         if last == NONE {
-            self.first = place;
+            self.first = slot;
         } else {
-            senders[last as usize].behind = place;
+            senders[last as usize].behind = slot;
         }
     }
 
     /// Puts a sender that has just been taken out back at the head.
-    pub fn keep_turn(&mut self, senders: &mut [SenderSlot], place: u32) {
-        let behind = std::mem::replace(&mut self.first, place);
+    pub fn keep_turn(&mut self, senders: &mut [SenderSlot], slot: u32) {
+        let behind = std::mem::replace(&mut self.first, slot);
         if behind == NONE {
-            self.last = place;
+            self.last = slot;
         }
-        let sender = &mut senders[place as usize];
+        let sender = &mut senders[slot as usize];
         sender.ready = true;
         sender.behind = behind;
     }
@@ -107,22 +107,22 @@ impl Round {
     /// Takes the sender whose turn it is out.
     #[inline]
     pub fn take_turn(&mut self, senders: &mut [SenderSlot]) -> Option<u32> {
-        let place = self.first;
-        if place == NONE {
+        let slot = self.first;
+        if slot == NONE {
             return None;
         }
-        let sender = &mut senders[place as usize];
+        let sender = &mut senders[slot as usize];
         sender.ready = false;
         self.first = sender.behind;
         if self.first == NONE {
             self.last = NONE;
         }
-        Some(place)
+        Some(slot)
     }
 
-    /// The queue pair of the sender at `place` is done: whether the place is free now. Else it is when it comes up.
-    pub fn leave(&mut self, senders: &mut [SenderSlot], place: u32) -> bool {
-        let sender = &mut senders[place as usize];
+    /// The queue pair of the sender at `slot` is done: whether the slot is free now. Else it is when it comes up.
+    pub fn leave(&mut self, senders: &mut [SenderSlot], slot: u32) -> bool {
+        let sender = &mut senders[slot as usize];
         sender.done = sender.ready;
         !sender.ready
     }

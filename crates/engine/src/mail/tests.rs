@@ -33,9 +33,9 @@ fn a_million_arrivals_at_one_instant_come_in_their_order() {
     while inbox.next() != Order::NEVER {
         assert_eq!(inbox.next().time(), at);
         let (arrival, _) = inbox.take(&sources, &[]);
-        let place = (arrival.frame.port, arrival.frame.packet.qp.0);
-        assert!(count == 0 || last < place, "{place:?} after {last:?}");
-        (count, last) = (count + 1, place);
+        let index = (arrival.frame.port, arrival.frame.packet.qp.0);
+        assert!(count == 0 || last < index, "{index:?} after {last:?}");
+        (count, last) = (count + 1, index);
     }
     assert_eq!(count, 2 * EACH);
     assert!(count > 1 << 20 && far.is_empty());
@@ -66,11 +66,11 @@ fn slots_of_a_thread_share_their_blocks() {
     let (mut slots, mut free, mut far) = ([0; 3].map(|_| Slot::new(1)), Blocks::default(), Vec::new());
     for window in 1..=20 {
         // As the engine does before each window: the slot behind the next one is that of the window before.
-        let place = |ahead: u64| (window + ahead) as usize % 3;
-        slots[place(2)].turn_to(window + 2, &mut free);
-        slots[place(1)].turn_to(window + 1, &mut free);
+        let index = |ahead: u64| (window + ahead) as usize % 3;
+        slots[index(2)].turn_to(window + 2, &mut free);
+        slots[index(1)].turn_to(window + 1, &mut free);
         let (now, later) = (Time(100 * window), Time(100 * window + 100));
-        let next = SmallVec::from_iter([&mut slots[place(1)]]);
+        let next = SmallVec::from_iter([&mut slots[index(1)]]);
         let mut out = Outbox::new(&[now, later], next, (&mut far, &mut free));
         for number in 0..BLOCK {
             let packet = Packet::new(QpId(number), HostId(0), Repr::Cnp).with_bytes(64);
@@ -169,7 +169,7 @@ impl Post {
         }
     }
 
-    fn place(&self, ahead: usize) -> usize {
+    fn index(&self, ahead: usize) -> usize {
         ((self.number + ahead as u64) % self.ends.len() as u64) as usize
     }
 
@@ -184,9 +184,9 @@ impl Post {
     /// Sends what a step says, thread by thread.
     fn send(&mut self, sent: &[Sent]) {
         for thread in 0..THREADS {
-            let places: Vec<usize> = (1..self.ends.len()).map(|ahead| self.place(ahead)).collect();
-            let take = |place: &usize| std::mem::take(&mut self.mail[thread][*place]);
-            let mut slots: Vec<Slot> = places.iter().map(take).collect();
+            let indexes: Vec<usize> = (1..self.ends.len()).map(|ahead| self.index(ahead)).collect();
+            let take = |index: &usize| std::mem::take(&mut self.mail[thread][*index]);
+            let mut slots: Vec<Slot> = indexes.iter().map(take).collect();
             for (ahead, slot) in (1..).zip(&mut slots) {
                 slot.turn_to(self.number + ahead, &mut self.free[thread]);
             }
@@ -218,8 +218,8 @@ impl Post {
                 }
             }
             drop(out);
-            for (place, slot) in places.into_iter().zip(slots) {
-                self.mail[thread][place] = slot;
+            for (index, slot) in indexes.into_iter().zip(slots) {
+                self.mail[thread][index] = slot;
             }
         }
     }
@@ -231,7 +231,7 @@ impl Post {
             let window = self.number + ahead as u64;
             let span = self.ends[ahead - 1]..self.ends[ahead];
             for (thread, slots) in self.mail.iter().enumerate() {
-                let slot = &slots[self.place(ahead)];
+                let slot = &slots[self.index(ahead)];
                 let its = self.listed.iter().filter(|((_, time, ..), (number, by, _))| {
                     span.contains(time) && *by == thread && !far.contains(number)
                 });
@@ -259,7 +259,7 @@ impl Post {
             std::mem::take(&mut self.far).into_iter().partition(|far| far.arrival.time.0 < end);
         self.far = later;
         due.sort_by_key(|far| (far.node, far.arrival.time));
-        let slots: Vec<&Slot> = self.mail.iter().map(|slots| &slots[self.place(0)]).collect();
+        let slots: Vec<&Slot> = self.mail.iter().map(|slots| &slots[self.index(0)]).collect();
         let sources = Sources { slots: &slots, window: self.number };
         let mut called: BTreeSet<u32> = sources.touched().map(|node| node.0).collect();
         called.extend(due.iter().map(|far| far.node.0));
@@ -298,7 +298,7 @@ impl Post {
     fn has_mail(&self) -> bool {
         let empty = |ahead: usize| {
             let window = self.number + ahead as u64;
-            self.mail.iter().all(|slots| slots[self.place(ahead)].is_empty(window))
+            self.mail.iter().all(|slots| slots[self.index(ahead)].is_empty(window))
         };
         !(1..self.ends.len()).all(empty)
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct Foreign<O> {
     /// What a panic in it is said to be in.
     part: Arc<str>,
-    places: Arc<Places>,
+    slots: Arc<Places>,
     /// It has seen nothing. Those of nodes are forks of it.
     blank: O,
     /// By node. Boxed, as threads have no more than their own.
@@ -52,9 +52,9 @@ impl Places {
 
 impl<O: Observer> Foreign<O> {
     /// Looks on by forks of `blank`, which has seen nothing; a panic is said to be in `part`.
-    pub fn new(part: &str, blank: O, places: Arc<Places>) -> Self {
-        let seen = (0..places.nodes).map(|_| None).collect();
-        Foreign { part: part.into(), places, blank, seen }
+    pub fn new(part: &str, blank: O, slots: Arc<Places>) -> Self {
+        let seen = (0..slots.nodes).map(|_| None).collect();
+        Foreign { part: part.into(), slots, blank, seen }
     }
 
     /// What a panic in it is said to be in.
@@ -91,7 +91,7 @@ fn join_all<O: Observer>(part: &str, seen: Vec<Option<Box<O>>>, into: &mut O) {
 
 impl<O: Observer> Observer for Foreign<O> {
     fn fork(&self) -> Self {
-        Foreign::new(&self.part, foreign(&self.part, || self.blank.fork()), self.places.clone())
+        Foreign::new(&self.part, foreign(&self.part, || self.blank.fork()), self.slots.clone())
     }
 
     fn join(&mut self, other: Self) {
@@ -103,39 +103,39 @@ impl<O: Observer> Observer for Foreign<O> {
 
     #[inline]
     fn transmitted(&mut self, link: LinkId, from: Time, until: Time, bytes: u16) {
-        self.tell(self.places.source(link), |its| its.transmitted(link, from, until, bytes));
+        self.tell(self.slots.source(link), |its| its.transmitted(link, from, until, bytes));
     }
 
     #[inline]
     fn sent(&mut self, link: LinkId, from: Time, until: Time, packet: &Packet) {
-        self.tell(self.places.source(link), |its| its.sent(link, from, until, packet));
+        self.tell(self.slots.source(link), |its| its.sent(link, from, until, packet));
     }
 
     fn sent_pause(&mut self, link: LinkId, from: Time, until: Time, stop: bool) {
-        self.tell(self.places.source(link), |its| its.sent_pause(link, from, until, stop));
+        self.tell(self.slots.source(link), |its| its.sent_pause(link, from, until, stop));
     }
 
     #[inline]
     fn queued(&mut self, link: LinkId, now: Time, bytes: u32) {
-        self.tell(self.places.source(link), |its| its.queued(link, now, bytes));
+        self.tell(self.slots.source(link), |its| its.queued(link, now, bytes));
     }
 
     #[inline]
     fn offered(&mut self, link: LinkId, now: Time, bytes: u16) {
-        self.tell(self.places.source(link), |its| its.offered(link, now, bytes));
+        self.tell(self.slots.source(link), |its| its.offered(link, now, bytes));
     }
 
     #[inline]
     fn dropped(&mut self, link: LinkId, now: Time) {
-        self.tell(self.places.source(link), |its| its.dropped(link, now));
+        self.tell(self.slots.source(link), |its| its.dropped(link, now));
     }
 
     fn paused(&mut self, link: LinkId, now: Time, on: bool) {
-        self.tell(self.places.source(link), |its| its.paused(link, now, on));
+        self.tell(self.slots.source(link), |its| its.paused(link, now, on));
     }
 
     fn held_up(&mut self, link: LinkId, now: Time, victims: u32) {
-        self.tell(self.places.source(link), |its| its.held_up(link, now, victims));
+        self.tell(self.slots.source(link), |its| its.held_up(link, now, victims));
     }
 
     fn wants_victims(&self, link: LinkId) -> bool {
@@ -149,13 +149,13 @@ impl<O: Observer> Observer for Foreign<O> {
 
     #[inline]
     fn delivered(&mut self, qp: QpId, now: Time, packet: &Packet) {
-        let [_, dst] = self.places.ends(qp);
+        let [_, dst] = self.slots.ends(qp);
         self.tell(dst, |its| its.delivered(qp, now, packet));
     }
 
     #[inline]
     fn acknowledged(&mut self, qp: QpId, now: Time, rtt: Duration, marked: bool) {
-        let [src, _] = self.places.ends(qp);
+        let [src, _] = self.slots.ends(qp);
         self.tell(src, |its| its.acknowledged(qp, now, rtt, marked));
     }
 

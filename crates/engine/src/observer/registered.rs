@@ -65,7 +65,7 @@ fn part(spec: &ObserverSpec) -> String {
 pub struct Named(Vec<(String, Foreign<AnyRecorder>)>);
 
 impl Named {
-    /// Makes them, by what `places` tells of the fabric.
+    /// Makes them, by what `slots` tells of the fabric.
     ///
     /// # Errors
     /// The name of one that refuses its parameters, and why.
@@ -73,22 +73,22 @@ impl Named {
         specs: &[ObserverSpec],
         topology: &Topology,
         workload: &Workload,
-        places: &Arc<Places>,
+        slots: &Arc<Places>,
     ) -> Result<Self, (String, Refused)> {
         let make = |spec: &ObserverSpec| {
             let name = spec.name().to_owned();
             match AnyRecorder::made(spec, topology, workload) {
-                Ok(made) => Ok((name, Foreign::new(&part(spec), made, places.clone()))),
+                Ok(made) => Ok((name, Foreign::new(&part(spec), made, slots.clone()))),
                 Err(refused) => Err((name, refused)),
             }
         };
         let mut made: Vec<(String, Foreign<AnyRecorder>)> =
             specs.iter().map(make).collect::<Result<_, _>>()?;
         // Of several of one kind the second one's curves are `kind-2.…`.
-        for place in (0..made.len()).rev() {
-            let before = made[..place].iter().filter(|(name, _)| *name == made[place].0).count();
+        for slot in (0..made.len()).rev() {
+            let before = made[..slot].iter().filter(|(name, _)| *name == made[slot].0).count();
             if before > 0 {
-                made[place].0 = format!("{}-{}", made[place].0, before + 1);
+                made[slot].0 = format!("{}-{}", made[slot].0, before + 1);
             }
         }
         Ok(Named(made))

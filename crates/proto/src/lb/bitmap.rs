@@ -117,8 +117,8 @@ impl LoadBalancer for Bitmap {
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        let place = self.sent.partition_point(|&(sent, _)| sent + self.rto < now);
-        if let Some(&(sent, ev)) = self.sent.get(place)
+        let slot = self.sent.partition_point(|&(sent, _)| sent + self.rto < now);
+        if let Some(&(sent, ev)) = self.sent.get(slot)
             && sent + self.rto == now
         {
             self.penalise(ev, self.config.timeout_penalty);

@@ -210,11 +210,11 @@ impl Bicc {
         let due = now + self.release;
         // Behind the last one, except for packets that go out again.
         let sent = &mut self.qps[qp.index()];
-        let place = match sent.back() {
+        let slot = match sent.back() {
             Some(last) if last.psn > psn => sent.partition_point(|sent| sent.psn <= psn),
             _ => sent.len(),
         };
-        sent.insert(place, Sent { psn, bytes, due });
+        sent.insert(slot, Sent { psn, bytes, due });
         self.log.push_back(Logged { host, qp, psn, due });
     }
 
@@ -239,17 +239,17 @@ impl Bicc {
     #[inline]
     fn trim_log(&mut self) {
         while let Some(&oldest) = self.log.front()
-            && self.place(oldest).is_none()
+            && self.slot(oldest).is_none()
         {
             self.log.pop_front();
         }
     }
 
     /// Where a packet that was sent on stands in its queue pair, while it is counted.
-    fn place(&self, Logged { qp, psn, due, .. }: Logged) -> Option<usize> {
+    fn slot(&self, Logged { qp, psn, due, .. }: Logged) -> Option<usize> {
         let sent = self.qps.get(qp.index())?;
-        let place = sent.partition_point(|sent| (sent.psn, sent.due) < (psn, due));
-        sent.get(place).is_some_and(|sent| (sent.psn, sent.due) == (psn, due)).then_some(place)
+        let slot = sent.partition_point(|sent| (sent.psn, sent.due) < (psn, due));
+        sent.get(slot).is_some_and(|sent| (sent.psn, sent.due) == (psn, due)).then_some(slot)
     }
 }
 
@@ -279,8 +279,8 @@ impl Program for Bicc {
             && oldest.due <= now
         {
             self.log.pop_front();
-            let Some(place) = self.place(oldest) else { continue };
-            if let Some(sent) = self.qps[oldest.qp.index()].remove(place) {
+            let Some(slot) = self.slot(oldest) else { continue };
+            if let Some(sent) = self.qps[oldest.qp.index()].remove(slot) {
                 self.hosts[oldest.host.index()].in_flight -= u64::from(sent.bytes);
                 self.counts.expired_packets += 1;
                 self.serve(oldest.host, now, out);

@@ -108,8 +108,8 @@ impl Esw {
     fn emitted(&mut self, out: Vec<Emitted>) -> Vec<Packet> {
         let take = |Emitted { packet, held }| {
             assert_eq!(held, Held::Aside);
-            let place = self.kept.iter().position(|kept| *kept == packet);
-            self.kept.remove(place.unwrap_or_else(|| panic!("not kept: {packet:?}")));
+            let slot = self.kept.iter().position(|kept| *kept == packet);
+            self.kept.remove(slot.unwrap_or_else(|| panic!("not kept: {packet:?}")));
             packet
         };
         out.into_iter().map(take).collect()

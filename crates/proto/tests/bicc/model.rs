@@ -58,8 +58,8 @@ impl Model {
     /// What goes on because nothing was heard of what was sent on.
     pub fn time_out(&mut self, now: Time) -> Vec<Sent> {
         let mut passed = Vec::new();
-        while let Some(place) = self.on_way.iter().position(|other| other.due <= now) {
-            let host = self.on_way.remove(place).host;
+        while let Some(slot) = self.on_way.iter().position(|other| other.due <= now) {
+            let host = self.on_way.remove(slot).host;
             self.expired += 1;
             passed.extend(self.serve(now, host));
         }

@@ -184,10 +184,10 @@ fn the_busiest_link_counts() {
         let mut flow = Flow::new(&config(5));
         let mut ports = [Port::new(7, 100), Port::new(8, 400)];
         ports[1].queue = 40_000;
-        flow.report(&order.map(|place| ports[place]), 1, 100);
+        flow.report(&order.map(|slot| ports[slot]), 1, 100);
         ports[0].later(4, 25_000, 0);
         ports[1].later(2, 80_000, 50_000);
-        flow.report(&order.map(|place| ports[place]), 2, 101);
+        flow.report(&order.map(|slot| ports[slot]), 2, 101);
         // 80,000 B in 2 us are 320 of 400 Gb/s.
         assert_close(flow.0.utilisation(), 0.75 + 0.25 * (0.8 + 0.1), "U");
     }

@@ -25,7 +25,7 @@ fn a_bitmap_that_overflows_makes_the_sender_go_back() {
         let _ = receiver.handle_packet(us(5), &data_like(psn));
         let _ = receiver.poll_transmit();
     }
-    // Each answer lets one packet go, so that one place is taken by the packet that is lost.
+    // Each answer lets one packet go, so that one slot is taken by the packet that is lost.
     for _ in 10..64 {
         let packet = wire.remove(0);
         receiver.handle_packet(us(9), &packet);
@@ -42,10 +42,10 @@ fn a_bitmap_that_overflows_makes_the_sender_go_back() {
     assert!(answers.iter().all(|answer| matches!(answer.repr, Repr::Nack { psn: 0, .. })));
     // All nine were sent before the first NACK came: it alone is obeyed, the others let a packet go each.
     let mut again = Vec::new();
-    for (place, answer) in answers.iter().enumerate() {
+    for (slot, answer) in answers.iter().enumerate() {
         sender.handle_packet(us(25), answer);
         again.extend(std::iter::from_fn(|| sender.poll_transmit(us(25))));
-        assert_eq!(again.len(), place + 1);
+        assert_eq!(again.len(), slot + 1);
     }
     let first = again[0];
     assert!(matches!(first.repr, Repr::Data { psn: 0, .. }));
@@ -65,7 +65,7 @@ fn data_like(psn: u32) -> Packet {
 }
 
 /// Everything from the ePSN on, in order, as answers let it go; then new packets. 2 and 3 may still be on their way
-/// when the sender goes back, and hold their places until their answers come.
+/// when the sender goes back, and hold their slots until their answers come.
 #[test]
 fn what_follows_is_sent_again_and_then_what_is_new() {
     let mut sender = busy(4);
@@ -213,7 +213,7 @@ fn only_new_acknowledgements_put_the_timeout_off() {
     assert_eq!(sender.next_timeout(), Some(us(160)));
 }
 
-/// It has nothing on its way again, but what was in flight may have been lost, and hold places in the window.
+/// It has nothing on its way again, but what was in flight may have been lost, and hold slots in the window.
 #[test]
 fn a_sender_that_went_back_and_has_not_sent_yet_has_a_timeout() {
     let mut sender = busy(2);

@@ -1,4 +1,4 @@
-//! CNP_Cache and CNP_Store: who is throttled when, and whose place is whose.
+//! CNP_Cache and CNP_Store: who is throttled when, and whose slot is whose.
 
 use crate::throttling::PAPER;
 use crate::trp::{RECEIVER, Switch, config, ns, us};
@@ -39,7 +39,7 @@ fn the_cache_throttles_at_once_and_the_store_goes_on_from_there() {
     assert_eq!((loops(&mut tables, 0), tables.next_install()), (4, None));
 }
 
-/// One place for all: the other flow is throttled while the first one's registers are there, and no longer.
+/// One slot for all: the other flow is throttled while the first one's registers are there, and no longer.
 #[test]
 fn a_collision_throttles_a_wrong_flow_until_the_install() {
     let mut switch = Switch::new(&TrpConfig { cache_slots: 1, ..config() });
@@ -83,13 +83,13 @@ fn places_spread_evenly_and_depend_on_the_receiver() {
     let share = (1_000..11_000).filter(|qp| loops(&mut tables, *qp) > 0).count();
     // 128 balls leave 256 * (1 - 1/256)^128 = 155 of the bins empty.
     assert!((3_600..4_300).contains(&share), "101 of 256 places are taken: {share}");
-    let mut places = BTreeSet::new();
+    let mut slots = BTreeSet::new();
     for host in 0..16 {
         let receiver = anabranch_base::HostId(host);
         let is_hit = tables.find(receiver, QpId(20_000)).is_some();
-        places.insert(is_hit);
+        slots.insert(is_hit);
     }
-    assert_eq!(places.len(), 2, "the receiver's address is hashed too");
+    assert_eq!(slots.len(), 2, "the receiver's address is hashed too");
 }
 
 /// The cache is looked at first, even for a flow that the store knows (section V-B).
@@ -124,7 +124,7 @@ fn two_flows_in_one_place() {
 }
 
 /// With fingerprints no flow finds registers of another one: a CNP takes the place over, and an install resets its own
-/// place alone.
+/// slot alone.
 #[test]
 fn two_flows_in_one_place_with_fingerprints() {
     let mut tables = CnpTables::new(PAPER, (1, true), 1_024, DELAY, 7);
@@ -166,7 +166,7 @@ fn the_cache_alone_goes_on_hitting_wrong_flows() {
     assert_eq!(switch.data(us(4_500), 0, 0), Verdict::SetAside);
     assert_eq!(switch.data(us(4_501), 0, 1), Verdict::Forward);
     assert_eq!(switch.data(us(4_501), 1, 1), Verdict::Forward);
-    // The place in use again, by the other: now the first is the wrong one.
+    // The slot in use again, by the other: now the first is the wrong one.
     switch.cnp(us(4_600), 1);
     assert_eq!(switch.data(us(4_601), 0, 2), Verdict::SetAside);
     assert_eq!(switch.count("wrong_flow_redirects"), 2);

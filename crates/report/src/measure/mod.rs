@@ -115,7 +115,7 @@ impl Fault {
     }
 
     fn within(self, text: &str) -> MeasureError {
-        let column = text.char_indices().take_while(|(place, _)| *place < self.at).count() + 1;
+        let column = text.char_indices().take_while(|(position, _)| *position < self.at).count() + 1;
         MeasureError { measure: text.to_owned(), column, message: self.message }
     }
 }

@@ -576,8 +576,8 @@ struct Arguments {
 
 impl Arguments {
     fn named(&mut self, name: &str) -> Option<Word> {
-        let place = self.named.iter().position(|(key, _)| key.text == name)?;
-        Some(self.named.remove(place).1)
+        let index = self.named.iter().position(|(key, _)| key.text == name)?;
+        Some(self.named.remove(index).1)
     }
 
     /// Whether they are those of a function over messages.

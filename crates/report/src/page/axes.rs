@@ -56,10 +56,10 @@ pub(super) fn share(plots: &mut [Plot]) {
 }
 
 fn share_x(plots: &mut [Plot]) {
-    let has_places = |plot: &Plot| plot.layout["x"]["categories"] == true;
+    let has_indexes = |plot: &Plot| plot.layout["x"]["categories"] == true;
     let (least, most) =
         span(plots.iter().flat_map(|plot| &plot.data).flat_map(|trace| numbers(trace, &["x", "ends"])));
-    if plots.iter().any(has_places) || least > most {
+    if plots.iter().any(has_indexes) || least > most {
         return;
     }
     let log = least > 0.0 && plots.iter().any(|plot| plot.layout["x"]["log"] == true);

@@ -33,14 +33,14 @@ impl Picture<'_> {
     }
 
     /// The look of a curve: its scheme's, the same in every plot, unless the scheme has several curves here.
-    pub(super) fn look(&self, set: &ResultSet, place: usize) -> usize {
+    pub(super) fn look(&self, set: &ResultSet, position: usize) -> usize {
         let here: BTreeSet<&str> = self.curves.iter().map(|curve| curve.scheme).collect();
-        if here.len() < self.curves.len() { place } else { scheme_look(set, self.curves[place].scheme) }
+        if here.len() < self.curves.len() { position } else { scheme_look(set, self.curves[position].scheme) }
     }
 
     /// The line of a curve.
-    pub(super) fn line(&self, set: &ResultSet, place: usize) -> Json {
-        line(self.look(set, place), 2.0)
+    pub(super) fn line(&self, set: &ResultSet, position: usize) -> Json {
+        line(self.look(set, position), 2.0)
     }
 }
 
@@ -108,11 +108,11 @@ pub(super) fn pictures<'a>(set: &'a ResultSet, spec: &PlotSpec) -> Vec<Picture<'
             rest.push(format!("seed {}", run.seed));
         }
         let rest = rest.join(", ");
-        let place = pictures.iter().position(|picture| picture.name == name).unwrap_or_else(|| {
+        let position = pictures.iter().position(|picture| picture.name == name).unwrap_or_else(|| {
             pictures.push(Picture { name, curves: Vec::new() });
             pictures.len() - 1
         });
-        let curves = &mut pictures[place].curves;
+        let curves = &mut pictures[position].curves;
         let same =
             |curve: &&mut Curve<'a>| curve.rest == rest && (schemes_on_x || curve.scheme == run.scheme);
         match curves.iter_mut().find(same) {
@@ -135,9 +135,9 @@ fn beside<'a>(set: &'a ResultSet, x: Option<&str>) -> Vec<&'a str> {
         let mut at = BTreeMap::new();
         x.is_some_and(|x| {
             set.runs.iter().all(|run| {
-                let Some(place) = run.sweep.get(x) else { return false };
+                let Some(position) = run.sweep.get(x) else { return false };
                 let value = run.sweep.get(name);
-                *at.entry(place.to_string()).or_insert(value) == value
+                *at.entry(position.to_string()).or_insert(value) == value
             })
         })
     };

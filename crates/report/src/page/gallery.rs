@@ -165,13 +165,13 @@ fn claims(exhibits: &[Exhibit]) -> String {
     for exhibit in exhibits {
         let figure = &exhibit.figure;
         let spans = figure.unsaid.as_ref().map(|unsaid| rows(figure, unsaid));
-        for (place, claim) in figure.claims.iter().enumerate() {
+        for (index, claim) in figure.claims.iter().enumerate() {
             let (measured, outcome) = measured_and_outcome(figure, claim);
             let class = match &claim.result {
                 ClaimResult::Evaluated { outcome, .. } if figure.is_judged() => class(*outcome),
                 _ => "none",
             };
-            let span = match spans.as_ref().and_then(|spans| spans.get(place)) {
+            let span = match spans.as_ref().and_then(|spans| spans.get(index)) {
                 Some(row) => format!(
                     "<td data-head=\"span\">{}</td><td data-head=\"holds under\">{}</td>",
                     escape(&row.span),

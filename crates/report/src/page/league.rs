@@ -308,8 +308,8 @@ fn details(contest: &Contest) -> String {
         "timeouts",
         "peak queue",
     ];
-    for (place, head) in heads.into_iter().enumerate() {
-        let class = if place == 0 { " class=\"word\"" } else { "" };
+    for (position, head) in heads.into_iter().enumerate() {
+        let class = if position == 0 { " class=\"word\"" } else { "" };
         html.push_str(&format!("<th scope=\"col\"{class}>{}</th>", escape(head)));
     }
     html.push_str("</tr></thead><tbody>");
@@ -358,14 +358,14 @@ fn with_half(estimate: Estimate, shown: impl Fn(f64) -> String) -> String {
 fn state_plot(contests: &[Contest], schemes: &[&str], bits: &BTreeMap<String, u64>) -> Option<Plot> {
     let mut data = Vec::new();
     let mut left_out = Vec::new();
-    for (place, scheme) in schemes.iter().enumerate() {
+    for (position, scheme) in schemes.iter().enumerate() {
         let (Some(bits), Some(mean)) = (bits.get(*scheme), mean_over_best(contests, scheme)) else {
             left_out.push(*scheme);
             continue;
         };
         data.push(json!({
             "kind": "both", "name": scheme, "scheme": scheme, "x": [(*bits).max(1)], "y": [mean],
-            "line": {"color": palette(place), "width": 3},
+            "line": {"color": palette(position), "width": 3},
         }));
     }
     if data.is_empty() {

@@ -1,4 +1,4 @@
-//! More links (or other places) than curves can be told apart: what they come to together, and a map of each over time.
+//! More links (or other positions) than curves can be told apart: what they come to together, and a map of each over time.
 
 use super::axes::layout;
 use super::bands;
@@ -32,7 +32,7 @@ struct Grid {
     links: BTreeMap<Natural, Cells>,
 }
 
-/// Whether the plot has a curve for each place of more places than can be told apart.
+/// Whether the plot has a curve for each position of more positions than can be told apart.
 pub(super) fn are_many(index: &Index<'_>, spec: &PlotSpec) -> bool {
     let wanted = |entity: &str| spec.entity.as_ref().is_none_or(|entity_of| covers(entity_of, entity));
     let names = index.curve_names().filter(|(series, entity)| *series == spec.y && wanted(entity));
@@ -104,12 +104,12 @@ fn grid(curves: &[&CurvePoints]) -> Option<Grid> {
     let step = ((last - first) / (many - 1).max(1)).max(1);
     let count = many.min(STRETCHES);
     let whole = u128::from(last - first + step);
-    let place = |time: u64| (u128::from(time - first) * u128::from(count) / whole) as usize;
+    let position = |time: u64| (u128::from(time - first) * u128::from(count) / whole) as usize;
     let mut links: BTreeMap<Natural, Cells> = BTreeMap::new();
     for curve in curves {
         let mut sums: Vec<(f64, f64, f64)> = vec![(0.0, 0.0, f64::NEG_INFINITY); count as usize];
         for &(time, value) in &curve.points {
-            let (sum, number, most) = &mut sums[place(time)];
+            let (sum, number, most) = &mut sums[position(time)];
             (*sum, *number, *most) = (*sum + value, *number + 1.0, most.max(value));
         }
         let cells =
@@ -129,12 +129,12 @@ fn together(panel: usize, scheme: &str, grid: &Grid, factor: f64) -> [Json; 3] {
     let count = grid.links.values().next().map_or(0, Vec::len);
     let (mut x, mut median, mut most) = (Vec::new(), Vec::new(), Vec::new());
     let mut ends = [Vec::new(), Vec::new()];
-    for place in 0..count {
-        let cells = || grid.links.values().filter_map(|cells| cells[place]);
+    for position in 0..count {
+        let cells = || grid.links.values().filter_map(|cells| cells[position]);
         let mut means: Vec<f64> = cells().map(|(mean, _)| mean * factor).collect();
         means.sort_by(f64::total_cmp);
         let Some(last) = means.len().checked_sub(1) else { continue };
-        x.push(grid.start + (place + 1) as f64 * grid.stretch);
+        x.push(grid.start + (position + 1) as f64 * grid.stretch);
         median.push((means[last / 2] + means[means.len() / 2]) / 2.0);
         for (end, share) in ends.iter_mut().zip(BAND) {
             end.push(means[last * share / 100]);
@@ -162,8 +162,8 @@ fn map(grid: &Grid, factor: f64) -> Json {
             [(first, _), .., (last, _)] => format!("{} to {}", first.text, last.text),
             _ => several[0].0.text.clone(),
         });
-        let largest = |place: usize| -> Option<f64> {
-            several.iter().filter_map(|(_, cells)| Some(cells[place]?.1 * factor)).reduce(f64::max)
+        let largest = |position: usize| -> Option<f64> {
+            several.iter().filter_map(|(_, cells)| Some(cells[position]?.1 * factor)).reduce(f64::max)
         };
         cells.push((0..count).map(largest).collect::<Vec<Option<f64>>>());
     }

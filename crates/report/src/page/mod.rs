@@ -201,7 +201,7 @@ fn answered(answer: &Answered) -> String {
         escape(&answer.question)
     );
     for (number, row) in answer.table.iter().enumerate() {
-        let cell = |(place, cell): (usize, &String)| match (number, place) {
+        let cell = |(position, cell): (usize, &String)| match (number, position) {
             (0, 0) => format!("<th scope=\"col\" class=\"word\">{}</th>", escape(cell)),
             (0, _) => format!("<th scope=\"col\">{}</th>", escape(cell)),
             (_, 0) => format!("<th scope=\"row\">{}</th>", escape(cell)),
@@ -228,7 +228,7 @@ pub(crate) fn prose(text: &str) -> String {
     if parts.len().is_multiple_of(2) {
         return escape(text);
     }
-    let part = |(place, part): (usize, &&str)| match place % 2 {
+    let part = |(position, part): (usize, &&str)| match position % 2 {
         0 => escape(part),
         _ => format!("<code>{}</code>", escape(part)),
     };

@@ -137,7 +137,7 @@ fn usual(index: &Index<'_>) -> Vec<PlotSpec> {
     let measured: BTreeSet<&str> = index.curve_names().map(|(series, _)| series).collect();
     for name in measured {
         let spec = PlotSpec::new(PlotKind::Series, format!("{} over time", label(name).name), name);
-        // There is one place, all hosts: schemes are compared in one picture.
+        // There is one position, all hosts: schemes are compared in one picture.
         let per = if name == GOODPUT { vec!["scheme".to_owned()] } else { Vec::new() };
         specs.push(PlotSpec { per, ..spec });
     }
@@ -224,7 +224,7 @@ fn cdf(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     let mut range = (f64::INFINITY, f64::NEG_INFINITY);
     let mut unfinished = 0;
     let (mut without, mut none_finished) = (Vec::new(), Vec::new());
-    for (place, curve) in picture.curves.iter().enumerate() {
+    for (position, curve) in picture.curves.iter().enumerate() {
         let each = population.values(index, spec, curve);
         let mut values: Vec<f64> = each.iter().copied().flatten().collect();
         match (each.is_empty(), values.is_empty()) {
@@ -236,7 +236,7 @@ fn cdf(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
         let Some((first, last)) = values.first().zip(values.last()) else { continue };
         unfinished += each.len() - values.len();
         range = (range.0.min(*first), range.1.max(*last));
-        let line = picture.line(index.set, place);
+        let line = picture.line(index.set, position);
         data.push(distribution(&curve.name(), Some(curve.scheme), &values, each.len(), line));
     }
     if let Some(curve) = picture.curves.first().filter(|_| has_ideal) {
@@ -306,7 +306,7 @@ fn slowdowns(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot 
         (1..=BINS).filter_map(|bin| sizes.get((bin * sizes.len() / BINS).max(1) - 1)).copied().collect();
     tops.dedup();
     let mut data = Vec::new();
-    for (place, curve) in picture.curves.iter().enumerate() {
+    for (position, curve) in picture.curves.iter().enumerate() {
         let mut bins: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         for flow in flows_of(index, spec, curve) {
             let top = tops[tops.partition_point(|top| *top < flow.bytes).min(tops.len() - 1)];
@@ -316,7 +316,7 @@ fn slowdowns(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot 
             bins.into_iter().map(|(top, values)| (top, statistic.of(&values))).unzip();
         data.push(json!({
             "kind": "both", "name": curve.name(), "scheme": curve.scheme, "x": x, "y": y,
-            "line": picture.line(index.set, place),
+            "line": picture.line(index.set, position),
         }));
     }
     let x = json!({"title": "Message size, largest of its bin (bytes)", "log": true, "si": true});
@@ -334,7 +334,7 @@ fn flows(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
     let Population { axis, unknown, value, .. } = population(&spec.y);
     let mut data = Vec::new();
     let (mut all, mut drawn, mut without) = (0, 0, 0);
-    for (place, curve) in picture.curves.iter().enumerate() {
+    for (position, curve) in picture.curves.iter().enumerate() {
         let (mut points, mut flows) = (Vec::new(), 0);
         for flow in flows_of(index, spec, curve) {
             flows += 1;
@@ -347,7 +347,7 @@ fn flows(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) -> Plot {
         drawn += x.len();
         data.push(json!({
             "kind": "points", "name": curve.name(), "scheme": curve.scheme, "x": x, "y": y, "size": 5,
-            "line": picture.line(index.set, place),
+            "line": picture.line(index.set, position),
         }));
     }
     let x = json!({"title": "Message size (bytes)", "log": true, "si": true});

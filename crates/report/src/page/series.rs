@@ -12,7 +12,7 @@ use anabranch_results::{CurvePoints, PlotKind, PlotSpec};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Curves of a panel at most, which are not of one place each.
+/// Curves of a panel at most, which are not of one position each.
 const MAX_CURVES: usize = 48;
 /// Points of all clouds of a panel at most.
 const MAX_CLOUD: usize = 20_000;
@@ -118,7 +118,7 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
     for (panel, Panel { scheme, thin: curves, .. }) in panels.iter().enumerate() {
         let name = if panel_by_scheme { scheme } else { "" };
         titled.push(json!({"name": name, "y": y_axis}));
-        for (place, name) in drawn.iter().enumerate() {
+        for (position, name) in drawn.iter().enumerate() {
             let Some(Thin { points: thin, measured }) = curves.get(*name) else { continue };
             points_drawn += thin.len();
             points_measured += measured;
@@ -126,7 +126,7 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
             let y: Vec<f64> = thin.iter().map(|(_, y)| y * label.factor).collect();
             // What stands for a scheme looks as it does in the other plots.
             let is_scheme = per == ["scheme"];
-            let look = if is_scheme { scheme_look(index.set, &name.text) } else { place };
+            let look = if is_scheme { scheme_look(index.set, &name.text) } else { position };
             let of = match (panel_by_scheme, is_scheme) {
                 (true, _) => Some(*scheme),
                 (false, true) => Some(name.text.as_str()),
@@ -177,7 +177,7 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
     Some(Plot::new(spec, picture, note, data, layout))
 }
 
-/// What kind of place an entity is, for people.
+/// What kind of position an entity is, for people.
 fn entity_kind(entity: &str) -> &str {
     match entity.split_once(':') {
         _ if entity.contains('/') => "link",
@@ -234,9 +234,9 @@ fn thinned_curve(points: &[(f64, f64)]) -> Points {
     let stretch = points.len().div_ceil(MAX_POINTS / 2);
     let mut thin = Vec::with_capacity(MAX_POINTS);
     for chunk in points.chunks(stretch) {
-        let places = 0..chunk.len();
-        let low = places.clone().min_by(|a, b| chunk[*a].1.total_cmp(&chunk[*b].1)).unwrap_or(0);
-        let high = places.max_by(|a, b| chunk[*a].1.total_cmp(&chunk[*b].1)).unwrap_or(0);
+        let positions = 0..chunk.len();
+        let low = positions.clone().min_by(|a, b| chunk[*a].1.total_cmp(&chunk[*b].1)).unwrap_or(0);
+        let high = positions.max_by(|a, b| chunk[*a].1.total_cmp(&chunk[*b].1)).unwrap_or(0);
         thin.push(chunk[low.min(high)]);
         if low != high {
             thin.push(chunk[low.max(high)]);
@@ -261,7 +261,7 @@ fn thinned_cloud(points: &[(f64, f64)], most: usize) -> Points {
         let mut falling: Vec<&(f64, f64)> = together.iter().collect();
         falling.sort_by(|a, b| b.1.total_cmp(&a.1));
         let kept = falling.len().min(share);
-        thin.extend((0..kept).map(|place| *falling[place * falling.len() / kept]));
+        thin.extend((0..kept).map(|position| *falling[position * falling.len() / kept]));
     }
     thin
 }

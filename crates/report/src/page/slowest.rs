@@ -121,7 +121,7 @@ fn table(scheme: &str, things: &str, head: &[&str], rows: &[Vec<String>]) -> Str
     }
     let head: String = head.iter().map(|cell| format!("<th scope=\"col\">{cell}</th>")).collect();
     let row = |cells: &Vec<String>| {
-        let cells = cells.iter().enumerate().map(|(place, cell)| match place {
+        let cells = cells.iter().enumerate().map(|(position, cell)| match position {
             0 => format!("<th scope=\"row\">{}</th>", escape(cell)),
             _ => format!("<td>{}</td>", escape(cell)),
         });

@@ -14,8 +14,8 @@ pub(super) fn section(set: &ResultSet) -> String {
     let is_spare: Vec<bool> =
         summary.head.iter().map(|head| table::is_hidden(&head.name, ranked_by)).collect();
     // On a narrow screen the number by which schemes are ranked stands in place of counts.
-    let is_count = |place: usize| ["flows", "jobs"].contains(&summary.head[place].name.trim());
-    let kept = |place: usize| match (is_spare[place], is_count(place)) {
+    let is_count = |index: usize| ["flows", "jobs"].contains(&summary.head[index].name.trim());
+    let kept = |index: usize| match (is_spare[index], is_count(index)) {
         (true, _) => "spare",
         (false, true) => "count",
         (false, false) => "",
@@ -30,24 +30,24 @@ pub(super) fn section(set: &ResultSet) -> String {
          aria-label=\"Summary\"><table class=\"numbers\" \
          id=\"summary\" aria-label=\"Schemes, with what their runs came to\"><thead><tr>",
     );
-    for (place, head) in summary.head.iter().enumerate() {
+    for (index, head) in summary.head.iter().enumerate() {
         let shown = escape(head.shown().trim()).replace("-\n", "-<wbr>").replace('\n', "<br>");
-        let word = if place < summary.words { " word" } else { "" };
+        let word = if index < summary.words { " word" } else { "" };
         html.push_str(&format!(
             "<th scope=\"col\" class=\"{}\"><button type=\"button\">{shown}</button></th>",
-            format!("{word} {}", kept(place)).trim()
+            format!("{word} {}", kept(index)).trim()
         ));
     }
     html.push_str("</tr></thead><tbody>");
     for row in &summary.rows {
         html.push_str("<tr>");
-        for (place, cell) in row.iter().enumerate() {
+        for (index, cell) in row.iter().enumerate() {
             let cell = escape(cell);
-            html.push_str(&match place {
+            html.push_str(&match index {
                 0 => format!("<th scope=\"row\"><button type=\"button\">{cell}</button></th>"),
-                _ if place < summary.words => format!("<th class=\"point\">{cell}</th>"),
-                _ if kept(place).is_empty() => format!("<td>{cell}</td>"),
-                _ => format!("<td class=\"{}\">{cell}</td>", kept(place)),
+                _ if index < summary.words => format!("<th class=\"point\">{cell}</th>"),
+                _ if kept(index).is_empty() => format!("<td>{cell}</td>"),
+                _ => format!("<td class=\"{}\">{cell}</td>", kept(index)),
             });
         }
         html.push_str("</tr>");

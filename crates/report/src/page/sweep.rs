@@ -20,7 +20,7 @@ pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> P
     let swept = spec.x.iter().filter(|_| set.answer.is_some());
     let swept = swept.flat_map(|name| set.actual().iter().filter_map(|run| run.sweep.get(name)));
     let quantity = Quantity::of(swept.collect());
-    for (place, curve) in picture.curves.iter().enumerate() {
+    for (index, curve) in picture.curves.iter().enumerate() {
         let mut points: Vec<(Json, Vec<f64>)> = Vec::new();
         let runs = || curve.runs.iter().map(|&run| &set.runs[run]);
         for run in runs() {
@@ -64,7 +64,7 @@ pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> P
         };
         let scheme = spec.x.as_ref().map(|_| curve.scheme);
         let mut trace = json!({
-            "kind": kind, "name": name, "scheme": scheme, "x": x, "y": mean, "line": picture.line(set, place),
+            "kind": kind, "name": name, "scheme": scheme, "x": x, "y": mean, "line": picture.line(set, index),
         });
         if several {
             (trace["low"], trace["high"]) = (low.into(), high.into());

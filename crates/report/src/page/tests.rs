@@ -564,8 +564,8 @@ fn bars_tell_of_their_whiskers_and_stand_on_a_power_of_ten() {
 #[test]
 fn each_group_of_a_run_has_a_distribution() {
     let mut set = two_schemes();
-    for (place, flow) in set.flows.iter_mut().enumerate() {
-        flow.group = if place % 2 == 0 { "background/intra" } else { "background/inter" }.into();
+    for (index, flow) in set.flows.iter_mut().enumerate() {
+        flow.group = if index % 2 == 0 { "background/intra" } else { "background/inter" }.into();
     }
     let titles: Vec<String> = plots_of(&set).into_iter().map(|plot| plot.title).collect();
     for group in ["background", "inter", "intra"] {

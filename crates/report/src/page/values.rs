@@ -85,9 +85,9 @@ fn cell(value: &Json) -> String {
 fn points(trace: &Json, whiskers: bool) -> Vec<Vec<String>> {
     let keys: &[&str] = if whiskers { &["x", "y", "low", "high"] } else { &["x", "y"] };
     let count = trace["x"].as_array().map_or(0, Vec::len);
-    let row = |place: usize| {
+    let row = |index: usize| {
         let name = trace["name"].as_str().unwrap_or_default().to_owned();
-        let cells = keys.iter().map(|key| cell(&trace[*key][place]));
+        let cells = keys.iter().map(|key| cell(&trace[*key][index]));
         [name].into_iter().chain(cells).collect()
     };
     (0..count).map(row).collect()
@@ -97,8 +97,8 @@ fn points(trace: &Json, whiskers: bool) -> Vec<Vec<String>> {
 fn of_distribution(trace: &Json) -> Vec<String> {
     let at = |percent: f64| {
         let shares = trace["y"].as_array().into_iter().flatten();
-        let place = shares.filter_map(Json::as_f64).position(|share| share >= percent)?;
-        Some(cell(&trace["x"][place]))
+        let index = shares.filter_map(Json::as_f64).position(|share| share >= percent)?;
+        Some(cell(&trace["x"][index]))
     };
     let largest = trace["x"].as_array().and_then(|x| x.last()).map(cell);
     let cells = [at(50.0), at(90.0), at(99.0), largest].map(|cell| cell.unwrap_or_else(|| "-".to_owned()));
@@ -123,7 +123,7 @@ fn of_map(trace: &Json) -> Vec<String> {
         .zip(cells)
         .filter_map(|(row, cells)| Some((row, largest(cells)?)))
         .reduce(|most, next| if next.1 > most.1 { next } else { most });
-    let (place, value) =
+    let (index, value) =
         most.map_or_else(|| ("-".to_owned(), "-".to_owned()), |(row, most)| (cell(row), significant(most)));
-    vec![trace["name"].as_str().unwrap_or_default().to_owned(), value, place]
+    vec![trace["name"].as_str().unwrap_or_default().to_owned(), value, index]
 }

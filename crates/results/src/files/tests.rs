@@ -194,8 +194,8 @@ fn replace_runs(dir: &Path, runs: &[RunRow]) {
     let mut manifest = read_manifest(dir).unwrap();
     let batch = runs::encode(runs, &RunKeys::of(runs).unwrap()).unwrap();
     let entry = write_batches(dir, RUNS, &batch.schema(), std::iter::once(Ok(batch.clone()))).unwrap();
-    let place = manifest.files.iter().position(|file| file.name == RUNS).unwrap();
-    manifest.files[place] = entry;
+    let index = manifest.files.iter().position(|file| file.name == RUNS).unwrap();
+    manifest.files[index] = entry;
     write_file(dir, MANIFEST, &to_json(dir, MANIFEST, &manifest).unwrap()).unwrap();
 }
 
@@ -448,17 +448,17 @@ fn damage_is_an_error_and_never_a_panic() {
         let path = dir.path().join(name);
         let whole = fs::read(&path).unwrap();
         let step = (whole.len() / 60).max(1);
-        for place in (0..whole.len()).step_by(step) {
-            fs::write(&path, &whole[..place]).unwrap();
+        for index in (0..whole.len()).step_by(step) {
+            fs::write(&path, &whole[..index]).unwrap();
             let cut = ResultSet::read(dir.path());
-            assert!(cut.is_err(), "{name} cut to {place} bytes was read");
+            assert!(cut.is_err(), "{name} cut to {index} bytes was read");
             let mut flipped = whole.clone();
-            flipped[place] ^= 0x20;
+            flipped[index] ^= 0x20;
             fs::write(&path, &flipped).unwrap();
             match ResultSet::read(dir.path()) {
                 Err(error) => assert!(error.to_string().contains(&*dir.path().to_string_lossy()), "{error}"),
                 Ok(set) => {
-                    assert_eq!(name, MANIFEST, "byte {place} of {name} flipped unnoticed");
+                    assert_eq!(name, MANIFEST, "byte {index} of {name} flipped unnoticed");
                     assert_eq!(ResultSet { title: small_set().title, ..set }, small_set());
                 }
             }

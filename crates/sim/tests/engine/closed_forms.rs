@@ -67,7 +67,7 @@ fn path_changes_are_counted_where_the_host_makes_them() {
         "schemes = [\"ops\", \"ecmp\"]\nsetup = \"reps-paper\"\n[workload]\nfile = \"flow.cm\"\n[topology]\n{THREE_TIERS_100G}\n{UNBOUNDED}"
     );
     let results = finish_all(&text, &[("flow.cm", &one_flow(16, 13, 2_000_000))]);
-    let changes = |place: usize| (results[place].flows[0].packets, results[place].flows[0].path_changes);
+    let changes = |slot: usize| (results[slot].flows[0].packets, results[slot].flows[0].path_changes);
     let (packets, sprayed) = changes(0);
     assert_eq!(packets, 490);
     assert!((480..=489).contains(&sprayed.unwrap()), "{sprayed:?}");

@@ -204,12 +204,12 @@ fn queue_pairs_of_a_nic_take_turns() {
         ),
         &[("f.cm", matrix)],
     );
-    // The place in the NIC's order at which each flow's last packet left.
+    // The slot in the NIC's order at which each flow's last packet left.
     let after_last = 2 * D + T + 2 * (A + D);
-    let place = |flow: usize| (result.flows[flow].fct_ps.unwrap() - after_last) as f64 / T as f64;
+    let slot = |flow: usize| (result.flows[flow].fct_ps.unwrap() - after_last) as f64 / T as f64;
     // 50 rounds of three, then 50 rounds of two. The first queue pair is ahead by a packet, which was on the wire
     // before the others had anything to send.
-    let (first, second, short) = (place(0), place(1), place(2));
+    let (first, second, short) = (slot(0), slot(1), slot(2));
     assert!((150.0..=151.0).contains(&short), "{short}");
     assert!((248.0..=249.0).contains(&first) && second == 250.0, "{first} {second}");
 }

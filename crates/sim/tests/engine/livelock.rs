@@ -14,8 +14,8 @@ const SENDERS: [u32; 10] = [0, 2, 3, 4, 6, 7, 8, 10, 12, 13];
 
 /// Each of [`SENDERS`] starts `apart` ns after the one before.
 fn attempted(apart: u64, rest: &str) -> Result<RunResult, RunError> {
-    let message = |(place, from): (u64, u32)| {
-        let start = place * apart;
+    let message = |(slot, from): (u64, u32)| {
+        let start = slot * apart;
         format!("[[workload.message]]\nfrom = {from}\nto = 14\nbytes = \"262144B\"\nstart = \"{start}ns\"\n")
     };
     let messages: String = (0..).zip(SENDERS).map(message).collect();

@@ -58,11 +58,11 @@ impl Log {
         }
     }
 
-    fn note(&mut self, kind: u64, place: u64, now: Time, what: u64) {
+    fn note(&mut self, kind: u64, index: u64, now: Time, what: u64) {
         // A node's events come in the order of time.
         assert!(now >= self.last, "{now} after {}", self.last);
         (self.told, self.last) = (self.told + 1, now);
-        self.mix(&[kind, place, now.0, what]);
+        self.mix(&[kind, index, now.0, what]);
     }
 }
 

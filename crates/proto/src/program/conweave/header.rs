@@ -66,7 +66,7 @@ impl Header {
     }
 
     pub fn of_tag(tag: u16) -> Option<Header> {
-        let bit = |place: u32| tag >> place & 1 != 0;
+        let bit = |slot: u32| tag >> slot & 1 != 0;
         bit(15).then_some(Header {
             epoch: Epoch((tag >> 11) as u8 % EPOCHS),
             rerouted: bit(10),

@@ -1,24 +1,24 @@
 //! CNP_Cache and CNP_Store (Themis-longhaul, section V-B): which flows the switch throttles, and their registers.
 //!
-//! The cache is an array of registers that the data plane writes as a CNP passes, at the place that a hash of the
+//! The cache is an array of registers that the data plane writes as a CNP passes, at the slot that a hash of the
 //! receiver's address and the queue pair names. It holds no key, so that flows with the same place are one to it; or it
 //! holds 32 bits of the hash as a fingerprint (section V-B has the register store a hash, which can be read as either):
 //! then a packet finds a place with its own fingerprint alone, and a CNP takes the place of whichever flow has it. The
 //! store is a table with exact keys, into which the control plane puts a flow `install_delay` after its CNP came by;
-//! then it resets the place in the cache. A data packet looks in the cache first, then in the store.
+//! then it resets the slot in the cache. A data packet looks in the cache first, then in the store.
 //!
 //! In hardware a CNP carries its receiver's address as source and the sender's number of the queue pair, and a data
 //! packet the same address as destination and the receiver's number of it; here a queue pair has one number.
 //!
 //! What the paper leaves open, and what is done here:
-//! - Where the registers of Algorithm 1 are: each place of the cache has a set of them, and so has each entry of the
-//!   store. The control plane copies those of the place into the new entry before it resets the place, so that a flow
+//! - Where the registers of Algorithm 1 are: each slot of the cache has a set of them, and so has each entry of the
+//!   store. The control plane copies those of the slot into the new entry before it resets the slot, so that a flow
 //!   goes on as it was (and, after a collision, with what the other flow's CNPs added). Where no CNP of the flow has
-//!   come since the place was reset for another flow, which the control plane knows, or where there is no cache, the
+//!   come since the slot was reset for another flow, which the control plane knows, or where there is no cache, the
 //!   entry begins as after the one CNP that asked for it, at the time of that CNP.
-//! - A CNP of a flow in the store changes the entry alone: through the cache, each CNP would fill the place again that
+//! - A CNP of a flow in the store changes the entry alone: through the cache, each CNP would fill the slot again that
 //!   the entry was to make free.
-//! - A place whose flow is back to normal is a miss, like an empty one.
+//! - A slot whose flow is back to normal is a miss, like an empty one.
 //! - The reset asks not whose place it is: another flow that uses the same place is then not throttled until its own
 //!   entry is there or its next CNP comes.
 //! - The control plane asks for one entry a flow at a time.
@@ -36,7 +36,7 @@ pub struct CnpTables {
     rules: Throttling,
     install_delay: Duration,
     salt: u64,
-    /// Places hold fingerprints.
+    /// Slots hold fingerprints.
     fingerprints: bool,
     /// CNP_Cache; empty where there is none.
     cache: Vec<Place>,
@@ -60,7 +60,7 @@ pub struct TableCounts {
     pub installs_refused: u64,
     /// Entries that took the place of an idle one.
     pub entries_reused: u64,
-    /// CNPs that wrote to a place of the cache where another flow was throttled.
+    /// CNPs that wrote to a slot of the cache where another flow was throttled.
     pub collisions: u64,
 }
 
@@ -68,15 +68,15 @@ pub struct TableCounts {
 pub struct Found<'a> {
     /// The registers.
     pub state: &'a mut FlowState,
-    /// They are those of a place to which no CNP of this flow has written since it is in use. The data plane cannot
+    /// They are those of a slot to which no CNP of this flow has written since it is in use. The data plane cannot
     /// know; it is for counting only.
     pub is_wrong_flow: bool,
 }
 
-/// A place of the cache.
+/// A slot of the cache.
 struct Place {
     state: FlowState,
-    /// That of the last CNP's flow; always 0 where places hold none.
+    /// That of the last CNP's flow; always 0 where slots hold none.
     fingerprint: u32,
     /// Grows when it is reset, and when a CNP comes while nothing is throttled there.
     generation: u32,
@@ -99,7 +99,7 @@ struct Install {
 #[derive(Clone, Copy, Default)]
 struct Flow {
     stored: Stored,
-    /// The generation of its place at its last CNP that went there; 0: none did.
+    /// The generation of its slot at its last CNP that went there; 0: none did.
     generation: u32,
 }
 
@@ -114,7 +114,7 @@ enum Stored {
 }
 
 impl CnpTables {
-    /// Empty tables of so many places, with `fingerprints` or without, and entries; with 0 that table is missing. `salt`
+    /// Empty tables of so many slots, with `fingerprints` or without, and entries; with 0 that table is missing. `salt`
     /// decides what collides.
     pub fn new(
         rules: Throttling,
@@ -123,13 +123,13 @@ impl CnpTables {
         install_delay: Duration,
         salt: u64,
     ) -> Self {
-        let place = || Place { state: FlowState::new(&rules), fingerprint: 0, generation: 0 };
+        let slot = || Place { state: FlowState::new(&rules), fingerprint: 0, generation: 0 };
         CnpTables {
             rules,
             install_delay,
             salt,
             fingerprints,
-            cache: std::iter::repeat_with(place).take(cache_slots).collect(),
+            cache: std::iter::repeat_with(slot).take(cache_slots).collect(),
             store: Vec::with_capacity(store_entries),
             store_entries,
             installs: VecDeque::new(),
@@ -143,26 +143,26 @@ impl CnpTables {
         if self.flows.len() <= qp.index() {
             self.flows.resize(qp.index() + 1, Flow::default());
         }
-        let (place, fingerprint) = self.place(receiver, qp);
+        let (slot, fingerprint) = self.slot(receiver, qp);
         let flow = &mut self.flows[qp.index()];
         if let Stored::At(index) = flow.stored {
             self.store[index as usize].state.handle_cnp(now, &self.rules);
             return;
         }
         // Section V-B: the data plane does not wait for the control plane.
-        if let Some(place) = self.cache.get_mut(place) {
-            if place.state.status == FlowStatus::Normal {
-                place.generation += 1;
-            } else if flow.generation != place.generation {
+        if let Some(slot) = self.cache.get_mut(slot) {
+            if slot.state.status == FlowStatus::Normal {
+                slot.generation += 1;
+            } else if flow.generation != slot.generation {
                 self.counts.collisions += 1;
-                if place.fingerprint != fingerprint {
-                    place.state = FlowState::new(&self.rules);
-                    place.generation += 1;
+                if slot.fingerprint != fingerprint {
+                    slot.state = FlowState::new(&self.rules);
+                    slot.generation += 1;
                 }
             }
-            place.fingerprint = fingerprint;
-            flow.generation = place.generation;
-            place.state.handle_cnp(now, &self.rules);
+            slot.fingerprint = fingerprint;
+            flow.generation = slot.generation;
+            slot.state.handle_cnp(now, &self.rules);
         }
         // Section V-B: the switch CPU hears of it too.
         if self.store_entries > 0 && matches!(flow.stored, Stored::No) {
@@ -173,14 +173,14 @@ impl CnpTables {
 
     /// The registers that apply to a data packet to `receiver`: those of the cache, else those of the store.
     pub fn find(&mut self, receiver: HostId, qp: QpId) -> Option<Found<'_>> {
-        let (place, fingerprint) = self.place(receiver, qp);
+        let (slot, fingerprint) = self.slot(receiver, qp);
         let flow = self.flows.get(qp.index()).copied().unwrap_or_default();
-        if let Some(place) = self.cache.get_mut(place)
-            && place.state.status != FlowStatus::Normal
-            && place.fingerprint == fingerprint
+        if let Some(slot) = self.cache.get_mut(slot)
+            && slot.state.status != FlowStatus::Normal
+            && slot.fingerprint == fingerprint
         {
-            let is_wrong_flow = flow.generation != place.generation;
-            return Some(Found { state: &mut place.state, is_wrong_flow });
+            let is_wrong_flow = flow.generation != slot.generation;
+            return Some(Found { state: &mut slot.state, is_wrong_flow });
         }
         let Stored::At(index) = flow.stored else { return None };
         Some(Found { state: &mut self.store[index as usize].state, is_wrong_flow: false })
@@ -200,13 +200,13 @@ impl CnpTables {
             self.flows[qp.index()].stored = Stored::No;
             return;
         };
-        let (place, fingerprint) = self.place(receiver, qp);
-        let state = match self.cache.get_mut(place) {
-            Some(place) if place.fingerprint == fingerprint => {
+        let (slot, fingerprint) = self.slot(receiver, qp);
+        let state = match self.cache.get_mut(slot) {
+            Some(slot) if slot.fingerprint == fingerprint => {
                 let flow = &self.flows[qp.index()];
-                let is_its = flow.generation == place.generation;
-                let state = std::mem::replace(&mut place.state, FlowState::new(&self.rules));
-                place.generation += 1;
+                let is_its = flow.generation == slot.generation;
+                let state = std::mem::replace(&mut slot.state, FlowState::new(&self.rules));
+                slot.generation += 1;
                 is_its.then_some(state)
             }
             _ => None,
@@ -252,16 +252,16 @@ impl CnpTables {
         Some(index)
     }
 
-    /// A flow's place in the cache, and its fingerprint there.
+    /// A flow's slot in the cache, and its fingerprint there.
     #[inline]
-    fn place(&self, receiver: HostId, qp: QpId) -> (usize, u32) {
+    fn slot(&self, receiver: HostId, qp: QpId) -> (usize, u32) {
         // MurmurHash3's finaliser: any bit of the key changes every bit of the hash.
         let mut hash = ((u64::from(receiver.0) << 32) | u64::from(qp.0)) ^ self.salt;
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
         hash ^= hash >> 33;
-        let place = ((u128::from(hash) * self.cache.len() as u128) >> 64) as usize;
-        // The place comes from the upper bits.
-        (place, if self.fingerprints { hash as u32 } else { 0 })
+        let slot = ((u128::from(hash) * self.cache.len() as u128) >> 64) as usize;
+        // The slot comes from the upper bits.
+        (slot, if self.fingerprints { hash as u32 } else { 0 })
     }
 }

@@ -42,10 +42,10 @@ parameters! {
         /// CNP_Cache is there (figure 18).
         #[is(any; example = true; source = "Themis-longhaul, section V-B")]
         pub cache: bool,
-        /// Places of CNP_Cache (1024 in section VI).
+        /// Slots of CNP_Cache (1024 in section VI).
         #[is(1..=1 << 24; example = 1024; source = "Themis-longhaul, section VI")]
         pub cache_slots: u32,
-        /// A place of CNP_Cache holds a fingerprint of its flow, 32 bits of the hash, without which no packet finds it.
+        /// A slot of CNP_Cache holds a fingerprint of its flow, 32 bits of the hash, without which no packet finds it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[is(any; example = true; source = "unsaid: the register of section V-B stores a hash"; default = false)]
         pub cache_fingerprint: bool,
@@ -166,12 +166,12 @@ impl Trp {
             growth: config.growth,
         };
         let size = |is_there: bool, size: u32| if is_there { size as usize } else { 0 };
-        let (places, entries) =
+        let (slots, entries) =
             (size(config.cache, config.cache_slots), size(config.store, config.store_entries));
         let install_delay = config.install_delay.on(&facts.path);
         let latency = config.latency.on(&facts.path);
         let key = random.next_u64();
-        let fingerprints = (places, config.cache_fingerprint);
+        let fingerprints = (slots, config.cache_fingerprint);
         let marking = config.ecn.then(|| Marking {
             kmin: config.ecn_kmin.0,
             kmax: config.ecn_kmax.0,

@@ -41,7 +41,7 @@ impl ProxyBitmap {
         }
         debug_assert!(psn - self.start < self.window, "PSN {psn} is beyond the window from {}", self.start);
         let received = !self.base[self.half(psn)];
-        let (word, bit) = self.place(psn);
+        let (word, bit) = self.slot(psn);
         if received {
             self.words[word] |= bit;
         } else {
@@ -71,14 +71,14 @@ impl ProxyBitmap {
 
     #[inline]
     fn bit(&self, psn: u32) -> bool {
-        let (word, bit) = self.place(psn);
+        let (word, bit) = self.slot(psn);
         self.words[word] & bit != 0
     }
 
     #[inline]
-    fn place(&self, psn: u32) -> (usize, u64) {
-        let place = u64::from(psn) % (u64::from(self.window) * 2);
-        (place as usize / 64, 1 << (place % 64))
+    fn slot(&self, psn: u32) -> (usize, u64) {
+        let slot = u64::from(psn) % (u64::from(self.window) * 2);
+        (slot as usize / 64, 1 << (slot % 64))
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
         Insert(u32),
         /// A copy of one this far below the start pointer does.
         Copy(u32),
-        /// Everything that is missing below this place of the window goes out, in order.
+        /// Everything that is missing below this slot of the window goes out, in order.
         Fill(u32),
         /// The NIC acknowledges all but this many of those that it could.
         Acknowledge(u32),

@@ -82,16 +82,16 @@ impl AnyOrder {
     /// Counts a fresh packet of a message; answers with the message when it was the last one missing.
     #[inline]
     pub fn count(&mut self, id: MessageId, packets: u32) -> Option<MessageId> {
-        let place = match self.0.iter().position(|message| message.id == id) {
-            Some(place) => place,
+        let slot = match self.0.iter().position(|message| message.id == id) {
+            Some(slot) => slot,
             None => {
                 self.0.push(Started { id, left: packets });
                 self.0.len() - 1
             }
         };
-        let message = &mut self.0[place];
+        let message = &mut self.0[slot];
         message.left -= 1;
-        (message.left == 0).then(|| self.0.swap_remove(place).id)
+        (message.left == 0).then(|| self.0.swap_remove(slot).id)
     }
 }
 
@@ -116,12 +116,12 @@ impl InOrder {
     /// Counts a fresh packet of a message.
     #[inline]
     pub fn count(&mut self, psn: u32, id: MessageId, packets: u32) {
-        let place = self.0.partition_point(|open| open.psn < psn);
+        let slot = self.0.partition_point(|open| open.psn < psn);
         // It belongs to a neighbour, or to a message between them of which nothing has arrived.
-        let neighbours = place.saturating_sub(1)..(place + 1).min(self.0.len());
+        let neighbours = slot.saturating_sub(1)..(slot + 1).min(self.0.len());
         match self.0.range_mut(neighbours).find(|open| open.id == id) {
             Some(open) => open.left -= 1,
-            None => self.0.insert(place, Open { id, left: packets - 1, psn }),
+            None => self.0.insert(slot, Open { id, left: packets - 1, psn }),
         }
     }
 

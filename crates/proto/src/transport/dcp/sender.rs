@@ -307,8 +307,8 @@ impl DcpSender {
     /// Sends the next packet for the first time, which fits.
     #[inline]
     fn send_next(&mut self, now: Time) -> Option<Packet> {
-        let (psn, place) = (self.next, self.current);
-        let request = &self.queue[place as usize];
+        let (psn, slot) = (self.next, self.current);
+        let request = &self.queue[slot as usize];
         let bytes = request.bytes_of(psn, self.packet_bytes);
         let is_last = psn + 1 == request.first + request.packets;
         if self.paces && !self.pacer.send(now, bytes, &mut self.cc) {
@@ -317,7 +317,7 @@ impl DcpSender {
         self.sent += u64::from(bytes);
         self.next += 1;
         self.current += u32::from(is_last);
-        Some(self.packet(now, self.unacked + place, psn, bytes))
+        Some(self.packet(now, self.unacked + slot, psn, bytes))
     }
 
     /// Begins a new round of each request of the oldest message of which something was sent.
@@ -346,14 +346,14 @@ impl DcpSender {
     #[cold]
     fn send_again(&mut self, now: Time) -> Option<Packet> {
         let psn = self.again;
-        let place = self.queue.partition_point(|request| request.first + request.packets <= psn);
-        let bytes = self.queue[place].bytes_of(psn, self.packet_bytes);
+        let slot = self.queue.partition_point(|request| request.first + request.packets <= psn);
+        let bytes = self.queue[slot].bytes_of(psn, self.packet_bytes);
         if self.paces && !self.pacer.send(now, bytes, &mut self.cc) {
             return None;
         }
         self.again += 1;
         self.counters.retransmissions += 1;
-        let packet = self.packet(now, self.unacked + place as u32, psn, bytes);
+        let packet = self.packet(now, self.unacked + slot as u32, psn, bytes);
         // The round as a whole has the time, also where the rate stretches it.
         self.since = now;
         Some(packet)
@@ -433,8 +433,8 @@ impl DcpSender {
     /// acknowledged, or of a round that was given up, asks for what is not wanted any more.
     fn enqueue(&mut self, psn: u32, msn: Msn) {
         let number = msn.number();
-        let place = number.checked_sub(self.unacked).map(|place| place as usize);
-        let Some(request) = place.and_then(|place| self.queue.get(place)) else { return };
+        let slot = number.checked_sub(self.unacked).map(|slot| slot as usize);
+        let Some(request) = slot.and_then(|slot| self.queue.get(slot)) else { return };
         let of_request = request.first..(request.first + request.packets).min(self.next);
         if of_request.contains(&psn) && msn.retry() == request.retry {
             let bytes = request.bytes_of(psn, self.packet_bytes);
@@ -446,15 +446,15 @@ impl DcpSender {
 
     /// Takes the entries of requests up to this one out of the RetransQ, fetched or not.
     fn forget(&mut self, last: u32) {
-        let (mut place, mut fetched, mut waiting) = (0, 0, 0);
+        let (mut slot, mut fetched, mut waiting) = (0, 0, 0);
         let limit = self.fetched;
         self.retransmissions.retain(|entry| {
             let stays = entry.msn > last;
             if stays {
-                fetched += u32::from(place < limit);
+                fetched += u32::from(slot < limit);
                 waiting += u64::from(entry.bytes);
             }
-            place += 1;
+            slot += 1;
             stays
         });
         (self.fetched, self.waiting) = (fetched, waiting);

@@ -348,8 +348,8 @@ impl SackSender {
     fn transmit_lost(&mut self, now: Time) -> Option<Packet> {
         self.forget_acknowledged_losses();
         if let Some(&psn) = self.lost.front() {
-            let place = self.message_of(psn);
-            let bytes = self.bytes_of(place, psn);
+            let index = self.message_of(psn);
+            let bytes = self.bytes_of(index, psn);
             if !self.window_allows(bytes) || (self.paces && !self.pacer.send(now, bytes, &mut self.cc)) {
                 return None;
             }
@@ -360,7 +360,7 @@ impl SackSender {
             self.counters.retransmissions += 1;
             self.resent.push_back((psn, now));
             self.resent_set.insert(psn);
-            let (id, packets) = (self.message(place).id, self.message(place).packets);
+            let (id, packets) = (self.message(index).id, self.message(index).packets);
             return Some(self.send(now, psn, bytes, id, packets));
         }
         self.poll_transmit(now)
@@ -476,15 +476,15 @@ impl SackSender {
         if !self.acked.insert(psn) {
             return false;
         }
-        let place = self.message_of(psn);
+        let index = self.message_of(psn);
         if self.is_lost(psn) {
             // Its bytes left the count when it was given up.
             self.lost_set.remove(psn);
         } else {
-            self.in_flight -= u64::from(self.bytes_of(place, psn));
+            self.in_flight -= u64::from(self.bytes_of(index, psn));
         }
         self.resent_set.remove(psn);
-        let message = if place == 0 { &mut self.first } else { &mut self.later[place - 1] };
+        let message = if index == 0 { &mut self.first } else { &mut self.later[index - 1] };
         message.unacked -= 1;
         if message.unacked == 0 {
             self.acknowledged.push_back(message.id);
@@ -502,8 +502,8 @@ impl SackSender {
 
     /// The message with this number; there is one.
     #[inline]
-    fn message(&self, place: usize) -> &Outgoing {
-        if place == 0 { &self.first } else { &self.later[place - 1] }
+    fn message(&self, index: usize) -> &Outgoing {
+        if index == 0 { &self.first } else { &self.later[index - 1] }
     }
 
     /// The number of the message that `psn` belongs to.
@@ -516,8 +516,8 @@ impl SackSender {
     }
 
     #[inline]
-    fn bytes_of(&self, place: usize, psn: u32) -> u16 {
-        let message = self.message(place);
+    fn bytes_of(&self, index: usize, psn: u32) -> u16 {
+        let message = self.message(index);
         if psn + 1 == message.first + message.packets { message.last_bytes } else { self.packet_bytes }
     }
 

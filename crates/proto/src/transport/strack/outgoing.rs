@@ -79,8 +79,8 @@ impl Outgoing {
     /// What the packet with this PSN carries; its message is not whole yet.
     #[inline]
     pub fn part(&self, psn: u32) -> Part {
-        let place = self.place_of(psn);
-        let message = if place == 0 { &self.first } else { &self.later[place - 1] };
+        let slot = self.slot_of(psn);
+        let message = if slot == 0 { &self.first } else { &self.later[slot - 1] };
         let is_last = psn + 1 == message.first + message.packets;
         let bytes = if is_last { message.last_bytes } else { self.packet_bytes };
         Part { message: message.id, message_packets: message.packets, bytes }
@@ -89,8 +89,8 @@ impl Outgoing {
     /// Counts a packet of a message that is not whole yet as acknowledged.
     #[inline]
     pub fn acknowledge(&mut self, psn: u32) {
-        let place = self.place_of(psn);
-        let message = if place == 0 { &mut self.first } else { &mut self.later[place - 1] };
+        let slot = self.slot_of(psn);
+        let message = if slot == 0 { &mut self.first } else { &mut self.later[slot - 1] };
         message.unacked -= 1;
         if message.unacked == 0 {
             self.acknowledged.push_back(message.id);
@@ -108,7 +108,7 @@ impl Outgoing {
 
     /// The number of the message that `psn` belongs to, `first` being 0.
     #[inline]
-    fn place_of(&self, psn: u32) -> usize {
+    fn slot_of(&self, psn: u32) -> usize {
         if psn < self.first.first + self.first.packets {
             return 0;
         }

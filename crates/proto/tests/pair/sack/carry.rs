@@ -66,8 +66,8 @@ fn sender(carry_evs: bool, packets: u64) -> (SackSender, Vec<Packet>, Told) {
 fn acks(carry_evs: bool, packets: &[Packet], order: &[usize], marked: &[usize]) -> Vec<Packet> {
     let mut receiver = SackReceiver::new(&config(carry_evs), ENDS);
     let mut answers = Vec::new();
-    for &place in order {
-        let packet = packets[place].with_mark(marked.contains(&place));
+    for &slot in order {
+        let packet = packets[slot].with_mark(marked.contains(&slot));
         receiver.handle_packet(at(500), &packet);
         answers.extend(std::iter::from_fn(|| receiver.poll_transmit()));
     }
@@ -84,8 +84,8 @@ fn heard(
 ) -> Vec<(u16, bool, u64)> {
     let (mut sender, sent, told) = sender(carry_evs, packets);
     let answers = acks(carry_evs, &sent, order, marked);
-    for (place, ack) in answers.iter().enumerate() {
-        if !lost.contains(&place) {
+    for (slot, ack) in answers.iter().enumerate() {
+        if !lost.contains(&slot) {
             sender.handle_packet(at(1_000), ack);
         }
     }

@@ -58,13 +58,13 @@ fn finished(inherits: Inherits) -> (AnySender, Vec<u16>) {
     let mut sender = connection(inherits, 1);
     let sent = first_flight(&mut sender);
     assert_eq!(sent.len(), 20);
-    for (place, packet) in sent.iter().take(12).enumerate() {
+    for (slot, packet) in sent.iter().take(12).enumerate() {
         let Repr::Data { psn, .. } = packet.repr else { panic!("{packet:?}") };
         let repr = Repr::Ack {
             cumulative: psn + 1,
             base: psn + 1,
             received: 0,
-            marked: place >= 3,
+            marked: slot >= 3,
             carried: Default::default(),
             sent_at: Time::ZERO,
         };
