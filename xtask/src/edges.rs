@@ -47,6 +47,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "anabranch-cli",
         &["anabranch-base", "anabranch-proto", "anabranch-results", "anabranch-sim", "anabranch-report"],
     ),
+    ("anabranch-capi", &["anabranch-base", "anabranch-sim"]),
     ("anabranch-play", &["anabranch-results", "anabranch-sim", "anabranch-report"]),
     ("xtask", &[]),
 ];

@@ -109,7 +109,7 @@ where they overlap; jobs and faults have tracks, and curves (`measures` of the s
 
 The file is pcapng, an interface per directed link, times in picoseconds as the first bit leaves. Headers are those of RoCEv2
 (Ethernet, IPv4, UDP 4791 with the entropy in the source port, BTH, RETH, AETH), pause frames those of 802.1Qbb; payloads
-are left out. The page `Timelines and captures` of the book says what stands in each field.")]
+are left out. The book's page docs/traces.md says what stands in each field.")]
     Pcap(PcapArgs),
     /// Measure the simulator's own speed and memory
     #[command(after_help = "Examples:

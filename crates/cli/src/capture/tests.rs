@@ -69,9 +69,9 @@ fn every_packet_and_pause_of_all_links_is_there_whatever_the_threads() {
 fn a_full_capture_has_the_first_frames_and_ends_the_run() {
     for point in points(INCAST) {
         let (all, firsts, _) = captured(&point, 1, u64::MAX);
-        let begin = bytes_of(&point, &all[..500], firsts);
+        let begin = bytes_of(&point, &all[..300], firsts);
         for threads in [1, 3] {
-            let (sent, firsts, ended) = captured(&point, threads, 500);
+            let (sent, firsts, ended) = captured(&point, threads, 300);
             assert_eq!(ended, Err("full".to_owned()));
             assert!(begin == bytes_of(&point, &sent, firsts), "{}, {threads}", point.scheme.name);
         }

@@ -37,13 +37,13 @@ pub fn pcap(args: &PcapArgs) -> Result<(), Failure> {
     });
     let is_full = capture.is_full();
     let ended = match ran.map_err(|panic| failed(&panic))? {
-        Ok(result) => {
-            format!("{:.1} us, digest {}", result.run.completion_us, result.run.digest)
+        Ok(result) => Ok(format!("{:.1} us, digest {}", result.run.completion_us, result.run.digest)),
+        Err(RunError::Cancelled) if interrupt::asked_to_stop() => {
+            return Err(Failure::Interrupted(format!("{named}: interrupted; nothing was written")));
         }
-        Err(RunError::Cancelled) if is_full && !interrupt::asked_to_stop() => {
-            "ended early, with the capture full".to_owned()
-        }
-        Err(error) => return Err(failed(&error)),
+        Err(RunError::Cancelled) if is_full => Ok("ended early, with the capture full".to_owned()),
+        // What went over links before it failed may say why.
+        Err(error) => Err(failed(&error)),
     };
     let (sent, firsts) = capture.into_sent();
     let default = || PathBuf::from(format!("{}-{}-{}.pcapng", written.name, point.scheme.name, point.seed));
@@ -61,12 +61,14 @@ pub fn pcap(args: &PcapArgs) -> Result<(), Failure> {
             args.packets.saturating_mul(10)
         ));
     }
+    let how = ended.as_deref().unwrap_or("failed");
     print(&format!(
-        "{named}: {ended}\ncapture: {}, {} frames of {} links (tshark -r, or Wireshark)\n",
+        "{named}: {how}\ncapture: {}, {} frames of {} links (tshark -r, or Wireshark)\n",
         file.display(),
         sent.len(),
         links.len()
-    ))
+    ))?;
+    ended.map(drop)
 }
 
 /// The links that selectors name, ascending and distinct.

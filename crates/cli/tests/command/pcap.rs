@@ -9,7 +9,7 @@ const INCAST: &str = r#"
 schemes = ["pfc-ecmp", "rocev2-4qp", "reps", "dcp", "strack", "eqds", "themis-spraying", "irn-ar", "mp-rdma"]
 seeds = [1]
 topology = { kind = "fat-tree", hosts = 16, hosts_per_tor = 4, link = "100Gbps" }
-workload = { kind = "incast", degree = 15, bytes = "1000001B" }
+workload = { kind = "incast", degree = 15, bytes = "500001B" }
 [[fault]]
 kind = "packet-loss"
 links = "tor:1/up"
@@ -65,7 +65,7 @@ fn tshark_decodes_every_packet_of_every_transport() {
     place.write("incast.toml", INCAST);
     for &(scheme, expected) in EXPECTED {
         let ended =
-            place.run(&["pcap", "incast.toml", "--link", "all", "--scheme", scheme, "--packets", "20000"]);
+            place.run(&["pcap", "incast.toml", "--link", "all", "--scheme", scheme, "--packets", "16000"]);
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
         let lines = decoded(&place, &format!("incast-{scheme}-1.pcapng"));
         assert!(ended.stdout.contains(&format!("{} frames", lines.len())), "{}", ended.stdout);
@@ -123,4 +123,24 @@ fn links_that_are_not_there_and_captures_that_are_full_are_told() {
         "{}",
         nowhere.stderr
     );
+}
+
+#[test]
+fn a_run_that_fails_leaves_its_capture() {
+    let place = Place::new();
+    // Nothing comes through to host 0 after 10 us.
+    let cut = INCAST
+        .replace("packet-loss", "link-down")
+        .replace("tor:1/up", "host:0")
+        .replace("probability = 0.01", "at = \"10us\"");
+    place.write("cut.toml", cut);
+    let failed = place.run(&["pcap", "cut.toml", "--link", "cable:host:0", "--scheme", "reps"]);
+    assert_eq!(failed.code, Some(1), "{}", failed.stderr);
+    assert!(failed.stderr.contains("stalled"), "{}", failed.stderr);
+    assert!(
+        failed.stdout.contains("reps, seed 1: failed\ncapture: cut-reps-1.pcapng, "),
+        "{}",
+        failed.stdout
+    );
+    assert!(place.path().join("cut-reps-1.pcapng").exists());
 }

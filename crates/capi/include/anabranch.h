@@ -1,0 +1,65 @@
+/* The network behind four calls, as simulators of training want it (ASTRA-sim's network interface): send, receive,
+ * schedule, time. Messages are posted as the simulation goes on, packets are simulated one by one.
+ *
+ *     anabranch *network = anabranch_new("schemes = [\"reps\"]\n"
+ *                                        "topology = { kind = \"fat-tree\", hosts = 16 }\n", why, sizeof why);
+ *     anabranch_send(network, 0, 9, 1000000, 0, NULL, NULL);
+ *     anabranch_receive(network, 0, 9, 1000000, 0, arrived, my_state);
+ *     anabranch_run(network);
+ *
+ * One thread at a time uses a simulation. What returns an int returns 0, or -1 when something is wrong:
+ * anabranch_error then says what, and what to do instead.
+ *
+ * All that was posted is simulated again, from the beginning, at each time at which more is posted; so a run of n such
+ * times costs about n / 2 whole runs. */
+#ifndef ANABRANCH_H
+#define ANABRANCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A simulation in progress. */
+typedef struct anabranch anabranch;
+
+/* A function of yours, and what it gets. */
+typedef void (*anabranch_function)(void *argument);
+
+/* A fabric without messages, of a scenario's text (TOML): `topology`, one scheme, and what else scenarios have, but no
+ * `workload`. NULL when something is wrong; `error` then has what, as far as it has room. */
+anabranch *anabranch_new(const char *scenario, char *error, size_t error_bytes);
+
+/* Ends a simulation. */
+void anabranch_free(anabranch *simulation);
+
+/* Posts a message now, on the one queue pair from `from` to `to`. `on_sent` is called when the sender has the last
+ * acknowledgement; it may be NULL. */
+int anabranch_send(anabranch *simulation, uint32_t from, uint32_t to, uint64_t bytes, uint64_t tag,
+                   anabranch_function on_sent, void *argument);
+
+/* `on_received` is called when the next message of this sender, receiver and tag has arrived whole, or at once if it has
+ * already. Messages and receives of one sender, receiver and tag meet in their order, and must have the same length. */
+int anabranch_receive(anabranch *simulation, uint32_t from, uint32_t to, uint64_t bytes, uint64_t tag,
+                      anabranch_function on_received, void *argument);
+
+/* `function` is called after `delay_ps` picoseconds. */
+int anabranch_schedule(anabranch *simulation, uint64_t delay_ps, anabranch_function function, void *argument);
+
+/* The simulated time, in picoseconds. */
+uint64_t anabranch_time_ps(const anabranch *simulation);
+
+/* Simulates, and calls your functions, until nothing is left that could happen. They may call all of the above but
+ * anabranch_free. A receive that is left then is an error. */
+int anabranch_run(anabranch *simulation);
+
+/* What was wrong last; it is valid until the next call. */
+const char *anabranch_error(const anabranch *simulation);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
