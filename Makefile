@@ -38,13 +38,11 @@ bench: toolchain ## Measure packet-hops per second, then the parts alone
 
 .PHONY: playground
 playground: toolchain ## Build the simulator in a page, without a server: target/playground.html
-	cargo run --quiet --package xtask --features playground -- playground
+	cargo run --quiet --package xtask --features playground,book -- playground
 
 .PHONY: book
 book: playground ## Build the book (docs/) as a site: target/book/index.html
-	@command -v mdbook >/dev/null || { echo "mdbook is missing. Install it with: cargo install mdbook --locked"; exit 1; }
-	mdbook build docs
-	cp $(TARGET_DIR)/playground.html target/book/
+	cargo run --quiet --package xtask --features playground,book -- book
 
 .PHONY: lint
 lint: toolchain ## Check format, lints, documentation and architecture

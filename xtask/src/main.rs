@@ -1,6 +1,8 @@
 //! Checks and chores of the workspace: `cargo xtask TASK`.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "book")]
+mod book;
 mod circles;
 mod edges;
 mod files;
@@ -22,6 +24,7 @@ usage: cargo xtask TASK
                    files and crates
   reference        write the pages of docs/reference anew, from the declarations in the code
   playground       build the simulator in a page: target/playground.html (with the feature playground: make playground)
+  book             build docs/ as a site: target/book (with the feature book: make book)
   fuzz [SECONDS]   run every fuzz target for SECONDS each (60)";
 
 fn main() -> ExitCode {
@@ -37,6 +40,10 @@ fn main() -> ExitCode {
         ["playground"] => {
             return misused("write: cargo run --package xtask --features playground -- playground");
         }
+        #[cfg(feature = "book")]
+        ["book"] => book::build(&root()).map(|site| println!("{}", site.display())),
+        #[cfg(not(feature = "book"))]
+        ["book"] => return misused("write: cargo run --package xtask --features book -- book"),
         ["fuzz"] => fuzz::run(&root(), 60),
         ["fuzz", seconds] => match seconds.parse() {
             Ok(seconds) if seconds > 0 => fuzz::run(&root(), seconds),
