@@ -203,7 +203,7 @@ pub unsafe extern "C" fn anabranch_run(simulation: *mut Anabranch) -> c_int {
         // SAFETY: the caller's promise. The borrow ends before the function is called, which may call us again.
         let ended = unsafe {
             call(simulation, |online| {
-                due = online.next()?;
+                due = online.go_on()?;
                 Ok(())
             })
         };

@@ -224,7 +224,7 @@ impl<C> Online<C> {
     /// # Errors
     /// A run that fails, messages that are shorter or longer than those who receive them say, and receives that are
     /// left when nothing is.
-    pub fn next(&mut self) -> Result<Option<C>, OnlineError> {
+    pub fn go_on(&mut self) -> Result<Option<C>, OnlineError> {
         loop {
             let first = self.due.first_key_value().map(|(due, _)| due.at);
             if self.is_stale && first.is_none_or(|at| at > self.now) {

@@ -10,7 +10,7 @@ fn scenario(scheme: &str) -> String {
 /// What is heard of, and when.
 fn all<C: Clone>(online: &mut Online<C>, mut act: impl FnMut(&mut Online<C>, &C)) -> Vec<(u64, C)> {
     let mut heard = Vec::new();
-    while let Some(callback) = online.next().unwrap() {
+    while let Some(callback) = online.go_on().unwrap() {
         heard.push((online.now().0, callback.clone()));
         act(online, &callback);
     }
@@ -85,8 +85,8 @@ fn what_is_wrong_is_told_with_what_to_do() {
     assert_eq!(wrong(&mut online, 3, 4, 0).to_string(), "send from 3 to 4: a message has a byte at least");
     online.receive(0, 1, 10, 0, ()).unwrap();
     assert!(
-        online.next().unwrap_err().to_string().contains("host 1 waits for a message of host 0 with tag 0")
+        online.go_on().unwrap_err().to_string().contains("host 1 waits for a message of host 0 with tag 0")
     );
     online.send(0, 1, 11, 0, None).unwrap();
-    assert!(online.next().unwrap_err().to_string().contains("waits for 10 B of host 0"));
+    assert!(online.go_on().unwrap_err().to_string().contains("waits for 10 B of host 0"));
 }
