@@ -30,6 +30,18 @@ test-page: toolchain playground ## Open pages in headless Chromium (needs chromi
 	$(or $(ANABRANCH_PAGE_PYTHON),python3) crates/cli/tests/page/check.py \
 		$(TARGET_DIR)/debug/anabranch $(TARGET_DIR)/playground.html
 
+PYTHON_TESTS := $(abspath $(TARGET_DIR))/python-tests
+.PHONY: test-python
+test-python: toolchain ## Build the Python package and test it, its types and its notebook (needs Python 3.10)
+	cargo build --package anabranch-cli
+	test -x $(PYTHON_TESTS)/bin/python || python3 -m venv $(PYTHON_TESTS)
+	$(PYTHON_TESTS)/bin/python -m pip install --quiet maturin
+	cd python && VIRTUAL_ENV=$(PYTHON_TESTS) CARGO_TARGET_DIR=$(abspath $(TARGET_DIR)) \
+		$(PYTHON_TESTS)/bin/maturin develop --quiet --profile dev --extras test
+	cd python && ANABRANCH=$(abspath $(TARGET_DIR))/debug/anabranch $(PYTHON_TESTS)/bin/python -m pytest -q tests
+	cd python && $(PYTHON_TESTS)/bin/python -m mypy anabranch tests
+	cd python && $(PYTHON_TESTS)/bin/python -m mypy.stubtest --ignore-missing-stub anabranch._anabranch
+
 .PHONY: bench
 bench: toolchain ## Measure packet-hops per second, then the parts alone
 	cargo build --release --package anabranch-cli

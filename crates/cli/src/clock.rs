@@ -1,6 +1,7 @@
 //! Real time, for progress and wall times only.
 
-use std::time::Instant;
+use chrono::{DateTime, Utc};
+use std::time::{Instant, SystemTime};
 
 /// This instant of real time.
 #[expect(
@@ -9,4 +10,10 @@ use std::time::Instant;
 )]
 pub fn now() -> Instant {
     Instant::now()
+}
+
+/// The day, as UTC has it: `2026-11-23`. It stands on pages, and no result depends on it.
+#[expect(clippy::disallowed_methods, reason = "a page says when it was made; results carry no dates")]
+pub fn today() -> String {
+    DateTime::<Utc>::from(SystemTime::now()).format("%Y-%m-%d").to_string()
 }

@@ -1,5 +1,6 @@
 //! Which program made results.
 
+use crate::clock;
 use anabranch_report::Provenance;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -47,12 +48,11 @@ impl MadeBy {
                 format!("{}-{}", about.len(), changed.unwrap_or_default().as_nanos())
             },
         );
-        let date = chrono::DateTime::<chrono::Utc>::from(std::time::SystemTime::now()).format("%Y-%m-%d");
         MadeBy {
             version: env!("ANABRANCH_VERSION").to_owned(),
             build,
             command: Some(command()),
-            date: Some(date.to_string()),
+            date: Some(clock::today()),
         }
     }
 

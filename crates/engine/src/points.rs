@@ -13,7 +13,7 @@ pub fn too_many(measures: &[MeasureSpec], share: u64, room: Duration, max_time: 
     let whole = (max_time.0 as f64 / room.0.max(1) as f64).max(1.0);
     let advice = match whole > 10.0 {
         true => format!(
-            "every = \"{}\" in slot of \"{every}\" has room for ten times as long, every = \"{}\" for all of \
+            "every = \"{}\" in place of \"{every}\" has room for ten times as long, every = \"{}\" for all of \
              limits.max_time",
             times(10.0),
             times(whole)

@@ -11,7 +11,7 @@ onmessage = async ({ data }) => {
       postMessage({ number: data.number, checked: JSON.parse(wasm_bindgen.check(data.check)) });
       return;
     }
-    const session = new wasm_bindgen.Session(data.run);
+    const session = new wasm_bindgen.Runs(data.run);
     const runs = session.runs();
     const begin = performance.now();
     for (let done = 0; done < runs; done += 1) {

@@ -23,6 +23,7 @@ use crate::columns::{ROWS_A_BATCH, Row};
 use crate::curves::{CurveFile, FiledCurves};
 use crate::digest::{BytesDigest, bytes_digest};
 use crate::error::damaged;
+use crate::export::Table;
 use crate::faults::FaultOfRun;
 use crate::run_keys::RunKeys;
 use crate::runs;
@@ -95,6 +96,21 @@ impl ResultSet {
         };
         write_file(dir, MANIFEST, &to_json(dir, MANIFEST, &manifest)?)?;
         Ok(())
+    }
+
+    /// The rows of a table as columns, as its file has them. Of curves it is those that are held here, not in files.
+    ///
+    /// # Errors
+    /// What a row holds that does not fit its column.
+    pub fn columns(&self, table: Table) -> Result<RecordBatch, String> {
+        let keys = RunKeys::of(&self.runs)?;
+        match table {
+            Table::Runs => runs::encode(&self.runs, &keys),
+            Table::Flows => keys.added_to(&FlowRow::encode(&self.flows)?),
+            Table::Jobs => keys.added_to(&JobRow::encode(&self.jobs)?),
+            Table::Series => keys.with_baseline(&self.runs).added_to(&SeriesRow::encode(&self.series)?),
+            Table::Faults => keys.added_to(&FaultOfRun::encode(&FaultOfRun::all(&self.runs))?),
+        }
     }
 
     /// The curves: those of a run stand together, in the order of the runs.

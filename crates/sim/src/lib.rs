@@ -42,6 +42,7 @@
 
 pub mod baseline;
 mod gather;
+mod session;
 
 pub use anabranch_base::{self as base, Bytes, Duration, Rate, Stream, Time};
 pub use anabranch_base::{Parameter, ParameterType, Parameters, Refused};
@@ -54,3 +55,4 @@ pub use anabranch_proto as proto;
 pub use anabranch_results as results;
 pub use anabranch_workload as workload;
 pub use gather::{add, add_baseline};
+pub use session::Session;

@@ -97,7 +97,7 @@ fn curves_end_before_they_fill_the_memory() {
     assert_eq!(
         attempt(&text).unwrap_err().to_string(),
         "the curves of [[measure]] came to 20000000 points within 2.000 us, which is all that this run may have; every = \
-         \"10ps\" in index of \"1ps\" has room for ten times as long, every = \"500ns\" for all of limits.max_time; or watch \
+         \"10ps\" in place of \"1ps\" has room for ten times as long, every = \"500ns\" for all of limits.max_time; or watch \
          less, or have fewer runs"
     );
 }

@@ -1,0 +1,170 @@
+//! A scenario, its runs, and what came of them: for programs that carry runs out themselves.
+
+use crate::{Control, RunError, RunResult, add, add_baseline, baseline};
+use anabranch_engine::RunPoint;
+use anabranch_lab::scenario::{Scenario, ScenarioError};
+use anabranch_results::{MissingRun, ResultSet};
+
+/// A scenario whose fabrics can be built, with the ends of its runs so far.
+pub struct Session {
+    title: String,
+    toml: String,
+    warnings: Vec<ScenarioError>,
+    /// The runs, then their baselines.
+    points: Vec<RunPoint>,
+    /// How many are no baselines.
+    actual: usize,
+    ends: Vec<Option<End>>,
+}
+
+/// How a run ended: with its results, or with why it failed and what it came to until then.
+type End = Result<RunResult, (String, Option<RunResult>)>;
+
+impl Session {
+    /// Of a scenario, with the same runs without faults where it has some.
+    ///
+    /// # Errors
+    /// When something in it cannot be built.
+    pub fn of(scenario: Scenario) -> Result<Session, ScenarioError> {
+        let examined = scenario.examine()?;
+        let toml = scenario.to_annotated_toml(&examined.facts);
+        let mut points = scenario.points()?;
+        let actual = points.len();
+        points.extend(baseline::points(&points));
+        let ends = points.iter().map(|_| None).collect();
+        Ok(Session { title: scenario.title, toml, warnings: examined.warnings, points, actual, ends })
+    }
+
+    /// Adds a warning to those that the scenario has.
+    pub fn warn(&mut self, warning: ScenarioError) {
+        self.warnings.push(warning);
+    }
+
+    /// What in the scenario cannot mean much.
+    pub fn warnings(&self) -> &[ScenarioError] {
+        &self.warnings
+    }
+
+    /// The runs, then their baselines.
+    pub fn points(&self) -> &[RunPoint] {
+        &self.points
+    }
+
+    /// How many of [`Session::points`] are no baselines.
+    pub fn actual(&self) -> usize {
+        self.actual
+    }
+
+    /// The resolved scenario, every default written out.
+    pub fn resolved(&self) -> &str {
+        &self.toml
+    }
+
+    /// What the run at `index` is to be carried out with: goodput is recorded where recovery is read off it.
+    pub fn control(&self, index: usize) -> Control {
+        let has_baselines = self.actual < self.points.len();
+        let is_compared = index >= self.actual || !self.points[index].faults.is_empty();
+        Control { goodput: has_baselines && is_compared, ..Control::default() }
+    }
+
+    /// The run at `index` ended.
+    pub fn ended(&mut self, index: usize, end: Result<RunResult, RunError>) {
+        self.ends[index] = Some(end.map_err(|error| {
+            let why = error.to_string();
+            match error {
+                RunError::Stalled { partial, .. }
+                | RunError::Deadlock { partial, .. }
+                | RunError::Limit { partial, .. } => (why, Some(*partial)),
+                _ => (why, None),
+            }
+        }));
+    }
+
+    /// The first run that has not ended, where one after the other is carried out.
+    pub fn next(&self) -> Option<usize> {
+        self.ends.iter().position(Option::is_none)
+    }
+
+    /// The last of the runs that ended took so long, in seconds.
+    pub fn took(&mut self, seconds: f64) {
+        if let Some(Some(Ok(result) | Err((_, Some(result))))) =
+            self.ends.iter_mut().rfind(|end| end.is_some())
+        {
+            result.run.wall_s = seconds;
+        }
+    }
+
+    /// What people call the run at `index`.
+    pub fn name(&self, index: usize) -> String {
+        self.missing(index, None).describe()
+    }
+
+    /// The digests of the runs so far, in their order; empty for those that came to nothing.
+    pub fn digests(&self) -> Vec<String> {
+        let digest = |end: &End| match end {
+            Ok(result) | Err((_, Some(result))) => result.run.digest.clone(),
+            Err((_, None)) => String::new(),
+        };
+        self.ends.iter().flatten().map(digest).collect()
+    }
+
+    /// Results of the run at `index` alone; what is missing where it failed.
+    pub fn result(&self, index: usize) -> ResultSet {
+        let mut set = self.empty();
+        self.put(&mut set, index, None);
+        set
+    }
+
+    /// All results so far. What failed or never ran is among what is missing.
+    pub fn results(&self) -> ResultSet {
+        let mut set = self.empty();
+        let curves: Vec<_> =
+            self.ends.iter().map(|end| baseline::goodput(&end.as_ref()?.as_ref().ok()?.series)).collect();
+        let recoveries = match self.ends.iter().all(Option::is_some) {
+            true => baseline::recoveries(&self.points, self.actual, &curves),
+            false => vec![None; self.points.len()],
+        };
+        for (index, recovery) in recoveries.into_iter().enumerate() {
+            self.put(&mut set, index, recovery);
+        }
+        set
+    }
+
+    fn empty(&self) -> ResultSet {
+        ResultSet {
+            title: self.title.clone(),
+            scenario_toml: self.toml.clone(),
+            warnings: self.warnings.iter().map(ScenarioError::in_a_line).collect(),
+            ..ResultSet::default()
+        }
+    }
+
+    fn put(&self, set: &mut ResultSet, index: usize, recovery: Option<f64>) {
+        let (result, error) = match &self.ends[index] {
+            Some(Ok(result)) => (Some(result), None),
+            Some(Err((why, partial))) => (partial.as_ref(), Some(Some(why.clone()))),
+            None => (None, Some(None)),
+        };
+        set.missing.extend(error.map(|why| self.missing(index, why)));
+        if let Some(result) = result {
+            let mut result = result.clone();
+            result.run.time_to_recover_us = recovery;
+            if index < self.actual {
+                add(set, result)
+            } else {
+                add_baseline(set, result)
+            };
+        }
+    }
+
+    fn missing(&self, index: usize, error: Option<String>) -> MissingRun {
+        let point = &self.points[index];
+        MissingRun {
+            scheme: point.scheme.name.clone(),
+            seed: point.seed,
+            sweep: point.sweep.clone(),
+            baseline: index >= self.actual,
+            error,
+        }
+    }
+}

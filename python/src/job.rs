@@ -1,0 +1,166 @@
+//! The runs of a scenario, carried out on threads that do not hold the interpreter's lock.
+
+use crate::results::Results;
+use anabranch_sim::{Control, Session, run};
+use pyo3::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a wait goes on before signals are looked at: how late Ctrl-C may be.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// A scenario whose runs are carried out.
+#[pyclass(frozen)]
+pub struct Job {
+    shared: Arc<Shared>,
+    /// What the threads say of runs that ended; none before they start.
+    ended: Mutex<Option<Receiver<usize>>>,
+}
+
+struct Shared {
+    session: Mutex<Session>,
+    controls: Vec<Control>,
+    next: AtomicUsize,
+}
+
+fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Job {
+    /// Of a scenario of which nothing has run.
+    pub fn new(session: Session) -> Job {
+        let controls = (0..session.points().len()).map(|index| session.control(index)).collect();
+        let shared = Shared { session: Mutex::new(session), controls, next: AtomicUsize::new(0) };
+        Job { shared: Arc::new(shared), ended: Mutex::new(None) }
+    }
+}
+
+impl Shared {
+    /// Carries out one run after the other until none is left.
+    fn work(&self, ended: &Sender<usize>) {
+        loop {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(control) = self.controls.get(index) else { return };
+            if control.cancel.load(Ordering::Relaxed) {
+                return;
+            }
+            let point = locked(&self.session).points()[index].clone();
+            let begin = Instant::now();
+            let mut end = run(&point, control);
+            if let Ok(result) = &mut end {
+                result.run.wall_s = begin.elapsed().as_secs_f64();
+            }
+            if control.cancel.load(Ordering::Relaxed) {
+                return;
+            }
+            locked(&self.session).ended(index, end);
+            if ended.send(index).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn cancel(&self) {
+        self.controls.iter().for_each(|control| control.cancel.store(true, Ordering::Relaxed));
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        self.shared.cancel();
+    }
+}
+
+#[pymethods]
+impl Job {
+    /// How many runs there are, those without faults among them.
+    fn runs(&self) -> usize {
+        self.shared.controls.len()
+    }
+
+    /// How many of them are the scenario's own.
+    fn actual(&self) -> usize {
+        locked(&self.shared.session).actual()
+    }
+
+    /// What people call a run.
+    fn name(&self, index: usize) -> String {
+        locked(&self.shared.session).name(index)
+    }
+
+    /// What in the scenario cannot mean much, a sentence each.
+    fn warnings(&self) -> Vec<String> {
+        locked(&self.shared.session).warnings().iter().map(ToString::to_string).collect()
+    }
+
+    /// The scenario with every default written out.
+    fn resolved(&self) -> String {
+        locked(&self.shared.session).resolved().to_owned()
+    }
+
+    /// Starts the runs on so many threads; 0: one a core. What a run cannot have to itself it shares.
+    fn start(&self, threads: usize) {
+        let mut ended = locked(&self.ended);
+        if ended.is_some() {
+            return;
+        }
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let threads = if threads == 0 { cores } else { threads };
+        let (sender, receiver) = channel();
+        for _ in 0..threads.min(self.shared.controls.len()) {
+            let (shared, sender) = (self.shared.clone(), sender.clone());
+            thread::spawn(move || shared.work(&sender));
+        }
+        *ended = Some(receiver);
+    }
+
+    /// Waits for the next run to end: its number; none when all have. Ctrl-C ends it, and the runs.
+    fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<(usize, bool)>> {
+        let until = Instant::now() + Duration::from_secs_f64(seconds.clamp(0.0, 1e9));
+        loop {
+            let next = py.detach(|| match &*locked(&self.ended) {
+                Some(ended) => ended.recv_timeout(PATIENCE),
+                None => Err(RecvTimeoutError::Disconnected),
+            });
+            match next {
+                Ok(index) => return Ok(Some((index, true))),
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if let Err(error) = py.check_signals() {
+                self.shared.cancel();
+                return Err(error);
+            }
+            if Instant::now() >= until {
+                return Ok(Some((0, false)));
+            }
+        }
+    }
+
+    /// Ends the runs soon.
+    fn cancel(&self) {
+        self.shared.cancel();
+    }
+
+    /// Packet-hops so far, and messages that are done, and all messages of the runs that have begun.
+    fn progress(&self) -> (u64, u64, u64) {
+        let sum = |of: fn(&Control) -> &std::sync::atomic::AtomicU64| {
+            self.shared.controls.iter().map(|control| of(control).load(Ordering::Relaxed)).sum()
+        };
+        (sum(|c| &c.packet_hops), sum(|c| &c.flows_finished), sum(|c| &c.flows_total))
+    }
+
+    /// What all runs came to so far.
+    fn results(&self, py: Python<'_>) -> Results {
+        py.detach(|| Results::of(locked(&self.shared.session).results()))
+    }
+
+    /// What one run came to.
+    fn result(&self, py: Python<'_>, index: usize) -> Results {
+        py.detach(|| Results::of(locked(&self.shared.session).result(index)))
+    }
+}

@@ -1,0 +1,114 @@
+//! The simulator as a Python module. What people use is `anabranch/__init__.py`, which this is behind: here are scenarios,
+//! runs beside each other without the interpreter's lock, and tables that other libraries take without a copy.
+#![warn(missing_docs)]
+
+mod balancer;
+mod job;
+mod results;
+
+use anabranch_sim::Session;
+use anabranch_sim::scenario::{Files, NoFiles, Overrides, Registry, ScenarioError as Fault, read_with};
+use job::Job;
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use results::{Columns, Results};
+use std::path::PathBuf;
+
+create_exception!(
+    anabranch,
+    ScenarioError,
+    PyValueError,
+    "What is wrong in a scenario, where, and what to write instead."
+);
+
+/// The error with its place and its cure as attributes.
+fn raised(py: Python<'_>, fault: &Fault) -> PyErr {
+    let error = ScenarioError::new_err(fault.to_string());
+    let value = error.value(py);
+    let set = || -> PyResult<()> {
+        value.setattr("file", &fault.file)?;
+        value.setattr("line", fault.line)?;
+        value.setattr("column", fault.column)?;
+        value.setattr("message", &fault.message)?;
+        value.setattr("help", &fault.help)
+    };
+    match set() {
+        Ok(()) => error,
+        Err(error) => error,
+    }
+}
+
+/// What messages call a scenario that was given as a dict.
+const OF_A_DICT: &str = "<dict>";
+
+/// The files in a folder.
+struct Folder(PathBuf);
+
+impl Files for Folder {
+    fn read(&self, name: &str) -> Result<String, String> {
+        std::fs::read_to_string(self.0.join(name)).map_err(|error| error.to_string())
+    }
+
+    fn read_bytes(&self, name: &str) -> Result<Vec<u8>, String> {
+        std::fs::read(self.0.join(name)).map_err(|error| error.to_string())
+    }
+}
+
+/// Reads a scenario: its text, what messages call it, and the folder of the files that it names.
+#[pyfunction]
+#[pyo3(signature = (text, shown, folder=None, schemes=Vec::new(), seeds=Vec::new(), balancers=None))]
+fn read(
+    py: Python<'_>,
+    text: &str,
+    shown: &str,
+    folder: Option<PathBuf>,
+    schemes: Vec<String>,
+    seeds: Vec<u64>,
+    balancers: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Job> {
+    let mut registry = Registry::new();
+    for (name, class) in balancers.into_iter().flatten() {
+        registry = balancer::registered(registry, name.extract()?, &class)?;
+    }
+    let over = Overrides { schemes, seeds, usual_seeds: Overrides::USUAL_SEEDS.into() };
+    let session = py.detach(|| {
+        let scenario = match &folder {
+            Some(folder) => read_with(&registry, shown, text, &Folder(folder.clone()), &over),
+            None => read_with(&registry, shown, text, &NoFiles, &over),
+        };
+        Session::of(scenario?)
+    });
+    session.map(Job::new).map_err(|mut fault| {
+        // A dict has no lines: those of the text that it becomes are nobody's.
+        if shown == OF_A_DICT {
+            (fault.line, fault.column) = (None, None);
+        }
+        raised(py, &fault)
+    })
+}
+
+/// A scenario that is given as JSON, as TOML.
+#[pyfunction]
+fn to_toml(json: &str) -> PyResult<String> {
+    let value: serde_json::Value =
+        serde_json::from_str(json).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    toml::to_string(&value).map_err(|error| {
+        PyValueError::new_err(format!(
+            "the scenario cannot be written as TOML: {error}; leave out what is None"
+        ))
+    })
+}
+
+/// What the package is made of.
+#[pymodule]
+fn _anabranch(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(read, module)?)?;
+    module.add_function(wrap_pyfunction!(to_toml, module)?)?;
+    module.add_class::<Job>()?;
+    module.add_class::<Results>()?;
+    module.add_class::<Columns>()?;
+    module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add("VERSION", env!("CARGO_PKG_VERSION"))
+}

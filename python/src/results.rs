@@ -1,0 +1,137 @@
+//! Results: tables, sentences and the page.
+
+use anabranch_report::Provenance;
+use anabranch_results::{ResultSet, Table};
+use arrow_array::ffi::FFI_ArrowSchema;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchIterator};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use std::path::PathBuf;
+
+/// What runs came to.
+#[pyclass(frozen)]
+pub struct Results {
+    set: ResultSet,
+}
+
+impl Results {
+    /// Of a set.
+    pub fn of(set: ResultSet) -> Results {
+        Results { set }
+    }
+
+    fn drawn(&self, date: Option<String>) -> String {
+        let program = format!("anabranch {} in Python", env!("CARGO_PKG_VERSION"));
+        anabranch_report::html(&self.set, &Provenance { program, date, command: None })
+    }
+}
+
+#[pymethods]
+impl Results {
+    /// The scenario's title.
+    fn title(&self) -> String {
+        self.set.title.clone()
+    }
+
+    /// A table: runs, flows, jobs, series or faults.
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Columns> {
+        let table = match name {
+            "runs" => Table::Runs,
+            "flows" => Table::Flows,
+            "jobs" => Table::Jobs,
+            "series" => Table::Series,
+            "faults" => Table::Faults,
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "there is no table {other:?}; write runs, flows, jobs, series or faults"
+                )));
+            }
+        };
+        let batch = py.detach(|| self.set.columns(table)).map_err(PyRuntimeError::new_err)?;
+        Ok(Columns { batch })
+    }
+
+    /// The digest of each run, in their order.
+    fn digests(&self) -> Vec<String> {
+        self.set.runs.iter().map(|run| run.digest.clone()).collect()
+    }
+
+    /// The verdict, a sentence each.
+    fn verdict(&self) -> Vec<String> {
+        anabranch_report::verdict(&self.set)
+    }
+
+    /// Verdict and summary as the command prints them.
+    fn text(&self, width: usize) -> String {
+        anabranch_report::table(&self.set, width)
+    }
+
+    /// Runs that failed or never ran, with why.
+    fn missing(&self) -> Vec<(String, Option<String>)> {
+        self.set.missing.iter().map(|run| (run.describe(), run.error.clone())).collect()
+    }
+
+    /// What in scenario and runs cannot mean much.
+    fn warnings(&self) -> Vec<String> {
+        self.set.all_warnings()
+    }
+
+    /// The resolved scenario.
+    fn scenario(&self) -> String {
+        self.set.scenario_toml.clone()
+    }
+
+    /// The page of the report.
+    #[pyo3(signature = (date=None))]
+    fn page(&self, py: Python<'_>, date: Option<String>) -> String {
+        py.detach(|| self.drawn(date))
+    }
+
+    /// Writes the files of the results into a folder that is there, and their page.
+    #[pyo3(signature = (folder, date=None))]
+    fn write(&self, py: Python<'_>, folder: PathBuf, date: Option<String>) -> PyResult<()> {
+        py.detach(|| {
+            self.set.write(&folder).map_err(|error| PyOSError::new_err(error.to_string()))?;
+            std::fs::write(folder.join("report.html"), self.drawn(date)).map_err(PyErr::from)
+        })
+    }
+}
+
+/// A table that every library of the Arrow PyCapsule interface takes.
+#[pyclass(frozen)]
+pub struct Columns {
+    batch: RecordBatch,
+}
+
+#[pymethods]
+impl Columns {
+    /// The columns' names.
+    fn names(&self) -> Vec<String> {
+        self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.batch.schema().as_ref())
+            .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The interface lets a producer answer with what it has.
+        let _ = requested_schema;
+        let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
+        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+}
