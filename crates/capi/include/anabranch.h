@@ -10,8 +10,8 @@
  * One thread at a time uses a simulation. What returns an int returns 0, or -1 when something is wrong:
  * anabranch_error then says what, and what to do instead.
  *
- * All that was posted is simulated again, from the beginning, at each time at which more is posted; so a run of n such
- * times costs about n / 2 whole runs. */
+ * All that was posted is simulated again, from the beginning, when more was posted, once for what comes within the latency
+ * of a link; n such times cost about n / 2 whole runs. */
 #ifndef ANABRANCH_H
 #define ANABRANCH_H
 

@@ -3,10 +3,11 @@
 //! The engine wants all messages before it starts. But a run is decided by its scenario and seed, and what is posted
 //! at a time changes nothing before it: queue pairs are numbered in the order in which they are first used, random
 //! streams go by those numbers, and each queue pair is kept open by a message behind the end of the run. So the run is
-//! simulated again, from its beginning, each time at which more was posted, and goes on where it was. That the past is
-//! the same each time is checked ([`OnlineError::Past`]).
+//! simulated again, from its beginning, when more was posted, and goes on where it was: a link's latency after the first
+//! of what is new, so that what is posted together is simulated once. That the past is the same each time is checked
+//! ([`OnlineError::Past`]).
 //!
-//! Simulating a run of `n` such times again and again costs as much as about `n / 2` whole runs. To do without, the
+//! Simulating `n` times from the beginning costs as much as about `n / 2` whole runs. To do without, the
 //! engine would have to take messages within an event: what hears of an arrival at a host posts there at that instant,
 //! and windows have run beyond it when they end. Messages, queue pairs and what the hosts keep of them would have to
 //! grow behind shared references, and all hosts be one cluster, so that one may post at another.
@@ -44,8 +45,10 @@ pub struct Online<C> {
     now: Time,
     posted: Arc<Mutex<Posted>>,
     states: Vec<State<C>>,
-    /// Messages were posted that no simulation knows.
-    is_stale: bool,
+    /// When the first message was posted that no simulation knows.
+    stale_since: Option<Time>,
+    /// The least that passes before what one host does can be seen at another: the shortest latency of a link.
+    lookahead: Duration,
     /// What is to come, in its order.
     due: BTreeMap<Due, Option<C>>,
     scheduled: u64,
@@ -142,6 +145,7 @@ impl<C> Online<C> {
             )));
         };
         let built = anabranch_sim::build(&point).map_err(|error| wrong(error.to_string()))?;
+        let latencies = built.topology.ports.iter().map(|port| port.latency);
         posted.lock().unwrap_or_else(PoisonError::into_inner).never =
             Time::ZERO + point.limits.max_time + Duration(1);
         Ok(Online {
@@ -150,7 +154,8 @@ impl<C> Online<C> {
             now: Time::ZERO,
             posted,
             states: Vec::new(),
-            is_stale: false,
+            stale_since: None,
+            lookahead: latencies.min().unwrap_or_default().max(Duration(1)),
             due: BTreeMap::new(),
             scheduled: 0,
             matches: BTreeMap::new(),
@@ -184,7 +189,7 @@ impl<C> Online<C> {
         let mut posted = self.posted.lock().unwrap_or_else(PoisonError::into_inner);
         posted.messages.push((HostId(from), HostId(to), bytes, self.now));
         self.states.push(State { from, to, bytes, tag, on_sent, told: [None; 2] });
-        self.is_stale = true;
+        self.stale_since.get_or_insert(self.now);
         Ok(())
     }
 
@@ -227,9 +232,12 @@ impl<C> Online<C> {
     pub fn go_on(&mut self) -> Result<Option<C>, OnlineError> {
         loop {
             let first = self.due.first_key_value().map(|(due, _)| due.at);
-            if self.is_stale && first.is_none_or(|at| at > self.now) {
-                // All that is posted now is posted.
+            // What was posted shows nowhere else within a link's latency, and at its own host in nothing that comes in: until
+            // then the times of the last simulation hold, and more may be posted before the next.
+            let holds = |since: Time| first.is_some_and(|at| at < since + self.lookahead);
+            if self.stale_since.is_some_and(|since| !holds(since)) {
                 self.simulate()?;
+                continue;
             }
             let Some((due, callback)) = self.due.pop_first() else {
                 let left = self.matches.iter().find(|(_, its)| !its.receives.is_empty());
@@ -300,7 +308,7 @@ impl<C> Online<C> {
                 }
             }
         }
-        self.is_stale = false;
+        self.stale_since = None;
         Ok(())
     }
 

@@ -109,7 +109,7 @@ where they overlap; jobs and faults have tracks, and curves (`measures` of the s
 
 The file is pcapng, an interface per directed link, times in picoseconds as the first bit leaves. Headers are those of RoCEv2
 (Ethernet, IPv4, UDP 4791 with the entropy in the source port, BTH, RETH, AETH), pause frames those of 802.1Qbb; payloads
-are left out. The book's page docs/traces.md says what stands in each field.")]
+are zeros. The book's page docs/traces.md says what stands in each field.")]
     Pcap(PcapArgs),
     /// Measure the simulator's own speed and memory
     #[command(after_help = "Examples:
@@ -373,8 +373,11 @@ pub struct PcapArgs {
     /// Run with this seed instead of the scenario's first
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// End the run, and the capture, after this many frames; they take about 150 B each
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    /// Keep this many bytes of a frame; all headers fit into 96
+    #[arg(long, value_name = "BYTES", default_value_t = 65_535, value_parser = clap::value_parser!(u32).range(96..=65_535))]
+    pub snaplen: u32,
+    /// End the run, and the capture, after this many frames
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     pub packets: u64,
     /// Simulate on this many threads; the capture does not depend on it
     #[arg(long, value_name = "N", default_value_t = 1)]

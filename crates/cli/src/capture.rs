@@ -1,6 +1,6 @@
 //! What goes over chosen links, packet by packet, as a pcapng file.
 //!
-//! A recorder ([`Capture`]) keeps packets while a run goes on; afterwards [`frames`] makes bytes of them and [`file`]
+//! A recorder ([`Capture`]) keeps packets while a run goes on; afterwards [`frames`] makes bytes of them and [`mod@file`]
 //! writes them down.
 
 mod file;

@@ -61,14 +61,14 @@ pub fn pcapng(
     }
     let interface: BTreeMap<LinkId, u32> = links.iter().copied().zip(0..).collect();
     for sent in sent {
-        let frame = wire.frame(sent);
-        let kept = frame.bytes.len().min(snaplen as usize);
+        let mut frame = wire.frame(sent);
+        frame.bytes.resize(frame.length.min(snaplen) as usize, 0);
         writer.write_pcapng_block(EnhancedPacketBlock {
             interface_id: interface[&sent.link],
             // The crate writes the number of nanoseconds, of whatever length the interface says that they are.
             timestamp: std::time::Duration::from_nanos(sent.at.0),
             original_len: frame.length,
-            data: Cow::Borrowed(&frame.bytes[..kept]),
+            data: Cow::Borrowed(&frame.bytes),
             options: Vec::new(),
         })?;
     }

@@ -11,7 +11,7 @@ use etherparse::{EtherType, Ethernet2Header, IpDscp, IpEcn, IpNumber, Ipv4Header
 
 /// A frame as a capture has it.
 pub struct Frame {
-    /// Its headers, and all behind them but a payload.
+    /// Its headers, and all behind them; of a payload, which is zeros, nothing.
     pub bytes: Vec<u8>,
     /// Its length on the wire, without the check sequence.
     pub length: u32,
@@ -66,7 +66,7 @@ struct Roce {
     becn: bool,
     /// Headers behind the BTH.
     more: Vec<u8>,
-    /// A payload follows, of which the capture has nothing.
+    /// A payload follows.
     payload: bool,
 }
 

@@ -84,6 +84,7 @@ fn headers_and_lengths_read_back() {
     let reps = points.iter().find(|point| point.scheme.name == "reps").unwrap();
     let (sent, firsts, _) = captured(reps, 1, u64::MAX);
     let file = bytes_of(reps, &sent, firsts);
+    let snapped = |length: u32| length.min(128) as usize;
     let mut reader = PcapNgReader::new(&file[..]).unwrap();
     let mut frames = sent.iter();
     let (mut interfaces, mut full, mut marked) = (0, 0, 0);
@@ -101,6 +102,7 @@ fn headers_and_lengths_read_back() {
         };
         assert_eq!(packet.timestamp.as_nanos(), u128::from(at.0));
         assert_eq!(packet.interface_id, link.0);
+        assert_eq!(packet.data.len(), snapped(packet.original_len));
         let Repr::Data { psn, .. } = its.repr else { continue };
         let padded = whole(&packet);
         let parts = SlicedPacket::from_ethernet(&padded).unwrap();

@@ -13,9 +13,6 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 
-/// Bytes that are kept of a frame: more than any has before its payload.
-const SNAPLEN: u32 = 128;
-
 /// Simulates the first run of a scenario, or that of a scheme and a seed, and writes what went over links.
 ///
 /// # Errors
@@ -51,7 +48,7 @@ pub fn pcap(args: &PcapArgs) -> Result<(), Failure> {
     let about = format!("scenario {}, {named}", written.name);
     let wire = Wire::new(point, &built, firsts);
     one_run::write(&file, |out| {
-        pcapng(out, &wire, &links, &sent, Snapped(SNAPLEN), &about).map_err(std::io::Error::other)
+        pcapng(out, &wire, &links, &sent, Snapped(args.snaplen), &about).map_err(std::io::Error::other)
     })?;
     if is_full {
         let until = sent.last().map_or(0.0, |last| last.at.as_us());

@@ -30,6 +30,8 @@ fn decoded(place: &Place, file: &str) -> Vec<String> {
         "_ws.malformed",
         "ip.checksum.status",
         "frame.interface_name",
+        "_ws.expert.severity",
+        "_ws.col.Info",
     ] {
         tshark.args(["-e", field]);
     }
@@ -72,10 +74,13 @@ fn tshark_decodes_every_packet_of_every_transport() {
         let mut seen: BTreeMap<String, u32> = BTreeMap::new();
         for line in lines {
             let fields: Vec<&str> = line.split('|').collect();
-            let [protocols, opcode, syndrome, pause, malformed, checksum, interface] = fields[..] else {
+            let [protocols, opcode, syndrome, pause, malformed, checksum, interface, expert, info] =
+                fields[..]
+            else {
                 panic!("{line}")
             };
-            assert!(malformed.is_empty() && !interface.is_empty(), "{scheme}: {line}");
+            assert!(malformed.is_empty() && expert.is_empty() && !interface.is_empty(), "{scheme}: {line}");
+            assert!(!info.contains("Malformed"), "{scheme}: {line}");
             if pause.is_empty() {
                 assert!(protocols.starts_with("eth:ethertype:ip:udp:infiniband"), "{scheme}: {line}");
                 assert_eq!(checksum, "1", "{scheme}: {line}");
