@@ -12,6 +12,21 @@ use std::sync::Arc;
 /// Rows that are turned into columns at a time, to bound memory.
 pub(crate) const ROWS_A_BATCH: usize = 1 << 16;
 
+/// A table of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Table {
+    /// A row per run.
+    Runs,
+    /// A row per message.
+    Flows,
+    /// A row per job of a collective.
+    Jobs,
+    /// A row per point of a measured curve.
+    Series,
+    /// A row per fault of each run: what it did.
+    Faults,
+}
+
 /// A row type with its file, in which each row has the number of its run first.
 pub(crate) trait Row: Sized {
     /// The rows as columns. The error says which value does not fit.

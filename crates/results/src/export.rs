@@ -1,5 +1,6 @@
 //! Tables of a folder of results in a form that every program reads.
 
+use crate::columns::Table;
 use crate::curves::unreadable;
 use crate::files::{FAULTS, FLOWS, JOBS, RUNS, SERIES, check_file, read_manifest};
 use crate::{ResultsError, error::damaged};
@@ -10,21 +11,6 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
-
-/// A table of results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Table {
-    /// A row per run.
-    Runs,
-    /// A row per message.
-    Flows,
-    /// A row per job of a collective.
-    Jobs,
-    /// A row per point of a measured curve.
-    Series,
-    /// A row per fault of each run: what it did.
-    Faults,
-}
 
 /// Writes a table of the results in `dir` as comma-separated values: a line of names, then a line per row. What is null
 /// is empty, and a number is the shortest text that reads back as the same one.

@@ -19,11 +19,10 @@
 //! has `sweep.` in front, and what is of `extra` has `extra.`. Pages are compressed with Snappy, and what repeats is in
 //! a dictionary.
 
-use crate::columns::{ROWS_A_BATCH, Row};
+use crate::columns::{ROWS_A_BATCH, Row, Table};
 use crate::curves::{CurveFile, FiledCurves};
 use crate::digest::{BytesDigest, bytes_digest};
 use crate::error::damaged;
-use crate::export::Table;
 use crate::faults::FaultOfRun;
 use crate::run_keys::RunKeys;
 use crate::runs;

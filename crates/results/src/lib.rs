@@ -34,10 +34,12 @@ mod statistic;
 
 pub use answer::Answered;
 #[cfg(feature = "files")]
+pub use columns::Table;
+#[cfg(feature = "files")]
 pub use curves::{CurveFile, FiledCurves};
 pub use error::ResultsError;
 #[cfg(feature = "files")]
-pub use export::{Table, write_csv};
+pub use export::write_csv;
 pub use figure::{
     ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, Comparison, Figure, Outcome, PlotKind, PlotSpec,
     Sensitivity, SetupRow, Spread, UnsaidRow,
