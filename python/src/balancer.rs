@@ -52,7 +52,7 @@ impl LoadBalancer for InPython {
     fn next_ev(&mut self, now: Time, window: u64) -> u16 {
         Python::attach(|py| {
             let ev = self.0.call_method1(py, "next_ev", (micros(now.0), window));
-            spoken(ev.and_then(|ev| ev.extract::<u16>(py).map_err(PyErr::from)))
+            spoken(ev.and_then(|ev| ev.extract::<u16>(py)))
         })
     }
 

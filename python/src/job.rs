@@ -26,6 +26,12 @@ struct Shared {
     next: AtomicUsize,
 }
 
+/// This instant of real time.
+#[expect(clippy::disallowed_methods, reason = "wall times and waits; no result depends on them")]
+fn now() -> Instant {
+    Instant::now()
+}
+
 fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
     what.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -49,7 +55,7 @@ impl Shared {
                 return;
             }
             let point = locked(&self.session).points()[index].clone();
-            let begin = Instant::now();
+            let begin = now();
             let mut end = run(&point, control);
             if let Ok(result) = &mut end {
                 result.run.wall_s = begin.elapsed().as_secs_f64();
@@ -120,7 +126,7 @@ impl Job {
 
     /// Waits for the next run to end: its number; none when all have. Ctrl-C ends it, and the runs.
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<(usize, bool)>> {
-        let until = Instant::now() + Duration::from_secs_f64(seconds.clamp(0.0, 1e9));
+        let until = now() + Duration::from_secs_f64(seconds.clamp(0.0, 1e9));
         loop {
             let next = py.detach(|| match &*locked(&self.ended) {
                 Some(ended) => ended.recv_timeout(PATIENCE),
@@ -135,7 +141,7 @@ impl Job {
                 self.shared.cancel();
                 return Err(error);
             }
-            if Instant::now() >= until {
+            if now() >= until {
                 return Ok(Some((0, false)));
             }
         }
