@@ -170,11 +170,18 @@ fn finished_of(done: u64, all: u64) -> String {
 }
 
 impl Cells {
-    /// The unit of a column of times.
-    fn unit(self, groups: &[Group<'_>]) -> Option<TimeUnit> {
-        let (Cells::Time(name) | Cells::SureTime(name)) = self else { return None };
-        let means = groups.iter().filter_map(|group| group.estimate(name)).map(|estimate| estimate.mean);
-        Some(TimeUnit::of(means.fold(0.0, f64::max)))
+    /// The means of a column of times, in µs; none of other columns.
+    fn means(self, groups: &[Group<'_>]) -> Vec<f64> {
+        let (Cells::Time(name) | Cells::SureTime(name)) = self else { return Vec::new() };
+        groups.iter().filter_map(|group| group.estimate(name)).map(|estimate| estimate.mean).collect()
+    }
+
+    /// The unit of a column of times: that of all columns, if they can share one.
+    fn unit(self, groups: &[Group<'_>], shared: Option<TimeUnit>) -> Option<TimeUnit> {
+        if let Cells::Words(_) = self {
+            return None;
+        }
+        shared.or_else(|| Some(TimeUnit::of(self.means(groups).into_iter().fold(0.0, f64::max))))
     }
 
     /// A dash where there is no time, so that a failed scheme does not look fast.
@@ -286,10 +293,18 @@ pub(crate) fn summary(set: &ResultSet) -> Summary {
     summary_of(set, &groups(set), false)
 }
 
+/// The unit that all columns of times have, unless some would lose their digits in it.
+fn shared_unit(groups: &[Group<'_>]) -> Option<TimeUnit> {
+    let means: Vec<f64> = FRONT.iter().chain(&OF_JOBS).flat_map(|(_, cells)| cells.means(groups)).collect();
+    let least = means.iter().copied().filter(|mean| *mean > 0.0).fold(f64::INFINITY, f64::min);
+    (least >= 100.0).then(|| TimeUnit::of(means.into_iter().fold(0.0, f64::max)))
+}
+
 fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary {
     let standings = standings(set, groups);
     let swept: BTreeSet<&str> =
         groups.iter().flat_map(|group| group.sweep.keys().map(String::as_str)).collect();
+    let shared = shared_unit(groups);
     let mut head = vec![Head { name: "scheme".to_owned(), unit: None }];
     let mut rows: Vec<Vec<String>> = groups.iter().map(|group| vec![group.scheme.to_owned()]).collect();
     let mut add_with = |name: &str, unit: Option<TimeUnit>, cell: &dyn Fn(&Group<'_>) -> String| {
@@ -307,7 +322,7 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
         add_with("seed", None, &|group| group.runs().map(|run| run.seed.to_string()).collect());
     }
     let mut add = |(name, cells): Column| {
-        let unit = cells.unit(groups);
+        let unit = cells.unit(groups, shared);
         add_with(name, unit, &|group| cells.cell(group, unit));
     };
     FRONT.into_iter().for_each(&mut add);
@@ -320,7 +335,7 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
         add_with(name, None, &|group| ratio(group, field));
     }
     let mut add = |(name, cells): Column| {
-        let unit = cells.unit(groups);
+        let unit = cells.unit(groups, shared);
         add_with(name, unit, &|group| cells.cell(group, unit));
     };
     if set.runs.iter().any(|run| run.jobs > 0) {
@@ -357,7 +372,8 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
         rows.iter_mut().zip(&standings).for_each(|(row, standing)| row.insert(index, cells(standing)));
     };
     if standings.iter().any(|standing| standing.recovery != Recovery::Unknown) {
-        let unit = TimeUnit::of(standings.iter().filter_map(recovered_after).fold(0.0, f64::max));
+        let longest = standings.iter().filter_map(recovered_after).fold(0.0, f64::max);
+        let unit = shared.unwrap_or_else(|| TimeUnit::of(longest));
         insert("recovers\nafter µs", Some(unit), &|standing| recovery(standing, unit));
     }
     if standings.iter().any(|standing| standing.slowdown_by_fault.is_some()) {
@@ -702,6 +718,13 @@ mod tests {
         let (heads, row) = (heads(&set), summary(&set).rows.remove(0).join(" "));
         assert!(heads.contains("max\nms") && heads.contains("FCT µs"), "{heads}");
         assert!(!row.contains("40,000"), "{row}");
+        // Where none is too short for it, all have one unit.
+        for run in &mut set.runs {
+            (run.fct_p50_us, run.fct_p99_us) = (9_000.0, 9_000.0);
+            (run.ideal_fct_max_us, run.completion_us) = (9_000.0, 40_000.0);
+        }
+        let heads = self::heads(&set);
+        assert!(!heads.contains("µs") && heads.matches("ms").count() >= 5, "{heads}");
     }
 
     /// The last line of a table's head.
