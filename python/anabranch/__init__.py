@@ -29,6 +29,7 @@ from ._anabranch import ScenarioError
 
 __all__ = [
     "Checked",
+    "Dataset",
     "Result",
     "RunFailed",
     "Scenario",
@@ -36,6 +37,7 @@ __all__ = [
     "Sweep",
     "Table",
     "__version__",
+    "campaign",
     "check",
     "run",
     "sweep",
@@ -107,9 +109,9 @@ class Scenario(dict[str, Any]):
 class RunFailed(RuntimeError):
     """A run stalled, hit a limit, or failed otherwise. What the others came to is in `result`."""
 
-    def __init__(self, message: str, result: Result) -> None:
+    def __init__(self, message: str, result: Result | None) -> None:
         super().__init__(message)
-        #: What there is.
+        #: What there is; none of a campaign, whose folder has it.
         self.result = result
 
 
@@ -351,13 +353,13 @@ def _today() -> str:
     return datetime.date.today().isoformat()
 
 
-def _ended(job: _anabranch.Job, progress: Progress | None) -> Iterator[int]:
-    done = 0
+def _ended(job: _anabranch.Job, progress: Progress | None, runs: int | None = None) -> Iterator[int]:
+    done, all_runs = 0, job.runs() if runs is None else runs
     while (ended := job.wait(0.2 if progress else 1e9)) is not None:
         index, is_new = ended
         done += is_new
         if progress:
-            progress(done, job.runs(), job.progress()[0])
+            progress(done, all_runs, job.progress()[0])
         if is_new:
             yield index
 
@@ -372,12 +374,19 @@ def _read(
 ) -> _anabranch.Job:
     if isinstance(schemes, str):
         raise TypeError(f"schemes is a list of names; write [{schemes!r}]")
-    folder: Path | None = None
-    if isinstance(scenario, Mapping):
-        text, shown = _anabranch.to_toml(json.dumps(scenario)), "<dict>"
-    elif isinstance(scenario, str) and ("\n" in scenario or "=" in scenario):
-        text, shown = scenario, "<text>"
-    else:
-        path = Path(scenario)
-        text, shown, folder = path.read_text(encoding="utf-8"), str(path), path.parent
+    text, shown, folder = _text(scenario)
     return _anabranch.read(text, shown, folder, list(schemes), list(seeds), dict(balancers) if balancers else None)
+
+
+def _text(scenario: Source) -> tuple[str, str, Path | None]:
+    """The TOML of a scenario, what messages call it, and the folder of the files that it names."""
+    if isinstance(scenario, Mapping):
+        return _anabranch.to_toml(json.dumps(scenario)), "<dict>", None
+    if isinstance(scenario, str) and ("\n" in scenario or "=" in scenario):
+        return scenario, "<text>", None
+    path = Path(scenario)
+    return path.read_text(encoding="utf-8"), str(path), path.parent.resolve()
+
+
+# At the end, as it is made of what stands above.
+from .campaign import Dataset, campaign  # noqa: E402

@@ -2,10 +2,11 @@
 
 use crate::results::Results;
 use anabranch_sim::{Control, Session, run};
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,8 @@ pub struct Job {
 struct Shared {
     session: Mutex<Session>,
     controls: Vec<Control>,
+    /// Which runs are carried out, in this order, and how many have been begun.
+    order: OnceLock<Vec<usize>>,
     next: AtomicUsize,
 }
 
@@ -40,7 +43,12 @@ impl Job {
     /// Of a scenario of which nothing has run.
     pub fn new(session: Session) -> Job {
         let controls = (0..session.points().len()).map(|index| session.control(index)).collect();
-        let shared = Shared { session: Mutex::new(session), controls, next: AtomicUsize::new(0) };
+        let shared = Shared {
+            session: Mutex::new(session),
+            controls,
+            order: OnceLock::new(),
+            next: AtomicUsize::new(0),
+        };
         Job { shared: Arc::new(shared), ended: Mutex::new(None) }
     }
 }
@@ -49,8 +57,9 @@ impl Shared {
     /// Carries out one run after the other until none is left.
     fn work(&self, ended: &Sender<usize>) {
         loop {
-            let index = self.next.fetch_add(1, Ordering::Relaxed);
-            let Some(control) = self.controls.get(index) else { return };
+            let begun = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(&index) = self.order.get().and_then(|order| order.get(begun)) else { return };
+            let control = &self.controls[index];
             if control.cancel.load(Ordering::Relaxed) {
                 return;
             }
@@ -108,20 +117,30 @@ impl Job {
         locked(&self.shared.session).resolved().to_owned()
     }
 
-    /// Starts the runs on so many threads; 0: one a core. What a run cannot have to itself it shares.
-    fn start(&self, threads: usize) {
+    /// Starts the runs, or `only` those with these numbers, on so many threads; 0: one a core.
+    #[pyo3(signature = (threads, only=None))]
+    fn start(&self, threads: usize, only: Option<Vec<usize>>) -> PyResult<()> {
         let mut ended = locked(&self.ended);
         if ended.is_some() {
-            return;
+            return Ok(());
+        }
+        let runs = self.shared.controls.len();
+        let order = only.unwrap_or_else(|| (0..runs).collect());
+        if let Some(beyond) = order.iter().find(|index| **index >= runs) {
+            return Err(PyIndexError::new_err(format!("there is no run {beyond} of {runs}")));
         }
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let threads = if threads == 0 { cores } else { threads };
         let (sender, receiver) = channel();
-        for _ in 0..threads.min(self.shared.controls.len()) {
+        let workers = threads.min(order.len());
+        // Nobody set it before, as `ended` is locked.
+        let _ = self.shared.order.set(order);
+        for _ in 0..workers {
             let (shared, sender) = (self.shared.clone(), sender.clone());
             thread::spawn(move || shared.work(&sender));
         }
         *ended = Some(receiver);
+        Ok(())
     }
 
     /// Waits for the next run to end: its number; none when all have. Ctrl-C ends it, and the runs.

@@ -96,7 +96,7 @@ def test_a_run_that_fails_says_why_and_keeps_the_others() -> None:
     stuck = {**SMALL, "fault": [{"kind": "link-down", "links": "tor:0/up", "at": "2us"}], "seeds": [1]}
     with pytest.raises(anabranch.RunFailed, match="no path is left") as error:
         anabranch.run(stuck)
-    assert error.value.result.missing
+    assert error.value.result is not None and error.value.result.missing
     assert anabranch.run(stuck, allow_missing=True).missing == error.value.result.missing
 
 

@@ -1,0 +1,85 @@
+"""Campaigns on one machine; on Ray and Slurm where `ANABRANCH_LONG` is set (`test_clusters.py`)."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import anabranch
+from anabranch.campaign import main, slurm_script
+
+PLAN = """
+schemes = ["reps", "ecmp"]
+seeds = [1, 2]
+topology = { kind = "fat-tree", hosts = 16, link = "100Gbps" }
+workload = { kind = "permutation", bytes = "64KB" }
+[sweep]
+"workload.bytes" = ["16KB", "64KB", "256KB"]
+"""
+
+
+def test_a_campaign_is_complete_and_has_the_digests_of_a_run(tmp_path: Path) -> None:
+    dataset = anabranch.campaign(PLAN, tmp_path / "out")
+    assert (dataset.runs, dataset.missing) == (12, [])
+    assert list(dataset.digests.values()) == anabranch.run(PLAN).digests
+    flows = dataset.scan("flows").collect()
+    assert flows.height == 12 * 16 and set(flows["workload.bytes"]) == {"16KB", "64KB", "256KB"}
+    with pytest.raises(ValueError, match="holds another campaign"):
+        anabranch.campaign(PLAN.replace("[1, 2]", "[3]"), tmp_path / "out")
+
+
+def test_shares_make_up_the_whole_and_what_is_there_is_not_run_again(tmp_path: Path) -> None:
+    for number in range(5):
+        dataset = anabranch.campaign(PLAN, tmp_path / "out", share=(number, 5))
+    assert dataset.missing == []
+    before = {path: path.stat().st_mtime_ns for path in dataset.paths("runs")}
+    assert repr(anabranch.campaign(PLAN, tmp_path / "out")).endswith("12 of 12 runs>")
+    assert before == {path: path.stat().st_mtime_ns for path in dataset.paths("runs")}
+    with pytest.raises(ValueError, match="share"):
+        anabranch.campaign(PLAN, tmp_path / "out", share=(5, 5))
+
+
+def test_after_a_kill_it_goes_on_where_it_was(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN.replace('"256KB"', '"256KB", "40MB", "41MB"'))
+    command = [sys.executable, "-m", "anabranch.campaign", str(plan), "--out", str(tmp_path / "out"), "--threads", "1"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    dataset = anabranch.Dataset(tmp_path / "out", 20)
+    while not dataset.done:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = dataset.done
+    assert 0 < len(kept) < 20
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("20 of 20 runs in ")
+    assert list(dataset.digests.values()) == anabranch.run(plan).digests
+
+
+def test_runs_that_fail_are_told_and_the_others_are_there(tmp_path: Path) -> None:
+    fault = '[[fault]]\nkind = "link-down"\nlinks = "tor:0/up"\nat = "2us"\n'
+    sweep = '"fault.0.at" = ["2us", "5ms"]\n'
+    with pytest.raises(anabranch.RunFailed, match="(?s)4 of 8 runs failed: .* no path is left"):
+        anabranch.campaign(PLAN.partition('"workload')[0] + sweep + fault, tmp_path / "out")
+    assert len(list((tmp_path / "out").glob("task=*"))) == 4
+
+
+def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN)
+    with pytest.raises(SystemExit):
+        main([str(plan), "--out", str(tmp_path / "out"), "--share", "8/8"])
+    assert "such as 3/8" in capsys.readouterr().err
+    assert main([str(plan), "--out", str(tmp_path / "out"), "--slurm", "8"]) == 0
+    script = capsys.readouterr().out
+    assert "#SBATCH --array=0-7\n" in script and '--share "$SLURM_ARRAY_TASK_ID/8"' in script
+    plan.write_text(PLAN.replace("schemes", "scheems"))
+    assert main([str(plan), "--out", str(tmp_path / "out")]) == 1
+    assert 'did you mean "schemes"?' in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert "--time=01:00:00" in slurm_script(plan, tmp_path / "out", 2, "--time=01:00:00")
+    assert os.access(sys.executable, os.X_OK)
