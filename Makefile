@@ -2,6 +2,7 @@
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 ANABRANCH := $(TARGET_DIR)/release/anabranch
+PYTHON_TESTS := $(abspath $(TARGET_DIR))/python-tests
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -21,8 +22,11 @@ test: toolchain ## Run every test but the long ones
 	cargo test --workspace
 
 .PHONY: test-long
-test-long: toolchain ## Run every test at its full size (minutes to hours)
+test-long: toolchain ## Run every test at its full size (minutes to hours), on Ray and Slurm too (needs slurmctld, slurmd, munge)
 	ANABRANCH_LONG=1 cargo test --workspace
+	test -x $(PYTHON_TESTS)/bin/python || python3 -m venv $(PYTHON_TESTS)
+	$(PYTHON_TESTS)/bin/python -m pip install --quiet ray
+	ANABRANCH_LONG=1 $(MAKE) test-python
 
 .PHONY: test-page
 test-page: toolchain playground ## Open pages in headless Chromium (needs chromium, chromedriver and Python's selenium)
@@ -30,7 +34,6 @@ test-page: toolchain playground ## Open pages in headless Chromium (needs chromi
 	$(or $(ANABRANCH_PAGE_PYTHON),python3) crates/cli/tests/page/check.py \
 		$(TARGET_DIR)/debug/anabranch $(TARGET_DIR)/playground.html
 
-PYTHON_TESTS := $(abspath $(TARGET_DIR))/python-tests
 .PHONY: test-python
 test-python: toolchain ## Build the Python package and test it, its types and its notebook (needs Python 3.10)
 	cargo build --package anabranch-cli

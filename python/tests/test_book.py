@@ -11,7 +11,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 def test_the_snippets_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     snippets = [block.split("```")[0] for block in PAGE.read_text().split("```py\n")[1:]]
-    assert len(snippets) == 2
+    assert len(snippets) == 3
     names: dict[str, Any] = {}
     exec(snippets[0], names)
     assert names["flows"].height == 288 and (tmp_path / "results" / "first" / "report.html").exists()
@@ -27,3 +27,6 @@ def test_the_snippets_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         "workload": {"kind": "permutation", "bytes": "64KB"},
     }
     exec(snippet, names)
+    names["scenario"] = {**names["scenario"], "schemes": ["ecmp"], "scheme": []}
+    exec(snippets[2], names)
+    assert names["dataset"].missing == []

@@ -1,0 +1,149 @@
+"""Campaigns on a real Ray cluster and a real Slurm of one node, where `ANABRANCH_LONG` is set: `make test-long`."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import anabranch
+from anabranch.campaign import slurm_script
+
+pytestmark = pytest.mark.skipif(not os.environ.get("ANABRANCH_LONG"), reason="long: set ANABRANCH_LONG")
+
+#: A thousand runs of some 10 ms each.
+PLAN = """
+schemes = ["reps", "ecmp"]
+topology = { kind = "fat-tree", hosts = 32, link = "100Gbps" }
+workload = { kind = "permutation", bytes = "64KB" }
+seeds = [%s]
+[sweep]
+"workload.bytes" = ["16KB", "64KB", "128KB", "192KB", "256KB"]
+""" % ", ".join(map(str, range(1, 101)))
+
+
+def until(what: Callable[[], bool], seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def test_a_thousand_runs_on_ray_with_a_worker_killed(tmp_path: Path) -> None:
+    ray = pytest.importorskip("ray")
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    workers = [cluster.add_node(num_cpus=1) for _ in range(2)]
+    try:
+        cluster.wait_for_nodes()
+        ended: list[anabranch.Dataset] = []
+        out = tmp_path / "ray"
+        begin = time.monotonic()
+        thread = threading.Thread(target=lambda: ended.append(anabranch.campaign(PLAN, out, ray=cluster.address)))
+        thread.start()
+        dataset = anabranch.Dataset(out, 1000)
+        until(lambda: len(dataset.done) > 200)
+        raylet = workers[0].all_processes["raylet"][0].process
+        os.kill(raylet.pid, signal.SIGKILL)
+        killed_at = len(dataset.done)
+        thread.join(600)
+        on_ray = time.monotonic() - begin
+        assert ended and ended[0].missing == [] and killed_at < 1000
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+    begin = time.monotonic()
+    here = anabranch.campaign(PLAN, tmp_path / "here", threads=1)
+    on_one_core = time.monotonic() - begin
+    assert ended[0].digests == here.digests
+    print(f"ray, one of two workers killed at {killed_at}: {on_ray:.1f} s; one core: {on_one_core:.1f} s")
+
+
+@pytest.fixture
+def slurm(tmp_path: Path) -> Iterator[Path]:
+    """A Slurm of one node, with its own folders and ports."""
+    if not all(shutil.which(name, path="/usr/sbin:/usr/bin") for name in ("slurmctld", "slurmd", "munged")):
+        pytest.skip("slurmctld, slurmd or munge is not installed")
+    if os.geteuid() != 0:
+        pytest.skip("slurmd wants to be root")
+    folder = Path("/tmp") / f"anabranch-slurm-{os.getpid()}"
+    folder.mkdir(mode=0o755)
+    host = socket.gethostname().split(".")[0]
+    key, sock = folder / "munge.key", folder / "munge.socket"
+    key.write_bytes(os.urandom(1024))
+    key.chmod(0o400)
+    configuration = folder / "slurm.conf"
+    configuration.write_text(textwrap.dedent(f"""
+        ClusterName=anabranch
+        SlurmctldHost={host}(127.0.0.1)
+        SlurmUser=root
+        SlurmdUser=root
+        AuthType=auth/munge
+        AuthInfo=socket={sock}
+        CredType=cred/munge
+        SlurmctldPort=26817
+        SlurmdPort=26818
+        StateSaveLocation={folder}/state
+        SlurmdSpoolDir={folder}/spool
+        SlurmctldPidFile={folder}/slurmctld.pid
+        SlurmdPidFile={folder}/slurmd.pid
+        SlurmctldLogFile={folder}/slurmctld.log
+        SlurmdLogFile={folder}/slurmd.log
+        ProctrackType=proctrack/linuxproc
+        TaskPlugin=task/none
+        SelectType=select/cons_tres
+        SelectTypeParameters=CR_Core
+        ReturnToService=2
+        NodeName={host} NodeAddr=127.0.0.1 CPUs={os.cpu_count()} State=UNKNOWN
+        PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
+    """))
+    (folder / "state").mkdir()
+    (folder / "spool").mkdir()
+    munge = ["munged", "--foreground", "--force", f"--key-file={key}", f"--socket={sock}"]
+    munge += [f"--pid-file={folder}/munged.pid", f"--log-file={folder}/munged.log", f"--seed-file={folder}/seed"]
+    environment = {**os.environ, "SLURM_CONF": str(configuration), "PATH": f"/usr/sbin:{os.environ['PATH']}"}
+    daemons = [subprocess.Popen(munge, env=environment)]
+    try:
+        until(sock.exists, 20)
+        for daemon in (["slurmctld", "-D"], ["slurmd", "-D", "-N", host]):
+            daemons.append(subprocess.Popen(daemon, env=environment, stderr=subprocess.DEVNULL))
+
+        def idle() -> bool:
+            told = subprocess.run(["sinfo", "-h", "-o", "%t"], env=environment, capture_output=True, text=True)
+            return told.stdout.strip() == "idle"
+
+        until(idle, 60)
+        yield configuration
+    finally:
+        for daemon in reversed(daemons):
+            daemon.terminate()
+            daemon.wait(20)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_an_array_of_eight_on_slurm(tmp_path: Path, slurm: Path) -> None:
+    plan, out = tmp_path / "plan.toml", tmp_path / "slurm"
+    plan.write_text(PLAN)
+    script = tmp_path / "job.sh"
+    script.write_text(slurm_script(plan, out, 8, f"--output={tmp_path}/%a.log"))
+    environment = {**os.environ, "SLURM_CONF": str(slurm)}
+    begin = time.monotonic()
+    subprocess.run(["sbatch", "--wait", str(script)], env=environment, check=True, timeout=600, cwd=tmp_path)
+    took = time.monotonic() - begin
+    dataset = anabranch.campaign(plan, out)
+    logs = [(tmp_path / f"{number}.log").read_text() for number in range(8)]
+    assert all(" of 1000 runs in " in log for log in logs), logs
+    assert dataset.missing == []
+    here = anabranch.campaign(plan, tmp_path / "here")
+    assert dataset.digests == here.digests
+    print(f"slurm, an array of 8: {took:.1f} s")
+    assert sys.executable in script.read_text()
