@@ -59,8 +59,8 @@ def test_a_thousand_runs_on_ray_with_a_worker_killed(tmp_path: Path) -> None:
         on_ray = time.monotonic() - begin
         assert ended and ended[0].missing == [] and killed_at < 1000
     finally:
-        ray.shutdown()
-        cluster.shutdown()
+        ray.shutdown()  # type: ignore[no-untyped-call, unused-ignore]
+        cluster.shutdown()  # type: ignore[no-untyped-call, unused-ignore]
     begin = time.monotonic()
     here = anabranch.campaign(PLAN, tmp_path / "here", threads=1)
     on_one_core = time.monotonic() - begin
@@ -114,8 +114,8 @@ def slurm(tmp_path: Path) -> Iterator[Path]:
     daemons = [subprocess.Popen(munge, env=environment)]
     try:
         until(sock.exists, 20)
-        for daemon in (["slurmctld", "-D"], ["slurmd", "-D", "-N", host]):
-            daemons.append(subprocess.Popen(daemon, env=environment, stderr=subprocess.DEVNULL))
+        for command in (["slurmctld", "-D"], ["slurmd", "-D", "-N", host]):
+            daemons.append(subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL))
 
         def idle() -> bool:
             told = subprocess.run(["sinfo", "-h", "-o", "%t"], env=environment, capture_output=True, text=True)
