@@ -95,6 +95,11 @@ class Scenario(dict[str, Any]):
         self.setdefault("scheme", []).append({"name": name, "base": base, "set": settings})
         return self
 
+    def settings(self, settings: Mapping[str, Any]) -> Scenario:
+        """Sets parameters of schemes, such as ``{"*.fabric.routing_delay": "10us"}``."""
+        self.setdefault("set", {}).update(settings)
+        return self
+
     def sweep(self, parameter: str, values: Sequence[Any]) -> Scenario:
         """Runs everything at each of these values of a parameter, such as ``"workload.bytes"``."""
         self.setdefault("sweep", {})[parameter] = list(values)
