@@ -93,6 +93,14 @@ Examples:
 The tables are Parquet files already (runs.parquet, flows.parquet, jobs.parquet, series.parquet, faults.parquet), which
 DuckDB and Polars read: every row has the scheme, the seed and the swept values of its run.")]
     Export(ExportArgs),
+    /// Simulate one run and write what happened as a timeline for the Perfetto UI
+    #[command(after_help = "Examples:
+  anabranch trace examples/jobs/pipeline.toml
+  anabranch trace perm.toml --scheme reps --seed 2 --out reps.perfetto-trace
+
+Open the file at ui.perfetto.dev, which reads it in the browser. Each host has its messages and what it computes, on lanes
+where they overlap; jobs and faults have tracks, and curves (`measures` of the scenario) are counters.")]
+    Trace(TraceArgs),
     /// Measure the simulator's own speed and memory
     #[command(after_help = "Examples:
   anabranch bench
@@ -320,6 +328,25 @@ pub struct FindArgs {
     pub seeds: Vec<u64>,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// Arguments of `anabranch trace`.
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// The scenario's TOML file; `-` reads it from standard input
+    pub scenario: PathBuf,
+    /// Run this scheme instead of the scenario's first
+    #[arg(long, value_name = "NAME")]
+    pub scheme: Option<String>,
+    /// Run with this seed instead of the scenario's first
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Simulate on this many threads; the timeline does not depend on it
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub threads: usize,
+    /// Write to this file; without it, one named after scenario, scheme and seed
+    #[arg(long = "out", value_name = "FILE")]
+    pub file: Option<PathBuf>,
 }
 
 /// Arguments of `anabranch compare`.

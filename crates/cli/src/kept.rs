@@ -63,7 +63,7 @@ impl Kept {
         let ResultSet { mut runs, flows, jobs, series, mut filed, .. } =
             ResultSet::open(&self.run(index)).ok()?;
         let run = runs.pop().filter(|run| runs.is_empty() && is_of(run, point))?;
-        Some(Ran { result: RunResult { run, flows, jobs, series }, filed: filed.pop() })
+        Some(Ran { result: RunResult { run, flows, jobs, series, spans: Vec::new() }, filed: filed.pop() })
     }
 
     /// The row of run `index`.
@@ -96,7 +96,8 @@ impl Kept {
             true => None,
             false => Some(spool.adopt(index, &folder.join(SERIES_FILE))?),
         };
-        let ran = Ran { result: RunResult { run, flows, jobs, series: Vec::new() }, filed };
+        let ran =
+            Ran { result: RunResult { run, flows, jobs, series: Vec::new(), spans: Vec::new() }, filed };
         if needed && ran.goodput().is_none() {
             return None;
         }

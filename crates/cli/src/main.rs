@@ -22,6 +22,7 @@ mod sizes;
 mod source;
 mod spool;
 mod store;
+mod timeline;
 mod varied;
 
 use args::{Cli, Command};
@@ -74,6 +75,7 @@ fn act(command: &Command) -> Result<(), Failure> {
         Command::Find(args) => command::find::find(args),
         Command::Compare(args) => command::compare::compare(args),
         Command::Export(args) => command::export::export(args),
+        Command::Trace(args) => command::trace::trace(args),
         Command::Bench(args) => command::bench::bench(args),
         Command::Completions { shell } => command::manual::completions(*shell),
         Command::Man => command::manual::man(),

@@ -150,6 +150,10 @@ impl Files for Folder {
     fn read(&self, name: &str) -> Result<String, String> {
         read_text(&self.0.join(name))
     }
+
+    fn read_bytes(&self, name: &str) -> Result<Vec<u8>, String> {
+        std::fs::read(self.0.join(name)).map_err(|error| error.to_string())
+    }
 }
 
 /// The files of a scenario that was read before, by name.

@@ -5,7 +5,7 @@
 //! nobody else reads it before the run has stopped: the atomics make that safe, and order nothing.
 
 use anabranch_base::{GateId, HostId, MessageId, Time};
-use anabranch_workload::{Done, Opens, Start, Workload};
+use anabranch_workload::{Done, Gate, Opens, Start, Workload};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// The progress of every message and gate.
@@ -18,6 +18,17 @@ pub struct Board<'a> {
     parts_left: Vec<[AtomicU8; 2]>,
     /// By gate: activations so far.
     activations: Vec<AtomicU32>,
+    /// By step: when it began, and when it is over.
+    steps: Vec<[AtomicU64; 2]>,
+}
+
+/// What an end sets off at its host.
+#[derive(Default)]
+pub struct Opened {
+    /// To be posted now.
+    pub messages: Vec<MessageId>,
+    /// Steps that are ready.
+    pub steps: Vec<u32>,
 }
 
 /// What the end of a message, or of a part of one, came to.
@@ -53,6 +64,11 @@ impl<'a> Board<'a> {
             acknowledged: never(),
             parts_left,
             activations: workload.gates.iter().map(|_| AtomicU32::new(0)).collect(),
+            steps: workload
+                .steps
+                .iter()
+                .map(|_| [Time::NEVER, Time::NEVER].map(|t| AtomicU64::new(t.0)))
+                .collect(),
         }
     }
 
@@ -62,8 +78,8 @@ impl<'a> Board<'a> {
     }
 
     /// The receiver holds (`Delivered`), or the sender knows that it holds (`Acknowledged`), all of a message or of a
-    /// part of one; `opened` gets the messages to post now.
-    pub fn end(&self, message: MessageId, on: Done, now: Time, opened: &mut Vec<MessageId>) -> Ended {
+    /// part of one; `opened` gets the messages to post now, and the steps that are ready.
+    pub fn end(&self, message: MessageId, on: Done, now: Time, opened: &mut Opened) -> Ended {
         if let Some(left) = self.parts_left.get(message.index()) {
             let left = &left[usize::from(on == Done::Acknowledged)];
             // One part too many ends the message twice, which is found then.
@@ -84,7 +100,7 @@ impl<'a> Board<'a> {
         if again { Ended::Again } else { Ended::Wholly }
     }
 
-    fn activate(&self, message: MessageId, on: Done, opened: &mut Vec<MessageId>) {
+    fn activate(&self, message: MessageId, on: Done, opened: &mut Opened) {
         let message = &self.workload.messages[message.index()];
         let from = message.activations_from as usize;
         let activations = &self.workload.activations[from..from + message.activations_len as usize];
@@ -93,18 +109,47 @@ impl<'a> Board<'a> {
         }
     }
 
-    fn open(&self, gate: GateId, opened: &mut Vec<MessageId>) {
+    fn open(&self, gate: GateId, opened: &mut Opened) {
         let activations = &self.activations[gate.index()];
         let count = activations.load(Relaxed) + 1;
         activations.store(count, Relaxed);
         let gate = &self.workload.gates[gate.index()];
-        let from = gate.starts_from as usize;
-        let starts = &self.workload.gate_starts[from..from + gate.starts_len as usize];
+        let starts = self.starts_of(gate);
         match gate.opens {
-            Opens::After(needed) if count == needed => opened.extend_from_slice(starts),
+            Opens::After(needed) if count == needed => opened.messages.extend_from_slice(starts),
             Opens::After(_) => {}
-            Opens::Each => opened.extend(starts.get(count as usize - 1)),
+            Opens::Each => opened.messages.extend(starts.get(count as usize - 1)),
+            Opens::Step(step) if count == self.workload.steps[step as usize].needs => opened.steps.push(step),
+            Opens::Step(_) => {}
         }
+    }
+
+    #[inline]
+    fn starts_of(&self, gate: &Gate) -> &[MessageId] {
+        let from = gate.starts_from as usize;
+        &self.workload.gate_starts[from..from + gate.starts_len as usize]
+    }
+
+    /// A step begins.
+    pub fn begin_step(&self, step: u32, at: Time) {
+        self.steps[step as usize][0].store(at.0, Relaxed);
+    }
+
+    /// A step is over; `opened` gets what it sets off.
+    pub fn end_step(&self, step: u32, now: Time, opened: &mut Opened) {
+        self.steps[step as usize][1].store(now.0, Relaxed);
+        let step = &self.workload.steps[step as usize];
+        opened.messages.extend_from_slice(self.starts_of(&self.workload.gates[step.gate.index()]));
+        for gate in self.workload.gates_of(step) {
+            self.open(*gate, opened);
+        }
+    }
+
+    /// When a step began and was over, as far as it got.
+    pub fn step_times(&self, step: u32) -> [Option<Time>; 2] {
+        let known = |time: &AtomicU64| Some(Time(time.load(Relaxed))).filter(|time| *time != Time::NEVER);
+        let [begun, over] = &self.steps[step as usize];
+        [known(begun), known(over)]
     }
 
     /// When a message was posted, delivered and acknowledged, as far as it got.
@@ -116,9 +161,10 @@ impl<'a> Board<'a> {
         [known(&self.posted), known(&self.delivered), known(&self.acknowledged)]
     }
 
-    /// When the last message so far was acknowledged.
+    /// When the last message so far was acknowledged, or the last step was over.
     pub fn last_end(&self) -> Time {
-        let times = self.acknowledged.iter().map(|time| Time(time.load(Relaxed)));
+        let steps = self.steps.iter().map(|[_, over]| over);
+        let times = self.acknowledged.iter().chain(steps).map(|time| Time(time.load(Relaxed)));
         times.filter(|time| *time != Time::NEVER).max().unwrap_or(Time::ZERO)
     }
 

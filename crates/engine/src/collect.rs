@@ -5,8 +5,9 @@ use crate::engine::Engine;
 use crate::fault_spec::FaultSpec;
 use crate::ideal::Ideal;
 use crate::observer::Observer;
+use crate::span::Span;
 use crate::spec::RunPoint;
-use anabranch_base::{HostId, MessageId, Time};
+use anabranch_base::{Duration, HostId, MessageId, Time};
 use anabranch_proto::TransportConfig;
 use anabranch_results::digest::run_digest;
 use anabranch_results::{FaultRow, FlowRow, JobRow, RunRow, SeriesRow, Statistic};
@@ -25,13 +26,15 @@ pub struct RunResult {
     pub jobs: Vec<JobRow>,
     /// Measured curves.
     pub series: Vec<SeriesRow>,
+    /// What hosts did from when to when, where [`Control::spans`](crate::Control::spans) asked for it.
+    pub spans: Vec<Span>,
 }
 
 impl RunResult {
     /// A result of these rows, whose digest it computes.
     pub fn new(mut run: RunRow, flows: Vec<FlowRow>, jobs: Vec<JobRow>, series: Vec<SeriesRow>) -> Self {
         run.digest = run_digest(&run, &flows, &jobs);
-        RunResult { run, flows, jobs, series }
+        RunResult { run, flows, jobs, series, spans: Vec::new() }
     }
 }
 
@@ -81,7 +84,11 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     let percentile =
         |share: usize| fcts.get((fcts.len() * share).div_ceil(100).max(1) - 1).map_or(0.0, |&ps| us(ps));
     let first_start = times.clone().filter_map(|[posted, ..]| posted).min().unwrap_or(Time::ZERO);
-    let last_end = times.filter_map(|[.., acknowledged]| acknowledged).max().unwrap_or(first_start);
+    let first_start = match workload.steps.is_empty() {
+        true => first_start,
+        false => Time::ZERO,
+    };
+    let last_end = engine.network().board.last_end().max(first_start);
     let ccts: Vec<u64> = jobs.iter().filter_map(|job| job.cct_ps).collect();
     let counters = engine.counters();
     let senders = engine.sender_counters();
@@ -102,6 +109,9 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
         extra.extend(slowdowns_by_side(&flows));
         let marks = engine.marks_by_class().into_iter();
         extra.extend(marks.map(|(class, marks)| (format!("ecn_marks_{class}"), marks as f64)));
+    }
+    if !workload.steps.is_empty() {
+        extra.extend(computing(engine, &jobs));
     }
     let mut run = RunRow {
         scheme: point.scheme.name.clone(),
@@ -278,10 +288,13 @@ fn flow_row<O: Observer>(engine: &Engine<'_, O>, ideal: &Ideal<'_>, number: Mess
 }
 
 fn job_row<O: Observer>(engine: &Engine<'_, O>, number: u32, job: &Job) -> JobRow {
-    let times = job.messages.clone().map(|message| engine.network().board.times(MessageId(message)));
-    let start = times.clone().filter_map(|[posted, ..]| posted).min().unwrap_or(Time::ZERO);
-    // None as soon as one message has no end.
-    let end = times.map(|[.., acknowledged]| acknowledged).try_fold(start, |end, time| Some(end.max(time?)));
+    let board = &engine.network().board;
+    let messages = job.messages.clone().map(|message| board.times(MessageId(message)));
+    let times = messages.map(|[posted, _, acknowledged]| [posted, acknowledged]);
+    let times = times.chain(job.steps.clone().map(|step| board.step_times(step)));
+    let start = times.clone().filter_map(|[posted, _]| posted).min().unwrap_or(Time::ZERO);
+    // None as soon as one message or step has no end.
+    let end = times.map(|[_, end]| end).try_fold(start, |end, time| Some(end.max(time?)));
     JobRow {
         run: 0,
         job: number,
@@ -292,6 +305,36 @@ fn job_row<O: Observer>(engine: &Engine<'_, O>, number: u32, job: &Job) -> JobRo
         ideal_cct_ps: 0,
         cct_ps: end.map(|end| (end - start).0),
     }
+}
+
+/// For how long a rank computes at most, and for how long it does not at most while its job lasts: time that is exposed to
+/// communication. Of all jobs; a rank's steps at one time count once.
+fn computing<O: Observer>(engine: &Engine<'_, O>, rows: &[JobRow]) -> [(String, f64); 2] {
+    let network = engine.network();
+    let (mut most, mut exposed) = (Duration::ZERO, Duration::ZERO);
+    for (job, row) in network.workload.jobs.iter().zip(rows) {
+        let mut busy: BTreeMap<HostId, Vec<[Time; 2]>> =
+            job.hosts.iter().map(|host| (*host, Vec::new())).collect();
+        for number in job.steps.clone() {
+            let step = &network.workload.steps[number as usize];
+            if let [Some(begun), Some(over)] = network.board.step_times(number) {
+                busy.entry(step.host).or_default().push([begun, over]);
+            }
+        }
+        for spans in busy.values_mut() {
+            spans.sort_unstable();
+            let (mut until, mut sum) = (Time::ZERO, Duration::ZERO);
+            for [begun, over] in spans {
+                let new = (*begun).max(until);
+                sum = sum + (*over).max(new).since(new);
+                until = until.max(*over);
+            }
+            most = most.max(sum);
+            let lasted = row.cct_ps.unwrap_or_else(|| (engine.now().0).saturating_sub(row.start_ps));
+            exposed = exposed.max(Duration(lasted.saturating_sub(sum.0)));
+        }
+    }
+    [("compute_max_us".to_owned(), most.as_us()), ("exposed_max_us".to_owned(), exposed.as_us())]
 }
 
 /// The largest FCT that a message would have alone: of the longest message of each queue pair.

@@ -1,5 +1,6 @@
 //! What a node's handler is given beside the node: the time, what all share, and where its doings go.
 
+use crate::board::Opened;
 use crate::faults::Hits;
 use crate::mail::Outbox;
 use crate::network::Network;
@@ -32,8 +33,8 @@ pub struct Context<'w, O> {
 pub struct Effects {
     /// Messages that a gate of this host opened at other hosts of its cluster: to be posted now.
     pub elsewhere: Vec<MessageId>,
-    /// Room for the messages that a gate starts.
-    pub opened: Vec<MessageId>,
+    /// Room for what gates open.
+    pub opened: Opened,
     /// Queue pairs that were opened or are done: told between windows.
     pub notices: Vec<Notice>,
     /// What must end the run, at its earliest place in the order.
@@ -91,6 +92,8 @@ pub struct Counters {
     pub posted: u64,
     /// Messages acknowledged.
     pub acknowledged: u64,
+    /// Steps that are over.
+    pub steps: u64,
     /// Pause frames (XOFF) sent.
     pub pause_frames: u64,
     /// Time for which links' data classes were paused, without the pauses that still last.
@@ -110,6 +113,7 @@ impl AddAssign for Counters {
         self.consumed += other.consumed;
         self.posted += other.posted;
         self.acknowledged += other.acknowledged;
+        self.steps += other.steps;
         self.pause_frames += other.pause_frames;
         self.pause_time = self.pause_time + other.pause_time;
     }

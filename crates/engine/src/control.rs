@@ -11,6 +11,9 @@ pub struct Control {
     /// Whether the run's goodput over time is recorded, among its curves ([`anabranch_results::GOODPUT`]). It changes
     /// nothing else.
     pub goodput: bool,
+    /// Whether what hosts did from when to when comes with the result ([`crate::RunResult::spans`]). It changes nothing
+    /// else.
+    pub spans: bool,
     /// Set it to end the run soon.
     pub cancel: AtomicBool,
     /// Simulated time so far.

@@ -300,7 +300,8 @@ impl<'a, O: Observer> Engine<'a, O> {
             course.failed_at = Some(at);
             return Some(Err(failure));
         }
-        if counters.acknowledged >= messages && window.stop == Time::NEVER {
+        let steps = self.network.workload.steps.len() as u64;
+        if counters.acknowledged >= messages && counters.steps >= steps && window.stop == Time::NEVER {
             // What is on its way then still comes in and counts. The time follows from the scenario alone, wherever
             // windows are cut and whatever the run's limit is.
             window.stop = (self.network.board.last_end() + self.network.linger).min(LAST_TIME);

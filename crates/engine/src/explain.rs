@@ -164,6 +164,7 @@ mod tests {
             ack_every: 1,
             carry_evs: false,
             rto,
+            inherits: Default::default(),
         })
     }
 

@@ -7,9 +7,10 @@
 //! packet that comes in until a base RTT after the sender is done: late copies are answered until then, and find
 //! nobody after that. So memory follows the flows that are alive together.
 
+mod pulls;
 mod round;
 
-use crate::board::{Ended, Starts, parts, start_time};
+use crate::board::{Ended, Opened, Starts, parts, start_time};
 use crate::context::{Context, Failure, Notice};
 use crate::egress::{Egress, Frees, OnePort};
 use crate::frame::{Frame, Order, What, kind};
@@ -20,17 +21,21 @@ use crate::prefetch::{prefetch, prefetch_lines};
 use anabranch_base::{Duration, HostId, LinkId, MessageId, NodeId, Purpose, QpId, Time, stream};
 #[cfg(test)]
 use anabranch_proto::transport::AnySender;
-use anabranch_proto::transport::{AnyReceiver, Ends, SenderCounters};
+use anabranch_proto::transport::{AnyReceiver, Ends, Legacy, SenderCounters};
 use anabranch_proto::{IntStack, Packet, Repr, lb};
-use anabranch_workload::Done;
+use anabranch_workload::{Done, Step};
+use pulls::Pulls;
 use round::{Round, SenderSlot};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 /// No endpoint: the queue pair has not started.
 const NOT_YET: u32 = u32::MAX;
 /// No endpoint any more: the queue pair is done.
 const DONE: u32 = u32::MAX - 1;
+
+/// In `timers`: the host's pull pacer, which no queue pair is.
+const PULLS: u32 = u32::MAX;
 
 /// Cache lines of a sender that a packet touches: its first ones, by the order of its fields.
 const SENDER_LINES: usize = 8;
@@ -63,6 +68,14 @@ pub struct Host {
     totals: Totals,
     /// Packets that receivers which are gone took in for the first time.
     fresh_before: u64,
+    /// Steps that have begun: when they are over, and their numbers.
+    steps: BinaryHeap<Reverse<(Time, u32)>>,
+    /// By processor that a step has taken, when it is free.
+    processors: BTreeMap<u32, Time>,
+    /// By destination, what the connection left that finished last, where the next one inherits it.
+    legacies: BTreeMap<HostId, Legacy>,
+    /// Where receivers pull: what paces them.
+    pulls: Option<Box<Pulls>>,
 }
 
 /// A queue pair on which a host sends.
@@ -179,6 +192,13 @@ impl Host {
                 qp.messages_left += 1;
             }
         }
+        for (number, step) in (0..).zip(&network.workload.steps) {
+            if step.needs == 0 {
+                let host = &mut hosts[step.host.index()];
+                let over = host.begin_step(number, Time::ZERO, network);
+                host.steps.push(Reverse((over, number)));
+            }
+        }
         for host in &mut hosts {
             host.see_to_next_call(network);
         }
@@ -202,6 +222,10 @@ impl Host {
             started: 0,
             totals: Totals::default(),
             fresh_before: 0,
+            steps: BinaryHeap::new(),
+            processors: BTreeMap::new(),
+            legacies: BTreeMap::new(),
+            pulls: Pulls::new(network).map(Box::new),
         }
     }
 
@@ -305,6 +329,9 @@ impl Host {
         while let Some(answer) = self.receivers[place].poll_transmit() {
             self.send_answer(slot, answer, at);
         }
+        if self.pulls.is_some() {
+            self.ask_to_pull(slot, place, at.now);
+        }
         while let Some(message) = delivered {
             if !self.end(message, packet.qp, Done::Delivered, at) {
                 return;
@@ -367,15 +394,56 @@ impl Host {
                 return self.is_broken(qp, &format!("has message {message}, which ended twice"), at);
             }
         }
-        for message in opened.drain(..) {
+        self.follow(&mut opened, at);
+        at.effects.opened = opened;
+        true
+    }
+
+    /// Does what was opened: begins steps, and posts messages.
+    #[inline]
+    fn follow<O: Observer>(&mut self, opened: &mut Opened, at: &mut Context<'_, O>) {
+        if !opened.steps.is_empty() {
+            self.begin_steps(opened, at);
+        }
+        let workload = at.network.workload;
+        for message in opened.messages.drain(..) {
             if workload.qps[workload.messages[message.index()].qp.index()].src == self.id {
                 self.post(message, at);
             } else {
                 at.effects.elsewhere.push(message);
             }
         }
-        at.effects.opened = opened;
-        true
+    }
+
+    /// Begins the steps that are ready, in the order in which they got ready. Those that take no time are over at once.
+    #[inline(never)]
+    fn begin_steps<O>(&mut self, opened: &mut Opened, at: &mut Context<'_, O>) {
+        let mut next = 0;
+        while let Some(&step) = opened.steps.get(next) {
+            next += 1;
+            let over = self.begin_step(step, at.now, at.network);
+            if over <= at.now {
+                at.counters.steps += 1;
+                at.network.board.end_step(step, at.now, opened);
+            } else {
+                self.steps.push(Reverse((over, step)));
+                self.next_call = self.next_call.min(Order::chosen(over, kind::POST));
+            }
+        }
+        opened.steps.clear();
+    }
+
+    /// A step is ready: when it will be over.
+    fn begin_step(&mut self, number: u32, now: Time, network: &Network<'_>) -> Time {
+        let step = &network.workload.steps[number as usize];
+        let mut begin = now;
+        if step.processor != Step::NO_PROCESSOR {
+            let free = self.processors.entry(step.processor).or_insert(Time::ZERO);
+            begin = begin.max(*free);
+            *free = begin + step.takes;
+        }
+        network.board.begin_step(number, begin);
+        begin + step.takes
     }
 
     /// The transport of a queue pair does what none may, which ends the run. Always false.
@@ -398,7 +466,11 @@ impl Host {
         if left > 0 {
             return true;
         }
-        let counters = self.senders[place as usize].sender.counters();
+        let sender = &self.senders[place as usize].sender;
+        if let Some(legacy) = sender.legacy() {
+            self.legacies.insert(at.network.ends(qp.qp).dst, legacy);
+        }
+        let counters = sender.counters();
         (qp.place, qp.resent) = (DONE, resent(counters));
         self.totals = self.totals.add(counters);
         at.effects.notices.push(Notice { time: at.now, src: self.id, qp: qp.qp, opens: false });
@@ -445,7 +517,10 @@ impl Host {
         let cc = scheme.cc.build_drawing(path, random);
         let ends = at.network.ends(qp);
         let ends = Ends { qp, src: ends.src, dst: ends.dst };
-        let sender = scheme.transport.build_sender_drawing(ends, facts, cc, lb, *seed);
+        let mut sender = scheme.transport.build_sender_drawing(ends, facts, cc, lb, *seed);
+        if let Some(legacy) = self.legacies.get(&ends.dst) {
+            sender.inherit(legacy);
+        }
         let place = put(&mut self.senders, &mut self.free_senders, SenderSlot::new(slot, sender));
         self.outgoing[slot as usize].place = place;
         at.effects.notices.push(Notice { time: at.now, src: self.id, qp, opens: true });
@@ -483,6 +558,9 @@ impl Host {
 
     /// A queue pair's timer.
     fn handle_timer<O: Observer>(&mut self, slot: u32, at: &mut Context<'_, O>) {
+        if slot == PULLS {
+            return self.handle_pull_turn(at);
+        }
         let place = self.outgoing[slot as usize].place;
         if place >= DONE {
             return;
@@ -580,6 +658,14 @@ impl Host {
 
     /// Posts what is due.
     fn handle_post<O: Observer>(&mut self, at: &mut Context<'_, O>) {
+        while self.steps.peek().is_some_and(|Reverse((over, _))| *over <= at.now) {
+            let Some(Reverse((_, step))) = self.steps.pop() else { break };
+            at.counters.steps += 1;
+            let mut opened = std::mem::take(&mut at.effects.opened);
+            at.network.board.end_step(step, at.now, &mut opened);
+            self.follow(&mut opened, at);
+            at.effects.opened = opened;
+        }
         while let Some(message) = self.next_start(at.network).filter(|(time, _)| *time <= at.now) {
             self.started += 1;
             self.post(message.1, at);
@@ -597,7 +683,9 @@ impl Host {
         let timer =
             self.timers.peek().map_or(Order::NEVER, |Reverse((time, _))| Order::chosen(*time, kind::TIMER));
         let post = self.next_start(network).map_or(Order::NEVER, |(time, _)| Order::chosen(time, kind::POST));
-        self.next_call = timer.min(post);
+        let step =
+            self.steps.peek().map_or(Order::NEVER, |Reverse((time, _))| Order::chosen(*time, kind::POST));
+        self.next_call = timer.min(post).min(step);
     }
 
     /// Posts a message of this host.

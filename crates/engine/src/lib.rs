@@ -27,6 +27,7 @@ mod queue;
 mod run;
 mod series;
 mod shard;
+mod span;
 mod spec;
 mod switch;
 mod telemetry;
@@ -39,6 +40,7 @@ pub use link::{Unmarked, unmarked};
 pub use network::ecmp_member;
 pub use observer::{AnyRecorder, Curve, Observer, ObserverFactory, ObserverSpec, QpSelector, Recorder};
 pub use run::{Built, RunError, build, run, run_observed};
+pub use span::{Doing, Span};
 pub use spec::{
     AlphaStep, EcnStep, FabricSpec, Limits, MeasureSpec, MixSpec, PfcClass, PfcSpec, RoutingMode, RunPoint,
     Scheme, Series, WrrSpec,

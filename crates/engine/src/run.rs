@@ -10,6 +10,7 @@ use crate::ideal::Ideal;
 use crate::observer::{Foreign, Named, NoObserver, Observer, Places, QpSelector};
 use crate::points::{too_many, too_many_of_events};
 use crate::series::SeriesObserver;
+use crate::span::spans;
 use crate::spec::{Limits, RunPoint, Scheme};
 use crate::switch::{PfcError, PfcPlan, ProgramError, ProgramPlan, SwitchPlan, WeightError, weights};
 use anabranch_base::{Duration, OutOfRange, Panicked, Refused, Time, catch_panicked, foreign};
@@ -244,6 +245,9 @@ fn drive<O: Observer>(
         _ => None,
     };
     let mut result = collect(&engine, point, ideal);
+    if control.spans {
+        result.spans = spans(&engine);
+    }
     let at = engine.now();
     let goodput = engine.goodput();
     result.series = engine.into_observer().map_or_else(Vec::new, |observer| series(observer, at));

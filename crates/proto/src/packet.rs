@@ -40,7 +40,7 @@ pub enum Repr {
         ack_now: bool,
         /// Times that programs in switches write for each other; 0 from a host.
         stamps: u32,
-        /// `dcp`: the request of the send queue that it belongs to.
+        /// `dcp`: the request of the send queue that it belongs to. `eqds`: the pull up to which the sender has demand.
         msn: Msn,
     },
     /// A data packet whose payload a switch cut off.
@@ -108,6 +108,16 @@ pub enum Repr {
         base: u32,
         /// When it left the sender.
         sent_at: Time,
+    },
+    /// Credit (EQDS): the sender may send as many packets as this is above the highest number that it heard.
+    Pull {
+        /// Packets granted so far, repetitions counted.
+        number: u32,
+    },
+    /// Request to send (EQDS): a sender without credit says what it has demand for.
+    Rts {
+        /// The pull up to which there is demand.
+        target: u32,
     },
     /// From one switch's program to another's, by way of the host behind it, which never sees it.
     Program {
@@ -190,6 +200,18 @@ impl Msn {
     #[inline]
     pub const fn number(self) -> u32 {
         self.0 >> 8
+    }
+
+    /// `eqds`: in the same four bytes, the pull up to which a sender has demand.
+    #[inline]
+    pub const fn of_pull_target(target: u32) -> Self {
+        Msn(target)
+    }
+
+    /// What [`Msn::of_pull_target`] was made of.
+    #[inline]
+    pub const fn pull_target(self) -> u32 {
+        self.0
     }
 
     /// sRetryNo (DCP, section 4.5).
@@ -282,7 +304,11 @@ impl Repr {
             | Repr::Nack { sent_at, .. }
             | Repr::Sack { sent_at, .. }
             | Repr::Probe { sent_at, .. } => *sent_at = time,
-            Repr::HeaderOnly { .. } | Repr::Cnp | Repr::Program { .. } => {
+            Repr::HeaderOnly { .. }
+            | Repr::Cnp
+            | Repr::Pull { .. }
+            | Repr::Rts { .. }
+            | Repr::Program { .. } => {
                 debug_assert!(false, "this kind carries no time")
             }
         }
@@ -439,7 +465,7 @@ impl Packet {
         }
     }
 
-    /// Whether this travels in the control class (ACK, NACK, CNP, trimmed or turned round, between programs), ahead of
+    /// Whether this travels in the control class (ACK, NACK, CNP, pull, RTS, trimmed or turned round, between programs), ahead of
     /// data.
     #[inline]
     pub fn is_control(&self) -> bool {
@@ -449,7 +475,7 @@ impl Packet {
     /// Whether this goes to the queue pair's receiving end.
     #[inline]
     pub fn is_for_receiver(&self) -> bool {
-        matches!(self.repr, Repr::Data { .. } | Repr::Trimmed { .. } | Repr::Probe { .. })
+        matches!(self.repr, Repr::Data { .. } | Repr::Trimmed { .. } | Repr::Probe { .. } | Repr::Rts { .. })
     }
 }
 

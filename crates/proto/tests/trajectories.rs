@@ -261,6 +261,7 @@ mod load_balancing {
             failure_rtt: 1.5,
             reuse: 1,
             reuse_order: ReuseOrder::InARow,
+            freeze_at: None,
         })
     }
 

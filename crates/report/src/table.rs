@@ -53,6 +53,10 @@ const OF_JOBS: [Column; 4] = [
     ("ideal\nCCT µs", |group| time(group, "ideal_cct_max_us")),
 ];
 
+/// For jobs that compute, with what they are read off.
+const OF_COMPUTING: [(&str, &str); 2] =
+    [("com-\nputes µs", "compute_max_us"), ("\nexposed µs", "exposed_max_us")];
+
 /// For runs with pauses.
 const OF_PAUSES: [Column; 2] = [
     ("pause\nframes", |group| large(group.mean(|run| run.pause_frames as f64))),
@@ -254,6 +258,11 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
     if set.runs.iter().any(|run| run.jobs > 0) {
         for (name, cell) in OF_JOBS {
             add(name, &cell);
+        }
+        for (name, field) in OF_COMPUTING {
+            if set.runs.iter().any(|run| run.number(field).is_some()) {
+                add(name, &|group| time(group, field));
+            }
         }
     }
     if set.actual().iter().any(|run| run.peak_queue_bytes > 0) {

@@ -20,6 +20,11 @@ pub const TERMS: &[Term] = &[
     ),
     term(&["CCT"], "collective completion time: from the start of a job until its last message is done"),
     term(
+        &["computes", "exposed"],
+        "of a job from a trace: for how long the rank that computes most does, and for how long one at most does not, while \
+         the job lasts: time that communication costs",
+    ),
+    term(
         &["ideal"],
         "the time that it takes alone in the network; for the slowest of a run, a bound that no run is below",
     ),

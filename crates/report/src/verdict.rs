@@ -2,7 +2,7 @@
 
 use crate::groups::groups;
 use crate::labels::{half_width, micros, thousands};
-use crate::standing::{Quantity, Standing, ranked, standings};
+use crate::standing::{LEAST_LEAD, Quantity, Standing, ranked, standings};
 use anabranch_results::{Estimate, MissingRun, ResultSet, RunRow};
 use std::collections::BTreeMap;
 
@@ -172,8 +172,13 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
     if schemes.len() == 1 {
         return format!("{best}: {} {}{one_seed}", quantity.short, shown(leader, quantity));
     }
+    // One seed has no interval, and so no rank: there the least lead alone decides.
+    let is_level = |other: &Estimate| match first.seeds {
+        1 => other.mean <= first.mean * (1.0 + LEAST_LEAD),
+        _ => first.mean == other.mean,
+    };
     let (tied, rest): (Vec<_>, Vec<_>) =
-        order.iter().copied().partition(|(name, other, _)| rank(name) == Some(1) || first.mean == other.mean);
+        order.iter().copied().partition(|(name, other, _)| rank(name) == Some(1) || is_level(other));
     let mut text = match (tied.len(), rest.first()) {
         (1, None) => {
             let touched = schemes.iter().filter(|(_, standing)| !standing.is_untouched).count();

@@ -5,7 +5,7 @@ use anabranch_results::{FlowRow, JobRow, ResultSet, SeriesRow};
 
 /// Adds the results of a run to `set`, and returns its place there.
 pub fn add(set: &mut ResultSet, result: RunResult) -> u32 {
-    let RunResult { run, flows, jobs, series } = result;
+    let RunResult { run, flows, jobs, series, spans: _ } = result;
     let index = set.runs.len() as u32;
     set.runs.push(run);
     set.flows.extend(flows.into_iter().map(|row| FlowRow { run: index, ..row }));

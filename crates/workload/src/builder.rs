@@ -1,7 +1,7 @@
 //! Making the compact form of a workload from convenient calls.
 
-use super::{Activation, Done, Gate, Group, Job, Message, Opens, Qp, Start, Workload, WorkloadError};
-use anabranch_base::{GateId, HostId, MessageId, QpId};
+use super::{Activation, Done, Gate, Group, Job, Message, Opens, Qp, Start, Step, Workload, WorkloadError};
+use anabranch_base::{Duration, GateId, HostId, MessageId, QpId};
 
 /// The most messages that a generator makes. They take about 2.5 GB.
 pub const MAX_MESSAGES: u32 = 50_000_000;
@@ -14,6 +14,8 @@ pub const MAX_MESSAGES: u32 = 50_000_000;
 pub struct WorkloadBuilder {
     workload: Workload,
     activations: Vec<(MessageId, Activation)>,
+    /// By the gate of a step.
+    step_activations: Vec<(GateId, GateId)>,
 }
 
 impl WorkloadBuilder {
@@ -85,6 +87,45 @@ impl WorkloadBuilder {
         last_id(self.activations.len());
     }
 
+    /// Adds a step of `host` on `processor` that waits for `needs` activations of the gate that comes back, takes so long,
+    /// and then posts `starts`, which were added with [`Start::ByGate`].
+    pub fn add_step(
+        &mut self,
+        (host, processor): (HostId, u32),
+        needs: u32,
+        takes: Duration,
+        starts: &[MessageId],
+    ) -> GateId {
+        let number = u32::try_from(self.workload.steps.len()).expect("fewer than 2^32 steps");
+        let gate = self.add_gate(Opens::Step(number), starts);
+        let step = Step { host, takes, needs, processor, gate, gates_from: 0, gates_len: 0 };
+        self.workload.steps.push(step);
+        gate
+    }
+
+    /// Lets the end of the step that has the gate `step` activate `gate`, those of one step in the order of these calls.
+    pub fn activate_after(&mut self, step: GateId, gate: GateId) {
+        self.step_activations.push((step, gate));
+        last_id(self.step_activations.len());
+    }
+
+    /// Lets the step that has this gate wait for so many activations.
+    pub(super) fn set_needs(&mut self, step: GateId, needs: u32) {
+        if let Opens::Step(number) = self.workload.gates[step.index()].opens {
+            self.workload.steps[number as usize].needs = needs;
+        }
+    }
+
+    /// Bytes of all messages.
+    pub(super) fn bytes(&self) -> u64 {
+        self.workload.messages.iter().map(|message| message.bytes).sum()
+    }
+
+    /// How many steps there are: the number of the next one.
+    pub(super) fn steps(&self) -> u32 {
+        self.workload.steps.len() as u32
+    }
+
     /// The workload, in as little memory as it needs.
     ///
     /// # Errors
@@ -102,11 +143,24 @@ impl WorkloadBuilder {
             from += owned.len() as u32;
         }
         self.workload.activations = self.activations.into_iter().map(|(_, activation)| activation).collect();
+        self.step_activations.sort_by_key(|(step, _)| *step);
+        for owned in self.step_activations.chunk_by(|(a, _), (b, _)| a == b) {
+            let gate = self.workload.gates.get(owned[0].0.index());
+            let Some(Gate { opens: Opens::Step(number), .. }) = gate else {
+                let what = format!("gate {} activates another one and is that of no step", owned[0].0);
+                return Err(WorkloadError::Inconsistent(what));
+            };
+            let step = &mut self.workload.steps[*number as usize];
+            (step.gates_from, step.gates_len) = (self.workload.step_gates.len() as u32, owned.len() as u32);
+            self.workload.step_gates.extend(owned.iter().map(|(_, gate)| gate));
+        }
         self.workload.qps.shrink_to_fit();
         self.workload.messages.shrink_to_fit();
         self.workload.gates.shrink_to_fit();
         self.workload.gate_starts.shrink_to_fit();
         self.workload.activations.shrink_to_fit();
+        self.workload.steps.shrink_to_fit();
+        self.workload.step_gates.shrink_to_fit();
         self.workload.jobs.shrink_to_fit();
         self.workload.validate()?;
         Ok(self.workload)

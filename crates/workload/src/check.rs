@@ -1,7 +1,7 @@
 //! Internal consistency of a workload, and its size.
 
-use super::{Fabric, Gate, Message, Opens, Start, Workload, WorkloadError};
-use anabranch_base::MessageId;
+use super::{Done, Fabric, Gate, Message, Opens, Start, Step, Workload, WorkloadError};
+use anabranch_base::{GateId, HostId, MessageId};
 use std::mem::size_of;
 use std::ops::Range;
 
@@ -29,8 +29,13 @@ impl Workload {
     pub fn validate(&self) -> Result<(), WorkloadError> {
         self.check_references().map_err(WorkloadError::Inconsistent)?;
         self.check_starts().map_err(WorkloadError::Inconsistent)?;
-        let messages = self.never_started();
-        if messages.is_empty() { Ok(()) } else { Err(WorkloadError::NeverStart { messages }) }
+        self.check_steps().map_err(WorkloadError::Inconsistent)?;
+        let (messages, step) = self.never_started();
+        match step {
+            _ if !messages.is_empty() => Err(WorkloadError::NeverStart { messages }),
+            Some(step) => Err(WorkloadError::Inconsistent(format!("step {step} never begins"))),
+            None => Ok(()),
+        }
     }
 
     /// Memory that this workload holds, in bytes.
@@ -44,6 +49,8 @@ impl Workload {
             + held(&self.gates)
             + held(&self.gate_starts)
             + held(&self.activations)
+            + held(&self.steps)
+            + held(&self.step_gates)
             + held(&self.jobs)
             + held(&self.groups)
             + self.jobs.iter().map(|job| held(&job.hosts)).sum::<usize>()
@@ -75,7 +82,17 @@ impl Workload {
             }
         }
         let mut from = 0;
+        let mut steps_from = 0;
         for (id, job) in self.jobs.iter().enumerate() {
+            let Range { start, end } = job.steps;
+            if start == end {
+                // It has none.
+            } else if start < steps_from || end < start || end as usize > self.steps.len() {
+                return Err(format!(
+                    "job {id} has steps {start} to {end}, which do not exist or are another's"
+                ));
+            }
+            steps_from = steps_from.max(end);
             let Range { start, end } = job.messages;
             if start < from || end < start || end as usize > self.messages.len() {
                 return Err(format!(
@@ -121,34 +138,115 @@ impl Workload {
         }
     }
 
-    /// The messages that never start, in order, when every started one ends.
+    /// Steps and their gates name each other, and what they touch is at their host.
+    fn check_steps(&self) -> Result<(), String> {
+        if self.steps.is_empty() && !self.gates.iter().any(|gate| matches!(gate.opens, Opens::Step(_))) {
+            return Ok(());
+        }
+        let mut at: Vec<Option<HostId>> = vec![None; self.gates.len()];
+        for (id, step) in self.steps.iter().enumerate() {
+            let gate = self.gates.get(step.gate.index());
+            if gate.is_none_or(|gate| gate.opens != Opens::Step(id as u32)) {
+                return Err(format!("step {id} has gate {}, which is not its own", step.gate));
+            }
+            if !within(step.gates_from, step.gates_len, self.step_gates.len())
+                || self.gates_of(step).iter().any(|gate| gate.index() >= self.gates.len())
+            {
+                return Err(format!("step {id} activates gates that do not exist"));
+            }
+            at[step.gate.index()] = Some(step.host);
+        }
+        if let Some(id) = self.gates.iter().position(|gate| match gate.opens {
+            Opens::Step(step) => {
+                self.steps.get(step as usize).is_none_or(|step| at[step.gate.index()].is_none())
+            }
+            _ => false,
+        }) {
+            return Err(format!("gate {id} opens after a step that does not exist"));
+        }
+        let source = |message: &MessageId| self.qps[self.messages[message.index()].qp.index()].src;
+        for (id, step) in self.steps.iter().enumerate() {
+            let elsewhere = |gate: &GateId| {
+                let of_other = at[gate.index()].is_some_and(|host| host != step.host);
+                of_other || self.starts_of(&self.gates[gate.index()]).iter().any(|m| source(m) != step.host)
+            };
+            if elsewhere(&step.gate) || self.gates_of(step).iter().any(elsewhere) {
+                return Err(format!(
+                    "step {id} is of host {}, and starts messages or activates steps of another host",
+                    step.host
+                ));
+            }
+        }
+        for (id, message) in self.messages.iter().enumerate() {
+            let ends = self.qps[message.qp.index()];
+            let owned =
+                &self.activations[message.activations_from as usize..][..message.activations_len as usize];
+            for activation in owned {
+                let host = if activation.on == Done::Delivered { ends.dst } else { ends.src };
+                if at[activation.gate.index()].is_some_and(|its| its != host) {
+                    return Err(format!(
+                        "message {id} ends at host {host} and activates a step of another host"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The messages that never start, in order, when every started one ends; and the first step that never begins.
     ///
     /// A gate's opening depends only on how many activations it gets, and more of them never close it, so
     /// the order in which messages end does not matter here.
-    fn never_started(&self) -> Vec<MessageId> {
+    fn never_started(&self) -> (Vec<MessageId>, Option<usize>) {
         let mut started: Vec<bool> = self.messages.iter().map(|m| m.start != Start::ByGate).collect();
         let mut ended: Vec<&Message> = self.messages.iter().filter(|m| m.start != Start::ByGate).collect();
         let mut activated = vec![0u64; self.gates.len()];
-        while let Some(message) = ended.pop() {
-            let owned =
-                &self.activations[message.activations_from as usize..][..message.activations_len as usize];
-            for gate_id in owned.iter().map(|a| a.gate.index()) {
-                let gate = &self.gates[gate_id];
-                let before = activated[gate_id];
-                activated[gate_id] += 1;
+        let mut active: Vec<GateId> = Vec::new();
+        let open = |started: &mut Vec<bool>, ended: &mut Vec<_>, starts: &[MessageId]| {
+            for start in starts {
+                started[start.index()] = true;
+                ended.push(&self.messages[start.index()]);
+            }
+        };
+        for step in self.steps.iter().filter(|step| step.needs == 0) {
+            open(&mut started, &mut ended, self.starts_of(&self.gates[step.gate.index()]));
+            active.extend(self.gates_of(step));
+        }
+        loop {
+            while let Some(gate_id) = active.pop() {
+                let gate = &self.gates[gate_id.index()];
+                let before = activated[gate_id.index()];
+                activated[gate_id.index()] += 1;
                 let starts = self.starts_of(gate);
                 let opened = match gate.opens {
                     Opens::After(count) if before + 1 == u64::from(count) => starts,
                     Opens::After(_) => &[],
                     Opens::Each => starts.get(before as usize).map_or(&[][..], std::slice::from_ref),
+                    Opens::Step(step) => {
+                        let step = &self.steps[step as usize];
+                        if before + 1 == u64::from(step.needs) {
+                            active.extend(self.gates_of(step));
+                            starts
+                        } else {
+                            &[]
+                        }
+                    }
                 };
-                for start in opened {
-                    started[start.index()] = true;
-                    ended.push(&self.messages[start.index()]);
-                }
+                open(&mut started, &mut ended, opened);
             }
+            let Some(message) = ended.pop() else { break };
+            let owned =
+                &self.activations[message.activations_from as usize..][..message.activations_len as usize];
+            active.extend(owned.iter().map(|activation| activation.gate));
         }
-        (0..).map(MessageId).zip(started).filter(|(_, started)| !started).map(|(id, _)| id).collect()
+        let idle = |step: &Step| activated[step.gate.index()] < u64::from(step.needs);
+        let step = self.steps.iter().position(idle);
+        ((0..).map(MessageId).zip(started).filter(|(_, started)| !started).map(|(id, _)| id).collect(), step)
+    }
+
+    /// The gates that a step activates.
+    pub fn gates_of(&self, step: &Step) -> &[GateId] {
+        &self.step_gates[step.gates_from as usize..][..step.gates_len as usize]
     }
 
     fn starts_of(&self, gate: &Gate) -> &[MessageId] {
@@ -162,9 +260,9 @@ fn within(from: u32, len: u32, of: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Done, WorkloadBuilder};
+    use super::super::WorkloadBuilder;
     use super::*;
-    use anabranch_base::{HostId, QpId, Time};
+    use anabranch_base::{QpId, Time};
 
     fn wrong(make: impl FnOnce(&mut WorkloadBuilder, QpId)) -> String {
         let mut b = WorkloadBuilder::new();

@@ -2,7 +2,7 @@
 
 use super::{
     Fabric, MAX_MESSAGES, SizeDistribution, Start, Workload, WorkloadBuilder, WorkloadError, check, cm,
-    collective, ns3, text,
+    collective, ns3, text, trace,
 };
 use crate::{IncastsSpec, MessageSpec, PipelineSpec, WorkloadSpec};
 use anabranch_base::{Bytes, Duration, HostId, Purpose, Refused, Time, catch_foreign, stream};
@@ -17,6 +17,7 @@ mod pipeline;
 pub fn file_needed(spec: &WorkloadSpec) -> Option<&str> {
     match spec {
         WorkloadSpec::Cm { file, .. } | WorkloadSpec::Ns3Flows { file, .. } => Some(file),
+        WorkloadSpec::Trace(spec) => Some(&spec.file),
         WorkloadSpec::Poisson { sizes, .. } if sizes.contains(['.', '/']) => Some(sizes),
         _ => None,
     }
@@ -56,6 +57,7 @@ pub fn build(
         WorkloadSpec::Collective(spec) => collective::build(spec, hosts, seed),
         WorkloadSpec::Cm { file, start_unit } => cm::parse(file, text_of(file)?, *start_unit, hosts.hosts),
         WorkloadSpec::Ns3Flows { file, origin } => ns3::parse(file, text_of(file)?, *origin, hosts.hosts),
+        WorkloadSpec::Trace(spec) => trace::build(spec, text_of(&spec.file)?, hosts, seed),
         WorkloadSpec::Registered(its) => {
             let mut builder = WorkloadBuilder::new();
             let random = stream(seed, 0, Purpose::Registered);

@@ -13,6 +13,7 @@ mod ns3;
 mod sizes;
 mod spec;
 mod text;
+mod trace;
 
 pub use builder::{MAX_MESSAGES, WorkloadBuilder};
 pub use error::WorkloadError;
@@ -20,8 +21,9 @@ pub use fabric::Fabric;
 pub use generate::{MOST_LOAD, build, file_needed};
 pub use sizes::SizeDistribution;
 pub use spec::{IncastsSpec, MessageSpec, PipelineSpec, RegisteredWorkload, WorkloadFactory, WorkloadSpec};
+pub use trace::{Format, SendEnds, TraceSpec, is_text_of_ranks, text_of_ranks};
 
-use anabranch_base::{GateId, HostId, MessageId, QpId, Time};
+use anabranch_base::{Duration, GateId, HostId, MessageId, QpId, Time};
 
 /// The one form under every workload: messages on queue pairs, started by a time or by a gate.
 ///
@@ -40,6 +42,10 @@ pub struct Workload {
     pub gate_starts: Vec<MessageId>,
     /// What messages activate; each message owns a range.
     pub activations: Vec<Activation>,
+    /// What hosts compute between messages.
+    pub steps: Vec<Step>,
+    /// The gates that steps activate; each step owns a range.
+    pub step_gates: Vec<GateId>,
     /// The jobs that the messages belong to, in the order of their messages; none where messages stand for
     /// themselves.
     pub jobs: Vec<Job>,
@@ -56,17 +62,48 @@ pub struct Group {
     pub messages: std::ops::Range<u32>,
 }
 
-/// A collective among some hosts.
+/// A collective among some hosts, or all that a trace has ranks do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// The algorithm, under its name in scenarios.
+    /// The algorithm, under its name in scenarios; of a trace its format.
     pub algorithm: &'static str,
-    /// Bytes of the collective, as the scenario gives them.
+    /// Bytes of the collective, as the scenario gives them; of a trace the bytes of all its messages.
     pub bytes: u64,
     /// The host of each rank.
     pub hosts: Vec<HostId>,
     /// Its messages, by number. No message is in two jobs.
     pub messages: std::ops::Range<u32>,
+    /// Its steps, by number. No step is in two jobs.
+    pub steps: std::ops::Range<u32>,
+}
+
+/// Something that a host does for a while, such as computing. It is ready when its gate ([`Opens::Step`]) has had as many
+/// activations as it needs, begins when its processor is free, and at its end posts the gate's messages and then activates
+/// its own gates.
+///
+/// All of that is at one host: who activates its gate, the messages that it starts, and the gates that it activates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Where.
+    pub host: HostId,
+    /// From its beginning to its end.
+    pub takes: Duration,
+    /// Activations that it waits for; 0: it is ready at time 0.
+    pub needs: u32,
+    /// The processor of its host that it takes for itself; those that wait for one go in the order in which they got
+    /// ready. [`Step::NO_PROCESSOR`]: it begins when it is ready.
+    pub processor: u32,
+    /// Its gate.
+    pub gate: GateId,
+    /// First of the gates that it activates in [`Workload::step_gates`].
+    pub gates_from: u32,
+    /// Number of them.
+    pub gates_len: u32,
+}
+
+impl Step {
+    /// For steps that share their host with any others.
+    pub const NO_PROCESSOR: u32 = u32::MAX;
 }
 
 /// A one-way connection.
@@ -138,4 +175,6 @@ pub enum Opens {
     After(u32),
     /// At each activation for its next message (`multishot`).
     Each,
+    /// When the step with this number in [`Workload::steps`] is over, for all its messages.
+    Step(u32),
 }

@@ -1,5 +1,6 @@
 //! What a workload is made from, every default explicit.
 
+use crate::TraceSpec;
 use crate::collective::CollectiveSpec;
 use crate::{Fabric, WorkloadBuilder};
 use anabranch_base::{
@@ -74,6 +75,8 @@ pub enum WorkloadSpec {
         /// The instant in the file at which the run starts.
         origin: Duration,
     },
+    /// A job from a file of another tool.
+    Trace(TraceSpec),
     /// Somebody else's, from a registry.
     #[serde(skip)]
     Registered(RegisteredWorkload),
@@ -109,6 +112,9 @@ pub struct PipelineSpec {
     pub bytes: Bytes,
     /// All these messages as a share of what all hosts can send, above 0: as the load of the background.
     pub load: f64,
+    /// A stage sends all its messages on one queue pair, which stays open, instead of each on its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub persistent: bool,
 }
 
 /// A message from a host to another one.

@@ -160,7 +160,13 @@ fn split(set: ResultSet) -> Vec<Ran> {
     let mut rans: Vec<Ran> = runs
         .into_iter()
         .map(|run| Ran {
-            result: RunResult { run, flows: Vec::new(), jobs: Vec::new(), series: Vec::new() },
+            result: RunResult {
+                run,
+                flows: Vec::new(),
+                jobs: Vec::new(),
+                series: Vec::new(),
+                spans: Vec::new(),
+            },
             filed: None,
         })
         .collect();

@@ -28,6 +28,10 @@ const WORKLOADS: &[(&str, &str)] = &[
     ("messages", "the messages of a list, each from a host to a host at a time ([[workload.message]])"),
     ("cm", "an htsim connection matrix, with triggers (file = \"x.cm\")"),
     ("ns3-flows", "an ns-3 flow file (file = \"flow.txt\")"),
+    (
+        "trace",
+        "a job from a file of another tool: GOAL, MSCCL, SimAI or Chakra (format = \"goal\", file = \"job.goal\")",
+    ),
 ];
 
 /// Values of `kind` in `[topology]` and what they mean.

@@ -15,4 +15,5 @@ pub mod report;
 pub mod reproduce;
 pub mod run;
 mod simulate;
+pub mod trace;
 pub mod unsaid;

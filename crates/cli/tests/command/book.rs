@@ -152,6 +152,9 @@ fn scenarios_of_the_book_are_accepted_without_a_warning() {
     let mut seen = BTreeMap::new();
     for page in pages() {
         for (info, text) in &page.code {
+            if let Some((_, name)) = info.split_once(",file=") {
+                place.write(name, text);
+            }
             let Some(rest) = info.strip_prefix("toml") else { continue };
             let scenario = match rest.trim_start_matches(',') {
                 "scenario" => text.clone(),

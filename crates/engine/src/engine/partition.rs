@@ -63,6 +63,10 @@ pub fn clusters<O: Observer>(network: &Network<'_>, observer: &O) -> Vec<Vec<Nod
             meet(activation.gate, host, &mut sets);
         }
     }
+    for step in &workload.steps {
+        meet(step.gate, step.host, &mut sets);
+        workload.gates_of(step).iter().for_each(|gate| meet(*gate, step.host, &mut sets));
+    }
     for (number, gate) in workload.gates.iter().enumerate() {
         let from = gate.starts_from as usize;
         for start in &workload.gate_starts[from..from + gate.starts_len as usize] {

@@ -2,7 +2,7 @@
 
 use super::{Ideal, ack_return};
 use anabranch_base::{Duration, HostId, MessageId, NodeId, QpId, Rate};
-use anabranch_workload::{Activation, Done, Job, Opens, Start, Workload};
+use anabranch_workload::{Activation, Done, Job, Opens, Start, Step, Workload};
 use std::collections::BTreeMap;
 
 /// What bounds a message that is alone in the network, from its posting.
@@ -62,6 +62,8 @@ impl Ideal<'_> {
     /// - for each ToR what its hosts send to other ToRs, or receive from them, at the rates of its links to switches
     ///   together, likewise: this is what counts in an oversubscribed fabric.
     ///
+    /// - for each processor its steps, one after the other.
+    ///
     /// Jobs are bounded each by itself. Gates that other jobs open, and those that open for a message at a time (an
     /// all-to-all with few connections), count as open.
     pub fn ccts(&self, workload: &Workload) -> Vec<Duration> {
@@ -108,7 +110,8 @@ impl Ideal<'_> {
                 );
             }
         }
-        Duration(places.values().map(Bottleneck::done).fold(chain, u64::max))
+        let computing = busiest_processor(workload, job);
+        Duration(places.values().map(Bottleneck::done).fold(chain.max(computing), u64::max))
     }
 
     /// Bits a second that pass a place at `node`.
@@ -156,6 +159,19 @@ impl Ideal<'_> {
             crosses: tiers.len() > 2,
         }
     }
+}
+
+/// The longest that a processor, or a step that needs none, is busy with a job.
+fn busiest_processor(workload: &Workload, job: &Job) -> u64 {
+    let mut busy: BTreeMap<(HostId, u32), u64> = BTreeMap::new();
+    let mut longest = 0;
+    for step in &workload.steps[job.steps.start as usize..job.steps.end as usize] {
+        longest = longest.max(step.takes.0);
+        if step.processor != Step::NO_PROCESSOR {
+            *busy.entry((step.host, step.processor)).or_default() += step.takes.0;
+        }
+    }
+    busy.into_values().fold(longest, u64::max)
 }
 
 /// For each message of the job the earliest posting, from that of the job's first message, and when the chain of those
@@ -212,7 +228,7 @@ fn starts(
             // It opens at the last of its activations, or at some one: no earlier than the first.
             let (needs, all) = match workload.gates[gate as usize].opens {
                 Opens::After(needs) => (needs, activators[gate as usize]),
-                Opens::Each => continue,
+                Opens::Each | Opens::Step(_) => continue,
             };
             let opens = match needs {
                 _ if needs >= all => *latest,

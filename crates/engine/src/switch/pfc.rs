@@ -23,10 +23,10 @@ pub struct PfcPlan {
 
 /// The lossless class of a switch.
 pub(super) struct SwitchPfc {
-    /// By port: what came in by it.
+    /// State per ingress port.
     ingress: Vec<Ingress>,
     shared: Shared,
-    /// Bytes in queues that no ingress port counts.
+    /// Queued bytes that are not charged to any ingress port.
     apart: u64,
     resume: u32,
 }
@@ -62,10 +62,10 @@ enum Threshold {
     Static(u64),
 }
 
-/// What becomes of a packet at the buffer.
+/// Result of admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// It does.
+    /// It fits into the shared buffer.
     Fits,
     /// It fits into the headroom: the sender must pause.
     Pause,
@@ -73,7 +73,7 @@ pub(super) enum Admission {
     Overflow,
 }
 
-/// A lossless fabric that cannot be: what is wrong and what would do.
+/// An invalid PFC configuration: the error, and a valid value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PfcError {
     /// A headroom does not cover what is on its way when a pause goes out.
@@ -135,13 +135,13 @@ impl PfcError {
     }
 }
 
-/// What can still arrive at the end of `link` once its switch has decided to pause it, with the packet that made
-/// it decide: a full packet may be in the pause frame's way, the frame takes its time, the sender may just have
-/// begun a full packet, and all that is on the wire or within the switch's latency comes too.
+/// Bytes that can arrive at the end of `link` after its switch's XOFF decision, the triggering packet included: the pause
+/// frame may wait for a full packet and then needs its serialisation time, the sender may have just begun a full packet,
+/// and what is in flight or within the switch's latency still arrives.
 ///
-/// The packets that begin after the deciding one, which ended its transmission at `e`, do so from `e` until the
-/// frame acts, `latency + switch latency + (full packet + frame at the rate back) + latency` later. That is at
-/// most as many bytes as the link carries meanwhile and one full packet more; and there is the deciding one.
+/// Packets after the triggering one, which ended its transmission at `e`, begin between `e` and the time at which the
+/// pause takes effect, `latency + switch latency + (full packet + frame at the rate back) + latency` later. They are at
+/// most what the link carries in that time plus one full packet. Add the triggering packet.
 pub fn headroom_needed(topology: &Topology, link: LinkId, facts: &PathFacts) -> Bytes {
     let port = &topology.ports[link.index()];
     let back = &topology.ports[topology.reverse(link).index()];
@@ -335,9 +335,9 @@ impl SwitchPfc {
         held == 0 || held + u64::from(self.resume) <= self.shared.threshold(ingress.threshold)
     }
 
-    /// The sender at the other end of `port` is to pause, or may go on: whether a frame that says so is pending from
-    /// now on. None when nothing changes. A frame that waits says what holds when it goes out; when that is what the
-    /// other end knows, none does.
+    /// Requests a pause or a resume of the sender at the other end of `port`. Whether a frame is pending now; none if that
+    /// is unchanged. A waiting frame carries the state at its transmission; if the peer already has that state, no frame is
+    /// sent.
     pub(super) fn tell(&mut self, port: u16, stop: bool) -> Option<bool> {
         let ingress = &mut self.ingress[usize::from(port)];
         if stop && ingress.stopped {

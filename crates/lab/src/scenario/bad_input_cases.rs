@@ -263,7 +263,7 @@ bytes = "1MiB""#,
 bytes = "1MiB""#,
         r#"file = "perm.txt""#,
         r#"perm.toml:9:1: "perm.txt" does not end in .cm, so its kind must be said
-  write: kind = "cm" or kind = "ns3-flows""#,
+  write: kind = "cm", kind = "ns3-flows" or kind = "trace""#,
     ),
     (
         r#"kind = "fat-tree"

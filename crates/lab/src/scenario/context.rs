@@ -2,6 +2,7 @@
 
 use super::table::Table;
 use super::{Files, Registry, ScenarioError};
+use anabranch_workload::{is_text_of_ranks, text_of_ranks};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -32,6 +33,37 @@ impl<'a> Context<'a> {
         })?;
         self.read.borrow_mut().insert(name.to_owned(), text.clone());
         Ok(text)
+    }
+
+    /// The files of a trace of which each rank has one, `NAME.0.et` and so on, as one text that goes by `name`; or that
+    /// text, where it is there.
+    ///
+    /// # Errors
+    /// There is no file of rank 0, or something is wrong with one.
+    pub(super) fn files_of_ranks(&self, table: &Table, key: &str, name: &str) -> Result<(), ScenarioError> {
+        if self.read.borrow().contains_key(name) {
+            return Ok(());
+        }
+        let text = match self.source.read(name) {
+            Ok(text) if is_text_of_ranks(&text) => text,
+            _ => {
+                let mut files = Vec::new();
+                let of_rank = |rank: usize| format!("{name}.{rank}.et");
+                while let Ok(bytes) = self.source.read_bytes(&of_rank(files.len())) {
+                    files.push((of_rank(files.len()), bytes));
+                }
+                if files.is_empty() {
+                    let message = format!("cannot read {:?}, the file of rank 0", of_rank(0));
+                    let help =
+                        format!("{key} = the files' name up to the rank, from the folder of {}", self.file);
+                    return Err(table.wrong(key, message, help));
+                }
+                text_of_ranks(&files)
+                    .map_err(|error| table.wrong(key, error.to_string(), "a trace without it".to_owned()))?
+            }
+        };
+        self.read.borrow_mut().insert(name.to_owned(), text);
+        Ok(())
     }
 
     /// Every file read so far.

@@ -425,6 +425,12 @@ const SECTIONS: &[Section] = &[
                 Needed,
                 "Their share of the hosts' line rate, beside the others'.",
             ),
+            key(
+                "persistent",
+                "`true` or `false`",
+                Is("false"),
+                "A stage sends all its messages on one queue pair, which stays open, instead of each on its own.",
+            ),
         ],
     },
     Section {
@@ -518,6 +524,42 @@ const SECTIONS: &[Section] = &[
             key("kind", "`ns3-flows`", Needed, "Which workload it is."),
             key("file", FILE, Needed, "The file."),
             key("origin", TIME, Is("\"2s\""), "The time in the file that is 0 here."),
+        ],
+    },
+    Section {
+        name: "trace",
+        table: "[workload]",
+        kind: Some("trace"),
+        meaning: "A job from a file of another tool: what each rank computes, sends and receives, and in which order.",
+        keys: &[
+            key("kind", "`trace`", Needed, "Which workload it is."),
+            key("format", "`goal`, `msccl`, `simai` or `chakra`", Needed, "What the file is."),
+            key("file", FILE, Needed, "The file; of `chakra`, `x` for `x.0.et`, `x.1.et` and so on."),
+            key(
+                "placement",
+                "`blocks`, `random` and others",
+                Is("\"blocks\""),
+                "Where the ranks are, a rank a host: in host order, or at random.",
+            ),
+            key(
+                "ends",
+                "`acknowledged` or `posted`",
+                Told("`acknowledged`; of `msccl`, `posted`"),
+                "When a send is over, so that what follows it may begin.",
+            ),
+            key("bytes", SIZE, Told("must be said for `msccl`"), "Of `msccl`: the buffer of each rank."),
+            key(
+                "chunk",
+                SIZE,
+                Told("128KB, where it may be"),
+                "Of `simai` and `chakra`: most bytes of a message.",
+            ),
+            key(
+                "without_pipeline",
+                "`true` or `false`",
+                Is("false"),
+                "Of `simai`: leave out what pipeline stages send each other, of which the file has no time.",
+            ),
         ],
     },
     Section {
@@ -717,7 +759,7 @@ mod tests {
         let table = format!("{}\n{table}", section.table);
         Some(match (section.name, section.table) {
             ("scenario", _) | ("measure", _) => return None,
-            ("topo-file" | "graph", _) | ("cm" | "ns3-flows" | "messages", _) => return None,
+            ("topo-file" | "graph", _) | ("cm" | "ns3-flows" | "trace" | "messages", _) => return None,
             (_, "[topology]") => format!("{all}{TRAFFIC}{table}"),
             ("tier", _) => format!("{all}{TRAFFIC}{FABRIC}{table}"),
             (_, "[workload]") => format!("{all}{FABRIC}{table}"),

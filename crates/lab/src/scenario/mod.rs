@@ -95,6 +95,14 @@ pub trait Files {
     /// # Errors
     /// Why it cannot be read, in a few words: `no such file`.
     fn read(&self, name: &str) -> Result<String, String>;
+
+    /// The same of a file that is no text.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    fn read_bytes(&self, name: &str) -> Result<Vec<u8>, String> {
+        self.read(name).map(String::into_bytes)
+    }
 }
 
 /// For scenarios that name no files.

@@ -90,7 +90,9 @@ fn written_at(spec: &WorkloadSpec, workload: &Workload, message: usize) -> (Stri
                 _ => ("workload.sizes".to_owned(), None),
             }
         }
-        WorkloadSpec::Cm { .. } | WorkloadSpec::Ns3Flows { .. } => ("workload.file".to_owned(), None),
+        WorkloadSpec::Cm { .. } | WorkloadSpec::Ns3Flows { .. } | WorkloadSpec::Trace(_) => {
+            ("workload.file".to_owned(), None)
+        }
         WorkloadSpec::Registered(_) => ("workload.kind".to_owned(), None),
     }
 }

@@ -5,6 +5,7 @@ use super::{EcnStep, FabricSpec, PfcSpec, Scheme, WrrSpec};
 use anabranch_base::{Duration, OutOfRange};
 use anabranch_proto::cc::AlphaDecay;
 use anabranch_proto::program::{ThemisLonghaulConfig, ThemisSprayingConfig};
+use anabranch_proto::transport::Inherits;
 use anabranch_proto::{CcConfig, LbConfig, ProgramConfig, Span, Threshold, TransportConfig};
 
 /// Checks the numbers of a scheme: each against its declaration, then what they must be together.
@@ -17,9 +18,12 @@ pub(super) fn validate(scheme: &Scheme) -> Result<(), ParameterFault> {
     }
     paths(&scheme.lb, "lb")?;
     scheme.mix.iter().try_for_each(|mix| paths(&mix.lb, "mix.lb"))?;
+    freezes(&scheme.lb, "lb")?;
+    scheme.mix.iter().try_for_each(|mix| freezes(&mix.lb, "mix.lb"))?;
     paced(scheme)?;
     alpha(scheme)?;
     telemetry(scheme)?;
+    inherits(scheme)?;
     fabric(&scheme.fabric)?;
     match (&scheme.fabric.program, &scheme.fabric.program_at) {
         (Some(ProgramConfig::ThemisSpraying(config)), _) => themis_spraying(config, scheme),
@@ -53,6 +57,18 @@ fn paths(lb: &LbConfig, part: &str) -> Result<(), ParameterFault> {
     Err(ParameterFault::value(&format!("{part}.min_paths"), message, most.to_string()))
 }
 
+/// Freezing cannot be forced where there is none.
+fn freezes(lb: &LbConfig, part: &str) -> Result<(), ParameterFault> {
+    match lb {
+        LbConfig::Reps(reps) if reps.freeze_at.is_some() && !reps.freezing => {
+            let message =
+                format!("{part}.freeze_at forces a freezing that {part}.freezing = false rules out");
+            Err(ParameterFault::value(&format!("{part}.freezing"), message, "true"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// MP-RDMA's sender knows windows alone.
 fn paced(scheme: &Scheme) -> Result<(), ParameterFault> {
     if !matches!((&scheme.transport, &scheme.cc), (TransportConfig::MpRdma(_), CcConfig::Dcqcn(_))) {
@@ -74,6 +90,17 @@ fn alpha(scheme: &Scheme) -> Result<(), ParameterFault> {
         dcqcn.decrease_interval
     );
     Err(ParameterFault::value("cc.decrease_interval", message, "\"0us\""))
+}
+
+/// What there is to inherit: a window that adapts.
+fn inherits(scheme: &Scheme) -> Result<(), ParameterFault> {
+    let adapts = matches!(scheme.cc, CcConfig::Dctcp(_) | CcConfig::Registered(_));
+    if adapts || scheme.transport.inherits() == Inherits::Nothing {
+        return Ok(());
+    }
+    let message = "transport.inherits is about a window that adapts, which of the congestion controls under \
+                   transport.kind = \"sack\" only cc.kind = \"dctcp\" leaves to the next connection";
+    Err(ParameterFault::value("transport.inherits", message.to_owned(), "\"nothing\""))
 }
 
 /// Telemetry comes back with the ACKs of one transport.

@@ -56,6 +56,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("trp-only", include_str!("../../../../schemes/trp-only.toml")),
     ("annulus", include_str!("../../../../schemes/annulus.toml")),
     ("bicc", include_str!("../../../../schemes/bicc.toml")),
+    ("eqds", include_str!("../../../../schemes/eqds.toml")),
     ("timeout", include_str!("../../../../schemes/timeout.toml")),
 ];
 

@@ -281,7 +281,7 @@ fn pipelines_and_listed_messages_are_read_and_read_back() {
         panic!("{:?}", mixed.workload)
     };
     assert_eq!(incast, &IncastsSpec { degree: 8, bytes: Bytes(32_000), load: 0.3 });
-    assert_eq!(pipeline, &PipelineSpec { bytes: Bytes(1_000_000), load: 0.2 });
+    assert_eq!(pipeline, &PipelineSpec { bytes: Bytes(1_000_000), load: 0.2, persistent: false });
     assert_round_trip(&mixed);
     let two = scenario(&format!("{PAPER}{TWO}"));
     let message = |from, to, start| MessageSpec {

@@ -6,7 +6,7 @@ use super::table::{Table, example, list, nearest, split_help};
 use super::{IncastsSpec, MessageSpec, PipelineSpec, ScenarioError, WorkloadSpec};
 use anabranch_base::{Bytes, Duration, HostId};
 use anabranch_workload::collective::{Algorithm, Clock, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
-use anabranch_workload::{MOST_LOAD, WorkloadError};
+use anabranch_workload::{Format, MOST_LOAD, SendEnds, TraceSpec, WorkloadError};
 
 /// The size distributions that come with the program.
 const SIZES: &[&str] = &["websearch", "websearch-reps", "facebook-hadoop", "alistorage"];
@@ -24,6 +24,7 @@ enum Kind {
     Messages,
     Cm,
     Ns3Flows,
+    Trace,
 }
 
 const KINDS: &[(&str, Kind)] = &[
@@ -35,6 +36,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("messages", Kind::Messages),
     ("cm", Kind::Cm),
     ("ns3-flows", Kind::Ns3Flows),
+    ("trace", Kind::Trace),
 ];
 
 /// The kinds of ours.
@@ -51,7 +53,8 @@ pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSp
         (None, Some(file)) if file.ends_with(".cm") => Kind::Cm,
         (None, Some(file)) => {
             let message = format!("{file:?} does not end in .cm, so its kind must be said");
-            return Err(table.wrong("file", message, "kind = \"cm\" or kind = \"ns3-flows\""));
+            let help = "kind = \"cm\", kind = \"ns3-flows\" or kind = \"trace\"";
+            return Err(table.wrong("file", message, help));
         }
         _ => {
             if let Some(help) = collective_kind(table) {
@@ -105,7 +108,51 @@ pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSp
             cx.file(table, "file", &file)?;
             Ok(WorkloadSpec::Ns3Flows { file, origin: table.get("origin")?.unwrap_or(NS3_ORIGIN) })
         }
+        Kind::Trace => trace(cx, table),
     }
+}
+
+/// A job from a file of another tool. What its file says and does not fit is found when the workload is built.
+fn trace(cx: &Context, table: &Table) -> Result<WorkloadSpec, ScenarioError> {
+    table.only(&keys::of("trace"))?;
+    let file: String = table.need("file")?;
+    let format = table.word("format", &Format::ALL)?;
+    match format {
+        Format::Chakra => cx.files_of_ranks(table, "file", &file)?,
+        _ => drop(cx.file(table, "file", &file)?),
+    }
+    let placement = match table.node("placement").is_some() {
+        true => table.word("placement", &Placement::ALL)?,
+        false => Placement::Blocks,
+    };
+    let ends = match table.node("ends").is_some() {
+        true => table.word("ends", &SendEnds::ALL)?,
+        false => format.ends(),
+    };
+    for (key, whose) in [
+        ("bytes", &[Format::Msccl][..]),
+        ("chunk", &[Format::Simai, Format::Chakra]),
+        ("without_pipeline", &[Format::Simai]),
+    ] {
+        if table.node(key).is_some() && !whose.contains(&format) {
+            let whose: Vec<String> = whose.iter().map(|format| format!("{:?}", format.name())).collect();
+            let message = format!("{key} is for format = {}, not {:?}", whose.join(" or "), format.name());
+            return Err(table.wrong(key, message, format!("[workload] without {key}")));
+        }
+    }
+    let bytes = match format {
+        Format::Msccl => Some(bytes(table)?),
+        _ => None,
+    };
+    let chunk = match format {
+        Format::Simai | Format::Chakra => Some(table.get("chunk")?.unwrap_or(DEFAULT_CHUNK)),
+        _ => None,
+    };
+    if chunk == Some(Bytes(0)) {
+        return Err(table.wrong("chunk", "a chunk must have at least 1B", "chunk = \"128KB\""));
+    }
+    let without_pipeline = table.get("without_pipeline")?.unwrap_or_default();
+    Ok(WorkloadSpec::Trace(TraceSpec { format, file, placement, ends, bytes, chunk, without_pipeline }))
 }
 
 fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {
@@ -163,7 +210,8 @@ fn incasts(table: &Table, hosts: u32, beside: f64) -> Result<IncastsSpec, Scenar
 fn pipeline(table: &Table, beside: f64) -> Result<PipelineSpec, ScenarioError> {
     table.only(&keys::of("pipeline"))?;
     let bytes = bytes(table)?;
-    Ok(PipelineSpec { bytes, load: load_beside(table, "a pipeline", beside, "the other parts")? })
+    let load = load_beside(table, "a pipeline", beside, "the other parts")?;
+    Ok(PipelineSpec { bytes, load, persistent: table.get("persistent")?.unwrap_or_default() })
 }
 
 /// The load `of` a part of the workload, beside `others`.

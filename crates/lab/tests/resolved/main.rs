@@ -68,7 +68,7 @@ fn form(scheme: &Scheme) -> Form {
 fn paper_of(scheme: &str) -> &'static str {
     match scheme {
         "reps" | "ops" | "ecmp" | "plb" | "flowlet" | "bitmap" | "mprdma-lb" | "mptcp"
-        | "mptcp-one-window" | "adaptive-roce" | "reps-carry" | "reps-reuse" => "reps-paper",
+        | "mptcp-one-window" | "adaptive-roce" | "reps-carry" | "reps-reuse" | "eqds" => "reps-paper",
         "strack" | "strack-ops" | "rocev2" | "rocev2-4qp" => "strack-paper",
         "themis-spraying" | "conweave" | "sr-ecmp" | "sr-ar" | "sr-spray" | "to-ar" => {
             "themis-spraying-paper"

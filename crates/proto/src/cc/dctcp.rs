@@ -71,6 +71,10 @@ impl CongestionControl for Dctcp {
         self.set(self.window - self.loss_decrease);
     }
 
+    fn start_with_window(&mut self, bytes: u64) {
+        self.set(bytes as f64);
+    }
+
     #[inline]
     fn paces(&self) -> bool {
         false

@@ -72,6 +72,11 @@ pub trait CongestionControl: Send {
     fn handle_loss(&mut self, now: Time) {
         let _ = now;
     }
+    /// A new queue pair starts with a window of `bytes` bytes, headers included, which an earlier one left, and not with
+    /// the one that its parameters give. Only a congestion control whose window adapts has a use for it.
+    fn start_with_window(&mut self, bytes: u64) {
+        let _ = bytes;
+    }
     /// The queue pair sends again after a pause that its transport finds long.
     fn handle_restart(&mut self, now: Time) {
         let _ = now;

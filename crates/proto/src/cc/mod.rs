@@ -208,6 +208,11 @@ impl AnyCc {
         dispatch!(self, cc => cc.handle_loss(now));
     }
 
+    /// See [`CongestionControl::start_with_window`].
+    pub fn start_with_window(&mut self, bytes: u64) {
+        dispatch!(self, cc => cc.start_with_window(bytes));
+    }
+
     /// See [`CongestionControl::handle_restart`].
     pub fn handle_restart(&mut self, now: Time) {
         dispatch!(self, cc => cc.handle_restart(now));

@@ -41,6 +41,11 @@ parameters! {
         #[is(any; example = "in-turn"; source = "unsaid; in-a-row: the oldest good one first, REPS, Algorithm 2, line 4";
             default = "in-a-row")]
         pub reuse_order: ReuseOrder,
+        /// When a sender freezes although nothing failed: with the first ACK at this time of the run or later, once, for
+        /// `freezing_timeout`. Without it: at failures alone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[is(AboveZero; example = "50us"; source = "REPS, Appendix A and figure 19")]
+        pub freeze_at: Option<Span>,
     }
 }
 
@@ -94,6 +99,8 @@ pub struct Reps {
     lifespan: u8,
     used: u8,
     exit_freezing: Time,
+    /// When freezing is forced; never, once it was.
+    freeze_at: Time,
     rtts: RecentRtt,
     limits: Limits,
     /// Entropies are used in turn.
@@ -142,6 +149,7 @@ impl Reps {
             lifespan: if turns { 1 } else { config.reuse as u8 },
             used: 0,
             exit_freezing: Time::ZERO,
+            freeze_at: config.freeze_at.map_or(Time::NEVER, |after| Time::ZERO + after.on(facts)),
             rtts: RecentRtt::new(environment.rto),
             limits: Limits {
                 evs: config.evs,
@@ -153,6 +161,18 @@ impl Reps {
             turns: turns.then(|| Box::new(Turns { reuse: config.reuse as u8, left: [0; MAX_BUFFER] })),
             random,
         }
+    }
+
+    /// Takes over the entropies that another sender to the same host has cached. Not its freezing, nor its round trips:
+    /// those are of its time.
+    pub fn inherit(&mut self, other: &Reps) {
+        self.cached = other.cached;
+        self.valid = other.valid;
+        self.head = other.head;
+        self.filled = other.filled;
+        self.number_of_valid = other.number_of_valid;
+        self.used = other.used;
+        self.turns.clone_from(&other.turns);
     }
 
     /// Whether it avoids new entropies now.
@@ -186,6 +206,9 @@ impl LoadBalancer for Reps {
     #[inline]
     fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
         self.rtts.add(now, rtt);
+        if now >= self.freeze_at {
+            self.force_freezing(now);
+        }
         // Lines 6-8: a marked path is not worth keeping.
         if marked {
             return;
@@ -249,6 +272,14 @@ impl Reps {
             self.is_freezing = true;
             self.exit_freezing = now + self.limits.freezing_timeout;
         }
+    }
+
+    /// REPS, Appendix A and figure 19: as after a failure, and whether it explores or not.
+    #[cold]
+    fn force_freezing(&mut self, now: Time) {
+        self.freeze_at = Time::NEVER;
+        self.explore_counter = 0;
+        self.handle_failure(now);
     }
 
     #[inline]

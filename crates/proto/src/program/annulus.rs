@@ -3,7 +3,7 @@
 //! the ToR sends a CNP back to the sender. Nothing is done near the receiver.
 //!
 //! What section VII-A leaves unsaid, and what is done here:
-//! - Whose packets: QCN works on a port and knows no data centres, so the CNPs are for all flows. `inter_only` keeps
+//! - Which flows: QCN works per port and cannot tell data centres apart, so all flows get CNPs. `inter_only` keeps
 //!   them to those that leave their data centre.
 //! - Which queues: all of the ToR, those to its own hosts too, as long as the sender is one of its hosts as well.
 //! - Whether the mark stays: Annulus has one loop for the bottlenecks near the source and another for those beyond, while
@@ -78,7 +78,7 @@ impl Program for Annulus {
         Verdict::Forward
     }
 
-    /// A mark on a packet of one of the switch's hosts is the switch's own: nobody was there before to set it.
+    /// A mark on a packet from a local host was set by this switch, which is its first hop.
     fn egress(&mut self, packet: &mut Packet, at: &Passage, out: &mut Vec<Emitted>) {
         if !packet.marked || !at.from_host || !matches!(packet.repr, Repr::Data { .. }) {
             return;

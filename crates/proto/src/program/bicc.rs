@@ -14,15 +14,16 @@
 //! - An ACK or NACK of the host passes back with a cumulative PSN beyond it, or a selective ACK that names it. One that
 //!   was sent before a second copy of a packet counts for that copy as well: no harm, since the host drops the copy.
 //! - Another copy comes from the sender. Then the sender has given up the one before, which was lost or which a
-//!   go-back-N receiver has dropped. It counts when the copy comes in and not when it goes out: the copy may wait in the
-//!   very queue that the lost packet holds up.
-//! - `release` has passed. It is for losses that no copy follows: those of a copy that nobody needed, or of its ACK.
+//!   go-back-N receiver has dropped. The earlier copy is released when the new one arrives, not when it is sent: the new
+//!   one may wait in the very queue that the lost packet holds up.
+//! - `release` has passed. It covers losses without a retransmission: a lost duplicate that the receiver did
+//!   not need, or its lost ACK.
 //!   It bounds how long anything can hold up a VOQ.
 //!
 //! So it needs what the papers assume: one ESW in a data centre, which sees both directions, and NICs whose ACKs and
 //! NACKs are cumulative in PSNs (`go-back-n`, `irn`, `rack-tlp`, `rnic-sr`). Receivers should acknowledge each packet
-//! (`ack_every` of 1): else packets that wait for company before they are acknowledged stop the queue that the company
-//! is in. And RTOs should be above what a packet may wait in a VOQ: else senders fill it with copies faster than it
+//! (`ack_every` of 1): else packets that wait for a coalesced ACK block the VOQ that holds the packets needed to
+//! trigger it. And RTOs should be above what a packet may wait in a VOQ: else senders fill it with copies faster than it
 //! empties.
 
 use super::interface::{
@@ -39,7 +40,7 @@ parameters! {
     #[serde(deny_unknown_fields)]
     pub struct BiccConfig {
         /// Most bytes on the wire between the switch and one host: the BDP within a data centre. (`"1bdp"` would be that
-        /// of the fabric's longest path, which leads from one data centre to the other.) One packet may always be.
+        /// of the fabric's longest path, which leads from one data centre to the other.) One packet is always allowed.
         #[is(AboveZero; example = "100KB";
             source = "Themis-longhaul, section VII-A: 100 Gb/s and a round trip of 8 us")]
         pub window: Size,
@@ -193,8 +194,8 @@ impl Bicc {
         (to - from) as u64
     }
 
-    /// Whether one more packet may be on its way to a host. If nothing is, it always may: a window smaller than a packet
-    /// is to stop nobody.
+    /// Whether one more packet may be on its way to a host. If nothing is, it always may: a window below one packet
+    /// must not block a host.
     #[inline]
     fn has_room(&self, host: HostId, bytes: u16) -> bool {
         let in_flight = self.hosts[host.index()].in_flight;

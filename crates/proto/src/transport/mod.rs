@@ -2,6 +2,7 @@
 
 mod common;
 mod dcp;
+mod eqds;
 mod go_back_n;
 mod irn;
 mod mp_rdma;
@@ -18,12 +19,13 @@ use anabranch_base::{MessageId, Parameters, Purpose, Registered, Stream, Time, f
 
 pub use common::{Ends, Framing, NumberSpace, OutOfPsns, Receiver, Sender, SenderCounters};
 pub use dcp::{DcpConfig, DcpReceiver, DcpSender, reception as dcp_reception};
+pub use eqds::{EqdsConfig, EqdsReceiver, EqdsSender, PullPacer};
 pub use go_back_n::{GoBackNConfig, GoBackNReceiver, GoBackNSender};
 pub use irn::{IrnConfig, IrnReceiver, IrnSender};
 pub use mp_rdma::{MpRdmaConfig, MpRdmaReceiver, MpRdmaSender};
 pub use rack_tlp::{RackTlpConfig, RackTlpSender};
 pub use rnic_sr::{RnicSrConfig, RnicSrReceiver, RnicSrSender};
-pub use sack::{SackConfig, SackReceiver, SackSender};
+pub use sack::{Inherits, Legacy, SackConfig, SackReceiver, SackSender};
 pub use strack::{StrackConfig, StrackReceiver, StrackSender};
 
 kinds! {
@@ -51,6 +53,9 @@ kinds! {
         /// DCP (sections 4.3 to 4.5).
         #[kind("dcp")]
         Dcp(DcpConfig),
+        /// EQDS (NSDI 2022): the receiving host pulls.
+        #[kind("eqds")]
+        Eqds(EqdsConfig),
         /// MP-RDMA (NSDI 2018): paths clocked by ACKs, a small bitmap at the receiver, and going back.
         #[kind("mp-rdma")]
         MpRdma(MpRdmaConfig),
@@ -119,6 +124,8 @@ pub enum AnySender {
     Strack(StrackSender),
     /// See [`DcpSender`].
     Dcp(DcpSender),
+    /// See [`EqdsSender`].
+    Eqds(EqdsSender),
     /// See [`MpRdmaSender`].
     MpRdma(MpRdmaSender),
     /// Somebody else's.
@@ -144,6 +151,8 @@ pub enum AnyReceiver {
     Strack(StrackReceiver),
     /// See [`DcpReceiver`].
     Dcp(DcpReceiver),
+    /// See [`EqdsReceiver`].
+    Eqds(EqdsReceiver),
     /// See [`MpRdmaReceiver`].
     MpRdma(MpRdmaReceiver),
     /// Somebody else's.
@@ -184,6 +193,7 @@ impl TransportConfig {
                 AnySender::Strack(StrackSender::new(config, facts, ends, cc, lb))
             }
             TransportConfig::Dcp(config) => AnySender::Dcp(DcpSender::new(config, facts, ends, cc, lb)),
+            TransportConfig::Eqds(config) => AnySender::Eqds(EqdsSender::new(config, facts, ends, cc, lb)),
             TransportConfig::MpRdma(config) => {
                 AnySender::MpRdma(MpRdmaSender::new(config, facts, ends, cc, lb))
             }
@@ -218,6 +228,7 @@ impl TransportConfig {
             }
             TransportConfig::Strack(config) => AnyReceiver::Strack(StrackReceiver::new(config, ends)),
             TransportConfig::Dcp(config) => AnyReceiver::Dcp(DcpReceiver::new(config, facts, ends)),
+            TransportConfig::Eqds(config) => AnyReceiver::Eqds(EqdsReceiver::new(config, ends)),
             TransportConfig::MpRdma(config) => AnyReceiver::MpRdma(MpRdmaReceiver::new(config, ends)),
             TransportConfig::Registered(its) => {
                 let random = stream(seed, 2 * u64::from(ends.qp.0) + 1, Purpose::Transport);
@@ -237,6 +248,7 @@ impl TransportConfig {
             TransportConfig::RackTlp(config) => (config.payload, config.header, config.ack),
             TransportConfig::Strack(config) => (config.payload, config.header, config.ack),
             TransportConfig::Dcp(config) => (config.payload, config.header, config.ack),
+            TransportConfig::Eqds(config) => (config.payload, config.header, config.ack),
             TransportConfig::MpRdma(config) => (config.payload, config.header, config.ack),
             TransportConfig::Registered(its) => {
                 let get = |name| its.parameters().get(name);
@@ -251,7 +263,7 @@ impl TransportConfig {
         let all = u64::from(u32::MAX);
         match self {
             // What is in flight must not come near the end of the numbers.
-            TransportConfig::Sack(_) | TransportConfig::Strack(_) => {
+            TransportConfig::Sack(_) | TransportConfig::Strack(_) | TransportConfig::Eqds(_) => {
                 NumberSpace::of_packets(all - u64::from(common::MAX_SPAN) - 1)
             }
             TransportConfig::Dcp(config) => NumberSpace {
@@ -276,6 +288,22 @@ impl TransportConfig {
         }
     }
 
+    /// What a connection takes over from the one before of its two hosts.
+    pub fn inherits(&self) -> Inherits {
+        match self {
+            TransportConfig::Sack(config) => config.inherits,
+            _ => Inherits::Nothing,
+        }
+    }
+
+    /// What paces a host's pulls, where receivers pull.
+    pub fn pull_pacer(&self, facts: &PathFacts) -> Option<PullPacer> {
+        match self {
+            TransportConfig::Eqds(config) => Some(PullPacer::new(config, facts)),
+            _ => None,
+        }
+    }
+
     /// The retransmission timeout.
     pub fn rto(&self) -> Span {
         match self {
@@ -286,6 +314,7 @@ impl TransportConfig {
             TransportConfig::RackTlp(config) => config.rto,
             TransportConfig::Strack(config) => config.rto,
             TransportConfig::Dcp(config) => config.rto,
+            TransportConfig::Eqds(config) => config.rto,
             TransportConfig::MpRdma(config) => config.rto,
             TransportConfig::Registered(its) => its.parameters().get("rto"),
         }
@@ -303,6 +332,7 @@ macro_rules! dispatch {
             $any::RackTlp($end) => $call,
             $any::Strack($end) => $call,
             $any::Dcp($end) => $call,
+            $any::Eqds($end) => $call,
             $any::MpRdma($end) => $call,
             $any::Custom($end) => foreign(PART, || $call),
         }
@@ -374,6 +404,21 @@ impl AnySender {
     pub fn counters(&self) -> SenderCounters {
         dispatch!(AnySender, self, end => end.counters())
     }
+
+    /// What it leaves to the next connection of its two hosts, where that [inherits](TransportConfig::inherits).
+    pub fn legacy(&self) -> Option<Legacy> {
+        match self {
+            AnySender::Sack(sender) => sender.legacy(),
+            _ => None,
+        }
+    }
+
+    /// Starts with what an earlier connection left.
+    pub fn inherit(&mut self, legacy: &Legacy) {
+        if let AnySender::Sack(sender) = self {
+            sender.inherit(legacy);
+        }
+    }
 }
 
 impl AnyReceiver {
@@ -399,5 +444,17 @@ impl AnyReceiver {
     #[inline]
     pub fn fresh_packets(&self) -> u64 {
         dispatch!(AnyReceiver, self, end => end.fresh_packets())
+    }
+
+    /// See [`Receiver::asks_to_pull`].
+    #[inline]
+    pub fn asks_to_pull(&mut self) -> bool {
+        dispatch!(AnyReceiver, self, end => end.asks_to_pull())
+    }
+
+    /// See [`Receiver::pull`].
+    #[inline]
+    pub fn pull(&mut self) -> Option<Packet> {
+        dispatch!(AnyReceiver, self, end => end.pull())
     }
 }

@@ -5,9 +5,11 @@
 //! or at once what the fabric trimmed.
 
 mod config;
+mod legacy;
 mod receiver;
 mod sender;
 
-pub use config::SackConfig;
+pub use config::{Inherits, SackConfig};
+pub use legacy::Legacy;
 pub use receiver::SackReceiver;
 pub use sender::SackSender;

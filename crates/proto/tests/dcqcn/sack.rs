@@ -13,6 +13,7 @@ fn packets_keep_their_distance_under_dcqcn() {
         ack_every: 1,
         carry_evs: false,
         rto: Span::Time(Duration::from_us(70)),
+        inherits: Default::default(),
     };
     let cc = CcConfig::Dcqcn(DcqcnConfig { window: Size::Bdp(10.0), ..DcqcnConfig::paper() });
     let ends = Ends { qp: QpId(3), src: HostId(1), dst: HostId(2) };

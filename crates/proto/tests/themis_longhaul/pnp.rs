@@ -23,6 +23,7 @@ pub fn config() -> PnpConfig {
         setup: Span::Time(Duration::from_us(3000)),
         daemon_delay: Span::Time(Duration::from_us(10)),
         install_delay: Span::Time(Duration::from_us(1000)),
+        both_ends: false,
         entries: 1024,
     }
 }
@@ -320,6 +321,25 @@ proptest! {
             }
         }
         prop_assert_eq!(esw.counter("pnp_cnps"), cnps.len() as u64);
+    }
+}
+
+/// A flow that comes into the data centre: the switch of its sender's alone answers its marks, unless both ends do.
+#[test]
+fn the_receivers_switch_answers_only_where_both_ends_do() {
+    for both_ends in [false, true] {
+        let mut esw = Esw::new(&PnpConfig { both_ends, ..config() });
+        esw.open(us(0), QP, RECEIVER, SENDER);
+        let mut packet = Packet { dst: SENDER, ..marked(QP, 3) };
+        let out = esw.egress(us(1), RECEIVER, &mut packet);
+        let cnp = Packet::cnp(QP, RECEIVER).with_bytes(ACK).with_ev(packet.ev);
+        let answer = both_ends.then_some(Emitted { packet: cnp, held: Held::Never });
+        assert_eq!((out, packet.marked), (answer.into_iter().collect(), !both_ends));
+        assert_eq!(esw.counter("marks_without_entry"), 0, "it is none of the switch's own");
+        esw.close(us(2), QP, RECEIVER, SENDER);
+        esw.pnp.handle_timeout(us(5_000));
+        let mut late = Packet { dst: SENDER, ..marked(QP, 4) };
+        assert_eq!(esw.egress(us(5_001), RECEIVER, &mut late), []);
     }
 }
 

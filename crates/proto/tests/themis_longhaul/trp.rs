@@ -25,6 +25,10 @@ pub fn config() -> TrpConfig {
         install_delay: Span::Time(Duration::from_us(1_000)),
         rate: Rate::from_gbps(1_600),
         latency: Span::Time(Duration::from_ns(100)),
+        ecn: false,
+        ecn_kmin: Bytes(0),
+        ecn_kmax: Bytes(0),
+        ecn_pmax: 1.0,
         dummies: 0,
         dummy_bytes: Bytes(1_500),
     }
@@ -60,6 +64,7 @@ pub struct Left {
     pub at: Time,
     pub qp: u32,
     pub psn: u32,
+    pub marked: bool,
 }
 
 /// The switch between both data centres, with its timer.
@@ -123,7 +128,12 @@ impl Switch {
     fn leave(&mut self, at: Time, forwarded: Option<Packet>, out: &[Emitted]) {
         assert!(out.iter().all(|emitted| emitted.held == Held::Aside));
         let packets = forwarded.into_iter().chain(out.iter().map(|emitted| emitted.packet));
-        self.left.extend(packets.map(|packet| Left { at, qp: packet.qp.0, psn: psn(&packet) }));
+        self.left.extend(packets.map(|packet| Left {
+            at,
+            qp: packet.qp.0,
+            psn: psn(&packet),
+            marked: packet.marked,
+        }));
     }
 
     pub fn psns(&self) -> Vec<u32> {
@@ -148,11 +158,56 @@ fn a_throttled_packet_comes_out_after_its_loops() {
     assert_eq!(switch.data(us(2), 1, 0), Verdict::Forward, "others pass");
     switch.finish();
     // Three passes of 105 ns.
-    let third = Left { at: us(2) + Duration(3 * 105_000), qp: 0, psn: 1 };
+    let third = Left { at: us(2) + Duration(3 * 105_000), qp: 0, psn: 1, marked: false };
     assert_eq!(switch.left[2], third);
     let counts = ["cnps_seen", "redirected", "loops", "max_loop_num", "max_recirculating_bytes"];
     assert_eq!(counts.map(|name| switch.count(name)), [8, 1, 3, 3, 1_000]);
     assert_eq!(switch.count("wrong_flow_redirects"), 0);
+}
+
+/// The port marks by what it still holds when a packet comes out of it.
+#[test]
+fn the_recirculation_port_marks_above_its_thresholds() {
+    for (ecn, kmin, kmax, marked) in [
+        (false, 0, 0, [false; 3]),
+        // Two packets wait behind the first, one behind the second.
+        (true, 500, 500, [true, true, false]),
+        (true, 1_500, 1_500, [true, false, false]),
+        (true, 2_000, 2_000, [false; 3]),
+    ] {
+        let (ecn_kmin, ecn_kmax) = (Bytes(kmin), Bytes(kmax));
+        let mut switch = Switch::new(&TrpConfig { ecn, ecn_kmin, ecn_kmax, ..config() });
+        for _ in 0..6 {
+            switch.cnp(us(1), 0);
+        }
+        for psn in 0..3 {
+            switch.data(us(2), 0, psn);
+        }
+        switch.finish();
+        assert_eq!(switch.psns(), [0, 1, 2]);
+        assert_eq!(switch.count("loops"), 3, "one pass each");
+        assert_eq!(switch.left.iter().map(|left| left.marked).collect::<Vec<_>>(), marked);
+        assert_eq!(switch.count("loop_marks"), marked.iter().filter(|is| **is).count() as u64);
+    }
+}
+
+/// Between its thresholds a share of them that rises.
+#[test]
+fn between_the_thresholds_marks_are_drawn() {
+    let config =
+        TrpConfig { ecn: true, ecn_kmin: Bytes(0), ecn_kmax: Bytes(2_000_000), ecn_pmax: 0.5, ..config() };
+    let mut switch = Switch::new(&config);
+    for _ in 0..6 {
+        switch.cnp(us(1), 0);
+    }
+    for psn in 0..2_000 {
+        switch.data(us(2), 0, psn);
+    }
+    switch.finish();
+    let marks = |of: &[Left]| of.iter().filter(|left| left.marked).count();
+    // 0.5 falling to 0 over 2,000 packets: 3/8 and 1/8 in the halves.
+    let (first, second) = switch.left.split_at(1_000);
+    assert!((325..=425).contains(&marks(first)) && (80..=170).contains(&marks(second)));
 }
 
 /// Only CNPs that leave the data centre count, and only data that enters it loops.

@@ -240,7 +240,7 @@ fn who_goes_first_at_one_moment_does_not_matter() {
         let other = run(&Plan { timer_first: !plan.timer_first, ..plan });
         let sorted = |outcome: &Outcome| {
             let mut left: Vec<(Time, u32, u32)> =
-                outcome.switch.left.iter().map(|Left { at, qp, psn }| (*at, *qp, *psn)).collect();
+                outcome.switch.left.iter().map(|Left { at, qp, psn, .. }| (*at, *qp, *psn)).collect();
             left.sort_unstable();
             left
         };

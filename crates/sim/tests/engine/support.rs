@@ -26,7 +26,7 @@ pub fn read(text: &str, files: &Named<'_>) -> Scenario {
 pub fn paper(scheme: &str) -> &'static str {
     match scheme {
         "reps" | "ops" | "ecmp" | "plb" | "flowlet" | "bitmap" | "mprdma-lb" | "mptcp"
-        | "mptcp-one-window" | "adaptive-roce" | "reps-carry" | "reps-reuse" => "reps-paper",
+        | "mptcp-one-window" | "adaptive-roce" | "reps-carry" | "reps-reuse" | "eqds" => "reps-paper",
         "strack" | "strack-ops" | "rocev2" | "rocev2-4qp" => "strack-paper",
         "themis-spraying" | "conweave" | "sr-ecmp" | "sr-ar" | "sr-spray" | "to-ar" => {
             "themis-spraying-paper"

@@ -84,6 +84,7 @@ fn registry() -> Registry {
         ack_every: 1,
         carry_evs: false,
         rto: anabranch_sim::proto::Span::Rtt(5.0),
+        inherits: Default::default(),
     };
     Registry::new()
         .load_balancer("fragile", [], |_, _, _| Box::new(Fragile))

@@ -23,6 +23,7 @@ fn copies() -> Registry {
         ack_every: parameters.get("ack_every"),
         carry_evs: false,
         rto: parameters.get("rto"),
+        inherits: Default::default(),
     };
     let go_back_n = |parameters: &Parameters| GoBackNConfig {
         payload: parameters.get("payload"),

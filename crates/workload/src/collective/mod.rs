@@ -10,6 +10,16 @@ mod plan;
 pub use algorithm::Algorithm;
 pub use plan::{Action, Plan, Send};
 
+/// The hosts of one job, by rank.
+pub(super) fn placed(
+    placement: Placement,
+    ranks: u32,
+    fabric: &Fabric,
+    seed: u64,
+) -> Result<Vec<u32>, WorkloadError> {
+    Ok(place::groups(placement, ranks, 1, fabric, seed)?.pop().unwrap_or_default())
+}
+
 use super::{Done, Fabric, Job, MAX_MESSAGES, Opens, Start, Workload, WorkloadBuilder, WorkloadError};
 use anabranch_base::{Bytes, GateId, HostId, MessageId, QpId, Time};
 use serde::{Deserialize, Serialize};
@@ -356,7 +366,7 @@ impl Plan {
         }
         let messages = first..builder.messages();
         let (algorithm, bytes) = (spec.algorithm.name(), spec.bytes.0);
-        builder.add_job(Job { algorithm, bytes, hosts, messages });
+        builder.add_job(Job { algorithm, bytes, hosts, messages, steps: 0..0 });
     }
 
     /// Lets every end of a rank's send start its next queued one.

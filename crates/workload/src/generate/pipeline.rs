@@ -10,8 +10,9 @@ use anabranch_base::{Duration, HostId, Purpose, Time, stream};
 /// after the last): it sends the activations of a micro-batch there at fixed intervals. The stages of different hosts
 /// are not in step.
 ///
-/// Assumed: a message each micro-batch, on a queue pair of its own as the flows of the paper's simulator are, and
-/// intervals that do not wait for the messages before, so that the load is the same whatever the scheme.
+/// Assumed: a message each micro-batch, and intervals that do not wait for the messages before, so that the load is the
+/// same whatever the scheme. A message has a queue pair of its own, as the flows of the paper's simulator have, or the
+/// stage has one for all of them, as a training job keeps it.
 pub(super) struct Pipeline<'a> {
     pub spec: &'a PipelineSpec,
     pub fabric: &'a Fabric,
@@ -74,9 +75,12 @@ impl Pipeline<'_> {
         starts.sort_unstable();
         // Hosts are numbered by data centre, as many in each.
         let of_dc = self.fabric.hosts / self.fabric.dcs;
+        let mut stages = vec![None; self.fabric.hosts as usize];
         for (start, host) in starts {
             let next = (host + of_dc) % self.fabric.hosts;
-            let qp = builder.add_qp(HostId(host), HostId(next));
+            let open = stages[host as usize].filter(|_| self.spec.persistent);
+            let qp = open.unwrap_or_else(|| builder.add_qp(HostId(host), HostId(next)));
+            stages[host as usize] = Some(qp);
             builder.add_message(qp, self.spec.bytes.0, Start::At(start));
         }
         Ok(())

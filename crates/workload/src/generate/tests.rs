@@ -337,13 +337,33 @@ fn across(hosts: u32, dcs: u32) -> Fabric {
 
 /// WebSearch and incasts at 0.3 each on all of `hosts` hosts for 20 ms, with a pipeline.
 fn with_pipeline(hosts: u32, bytes: u64, load: f64) -> WorkloadSpec {
-    let pipeline = Some(PipelineSpec { bytes: Bytes(bytes), load });
+    let pipeline = Some(PipelineSpec { bytes: Bytes(bytes), load, persistent: false });
     match with_incasts(8, 64_000, 0.3) {
         WorkloadSpec::Poisson { sizes, load, duration, incast, .. } => {
             WorkloadSpec::Poisson { sizes, load, hosts, duration, incast, pipeline }
         }
         other => other,
     }
+}
+
+#[test]
+fn a_persistent_pipeline_has_one_queue_pair_a_stage() {
+    let per_message = with_pipeline(32, 1_000_000, 0.2);
+    let mut persistent = per_message.clone();
+    if let WorkloadSpec::Poisson { pipeline: Some(pipeline), .. } = &mut persistent {
+        pipeline.persistent = true;
+    }
+    let [per_message, persistent] =
+        [per_message, persistent].map(|spec| build(&spec, &across(32, 2), 1, None).unwrap());
+    let ends = |w: &Workload| -> Vec<(crate::Qp, u64)> {
+        w.messages.iter().map(|message| (w.qps[message.qp.index()], start_of(message))).collect()
+    };
+    assert_eq!(ends(&per_message), ends(&persistent), "the same messages at the same times");
+    let of = persistent.groups[2].messages.clone();
+    let stages: BTreeSet<anabranch_base::QpId> =
+        of.clone().map(|m| persistent.messages[m as usize].qp).collect();
+    assert_eq!((stages.len(), of.len()), (32, per_message.groups[2].messages.len()));
+    assert!(of.len() > 32 * 2, "several messages a stage");
 }
 
 #[test]

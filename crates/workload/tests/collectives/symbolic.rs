@@ -134,7 +134,7 @@ impl Collective {
                 gate.starts_len = 0;
             }
             Opens::After(count) => *count -= 1,
-            Opens::Each => panic!("this gate starts a message at each activation"),
+            Opens::Each | Opens::Step(_) => panic!("this gate opens for something else than a count"),
         }
         Self::of(self.algorithm, self.bytes, workload, self.plan.clone(), self.connections)
     }
@@ -316,7 +316,7 @@ impl<'a> Run<'a> {
             let starts = &workload.gate_starts[gate.starts_from as usize..][..gate.starts_len as usize];
             match gate.opens {
                 Opens::After(needed) if needed == *count => opened.extend(starts.iter().map(|m| m.index())),
-                Opens::After(_) => {}
+                Opens::After(_) | Opens::Step(_) => {}
                 Opens::Each => opened.extend(starts.get(*count as usize - 1).map(|m| m.index())),
             }
         }

@@ -98,7 +98,7 @@ impl Drawable {
                     curves,
                     messages: true,
                     groups: groups(scenario),
-                    jobs: matches!(scenario.workload, WorkloadSpec::Collective(_)),
+                    jobs: matches!(scenario.workload, WorkloadSpec::Collective(_) | WorkloadSpec::Trace(_)),
                 }
             }
             (None, Some(model)) => Drawable::of_model(model),

@@ -16,6 +16,7 @@ fn config() -> RepsConfig {
         failure_rtt: 1.65,
         reuse: 1,
         reuse_order: ReuseOrder::InARow,
+        freeze_at: None,
     }
 }
 
@@ -170,6 +171,38 @@ fn without_freezing_mode_it_keeps_exploring() {
     good_ack(&mut reps, 1, 5);
     reps.handle_timeout(at(60));
     assert!(!reps.is_freezing());
+}
+
+/// Appendix A: freezing is forced at a time, not before it, once, and ends as freezing does.
+#[test]
+fn freezing_can_be_forced_at_a_time() {
+    let forced = RepsConfig { freeze_at: Some(Span::Time(Duration::from_us(50))), ..config() };
+    let mut reps = sender(&forced, false);
+    good_ack(&mut reps, 49, 5);
+    assert!(!reps.is_freezing(), "before its time");
+    // A marked ACK does it as well: its path is not kept, but time went on.
+    reps.handle_ack(at(50), 22, true, RTT);
+    assert!(reps.is_freezing(), "at its time");
+    assert_eq!((next_ev(&mut reps), next_ev(&mut reps)), (5, 5), "round the buffer, and no new entropies");
+    good_ack(&mut reps, 150, 6);
+    assert!(reps.is_freezing(), "until it has lasted 100 us");
+    good_ack(&mut reps, 151, 7);
+    assert!(!reps.is_freezing(), "as after a failure");
+    good_ack(&mut reps, 152, 8);
+    assert!(!reps.is_freezing(), "once");
+}
+
+/// What is exploring when the time comes freezes too; a failure would not make it.
+#[test]
+fn forced_freezing_ends_exploring() {
+    let forced = RepsConfig { freeze_at: Some(Span::Time(Duration::from_us(170))), ..config() };
+    let mut reps = sender(&forced, false);
+    good_ack(&mut reps, 1, 5);
+    reps.handle_timeout(at(60));
+    good_ack(&mut reps, 161, 6);
+    assert!(!reps.is_freezing() && reps.explore_counter == 16);
+    good_ack(&mut reps, 170, 7);
+    assert!(reps.is_freezing() && reps.explore_counter == 0);
 }
 
 /// Table 1: 74 bits with one entry, 193 with eight.

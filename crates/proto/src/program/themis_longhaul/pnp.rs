@@ -16,7 +16,7 @@ use crate::program::interface::{
     Emitted, Held, Passage, ProgramCounter, ProgramFacts, QpNotice, Sites, Total,
 };
 use crate::{Packet, Repr, Span, StateField};
-use anabranch_base::{Duration, Stream, Time, parameters};
+use anabranch_base::{Duration, HostId, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
 /// Registers of the TCP-cookie array. Unsaid; as many as section VI gives the other tables.
@@ -52,6 +52,14 @@ parameters! {
         /// From the control plane to the table.
         #[is(any; example = "1ms"; source = "Themis-longhaul, section VII-C")]
         pub install_delay: Span,
+        /// The external switch of the receivers' data centre answers marks as well, its own among them: daemons speak to
+        /// both ends' switches.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[is(any; example = true;
+            source = "unsaid; section III has the notification point on the senders' side, the simulation published with \
+                      Themis-longhaul on both";
+            default = false)]
+        pub both_ends: bool,
         /// Entries that the table has room for (section VI: 1024).
         #[is(1..=u32::MAX; example = 1024; source = "Themis-longhaul, section VI")]
         pub entries: u32,
@@ -63,6 +71,7 @@ pub struct Pnp {
     /// None: no interval.
     cnp_interval: Option<Duration>,
     clear_marks: bool,
+    both_ends: bool,
     /// None: switched off.
     monitor: Option<HandshakeMonitor>,
     control: ControlPlane,
@@ -89,6 +98,7 @@ impl Pnp {
         Pnp {
             cnp_interval: (cnp_interval > Duration::ZERO).then_some(cnp_interval),
             clear_marks: config.clear_marks,
+            both_ends: config.both_ends,
             monitor: config.monitor.then_some(monitor),
             control: ControlPlane::new(config, &facts.path),
             table: QpField::new(config.entries),
@@ -117,11 +127,11 @@ impl Pnp {
     }
 
     fn handle_mark(&mut self, packet: &mut Packet, at: &Passage, sites: &Sites, out: &mut Vec<Emitted>) {
-        // Section IV: addresses and sQPN are the match field. Flows from elsewhere have no entry: their daemons speak
-        // to the switch of their own data centre.
+        // Section IV: addresses and sQPN are the match field. Flows from elsewhere have no entry, unless daemons speak to
+        // the switches of both ends.
         let key = QpKey { src: at.src, dst: packet.dst, server: ServerQpn(packet.qp) };
         let Some(entry) = self.table.get_mut(&key) else {
-            let is_meant = sites.is_own(key.src) && sites.crosses(key.src, key.dst);
+            let is_meant = self.serves(key.src, key.dst, sites) && sites.crosses(key.src, key.dst);
             self.counts.marks_without_entry += u64::from(is_meant);
             return;
         };
@@ -148,22 +158,32 @@ impl Pnp {
 
     /// The first message of a queue pair is posted now; the connection was set up before.
     pub fn open(&mut self, notice: &QpNotice, sites: &Sites) {
-        // Daemons speak to the switch of their own data centre.
-        if !sites.is_own(notice.src) {
+        if !self.serves(notice.src, notice.dst, sites) {
             return;
         }
         // TCP within the data centre does not pass here; the daemon's packet always comes, as its host cannot tell.
         if self.monitor.is_some() && sites.crosses(notice.src, notice.dst) {
-            self.dial(notice, sites);
+            if sites.is_own(notice.src) {
+                self.dial(notice, sites);
+            } else {
+                // The monitor is in the client's switch, whose control plane passes on what it saw.
+                self.control.learn(notice.src, notice.dst);
+            }
         }
         self.control.handle_init(notice.now, &DaemonPacket::of(notice), &mut self.table);
     }
 
     /// The last message of a queue pair is acknowledged, and it is destroyed.
     pub fn close(&mut self, notice: &QpNotice, sites: &Sites) {
-        if sites.is_own(notice.src) {
+        if self.serves(notice.src, notice.dst, sites) {
             self.control.handle_destroy(notice.now, &DaemonPacket::of(notice).key, &mut self.table);
         }
+    }
+
+    /// Whether daemons speak to this switch of a queue pair between these two: to that of their own data centre, and to
+    /// the other one too where both ends answer marks.
+    fn serves(&self, src: HostId, dst: HostId, sites: &Sites) -> bool {
+        sites.is_own(src) || (self.both_ends && sites.is_own(dst))
     }
 
     /// Figure 5: the requester's TCP client dials until it gets through, which is the second time. All of it at one

@@ -64,6 +64,25 @@ parameters! {
         /// Latency of a pass through it.
         #[is(any; example = "100ns"; source = "unsaid; the simulation published with Themis-longhaul")]
         pub latency: Span,
+        /// The port marks packets (ECN) as other ports do.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[is(any; example = true;
+            source = "unsaid; the port of the simulation published with Themis-longhaul does"; default = false)]
+        pub ecn: bool,
+        /// Bytes in the port above which it begins to mark.
+        #[serde(default = "ecn_kmin", skip_serializing_if = "is_ecn_kmin")]
+        #[is(any; example = "800KB"; source = "the simulation published with Themis-longhaul, for 1.6 Tb/s";
+            default = "1600KB")]
+        pub ecn_kmin: Bytes,
+        /// Bytes in the port above which it marks every packet.
+        #[serde(default = "ecn_kmax", skip_serializing_if = "is_ecn_kmax")]
+        #[is(any; example = "6400KB"; source = "the simulation published with Themis-longhaul, for 1.6 Tb/s";
+            default = "25600KB")]
+        pub ecn_kmax: Bytes,
+        /// Share of the packets that it marks just below `ecn_kmax`; rises evenly from 0 at `ecn_kmin`.
+        #[serde(default = "ecn_pmax", skip_serializing_if = "is_ecn_pmax")]
+        #[is(0.0..=1.0; example = 0.2; source = "the simulation published with Themis-longhaul"; default = 0.2)]
+        pub ecn_pmax: f64,
         /// Dummy packets that circulate in it (section V-B: "a few").
         #[is(any; example = 4; source = "Themis-longhaul, section V-B: a few")]
         pub dummies: u32,
@@ -73,12 +92,56 @@ parameters! {
     }
 }
 
+fn ecn_kmin() -> Bytes {
+    Bytes(1_600_000)
+}
+
+fn is_ecn_kmin(bytes: &Bytes) -> bool {
+    *bytes == ecn_kmin()
+}
+
+fn ecn_kmax() -> Bytes {
+    Bytes(25_600_000)
+}
+
+fn is_ecn_kmax(bytes: &Bytes) -> bool {
+    *bytes == ecn_kmax()
+}
+
+fn ecn_pmax() -> f64 {
+    0.2
+}
+
+fn is_ecn_pmax(share: &f64) -> bool {
+    *share == ecn_pmax()
+}
+
+/// How the recirculation port marks.
+struct Marking {
+    kmin: u64,
+    kmax: u64,
+    pmax: f64,
+    random: Stream,
+}
+
+impl Marking {
+    /// Whether a packet that leaves `bytes` behind is marked.
+    fn marks(&mut self, bytes: u64) -> bool {
+        if bytes <= self.kmin {
+            return false;
+        }
+        let share = (bytes - self.kmin) as f64 / self.kmax.saturating_sub(self.kmin) as f64;
+        bytes > self.kmax || self.random.unit() < share * self.pmax
+    }
+}
+
 /// The receivers' side of Themis in one switch.
 pub struct Trp {
     rules: Throttling,
     sites: Sites,
     tables: CnpTables,
     port: Recirculation,
+    marking: Option<Marking>,
     counts: Counts,
 }
 
@@ -87,6 +150,7 @@ struct Counts {
     cnps_seen: u64,
     redirected: u64,
     loops: u64,
+    marks: u64,
     wrong_flow_redirects: u64,
     recoveries: u64,
     max_loop_num: u64,
@@ -106,16 +170,19 @@ impl Trp {
             (size(config.cache, config.cache_slots), size(config.store, config.store_entries));
         let install_delay = config.install_delay.on(&facts.path);
         let latency = config.latency.on(&facts.path);
+        let key = random.next_u64();
+        let fingerprints = (places, config.cache_fingerprint);
+        let marking = config.ecn.then(|| Marking {
+            kmin: config.ecn_kmin.0,
+            kmax: config.ecn_kmax.0,
+            pmax: config.ecn_pmax,
+            random: random.clone(),
+        });
         Trp {
             rules,
             sites: facts.sites.clone(),
-            tables: CnpTables::new(
-                rules,
-                (places, config.cache_fingerprint),
-                entries,
-                install_delay,
-                random.next_u64(),
-            ),
+            tables: CnpTables::new(rules, fingerprints, entries, install_delay, key),
+            marking,
             port: Recirculation::new(config.rate, latency, config.dummies, config.dummy_bytes),
             counts: Counts::default(),
         }
@@ -204,6 +271,7 @@ impl Trp {
             sum("cnps_seen", self.counts.cnps_seen),
             sum("redirected", self.counts.redirected),
             sum("loops", self.counts.loops),
+            sum("loop_marks", self.counts.marks),
             sum("wrong_flow_redirects", self.counts.wrong_flow_redirects),
             sum("recoveries", self.counts.recoveries),
             sum("cache_collisions", tables.collisions),
@@ -236,8 +304,14 @@ impl Trp {
     /// A packet comes back from the port.
     fn come_back(&mut self, out: &mut Vec<Emitted>) {
         let Some((now, mut looping)) = self.port.come_back() else { return };
-        let packet = looping.packet;
         looping.loops = looping.loops.saturating_sub(1);
+        if let Some(marking) = &mut self.marking
+            && marking.marks(self.port.bytes())
+        {
+            looping.packet.marked = true;
+            self.counts.marks += 1;
+        }
+        let packet = looping.packet;
         let Repr::Data { psn, .. } = packet.repr else { return };
         let mut found = self.tables.find(packet.dst, packet.qp);
         let again = match &mut found {

@@ -59,6 +59,15 @@ pub trait Receiver: Send {
     /// Data packets that it took in for the first time so far, and so brought the application something new: no
     /// copies, none that it threw away, and no trimmed ones. Once all is delivered, the packets of all messages.
     fn fresh_packets(&self) -> u64;
+    /// Whether the host's pull pacer is to come to it (`eqds`): asked after each packet and each pull; it is to be true
+    /// once until the next [`pull`](Self::pull).
+    fn asks_to_pull(&mut self) -> bool {
+        false
+    }
+    /// The pacer has come to it: the pull packet, unless nothing is left to pull.
+    fn pull(&mut self) -> Option<Packet> {
+        None
+    }
 }
 
 /// What a sender counts.

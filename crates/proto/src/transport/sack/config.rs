@@ -1,7 +1,7 @@
 //! What can be set.
 
 use crate::Span;
-use anabranch_base::{AboveZero, Bytes, parameters};
+use anabranch_base::{AboveZero, Bytes, parameter_choices, parameters};
 use serde::{Deserialize, Serialize};
 
 parameters! {
@@ -30,5 +30,33 @@ parameters! {
         /// A packet that is not acknowledged this long after it was sent is sent again.
         #[is(AboveZero; example = "70us"; source = "REPS, section 4.1")]
         pub rto: Span,
+        /// With what a connection starts that is not the first one of its two hosts: with `nothing` of the one before, with
+        /// the `window` of the one that finished last, or with the `window-and-entropies` that REPS had cached there.
+        #[serde(default, skip_serializing_if = "Inherits::is_nothing")]
+        #[is(any; example = "window";
+            source = "unsaid (REPS, section 3.1: a new or idle connection explores); the authors' run scripts have window-and-entropies";
+            default = "nothing")]
+        pub inherits: Inherits,
+    }
+}
+
+/// What a connection takes over from the one of the same two hosts, in the same direction, that finished last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Inherits {
+    /// Each starts afresh.
+    #[default]
+    Nothing,
+    /// The congestion window.
+    Window,
+    /// The congestion window, and the entropies that REPS has in its buffer. No other balancer has any.
+    WindowAndEntropies,
+}
+
+parameter_choices!(Inherits: "nothing" = Nothing, "window" = Window, "window-and-entropies" = WindowAndEntropies);
+
+impl Inherits {
+    fn is_nothing(&self) -> bool {
+        *self == Inherits::Nothing
     }
 }

@@ -1,6 +1,6 @@
 //! The sending end.
 
-use super::config::SackConfig;
+use super::config::{Inherits, SackConfig};
 use crate::PathFacts;
 use crate::cc::{Acked, AnyCc};
 use crate::lb::AnyLb;
@@ -66,6 +66,7 @@ pub struct SackSender {
     evs: Vec<u16>,
     /// Those of earlier PSNs are not in `evs`.
     evs_from: u32,
+    inherits: Inherits,
 }
 
 /// PSNs of which times are kept at first. A power of two.
@@ -105,6 +106,7 @@ impl SackSender {
             sent_at: vec![Time::ZERO; FIRST_SLOTS],
             evs: if config.carry_evs { vec![0; FIRST_SLOTS] } else { Vec::new() },
             evs_from: 0,
+            inherits: config.inherits,
             first: NO_MESSAGE,
             later: VecDeque::new(),
             cc,
@@ -124,6 +126,12 @@ impl SackSender {
         self.next < self.end || !self.lost.is_empty()
     }
 
+    /// Packets that wait to be sent, for the first time or again.
+    #[inline]
+    pub fn backlog(&self) -> u32 {
+        self.end - self.next + self.lost.len() as u32
+    }
+
     /// Bytes in flight.
     pub fn in_flight(&self) -> u64 {
         self.in_flight
@@ -132,6 +140,24 @@ impl SackSender {
     /// Bytes that may be in flight.
     pub fn window(&self) -> u64 {
         self.cc.window()
+    }
+
+    /// What the next connection takes over.
+    pub(super) fn inherits(&self) -> Inherits {
+        self.inherits
+    }
+
+    pub(super) fn lb(&self) -> &AnyLb {
+        &self.lb
+    }
+
+    pub(super) fn lb_mut(&mut self) -> &mut AnyLb {
+        &mut self.lb
+    }
+
+    /// Starts with this window, where the congestion control has one that adapts.
+    pub(super) fn start_with_window(&mut self, bytes: u64) {
+        self.cc.start_with_window(bytes);
     }
 }
 

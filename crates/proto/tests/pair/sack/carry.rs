@@ -41,6 +41,7 @@ fn config(carry_evs: bool) -> SackConfig {
         ack_every: 4,
         carry_evs,
         rto: Span::Time(Duration::from_us(100)),
+        inherits: Default::default(),
     }
 }
 

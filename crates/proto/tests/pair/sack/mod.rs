@@ -1,6 +1,7 @@
 //! The `sack` transport.
 
 mod carry;
+mod inherits;
 mod receiver;
 mod sender;
 
@@ -111,6 +112,7 @@ impl Schedule<SackEnds> {
             ack_every: self.ends.ack_every,
             carry_evs: self.ends.carry_evs,
             rto: Span::Time(self.ends.rto),
+            inherits: Default::default(),
         }
     }
 
@@ -200,6 +202,7 @@ fn balancer() -> impl Strategy<Value = LbConfig> {
                 failure_rtt,
                 reuse,
                 reuse_order,
+                freeze_at: None,
             })
         },
     );

@@ -1,0 +1,314 @@
+//! Each format, and what it comes to.
+
+use super::*;
+use std::fmt::Write;
+
+const GOAL: &str = "format = \"goal\"";
+
+/// A packet there, a microsecond of computing, a packet back, and its ACK.
+#[test]
+fn a_reply_is_computed_before_it_is_sent() {
+    let file = "num_ranks 2\n\
+                rank 0 {\nask: send 4086b to 1 tag 7\nanswer: recv 4086b from 1 tag 8\n}\n\
+                rank 1 { // the server\nl1: recv 4086b from 0 tag 7\nl2: calc 1000\nl3: send 4086b to 0 tag 8\n\
+                l2 requires l1\nl3 requires l2\n}\n";
+    assert_eq!(cct(2, GOAL, file), THERE + 1_000 * NS + THERE + BACK);
+    let result = simulated(2, GOAL, file, 1).unwrap();
+    let us = |ps: u64| ps as f64 / 1e6;
+    assert_eq!(result.run.extra["compute_max_us"], 1.0);
+    assert_eq!(result.run.extra["exposed_max_us"], us(2 * THERE + BACK + 1_000 * NS));
+    assert_eq!(
+        (result.jobs[0].algorithm.as_str(), result.jobs[0].bytes, result.jobs[0].ranks),
+        ("goal", 8172, 2)
+    );
+}
+
+#[test]
+fn what_follows_a_send_waits_for_its_ack_unless_a_send_is_over_at_once() {
+    let file = "num_ranks 2\nrank 0 {\na: send 4086b to 1\nb: send 4086b to 1\nb requires a\n}\n\
+                rank 1 {\na: recv 4086b from 0\nb: recv 4086b from 0\n}\n";
+    assert_eq!(cct(2, GOAL, file), 2 * (THERE + BACK));
+    // One packet behind the other.
+    assert_eq!(cct(2, "format = \"goal\"\nends = \"posted\"", file), T + THERE + BACK);
+    // It only has to begin.
+    assert_eq!(cct(2, GOAL, &file.replace("b requires a", "b irequires a")), T + THERE + BACK);
+}
+
+#[test]
+fn computations_of_one_processor_follow_each_other() {
+    let file = |cpu: u32| {
+        format!(
+            "num_ranks 2\nrank 0 {{\na: calc 3000\nb: calc 2000 cpu {cpu}\ns: send 1b to 1\ns requires a\ns requires b\n}}\n\
+             rank 1 {{\nr: recv 1b from 0\n}}\n"
+        )
+    };
+    let message = 2 * (65 * 20 + D) + BACK;
+    assert_eq!(cct(2, GOAL, &file(0)), 5_000 * NS + message);
+    assert_eq!(cct(2, GOAL, &file(1)), 3_000 * NS + message);
+}
+
+/// A receive that begins late is over late, although the message has been there for long.
+#[test]
+fn a_receive_is_over_when_it_has_begun_and_the_message_is_there() {
+    let file = "num_ranks 2\nrank 0 {\ns: send 1b to 1 tag 1\nr: recv 1b from 1 tag 2\n}\n\
+                rank 1 {\nc: calc 50000\nr: recv 1b from 0 tag 1\ns: send 1b to 0 tag 2\nr requires c\ns requires r\n}\n";
+    assert_eq!(cct(2, GOAL, file), 50_000 * NS + 2 * (65 * 20 + D) + BACK);
+}
+
+/// Messages of one tag are received in the order in which they were sent, in the order of the file.
+#[test]
+fn messages_of_one_tag_match_in_their_order() {
+    let file = "num_ranks 2\nrank 0 {\na: send 4086b to 1\nb: send 8172b to 1\n}\n\
+                rank 1 {\na: recv 4086b from 0\nb: recv 8172b from 0\n}\n";
+    assert_eq!(cct(2, GOAL, file), 2 * T + THERE + BACK);
+}
+
+/// A ring AllReduce as MSCCL has it: a thread block a GPU, which sends, receives and reduces, and sends that on.
+fn ring(ranks: u32) -> String {
+    let mut text = format!(
+        "<algo name=\"ring\" nchannels=\"1\" nchunksperloop=\"{ranks}\" ngpus=\"{ranks}\" coll=\"allreduce\">\n"
+    );
+    for rank in 0..ranks {
+        let (next, before) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
+        writeln!(text, "<gpu id=\"{rank}\">\n<tb id=\"0\" send=\"{next}\" recv=\"{before}\" chan=\"0\">")
+            .unwrap();
+        for step in 0..2 * (ranks - 1) {
+            // Block r - s is sent in step s, and the one before it received.
+            let sent = (rank + 2 * ranks - step % ranks) % ranks;
+            let received = (sent + ranks - 1) % ranks;
+            let kind = if step < ranks - 1 { "rrc" } else { "r" };
+            let mut line = |number: u32, kind: &str, offset: u32| {
+                writeln!(
+                    text,
+                    "<step s=\"{number}\" type=\"{kind}\" srcbuf=\"i\" srcoff=\"{offset}\" dstbuf=\"i\" dstoff=\"{offset}\" \
+                     cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"0\"/>"
+                )
+                .unwrap();
+            };
+            line(2 * step, "s", sent);
+            line(2 * step + 1, kind, received);
+        }
+        text.push_str("</tb>\n</gpu>\n");
+    }
+    text + "</algo>\n"
+}
+
+#[test]
+fn the_ring_of_msccl_takes_as_long_as_our_own() {
+    for (ranks, bytes) in [(2, 40_860), (4, 163_440), (8, 1_000_003)] {
+        let own = collective(
+            ranks,
+            &format!("algorithm = \"allreduce-ring\"\nbytes = \"{bytes}B\"\nchunk = \"1GB\""),
+        );
+        let theirs = cct(ranks, &format!("format = \"msccl\"\nbytes = \"{bytes}B\""), &ring(ranks));
+        assert_eq!(theirs, own, "{ranks} ranks, {bytes} B");
+    }
+}
+
+const SIMAI: &str = "format = \"simai\"\nchunk = \"1MB\"";
+
+/// Two layers forward and backward: what is computed and each collective follow each other.
+#[test]
+fn layers_compute_and_reduce_one_after_the_other() {
+    let file = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 4 ep: 1 pp: 1 vpp: 4 ga: 1 all_gpus: 4 \
+                checkpoints: 0 checkpoint_initiates: 0\n2\n\
+                one -1 5000 ALLREDUCE 400000 1 NONE 0 20 NONE 0 1\n\
+                two -1 7000 ALLGATHER 800000 300 ALLTOALL 40000 4 NONE 0 1\n";
+    let own = |algorithm: &str, bytes: u64, chunk: &str| {
+        collective(4, &format!("algorithm = \"{algorithm}\"\nbytes = \"{bytes}B\"\n{chunk}"))
+    };
+    let chunk = "chunk = \"1MB\"";
+    let computing = (5_000 + 7_000 + 4 + 300 + 20 + 1) * NS;
+    let sums = own("allreduce-ring", 400_000, chunk)
+        + own("allgather-ring", 800_000, chunk)
+        + own("alltoall", 40_000, "");
+    assert_eq!(cct(4, SIMAI, file), computing + sums);
+}
+
+/// The gradient of the weights is reduced among the data-parallel ranks, while the backward pass goes on.
+#[test]
+fn weight_gradients_are_reduced_beside_what_follows() {
+    let file = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 pp: 1 vpp: 4 ga: 1 all_gpus: 8 \
+                checkpoints: 0 checkpoint_initiates: 0\n1\n\
+                layer -1 1000 ALLTOALL_EP 40860 1000000 NONE 0 1000 ALLREDUCE 400000 1\n";
+    let among = collective(4, "algorithm = \"allreduce-ring\"\nbytes = \"400000B\"\nchunk = \"1MB\"");
+    let experts = collective(2, "algorithm = \"alltoall\"\nbytes = \"40860B\"");
+    assert!(among < 1_000_000 * NS);
+    // Hidden behind a millisecond of computing.
+    assert_eq!(cct(8, SIMAI, file), experts + (1_000 + 1_000 + 1_000_000) * NS);
+}
+
+/// A protobuf message by hand.
+#[derive(Clone, Default)]
+struct Proto(Vec<u8>);
+
+impl Proto {
+    fn varint(mut self, mut number: u64) -> Self {
+        while number >= 128 {
+            self.0.push(number as u8 | 128);
+            number >>= 7;
+        }
+        self.0.push(number as u8);
+        self
+    }
+
+    fn number(self, field: u64, number: u64) -> Self {
+        self.varint(field << 3).varint(number)
+    }
+
+    fn bytes(self, field: u64, bytes: &[u8]) -> Self {
+        let mut longer = self.varint(field << 3 | 2).varint(bytes.len() as u64);
+        longer.0.extend(bytes);
+        longer
+    }
+
+    /// An attribute of a node, with a value in this field of its own.
+    fn attribute(self, name: &str, field: u64, value: u64) -> Self {
+        let attribute = Proto::default().bytes(1, name.as_bytes()).number(field, value);
+        self.bytes(10, &attribute.0)
+    }
+}
+
+fn node(id: u64, kind: u64, after: &[u64]) -> Proto {
+    let node = Proto::default().number(1, id).bytes(2, b"a node").number(3, kind);
+    after.iter().fold(node, |node, before| node.number(5, *before))
+}
+
+/// The file of a rank: what it is, and its nodes, each behind its length.
+fn file(nodes: &[Proto]) -> Vec<u8> {
+    let about = Proto::default().bytes(1, b"0.0.4");
+    let all = std::iter::once(&about).chain(nodes);
+    all.fold(Proto::default(), |mut file, message| {
+        file = file.varint(message.0.len() as u64);
+        file.0.extend(&message.0);
+        file
+    })
+    .0
+}
+
+const INT64: u64 = 9;
+const UINT64: u64 = 13;
+const BOOL: u64 = 27;
+
+/// Computing, an AllReduce of both ranks, a message, and an answer: sizes as int64 and as uint64.
+#[test]
+fn nodes_of_chakra_follow_their_dependencies() {
+    for number in [INT64, UINT64] {
+        let compute =
+            |id, us, after: &[u64]| node(id, 4, after).number(7, us).attribute("is_cpu_op", BOOL, 0);
+        let reduce = |id, after: &[u64]| {
+            let node = node(id, 7, after).attribute("is_cpu_op", BOOL, 0);
+            node.attribute("comm_type", number, 0).attribute("comm_size", number, 40_860)
+        };
+        let send = |id, to, after: &[u64]| {
+            let node = node(id, 5, after).attribute("comm_dst", 7, to);
+            node.attribute("comm_size", number, PAYLOAD).attribute("comm_tag", 11, 3)
+        };
+        let receive = |id, from, after: &[u64]| {
+            let node = node(id, 6, after).attribute("comm_src", 7, from);
+            node.attribute("comm_size", number, PAYLOAD).attribute("comm_tag", 11, 3)
+        };
+        let files = [
+            file(&[compute(5, 30, &[]), reduce(7, &[5]), send(8, 1, &[7])]),
+            file(&[compute(9, 30, &[]), reduce(0, &[9]), receive(1, 0, &[0]), compute(2, 10, &[1])]),
+        ];
+        let own = collective(2, "algorithm = \"allreduce-ring\"\nbytes = \"40860B\"\nchunk = \"128KB\"");
+        let result = of_ranks("", &files).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(result.jobs[0].cct_ps, Some(30_000 * NS + own + THERE + 10_000 * NS));
+    }
+}
+
+#[test]
+fn what_chakra_has_and_is_not_simulated_is_named() {
+    let coll = |kind| node(4, 7, &[]).attribute("is_cpu_op", BOOL, 0).attribute("comm_type", INT64, kind);
+    for (nodes, says) in [
+        (vec![node(3, 2, &[])], "job.0.et: node 3 (`a node`): loads and stores of memory are not simulated"),
+        (vec![node(3, 9, &[])], "node 3 (`a node`): its type 9 is unknown"),
+        (vec![coll(5).attribute("comm_size", INT64, 9)], "node 4 (`a node`): comm_type 5 is not simulated"),
+        (vec![coll(0)], "node 4 (`a node`): it has no comm_size"),
+        (vec![node(1, 5, &[])], "node 1 (`a node`): it has no comm_dst"),
+        (vec![node(1, 4, &[9])], "job: rank 0, node 1: it waits for node 9, which is not there"),
+        (vec![node(1, 4, &[]), node(1, 4, &[])], "node 1 is there for the second time in this rank"),
+        (vec![coll(0).attribute("comm_size", INT64, 9)], "job: rank 1 has 0 collectives, and rank 0 has 1"),
+        (vec![], "job: nothing in it is sent"),
+    ] {
+        let error = of_ranks("", &[file(&nodes), file(&[])]).map(|_| ()).unwrap_err();
+        assert!(error.contains(says), "{error}\nexpected: {says}");
+    }
+    let cut = &file(&[node(1, 4, &[])])[..12];
+    let error = of_ranks("", &[cut.to_vec()]).map(|_| ()).unwrap_err();
+    assert!(error.contains("job.0.et: message 1 is no Chakra node"), "{error}");
+    let error = of_ranks("", &[]).map(|_| ()).unwrap_err();
+    assert!(error.contains("cannot read \"job.0.et\", the file of rank 0"), "{error}");
+}
+
+#[test]
+fn a_job_is_the_same_on_any_number_of_threads() {
+    let keys = "format = \"msccl\"\nbytes = \"1MB\"\nplacement = \"random\"";
+    let [one, two, three] = [1, 2, 3].map(|threads| simulated(16, keys, &ring(8), threads).unwrap());
+    assert_eq!((&one.run.digest, &one.run.digest), (&two.run.digest, &three.run.digest));
+}
+
+/// Samples of the formats' own projects, where they are.
+#[test]
+fn published_files_run_to_their_end() {
+    let Some(folder) = std::env::var_os("ANABRANCH_PEERS").map(std::path::PathBuf::from) else {
+        println!("skipped: ANABRANCH_PEERS is not set");
+        return;
+    };
+    let file = |name: &str| std::fs::read_to_string(folder.join("data/jobs").join(name)).unwrap();
+    // A binomial tree of depth 5: the last leaf is five messages away. Each rank sends to up to five at once.
+    let tree = simulated(32, GOAL, &file("goal/binary_tree_32.goal"), 1).unwrap();
+    let hop = 2 * (65 * 20 + D);
+    let cct = tree.jobs[0].cct_ps.unwrap();
+    assert!((5 * hop + BACK..=5 * (hop + 5 * 65 * 20) + BACK).contains(&cct), "{cct}");
+    assert_eq!(tree.run.flows, 31);
+    let ring = file("msccl/custom_allreduce.xml");
+    let own = collective(8, "algorithm = \"allreduce-ring\"\nbytes = \"1000003B\"\nchunk = \"1GB\"");
+    assert_eq!(super::cct(8, "format = \"msccl\"\nbytes = \"1000003B\"", &ring), own);
+    let own = |bytes: u32| {
+        collective(8, &format!("algorithm = \"allreduce-ring\"\nbytes = \"{bytes}B\"\nchunk = \"1MB\""))
+    };
+    let micro = super::cct(8, SIMAI, &file("simai/microAllReduce.txt"));
+    assert_eq!(micro, 1_112_004 * NS + own(16_777_216) + own(67_108_864));
+    let ranks = |name: &str, count: u32| -> Vec<Vec<u8>> {
+        let file = |rank| std::fs::read(folder.join(format!("data/jobs/chakra/{name}.{rank}.et"))).unwrap();
+        (0..count).map(file).collect()
+    };
+    let chakra = |keys: &str, files: &[Vec<u8>]| of_ranks(keys, files).unwrap().jobs[0].cct_ps;
+    let own =
+        |ranks, keys: &str| Some(collective(ranks, &format!("{keys}\nbytes = \"1MiB\"\nchunk = \"1MB\"")));
+    let gather = ranks("all_gather_4/all_gather", 4);
+    assert_eq!(chakra("chunk = \"1MB\"", &gather), own(4, "algorithm = \"allgather-ring\""));
+    let ring = own(8, "algorithm = \"allreduce-ring\"");
+    assert_eq!(chakra("chunk = \"1MB\"", &ranks("all_reduce_8/all_reduce", 8)), ring);
+    // It computes for 7 us after each of 7 reductions, in which the ACK goes that else a block waits for.
+    let posted = chakra("ends = \"posted\"", &ranks("custom_ring_allreduce_8/custom_allreduce", 8));
+    assert_eq!(posted, ring.map(|ring| ring + 7 * (7_000 * NS - A)));
+    let large = simulated(16, "format = \"simai\"", &file("simai/workload_analytical.txt"), 1).unwrap_err();
+    assert!(large.contains("without_pipeline = true"), "{large}");
+}
+
+/// What the book calls an example. A step of the GPT is 50 million packets, and only built.
+#[test]
+fn examples_are_jobs() {
+    let read = |name: &str| {
+        let path = format!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/jobs/{}"), name);
+        std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+    };
+    let text = |name: &str| String::from_utf8(read(name)).unwrap();
+    let folder = Folder(
+        ["pipeline.goal", "gpt-13b.txt"].into_iter().map(|name| (name.to_owned(), read(name))).collect(),
+    );
+    let pipeline = run_in(&folder, &text("pipeline.toml"), 1).unwrap_or_else(|error| panic!("{error}"));
+    // Three stages hand on, and the last micro-batch comes two computations after the first.
+    let cct = pipeline.jobs[0].cct_ps.unwrap();
+    assert!(cct > (3 + 3) * 40_000 * NS && pipeline.run.extra["compute_max_us"] == 120.0, "{cct}");
+    let gpt = scenario::read("gpt-13b.toml", &text("gpt-13b.toml"), &folder, &Overrides::default());
+    let gpt = gpt.unwrap_or_else(|error| panic!("{error}"));
+    let built = gpt.points().unwrap().remove(0);
+    let workload = anabranch_sim::build(&built).unwrap_or_else(|error| panic!("{error}")).workload;
+    assert_eq!(workload.jobs[0].hosts.len(), 128);
+    // 40 layers and the embedding, 8 rings of 16 ranks each, 30 blocks of 5 chunks a rank.
+    assert_eq!(workload.messages.len(), 8 * 16 * 30 * (40 * 5 + 5));
+}

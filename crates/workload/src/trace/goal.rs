@@ -1,0 +1,220 @@
+//! GOAL, the group operation assembly language of LogGOPSim, as text.
+//!
+//! `num_ranks N`, then for each rank `rank R { ... }` with a statement a line: `[label:] send SIZEb to R [tag T]`, `recv SIZEb
+//! from R [tag T]`, `calc NANOSECONDS`, each with `cpu C` and `nic C` behind it, and `LABEL requires LABEL`, `LABEL irequires
+//! LABEL`. Comments are `//` to the end of the line and `/* */`.
+//!
+//! Computations of one `cpu` (0 unless said) go one after the other, in the order in which they get ready. `nic` is
+//! refused unless it is 0: a host has one here.
+
+use super::MOST_RANKS;
+use super::graph::{Graph, Node, Op};
+use crate::WorkloadError;
+use crate::text::{self, quote};
+use anabranch_base::Duration;
+use std::collections::BTreeMap;
+
+/// Reads a file.
+///
+/// # Errors
+/// The line, what was expected there and what to write instead.
+pub fn parse(file: &str, text: &str) -> Result<Graph, WorkloadError> {
+    let mut graph = Graph::default();
+    let mut reader = Reader { seen: Vec::new(), rank: None, labels: BTreeMap::new(), waits: Vec::new() };
+    let plain = without_comments(text);
+    for (index, line) in plain.lines().enumerate() {
+        let number = index as u32 + 1;
+        // Braces may share a line with anything.
+        for part in line.replace('{', " {\n").replace('}', "\n}\n").lines() {
+            let words: Vec<&str> = part.split_whitespace().collect();
+            if !words.is_empty() {
+                reader
+                    .take(&words, number, &mut graph)
+                    .map_err(|what| WorkloadError::line(file, number, what))?;
+            }
+        }
+    }
+    if let Some((rank, _)) = reader.rank {
+        return Err(WorkloadError::file(file, format!("rank {rank} does not end; write a `}}` behind it")));
+    }
+    if graph.ranks.is_empty() {
+        return Err(WorkloadError::file(file, "it is empty; its first line must be `num_ranks N`"));
+    }
+    match reader.seen.iter().position(|seen| !seen) {
+        Some(rank) => Err(WorkloadError::file(
+            file,
+            format!("there is no `rank {rank} {{`; write one, empty where it does nothing"),
+        )),
+        None => Ok(graph),
+    }
+}
+
+/// The same text, with as many lines.
+fn without_comments(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    loop {
+        let line = rest.find("//").unwrap_or(rest.len());
+        let block = rest.find("/*").unwrap_or(rest.len());
+        let at = line.min(block);
+        plain.push_str(&rest[..at]);
+        if at == rest.len() {
+            return plain;
+        }
+        let end = match line < block {
+            true => rest[at..].find('\n').map_or(rest.len(), |length| at + length),
+            false => rest[at + 2..].find("*/").map_or(rest.len(), |length| at + length + 4),
+        };
+        plain.extend(rest[at..end].chars().filter(|c| *c == '\n'));
+        rest = &rest[end..];
+    }
+}
+
+struct Reader {
+    /// By rank.
+    seen: Vec<bool>,
+    /// The rank whose braces are open, and whether its `{` came.
+    rank: Option<(u32, bool)>,
+    /// Of the open rank.
+    labels: BTreeMap<String, u32>,
+    /// `requires` of the open rank: who waits, for whom, until it is over or has begun, and the line.
+    waits: Vec<(String, String, bool, u32)>,
+}
+
+impl Reader {
+    fn take(&mut self, words: &[&str], line: u32, graph: &mut Graph) -> Result<(), String> {
+        match (self.rank, words) {
+            (None, ["num_ranks", count]) if graph.ranks.is_empty() => {
+                let count = text::whole(count, "the number of ranks", MOST_RANKS.into())?;
+                if count == 0 {
+                    return Err("there are no ranks; write `num_ranks 2`".to_owned());
+                }
+                graph.ranks = (0..count).map(|_| Vec::new()).collect();
+                self.seen = vec![false; count as usize];
+                Ok(())
+            }
+            (None, ["num_ranks", ..]) => Err("expected one `num_ranks N`, in the first line".to_owned()),
+            (None, ["rank", rank, rest @ ..]) if matches!(rest, [] | ["{"]) => {
+                let rank = text::whole_u32(rank, "the rank")?;
+                let known = self.seen.len();
+                match self.seen.get_mut(rank as usize) {
+                    None if known == 0 => Err("write `num_ranks N` before the first rank".to_owned()),
+                    None => Err(format!("there are ranks 0 to {}, and no rank {rank}", known - 1)),
+                    Some(true) => {
+                        Err(format!("rank {rank} is here for the second time; write all of it in one place"))
+                    }
+                    Some(seen) => {
+                        *seen = true;
+                        self.rank = Some((rank, !rest.is_empty()));
+                        Ok(())
+                    }
+                }
+            }
+            (None, _) => Err(format!("expected `rank R {{`, not {}", quote(words[0]))),
+            (Some((rank, false)), ["{"]) => {
+                self.rank = Some((rank, true));
+                Ok(())
+            }
+            (Some((rank, false)), _) => Err(format!("expected `{{` behind `rank {rank}`")),
+            (Some((rank, true)), ["}"]) => self.end(&mut graph.ranks[rank as usize]),
+            (Some((rank, true)), _) => self.statement(words, line, &mut graph.ranks[rank as usize]),
+        }
+    }
+
+    fn statement(&mut self, words: &[&str], line: u32, nodes: &mut Vec<Node>) -> Result<(), String> {
+        if let [who, "requires" | "irequires", whom] = words {
+            let begun = words[1] == "irequires";
+            self.waits.push(((*who).to_owned(), (*whom).to_owned(), begun, line));
+            return Ok(());
+        }
+        let (label, words) = match words {
+            [label, rest @ ..] if label.ends_with(':') => (Some(label.trim_end_matches(':')), rest),
+            [label, ":", rest @ ..] => (Some(*label), rest),
+            _ => (None, words),
+        };
+        let op = operation(words)?;
+        let number =
+            u32::try_from(nodes.len()).map_err(|_| "a rank has 2^32 operations at most".to_owned())?;
+        if let Some(label) = label
+            && self.labels.insert(label.to_owned(), number).is_some()
+        {
+            return Err(format!("the label {} is there already; write another one", quote(label)));
+        }
+        nodes.push(Node { op, place: line.into(), after: Vec::new(), with: Vec::new() });
+        Ok(())
+    }
+
+    /// A rank is complete: its `requires` find their labels.
+    fn end(&mut self, nodes: &mut [Node]) -> Result<(), String> {
+        let labels = std::mem::take(&mut self.labels);
+        self.rank = None;
+        for (who, whom, begun, line) in std::mem::take(&mut self.waits) {
+            let of = |label: &str| {
+                let what = || format!("line {line}: there is no label {} in this rank", quote(label));
+                labels.get(label).copied().ok_or_else(what)
+            };
+            let (who, whom) = (of(&who)?, of(&whom)?);
+            if begun && matches!(nodes[whom as usize].op, Op::Compute { .. }) {
+                return Err(format!(
+                    "line {line}: irequires of a calc is not simulated, only of send and recv; write requires, or a label of \
+                     what the calc itself requires"
+                ));
+            }
+            let node = &mut nodes[who as usize];
+            if begun { node.with.push(whom) } else { node.after.push(whom) }
+        }
+        Ok(())
+    }
+}
+
+fn operation(words: &[&str]) -> Result<Op, String> {
+    let expected = "expected `send 1b to 1`, `recv 1b from 0`, `calc 100` or `l2 requires l1`";
+    let size = |word: &str| {
+        let digits = word
+            .strip_suffix('b')
+            .ok_or_else(|| format!("a size ends in b, as in 8b, not {}", quote(word)))?;
+        text::whole(digits, "the size", u64::MAX)
+    };
+    match words {
+        ["send", bytes, "to", to, rest @ ..] => {
+            let (bytes, to) = (size(bytes)?, text::whole_u32(to, "the rank")?);
+            let Tail { tag, .. } = tail(rest)?;
+            Ok(Op::Send { to, bytes, tag, channel: 0 })
+        }
+        ["recv", bytes, "from", from, rest @ ..] => {
+            let (bytes, from) = (size(bytes)?, text::whole_u32(from, "the rank")?);
+            let Tail { tag, .. } = tail(rest)?;
+            Ok(Op::Receive { from, bytes: Some(bytes), tag })
+        }
+        ["calc", time, rest @ ..] => {
+            let ns = text::whole(time, "the time in nanoseconds", u64::from(u32::MAX) * 1_000)?;
+            let Tail { cpu, .. } = tail(rest)?;
+            Ok(Op::Compute { takes: Duration::from_ns(ns), processor: Some(cpu) })
+        }
+        [first, ..] => Err(format!("{expected}, not {}", quote(first))),
+        [] => Err(format!("a label without an operation; {expected}")),
+    }
+}
+
+struct Tail {
+    tag: u64,
+    cpu: u32,
+}
+
+fn tail(mut words: &[&str]) -> Result<Tail, String> {
+    let mut tail = Tail { tag: 0, cpu: 0 };
+    while let [name, value, rest @ ..] = words {
+        match *name {
+            "tag" => tail.tag = text::whole(value, "the tag", u64::MAX)?,
+            "cpu" => tail.cpu = text::whole(value, "the cpu", u64::from(u32::MAX) - 1)? as u32,
+            "nic" if *value == "0" => {}
+            "nic" => return Err(format!("nic {value} is not simulated: a host has one NIC; write nic 0")),
+            _ => return Err(format!("expected tag, cpu or nic, not {}", quote(name))),
+        }
+        words = rest;
+    }
+    match words {
+        [] => Ok(tail),
+        [word, ..] => Err(format!("{} has no value behind it", quote(word))),
+    }
+}
