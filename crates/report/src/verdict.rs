@@ -111,8 +111,15 @@ struct Shown {
 }
 
 impl Shown {
-    fn beside(mean: f64, quantity: Quantity) -> Self {
-        Shown { unit: quantity.is_time.then(|| TimeUnit::of(mean)) }
+    /// Times of one sentence share a unit, unless some would lose their digits in it.
+    fn all_of(means: impl Iterator<Item = f64> + Clone, quantity: Quantity) -> Self {
+        let least = means.clone().fold(f64::INFINITY, f64::min);
+        let most = means.fold(0.0, f64::max);
+        Shown { unit: quantity.is_time.then(|| TimeUnit::of(if least >= 100.0 { most } else { least })) }
+    }
+
+    fn of(schemes: &[(&str, &Standing)], quantity: Quantity) -> Self {
+        Self::all_of(schemes.iter().filter_map(|(_, of)| of.estimate).map(|of| of.mean), quantity)
     }
 
     fn number(&self, value: f64) -> String {
@@ -138,9 +145,8 @@ impl Shown {
 
 /// `1,234 µs (± 12)`; where the faults missed its data at some seeds, `1,234 µs (± 12; unhit at 2 of 3 seeds, 1,500 where
 /// hit)`.
-fn shown(standing: &Standing, quantity: Quantity) -> String {
+fn shown(standing: &Standing, with: &Shown) -> String {
     let Some(estimate) = standing.estimate else { return String::new() };
-    let with = Shown::beside(estimate.mean, quantity);
     let mean = with.number(estimate.mean) + &with.unit();
     let half = estimate.half_width.map(|half| format!("± {}", with.half(half)));
     match half.into_iter().chain(with.partly_unhit(standing)).collect::<Vec<_>>()[..] {
@@ -150,9 +156,8 @@ fn shown(standing: &Standing, quantity: Quantity) -> String {
 }
 
 /// `1,234 ± 12 µs`, and likewise.
-fn in_brackets(standing: &Standing, quantity: Quantity) -> String {
+fn in_brackets(standing: &Standing, with: &Shown) -> String {
     let Some(estimate) = standing.estimate else { return String::new() };
-    let with = Shown::beside(estimate.mean, quantity);
     let (mean, unit) = (with.number(estimate.mean), with.unit());
     let text = match estimate.half_width {
         Some(half) => format!("{mean} ± {}{unit}", with.half(half)),
@@ -173,9 +178,10 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
         false => "",
     };
     order.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
+    let units = Shown::of(schemes, quantity);
     let rank = |name: &str| schemes.iter().find(|(known, _)| *known == name).and_then(|(_, of)| of.rank);
     let with = |(name, _, standing): &(&str, Estimate, &Standing)| {
-        format!("{name} ({})", in_brackets(standing, quantity))
+        format!("{name} ({})", in_brackets(standing, &units))
     };
     let Some((best, first, leader)) = order.first().copied() else {
         return match schemes.iter().any(|(_, standing)| standing.is_untouched && standing.estimate.is_some())
@@ -188,7 +194,7 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
     };
     let one_seed = if first.seeds == 1 { "; one seed: no interval" } else { "" };
     if schemes.len() == 1 {
-        return format!("{best}: {} {}{one_seed}", quantity.short, shown(leader, quantity));
+        return format!("{best}: {} {}{one_seed}", quantity.short, shown(leader, &units));
     }
     // One seed has no interval, and so no rank: there the least lead alone decides.
     let is_level = |other: &Estimate| match first.seeds {
@@ -205,13 +211,13 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
                 all if all == schemes.len() => "alone finished",
                 _ => "alone finished of those whose data the faults hit",
             };
-            format!("{best} {why}: {} {}", quantity.short, shown(leader, quantity))
+            format!("{best} {why}: {} {}", quantity.short, shown(leader, &units))
         }
         (1, Some(next)) => format!(
             "{of_these}{best} is fastest{}: {} {}, {:.2} times faster than {}",
             if first.seeds == 1 { " at its one seed" } else { "" },
             quantity.short,
-            shown(leader, quantity),
+            shown(leader, &units),
             next.1.mean / first.mean,
             with(next),
         ),
@@ -220,9 +226,9 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
             let same = tied.iter().all(|(_, estimate, of)| *estimate == first && of.where_hit.is_none());
             let values = match same {
                 true => {
-                    format!("{}{}", shown(leader, quantity), if tied.len() == 2 { " both" } else { " each" })
+                    format!("{}{}", shown(leader, &units), if tied.len() == 2 { " both" } else { " each" })
                 }
-                false => some(tied.iter().map(|(_, _, standing)| shown(standing, quantity)).collect()),
+                false => some(tied.iter().map(|(_, _, standing)| shown(standing, &units)).collect()),
             };
             // All of them are faster than the next.
             let clear = |next: &&(&str, Estimate, &Standing)| rank(next.0) == Some(1 + tied.len());
@@ -330,11 +336,12 @@ fn unhit(schemes: &[(&str, &Standing)], quantity: Quantity) -> Option<Unhit> {
     if schemes.iter().all(|(_, standing)| of_none(standing)) {
         return Some(Unhit::AllAreSpared);
     }
+    let units = Shown::of(schemes, quantity);
     let untouched: Vec<String> = schemes
         .iter()
         .filter(|(_, standing)| standing.is_untouched)
         .map(|(name, standing)| match standing.estimate {
-            Some(_) => format!("{name} ({})", in_brackets(standing, quantity)),
+            Some(_) => format!("{name} ({})", in_brackets(standing, &units)),
             None => (*name).to_owned(),
         })
         .collect();
@@ -430,7 +437,7 @@ fn alone_over_the_sweep<'a>(
     }
     found.sort_by(|one, other| one.1.mean.total_cmp(&other.1.mean));
     let ((name, least, here), (other, most, there)) = (found.first()?, found.last()?);
-    let with = Shown::beside(most.mean, quantity);
+    let with = Shown::all_of([least.mean, most.mean].into_iter(), quantity);
     let (low, high, unit) = (with.number(least.mean), with.number(most.mean), with.unit());
     let rest = match unfinished {
         0 => String::new(),

@@ -191,7 +191,7 @@ fn verdict(set: &ResultSet) -> String {
         return String::new();
     }
     let sentences: String = sentences.iter().map(|sentence| format!("<p>{}</p>", prose(sentence))).collect();
-    let method = escape(&crate::verdict::method(set));
+    let method = prose(&crate::verdict::method(set));
     format!("<section class=\"verdict\">{sentences}<p class=\"note\">{method}</p></section>\n")
 }
 
