@@ -39,11 +39,15 @@ __all__ = [
     "__version__",
     "campaign",
     "check",
+    "load",
     "run",
+    "schemes",
+    "setups",
     "sweep",
 ]
 
-#: What is given as a scenario: a dict of its keys, a path to a TOML file, or TOML text (which has a line break).
+#: What is given as a scenario: a dict of its keys, a path to a TOML file, or TOML text (which has a line break). Files that
+#: it names are looked for in the folder of that file; those of a dict or a text in the working directory.
 Source = Union["Scenario", Mapping[str, Any], str, "os.PathLike[str]"]
 #: Is told how many runs are done, how many there are, and the packet-hops so far.
 Progress = Callable[[int, int, int], None]
@@ -226,9 +230,9 @@ class Result:
         return self._results.page(_today())
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Writes Parquet files, the resolved scenario and the page into a new folder, as the command does.
+        """Writes Parquet files, the resolved scenario with the files that it names, and the page into a new folder.
 
-        Raises `FileExistsError` where something of that name is there. Nothing is half-written.
+        The command and `load` read it; `run(folder / "scenario.toml")` gives the same digests. Raises `FileExistsError` where something of that name is there. Nothing is half-written.
         """
         target = Path(folder)
         if target.exists():
@@ -319,8 +323,8 @@ def run(
 ) -> Result:
     """Simulates a scenario, and the same without its faults where it has some.
 
-    `schemes` and `seeds` stand in place of the scenario's own; without seeds it is 1, 2 and 3. `threads` is how many runs
-    go on beside each other (0: one a core). `balancers` are load balancers of your own, which the scenario names as
+    `schemes` and `seeds` stand in place of the scenario's own; without seeds it is 1, 2 and 3. `threads` are for
+    all runs (0: one per core); with fewer runs than threads each has several. `balancers` are load balancers of your own, which the scenario names as
     ``lb = { kind = "..." }``; they are slow, as each packet asks the interpreter.
 
     Raises `ScenarioError` where the scenario is wrong, `RunFailed` where a run failed (unless `allow_missing`), and
@@ -354,6 +358,21 @@ def sweep(
     return Sweep(_read(scenario, schemes, seeds, balancers), threads)
 
 
+def load(folder: str | os.PathLike[str]) -> Result:
+    """What is in a folder of results, of `Result.save` or of the command. Raises `OSError` where it is not whole."""
+    return Result(_anabranch.load(folder))
+
+
+def schemes() -> dict[str, str]:
+    """The schemes that come with the package: what each is, by its name."""
+    return dict(_anabranch.schemes())
+
+
+def setups() -> dict[str, str]:
+    """The setups that come with the package: what each is, by its name."""
+    return dict(_anabranch.setups())
+
+
 def _today() -> str:
     return datetime.date.today().isoformat()
 
@@ -383,13 +402,15 @@ def _read(
     return _anabranch.read(text, shown, folder, list(schemes), list(seeds), dict(balancers) if balancers else None)
 
 
-def _text(scenario: Source) -> tuple[str, str, Path | None]:
+def _text(scenario: Source) -> tuple[str, str, Path]:
     """The TOML of a scenario, what messages call it, and the folder of the files that it names."""
     if isinstance(scenario, Mapping):
-        return _anabranch.to_toml(json.dumps(scenario)), "<dict>", None
-    if isinstance(scenario, str) and ("\n" in scenario or "=" in scenario):
-        return scenario, "<text>", None
+        return _anabranch.to_toml(json.dumps(scenario)), "<dict>", Path.cwd()
+    if isinstance(scenario, str) and "\n" in scenario:
+        return scenario, "<text>", Path.cwd()
     path = Path(scenario)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no scenario {str(path)!r}; give a path, a dict, or TOML text with line breaks")
     return path.read_text(encoding="utf-8"), str(path), path.parent.resolve()
 
 

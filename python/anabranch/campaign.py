@@ -161,14 +161,14 @@ def _here(
     return failed
 
 
-def _task(source: tuple[str, str, Path | None], out: Path, numbers: Sequence[int]) -> list[tuple[str, str | None]]:
+def _task(source: tuple[str, str, Path], out: Path, numbers: Sequence[int]) -> list[tuple[str, str | None]]:
     text, shown, folder = source
     job = _anabranch.read(text, shown, folder)
     return _here(job, out, [number for number in numbers if not _folder(out, number).exists()], 1)
 
 
 def _on_ray(
-    address: str, source: tuple[str, str, Path | None], out: Path, numbers: Sequence[int]
+    address: str, source: tuple[str, str, Path], out: Path, numbers: Sequence[int]
 ) -> list[tuple[str, str | None]]:
     try:
         import ray

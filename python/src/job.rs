@@ -1,9 +1,10 @@
 //! The runs of a scenario, carried out on threads that do not hold the interpreter's lock.
 
 use crate::results::Results;
-use anabranch_sim::{Control, Session, run};
+use anabranch_sim::{Control, Session, run, threads_of};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -23,10 +24,19 @@ pub struct Job {
 
 struct Shared {
     session: Mutex<Session>,
-    controls: Vec<Control>,
-    /// Which runs are carried out, in this order, and how many have been begun.
-    order: OnceLock<Vec<usize>>,
+    /// The files that the scenario names.
+    inputs: Arc<BTreeMap<String, String>>,
+    started: OnceLock<Started>,
+    /// How many have been begun of those that are carried out.
     next: AtomicUsize,
+}
+
+/// What is settled when the runs start.
+struct Started {
+    /// Which are carried out, in this order.
+    order: Vec<usize>,
+    /// One for each run of the scenario.
+    controls: Vec<Control>,
 }
 
 /// This instant of real time.
@@ -42,11 +52,10 @@ fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Job {
     /// Of a scenario of which nothing has run.
     pub fn new(session: Session) -> Job {
-        let controls = (0..session.points().len()).map(|index| session.control(index)).collect();
         let shared = Shared {
+            inputs: Arc::new(session.files().clone()),
             session: Mutex::new(session),
-            controls,
-            order: OnceLock::new(),
+            started: OnceLock::new(),
             next: AtomicUsize::new(0),
         };
         Job { shared: Arc::new(shared), ended: Mutex::new(None) }
@@ -56,10 +65,11 @@ impl Job {
 impl Shared {
     /// Carries out one run after the other until none is left.
     fn work(&self, ended: &Sender<usize>) {
+        let Some(Started { order, controls }) = self.started.get() else { return };
         loop {
             let begun = self.next.fetch_add(1, Ordering::Relaxed);
-            let Some(&index) = self.order.get().and_then(|order| order.get(begun)) else { return };
-            let control = &self.controls[index];
+            let Some(&index) = order.get(begun) else { return };
+            let control = &controls[index];
             if control.cancel.load(Ordering::Relaxed) {
                 return;
             }
@@ -79,8 +89,13 @@ impl Shared {
         }
     }
 
+    /// The runs that have started, and those that will.
+    fn controls(&self) -> &[Control] {
+        self.started.get().map_or(&[], |started| &started.controls)
+    }
+
     fn cancel(&self) {
-        self.controls.iter().for_each(|control| control.cancel.store(true, Ordering::Relaxed));
+        self.controls().iter().for_each(|control| control.cancel.store(true, Ordering::Relaxed));
     }
 }
 
@@ -94,7 +109,7 @@ impl Drop for Job {
 impl Job {
     /// How many runs there are, those without faults among them.
     fn runs(&self) -> usize {
-        self.shared.controls.len()
+        locked(&self.shared.session).points().len()
     }
 
     /// How many of them are the scenario's own.
@@ -117,14 +132,14 @@ impl Job {
         locked(&self.shared.session).resolved().to_owned()
     }
 
-    /// Starts the runs, or `only` those with these numbers, on so many threads; 0: one a core.
+    /// Starts the runs, or `only` those with these numbers, on so many threads; 0: one per core.
     #[pyo3(signature = (threads, only=None))]
     fn start(&self, threads: usize, only: Option<Vec<usize>>) -> PyResult<()> {
         let mut ended = locked(&self.ended);
         if ended.is_some() {
             return Ok(());
         }
-        let runs = self.shared.controls.len();
+        let runs = self.runs();
         let order = only.unwrap_or_else(|| (0..runs).collect());
         if let Some(beyond) = order.iter().find(|index| **index >= runs) {
             return Err(PyIndexError::new_err(format!("there is no run {beyond} of {runs}")));
@@ -133,8 +148,17 @@ impl Job {
         let threads = if threads == 0 { cores } else { threads };
         let (sender, receiver) = channel();
         let workers = threads.min(order.len());
+        let controls = {
+            let session = locked(&self.shared.session);
+            let each = session.points().iter().enumerate();
+            let control = |(index, point)| {
+                let threads = threads_of(point, threads, order.len());
+                Control { threads, ..session.control(index) }
+            };
+            each.map(control).collect()
+        };
         // Nobody set it before, as `ended` is locked.
-        let _ = self.shared.order.set(order);
+        let _ = self.shared.started.set(Started { order, controls });
         for _ in 0..workers {
             let (shared, sender) = (self.shared.clone(), sender.clone());
             thread::spawn(move || shared.work(&sender));
@@ -174,18 +198,18 @@ impl Job {
     /// Packet-hops so far, and messages that are done, and all messages of the runs that have begun.
     fn progress(&self) -> (u64, u64, u64) {
         let sum = |of: fn(&Control) -> &std::sync::atomic::AtomicU64| {
-            self.shared.controls.iter().map(|control| of(control).load(Ordering::Relaxed)).sum()
+            self.shared.controls().iter().map(|control| of(control).load(Ordering::Relaxed)).sum()
         };
         (sum(|c| &c.packet_hops), sum(|c| &c.flows_finished), sum(|c| &c.flows_total))
     }
 
     /// What all runs came to so far.
     fn results(&self, py: Python<'_>) -> Results {
-        py.detach(|| Results::of(locked(&self.shared.session).results()))
+        py.detach(|| Results::of(locked(&self.shared.session).results(), self.shared.inputs.clone()))
     }
 
     /// What one run came to.
     fn result(&self, py: Python<'_>, index: usize) -> Results {
-        py.detach(|| Results::of(locked(&self.shared.session).result(index)))
+        py.detach(|| Results::of(locked(&self.shared.session).result(index), self.shared.inputs.clone()))
     }
 }

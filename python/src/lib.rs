@@ -7,7 +7,9 @@ mod job;
 mod results;
 
 use anabranch_sim::Session;
-use anabranch_sim::scenario::{Files, NoFiles, Overrides, Registry, ScenarioError as Fault, read_with};
+use anabranch_sim::scenario::{
+    Files, Overrides, Registry, ScenarioError as Fault, read_with, schemes as built_in, setups as grounds,
+};
 use job::Job;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -58,12 +60,12 @@ impl Files for Folder {
 
 /// Reads a scenario: its text, what messages call it, and the folder of the files that it names.
 #[pyfunction]
-#[pyo3(signature = (text, shown, folder=None, schemes=Vec::new(), seeds=Vec::new(), balancers=None))]
+#[pyo3(signature = (text, shown, folder, schemes=Vec::new(), seeds=Vec::new(), balancers=None))]
 fn read(
     py: Python<'_>,
     text: &str,
     shown: &str,
-    folder: Option<PathBuf>,
+    folder: PathBuf,
     schemes: Vec<String>,
     seeds: Vec<u64>,
     balancers: Option<&Bound<'_, PyDict>>,
@@ -74,11 +76,9 @@ fn read(
     }
     let over = Overrides { schemes, seeds, usual_seeds: Overrides::USUAL_SEEDS.into() };
     let session = py.detach(|| {
-        let scenario = match &folder {
-            Some(folder) => read_with(&registry, shown, text, &Folder(folder.clone()), &over),
-            None => read_with(&registry, shown, text, &NoFiles, &over),
-        };
-        Session::of(scenario?)
+        let scenario = read_with(&registry, shown, text, &Folder(folder), &over)?;
+        // So that a folder with the results holds all that it takes to have them again.
+        Session::of(scenario.stand_alone(&registry)?)
     });
     session.map(Job::new).map_err(|mut fault| {
         // A dict has no lines: those of the text that it becomes are nobody's.
@@ -101,11 +101,26 @@ fn to_toml(json: &str) -> PyResult<String> {
     })
 }
 
+/// Every scheme that comes with the package: name and title.
+#[pyfunction]
+fn schemes() -> Vec<(&'static str, String)> {
+    built_in().into_iter().map(|scheme| (scheme.name, scheme.title)).collect()
+}
+
+/// Every setup that comes with the package: name and title.
+#[pyfunction]
+fn setups() -> Vec<(&'static str, String)> {
+    grounds().into_iter().map(|setup| (setup.name, setup.title)).collect()
+}
+
 /// What the package is made of.
 #[pymodule]
 fn _anabranch(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read, module)?)?;
     module.add_function(wrap_pyfunction!(to_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(schemes, module)?)?;
+    module.add_function(wrap_pyfunction!(setups, module)?)?;
+    module.add_function(wrap_pyfunction!(results::load, module)?)?;
     module.add_class::<Job>()?;
     module.add_class::<Results>()?;
     module.add_class::<Columns>()?;

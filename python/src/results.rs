@@ -2,24 +2,29 @@
 
 use anabranch_report::Provenance;
 use anabranch_results::{ResultSet, Table};
+use anabranch_sim::scenario::INPUTS;
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What runs came to.
 #[pyclass(frozen)]
 pub struct Results {
     set: ResultSet,
+    /// The files that the resolved scenario names, by name.
+    inputs: Arc<BTreeMap<String, String>>,
 }
 
 impl Results {
-    /// Of a set.
-    pub fn of(set: ResultSet) -> Results {
-        Results { set }
+    /// Of a set, with the files that its scenario names.
+    pub fn of(set: ResultSet, inputs: Arc<BTreeMap<String, String>>) -> Results {
+        Results { set, inputs }
     }
 
     fn drawn(&self, date: Option<String>) -> String {
@@ -89,14 +94,36 @@ impl Results {
         py.detach(|| self.drawn(date))
     }
 
-    /// Writes the files of the results into a folder that is there, and their page.
+    /// Writes the files of the results into a folder that is there, those that the scenario names, and the page.
     #[pyo3(signature = (folder, date=None))]
     fn write(&self, py: Python<'_>, folder: PathBuf, date: Option<String>) -> PyResult<()> {
         py.detach(|| {
+            for (name, text) in &*self.inputs {
+                let file = folder.join(name);
+                std::fs::create_dir_all(file.parent().unwrap_or(&folder))?;
+                std::fs::write(file, text)?;
+            }
             self.set.write(&folder).map_err(|error| PyOSError::new_err(error.to_string()))?;
             std::fs::write(folder.join("report.html"), self.drawn(date)).map_err(PyErr::from)
         })
     }
+}
+
+/// Reads the folder of a run, whoever wrote it.
+#[pyfunction]
+pub fn load(py: Python<'_>, folder: PathBuf) -> PyResult<Results> {
+    py.detach(|| {
+        let set = ResultSet::read(&folder).map_err(|error| PyOSError::new_err(error.to_string()))?;
+        let mut inputs = BTreeMap::new();
+        if let Ok(entries) = std::fs::read_dir(folder.join(INPUTS)) {
+            for entry in entries {
+                let entry = entry?;
+                let name = format!("{INPUTS}/{}", entry.file_name().to_string_lossy());
+                inputs.insert(name, std::fs::read_to_string(entry.path())?);
+            }
+        }
+        Ok(Results::of(set, Arc::new(inputs)))
+    })
 }
 
 /// A table that every library of the Arrow PyCapsule interface takes.

@@ -51,6 +51,38 @@ def test_digests_and_verdict_are_those_of_the_command(tmp_path: Path) -> None:
     assert all(sentence in " ".join(printed.split()) for sentence in result.verdict)
 
 
+def test_what_is_saved_loads_and_runs_again_with_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sizes").mkdir()
+    (tmp_path / "sizes" / "small.txt").write_text("1000 0\n64000 50\n256000 100\n")
+    monkeypatch.chdir(tmp_path)
+    workload = {"kind": "poisson", "sizes": "sizes/small.txt", "load": 0.3, "duration": "20us"}
+    first = anabranch.run({**SMALL, "workload": workload})
+    folder = first.save(tmp_path / "kept" / "x=1")
+    monkeypatch.chdir(tmp_path.parent)
+    assert anabranch.run(folder / "scenario.toml").digests == first.digests
+    assert anabranch.run(str(folder / "scenario.toml")).digests == first.digests, "a path may have an equals sign"
+    again = anabranch.load(folder)
+    assert (again.digests, again.title, len(again.flows)) == (first.digests, first.title, len(first.flows))
+    assert again.verdict == first.verdict
+    anew = again.save(tmp_path / "anew")
+    assert (anew / "inputs" / "small.txt").read_text() == (tmp_path / "sizes" / "small.txt").read_text()
+    told = command("report", str(folder), cwd=tmp_path)
+    assert told.returncode == 0, told.stderr
+    with pytest.raises(FileNotFoundError, match="no scenario 'none=1.toml'"):
+        anabranch.run("none=1.toml")
+
+
+def test_what_comes_with_the_package_is_listed() -> None:
+    assert "strack" in anabranch.schemes() and anabranch.schemes()["ecmp"]
+    assert "common" in anabranch.setups()
+
+
+def test_a_lone_run_has_all_threads_and_the_same_digest() -> None:
+    large = {**SMALL, "schemes": ["reps"], "seeds": [1]}
+    large["topology"] = {"kind": "fat-tree", "hosts": 128, "link": "100Gbps"}
+    assert anabranch.run(large, threads=4).digests == anabranch.run(large, threads=1).digests
+
+
 def test_tables_go_into_polars_pandas_arrow_and_duckdb() -> None:
     result = anabranch.run(SMALL)
     import duckdb

@@ -11,7 +11,7 @@ use crate::spool::Spool;
 use anabranch_results::{FiledCurves, MissingRun, ResultSet, Value};
 use anabranch_sim::baseline::{self, Curve};
 use anabranch_sim::scenario::RunPoint;
-use anabranch_sim::{Control, RunError, RunResult, add, add_baseline};
+use anabranch_sim::{Control, RunError, RunResult, add, add_baseline, threads_of};
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -97,13 +97,11 @@ pub fn execute_with_baselines(
         .num_threads(threads.map_or(0, usize::from))
         .build()
         .map_err(|error| Failure::Run(format!("threads cannot be started: {error}")))?;
-    // Runs beside each other need all threads; with fewer of them each has several.
-    let each = pool.current_num_threads() / points.len().max(1);
     let controls: Vec<Control> = points
         .iter()
         .enumerate()
         .map(|(index, point)| Control {
-            threads: threads_of(point, each),
+            threads: threads_of(point, pool.current_num_threads(), points.len()),
             goodput: actual < points.len() && (index >= actual || !point.faults.is_empty()),
             ..Control::default()
         })
@@ -139,15 +137,6 @@ pub fn execute_with_baselines(
         }
     }
     Ok(collect(points, actual, ends))
-}
-
-/// Hosts for each thread of a run: with fewer the threads would wait for each other more than they work.
-const HOSTS_PER_THREAD: usize = 64;
-
-/// Threads of one run where there are `most` for it.
-fn threads_of(point: &RunPoint, most: usize) -> usize {
-    let enough = point.topology.hosts().map_or(most, |hosts| hosts as usize / HOSTS_PER_THREAD);
-    most.min(enough).max(1)
 }
 
 /// How one run ended.

@@ -6,16 +6,12 @@ use crate::output::{note, told};
 use crate::store::Item;
 use anabranch_proto::PathFacts;
 use anabranch_results::digest::text_digest;
-use anabranch_sim::scenario::{Files, Ground, Overrides, RunPoint, Scenario, ScenarioError, read};
-use std::collections::BTreeMap;
+use anabranch_sim::scenario::{Files, Ground, Overrides, Registry, RunPoint, Scenario, ScenarioError, read};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The largest input that is read. A million flows are about 40 MB.
 const LARGEST_FILE: u64 = 1 << 30;
-/// The folder beside a stored scenario that holds the files it names.
-pub const INPUTS: &str = "inputs";
-
 /// A scenario that stands by itself: every default explicit, every file it names below `inputs/`.
 pub struct Prepared {
     /// The scenario, resolved.
@@ -138,6 +134,16 @@ pub fn prepare(name: String, scenario: Scenario) -> Result<Prepared, Failure> {
     Ok(Prepared { scenario, points, item, ground, facts: examined.facts })
 }
 
+/// The scenario in a form that stands by itself.
+///
+/// # Errors
+/// [`Failure::Run`] when it cannot be read back.
+pub fn stand_alone(scenario: &Scenario) -> Result<Scenario, Failure> {
+    scenario.stand_alone(&Registry::new()).map_err(|error| {
+        Failure::Run(format!("internal error: the resolved scenario cannot be read back: {error}"))
+    })
+}
+
 /// Any error about input, as a failure.
 pub fn input(error: impl std::fmt::Display) -> Failure {
     Failure::Input(error.to_string())
@@ -153,69 +159,6 @@ impl Files for Folder {
 
     fn read_bytes(&self, name: &str) -> Result<Vec<u8>, String> {
         std::fs::read(self.0.join(name)).map_err(|error| error.to_string())
-    }
-}
-
-/// The files of a scenario that was read before, by name.
-struct Known<'a>(BTreeMap<String, &'a str>);
-
-impl Files for Known<'_> {
-    fn read(&self, name: &str) -> Result<String, String> {
-        self.0.get(name).map(|text| (*text).to_owned()).ok_or_else(|| "no such file".to_owned())
-    }
-}
-
-/// The same scenario in its resolved form, its files renamed to `inputs/...`: exactly what a stored scenario says
-/// when it is run from its folder, so that both have one digest.
-///
-/// # Errors
-/// [`Failure::Run`] when it cannot be read back.
-pub fn stand_alone(scenario: &Scenario) -> Result<Scenario, Failure> {
-    let names = input_names(scenario.files.keys());
-    let mut document: toml::Table = toml::from_str(&scenario.to_toml()).map_err(input)?;
-    for (_, value) in document.iter_mut() {
-        rename_files(value, &names);
-    }
-    let known = scenario.files.iter().map(|(name, text)| (names[name].clone(), text.as_str())).collect();
-    let text = toml::to_string(&document).map_err(input)?;
-    read("scenario.toml", &text, &Known(known), &Overrides::default()).map_err(|error| {
-        Failure::Run(format!("internal error: the resolved scenario cannot be read back: {error}"))
-    })
-}
-
-/// A name below `inputs/` for each file, distinct even where two folders hold files of one name.
-fn input_names<'a>(names: impl Iterator<Item = &'a String>) -> BTreeMap<String, String> {
-    let mut taken: Vec<String> = Vec::new();
-    let mut renamed = BTreeMap::new();
-    for name in names {
-        let base = Path::new(name).file_name().map_or("input".into(), |base| base.to_string_lossy());
-        let distinct = (1..)
-            .map(|i| if i == 1 { format!("{INPUTS}/{base}") } else { format!("{INPUTS}/{i}-{base}") })
-            .find(|candidate| !taken.contains(candidate))
-            .expect("numbers do not run out");
-        taken.push(distinct.clone());
-        renamed.insert(name.clone(), distinct);
-    }
-    renamed
-}
-
-/// Renames what stands at the keys that name files, at any depth.
-fn rename_files(value: &mut toml::Value, names: &BTreeMap<String, String>) {
-    match value {
-        toml::Value::Table(table) => {
-            for (key, value) in table.iter_mut() {
-                match value {
-                    toml::Value::String(text) if key == "file" || key == "sizes" => {
-                        if let Some(name) = names.get(text) {
-                            text.clone_from(name);
-                        }
-                    }
-                    _ => rename_files(value, names),
-                }
-            }
-        }
-        toml::Value::Array(values) => values.iter_mut().for_each(|value| rename_files(value, names)),
-        _ => {}
     }
 }
 
@@ -276,15 +219,5 @@ mod tests {
         assert_eq!(folder_name(Path::new("../..toml")), "scenario");
         assert_eq!(folder_name(Path::new("results/perm-1024-0123456789abcdef/scenario.toml")), "perm-1024");
         assert_eq!(folder_name(Path::new("perm-1024/scenario.toml")), "scenario");
-    }
-
-    #[test]
-    fn files_of_one_name_stay_apart_and_keep_their_names() {
-        let names = ["a/x.cm", "b/x.cm", "y.txt"].map(str::to_owned);
-        let renamed = input_names(names.iter());
-        assert_eq!(renamed["a/x.cm"], "inputs/x.cm");
-        assert_eq!(renamed["b/x.cm"], "inputs/2-x.cm");
-        let again = input_names(renamed.values());
-        assert!(again.iter().all(|(name, renamed)| name == renamed), "{again:?}");
     }
 }

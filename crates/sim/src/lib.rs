@@ -43,6 +43,7 @@
 pub mod baseline;
 mod gather;
 mod session;
+mod threads;
 
 pub use anabranch_base::{self as base, Bytes, Duration, Rate, Stream, Time};
 pub use anabranch_base::{Parameter, ParameterType, Parameters, Refused};
@@ -56,3 +57,4 @@ pub use anabranch_results as results;
 pub use anabranch_workload as workload;
 pub use gather::{add, add_baseline};
 pub use session::Session;
+pub use threads::threads_of;

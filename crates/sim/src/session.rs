@@ -4,11 +4,14 @@ use crate::{Control, RunError, RunResult, add, add_baseline, baseline};
 use anabranch_engine::RunPoint;
 use anabranch_lab::scenario::{Scenario, ScenarioError};
 use anabranch_results::{MissingRun, ResultSet};
+use std::collections::BTreeMap;
 
 /// A scenario whose fabrics can be built, with the ends of its runs so far.
 pub struct Session {
     title: String,
     toml: String,
+    /// The files that the scenario names, by name.
+    files: BTreeMap<String, String>,
     warnings: Vec<ScenarioError>,
     /// The runs, then their baselines.
     points: Vec<RunPoint>,
@@ -32,7 +35,8 @@ impl Session {
         let actual = points.len();
         points.extend(baseline::points(&points));
         let ends = points.iter().map(|_| None).collect();
-        Ok(Session { title: scenario.title, toml, warnings: examined.warnings, points, actual, ends })
+        let Scenario { title, files, .. } = scenario;
+        Ok(Session { title, toml, files, warnings: examined.warnings, points, actual, ends })
     }
 
     /// Adds a warning to those that the scenario has.
@@ -58,6 +62,11 @@ impl Session {
     /// The resolved scenario, every default written out.
     pub fn resolved(&self) -> &str {
         &self.toml
+    }
+
+    /// The files that [`Session::resolved`] names, by name.
+    pub fn files(&self) -> &BTreeMap<String, String> {
+        &self.files
     }
 
     /// What the run at `index` is to be carried out with: goodput is recorded where recovery is read off it.

@@ -30,6 +30,7 @@ mod resolved;
 mod scheme_limits;
 mod schemes;
 mod setups;
+mod stand_alone;
 mod sweep;
 mod table;
 #[cfg(test)]
@@ -78,6 +79,7 @@ pub use registry::{KindListing, Listed, PartListing, Registry};
 pub use resolved::{Examined, Scenario};
 pub use schemes::{SchemeListing, scheme, scheme_on, schemes};
 pub use setups::{SetupListing, setups};
+pub use stand_alone::INPUTS;
 pub use written::{read, read_with};
 
 // What a scenario says in the end is what those who carry it out are given.
