@@ -10,7 +10,6 @@ import argparse
 import os
 import shlex
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,14 +20,12 @@ from . import _anabranch
 
 __all__ = ["Dataset", "campaign", "slurm_script"]
 
-#: The scenario of a campaign, resolved.
-PLAN = "plan.toml"
 #: Runs of a task of Ray: fewer would cost more than they take.
 RUNS_A_TASK = 10
 
 
 class Dataset:
-    """A folder with the results of a campaign: a folder a run, `task=000017`, with the Parquet files of the command."""
+    """A folder with the results of a campaign: a folder per run, `task=000017`, with the Parquet files of the command."""
 
     def __init__(self, folder: str | os.PathLike[str], runs: int) -> None:
         self.folder = Path(folder)
@@ -74,10 +71,14 @@ def campaign(
     *,
     threads: int = 0,
     share: tuple[int, int] = (0, 1),
+    sample: int | None = None,
+    sample_seed: int = 1,
     ray: str | None = None,
     progress: bool | anabranch.Progress = False,
 ) -> Dataset:
     """Carries out every run of a scenario (schemes x points of its sweep x seeds) that is not in the folder `out` yet.
+
+    `sample` takes so many of the runs, drawn under `sample_seed`; `missing` of what is given counts all of them still.
 
     `share` is which part of how many this call does: `(3, 8)` the fourth of eight, as a task of a Slurm array does. `ray` is
     the address of a Ray cluster (`"auto"`, or `"local"` to start one); its machines must see `out` under the same path, and
@@ -91,9 +92,10 @@ def campaign(
         raise ValueError(f"share is (number, of) with a number from 0 to of - 1, not {share}")
     job = anabranch._read(plan, (), (), None)
     dataset = Dataset(out, job.actual())
-    _claim(dataset.folder, job.resolved())
+    job.claim(dataset.folder)
     text, shown, folder = anabranch._text(plan)
-    numbers = [run for run in dataset.missing if run % of == number]
+    asked = set(range(job.actual()) if sample is None else _anabranch.sample(job.actual(), sample, sample_seed))
+    numbers = [run for run in dataset.missing if run in asked and run % of == number]
     if ray is None:
         failed = _here(job, dataset.folder, numbers, threads, progress)
     else:
@@ -123,19 +125,6 @@ def _folder(out: Path, number: int) -> Path:
     return out / f"task={number:06}"
 
 
-def _claim(out: Path, resolved: str) -> None:
-    """Says in the folder whose it is. Several machines may do so at once: they write the same."""
-    plan = out / PLAN
-    if plan.exists():
-        if plan.read_text(encoding="utf-8") != resolved:
-            raise ValueError(f"{out} holds another campaign ({plan}); name another folder")
-        return
-    out.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=out, delete=False, encoding="utf-8") as fresh:
-        fresh.write(resolved)
-    os.replace(fresh.name, plan)
-
-
 def _here(
     job: _anabranch.Job,
     out: Path,
@@ -152,12 +141,8 @@ def _here(
         if result.missing:
             failed += result.missing
             continue
-        try:
-            result.save(_folder(out, number))
-        except OSError:
-            # Another machine may have done the same run, as happens when a task is done again.
-            if not _folder(out, number).exists():
-                raise
+        # Another machine may have done the same run, as happens when a task is done again: then nothing changes.
+        result._results.put(out, number, job.resolved(), anabranch._today())
     return failed
 
 
@@ -193,8 +178,10 @@ def main(words: Iterable[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m anabranch.campaign", description="Carries out the runs of a scenario.")
     parser.add_argument("plan", help="a scenario's TOML file, with its sweep")
     parser.add_argument("--out", required=True, help="the folder of the results")
-    parser.add_argument("--threads", type=int, default=0, help="runs beside each other (0: one a core)")
+    parser.add_argument("--threads", type=int, default=0, help="runs beside each other (0: one per core)")
     parser.add_argument("--share", default="0/1", help="which part of how many: 3/8 is the fourth of eight")
+    parser.add_argument("--sample", type=int, metavar="N", help="carry out so many of the runs, drawn by --sample-seed")
+    parser.add_argument("--sample-seed", type=int, default=1, help="the seed of the sample")
     parser.add_argument("--ray", metavar="ADDRESS", help="a Ray cluster: auto, local, or an address")
     parser.add_argument("--slurm", type=int, metavar="TASKS", help="print a job script for sbatch instead, of so many tasks")
     asked = parser.parse_args(None if words is None else list(words))
@@ -208,7 +195,16 @@ def main(words: Iterable[str] | None = None) -> int:
             return 0
         share = (int(number), int(of))
         shows = sys.stderr.isatty()
-        dataset = campaign(asked.plan, asked.out, threads=asked.threads, share=share, ray=asked.ray, progress=shows)
+        dataset = campaign(
+            asked.plan,
+            asked.out,
+            threads=asked.threads,
+            share=share,
+            sample=asked.sample,
+            sample_seed=asked.sample_seed,
+            ray=asked.ray,
+            progress=shows,
+        )
     except (anabranch.ScenarioError, anabranch.RunFailed, ValueError, OSError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -1,10 +1,11 @@
 //! The runs of a scenario, carried out on threads that do not hold the interpreter's lock.
 
-use crate::results::Results;
+use crate::results::{Results, claimed};
 use anabranch_sim::{Control, Session, run, threads_of};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -130,6 +131,11 @@ impl Job {
     /// The scenario with every default written out.
     fn resolved(&self) -> String {
         locked(&self.shared.session).resolved().to_owned()
+    }
+
+    /// Says in a folder that it holds the runs of this scenario.
+    fn claim(&self, folder: PathBuf) -> PyResult<()> {
+        claimed(&folder, locked(&self.shared.session).resolved(), &self.shared.inputs).map(drop)
     }
 
     /// Starts the runs, or `only` those with these numbers, on so many threads; 0: one per core.

@@ -16,7 +16,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use results::{Columns, Results};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 create_exception!(
     anabranch,
@@ -76,7 +76,13 @@ fn read(
     }
     let over = Overrides { schemes, seeds, usual_seeds: Overrides::USUAL_SEEDS.into() };
     let session = py.detach(|| {
-        let scenario = read_with(&registry, shown, text, &Folder(folder), &over)?;
+        let mut scenario = read_with(&registry, shown, text, &Folder(folder), &over)?;
+        if scenario.title == shown
+            && let Some(name) = Path::new(shown).file_name()
+        {
+            // Where a file lies is nobody's title.
+            scenario.title = name.to_string_lossy().into_owned();
+        }
         // So that a folder with the results holds all that it takes to have them again.
         Session::of(scenario.stand_alone(&registry)?)
     });
@@ -101,6 +107,12 @@ fn to_toml(json: &str) -> PyResult<String> {
     })
 }
 
+/// `count` of the numbers below `runs`, drawn under a seed.
+#[pyfunction]
+fn sample(runs: usize, count: usize, seed: u64) -> Vec<usize> {
+    anabranch_sim::sample(runs, count, seed)
+}
+
 /// Every scheme that comes with the package: name and title.
 #[pyfunction]
 fn schemes() -> Vec<(&'static str, String)> {
@@ -118,6 +130,7 @@ fn setups() -> Vec<(&'static str, String)> {
 fn _anabranch(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read, module)?)?;
     module.add_function(wrap_pyfunction!(to_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(sample, module)?)?;
     module.add_function(wrap_pyfunction!(schemes, module)?)?;
     module.add_function(wrap_pyfunction!(setups, module)?)?;
     module.add_function(wrap_pyfunction!(results::load, module)?)?;

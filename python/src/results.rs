@@ -1,7 +1,7 @@
 //! Results: tables, sentences and the page.
 
 use anabranch_report::Provenance;
-use anabranch_results::{ResultSet, Table};
+use anabranch_results::{Dataset, ResultSet, Table, Unclaimed};
 use anabranch_sim::scenario::INPUTS;
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What runs came to.
@@ -98,15 +98,35 @@ impl Results {
     #[pyo3(signature = (folder, date=None))]
     fn write(&self, py: Python<'_>, folder: PathBuf, date: Option<String>) -> PyResult<()> {
         py.detach(|| {
-            for (name, text) in &*self.inputs {
-                let file = folder.join(name);
-                std::fs::create_dir_all(file.parent().unwrap_or(&folder))?;
-                std::fs::write(file, text)?;
-            }
-            self.set.write(&folder).map_err(|error| PyOSError::new_err(error.to_string()))?;
-            std::fs::write(folder.join("report.html"), self.drawn(date)).map_err(PyErr::from)
+            let written = self.set.write_whole(&folder, &self.inputs, &self.drawn(date));
+            written.map_err(|error| PyOSError::new_err(error.to_string()))
         })
     }
+
+    /// Writes them as the run with this number into a campaign's folder, whole or not at all.
+    #[pyo3(signature = (folder, number, plan, date=None))]
+    fn put(
+        &self,
+        py: Python<'_>,
+        folder: PathBuf,
+        number: usize,
+        plan: &str,
+        date: Option<String>,
+    ) -> PyResult<()> {
+        py.detach(|| {
+            let dataset = claimed(&folder, plan, &self.inputs)?;
+            let written = dataset.put(number, &self.set, &self.inputs, &self.drawn(date));
+            written.map_err(|error| PyOSError::new_err(error.to_string()))
+        })
+    }
+}
+
+/// Says in a folder that it holds the runs of a plan.
+pub fn claimed(folder: &Path, plan: &str, inputs: &BTreeMap<String, String>) -> PyResult<Dataset> {
+    Dataset::claim(folder, plan, inputs).map_err(|error| match error {
+        Unclaimed::Another { .. } => PyValueError::new_err(error.to_string()),
+        Unclaimed::Unwritable { .. } => PyOSError::new_err(error.to_string()),
+    })
 }
 
 /// Reads the folder of a run, whoever wrote it.

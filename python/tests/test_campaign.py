@@ -43,6 +43,30 @@ def test_shares_make_up_the_whole_and_what_is_there_is_not_run_again(tmp_path: P
         anabranch.campaign(PLAN, tmp_path / "out", share=(5, 5))
 
 
+def test_the_command_and_python_write_and_read_the_same_folder(tmp_path: Path) -> None:
+    program = os.environ.get("ANABRANCH")
+    if not program:
+        pytest.skip("ANABRANCH does not name the command")
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN)
+
+    def by_command(*args: str) -> str:
+        line = [program, "campaign", str(plan), "--out", str(tmp_path / "out"), *args]
+        return subprocess.run(line, capture_output=True, text=True, check=True).stdout
+
+    assert by_command("--share", "0/3").startswith("4 of 12 runs in ")
+    dataset = anabranch.campaign(plan, tmp_path / "out", share=(1, 3))
+    assert dataset.done == [0, 1, 3, 4, 6, 7, 9, 10]
+    assert by_command("--status").startswith("8 of 12 runs in ")
+    assert by_command().startswith("12 of 12 runs in ")
+    assert list(dataset.digests.values()) == anabranch.run(plan).digests
+    drawn = anabranch.campaign(plan, tmp_path / "some", sample=5, sample_seed=3)
+    assert len(drawn.done) == 5
+    line = [program, "campaign", str(plan), "--out", str(tmp_path / "some"), "--sample", "5", "--sample-seed", "3"]
+    assert subprocess.run(line, capture_output=True, text=True, check=True).stdout.startswith("5 of 5 runs in ")
+    assert len(drawn.done) == 5, "the same five"
+
+
 def test_after_a_kill_it_goes_on_where_it_was(tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN.replace('"256KB"', '"256KB", "40MB", "41MB"'))

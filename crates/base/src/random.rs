@@ -41,6 +41,8 @@ pub enum Purpose {
     Transport = 16,
     /// A registered workload, and whatever else other people draw.
     Registered = 17,
+    /// Which runs of a campaign are carried out.
+    Sample = 18,
 }
 
 /// A random stream with a stable definition (PCG-XSH-RR 64/32, seeded through SplitMix64).

@@ -42,6 +42,17 @@ pub enum Command {
 
 All schemes stand on the setup `common`. Runs that finished are kept: what was stopped goes on where it was.")]
     League(LeagueArgs),
+    /// Carry out the many runs of a scenario, each into a folder of its own, on one machine or several
+    #[command(after_help = "Examples:
+  anabranch campaign plan.toml --out runs              what is in the folder already is not run again
+  anabranch campaign plan.toml --out runs --sample 500 of its schemes, sweep points and seeds 500 runs, drawn
+  anabranch campaign plan.toml --out runs --share 3/8  the fourth of eight parts; others do the rest, at the same time
+  anabranch campaign plan.toml --out runs --slurm 8 --sbatch=--time=02:00:00 | sbatch
+  anabranch campaign plan.toml --out runs --status
+
+The folder has runs as task=000017, each whole or not there, with the files of `anabranch run`; Python's
+`anabranch.campaign` writes and reads the same. A run's digest is the same wherever it ran.")]
+    Campaign(CampaignArgs),
     /// Name the schemes, setups, figures, workloads, topologies, faults, series, examples, parameters or terms there are
     #[command(after_help = "Examples:
   anabranch list schemes
@@ -163,6 +174,53 @@ pub struct RunArgs {
     pub per_seed: bool,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// Arguments of `anabranch campaign`.
+#[derive(Debug, Args)]
+pub struct CampaignArgs {
+    /// The scenario's TOML file, with its sweep; `-` reads it from standard input
+    #[arg(value_name = "PLAN")]
+    pub plan: PathBuf,
+    /// Put the runs into this folder, which may have some of them
+    #[arg(long = "out", value_name = "DIR")]
+    pub folder: PathBuf,
+    /// Do this part of the runs: 3/8 is the fourth of eight
+    #[arg(long, value_name = "NUMBER/OF", default_value = "0/1", value_parser = share)]
+    pub share: (usize, usize),
+    /// Carry out so many of the runs, drawn by --sample-seed [default: all]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub sample: Option<usize>,
+    /// Draw the sample under this seed
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    pub sample_seed: u64,
+    /// Use this many threads for all runs [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Run nothing; say how many runs are there
+    #[arg(long)]
+    pub status: bool,
+    /// Run nothing; print a job script for sbatch, an array of so many tasks
+    #[arg(long, value_name = "TASKS", value_parser = at_least_one, conflicts_with_all = ["status", "share", "json"])]
+    pub slurm: Option<usize>,
+    /// An option of sbatch for that script, such as --time=02:00:00 [repeat for more]
+    #[arg(long, value_name = "OPTION", requires = "slurm", allow_hyphen_values = true)]
+    pub sbatch: Vec<String>,
+    /// Print one JSON document on standard output, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which part of how many.
+fn share(text: &str) -> Result<(usize, usize), String> {
+    let parts = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+    parts
+        .filter(|(number, of): &(usize, usize)| number < of)
+        .ok_or_else(|| "write NUMBER/OF with a number from 0 to OF - 1, such as 3/8".to_owned())
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "write a whole number above 0".to_owned())
 }
 
 /// `reproduce --unsaid` runs all combinations of what is unsaid where they take no more runs than this, those that they

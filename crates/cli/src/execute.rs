@@ -228,7 +228,7 @@ pub fn pass_on_interrupts<T>(controls: &[Control], action: impl FnOnce() -> T) -
 }
 
 /// Does `action` while another thread passes Ctrl-C on to the runs and draws.
-fn watched<T>(controls: &[Control], draw: impl Fn() + Sync, action: impl FnOnce() -> T) -> T {
+pub fn watched<T>(controls: &[Control], draw: impl Fn() + Sync, action: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     let watch = || {
         while !over.load(Ordering::SeqCst) {

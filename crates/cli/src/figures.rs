@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../figures");
 
 /// A figure's file.
+#[derive(Clone)]
 pub struct FigureFile {
     /// Its name in commands: `reps/fig-2`.
     pub id: String,
@@ -164,6 +165,15 @@ impl FigureFile {
         let figure = read_figure_under(&Registry::new(), &name, &self.text, scale, &*self.files(), choice)
             .map_err(input)?;
         figure.scenario.ok_or_else(|| Failure::Input(format!("{name}: a model has nothing unsaid")))
+    }
+
+    /// The scenario of a file that names no setup, on the ground of the setup of that name.
+    ///
+    /// # Errors
+    /// [`Failure::Input`] with the place of the first fault.
+    pub fn read_on(&self, scale: Scale, setup: &str) -> Result<Figure, Failure> {
+        let text = format!("setup = {setup:?}\n{}", self.text);
+        FigureFile { text: text.into(), ..self.clone() }.read(scale)
     }
 
     /// The files beside it.

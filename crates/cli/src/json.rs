@@ -135,6 +135,7 @@ fn row(run: &RunRow) -> Value {
         "cct_max_us": run.number("cct_max_us"),
         "ideal_cct_max_us": run.number("ideal_cct_max_us"),
         "time_to_recover_us": run.time_to_recover_us,
+        "queue_p99_bytes": run.queue_p99_bytes,
         "peak_queue_bytes": run.peak_queue_bytes,
         "peak_queue_link": run.peak_queue_link,
         "drops": run.drops,

@@ -70,6 +70,7 @@ fn act(command: &Command) -> Result<(), Failure> {
         Command::Run(args) => command::run::run(args),
         Command::Reproduce(args) => command::reproduce::reproduce(args),
         Command::League(args) => command::league::league(args),
+        Command::Campaign(args) => command::campaign::campaign(args),
         Command::List(args) => command::list::list(args),
         Command::Docs(args) => command::docs::docs(args),
         Command::Check(args) => command::check::check(args),

@@ -131,6 +131,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
         cct_mean_us: mean_us(&ccts),
         cct_max_us: us(ccts.iter().copied().max().unwrap_or(0)),
         ideal_cct_max_us: us(ideal_ccts.iter().map(|at_best| at_best.0).max().unwrap_or(0)),
+        queue_p99_bytes: engine.queue_percentile(99).unwrap_or(0),
         peak_queue_bytes: u64::from(peak_queue.unwrap_or(0)),
         peak_queue_link: peak_link.map_or_else(String::new, |link| engine.network().topology.link_name(link)),
         drops: counters.drops,

@@ -1,5 +1,6 @@
 //! What a node's handler is given beside the node: the time, what all share, and where its doings go.
 
+use crate::backlog::Backlogs;
 use crate::board::Opened;
 use crate::faults::Hits;
 use crate::mail::Outbox;
@@ -24,6 +25,8 @@ pub struct Context<'w, O> {
     pub observer: &'w mut O,
     /// What is counted, over the nodes of a thread.
     pub counters: &'w mut Counters,
+    /// What data packets found waiting, likewise.
+    pub backlogs: &'w mut Backlogs,
     /// What crosses nodes without being a packet.
     pub effects: &'w mut Effects,
 }

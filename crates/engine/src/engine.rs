@@ -11,6 +11,7 @@ mod partition;
 mod tests;
 mod turnstile;
 
+use crate::backlog::Backlogs;
 use crate::context::{Counters, Failure, Notice};
 use crate::control::Control;
 use crate::egress::LAST_TIME;
@@ -592,6 +593,14 @@ impl<'a, O: Observer> Engine<'a, O> {
         let switches = shards.iter().flat_map(|shard| shard.switches());
         let ports = switches.flat_map(|switch| &switch.egress().ports).filter(|port| port.peak > 0);
         ports.map(|port| (port.peak, port.link)).max_by_key(|(peak, link)| (*peak, std::cmp::Reverse(*link)))
+    }
+
+    /// What of all data packets that came to a port of a switch so many percent did not find more waiting than, in bytes;
+    /// dropped ones found a full queue. None without packets.
+    pub fn queue_percentile(&self, percent: u64) -> Option<u64> {
+        let mut all = Backlogs::default();
+        self.locked().iter().for_each(|shard| all += &shard.backlogs);
+        all.percentile(percent)
     }
 
     /// Goodput over time until now, where it is recorded, in rows of curves.

@@ -5,6 +5,7 @@
 //! which an observer compares the queues) form a *cluster*: their events run merged, in the full order (time, node,
 //! kind, port).
 
+use crate::backlog::Backlogs;
 use crate::context::{Context, Counters, Effects, Notice};
 use crate::frame::{Order, What};
 use crate::host::Host;
@@ -102,6 +103,8 @@ pub struct Shard<O> {
     pub observer: O,
     /// What its nodes counted.
     pub counters: Counters,
+    /// What data packets found waiting at its switches.
+    pub backlogs: Backlogs,
     /// What its nodes said.
     pub effects: Effects,
     /// The time of its latest event.
@@ -209,6 +212,7 @@ impl<O: Observer> Shard<O> {
             blocks: Blocks::default(),
             observer,
             counters: Counters::default(),
+            backlogs: Backlogs::default(),
             effects: Effects::default(),
             latest: Time::ZERO,
         }
@@ -287,6 +291,7 @@ impl<O: Observer> Shard<O> {
             out: Outbox::new(&window.ends, slots, (&mut self.sent_far, &mut self.blocks)),
             observer: &mut self.observer,
             counters: &mut self.counters,
+            backlogs: &mut self.backlogs,
             effects: &mut self.effects,
         };
         for notice in window.notices.iter() {

@@ -82,8 +82,9 @@ const OF_PAUSES: [Column; 2] = [
     ("paused\nport-µs", Cells::Words(|group| large(group.mean(|run| run.pause_us.round())))),
 ];
 
-/// The largest queue of a switch port: how much, and where.
-const OF_QUEUES: [Column; 2] = [
+/// What packets found in queues of switches, and the largest queue: how much, and where.
+const OF_QUEUES: [Column; 3] = [
+    ("P99\nqueue", Cells::Words(|group| bytes(group.mean(|run| run.queue_p99_bytes as f64)))),
     (
         "peak\nqueue",
         Cells::Words(|group| bytes(group.runs().map(|run| run.peak_queue_bytes).max().unwrap_or(0) as f64)),
@@ -100,7 +101,7 @@ const OF_QUEUES: [Column; 2] = [
 
 /// What a terminal that is too narrow for everything can do without, the first to go first. What explains a result
 /// (losses, trims, drops, timeouts) and what schemes are ranked by stay, however narrow it is.
-const SPARE: [&str; 24] = [
+const SPARE: [&str; 25] = [
     "P50\nµs",
     "all\ndone µs",
     "peak\nqueue at",
@@ -119,6 +120,7 @@ const SPARE: [&str; 24] = [
     "paused\nport-µs",
     "max\nµs",
     "slow-\ndown P99",
+    "P99\nqueue",
     "peak\nqueue",
     "ECN\nmarks",
     "pause\nframes",

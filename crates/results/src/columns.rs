@@ -235,6 +235,7 @@ pub(crate) fn fixed_columns(rows: &[RunRow]) -> Vec<Column> {
         ("cct_mean_us", f64s(|row| row.cct_mean_us)),
         ("cct_max_us", f64s(|row| row.cct_max_us)),
         ("ideal_cct_max_us", f64s(|row| row.ideal_cct_max_us)),
+        ("queue_p99_bytes", u64s(|row| row.queue_p99_bytes)),
         ("peak_queue_bytes", u64s(|row| row.peak_queue_bytes)),
         ("peak_queue_link", texts(rows.iter().map(|row| row.peak_queue_link.as_str()))),
         ("drops", u64s(|row| row.drops)),

@@ -34,6 +34,7 @@ pub fn run_digest(run: &RunRow, flows: &[FlowRow], jobs: &[JobRow]) -> String {
         cct_max_us,
         ideal_cct_max_us: _,
         time_to_recover_us: _,
+        queue_p99_bytes: _,
         peak_queue_bytes: _,
         peak_queue_link: _,
         drops,
@@ -292,6 +293,7 @@ mod tests {
             baseline: true,
             ideal_cct_max_us: 1.0,
             time_to_recover_us: Some(1.0),
+            queue_p99_bytes: 1,
             peak_queue_bytes: 1,
             peak_queue_link: "x".into(),
             ..run()

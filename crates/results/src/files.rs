@@ -43,7 +43,7 @@ use std::sync::Arc;
 /// 5: what was JSON in the runs is columns, and all rows have the keys of their run. 6: baselines, ideal CCTs, recovery, peak
 /// queues, and runs that are missing. 7: data packets that faults hit. 8: `baseline` beside each point of a curve, faults
 /// numbered from 0, as paths do.
-const FORMAT: u64 = 9;
+const FORMAT: u64 = 10;
 const MANIFEST: &str = "manifest.json";
 const SCENARIO: &str = "scenario.toml";
 pub(crate) const RUNS: &str = "runs.parquet";

@@ -10,6 +10,8 @@ mod answer;
 mod columns;
 #[cfg(feature = "files")]
 mod curves;
+#[cfg(feature = "files")]
+mod dataset;
 pub mod digest;
 mod error;
 #[cfg(feature = "files")]
@@ -37,6 +39,8 @@ pub use answer::Answered;
 pub use columns::Table;
 #[cfg(feature = "files")]
 pub use curves::{CurveFile, FiledCurves};
+#[cfg(feature = "files")]
+pub use dataset::{Dataset, Unclaimed};
 pub use error::ResultsError;
 #[cfg(feature = "files")]
 pub use export::write_csv;

@@ -48,6 +48,7 @@ pub(crate) fn decode(path: &Path, batch: &RecordBatch, before: usize) -> Result<
     let baseline = columns.boolean("baseline")?;
     let ideal_cct_max_us = columns.f64("ideal_cct_max_us")?;
     let time_to_recover_us = columns.nullable_f64("time_to_recover_us")?;
+    let queue_p99_bytes = columns.u64("queue_p99_bytes")?;
     let peak_queue_bytes = columns.u64("peak_queue_bytes")?;
     let peak_queue_link = columns.text("peak_queue_link")?;
     let drops = columns.u64("drops")?;
@@ -88,6 +89,7 @@ pub(crate) fn decode(path: &Path, batch: &RecordBatch, before: usize) -> Result<
             baseline: baseline.value(row),
             ideal_cct_max_us: ideal_cct_max_us.value(row),
             time_to_recover_us: time_to_recover_us.is_valid(row).then(|| time_to_recover_us.value(row)),
+            queue_p99_bytes: queue_p99_bytes.value(row),
             peak_queue_bytes: peak_queue_bytes.value(row),
             peak_queue_link: peak_queue_link.value(row).to_owned(),
             drops: drops.value(row),

@@ -42,6 +42,7 @@
 
 pub mod baseline;
 mod gather;
+mod sample;
 mod session;
 mod threads;
 
@@ -56,5 +57,6 @@ pub use anabranch_proto as proto;
 pub use anabranch_results as results;
 pub use anabranch_workload as workload;
 pub use gather::{add, add_baseline};
+pub use sample::sample;
 pub use session::Session;
 pub use threads::threads_of;

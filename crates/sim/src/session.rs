@@ -78,15 +78,7 @@ impl Session {
 
     /// The run at `index` ended.
     pub fn ended(&mut self, index: usize, end: Result<RunResult, RunError>) {
-        self.ends[index] = Some(end.map_err(|error| {
-            let why = error.to_string();
-            match error {
-                RunError::Stalled { partial, .. }
-                | RunError::Deadlock { partial, .. }
-                | RunError::Limit { partial, .. } => (why, Some(*partial)),
-                _ => (why, None),
-            }
-        }));
+        self.ends[index] = Some(told(end));
     }
 
     /// The first run that has not ended, where one after the other is carried out.
@@ -120,7 +112,14 @@ impl Session {
     /// Results of the run at `index` alone; what is missing where it failed.
     pub fn result(&self, index: usize) -> ResultSet {
         let mut set = self.empty();
-        self.put(&mut set, index, None);
+        self.put(&mut set, index, self.ends[index].as_ref(), None);
+        set
+    }
+
+    /// The same of a run that ended just now, of which nothing is kept here.
+    pub fn alone(&self, index: usize, end: Result<RunResult, RunError>) -> ResultSet {
+        let mut set = self.empty();
+        self.put(&mut set, index, Some(&told(end)), None);
         set
     }
 
@@ -134,7 +133,7 @@ impl Session {
             false => vec![None; self.points.len()],
         };
         for (index, recovery) in recoveries.into_iter().enumerate() {
-            self.put(&mut set, index, recovery);
+            self.put(&mut set, index, self.ends[index].as_ref(), recovery);
         }
         set
     }
@@ -148,8 +147,8 @@ impl Session {
         }
     }
 
-    fn put(&self, set: &mut ResultSet, index: usize, recovery: Option<f64>) {
-        let (result, error) = match &self.ends[index] {
+    fn put(&self, set: &mut ResultSet, index: usize, end: Option<&End>, recovery: Option<f64>) {
+        let (result, error) = match end {
             Some(Ok(result)) => (Some(result), None),
             Some(Err((why, partial))) => (partial.as_ref(), Some(Some(why.clone()))),
             None => (None, Some(None)),
@@ -176,4 +175,16 @@ impl Session {
             error,
         }
     }
+}
+
+fn told(end: Result<RunResult, RunError>) -> End {
+    end.map_err(|error| {
+        let why = error.to_string();
+        match error {
+            RunError::Stalled { partial, .. }
+            | RunError::Deadlock { partial, .. }
+            | RunError::Limit { partial, .. } => (why, Some(*partial)),
+            _ => (why, None),
+        }
+    })
 }

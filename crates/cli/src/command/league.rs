@@ -1,6 +1,6 @@
 //! `anabranch league`.
 
-use super::list::balancer_and_program_bits;
+use super::list::state_bits;
 use super::simulate;
 use crate::args::{LeagueArgs, ScaleArg};
 use crate::failure::{Failure, did_you_mean, reason};
@@ -8,7 +8,7 @@ use crate::figures::{self, FigureFile};
 use crate::output::{note, print, print_json};
 use crate::{clock, interrupt, progress, sizes, source};
 use anabranch_report::Contest;
-use anabranch_sim::scenario::{Scale, Scenario};
+use anabranch_sim::scenario::{Figure, Scale, Scenario, setups};
 use serde_json::json;
 use std::fs;
 
@@ -24,14 +24,12 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
     };
     let files = choose(&args.scenarios)?;
     // All are read before the first one runs, so that a fault shows at once.
-    let scenarios: Vec<(&str, Scenario)> = files
-        .iter()
-        .map(|file| Ok((file.name(), read(file, scale, &args.seeds)?)))
-        .collect::<Result<_, Failure>>()?;
+    let scenarios: Vec<Asked<'_>> =
+        files.iter().map(|file| Asked::read(file, scale, &args.seeds)).collect::<Result<_, Failure>>()?;
     interrupt::catch()?;
     let begun = clock::now();
     let mut contests = Vec::new();
-    for (place, (name, scenario)) in scenarios.iter().enumerate() {
+    for (place, Asked { name, on_common: scenario, on_own }) in scenarios.iter().enumerate() {
         let seconds = begun.elapsed().as_secs_f64();
         note(&format!(
             "league/{name}, {} of {}, {} so far",
@@ -47,17 +45,27 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
         }
         let page = done.folder.as_ref().and_then(|folder| folder.file_name());
         let page = page.map(|folder| format!("{}/report.html", folder.to_string_lossy()));
-        contests.push(Contest::of(name, &done.results, sizes::of(&prepared.points), page));
+        let mut contest = Contest::of(name, &done.results, sizes::of(&prepared.points), page);
+        for (setup, scenario) in on_own {
+            let stored = format!("league-{name}-{}-{setup}", figures::scale_name(scale));
+            let prepared = source::prepare(stored, scenario.clone())?;
+            let done = simulate::scenario(&prepared, true, &args.output)?;
+            if done.interrupted {
+                return done.verdict();
+            }
+            contest.add_own_ground(setup, &done.results);
+        }
+        contests.push(contest);
     }
-    let seeds = scenarios.iter().map(|(_, scenario)| scenario.seeds.len()).max().unwrap_or(0);
+    let seeds = scenarios.iter().map(|asked| asked.on_common.seeds.len()).max().unwrap_or(0);
     let heading = format!(
-        "{} scale, setup common, {}; anabranch {}",
+        "{} scale, setup common except where a paper's is named, {}; anabranch {}",
         figures::scale_name(scale),
         if seeds == 1 { "one seed: no intervals and no ranks".to_owned() } else { format!("{seeds} seeds") },
         env!("ANABRANCH_VERSION"),
     );
     let path = args.output.folder.join(format!("league-{}.html", figures::scale_name(scale)));
-    let html = anabranch_report::league(&heading, &contests, &balancer_and_program_bits()?);
+    let html = anabranch_report::league(&heading, &contests, &state_bits()?);
     fs::create_dir_all(&args.output.folder).and_then(|()| fs::write(&path, html)).map_err(|error| {
         Failure::Input(format!("{}: the page cannot be written: {}", path.display(), reason(&error)))
     })?;
@@ -72,6 +80,31 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
         text.push_str(&format!("{}: {}\n", contest.name, contest.answer()));
     }
     print(&format!("{text}\npage: {}\n", path.display()))
+}
+
+/// A scenario of the league.
+struct Asked<'f> {
+    name: &'f str,
+    /// All of its schemes, on one ground.
+    on_common: Scenario,
+    /// Those that a paper brings, on the ground of that paper, by the name of the setup.
+    on_own: Vec<(&'static str, Scenario)>,
+}
+
+impl<'f> Asked<'f> {
+    fn read(file: &'f FigureFile, scale: Scale, seeds: &[u64]) -> Result<Asked<'f>, Failure> {
+        let on_common = scenario(file, file.read(scale)?, seeds)?;
+        let mut on_own = Vec::new();
+        for setup in setups() {
+            let asked = |scheme: &String| on_common.schemes.iter().any(|known| known.name == *scheme);
+            if setup.systems.iter().any(asked) {
+                let mut own = scenario(file, file.read_on(scale, setup.name)?, seeds)?;
+                own.schemes.retain(|scheme| setup.systems.contains(&scheme.name));
+                on_own.push((setup.name, own));
+            }
+        }
+        Ok(Asked { name: file.name(), on_common, on_own })
+    }
 }
 
 /// The scenarios of these names, all of them where there are none.
@@ -91,8 +124,8 @@ fn choose(wanted: &[String]) -> Result<Vec<FigureFile>, Failure> {
     Ok(all)
 }
 
-fn read(file: &FigureFile, scale: Scale, seeds: &[u64]) -> Result<Scenario, Failure> {
-    let figure = file.read(scale)?;
+/// The scenario of a file, with these seeds where there are any.
+fn scenario(file: &FigureFile, figure: Figure, seeds: &[u64]) -> Result<Scenario, Failure> {
     let mut scenario =
         figure.scenario.ok_or_else(|| Failure::Input(format!("{}: it has no scenario", file.id)))?;
     scenario.title = figure.title;

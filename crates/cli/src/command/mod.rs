@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub mod bench;
+pub mod campaign;
 pub mod check;
 pub mod compare;
 pub mod docs;

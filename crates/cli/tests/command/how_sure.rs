@@ -137,7 +137,7 @@ fn what_is_missing_stands_above_everything_else() {
 }
 
 #[test]
-fn the_peak_queue_is_named() {
+fn the_peak_queue_is_named_and_what_packets_found() {
     let place = Place::new();
     place.write(
         "s.toml",
@@ -147,6 +147,8 @@ fn the_peak_queue_is_named() {
     let incast = &document["runs"][0];
     let peak = incast["peak_queue_bytes"].as_u64().unwrap();
     assert!((100_000..800_000).contains(&peak), "{peak}");
+    let p99 = incast["queue_p99_bytes"].as_u64().unwrap();
+    assert!((peak / 2..peak).contains(&p99), "what 99 % of its packets found: {p99}");
     let link = incast["peak_queue_link"].as_str().unwrap();
     assert!(link.starts_with("tor:") && link.contains("down"), "the link to the receiver: {link}");
     let table = place.run(&["run", "s.toml", "--out", "out"]).expect(0).stdout;

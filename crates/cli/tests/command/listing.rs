@@ -8,8 +8,8 @@ fn state_of_programs_is_listed() {
     let place = Place::new();
     let text = place.run(&["list", "schemes", "--state"]).expect(0).stdout;
     for line in [
-        "reps: 193 bits of load balancer state a queue pair",
-        "  in a switch: 9416 bits (1177 B) of program state a queue pair",
+        "reps: 193 bits of load balancer state per queue pair",
+        "  in a switch: 9416 bits (1177 B) of program state per queue pair",
         "  at the source ToR (Themis-S): 516 B",
         "   4096 bits  S: path_adaptive_count  (128 x 32)",
         "  at the destination ToR (Themis-D): 661 B",
@@ -36,8 +36,8 @@ fn state_of_programs_is_listed() {
 fn state_of_dcp_is_listed() {
     let place = Place::new();
     let text = place.run(&["list", "schemes", "--state"]).expect(0).stdout;
-    let dcp = "dcp: 16 bits of load balancer state a queue pair\n     16 bits  entropy value\n  \
-               in the NIC: 192 bits (24 B) of transport state a queue pair\n  \
+    let dcp = "dcp: 16 bits of load balancer state per queue pair\n     16 bits  entropy value\n  \
+               in the NIC: 192 bits (24 B) of transport state per queue pair with 128 packets in flight\n  \
                of these for messages: 8 x 2 B, 16 B\n    \
                112 bits  packet counter  (8 x 14)\n      8 bits  mcf  (8 x 1)\n      8 bits  Cf  (8 x 1)\n     \
                24 bits  eMSN\n      8 bits  rRetryNo\n     24 bits  unaMSN\n      8 bits  sRetryNo\n";
@@ -47,10 +47,12 @@ fn state_of_dcp_is_listed() {
     let row = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap();
     let dcp = &row("dcp")["transport"];
     assert_eq!((&dcp["state_bits"], &dcp["state_bytes"]), (&192.into(), &24.into()));
-    assert_eq!((&dcp["message_bytes"], &dcp["messages_bytes"]), (&2.into(), &16.into()));
-    assert_eq!(dcp["tracked_messages"], 8);
+    assert_eq!(dcp["messages"], serde_json::json!({ "tracked": 8, "bytes": 2, "all_bytes": 16 }));
     assert_eq!(&row("dcp-dcqcn")["transport"], dcp);
-    assert!(row("irn-ar")["transport"].is_null());
+    // Five bitmaps of 128 packets; two and a time for each; two bits for each of L = 64, and three PSNs; going back needs
+    // none.
+    let bits = |name: &str| row(name)["transport"]["state_bits"].as_u64().unwrap();
+    assert_eq!((bits("irn-ar"), bits("reps"), bits("mp-rdma"), bits("rocev2")), (640, 128 * 34, 200, 0));
 }
 
 #[test]

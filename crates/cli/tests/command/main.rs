@@ -4,6 +4,7 @@ mod asking;
 mod bad_input;
 mod bench;
 mod book;
+mod campaign;
 mod common;
 mod curves;
 mod faults;

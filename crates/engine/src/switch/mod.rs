@@ -163,8 +163,14 @@ impl Switch {
         }
         let out = &self.egress.ports[usize::from(port)];
         if !out.wakes && (!out.paused || control) {
+            if !control {
+                at.backlogs.found_none();
+            }
             self.send(port, frame, at);
             return;
+        }
+        if !control {
+            at.backlogs.found(out.queued());
         }
         if self.pfc.is_some() && !control && !self.charge(frame.port, frame.packet.wire_bytes, at) {
             self.egress.drop_packet(port, frame, at);

@@ -415,12 +415,14 @@ impl Switch {
         let Some(pfc) = &mut self.pfc else { return self.forward(port, frame, at) };
         let out = &self.egress.ports[usize::from(port)];
         if !out.wakes && !out.paused {
+            at.backlogs.found_none();
             self.pass_out(port, frame, at);
             if frame.port != APART {
                 self.release(frame.port, frame.packet.wire_bytes, at);
             }
             return;
         }
+        at.backlogs.found(out.queued());
         if frame.port == APART {
             pfc.charge_apart(frame.packet.wire_bytes);
         }

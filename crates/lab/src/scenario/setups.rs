@@ -44,13 +44,25 @@ pub struct SetupListing {
     pub name: &'static str,
     /// One line for people.
     pub title: String,
+    /// The schemes whose paper's ground it is.
+    pub systems: Vec<String>,
 }
 
 /// Every setup that comes with the program.
 pub fn setups() -> Vec<SetupListing> {
     BUILT_IN
         .iter()
-        .map(|(name, _)| SetupListing { name, title: parse(name, "title").unwrap_or_default() })
+        .map(|(name, text)| {
+            let fields = tree::parse(name, text).expect("the embedded setups are tested");
+            let value = |key: &str| fields.get(key).map(Node::value);
+            let words = |value: toml::Value| value.as_str().map(str::to_owned);
+            let systems = value("systems").and_then(|systems| systems.as_array().cloned());
+            SetupListing {
+                name,
+                title: value("title").and_then(words).unwrap_or_default(),
+                systems: systems.into_iter().flatten().filter_map(words).collect(),
+            }
+        })
         .collect()
 }
 
@@ -74,13 +86,6 @@ pub(super) struct Setup {
     /// The bases and the setup itself, each with its parts and those in `lossless` and `trimming`. None where schemes say
     /// all themselves, as in the resolved form.
     stack: Vec<Fields>,
-}
-
-/// The text at a key of a setup that comes with the program.
-fn parse(name: &str, key: &str) -> Option<String> {
-    let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
-    let fields = tree::parse(name, text).expect("the embedded setups are tested");
-    fields.get(key)?.value().as_str().map(str::to_owned)
 }
 
 impl Setup {

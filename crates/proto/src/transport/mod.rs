@@ -14,6 +14,7 @@ mod strack;
 use crate::cc::AnyCc;
 use crate::lb::AnyLb;
 use crate::packet::Msn;
+use crate::state::StateField;
 use crate::{IntStack, Packet, PathFacts, Span};
 use anabranch_base::{MessageId, Parameters, Purpose, Registered, Stream, Time, foreign, kinds, stream};
 
@@ -59,6 +60,45 @@ kinds! {
         /// MP-RDMA (NSDI 2018): paths clocked by ACKs, a small bitmap at the receiver, and going back.
         #[kind("mp-rdma")]
         MpRdma(MpRdmaConfig),
+    }
+}
+
+impl TransportConfig {
+    /// What hardware keeps for a queue pair to know which of `packets` in flight arrived, and which are lost, field by
+    /// field: what stands beside a cumulative PSN and one timer at either end, which all have. DCP counts messages
+    /// instead (its section 4.5), and so does not grow with `packets`.
+    ///
+    /// Bitmaps have a bit for each packet in flight: IRN five (DCP, Table 3), the others one for each set that they have
+    /// here. A timer for each packet, as `sack` has it, and RACK's times of transmission take 32 bits for each.
+    pub fn tracking(&self, packets: u32) -> Vec<StateField> {
+        let bitmap = |name| StateField::new(name, 1, packets);
+        let received = || bitmap("received");
+        let times = || StateField::new("sent at", 32, packets);
+        match self {
+            TransportConfig::GoBackN(_) | TransportConfig::Registered(_) => Vec::new(),
+            TransportConfig::Sack(_) => vec![received(), bitmap("acknowledged"), times()],
+            TransportConfig::Eqds(_) => {
+                // Numbers of pulls and targets of 20 bits each, as many as a packet has for them.
+                let credit = ["granted", "target", "pulled", "told"].map(|name| StateField::new(name, 20, 1));
+                let mut fields = vec![received(), bitmap("acknowledged"), times()];
+                fields.extend(credit);
+                fields
+            }
+            TransportConfig::RnicSr(_) => {
+                vec![received(), StateField::new("missing", 24, 1), StateField::new("latest", 24, 1)]
+            }
+            TransportConfig::Irn(_) => vec![StateField::new("bitmaps", 5, packets)],
+            TransportConfig::RackTlp(_) => vec![received(), bitmap("acknowledged"), bitmap("lost"), times()],
+            TransportConfig::Strack(_) => vec![received(), bitmap("acknowledged"), bitmap("lost")],
+            TransportConfig::Dcp(config) => config.state(),
+            // MP-RDMA: two bits for each of L packets, whatever is in flight; the sender counts.
+            TransportConfig::MpRdma(config) => {
+                let counters = ["inflate", "highest", "recovery"].map(|name| StateField::new(name, 24, 1));
+                let mut fields = vec![StateField::new("bitmap", 2, config.bitmap)];
+                fields.extend(counters);
+                fields
+            }
+        }
     }
 }
 

@@ -27,7 +27,16 @@ pub struct Contest {
     /// What did not come to its end.
     missing: Vec<String>,
     rows: Vec<Row>,
+    /// What papers bring, on the ground of their own paper.
+    own: Vec<OwnGround>,
     plots: Vec<Plot>,
+}
+
+/// A scheme in a scenario on the ground of its own paper.
+struct OwnGround {
+    scheme: String,
+    setup: String,
+    over_ideal: Option<Estimate>,
 }
 
 /// A scheme in a scenario.
@@ -40,6 +49,7 @@ struct Row {
     link_losses: f64,
     resent: f64,
     timeouts: f64,
+    queue_p99: f64,
     peak_queue: f64,
 }
 
@@ -56,6 +66,7 @@ impl Contest {
             link_losses: group.mean(|run| run.link_losses as f64),
             resent: group.mean(|run| run.retransmissions as f64),
             timeouts: group.mean(|run| run.timeouts as f64),
+            queue_p99: group.mean(|run| run.queue_p99_bytes as f64),
             peak_queue: group.mean(|run| run.peak_queue_bytes as f64),
             standing,
         });
@@ -72,8 +83,27 @@ impl Contest {
             ground: ground(set),
             missing: missing.collect(),
             rows: rows.collect(),
+            own: Vec::new(),
             plots: bars(set, quantity),
         }
+    }
+
+    /// Adds what came out for the schemes in `set`, the same scenario on the ground of the paper that brings them.
+    pub fn add_own_ground(&mut self, setup: &str, set: &ResultSet) {
+        let quantity = ranked(set);
+        self.own.extend(groups(set).iter().map(|group| OwnGround {
+            scheme: group.scheme.to_owned(),
+            setup: setup.to_owned(),
+            over_ideal: over_ideal(group, quantity),
+        }));
+        let missing = set.missing.iter().map(|run| {
+            format!(
+                "{} on {setup}: {}",
+                run.describe(),
+                run.error.as_deref().unwrap_or("never ran to its end")
+            )
+        });
+        self.missing.extend(missing);
     }
 
     fn row(&self, scheme: &str) -> Option<&Row> {
@@ -118,8 +148,12 @@ impl Contest {
                 "link_losses": row.link_losses,
                 "retransmissions": row.resent,
                 "timeouts": row.timeouts,
+                "queue_p99_bytes": row.queue_p99,
                 "peak_queue_bytes": row.peak_queue,
             })
+        });
+        let own = self.own.iter().map(|own| {
+            json!({ "scheme": own.scheme, "setup": own.setup, "over_ideal": own.over_ideal.map(estimate) })
         });
         json!({
             "scenario": self.name,
@@ -127,6 +161,7 @@ impl Contest {
             "ranked_by": self.quantity.field,
             "verdict": self.verdict,
             "schemes": rows.collect::<Vec<_>>(),
+            "own_ground": own.collect::<Vec<_>>(),
         })
     }
 }
@@ -152,7 +187,7 @@ fn bars(set: &ResultSet, quantity: Quantity) -> Vec<Plot> {
 }
 
 /// The page: all scenarios in one table, what state buys, then each scenario. `bits` is the hardware state of each
-/// scheme beside its transport's, in bits a queue pair; `heading` says at which scale it ran and by what.
+/// scheme in bits per queue pair; `heading` says at which scale it ran and by what.
 pub fn league(heading: &str, contests: &[Contest], bits: &BTreeMap<String, u64>) -> String {
     let mut schemes: Vec<&str> = Vec::new();
     for row in contests.iter().flat_map(|contest| &contest.rows) {
@@ -186,6 +221,7 @@ pub fn league(heading: &str, contests: &[Contest], bits: &BTreeMap<String, u64>)
         ));
     }
     body.push_str(&overview(contests, &schemes));
+    body.push_str(&on_own_ground(contests));
     let mut plots: Vec<Plot> = state_plot(contests, &schemes, bits).into_iter().collect();
     body.push_str(&pictures(&plots, 0));
     for contest in contests {
@@ -257,6 +293,47 @@ fn overview(contests: &[Contest], schemes: &[&str]) -> String {
     html + "</tbody></table></div></section>\n"
 }
 
+/// The systems of the papers, each on the ground of its own paper beside common ground.
+fn on_own_ground(contests: &[Contest]) -> String {
+    let mut systems: Vec<(&str, &str)> = Vec::new();
+    for own in contests.iter().flat_map(|contest| &contest.own) {
+        if !systems.contains(&(&own.scheme, &own.setup)) {
+            systems.push((&own.scheme, &own.setup));
+        }
+    }
+    if systems.is_empty() {
+        return String::new();
+    }
+    let mut html = String::from(
+        "<section><h2>On the ground of its own paper</h2><p class=\"note\">The same scenarios, where what a paper brings \
+         stands on that paper's packets, buffers, marks and timers: the time over the ideal there, then in brackets that on \
+         common ground, as above. No ranks: no two rows stand on one ground.</p>\
+         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"On the ground of its own paper\">\
+         <table class=\"numbers\"><caption>Time over the ideal on a paper's ground (on common ground)</caption><thead><tr>\
+         <th scope=\"col\" class=\"word\">scheme</th><th scope=\"col\" class=\"word\">setup</th>",
+    );
+    for contest in contests {
+        let shown = escape(&contest.name).replace('-', "-<wbr>");
+        html.push_str(&format!("<th scope=\"col\">{shown}</th>"));
+    }
+    html.push_str("</tr></thead><tbody>");
+    for (scheme, setup) in systems {
+        let (shown, on) = (escape(scheme), escape(setup));
+        html.push_str(&format!("<tr><th scope=\"row\">{shown}</th><td class=\"word\">{on}</td>"));
+        for contest in contests {
+            let own = contest.own.iter().find(|own| own.scheme == scheme && own.setup == setup);
+            let number = |estimate: Option<Estimate>| estimate.map_or("failed".to_owned(), |of| two(of.mean));
+            let common = contest.row(scheme).map_or("-".to_owned(), |row| number(row.over_ideal));
+            html.push_str(&match own {
+                Some(own) => format!("<td>{} ({common})</td>", number(own.over_ideal)),
+                None => "<td></td>".to_owned(),
+            });
+        }
+        html.push_str("</tr>");
+    }
+    html + "</tbody></table></div></section>\n"
+}
+
 fn cell(contest: &Contest, scheme: &str) -> String {
     let Some(row) = contest.row(scheme) else { return "<td></td>".to_owned() };
     if row.standing.is_untouched {
@@ -306,6 +383,7 @@ fn details(contest: &Contest) -> String {
         "link losses",
         "resent",
         "timeouts",
+        "P99 queue",
         "peak queue",
     ];
     for (position, head) in heads.into_iter().enumerate() {
@@ -337,6 +415,7 @@ fn details(contest: &Contest) -> String {
             count(row.link_losses),
             count(row.resent),
             count(row.timeouts),
+            bytes(row.queue_p99),
             bytes(row.peak_queue),
         ];
         let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
@@ -373,14 +452,15 @@ fn state_plot(contests: &[Contest], schemes: &[&str], bits: &BTreeMap<String, u6
     }
     let mut note = "Each point is a scheme. Upwards: its time over that of the best scheme of a scenario, the geometric mean \
                     over all scenarios in which it ran and was hit (1: always the best). To the right: what its balancer keeps \
-                    in the NIC, and its program in a switch, in bits a queue pair; what every transport of its kind keeps is \
-                    left out, and none is drawn as one bit."
+                    in the NIC, its transport of packets in flight (128: a BDP of 400 Gb/s and 10 us in packets of 4 KiB), and \
+                    its program in a switch, in bits per queue pair. Cumulative PSNs, one timer and congestion control, which \
+                    all have, are left out, and none is drawn as one bit."
         .to_owned();
     if !left_out.is_empty() {
         note.push_str(&format!(" Left out, as a run of theirs failed: {}.", left_out.join(", ")));
     }
     let layout = json!({
-        "x": {"title": "State (bits a queue pair)", "log": true},
+        "x": {"title": "State (bits per queue pair)", "log": true},
         "panels": [{"y": {"title": "Time over the best, mean", "log": true}}],
     });
     let title = "State in hardware against time".to_owned();

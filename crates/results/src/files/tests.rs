@@ -19,6 +19,7 @@ fn small_set() -> ResultSet {
             flows: 2,
             fct_max_us: 1.5,
             time_to_recover_us: Some(2.5),
+            queue_p99_bytes: 11,
             peak_queue_bytes: 12,
             peak_queue_link: "tor:0/up:3".into(),
             baseline: true,

@@ -1,0 +1,127 @@
+//! `anabranch campaign`: many runs, a folder for each.
+
+use crate::common::{Place, SMALL};
+use std::fs;
+use std::path::Path;
+
+/// Twelve runs: two schemes, two seeds, three lengths.
+fn plan() -> String {
+    SMALL.replace("seeds = [1]", "seeds = [1, 2]")
+        + "[sweep]\n\"workload.bytes\" = [\"16KB\", \"64KB\", \"256KB\"]\n"
+}
+
+fn digests(folder: &Path, place: &Place, runs: usize) -> Vec<String> {
+    (0..runs)
+        .map(|run| {
+            let task = folder.join(format!("task={run:06}"));
+            let table = place.run(&["export", task.to_str().unwrap()]).expect(0).stdout;
+            let mut lines = csv_lines(&table);
+            let column = lines.next().unwrap().iter().position(|name| name == "digest").unwrap();
+            let row = lines.next().unwrap();
+            assert!(lines.next().is_none(), "one run in {task:?}");
+            row[column].clone()
+        })
+        .collect()
+}
+
+fn csv_lines(text: &str) -> impl Iterator<Item = Vec<String>> + '_ {
+    text.lines().map(|line| line.split(',').map(str::to_owned).collect())
+}
+
+#[test]
+fn shares_and_what_is_there_already_make_up_the_runs_of_the_scenario() {
+    let place = Place::new();
+    place.write("plan.toml", plan());
+    let all = place.run(&["run", "plan.toml", "--json", "--no-baseline"]).expect(0).json();
+    let expected: Vec<String> = all["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| run["digest"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(expected.len(), 12);
+
+    let campaign = |more: &[&str]| {
+        let words = [&["campaign", "plan.toml", "--out", "runs"][..], more].concat();
+        place.run(&words).expect(0).stdout
+    };
+    assert_eq!(campaign(&["--share", "1/5"]), "3 of 12 runs in runs\n");
+    let folder = place.path().join("runs");
+    let changed = |run: usize| {
+        fs::metadata(folder.join(format!("task={run:06}")).join("runs.parquet")).unwrap().modified().unwrap()
+    };
+    let before = changed(6);
+    assert_eq!(campaign(&["--status"]), "3 of 12 runs in runs\n");
+    assert_eq!(campaign(&["--threads", "3"]), "12 of 12 runs in runs\n");
+    assert_eq!(changed(6), before, "what was there is not run again");
+    assert_eq!(digests(&folder, &place, 12), expected);
+    // The plan and each run stand alone.
+    assert_eq!(
+        place.run(&["campaign", "runs/plan.toml", "--out", "again", "--sample", "4"]).expect(0).stdout,
+        "4 of 4 runs in again\n"
+    );
+    let again =
+        place.run(&["run", "runs/task=000005/scenario.toml", "--json", "--no-baseline"]).expect(0).json();
+    assert_eq!(again["runs"][5]["digest"], expected[5].as_str());
+    // Nothing else lies about.
+    let names: Vec<String> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.starts_with("task="))
+        .collect();
+    assert_eq!(names, ["plan.toml"]);
+}
+
+#[test]
+fn a_folder_of_another_campaign_and_wrong_words_are_refused() {
+    let place = Place::new();
+    place.write("plan.toml", plan());
+    place.write("other.toml", plan().replace("[1, 2]", "[3]"));
+    place.run(&["campaign", "plan.toml", "--out", "runs", "--sample", "1"]).expect(0);
+    let refused = place.run(&["campaign", "other.toml", "--out", "runs"]).expect(2).stderr;
+    assert!(
+        refused.contains("holds another campaign") && refused.contains("name another folder"),
+        "{refused}"
+    );
+    let share = place.run(&["campaign", "plan.toml", "--out", "runs", "--share", "8/8"]).expect(2).stderr;
+    assert!(share.contains("such as 3/8"), "{share}");
+    let none = place.run(&["campaign", "plan.toml", "--out", "runs", "--sample", "0"]).expect(2).stderr;
+    assert!(none.contains("a whole number above 0"), "{none}");
+}
+
+#[test]
+fn runs_that_fail_are_named_and_the_others_are_there() {
+    let place = Place::new();
+    let fault = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up\"\nat = \"2us\"\n";
+    let sweep = "[sweep]\n\"fault.0.at\" = [\"2us\", \"5ms\"]\n";
+    place.write("plan.toml", format!("{SMALL}{fault}{sweep}"));
+    let ended = place.run(&["campaign", "plan.toml", "--out", "runs"]).expect(1);
+    assert_eq!(ended.stdout, "2 of 4 runs in runs\n");
+    let told = &ended.stderr;
+    assert!(told.contains("reps, seed 1, fault.0.at = 2us: ") && told.contains("no path is left"), "{told}");
+    assert!(told.contains("2 of 4 runs failed; the others are there"), "{told}");
+}
+
+/// Names with spaces and quotes stay one word.
+#[test]
+fn a_job_script_has_a_task_for_each_share() {
+    let place = Place::new();
+    place.write("my plan's.toml", plan());
+    let words = ["campaign", "my plan's.toml", "--out", "runs", "--slurm", "8", "--sbatch=--time=02:00:00"];
+    let script = place.run(&words).expect(0).stdout;
+    assert!(script.starts_with("#!/bin/bash\n") && script.contains("#SBATCH --array=0-7\n"), "{script}");
+    assert!(script.contains("#SBATCH --time=02:00:00\n"), "{script}");
+    assert!(script.contains("my plan'\\''s.toml' --out '"), "{script}");
+    assert!(!place.path().join("runs").exists(), "nothing is made for it");
+    // As a task of the array has it.
+    let file = place.write("job.sh", &script);
+    let ended = std::process::Command::new("bash")
+        .arg(file)
+        .env("SLURM_ARRAY_TASK_ID", "2")
+        .env("SLURM_CPUS_PER_TASK", "1")
+        .current_dir("/")
+        .output()
+        .unwrap();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    assert!(place.path().join("runs/task=000002").exists() && place.path().join("runs/task=000010").exists());
+}

@@ -1,0 +1,108 @@
+//! What data packets find waiting at the ports of switches.
+
+use std::ops::AddAssign;
+
+/// Each power of two is in so many steps: a length is known to within a sixteenth.
+const STEPS: u32 = 16;
+/// As many as lengths of 32 bits fall into.
+const LENGTHS: usize = 464;
+
+/// How many data packets found how much waiting ahead of them at a port of a switch, over the nodes of a thread.
+#[derive(Clone)]
+pub struct Backlogs {
+    counts: Box<[u64; LENGTHS]>,
+}
+
+impl Default for Backlogs {
+    fn default() -> Self {
+        Backlogs { counts: Box::new([0; LENGTHS]) }
+    }
+}
+
+impl AddAssign<&Backlogs> for Backlogs {
+    fn add_assign(&mut self, other: &Backlogs) {
+        self.counts.iter_mut().zip(&*other.counts).for_each(|(count, more)| *count += more);
+    }
+}
+
+impl Backlogs {
+    /// A packet found nothing.
+    #[inline]
+    pub fn found_none(&mut self) {
+        self.counts[0] += 1;
+    }
+
+    /// A packet found so many bytes.
+    #[inline]
+    pub fn found(&mut self, bytes: u32) {
+        self.counts[step_of(bytes)] += 1;
+    }
+
+    /// The least number of bytes that this share of the packets did not find more than, to within a sixteenth above; none
+    /// without packets.
+    pub fn percentile(&self, percent: u64) -> Option<u64> {
+        let all: u64 = self.counts.iter().sum();
+        let rank = (all * percent).div_ceil(100).max(1);
+        let mut below = 0;
+        let step = self.counts.iter().position(|count| {
+            below += count;
+            below >= rank
+        })?;
+        Some(most_of(step))
+    }
+}
+
+/// The step that a length falls into. The first 32 are of a byte.
+#[inline]
+fn step_of(bytes: u32) -> usize {
+    let shift = (bytes | STEPS).ilog2() - STEPS.ilog2();
+    (shift * STEPS + (bytes >> shift)) as usize
+}
+
+/// The longest of a step.
+fn most_of(step: usize) -> u64 {
+    let (step, steps) = (step as u64, u64::from(STEPS));
+    let shift = (step / steps).saturating_sub(1);
+    ((step - shift * steps + 1) << shift) - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_length_is_known_to_within_a_sixteenth() {
+        let mut next = 0;
+        for step in 0..LENGTHS {
+            let most = most_of(step);
+            for bytes in [next, (next + most) / 2, most] {
+                assert_eq!(step_of(u32::try_from(bytes).unwrap()), step, "{bytes}");
+            }
+            assert!(most - next <= next / 16, "{next} to {most}");
+            next = most + 1;
+        }
+        assert_eq!(next, 1 << 32);
+    }
+
+    /// 1 to 200 bytes, each once: nearest rank 198 is in the step 192 to 199. With one that found none it stays there.
+    #[test]
+    fn percentiles_are_by_nearest_rank() {
+        let mut backlogs = Backlogs::default();
+        assert_eq!(backlogs.percentile(99), None);
+        (1..=200).for_each(|bytes| backlogs.found(bytes));
+        assert_eq!((backlogs.percentile(99), backlogs.percentile(1)), (Some(199), Some(2)));
+        let mut both = Backlogs::default();
+        (0..19_800).for_each(|_| both.found_none());
+        assert_eq!(both.percentile(99), Some(0));
+        both += &backlogs;
+        assert_eq!(both.percentile(99), Some(0), "198 of 20,000 are the last of them");
+        both.found(40);
+        both.found(40);
+        both.found(40);
+        assert_eq!(
+            both.percentile(99),
+            Some(3),
+            "nearest rank 19,803 of 20,003: the third after those that found none"
+        );
+    }
+}

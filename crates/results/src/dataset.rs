@@ -1,0 +1,167 @@
+//! The runs of a campaign: a folder for each, on one disk that several machines may share.
+
+use crate::{ResultSet, ResultsError};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The scenario of a campaign, resolved.
+const PLAN: &str = "plan.toml";
+/// What a run's folder is called, before its number: a key of a partitioned dataset.
+const TASK: &str = "task=";
+
+/// A folder with a folder per run, `task=000017`, each whole or not there.
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    folder: PathBuf,
+}
+
+/// Why a folder cannot take a campaign.
+#[derive(Debug, thiserror::Error)]
+pub enum Unclaimed {
+    /// It is another's.
+    #[error("{} holds another campaign ({}); name another folder", folder.display(), folder.join(PLAN).display())]
+    Another {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// It cannot be written to.
+    #[error("{}: {source}", folder.display())]
+    Unwritable {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl Dataset {
+    /// Says in `folder`, which is made where there is none, that it holds the runs of `plan`, a resolved scenario that names
+    /// `inputs`. Several machines may do so at once: they write the same.
+    ///
+    /// # Errors
+    /// It holds another plan's, or cannot be written to.
+    pub fn claim(folder: &Path, plan: &str, inputs: &BTreeMap<String, String>) -> Result<Dataset, Unclaimed> {
+        let dataset = Dataset { folder: folder.to_owned() };
+        let path = folder.join(PLAN);
+        let unwritable = |source| Unclaimed::Unwritable { folder: folder.to_owned(), source };
+        match fs::read_to_string(&path) {
+            Ok(there) if there == plan => return Ok(dataset),
+            Ok(_) => return Err(Unclaimed::Another { folder: folder.to_owned() }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(unwritable(error)),
+        }
+        let write = || {
+            fs::create_dir_all(folder)?;
+            write_inputs(folder, inputs)?;
+            // The plan comes last and at once, so that nobody reads half of it.
+            let fresh = tempfile::NamedTempFile::new_in(folder)?;
+            fs::write(fresh.path(), plan)?;
+            readable(fresh.path(), 0o644)?;
+            fresh.persist(&path).map(drop).map_err(|error| error.error)
+        };
+        write().map_err(unwritable)?;
+        Ok(dataset)
+    }
+
+    /// The folder of the run with this number.
+    pub fn task(&self, number: usize) -> PathBuf {
+        self.folder.join(format!("{TASK}{number:06}"))
+    }
+
+    /// Whether that run is there.
+    pub fn has(&self, number: usize) -> bool {
+        self.task(number).exists()
+    }
+
+    /// Puts a run there, whole or not at all, with its `page`. Where another machine was faster nothing changes: both have
+    /// the same.
+    ///
+    /// # Errors
+    /// When its files cannot be written.
+    pub fn put(
+        &self,
+        number: usize,
+        results: &ResultSet,
+        inputs: &BTreeMap<String, String>,
+        page: &str,
+    ) -> Result<(), ResultsError> {
+        let refused = |source| ResultsError::Write { path: self.task(number), source };
+        let fresh = tempfile::Builder::new().prefix(".task-").tempdir_in(&self.folder).map_err(refused)?;
+        results.write_whole(fresh.path(), inputs, page)?;
+        readable(fresh.path(), 0o755).map_err(refused)?;
+        // What is not renamed is removed when `fresh` goes.
+        match fs::rename(fresh.path(), self.task(number)) {
+            Err(source) if !self.has(number) => Err(refused(source)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl ResultSet {
+    /// [`ResultSet::write`], with the files that the scenario names, by their names, and the report's page.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write_whole(
+        &self,
+        dir: &Path,
+        inputs: &BTreeMap<String, String>,
+        page: &str,
+    ) -> Result<(), ResultsError> {
+        let refused = |source| ResultsError::Write { path: dir.to_owned(), source };
+        write_inputs(dir, inputs).map_err(refused)?;
+        fs::write(dir.join("report.html"), page).map_err(refused)?;
+        self.write(dir)
+    }
+}
+
+fn write_inputs(dir: &Path, inputs: &BTreeMap<String, String>) -> io::Result<()> {
+    for (name, text) in inputs {
+        let path = dir.join(name);
+        fs::create_dir_all(path.parent().unwrap_or(dir))?;
+        fs::write(path, text)?;
+    }
+    Ok(())
+}
+
+/// Lets others read what was made for this user alone.
+fn readable(path: &Path, mode: u32) -> io::Result<()> {
+    #[cfg(unix)]
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))?;
+    #[cfg(not(unix))]
+    let _ = (path, mode);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_one_campaigns_and_a_run_is_whole_or_not_there() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("a/b");
+        let inputs = BTreeMap::from([("inputs/x.txt".to_owned(), "1\n".to_owned())]);
+        let dataset = Dataset::claim(&folder, "seeds = [1]\n", &inputs).unwrap();
+        assert_eq!(fs::read_to_string(folder.join("inputs/x.txt")).unwrap(), "1\n");
+        Dataset::claim(&folder, "seeds = [1]\n", &inputs).unwrap();
+        let other = Dataset::claim(&folder, "seeds = [2]\n", &inputs).unwrap_err().to_string();
+        assert!(other.contains("holds another campaign"), "{other}");
+
+        let set = ResultSet { title: "x".into(), ..ResultSet::default() };
+        assert!(!dataset.has(3));
+        dataset.put(3, &set, &inputs, "page").unwrap();
+        dataset.put(3, &set, &inputs, "another page, by a machine that came late").unwrap();
+        assert!(dataset.has(3) && dataset.task(3).ends_with("task=000003"));
+        assert_eq!(fs::read_to_string(dataset.task(3).join("report.html")).unwrap(), "page");
+        assert_eq!(ResultSet::read(&dataset.task(3)).unwrap().title, "x");
+
+        // A folder that cannot be written into: nothing is left of the try.
+        let gone = Dataset { folder: place.path().join("gone") };
+        assert!(gone.put(1, &set, &inputs, "page").is_err() && !gone.folder.exists());
+        let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names.len(), 3, "plan, inputs and a run: {names:?}");
+    }
+}
