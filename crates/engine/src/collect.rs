@@ -234,9 +234,9 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Idea
         row.packets = packets(row.bytes, ideal.payload(), point.scheme.qps);
         // What several messages share a queue pair for cannot be told apart.
         if messages_of[row.qp as usize] == 1 {
-            let Met { retransmissions, timeouts, path_changes } = met[row.qp as usize];
+            let Met { retransmissions, timeouts, path_changes, lost } = met[row.qp as usize];
             (row.retransmissions, row.timeouts) = (Some(retransmissions), Some(timeouts));
-            row.path_changes = Some(path_changes);
+            (row.path_changes, row.lost) = (Some(path_changes), Some(lost));
         }
         row
     };
@@ -288,6 +288,7 @@ fn flow_row<O: Observer>(engine: &Engine<'_, O>, ideal: &Ideal<'_>, number: Mess
         retransmissions: None,
         timeouts: None,
         path_changes: None,
+        lost: None,
     }
 }
 

@@ -7,6 +7,8 @@ use crate::mail::Outbox;
 use crate::network::Network;
 use anabranch_base::{Duration, HostId, MessageId, NodeId, QpId, Time};
 use anabranch_fabric::Routing;
+use anabranch_proto::{Packet, Repr};
+use std::collections::HashMap;
 use std::ops::AddAssign;
 
 /// What a handler sees and where it puts what comes of it. One for each thread and window.
@@ -44,6 +46,18 @@ pub struct Effects {
     pub failure: Option<(Time, NodeId, Failure)>,
     /// Packets that faults hit.
     pub hits: Hits,
+    /// By queue pair of the engine: data packets whose payload was lost.
+    pub lost: HashMap<QpId, u32>,
+}
+
+impl<O> Context<'_, O> {
+    /// The payload of a packet is lost, where it has any: dropped, cut off, or lost on a link.
+    #[cold]
+    pub fn lose_payload(&mut self, packet: &Packet) {
+        if let Repr::Data { .. } = packet.repr {
+            *self.effects.lost.entry(packet.qp).or_default() += 1;
+        }
+    }
 }
 
 impl Effects {

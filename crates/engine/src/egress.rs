@@ -333,6 +333,7 @@ impl<F: Frees> Egress<F> {
             Fate::Arrives => self.transmit_reported(port, frame, Some(leaves), false, at),
             Fate::Lost(by) => {
                 at.counters.link_losses += 1;
+                at.lose_payload(&frame.packet);
                 if let Some(fault) = by {
                     let hits = at.effects.hits.of(fault);
                     hits.lost += 1;
@@ -343,6 +344,7 @@ impl<F: Frees> Egress<F> {
             Fate::Refused(_) => match trimmed(&frame.packet, network.queues.trimmed_bytes) {
                 Some(header) => {
                     at.counters.trims += 1;
+                    at.lose_payload(&frame.packet);
                     self.forget(frame.telemetry);
                     let leaves = network.faults.leaves(
                         link,
@@ -444,6 +446,7 @@ impl<F: Frees> Egress<F> {
     pub fn drop_packet<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         at.counters.drops += 1;
         at.counters.header_drops += u64::from(is_trimmed(&frame.packet));
+        at.lose_payload(&frame.packet);
         self.forget(frame.telemetry);
         at.observer.dropped(self.ports[usize::from(port)].link, at.now);
     }

@@ -648,7 +648,9 @@ impl<'a, O: Observer> Engine<'a, O> {
             let split = network.scheme.qps;
             (0..split).fold(Met::default(), |sum, part| {
                 let qp = QpId(connection as u32 * split + part);
-                sum.and(host.map_or(Met::default(), |host| host.met(network.slots[qp.index()][0])))
+                let lost = shards.iter().filter_map(|shard| shard.effects.lost.get(&qp)).sum();
+                let met = host.map_or(Met::default(), |host| host.met(network.slots[qp.index()][0]));
+                sum.and(Met { lost, ..met })
             })
         };
         (0..self.network.workload.qps.len()).map(of_connection).collect()

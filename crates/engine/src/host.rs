@@ -745,6 +745,8 @@ pub struct Met {
     pub timeouts: u32,
     /// Data packets with another entropy value than the one before.
     pub path_changes: u32,
+    /// Data packets whose payload was lost, as the network knows it.
+    pub lost: u32,
 }
 
 impl Met {
@@ -755,6 +757,7 @@ impl Met {
             retransmissions: self.retransmissions.saturating_add(other.retransmissions),
             timeouts: self.timeouts.saturating_add(other.timeouts),
             path_changes: self.path_changes.saturating_add(other.path_changes),
+            lost: self.lost.saturating_add(other.lost),
         }
     }
 }
@@ -763,7 +766,7 @@ fn met(slot: &SenderSlot) -> Met {
     let SenderCounters { retransmissions, timeouts, .. } = slot.sender.counters();
     let [retransmissions, timeouts] =
         [retransmissions, timeouts].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
-    Met { retransmissions, timeouts, path_changes: slot.path_changes }
+    Met { retransmissions, timeouts, path_changes: slot.path_changes, lost: 0 }
 }
 
 #[inline]

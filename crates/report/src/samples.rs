@@ -175,6 +175,7 @@ fn add_run(set: &mut ResultSet, scheme: &str, bytes: &str, seed: u64, max: f64, 
             retransmissions: Some(0),
             timeouts: Some(0),
             path_changes: None,
+            lost: None,
         });
     }
     let flows = set.flows.iter().filter(|flow| flow.run == run);

@@ -366,6 +366,7 @@ pub(crate) mod tests {
                     retransmissions: None,
                     timeouts: None,
                     path_changes: None,
+                    lost: None,
                 });
             }
             whole.runs.extend(here.runs);

@@ -129,6 +129,7 @@ mod tests {
             retransmissions: timeouts,
             timeouts,
             path_changes: None,
+            lost: None,
         }
     }
 

@@ -66,6 +66,7 @@ impl Row for FlowRow {
             ("retransmissions", counts(|row| row.retransmissions), true),
             ("timeouts", counts(|row| row.timeouts), true),
             ("path_changes", counts(|row| row.path_changes), true),
+            ("lost", counts(|row| row.lost), true),
         ])
     }
 
@@ -86,6 +87,7 @@ impl Row for FlowRow {
         let retransmissions = columns.nullable_u32("retransmissions")?;
         let timeouts = columns.nullable_u32("timeouts")?;
         let path_changes = columns.nullable_u32("path_changes")?;
+        let lost = columns.nullable_u32("lost")?;
         Ok((0..batch.num_rows())
             .map(|row| FlowRow {
                 run: run.value(row),
@@ -103,6 +105,7 @@ impl Row for FlowRow {
                 retransmissions: option(retransmissions, row),
                 timeouts: option(timeouts, row),
                 path_changes: option(path_changes, row),
+                lost: option(lost, row),
             })
             .collect())
     }

@@ -207,6 +207,7 @@ impl Encoder {
             retransmissions: _,
             timeouts: _,
             path_changes: _,
+            lost: _,
         } = flow;
         for id in [flow, qp, src, dst] {
             self.number(u64::from(*id));
@@ -267,6 +268,7 @@ mod tests {
             retransmissions: Some(0),
             timeouts: None,
             path_changes: None,
+            lost: None,
         }
     }
 

@@ -297,6 +297,8 @@ pub struct FlowRow {
     /// Data packets with another entropy value than the one before, likewise: how often hosts changed its path. What
     /// switches do beside that, such as adaptive routing, is not in it.
     pub path_changes: Option<u32>,
+    /// Its data packets, copies among them, whose payload was lost, likewise: dropped, trimmed, or lost on a link.
+    pub lost: Option<u32>,
 }
 
 /// The groups of the workloads that come with the program.
@@ -412,6 +414,7 @@ mod tests {
                 retransmissions: None,
                 timeouts: None,
                 path_changes: None,
+                lost: None,
             }
         };
         let flow = of("background/inter");
@@ -497,6 +500,7 @@ mod tests {
             retransmissions: Some(6),
             timeouts: None,
             path_changes: None,
+            lost: None,
         };
         let flows: Vec<FlowRow> = (1..=100).rev().map(Some).chain([None]).map(flow).collect();
         let mut row = RunRow::default();

@@ -27,6 +27,7 @@ fn results() -> ResultSet {
         retransmissions: None,
         timeouts: None,
         path_changes: None,
+        lost: None,
     };
     let job = |run| JobRow {
         run,

@@ -7,8 +7,9 @@ use crate::failure::{Failure, did_you_mean, reason};
 use crate::figures::{self, FigureFile};
 use crate::output::{note, print, print_json};
 use crate::{clock, interrupt, progress, sizes, source};
+use anabranch_proto::PathFacts;
 use anabranch_report::Contest;
-use anabranch_sim::scenario::{Figure, Scale, Scenario, setups};
+use anabranch_sim::scenario::{Figure, Scale, Scenario, Scheme, setups};
 use serde_json::json;
 use std::fs;
 
@@ -100,7 +101,14 @@ impl<'f> Asked<'f> {
             if setup.systems.iter().any(asked) {
                 let mut own = scenario(file, file.read_on(scale, setup.name)?, seeds)?;
                 own.schemes.retain(|scheme| setup.systems.contains(&scheme.name));
-                on_own.push((setup.name, own));
+                // Of a fabric whose round trip is above its RTO a paper says nothing.
+                let facts = own.examine().map_err(source::input)?.facts;
+                let fits = |(scheme, facts): (&Scheme, &PathFacts)| {
+                    scheme.transport.rto().on(facts) > facts.base_rtt
+                };
+                if own.schemes.iter().zip(&facts[0]).all(fits) {
+                    on_own.push((setup.name, own));
+                }
             }
         }
         Ok(Asked { name: file.name(), on_common, on_own })

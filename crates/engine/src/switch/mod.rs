@@ -150,6 +150,7 @@ impl Switch {
     #[cold]
     fn lose<O>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         at.counters.link_losses += 1;
+        at.lose_payload(&frame.packet);
         self.egress.forget(frame.telemetry);
     }
 
@@ -196,6 +197,7 @@ impl Switch {
             return;
         };
         at.counters.trims += 1;
+        at.lose_payload(&frame.packet);
         self.egress.forget(frame.telemetry);
         let header = Frame::new(header, frame.port);
         if self.egress.port(port).control_bytes + u32::from(header.packet.wire_bytes) > limits.control {
@@ -266,6 +268,7 @@ impl Switch {
             while let Some(taken) = self.dequeue(port, at) {
                 let frame = self.egress.pool.take(taken);
                 at.counters.link_losses += 1;
+                at.lose_payload(&frame.packet);
                 let hits = at.effects.hits.of(fault);
                 hits.lost += 1;
                 hits.data += u64::from(!frame.packet.is_control());

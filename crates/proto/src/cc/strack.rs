@@ -154,7 +154,8 @@ impl StrackCc {
         }
     }
 
-    /// STrack, Algorithm 4.
+    /// STrack, Algorithm 4, as it is listed. The text beside it raises the window from twice the target on where nothing is
+    /// marked (of line 7); the listing has target_Qhigh there, which Table 1 gives as three times the target.
     #[inline]
     fn adjust_cwnd(&mut self, now: Time, ecn: bool, delay: Duration) {
         let constants = &self.constants;

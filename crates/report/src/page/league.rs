@@ -307,7 +307,7 @@ fn on_own_ground(contests: &[Contest]) -> String {
     let mut html = String::from(
         "<section><h2>On the ground of its own paper</h2><p class=\"note\">The same scenarios, where what a paper brings \
          stands on that paper's packets, buffers, marks and timers: the time over the ideal there, then in brackets that on \
-         common ground, as above. No ranks: no two rows stand on one ground.</p>\
+         common ground, as above. No ranks: no two rows stand on one ground. Empty where the paper's RTO is below the round trip.</p>\
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"On the ground of its own paper\">\
          <table class=\"numbers\"><caption>Time over the ideal on a paper's ground (on common ground)</caption><thead><tr>\
          <th scope=\"col\" class=\"word\">scheme</th><th scope=\"col\" class=\"word\">setup</th>",

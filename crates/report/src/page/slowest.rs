@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 const MOST: usize = 10;
 /// Schemes that have tables at most.
 const MOST_SCHEMES: usize = 40;
-const OF_MESSAGES: [&str; 11] = [
+const OF_MESSAGES: [&str; 12] = [
     "message",
     "run",
     "from host",
@@ -20,6 +20,7 @@ const OF_MESSAGES: [&str; 11] = [
     "posted at µs",
     "FCT µs",
     "slowdown",
+    "lost",
     "resent",
     "timeouts",
     "path changes",
@@ -37,7 +38,7 @@ pub(super) fn section(index: &Index<'_>) -> String {
     format!(
         "<section id=\"slowest\"><h2>The slowest of each scheme</h2><p class=\"note\">Of all seeds and points of a sweep; \
          what did not finish comes first. A dash stands for what nobody tells apart, as several messages share a \
-         queue pair. A path changes where a packet has another entropy value than the one before; what switches choose \
+         queue pair. Lost are data packets that were dropped, trimmed, or lost on links. A path changes where a packet has another entropy value than the one before; what switches choose \
          beside that is not counted.</p>{tables}</section>\n"
     )
 }
@@ -94,6 +95,7 @@ fn flow_cells(run: &RunRow, flow: &FlowRow) -> Vec<String> {
         time(flow.start_ps),
         time(flow.fct_ps),
         flow.slowdown().map_or_else(|| "-".to_owned(), significant),
+        count(flow.lost),
         count(flow.retransmissions),
         count(flow.timeouts),
         count(flow.path_changes),
@@ -154,13 +156,14 @@ mod tests {
             .collect();
         set.flows[42].fct_ps = None;
         (set.flows[27].retransmissions, set.flows[27].timeouts) = (Some(5), Some(2));
+        set.flows[27].lost = Some(4);
         set.flows[27].path_changes = Some(31);
         let html = section(&Index::new(&set));
         let rows: Vec<&str> = html.split("<tr><th scope=\"row\">").skip(1).collect();
         assert_eq!(rows.len(), MOST);
         assert!(rows[0].starts_with("42</th>") && rows[0].contains("<td>never</td>"), "{}", rows[0]);
         assert!(rows[1].starts_with("27</th>") && rows[1].contains("<td>99.00</td>"), "{}", rows[1]);
-        assert!(rows[1].contains("<td>5</td><td>2</td><td>31</td>"), "{}", rows[1]);
+        assert!(rows[1].contains("<td>4</td><td>5</td><td>2</td><td>31</td>"), "{}", rows[1]);
     }
 
     #[test]

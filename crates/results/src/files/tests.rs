@@ -43,6 +43,7 @@ fn small_set() -> ResultSet {
             retransmissions: Some(7),
             timeouts: None,
             path_changes: None,
+            lost: None,
         }],
         jobs: vec![JobRow {
             run: 0,

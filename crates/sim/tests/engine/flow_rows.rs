@@ -35,6 +35,27 @@ fn what_each_flow_sent_again_adds_up_to_what_the_run_sent_again() {
     }
 }
 
+/// Dropped (REPS), trimmed (DCP), or lost on links: each packet once, whatever becomes of its header.
+#[test]
+fn what_each_flow_lost_adds_up_to_what_the_network_lost() {
+    let lost = |result: &anabranch_sim::RunResult| -> u64 {
+        result.flows.iter().map(|flow| u64::from(flow.lost.unwrap())).sum()
+    };
+    for qps in ["", "[set]\n\"*.qps\" = 4\n"] {
+        for result in finish_all(&format!("{LOSSY}{qps}"), &[]) {
+            let hit = result.run.faults[0].data_packets;
+            assert!(hit > 8 && result.run.drops == 0, "{:?}", result.run);
+            assert_eq!(lost(&result), hit);
+        }
+    }
+    let incast = "schemes = [\"reps\", \"dcp\"]\n[topology]\nkind = \"single-switch\"\nhosts = 16\nlink = \"100Gbps\"\n\
+                  [workload]\nkind = \"incast\"\ndegree = 15\nbytes = \"300KB\"\n[set]\n\"*.fabric.queue\" = \"100KB\"\n";
+    for result in finish_all(incast, &[]) {
+        assert!(result.run.drops + result.run.trims > 8, "{:?}", result.run);
+        assert_eq!(lost(&result), result.run.drops + result.run.trims, "{}", result.run.scheme);
+    }
+}
+
 #[test]
 fn packets_are_those_of_all_queue_pairs() {
     let one = "schemes = [\"ops\"]\nsetup = \"reps-paper\"\n[topology]\nkind = \"single-switch\"\nhosts = 2\nlink = \"100Gbps\"\n\
