@@ -28,6 +28,8 @@ fuzz_target!(|text: &str| {
         bytes: Some(Bytes(4096)),
         chunk: Some(Bytes(1 << 20)),
         without_pipeline: true,
+        comm_groups: None,
+        algorithm: Vec::new(),
     };
     let _ = build(&WorkloadSpec::Trace(spec), &fabric, 1, Some(letters.as_str()));
 });

@@ -21,7 +21,7 @@ pub use fabric::Fabric;
 pub use generate::{MOST_LOAD, build, file_needed};
 pub use sizes::SizeDistribution;
 pub use spec::{IncastsSpec, MessageSpec, PipelineSpec, RegisteredWorkload, WorkloadFactory, WorkloadSpec};
-pub use trace::{Format, SendEnds, TraceSpec, is_text_of_ranks, text_of_ranks};
+pub use trace::{AlgorithmFrom, Format, SendEnds, TraceSpec, is_text_of_ranks, text_of_ranks};
 
 use anabranch_base::{Duration, GateId, HostId, MessageId, QpId, Time};
 

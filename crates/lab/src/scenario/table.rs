@@ -25,6 +25,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("clock", "\"ack\""),
     ("clock_mhz", "300"),
     ("colors_per_port", "1"),
+    ("comm_groups", "\"comm_group.json\""),
     ("connections", "16"),
     ("cross_tor", "false"),
     ("dcs", "2"),

@@ -9,7 +9,7 @@ mod graph;
 mod msccl;
 mod simai;
 
-use crate::collective::{Placement, placed};
+use crate::collective::{Algorithm, Placement, placed};
 use crate::{Fabric, Workload, WorkloadError};
 use anabranch_base::{Bytes, HostId};
 use graph::{Graph, Naming};
@@ -36,6 +36,22 @@ pub struct TraceSpec {
     /// For `simai`: leave out what pipeline stages send each other, of which the file has a size and no time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_pipeline: bool,
+    /// For `chakra`: the file that says which ranks are in which group. The text of the trace has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comm_groups: Option<String>,
+    /// For `simai` and `chakra`: how collectives are done, where not by rings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub algorithm: Vec<AlgorithmFrom>,
+}
+
+/// How a collective is done from a size on: the one that [`Algorithm::collective`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AlgorithmFrom {
+    /// How.
+    pub algorithm: Algorithm,
+    /// The least size, as the trace gives it.
+    pub from: Bytes,
 }
 
 /// Formats of traces.
@@ -52,12 +68,15 @@ pub enum Format {
     Chakra,
 }
 
-/// The text that stands for the files of all ranks, each with its name in errors.
+/// The text that stands for the files of all ranks and for that of their groups, each with its name in errors.
 ///
 /// # Errors
 /// What is wrong with a file, with its place.
-pub fn text_of_ranks(files: &[(String, Vec<u8>)]) -> Result<String, WorkloadError> {
-    chakra::to_text(files)
+pub fn text_of_ranks(
+    files: &[(String, Vec<u8>)],
+    groups: Option<(&str, &str)>,
+) -> Result<String, WorkloadError> {
+    chakra::to_text(files, groups)
 }
 
 /// Whether it is such a text already.
@@ -105,6 +124,25 @@ impl SendEnds {
         [("posted", SendEnds::Posted), ("acknowledged", SendEnds::Acknowledged)];
 }
 
+/// How the collectives of a trace are done that it names without saying how.
+#[derive(Clone, Copy)]
+struct Collectives<'a> {
+    /// Most bytes of a message.
+    chunk: u64,
+    /// In place of rings.
+    instead: &'a [AlgorithmFrom],
+}
+
+impl Collectives<'_> {
+    /// What does a collective of `bytes` bytes that `usual` does unless said.
+    fn algorithm(&self, usual: Algorithm, bytes: u64) -> Algorithm {
+        let its = |other: &&AlgorithmFrom| {
+            other.from.0 <= bytes && other.algorithm.collective() == usual.collective()
+        };
+        self.instead.iter().filter(its).max_by_key(|other| other.from).map_or(usual, |other| other.algorithm)
+    }
+}
+
 /// The most ranks that a trace may have; more than the largest fabric has hosts.
 const MOST_RANKS: u32 = 1 << 20;
 
@@ -120,11 +158,12 @@ pub(super) fn build(
 ) -> Result<Workload, WorkloadError> {
     let file = spec.file.as_str();
     let chunk = spec.chunk.map_or(u64::MAX, |chunk| chunk.0);
+    let how = Collectives { chunk, instead: &spec.algorithm };
     let (graph, place): (Graph, &'static str) = match spec.format {
         Format::Goal => (goal::parse(file, text)?, "line"),
         Format::Msccl => (msccl::parse(file, text, spec.bytes)?, "line"),
-        Format::Simai => (simai::parse(file, text, chunk, spec.without_pipeline)?, "line"),
-        Format::Chakra => (chakra::parse(file, text, chunk)?, "node"),
+        Format::Simai => (simai::parse(file, text, how, spec.without_pipeline)?, "line"),
+        Format::Chakra => (chakra::parse(file, text, how)?, "node"),
     };
     let ranks = graph.ranks.len() as u32;
     if ranks == 0 {

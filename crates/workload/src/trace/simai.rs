@@ -10,21 +10,26 @@
 //! - Ranks are numbered with tensor parallelism innermost, then data parallelism, then pipeline stages. Groups: without a
 //!   suffix the tensor group for F and I and the data group for W; `_EP` the expert groups, which are neighbours in data
 //!   parallelism; `_DP_EP` the same place in all expert groups.
-//! - `ALLREDUCE`, `ALLGATHER` and `REDUCESCATTER` are rings, `ALLTOALL` sends to all at once. A collective of one rank or of
+//! - `ALLREDUCE`, `ALLGATHER` and `REDUCESCATTER` are rings unless said, `ALLTOALL` sends to all at once. A collective of one rank or of
 //!   no bytes is none.
 
-use super::MOST_RANKS;
 use super::graph::{Collective, Graph, Node, Op};
+use super::{Collectives, MOST_RANKS};
 use crate::collective::Algorithm;
 use crate::text::{self, quote};
 use crate::{MAX_MESSAGES, WorkloadError};
 use anabranch_base::Duration;
 
-/// Reads a file. Messages have at most `chunk` bytes. What pipeline stages send is left out where that is said.
+/// Reads a file. What pipeline stages send is left out where that is said.
 ///
 /// # Errors
 /// The line, what was expected there and what to write instead.
-pub fn parse(file: &str, text: &str, chunk: u64, without_pipeline: bool) -> Result<Graph, WorkloadError> {
+pub fn parse(
+    file: &str,
+    text: &str,
+    how: Collectives<'_>,
+    without_pipeline: bool,
+) -> Result<Graph, WorkloadError> {
     let mut lines = text::lines(text);
     let Some((line, header)) = lines.next() else {
         return Err(WorkloadError::file(
@@ -41,15 +46,16 @@ pub fn parse(file: &str, text: &str, chunk: u64, without_pipeline: bool) -> Resu
         .map_err(|what| WorkloadError::line(file, line, what))?;
     let mut layers = Vec::new();
     for (number, content) in lines {
-        layers.push(Layer::read(content, number).map_err(|what| WorkloadError::line(file, number, what))?);
+        layers
+            .push(Layer::read(content, number, how).map_err(|what| WorkloadError::line(file, number, what))?);
     }
     if layers.len() != count as usize {
         let what =
             format!("it counts {count} layers, and there are {}; write {}", layers.len(), layers.len());
         return Err(WorkloadError::line(file, line, what));
     }
-    groups.check_size(file, &layers, chunk)?;
-    Ok(groups.graph(&layers, chunk))
+    groups.check_size(file, &layers, how.chunk)?;
+    Ok(groups.graph(&layers, how.chunk))
 }
 
 /// Sizes of parallel groups; their product, without experts, is the number of ranks.
@@ -263,7 +269,7 @@ struct Part {
 }
 
 impl Layer {
-    fn read(content: &str, line: u32) -> Result<Self, String> {
+    fn read(content: &str, line: u32, how: Collectives<'_>) -> Result<Self, String> {
         let words: Vec<&str> = content.split_whitespace().collect();
         let [_, dependency, parts @ .., update] = &words[..] else {
             return Err("expected a layer's 12 columns".to_owned());
@@ -279,7 +285,7 @@ impl Layer {
         }
         text::whole(update, "the time of the update", u64::MAX)?;
         let part =
-            |number: usize, name: &str, plain: Group| Part::read(&parts[3 * number..][..3], name, plain);
+            |number: usize, name: &str, plain: Group| Part::read(&parts[3 * number..][..3], name, plain, how);
         Ok(Layer {
             line,
             forward: part(0, "forward", Group::Tensor)?,
@@ -290,7 +296,7 @@ impl Layer {
 }
 
 impl Part {
-    fn read(words: &[&str], name: &str, plain: Group) -> Result<Self, String> {
+    fn read(words: &[&str], name: &str, plain: Group, how: Collectives<'_>) -> Result<Self, String> {
         let ns = text::whole(words[0], format!("the time of the {name}"), u64::MAX / 1_000_000)?;
         let bytes = text::whole(words[2], format!("the bytes of the {name}"), u64::MAX)?;
         let (algorithm, group) = match words[1].strip_suffix("_DP_EP") {
@@ -314,7 +320,8 @@ impl Part {
                 ));
             }
         };
-        let collective = algorithm.filter(|_| bytes > 0).map(|algorithm| (algorithm, group, bytes));
+        let collective =
+            algorithm.filter(|_| bytes > 0).map(|usual| (how.algorithm(usual, bytes), group, bytes));
         Ok(Part { takes: Duration::from_ns(ns), collective })
     }
 }
