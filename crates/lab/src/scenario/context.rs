@@ -1,8 +1,8 @@
 //! What every part of reading a scenario needs: the file's name and the files that it names.
 
-use super::table::Table;
+use super::table::{Table, split_help};
 use super::{Files, Registry, ScenarioError};
-use anabranch_workload::{is_text_of_ranks, text_of_ranks};
+use anabranch_workload::{is_text_of_ranks, text_of_binary_goal, text_of_ranks};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -33,6 +33,24 @@ impl<'a> Context<'a> {
         })?;
         self.read.borrow_mut().insert(name.to_owned(), text.clone());
         Ok(text)
+    }
+
+    /// The GOAL file `name`, as text.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no binary GOAL file although it begins like one.
+    pub(super) fn goal(&self, table: &Table, key: &str, name: &str) -> Result<(), ScenarioError> {
+        if !self.read.borrow().contains_key(name)
+            && let Ok(bytes) = self.source.read_bytes(name)
+            && let Some(text) = text_of_binary_goal(name, &bytes)
+        {
+            let text = text.map_err(|error| {
+                let (message, help) = split_help(&error.to_string(), key);
+                table.wrong(key, message, help.unwrap_or_default())
+            })?;
+            self.read.borrow_mut().insert(name.to_owned(), text);
+        }
+        self.file(table, key, name).map(drop)
     }
 
     /// The files of a trace of which each rank has one, `NAME.0.et` and so on, as one text that goes by `name`; or that

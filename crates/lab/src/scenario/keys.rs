@@ -466,6 +466,9 @@ const SECTIONS: &[Section] = &[
         ],
     },
     keys_jobs::TRACE,
+    keys_jobs::JOBS,
+    keys_jobs::JOB,
+    keys_jobs::SERVER,
     keys_jobs::ALGORITHM,
     Section {
         name: "link-down",
@@ -664,11 +667,13 @@ mod tests {
         let table = format!("{}\n{table}", section.table);
         Some(match (section.name, section.table) {
             ("scenario", _) | ("measure", _) => return None,
-            ("topo-file" | "graph", _) | ("cm" | "ns3-flows" | "trace" | "messages", _) => return None,
+            ("topo-file" | "graph", _) | ("cm" | "ns3-flows" | "trace" | "jobs" | "messages", _) => {
+                return None;
+            }
             (_, "[topology]") => format!("{all}{TRAFFIC}{table}"),
             ("tier", _) => format!("{all}{TRAFFIC}{FABRIC}{table}"),
             (_, "[workload]") => format!("{all}{FABRIC}{table}"),
-            ("algorithm", _) => return None,
+            ("job" | "server" | "algorithm", _) => return None,
             ("message", _) => format!("{all}{FABRIC}[workload]\nkind = \"messages\"\n{table}"),
             ("incasts" | "pipeline", _) => {
                 let poisson =

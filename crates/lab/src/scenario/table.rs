@@ -51,6 +51,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("jobs", "1"),
     ("km_delay", "\"5us\""),
     ("largest", "[\"16KB\", \"1MB\"]"),
+    ("layers", "[1, 8]"),
     ("leaves", "4"),
     ("link", "\"400Gbps\""),
     ("link_latency", "\"500ns\""),

@@ -25,6 +25,7 @@ enum Kind {
     Cm,
     Ns3Flows,
     Trace,
+    Jobs,
 }
 
 const KINDS: &[(&str, Kind)] = &[
@@ -37,6 +38,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("cm", Kind::Cm),
     ("ns3-flows", Kind::Ns3Flows),
     ("trace", Kind::Trace),
+    ("jobs", Kind::Jobs),
 ];
 
 /// The kinds of ours.
@@ -109,6 +111,7 @@ pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSp
             Ok(WorkloadSpec::Ns3Flows { file, origin: table.get("origin")?.unwrap_or(NS3_ORIGIN) })
         }
         Kind::Trace => Ok(WorkloadSpec::Trace(written_jobs::trace(cx, table)?)),
+        Kind::Jobs => Ok(WorkloadSpec::Jobs { job: written_jobs::jobs(cx, table)? }),
     }
 }
 

@@ -28,9 +28,9 @@ fn each_algorithm_takes_as_long_as_our_own() {
 
 #[test]
 fn the_largest_size_that_is_not_above_decides() {
-    let table = "[[workload.algorithm]]\nalgorithm = \"allreduce-double-binary-tree\"\nfrom = \"1MB\"\n\
-                 [[workload.algorithm]]\nalgorithm = \"allreduce-recursive-doubling\"\nfrom = \"8KB\"\n\
-                 [[workload.algorithm]]\nalgorithm = \"allgather-ring\"\nfrom = \"2MB\"\n";
+    let table = "[[workload.algorithm]]\nalgorithm = \"allreduce-double-binary-tree\"\nmin_bytes = \"1MB\"\n\
+                 [[workload.algorithm]]\nalgorithm = \"allreduce-recursive-doubling\"\nmin_bytes = \"8KB\"\n\
+                 [[workload.algorithm]]\nalgorithm = \"allgather-ring\"\nmin_bytes = \"2MB\"\n";
     for (bytes, algorithm) in [
         (7_999, "ring"),
         (8_000, "recursive-doubling"),
@@ -49,13 +49,13 @@ fn what_makes_no_sense_is_explained() {
     for (keys, says) in [
         (table("algorithm = \"allreduce-rings\""), "write: algorithm = \"allreduce-ring\""),
         (table(""), "has no \"algorithm\""),
-        (table("algorithm = \"alltoall\"\nform = \"1MB\""), "did you mean \"from\"?"),
+        (table("algorithm = \"alltoall\"\nmin_byte = \"1MB\""), "did you mean \"min_bytes\"?"),
         (
             table(
                 "algorithm = \"allreduce-ring\"\n[[workload.algorithm]]\nalgorithm = \"allreduce-halving-doubling\"\n\
-                 from = \"0B\"",
+                 min_bytes = \"0B\"",
             ),
-            "from 0B on, allreduce-ring already does every allreduce\n  write: another from, such as \"1MB\"",
+            "from 0B on, allreduce-ring already does every allreduce\n  write: another min_bytes, such as \"1MB\"",
         ),
         (
             "format = \"goal\"\n[[workload.algorithm]]\nalgorithm = \"alltoall\"".to_owned(),

@@ -4,6 +4,8 @@ mod algorithms;
 mod formats;
 mod groups;
 mod refused;
+mod servers;
+mod several;
 
 use anabranch_sim::scenario::{self, Files, Overrides};
 use anabranch_sim::{Control, RunResult};

@@ -20,30 +20,23 @@ use crate::text::{self, quote};
 use crate::{MAX_MESSAGES, WorkloadError};
 use anabranch_base::Duration;
 
-/// Reads a file. What pipeline stages send is left out where that is said.
+/// What of a file is simulated.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Share {
+    /// Without what pipeline stages send each other.
+    pub without_pipeline: bool,
+    /// The first and the last of its layers that are, from 1.
+    pub layers: Option<[u32; 2]>,
+    /// Of its ranks the first so many.
+    pub ranks: Option<u32>,
+}
+
+/// Reads a file. Of what it has, `share` is taken.
 ///
 /// # Errors
-/// The line, what was expected there and what to write instead.
-pub fn parse(
-    file: &str,
-    text: &str,
-    how: Collectives<'_>,
-    without_pipeline: bool,
-) -> Result<Graph, WorkloadError> {
-    let mut lines = text::lines(text);
-    let Some((line, header)) = lines.next() else {
-        return Err(WorkloadError::file(
-            file,
-            "it is empty; its first line begins with HYBRID_TRANSFORMER_FWD_IN_BCKWD",
-        ));
-    };
-    let groups =
-        Groups::read(header, without_pipeline).map_err(|what| WorkloadError::line(file, line, what))?;
-    let Some((line, count)) = lines.next() else {
-        return Err(WorkloadError::file(file, "its second line must be the number of layers"));
-    };
-    let count = text::whole_u32(count, "the number of layers")
-        .map_err(|what| WorkloadError::line(file, line, what))?;
+/// The line, what was expected there and what to write instead; a share that there is not.
+pub fn parse(file: &str, text: &str, how: Collectives<'_>, share: Share) -> Result<Graph, WorkloadError> {
+    let (groups, (line, count), lines) = head(file, text, share)?;
     let mut layers = Vec::new();
     for (number, content) in lines {
         layers
@@ -54,8 +47,63 @@ pub fn parse(
             format!("it counts {count} layers, and there are {}; write {}", layers.len(), layers.len());
         return Err(WorkloadError::line(file, line, what));
     }
-    groups.check_size(file, &layers, how.chunk)?;
-    Ok(groups.graph(&layers, how.chunk))
+    let layers = match share.layers {
+        None => &layers[..],
+        Some([first, last]) => {
+            let taken = first.checked_sub(1).and_then(|first| layers.get(first as usize..last as usize));
+            taken.filter(|taken| !taken.is_empty()).ok_or_else(|| {
+                let what = format!(
+                    "{file} has layers 1 to {count}; write layers = [1, {count}], or two numbers within"
+                );
+                WorkloadError::key("layers", what)
+            })?
+        }
+    };
+    let groups = match share.ranks {
+        None => groups,
+        Some(ranks) => groups.first(ranks).map_err(|what| WorkloadError::key("ranks", what))?,
+    };
+    groups.check_size(file, layers, how.chunk)?;
+    Ok(groups.graph(layers, how.chunk))
+}
+
+/// What a share leaves of a file, in words; none where it leaves all.
+pub fn share_of(file: &str, text: &str, share: Share) -> Option<String> {
+    let (groups, (_, count), _) = head(file, text, share).ok()?;
+    let all = groups.ranks();
+    let ranks = share.ranks.unwrap_or(all);
+    let [first, last] = share.layers.unwrap_or([1, count]);
+    (ranks < all || last + 1 - first < count).then(|| {
+        format!(
+            "a share of {file} is simulated: layers {first} to {last} of {count}, and the first {ranks} of {all} ranks"
+        )
+    })
+}
+
+/// The number of layers that a file says, with its line.
+type Count = (u32, u32);
+
+/// The groups of a file, its number of layers, and the lines of these.
+fn head<'a>(
+    file: &str,
+    text: &'a str,
+    share: Share,
+) -> Result<(Groups, Count, impl Iterator<Item = (u32, &'a str)>), WorkloadError> {
+    let mut lines = text::lines(text);
+    let Some((line, header)) = lines.next() else {
+        return Err(WorkloadError::file(
+            file,
+            "it is empty; its first line begins with HYBRID_TRANSFORMER_FWD_IN_BCKWD",
+        ));
+    };
+    let groups =
+        Groups::read(header, share.without_pipeline).map_err(|what| WorkloadError::line(file, line, what))?;
+    let Some((line, count)) = lines.next() else {
+        return Err(WorkloadError::file(file, "its second line must be the number of layers"));
+    };
+    let count = text::whole_u32(count, "the number of layers")
+        .map_err(|what| WorkloadError::line(file, line, what))?;
+    Ok((groups, (line, count), lines))
 }
 
 /// Sizes of parallel groups; their product, without experts, is the number of ranks.
@@ -132,6 +180,24 @@ impl Groups {
         Ok(Groups { tensor, data, expert, stages })
     }
 
+    /// The groups of the first `ranks` ranks: of whole pipeline stages, or of one with fewer data-parallel ranks.
+    fn first(self, ranks: u32) -> Result<Self, String> {
+        let (least, stage) = (self.tensor * self.expert, self.tensor * self.data);
+        if ranks > 0 && ranks <= stage && ranks % least == 0 {
+            return Ok(Groups { data: ranks / self.tensor, stages: 1, ..self });
+        }
+        if ranks > stage && ranks <= self.ranks() && ranks % stage == 0 {
+            return Ok(Groups { stages: ranks / stage, ..self });
+        }
+        let of_stages = match self.stages {
+            1 => String::new(),
+            stages => format!(", or of {stage}, a pipeline stage, up to {}", stages * stage),
+        };
+        Err(format!(
+            "{ranks} ranks are no share of its groups; write a multiple of {least} up to {stage}{of_stages}"
+        ))
+    }
+
     fn ranks(self) -> u32 {
         self.tensor * self.data * self.stages
     }
@@ -197,8 +263,8 @@ impl Groups {
         }
         let bytes_each = 200.0;
         let what = format!(
-            "its {} layers on {} ranks come to {messages} messages, some {:.0} GB, and the most is {MAX_MESSAGES}; take fewer \
-             layers or ranks, or a larger chunk",
+            "its {} layers on {} ranks come to {messages} messages, some {:.0} GB, and the most is {MAX_MESSAGES}; write a \
+             larger chunk, or a share of it by layers and ranks",
             layers.len(),
             self.ranks(),
             messages as f64 * bytes_each / 1e9
