@@ -13,5 +13,5 @@ fuzz_target!(|text: &str| {
         dcs: 1,
     };
     let spec = WorkloadSpec::Cm { file: "fuzz.cm".to_owned(), start_unit: Duration(1) };
-    let _ = build(&spec, &fabric, 1, Some(text));
+    let _ = build(&spec, &fabric, 1, &|_| Some(text));
 });

@@ -14,5 +14,5 @@ fuzz_target!(|text: &str| {
     };
     let origin = Duration::from_us(2_000_000);
     let spec = WorkloadSpec::Ns3Flows { file: "fuzz.txt".to_owned(), origin };
-    let _ = build(&spec, &fabric, 1, Some(text));
+    let _ = build(&spec, &fabric, 1, &|_| Some(text));
 });

@@ -1,14 +1,18 @@
-//! Jobs from traces: the first letter says the format, Chakra's in the text that stands for its files.
+//! Jobs from traces: the first letter says the format, Chakra's in the text that stands for its files. A capital one is two such
+//! jobs, in servers, with a share and with other algorithms.
 #![no_main]
 
-use anabranch_base::{Bytes, Rate};
-use anabranch_workload::collective::Placement;
-use anabranch_workload::{Fabric, Format, TraceSpec, WorkloadSpec, build};
+use anabranch_base::{Bytes, Duration, Rate};
+use anabranch_workload::collective::{Algorithm, Placement};
+use anabranch_workload::{
+    AlgorithmFrom, Fabric, Format, SendEnds, ServerSpec, TraceSpec, WorkloadSpec, build,
+};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
     let mut letters = text.chars();
-    let format = match letters.next() {
+    let first = letters.next();
+    let format = match first.map(|letter| letter.to_ascii_lowercase()) {
         Some('g') => Format::Goal,
         Some('m') => Format::Msccl,
         Some('s') => Format::Simai,
@@ -24,10 +28,36 @@ fuzz_target!(|text: &str| {
         format,
         file: "fuzz".to_owned(),
         placement: Placement::Blocks,
+        start: Duration::ZERO,
         ends: format.ends(),
         bytes: Some(Bytes(4096)),
         chunk: Some(Bytes(1 << 20)),
         without_pipeline: true,
+        layers: None,
+        ranks: None,
+        comm_groups: None,
+        server: None,
+        algorithm: Vec::new(),
     };
-    let _ = build(&WorkloadSpec::Trace(spec), &fabric, 1, Some(letters.as_str()));
+    if first.is_some_and(|letter| letter.is_ascii_uppercase()) {
+        let algorithm = |algorithm, min_bytes| AlgorithmFrom { algorithm, min_bytes: Bytes(min_bytes) };
+        let server = ServerSpec { ranks: 2, link: Rate::from_gbps(3600), link_latency: Duration::from_us(1) };
+        let spec = TraceSpec {
+            placement: Placement::Random,
+            start: Duration::from_us(3),
+            ends: SendEnds::Posted,
+            layers: Some([1, 2]),
+            ranks: Some(4),
+            server: Some(server),
+            algorithm: vec![
+                algorithm(Algorithm::AllreduceDoubleBinaryTree, 0),
+                algorithm(Algorithm::AllreduceHalvingDoubling, 1000),
+            ],
+            ..spec
+        };
+        let jobs = WorkloadSpec::Jobs { job: vec![spec.clone(), spec] };
+        let _ = build(&jobs, &fabric, 1, &|_| Some(letters.as_str()));
+        return;
+    }
+    let _ = build(&WorkloadSpec::Trace(spec), &fabric, 1, &|_| Some(letters.as_str()));
 });

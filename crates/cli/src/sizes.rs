@@ -93,6 +93,7 @@ fn traffic(point: &RunPoint) -> String {
         WorkloadSpec::Messages { message } => counted(message.len(), "message"),
         WorkloadSpec::Cm { file, .. } | WorkloadSpec::Ns3Flows { file, .. } => format!("flows of {file}"),
         WorkloadSpec::Trace(spec) => format!("the {} trace {}", spec.format.name(), spec.file),
+        WorkloadSpec::Jobs { job } => counted(job.len(), "job"),
         WorkloadSpec::Registered(its) => its.name().to_owned(),
     }
 }

@@ -246,6 +246,7 @@ fn described(span: &Span) -> (String, String, Vec<DebugAnnotation>) {
             }
             ("sends".to_owned(), format!("to {to}: {bytes} B"), notes)
         }
+        Doing::SendsWithin => ("sends within its server".to_owned(), "sends".to_owned(), Vec::new()),
         Doing::Computes { processor } => {
             let kind = processor
                 .map_or("computes".to_owned(), |processor| format!("computes, processor {processor}"));

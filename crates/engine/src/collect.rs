@@ -12,7 +12,7 @@ use anabranch_base::{Duration, HostId, MessageId, Time};
 use anabranch_proto::TransportConfig;
 use anabranch_results::digest::run_digest;
 use anabranch_results::{FaultRow, FlowRow, JobRow, RunRow, SeriesRow, Statistic};
-use anabranch_workload::{Job, Workload};
+use anabranch_workload::{Job, Step, Workload};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -296,7 +296,12 @@ fn job_row<O: Observer>(engine: &Engine<'_, O>, number: u32, job: &Job) -> JobRo
     let board = &engine.network().board;
     let messages = job.messages.clone().map(|message| board.times(MessageId(message)));
     let times = messages.map(|[posted, _, acknowledged]| [posted, acknowledged]);
-    let times = times.chain(job.steps.clone().map(|step| board.step_times(step)));
+    // While a host only waits its job may not have begun.
+    let steps = &engine.network().workload.steps;
+    let times = times.chain(job.steps.clone().map(|step| {
+        let [begun, over] = board.step_times(step);
+        [begun.filter(|_| steps[step as usize].processor != Step::IDLE), over]
+    }));
     let start = times.clone().filter_map(|[posted, _]| posted).min().unwrap_or(Time::ZERO);
     // None as soon as one message or step has no end.
     let end = times.map(|[_, end]| end).try_fold(start, |end, time| Some(end.max(time?)));
@@ -322,7 +327,9 @@ fn computing<O: Observer>(engine: &Engine<'_, O>, rows: &[JobRow]) -> [(String, 
             job.hosts.iter().map(|host| (*host, Vec::new())).collect();
         for number in job.steps.clone() {
             let step = &network.workload.steps[number as usize];
-            if let [Some(begun), Some(over)] = network.board.step_times(number) {
+            if step.computes()
+                && let [Some(begun), Some(over)] = network.board.step_times(number)
+            {
                 busy.entry(step.host).or_default().push([begun, over]);
             }
         }

@@ -38,6 +38,8 @@ pub struct Context<'w, O> {
 pub struct Effects {
     /// Messages that a gate of this host opened at other hosts of its cluster: to be posted now.
     pub elsewhere: Vec<MessageId>,
+    /// Steps of other hosts of its cluster that this host made ready: to begin now.
+    pub steps_elsewhere: Vec<u32>,
     /// Room for what gates open.
     pub opened: Opened,
     /// Queue pairs that were opened or are done: told between windows.

@@ -23,7 +23,7 @@ use anabranch_base::{Duration, HostId, LinkId, MessageId, NodeId, Purpose, QpId,
 use anabranch_proto::transport::AnySender;
 use anabranch_proto::transport::{AnyReceiver, Ends, Legacy, SenderCounters};
 use anabranch_proto::{IntStack, Packet, Repr, lb};
-use anabranch_workload::{Done, Step};
+use anabranch_workload::Done;
 use pulls::Pulls;
 use round::{Round, SenderSlot};
 use std::cmp::Reverse;
@@ -415,12 +415,24 @@ impl Host {
         }
     }
 
+    /// A step of this host that another host of its cluster made ready.
+    pub fn begin<O: Observer>(&mut self, step: u32, at: &mut Context<'_, O>) {
+        let mut opened = std::mem::take(&mut at.effects.opened);
+        opened.steps.push(step);
+        self.follow(&mut opened, at);
+        at.effects.opened = opened;
+    }
+
     /// Begins the steps that are ready, in the order in which they got ready. Those that take no time are over at once.
     #[inline(never)]
     fn begin_steps<O>(&mut self, opened: &mut Opened, at: &mut Context<'_, O>) {
         let mut next = 0;
         while let Some(&step) = opened.steps.get(next) {
             next += 1;
+            if at.network.workload.steps[step as usize].host != self.id {
+                at.effects.steps_elsewhere.push(step);
+                continue;
+            }
             let over = self.begin_step(step, at.now, at.network);
             if over <= at.now {
                 at.counters.steps += 1;
@@ -437,7 +449,7 @@ impl Host {
     fn begin_step(&mut self, number: u32, now: Time, network: &Network<'_>) -> Time {
         let step = &network.workload.steps[number as usize];
         let mut begin = now;
-        if step.processor != Step::NO_PROCESSOR {
+        if step.is_serial() {
             let free = self.processors.entry(step.processor).or_insert(Time::ZERO);
             begin = begin.max(*free);
             *free = begin + step.takes;

@@ -185,8 +185,7 @@ pub fn build(point: &RunPoint) -> Result<Built, RunError> {
     let text = |name: &str| point.files.get(name).map(String::as_str);
     let topology = anabranch_fabric::build(&point.topology, point.topology.file().and_then(text))?;
     let routing = Routing::new(&topology, &|_| true);
-    let file = workload::file_needed(&point.workload).and_then(text);
-    let workload = workload::build(&point.workload, &Fabric::of(&topology), point.seed, file)?;
+    let workload = workload::build(&point.workload, &Fabric::of(&topology), point.seed, &text)?;
     Ok(Built { topology, routing, workload })
 }
 

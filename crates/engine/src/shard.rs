@@ -14,7 +14,7 @@ use crate::network::Network;
 use crate::node::{self, Node};
 use crate::observer::Observer;
 use crate::switch::Switch;
-use anabranch_base::{NodeId, Time};
+use anabranch_base::{HostId, NodeId, Time};
 use anabranch_fabric::Routing;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
@@ -356,7 +356,8 @@ impl<O: Observer> Shard<O> {
                         node::run(host, inbox, (sources, far), bound, &mut at);
                         *next = host.next();
                     }
-                    assert!(at.effects.elsewhere.is_empty(), "a gate across hosts outside of a cluster");
+                    let stays = at.effects.elsewhere.is_empty() && at.effects.steps_elsewhere.is_empty();
+                    assert!(stays, "a gate across hosts outside of a cluster");
                 }
                 Unit::One(Place::Switch(index)) => {
                     let switch = &mut switches[*index as usize];
@@ -483,21 +484,34 @@ impl Cluster {
             if next < bound {
                 queue.push(Reverse((next.time(), within)));
             }
-            let mut elsewhere = std::mem::take(&mut at.effects.elsewhere);
-            for message in elsewhere.drain(..) {
-                let workload = at.network.workload;
-                let src = workload.qps[workload.messages[message.index()].qp.index()].src;
-                let Some((Place::Host(index), _, within)) = position_of[src.index()] else {
-                    unreachable!("a gate opens a message of a host outside of its cluster")
+            let mut visit =
+                |host: HostId, at: &mut Context<'_, O>, visit: &dyn Fn(&mut Host, &mut Context<'_, O>)| {
+                    let Some((Place::Host(index), _, within)) = position_of[host.index()] else {
+                        unreachable!("a gate opens something of a host outside of its cluster")
+                    };
+                    at.now = time;
+                    visit(&mut hosts[index as usize], at);
+                    let next = hosts[index as usize].next();
+                    if next < bound {
+                        queue.push(Reverse((next.time(), within)));
+                    }
                 };
-                at.now = time;
-                hosts[index as usize].post(message, at);
-                let next = hosts[index as usize].next();
-                if next < bound {
-                    queue.push(Reverse((next.time(), within)));
+            let mut elsewhere = std::mem::take(&mut at.effects.elsewhere);
+            let mut steps = std::mem::take(&mut at.effects.steps_elsewhere);
+            // What begins there may set off more at other hosts.
+            while !elsewhere.is_empty() || !steps.is_empty() {
+                let workload = at.network.workload;
+                for message in elsewhere.drain(..) {
+                    let src = workload.qps[workload.messages[message.index()].qp.index()].src;
+                    visit(src, at, &|host, at| host.post(message, at));
                 }
+                for step in steps.drain(..) {
+                    visit(workload.steps[step as usize].host, at, &|host, at| host.begin(step, at));
+                }
+                std::mem::swap(&mut elsewhere, &mut at.effects.elsewhere);
+                std::mem::swap(&mut steps, &mut at.effects.steps_elsewhere);
             }
-            at.effects.elsewhere = elsewhere;
+            (at.effects.elsewhere, at.effects.steps_elsewhere) = (elsewhere, steps);
         }
     }
 }

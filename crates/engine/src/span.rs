@@ -32,6 +32,8 @@ pub enum Doing {
         /// When the receiver had all of it.
         delivered: Option<Time>,
     },
+    /// It sends within its server.
+    SendsWithin,
     /// It computes, on this processor if it is one that does one thing at a time.
     Computes {
         /// The processor.
@@ -51,9 +53,13 @@ pub(crate) fn spans<O: Observer>(engine: &Engine<'_, O>) -> Vec<Span> {
     });
     let steps = (0..).zip(&workload.steps).filter_map(|(number, step)| {
         let [begun, until] = network.board.step_times(number);
-        let processor = Some(step.processor).filter(|processor| *processor != Step::NO_PROCESSOR);
-        let span = Span { host: step.host, doing: Doing::Computes { processor }, from: begun?, until };
-        (step.takes.0 > 0).then_some(span)
+        let doing = match step.processor {
+            Step::IDLE => return None,
+            Step::SERVER_LINK => Doing::SendsWithin,
+            Step::NO_PROCESSOR => Doing::Computes { processor: None },
+            processor => Doing::Computes { processor: Some(processor) },
+        };
+        (step.takes.0 > 0).then_some(Span { host: step.host, doing, from: begun?, until })
     });
     messages.chain(steps).collect()
 }

@@ -12,30 +12,33 @@ use pipeline::Pipeline;
 mod incasts;
 mod pipeline;
 
-/// The file whose text [`build`] wants for `spec`, as the scenario names it. A name of sizes is a file's when it
+/// The files whose texts [`build`] wants for `spec`, as the scenario names them. A name of sizes is a file's when it
 /// has a `.` or a `/` in it.
-pub fn file_needed(spec: &WorkloadSpec) -> Option<&str> {
+pub fn files_needed(spec: &WorkloadSpec) -> Vec<&str> {
     match spec {
-        WorkloadSpec::Cm { file, .. } | WorkloadSpec::Ns3Flows { file, .. } => Some(file),
-        WorkloadSpec::Trace(spec) => Some(&spec.file),
-        WorkloadSpec::Poisson { sizes, .. } if sizes.contains(['.', '/']) => Some(sizes),
-        _ => None,
+        WorkloadSpec::Cm { file, .. } | WorkloadSpec::Ns3Flows { file, .. } => vec![file],
+        WorkloadSpec::Trace(spec) => vec![&spec.file],
+        WorkloadSpec::Jobs { job } => job.iter().map(|spec| spec.file.as_str()).collect(),
+        WorkloadSpec::Poisson { sizes, .. } if sizes.contains(['.', '/']) => vec![sizes],
+        _ => Vec::new(),
     }
 }
 
 /// Makes the workload of `spec` on a fabric. Equal arguments give equal workloads on every machine; `seed`
-/// matters to permutations, incasts, Poisson arrivals and collectives at random places. `file_text` is the text of [`file_needed`].
+/// matters to permutations, incasts, Poisson arrivals and collectives at random places. `file_text` has the texts
+/// of [`files_needed`] by their names.
 ///
 /// # Errors
 /// [`WorkloadError`] when the spec does not fit the fabric or its file is wrong.
-pub fn build(
+pub fn build<'a>(
     spec: &WorkloadSpec,
     hosts: &Fabric,
     seed: u64,
-    file_text: Option<&str>,
+    file_text: &dyn Fn(&str) -> Option<&'a str>,
 ) -> Result<Workload, WorkloadError> {
     let text_of = |file: &str| {
-        file_text.ok_or_else(|| WorkloadError::file(file, "its text was not given; read the file first"))
+        file_text(file)
+            .ok_or_else(|| WorkloadError::file(file, "its text was not given; read the file first"))
     };
     match spec {
         WorkloadSpec::Permutation { bytes, hosts: taking_part, cross_tor } => {
@@ -44,7 +47,7 @@ pub fn build(
         WorkloadSpec::Tornado { bytes, senders } => tornado(hosts, *bytes, *senders),
         WorkloadSpec::Incast { bytes, degree, target } => incast(hosts, *bytes, *degree, *target, seed),
         WorkloadSpec::Poisson { sizes, load, hosts: taking_part, duration, incast, pipeline } => {
-            let sizes = match (SizeDistribution::named(sizes), file_needed(spec)) {
+            let sizes = match (SizeDistribution::named(sizes), files_needed(spec).pop()) {
                 (Some(known), _) => known,
                 (None, Some(file)) => SizeDistribution::parse(file, text_of(file)?)?,
                 (None, None) => return Err(unknown_sizes(sizes)),
@@ -57,7 +60,8 @@ pub fn build(
         WorkloadSpec::Collective(spec) => collective::build(spec, hosts, seed),
         WorkloadSpec::Cm { file, start_unit } => cm::parse(file, text_of(file)?, *start_unit, hosts.hosts),
         WorkloadSpec::Ns3Flows { file, origin } => ns3::parse(file, text_of(file)?, *origin, hosts.hosts),
-        WorkloadSpec::Trace(spec) => trace::build(spec, text_of(&spec.file)?, hosts, seed),
+        WorkloadSpec::Trace(spec) => trace::build(std::slice::from_ref(spec), &text_of, hosts, seed),
+        WorkloadSpec::Jobs { job } => trace::build(job, &text_of, hosts, seed),
         WorkloadSpec::Registered(its) => {
             let mut builder = WorkloadBuilder::new();
             let random = stream(seed, 0, Purpose::Registered);

@@ -18,10 +18,13 @@ mod trace;
 pub use builder::{MAX_MESSAGES, WorkloadBuilder};
 pub use error::WorkloadError;
 pub use fabric::Fabric;
-pub use generate::{MOST_LOAD, build, file_needed};
+pub use generate::{MOST_LOAD, build, files_needed};
 pub use sizes::SizeDistribution;
 pub use spec::{IncastsSpec, MessageSpec, PipelineSpec, RegisteredWorkload, WorkloadFactory, WorkloadSpec};
-pub use trace::{Format, SendEnds, TraceSpec, is_text_of_ranks, text_of_ranks};
+pub use trace::{
+    AlgorithmFrom, Format, SendEnds, ServerSpec, TraceSpec, is_text_of_ranks, text_of_binary_goal,
+    text_of_ranks,
+};
 
 use anabranch_base::{Duration, GateId, HostId, MessageId, QpId, Time};
 
@@ -81,7 +84,8 @@ pub struct Job {
 /// activations as it needs, begins when its processor is free, and at its end posts the gate's messages and then activates
 /// its own gates.
 ///
-/// All of that is at one host: who activates its gate, the messages that it starts, and the gates that it activates.
+/// All of that is at one host: who activates its gate, the messages that it starts, and the gates that it activates, except
+/// for those of a [`Step::IDLE`] one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Where.
@@ -90,8 +94,8 @@ pub struct Step {
     pub takes: Duration,
     /// Activations that it waits for; 0: it is ready at time 0.
     pub needs: u32,
-    /// The processor of its host that it takes for itself; those that wait for one go in the order in which they got
-    /// ready. [`Step::NO_PROCESSOR`]: it begins when it is ready.
+    /// The processor of its host that it takes for itself, up to [`Step::LAST_PROCESSOR`]; those that wait for one go in the
+    /// order in which they got ready. [`Step::NO_PROCESSOR`]: it begins when it is ready. Others: what it does instead.
     pub processor: u32,
     /// Its gate.
     pub gate: GateId,
@@ -104,6 +108,23 @@ pub struct Step {
 impl Step {
     /// For steps that share their host with any others.
     pub const NO_PROCESSOR: u32 = u32::MAX;
+    /// For steps that send something within the host's server, one after the other.
+    pub const SERVER_LINK: u32 = u32::MAX - 1;
+    /// For steps in which the host does nothing: what it has sent within its server is on its way, or its job
+    /// has yet to begin. They may activate gates of other hosts, which are then of one cluster.
+    pub const IDLE: u32 = u32::MAX - 2;
+    /// The largest number of a processor.
+    pub const LAST_PROCESSOR: u32 = u32::MAX - 3;
+
+    /// Whether its host computes.
+    pub fn computes(&self) -> bool {
+        self.processor <= Step::LAST_PROCESSOR || self.processor == Step::NO_PROCESSOR
+    }
+
+    /// Whether it waits for others of its host.
+    pub fn is_serial(&self) -> bool {
+        self.processor <= Step::SERVER_LINK && self.processor != Step::IDLE
+    }
 }
 
 /// A one-way connection.

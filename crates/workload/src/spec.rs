@@ -77,6 +77,11 @@ pub enum WorkloadSpec {
     },
     /// A job from a file of another tool.
     Trace(TraceSpec),
+    /// Several of them, no host in two.
+    Jobs {
+        /// The list.
+        job: Vec<TraceSpec>,
+    },
     /// Somebody else's, from a registry.
     #[serde(skip)]
     Registered(RegisteredWorkload),

@@ -38,7 +38,7 @@ impl Ground {
         };
         let topology = anabranch_fabric::build(&spec, None).unwrap();
         let incast = WorkloadSpec::Incast { bytes: Bytes(200_000), degree: 4, target: HostId(0) };
-        let workload = anabranch_workload::build(&incast, &Fabric::of(&topology), 1, None).unwrap();
+        let workload = anabranch_workload::build(&incast, &Fabric::of(&topology), 1, &|_| None).unwrap();
         Ground {
             routing: Routing::new(&topology, &|_| true),
             topology,

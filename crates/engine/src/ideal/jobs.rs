@@ -2,7 +2,7 @@
 
 use super::{Ideal, ack_return};
 use anabranch_base::{Duration, HostId, MessageId, NodeId, QpId, Rate};
-use anabranch_workload::{Activation, Done, Job, Opens, Start, Step, Workload};
+use anabranch_workload::{Activation, Done, Job, Opens, Start, Workload};
 use std::collections::BTreeMap;
 
 /// What bounds a message that is alone in the network, from its posting.
@@ -62,7 +62,7 @@ impl Ideal<'_> {
     /// - for each ToR what its hosts send to other ToRs, or receive from them, at the rates of its links to switches
     ///   together, likewise: this is what counts in an oversubscribed fabric.
     ///
-    /// - for each processor its steps, one after the other.
+    /// - for each processor, and each host's link within its server, its steps, one after the other.
     ///
     /// Jobs are bounded each by itself. Gates that other jobs open, and those that open for a message at a time (an
     /// all-to-all with few connections), count as open.
@@ -167,7 +167,7 @@ fn busiest_processor(workload: &Workload, job: &Job) -> u64 {
     let mut longest = 0;
     for step in &workload.steps[job.steps.start as usize..job.steps.end as usize] {
         longest = longest.max(step.takes.0);
-        if step.processor != Step::NO_PROCESSOR {
+        if step.is_serial() {
             *busy.entry((step.host, step.processor)).or_default() += step.takes.0;
         }
     }

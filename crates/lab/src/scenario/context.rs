@@ -1,8 +1,8 @@
 //! What every part of reading a scenario needs: the file's name and the files that it names.
 
-use super::table::Table;
+use super::table::{Table, split_help};
 use super::{Files, Registry, ScenarioError};
-use anabranch_workload::{is_text_of_ranks, text_of_ranks};
+use anabranch_workload::{is_text_of_ranks, text_of_binary_goal, text_of_ranks};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -35,12 +35,36 @@ impl<'a> Context<'a> {
         Ok(text)
     }
 
+    /// The GOAL file `name`, as text.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no binary GOAL file although it begins like one.
+    pub(super) fn goal(&self, table: &Table, key: &str, name: &str) -> Result<(), ScenarioError> {
+        if !self.read.borrow().contains_key(name)
+            && let Ok(bytes) = self.source.read_bytes(name)
+            && let Some(text) = text_of_binary_goal(name, &bytes)
+        {
+            let text = text.map_err(|error| {
+                let (message, help) = split_help(&error.to_string(), key);
+                table.wrong(key, message, help.unwrap_or_default())
+            })?;
+            self.read.borrow_mut().insert(name.to_owned(), text);
+        }
+        self.file(table, key, name).map(drop)
+    }
+
     /// The files of a trace of which each rank has one, `NAME.0.et` and so on, as one text that goes by `name`; or that
-    /// text, where it is there.
+    /// text, where it is there. The text has the groups of the file `groups`.
     ///
     /// # Errors
     /// There is no file of rank 0, or something is wrong with one.
-    pub(super) fn files_of_ranks(&self, table: &Table, key: &str, name: &str) -> Result<(), ScenarioError> {
+    pub(super) fn files_of_ranks(
+        &self,
+        table: &Table,
+        key: &str,
+        name: &str,
+        groups: Option<&str>,
+    ) -> Result<(), ScenarioError> {
         if self.read.borrow().contains_key(name) {
             return Ok(());
         }
@@ -58,7 +82,15 @@ impl<'a> Context<'a> {
                         format!("{key} = the files' name up to the rank, from the folder of {}", self.file);
                     return Err(table.wrong(key, message, help));
                 }
-                text_of_ranks(&files)
+                let of_groups = groups.map(|groups| {
+                    self.source.read(groups).map_err(|why| {
+                        let help =
+                            format!("comm_groups = the name of a file, from the folder of {}", self.file);
+                        table.wrong("comm_groups", format!("cannot read {groups:?}: {why}"), help)
+                    })
+                });
+                let of_groups = of_groups.transpose()?;
+                text_of_ranks(&files, groups.zip(of_groups.as_deref()))
                     .map_err(|error| table.wrong(key, error.to_string(), "a trace without it".to_owned()))?
             }
         };

@@ -1,60 +1,9 @@
 //! The keys of a scenario outside its schemes, declared once: what a table may have, what its keys may be, and what they are
 //! unless said. Reading refuses what is not here, and the reference is made of it.
 
-use super::table::example;
-
-/// A table of a scenario.
-#[derive(Clone, Copy, Debug)]
-pub struct Section {
-    /// What it is called here, and in `anabranch docs`: `fat-tree`.
-    pub name: &'static str,
-    /// As it stands in a scenario: `[topology]`; empty for the keys above all tables.
-    pub table: &'static str,
-    /// The `kind` (of a measure the `series`) that has these keys, where that decides.
-    pub kind: Option<&'static str>,
-    /// What it is.
-    pub meaning: &'static str,
-    /// Its keys.
-    pub keys: &'static [Key],
-}
-
-/// A key of a scenario.
-#[derive(Clone, Copy, Debug)]
-pub struct Key {
-    /// Its name.
-    pub name: &'static str,
-    /// What it may be, with its unit and range.
-    pub is: &'static str,
-    /// What it is unless said.
-    pub unless_said: Unless,
-    /// What it means.
-    pub meaning: &'static str,
-}
-
-/// What a key is where it is not said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unless {
-    /// It must be said.
-    Needed,
-    /// This, as it is written.
-    Is(&'static str),
-    /// What these words say.
-    Told(&'static str),
-}
-
-use Unless::{Is, Needed, Told};
-
-impl Key {
-    /// Whether it is a table of its own, or several.
-    pub fn is_table(&self) -> bool {
-        self.is == "tables" || self.is == "a table"
-    }
-
-    /// An example of its value, as it is written.
-    pub fn example(&self) -> &'static str {
-        example(self.name)
-    }
-}
+use super::keys_jobs;
+use super::section::Unless::{Is, Needed, Told};
+use super::section::{COUNT, FILE, Key, RATE, SIZE, Section, TIME, TIME_ABOVE, key};
 
 /// All of them, in the order of the reference.
 pub fn sections() -> &'static [Section] {
@@ -67,17 +16,7 @@ pub(super) fn of(name: &str) -> Vec<&'static str> {
     section.map_or(&[][..], |section| section.keys).iter().map(|key| key.name).collect()
 }
 
-const fn key(name: &'static str, is: &'static str, unless_said: Unless, meaning: &'static str) -> Key {
-    Key { name, is, unless_said, meaning }
-}
-
-const COUNT: &str = "a number, 1 or more";
 const HOSTS: &str = "a number, 2 or more";
-const RATE: &str = "a rate above 0";
-const TIME: &str = "a time";
-const TIME_ABOVE: &str = "a time above 0";
-const SIZE: &str = "a size above 0";
-const FILE: &str = "a file's name, from the scenario's folder";
 const LINKS: &str = "names of links, or a list of them";
 const PROBABILITY: &str = "a number, 0 to 1";
 
@@ -526,42 +465,11 @@ const SECTIONS: &[Section] = &[
             key("origin", TIME, Is("\"2s\""), "The time in the file that is 0 here."),
         ],
     },
-    Section {
-        name: "trace",
-        table: "[workload]",
-        kind: Some("trace"),
-        meaning: "A job from a file of another tool: what each rank computes, sends and receives, and in which order.",
-        keys: &[
-            key("kind", "`trace`", Needed, "Which workload it is."),
-            key("format", "`goal`, `msccl`, `simai` or `chakra`", Needed, "What the file is."),
-            key("file", FILE, Needed, "The file; of `chakra`, `x` for `x.0.et`, `x.1.et` and so on."),
-            key(
-                "placement",
-                "`blocks`, `random` and others",
-                Is("\"blocks\""),
-                "Where the ranks are, a rank a host: in host order, or at random.",
-            ),
-            key(
-                "ends",
-                "`acknowledged` or `posted`",
-                Told("`acknowledged`; of `msccl`, `posted`"),
-                "When a send is over, so that what follows it may begin.",
-            ),
-            key("bytes", SIZE, Told("must be said for `msccl`"), "Of `msccl`: the buffer of each rank."),
-            key(
-                "chunk",
-                SIZE,
-                Told("128KB, where it may be"),
-                "Of `simai` and `chakra`: most bytes of a message.",
-            ),
-            key(
-                "without_pipeline",
-                "`true` or `false`",
-                Is("false"),
-                "Of `simai`: leave out what pipeline stages send each other, of which the file has no time.",
-            ),
-        ],
-    },
+    keys_jobs::TRACE,
+    keys_jobs::JOBS,
+    keys_jobs::JOB,
+    keys_jobs::SERVER,
+    keys_jobs::ALGORITHM,
     Section {
         name: "link-down",
         table: "[[fault]]",
@@ -759,10 +667,13 @@ mod tests {
         let table = format!("{}\n{table}", section.table);
         Some(match (section.name, section.table) {
             ("scenario", _) | ("measure", _) => return None,
-            ("topo-file" | "graph", _) | ("cm" | "ns3-flows" | "trace" | "messages", _) => return None,
+            ("topo-file" | "graph", _) | ("cm" | "ns3-flows" | "trace" | "jobs" | "messages", _) => {
+                return None;
+            }
             (_, "[topology]") => format!("{all}{TRAFFIC}{table}"),
             ("tier", _) => format!("{all}{TRAFFIC}{FABRIC}{table}"),
             (_, "[workload]") => format!("{all}{FABRIC}{table}"),
+            ("job" | "server" | "algorithm", _) => return None,
             ("message", _) => format!("{all}{FABRIC}[workload]\nkind = \"messages\"\n{table}"),
             ("incasts" | "pipeline", _) => {
                 let poisson =

@@ -93,6 +93,7 @@ fn written_at(spec: &WorkloadSpec, workload: &Workload, message: usize) -> (Stri
         WorkloadSpec::Cm { .. } | WorkloadSpec::Ns3Flows { .. } | WorkloadSpec::Trace(_) => {
             ("workload.file".to_owned(), None)
         }
+        WorkloadSpec::Jobs { .. } => ("workload.job".to_owned(), None),
         WorkloadSpec::Registered(_) => ("workload.kind".to_owned(), None),
     }
 }

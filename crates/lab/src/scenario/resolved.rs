@@ -98,7 +98,7 @@ impl Point {
             TopologySpec::Graph { file, .. } => Some(file.as_str()),
             _ => None,
         };
-        graph.into_iter().chain(workload::file_needed(&self.workload))
+        graph.into_iter().chain(workload::files_needed(&self.workload))
     }
 }
 
@@ -346,7 +346,7 @@ impl Scenario {
                 let taken = self.find_fault(i, fault, &ground.topology, seed)?;
                 without.look_at_fault(i, fault, &taken, &ground.topology);
             }
-            without.look_at_workload(step.workload, &workload);
+            without.look_at_workload(step.workload, &workload, &self.files);
             let mut curves_of = Vec::with_capacity(self.measures.len());
             for (i, measure) in self.measures.iter().enumerate() {
                 curves_of.push(self.find_measure(i, measure, &ground.topology, workload.qps.len(), seed)?);
@@ -498,9 +498,9 @@ impl Scenario {
 
     /// Makes a workload of the first seed, and looks at those of the others where they may have no message.
     fn lay(&self, spec: &WorkloadSpec, on: &Topology) -> Result<Workload, ScenarioError> {
-        let text = workload::file_needed(spec).and_then(|name| self.files.get(name)).map(String::as_str);
+        let text = |name: &str| self.files.get(name).map(String::as_str);
         let fabric = Fabric::of(on);
-        let lay = |seed| workload::build(spec, &fabric, seed, text).map_err(|e| self.workload_refused(e));
+        let lay = |seed| workload::build(spec, &fabric, seed, &text).map_err(|e| self.workload_refused(e));
         let (first, others) = self.seeds.split_first().map_or((1, &[][..]), |(first, rest)| (*first, rest));
         let workload = lay(first)?;
         late::check(spec, &workload, &self.origin)?;

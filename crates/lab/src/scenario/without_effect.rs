@@ -1,4 +1,4 @@
-//! What a scenario says and what then changes nothing: faults, settings and depths.
+//! What a scenario says and what then changes nothing: faults, settings and depths. And what it leaves out of a file.
 
 use super::origin::Origin;
 use super::schemes;
@@ -10,7 +10,7 @@ use anabranch_base::{Duration, Rate};
 use anabranch_engine::Taken;
 use anabranch_fabric::Topology;
 use anabranch_workload::Workload;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What was found at the points so far.
 #[derive(Default)]
@@ -23,6 +23,8 @@ pub(super) struct WithoutEffect {
     depth: Option<(u32, u32)>,
     /// A depth holds back somewhere.
     holds_back: bool,
+    /// The shares of traces that are simulated.
+    shares: BTreeSet<String>,
 }
 
 impl WithoutEffect {
@@ -36,7 +38,20 @@ impl WithoutEffect {
     }
 
     /// Looks at the workload of a point.
-    pub(super) fn look_at_workload(&mut self, spec: &WorkloadSpec, workload: &Workload) {
+    pub(super) fn look_at_workload(
+        &mut self,
+        spec: &WorkloadSpec,
+        workload: &Workload,
+        files: &BTreeMap<String, String>,
+    ) {
+        let traces = match spec {
+            WorkloadSpec::Trace(trace) => std::slice::from_ref(trace),
+            WorkloadSpec::Jobs { job } => job,
+            _ => &[],
+        };
+        for trace in traces {
+            self.shares.extend(files.get(&trace.file).and_then(|text| trace.share_of(text)));
+        }
         let WorkloadSpec::Collective(collective) = spec else { return };
         let Some(depth) = collective.depth else { return };
         let mut chunks = vec![0_u32; workload.qps.len()];
@@ -73,6 +88,8 @@ impl WithoutEffect {
             );
             warnings.push(fault(&origin.file, origin.place("workload.depth"), message, help));
         }
+        let of_trace = |share| fault(&origin.file, origin.place("workload.file"), share, None);
+        warnings.extend(self.shares.into_iter().map(of_trace));
         warnings.extend(overridden(origin));
         warnings.extend(not_for_all(&scenario.schemes, origin));
         warnings

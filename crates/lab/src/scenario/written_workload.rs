@@ -3,10 +3,10 @@
 use super::context::Context;
 use super::keys;
 use super::table::{Table, example, list, nearest, split_help};
-use super::{IncastsSpec, MessageSpec, PipelineSpec, ScenarioError, WorkloadSpec};
+use super::{IncastsSpec, MessageSpec, PipelineSpec, ScenarioError, WorkloadSpec, written_jobs};
 use anabranch_base::{Bytes, Duration, HostId};
 use anabranch_workload::collective::{Algorithm, Clock, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
-use anabranch_workload::{Format, MOST_LOAD, SendEnds, TraceSpec, WorkloadError};
+use anabranch_workload::{MOST_LOAD, WorkloadError};
 
 /// The size distributions that come with the program.
 const SIZES: &[&str] = &["websearch", "websearch-reps", "facebook-hadoop", "alistorage"];
@@ -25,6 +25,7 @@ enum Kind {
     Cm,
     Ns3Flows,
     Trace,
+    Jobs,
 }
 
 const KINDS: &[(&str, Kind)] = &[
@@ -37,6 +38,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("cm", Kind::Cm),
     ("ns3-flows", Kind::Ns3Flows),
     ("trace", Kind::Trace),
+    ("jobs", Kind::Jobs),
 ];
 
 /// The kinds of ours.
@@ -108,51 +110,9 @@ pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSp
             cx.file(table, "file", &file)?;
             Ok(WorkloadSpec::Ns3Flows { file, origin: table.get("origin")?.unwrap_or(NS3_ORIGIN) })
         }
-        Kind::Trace => trace(cx, table),
+        Kind::Trace => Ok(WorkloadSpec::Trace(written_jobs::trace(cx, table)?)),
+        Kind::Jobs => Ok(WorkloadSpec::Jobs { job: written_jobs::jobs(cx, table)? }),
     }
-}
-
-/// A job from a file of another tool. What its file says and does not fit is found when the workload is built.
-fn trace(cx: &Context, table: &Table) -> Result<WorkloadSpec, ScenarioError> {
-    table.only(&keys::of("trace"))?;
-    let file: String = table.need("file")?;
-    let format = table.word("format", &Format::ALL)?;
-    match format {
-        Format::Chakra => cx.files_of_ranks(table, "file", &file)?,
-        _ => drop(cx.file(table, "file", &file)?),
-    }
-    let placement = match table.node("placement").is_some() {
-        true => table.word("placement", &Placement::ALL)?,
-        false => Placement::Blocks,
-    };
-    let ends = match table.node("ends").is_some() {
-        true => table.word("ends", &SendEnds::ALL)?,
-        false => format.ends(),
-    };
-    for (key, whose) in [
-        ("bytes", &[Format::Msccl][..]),
-        ("chunk", &[Format::Simai, Format::Chakra]),
-        ("without_pipeline", &[Format::Simai]),
-    ] {
-        if table.node(key).is_some() && !whose.contains(&format) {
-            let whose: Vec<String> = whose.iter().map(|format| format!("{:?}", format.name())).collect();
-            let message = format!("{key} is for format = {}, not {:?}", whose.join(" or "), format.name());
-            return Err(table.wrong(key, message, format!("[workload] without {key}")));
-        }
-    }
-    let bytes = match format {
-        Format::Msccl => Some(bytes(table)?),
-        _ => None,
-    };
-    let chunk = match format {
-        Format::Simai | Format::Chakra => Some(table.get("chunk")?.unwrap_or(DEFAULT_CHUNK)),
-        _ => None,
-    };
-    if chunk == Some(Bytes(0)) {
-        return Err(table.wrong("chunk", "a chunk must have at least 1B", "chunk = \"128KB\""));
-    }
-    let without_pipeline = table.get("without_pipeline")?.unwrap_or_default();
-    Ok(WorkloadSpec::Trace(TraceSpec { format, file, placement, ends, bytes, chunk, without_pipeline }))
 }
 
 fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> {

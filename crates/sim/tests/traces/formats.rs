@@ -140,7 +140,7 @@ fn weight_gradients_are_reduced_beside_what_follows() {
 
 /// A protobuf message by hand.
 #[derive(Clone, Default)]
-struct Proto(Vec<u8>);
+pub(super) struct Proto(Vec<u8>);
 
 impl Proto {
     fn varint(mut self, mut number: u64) -> Self {
@@ -152,30 +152,34 @@ impl Proto {
         self
     }
 
-    fn number(self, field: u64, number: u64) -> Self {
+    pub(super) fn number(self, field: u64, number: u64) -> Self {
         self.varint(field << 3).varint(number)
     }
 
-    fn bytes(self, field: u64, bytes: &[u8]) -> Self {
+    pub(super) fn bytes(self, field: u64, bytes: &[u8]) -> Self {
         let mut longer = self.varint(field << 3 | 2).varint(bytes.len() as u64);
         longer.0.extend(bytes);
         longer
     }
 
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// An attribute of a node, with a value in this field of its own.
-    fn attribute(self, name: &str, field: u64, value: u64) -> Self {
+    pub(super) fn attribute(self, name: &str, field: u64, value: u64) -> Self {
         let attribute = Proto::default().bytes(1, name.as_bytes()).number(field, value);
         self.bytes(10, &attribute.0)
     }
 }
 
-fn node(id: u64, kind: u64, after: &[u64]) -> Proto {
+pub(super) fn node(id: u64, kind: u64, after: &[u64]) -> Proto {
     let node = Proto::default().number(1, id).bytes(2, b"a node").number(3, kind);
     after.iter().fold(node, |node, before| node.number(5, *before))
 }
 
 /// The file of a rank: what it is, and its nodes, each behind its length.
-fn file(nodes: &[Proto]) -> Vec<u8> {
+pub(super) fn file(nodes: &[Proto]) -> Vec<u8> {
     let about = Proto::default().bytes(1, b"0.0.4");
     let all = std::iter::once(&about).chain(nodes);
     all.fold(Proto::default(), |mut file, message| {
@@ -186,9 +190,9 @@ fn file(nodes: &[Proto]) -> Vec<u8> {
     .0
 }
 
-const INT64: u64 = 9;
-const UINT64: u64 = 13;
-const BOOL: u64 = 27;
+pub(super) const INT64: u64 = 9;
+pub(super) const UINT64: u64 = 13;
+pub(super) const BOOL: u64 = 27;
 
 /// Computing, an AllReduce of both ranks, a message, and an answer: sizes as int64 and as uint64.
 #[test]

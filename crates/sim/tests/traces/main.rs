@@ -1,7 +1,11 @@
 //! Jobs from traces: that they end when arithmetic says, and what is said of those that cannot be.
 
+mod algorithms;
 mod formats;
+mod groups;
 mod refused;
+mod servers;
+mod several;
 
 use anabranch_sim::scenario::{self, Files, Overrides};
 use anabranch_sim::{Control, RunResult};
@@ -54,9 +58,18 @@ fn run(text: &str, file: &str, threads: usize) -> Result<RunResult, String> {
 
 /// The job of these files of ranks.
 fn of_ranks(keys: &str, files: &[Vec<u8>]) -> Result<RunResult, String> {
+    of_ranks_beside(keys, files, Vec::new())
+}
+
+/// The same, beside other files.
+fn of_ranks_beside(
+    keys: &str,
+    files: &[Vec<u8>],
+    others: Vec<(String, Vec<u8>)>,
+) -> Result<RunResult, String> {
     let named = files.iter().enumerate().map(|(rank, bytes)| (format!("job.{rank}.et"), bytes.clone()));
     let keys = format!("kind = \"trace\"\nformat = \"chakra\"\nfile = \"job\"\n{keys}");
-    run_in(&Folder(named.collect()), &scenario(files.len().max(2) as u32, &keys, "reps"), 1)
+    run_in(&Folder(named.chain(others).collect()), &scenario(files.len().max(2) as u32, &keys, "reps"), 1)
 }
 
 fn run_in(folder: &Folder, text: &str, threads: usize) -> Result<RunResult, String> {

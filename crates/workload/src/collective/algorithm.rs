@@ -54,6 +54,11 @@ impl Algorithm {
         Self::ALL.iter().find(|(_, algorithm)| *algorithm == self).map_or("", |(name, _)| name)
     }
 
+    /// The collective that it carries out: `allreduce`, `allgather`, `reducescatter` or `alltoall`.
+    pub fn collective(self) -> &'static str {
+        self.name().split('-').next().unwrap_or_default()
+    }
+
     /// What `ranks` ranks (at least 1) send, in chunks of at most `chunk` bytes (at least 1). An all-to-all sends
     /// whole blocks, of which a rank has at most `connections` open.
     ///

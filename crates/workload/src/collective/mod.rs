@@ -10,20 +10,25 @@ mod plan;
 pub use algorithm::Algorithm;
 pub use plan::{Action, Plan, Send};
 
-/// The hosts of one job, by rank.
+/// The hosts of a job, by rank, which are free no more; of several jobs each has a number.
 pub(super) fn placed(
     placement: Placement,
     ranks: u32,
+    (free, number): (&mut Vec<u32>, u64),
     fabric: &Fabric,
     seed: u64,
 ) -> Result<Vec<u32>, WorkloadError> {
-    Ok(place::groups(placement, ranks, 1, fabric, seed)?.pop().unwrap_or_default())
+    let hosts = place::among(placement, (ranks, 1), (free.clone(), number), fabric, seed)?;
+    let hosts = hosts.into_iter().next().unwrap_or_default();
+    let taken: BTreeSet<u32> = hosts.iter().copied().collect();
+    free.retain(|host| !taken.contains(host));
+    Ok(hosts)
 }
 
 use super::{Done, Fabric, Job, MAX_MESSAGES, Opens, Start, Workload, WorkloadBuilder, WorkloadError};
 use anabranch_base::{Bytes, GateId, HostId, MessageId, QpId, Time};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The chunk of a scenario that does not say one.
 pub const DEFAULT_CHUNK: Bytes = Bytes(128_000);

@@ -12,18 +12,29 @@ pub(super) fn groups(
     fabric: &Fabric,
     seed: u64,
 ) -> Result<Vec<Vec<u32>>, WorkloadError> {
-    let mut hosts: Vec<u32> = (0..fabric.hosts).collect();
+    among(placement, (ranks, jobs), ((0..fabric.hosts).collect(), 0), fabric, seed)
+}
+
+/// The same among the hosts that are free, by rising number; of several draws from them each has a number.
+pub(super) fn among(
+    placement: Placement,
+    (ranks, jobs): (u32, u32),
+    (mut hosts, number): (Vec<u32>, u64),
+    fabric: &Fabric,
+    seed: u64,
+) -> Result<Vec<Vec<u32>>, WorkloadError> {
     match placement {
         Placement::Blocks => {}
-        Placement::Random => stream(seed, 0, Purpose::WorkloadPairs).shuffle(&mut hosts),
-        Placement::Spread => return spread(ranks, jobs, fabric),
+        Placement::Random => stream(seed, number, Purpose::WorkloadPairs).shuffle(&mut hosts),
+        Placement::Spread => return spread(ranks, jobs, &hosts, fabric),
     }
     Ok(hosts.chunks_exact(ranks as usize).take(jobs as usize).map(<[u32]>::to_vec).collect())
 }
 
 /// Taking from the ToRs with the most free hosts leaves later jobs as many ToRs as can be.
-fn spread(ranks: u32, jobs: u32, fabric: &Fabric) -> Result<Vec<Vec<u32>>, WorkloadError> {
-    let mut by_tor: Vec<(u32, u32)> = fabric.tor_of.iter().copied().zip(0..).collect();
+fn spread(ranks: u32, jobs: u32, hosts: &[u32], fabric: &Fabric) -> Result<Vec<Vec<u32>>, WorkloadError> {
+    let mut by_tor: Vec<(u32, u32)> =
+        hosts.iter().map(|&host| (fabric.tor_of[host as usize], host)).collect();
     by_tor.sort_unstable();
     let mut tors: Vec<&[(u32, u32)]> = by_tor.chunk_by(|a, b| a.0 == b.0).collect();
     let count = tors.len();

@@ -37,15 +37,17 @@ fn with_incasts(degree: u32, bytes: u64, load: f64) -> WorkloadSpec {
 }
 
 fn wrong(spec: WorkloadSpec, fabric: &Fabric) -> String {
-    build(&spec, fabric, 1, None).unwrap_err().to_string()
+    build(&spec, fabric, 1, &|_| None).unwrap_err().to_string()
 }
 
 #[test]
 fn tornado_sends_to_the_twin() {
-    let w = build(&WorkloadSpec::Tornado { bytes: Bytes(5), senders: 4 }, &fabric(8, 4), 1, None).unwrap();
+    let w =
+        build(&WorkloadSpec::Tornado { bytes: Bytes(5), senders: 4 }, &fabric(8, 4), 1, &|_| None).unwrap();
     assert_eq!(pairs(&w), [(0, 4), (1, 5), (2, 6), (3, 7)]);
     assert!(w.messages.iter().all(|m| m.bytes == 5 && m.start == Start::At(Time::ZERO)));
-    let w = build(&WorkloadSpec::Tornado { bytes: Bytes(5), senders: 5 }, &fabric(5, 5), 1, None).unwrap();
+    let w =
+        build(&WorkloadSpec::Tornado { bytes: Bytes(5), senders: 5 }, &fabric(5, 5), 1, &|_| None).unwrap();
     assert_eq!(pairs(&w), [(0, 2), (1, 3), (2, 4), (3, 0), (4, 1)]);
 }
 
@@ -53,7 +55,7 @@ fn tornado_sends_to_the_twin() {
 fn incast_draws_distinct_senders() {
     let spec = WorkloadSpec::Incast { bytes: Bytes(1), degree: 8, target: HostId(3) };
     let senders = |seed| {
-        let w = build(&spec, &fabric(64, 16), seed, None).unwrap();
+        let w = build(&spec, &fabric(64, 16), seed, &|_| None).unwrap();
         assert!(w.qps.iter().all(|qp| qp.dst == HostId(3) && qp.src != qp.dst && qp.src.0 < 64));
         let senders: BTreeSet<u32> = w.qps.iter().map(|qp| qp.src.0).collect();
         assert_eq!(senders.len(), 8);
@@ -67,7 +69,7 @@ fn incast_draws_distinct_senders() {
 fn poisson_meets_its_load() {
     let (hosts, duration) = (32, Duration::from_us(50_000));
     for (sizes, load) in [("alistorage", 0.25), ("facebook-hadoop", 0.8), ("alistorage", 1.0)] {
-        let w = build(&poisson(sizes, load, hosts, duration), &fabric(64, 16), 1, None).unwrap();
+        let w = build(&poisson(sizes, load, hosts, duration), &fabric(64, 16), 1, &|_| None).unwrap();
         let sent: u64 = w.messages.iter().map(|m| m.bytes).sum();
         let capacity = f64::from(hosts) * Rate::from_gbps(100).bytes_in(duration) as f64;
         let found = sent as f64 / capacity;
@@ -87,7 +89,7 @@ fn poisson_meets_its_load() {
 #[test]
 fn poisson_gaps_are_exponential_and_destinations_uniform() {
     let spec = poisson("facebook-hadoop", 0.5, 4, Duration::from_us(400_000));
-    let w = build(&spec, &fabric(4, 4), 3, None).unwrap();
+    let w = build(&spec, &fabric(4, 4), 3, &|_| None).unwrap();
     let (mut gaps, mut to, mut last) = (Vec::new(), [0u32; 4], 0);
     for message in w.messages.iter().filter(|m| w.qps[m.qp.index()].src == HostId(2)) {
         let Start::At(Time(start)) = message.start else { panic!("a gate in Poisson arrivals") };
@@ -115,7 +117,7 @@ fn poisson_gaps_are_exponential_and_destinations_uniform() {
 fn poisson_streams_belong_to_hosts() {
     let duration = Duration::from_us(2_000);
     let sizes_of_host_1 = |hosts| {
-        let w = build(&poisson("websearch", 0.5, hosts, duration), &fabric(64, 16), 9, None).unwrap();
+        let w = build(&poisson("websearch", 0.5, hosts, duration), &fabric(64, 16), 9, &|_| None).unwrap();
         let mine = w.messages.iter().filter(|m| w.qps[m.qp.index()].src == HostId(1));
         mine.map(|m| (m.start, m.bytes)).collect::<Vec<_>>()
     };
@@ -126,17 +128,17 @@ fn poisson_streams_belong_to_hosts() {
 #[test]
 fn poisson_takes_sizes_from_a_file() {
     let spec = poisson("sizes.txt", 0.5, 8, Duration::from_us(1_000));
-    assert_eq!(file_needed(&spec), Some("sizes.txt"));
-    let w = build(&spec, &fabric(8, 8), 1, Some("5000 0\n5000 100\n")).unwrap();
+    assert_eq!(files_needed(&spec), ["sizes.txt"]);
+    let w = build(&spec, &fabric(8, 8), 1, &|_| Some("5000 0\n5000 100\n")).unwrap();
     assert!(w.messages.iter().all(|m| m.bytes == 5000));
-    assert_eq!(file_needed(&poisson("websearch", 0.5, 8, Duration(1))), None);
+    assert!(files_needed(&poisson("websearch", 0.5, 8, Duration(1))).is_empty());
 }
 
 #[test]
 fn a_million_messages_fit() {
     // 128 hosts * 0.8 * 100 Gb/s over 97 ms at 120 KB a message: about a million.
     let spec = poisson("facebook-hadoop", 0.8, 128, Duration::from_us(97_000));
-    let w = build(&spec, &fabric(128, 16), 1, None).unwrap();
+    let w = build(&spec, &fabric(128, 16), 1, &|_| None).unwrap();
     let per_message = w.memory_bytes() as f64 / w.messages.len() as f64;
     assert!(w.messages.len() > 950_000, "{}", w.messages.len());
     assert!(per_message * 1e6 < 100e6, "{per_message} bytes a message");
@@ -145,8 +147,9 @@ fn a_million_messages_fit() {
 #[test]
 fn incasts_leave_the_background_as_it_is() {
     let fabric = fabric(64, 16);
-    let alone = build(&poisson("websearch", 0.3, 32, Duration::from_us(20_000)), &fabric, 1, None).unwrap();
-    let both = build(&with_incasts(8, 64_000, 0.1), &fabric, 1, None).unwrap();
+    let alone =
+        build(&poisson("websearch", 0.3, 32, Duration::from_us(20_000)), &fabric, 1, &|_| None).unwrap();
+    let both = build(&with_incasts(8, 64_000, 0.1), &fabric, 1, &|_| None).unwrap();
     let count = alone.messages.len();
     assert!(alone.groups.is_empty());
     assert_eq!((&both.messages[..count], &both.qps[..count]), (&alone.messages[..], &alone.qps[..]));
@@ -158,7 +161,7 @@ fn incasts_leave_the_background_as_it_is() {
 #[test]
 fn incasts_meet_their_load_and_each_has_its_own_hosts() {
     for (degree, bytes, load) in [(8, 64_000, 0.1), (31, 10_000, 0.05), (1, 100_000, 0.3)] {
-        let w = build(&with_incasts(degree, bytes, load), &fabric(64, 16), 1, None).unwrap();
+        let w = build(&with_incasts(degree, bytes, load), &fabric(64, 16), 1, &|_| None).unwrap();
         let of = w.groups[1].messages.start as usize..w.groups[1].messages.end as usize;
         assert!(w.messages[of.clone()].iter().all(|message| message.bytes == bytes));
         // What 32 hosts at 100 Gb/s can send in 20 ms is 8 GB.
@@ -276,14 +279,15 @@ fn a_published_flow_file_loads() {
     let path = std::path::Path::new(&peers).join("data/ns3/alistorage_128h_load25_5ms.flow.txt");
     let text = std::fs::read_to_string(path).unwrap();
     let spec = WorkloadSpec::Ns3Flows { file: "flows".into(), origin: Duration(2_000_000_000_000) };
-    let w = build(&spec, &fabric(128, 16), 1, Some(&text)).unwrap();
+    let w = build(&spec, &fabric(128, 16), 1, &|_| Some(&text)).unwrap();
     assert_eq!(w.messages.len(), 48_529);
     assert_eq!((w.messages[0].bytes, w.messages[0].start), (616, Start::At(Time(9_000))));
     let last = w.messages.last().unwrap();
     assert_eq!((last.bytes, last.start), (3_370, Start::At(Time(4_998_501_000))));
     // Drawn from the same distribution at 25 % load, so ours must look alike.
-    let ours = build(&poisson("alistorage", 0.25, 128, Duration::from_us(5_000)), &fabric(128, 16), 1, None)
-        .unwrap();
+    let ours =
+        build(&poisson("alistorage", 0.25, 128, Duration::from_us(5_000)), &fabric(128, 16), 1, &|_| None)
+            .unwrap();
     let ratio = ours.messages.len() as f64 / w.messages.len() as f64;
     assert!((ratio - 1.0).abs() < 0.03, "{} messages", ours.messages.len());
 }
@@ -291,7 +295,7 @@ fn a_published_flow_file_loads() {
 proptest! {
     #[test]
     fn permutations_have_no_fixed_point(hosts in 2..300u32, seed: u64) {
-        let w = build(&permutation_of(hosts, false), &fabric(300, 300), seed, None).unwrap();
+        let w = build(&permutation_of(hosts, false), &fabric(300, 300), seed, &|_| None).unwrap();
         let pairs = pairs(&w);
         prop_assert!(pairs.iter().all(|(src, dst)| src != dst));
         prop_assert_eq!(pairs.iter().map(|p| p.0).collect::<Vec<_>>(), (0..hosts).collect::<Vec<_>>());
@@ -303,7 +307,7 @@ proptest! {
         let hosts = tor_of.len() as u32;
         let largest = (0..4).map(|tor| tor_of.iter().filter(|t| **t == tor).count()).max().unwrap();
         let fabric = Fabric { hosts, host_rate: Rate::from_gbps(1), tor_of, dcs: 1 };
-        let built = build(&permutation_of(hosts, true), &fabric, seed, None);
+        let built = build(&permutation_of(hosts, true), &fabric, seed, &|_| None);
         prop_assert_eq!(built.is_ok(), 2 * largest <= hosts as usize);
         if let Ok(w) = built {
             let pairs = pairs(&w);
@@ -316,7 +320,7 @@ proptest! {
     fn seeds_decide(seed: u64) {
         let fabric = fabric(64, 16);
         for spec in [permutation_of(64, true), poisson("websearch", 0.5, 64, Duration::from_us(2_000))] {
-            let made = |seed| build(&spec, &fabric, seed, None).unwrap();
+            let made = |seed| build(&spec, &fabric, seed, &|_| None).unwrap();
             prop_assert_eq!(made(seed), made(seed));
             prop_assert_ne!(made(seed), made(seed.wrapping_add(1)));
         }
@@ -326,7 +330,7 @@ proptest! {
 #[test]
 fn half_of_the_hosts_on_one_tor_cross_quickly() {
     // The tightest case: two ToRs, so that every swap has ever fewer partners.
-    let w = build(&permutation_of(20_000, true), &fabric(20_000, 10_000), 1, None).unwrap();
+    let w = build(&permutation_of(20_000, true), &fabric(20_000, 10_000), 1, &|_| None).unwrap();
     assert!(pairs(&w).iter().all(|(src, dst)| (src / 10_000) != (dst / 10_000)));
 }
 
@@ -354,7 +358,7 @@ fn a_persistent_pipeline_has_one_queue_pair_a_stage() {
         pipeline.persistent = true;
     }
     let [per_message, persistent] =
-        [per_message, persistent].map(|spec| build(&spec, &across(32, 2), 1, None).unwrap());
+        [per_message, persistent].map(|spec| build(&spec, &across(32, 2), 1, &|_| None).unwrap());
     let ends = |w: &Workload| -> Vec<(crate::Qp, u64)> {
         w.messages.iter().map(|message| (w.qps[message.qp.index()], start_of(message))).collect()
     };
@@ -369,7 +373,7 @@ fn a_persistent_pipeline_has_one_queue_pair_a_stage() {
 #[test]
 fn a_pipeline_sends_from_each_host_to_its_place_in_the_next_data_centre() {
     for (dcs, bytes, load) in [(2, 1_000_000, 0.2), (4, 5_000_000, 0.5), (2, 300_000, 0.9)] {
-        let w = build(&with_pipeline(32, bytes, load), &across(32, dcs), 1, None).unwrap();
+        let w = build(&with_pipeline(32, bytes, load), &across(32, dcs), 1, &|_| None).unwrap();
         let [.., incast, pipeline] = &w.groups[..] else { panic!("{:?}", w.groups) };
         assert_eq!((w.groups.len(), incast.name, pipeline.name), (3, "incast", "pipeline"));
         assert_eq!(pipeline.messages.end as usize, w.messages.len());
@@ -409,12 +413,12 @@ fn start_of(message: &crate::Message) -> u64 {
 #[test]
 fn a_pipeline_leaves_the_rest_as_it_is() {
     let fabric = across(32, 2);
-    let without = build(&with_incasts(8, 64_000, 0.3), &fabric, 1, None).unwrap();
-    let both = build(&with_pipeline(32, 1_000_000, 0.2), &fabric, 1, None).unwrap();
+    let without = build(&with_incasts(8, 64_000, 0.3), &fabric, 1, &|_| None).unwrap();
+    let both = build(&with_pipeline(32, 1_000_000, 0.2), &fabric, 1, &|_| None).unwrap();
     assert_eq!(both.messages[..without.messages.len()], without.messages);
     assert_eq!(both.qps[..without.qps.len()], without.qps);
     assert_eq!(both.groups[..2], without.groups);
-    let other = build(&with_pipeline(32, 1_000_000, 0.2), &fabric, 2, None).unwrap();
+    let other = build(&with_pipeline(32, 1_000_000, 0.2), &fabric, 2, &|_| None).unwrap();
     assert_ne!(
         other.messages[other.groups[2].messages.start as usize],
         both.messages[without.messages.len()]
@@ -425,7 +429,7 @@ fn a_pipeline_leaves_the_rest_as_it_is() {
         unreachable!()
     };
     let alone = WorkloadSpec::Poisson { sizes, load, hosts, duration, incast: None, pipeline };
-    let alone = build(&alone, &fabric, 1, None).unwrap();
+    let alone = build(&alone, &fabric, 1, &|_| None).unwrap();
     assert_eq!(alone.groups.iter().map(|group| group.name).collect::<Vec<_>>(), ["background", "pipeline"]);
 }
 
@@ -475,7 +479,7 @@ fn listed_messages_are_as_listed() {
     };
     let spec = |list: &[MessageSpec]| WorkloadSpec::Messages { message: list.to_vec() };
     let list = [message(3, 1, 10, 7), message(0, 3, 20, 0), message(3, 1, 30, 7)];
-    let w = build(&spec(&list), &fabric(4, 4), 1, None).unwrap();
+    let w = build(&spec(&list), &fabric(4, 4), 1, &|_| None).unwrap();
     assert_eq!(pairs(&w), [(3, 1), (0, 3), (3, 1)]);
     assert_eq!(
         w.messages.iter().map(|m| (m.bytes, start_of(m))).collect::<Vec<_>>(),

@@ -4,18 +4,22 @@
 //! Of each node its dependencies (data and control alike), and:
 //! - `COMP`: its duration, one at a time on the CPU and one at a time on the GPU of its rank (`is_cpu_op`);
 //! - `COMM_SEND`, `COMM_RECV`: `comm_size`, `comm_dst` or `comm_src`, `comm_tag`;
-//! - `COMM_COLL`: `comm_type` and `comm_size`, among all ranks; one on the CPU without a type is the launch, which computes;
+//! - `COMM_COLL`: `comm_type` and `comm_size`, among all ranks or those of a group; one on the CPU without a type is the
+//!   launch, which computes;
 //! - `METADATA`: nothing.
 //!
-//! The n-th collective of a rank is one with the n-th of all others.
+//! The group is named by `pg_name`, or by `comm_group` as older tools write it; none, an empty name and `0` are all ranks.
+//! Which ranks are in it says a file of groups, as ASTRA-sim reads it: `{"1": [0, 1], "2": [2, 3]}`. The n-th collective of
+//! a rank in a group is one with the n-th of all others in it.
 
+use super::Collectives;
 use super::graph::{Collective, Graph, Node, Op};
 use crate::WorkloadError;
 use crate::collective::Algorithm;
 use crate::text::{self, quote};
 use anabranch_base::Duration;
 use prost::Message;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// A node, as far as it is read (et_def.proto).
@@ -100,8 +104,30 @@ impl EtNode {
         }
     }
 
+    /// The group of ranks that a collective is among; none: all.
+    fn group(&self, groups: &Groups) -> Result<Option<String>, String> {
+        let name = match self.get("pg_name").or_else(|| self.get("comm_group")) {
+            None => return Ok(None),
+            Some(Value::Text(name)) => name.clone(),
+            Some(value) => value.number().ok_or("comm_group is no whole number of 0 or more")?.to_string(),
+        };
+        match name.as_str() {
+            "" | "0" => Ok(None),
+            _ if groups.ranks.contains_key(&name) => Ok(Some(name)),
+            _ => Err(match groups.file {
+                Some(file) => {
+                    format!("it is among the ranks of the group {}, which {file} does not have", quote(&name))
+                }
+                None => format!(
+                    "it is among the ranks of the group {}, and no file says which these are; write comm_groups",
+                    quote(&name)
+                ),
+            }),
+        }
+    }
+
     /// What it does, in a word and numbers.
-    fn operation(&self) -> Result<String, String> {
+    fn operation(&self, groups: &Groups) -> Result<String, String> {
         let on_cpu = self.get("is_cpu_op").and_then(Value::number).is_none_or(|is| is != 0);
         let compute = format!("compute {} {}", self.duration_micros, if on_cpu { "cpu" } else { "gpu" });
         let tag = || if self.get("comm_tag").is_some() { self.number("comm_tag") } else { Ok(0) };
@@ -115,14 +141,6 @@ impl EtNode {
             6 => Ok(format!("receive {} {} {}", self.number("comm_src")?, self.number("comm_size")?, tag()?)),
             7 if self.get("comm_type").is_none() && on_cpu => Ok(compute),
             7 => {
-                if let Some(Value::Text(group)) = self.get("pg_name")
-                    && !matches!(group.as_str(), "" | "0")
-                {
-                    return Err(format!(
-                        "it is among the ranks of the group {}, and only collectives of all ranks are simulated",
-                        quote(group)
-                    ));
-                }
                 let kind = match self.number("comm_type")? {
                     0 => "allreduce",
                     2 => "allgather",
@@ -135,7 +153,11 @@ impl EtNode {
                         ));
                     }
                 };
-                Ok(format!("{kind} {}", self.number("comm_size")?))
+                let bytes = self.number("comm_size")?;
+                Ok(match self.group(groups)? {
+                    Some(group) => format!("{kind} {bytes} group {group}"),
+                    None => format!("{kind} {bytes}"),
+                })
             }
             2 | 3 => Err("loads and stores of memory are not simulated; leave the node out or make it a COMP".to_owned()),
             other => Err(format!("its type {other} is unknown; write 1 (METADATA) or 4 to 7 (COMP and COMM)")),
@@ -143,12 +165,65 @@ impl EtNode {
     }
 }
 
-/// The text of the files of all ranks, which are named in errors.
+/// Groups of ranks.
+struct Groups<'a> {
+    /// Where they are from.
+    file: Option<&'a str>,
+    /// By name.
+    ranks: BTreeMap<String, Vec<u32>>,
+}
+
+impl<'a> Groups<'a> {
+    /// Reads a file of groups, with its name, for a trace of `count` ranks.
+    fn read(named: Option<(&'a str, &str)>, count: usize) -> Result<Self, WorkloadError> {
+        let Some((file, text)) = named else { return Ok(Groups { file: None, ranks: BTreeMap::new() }) };
+        let wrong = |what: String| WorkloadError::file(file, what);
+        let ranks: BTreeMap<String, Vec<u32>> = serde_json::from_str(text)
+            .map_err(|error| wrong(format!("expected {{\"1\": [0, 1], \"2\": [2, 3]}}: {error}")))?;
+        for (name, ranks) in &ranks {
+            if name.is_empty() || name.contains(char::is_whitespace) {
+                return Err(wrong(format!("the name {} is not simulated; write a number", quote(name))));
+            }
+            if let Some(rank) = ranks.iter().find(|rank| **rank as usize >= count) {
+                return Err(wrong(format!(
+                    "group {} has rank {rank}, and the trace has {count} ranks; write 0 to {}",
+                    quote(name),
+                    count.saturating_sub(1)
+                )));
+            }
+            let mut sorted = ranks.clone();
+            sorted.sort_unstable();
+            if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+                return Err(wrong(format!(
+                    "group {} has rank {} twice; write it once",
+                    quote(name),
+                    twice[0]
+                )));
+            }
+            if ranks.is_empty() || (name == "0" && ranks.len() < count) {
+                return Err(wrong(format!(
+                    "group {} has {} ranks of {count}: `0` stands for all of them, and another one has 1 at least",
+                    quote(name),
+                    ranks.len()
+                )));
+            }
+        }
+        Ok(Groups { file: Some(file), ranks })
+    }
+}
+
+/// The text of the files of all ranks, and of the groups that a file says; each is named in errors.
 ///
 /// # Errors
-/// No protobuf, or a node that is not simulated.
-pub fn to_text(files: &[(String, Vec<u8>)]) -> Result<String, WorkloadError> {
+/// No protobuf, or a node that is not simulated; groups that are none.
+pub fn to_text(files: &[(String, Vec<u8>)], groups: Option<(&str, &str)>) -> Result<String, WorkloadError> {
+    let groups = Groups::read(groups, files.len())?;
     let mut text = format!("chakra of {} ranks\n", files.len());
+    for (name, ranks) in groups.ranks.iter().filter(|(name, _)| *name != "0") {
+        let _ = write!(text, "group {name}");
+        ranks.iter().for_each(|rank| text.push_str(&format!(" {rank}")));
+        text.push('\n');
+    }
     for (rank, (name, bytes)) in files.iter().enumerate() {
         let _ = writeln!(text, "rank {rank}");
         let mut rest = &bytes[..];
@@ -173,7 +248,7 @@ pub fn to_text(files: &[(String, Vec<u8>)]) -> Result<String, WorkloadError> {
             };
             count += 1;
             let Some(node) = node else { continue };
-            let operation = node.operation().map_err(|what| {
+            let operation = node.operation(&groups).map_err(|what| {
                 WorkloadError::file(name, format!("node {} ({}): {what}", node.id, quote(&node.name)))
             })?;
             let _ = write!(text, "{} {operation}", node.id);
@@ -197,17 +272,17 @@ pub fn is_text(text: &str) -> bool {
     text.starts_with("chakra of ")
 }
 
-/// Reads a text of [`to_text`]. Messages of collectives have at most `chunk` bytes.
+/// Reads a text of [`to_text`].
 ///
 /// # Errors
 /// The line, what was expected there and what to write instead.
-pub fn parse(file: &str, text: &str, chunk: u64) -> Result<Graph, WorkloadError> {
+pub fn parse(file: &str, text: &str, how: Collectives<'_>) -> Result<Graph, WorkloadError> {
     let mut reader = Reader::default();
     for (number, line) in text::lines(text).skip(1) {
         let words: Vec<&str> = line.split_whitespace().collect();
         reader.take(&words).map_err(|what| WorkloadError::line(file, number, what))?;
     }
-    reader.finish(file, chunk)
+    reader.finish(file, how)
 }
 
 #[derive(Default)]
@@ -216,19 +291,39 @@ struct Reader {
     /// By rank: a node's place by its number, and the numbers that each waits for.
     places: Vec<BTreeMap<u64, u32>>,
     waits: Vec<Vec<Vec<u64>>>,
-    /// By rank, its collectives in their order: algorithm, bytes, node.
-    collectives: Vec<Vec<(Algorithm, u64, u32)>>,
+    /// The ranks of each group.
+    groups: BTreeMap<String, Vec<u32>>,
+    /// By group, all ranks being the empty name, and by rank: its collectives in their order.
+    collectives: BTreeMap<String, BTreeMap<u32, Vec<Part>>>,
+}
+
+/// What a rank has of a collective.
+#[derive(Clone, Copy)]
+struct Part {
+    usual: Algorithm,
+    bytes: u64,
+    node: u32,
 }
 
 impl Reader {
     fn take(&mut self, words: &[&str]) -> Result<(), String> {
         let whole = |word: &str, what: &str| text::whole(word, what, u64::MAX);
-        if let ["rank", _] = words {
-            self.graph.ranks.push(Vec::new());
-            self.places.push(BTreeMap::new());
-            self.waits.push(Vec::new());
-            self.collectives.push(Vec::new());
-            return Ok(());
+        match words {
+            ["rank", _] => {
+                self.graph.ranks.push(Vec::new());
+                self.places.push(BTreeMap::new());
+                self.waits.push(Vec::new());
+                return Ok(());
+            }
+            ["group", name, ranks @ ..] => {
+                let ranks =
+                    ranks.iter().map(|rank| text::whole_u32(rank, "the rank")).collect::<Result<_, _>>()?;
+                return match self.groups.insert((*name).to_owned(), ranks) {
+                    None => Ok(()),
+                    Some(_) => Err(format!("group {} is there for the second time", quote(name))),
+                };
+            }
+            _ => {}
         }
         let (words, before) = match words.iter().position(|word| *word == "after") {
             Some(at) => (&words[..at], &words[at + 1..]),
@@ -238,10 +333,12 @@ impl Reader {
             return Err("expected `rank N` or a node".to_owned());
         };
         let rank = self.places.len() - 1;
-        let number = nodes.len() as u32;
-        let mut collective = |algorithm, bytes: &str| -> Result<Op, String> {
-            self.collectives[rank].push((algorithm, whole(bytes, "the size")?, number));
-            Ok(Op::Collective(self.collectives[rank].len() as u32 - 1))
+        let node = nodes.len() as u32;
+        let mut collective = |usual, bytes: &str, group: &str| -> Result<Op, String> {
+            let its = self.collectives.entry(group.to_owned()).or_default().entry(rank as u32).or_default();
+            its.push(Part { usual, bytes: whole(bytes, "the size")?, node });
+            // Which one it is turns out when all are known.
+            Ok(Op::Collective(0))
         };
         let op = match operation {
             ["nothing"] => Op::Compute { takes: Duration::ZERO, processor: None },
@@ -260,14 +357,20 @@ impl Reader {
                 bytes: Some(whole(bytes, "comm_size")?),
                 tag: whole(tag, "comm_tag")?,
             },
-            ["allreduce", bytes] => collective(Algorithm::AllreduceRing, bytes)?,
-            ["allgather", bytes] => collective(Algorithm::AllgatherRing, bytes)?,
-            ["reducescatter", bytes] => collective(Algorithm::ReducescatterRing, bytes)?,
-            ["alltoall", bytes] => collective(Algorithm::Alltoall, bytes)?,
+            [what, bytes, group @ ..] if matches!(group, [] | ["group", _]) => {
+                let usual = match *what {
+                    "allreduce" => Algorithm::AllreduceRing,
+                    "allgather" => Algorithm::AllgatherRing,
+                    "reducescatter" => Algorithm::ReducescatterRing,
+                    "alltoall" => Algorithm::Alltoall,
+                    _ => return Err(format!("{} is no operation", quote(&operation.join(" ")))),
+                };
+                collective(usual, bytes, group.last().unwrap_or(&""))?
+            }
             _ => return Err(format!("{} is no operation", quote(&operation.join(" ")))),
         };
         let place = whole(id, "the node's number")?;
-        if self.places[rank].insert(place, number).is_some() {
+        if self.places[rank].insert(place, node).is_some() {
             return Err(format!("node {place} is there for the second time in this rank"));
         }
         let before = before.iter().map(|id| whole(id, "the number of a node")).collect::<Result<_, _>>()?;
@@ -276,55 +379,88 @@ impl Reader {
         Ok(())
     }
 
-    fn finish(mut self, file: &str, chunk: u64) -> Result<Graph, WorkloadError> {
-        let wrong = |rank: usize, node: u64, what: String| {
-            Err(WorkloadError::file(file, format!("rank {rank}, node {node}: {what}")))
-        };
+    fn finish(mut self, file: &str, how: Collectives<'_>) -> Result<Graph, WorkloadError> {
         for (rank, nodes) in self.graph.ranks.iter_mut().enumerate() {
             for (node, waits) in nodes.iter_mut().zip(&self.waits[rank]) {
                 for id in waits {
                     match self.places[rank].get(id) {
                         Some(before) => node.after.push(*before),
                         None => {
-                            return wrong(
-                                rank,
-                                node.place,
-                                format!("it waits for node {id}, which is not there"),
+                            let what = format!(
+                                "rank {rank}, node {}: it waits for node {id}, which is not there",
+                                node.place
                             );
+                            return Err(WorkloadError::file(file, what));
                         }
                     }
                 }
             }
         }
-        let of_first = self.collectives.first().map_or(&[][..], Vec::as_slice);
-        for (number, (algorithm, bytes, _)) in of_first.iter().enumerate() {
-            let mut members = Vec::with_capacity(self.collectives.len());
-            for (rank, its) in self.collectives.iter().enumerate() {
-                match its.get(number) {
-                    Some((same, size, node)) if same == algorithm && size == bytes => {
-                        members.push((rank as u32, *node))
-                    }
-                    Some((_, _, node)) => {
-                        let place = self.graph.ranks[rank][*node as usize].place;
-                        let what = format!(
-                            "it is collective {number} of its rank, and that of rank 0 is another one"
-                        );
-                        return wrong(rank, place, what);
-                    }
-                    None => {
-                        let what = format!(
-                            "rank {rank} has {} collectives, and rank 0 has {}",
-                            its.len(),
-                            of_first.len()
-                        );
-                        return Err(WorkloadError::file(file, what));
-                    }
-                }
-            }
-            let (algorithm, bytes) = (*algorithm, *bytes);
-            // Those without bytes are no more than their nodes, which then wait for each other.
-            self.graph.collectives.push(Collective { algorithm, bytes, chunk, channel: u32::MAX, members });
+        let all: Vec<u32> = (0..self.graph.ranks.len() as u32).collect();
+        for (channel, (group, by_rank)) in (0..u32::MAX).rev().zip(std::mem::take(&mut self.collectives)) {
+            let ranks = match group.as_str() {
+                "" => all.clone(),
+                name => self.groups.get(name).cloned().unwrap_or_default(),
+            };
+            self.connect(&group, channel, &ranks, &by_rank, how)
+                .map_err(|what| WorkloadError::file(file, what))?;
         }
         Ok(self.graph)
+    }
+
+    /// Makes collectives of what the ranks of a group have of them.
+    fn connect(
+        &mut self,
+        group: &str,
+        channel: u32,
+        ranks: &[u32],
+        by_rank: &BTreeMap<u32, Vec<Part>>,
+        how: Collectives<'_>,
+    ) -> Result<(), String> {
+        let of_group = if group.is_empty() { String::new() } else { format!(" of group {}", quote(group)) };
+        let place =
+            |graph: &Graph, rank: u32, part: &Part| graph.ranks[rank as usize][part.node as usize].place;
+        let within: BTreeSet<u32> = ranks.iter().copied().collect();
+        if let Some((&rank, its)) = by_rank.iter().find(|(rank, _)| !within.contains(rank)) {
+            let place = its.first().map_or(0, |part| place(&self.graph, rank, part));
+            return Err(format!(
+                "rank {rank}, node {place}: it is a collective{of_group}, in which its rank is not"
+            ));
+        }
+        let of = |rank: u32| by_rank.get(&rank).map_or(&[][..], Vec::as_slice);
+        let Some(&first) = ranks.first() else { return Ok(()) };
+        for &rank in ranks {
+            let (its, of_first) = (of(rank), of(first));
+            if let Some((number, (part, _))) = its
+                .iter()
+                .zip(of_first)
+                .enumerate()
+                .find(|(_, (part, other))| (part.usual, part.bytes) != (other.usual, other.bytes))
+            {
+                let place = place(&self.graph, rank, part);
+                return Err(format!(
+                    "rank {rank}, node {place}: it is collective {number}{of_group} of its rank, and that of rank {first} is \
+                     another one"
+                ));
+            }
+            if its.len() != of_first.len() {
+                return Err(format!(
+                    "rank {rank} has {} collectives{of_group}, and rank {first} has {}",
+                    its.len(),
+                    of_first.len()
+                ));
+            }
+        }
+        for (number, &Part { usual, bytes, .. }) in of(first).iter().enumerate() {
+            let members: Vec<(u32, u32)> = ranks.iter().map(|&rank| (rank, of(rank)[number].node)).collect();
+            let index = self.graph.collectives.len() as u32;
+            for &(rank, node) in &members {
+                self.graph.ranks[rank as usize][node as usize].op = Op::Collective(index);
+            }
+            let (algorithm, chunk) = (how.algorithm(usual, bytes), how.chunk);
+            // Those without bytes are no more than their nodes, which then wait for each other.
+            self.graph.collectives.push(Collective { algorithm, bytes, chunk, channel, members });
+        }
+        Ok(())
     }
 }

@@ -9,8 +9,8 @@
 
 use super::MOST_RANKS;
 use super::graph::{Graph, Node, Op};
-use crate::WorkloadError;
 use crate::text::{self, quote};
+use crate::{Step, WorkloadError};
 use anabranch_base::Duration;
 use std::collections::BTreeMap;
 
@@ -206,7 +206,7 @@ fn tail(mut words: &[&str]) -> Result<Tail, String> {
     while let [name, value, rest @ ..] = words {
         match *name {
             "tag" => tail.tag = text::whole(value, "the tag", u64::MAX)?,
-            "cpu" => tail.cpu = text::whole(value, "the cpu", u64::from(u32::MAX) - 1)? as u32,
+            "cpu" => tail.cpu = text::whole(value, "the cpu", u64::from(Step::LAST_PROCESSOR))? as u32,
             "nic" if *value == "0" => {}
             "nic" => return Err(format!("nic {value} is not simulated: a host has one NIC; write nic 0")),
             _ => return Err(format!("expected tag, cpu or nic, not {}", quote(name))),

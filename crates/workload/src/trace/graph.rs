@@ -1,9 +1,8 @@
-//! The form under every trace: what each rank does, and what waits for what.
+//! The form under every trace: what each rank does, and what waits for what, and whether that can be.
 
-use super::super::collective::{Algorithm, Plan};
-use super::SendEnds;
-use crate::{Done, Job, MAX_MESSAGES, Opens, Start, Step, Workload, WorkloadBuilder, WorkloadError};
-use anabranch_base::{Duration, GateId, HostId, MessageId, QpId};
+use super::super::collective::Algorithm;
+use crate::{MAX_MESSAGES, WorkloadError};
+use anabranch_base::Duration;
 use std::collections::BTreeMap;
 
 /// What all ranks do.
@@ -95,26 +94,20 @@ impl Naming<'_> {
 }
 
 /// By rank and node.
-type PerNode<T> = Vec<Vec<T>>;
+pub type PerNode<T> = Vec<Vec<T>>;
 /// By sending rank and node, the receiving rank and its node.
-type Pairs = BTreeMap<(u32, u32), (u32, u32)>;
+pub type Pairs = BTreeMap<(u32, u32), (u32, u32)>;
 
 impl Graph {
-    /// The workload of rank after rank on `hosts`.
+    /// The sends and receives that belong together, where all of it can be simulated.
     ///
     /// # Errors
     /// A send without a receive, or the other way round; nodes that wait for each other; too many messages.
-    pub fn lower(
-        &self,
-        format: &'static str,
-        hosts: &[HostId],
-        ends: SendEnds,
-        naming: Naming<'_>,
-    ) -> Result<Workload, WorkloadError> {
+    pub fn check(&self, naming: Naming<'_>) -> Result<Pairs, WorkloadError> {
         let pairs = self.matched(naming)?;
         self.check_order(&pairs, naming)?;
         self.check_size(naming)?;
-        Lowering::new(self, hosts, ends, &pairs).finish(format)
+        Ok(pairs)
     }
 
     /// By sending rank and node, the node of the receiving rank.
@@ -270,7 +263,8 @@ impl Graph {
         Ok(())
     }
 
-    fn followers(&self) -> PerNode<Followers> {
+    /// By node, those that wait for it.
+    pub fn followers(&self) -> PerNode<Followers> {
         let of_rank = |nodes: &Vec<Node>| {
             let mut followers: Vec<Followers> = nodes.iter().map(|_| Followers::default()).collect();
             for (number, node) in (0..).zip(nodes) {
@@ -285,171 +279,9 @@ impl Graph {
 
 /// Nodes of a rank that wait for one.
 #[derive(Clone, Debug, Default)]
-struct Followers {
+pub struct Followers {
     /// Until it is over.
-    over: Vec<u32>,
+    pub over: Vec<u32>,
     /// Until it has begun.
-    begun: Vec<u32>,
-}
-
-/// A graph on its way to being a workload.
-struct Lowering<'a> {
-    graph: &'a Graph,
-    hosts: &'a [HostId],
-    ends: SendEnds,
-    builder: WorkloadBuilder,
-    /// The step that is a node's beginning.
-    begins: PerNode<GateId>,
-    /// Where a node's end is another step than its beginning.
-    over: PerNode<Option<GateId>>,
-    /// Of sends.
-    message: PerNode<Option<MessageId>>,
-    qps: BTreeMap<(u32, u32, u32), QpId>,
-}
-
-impl<'a> Lowering<'a> {
-    fn new(graph: &'a Graph, hosts: &'a [HostId], ends: SendEnds, pairs: &Pairs) -> Self {
-        fn empty<T: Clone>(graph: &Graph, with: T) -> PerNode<T> {
-            graph.ranks.iter().map(|nodes| vec![with.clone(); nodes.len()]).collect()
-        }
-        let mut lowering = Lowering {
-            graph,
-            hosts,
-            ends,
-            builder: WorkloadBuilder::new(),
-            begins: empty(graph, GateId(0)),
-            over: empty(graph, None),
-            message: empty(graph, None),
-            qps: BTreeMap::new(),
-        };
-        lowering.add_nodes();
-        for (&(from, send), &(to, receive)) in pairs {
-            let message = lowering.message[from as usize][send as usize];
-            let over = lowering.over[to as usize][receive as usize];
-            if let (Some(message), Some(over)) = (message, over) {
-                lowering.builder.activate(message, Done::Delivered, over);
-            }
-        }
-        lowering.connect();
-        lowering.add_collectives();
-        lowering
-    }
-
-    fn qp(&mut self, src: u32, dst: u32, channel: u32) -> QpId {
-        let ends = (self.hosts[src as usize], self.hosts[dst as usize]);
-        *self.qps.entry((src, dst, channel)).or_insert_with(|| self.builder.add_qp(ends.0, ends.1))
-    }
-
-    /// A step for the beginning of each node, and one for the end of those that do not end by themselves.
-    fn add_nodes(&mut self) {
-        for (rank, nodes) in (0_u32..).zip(&self.graph.ranks) {
-            let host = (self.hosts[rank as usize], Step::NO_PROCESSOR);
-            for (number, node) in nodes.iter().enumerate() {
-                let needs = (node.after.len() + node.with.len()) as u32;
-                let mut over = None;
-                let begins = match node.op {
-                    Op::Compute { takes, processor } => {
-                        let processor = processor.unwrap_or(Step::NO_PROCESSOR);
-                        self.builder.add_step((host.0, processor), needs, takes, &[])
-                    }
-                    Op::Send { to, bytes, channel, .. } => {
-                        let qp = self.qp(rank, to, channel);
-                        let message = self.builder.add_message(qp, bytes, Start::ByGate);
-                        self.message[rank as usize][number] = Some(message);
-                        if self.ends == SendEnds::Acknowledged {
-                            let end = self.builder.add_step(host, 1, Duration::ZERO, &[]);
-                            self.builder.activate(message, Done::Acknowledged, end);
-                            over = Some(end);
-                        }
-                        self.builder.add_step(host, needs, Duration::ZERO, &[message])
-                    }
-                    Op::Receive { .. } => {
-                        over = Some(self.builder.add_step(host, 2, Duration::ZERO, &[]));
-                        self.builder.add_step(host, needs, Duration::ZERO, &[])
-                    }
-                    Op::Collective(number) => {
-                        let its = &self.graph.collectives[number as usize];
-                        over = (its.members.len() > 1)
-                            .then(|| self.builder.add_step(host, 0, Duration::ZERO, &[]));
-                        self.builder.add_step(host, needs, Duration::ZERO, &[])
-                    }
-                };
-                self.begins[rank as usize][number] = begins;
-                self.over[rank as usize][number] = over;
-            }
-        }
-    }
-
-    /// Lets nodes follow each other.
-    fn connect(&mut self) {
-        for (rank, followers) in self.graph.followers().iter().enumerate() {
-            let begins = &self.begins[rank];
-            for (number, followers) in followers.iter().enumerate() {
-                let (begun, over) = (begins[number], self.over[rank][number]);
-                if let (Op::Receive { .. }, Some(over)) = (self.graph.ranks[rank][number].op, over) {
-                    self.builder.activate_after(begun, over);
-                }
-                for next in &followers.begun {
-                    self.builder.activate_after(begun, begins[*next as usize]);
-                }
-                for next in &followers.over {
-                    self.builder.activate_after(over.unwrap_or(begun), begins[*next as usize]);
-                }
-            }
-        }
-    }
-
-    /// The messages of collectives: each waits for what its algorithm says, and for its rank to take part.
-    fn add_collectives(&mut self) {
-        let mut plans: BTreeMap<(&str, u64, u64, usize), Plan> = BTreeMap::new();
-        for its in &self.graph.collectives {
-            let ranks = its.members.len();
-            if ranks < 2 {
-                continue;
-            }
-            let key = (its.algorithm.name(), its.bytes, its.chunk, ranks);
-            let plan = plans
-                .entry(key)
-                .or_insert_with(|| its.algorithm.plan(ranks as u32, its.bytes, its.chunk, ranks as u32 - 1));
-            let first = self.builder.messages();
-            let mut gates: Vec<Vec<GateId>> = vec![Vec::new(); ranks];
-            let mut ends: Vec<u32> = vec![0; ranks];
-            for send in &plan.sends {
-                let (src, dst) = (its.members[send.src as usize], its.members[send.dst as usize]);
-                let qp = self.qp(src.0, dst.0, its.channel);
-                let message = self.builder.add_message(qp, send.bytes, Start::ByGate);
-                let gate = self.builder.add_gate(Opens::After(send.waits_len + 1), &[message]);
-                for wait in plan.waits_of(send) {
-                    self.builder.activate(MessageId(first + wait), Done::Delivered, gate);
-                }
-                gates[send.src as usize].push(gate);
-                let over = |member: (u32, u32)| self.over[member.0 as usize][member.1 as usize];
-                if let (Some(sender), Some(receiver)) = (over(src), over(dst)) {
-                    self.builder.activate(message, Done::Acknowledged, sender);
-                    self.builder.activate(message, Done::Delivered, receiver);
-                }
-                ends[send.src as usize] += 1;
-                ends[send.dst as usize] += 1;
-            }
-            for ((gates, ends), &(rank, node)) in gates.into_iter().zip(ends).zip(&its.members) {
-                let begins = self.begins[rank as usize][node as usize];
-                let over = self.over[rank as usize][node as usize];
-                gates.iter().for_each(|gate| self.builder.activate_after(begins, *gate));
-                if let Some(over) = over {
-                    // It has to take part as well, should it have nothing to send or to receive.
-                    self.builder.activate_after(begins, over);
-                    self.builder.set_needs(over, ends + 1);
-                }
-            }
-        }
-    }
-
-    fn finish(mut self, format: &'static str) -> Result<Workload, WorkloadError> {
-        let messages = 0..self.builder.messages();
-        let steps = 0..self.builder.steps();
-        let bytes = self.builder.bytes();
-        let hosts = self.hosts.to_vec();
-        self.builder.add_job(Job { algorithm: format, bytes, hosts, messages, steps });
-        self.builder.build()
-    }
+    pub begun: Vec<u32>,
 }

@@ -5,14 +5,17 @@
 
 mod chakra;
 mod goal;
+mod goal_binary;
 mod graph;
+mod lower;
 mod msccl;
 mod simai;
 
-use crate::collective::{Placement, placed};
-use crate::{Fabric, Workload, WorkloadError};
-use anabranch_base::{Bytes, HostId};
+use crate::collective::{Algorithm, Placement, placed};
+use crate::{Fabric, MAX_MESSAGES, Workload, WorkloadBuilder, WorkloadError};
+use anabranch_base::{Bytes, Duration, HostId, Rate};
 use graph::{Graph, Naming};
+use lower::Ways;
 use serde::{Deserialize, Serialize};
 
 /// A job from a file.
@@ -23,8 +26,11 @@ pub struct TraceSpec {
     pub format: Format,
     /// The file's name, as the scenario gives it.
     pub file: String,
-    /// Where its ranks are, a rank a host.
+    /// Where its ranks are, a rank a host; among several jobs of the hosts that earlier ones leave.
     pub placement: Placement,
+    /// When it begins.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub start: Duration,
     /// When a send is over, so that what follows it in the trace may begin.
     pub ends: SendEnds,
     /// For an algorithm without sizes (`msccl`): the bytes of each rank's buffer.
@@ -36,13 +42,90 @@ pub struct TraceSpec {
     /// For `simai`: leave out what pipeline stages send each other, of which the file has a size and no time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_pipeline: bool,
+    /// For `simai`: the first and the last of the file's layers that are simulated, from 1; all unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layers: Option<[u32; 2]>,
+    /// For `simai`: of the file's ranks the first so many are simulated; all unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<u32>,
+    /// For `chakra`: the file that says which ranks are in which group. The text of the trace has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comm_groups: Option<String>,
+    /// Ranks that share a server; none unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerSpec>,
+    /// For `simai` and `chakra`: how collectives are done, where not by rings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub algorithm: Vec<AlgorithmFrom>,
+}
+
+/// Servers of some ranks each, which follow each other. What ranks of one send each other does not cross the network: it
+/// takes the sender's link within the server for as long as the bytes take at its rate, one after the other, and is there
+/// after the link's latency. The sender knows at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerSpec {
+    /// Ranks of each.
+    pub ranks: u32,
+    /// Rate of each rank's link.
+    pub link: Rate,
+    /// From the end of sending to the arrival.
+    pub link_latency: Duration,
+}
+
+impl ServerSpec {
+    /// Whether two ranks are in one.
+    fn joins(&self, one: u32, other: u32) -> bool {
+        one / self.ranks.max(1) == other / self.ranks.max(1)
+    }
+}
+
+impl TraceSpec {
+    /// What its text says, and what its nodes' places are.
+    fn read(&self, text: &str) -> Result<(Graph, &'static str), WorkloadError> {
+        let file = self.file.as_str();
+        let how =
+            Collectives { chunk: self.chunk.map_or(u64::MAX, |chunk| chunk.0), instead: &self.algorithm };
+        Ok(match self.format {
+            Format::Goal => (goal::parse(file, text)?, "line"),
+            Format::Msccl => (msccl::parse(file, text, self.bytes)?, "line"),
+            Format::Simai => (simai::parse(file, text, how, self.share())?, "line"),
+            Format::Chakra => (chakra::parse(file, text, how)?, "node"),
+        })
+    }
+
+    fn share(&self) -> simai::Share {
+        simai::Share { without_pipeline: self.without_pipeline, layers: self.layers, ranks: self.ranks }
+    }
+
+    /// What of its file is simulated, in words, where that is not all; `text` is the file's.
+    pub fn share_of(&self, text: &str) -> Option<String> {
+        match self.format {
+            Format::Simai => simai::share_of(&self.file, text, self.share()),
+            Format::Goal | Format::Msccl | Format::Chakra => None,
+        }
+    }
+}
+
+/// How a collective is done from a size on: the one that [`Algorithm::collective`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AlgorithmFrom {
+    /// How.
+    pub algorithm: Algorithm,
+    /// The least size, as the trace gives it.
+    pub min_bytes: Bytes,
+}
+
+fn is_zero(start: &Duration) -> bool {
+    *start == Duration::ZERO
 }
 
 /// Formats of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
-    /// GOAL of LogGOPSim, as text.
+    /// GOAL of LogGOPSim, as text or in binary form.
     Goal,
     /// An algorithm of MSCCL, as XML.
     Msccl,
@@ -52,12 +135,23 @@ pub enum Format {
     Chakra,
 }
 
-/// The text that stands for the files of all ranks, each with its name in errors.
+/// The text that stands for the files of all ranks and for that of their groups, each with its name in errors.
 ///
 /// # Errors
 /// What is wrong with a file, with its place.
-pub fn text_of_ranks(files: &[(String, Vec<u8>)]) -> Result<String, WorkloadError> {
-    chakra::to_text(files)
+pub fn text_of_ranks(
+    files: &[(String, Vec<u8>)],
+    groups: Option<(&str, &str)>,
+) -> Result<String, WorkloadError> {
+    chakra::to_text(files, groups)
+}
+
+/// The text that stands for a GOAL file in binary form, which goes by `name` in errors; none where it has none.
+///
+/// # Errors
+/// What is wrong with the file.
+pub fn text_of_binary_goal(name: &str, bytes: &[u8]) -> Option<Result<String, WorkloadError>> {
+    goal_binary::is_binary(bytes).then(|| goal_binary::to_text(name, bytes))
 }
 
 /// Whether it is such a text already.
@@ -105,38 +199,74 @@ impl SendEnds {
         [("posted", SendEnds::Posted), ("acknowledged", SendEnds::Acknowledged)];
 }
 
+/// How the collectives of a trace are done that it names without saying how.
+#[derive(Clone, Copy)]
+struct Collectives<'a> {
+    /// Most bytes of a message.
+    chunk: u64,
+    /// In place of rings.
+    instead: &'a [AlgorithmFrom],
+}
+
+impl Collectives<'_> {
+    /// What does a collective of `bytes` bytes that `usual` does unless said.
+    fn algorithm(&self, usual: Algorithm, bytes: u64) -> Algorithm {
+        let its = |other: &&AlgorithmFrom| {
+            other.min_bytes.0 <= bytes && other.algorithm.collective() == usual.collective()
+        };
+        self.instead
+            .iter()
+            .filter(its)
+            .max_by_key(|other| other.min_bytes)
+            .map_or(usual, |other| other.algorithm)
+    }
+}
+
 /// The most ranks that a trace may have; more than the largest fabric has hosts.
 const MOST_RANKS: u32 = 1 << 20;
 
-/// The job of a trace with this text.
+/// The jobs of traces, one after the other on hosts that are free; `text_of` has the texts of their files.
 ///
 /// # Errors
-/// What is wrong with the text, with its place; more ranks than hosts.
-pub(super) fn build(
-    spec: &TraceSpec,
-    text: &str,
+/// What is wrong with a text, with its place; more ranks than hosts.
+pub(super) fn build<'a>(
+    jobs: &[TraceSpec],
+    text_of: &dyn Fn(&str) -> Result<&'a str, WorkloadError>,
     fabric: &Fabric,
     seed: u64,
 ) -> Result<Workload, WorkloadError> {
-    let file = spec.file.as_str();
-    let chunk = spec.chunk.map_or(u64::MAX, |chunk| chunk.0);
-    let (graph, place): (Graph, &'static str) = match spec.format {
-        Format::Goal => (goal::parse(file, text)?, "line"),
-        Format::Msccl => (msccl::parse(file, text, spec.bytes)?, "line"),
-        Format::Simai => (simai::parse(file, text, chunk, spec.without_pipeline)?, "line"),
-        Format::Chakra => (chakra::parse(file, text, chunk)?, "node"),
-    };
-    let ranks = graph.ranks.len() as u32;
-    if ranks == 0 {
-        return Err(WorkloadError::file(file, "it has no ranks; write a file of 2 or more"));
+    let mut builder = WorkloadBuilder::new();
+    let mut free: Vec<u32> = (0..fabric.hosts).collect();
+    for (number, spec) in (0..).zip(jobs) {
+        let file = spec.file.as_str();
+        let (graph, place) = spec.read(text_of(file)?)?;
+        let ranks = graph.ranks.len() as u32;
+        if ranks == 0 {
+            return Err(WorkloadError::file(file, "it has no ranks; write a file of 2 or more"));
+        }
+        if ranks as usize > free.len() {
+            let beside = match fabric.hosts as usize - free.len() {
+                0 => String::new(),
+                taken => format!(", of which other jobs have {taken}"),
+            };
+            let what = format!(
+                "it has {ranks} ranks, and the fabric has {} hosts{beside}; write a fabric of {} hosts or more",
+                fabric.hosts,
+                ranks as usize + fabric.hosts as usize - free.len()
+            );
+            return Err(WorkloadError::file(file, what));
+        }
+        let hosts = placed(spec.placement, ranks, (&mut free, number), fabric, seed)?;
+        let hosts: Vec<HostId> = hosts.into_iter().map(HostId).collect();
+        let ways = Ways { hosts: &hosts, ends: spec.ends, server: spec.server, start: spec.start };
+        graph.lower(&mut builder, spec.format.name(), ways, Naming { file, place })?;
+        if builder.messages() > MAX_MESSAGES {
+            let what = format!(
+                "with it the jobs come to {} messages, and the most is {MAX_MESSAGES}",
+                builder.messages()
+            );
+            return Err(WorkloadError::file(file, what));
+        }
     }
-    if ranks > fabric.hosts {
-        let what = format!(
-            "it has {ranks} ranks, and the fabric has {} hosts; write a fabric of {ranks} hosts or more",
-            fabric.hosts
-        );
-        return Err(WorkloadError::file(file, what));
-    }
-    let hosts: Vec<HostId> = placed(spec.placement, ranks, fabric, seed)?.into_iter().map(HostId).collect();
-    graph.lower(spec.format.name(), &hosts, spec.ends, Naming { file, place })
+    builder.build()
 }

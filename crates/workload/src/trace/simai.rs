@@ -10,21 +10,85 @@
 //! - Ranks are numbered with tensor parallelism innermost, then data parallelism, then pipeline stages. Groups: without a
 //!   suffix the tensor group for F and I and the data group for W; `_EP` the expert groups, which are neighbours in data
 //!   parallelism; `_DP_EP` the same place in all expert groups.
-//! - `ALLREDUCE`, `ALLGATHER` and `REDUCESCATTER` are rings, `ALLTOALL` sends to all at once. A collective of one rank or of
+//! - `ALLREDUCE`, `ALLGATHER` and `REDUCESCATTER` are rings unless said, `ALLTOALL` sends to all at once. A collective of one rank or of
 //!   no bytes is none.
 
-use super::MOST_RANKS;
 use super::graph::{Collective, Graph, Node, Op};
+use super::{Collectives, MOST_RANKS};
 use crate::collective::Algorithm;
 use crate::text::{self, quote};
 use crate::{MAX_MESSAGES, WorkloadError};
 use anabranch_base::Duration;
 
-/// Reads a file. Messages have at most `chunk` bytes. What pipeline stages send is left out where that is said.
+/// What of a file is simulated.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Share {
+    /// Without what pipeline stages send each other.
+    pub without_pipeline: bool,
+    /// The first and the last of its layers that are, from 1.
+    pub layers: Option<[u32; 2]>,
+    /// Of its ranks the first so many.
+    pub ranks: Option<u32>,
+}
+
+/// Reads a file. Of what it has, `share` is taken.
 ///
 /// # Errors
-/// The line, what was expected there and what to write instead.
-pub fn parse(file: &str, text: &str, chunk: u64, without_pipeline: bool) -> Result<Graph, WorkloadError> {
+/// The line, what was expected there and what to write instead; a share that there is not.
+pub fn parse(file: &str, text: &str, how: Collectives<'_>, share: Share) -> Result<Graph, WorkloadError> {
+    let (groups, (line, count), lines) = head(file, text, share)?;
+    let mut layers = Vec::new();
+    for (number, content) in lines {
+        layers
+            .push(Layer::read(content, number, how).map_err(|what| WorkloadError::line(file, number, what))?);
+    }
+    if layers.len() != count as usize {
+        let what =
+            format!("it counts {count} layers, and there are {}; write {}", layers.len(), layers.len());
+        return Err(WorkloadError::line(file, line, what));
+    }
+    let layers = match share.layers {
+        None => &layers[..],
+        Some([first, last]) => {
+            let taken = first.checked_sub(1).and_then(|first| layers.get(first as usize..last as usize));
+            taken.filter(|taken| !taken.is_empty()).ok_or_else(|| {
+                let what = format!(
+                    "{file} has layers 1 to {count}; write layers = [1, {count}], or two numbers within"
+                );
+                WorkloadError::key("layers", what)
+            })?
+        }
+    };
+    let groups = match share.ranks {
+        None => groups,
+        Some(ranks) => groups.first(ranks).map_err(|what| WorkloadError::key("ranks", what))?,
+    };
+    groups.check_size(file, layers, how.chunk)?;
+    Ok(groups.graph(layers, how.chunk))
+}
+
+/// What a share leaves of a file, in words; none where it leaves all.
+pub fn share_of(file: &str, text: &str, share: Share) -> Option<String> {
+    let (groups, (_, count), _) = head(file, text, share).ok()?;
+    let all = groups.ranks();
+    let ranks = share.ranks.unwrap_or(all);
+    let [first, last] = share.layers.unwrap_or([1, count]);
+    (ranks < all || last + 1 - first < count).then(|| {
+        format!(
+            "a share of {file} is simulated: layers {first} to {last} of {count}, and the first {ranks} of {all} ranks"
+        )
+    })
+}
+
+/// The number of layers that a file says, with its line.
+type Count = (u32, u32);
+
+/// The groups of a file, its number of layers, and the lines of these.
+fn head<'a>(
+    file: &str,
+    text: &'a str,
+    share: Share,
+) -> Result<(Groups, Count, impl Iterator<Item = (u32, &'a str)>), WorkloadError> {
     let mut lines = text::lines(text);
     let Some((line, header)) = lines.next() else {
         return Err(WorkloadError::file(
@@ -33,23 +97,13 @@ pub fn parse(file: &str, text: &str, chunk: u64, without_pipeline: bool) -> Resu
         ));
     };
     let groups =
-        Groups::read(header, without_pipeline).map_err(|what| WorkloadError::line(file, line, what))?;
+        Groups::read(header, share.without_pipeline).map_err(|what| WorkloadError::line(file, line, what))?;
     let Some((line, count)) = lines.next() else {
         return Err(WorkloadError::file(file, "its second line must be the number of layers"));
     };
     let count = text::whole_u32(count, "the number of layers")
         .map_err(|what| WorkloadError::line(file, line, what))?;
-    let mut layers = Vec::new();
-    for (number, content) in lines {
-        layers.push(Layer::read(content, number).map_err(|what| WorkloadError::line(file, number, what))?);
-    }
-    if layers.len() != count as usize {
-        let what =
-            format!("it counts {count} layers, and there are {}; write {}", layers.len(), layers.len());
-        return Err(WorkloadError::line(file, line, what));
-    }
-    groups.check_size(file, &layers, chunk)?;
-    Ok(groups.graph(&layers, chunk))
+    Ok((groups, (line, count), lines))
 }
 
 /// Sizes of parallel groups; their product, without experts, is the number of ranks.
@@ -126,6 +180,24 @@ impl Groups {
         Ok(Groups { tensor, data, expert, stages })
     }
 
+    /// The groups of the first `ranks` ranks: of whole pipeline stages, or of one with fewer data-parallel ranks.
+    fn first(self, ranks: u32) -> Result<Self, String> {
+        let (least, stage) = (self.tensor * self.expert, self.tensor * self.data);
+        if ranks > 0 && ranks <= stage && ranks % least == 0 {
+            return Ok(Groups { data: ranks / self.tensor, stages: 1, ..self });
+        }
+        if ranks > stage && ranks <= self.ranks() && ranks % stage == 0 {
+            return Ok(Groups { stages: ranks / stage, ..self });
+        }
+        let of_stages = match self.stages {
+            1 => String::new(),
+            stages => format!(", or of {stage}, a pipeline stage, up to {}", stages * stage),
+        };
+        Err(format!(
+            "{ranks} ranks are no share of its groups; write a multiple of {least} up to {stage}{of_stages}"
+        ))
+    }
+
     fn ranks(self) -> u32 {
         self.tensor * self.data * self.stages
     }
@@ -191,8 +263,8 @@ impl Groups {
         }
         let bytes_each = 200.0;
         let what = format!(
-            "its {} layers on {} ranks come to {messages} messages, some {:.0} GB, and the most is {MAX_MESSAGES}; take fewer \
-             layers or ranks, or a larger chunk",
+            "its {} layers on {} ranks come to {messages} messages, some {:.0} GB, and the most is {MAX_MESSAGES}; write a \
+             larger chunk, or a share of it by layers and ranks",
             layers.len(),
             self.ranks(),
             messages as f64 * bytes_each / 1e9
@@ -263,7 +335,7 @@ struct Part {
 }
 
 impl Layer {
-    fn read(content: &str, line: u32) -> Result<Self, String> {
+    fn read(content: &str, line: u32, how: Collectives<'_>) -> Result<Self, String> {
         let words: Vec<&str> = content.split_whitespace().collect();
         let [_, dependency, parts @ .., update] = &words[..] else {
             return Err("expected a layer's 12 columns".to_owned());
@@ -279,7 +351,7 @@ impl Layer {
         }
         text::whole(update, "the time of the update", u64::MAX)?;
         let part =
-            |number: usize, name: &str, plain: Group| Part::read(&parts[3 * number..][..3], name, plain);
+            |number: usize, name: &str, plain: Group| Part::read(&parts[3 * number..][..3], name, plain, how);
         Ok(Layer {
             line,
             forward: part(0, "forward", Group::Tensor)?,
@@ -290,7 +362,7 @@ impl Layer {
 }
 
 impl Part {
-    fn read(words: &[&str], name: &str, plain: Group) -> Result<Self, String> {
+    fn read(words: &[&str], name: &str, plain: Group, how: Collectives<'_>) -> Result<Self, String> {
         let ns = text::whole(words[0], format!("the time of the {name}"), u64::MAX / 1_000_000)?;
         let bytes = text::whole(words[2], format!("the bytes of the {name}"), u64::MAX)?;
         let (algorithm, group) = match words[1].strip_suffix("_DP_EP") {
@@ -314,7 +386,8 @@ impl Part {
                 ));
             }
         };
-        let collective = algorithm.filter(|_| bytes > 0).map(|algorithm| (algorithm, group, bytes));
+        let collective =
+            algorithm.filter(|_| bytes > 0).map(|usual| (how.algorithm(usual, bytes), group, bytes));
         Ok(Part { takes: Duration::from_ns(ns), collective })
     }
 }

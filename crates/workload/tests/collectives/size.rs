@@ -20,7 +20,7 @@ fn jobs_of_32(algorithm: Algorithm, jobs: u32) -> (usize, usize) {
         tor_of: (0..2048).map(|h| h / 32).collect(),
         dcs: 1,
     };
-    let built = workload::build(&WorkloadSpec::Collective(spec), &fabric, 1, None).unwrap();
+    let built = workload::build(&WorkloadSpec::Collective(spec), &fabric, 1, &|_| None).unwrap();
     let (messages, bytes) = (built.messages.len(), built.memory_bytes());
     println!("{}: {jobs} jobs, {messages} messages, {bytes} B", algorithm.name());
     (messages, bytes)

@@ -98,7 +98,10 @@ impl Drawable {
                     curves,
                     messages: true,
                     groups: groups(scenario),
-                    jobs: matches!(scenario.workload, WorkloadSpec::Collective(_) | WorkloadSpec::Trace(_)),
+                    jobs: matches!(
+                        scenario.workload,
+                        WorkloadSpec::Collective(_) | WorkloadSpec::Trace(_) | WorkloadSpec::Jobs { .. }
+                    ),
                 }
             }
             (None, Some(model)) => Drawable::of_model(model),

@@ -1,0 +1,142 @@
+//! Jobs from traces as written.
+
+use super::ScenarioError;
+use super::context::Context;
+use super::keys;
+use super::table::Table;
+use anabranch_base::{Bytes, Duration, Rate};
+use anabranch_workload::collective::{Algorithm, DEFAULT_CHUNK, Placement};
+use anabranch_workload::{AlgorithmFrom, Format, SendEnds, ServerSpec, TraceSpec};
+
+/// A job from a file of another tool. What its file says and does not fit is found when the workload is built.
+pub(super) fn trace(cx: &Context, table: &Table) -> Result<TraceSpec, ScenarioError> {
+    table.only(&keys::of("trace"))?;
+    job(cx, table, "workload")
+}
+
+/// Several jobs.
+pub(super) fn jobs(cx: &Context, table: &Table) -> Result<Vec<TraceSpec>, ScenarioError> {
+    table.only(&keys::of("jobs"))?;
+    let written = table.tables("job", "workload.job")?;
+    if written.is_empty() {
+        let help = "[[workload.job]] and below it format = \"goal\", file = \"job.goal\"";
+        return Err(table.wrong("job", "there is no job", help));
+    }
+    let of = |table: &Table| {
+        table.only(&keys::of("job"))?;
+        job(cx, table, "workload.job")
+    };
+    written.iter().map(of).collect()
+}
+
+/// A job whose table goes by `name`.
+fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, ScenarioError> {
+    let file: String = table.need("file")?;
+    let format = table.word("format", &Format::ALL)?;
+    let comm_groups: Option<String> = table.get("comm_groups")?;
+    match format {
+        Format::Chakra => cx.files_of_ranks(table, "file", &file, comm_groups.as_deref())?,
+        Format::Goal => cx.goal(table, "file", &file)?,
+        Format::Msccl | Format::Simai => drop(cx.file(table, "file", &file)?),
+    }
+    let placement = match table.node("placement").is_some() {
+        true => table.word("placement", &Placement::ALL)?,
+        false => Placement::Blocks,
+    };
+    let ends = match table.node("ends").is_some() {
+        true => table.word("ends", &SendEnds::ALL)?,
+        false => format.ends(),
+    };
+    for (key, whose) in [
+        ("bytes", &[Format::Msccl][..]),
+        ("chunk", &[Format::Simai, Format::Chakra]),
+        ("without_pipeline", &[Format::Simai]),
+        ("layers", &[Format::Simai]),
+        ("ranks", &[Format::Simai]),
+        ("comm_groups", &[Format::Chakra]),
+        ("algorithm", &[Format::Simai, Format::Chakra]),
+    ] {
+        if table.node(key).is_some() && !whose.contains(&format) {
+            let whose: Vec<String> = whose.iter().map(|format| format!("{:?}", format.name())).collect();
+            let message = format!("{key} is for format = {}, not {:?}", whose.join(" or "), format.name());
+            return Err(table.wrong(key, message, format!("{} without {key}", table.name)));
+        }
+    }
+    let bytes = match format {
+        Format::Msccl => Some(table.need("bytes")?),
+        _ => None,
+    };
+    if bytes == Some(Bytes(0)) {
+        return Err(table.wrong("bytes", "bytes must be above 0", "bytes = \"8MiB\""));
+    }
+    let chunk = match format {
+        Format::Simai | Format::Chakra => Some(table.get("chunk")?.unwrap_or(DEFAULT_CHUNK)),
+        _ => None,
+    };
+    if chunk == Some(Bytes(0)) {
+        return Err(table.wrong("chunk", "a chunk must have at least 1B", "chunk = \"128KB\""));
+    }
+    let without_pipeline = table.get("without_pipeline")?.unwrap_or_default();
+    let layers = match table.get::<Vec<u32>>("layers")?.as_deref() {
+        None => None,
+        Some(&[first, last]) if first > 0 && first <= last => Some([first, last]),
+        Some(_) => {
+            let message = "layers are the first and the last one, from 1";
+            return Err(table.wrong("layers", message, "layers = [1, 8]"));
+        }
+    };
+    let ranks = table.get("ranks")?;
+    let server =
+        table.node("server").map(|node| server(&Table::open(table.file, &format!("[{name}.server]"), node)?));
+    let server = server.transpose()?;
+    let algorithm = algorithms(table, name)?;
+    let start = table.get("start")?.unwrap_or(Duration::ZERO);
+    Ok(TraceSpec {
+        format,
+        file,
+        placement,
+        start,
+        ends,
+        bytes,
+        chunk,
+        without_pipeline,
+        layers,
+        ranks,
+        comm_groups,
+        server,
+        algorithm,
+    })
+}
+
+/// Servers of some ranks each.
+fn server(table: &Table) -> Result<ServerSpec, ScenarioError> {
+    table.only(&keys::of("server"))?;
+    let ranks: u32 = table.need("ranks")?;
+    table.within("ranks", u64::from(ranks), 2, 1 << 20)?;
+    let link: Rate = table.need("link")?;
+    table.above_zero("link", link)?;
+    Ok(ServerSpec { ranks, link, link_latency: table.need("link_latency")? })
+}
+
+/// Which algorithms do collectives from which size on.
+fn algorithms(table: &Table, name: &str) -> Result<Vec<AlgorithmFrom>, ScenarioError> {
+    let mut algorithms: Vec<AlgorithmFrom> = Vec::new();
+    for table in table.tables("algorithm", &format!("{name}.algorithm"))? {
+        table.only(&keys::of("algorithm"))?;
+        let algorithm = table.word("algorithm", &Algorithm::ALL)?;
+        let min_bytes = table.get("min_bytes")?.unwrap_or(Bytes(0));
+        let same = |other: &&AlgorithmFrom| {
+            other.min_bytes == min_bytes && other.algorithm.collective() == algorithm.collective()
+        };
+        if let Some(other) = algorithms.iter().find(same) {
+            let message = format!(
+                "from {min_bytes} on, {} already does every {}",
+                other.algorithm.name(),
+                algorithm.collective()
+            );
+            return Err(table.wrong("min_bytes", message, "another min_bytes, such as \"1MB\""));
+        }
+        algorithms.push(AlgorithmFrom { algorithm, min_bytes });
+    }
+    Ok(algorithms)
+}

@@ -1,0 +1,176 @@
+//! Ranks that share a server, and shares of a SimAI file.
+
+use super::*;
+
+/// 400 Gb/s and 3 us: 100,000 B take 2 us.
+const SERVER: &str = "[workload.server]\nranks = 2\nlink = \"400Gbps\"\nlink_latency = \"3us\"\n";
+const GOAL: &str = "format = \"goal\"\n";
+const US: u64 = 1_000 * NS;
+
+fn four(statements: [&str; 4]) -> String {
+    let ranks = statements.iter().enumerate().map(|(rank, text)| format!("rank {rank} {{\n{text}\n}}\n"));
+    format!("num_ranks 4\n{}", ranks.collect::<String>())
+}
+
+/// Within the server of ranks 0 and 1, and then from there to the next one.
+#[test]
+fn what_stays_in_a_server_takes_latency_and_bytes_over_rate() {
+    let file = four([
+        "s: send 1000000b to 1",
+        "r: recv 1000000b from 0\ns: send 4086b to 2\ns requires r",
+        "r: recv 4086b from 1",
+        "",
+    ]);
+    assert_eq!(cct(4, &format!("{GOAL}{SERVER}"), &file), (20 + 3) * US + THERE + BACK);
+    let result = simulated(4, &format!("{GOAL}{SERVER}"), &file, 1).unwrap();
+    // One message crosses the network, and nobody computes.
+    assert_eq!((result.run.flows, result.jobs[0].bytes), (1, 4086));
+    assert_eq!(result.run.extra["compute_max_us"], 0.0);
+}
+
+#[test]
+fn a_sender_sends_one_after_the_other_and_each_rank_by_itself() {
+    let file = four([
+        "a: send 100000b to 1 tag 1\nb: send 200000b to 1 tag 2\nr: recv 100000b from 1",
+        "a: recv 100000b from 0 tag 1\nb: recv 200000b from 0 tag 2\ns: send 100000b to 0\nt: send 4086b to 2\n\
+         t requires a\nt requires b",
+        "r: recv 4086b from 1",
+        "",
+    ]);
+    assert_eq!(cct(4, &format!("{GOAL}{SERVER}"), &file), (2 + 4 + 3) * US + THERE + BACK);
+}
+
+/// What follows a send begins when it is there, or when it was handed over.
+#[test]
+fn a_send_within_a_server_ends_as_others_do() {
+    let file = four([
+        "a: send 100000b to 1\nb: send 4086b to 2\nb requires a",
+        "r: recv 100000b from 0",
+        "r: recv 4086b from 0",
+        "",
+    ]);
+    assert_eq!(cct(4, &format!("{GOAL}{SERVER}"), &file), (2 + 3) * US + THERE + BACK);
+    // The message is over before the arrival in the server.
+    let posted = THERE + BACK;
+    assert!(posted < 6 * US);
+    let slow = SERVER.replace("3us", "30us");
+    assert_eq!(cct(4, &format!("{GOAL}ends = \"posted\"\n{slow}"), &file), (2 + 30) * US);
+}
+
+fn simai(tensor: u32, ranks: u32, layers: &[&str]) -> String {
+    let lines: String = layers.iter().map(|layer| format!("layer -1 {layer} 1\n")).collect();
+    format!(
+        "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: {tensor} ep: 1 pp: 1 all_gpus: {ranks}\n{}\n{lines}",
+        layers.len()
+    )
+}
+
+/// A ring of n ranks takes 2 (n - 1) times a block and the latency.
+#[test]
+fn a_collective_within_servers_is_its_closed_form() {
+    for ranks in [2, 4, 8] {
+        let file = simai(ranks, 2 * ranks, &["0 ALLREDUCE 800000 0 NONE 0 0 ALLREDUCE 400000"]);
+        let server =
+            format!("[workload.server]\nranks = {ranks}\nlink = \"3.2Tbps\"\nlink_latency = \"1us\"\n");
+        let keys = format!("format = \"simai\"\nchunk = \"1MB\"\n{server}");
+        // A byte takes 2.5 ps.
+        let block = 800_000 / u64::from(ranks) * 5 / 2;
+        let within = 2 * u64::from(ranks - 1) * (block + US);
+        // Then pairs of ranks across the two servers, all at a time.
+        let across = collective(2, "algorithm = \"allreduce-ring\"\nbytes = \"400000B\"\nchunk = \"1MB\"");
+        assert_eq!(cct(2 * ranks, &keys, &file), within + across, "{ranks}");
+    }
+}
+
+/// Chunks that follow each other round a ring which leaves and enters servers.
+#[test]
+fn a_ring_over_servers_is_the_same_on_any_number_of_threads() {
+    let file = simai(8, 8, &["1000 ALLREDUCE 3000000 5000 ALLTOALL 100000 1000 NONE 0"]);
+    let keys = "format = \"simai\"\nchunk = \"64KB\"\nplacement = \"random\"\n[workload.server]\nranks = 4\n\
+                link = \"1.6Tbps\"\nlink_latency = \"200ns\"\n";
+    let [one, two, three, eight] = [1, 2, 3, 8].map(|threads| simulated(16, keys, &file, threads).unwrap());
+    for other in [&two, &three, &eight] {
+        assert_eq!((&one.run.digest, one.jobs[0].cct_ps), (&other.run.digest, other.jobs[0].cct_ps));
+    }
+    let plain = keys.split("[workload.server]").next().unwrap();
+    assert!(one.jobs[0].cct_ps < simulated(16, plain, &file, 1).unwrap().jobs[0].cct_ps);
+}
+
+#[test]
+fn servers_that_make_no_sense_are_explained() {
+    let file = four(["s: send 8b to 1", "r: recv 8b from 0", "", ""]);
+    let with = |server: &str| format!("{GOAL}[workload.server]\n{server}");
+    for (keys, says) in [
+        (with("ranks = 2\nlink = \"1Tbps\"\nlink_latency = \"1us\""), "every message stays within a server"),
+        (with("ranks = 1\nlink = \"1Tbps\"\nlink_latency = \"1us\""), "ranks must be"),
+        (with("ranks = 2\nlink = \"0bps\"\nlink_latency = \"1us\""), "link must be above 0"),
+        (with("ranks = 2\nlink = \"1Tbps\""), "[workload.server] has no \"link_latency\""),
+        (with("ranks = 2\nlnik = \"1Tbps\""), "did you mean \"link\"?"),
+    ] {
+        let error = simulated(4, &keys, &file, 1).map(|_| ()).unwrap_err();
+        assert!(error.contains(says), "{error}\nexpected: {says}");
+    }
+}
+
+/// Two data-parallel groups of expert pairs in each of two pipeline stages.
+fn staged() -> String {
+    let text = simai(
+        2,
+        16,
+        &[
+            "1000 ALLREDUCE 40860 0 NONE 0 0 ALLREDUCE 400000",
+            "2000 ALLTOALL_EP 40860 0 NONE 0 0 NONE 0",
+            "4000 NONE 0 0 NONE 0 0 ALLREDUCE_DP_EP 81720",
+        ],
+    );
+    text.replace("ep: 1 pp: 1", "ep: 2 pp: 2 pp_comm 1000")
+}
+
+#[test]
+fn a_share_of_layers_and_ranks_is_simulated_and_said() {
+    let ring = |ranks, bytes| {
+        collective(ranks, &format!("algorithm = \"allreduce-ring\"\nbytes = \"{bytes}B\"\nchunk = \"1MB\""))
+    };
+    let keys = "format = \"simai\"\nchunk = \"1MB\"\nwithout_pipeline = true\n";
+    let of = |share: &str| cct(16, &format!("{keys}{share}"), &staged());
+    let (tensor, experts) = (ring(2, 40_860), collective(2, "algorithm = \"alltoall\"\nbytes = \"40860B\""));
+    assert_eq!(of("layers = [1, 1]\nranks = 4"), 1_000 * NS + tensor + ring(2, 400_000));
+    assert_eq!(of("layers = [1, 1]\nranks = 8"), 1_000 * NS + tensor + ring(4, 400_000));
+    assert_eq!(of("layers = [2, 2]\nranks = 4"), 2_000 * NS + experts);
+    // Of one group of experts there is no other one with which to reduce.
+    assert_eq!(of("layers = [2, 3]\nranks = 4"), 6_000 * NS + experts);
+    assert_eq!(of("layers = [3, 3]\nranks = 8"), 4_000 * NS + ring(2, 81_720));
+    assert_eq!(of("ranks = 16"), of(""));
+    let warnings = |share: &str| {
+        let text = scenario(16, &format!("kind = \"trace\"\nfile = \"job\"\n{keys}{share}"), "reps");
+        let folder = Folder([("job".to_owned(), staged().into_bytes())].into());
+        let scenario = scenario::read("test.toml", &text, &folder, &Overrides::default()).unwrap();
+        let said: Vec<String> = scenario.check().unwrap().iter().map(ToString::to_string).collect();
+        said.join("\n")
+    };
+    let said = warnings("layers = [2, 3]\nranks = 8");
+    let expected = "a share of job is simulated: layers 2 to 3 of 3, and the first 8 of 16 ranks";
+    assert!(said.contains(expected), "{said}");
+    assert!(!warnings("layers = [1, 3]\nranks = 16").contains("share"));
+}
+
+#[test]
+fn shares_that_there_are_not_are_explained() {
+    let keys = "format = \"simai\"\nwithout_pipeline = true\n";
+    for (share, says) in [
+        ("layers = [0, 1]", "layers are the first and the last one, from 1\n  write: layers = [1, 8]"),
+        ("layers = [2]", "layers are the first and the last one, from 1"),
+        ("layers = [2, 4]", "job has layers 1 to 3; write layers = [1, 3], or two numbers within"),
+        (
+            "ranks = 6",
+            "6 ranks are no share of its groups; write a multiple of 4 up to 8, or of 8, a pipeline stage, up to 16",
+        ),
+        ("ranks = 24", "24 ranks are no share of its groups"),
+        ("ranks = 0", "0 ranks are no share of its groups"),
+    ] {
+        let error = simulated(16, &format!("{keys}{share}"), &staged(), 1).map(|_| ()).unwrap_err();
+        assert!(error.contains(says.split("\n").next().unwrap()), "{error}\nexpected: {says}");
+    }
+    let error = simulated(4, "format = \"goal\"\nlayers = [1, 2]", "", 1).map(|_| ()).unwrap_err();
+    assert!(error.contains("layers is for format = \"simai\", not \"goal\""), "{error}");
+}
