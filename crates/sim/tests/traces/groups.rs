@@ -31,7 +31,7 @@ fn ring(ranks: u32, bytes: u64) -> u64 {
 fn ranks_of_a_group_reduce_among_themselves() {
     let groups = "{\"7\": [0, 2, 4], \"12\": [1, 3, 5]}";
     let files = |number: u64, as_text: bool| -> Vec<Vec<u8>> {
-        let of = |rank: u64| if rank % 2 == 0 { 7 } else { 12 };
+        let of = |rank: u64| if rank.is_multiple_of(2) { 7 } else { 12 };
         let in_group = |rank, node: Proto| match as_text {
             true => named(node, &of(rank).to_string()),
             false => node.attribute("comm_group", 7, of(rank)),

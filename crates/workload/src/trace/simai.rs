@@ -183,10 +183,10 @@ impl Groups {
     /// The groups of the first `ranks` ranks: of whole pipeline stages, or of one with fewer data-parallel ranks.
     fn first(self, ranks: u32) -> Result<Self, String> {
         let (least, stage) = (self.tensor * self.expert, self.tensor * self.data);
-        if ranks > 0 && ranks <= stage && ranks % least == 0 {
+        if ranks > 0 && ranks <= stage && ranks.is_multiple_of(least) {
             return Ok(Groups { data: ranks / self.tensor, stages: 1, ..self });
         }
-        if ranks > stage && ranks <= self.ranks() && ranks % stage == 0 {
+        if ranks > stage && ranks <= self.ranks() && ranks.is_multiple_of(stage) {
             return Ok(Groups { stages: ranks / stage, ..self });
         }
         let of_stages = match self.stages {
