@@ -437,6 +437,7 @@ fn unknown(table: &Table, key: &str, name: &str) -> ScenarioError {
 
 #[cfg(test)]
 mod tests {
+    use super::super::schemes::built_in;
     use super::*;
 
     #[test]
@@ -445,12 +446,15 @@ mod tests {
             let mut fields = tree::parse(name, text).unwrap();
             assert_eq!(fields["name"].value().as_str(), Some(*name));
             assert!(!fields["title"].value().as_str().unwrap().is_empty());
-            fields.retain(|key, _| !["name", "title", "base"].contains(&key.as_str()));
+            fields.retain(|key, _| !["name", "title", "base", "systems"].contains(&key.as_str()));
             let root = Node { at: None, item: Item::Table(fields) };
             let table = Table::open(name, "[setup]", &root).unwrap();
             table.only(&[&PARTS[..], &LAYERS[..]].concat()).unwrap();
             check(&table, &Registry::new()).unwrap_or_else(|e| panic!("{e}"));
         }
+        let all = setups();
+        let systems: Vec<&String> = all.iter().flat_map(|setup| &setup.systems).collect();
+        assert!(systems.len() >= 6 && systems.iter().all(|name| built_in(name).is_some()), "{systems:?}");
     }
 
     #[test]
