@@ -8,7 +8,6 @@ use crate::network::Network;
 use anabranch_base::{Duration, HostId, MessageId, NodeId, QpId, Time};
 use anabranch_fabric::Routing;
 use anabranch_proto::{Packet, Repr};
-use std::collections::HashMap;
 use std::ops::AddAssign;
 
 /// What a handler sees and where it puts what comes of it. One for each thread and window.
@@ -48,8 +47,8 @@ pub struct Effects {
     pub failure: Option<(Time, NodeId, Failure)>,
     /// Packets that faults hit.
     pub hits: Hits,
-    /// By queue pair of the engine: data packets whose payload was lost.
-    pub lost: HashMap<QpId, u32>,
+    /// By queue pair of the engine, as long as the last one that lost any: data packets whose payload was lost.
+    pub lost: Vec<u32>,
 }
 
 impl<O> Context<'_, O> {
@@ -57,7 +56,11 @@ impl<O> Context<'_, O> {
     #[cold]
     pub fn lose_payload(&mut self, packet: &Packet) {
         if let Repr::Data { .. } = packet.repr {
-            *self.effects.lost.entry(packet.qp).or_default() += 1;
+            let (lost, qp) = (&mut self.effects.lost, packet.qp.index());
+            if lost.len() <= qp {
+                lost.resize(qp + 1, 0);
+            }
+            lost[qp] += 1;
         }
     }
 }

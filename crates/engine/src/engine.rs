@@ -648,7 +648,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             let split = network.scheme.qps;
             (0..split).fold(Met::default(), |sum, part| {
                 let qp = QpId(connection as u32 * split + part);
-                let lost = shards.iter().filter_map(|shard| shard.effects.lost.get(&qp)).sum();
+                let lost = shards.iter().filter_map(|shard| shard.effects.lost.get(qp.index())).sum();
                 let met = host.map_or(Met::default(), |host| host.met(network.slots[qp.index()][0]));
                 sum.and(Met { lost, ..met })
             })

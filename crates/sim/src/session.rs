@@ -21,7 +21,7 @@ pub struct Session {
 }
 
 /// How a run ended: with its results, or with why it failed and what it came to until then.
-type End = Result<RunResult, (String, Option<RunResult>)>;
+type End = Result<RunResult, (String, Option<Box<RunResult>>)>;
 
 impl Session {
     /// Of a scenario, with the same runs without faults where it has some.
@@ -88,10 +88,10 @@ impl Session {
 
     /// The last of the runs that ended took so long, in seconds.
     pub fn took(&mut self, seconds: f64) {
-        if let Some(Some(Ok(result) | Err((_, Some(result))))) =
-            self.ends.iter_mut().rfind(|end| end.is_some())
-        {
-            result.run.wall_s = seconds;
+        match self.ends.iter_mut().rev().flatten().next() {
+            Some(Ok(result)) => result.run.wall_s = seconds,
+            Some(Err((_, Some(partial)))) => partial.run.wall_s = seconds,
+            Some(Err((_, None))) | None => {}
         }
     }
 
@@ -103,7 +103,8 @@ impl Session {
     /// The digests of the runs so far, in their order; empty for those that came to nothing.
     pub fn digests(&self) -> Vec<String> {
         let digest = |end: &End| match end {
-            Ok(result) | Err((_, Some(result))) => result.run.digest.clone(),
+            Ok(result) => result.run.digest.clone(),
+            Err((_, Some(partial))) => partial.run.digest.clone(),
             Err((_, None)) => String::new(),
         };
         self.ends.iter().flatten().map(digest).collect()
@@ -150,7 +151,7 @@ impl Session {
     fn put(&self, set: &mut ResultSet, index: usize, end: Option<&End>, recovery: Option<f64>) {
         let (result, error) = match end {
             Some(Ok(result)) => (Some(result), None),
-            Some(Err((why, partial))) => (partial.as_ref(), Some(Some(why.clone()))),
+            Some(Err((why, partial))) => (partial.as_deref(), Some(Some(why.clone()))),
             None => (None, Some(None)),
         };
         set.missing.extend(error.map(|why| self.missing(index, why)));
@@ -183,7 +184,7 @@ fn told(end: Result<RunResult, RunError>) -> End {
         match error {
             RunError::Stalled { partial, .. }
             | RunError::Deadlock { partial, .. }
-            | RunError::Limit { partial, .. } => (why, Some(*partial)),
+            | RunError::Limit { partial, .. } => (why, Some(partial)),
             _ => (why, None),
         }
     })

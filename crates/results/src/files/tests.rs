@@ -261,7 +261,7 @@ fn rows_have_the_keys_of_their_run_and_runs_have_no_json() {
     let own = [
         (
             FLOWS,
-            "flow UInt32, qp UInt32, src UInt32, dst UInt32, bytes UInt64, start_ps UInt64?, delivery_ps UInt64?, fct_ps UInt64?, ideal_fct_ps UInt64, group Utf8, packets UInt64, retransmissions UInt32?, timeouts UInt32?, path_changes UInt32?",
+            "flow UInt32, qp UInt32, src UInt32, dst UInt32, bytes UInt64, start_ps UInt64?, delivery_ps UInt64?, fct_ps UInt64?, ideal_fct_ps UInt64, group Utf8, packets UInt64, retransmissions UInt32?, timeouts UInt32?, path_changes UInt32?, lost UInt32?",
         ),
         (
             JOBS,
@@ -521,7 +521,7 @@ prop_compose! {
         times in any::<[Option<u64>; 3]>(),
         ideal: u64,
         group: String,
-        counts in any::<[Option<u32>; 3]>(),
+        counts in any::<[Option<u32>; 4]>(),
     ) -> FlowRow {
         FlowRow {
             run: 0,
@@ -539,6 +539,7 @@ prop_compose! {
             retransmissions: counts[0],
             timeouts: counts[1],
             path_changes: counts[2],
+            lost: counts[3],
         }
     }
 }
