@@ -30,7 +30,7 @@ pub struct Node {
 /// What a node does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Sends a message; over when [`SendEnds`] says so.
+    /// Sends a message; over when [`SendEnds`](super::SendEnds) says so.
     Send {
         /// To this rank.
         to: u32,
