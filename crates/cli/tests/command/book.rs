@@ -242,6 +242,7 @@ fn queries_of_the_book_run() {
     "#;
     place.write("load.toml", scenario);
     assert_eq!(place.run(&["run", "load.toml"]).code, Some(0));
+    place.run(&["campaign", "load.toml", "--out", "runs"]).expect(0);
     let mut asked = 0;
     for page in pages() {
         for (info, text) in &page.code {
