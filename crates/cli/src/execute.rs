@@ -180,11 +180,8 @@ fn one(
     if interrupt::asked_to_stop() {
         return End::Stopped;
     }
-    progress.begin(index, &describe(&point.scheme.name, point.seed, &point.sweep));
-    let begin = clock::now();
-    let ended = guarded(|| anabranch_sim::run(point, control));
-    let wall_s = begin.elapsed().as_secs_f64();
-    progress.end(index);
+    let name = describe(&point.scheme.name, point.seed, &point.sweep);
+    let (ended, wall_s) = timed(index, &name, point, control, progress);
     let sealed = |mut result: RunResult| {
         result.run.wall_s = wall_s;
         Box::new(Ran { result, filed: None })
@@ -212,6 +209,22 @@ fn one(
         }
         Err(error) => End::Failed { error, partial: None },
     }
+}
+
+/// Runs a point as number `slot` of those that `progress` draws: what came of it, or what to tell of a panic, and how many
+/// seconds it took.
+pub fn timed(
+    slot: usize,
+    name: &str,
+    point: &RunPoint,
+    control: &Control,
+    progress: &Progress,
+) -> (Result<Result<RunResult, RunError>, String>, f64) {
+    progress.begin(slot, name);
+    let begin = clock::now();
+    let ended = guarded(|| anabranch_sim::run(point, control));
+    progress.end(slot);
+    (ended, begin.elapsed().as_secs_f64())
 }
 
 /// What `action` returns, or what to tell of its panic.

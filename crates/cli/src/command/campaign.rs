@@ -1,15 +1,15 @@
 //! `anabranch campaign`.
 
 use crate::args::CampaignArgs;
-use crate::execute::{guarded, watched};
+use crate::execute::{timed, watched};
 use crate::failure::{Failure, reason};
 use crate::made_by::MadeBy;
 use crate::output::{note, print, print_json};
 use crate::progress::Progress;
-use crate::{clock, interrupt, source};
+use crate::{interrupt, source};
 use anabranch_results::{Dataset, Unclaimed};
 use anabranch_sim::scenario::{Overrides, ScenarioError, read};
-use anabranch_sim::{Control, Session, run, sample, threads_of};
+use anabranch_sim::{Control, RunError, RunResult, Session, sample, threads_of};
 use rayon::prelude::*;
 use serde_json::json;
 use std::path::Path;
@@ -29,9 +29,19 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     let scenario = source::stand_alone(&written.titled(scenario))?;
     let session = Session::of(scenario).map_err(source::input)?;
     if let Some(tasks) = args.slurm {
+        if args.plan == Path::new("-") {
+            let why = "a job script needs a plan that its tasks can read\n  help: name its file, not standard input";
+            return Err(Failure::Input(why.to_owned()));
+        }
         return print(&slurm_script(args, tasks)?);
     }
     session.warnings().iter().for_each(|warning: &ScenarioError| note(&format!("warning: {warning}")));
+    if args.status && !args.folder.exists() {
+        return Err(Failure::Input(format!(
+            "{}: no such folder\n  help: without --status the runs are carried out into it",
+            args.folder.display()
+        )));
+    }
     let dataset =
         Dataset::claim(&args.folder, session.resolved(), session.files()).map_err(|error| match error {
             Unclaimed::Unwritable { folder, source } => {
@@ -88,7 +98,7 @@ fn carry_out(
     session: &Session,
     runs: &[usize],
     threads: Option<u16>,
-    ended: impl Fn(usize, Result<anabranch_sim::RunResult, anabranch_sim::RunError>) -> Result<(), String> + Sync,
+    ended: impl Fn(usize, Result<RunResult, RunError>) -> Result<(), String> + Sync,
 ) -> Result<Vec<End>, Failure> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads.map_or(0, usize::from))
@@ -105,15 +115,12 @@ fn carry_out(
         if interrupt::asked_to_stop() {
             return None;
         }
-        progress.begin(slot, &session.name(index));
-        let begin = clock::now();
-        let mut end = guarded(|| run(&points[index], control));
+        let (mut end, wall_s) = timed(slot, &session.name(index), &points[index], control, &progress);
         if let Ok(Ok(result)) = &mut end {
-            result.run.wall_s = begin.elapsed().as_secs_f64();
+            result.run.wall_s = wall_s;
         }
-        progress.end(slot);
         match end {
-            Ok(Err(anabranch_sim::RunError::Cancelled)) => None,
+            Ok(Err(RunError::Cancelled)) => None,
             Ok(end) => Some(ended(index, end)),
             Err(panic) => Some(Err(panic)),
         }

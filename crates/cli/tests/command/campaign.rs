@@ -85,6 +85,11 @@ fn a_folder_of_another_campaign_and_wrong_words_are_refused() {
     );
     let share = place.run(&["campaign", "plan.toml", "--out", "runs", "--share", "8/8"]).expect(2).stderr;
     assert!(share.contains("such as 3/8"), "{share}");
+    let nowhere = place.run(&["campaign", "plan.toml", "--out", "nowhere", "--status"]).expect(2).stderr;
+    assert!(
+        nowhere.contains("nowhere: no such folder") && !place.path().join("nowhere").exists(),
+        "{nowhere}"
+    );
     let none = place.run(&["campaign", "plan.toml", "--out", "runs", "--sample", "0"]).expect(2).stderr;
     assert!(none.contains("a whole number above 0"), "{none}");
 }
