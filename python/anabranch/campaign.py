@@ -17,6 +17,7 @@ from typing import Any
 import anabranch
 
 from . import _anabranch
+from ._places import Folder, Place, place
 
 __all__ = ["Dataset", "campaign", "slurm_script"]
 
@@ -25,27 +26,29 @@ RUNS_A_TASK = 10
 
 
 class Dataset:
-    """A folder with the results of a campaign: a folder per run, `task=000017`, with the Parquet files of the command."""
+    """The results of a campaign in a folder or in object storage: a folder per run, `task=000017`, with the Parquet files of
+    the command."""
 
     def __init__(self, folder: str | os.PathLike[str], runs: int) -> None:
-        self.folder = Path(folder)
+        self._place = place(folder)
+        #: Where it is: a folder, or the URL of object storage.
+        self.folder = self._place.folder if isinstance(self._place, Folder) else os.fspath(folder)
         #: How many runs there are to be.
         self.runs = runs
 
     @property
     def done(self) -> list[int]:
         """The runs that are there, by number."""
-        names = (entry.name for entry in self.folder.iterdir()) if self.folder.exists() else ()
-        return sorted(int(name.removeprefix("task=")) for name in names if name.startswith("task="))
+        return self._place.done()
 
     @property
     def missing(self) -> list[int]:
         """The runs that are not."""
         return sorted(set(range(self.runs)) - set(self.done))
 
-    def paths(self, table: str) -> list[Path]:
+    def paths(self, table: str) -> list[Path | str]:
         """The files of a table: runs, flows, jobs, series or faults."""
-        return [_folder(self.folder, number) / f"{table}.parquet" for number in self.done]
+        return [self._place.file(number, f"{table}.parquet") for number in self.done]
 
     def scan(self, table: str) -> Any:
         """A table of all runs as a Polars lazy frame, with the number of the run as `task`."""
@@ -84,6 +87,9 @@ def campaign(
     the address of a Ray cluster (`"auto"`, or `"local"` to start one); its machines must see `out` under the same path, and
     have this package. A task whose machine dies is done again elsewhere.
 
+    `out` may be object storage, such as `"s3://bucket/name"` (`pip install obstore`; keys and addresses come from the
+    environment, `AWS_ACCESS_KEY_ID` and the like, on every machine).
+
     Raises `ScenarioError`, `ValueError` where `out` holds another campaign, and `RunFailed` where runs failed; the others
     are there, and a later call tries those again.
     """
@@ -92,12 +98,12 @@ def campaign(
         raise ValueError(f"share is (number, of) with a number from 0 to of - 1, not {share}")
     job = anabranch._read(plan, (), (), None)
     dataset = Dataset(out, job.actual())
-    job.claim(dataset.folder)
+    dataset._place.claim(job)
     text, shown, folder = anabranch._text(plan)
     asked = set(range(job.actual()) if sample is None else _anabranch.sample(job.actual(), sample, sample_seed))
     numbers = [run for run in dataset.missing if run in asked and run % of == number]
     if ray is None:
-        failed = _here(job, dataset.folder, numbers, threads, progress)
+        failed = _here(job, dataset._place, numbers, threads, progress)
     else:
         failed = _on_ray(ray, (text, shown, folder), dataset.folder, numbers)
     if failed:
@@ -115,19 +121,20 @@ def slurm_script(plan: str | os.PathLike[str], out: str | os.PathLike[str], shar
         raise ValueError(f"an array has a task at least, not {shares}")
     lines = ["#!/bin/bash", "#SBATCH --job-name=anabranch", f"#SBATCH --array=0-{shares - 1}", "#SBATCH --ntasks=1"]
     lines += [f"#SBATCH {option}" for option in options]
-    words = [sys.executable, "-m", "anabranch.campaign", str(Path(plan).resolve()), "--out", str(Path(out).resolve())]
+    words = [sys.executable, "-m", "anabranch.campaign", str(Path(plan).resolve()), "--out", _absolute(out)]
     run = " ".join(shlex.quote(word) for word in words)
     lines += [f'exec {run} --threads "${{SLURM_CPUS_PER_TASK:-1}}" --share "$SLURM_ARRAY_TASK_ID/{shares}"', ""]
     return "\n".join(lines)
 
 
-def _folder(out: Path, number: int) -> Path:
-    return out / f"task={number:06}"
+def _absolute(out: str | os.PathLike[str]) -> str:
+    name = os.fspath(out)
+    return name if "://" in name else str(Path(name).resolve())
 
 
 def _here(
     job: _anabranch.Job,
-    out: Path,
+    out: Place,
     numbers: Sequence[int],
     threads: int,
     progress: bool | anabranch.Progress = False,
@@ -142,18 +149,19 @@ def _here(
             failed += result.missing
             continue
         # Another machine may have done the same run, as happens when a task is done again: then nothing changes.
-        result._results.put(out, number, job.resolved(), anabranch._today())
+        out.put(number, result._results, job.resolved(), anabranch._today())
     return failed
 
 
-def _task(source: tuple[str, str, Path], out: Path, numbers: Sequence[int]) -> list[tuple[str, str | None]]:
+def _task(source: tuple[str, str, Path], out: Path | str, numbers: Sequence[int]) -> list[tuple[str, str | None]]:
     text, shown, folder = source
     job = _anabranch.read(text, shown, folder)
-    return _here(job, out, [number for number in numbers if not _folder(out, number).exists()], 1)
+    there = place(out)
+    return _here(job, there, [number for number in numbers if not there.has(number)], 1)
 
 
 def _on_ray(
-    address: str, source: tuple[str, str, Path], out: Path, numbers: Sequence[int]
+    address: str, source: tuple[str, str, Path], out: Path | str, numbers: Sequence[int]
 ) -> list[tuple[str, str | None]]:
     try:
         import ray
@@ -163,7 +171,7 @@ def _on_ray(
         ray.init(address=None if address == "local" else address, log_to_driver=False)
     # A machine that dies takes its tasks with it: they are done again elsewhere, as often as need be.
     task = ray.remote(num_cpus=1, max_retries=-1)(_task)
-    out = out.resolve()
+    out = out.resolve() if isinstance(out, Path) else out
     size = max(1, min(RUNS_A_TASK, len(numbers) // 8))
     waiting = [task.remote(source, out, numbers[at : at + size]) for at in range(0, len(numbers), size)]
     failed: list[tuple[str, str | None]] = []
@@ -177,7 +185,7 @@ def main(words: Iterable[str] | None = None) -> int:
     """`python -m anabranch.campaign`."""
     parser = argparse.ArgumentParser(prog="python -m anabranch.campaign", description="Carries out the runs of a scenario.")
     parser.add_argument("plan", help="a scenario's TOML file, with its sweep")
-    parser.add_argument("--out", required=True, help="the folder of the results")
+    parser.add_argument("--out", required=True, help="the folder of the results, or object storage: s3://BUCKET/NAME")
     parser.add_argument("--threads", type=int, default=0, help="runs beside each other (0: one per core)")
     parser.add_argument("--share", default="0/1", help="which part of how many: 3/8 is the fourth of eight")
     parser.add_argument("--sample", type=int, metavar="N", help="carry out so many of the runs, drawn by --sample-seed")

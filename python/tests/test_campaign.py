@@ -36,9 +36,9 @@ def test_shares_make_up_the_whole_and_what_is_there_is_not_run_again(tmp_path: P
     for number in range(5):
         dataset = anabranch.campaign(PLAN, tmp_path / "out", share=(number, 5))
     assert dataset.missing == []
-    before = {path: path.stat().st_mtime_ns for path in dataset.paths("runs")}
+    before = {path: os.stat(path).st_mtime_ns for path in dataset.paths("runs")}
     assert repr(anabranch.campaign(PLAN, tmp_path / "out")).endswith("12 of 12 runs>")
-    assert before == {path: path.stat().st_mtime_ns for path in dataset.paths("runs")}
+    assert before == {path: os.stat(path).st_mtime_ns for path in dataset.paths("runs")}
     with pytest.raises(ValueError, match="share"):
         anabranch.campaign(PLAN, tmp_path / "out", share=(5, 5))
 

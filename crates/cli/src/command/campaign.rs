@@ -28,6 +28,13 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     let scenario = read(&written.shown, &written.text, &written.folder, &over).map_err(source::input)?;
     let scenario = source::stand_alone(&written.titled(scenario))?;
     let session = Session::of(scenario).map_err(source::input)?;
+    if args.folder.to_string_lossy().contains("://") {
+        let (plan, place) = (args.plan.display(), args.folder.display());
+        return Err(Failure::Input(format!(
+            "{place}: the command writes to folders, the Python package to object storage too\n  help: write: \
+             python -m anabranch.campaign {plan} --out {place}"
+        )));
+    }
     if let Some(tasks) = args.slurm {
         if args.plan == Path::new("-") {
             let why = "a job script needs a plan that its tasks can read\n  help: name its file, not standard input";
