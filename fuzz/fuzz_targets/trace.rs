@@ -15,6 +15,7 @@ fuzz_target!(|text: &str| {
     let format = match first.map(|letter| letter.to_ascii_lowercase()) {
         Some('g') => Format::Goal,
         Some('m') => Format::Msccl,
+        Some('p') => Format::Mscclpp,
         Some('s') => Format::Simai,
         _ => Format::Chakra,
     };

@@ -4,7 +4,8 @@ use super::section::Unless::{Is, Needed, Told};
 use super::section::{FILE, Key, RATE, SIZE, Section, TIME, key};
 
 // What a job says, alone or among others.
-const FORMAT: Key = key("format", "`goal`, `msccl`, `simai` or `chakra`", Needed, "What the file is.");
+const FORMAT: Key =
+    key("format", "`goal`, `msccl`, `mscclpp`, `simai` or `chakra`", Needed, "What the file is.");
 const JOB_FILE: Key =
     key("file", FILE, Needed, "The file; of `chakra`, `x` for `x.0.et`, `x.1.et` and so on.");
 const PLACEMENT: Key = key(
@@ -16,11 +17,15 @@ const PLACEMENT: Key = key(
 const ENDS: Key = key(
     "ends",
     "`acknowledged` or `posted`",
-    Told("`acknowledged`; of `msccl`, `posted`"),
+    Told("`acknowledged`; of `msccl` and `mscclpp`, `posted`"),
     "When a send is over, so that what follows it may begin.",
 );
-const BYTES: Key =
-    key("bytes", SIZE, Told("must be said for `msccl`"), "Of `msccl`: the buffer of each rank.");
+const BYTES: Key = key(
+    "bytes",
+    SIZE,
+    Told("must be said for these"),
+    "Of `msccl` and `mscclpp`: the buffer, or input buffer, of each rank.",
+);
 const CHUNK: Key =
     key("chunk", SIZE, Told("128KB, where it may be"), "Of `simai` and `chakra`: most bytes of a message.");
 const WITHOUT_PIPELINE: Key = key(

@@ -37,7 +37,7 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, ScenarioErr
     match format {
         Format::Chakra => cx.files_of_ranks(table, "file", &file, comm_groups.as_deref())?,
         Format::Goal => cx.goal(table, "file", &file)?,
-        Format::Msccl | Format::Simai => drop(cx.file(table, "file", &file)?),
+        Format::Msccl | Format::Mscclpp | Format::Simai => drop(cx.file(table, "file", &file)?),
     }
     let placement = match table.node("placement").is_some() {
         true => table.word("placement", &Placement::ALL)?,
@@ -48,7 +48,7 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, ScenarioErr
         false => format.ends(),
     };
     for (key, whose) in [
-        ("bytes", &[Format::Msccl][..]),
+        ("bytes", &[Format::Msccl, Format::Mscclpp][..]),
         ("chunk", &[Format::Simai, Format::Chakra]),
         ("without_pipeline", &[Format::Simai]),
         ("layers", &[Format::Simai]),
@@ -63,7 +63,7 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, ScenarioErr
         }
     }
     let bytes = match format {
-        Format::Msccl => Some(table.need("bytes")?),
+        Format::Msccl | Format::Mscclpp => Some(table.need("bytes")?),
         _ => None,
     };
     if bytes == Some(Bytes(0)) {

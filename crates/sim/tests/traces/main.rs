@@ -3,6 +3,7 @@
 mod algorithms;
 mod formats;
 mod groups;
+mod plans;
 mod refused;
 mod servers;
 mod several;

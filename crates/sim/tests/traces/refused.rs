@@ -134,12 +134,12 @@ fn keys_that_do_not_fit_are_explained() {
     for (keys, says) in [
         (
             "",
-            "[workload] has no \"format\"\n  write: format = one of \"goal\", \"msccl\", \"simai\", \"chakra\"",
+            "[workload] has no \"format\"\n  write: format = one of \"goal\", \"msccl\", \"mscclpp\", \"simai\", \"chakra\"",
         ),
         ("format = \"gaol\"", "write: format = \"goal\""),
         (
             "format = \"goal\"\nbytes = \"1MB\"",
-            "bytes is for format = \"msccl\", not \"goal\"\n  write: [workload] without bytes",
+            "bytes is for format = \"msccl\" or \"mscclpp\", not \"goal\"\n  write: [workload] without bytes",
         ),
         ("format = \"goal\"\nchunk = \"1MB\"", "chunk is for format = \"simai\" or \"chakra\", not \"goal\""),
         ("format = \"goal\"\nends = \"never\"", "ends = one of \"posted\", \"acknowledged\""),

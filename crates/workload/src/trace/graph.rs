@@ -57,6 +57,11 @@ pub enum Op {
         /// On this processor of its rank; none: beside whatever else it computes.
         processor: Option<u32>,
     },
+    /// Waits until the message of a send of its rank is acknowledged, whatever [`SendEnds`](super::SendEnds) says.
+    Acknowledged {
+        /// The node that sends it, which is among those over before this one.
+        send: u32,
+    },
     /// Takes part in the collective of this number; over when all that it sends is acknowledged, and all that it receives
     /// is there.
     Collective(u32),

@@ -59,6 +59,14 @@ enum Sent {
     Within(GateId),
 }
 
+fn activate(builder: &mut WorkloadBuilder, sent: Sent, on: Done, gate: GateId) {
+    match sent {
+        Sent::Message(message) => builder.activate(message, on, gate),
+        // Its sender knows when it is there.
+        Sent::Within(step) => builder.activate_after(step, gate),
+    }
+}
+
 /// A graph on its way to being a workload.
 struct Lowering<'a> {
     graph: &'a Graph,
@@ -106,11 +114,7 @@ impl<'a> Lowering<'a> {
 
     /// Lets an end of what was sent activate a gate.
     fn activate(&mut self, sent: Sent, on: Done, gate: GateId) {
-        match sent {
-            Sent::Message(message) => self.builder.activate(message, on, gate),
-            // Its sender knows when it is there.
-            Sent::Within(step) => self.builder.activate_after(step, gate),
-        }
+        activate(self.builder, sent, on, gate);
     }
 
     /// Something that rank `src` sends to another one of its server after `needs` activations of the first gate.
@@ -167,7 +171,7 @@ impl<'a> Lowering<'a> {
                         }
                         begins
                     }
-                    Op::Receive { .. } => {
+                    Op::Receive { .. } | Op::Acknowledged { .. } => {
                         over = Some(self.builder.add_step(host, 2, Duration::ZERO, &[]));
                         self.builder.add_step(host, needs, Duration::ZERO, &[])
                     }
@@ -193,8 +197,15 @@ impl<'a> Lowering<'a> {
             let begins = &self.begins[rank];
             for (number, followers) in followers.iter().enumerate() {
                 let (begun, over) = (begins[number], self.over[rank][number]);
-                if let (Op::Receive { .. }, Some(over)) = (self.graph.ranks[rank][number].op, over) {
-                    self.builder.activate_after(begun, over);
+                match (self.graph.ranks[rank][number].op, over) {
+                    (Op::Receive { .. }, Some(over)) => self.builder.activate_after(begun, over),
+                    (Op::Acknowledged { send }, Some(over)) => {
+                        self.builder.activate_after(begun, over);
+                        if let Some(sent) = self.sent[rank][send as usize] {
+                            activate(self.builder, sent, Done::Acknowledged, over);
+                        }
+                    }
+                    _ => {}
                 }
                 for next in &followers.begun {
                     self.builder.activate_after(begun, begins[*next as usize]);

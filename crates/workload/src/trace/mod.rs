@@ -9,6 +9,7 @@ mod goal_binary;
 mod graph;
 mod lower;
 mod msccl;
+mod mscclpp;
 mod simai;
 
 use crate::collective::{Algorithm, Placement, placed};
@@ -33,7 +34,7 @@ pub struct TraceSpec {
     pub start: Duration,
     /// When a send is over, so that what follows it in the trace may begin.
     pub ends: SendEnds,
-    /// For an algorithm without sizes (`msccl`): the bytes of each rank's buffer.
+    /// For algorithms without sizes (`msccl`, `mscclpp`): the bytes of each rank's buffer, or input buffer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Bytes>,
     /// For collectives that the trace names without saying how (`simai`, `chakra`): most bytes of a message.
@@ -89,6 +90,7 @@ impl TraceSpec {
         Ok(match self.format {
             Format::Goal => (goal::parse(file, text)?, "line"),
             Format::Msccl => (msccl::parse(file, text, self.bytes)?, "line"),
+            Format::Mscclpp => (mscclpp::parse(file, text, self.bytes)?, "operation"),
             Format::Simai => (simai::parse(file, text, how, self.share())?, "line"),
             Format::Chakra => (chakra::parse(file, text, how)?, "node"),
         })
@@ -102,7 +104,7 @@ impl TraceSpec {
     pub fn share_of(&self, text: &str) -> Option<String> {
         match self.format {
             Format::Simai => simai::share_of(&self.file, text, self.share()),
-            Format::Goal | Format::Msccl | Format::Chakra => None,
+            Format::Goal | Format::Msccl | Format::Mscclpp | Format::Chakra => None,
         }
     }
 }
@@ -129,6 +131,8 @@ pub enum Format {
     Goal,
     /// An algorithm of MSCCL, as XML.
     Msccl,
+    /// A plan of MSCCL++, as JSON.
+    Mscclpp,
     /// A workload of SimAI, as text.
     Simai,
     /// Execution traces of Chakra, a file a rank.
@@ -161,9 +165,10 @@ pub fn is_text_of_ranks(text: &str) -> bool {
 
 impl Format {
     /// Every format, by its name in scenarios.
-    pub const ALL: [(&'static str, Format); 4] = [
+    pub const ALL: [(&'static str, Format); 5] = [
         ("goal", Format::Goal),
         ("msccl", Format::Msccl),
+        ("mscclpp", Format::Mscclpp),
         ("simai", Format::Simai),
         ("chakra", Format::Chakra),
     ];
@@ -173,11 +178,11 @@ impl Format {
         Self::ALL.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
     }
 
-    /// When its sends are over unless a scenario says otherwise: MSCCL's when the data is handed over, as in its
-    /// interpreter, which goes on then; others when they are acknowledged.
+    /// When its sends are over unless a scenario says otherwise: MSCCL's and MSCCL++'s when the data is handed over, as in
+    /// their interpreters, which go on then; others when they are acknowledged.
     pub fn ends(self) -> SendEnds {
         match self {
-            Format::Msccl => SendEnds::Posted,
+            Format::Msccl | Format::Mscclpp => SendEnds::Posted,
             Format::Goal | Format::Simai | Format::Chakra => SendEnds::Acknowledged,
         }
     }

@@ -53,16 +53,21 @@ pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, Work
 
 /// A buffer in chunks.
 #[derive(Clone, Copy)]
-struct Chunks {
-    bytes: u64,
-    count: u64,
+pub(super) struct Chunks {
+    pub bytes: u64,
+    pub count: u64,
 }
 
 impl Chunks {
     /// Bytes of `count` chunks from the one at `offset` on; scratch buffers have more of them than others.
-    fn bytes(self, offset: u64, count: u64) -> u64 {
+    pub fn bytes(self, offset: u64, count: u64) -> u64 {
         let longer = self.bytes % self.count;
-        (offset..offset + count).map(|n| self.bytes / self.count + u64::from(n % self.count < longer)).sum()
+        // Longer chunks before the one at this offset.
+        let before = |offset: u64| {
+            (offset / self.count).saturating_mul(longer).saturating_add((offset % self.count).min(longer))
+        };
+        let longer_ones = before(offset + count) - before(offset);
+        count.saturating_mul(self.bytes / self.count).saturating_add(longer_ones)
     }
 }
 
