@@ -6,6 +6,7 @@
 
 mod congestion;
 mod dcp;
+mod eqds;
 mod go_back_n;
 mod irn;
 mod mp_rdma;

@@ -29,6 +29,14 @@ pub trait Sending {
 pub trait Receiving {
     /// Takes a packet in; answers with all that the receiver has to say to it.
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Result<Vec<Packet>, TestCaseError>;
+    /// When its host has something to send that no packet asked for; none unless it pulls.
+    fn next_timeout(&self) -> Option<Time> {
+        None
+    }
+    /// What its host sends then.
+    fn handle_timeout(&mut self, _now: Time) -> Result<Vec<Packet>, TestCaseError> {
+        Ok(Vec::new())
+    }
     /// Messages in the order in which they were delivered.
     fn delivered(&self) -> &[usize];
     /// Data packets that the receiver says it received for the first time.
@@ -60,6 +68,7 @@ pub struct Run<'a, E: Ends> {
     wire_is_busy: bool,
     /// When the timer that is set rings.
     timer: Option<Time>,
+    receiver_timer: Option<Time>,
     /// Packets sent towards the receiver and towards the sender, and when the last of them arrives.
     sent: [u64; 2],
     last_arrival: [Time; 2],
@@ -74,6 +83,7 @@ enum Event {
     AtReceiver(Packet),
     AtSender(Packet),
     Timer,
+    ReceiverTimer,
 }
 
 impl<'a, E: Ends> Run<'a, E> {
@@ -88,6 +98,7 @@ impl<'a, E: Ends> Run<'a, E> {
             receiver,
             wire_is_busy: false,
             timer: None,
+            receiver_timer: None,
             sent: [0; 2],
             last_arrival: [Time::ZERO; 2],
             probes: 0,
@@ -109,6 +120,7 @@ impl<'a, E: Ends> Run<'a, E> {
             self.handle(self.events[event])?;
             self.serve_wire()?;
             self.set_timer()?;
+            self.set_receiver_timer();
             let waiting = everything - self.sender.acknowledged().len();
             prop_assert!(waiting == 0 || time <= deadline, "{} messages unacknowledged at {}", waiting, time);
             prop_assert!(self.events.len() < MOST_EVENTS, "{waiting} messages unacknowledged, and no end");
@@ -160,6 +172,13 @@ impl<'a, E: Ends> Run<'a, E> {
                 self.sender.handle_timeout(self.now)
             }
             Event::Timer => Ok(()),
+            Event::ReceiverTimer => {
+                self.receiver_timer = None;
+                for packet in self.receiver.handle_timeout(self.now)? {
+                    self.carry(packet);
+                }
+                Ok(())
+            }
         }
     }
 
@@ -190,6 +209,14 @@ impl<'a, E: Ends> Run<'a, E> {
             self.at(rings, Event::Timer);
         }
         Ok(())
+    }
+
+    fn set_receiver_timer(&mut self) {
+        if let (Some(due), None) = (self.receiver.next_timeout(), self.receiver_timer) {
+            let rings = due.max(self.now + Duration(1));
+            self.receiver_timer = Some(rings);
+            self.at(rings, Event::ReceiverTimer);
+        }
     }
 
     /// Lets the path have its way with a packet that is sent now.

@@ -1,0 +1,158 @@
+//! The `eqds` transport, the receiver's host with its pacer.
+//!
+//! Reliability below is that of `sack`, which has models of its own: here a twin of it goes beside each end and is driven alike.
+
+mod receiver;
+mod sender;
+
+use crate::check;
+use crate::run::Run;
+use crate::schedule::*;
+use anabranch_base::{Bytes, Duration, Time};
+use anabranch_proto::cc::ConstantConfig;
+use anabranch_proto::cc::{AnyCc, CcConfig};
+use anabranch_proto::lb::{AnyLb, Environment, LbConfig, OpsConfig};
+use anabranch_proto::transport::{EqdsConfig, SackConfig};
+use anabranch_proto::{Pace, Size, Span};
+use proptest::prelude::*;
+use receiver::CheckedReceiver;
+use sender::CheckedSender;
+
+/// Every message arrives once and is acknowledged once, soon after the last fault, whatever happens to pulls.
+#[test]
+fn every_message_arrives_once_whatever_the_path_does() {
+    check(any_schedule(), |schedule| Run::new(&schedule).finish().map(drop));
+}
+
+/// With an RTO beyond anything that the path and the pacer take, nobody sends anything again.
+#[test]
+fn a_path_that_loses_nothing_sees_no_retransmission() {
+    check(lossless_schedule(), |schedule| {
+        let outcome = Run::new(&schedule).finish()?;
+        prop_assert_eq!((outcome.retransmissions, outcome.timeouts), (0, 0));
+        Ok(())
+    });
+}
+
+/// Where everybody knows what there is to pull, packets come at the pacer's rate.
+#[test]
+fn a_long_message_takes_as_long_as_its_pulls() -> Result<(), TestCaseError> {
+    for (window, percent) in [(100, 100), (200, 50), (100, 25)] {
+        let schedule = calm_schedule(2_000, EqdsEnds { window, percent, ..calm_ends() });
+        let outcome = Run::new(&schedule).finish()?;
+        let (interval, round) = (schedule.interval(), schedule.path.longest_round());
+        let pulls = interval * (2_000 - u64::from(window).min(round.0 / schedule.path.wire.0 + 1));
+        prop_assert!(outcome.finished >= Time::ZERO + pulls, "{} before {pulls}", outcome.finished);
+        let latest = Time::ZERO + pulls + round * 4 + schedule.path.wire * u64::from(window);
+        prop_assert!(outcome.finished <= latest, "{} after {latest}", outcome.finished);
+        prop_assert_eq!(outcome.retransmissions, 0);
+    }
+    Ok(())
+}
+
+/// How the ends are set up.
+#[derive(Clone, Debug)]
+struct EqdsEnds {
+    /// Packets of the pull window.
+    window: u32,
+    /// Of the line rate.
+    percent: u64,
+    rto: Duration,
+}
+
+impl Ends for EqdsEnds {
+    type Sender = CheckedSender;
+    type Receiver = CheckedReceiver;
+
+    fn build(schedule: &Schedule<Self>) -> (CheckedSender, CheckedReceiver) {
+        (CheckedSender::new(schedule), CheckedReceiver::new(schedule))
+    }
+
+    /// Two RTOs and round trips after the last fault, what it left on the path is gone. Then each packet may have to be
+    /// given up, asked for, pulled and sent.
+    fn deadline(schedule: &Schedule<Self>) -> Time {
+        let (rto, round) = (schedule.ends.rto + schedule.timer_lag, schedule.path.longest_round());
+        let turn = rto * 2 + round * 2 + schedule.interval() + schedule.path.wire;
+        schedule.quiet_from() + (rto + round) * 2 + turn * schedule.packets()
+    }
+}
+
+impl Schedule<EqdsEnds> {
+    fn transport(&self) -> EqdsConfig {
+        EqdsConfig {
+            payload: Bytes(PAYLOAD),
+            header: Bytes(HEADER),
+            ack: Bytes(ACK),
+            rto: Span::Time(self.ends.rto),
+            pull_window: Size::Bytes(Bytes(u64::from(self.ends.window) * PACKET)),
+            pull_rate: Pace::Line(self.ends.percent as f64 / 100.0),
+        }
+    }
+
+    /// Reliability alone, under the same parameters.
+    fn sack(&self) -> SackConfig {
+        SackConfig {
+            payload: Bytes(PAYLOAD),
+            header: Bytes(HEADER),
+            ack: Bytes(ACK),
+            ack_every: 1,
+            carry_evs: false,
+            rto: Span::Time(self.ends.rto),
+            inherits: Default::default(),
+        }
+    }
+
+    fn lb(&self) -> AnyLb {
+        let trimming = self.path.faults.trimming > 0;
+        let environment = Environment { facts: self.path.facts(), rto: self.ends.rto, trimming };
+        self.path.lb(&LbConfig::Ops(OpsConfig { evs: 65_536 }), &environment)
+    }
+
+    /// Credit alone says what may be sent.
+    fn cc(&self) -> AnyCc {
+        let window = Size::Bytes(Bytes(1 << 40));
+        CcConfig::Constant(ConstantConfig { window }).build(&self.path.facts())
+    }
+
+    /// The least time between two pulls.
+    fn interval(&self) -> Duration {
+        let facts = self.path.facts();
+        Pace::Line(self.ends.percent as f64 / 100.0).on(&facts).time_for(PACKET)
+    }
+}
+
+fn calm_ends() -> EqdsEnds {
+    EqdsEnds { window: 100, percent: 100, rto: Duration::from_us(1_000) }
+}
+
+fn ends() -> impl Strategy<Value = EqdsEnds> {
+    let window = prop_oneof![1 => 1u32..4, 3 => 4u32..200];
+    let percent = prop_oneof![2 => Just(100), 1 => Just(50), 1 => Just(10)];
+    (window, percent, rto()).prop_map(|(window, percent, rto)| EqdsEnds { window, percent, rto })
+}
+
+/// Anything, sane or not: RTOs below the round trip, a pull window of a packet, all faults at once.
+fn any_schedule() -> impl Strategy<Value = Schedule<EqdsEnds>> {
+    (messages(), ends(), timer_lag(), path(), faults()).prop_map(
+        |(messages, ends, timer_lag, path, faults)| Schedule {
+            messages,
+            ends,
+            timer_lag,
+            path: Path { faults, ..path },
+        },
+    )
+}
+
+/// A path that delays, duplicates, reorders and marks.
+fn lossless_schedule() -> impl Strategy<Value = Schedule<EqdsEnds>> {
+    (messages(), ends(), timer_lag(), path(), chance(), chance()).prop_map(
+        |(messages, ends, timer_lag, path, duplication, marking)| {
+            let faults = Faults { until: Time::NEVER, duplication, marking, ..Faults::default() };
+            let mut schedule = Schedule { messages, ends, timer_lag, path: Path { faults, ..path } };
+            // A whole speculative window may stand before a packet on the wire.
+            schedule.ends.rto = schedule.path.longest_round() * 2
+                + schedule.path.wire * (u64::from(schedule.ends.window) + 2);
+            schedule
+        },
+    )
+}
