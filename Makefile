@@ -2,6 +2,9 @@
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 ANABRANCH := $(TARGET_DIR)/release/anabranch
+# What builds the program that pages and the Python package are tested with: after `make test` it is there already, as
+# BUILD="test --workspace --no-run" finds.
+BUILD := build --package anabranch-cli
 PYTHON_TESTS := $(abspath $(TARGET_DIR))/python-tests
 .DEFAULT_GOAL := help
 
@@ -30,13 +33,13 @@ test-long: toolchain ## Run every test at its full size (minutes to hours), on R
 
 .PHONY: test-page
 test-page: toolchain playground ## Open pages in headless Chromium (needs chromium, chromedriver and Python's selenium)
-	cargo build --package anabranch-cli
+	cargo $(BUILD)
 	$(or $(ANABRANCH_PAGE_PYTHON),python3) crates/cli/tests/page/check.py \
 		$(TARGET_DIR)/debug/anabranch $(TARGET_DIR)/playground.html
 
 .PHONY: test-python
 test-python: toolchain ## Build the Python package and test it, its types and its notebook (needs Python 3.10)
-	cargo build --package anabranch-cli
+	cargo $(BUILD)
 	test -x $(PYTHON_TESTS)/bin/python || python3 -m venv $(PYTHON_TESTS)
 	$(PYTHON_TESTS)/bin/python -m pip install --quiet maturin
 	cd python && VIRTUAL_ENV=$(PYTHON_TESTS) CARGO_TARGET_DIR=$(abspath $(TARGET_DIR)) \
