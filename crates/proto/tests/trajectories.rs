@@ -7,7 +7,7 @@ use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{Acked, AnyCc, CcConfig, DctcpConfig, MpRdmaCcConfig};
 use anabranch_proto::lb::{AckClockConfig, BitmapConfig, FlowletConfig, OpsConfig, PauseSince, PlbConfig};
 use anabranch_proto::lb::{
-    AnyLb, Environment, LbConfig, MpRdmaLbConfig, RepsConfig, ReuseOrder, RoundRobinConfig,
+    AfterFreezing, AnyLb, Environment, LbConfig, MpRdmaLbConfig, RepsConfig, ReuseOrder, RoundRobinConfig,
 };
 use anabranch_proto::{PathFacts, Size, Span};
 use std::fmt::Write;
@@ -261,6 +261,7 @@ mod load_balancing {
             failure_rtt: 1.5,
             reuse: 1,
             reuse_order: ReuseOrder::InARow,
+            after_freezing: AfterFreezing::Keep,
             freeze_at: None,
         })
     }

@@ -22,10 +22,17 @@ parameters! {
         /// How long freezing lasts (FREEZING_TIMEOUT).
         #[is(AboveZero; example = "10ms"; source = "unsaid; the simulator published with REPS")]
         pub freezing_timeout: Span,
-        /// Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND).
-        #[is(0..=255; example = 132; source = "REPS, Table 1")]
+        /// How a sender leaves freezing: it keeps its buffer, and every `buffer`-th of `explore_packets` packets explores
+        /// (`keep`), or it empties the buffer, and each of them does (`reset`).
+        #[serde(default, skip_serializing_if = "AfterFreezing::is_keep")]
+        #[is(any; example = "reset"; source = "keep: REPS, Algorithms 1 and 2; reset: the simulator published with it";
+            default = "keep")]
+        pub after_freezing: AfterFreezing,
+        /// Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND: Algorithm 1 may mean the window at that
+        /// time; here it is a number).
+        #[is(0..=255; example = 132; source = "unsaid; REPS, Table 1, has eight bits for it. 1.5 BDP on two tiers")]
         pub explore_packets: u32,
-        /// A timeout means a failure when the highest RTT of the last two RTOs was below this many base RTTs
+        /// A timeout means a failure when the highest RTT of the last one to two RTOs was below this many base RTTs
         /// (Appendix A, without trimming).
         #[is(0.0..; example = 1.65;
             source = "REPS, Appendix A; the number is that of the simulator published with it")]
@@ -46,6 +53,25 @@ parameters! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(AboveZero; example = "50us"; source = "REPS, Appendix A and figure 19")]
         pub freeze_at: Option<Span>,
+    }
+}
+
+/// What becomes of the buffer when freezing ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AfterFreezing {
+    /// It stays.
+    #[default]
+    Keep,
+    /// It is emptied.
+    Reset,
+}
+
+parameter_choices!(AfterFreezing: "keep" = Keep, "reset" = Reset);
+
+impl AfterFreezing {
+    fn is_keep(&self) -> bool {
+        *self == AfterFreezing::Keep
     }
 }
 
@@ -123,6 +149,9 @@ struct Limits {
     freezing: bool,
     freezing_timeout: Duration,
     explore_packets: u8,
+    /// One packet of so many explores after freezing.
+    explore_every: u8,
+    resets: bool,
     /// The RTT from which a timeout tells of congestion and not of a failure; one that there is not where the fabric
     /// trims, since a packet that times out there was not lost to congestion (Appendix A, 1).
     failure_rtt: Duration,
@@ -156,6 +185,8 @@ impl Reps {
                 freezing: config.freezing,
                 freezing_timeout: config.freezing_timeout.on(facts),
                 explore_packets: config.explore_packets as u8,
+                explore_every: if config.after_freezing.is_keep() { config.buffer as u8 } else { 1 },
+                resets: config.after_freezing == AfterFreezing::Reset,
                 failure_rtt,
             },
             turns: turns.then(|| Box::new(Turns { reuse: config.reuse as u8, left: [0; MAX_BUFFER] })),
@@ -232,6 +263,9 @@ impl LoadBalancer for Reps {
         if self.is_freezing && now > self.exit_freezing {
             self.is_freezing = false;
             self.explore_counter = self.limits.explore_packets;
+            if self.limits.resets {
+                (self.valid, self.number_of_valid, self.filled, self.head, self.used) = (0, 0, 0, 0, 0);
+            }
         }
     }
 
@@ -249,7 +283,7 @@ impl LoadBalancer for Reps {
             // Lines 15-18. Print leaves the packets between the random ones without an entropy; they take the
             // cached ones, as every packet out of a frozen buffer does.
             self.explore_counter -= 1;
-            if self.explore_counter.is_multiple_of(self.size) {
+            if self.explore_counter.is_multiple_of(self.limits.explore_every) {
                 return self.explore();
             }
             return self.cached_ev();

@@ -12,6 +12,7 @@ fn config() -> RepsConfig {
         buffer: 8,
         freezing: true,
         freezing_timeout: Span::Time(Duration::from_us(100)),
+        after_freezing: AfterFreezing::Keep,
         explore_packets: 16,
         failure_rtt: 1.65,
         reuse: 1,
@@ -128,6 +129,23 @@ fn leaves_freezing_by_time_and_explores_one_packet_in_eight() {
 }
 
 /// Algorithm 1, line 22.
+/// The published simulator's way: nothing is kept, and each packet explores until as many have gone.
+#[test]
+fn a_reset_leaves_nothing_of_the_buffer() {
+    let mut reps = sender(&RepsConfig { after_freezing: AfterFreezing::Reset, ..config() }, false);
+    (0..8).for_each(|ev| good_ack(&mut reps, 1, ev));
+    reps.handle_timeout(at(1_000));
+    assert!(reps.is_freezing() && next_ev(&mut reps) < 8, "frozen, it uses what it has");
+    good_ack(&mut reps, 1_101, 3);
+    assert!(!reps.is_freezing());
+    for _ in 0..16 {
+        good_ack(&mut reps, 1_102, 9);
+        let random = next_random(&reps);
+        assert_eq!(next_ev(&mut reps), random);
+    }
+    assert_eq!(next_ev(&mut reps), 9, "then what came meanwhile");
+}
+
 #[test]
 fn does_not_freeze_again_while_it_explores() {
     let mut reps = sender(&config(), false);

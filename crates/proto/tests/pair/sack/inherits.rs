@@ -3,7 +3,7 @@
 use crate::schedule::{ACK, ENDS, HEADER, PAYLOAD, message_id};
 use anabranch_base::{Bytes, Duration, Purpose, Rate, Time, stream};
 use anabranch_proto::cc::{CcConfig, DctcpConfig};
-use anabranch_proto::lb::{Environment, LbConfig, RepsConfig, ReuseOrder};
+use anabranch_proto::lb::{AfterFreezing, Environment, LbConfig, RepsConfig, ReuseOrder};
 use anabranch_proto::transport::{AnySender, Inherits, SackConfig, TransportConfig};
 use anabranch_proto::{Packet, PathFacts, Repr, Size, Span};
 
@@ -29,6 +29,7 @@ fn connection(inherits: Inherits, number: u64) -> AnySender {
         failure_rtt: 1.65,
         reuse: 1,
         reuse_order: ReuseOrder::InARow,
+        after_freezing: AfterFreezing::Keep,
         freeze_at: None,
     };
     let transport = TransportConfig::Sack(SackConfig {

@@ -12,7 +12,9 @@ use anabranch_base::{Bytes, Duration, Time};
 use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig, DctcpConfig};
 use anabranch_proto::lb::{AckClockConfig, BitmapConfig, FlowletConfig, OpsConfig, PauseSince, PlbConfig};
-use anabranch_proto::lb::{AnyLb, Environment, LbConfig, RepsConfig, ReuseOrder, RoundRobinConfig};
+use anabranch_proto::lb::{
+    AfterFreezing, AnyLb, Environment, LbConfig, RepsConfig, ReuseOrder, RoundRobinConfig,
+};
 use anabranch_proto::transport::SackConfig;
 use anabranch_proto::{Packet, Repr, Size, Span};
 use proptest::prelude::*;
@@ -190,22 +192,32 @@ fn balancer() -> impl Strategy<Value = LbConfig> {
     let evs = || prop_oneof![Just(65_536), 1u32..=65_536, 1u32..=32];
     let order = prop_oneof![Just(ReuseOrder::InARow), Just(ReuseOrder::InTurn)];
     let reuse = (prop_oneof![Just(1), 1u32..=64], order);
-    let reps = (evs(), 1u32..=32, any::<bool>(), us(1..200), 0u32..=255, 0.5..3.0, reuse).prop_map(
-        |(evs, buffer, freezing, timeout, explore_packets, failure_rtt, (reuse, reuse_order))| {
-            let freezing_timeout = Span::Time(timeout);
-            LbConfig::Reps(RepsConfig {
+    let reps = (evs(), 1u32..=32, any::<bool>(), us(1..200), 0u32..=255, 0.5..3.0, (reuse, any::<bool>()))
+        .prop_map(
+            |(
                 evs,
                 buffer,
                 freezing,
-                freezing_timeout,
+                timeout,
                 explore_packets,
                 failure_rtt,
-                reuse,
-                reuse_order,
-                freeze_at: None,
-            })
-        },
-    );
+                ((reuse, reuse_order), resets),
+            )| {
+                let freezing_timeout = Span::Time(timeout);
+                LbConfig::Reps(RepsConfig {
+                    evs,
+                    buffer,
+                    freezing,
+                    freezing_timeout,
+                    after_freezing: if resets { AfterFreezing::Reset } else { AfterFreezing::Keep },
+                    explore_packets,
+                    failure_rtt,
+                    reuse,
+                    reuse_order,
+                    freeze_at: None,
+                })
+            },
+        );
     prop_oneof![
         1 => Just(LbConfig::Ecmp {}),
         1 => evs().prop_map(|evs| LbConfig::Ops(OpsConfig { evs })),
