@@ -13,12 +13,13 @@ use crate::series::SeriesObserver;
 use crate::span::spans;
 use crate::spec::{Limits, RunPoint, Scheme};
 use crate::switch::{PfcError, PfcPlan, ProgramError, ProgramPlan, SwitchPlan, WeightError, weights};
-use anabranch_base::{Duration, OutOfRange, Panicked, Refused, Time, catch_panicked, foreign};
+use anabranch_base::{Duration, HostId, OutOfRange, Panicked, Refused, Time, catch_panicked, foreign};
 use anabranch_fabric::{Routing, Selector, SelectorError, Topology, TopologyError};
 use anabranch_proto::cc::RegisteredCc;
 use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, TransportConfig};
 use anabranch_results::SeriesRow;
-use anabranch_workload::{self as workload, Fabric, Workload, WorkloadError};
+use anabranch_workload::{self as workload, Fabric, Qp, Workload, WorkloadError};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -175,6 +176,22 @@ pub struct Built {
     pub routing: Routing,
     /// What the hosts send.
     pub workload: Workload,
+}
+
+impl Built {
+    /// Packet-hops of a run in which nothing is lost and each packet of `payload` bytes has an ACK: what it costs, more or
+    /// less. Paths are those of an idle fabric.
+    pub fn packet_hops(&self, payload: u64) -> u64 {
+        let mut links: BTreeMap<(HostId, HostId), u64> = BTreeMap::new();
+        self.workload.messages.iter().fold(0, |sum, message| {
+            let Qp { src, dst } = self.workload.qps[message.qp.index()];
+            let path = links
+                .entry((src, dst))
+                .or_insert_with(|| self.topology.ideal_path(&self.routing, src, dst).len() as u64);
+            let packets = message.bytes.div_ceil(payload.max(1)).max(1);
+            sum.saturating_add(packets.saturating_mul(*path * 2))
+        })
+    }
 }
 
 /// Builds fabric, routes and workload of a point.

@@ -3,6 +3,7 @@
 use crate::args::CheckArgs;
 use crate::failure::Failure;
 use crate::output::{print, print_json};
+use crate::progress::time;
 use crate::source::input;
 use crate::{question, source};
 use anabranch_base::Bytes;
@@ -10,6 +11,7 @@ use anabranch_sim::baseline;
 use anabranch_sim::scenario::{FaultSpec, Ground, GroundDifference, Overrides, RunPoint};
 use anabranch_sim::topology::Topology;
 use serde_json::json;
+use std::collections::BTreeMap;
 
 /// Resolves and builds a scenario, and prints what it comes to.
 ///
@@ -29,6 +31,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     let faults = broken(first, topology)?;
     let schemes: Vec<&str> = scenario.schemes.iter().map(|scheme| scheme.name.as_str()).collect();
     let baselines = baseline::points(&prepared.points).len();
+    let cost = Cost::of(&prepared.points)?;
     if args.json {
         return print_json(&json!({
             "scenario": scenario.title,
@@ -45,6 +48,8 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
             "queue_pairs": workload.qps.len(),
             "messages": workload.messages.len(),
             "message_bytes": bytes,
+            "packet_hops": cost.packet_hops,
+            "thread_s": cost.seconds(),
             "faults": faults.iter().map(Broken::json).collect::<Vec<_>>(),
             "warnings": prepared.item.warnings,
             "files": scenario.files.keys().collect::<Vec<_>>(),
@@ -65,6 +70,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
          links      {} (directed)\n\
          memory     {:.1} MB fabric, {:.1} MB routing\n\
          messages   {} on {} queue pairs, {} in all\n\
+         cost       {}\n\
          setup      {}\n\
          {}digest     {}\n\n\
          {}\
@@ -82,12 +88,69 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
         workload.messages.len(),
         workload.qps.len(),
         Bytes(bytes),
+        cost.line(),
         prepared.ground.setup,
         faults.iter().map(Broken::line).collect::<String>(),
         prepared.item.digest,
         ground(&prepared.ground),
         prepared.item.toml,
     ))
+}
+
+/// What all runs come to, without those that are for comparison.
+struct Cost {
+    packet_hops: f64,
+}
+
+impl Cost {
+    /// What a thread carries out in a second on a usual machine.
+    const PACKET_HOPS_A_SECOND: f64 = 10e6;
+    /// More points of a sweep than this are not built: those left are like the others in the mean.
+    const MOST_BUILT: usize = 32;
+
+    fn of(points: &[RunPoint]) -> Result<Cost, Failure> {
+        // Runs at one point of a sweep have the same fabric, and about the same messages.
+        let mut swept: Vec<Vec<&RunPoint>> = Vec::new();
+        for point in points {
+            match swept.iter_mut().find(|there| there[0].sweep == point.sweep) {
+                Some(there) => there.push(point),
+                None => swept.push(vec![point]),
+            }
+        }
+        let (mut packet_hops, mut runs) = (0.0, 0);
+        for runs_there in swept.iter().take(Self::MOST_BUILT) {
+            let built = anabranch_sim::build(runs_there[0]).map_err(input)?;
+            let mut by_payload: BTreeMap<u64, u64> = BTreeMap::new();
+            for point in runs_there {
+                let payload = point.scheme.transport.framing().payload.0;
+                packet_hops +=
+                    *by_payload.entry(payload).or_insert_with(|| built.packet_hops(payload)) as f64;
+            }
+            runs += runs_there.len();
+        }
+        Ok(Cost { packet_hops: packet_hops * points.len() as f64 / runs.max(1) as f64 })
+    }
+
+    fn seconds(&self) -> f64 {
+        self.packet_hops / Self::PACKET_HOPS_A_SECOND
+    }
+
+    fn line(&self) -> String {
+        format!(
+            "about {} packet-hops if nothing is lost: {} of one thread at 10 M a second",
+            scaled(self.packet_hops),
+            time(self.seconds())
+        )
+    }
+}
+
+/// A number in thousands, millions and so on.
+fn scaled(number: f64) -> String {
+    let (of, unit) = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")]
+        .into_iter()
+        .find(|(of, _)| number >= *of)
+        .unwrap_or((1.0, ""));
+    format!("{:.1}{unit}", number / of)
 }
 
 /// In what the ground of the schemes differs.
