@@ -104,7 +104,7 @@ fn collective(more: &str) -> String {
 fn each_fault_says_how_many_packets_of_each_scheme_it_hit() {
     let place = Place::new();
     let faults = "[[fault]]\nkind = \"link-flap\"\nlinks = \"tor:0/up:0\"\nperiod = \"20us\"\ndown_for = \"4us\"\n\
-                  [[fault]]\nkind = \"rate\"\nlinks = [\"tor:1/up:0\", \"tor:1/up:1\"]\nrate = \"100Gbps\"\nat = [\"5us\", \"30us\"]\n\
+                  [[fault]]\nkind = \"rate\"\nlinks = [\"tor:1/up:0\", \"tor:1/up:1\"]\nboth_directions = false\nrate = \"100Gbps\"\nat = [\"5us\", \"30us\"]\n\
                   duration = \"10us\"\n\
                   [[fault]]\nkind = \"switch-loss\"\nlinks = \"spine:1/down\"\nprobability = 0.05\n\
                   [set]\n\"*.fabric.routing_delay\" = \"1us\"\n";

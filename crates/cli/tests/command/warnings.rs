@@ -167,8 +167,9 @@ fn settings_that_count_for_nothing() {
 
 #[test]
 fn a_rate_that_slows_no_link() {
-    let rate =
-        |rate: &str| format!("{SMALL}[[fault]]\nkind = \"rate\"\nlinks = \"tor:0/up\"\nrate = \"{rate}\"\n");
+    let rate = |rate: &str| {
+        format!("{SMALL}[[fault]]\nkind = \"rate\"\nlinks = \"cable:tor:0/up\"\nrate = \"{rate}\"\n")
+    };
     check_warns(
         &rate("400Gbps"),
         &["rate = \"400Gbps\" leaves them as they are: the links have 400Gbps; write: rate = \"200Gbps\""],
@@ -178,6 +179,26 @@ fn a_rate_that_slows_no_link() {
     // Where a sweep begins.
     let swept = format!("{}[sweep]\n\"fault.0.rate\" = [\"400Gbps\", \"100Gbps\"]\n", rate("400Gbps"));
     check_warns(&swept, &[]);
+}
+
+/// Where a name means one direction of a slow cable, somebody has to say that it is meant; the hint does.
+#[test]
+fn a_slow_direction_that_may_not_be_meant() {
+    let slow = |links: &str, more: &str| {
+        format!("{SMALL}[[fault]]\nkind = \"rate\"\nlinks = \"{links}\"\nrate = \"100Gbps\"\n{more}")
+    };
+    check_warns(
+        &slow("tor:0/up:0", ""),
+        &[
+            "slows \"tor:0/up:0\" in this direction alone, and which scheme leads may hang on it; write: both_directions = true",
+        ],
+    );
+    check_warns(&slow("tor:0/up:0", "both_directions = true\n"), &[]);
+    check_warns(&slow("tor:0/up:0", "both_directions = false\n"), &[]);
+    check_warns(&slow("cable:tor:0/up:0", ""), &[]);
+    check_warns(&slow("tor-uplinks:1", ""), &[]);
+    let varied = "[sweep]\n\"fault.0.both_directions\" = [true, false]\n";
+    check_warns(&slow("tor:0/up:0", varied), &[]);
 }
 
 #[test]

@@ -77,6 +77,10 @@ impl WithoutEffect {
             let rates = self.rates.get(&number).filter(|_| self.slows.get(&number) == Some(&false));
             idle_rate(number, fault, *rates?, origin)
         }));
+        warnings.extend(scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
+            let varied = origin.is_varied(&format!("fault.{number}.both_directions"));
+            one_way(number, fault, origin).filter(|_| !varied)
+        }));
         // Where it is varied, the value that holds nothing back is the one to vary from.
         let is_varied = origin.is_varied("workload.depth");
         if let (Some((depth, most)), false) = (self.depth, self.holds_back || is_varied) {
@@ -109,6 +113,19 @@ fn idle_loss(number: usize, idle: &FaultSpec, origin: &Origin) -> Option<Scenari
         let help = Some("probability = 0.001, or nothing of this fault".to_owned());
         fault(&origin.file, origin.place(&format!("fault.{number}.probability")), message, help)
     })
+}
+
+/// A slow link in a direction of which nobody says that it is meant: adaptive routing sees a slow uplink, and what comes
+/// back over the cable it does not, so that the schemes' order may be another one.
+fn one_way(number: usize, slow: &FaultSpec, origin: &Origin) -> Option<ScenarioError> {
+    let FaultKind::Rate { links, both_directions: None, .. } = &slow.kind else { return None };
+    let is_direction = |name: &&String| !name.trim().starts_with("cable:") && name.contains(['/', '>']);
+    let name = links.0.iter().find(is_direction)?;
+    let message = format!(
+        "fault.{number} slows {name:?} in this direction alone, and which scheme leads may hang on it"
+    );
+    let help = Some("both_directions = true for the cable, or false to say that one is meant".to_owned());
+    Some(fault(&origin.file, origin.place(&format!("fault.{number}.links")), message, help))
 }
 
 /// A fault that begins, or begins again, when every run is over.
