@@ -471,7 +471,11 @@ fn unanswered(find: &Find, answer: &Answer) -> String {
     let [first, last] = find.ends();
     let smallest = find.wanted == Wanted::Smallest;
     let try_instead = |beyond_last: bool| match find.wider(beyond_last) {
-        Some([low, high]) => format!("; try {} = [{low}, {high}]", word(find)),
+        Some([low, high]) => format!(
+            "; try {} = [{low}, {high}], and where that changes nothing, {} does not decide it",
+            word(find),
+            find.parameter
+        ),
         None => format!("; add values {} the list", if beyond_last { "behind" } else { "before" }),
     };
     match answer {

@@ -59,7 +59,7 @@ impl IdleQueues {
                     "({kmin}) is not below the whole buffer of a switch (fabric.pfc.buffer = \"{}\"): nothing is ever marked",
                     pfc.buffer
                 );
-                note("fabric.ecn_kmin", problem, "\"200KB\"".to_owned());
+                note("fabric.ecn_kmin", problem, format!("\"{}\"", round_up(Bytes(pfc.buffer.0 / 5))));
             }
             return;
         };
