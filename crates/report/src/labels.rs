@@ -155,7 +155,7 @@ pub(crate) fn count(value: f64) -> String {
 }
 
 /// A count; with M or G and three digits from a million on.
-pub(crate) fn large(value: f64) -> String {
+pub fn large(value: f64) -> String {
     match value {
         _ if value >= 1e9 => format!("{} G", three(value / 1e9)),
         _ if value >= 1e6 => format!("{} M", three(value / 1e6)),

@@ -21,6 +21,7 @@ mod waits;
 
 pub use compare::{ComparedRow, Comparison, Ratio, compare};
 pub use ground::ground;
+pub use labels::large;
 pub use measure::{Measure, MeasureError};
 pub use page::{CatalogueRow, Contest, Exhibit, Provenance, gallery, html, league};
 pub use standing::summary_json;

@@ -7,9 +7,10 @@ use crate::progress::time;
 use crate::source::input;
 use crate::{question, source};
 use anabranch_base::Bytes;
-use anabranch_sim::baseline;
+use anabranch_report::large;
 use anabranch_sim::scenario::{FaultSpec, Ground, GroundDifference, Overrides, RunPoint};
 use anabranch_sim::topology::Topology;
+use anabranch_sim::{Built, baseline};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -31,7 +32,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     let faults = broken(first, topology)?;
     let schemes: Vec<&str> = scenario.schemes.iter().map(|scheme| scheme.name.as_str()).collect();
     let baselines = baseline::points(&prepared.points).len();
-    let cost = Cost::of(&prepared.points)?;
+    let cost = Cost::of(&prepared.points, &built)?;
     if args.json {
         return print_json(&json!({
             "scenario": scenario.title,
@@ -108,7 +109,8 @@ impl Cost {
     /// More points of a sweep than this are not built: those left are like the others in the mean.
     const MOST_BUILT: usize = 32;
 
-    fn of(points: &[RunPoint]) -> Result<Cost, Failure> {
+    /// `first` is what the first of them builds.
+    fn of(points: &[RunPoint], first: &Built) -> Result<Cost, Failure> {
         // Runs at one point of a sweep have the same fabric, and about the same messages.
         let mut swept: Vec<Vec<&RunPoint>> = Vec::new();
         for point in points {
@@ -118,8 +120,12 @@ impl Cost {
             }
         }
         let (mut packet_hops, mut runs) = (0.0, 0);
-        for runs_there in swept.iter().take(Self::MOST_BUILT) {
-            let built = anabranch_sim::build(runs_there[0]).map_err(input)?;
+        for (place, runs_there) in swept.iter().take(Self::MOST_BUILT).enumerate() {
+            let another = match place {
+                0 => None,
+                _ => Some(anabranch_sim::build(runs_there[0]).map_err(input)?),
+            };
+            let built = another.as_ref().unwrap_or(first);
             let mut by_payload: BTreeMap<u64, u64> = BTreeMap::new();
             for point in runs_there {
                 let payload = point.scheme.transport.framing().payload.0;
@@ -138,19 +144,10 @@ impl Cost {
     fn line(&self) -> String {
         format!(
             "about {} packet-hops if nothing is lost: {} of one thread at 10 M a second",
-            scaled(self.packet_hops),
+            large(self.packet_hops),
             time(self.seconds())
         )
     }
-}
-
-/// A number in thousands, millions and so on.
-fn scaled(number: f64) -> String {
-    let (of, unit) = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")]
-        .into_iter()
-        .find(|(of, _)| number >= *of)
-        .unwrap_or((1.0, ""));
-    format!("{:.1}{unit}", number / of)
 }
 
 /// In what the ground of the schemes differs.

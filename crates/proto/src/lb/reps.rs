@@ -149,8 +149,7 @@ struct Limits {
     freezing: bool,
     freezing_timeout: Duration,
     explore_packets: u8,
-    /// One packet of so many explores after freezing.
-    explore_every: u8,
+    /// Whether the buffer is emptied when freezing ends.
     resets: bool,
     /// The RTT from which a timeout tells of congestion and not of a failure; one that there is not where the fabric
     /// trims, since a packet that times out there was not lost to congestion (Appendix A, 1).
@@ -185,8 +184,7 @@ impl Reps {
                 freezing: config.freezing,
                 freezing_timeout: config.freezing_timeout.on(facts),
                 explore_packets: config.explore_packets as u8,
-                explore_every: if config.after_freezing.is_keep() { config.buffer as u8 } else { 1 },
-                resets: config.after_freezing == AfterFreezing::Reset,
+                resets: !config.after_freezing.is_keep(),
                 failure_rtt,
             },
             turns: turns.then(|| Box::new(Turns { reuse: config.reuse as u8, left: [0; MAX_BUFFER] })),
@@ -283,7 +281,7 @@ impl LoadBalancer for Reps {
             // Lines 15-18. Print leaves the packets between the random ones without an entropy; they take the
             // cached ones, as every packet out of a frozen buffer does.
             self.explore_counter -= 1;
-            if self.explore_counter.is_multiple_of(self.limits.explore_every) {
+            if self.limits.resets || self.explore_counter.is_multiple_of(self.size) {
                 return self.explore();
             }
             return self.cached_ev();

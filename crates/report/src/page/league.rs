@@ -257,8 +257,9 @@ fn mean_over_best(contests: &[Contest], scheme: &str) -> Option<f64> {
 fn overview(contests: &[Contest], schemes: &[&str]) -> String {
     let mut html = String::from(
         "<section><h2>Who is how fast where</h2><p class=\"note\">A cell is the time over the ideal one (the slowdown at \
-         P99 where messages come at random): 1.00 is all that the network allows. In brackets stands the rank: 1 and how many \
-         schemes are faster for sure, by a paired t-test over the seeds; those with one rank tie, and 1-3 means that the seeds \
+         P99 where messages come at random): 1.00 is the slowest message, or the job, alone in the network. In brackets stands \
+         the rank: 1 and how many schemes are faster by a paired t-test over the seeds, at 95 % and each pair by itself. Those \
+         with one rank tie, different ranks do not say that two are told apart, and 1-3 means that the seeds \
          do not tell. The darker, the further from the best of the column. <i>failed</i>: a run did not finish; <i>unhit</i>: \
          the faults hit no data of the scheme; empty: it was not asked. <i>First in</i> counts scenarios with rank 1; \
          <i>over best</i> is the geometric mean of the times over those of the best scheme, over the scenarios in which this one \

@@ -227,6 +227,14 @@ impl Collectives<'_> {
     }
 }
 
+/// What a format without sizes is told of each rank's buffer.
+fn buffer(bytes: Option<Bytes>, of: &str, which: &str) -> Result<u64, WorkloadError> {
+    bytes.map(|bytes| bytes.0).filter(|bytes| *bytes > 0).ok_or_else(|| {
+        let what = format!("{of} has no sizes: write the bytes of each rank's {which}, such as \"8MB\"");
+        WorkloadError::key("bytes", what)
+    })
+}
+
 /// The most ranks that a trace may have; more than the largest fabric has hosts.
 const MOST_RANKS: u32 = 1 << 20;
 

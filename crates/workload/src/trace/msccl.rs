@@ -4,8 +4,8 @@
 //! block follow each other; `depid` and `deps` name a step of another block that comes before. Copying and reducing takes
 //! no time. What one GPU sends another on one channel has a queue pair.
 
-use super::MOST_RANKS;
 use super::graph::{Graph, Node, Op};
+use super::{MOST_RANKS, buffer};
 use crate::WorkloadError;
 use crate::text::{self, quote};
 use anabranch_base::{Bytes, Duration};
@@ -17,14 +17,7 @@ use std::collections::BTreeMap;
 /// # Errors
 /// The line, what was expected there and what to write instead.
 pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, WorkloadError> {
-    let bytes = match bytes {
-        Some(bytes) if bytes.0 > 0 => bytes.0,
-        _ => {
-            let what =
-                "an algorithm of MSCCL has no sizes: write the bytes of each rank's buffer, such as \"8MB\"";
-            return Err(WorkloadError::key("bytes", what));
-        }
-    };
+    let bytes = buffer(bytes, "an algorithm of MSCCL", "buffer")?;
     let document = Document::parse(text).map_err(|error| {
         WorkloadError::line(file, error.pos().row, format!("it is no XML: {error}; write the file anew"))
     })?;

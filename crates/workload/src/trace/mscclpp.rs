@@ -8,9 +8,9 @@
 
 mod plan;
 
-use super::MOST_RANKS;
 use super::graph::{Graph, Node, Op};
 use super::msccl::Chunks;
+use super::{MOST_RANKS, buffer};
 use crate::WorkloadError;
 use anabranch_base::{Bytes, Duration};
 use plan::{Block, Chunk, Gpu, Kind, Operation, Plan};
@@ -30,13 +30,7 @@ const NOTHING: Op = Op::Compute { takes: Duration::ZERO, processor: None };
 /// # Errors
 /// Where it is, what was expected there and what to write instead.
 pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, WorkloadError> {
-    let bytes = match bytes {
-        Some(bytes) if bytes.0 > 0 => bytes.0,
-        _ => {
-            let what = "a plan of MSCCL++ has no sizes: write the bytes of each rank's input buffer, such as \"8MB\"";
-            return Err(WorkloadError::key("bytes", what));
-        }
-    };
+    let bytes = buffer(bytes, "a plan of MSCCL++", "input buffer")?;
     let plan = Plan::parse(file, text)?;
     let (least, most) = (plan.min_message_size, plan.max_message_size);
     if !(least..=most).contains(&bytes) {
@@ -145,12 +139,19 @@ struct At<'a> {
 /// What thread blocks of a GPU wait for each other with.
 #[derive(Default)]
 struct Within {
-    /// By barrier and time, who came and who may go on.
-    barriers: BTreeMap<(u32, usize), (Vec<u32>, Vec<u32>)>,
-    /// By barrier, how many meet there.
-    meet: BTreeMap<u32, Option<usize>>,
+    /// By barrier and time.
+    barriers: BTreeMap<(u32, usize), Meeting>,
     released: BTreeMap<u32, Vec<u32>>,
     acquired: BTreeMap<u32, Vec<u32>>,
+}
+
+/// Thread blocks at a barrier.
+struct Meeting {
+    /// At which all of them go on.
+    node: u32,
+    came: usize,
+    /// How many are to come, as the last of them says it.
+    meet: Option<usize>,
 }
 
 impl<'a> Reader<'a> {
@@ -204,20 +205,14 @@ impl<'a> Reader<'a> {
                 before = Some(self.operation(at, before, &mut within, &mut turns)?);
             }
         }
-        for ((barrier, turn), (arrived, leave)) in within.barriers {
-            let all = within.meet.get(&barrier).copied().flatten();
-            if all.is_some_and(|all| all != arrived.len()) {
+        for ((barrier, turn), Meeting { came, meet, .. }) in within.barriers {
+            if let Some(meet) = meet.filter(|meet| *meet != came) {
                 let what = format!(
-                    "GPU {}: {} thread blocks come to barrier {barrier} for time {} and {} meet there",
+                    "GPU {}: {came} thread blocks come to barrier {barrier} for time {} and {meet} meet there",
                     gpu.id,
-                    arrived.len(),
                     turn + 1,
-                    all.unwrap_or_default()
                 );
                 return Err(WorkloadError::file(self.file, what));
-            }
-            for node in leave {
-                self.ranks[gpu.id as usize][node as usize].after.extend(&arrived);
             }
         }
         for (semaphore, acquired) in within.acquired {
@@ -279,18 +274,20 @@ impl<'a> Reader<'a> {
                 self.flush(at, begins)
             }
             "barrier" => {
-                let arrived = self.node(rank, NOTHING, at.place, after);
-                let leave = self.node(rank, NOTHING, at.place, vec![arrived]);
                 let Some(barrier) = op.barrier_id else {
                     return Err(self.wrong(at, "it has no barrier_id"));
                 };
-                within.meet.insert(barrier, op.num_threadblocks);
                 let turn = turns.entry(barrier).or_default();
-                let all = within.barriers.entry((barrier, *turn)).or_default();
+                let meeting = within.barriers.entry((barrier, *turn)).or_insert_with(|| Meeting {
+                    node: self.node(rank, NOTHING, at.place, Vec::new()),
+                    came: 0,
+                    meet: None,
+                });
                 *turn += 1;
-                all.0.push(arrived);
-                all.1.push(leave);
-                Ok(leave)
+                meeting.came += 1;
+                meeting.meet = op.num_threadblocks;
+                self.ranks[rank as usize][meeting.node as usize].after.extend(after);
+                Ok(meeting.node)
             }
             "sem_acquire" | "sem_release" => {
                 let node = self.node(rank, NOTHING, at.place, after);
