@@ -232,7 +232,7 @@ fn reproduce_help() -> String {
     let rule: String = claims::RULE.iter().map(|(name, rule)| format!("  {name:<15} {rule}\n")).collect();
     format!(
         "Examples:
-  anabranch reproduce                      every figure, at quick scale
+  anabranch reproduce --all                every figure, at quick scale
   anabranch reproduce reps                 every figure of one paper
   anabranch reproduce reps/figure-2 --scale paper
   anabranch reproduce dcp/figure-13 --unsaid
@@ -251,6 +251,9 @@ pub struct ReproduceArgs {
     /// Papers (`reps`) or figures (`reps/figure-2`); none: all
     #[arg(value_name = "PAPER[/FIGURE]")]
     pub figures: Vec<String>,
+    /// Every figure of every paper, as when none is named
+    #[arg(long, conflicts_with = "figures")]
+    pub all: bool,
     /// How large to run them
     #[arg(long, value_enum, default_value_t = ScaleArg::Quick)]
     pub scale: ScaleArg,
@@ -263,6 +266,13 @@ pub struct ReproduceArgs {
     pub figures_dir: Option<PathBuf>,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+impl ReproduceArgs {
+    /// The papers and figures that were named; none: all.
+    pub fn wanted(&self) -> &[String] {
+        if self.all { &[] } else { &self.figures }
+    }
 }
 
 /// Arguments of `anabranch league`.

@@ -5,6 +5,7 @@ mod args;
 mod capture;
 mod clock;
 mod command;
+mod cost;
 mod examples;
 mod execute;
 mod failure;

@@ -177,10 +177,14 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).expect("the templates are fixed and right").progress_chars("=> ")
 }
 
-/// `12 s`, `3 min 20 s`.
+/// `12 s`, `3 min 20 s`, `5 h 07 min`.
 pub fn time(seconds: f64) -> String {
     let whole = seconds.round() as u64;
-    if whole < 60 { format!("{whole} s") } else { format!("{} min {:02} s", whole / 60, whole % 60) }
+    match whole {
+        0..60 => format!("{whole} s"),
+        60..3600 => format!("{} min {:02} s", whole / 60, whole % 60),
+        _ => format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
+    }
 }
 
 #[cfg(test)]
@@ -195,6 +199,14 @@ mod tests {
         // Four are left, of which one is done in two halves: three times ten seconds, two at once.
         assert_eq!(progress.left(1.0, 2), Some(15.0));
         assert_eq!(progress.left(0.0, 0), None);
+    }
+
+    #[test]
+    fn times_are_as_exact_as_they_are_long() {
+        assert_eq!(
+            [59.6, 200.0, 3599.4, 18_450.0].map(time),
+            ["1 min 00 s", "3 min 20 s", "59 min 59 s", "5 h 07 min"]
+        );
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub struct Simulated {
     pub interrupted: bool,
     /// The runs that were asked for.
     pub runs_asked: usize,
+    /// It was stored before, and nothing was simulated.
+    pub stored: bool,
 }
 
 impl Simulated {

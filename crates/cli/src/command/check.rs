@@ -1,18 +1,16 @@
 //! `anabranch check`.
 
 use crate::args::CheckArgs;
+use crate::cost::Cost;
 use crate::failure::Failure;
 use crate::output::{print, print_json};
-use crate::progress::time;
 use crate::source::input;
 use crate::{question, source};
 use anabranch_base::Bytes;
-use anabranch_report::large;
+use anabranch_sim::baseline;
 use anabranch_sim::scenario::{FaultSpec, Ground, GroundDifference, Overrides, RunPoint};
 use anabranch_sim::topology::Topology;
-use anabranch_sim::{Built, baseline};
 use serde_json::json;
-use std::collections::BTreeMap;
 
 /// Resolves and builds a scenario, and prints what it comes to.
 ///
@@ -32,7 +30,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     let faults = broken(first, topology)?;
     let schemes: Vec<&str> = scenario.schemes.iter().map(|scheme| scheme.name.as_str()).collect();
     let baselines = baseline::points(&prepared.points).len();
-    let cost = Cost::of(&prepared.points, &built)?;
+    let cost = Cost::of(&prepared.points, Some(&built))?;
     if args.json {
         return print_json(&json!({
             "scenario": scenario.title,
@@ -49,8 +47,8 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
             "queue_pairs": workload.qps.len(),
             "messages": workload.messages.len(),
             "message_bytes": bytes,
-            "packet_hops": cost.packet_hops,
-            "thread_s": cost.seconds(),
+            "packet_hops": cost.packet_hops(),
+            "thread_s": cost.thread_seconds(),
             "faults": faults.iter().map(Broken::json).collect::<Vec<_>>(),
             "warnings": prepared.item.warnings,
             "files": scenario.files.keys().collect::<Vec<_>>(),
@@ -96,58 +94,6 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
         ground(&prepared.ground),
         prepared.item.toml,
     ))
-}
-
-/// What all runs come to, without those that are for comparison.
-struct Cost {
-    packet_hops: f64,
-}
-
-impl Cost {
-    /// What a thread carries out in a second on a usual machine.
-    const PACKET_HOPS_A_SECOND: f64 = 10e6;
-    /// More points of a sweep than this are not built: those left are like the others in the mean.
-    const MOST_BUILT: usize = 32;
-
-    /// `first` is what the first of them builds.
-    fn of(points: &[RunPoint], first: &Built) -> Result<Cost, Failure> {
-        // Runs at one point of a sweep have the same fabric, and about the same messages.
-        let mut swept: Vec<Vec<&RunPoint>> = Vec::new();
-        for point in points {
-            match swept.iter_mut().find(|there| there[0].sweep == point.sweep) {
-                Some(there) => there.push(point),
-                None => swept.push(vec![point]),
-            }
-        }
-        let (mut packet_hops, mut runs) = (0.0, 0);
-        for (place, runs_there) in swept.iter().take(Self::MOST_BUILT).enumerate() {
-            let another = match place {
-                0 => None,
-                _ => Some(anabranch_sim::build(runs_there[0]).map_err(input)?),
-            };
-            let built = another.as_ref().unwrap_or(first);
-            let mut by_payload: BTreeMap<u64, u64> = BTreeMap::new();
-            for point in runs_there {
-                let payload = point.scheme.transport.framing().payload.0;
-                packet_hops +=
-                    *by_payload.entry(payload).or_insert_with(|| built.packet_hops(payload)) as f64;
-            }
-            runs += runs_there.len();
-        }
-        Ok(Cost { packet_hops: packet_hops * points.len() as f64 / runs.max(1) as f64 })
-    }
-
-    fn seconds(&self) -> f64 {
-        self.packet_hops / Self::PACKET_HOPS_A_SECOND
-    }
-
-    fn line(&self) -> String {
-        format!(
-            "about {} packet-hops if nothing is lost: {} of one thread at 10 M a second",
-            large(self.packet_hops),
-            time(self.seconds())
-        )
-    }
 }
 
 /// In what the ground of the schemes differs.

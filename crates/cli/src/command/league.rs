@@ -3,12 +3,14 @@
 use super::list::state_bits;
 use super::simulate;
 use crate::args::{LeagueArgs, ScaleArg};
+use crate::cost::{Cost, TimeLeft};
 use crate::failure::{Failure, did_you_mean, reason};
 use crate::figures::{self, FigureFile};
-use crate::output::{note, print, print_json};
-use crate::{clock, interrupt, progress, sizes, source};
+use crate::output::{note, print, print_json, told};
+use crate::{interrupt, sizes, source};
 use anabranch_proto::PathFacts;
 use anabranch_report::Contest;
+use anabranch_sim::baseline;
 use anabranch_sim::scenario::{Figure, Scale, Scenario, Scheme, setups};
 use serde_json::json;
 use std::fs;
@@ -28,16 +30,13 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
     let scenarios: Vec<Asked<'_>> =
         files.iter().map(|file| Asked::read(file, scale, &args.seeds)).collect::<Result<_, Failure>>()?;
     interrupt::catch()?;
-    let begun = clock::now();
+    let costs = told("estimating how long the scenarios take", || {
+        scenarios.iter().map(Asked::cost).collect::<Result<Vec<Cost>, Failure>>()
+    })?;
+    let mut left = TimeLeft::of(costs, args.output.threads);
     let mut contests = Vec::new();
     for (place, Asked { name, on_common: scenario, on_own }) in scenarios.iter().enumerate() {
-        let seconds = begun.elapsed().as_secs_f64();
-        note(&format!(
-            "league/{name}, {} of {}, {} so far",
-            place + 1,
-            scenarios.len(),
-            progress::time(seconds)
-        ));
+        note(&left.begin(&format!("league/{name}"), place));
         let stored = format!("league-{name}-{}", figures::scale_name(scale));
         let prepared = source::prepare(stored, scenario.clone())?;
         let done = simulate::scenario(&prepared, true, &args.output)?;
@@ -47,15 +46,18 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
         let page = done.folder.as_ref().and_then(|folder| folder.file_name());
         let page = page.map(|folder| format!("{}/report.html", folder.to_string_lossy()));
         let mut contest = Contest::of(name, &done.results, sizes::of(&prepared.points), page);
+        let mut stored = done.stored;
         for (setup, scenario) in on_own {
-            let stored = format!("league-{name}-{}-{setup}", figures::scale_name(scale));
-            let prepared = source::prepare(stored, scenario.clone())?;
+            let own = format!("league-{name}-{}-{setup}", figures::scale_name(scale));
+            let prepared = source::prepare(own, scenario.clone())?;
             let done = simulate::scenario(&prepared, true, &args.output)?;
             if done.interrupted {
                 return done.verdict();
             }
             contest.add_own_ground(setup, &done.results);
+            stored &= done.stored;
         }
+        left.end(place, stored);
         contests.push(contest);
     }
     let seeds = scenarios.iter().map(|asked| asked.on_common.seeds.len()).max().unwrap_or(0);
@@ -112,6 +114,18 @@ impl<'f> Asked<'f> {
             }
         }
         Ok(Asked { name: file.name(), on_common, on_own })
+    }
+
+    /// Of all its runs, on every ground and without its faults.
+    fn cost(&self) -> Result<Cost, Failure> {
+        let grounds = self.on_own.iter().map(|(_, scenario)| scenario).chain([&self.on_common]);
+        let mut points = Vec::new();
+        for scenario in grounds {
+            let with_faults = scenario.points().map_err(source::input)?;
+            points.extend(baseline::points(&with_faults));
+            points.extend(with_faults);
+        }
+        Cost::of(&points, None)
     }
 }
 

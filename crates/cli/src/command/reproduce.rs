@@ -3,11 +3,12 @@
 use super::simulate::Job;
 use crate::args::{ReproduceArgs, ScaleArg};
 use crate::command::check::counted;
+use crate::cost::{Cost, TimeLeft};
 use crate::execute::execute;
 use crate::failure::Failure;
-use crate::output::{note, print, print_json, width};
+use crate::output::{note, print, print_json, told, width};
 use crate::simulated::Simulated;
-use crate::{clock, figures, interrupt, json, model, progress, sizes, source};
+use crate::{figures, interrupt, json, model, sizes, source};
 use anabranch_report::Exhibit;
 use anabranch_results::{self as results, ClaimResult, ClaimRow, Outcome};
 use anabranch_sim::scenario::{Figure, Scale};
@@ -25,7 +26,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if args.unsaid {
         return super::unsaid::vary(args, scale);
     }
-    let chosen = figures::choose(figures::all(args.figures_dir.as_deref())?, &args.figures)?;
+    let chosen = figures::choose(figures::all(args.figures_dir.as_deref())?, args.wanted())?;
     // All are read before the first one runs, so that a fault shows at once.
     let chosen: Vec<Figure> = chosen.iter().map(|file| file.read(scale)).collect::<Result<_, _>>()?;
     interrupt::catch()?;
@@ -34,15 +35,12 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let mut failed = Vec::new();
     let mut interrupted = None;
     let mut exhibits = Vec::new();
-    let begun = clock::now();
+    let mut left = TimeLeft::of(costs(&chosen)?, args.output.threads);
     for (place, figure) in chosen.iter().enumerate() {
-        let so_far = match place {
-            0 => String::new(),
-            _ => format!(", {} so far", progress::time(begun.elapsed().as_secs_f64())),
-        };
-        let (id, named, of) = (&figure.id, figures::scale_name(scale), chosen.len());
-        note(&format!("{id} at {named} scale, {} of {of}{so_far}", place + 1));
+        let named = format!("{} at {} scale", figure.id, figures::scale_name(scale));
+        note(&left.begin(&named, place));
         let (digest, done) = one(figure, scale, args)?;
+        left.end(place, done.stored);
         let judged = done.results.figure.as_ref().map_or(&[][..], |figure| &figure.claims);
         let verdict = done.verdict();
         if args.output.json {
@@ -84,6 +82,15 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         None if failed.is_empty() => Ok(()),
         None => Err(Failure::Run(format!("runs failed in {}", failed.join(", ")))),
     }
+}
+
+/// What each figure costs, where there are many of them. A model costs next to nothing.
+fn costs(figures: &[Figure]) -> Result<Vec<Cost>, Failure> {
+    let cost = |figure: &Figure| match &figure.scenario {
+        Some(scenario) if figures.len() > 1 => Cost::of(&scenario.points().map_err(source::input)?, None),
+        _ => Ok(Cost::default()),
+    };
+    told("estimating how long the figures take", || figures.iter().map(cost).collect())
 }
 
 /// Runs one figure; the digest of what was run, and what came of it.

@@ -65,7 +65,7 @@ impl Job<'_> {
         if whole {
             kept.clear();
         }
-        Ok(Simulated { results, folder, interrupted, runs_asked: self.runs })
+        Ok(Simulated { results, folder, interrupted, runs_asked: self.runs, stored: false })
     }
 
     /// A figure's claims may have changed since its results were stored.
@@ -81,7 +81,7 @@ impl Job<'_> {
             write(store.begin(self.item)?, &results, true)?;
         }
         let runs_asked = self.runs;
-        Ok(Simulated { results, folder: Some(folder), interrupted: false, runs_asked })
+        Ok(Simulated { results, folder: Some(folder), interrupted: false, runs_asked, stored: true })
     }
 }
 

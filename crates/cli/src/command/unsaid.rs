@@ -31,7 +31,7 @@ pub fn vary(args: &ReproduceArgs, scale: Scale) -> Result<(), Failure> {
     let all = figures::all(args.figures_dir.as_deref())?;
     let with_unsaid: Vec<String> =
         all.iter().filter(|file| file.has_unsaid()).map(|file| file.id.clone()).collect();
-    let chosen = figures::choose(all, &args.figures)?;
+    let chosen = figures::choose(all, args.wanted())?;
     let plans = told("resolving every set-up", || plans(&chosen, scale))?;
     if plans.is_empty() {
         let help = match with_unsaid.is_empty() {
