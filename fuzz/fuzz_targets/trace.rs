@@ -32,7 +32,8 @@ fuzz_target!(|text: &str| {
         start: Duration::ZERO,
         ends: format.ends(),
         bytes: Some(Bytes(4096)),
-        chunk: Some(Bytes(1 << 20)),
+        // Large, as millions of chunks are allowed and take more memory than a fuzzer has.
+        chunk: Some(Bytes(1 << 40)),
         without_pipeline: true,
         layers: None,
         ranks: None,

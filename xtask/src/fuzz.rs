@@ -34,8 +34,12 @@ pub fn run(root: &Path, seconds: u32) -> Result<()> {
         std::fs::create_dir_all(root.join(&found)).with_context(|| format!("{found} cannot be made"))?;
         let limit = format!("-max_total_time={seconds}");
         let seeds = format!("fuzz/corpus/{target}");
-        let mut command = cargo_fuzz(root, &["run", target, &found, &seeds, "--"]);
-        command.args([&limit, "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"]);
+        // Not every target has inputs that were kept by name.
+        let seeds = root.join(&seeds).exists().then_some(seeds);
+        let mut args = vec!["run", target, &found];
+        args.extend(seeds.as_deref());
+        let mut command = cargo_fuzz(root, &args);
+        command.args(["--", &limit, "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"]);
         if let Err(error) = step(&mut command) {
             eprintln!("{error:#}");
             failed.push(target.as_str());

@@ -1,9 +1,10 @@
 //! Links: what those of one rate and latency have in common.
 
+use crate::egress::is_trimmed;
 use crate::spec::FabricSpec;
 use anabranch_base::{Bytes, Duration, LinkId, Rate};
 use anabranch_fabric::Topology;
-use anabranch_proto::PathFacts;
+use anabranch_proto::{Packet, PathFacts};
 
 /// A pause frame on the wire (IEEE 802.1Qbb): the smallest Ethernet frame.
 pub const PAUSE_FRAME_BYTES: u16 = 64;
@@ -145,7 +146,7 @@ pub struct Unmarked {
 /// a full packet leaves it; none where all do, and where no queue has a limit of its own.
 pub fn unmarked(fabric: &FabricSpec, topology: &Topology, facts: &PathFacts) -> Option<Unmarked> {
     // A queue that is longer than the engine counts never fills.
-    let holds = fabric.queue?.on(facts).0;
+    let holds = fabric.longest_queue(facts)?.0;
     let left = u32::try_from(holds).ok()?.saturating_sub(clip(facts.packet));
     let from_switches =
         (0..topology.links()).map(LinkId).filter(|&link| topology.switch(topology.source(link)).is_some());
@@ -168,7 +169,7 @@ fn clip(bytes: Bytes) -> u32 {
 /// How much a port's queues hold, and what happens to the rest.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueLimits {
-    /// Bytes of data; no limit in a lossless class, whose buffer is shared.
+    /// Bytes of data; no limit of its own where the buffer is shared.
     pub data: u32,
     /// Bytes of control.
     pub control: u32,
@@ -179,10 +180,17 @@ pub struct QueueLimits {
 }
 
 impl QueueLimits {
+    /// Whether a packet waits in the control queue of a switch.
+    #[inline]
+    pub fn is_control(&self, packet: &Packet) -> bool {
+        packet.is_control() && (!self.acks_with_data || is_trimmed(packet))
+    }
+
     /// The limits of a scheme on a fabric. `header` is what trimming leaves of a packet.
     pub fn new(fabric: &FabricSpec, facts: &PathFacts, header: Bytes) -> Self {
+        let own = fabric.queue.filter(|_| fabric.shared_buffer.0 == 0);
         QueueLimits {
-            data: fabric.queue.map_or(u32::MAX, |queue| clip(queue.on(facts))),
+            data: own.map_or(u32::MAX, |queue| clip(queue.on(facts))),
             control: clip(fabric.control_queue.on(facts)),
             trimmed_bytes: fabric.trim.then_some(header.0 as u16),
             acks_with_data: fabric.acks_with_data,

@@ -173,10 +173,20 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct FabricSpec {
-        /// Capacity of a port's data queue, which drops (or trims) the rest. A lossless fabric has `pfc` instead.
+        /// Capacity of a port's data queue, which drops (or trims) the rest; with `shared_buffer` its even share of that, by
+        /// which timeouts and marks count a full queue. A lossless fabric has `pfc` instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(AboveZero; example = "1bdp"; source = "REPS, section 4.1")]
         pub queue: Option<Size>,
+        /// Bytes of data that all ports of a switch may hold together, where its data queues share them: one may take
+        /// `shared_alpha` times what is left. 0: each queue has a limit of its own.
+        #[serde(default, skip_serializing_if = "is_none")]
+        #[is(any; example = "32MB"; source = "unsaid; switches share the memory of queues that drop, too"; default = "0B")]
+        pub shared_buffer: Bytes,
+        /// Dynamic threshold of a shared buffer: how many times what is left of it one data queue may hold.
+        #[serde(default = "shared_alpha", skip_serializing_if = "is_shared_alpha")]
+        #[is(LEAST_SHARE..=65_536.0; example = 8.0; source = "Choudhury and Hahne (1998); 1 there"; default = 1.0)]
+        pub shared_alpha: f64,
         /// Capacity of a port's control queue.
         #[is(AboveZero; example = "1bdp"; source = "unsaid; ACKs and headers wait in a queue of their own")]
         pub control_queue: Size,
@@ -230,7 +240,29 @@ parameters! {
     }
 }
 
+fn is_none(bytes: &Bytes) -> bool {
+    bytes.0 == 0
+}
+
+fn shared_alpha() -> f64 {
+    1.0
+}
+
+fn is_shared_alpha(alpha: &f64) -> bool {
+    *alpha == shared_alpha()
+}
+
 impl FabricSpec {
+    /// The most bytes that a data queue which drops can hold, on a path whose facts these are: alone at its switch it takes
+    /// the share `alpha / (1 + alpha)` of a buffer that all share. None in a lossless class.
+    pub fn longest_queue(&self, facts: &PathFacts) -> Option<Bytes> {
+        let own = self.queue?.on(facts);
+        Some(match self.shared_buffer.0 {
+            0 => own,
+            whole => Bytes((whole as f64 * self.shared_alpha / (1.0 + self.shared_alpha)) as u64),
+        })
+    }
+
     /// The facts of a path, with what a full queue of these switches holds. Ports that pause share a buffer, so that all
     /// of it may be before a packet; of several buffers it is `pfc.buffer` as it stands.
     pub fn facts(&self, path: PathFacts) -> PathFacts {

@@ -96,6 +96,20 @@ fn a_queue_below_a_packet() {
 }
 
 #[test]
+fn a_buffer_that_nobody_shares() {
+    let says = "scheme \"reps\": fabric.shared_buffer = \"0B\": each queue has a limit of its own, and fabric.shared_alpha = 8 \
+                nothing to share; write: \"reps.fabric.shared_buffer\" = \"32MB\"";
+    let alpha = format!("{SMALL}[set]\n\"reps.fabric.shared_alpha\" = 8.0\n");
+    warned(&alpha, &[says]);
+    warned(&format!("{alpha}\"reps.fabric.shared_buffer\" = \"32MB\"\n"), &[]);
+    let says = "scheme \"reps\": fabric.shared_buffer = \"5KB\" does not hold a packet of 4174B in a queue";
+    warned(&format!("{SMALL}[set]\n\"reps.fabric.shared_buffer\" = \"5KB\"\n"), &[says]);
+    // Marks that the even share of a queue would never reach.
+    let marks = "\"reps.fabric.ecn_kmin\" = \"2MB\"\n\"reps.fabric.ecn_kmax\" = \"4MB\"\n";
+    warned(&format!("{SMALL}[set]\n\"reps.fabric.shared_buffer\" = \"32MB\"\n{marks}"), &[]);
+}
+
+#[test]
 fn a_measure_that_saw_nothing() {
     let one = "kind = \"messages\"\n[[workload.message]]\nfrom = 0\nto = 15\nbytes = \"100KB\"";
     let idle = edited("kind = \"permutation\"\nbytes = \"100KB\"", one);

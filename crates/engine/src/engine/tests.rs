@@ -159,7 +159,7 @@ fn a_packet_from_nowhere_is_one_too_many() {
 /// The switch loses a frame, counts it as lost, and does not release its buffer.
 #[test]
 fn a_lossless_buffer_that_counts_what_is_gone_is_found() {
-    Ground::new(ROCE).assert_broken("lossless buffers count", |_, switches, counters| {
+    Ground::new(ROCE).assert_broken("a switch counts", |_, switches, counters| {
         for switch in switches {
             assert!(lose(switch));
             counters.link_losses += 1;

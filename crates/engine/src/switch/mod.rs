@@ -3,10 +3,11 @@
 mod path_map;
 mod pfc;
 mod program;
+mod shared;
 mod wrr;
 
 use crate::context::{Context, Failure};
-use crate::egress::{Egress, Frees, Lines, is_trimmed, trimmed};
+use crate::egress::{Egress, Frees, Lines, trimmed};
 use crate::frame::{Frame, Order, What, kind};
 use crate::network::Network;
 use crate::node::Node;
@@ -18,6 +19,7 @@ use anabranch_fabric::Routing;
 use anabranch_proto::{IntStack, Packet};
 use pfc::{Admission, SwitchPfc};
 use program::Beyond;
+use shared::SharedBuffer;
 
 pub use pfc::{PfcError, PfcPlan, check_headrooms};
 pub use program::{ProgramError, ProgramPlan, program_counters};
@@ -30,6 +32,10 @@ pub struct Switch {
     egress: Egress<Lines>,
     /// The lossless class, where there is one.
     pfc: Option<Box<SwitchPfc>>,
+    /// What data queues that drop share, where they do.
+    shared: Option<Box<SharedBuffer>>,
+    /// A buffer counts the data that waits: one of the two.
+    counts: bool,
     /// What it does beyond ECMP.
     beyond: Option<Box<Beyond>>,
     /// By port: draws of its marking.
@@ -102,9 +108,13 @@ impl Switch {
         let node = NodeId(network.topology.hosts + index);
         let weight = plan.weights.get(index as usize).copied().unwrap_or(0);
         let egress = Egress::new(network, node, weight, kind_of, Lines::default());
+        let pfc = plan.pfc.as_ref().map(|plan| Box::new(plan.switch(index, egress.ports.len())));
+        let shared = SharedBuffer::of(&network.scheme.fabric).map(Box::new);
         Switch {
             index,
-            pfc: plan.pfc.as_ref().map(|plan| Box::new(plan.switch(index, egress.ports.len()))),
+            counts: pfc.is_some() || shared.is_some(),
+            pfc,
+            shared,
             beyond: plan.program.as_mut().map(|plan| Box::new(plan.switch(network, index))),
             marks: vec![None; egress.ports.len()],
             marked: 0,
@@ -158,10 +168,7 @@ impl Switch {
     #[inline]
     fn forward<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let limits = &at.network.queues;
-        let mut control = frame.packet.is_control();
-        if limits.acks_with_data && control {
-            control = is_trimmed(&frame.packet);
-        }
+        let control = limits.is_control(&frame.packet);
         let out = &self.egress.ports[usize::from(port)];
         if !out.wakes && (!out.paused || control) {
             if !control {
@@ -173,8 +180,8 @@ impl Switch {
         if !control {
             at.backlogs.found(out.queued());
         }
-        if self.pfc.is_some() && !control && !self.charge(frame.port, frame.packet.wire_bytes, at) {
-            self.egress.drop_packet(port, frame, at);
+        if self.counts && !control && !self.charge(port, frame, at) {
+            self.refuse(port, frame, at);
             return;
         }
         let out = &self.egress.ports[usize::from(port)];
@@ -247,13 +254,13 @@ impl Switch {
         }
     }
 
-    /// Takes the next packet that may go out by `port`, and releases its lossless buffer.
+    /// Takes the next packet that may go out by `port`, and releases its part of a shared buffer.
     #[inline]
     fn dequeue<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> Option<Taken> {
         let taken = self.egress.dequeue(port, at)?;
-        if self.pfc.is_some() {
+        if self.counts {
             let frame = self.egress.pool.frame(&taken);
-            if !frame.packet.is_control() {
+            if !at.network.queues.is_control(&frame.packet) {
                 let (from, bytes) = (frame.port, frame.packet.wire_bytes);
                 self.release(from, bytes, at);
             }
@@ -291,11 +298,21 @@ impl Switch {
         }
     }
 
-    /// Charges `bytes` bytes of data that came by `from` to the lossless buffer; false when there is no room, which
-    /// fails the run.
+    /// Charges data that is to wait at `port` to the buffer that all ports share; false when there is no room, which
+    /// fails the run in a lossless class.
     // Apart from its callers, which stay small for the fabrics without it.
     #[inline(never)]
-    fn charge<O: Observer>(&mut self, from: u16, bytes: u16, at: &mut Context<'_, O>) -> bool {
+    fn charge<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
+        let bytes = frame.packet.wire_bytes;
+        match &mut self.shared {
+            Some(shared) => shared.admit(self.egress.ports[usize::from(port)].data_bytes, bytes),
+            None => self.charge_lossless(frame.port, bytes, at),
+        }
+    }
+
+    /// Charges `bytes` bytes of data that came by `from` to the lossless buffer; false when there is no room, which
+    /// fails the run.
+    fn charge_lossless<O: Observer>(&mut self, from: u16, bytes: u16, at: &mut Context<'_, O>) -> bool {
         let Some(pfc) = &mut self.pfc else { return true };
         match pfc.admit(from, bytes) {
             Admission::Fits => true,
@@ -328,9 +345,12 @@ impl Switch {
         }
     }
 
-    /// Releases a data packet's lossless buffer.
+    /// Releases what a data packet was charged with.
     #[inline(never)]
     fn release<O: Observer>(&mut self, from: u16, bytes: u16, at: &mut Context<'_, O>) {
+        if let Some(shared) = &mut self.shared {
+            shared.release(bytes);
+        }
         let Some(pfc) = &mut self.pfc else { return };
         if pfc.release(from, bytes)
             && let Some(pending) = pfc.tell(from, false)
@@ -367,11 +387,14 @@ impl Switch {
         stop
     }
 
-    /// Bytes that the lossless buffers count, and those that they should.
-    pub fn lossless_bytes(&self) -> Option<(u64, u64)> {
+    /// Bytes that its shared buffer counts, and those that it should.
+    pub fn counted_bytes(&self) -> Option<(u64, u64)> {
+        let queued = || self.egress.ports.iter().map(|port| u64::from(port.data_bytes)).sum::<u64>();
+        if let Some(shared) = &self.shared {
+            return Some((shared.held(), queued()));
+        }
         let pfc = self.pfc.as_ref()?;
-        let queued: u64 = self.egress.ports.iter().map(|port| u64::from(port.data_bytes)).sum();
-        Some((pfc.held(), queued + self.beyond.as_ref().map_or(0, |beyond| beyond.held().1)))
+        Some((pfc.held(), queued() + self.beyond.as_ref().map_or(0, |beyond| beyond.held().1)))
     }
 
     /// Packets that its program keeps.

@@ -276,7 +276,7 @@ impl Switch {
     /// The program holds a packet: it waits in the switch's buffer, whose lossless part counts it.
     fn hold<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         let bytes = frame.packet.wire_bytes;
-        if self.pfc.is_some() && !self.charge(frame.port, bytes, at) {
+        if !self.charge_lossless(frame.port, bytes, at) {
             at.counters.drops += 1;
             self.egress.forget(frame.telemetry);
             return;

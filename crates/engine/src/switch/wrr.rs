@@ -84,6 +84,8 @@ mod tests {
         };
         let fabric = FabricSpec {
             queue: Some(Size::Bdp(1.0)),
+            shared_buffer: Bytes(0),
+            shared_alpha: 1.0,
             control_queue: Size::Bdp(1.0),
             ecn_kmin: Threshold::Size(Size::Bdp(0.2)),
             ecn_kmax: Threshold::Size(Size::Bdp(0.8)),

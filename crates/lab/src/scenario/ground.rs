@@ -261,6 +261,9 @@ impl Values {
         by_path.insert(FULL.to_owned(), Known::plain(full));
         // What is left out where it says "no".
         by_path.entry("fabric.acks_with_data".to_owned()).or_insert_with(|| Known::plain("false"));
+        if !pauses {
+            by_path.entry("fabric.shared_buffer".to_owned()).or_insert_with(|| Known::plain("0B"));
+        }
         by_path.entry(ROUTING.to_owned()).or_insert_with(|| Known::plain("never"));
         let windows = in_flight(scheme, facts);
         let window_needed = windows.each_ref().map(|window| {

@@ -63,17 +63,33 @@ impl IdleQueues {
             }
             return;
         };
-        let holds = queue.on(facts);
-        if let Some(longer) = longer(scheme, on, facts, holds) {
+        let fabric = &scheme.fabric;
+        let shares = fabric.shared_buffer.0 > 0;
+        if !shares && fabric.shared_alpha != 1.0 {
+            let problem = format!(
+                "= \"0B\": each queue has a limit of its own, and fabric.shared_alpha = {} nothing to share",
+                fabric.shared_alpha
+            );
+            note("fabric.shared_buffer", problem, "\"32MB\"".to_owned());
+        }
+        let even = queue.on(facts);
+        let holds = fabric.longest_queue(facts).unwrap_or(even);
+        let its = match shares {
+            true => {
+                format!("of fabric.shared_buffer = \"{}\" it takes {holds} at the most", fabric.shared_buffer)
+            }
+            false => format!("fabric.queue = \"{queue}\", {holds}"),
+        };
+        if let Some(longer) = longer(scheme, on, facts, holds).filter(|_| !shares) {
             let known = self.enough.entry(scheme.name.clone()).or_insert(longer);
             *known = longer.max(*known);
         }
         let rto = scheme.transport.rto();
-        let full = facts.base_rtt + facts.line_rate.time_for(holds.0);
+        let full = facts.base_rtt + facts.line_rate.time_for(even.0);
         // A shorter one than that is told of without a queue.
         if rto.on(facts) > facts.base_rtt && rto.on(facts) < full {
             let problem = format!(
-                "= \"{rto}\" is over before a packet behind a full queue (fabric.queue = \"{queue}\", {holds}) and its ACK are \
+                "= \"{rto}\" is over before a packet behind a full queue (fabric.queue = \"{queue}\", {even}) and its ACK are \
                  through, which takes {}: it is sent again while it waits",
                 full.rounded_up(3)
             );
@@ -81,20 +97,24 @@ impl IdleQueues {
         }
         if holds < facts.packet {
             let fate = if scheme.fabric.trim { "trimmed" } else { "dropped" };
+            let (parameter, written, enough) = match shares {
+                true => ("fabric.shared_buffer", fabric.shared_buffer.to_string(), "\"32MB\""),
+                false => ("fabric.queue", queue.to_string(), "\"100packets\""),
+            };
             let problem = format!(
-                "= \"{queue}\" does not hold a packet of {}: every full packet that does not find its link idle is {fate}",
+                "= \"{written}\" does not hold a packet of {} in a queue: every full packet that does not find its link idle is {fate}",
                 facts.packet
             );
-            note("fabric.queue", problem, "\"100packets\"".to_owned());
+            note(parameter, problem, enough.to_owned());
         } else if hears_marks(scheme)
             && let Some(Unmarked { parameter, kmin, rate }) = unmarked(&scheme.fabric, on, facts)
         {
             let problem = format!(
                 "({kmin} on links of {rate}) is not below what waits behind a packet in a full queue \
-                 (fabric.queue = \"{queue}\", {holds}): nothing is ever marked"
+                 ({its}): nothing is ever marked"
             );
             let fifth = round_up(Bytes(holds.0 / 5));
-            if fifth.0 + facts.packet.0 >= holds.0 {
+            if fifth.0 + facts.packet.0 >= holds.0 && !shares {
                 let problem = format!(
                     "= \"{queue}\" holds {} full packet(s) of {}: no threshold ({parameter} is {kmin}) is of use below that, \
                      nothing is ever marked",
@@ -120,7 +140,7 @@ impl IdleQueues {
             if kmax > holds {
                 let reached = holds.0.saturating_sub(kmin.0) as f64 / (kmax.0 - kmin.0) as f64;
                 let problem = format!(
-                    "({kmax}) is above what a queue holds (fabric.queue = \"{queue}\", {holds}): no packet is marked with \
+                    "({kmax}) is above what a queue holds ({its}): no packet is marked with \
                      a probability above {:.2}, and fabric.ecn_pmax is {}",
                     reached * scheme.fabric.ecn_pmax,
                     scheme.fabric.ecn_pmax

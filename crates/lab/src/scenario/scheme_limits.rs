@@ -197,6 +197,11 @@ fn fabric(fabric: &FabricSpec) -> Result<(), ParameterFault> {
     if let Some(wrr) = &fabric.wrr {
         control_weight(wrr)?;
     }
+    if fabric.shared_buffer.0 > 0 && fabric.pfc.is_some() {
+        let message =
+            "fabric.shared_buffer is for queues that drop, and fabric.pfc has a buffer of its own".to_owned();
+        return Err(ParameterFault::value("fabric.shared_buffer", message, "\"0B\""));
+    }
     if fabric.acks_with_data && fabric.pfc.is_some() {
         let message = "fabric.acks_with_data: a lossless class (fabric.pfc) counts data alone".to_owned();
         return Err(ParameterFault::value("fabric.acks_with_data", message, "false"));

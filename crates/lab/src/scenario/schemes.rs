@@ -461,8 +461,11 @@ pub(super) fn has(scheme: &Scheme, path: &str) -> bool {
 /// Whether a setting for all schemes is meant for this one: a queue of a port for all is not for one that pauses, which
 /// would drop with it, and that is another scheme.
 pub(super) fn takes(scheme: &Scheme, path: &str) -> bool {
-    has(scheme, path) && !(path == "fabric.queue" && scheme.fabric.pfc.is_some())
+    has(scheme, path) && !(OF_QUEUES_THAT_DROP.contains(&path) && scheme.fabric.pfc.is_some())
 }
+
+/// What a fabric that pauses has no use for, though it is a fabric's.
+const OF_QUEUES_THAT_DROP: [&str; 3] = ["fabric.queue", "fabric.shared_buffer", "fabric.shared_alpha"];
 
 /// What to say where no scheme takes a setting for all.
 pub(super) fn not_taken(scheme: &Scheme, path: &str) -> ParameterFault {
@@ -470,7 +473,7 @@ pub(super) fn not_taken(scheme: &Scheme, path: &str) -> ParameterFault {
         return no_such(scheme, path);
     }
     let message = format!(
-        "every scheme here pauses (fabric.pfc), so that fabric.queue for all is for none; scheme {:?} has fabric.pfc.buffer",
+        "every scheme here pauses (fabric.pfc), so that {path} for all is for none; scheme {:?} has fabric.pfc.buffer",
         scheme.name
     );
     let instead =

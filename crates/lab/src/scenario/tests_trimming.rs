@@ -54,6 +54,11 @@ const CASES: &[(&str, &str)] = &[
   write: "pfc-ecmp.fabric.acks_with_data" = false"#,
     ),
     (
+        r#""pfc-ecmp.fabric.shared_buffer" = "32MB""#,
+        r#"s.toml:11:1: fabric.shared_buffer is for queues that drop, and fabric.pfc has a buffer of its own
+  write: "pfc-ecmp.fabric.shared_buffer" = "0B""#,
+    ),
+    (
         r#""dcp.transport.counter_bits" = 0"#,
         r#"s.toml:11:1: transport.counter_bits must be 1 to 31, not 0
   write: "dcp.transport.counter_bits" = 1"#,

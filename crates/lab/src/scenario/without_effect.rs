@@ -229,7 +229,9 @@ fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<ScenarioError> {
             schemes.iter().map(|scheme| scheme.name.as_str()).collect::<Vec<_>>().join(", ")
         };
         let why = match set.path.as_str() {
-            "fabric.queue" => "which pause instead of dropping (fabric.pfc)",
+            "fabric.queue" | "fabric.shared_buffer" | "fabric.shared_alpha" => {
+                "which pause instead of dropping (fabric.pfc)"
+            }
             _ => "which have no such parameter",
         };
         let message = format!("\"*.{}\" is not for {}, {why}", set.path, names(&others));

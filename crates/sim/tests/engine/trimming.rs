@@ -75,6 +75,57 @@ fn the_weight_divides_the_link() {
     assert!(even < most, "{even} us, {most} us");
 }
 
+/// Seven senders for each of the receivers, all at one switch; a packet has 1,057 B.
+fn full_queues(receivers: u32, buffer: &str, set: &str) -> RunResult {
+    let message = |from, to| format!("[[workload.message]]\nfrom = {from}\nto = {to}\nbytes = \"200KB\"\n");
+    let messages = (0..receivers).flat_map(|to| (0..7).map(move |nth| message(receivers + 7 * to + nth, to)));
+    let text = format!(
+        r#"
+schemes = ["dcp"]
+setup = "dcp-paper"
+[topology]
+kind = "single-switch"
+hosts = {}
+link = "100Gbps"
+link_latency = "1us"
+[set]
+"dcp.cc.window" = "1000bdp"
+"dcp.fabric.shared_buffer" = "{buffer}"
+{set}
+[workload]
+kind = "messages"
+{}"#,
+        8 * receivers,
+        messages.collect::<String>()
+    );
+    finish_one(&text, &[])
+}
+
+/// A queue takes a packet while it then holds no more than what is left. Alone it is refused one from 141.4 packets on, so
+/// that it holds 142; with an alpha of 1/2, x + 1 packet <= (B - x) / 2, from 93.9 on.
+#[test]
+fn queues_that_share_a_buffer_hold_what_their_threshold_says() {
+    let whole = "\"dcp.fabric.trim\" = false\n";
+    for (alpha, packets) in [("1.0", 142), ("0.5", 94)] {
+        let result = full_queues(1, "300KB", &format!("{whole}\"dcp.fabric.shared_alpha\" = {alpha}"));
+        assert_eq!(result.run.peak_queue_bytes, packets * 1_057, "alpha {alpha}");
+        assert!(result.run.drops > 1_000, "{}", result.run.drops);
+    }
+    // What does not fit is trimmed where switches trim, ACKs and headers among data are counted too, and a buffer that holds
+    // all refuses nothing.
+    for set in ["", "\"dcp.fabric.acks_with_data\" = true"] {
+        let trimmed = full_queues(2, "300KB", set).run;
+        assert!(
+            trimmed.trims > 1_000 && trimmed.drops == 0,
+            "{set}: {} trims, {} drops",
+            trimmed.trims,
+            trimmed.drops
+        );
+    }
+    let roomy = full_queues(2, "32MB", "").run;
+    assert_eq!((roomy.trims, roomy.drops), (0, 0));
+}
+
 const ADAPTIVE: &str = r#"
 schemes = ["dcp", "dcp-dcqcn"]
 setup = "dcp-paper"

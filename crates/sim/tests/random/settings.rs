@@ -129,6 +129,8 @@ fn one(dice: &mut Dice, scheme: &Scheme, fabric: &Fabric) -> Option<(String, Str
         "fabric.routing_delay",
         "fabric.wrr",
         "fabric.acks_with_data",
+        "fabric.shared_buffer",
+        "fabric.shared_alpha",
         "fabric.program",
         "fabric.program.confirmation",
         "fabric.program.lazy_drop",
@@ -153,6 +155,8 @@ fn one(dice: &mut Dice, scheme: &Scheme, fabric: &Fabric) -> Option<(String, Str
         "fabric.pfc",
         "fabric.acks_with_data",
         "fabric.program",
+        "fabric.shared_buffer",
+        "fabric.shared_alpha",
     ];
     let of_pfc = path.starts_with("fabric.pfc.") && has(scheme, "fabric.pfc");
     if !optional.contains(&path) && !of_pfc && !has(scheme, path) {
@@ -232,6 +236,9 @@ fn one(dice: &mut Dice, scheme: &Scheme, fabric: &Fabric) -> Option<(String, Str
         "fabric.wrr" => dice.pick(&["{ weight = 1.0 }", "{ weight = 30.0 }", "{ radix = 8 }"]).to_owned(),
         "fabric.acks_with_data" if lossless => return None,
         "fabric.acks_with_data" => yes(dice),
+        "fabric.shared_buffer" | "fabric.shared_alpha" if lossless => return None,
+        "fabric.shared_buffer" => of(dice, &["0B", "30KB", "400KB", "32MB"]),
+        "fabric.shared_alpha" => of(dice, &["0.125", "1.0", "8.0"]).replace('"', ""),
         "fabric.program" if has(scheme, "fabric.program") => return None,
         "fabric.program" => dice
             .pick(&["{ kind = \"flowlet\", gap = \"3us\" }", "{ kind = \"nack-drop\", share = 0.5 }"])
@@ -260,7 +267,9 @@ fn together(scheme: &Scheme, set: &mut BTreeMap<String, String>) {
         // A queue that drops takes the place of a lossless class.
         set.retain(|path, _| !path.starts_with("fabric.pfc"));
     } else if set.contains_key("fabric.pfc") {
-        set.retain(|path, _| !path.starts_with("fabric.pfc.") && path != "fabric.trim");
+        set.retain(|path, _| {
+            !path.starts_with("fabric.pfc.") && path != "fabric.trim" && !path.starts_with("fabric.shared_")
+        });
         set.insert("fabric.trim".to_owned(), "false".to_owned());
         if has(scheme, "fabric.acks_with_data") {
             set.insert("fabric.acks_with_data".to_owned(), "false".to_owned());
