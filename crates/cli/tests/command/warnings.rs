@@ -101,12 +101,18 @@ fn a_buffer_that_nobody_shares() {
                 nothing to share; write: \"reps.fabric.shared_buffer\" = \"32MB\"";
     let alpha = format!("{SMALL}[set]\n\"reps.fabric.shared_alpha\" = 8.0\n");
     warned(&alpha, &[says]);
-    warned(&format!("{alpha}\"reps.fabric.shared_buffer\" = \"32MB\"\n"), &[]);
+    // One queue may take so much of it that the timeout is over before: five times 29 even shares would do.
+    let shared = format!("{alpha}\"reps.fabric.shared_buffer\" = \"32MB\"\n");
+    let says = "scheme \"reps\": transport.rto = \"2rtt+5queue\" is over before a packet behind a full queue (of \
+                fabric.shared_buffer = \"32MB\" it takes 28444444B at the most) and its ACK are through";
+    warned(&shared, &[says]);
+    let rto = "\"reps.transport.rto\" = \"2rtt+145queue\"\n";
+    warned(&format!("{shared}{rto}"), &[]);
     let says = "scheme \"reps\": fabric.shared_buffer = \"5KB\" does not hold a packet of 4174B in a queue";
     warned(&format!("{SMALL}[set]\n\"reps.fabric.shared_buffer\" = \"5KB\"\n"), &[says]);
     // Marks that the even share of a queue would never reach.
     let marks = "\"reps.fabric.ecn_kmin\" = \"2MB\"\n\"reps.fabric.ecn_kmax\" = \"4MB\"\n";
-    warned(&format!("{SMALL}[set]\n\"reps.fabric.shared_buffer\" = \"32MB\"\n{marks}"), &[]);
+    warned(&format!("{shared}{rto}{marks}"), &[]);
 }
 
 #[test]

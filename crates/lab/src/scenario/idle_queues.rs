@@ -85,15 +85,17 @@ impl IdleQueues {
             *known = longer.max(*known);
         }
         let rto = scheme.transport.rto();
-        let full = facts.base_rtt + facts.line_rate.time_for(even.0);
+        let full = facts.base_rtt + facts.line_rate.time_for(holds.0);
         // A shorter one than that is told of without a queue.
         if rto.on(facts) > facts.base_rtt && rto.on(facts) < full {
             let problem = format!(
-                "= \"{rto}\" is over before a packet behind a full queue (fabric.queue = \"{queue}\", {even}) and its ACK are \
+                "= \"{rto}\" is over before a packet behind a full queue ({its}) and its ACK are \
                  through, which takes {}: it is sent again while it waits",
                 full.rounded_up(3)
             );
-            note("transport.rto", problem, "\"2rtt+5queue\"".to_owned());
+            // Five of the longest ones, counted in even shares.
+            let queues = 5 * holds.0.div_ceil(even.0.max(1)).max(1);
+            note("transport.rto", problem, format!("\"2rtt+{queues}queue\""));
         }
         if holds < facts.packet {
             let fate = if scheme.fabric.trim { "trimmed" } else { "dropped" };
