@@ -5,7 +5,7 @@ mod frees;
 use crate::context::Context;
 use crate::faults::Fate;
 use crate::frame::{Arrival, Frame};
-use crate::link::{Line, PAUSE_FRAME_BYTES};
+use crate::link::{Line, PAUSE_FRAME_BYTES, QueueLimits};
 use crate::network::Network;
 use crate::observer::Observer;
 use crate::queue::{Fifo, Pool, Taken};
@@ -526,6 +526,12 @@ fn put_on_wire<O: Observer>(
 pub fn trimmed(packet: &Packet, bytes: Option<u16>) -> Option<Packet> {
     let (Some(wire_bytes), Repr::Data { psn, sent_at, msn, .. }) = (bytes, packet.repr) else { return None };
     Some(Packet { wire_bytes, repr: Repr::Trimmed { psn, msn, sent_at }, ..*packet })
+}
+
+/// Whether a packet waits in the control queue of a switch with these limits.
+#[inline]
+pub fn waits_with_control(packet: &Packet, limits: &QueueLimits) -> bool {
+    packet.is_control() && (!limits.acks_with_data || is_trimmed(packet))
 }
 
 /// Whether a packet is a trimmed one, on its way to the receiver or back.

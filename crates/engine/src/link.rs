@@ -1,10 +1,9 @@
 //! Links: what those of one rate and latency have in common.
 
-use crate::egress::is_trimmed;
 use crate::spec::FabricSpec;
 use anabranch_base::{Bytes, Duration, LinkId, Rate};
 use anabranch_fabric::Topology;
-use anabranch_proto::{Packet, PathFacts};
+use anabranch_proto::PathFacts;
 
 /// A pause frame on the wire (IEEE 802.1Qbb): the smallest Ethernet frame.
 pub const PAUSE_FRAME_BYTES: u16 = 64;
@@ -180,12 +179,6 @@ pub struct QueueLimits {
 }
 
 impl QueueLimits {
-    /// Whether a packet waits in the control queue of a switch.
-    #[inline]
-    pub fn is_control(&self, packet: &Packet) -> bool {
-        packet.is_control() && (!self.acks_with_data || is_trimmed(packet))
-    }
-
     /// The limits of a scheme on a fabric. `header` is what trimming leaves of a packet.
     pub fn new(fabric: &FabricSpec, facts: &PathFacts, header: Bytes) -> Self {
         let own = fabric.queue.filter(|_| fabric.shared_buffer.0 == 0);

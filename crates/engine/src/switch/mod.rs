@@ -7,7 +7,7 @@ mod shared;
 mod wrr;
 
 use crate::context::{Context, Failure};
-use crate::egress::{Egress, Frees, Lines, trimmed};
+use crate::egress::{Egress, Frees, Lines, trimmed, waits_with_control};
 use crate::frame::{Frame, Order, What, kind};
 use crate::network::Network;
 use crate::node::Node;
@@ -168,7 +168,7 @@ impl Switch {
     #[inline]
     fn forward<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let limits = &at.network.queues;
-        let control = limits.is_control(&frame.packet);
+        let control = waits_with_control(&frame.packet, limits);
         let out = &self.egress.ports[usize::from(port)];
         if !out.wakes && (!out.paused || control) {
             if !control {
@@ -260,7 +260,7 @@ impl Switch {
         let taken = self.egress.dequeue(port, at)?;
         if self.counts {
             let frame = self.egress.pool.frame(&taken);
-            if !at.network.queues.is_control(&frame.packet) {
+            if !waits_with_control(&frame.packet, &at.network.queues) {
                 let (from, bytes) = (frame.port, frame.packet.wire_bytes);
                 self.release(from, bytes, at);
             }
