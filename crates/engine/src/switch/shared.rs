@@ -18,7 +18,7 @@ impl SharedBuffer {
     /// The empty buffer of a switch, where its data queues share one.
     pub(super) fn of(fabric: &FabricSpec) -> Option<SharedBuffer> {
         let size = fabric.shared_buffer.0;
-        (size > 0).then(|| SharedBuffer { size, used: 0, alpha: (fabric.shared_alpha * 65_536.0) as u64 })
+        (size > 0).then_some(SharedBuffer { size, used: 0, alpha: (fabric.shared_alpha * 65_536.0) as u64 })
     }
 
     /// Charges `bytes` bytes of a queue that holds `held`, unless they do not fit.
