@@ -2,6 +2,7 @@
 
 use crate::clock;
 use crate::failure::Failure;
+use crate::output::told;
 use crate::progress::time;
 use crate::source::input;
 use anabranch_report::large;
@@ -91,8 +92,24 @@ pub struct TimeLeft {
 }
 
 impl TimeLeft {
-    /// Before the first of the jobs that cost this, on so many threads; all cores when none is given.
-    pub fn of(costs: Vec<Cost>, threads: Option<u16>) -> TimeLeft {
+    /// Before the first of these jobs, on so many threads; all cores when none is given. `cost` is asked where there are many.
+    ///
+    /// # Errors
+    /// Those of `cost`.
+    pub fn of<T>(
+        jobs: &[T],
+        cost: impl Fn(&T) -> Result<Cost, Failure>,
+        threads: Option<u16>,
+    ) -> Result<TimeLeft, Failure> {
+        let each = || jobs.iter().map(cost).collect::<Result<Vec<Cost>, Failure>>();
+        let costs = match jobs.len() {
+            0 | 1 => vec![Cost::default(); jobs.len()],
+            _ => told("estimating how long all of them take", each)?,
+        };
+        Ok(TimeLeft::before(costs, threads))
+    }
+
+    fn before(costs: Vec<Cost>, threads: Option<u16>) -> TimeLeft {
         let cores = || available_parallelism().map_or(1.0, |cores| cores.get() as f64);
         let threads = threads.map_or_else(cores, f64::from);
         let now = clock::now();
@@ -139,7 +156,7 @@ mod tests {
     #[test]
     fn what_is_left_follows_from_what_was_simulated() {
         let costs = [20.0, 40.0, 60.0].map(|seconds| Cost { packet_hops: seconds * 10e6 });
-        let mut left = TimeLeft::of(costs.to_vec(), Some(2));
+        let mut left = TimeLeft::before(costs.to_vec(), Some(2));
         assert_eq!(left.seconds(0), 60.0, "a usual machine, on two threads");
         left.end(0, true);
         assert_eq!(left.seconds(1), 50.0, "what was stored says nothing");
@@ -150,7 +167,7 @@ mod tests {
 
     #[test]
     fn one_job_alone_says_nothing_of_the_time_left() {
-        let mut left = TimeLeft::of(vec![Cost { packet_hops: 1e9 }], None);
+        let mut left = TimeLeft::before(vec![Cost { packet_hops: 1e9 }], None);
         assert_eq!(left.begin("reps/figure-2", 0), "reps/figure-2, 1 of 1");
     }
 }

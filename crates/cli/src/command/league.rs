@@ -6,7 +6,7 @@ use crate::args::{LeagueArgs, ScaleArg};
 use crate::cost::{Cost, TimeLeft};
 use crate::failure::{Failure, did_you_mean, reason};
 use crate::figures::{self, FigureFile};
-use crate::output::{note, print, print_json, told};
+use crate::output::{note, print, print_json};
 use crate::{interrupt, sizes, source};
 use anabranch_proto::PathFacts;
 use anabranch_report::Contest;
@@ -30,10 +30,7 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
     let scenarios: Vec<Asked<'_>> =
         files.iter().map(|file| Asked::read(file, scale, &args.seeds)).collect::<Result<_, Failure>>()?;
     interrupt::catch()?;
-    let costs = told("estimating how long the scenarios take", || {
-        scenarios.iter().map(Asked::cost).collect::<Result<Vec<Cost>, Failure>>()
-    })?;
-    let mut left = TimeLeft::of(costs, args.output.threads);
+    let mut left = TimeLeft::of(&scenarios, Asked::cost, args.output.threads)?;
     let mut contests = Vec::new();
     for (place, Asked { name, on_common: scenario, on_own }) in scenarios.iter().enumerate() {
         note(&left.begin(&format!("league/{name}"), place));

@@ -6,7 +6,7 @@ use crate::command::check::counted;
 use crate::cost::{Cost, TimeLeft};
 use crate::execute::execute;
 use crate::failure::Failure;
-use crate::output::{note, print, print_json, told, width};
+use crate::output::{note, print, print_json, width};
 use crate::simulated::Simulated;
 use crate::{figures, interrupt, json, model, sizes, source};
 use anabranch_report::Exhibit;
@@ -35,7 +35,7 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let mut failed = Vec::new();
     let mut interrupted = None;
     let mut exhibits = Vec::new();
-    let mut left = TimeLeft::of(costs(&chosen)?, args.output.threads);
+    let mut left = TimeLeft::of(&chosen, cost, args.output.threads)?;
     for (place, figure) in chosen.iter().enumerate() {
         let named = format!("{} at {} scale", figure.id, figures::scale_name(scale));
         note(&left.begin(&named, place));
@@ -84,13 +84,12 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     }
 }
 
-/// What each figure costs, where there are many of them. A model costs next to nothing.
-fn costs(figures: &[Figure]) -> Result<Vec<Cost>, Failure> {
-    let cost = |figure: &Figure| match &figure.scenario {
-        Some(scenario) if figures.len() > 1 => Cost::of(&scenario.points().map_err(source::input)?, None),
-        _ => Ok(Cost::default()),
-    };
-    told("estimating how long the figures take", || figures.iter().map(cost).collect())
+/// What a figure costs. A model costs next to nothing.
+fn cost(figure: &Figure) -> Result<Cost, Failure> {
+    match &figure.scenario {
+        Some(scenario) => Cost::of(&scenario.points().map_err(source::input)?, None),
+        None => Ok(Cost::default()),
+    }
 }
 
 /// Runs one figure; the digest of what was run, and what came of it.

@@ -19,7 +19,7 @@ use anabranch_fabric::Routing;
 use anabranch_proto::{IntStack, Packet};
 use pfc::{Admission, SwitchPfc};
 use program::Beyond;
-use shared::SharedBuffer;
+use shared::SharedQueues;
 
 pub use pfc::{PfcError, PfcPlan, check_headrooms};
 pub use program::{ProgramError, ProgramPlan, program_counters};
@@ -33,7 +33,7 @@ pub struct Switch {
     /// The lossless class, where there is one.
     pfc: Option<Box<SwitchPfc>>,
     /// What data queues that drop share, where they do.
-    shared: Option<Box<SharedBuffer>>,
+    shared: Option<Box<SharedQueues>>,
     /// A buffer counts the data that waits: one of the two.
     counts: bool,
     /// What it does beyond ECMP.
@@ -109,7 +109,7 @@ impl Switch {
         let weight = plan.weights.get(index as usize).copied().unwrap_or(0);
         let egress = Egress::new(network, node, weight, kind_of, Lines::default());
         let pfc = plan.pfc.as_ref().map(|plan| Box::new(plan.switch(index, egress.ports.len())));
-        let shared = SharedBuffer::of(&network.scheme.fabric).map(Box::new);
+        let shared = SharedQueues::of(&network.scheme.fabric).map(Box::new);
         Switch {
             index,
             counts: pfc.is_some() || shared.is_some(),

@@ -3,6 +3,7 @@
 //! Accounting is per ingress port. Everything is in integers, and what is released can never exceed what was
 //! charged, so that no threshold wraps.
 
+use super::shared::{Shared, Threshold};
 use crate::frame::APART;
 use crate::link::PAUSE_FRAME_BYTES;
 use crate::spec::{PfcClass, PfcSpec};
@@ -44,22 +45,6 @@ struct Ingress {
     stopped: bool,
     /// What the last pause frame said.
     told: bool,
-}
-
-/// The shared part of a switch's buffer.
-#[derive(Clone, Copy, Debug)]
-struct Shared {
-    size: u64,
-    used: u64,
-}
-
-/// When an ingress port's share is used up (XOFF).
-#[derive(Clone, Copy, Debug)]
-enum Threshold {
-    /// This many 2^-16ths of what is left of the shared buffer.
-    Dynamic(u64),
-    /// Bytes.
-    Static(u64),
 }
 
 /// Result of admission.
@@ -276,19 +261,7 @@ fn threshold(spec: &PfcSpec, class: Option<&PfcClass>, rate: Rate, facts: &PathF
         (None, Some(size)) => Threshold::Static(size.on(facts).0),
         (alpha, _) => {
             let alpha = alpha.or_else(by_rate).or(spec.alpha).unwrap_or(1.0);
-            Threshold::Dynamic((alpha * 65_536.0) as u64)
-        }
-    }
-}
-
-impl Shared {
-    #[inline]
-    fn threshold(&self, of: Threshold) -> u64 {
-        match of {
-            Threshold::Static(bytes) => bytes,
-            Threshold::Dynamic(alpha) => {
-                ((u128::from(self.size - self.used) * u128::from(alpha)) >> 16) as u64
-            }
+            Threshold::dynamic(alpha)
         }
     }
 }
@@ -298,11 +271,8 @@ impl SwitchPfc {
     #[inline]
     pub(super) fn admit(&mut self, from: u16, bytes: u16) -> Admission {
         let ingress = &mut self.ingress[usize::from(from)];
-        let threshold = self.shared.threshold(ingress.threshold);
-        let held = u64::from(ingress.shared) + u64::from(bytes);
-        if held <= threshold && self.shared.used + u64::from(bytes) <= self.shared.size {
+        if self.shared.admit(ingress.threshold, ingress.shared, bytes) {
             ingress.shared += u32::from(bytes);
-            self.shared.used += u64::from(bytes);
             return Admission::Fits;
         }
         if u64::from(ingress.headroom_used) + u64::from(bytes) > u64::from(ingress.headroom) {

@@ -1,45 +1,86 @@
-//! A buffer that the data queues of a switch share, which drop or trim what does not fit.
+//! The buffer that ports of a switch share, and how much of it each may hold.
 //!
-//! The dynamic threshold of Choudhury and Hahne (IEEE/ACM Transactions on Networking, 1998): a queue may hold `alpha` times what
+//! The dynamic threshold of Choudhury and Hahne (IEEE/ACM Transactions on Networking, 1998): one may hold `alpha` times what
 //! is left of the buffer, so that one that is alone takes the share `alpha / (1 + alpha)` of it, and n that are full
-//! `alpha / (1 + n alpha)` each. In integers, as in a lossless class.
+//! `alpha / (1 + n alpha)` each. Of a lossless class it holds for ingress ports, of data that may be dropped for queues.
+//! Everything is in integers.
 
 use crate::spec::FabricSpec;
 
-/// The shared buffer of a switch.
-pub(super) struct SharedBuffer {
-    size: u64,
-    used: u64,
-    /// The most that a queue may hold of what is left, in 2^-16ths.
-    alpha: u64,
+/// What ports share of a switch's buffer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shared {
+    pub(super) size: u64,
+    pub(super) used: u64,
 }
 
-impl SharedBuffer {
-    /// The empty buffer of a switch, where its data queues share one.
-    pub(super) fn of(fabric: &FabricSpec) -> Option<SharedBuffer> {
-        let size = fabric.shared_buffer.0;
-        (size > 0).then_some(SharedBuffer { size, used: 0, alpha: (fabric.shared_alpha * 65_536.0) as u64 })
+/// When the share of one is used up.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Threshold {
+    /// This many 2^-16ths of what is left of the shared buffer.
+    Dynamic(u64),
+    /// Bytes.
+    Static(u64),
+}
+
+/// The buffer that the data queues of a switch share, which drop or trim what does not fit.
+pub(super) struct SharedQueues {
+    shared: Shared,
+    threshold: Threshold,
+}
+
+impl Threshold {
+    /// `alpha` times what is left.
+    pub(super) fn dynamic(alpha: f64) -> Threshold {
+        Threshold::Dynamic((alpha * 65_536.0) as u64)
+    }
+}
+
+impl Shared {
+    /// The most that one may hold now.
+    #[inline]
+    pub(super) fn threshold(&self, of: Threshold) -> u64 {
+        match of {
+            Threshold::Static(bytes) => bytes,
+            Threshold::Dynamic(alpha) => {
+                ((u128::from(self.size - self.used) * u128::from(alpha)) >> 16) as u64
+            }
+        }
     }
 
-    /// Charges `bytes` bytes of a queue that holds `held`, unless they do not fit.
-    pub(super) fn admit(&mut self, held: u32, bytes: u16) -> bool {
-        let left = self.size - self.used;
-        let most = (u128::from(left) * u128::from(self.alpha)) >> 16;
-        let fits = u128::from(held) + u128::from(bytes) <= most && u64::from(bytes) <= left;
+    /// Charges `bytes` bytes to one that holds `held`, unless they do not fit.
+    #[inline]
+    pub(super) fn admit(&mut self, threshold: Threshold, held: u32, bytes: u16) -> bool {
+        let bytes = u64::from(bytes);
+        let fits = u64::from(held) + bytes <= self.threshold(threshold) && self.used + bytes <= self.size;
         if fits {
-            self.used += u64::from(bytes);
+            self.used += bytes;
         }
         fits
+    }
+}
+
+impl SharedQueues {
+    /// The empty buffer of a switch, where its data queues share one.
+    pub(super) fn of(fabric: &FabricSpec) -> Option<SharedQueues> {
+        let size = fabric.shared_buffer.0;
+        let threshold = Threshold::dynamic(fabric.shared_alpha);
+        (size > 0).then_some(SharedQueues { shared: Shared { size, used: 0 }, threshold })
+    }
+
+    /// Charges `bytes` bytes to a queue that holds `held`, unless they do not fit.
+    pub(super) fn admit(&mut self, held: u32, bytes: u16) -> bool {
+        self.shared.admit(self.threshold, held, bytes)
     }
 
     /// Releases `bytes` bytes.
     pub(super) fn release(&mut self, bytes: u16) {
-        self.used -= u64::from(bytes);
+        self.shared.used -= u64::from(bytes);
     }
 
     /// Bytes that it counts.
     pub(super) fn held(&self) -> u64 {
-        self.used
+        self.shared.used
     }
 }
 
@@ -47,12 +88,12 @@ impl SharedBuffer {
 mod tests {
     use super::*;
 
-    fn buffer(size: u64, alpha: f64) -> SharedBuffer {
-        SharedBuffer { size, used: 0, alpha: (alpha * 65_536.0) as u64 }
+    fn buffer(size: u64, alpha: f64) -> SharedQueues {
+        SharedQueues { shared: Shared { size, used: 0 }, threshold: Threshold::dynamic(alpha) }
     }
 
     /// Packets of 1,000 B that a queue takes until it is refused one.
-    fn fill(buffer: &mut SharedBuffer) -> u32 {
+    fn fill(buffer: &mut SharedQueues) -> u32 {
         (0..).find(|packets| !buffer.admit(packets * 1_000, 1_000)).unwrap()
     }
 

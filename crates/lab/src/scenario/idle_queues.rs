@@ -80,7 +80,7 @@ impl IdleQueues {
             }
             false => format!("fabric.queue = \"{queue}\", {holds}"),
         };
-        if let Some(longer) = longer(scheme, on, facts, holds).filter(|_| !shares) {
+        if !shares && let Some(longer) = longer(scheme, on, facts, holds) {
             let known = self.enough.entry(scheme.name.clone()).or_insert(longer);
             *known = longer.max(*known);
         }

@@ -465,7 +465,8 @@ pub(super) fn takes(scheme: &Scheme, path: &str) -> bool {
 }
 
 /// What a fabric that pauses has no use for, though it is a fabric's.
-const OF_QUEUES_THAT_DROP: [&str; 3] = ["fabric.queue", "fabric.shared_buffer", "fabric.shared_alpha"];
+pub(super) const OF_QUEUES_THAT_DROP: [&str; 3] =
+    ["fabric.queue", "fabric.shared_buffer", "fabric.shared_alpha"];
 
 /// What to say where no scheme takes a setting for all.
 pub(super) fn not_taken(scheme: &Scheme, path: &str) -> ParameterFault {

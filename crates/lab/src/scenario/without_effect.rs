@@ -228,11 +228,9 @@ fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<ScenarioError> {
         let names = |schemes: &[&Scheme]| {
             schemes.iter().map(|scheme| scheme.name.as_str()).collect::<Vec<_>>().join(", ")
         };
-        let why = match set.path.as_str() {
-            "fabric.queue" | "fabric.shared_buffer" | "fabric.shared_alpha" => {
-                "which pause instead of dropping (fabric.pfc)"
-            }
-            _ => "which have no such parameter",
+        let why = match schemes::OF_QUEUES_THAT_DROP.contains(&set.path.as_str()) {
+            true => "which pause instead of dropping (fabric.pfc)",
+            false => "which have no such parameter",
         };
         let message = format!("\"*.{}\" is not for {}, {why}", set.path, names(&others));
         let instead = takers.iter().map(|scheme| format!("\"{}.{}\"", scheme.name, set.path));

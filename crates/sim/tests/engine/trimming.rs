@@ -10,6 +10,19 @@ fn incast(hosts: u32, wrr: &str, control_queue: &str) -> RunResult {
 
 fn incast_of(senders: u32, hosts: u32, wrr: &str, control_queue: &str) -> RunResult {
     let last = hosts - 1;
+    let workload = format!("kind = \"incast\"\ndegree = {senders}\ntarget = {last}\nbytes = \"200KB\"\n");
+    let set = format!(
+        r#"
+"dcp.fabric.queue" = "3packets"
+"dcp.fabric.control_queue" = "{control_queue}"
+"dcp.fabric.wrr" = {wrr}
+"#
+    );
+    at_one_switch(hosts, &set, &workload)
+}
+
+/// DCP on hosts of one switch.
+fn at_one_switch(hosts: u32, set: &str, workload: &str) -> RunResult {
     let text = format!(
         r#"
 schemes = ["dcp"]
@@ -19,16 +32,10 @@ kind = "single-switch"
 hosts = {hosts}
 link = "100Gbps"
 link_latency = "1us"
-[workload]
-kind = "incast"
-degree = {senders}
-target = {last}
-bytes = "200KB"
 [set]
-"dcp.fabric.queue" = "3packets"
-"dcp.fabric.control_queue" = "{control_queue}"
-"dcp.fabric.wrr" = {wrr}
-"#
+{set}
+[workload]
+{workload}"#
     );
     finish_one(&text, &[])
 }
@@ -79,26 +86,8 @@ fn the_weight_divides_the_link() {
 fn full_queues(receivers: u32, buffer: &str, set: &str) -> RunResult {
     let message = |from, to| format!("[[workload.message]]\nfrom = {from}\nto = {to}\nbytes = \"200KB\"\n");
     let messages = (0..receivers).flat_map(|to| (0..7).map(move |nth| message(receivers + 7 * to + nth, to)));
-    let text = format!(
-        r#"
-schemes = ["dcp"]
-setup = "dcp-paper"
-[topology]
-kind = "single-switch"
-hosts = {}
-link = "100Gbps"
-link_latency = "1us"
-[set]
-"dcp.cc.window" = "1000bdp"
-"dcp.fabric.shared_buffer" = "{buffer}"
-{set}
-[workload]
-kind = "messages"
-{}"#,
-        8 * receivers,
-        messages.collect::<String>()
-    );
-    finish_one(&text, &[])
+    let set = format!("\"dcp.cc.window\" = \"1000bdp\"\n\"dcp.fabric.shared_buffer\" = \"{buffer}\"\n{set}");
+    at_one_switch(8 * receivers, &set, &format!("kind = \"messages\"\n{}", messages.collect::<String>()))
 }
 
 /// A queue takes a packet while it then holds no more than what is left. Alone it is refused one from 141.4 packets on, so
