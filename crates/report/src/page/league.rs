@@ -195,13 +195,11 @@ pub fn league(heading: &str, contests: &[Contest], bits: &BTreeMap<String, u64>)
             schemes.push(&row.scheme);
         }
     }
-    // Those of many scenarios first, whoever did not get through one last: a mean over fewer is of easier ones.
+    let shared = asked_of_all(contests, &schemes);
+    // Whoever has no mean last, and of those the ones that few scenarios asked.
     schemes.sort_by(|one, other| {
-        let of_few = |scheme| {
-            2 * contests.iter().filter(|contest| contest.row(scheme).is_some()).count() < contests.len()
-        };
-        let mean = |scheme| mean_over_best(contests, scheme).unwrap_or(f64::INFINITY);
-        of_few(one).cmp(&of_few(other)).then(mean(one).total_cmp(&mean(other)))
+        let mean = |scheme| mean_over_best(&shared, scheme).unwrap_or(f64::INFINITY);
+        of_few(contests, one).cmp(&of_few(contests, other)).then(mean(one).total_cmp(&mean(other)))
     });
     let mut body = format!(
         "<header><p class=\"brand\">Anabranch</p><h1>The league: {} schemes in {} scenarios</h1><p class=\"sub\">{}</p></header>\n<main>\n",
@@ -220,9 +218,9 @@ pub fn league(heading: &str, contests: &[Contest], bits: &BTreeMap<String, u64>)
              scenario</summary><ul>{missing}</ul></details></section>\n"
         ));
     }
-    body.push_str(&overview(contests, &schemes));
+    body.push_str(&overview(contests, &shared, &schemes));
     body.push_str(&on_own_ground(contests));
-    let mut plots: Vec<Plot> = state_plot(contests, &schemes, bits).into_iter().collect();
+    let mut plots: Vec<Plot> = state_plot(&shared, &schemes, bits).into_iter().collect();
     body.push_str(&pictures(&plots, 0));
     for contest in contests {
         body.push_str(&details(contest));
@@ -243,31 +241,42 @@ fn worst(contests: &[Contest], scheme: &str) -> Option<f64> {
     contests.iter().filter_map(|contest| contest.over_best(scheme)).reduce(f64::max)
 }
 
-/// The geometric mean of a scheme's times over the best ones, over the scenarios in which it ran and was hit; none where it
-/// did not get through one of them.
-fn mean_over_best(contests: &[Contest], scheme: &str) -> Option<f64> {
-    let ran =
-        contests.iter().filter(|contest| contest.row(scheme).is_some_and(|row| !row.standing.is_untouched));
-    let over: Vec<f64> = ran.map(|contest| contest.over_best(scheme)).collect::<Option<_>>()?;
+/// Whether fewer than half of the scenarios were asked of a scheme.
+fn of_few(contests: &[Contest], scheme: &str) -> bool {
+    2 * contests.iter().filter(|contest| contest.row(scheme).is_some()).count() < contests.len()
+}
+
+/// The scenarios asked of every scheme, those apart that few asked: means over any others would be of different tasks.
+fn asked_of_all<'a>(contests: &'a [Contest], schemes: &[&str]) -> Vec<&'a Contest> {
+    let most: Vec<&str> = schemes.iter().copied().filter(|scheme| !of_few(contests, scheme)).collect();
+    contests.iter().filter(|contest| most.iter().all(|scheme| contest.row(scheme).is_some())).collect()
+}
+
+/// The geometric mean of a scheme's times over the best ones; none where it has no number in one of the scenarios.
+fn mean_over_best(contests: &[&Contest], scheme: &str) -> Option<f64> {
+    let over: Vec<f64> = contests.iter().map(|contest| contest.over_best(scheme)).collect::<Option<_>>()?;
     let sum: f64 = over.iter().map(|over| libm::log(*over)).sum();
     (!over.is_empty()).then(|| libm::exp(sum / over.len() as f64))
 }
 
 /// Schemes by scenarios: rank, and how much over the ideal.
-fn overview(contests: &[Contest], schemes: &[&str]) -> String {
-    let mut html = String::from(
+fn overview(contests: &[Contest], shared: &[&Contest], schemes: &[&str]) -> String {
+    let mut html = format!(
         "<section><h2>Who is how fast where</h2><p class=\"note\">A cell is the time over the ideal one (the slowdown at \
          P99 where messages come at random): 1.00 is the slowest message, or the job, alone in the network. In brackets stands \
          the rank: 1 and how many schemes are faster by a paired t-test over the seeds, at 95 % and each pair by itself. Those \
          with one rank tie, different ranks do not say that two are told apart, and 1-3 means that the seeds \
          do not tell. The darker, the further from the best of the column. <i>failed</i>: a run did not finish; <i>unhit</i>: \
          the faults hit no data of the scheme; empty: it was not asked. <i>First in</i> counts scenarios with rank 1; \
-         <i>over best</i> is the geometric mean of the times over those of the best scheme, over the scenarios in which this one \
-         ran and was hit (empty where a run of it failed), <i>worst</i> the largest of them. A click on a head sorts.</p>\
+         <i>over best</i> is the geometric mean of the times over those of the best scheme, over the {} of {} scenarios that \
+         were asked of all schemes (- where one has no number in one of these), <i>worst</i> the largest of them in any \
+         scenario. A click on a head sorts.</p>\
          <div class=\"tools\"><button type=\"button\" id=\"save-csv\">Save as CSV</button></div>\
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"All schemes in all scenarios\">\
          <table class=\"numbers heat\" id=\"summary\"><caption>Time over the ideal, and rank</caption><thead><tr>\
          <th scope=\"col\" class=\"word\"><button type=\"button\">scheme</button></th>",
+        shared.len(),
+        contests.len(),
     );
     let heads = ["first in", "over best", "worst"]
         .into_iter()
@@ -280,7 +289,7 @@ fn overview(contests: &[Contest], schemes: &[&str]) -> String {
     for scheme in schemes {
         let first = contests.iter().filter(|contest| is_first(contest, scheme)).count();
         let of = contests.iter().filter(|contest| contest.row(scheme).is_some()).count();
-        let [mean, worst] = [mean_over_best(contests, scheme), worst(contests, scheme)]
+        let [mean, worst] = [mean_over_best(shared, scheme), worst(contests, scheme)]
             .map(|number| number.map_or("-".to_owned(), two));
         html.push_str(&format!(
             "<tr><th scope=\"row\"><button type=\"button\">{}</button></th><td>{first} of {of}</td><td>{mean}</td><td>{worst}</td>",
@@ -435,7 +444,7 @@ fn with_half(estimate: Estimate, shown: impl Fn(f64) -> String) -> String {
 }
 
 /// What state in hardware buys: for each scheme its bits, and the mean over scenarios of its time over the best.
-fn state_plot(contests: &[Contest], schemes: &[&str], bits: &BTreeMap<String, u64>) -> Option<Plot> {
+fn state_plot(contests: &[&Contest], schemes: &[&str], bits: &BTreeMap<String, u64>) -> Option<Plot> {
     let mut data = Vec::new();
     let mut left_out = Vec::new();
     for (position, scheme) in schemes.iter().enumerate() {
@@ -452,13 +461,13 @@ fn state_plot(contests: &[Contest], schemes: &[&str], bits: &BTreeMap<String, u6
         return None;
     }
     let mut note = "Each point is a scheme. Upwards: its time over that of the best scheme of a scenario, the geometric mean \
-                    over all scenarios in which it ran and was hit (1: always the best). To the right: what its balancer keeps \
+                    over the scenarios that were asked of all schemes (1: always the best). To the right: what its balancer keeps \
                     in the NIC, its transport of packets in flight (128: a BDP of 400 Gb/s and 10 us in packets of 4 KiB), and \
                     its program in a switch, in bits per queue pair. Cumulative PSNs, one timer and congestion control, which \
                     all have, are left out, and none is drawn as one bit."
         .to_owned();
     if !left_out.is_empty() {
-        note.push_str(&format!(" Left out, as a run of theirs failed: {}.", left_out.join(", ")));
+        note.push_str(&format!(" Left out, as they have no number in one of these: {}.", left_out.join(", ")));
     }
     let layout = json!({
         "x": {"title": "State (bits per queue pair)", "log": true},

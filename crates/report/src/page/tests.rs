@@ -5,6 +5,7 @@ use anabranch_results::{
     SeriesRow, Value,
 };
 use serde_json::json;
+use std::collections::BTreeMap;
 
 /// The page without uPlot's own script, which is not ours to judge.
 fn own_part(set: &ResultSet) -> String {
@@ -630,4 +631,24 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
     assert_eq!(plot.data[0]["x"], json!([10.0, 4000.0]));
     assert_eq!(plot.layout["x"]["log"], true);
     assert_eq!(plot.layout["x"]["title"], "*.fabric.queue (KB)");
+}
+
+#[test]
+fn the_mean_of_a_league_is_over_the_scenarios_asked_of_every_scheme() {
+    // REPS is the faster one where both were asked, and a third scheme is alone in a scenario of its own.
+    let mut alone = two_schemes();
+    alone.runs.retain(|run| run.scheme == "reps");
+    for run in &mut alone.runs {
+        run.scheme = "annulus".into();
+    }
+    let contests = [("incast", two_schemes()), ("permutation", two_schemes()), ("across", alone)]
+        .map(|(name, set)| Contest::of(name, &set, String::new(), None));
+    let page = league("", &contests, &BTreeMap::new());
+    assert!(page.contains("over the 2 of 3 scenarios that were asked of all schemes"), "{page}");
+    let row = |scheme: &str| {
+        let (_, row) = page.split_once(&format!("<button type=\"button\">{scheme}</button></th>")).unwrap();
+        row.split_once("</tr>").unwrap().0.to_owned()
+    };
+    assert!(row("reps").starts_with("<td>2 of 2</td><td>1.00</td>"), "{}", row("reps"));
+    assert!(row("annulus").contains("1 of 1</td><td>-</td><td>1.00</td>"), "{}", row("annulus"));
 }
