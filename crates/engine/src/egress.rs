@@ -90,9 +90,9 @@ impl Port {
         self.data_bytes + self.control_bytes
     }
 
-    /// Whether it is control's turn (DCP, section 4.2: weighted round robin). A queue that waits alone goes, and
-    /// runs up no account; neither does one outlast the time for which both queues are empty, as in deficit round
-    /// robin, where the deficit of an empty queue is 0.
+    /// Whether it is control's turn (DCP, section 4.2: weighted round robin). A queue that is
+    /// alone is served without changing the balance, which is reset to 0 then, as deficit round robin resets the deficit
+    /// of an empty queue.
     #[inline]
     fn weigh(&mut self) -> bool {
         if self.control.is_empty() || self.data.is_empty() || self.paused {
@@ -383,8 +383,7 @@ impl<F: Frees> Egress<F> {
     }
 
     /// Occupies the wire, which is free, with a pause frame. MACs handle these frames: a switch's latency does not
-    /// count. It is lost where the link goes down; random losses spare it, since one that is lost would not be said
-    /// again.
+    /// count. It is lost where the link goes down; random losses spare it, since nothing here refreshes pauses.
     pub fn transmit_pause<O: Observer>(&mut self, port: u16, stop: bool, at: &mut Context<'_, O>) {
         let network = at.network;
         let out = &mut self.ports[usize::from(port)];

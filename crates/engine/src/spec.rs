@@ -173,8 +173,8 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct FabricSpec {
-        /// Capacity of a port's data queue, which drops (or trims) the rest; with `shared_buffer` its even share of that, by
-        /// which timeouts and marks count a full queue. A lossless fabric has `pfc` instead.
+        /// Capacity of a port's data queue; packets beyond it are dropped or trimmed. With `shared_buffer` an even share of
+        /// that buffer, which timeouts and marking thresholds take for a full queue. A lossless fabric has `pfc` instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(AboveZero; example = "1bdp"; source = "REPS, section 4.1")]
         pub queue: Option<Size>,
@@ -207,7 +207,7 @@ parameters! {
         #[serde(default)]
         #[is(any; example = true; source = "DCP, section 4.2; REPS, Appendix A"; default = false)]
         pub trim: bool,
-        /// The control queue shares the link with the data queue by weight; without it, it goes first.
+        /// Weighted round robin between control and data queue; if left out, the control queue has strict priority.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(table)]
         pub wrr: Option<WrrSpec>,
@@ -263,8 +263,8 @@ impl FabricSpec {
         })
     }
 
-    /// The facts of a path, with what a full queue of these switches holds. Ports that pause share a buffer, so that all
-    /// of it may be before a packet; of several buffers it is `pfc.buffer` as it stands.
+    /// The facts of a path, with what a full queue of these switches holds. With PFC that is the
+    /// whole shared buffer, as all of it may be queued ahead of a packet: `pfc.buffer` unscaled, also where switches differ.
     pub fn facts(&self, path: PathFacts) -> PathFacts {
         let pauses = || self.pfc.as_ref().map(|pfc| pfc.buffer);
         let queue = self.queue.map(|queue| queue.on(&path)).or_else(pauses);
@@ -293,8 +293,8 @@ parameters! {
     /// Weighted round robin of a port's control and data queue (DCP, section 4.2).
     ///
     /// A weight of w lets w bytes of control go for each byte of data while both queues wait. With data packets r times as
-    /// long as trimmed ones and N ports, w = (N - 1) / (r - N + 1) drains all that N - 1 ports can bring for one when
-    /// everything is trimmed.
+    /// long as trimmed ones and N ports of one rate, w = (N - 1) / (r - N + 1) lets an egress port keep up with the headers
+    /// from all N - 1 others, even if every packet is trimmed.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct WrrSpec {
@@ -343,8 +343,8 @@ parameters! {
         /// Packet buffer of a switch, headrooms included unless `headroom_apart`.
         #[is(AboveZero; example = "256MB"; source = "STrack, section 4.1")]
         pub buffer: Bytes,
-        /// The headrooms are no part of `buffer` but lie beside it, as they must on links with a large BDP: one of 1.6 Tb/s
-        /// and 500 us takes 200 MB.
+        /// The headrooms come on top of `buffer` instead of out of it, as they must for links with a large BDP: one of
+        /// 1.6 Tb/s with a latency of 500 us each way needs 200 MB of headroom.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[is(any; example = true; source = "unsaid"; default = false)]
         pub headroom_apart: bool,
@@ -369,10 +369,10 @@ parameters! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(AboveZero; example = "1bdp"; source = "unsaid; in the place of alpha")]
         pub threshold: Option<Size>,
-        /// A port may send again once its share is this far below the threshold (XON).
+        /// The sender at the other end may resume once an ingress port's share is this far below its threshold (XON).
         #[is(AboveZero; example = "2packets"; source = "unsaid; 3 KB in the ns-3 RDMA simulators")]
         pub resume: Size,
-        /// Headroom of each ingress port; without it, what its link needs.
+        /// Headroom of each ingress port; if left out, what its link needs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(AboveZero; example = "120KB"; source = "unsaid; what the link needs")]
         pub headroom: Option<Size>,
@@ -404,8 +404,8 @@ parameters! {
         /// Packet buffer of such a switch, as `buffer` of PFC but never scaled.
         #[is(AboveZero; example = "128MB"; source = "unsaid")]
         pub buffer: Bytes,
-        /// As `alpha` of PFC, for all ports; without it, what holds at other switches. With 65536 and a buffer of which no
-        /// one finds the end such a switch never pauses.
+        /// As `alpha` of PFC, for all ports; if left out, what holds at other switches. With 65536 and a buffer that never
+        /// fills, such a switch never sends a pause.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(LEAST_SHARE..=65_536.0; example = 0.125; source = "unsaid")]
         pub alpha: Option<f64>,
@@ -464,7 +464,7 @@ pub enum Series {
     Pauses,
     /// Time within the interval for which the link's data class was paused.
     PauseTime,
-    /// Queue pairs that pauses of the interval held up though their way on was free.
+    /// Queue pairs that were victims of pauses in the interval: blocked while their port at the next hop was free.
     PauseVictims,
     /// Bytes that a switch's program keeps aside at the end of the interval.
     SetAside,

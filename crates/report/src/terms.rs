@@ -57,13 +57,13 @@ pub const TERMS: &[Term] = &[
     term(&["drops"], "packets that a full queue or a fault of a switch dropped"),
     term(&["link losses"], "packets lost on links that were down or lossy, and in switches that went down"),
     term(&["trims"], "packets of which switches kept the header and dropped the data"),
-    term(&["ECN marks"], "packets that a queue marked as congested"),
+    term(&["ECN marks"], "packets that a switch marked with CE (Congestion Experienced)"),
     term(&["resent"], "data packets sent again"),
     term(&["timeouts"], "times that a sender's timer ran out, as no acknowledgement came for an RTO"),
     term(&["peak queue"], "most bytes that waited at one port of a switch"),
     term(
         &["pause frames", "paused port-µs"],
-        "PFC frames that stopped a port, and for how long, over all ports",
+        "PFC pause (XOFF) frames sent, and the time for which ports had their data class paused, summed over all ports",
     ),
     term(&["packet-hops"], "packets sent, once for each directed link: the unit of the simulator's work"),
     term(

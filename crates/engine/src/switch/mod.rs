@@ -359,7 +359,8 @@ impl Switch {
         }
     }
 
-    /// A pause frame is to go out by `port`, at once or as soon as the packet on the wire is over; or no more.
+    /// Sets whether a pause frame is pending at `port`. A pending one goes out at once, or when the packet in transmission
+    /// is done.
     fn set_pause_pending<O: Observer>(&mut self, port: u16, pending: bool, at: &mut Context<'_, O>) {
         let out = self.egress.port(port);
         out.pause_pending = pending;
@@ -375,8 +376,8 @@ impl Switch {
         self.egress.transmit_pause(port, stop, at);
     }
 
-    /// The link by which `port` receives went down or is up again: whether the other end is to be paused now. No frame
-    /// that was lost meanwhile may hold it for ever, and nothing may come that the headroom has no room for.
+    /// The link by which `port` receives went down or is up again: whether the other end is to be paused now. A lost
+    /// XON must not leave it paused for ever, and a lost XOFF must not overflow the headroom.
     ///
     /// Done between two windows, at the time of the fault: after all events before that time and before those at it.
     /// Faults of the same time come in the order of the agenda, and the other end hears at once, before its own events.
@@ -412,8 +413,8 @@ impl Switch {
         std::mem::take(&mut self.watched_pauses)
     }
 
-    /// Queue pairs whose data waits at `port`, which is paused, while the next port on their path, at the switch
-    /// `next` at the other end, is free to send: as many as the pause holds up without need.
+    /// Victim flows (queue pairs) of a pause at `port`: their data waits there, blocked at the head of the line, while
+    /// their egress port at the next hop, the switch `next`, is free to send.
     pub fn victims(&self, port: u16, next: &Switch, network: &Network<'_>, routing: &Routing) -> u32 {
         let goes_on = |packet: &Packet| {
             network.route(routing, next.index, packet).is_some_and(|port| {

@@ -61,9 +61,9 @@ pub(super) enum Admission {
 /// An invalid PFC configuration: the error, and a valid value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PfcError {
-    /// A headroom does not cover what is on its way when a pause goes out.
+    /// A headroom does not cover what can still arrive after the XOFF decision.
     #[error(
-        "a headroom of {given} does not cover the round trip of {link}, which needs {needed} (without headroom every port gets what its link needs)"
+        "a headroom of {given} does not cover the round trip of {link}, which needs {needed} (if fabric.pfc.headroom is left out, every port gets what its link needs)"
     )]
     Headroom {
         /// The link that needs most.
@@ -301,7 +301,7 @@ impl SwitchPfc {
             return false;
         }
         let held = u64::from(ingress.shared);
-        // A port that holds nothing may always send, however little of the buffer is left.
+        // The sender to a port that holds nothing may always resume, however little of the buffer is left.
         held == 0 || held + u64::from(self.resume) <= self.shared.threshold(ingress.threshold)
     }
 

@@ -408,9 +408,9 @@ impl Switch {
         }
     }
 
-    /// Sends a packet that the program kept. The lossless buffer goes on to count one that was in it until it is on
-    /// the wire. One that was set aside it does not count in the queue either: the port by which it came has let go of
-    /// it long ago, and has room for what the link holds, and for nothing else.
+    /// Sends a packet that the program kept. One held in the lossless buffer stays charged until it is on the wire.
+    /// One that was set aside is not charged to its ingress port even while it is queued: that port's headroom is only for
+    /// what its link can still bring.
     fn let_go<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let Some(pfc) = &mut self.pfc else { return self.forward(port, frame, at) };
         let out = &self.egress.ports[usize::from(port)];
@@ -468,8 +468,7 @@ impl Switch {
         if let Some(number) = chosen {
             let all = network.healthy.group(switch, tor);
             let port = all[usize::from(number) % all.len()];
-            // The hash sends a queue pair's packets that were to take a port that is gone by one other port, and those
-            // of another queue pair by another.
+            // If the chosen port is gone, ECMP hashing spreads queue pairs over those that are left, each to one port.
             return if group.contains(&port) { Some(port) } else { by_hash() };
         }
         if beyond.routing == RoutingMode::EcmpLinear {

@@ -1,8 +1,8 @@
 //! The buffer that ports of a switch share, and how much of it each may hold.
 //!
-//! The dynamic threshold of Choudhury and Hahne (IEEE/ACM Transactions on Networking, 1998): one may hold `alpha` times what
-//! is left of the buffer, so that one that is alone takes the share `alpha / (1 + alpha)` of it, and n that are full
-//! `alpha / (1 + n alpha)` each. Of a lossless class it holds for ingress ports, of data that may be dropped for queues.
+//! The dynamic threshold of Choudhury and Hahne (IEEE/ACM Transactions on Networking, 1998): a queue may hold `alpha`
+//! times what is left of the buffer. A single full queue gets the share `alpha / (1 + alpha)` of it, each of n full ones
+//! `alpha / (1 + n alpha)`. In a lossless class it applies per ingress port, else per egress queue.
 //! Everything is in integers.
 
 use crate::spec::FabricSpec;

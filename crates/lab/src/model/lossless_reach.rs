@@ -1,5 +1,5 @@
-//! How far PFC reaches: a sender that is told to pause has filled the cable both ways by then (DCP, section 2.1,
-//! equation 1).
+//! How far PFC reaches: until its pause takes effect, a sender goes on for a round trip of the link, and the buffer
+//! must absorb that, twice the one-way BDP (DCP, section 2.1, equation 1).
 
 use super::row;
 use crate::scenario::{Chip, LosslessReach};
@@ -33,7 +33,7 @@ mod tests {
 
     /// Half a megabyte for each 100 Gb/s holds 40 us of them, 20 us there and as many back: 4 km.
     #[test]
-    fn a_queue_holds_what_the_cable_has_both_ways() {
+    fn a_queue_holds_what_is_sent_in_a_round_trip_of_the_link() {
         let spec = LosslessReach {
             km_delay: Duration::from_us(5),
             queues: vec![1, 8],

@@ -26,8 +26,8 @@ pub(super) fn thresholds(pfc: &PfcSpec, topology: &Topology, facts: &PathFacts) 
             parameter: "fabric.pfc.resume",
             blamed: &["fabric.pfc.buffer"],
             problem: format!(
-                "a port goes on once its share is {resume} below the threshold, and the whole buffer of {switch} \
-                 has {buffer}"
+                "a port sends XON once its share is {resume} below the threshold, and the whole buffer of {switch} \
+                 is {buffer}"
             ),
             instead: Bytes(2 * facts.packet.0),
         }),
@@ -35,7 +35,7 @@ pub(super) fn thresholds(pfc: &PfcSpec, topology: &Topology, facts: &PathFacts) 
             parameter: "fabric.pfc.threshold",
             blamed: &["fabric.pfc.buffer"],
             problem: format!(
-                "a port pauses once it holds {threshold}, and the whole buffer of {switch} has {buffer}"
+                "a port sends XOFF once it holds {threshold}, and the whole buffer of {switch} is {buffer}"
             ),
             instead: round_down(Bytes(buffer.0 / topology.links_of(node).len().max(1) as u64)),
         }),
@@ -43,7 +43,7 @@ pub(super) fn thresholds(pfc: &PfcSpec, topology: &Topology, facts: &PathFacts) 
             parameter: "fabric.pfc.resume",
             blamed: &["fabric.pfc.threshold"],
             problem: format!(
-                "a port goes on once its share is {resume} below the threshold, and fabric.pfc.threshold is \
+                "a port sends XON once its share is {resume} below the threshold, and fabric.pfc.threshold is \
                  {threshold}"
             ),
             instead: round_down(Bytes(threshold.0 / 2)),

@@ -98,17 +98,17 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         r#""rocev2.fabric.pfc.threshold" = "3MB""#,
-        r#"s.toml:14:1: scheme "rocev2": fabric.pfc.threshold: a port pauses once it holds 3MB, and the whole buffer of tor:0 has 2MB
+        r#"s.toml:14:1: scheme "rocev2": fabric.pfc.threshold: a port sends XOFF once it holds 3MB, and the whole buffer of tor:0 is 2MB
   write: "rocev2.fabric.pfc.threshold" = "666KB""#,
     ),
     (
         r#""rocev2.fabric.pfc.threshold" = "2packets""#,
-        r#"s.toml:14:1: scheme "rocev2": fabric.pfc.resume: a port goes on once its share is 8300B below the threshold, and fabric.pfc.threshold is 8300B
+        r#"s.toml:14:1: scheme "rocev2": fabric.pfc.resume: a port sends XON once its share is 8300B below the threshold, and fabric.pfc.threshold is 8300B
   write: "rocev2.fabric.pfc.resume" = "4KB""#,
     ),
     (
         r#""rocev2.fabric.pfc.resume" = "3MB""#,
-        r#"s.toml:14:1: scheme "rocev2": fabric.pfc.resume: a port goes on once its share is 3MB below the threshold, and the whole buffer of tor:0 has 2MB
+        r#"s.toml:14:1: scheme "rocev2": fabric.pfc.resume: a port sends XON once its share is 3MB below the threshold, and the whole buffer of tor:0 is 2MB
   write: "rocev2.fabric.pfc.resume" = "8300B""#,
     ),
     (

@@ -30,7 +30,8 @@
 use crate::packet::Msn;
 use crate::transport::dcp_reception::{Operation, Reth};
 
-/// Bytes of a header-only packet (DCP, footnote 6): 14 MAC, 20 IP, 8 UDP, 12 BTH, 3 MSN.
+/// Bytes of a header-only packet (DCP, footnote 6): 14 MAC, 20 IP, 8 UDP, 12 BTH, 3 MSN. Without FCS; the
+/// padding to Ethernet's minimum of 64 B is not counted.
 pub const HEADER_ONLY_BYTES: usize = 57;
 
 /// Bytes of an ACK.

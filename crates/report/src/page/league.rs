@@ -467,7 +467,10 @@ fn state_plot(contests: &[&Contest], schemes: &[&str], bits: &BTreeMap<String, u
                     all have, are left out, and none is drawn as one bit."
         .to_owned();
     if !left_out.is_empty() {
-        note.push_str(&format!(" Left out, as they have no number in one of these: {}.", left_out.join(", ")));
+        note.push_str(&format!(
+            " Left out, as they have no number in one of these: {}.",
+            left_out.join(", ")
+        ));
     }
     let layout = json!({
         "x": {"title": "State (bits per queue pair)", "log": true},

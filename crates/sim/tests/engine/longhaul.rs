@@ -29,10 +29,10 @@ fn extra(result: &RunResult, name: &str) -> f64 {
     *result.run.extra.get(name).unwrap_or_else(|| panic!("no {name} in {:?}", result.run.extra))
 }
 
-/// A line of 1.6 Tb/s and 10 ms has 4 GB on its way when a pause goes out. DCQCN is out of the way, so that pauses
-/// reach back to the far end of the link.
+/// On a link of 1.6 Tb/s with a latency of 10 ms each way, 4 GB arrive after a pause goes out: 2 GB in flight, and 2 GB
+/// sent until the pause takes effect. DCQCN is disabled, so that pauses reach the far end of the link.
 #[test]
-fn a_line_of_ten_milliseconds_is_lossless() {
+fn a_link_of_ten_milliseconds_is_lossless() {
     let patient = "[set]\n\"dcqcn.transport.rto\" = \"5s\"\n\"dcqcn.fabric.ecn_pmax\" = 0.0\n\
                    \"dcqcn.fabric.ecn_kmin\" = \"4GB\"\n\"dcqcn.fabric.ecn_kmax\" = \"4GB\"\n\
                    \"dcqcn.fabric.ecn_from\" = []\n\"dcqcn.fabric.pfc.buffer\" = \"4MB\"\n";

@@ -1,14 +1,14 @@
 //! CNP_Cache and CNP_Store (Themis-longhaul, section V-B): which flows the switch throttles, and their registers.
 //!
-//! The cache is an array of registers that the data plane writes as a CNP passes, at the slot that a hash of the
-//! receiver's address and the queue pair names. It holds no key, so that flows with the same place are one to it; or it
+//! The cache is an array of registers that the data plane writes as a CNP passes, in the slot given by a hash
+//! of the data receiver's address and the queue pair. It holds no key, so that flows with the same place are one to it; or it
 //! holds 32 bits of the hash as a fingerprint (section V-B has the register store a hash, which can be read as either):
 //! then a packet finds a place with its own fingerprint alone, and a CNP takes the place of whichever flow has it. The
 //! store is a table with exact keys, into which the control plane puts a flow `install_delay` after its CNP came by;
 //! then it resets the slot in the cache. A data packet looks in the cache first, then in the store.
 //!
-//! In hardware a CNP carries its receiver's address as source and the sender's number of the queue pair, and a data
-//! packet the same address as destination and the receiver's number of it; here a queue pair has one number.
+//! In hardware a CNP carries the data receiver's address as source and the data sender's QPN; a data packet carries the
+//! same address as destination and the data receiver's QPN. Here both ends of a queue pair have one number.
 //!
 //! What the paper leaves open, and what is done here:
 //! - Where the registers of Algorithm 1 are: each slot of the cache has a set of them, and so has each entry of the
@@ -21,7 +21,7 @@
 //! - A slot whose flow is back to normal is a miss, like an empty one.
 //! - The reset asks not whose place it is: another flow that uses the same place is then not throttled until its own
 //!   entry is there or its next CNP comes.
-//! - The control plane asks for one entry a flow at a time.
+//! - The control plane asks for one entry per flow at a time.
 //! - Entries are never taken out, so that a flow keeps its lower alpha and the next congestion throttles it the faster.
 //!   When the store is full, a new flow takes the place of the idle one whose last CNP is the oldest. A flow is idle
 //!   when it had no CNP for longer than beta and is back to normal, or had no packet for as long either. Where none is

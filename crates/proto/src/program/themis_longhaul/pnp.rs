@@ -1,13 +1,14 @@
-//! The Proactive Notification Point (Themis-longhaul, section IV): the external switch answers the marks of its own
-//! data centre's senders, a round trip over the long link before the receiver's answer could be there.
+//! The Proactive Notification Point (Themis-longhaul, section IV): the external switch sends a CNP for
+//! ECN-marked packets from its own data centre, one round trip of the long link before the receiver's could reach the
+//! sender.
 //!
 //! Where the text says two things or nothing, and what is done here:
 //! - The register of a flow holds the time of its last mark in one sentence (section IV, aligning with DCQCN) and of
 //!   its last CNP in another (PNP overview). It is the CNP's: with the mark's, marks that keep coming would never
 //!   have a second CNP, and DCQCN's notification point counts from the CNP too.
 //! - A mark without an entry stays: the receiver's CNP is then the only one that the sender will ever see.
-//! - The CNP leaves with the packet that caused it, and along the entropy value of that packet, whose copy it is. The
-//!   authors' simulator holds it back for 2 us.
+//! - The CNP is sent when the packet that caused it leaves, and has that packet's entropy value, as it is made from a
+//!   copy of it. It has the size of an ACK: the copy is cut to its header. The authors' simulator holds it back for 2 us.
 //! - The TCP client is the requester, and the daemons of its data centre tell every external switch of it.
 
 use super::monitor::{HandshakeMonitor, MonitorCounters, MonitorVerdict, Segment, TcpFlags};
@@ -33,7 +34,8 @@ parameters! {
         /// A flow's CNPs are further apart than this (cnp_interval); 0: one for every mark (figure 16).
         #[is(any; example = "5us"; source = "Themis-longhaul, section IV: as at the hosts")]
         pub cnp_interval: Span,
-        /// Marks are cleared; without it the receiver answers them once more (figure 16).
+        /// Marks are cleared (CE becomes ECT again, which RFC 3168 forbids routers); without it the receiver sends a CNP for
+        /// them as well (figure 16).
         #[is(any; example = true; source = "Themis-longhaul, section IV")]
         pub clear_marks: bool,
         /// Only queue pairs whose TCP handshake was seen have an entry; without it all have (figure 17).
@@ -52,8 +54,8 @@ parameters! {
         /// From the control plane to the table.
         #[is(any; example = "1ms"; source = "Themis-longhaul, section VII-C")]
         pub install_delay: Span,
-        /// The external switch of the receivers' data centre answers marks as well, its own among them: daemons report to
-        /// both ends' switches.
+        /// The external switch of the receivers' data centre sends CNPs as well, also for packets that it has marked itself:
+        /// daemons report to the switches of both ends.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[is(any; example = true;
             source = "unsaid; section III has the notification point on the senders' side, the simulation published with \

@@ -14,12 +14,13 @@
 //! So dummies lengthen passes once they are more than the link holds (20 KB at 1.6 Tb/s and 100 ns); below, they are
 //! only now and then in the way. The paper says "a few" and no more.
 //!
-//! Where every packet joins, its return is known, since nothing overtakes. Nothing happens for a dummy but when a
-//! packet joins: then those that have come back by that time have to join first. Alone, dummies are in a steady
-//! rhythm after one revolution, so that of a long time all but the ends is one step: a revolution takes the larger of
+//! As nothing overtakes in the port, a packet's return time is known when it joins. Dummies cause no events: when a
+//! packet joins, those that have come back by then rejoin first. Dummies alone are periodic after one revolution, so
+//! any number of whole revolutions is skipped in one step: a revolution takes the larger of
 //! latency and one dummy's time, and all dummies' time.
 //!
-//! Unsaid: the size of the port's buffer, which figure 13 measures; here it has no end.
+//! Unsaid: the size of the port's buffer, which figure 13 measures; here it is unlimited. The count of loops in a
+//! packet's header takes none of the port's rate.
 
 use crate::Packet;
 use anabranch_base::{Bytes, Duration, Rate, Time};

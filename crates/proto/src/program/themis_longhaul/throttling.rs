@@ -8,9 +8,8 @@
 //!   test holds for every CNP (8 % 7, 9 % 8, ...). The prose of section V-B wants the opposite, a growth that slows
 //!   down. [`Growth`] offers both.
 //! - Algorithm 1 never lowers `loop_num`, and appendix D gives the packets of a recovering flow one loop, so that they
-//!   stay behind those that loop already. But packets come back in the order of the queue, not in that of their
-//!   numbers: where one comes in while an older one is on the link, it is ahead of that one from then on, and would be
-//!   so on its way out. What keeps the order is the register of the same appendix, the number of the last packet sent
+//!   stay behind those that loop already. But packets come back in queue order, not in PSN order: one that
+//!   joins while an older one is in its loop is ahead of that one from then on, and would leave before it. What keeps the order is the register of the same appendix, the number of the last packet sent
 //!   on: a looping packet of a recovering flow leaves as it comes back, loops left or not, when it follows directly on
 //!   that one. One loop is what this takes when the packet before it has left. Where a number is missing, since the
 //!   packet was lost before it came here, the loops that were left end the wait; therefore a recovering flow's packets

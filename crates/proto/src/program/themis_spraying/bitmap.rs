@@ -32,8 +32,8 @@ impl ProxyBitmap {
 
     /// `psn` goes out.
     ///
-    /// A copy of a packet below the start pointer changes nothing. Its bit may stand for a later packet already:
-    /// when the start pointer is in the other half, for the one two windows on, which has not come.
+    /// A copy of a packet below the start pointer changes nothing. If the start pointer has left that
+    /// packet's half, its bit stands for `psn + 2 * window` already, which cannot have been sent yet.
     #[inline]
     pub(super) fn insert(&mut self, psn: u32) {
         if psn < self.start {

@@ -19,8 +19,8 @@ use source::Source;
 /// Bit of [`Packet::tag`] that makes a NACK a Path Avoidance Signal (section 4.4).
 const PATH_AVOIDANCE_SIGNAL: u16 = 1 << 0;
 
-/// Bit of [`Packet::tag`] of a data packet that Themis-S has sprayed. It tells Themis-D, which sees packets as they
-/// leave, those between ToRs from those of a neighbour under the same ToR (section 5: only the former count).
+/// Bit of [`Packet::tag`] of a data packet that Themis-S has sprayed. By it Themis-D, which works at egress, tells
+/// packets from other ToRs from those of hosts under its own (section 5: only the former count).
 const SPRAYED: u16 = 1 << 1;
 
 parameters! {
@@ -43,7 +43,7 @@ parameters! {
         /// Retransmissions take another path (section 4.4).
         #[is(any; example = true; source = "Themis-spraying, section 4.4")]
         pub reroute: bool,
-        /// Paths whose packets stay out are avoided (section 4.4).
+        /// Paths whose packets fail to arrive are avoided (section 4.4).
         #[is(any; example = true; source = "Themis-spraying, section 4.4")]
         pub failure_handling: bool,
         /// A path is avoided when a packet this many PSNs beyond the missing one passes (OOO_THRESHOLD).
@@ -90,7 +90,7 @@ impl ThemisSpraying {
     }
 
     /// Equation 5: bytes of state in a ToR with `nics` NICs of `qps_per_nic` queue pairs to other ToRs. The PathMap
-    /// has 2 bytes a path.
+    /// has 2 bytes per path.
     pub fn tor_bytes(config: &ThemisSprayingConfig, qps_per_nic: u64, nics: u64) -> u64 {
         let bits = |field: &StateField| u64::from(field.bits) * u64::from(field.count);
         let qp_bytes = Self::state(config).iter().map(bits).sum::<u64>().div_ceil(8);

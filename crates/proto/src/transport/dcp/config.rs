@@ -47,7 +47,7 @@ parameters! {
 pub(in crate::transport) struct Requests {
     /// Packets that the receiver's counter can hold.
     counted: u32,
-    /// The share of a request in the window, in packets: that over the requests that the receiver tracks.
+    /// The window divided by the requests that the receiver tracks, in packets.
     share: u32,
 }
 
@@ -59,11 +59,11 @@ impl Requests {
         Requests { counted: counted as u32, share: share as u32 }
     }
 
-    /// Packets of the requests as which a message of so many packets goes; its last one may have fewer.
+    /// Length, in packets, of the requests into which a message of so many packets is split; the last may be shorter.
     ///
-    /// ACKs come one per request, and what was received of one counts as in flight until the last of it was. So a
-    /// message is cut into requests that are little; but no request is below its share, or those that the receiver
-    /// tracks would not fill the window. Hence from one share to below two, and what the counter holds at the most.
+    /// ACKs come one per request, and what arrived of a request counts as in flight until its last packet has. So
+    /// requests are short, but at least one share, or those that the receiver tracks would not fill the window: between
+    /// one share and two, and at most what the receiver's counter holds.
     #[inline]
     pub fn packets(&self, message: u64) -> u32 {
         let parts = (message / u64::from(self.share)).max(1);

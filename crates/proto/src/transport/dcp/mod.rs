@@ -6,8 +6,8 @@
 //! lost after all; it begins a new round of its message, and retry numbers keep the rounds apart.
 //!
 //! Section 4.5 has one timer for a queue pair, that of its oldest unacknowledged message. A higher eMSN starts it anew;
-//! when it runs out, all packets of that message are sent again. So do all requests as which the message goes here (see
-//! `Requests`), as far as they were sent and are not acknowledged: with a timeout each, a message whose packets were
+//! when it runs out, all packets of that message are sent again. So are those of all requests that the message is split
+//! into here (see `Requests`), as far as they were sent and are not acknowledged: with a timeout each, a message whose packets were
 //! lost together would take as many timeouts one after the other as it has requests in flight. Messages that were posted
 //! as such do take one each, as the text has it.
 //!
@@ -24,11 +24,10 @@
 //!   that takes longer than the timeout at its rate would otherwise start over for ever.
 //! - **After seven retries without a higher eMSN, each timeout is twice as long as the one before**, up to 2^16 times the
 //!   first. InfiniBand's retry count would end the queue pair there. The retry number has 8 bits: a receiver that
-//!   heard nothing of 128 rounds would take the next one for an earlier one. (And a timeout below the
-//!   spread of the path's delays, with which each round meets the next and is given up for it, makes progress in the
-//!   end.)
-//! - **A new round obeys the rate and no window.** What it sends takes the place of what was lost, of a window once let
-//!   through; a window that has become smaller since bounds new data alone.
+//!   heard nothing of 128 rounds would take the next one for an earlier one. (So even a timeout below the
+//!   spread of path delays, where each round is abandoned while its packets still arrive, makes progress in the end.)
+//! - **A new round obeys the rate and no window.** It replaces lost packets that the window had let through
+//!   already; if the window has shrunk since, that limits new data alone.
 //! - **A packet of a message that is complete is answered with an ACK**: the one that said so was lost.
 //! - **A header-only packet takes its data packet out of flight**, until that is sent again (section 4.3, step 6
 //!   says only that *awin* is adjusted).

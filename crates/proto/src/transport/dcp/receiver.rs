@@ -76,7 +76,7 @@ impl DcpReceiver {
 impl Receiver for DcpReceiver {
     /// Takes a packet in; answers with the first message that it delivers.
     ///
-    /// ACKs come a message: with a `cnp_interval` of 0 every marked packet has a CNP of its own.
+    /// There is one ACK per message: with a `cnp_interval` of 0 every marked packet has a CNP of its own.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {

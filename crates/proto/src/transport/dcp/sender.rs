@@ -287,8 +287,8 @@ impl DcpSender {
 
     /// Whether there is new data, of a request that the receiver tracks, and the window has room for it.
     ///
-    /// ACKs come a request: a window that has become smaller than one since it was posted would stop the queue pair, so
-    /// that it does not hold for the oldest request.
+    /// There is one ACK per request: a window that has shrunk below the oldest request since that was posted would stop
+    /// the queue pair, so it does not apply to that request.
     #[inline]
     fn next_fits(&self) -> bool {
         if self.next == self.end || self.current >= self.tracked {
@@ -335,7 +335,7 @@ impl DcpSender {
             request.retry = request.retry.wrapping_add(1);
             last = number;
         }
-        // What is to be sent again of the rounds that were given up, the new ones bring.
+        // The new rounds carry what the RetransQ still had of those that were given up.
         self.forget(last);
     }
 
@@ -354,7 +354,7 @@ impl DcpSender {
         self.again += 1;
         self.counters.retransmissions += 1;
         let packet = self.packet(now, self.unacked + slot as u32, psn, bytes);
-        // The round as a whole has the time, also where the rate stretches it.
+        // The RTO runs from the last packet of the round, however long pacing stretches it.
         self.since = now;
         Some(packet)
     }

@@ -196,7 +196,7 @@ impl RnicSrSender {
     ///
     /// Themis-spraying, section 2.3, issue 2: retransmissions that NACKs cause seem to block the transmit path while
     /// they are fetched. Unsaid is whether that stops the whole NIC; here it stops this queue pair, which is the
-    /// same in the paper's measurement with one a NIC. What a timeout repeats does not block: the measurement was
+    /// same in the paper's measurement with one queue pair per NIC. What a timeout repeats does not block: the measurement was
     /// of NACKs alone, and after a timeout the NIC reads on in order, as it does when it sends for the first time.
     #[cold]
     fn send_copy(&mut self, now: Time, psn: u32) -> Option<Packet> {
@@ -221,7 +221,7 @@ impl RnicSrSender {
     }
 
     /// Themis-spraying, section 2.3: a NACK is answered with the packet of its ePSN and the previous one that was
-    /// just sent, which is read as the one that went out last in order. The NIC thinks of congestion (issue 1).
+    /// just sent, which is read as the one that went out last in order. The NIC treats a NACK as a congestion signal (issue 1).
     ///
     /// A NACK for less than is acknowledged is older than that acknowledgement. One for a packet that the timeout is
     /// about to send again asks for nothing more. One that comes again for the same ePSN is obeyed again: the
