@@ -196,7 +196,7 @@ pub fn league(heading: &str, contests: &[Contest], bits: &BTreeMap<String, u64>)
         }
     }
     let shared = asked_of_all(contests, &schemes);
-    // Whoever has no mean last, and of those the ones that few scenarios asked.
+    // Those that few scenarios asked last, and before them whoever has no mean.
     schemes.sort_by(|one, other| {
         let mean = |scheme| mean_over_best(&shared, scheme).unwrap_or(f64::INFINITY);
         of_few(contests, one).cmp(&of_few(contests, other)).then(mean(one).total_cmp(&mean(other)))
