@@ -1,6 +1,6 @@
 //! Congestion controls, as they are drawn.
 
-use crate::schedule::{PACKET, us, window};
+use crate::pair::schedule::{PACKET, us, window};
 use anabranch_base::{Bytes, Duration, Rate};
 use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{

@@ -1,6 +1,6 @@
 //! Two ends, the path between them, and what is due when: the same for every transport.
 
-use crate::schedule::{Ends, Schedule};
+use crate::pair::schedule::{Ends, Schedule};
 use anabranch_base::{Duration, Time};
 use anabranch_proto::transport::SenderCounters;
 use anabranch_proto::{Packet, Repr};

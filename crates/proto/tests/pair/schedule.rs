@@ -1,6 +1,6 @@
 //! What one run goes through, and how it is drawn.
 
-use crate::run::{Receiving, Sending};
+use crate::pair::run::{Receiving, Sending};
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Stream, Time, stream};
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig};
 use anabranch_proto::transport;

@@ -1,5 +1,4 @@
 //! What most tests of one transport or congestion control share: two hosts, a queue pair, the facts of a fabric.
-#![allow(dead_code, reason = "each test takes what it needs")]
 
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
 use anabranch_proto::PathFacts;

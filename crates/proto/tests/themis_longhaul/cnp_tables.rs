@@ -1,7 +1,7 @@
 //! CNP_Cache and CNP_Store: who is throttled when, and whose slot is whose.
 
-use crate::throttling::PAPER;
-use crate::trp::{RECEIVER, Switch, config, ns, us};
+use crate::themis_longhaul::throttling::PAPER;
+use crate::themis_longhaul::trp::{RECEIVER, Switch, config, ns, us};
 use anabranch_base::{Duration, QpId, Time};
 use anabranch_proto::program::Verdict;
 use anabranch_proto::program::themis_longhaul::{CnpTables, FlowStatus, Recovery, Throttling, TrpConfig};

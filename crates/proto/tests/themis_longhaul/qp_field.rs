@@ -1,6 +1,6 @@
 //! The QP_field table and its control plane: section IV, figure 6.
 
-use crate::pnp::{config, path};
+use crate::themis_longhaul::pnp::{config, path};
 use anabranch_base::{Duration, HostId, QpId, Time};
 use anabranch_proto::Span;
 use anabranch_proto::program::QpNotice;

@@ -1,6 +1,6 @@
 //! The recirculation port against closed forms, and against a plain simulation of every dummy.
 
-use crate::trp::data;
+use crate::themis_longhaul::trp::data;
 use anabranch_base::{Bytes, Duration, Rate, Time};
 use anabranch_proto::Packet;
 use anabranch_proto::program::themis_longhaul::{Looping, Recirculation};
@@ -150,7 +150,7 @@ fn by_the_port(plan: &Plan) -> Vec<Time> {
     let mut turn = |port: &mut Recirculation, until: Time| {
         while port.next_return().is_some_and(|due| due <= until) {
             let (now, mut looping) = port.come_back().expect("it is due");
-            let psn = crate::trp::psn(&looping.packet);
+            let psn = crate::themis_longhaul::trp::psn(&looping.packet);
             looping.loops -= 1;
             if looping.loops > 0 {
                 port.join(now, looping);

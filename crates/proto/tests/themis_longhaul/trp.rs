@@ -1,6 +1,6 @@
 //! The Temporary Reaction Point, packet by packet.
 
-use crate::throttling::PAPER;
+use crate::themis_longhaul::throttling::PAPER;
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
 use anabranch_proto::program::themis_longhaul::{Growth, Recovery, Trp, TrpConfig};
 use anabranch_proto::program::{Emitted, Held, Passage, ProgramFacts, Sites, Verdict};

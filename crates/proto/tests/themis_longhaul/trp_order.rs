@@ -1,6 +1,6 @@
 //! Order and completeness over random CNPs and packets.
 
-use crate::trp::{Left, Switch, config, us};
+use crate::themis_longhaul::trp::{Left, Switch, config, us};
 use anabranch_base::{Bytes, Duration, Time};
 use anabranch_proto::Span;
 use anabranch_proto::program::themis_longhaul::{Growth, Recovery, TrpConfig};

@@ -1,8 +1,8 @@
 //! Each part of Themis taken away shows in the counters (section 6.3), and so do the limits of section 7.
 
-use crate::fabric::*;
-use crate::properties::{NO_FAILURES, calm};
-use crate::tor::PAPER;
+use crate::themis_spraying::fabric::*;
+use crate::themis_spraying::properties::{NO_FAILURES, calm};
+use crate::themis_spraying::tor::PAPER;
 use anabranch_base::{Duration, Time};
 use anabranch_proto::program::ThemisSprayingConfig;
 use std::ops::Range;

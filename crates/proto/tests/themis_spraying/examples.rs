@@ -1,7 +1,7 @@
 //! Themis-D: figures 6 and 7, then the rules of sections 4.2 to 4.4 one by one. (Figure 17 is a test beside the
 //! bitmap.)
 
-use crate::tor::*;
+use crate::themis_spraying::tor::*;
 use anabranch_base::{QpId, Time};
 use anabranch_proto::program::{Emitted, Held, ThemisSprayingConfig, Verdict};
 use anabranch_proto::{Packet, Repr};

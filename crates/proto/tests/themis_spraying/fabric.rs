@@ -4,7 +4,7 @@
 //! through the queue at the receiver's ToR, and to the receiver, which loses nothing. What comes back goes by a way
 //! that reorders and may lose.
 
-use crate::tor::{QP, RECEIVER, SENDER, counter, facts};
+use crate::themis_spraying::tor::{QP, RECEIVER, SENDER, counter, facts};
 use anabranch_base::{Bytes, Duration, Purpose, Stream, Time, stream};
 use anabranch_proto::cc::CcConfig;
 use anabranch_proto::cc::ConstantConfig;

@@ -1,8 +1,8 @@
 //! What holds on every schedule that loses nothing between the receiver's ToR and the receiver, while failure
 //! handling is off (sections 4.2 to 4.4, and section 7 for where the paper sets the limits).
 
-use crate::fabric::*;
-use crate::tor::PAPER;
+use crate::themis_spraying::fabric::*;
+use crate::themis_spraying::tor::PAPER;
 use anabranch_base::{Duration, Time};
 use anabranch_proto::program::ThemisSprayingConfig;
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! Themis-S: sections 4.1 and 4.4.
 
-use crate::tor::*;
+use crate::themis_spraying::tor::*;
 use anabranch_base::QpId;
 use anabranch_proto::program::{ThemisSprayingConfig, Verdict};
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! Flows alone in the network finish when arithmetic says, to the picosecond; the `ideal_fct_ps` of their rows
 //! says the same.
 
-use crate::support::*;
+use super::support::*;
 use proptest::prelude::*;
 
 /// The FCT at the sender of `bytes` bytes over `hops` links, all of one rate (ps a byte) and latency (ps), through

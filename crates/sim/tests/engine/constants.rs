@@ -1,6 +1,6 @@
 //! What has nothing to do with a run does not change it: windows are cut at other times, and nothing else.
 
-use crate::support::*;
+use super::support::*;
 use anabranch_base::{Purpose, stream};
 use anabranch_sim::RunResult;
 

@@ -1,6 +1,6 @@
 //! Fabrics of several data centres: flows alone take what arithmetic says, and rows tell who crosses.
 
-use crate::support::*;
+use super::support::*;
 use std::collections::BTreeSet;
 
 const GBPS: u64 = 1_000_000_000;

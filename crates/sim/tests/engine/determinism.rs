@@ -1,6 +1,6 @@
 //! Same scenario, same seed: one digest, whatever surrounds the run.
 
-use crate::support::*;
+use super::support::*;
 use anabranch_sim::scenario::RunPoint;
 use std::collections::{BTreeMap, BTreeSet};
 

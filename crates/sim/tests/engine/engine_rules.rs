@@ -1,6 +1,6 @@
 //! Queues, marks, trimming, the order at a NIC and what starts a message: by hand.
 
-use crate::support::*;
+use super::support::*;
 use anabranch_sim::RunResult;
 
 const PS_A_BYTE: u64 = 80;

@@ -1,7 +1,7 @@
 //! What breaks loses exactly what it should, and a run always comes to an end. That packets are conserved is
 //! checked at the end of every run by the engine itself.
 
-use crate::support::*;
+use super::support::*;
 use anabranch_base::{Duration, Time};
 use anabranch_sim::{RunError, RunResult};
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! What the rows of flows say of each flow's packets, and of its part in the workload.
 
-use crate::support::*;
+use super::support::*;
 
 const LOSSY: &str = r#"
 schemes = ["ops", "reps"]

@@ -1,7 +1,7 @@
 //! HPCC on a fabric: what its telemetry makes of flows, and that no record of telemetry is lost or given twice, which
 //! the engine checks at the end of every run.
 
-use crate::support::*;
+use super::support::*;
 use anabranch_results::SeriesRow;
 use anabranch_sim::RunResult;
 

@@ -1,7 +1,7 @@
 //! No message is faster than its ideal FCT: not on several queue pairs, not over links that are slower, or that differ,
 //! and not where a short last packet overtakes the others.
 
-use crate::support::*;
+use super::support::*;
 use proptest::prelude::*;
 
 /// One flow of `bytes` bytes from host 0 to host `dst`, alone under each of `schemes`; its FCT and ideal FCT.

@@ -1,6 +1,6 @@
 //! Runs near the end of simulated time, which is at 281 s.
 
-use crate::support::*;
+use super::support::*;
 use anabranch_base::Time;
 use anabranch_sim::RunError;
 use anabranch_sim::scenario::{NoFiles, Overrides, read};

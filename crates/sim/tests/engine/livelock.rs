@@ -5,7 +5,7 @@
 //! counts packets and starts anew with each round of its sender, so that a round has to come whole. All senders sent
 //! their last packet at the same time and time out at the same time, again and again: each round is the one before.
 
-use crate::support::*;
+use super::support::*;
 use anabranch_base::Time;
 use anabranch_sim::{RunError, RunResult};
 

@@ -1,6 +1,6 @@
 //! Data centres a long link apart: lossless over milliseconds, and the programs at their edges.
 
-use crate::support::*;
+use super::support::*;
 use anabranch_sim::RunResult;
 
 /// The fabric of Themis-longhaul, section VII-A, with another line.

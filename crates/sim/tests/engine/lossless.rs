@@ -1,7 +1,7 @@
 //! The lossless fabric: pauses and buffers by hand, deadlocks, what holds always, and messages over several queue
 //! pairs.
 
-use crate::support::*;
+use super::support::*;
 use anabranch_base::Bytes;
 use anabranch_proto::Size;
 use anabranch_results::SeriesRow;

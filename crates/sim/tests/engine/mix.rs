@@ -1,6 +1,6 @@
 //! Hosts that balance otherwise than the rest: who has which balancer, and what results say of both.
 
-use crate::support::*;
+use super::support::*;
 use anabranch_sim::base::QpId;
 use anabranch_sim::proto::Packet;
 use anabranch_sim::{Control, Observer, RunResult, Time, run_observed};

@@ -1,6 +1,6 @@
 //! A typed scheme with a parameter out of its range is refused, and no number is changed in silence.
 
-use crate::support::*;
+use super::support::*;
 use anabranch_sim::Bytes;
 use anabranch_sim::RunError;
 use anabranch_sim::proto::{CcConfig, LbConfig, ProgramConfig, Size, TransportConfig};

@@ -1,6 +1,6 @@
 //! Published inputs run, and distributions agree with another simulator's.
 
-use crate::support::*;
+use super::support::*;
 use anabranch_sim::RunResult;
 use anabranch_sim::scenario::RunPoint;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Programs in switches, and choices among equal-cost ports.
 
-use crate::support::*;
+use super::support::*;
 use anabranch_sim::RunResult;
 use anabranch_sim::scenario::RunPoint;
 

@@ -1,6 +1,6 @@
 //! A run is the same on any number of threads: every built-in scheme, under everything that crosses nodes or windows.
 
-use crate::support::*;
+use super::support::*;
 use anabranch_sim::scenario::{RunPoint, schemes};
 use anabranch_sim::{Control, RunError, RunResult};
 use std::collections::BTreeSet;

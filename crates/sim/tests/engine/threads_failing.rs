@@ -1,8 +1,8 @@
 //! A run that fails does so alike on any number of threads: the error, to the letter, and what it came to.
 
-use crate::lossless::{ring, with_threshold, worst};
-use crate::support::*;
-use crate::threads::{came_of, measures, program_at_tors, short_timeouts, tight};
+use super::lossless::{ring, with_threshold, worst};
+use super::support::*;
+use super::threads::{came_of, measures, program_at_tors, short_timeouts, tight};
 use anabranch_base::Duration;
 use anabranch_proto::{Span, TransportConfig};
 use anabranch_sim::scenario::{RunPoint, schemes};

@@ -1,6 +1,6 @@
 //! Timers that an answer brings forward, beside a later one that is set already.
 
-use crate::support::*;
+use super::support::*;
 
 /// One message over two switches.
 fn one(scheme: &str, bytes: &str, seeds: u32, rest: &str) -> String {

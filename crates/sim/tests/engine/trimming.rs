@@ -1,6 +1,6 @@
 //! DCP's fabric: trimming, control queues by weight, and what both ends make of it.
 
-use crate::support::*;
+use super::support::*;
 use anabranch_sim::RunResult;
 
 /// All but one of the hosts on one switch send to the last one at once; whatever finds three packets queued is trimmed.

@@ -1,6 +1,6 @@
 //! Who looks on sees everything and changes nothing.
 
-use crate::support::{on, scenario};
+use super::support::{on, scenario};
 use anabranch_sim::base::{LinkId, QpId};
 use anabranch_sim::proto::Packet;
 use anabranch_sim::{Observer, Registry, RunError, Time, run, run_observed};

@@ -1,6 +1,6 @@
 //! Observers that scenarios name; and what any observer of somebody else's sees, on any number of threads.
 
-use crate::support::{on, scenario};
+use super::support::{on, scenario};
 use anabranch_sim::base::{LinkId, NodeId, QpId};
 use anabranch_sim::proto::Packet;
 use anabranch_sim::results::SeriesRow;

@@ -1,6 +1,6 @@
 //! What other programs bring panics or breaks its word: the run ends with an error that names it, and other runs go on.
 
-use crate::support::{on, scenario};
+use super::support::{on, scenario};
 use anabranch_sim::base::{HostId, LinkId, MessageId};
 use anabranch_sim::proto::Packet;
 use anabranch_sim::proto::cc::{Acked, CongestionControl};

@@ -1,6 +1,6 @@
 //! Everything that can be registered runs from a scenario's text; a copy of one of ours does what ours does.
 
-use crate::support::{flows, on, results, scenario};
+use super::support::{flows, on, results, scenario};
 use anabranch_sim::base::HostId;
 use anabranch_sim::proto::cc::{BaseRtt, CcWants, Dctcp, DctcpConfig, Hpcc, HpccConfig};
 use anabranch_sim::proto::lb::{Ops, OpsConfig};

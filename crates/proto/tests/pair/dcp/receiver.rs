@@ -1,8 +1,8 @@
 //! The receiver beside a plain model of it, which remembers PSNs instead of counting them.
 
 use super::{DcpEnds, Request};
-use crate::run::Receiving;
-use crate::schedule::{ACK, HEADER, QP, SENDER, Schedule, message_id};
+use crate::pair::run::Receiving;
+use crate::pair::schedule::{ACK, HEADER, QP, SENDER, Schedule, message_id};
 use anabranch_base::{Duration, Time};
 use anabranch_proto::transport::{DcpReceiver, Receiver as _};
 use anabranch_proto::{Packet, Repr};

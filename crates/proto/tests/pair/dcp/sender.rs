@@ -1,8 +1,8 @@
 //! The sender beside a plain model of it.
 
 use super::{DcpEnds, Request};
-use crate::run::Sending;
-use crate::schedule::{HEADER, PACKET, PAYLOAD, Planned, QP, RECEIVER, Schedule, message_id};
+use crate::pair::run::Sending;
+use crate::pair::schedule::{HEADER, PACKET, PAYLOAD, Planned, QP, RECEIVER, Schedule, message_id};
 use anabranch_base::{Rate, Time};
 use anabranch_proto::cc::{Acked, AnyCc};
 use anabranch_proto::lb::AnyLb;

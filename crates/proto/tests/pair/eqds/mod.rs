@@ -5,9 +5,9 @@
 mod receiver;
 mod sender;
 
-use crate::check;
-use crate::run::Run;
-use crate::schedule::*;
+use crate::pair::check;
+use crate::pair::run::Run;
+use crate::pair::schedule::*;
 use anabranch_base::{Bytes, Duration, Time};
 use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig};

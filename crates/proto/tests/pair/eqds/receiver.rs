@@ -1,8 +1,8 @@
 //! The receiver and its host's pacer beside reliability alone, and an account of what was granted.
 
 use super::EqdsEnds;
-use crate::run::Receiving;
-use crate::schedule::{ENDS, Schedule, message_id};
+use crate::pair::run::Receiving;
+use crate::pair::schedule::{ENDS, Schedule, message_id};
 use anabranch_base::{Duration, Time};
 use anabranch_proto::transport::{EqdsReceiver, PullPacer, Receiver as _, SackReceiver};
 use anabranch_proto::{Packet, Repr};

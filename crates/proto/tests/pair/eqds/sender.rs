@@ -1,8 +1,8 @@
 //! The sender beside its reliability alone, and an account of its credit.
 
 use super::EqdsEnds;
-use crate::run::Sending;
-use crate::schedule::{ENDS, Schedule, message_id};
+use crate::pair::run::Sending;
+use crate::pair::schedule::{ENDS, Schedule, message_id};
 use anabranch_base::{Duration, Time};
 use anabranch_proto::transport::{EqdsSender, SackSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, Repr};

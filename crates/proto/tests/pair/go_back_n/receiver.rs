@@ -1,8 +1,8 @@
 //! The receiver beside a plain model of it.
 
 use super::GoBackNEnds;
-use crate::run::Receiving;
-use crate::schedule::{Planned, QP, SENDER, Schedule, message_id};
+use crate::pair::run::Receiving;
+use crate::pair::schedule::{Planned, QP, SENDER, Schedule, message_id};
 use anabranch_base::{Duration, Time};
 use anabranch_proto::transport::{GoBackNReceiver, Receiver as _};
 use anabranch_proto::{Packet, Repr};

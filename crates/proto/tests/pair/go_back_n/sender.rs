@@ -1,8 +1,8 @@
 //! The sender beside a plain model of it.
 
 use super::GoBackNEnds;
-use crate::run::Sending;
-use crate::schedule::{PACKET, Planned, Schedule, check_data, check_gap, message_id, whole};
+use crate::pair::run::Sending;
+use crate::pair::schedule::{PACKET, Planned, Schedule, check_data, check_gap, message_id, whole};
 use anabranch_base::{Duration, Rate, Time};
 use anabranch_proto::cc::{Acked, AnyCc};
 use anabranch_proto::lb::AnyLb;

@@ -1,7 +1,7 @@
 //! The receiver beside a plain model of it.
 
-use crate::run::Receiving;
-use crate::schedule::{Planned, QP, SENDER, message_id};
+use crate::pair::run::Receiving;
+use crate::pair::schedule::{Planned, QP, SENDER, message_id};
 use anabranch_base::{Duration, Time};
 use anabranch_proto::transport::{IrnReceiver, Receiver as _};
 use anabranch_proto::{Packet, Repr};

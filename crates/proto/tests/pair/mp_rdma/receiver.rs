@@ -1,8 +1,8 @@
 //! The receiver beside a plain model of it.
 
 use super::MpRdmaEnds;
-use crate::run::Receiving;
-use crate::schedule::{ACK, Planned, QP, SENDER, Schedule, message_id};
+use crate::pair::run::Receiving;
+use crate::pair::schedule::{ACK, Planned, QP, SENDER, Schedule, message_id};
 use anabranch_base::Time;
 use anabranch_proto::transport::{MpRdmaReceiver, Receiver as _};
 use anabranch_proto::{Packet, Repr};

@@ -1,8 +1,8 @@
 //! The sender beside a plain model of it.
 
 use super::RackTlpEnds;
-use crate::run::Sending;
-use crate::schedule::{PACKET, Planned, Schedule, check_data, message_id};
+use crate::pair::run::Sending;
+use crate::pair::schedule::{PACKET, Planned, Schedule, check_data, message_id};
 use anabranch_base::{Duration, Time};
 use anabranch_proto::cc::{Acked, AnyCc};
 use anabranch_proto::lb::AnyLb;

@@ -1,7 +1,7 @@
 //! ACKs that bring all entropy values (REPS, section 4.5.1, "ACK+Carry EVs").
 
 use super::data;
-use crate::schedule::{ACK, ENDS, HEADER, PAYLOAD, message_id};
+use crate::pair::schedule::{ACK, ENDS, HEADER, PAYLOAD, message_id};
 use anabranch_base::{Bytes, Duration, Rate, Time};
 use anabranch_proto::cc::AnyCc;
 use anabranch_proto::lb::{AnyLb, LoadBalancer};

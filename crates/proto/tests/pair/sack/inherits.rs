@@ -1,6 +1,6 @@
 //! Connections that start with what the one before of their two hosts left.
 
-use crate::schedule::{ACK, ENDS, HEADER, PAYLOAD, message_id};
+use crate::pair::schedule::{ACK, ENDS, HEADER, PAYLOAD, message_id};
 use anabranch_base::{Bytes, Duration, Purpose, Rate, Time, stream};
 use anabranch_proto::cc::{CcConfig, DctcpConfig};
 use anabranch_proto::lb::{AfterFreezing, Environment, LbConfig, RepsConfig, ReuseOrder};

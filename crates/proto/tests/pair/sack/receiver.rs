@@ -1,8 +1,8 @@
 //! The receiver beside a plain model of it.
 
 use super::SackEnds;
-use crate::run::Receiving;
-use crate::schedule::{ACK, ENDS, QP, SENDER, Schedule, message_id};
+use crate::pair::run::Receiving;
+use crate::pair::schedule::{ACK, ENDS, QP, SENDER, Schedule, message_id};
 use anabranch_base::Time;
 use anabranch_proto::transport::{Receiver as _, SackReceiver};
 use anabranch_proto::{Packet, Repr};

@@ -1,8 +1,8 @@
 //! The sender beside a plain model of it: maps and sets, no rings, no jumps.
 
 use super::SackEnds;
-use crate::run::Sending;
-use crate::schedule::{ENDS, HEADER, PACKET, PAYLOAD, QP, RECEIVER, Schedule, message_id};
+use crate::pair::run::Sending;
+use crate::pair::schedule::{ENDS, HEADER, PACKET, PAYLOAD, QP, RECEIVER, Schedule, message_id};
 use anabranch_base::{Duration, Time};
 use anabranch_proto::cc::{Acked, AnyCc};
 use anabranch_proto::lb::OpsConfig;

@@ -3,10 +3,10 @@
 mod receiver;
 mod sender;
 
-use crate::check;
-use crate::congestion::{constant, dcqcn, dctcp, slowest_packet, strack};
-use crate::run::Run;
-use crate::schedule::*;
+use crate::pair::check;
+use crate::pair::congestion::{constant, dcqcn, dctcp, slowest_packet, strack};
+use crate::pair::run::Run;
+use crate::pair::schedule::*;
 use anabranch_base::{Bytes, Duration, Time};
 use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig};

@@ -1,8 +1,8 @@
 //! The receiver beside a plain model of it.
 
 use super::StrackEnds;
-use crate::run::Receiving;
-use crate::schedule::{PACKET, Planned, QP, SENDER, Schedule, message_id};
+use crate::pair::run::Receiving;
+use crate::pair::schedule::{PACKET, Planned, QP, SENDER, Schedule, message_id};
 use anabranch_base::Time;
 use anabranch_proto::transport::{Receiver as _, StrackReceiver};
 use anabranch_proto::{Packet, Repr, SackCause};

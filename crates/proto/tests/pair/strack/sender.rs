@@ -1,8 +1,8 @@
 //! The sender beside a plain model of it: one state a packet, sums over them.
 
 use super::StrackEnds;
-use crate::run::Sending;
-use crate::schedule::{HEADER, PACKET, Planned, QP, RECEIVER, Schedule, message_id};
+use crate::pair::run::Sending;
+use crate::pair::schedule::{HEADER, PACKET, Planned, QP, RECEIVER, Schedule, message_id};
 use anabranch_base::{Duration, Time};
 use anabranch_proto::cc::{Acked, AnyCc};
 use anabranch_proto::lb::AnyLb;

@@ -1,6 +1,4 @@
-//! The engine from outside: a scenario's text in, results out.
-//!
-//! One binary, since each would link the whole simulator again.
+//! The engine from outside.
 
 mod closed_forms;
 mod constants;

@@ -2,13 +2,11 @@
 
 mod receiver;
 mod sender;
-#[path = "../support/mod.rs"]
-mod support;
 
+use crate::support::{ENDS, ids, us, wide_facts};
 use anabranch_base::{Bytes, Duration, MessageId, Rate, Time};
 use anabranch_proto::transport::RnicSrConfig;
 use anabranch_proto::{PathFacts, Repr, Span};
-use support::{ENDS, ids, us, wide_facts};
 
 const ACK: u16 = 64;
 

@@ -1,14 +1,11 @@
 //! ConWeave's two parts against each other: packet by packet, and over random paths.
 
-#[path = "../support/mod.rs"]
-mod support;
-
+use crate::support::{facts, us};
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Time, stream};
 use anabranch_proto::program::{
     Conweave, ConweaveConfig, Emitted, Held, Passage, Program, ProgramConfig, ProgramFacts, Sites, Verdict,
 };
 use anabranch_proto::{Packet, Repr, Span};
-use support::{facts, us};
 
 mod destination;
 mod fabric;

@@ -3,16 +3,14 @@
 
 mod probe;
 mod recovery;
-#[path = "../support/mod.rs"]
-mod support;
 
+use crate::support::{ENDS, facts, us};
 use anabranch_base::{Bytes, Duration, MessageId, Rate, Time};
 use anabranch_proto::cc::{Acked, AnyCc, CcConfig, CongestionControl, DcqcnConfig};
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{OutOfPsns, RackTlpConfig, RackTlpSender, Sender as _, SenderCounters};
 use anabranch_proto::{Packet, PathFacts, Repr, Size, Span};
 use std::sync::{Arc, Mutex};
-use support::{ENDS, facts, us};
 
 const HUGE: u64 = 1 << 40;
 

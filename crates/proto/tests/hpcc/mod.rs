@@ -1,13 +1,10 @@
 //! HPCC through fixed scripts of telemetry, with what a person computes from Algorithm 1.
 
-#[path = "../support/mod.rs"]
-mod support;
-
+use crate::support::{facts, us};
 use anabranch_base::{Duration, LinkId, Rate, Time};
 use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, BaseRtt, CcConfig, Hpcc, HpccConfig, Reported};
 use anabranch_proto::{IntHop, IntStack, Pace, PathFacts, Span};
-use support::{facts, us};
 
 mod sender;
 

@@ -4,12 +4,11 @@ mod batches;
 mod receiver;
 mod reception;
 mod sender;
-#[path = "../support/mod.rs"]
-mod support;
 mod timeouts;
 mod turns;
 mod wire;
 
+use crate::support::{ENDS, ids, us, wide_facts};
 use anabranch_base::{Bytes, Duration, MessageId, Rate, Time};
 use anabranch_proto::cc::{AnyCc, CongestionControl};
 use anabranch_proto::lb::AnyLb;
@@ -17,7 +16,6 @@ use anabranch_proto::transport::{DcpConfig, DcpSender, Sender as _};
 use anabranch_proto::{Msn, Packet, PathFacts, Repr, Span, TransportConfig};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use support::{ENDS, ids, us, wide_facts};
 
 const ACK: u16 = 64;
 const HEADER: u16 = 57;

@@ -2,13 +2,11 @@
 
 mod receiver;
 mod sender;
-#[path = "../support/mod.rs"]
-mod support;
 
+use crate::support::{ENDS, facts, ids, us};
 use anabranch_base::{Bytes, Duration, MessageId, Rate, Time};
 use anabranch_proto::transport::IrnConfig;
 use anabranch_proto::{PathFacts, Repr, Size, Span};
-use support::{ENDS, facts, ids, us};
 
 const ACK: u16 = 64;
 

@@ -1,15 +1,12 @@
 //! DCQCN through fixed scripts of CNPs, with what a person computes from its equations; and both ends of
 //! `go_back_n`, call by call.
 
-#[path = "../support/mod.rs"]
-mod support;
-
+use crate::support::{ENDS, us, wide_facts};
 use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
 use anabranch_proto::cc::{AnyCc, CcConfig, Dcqcn, DcqcnConfig, OnNack};
 use anabranch_proto::lb::AnyLb;
 use anabranch_proto::transport::{GoBackNConfig, GoBackNReceiver, GoBackNSender};
 use anabranch_proto::{Pace, Packet, PathFacts, Repr, Size, Span};
-use support::{ENDS, us, wide_facts};
 
 fn facts(gbps: u64) -> PathFacts {
     PathFacts { line_rate: Rate::from_gbps(gbps), ..wide_facts(1_000) }

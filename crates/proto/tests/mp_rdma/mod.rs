@@ -4,16 +4,14 @@ mod paths;
 mod receiver;
 mod recovery;
 mod sender;
-#[path = "../support/mod.rs"]
-mod support;
 mod window;
 
+use crate::support::{ENDS, ids, us, wide_facts};
 use anabranch_base::{Bytes, Duration, MessageId, Purpose, Time, stream};
 use anabranch_proto::cc::{CcConfig, MpRdmaCcConfig};
 use anabranch_proto::lb::{AnyLb, Environment, LbConfig, MpRdmaLbConfig};
 use anabranch_proto::transport::{MpRdmaConfig, MpRdmaSender, Sender as _};
 use anabranch_proto::{Packet, PathFacts, Repr, Size, Span};
-use support::{ENDS, ids, us, wide_facts};
 
 const ACK: u16 = 64;
 const PATHS: u32 = 10_000;

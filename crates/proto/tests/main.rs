@@ -1,0 +1,20 @@
+//! The protocol cores from outside.
+//!
+//! One binary, since each would compile and link the same again.
+
+mod annulus;
+mod bicc;
+mod conweave;
+mod dcp;
+mod dcqcn;
+mod hpcc;
+mod irn;
+mod mp_rdma;
+mod pair;
+mod rack_tlp;
+mod rnic_sr;
+mod strack;
+mod support;
+mod themis_longhaul;
+mod themis_spraying;
+mod trajectories;

@@ -1,0 +1,11 @@
+//! The simulator from outside: a scenario's text in, results out.
+//!
+//! One binary, since each would link the whole simulator again; `random` is another, as it silences panics.
+
+mod collectives;
+mod engine;
+mod ground;
+mod observers;
+mod outage;
+mod seams;
+mod traces;
