@@ -14,6 +14,9 @@ pub(super) struct Context<'a> {
     read: RefCell<BTreeMap<String, String>>,
 }
 
+/// How far a trace is looked at for files of ranks behind one that is missing.
+const FURTHER_RANKS: usize = 64;
+
 impl<'a> Context<'a> {
     pub(super) fn new(file: &'a str, source: &'a dyn Files, registry: &'a Registry) -> Self {
         Context { file, registry, source, read: RefCell::default() }
@@ -76,6 +79,21 @@ impl<'a> Context<'a> {
                 while let Ok(bytes) = self.source.read_bytes(&of_rank(files.len())) {
                     files.push((of_rank(files.len()), bytes));
                 }
+                if let Some(rank) = name.strip_suffix(".et").and_then(|name| name.rsplit_once('.')) {
+                    let help = format!("{key} = {:?}", rank.0);
+                    let message = format!("{name:?} is the file of one rank, and the job has one for each");
+                    return Err(table.wrong(key, message, help));
+                }
+                let there = |rank: &usize| self.source.read_bytes(&of_rank(*rank)).is_ok();
+                if let Some(rank) = (files.len() + 1..files.len() + FURTHER_RANKS).find(there) {
+                    let missing = of_rank(files.len());
+                    let message = format!("{missing:?} is missing, and {:?} is there", of_rank(rank));
+                    return Err(table.wrong(
+                        key,
+                        message,
+                        format!("the trace of rank {} into {missing}", files.len()),
+                    ));
+                }
                 if files.is_empty() {
                     let message = format!("cannot read {:?}, the file of rank 0", of_rank(0));
                     let help =
@@ -90,8 +108,10 @@ impl<'a> Context<'a> {
                     })
                 });
                 let of_groups = of_groups.transpose()?;
-                text_of_ranks(&files, groups.zip(of_groups.as_deref()))
-                    .map_err(|error| table.wrong(key, error.to_string(), "a trace without it".to_owned()))?
+                text_of_ranks(&files, groups.zip(of_groups.as_deref())).map_err(|error| {
+                    let (message, help) = split_help(&error.to_string(), key);
+                    table.wrong(key, message, help.unwrap_or_else(|| "a trace without it".to_owned()))
+                })?
             }
         };
         self.read.borrow_mut().insert(name.to_owned(), text);

@@ -14,6 +14,12 @@ const PLACEMENT: Key = key(
     Is("\"blocks\""),
     "Where the ranks are, a rank a host: in host order, or at random.",
 );
+const HOSTS: Key = key(
+    "rank_hosts",
+    "numbers of hosts, or a file with one per line",
+    Told("as `placement` says"),
+    "The host of each rank, in the order of the ranks.",
+);
 const ENDS: Key = key(
     "ends",
     "`acknowledged` or `posted`",
@@ -53,6 +59,24 @@ const COMM_GROUPS: Key = key(
     Told("collectives of all ranks alone"),
     "Of `chakra`: the file of groups of ranks, as ASTRA-sim reads it.",
 );
+const REPLICATE: Key = key(
+    "replicate",
+    "a number, 2 or more",
+    Told("each rank has a file"),
+    "Of `chakra`: the trace has the file of rank 0 alone, and so many ranks do what it does.",
+);
+const WITHOUT_MISSING: Key = key(
+    "without_missing",
+    "`true` or `false`",
+    Is("false"),
+    "Of `chakra`: nodes that others wait for and that are not in the trace count as over.",
+);
+const STREAMS: Key = key(
+    "streams",
+    "`one` or `each`",
+    Is("\"one\""),
+    "Of `chakra`: a GPU computes one node at a time, as in ASTRA-sim, or one per stream (`tid`).",
+);
 const JOB_SERVER: Key = key(
     "server",
     "a table",
@@ -77,6 +101,7 @@ pub(super) const TRACE: Section = Section {
         FORMAT,
         JOB_FILE,
         PLACEMENT,
+        HOSTS,
         ENDS,
         BYTES,
         CHUNK,
@@ -84,6 +109,9 @@ pub(super) const TRACE: Section = Section {
         LAYERS,
         RANKS,
         COMM_GROUPS,
+        REPLICATE,
+        WITHOUT_MISSING,
+        STREAMS,
         JOB_SERVER,
         JOB_ALGORITHM,
     ],
@@ -111,6 +139,7 @@ pub(super) const JOB: Section = Section {
         FORMAT,
         JOB_FILE,
         PLACEMENT,
+        HOSTS,
         ENDS,
         BYTES,
         CHUNK,
@@ -118,6 +147,9 @@ pub(super) const JOB: Section = Section {
         LAYERS,
         RANKS,
         COMM_GROUPS,
+        REPLICATE,
+        WITHOUT_MISSING,
+        STREAMS,
         JOB_SERVER,
         JOB_ALGORITHM,
         key("start", TIME, Is("\"0us\""), "When it begins."),

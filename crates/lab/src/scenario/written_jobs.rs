@@ -6,7 +6,7 @@ use super::keys;
 use super::table::Table;
 use anabranch_base::{Bytes, Duration, Rate};
 use anabranch_workload::collective::{Algorithm, DEFAULT_CHUNK, Placement};
-use anabranch_workload::{AlgorithmFrom, Format, SendEnds, ServerSpec, TraceSpec};
+use anabranch_workload::{AlgorithmFrom, Format, SendEnds, ServerSpec, Streams, TraceSpec};
 
 /// A job from a file of another tool. What its file says and does not fit is found when the workload is built.
 pub(super) fn trace(cx: &Context, table: &Table) -> Result<TraceSpec, ScenarioError> {
@@ -43,6 +43,7 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, ScenarioErr
         true => table.word("placement", &Placement::ALL)?,
         false => Placement::Blocks,
     };
+    let rank_hosts = rank_hosts(cx, table)?;
     let ends = match table.node("ends").is_some() {
         true => table.word("ends", &SendEnds::ALL)?,
         false => format.ends(),
@@ -54,6 +55,9 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, ScenarioErr
         ("layers", &[Format::Simai]),
         ("ranks", &[Format::Simai]),
         ("comm_groups", &[Format::Chakra]),
+        ("replicate", &[Format::Chakra]),
+        ("without_missing", &[Format::Chakra]),
+        ("streams", &[Format::Chakra]),
         ("algorithm", &[Format::Simai, Format::Chakra]),
     ] {
         if table.node(key).is_some() && !whose.contains(&format) {
@@ -86,6 +90,15 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, ScenarioErr
         }
     };
     let ranks = table.get("ranks")?;
+    let replicate = table.get("replicate")?;
+    if let Some(replicate) = replicate {
+        table.within("replicate", u64::from(replicate), 2, MOST_RANKS)?;
+    }
+    let without_missing = table.get("without_missing")?.unwrap_or_default();
+    let streams = match table.node("streams").is_some() {
+        true => table.word("streams", &Streams::ALL)?,
+        false => Streams::One,
+    };
     let server =
         table.node("server").map(|node| server(&Table::open(table.file, &format!("[{name}.server]"), node)?));
     let server = server.transpose()?;
@@ -95,6 +108,7 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, ScenarioErr
         format,
         file,
         placement,
+        rank_hosts,
         start,
         ends,
         bytes,
@@ -103,16 +117,44 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, ScenarioErr
         layers,
         ranks,
         comm_groups,
+        replicate,
+        without_missing,
+        streams,
         server,
         algorithm,
     })
 }
 
+/// The host of each rank, where they are named: in the scenario, or in a file with one per line.
+fn rank_hosts(cx: &Context, table: &Table) -> Result<Option<Vec<u32>>, ScenarioError> {
+    let Some(node) = table.node("rank_hosts") else { return Ok(None) };
+    if table.node("placement").is_some() {
+        let message = "rank_hosts says where the ranks are, and so does placement";
+        return Err(table.wrong("rank_hosts", message, "rank_hosts or placement, not both"));
+    }
+    let value = node.value();
+    let Some(name) = value.as_str() else { return table.get("rank_hosts") };
+    let text = cx.file(table, "rank_hosts", name)?;
+    let host = |(number, line): (usize, &str)| {
+        line.trim().parse().map_err(|_| {
+            let message =
+                format!("{name}:{}: expected the number of a host, not {:?}", number + 1, line.trim());
+            table.wrong("rank_hosts", message, format!("one host per line into {name}, that of rank 0 first"))
+        })
+    };
+    let lines =
+        text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+    lines.map(host).collect::<Result<_, _>>().map(Some)
+}
+
+/// The most ranks of a trace.
+const MOST_RANKS: u64 = 1 << 20;
+
 /// Servers of some ranks each.
 fn server(table: &Table) -> Result<ServerSpec, ScenarioError> {
     table.only(&keys::of("server"))?;
     let ranks: u32 = table.need("ranks")?;
-    table.within("ranks", u64::from(ranks), 2, 1 << 20)?;
+    table.within("ranks", u64::from(ranks), 2, MOST_RANKS)?;
     let link: Rate = table.need("link")?;
     table.above_zero("link", link)?;
     Ok(ServerSpec { ranks, link, link_latency: table.need("link_latency")? })

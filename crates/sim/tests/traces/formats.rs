@@ -228,22 +228,121 @@ fn what_chakra_has_and_is_not_simulated_is_named() {
     for (nodes, says) in [
         (vec![node(3, 2, &[])], "job.0.et: node 3 (`a node`): loads and stores of memory are not simulated"),
         (vec![node(3, 9, &[])], "node 3 (`a node`): its type 9 is unknown"),
-        (vec![coll(5).attribute("comm_size", INT64, 9)], "node 4 (`a node`): comm_type 5 is not simulated"),
+        (vec![coll(3).attribute("comm_size", INT64, 9)], "node 4 (`a node`): comm_type 3 is not simulated"),
         (vec![coll(0)], "node 4 (`a node`): it has no comm_size"),
         (vec![node(1, 5, &[])], "node 1 (`a node`): it has no comm_dst"),
         (vec![node(1, 4, &[9])], "job: rank 0, node 1: it waits for node 9, which is not there"),
-        (vec![node(1, 4, &[]), node(1, 4, &[])], "node 1 is there for the second time in this rank"),
-        (vec![coll(0).attribute("comm_size", INT64, 9)], "job: rank 1 has 0 collectives, and rank 0 has 1"),
+        (vec![node(1, 4, &[]), node(1, 4, &[])], "job.0.et: node 1 (`a node`) is there for the second time"),
+        (
+            vec![coll(0).attribute("comm_size", INT64, 9)],
+            "job: rank 0, node 4: it is collective 0 of its rank, and rank 1 has no more than 0",
+        ),
         (vec![], "job: nothing in it is sent"),
     ] {
         let error = of_ranks("", &[file(&nodes), file(&[])]).map(|_| ()).unwrap_err();
         assert!(error.contains(says), "{error}\nexpected: {says}");
     }
+    let one = file(&[coll(0).attribute("comm_size", INT64, 40_860)]);
+    for (keys, files, says) in [
+        ("", vec![one.clone(), Vec::new()], "job.1.et: it is empty; write the trace of its rank"),
+        (
+            "",
+            vec![one.clone()],
+            "there is the trace of rank 0 alone; write those of the others too, or replicate = 8",
+        ),
+        ("replicate = 4", vec![one.clone(), one.clone()], "there are the traces of 2 ranks"),
+        ("replicate = 1", vec![one.clone()], "replicate must be 2 to"),
+        (
+            "replicate = 2",
+            vec![file(&[node(1, 5, &[]).attribute("comm_dst", 7, 1).attribute("comm_size", INT64, 9)])],
+            "node 1: it sends to or receives from one rank",
+        ),
+        ("streams = \"two\"", vec![one.clone(), one.clone()], "streams"),
+        (
+            "hosts = [0, 5]",
+            vec![one.clone(), one.clone()],
+            "rank 1 is on host 5, and the fabric has hosts 0 to 1",
+        ),
+        (
+            "hosts = [0, 0]",
+            vec![one.clone(), one.clone()],
+            "rank 1 is on host 0, which another rank or an earlier job has",
+        ),
+        ("rank_hosts = [0]", vec![one.clone(), one.clone()], "1 hosts are named, and the trace has 2 ranks"),
+        (
+            "hosts = [0, 1]\nplacement = \"random\"",
+            vec![one.clone(), one.clone()],
+            "hosts or placement, not both",
+        ),
+        ("rank_hosts = \"none\"", vec![one.clone(), one.clone()], "cannot read \"none\""),
+    ] {
+        let error = of_ranks(keys, &files).map(|_| ()).unwrap_err();
+        let error = error.replace("\n  write: ", "; write ");
+        assert!(error.contains(says), "{error}\nexpected: {says}");
+    }
+    let gap = vec![("job.2.et".to_owned(), one.clone())];
+    let error = of_ranks_beside("", &[one.clone()], gap).map(|_| ()).unwrap_err();
+    assert!(error.contains("\"job.1.et\" is missing, and \"job.2.et\" is there"), "{error}");
     let cut = &file(&[node(1, 4, &[])])[..12];
     let error = of_ranks("", &[cut.to_vec()]).map(|_| ()).unwrap_err();
     assert!(error.contains("job.0.et: message 1 is no Chakra node"), "{error}");
     let error = of_ranks("", &[]).map(|_| ()).unwrap_err();
     assert!(error.contains("cannot read \"job.0.et\", the file of rank 0"), "{error}");
+}
+
+/// One file for all ranks, hosts by a list and by a file, streams beside each other, `runtime` for the duration, and what
+/// comm_size is: what a rank has before.
+#[test]
+fn ranks_of_chakra_are_replicated_placed_and_have_streams() {
+    let coll = |id, kind, after: &[u64]| {
+        let node = node(id, 7, after).attribute("is_cpu_op", BOOL, 0);
+        node.attribute("comm_type", INT64, kind).attribute("comm_size", INT64, 40_860)
+    };
+    let cct = |keys: &str, files: &[Vec<u8>]| of_ranks(keys, files).unwrap().jobs[0].cct_ps.unwrap();
+    let ring = |kind: &str, bytes: u64| {
+        collective(4, &format!("algorithm = \"{kind}-ring\"\nbytes = \"{bytes}B\"\nchunk = \"128KB\""))
+    };
+    // AllReduce, AllGather, Broadcast, ReduceScatter.
+    for (kind, name, bytes) in [
+        (0, "allreduce", 40_860),
+        (2, "allgather", 4 * 40_860),
+        (5, "broadcast", 40_860),
+        (7, "reducescatter", 40_860),
+    ] {
+        let one = file(&[coll(1, kind, &[])]);
+        let expected = ring(name, bytes);
+        assert_eq!(cct("", &[one.clone(), one.clone(), one.clone(), one.clone()]), expected, "{name}");
+        for keys in ["rank_hosts = [3, 1, 0, 2]", "rank_hosts = \"ranks.txt\""] {
+            let others = vec![("ranks.txt".to_owned(), b"3\n1\n0\n\n2\n".to_vec())];
+            let files = [one.clone(), one.clone(), one.clone(), one.clone()];
+            let placed = of_ranks_beside(keys, &files, others).unwrap();
+            assert_eq!(placed.jobs[0].cct_ps, Some(expected), "{name}, {keys}");
+        }
+    }
+    let compute = |id, stream| {
+        node(id, 4, &[])
+            .attribute("runtime", INT64, 30)
+            .attribute("is_cpu_op", BOOL, 0)
+            .attribute("tid", INT64, stream)
+    };
+    let both = file(&[compute(1, 7), compute(2, 20), coll(3, 0, &[1, 2])]);
+    for (keys, us) in [("", 60), ("streams = \"each\"", 30)] {
+        let files = vec![both.clone(); 4];
+        assert_eq!(cct(keys, &files), us * 1_000 * NS + ring("allreduce", 40_860), "{keys}");
+        let waits = compute(1, 7).number(5, 99);
+        let error = of_ranks(keys, &[file(&[waits.clone(), coll(3, 0, &[1])]), both.clone()])
+            .map(|_| ())
+            .unwrap_err();
+        assert!(error.contains("it waits for node 99, which is not there"), "{error}");
+        let without = file(&[waits, compute(2, 20), coll(3, 0, &[1, 2])]);
+        let files = [without, both.clone(), both.clone(), both.clone()];
+        let expected = us * 1_000 * NS + ring("allreduce", 40_860);
+        assert_eq!(cct(&format!("without_missing = true\n{keys}"), &files), expected, "{keys}");
+        // The fabric of `of_ranks` has as many hosts as there are files, 2 at least.
+        let two = collective(2, "algorithm = \"allreduce-ring\"\nbytes = \"40860B\"\nchunk = \"128KB\"");
+        let replicated = cct(&format!("replicate = 2\n{keys}"), &[both.clone()]);
+        assert_eq!(replicated, us * 1_000 * NS + two, "{keys}");
+    }
 }
 
 #[test]
@@ -268,7 +367,10 @@ fn published_files_run_to_their_end() {
     assert!((5 * hop + BACK..=5 * (hop + 5 * 65 * 20) + BACK).contains(&cct), "{cct}");
     assert_eq!(tree.run.flows, 31);
     let ring = file("msccl/custom_allreduce.xml");
-    let own = collective(8, "algorithm = \"allreduce-ring\"\nbytes = \"1000003B\"\nchunk = \"1GB\"");
+    // By LL128 a block of 125,000 or 125,001 B has 1,042 times 8 B of flags.
+    let bytes = 1_000_003 + 8 * 1_042 * 8;
+    let own =
+        collective(8, &format!("algorithm = \"allreduce-ring\"\nbytes = \"{bytes}B\"\nchunk = \"1GB\""));
     assert_eq!(super::cct(8, "format = \"msccl\"\nbytes = \"1000003B\"", &ring), own);
     let own = |bytes: u32| {
         collective(8, &format!("algorithm = \"allreduce-ring\"\nbytes = \"{bytes}B\"\nchunk = \"1MB\""))
@@ -282,13 +384,27 @@ fn published_files_run_to_their_end() {
     let chakra = |keys: &str, files: &[Vec<u8>]| of_ranks(keys, files).unwrap().jobs[0].cct_ps;
     let own =
         |ranks, keys: &str| Some(collective(ranks, &format!("{keys}\nbytes = \"1MiB\"\nchunk = \"1MB\"")));
+    // Each rank has 1 MiB before, and 4 MiB after.
     let gather = ranks("all_gather_4/all_gather", 4);
-    assert_eq!(chakra("chunk = \"1MB\"", &gather), own(4, "algorithm = \"allgather-ring\""));
+    let expected = collective(4, "algorithm = \"allgather-ring\"\nbytes = \"4MiB\"\nchunk = \"1MB\"");
+    assert_eq!(chakra("chunk = \"1MB\"", &gather), Some(expected));
     let ring = own(8, "algorithm = \"allreduce-ring\"");
     assert_eq!(chakra("chunk = \"1MB\"", &ranks("all_reduce_8/all_reduce", 8)), ring);
     // It computes for 7 us after each of 7 reductions, in which the ACK goes that else a block waits for.
     let posted = chakra("ends = \"posted\"", &ranks("custom_ring_allreduce_8/custom_allreduce", 8));
     assert_eq!(posted, ring.map(|ring| ring + 7 * (7_000 * NS - A)));
+    // Rank 0 alone of a run under PyTorch, with broadcasts and AllReduces.
+    let traced = std::process::Command::new("tar")
+        .arg("xzOf")
+        .arg(folder.join("data/jobs/chakra/feeder_tests_trace.tar.gz"))
+        .arg("tests/data/chakra.0.et")
+        .output()
+        .unwrap();
+    let job = vec![("traced.0.et".to_owned(), traced.stdout)];
+    let keys =
+        "kind = \"trace\"\nformat = \"chakra\"\nfile = \"traced\"\nreplicate = 8\nwithout_missing = true";
+    let result = run_in(&Folder(job.into_iter().collect()), &scenario(8, keys, "reps"), 1).unwrap();
+    assert!(result.jobs[0].cct_ps.is_some() && result.run.extra["compute_max_us"] > 0.0);
     let large = simulated(16, "format = \"simai\"", &file("simai/workload_analytical.txt"), 1).unwrap_err();
     assert!(large.contains("without_pipeline = true"), "{large}");
 }

@@ -100,15 +100,24 @@ fn mistakes_about_groups_are_explained() {
         ("{\"0\": [1]}", two("0"), "groups.json: group `0` has 1 ranks of 2: `0` stands for all of them"),
         ("{\"a b\": [1]}", two("0"), "groups.json: the name `a b` is not simulated"),
         ("[[0, 1]]", two("1"), "groups.json: expected {\"1\": [0, 1], \"2\": [2, 3]}"),
-        (groups, [one("1"), file(&[])], "job: rank 1 has 0 collectives of group `1`, and rank 0 has 1"),
-        (groups, [file(&[]), one("0")], "job: rank 1 has 1 collectives, and rank 0 has 0"),
+        (
+            groups,
+            [one("1"), file(&[])],
+            "job: rank 0, node 4: it is collective 0 of group `1` of its rank, and rank 1 has no more than 0",
+        ),
+        (
+            groups,
+            [file(&[]), one("0")],
+            "job: rank 1, node 4: it is collective 0 of its rank, and rank 0 has no more than 0",
+        ),
         (
             groups,
             [one("1"), file(&[named(reduce(4, 8, INT64, &[]), "1")])],
-            "job: rank 1, node 4: it is collective 0 of group `1` of its rank, and that of rank 0 is another one",
+            "job: rank 1, node 4: it is collective 0 of group `1` of its rank, an allreduce of 8 B, and that of rank 0 (node 4) is \
+             an allreduce of 9 B; give all of them the same",
         ),
     ] {
-        let error = with(groups, &files).unwrap_err();
+        let error = with(groups, &files).unwrap_err().replace("\n  write: ", "; write ");
         assert!(error.contains(says), "{error}\nexpected: {says}");
     }
     let error = of_ranks("", &two("1")).map(|_| ()).unwrap_err();

@@ -38,6 +38,8 @@ fn mistakes_in_goal_are_explained() {
             of("l1: recv 8b from 1"),
             "job: rank 0, line 3: it receives from rank 1 with tag 0, which that never sends (again)",
         ),
+        (of("/* l1: calc 5\n"), "job:3: the comment that begins here does not end; write */ behind it"),
+        (of("send 1b to 1 tag 1 tag 2"), "job:3: tag is there twice; write it once"),
         (of("l1: calc 5"), "job: nothing in it is sent; a workload needs a message"),
         (of("l1: calc 5\nl2: calc 6\nl1 requires l2\nl2 requires l1"), "it never begins"),
         (
@@ -61,7 +63,7 @@ fn mistakes_in_msccl_are_explained() {
     let of = |step: &str| {
         format!(
             "<algo ngpus=\"2\" nchunksperloop=\"2\">\n<gpu id=\"0\">\n<tb id=\"0\" send=\"1\" recv=\"-1\" chan=\"0\">\n{step}\n\
-             </tb>\n</gpu>\n</algo>"
+             </tb>\n</gpu>\n<gpu id=\"1\"/>\n</algo>"
         )
     };
     let step = |kind: &str, deps: &str| {
@@ -77,6 +79,29 @@ fn mistakes_in_msccl_are_explained() {
         (step("x", "-1"), "job:4: type is one of s, r, rcs, rrc, rrs, rrcs, cpy, re and nop, not `x`"),
         (step("r", "-1"), "job:4: a step of type r needs a block with recv, which is -1"),
         (step("s", "5"), "job:4: it waits for step 5 of block 5, which is not there"),
+        (of(""), "job: nothing in it is sent"),
+        (of("words"), "job:3: text where elements are expected: `words`"),
+        (step("s", "-1").replace("<gpu id=\"1\"/>", ""), "job:1: ngpus says 2 GPUs, and GPU 1 is not there"),
+        (
+            step("s", "-1").replace("ngpus", "proto=\"X\" ngpus"),
+            "job:1: proto is Simple, LL or LL128, not `X`",
+        ),
+        (
+            step("s", "-1").replace("deps=\"-1\"", "deps=\"0\""),
+            "job:4: depid and deps name a block and its step together",
+        ),
+        (
+            step("s", "-1")
+                .replace("<gpu id=\"0\"", "<gpu id=\"0\" i_chunks=\"1\"")
+                .replace("srcoff=\"0\"", "srcbuf=\"i\" srcoff=\"1\""),
+            "job:4: chunks 1 to 1 of i, which has 1 (i_chunks); write less",
+        ),
+        (
+            of(
+                "<step s=\"1\" type=\"nop\" depid=\"-1\" deps=\"-1\"/>\n<step s=\"0\" type=\"nop\" depid=\"-1\" deps=\"-1\"/>",
+            ),
+            "job:5: step 0 of block 0 stands behind step 1; write them in their order",
+        ),
         (step("s", "-1"), "job: rank 0, line 4: it sends to rank 1 with tag 0, which that never receives"),
     ] {
         let error = error("format = \"msccl\"\nbytes = \"8KB\"", &file);
@@ -97,6 +122,11 @@ fn mistakes_in_simai_are_explained() {
         (
             head.replace("all_gpus: 4", "all_gpus: 5"),
             "job:1: 5 ranks are no whole number of 1 stages of 2 tensor ranks",
+        ),
+        (head.replace("ep: 1", "ep: 1 ep: 1"), "job:1: `ep:` is there twice; write it once"),
+        (
+            head.to_owned() + "1\nl -1 1 NONE 7 1 NONE 0 1 NONE 0 1\n",
+            "job:3: the forward has NONE of 7 B; write the collective, or 0 B",
         ),
         (
             head.to_owned() + "2\nl -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",

@@ -32,6 +32,9 @@ pub enum Algorithm {
     AllgatherRing,
     /// ReduceScatter on a ring, N-1 steps. `bytes` is the input of each rank; each ends with its block reduced.
     ReducescatterRing,
+    /// Broadcast along the ring, from the first rank to the last, N-1 steps of all bytes: each rank hands on a chunk when it
+    /// has it, as NCCL's. `bytes` is the buffer of the first rank.
+    BroadcastRing,
     /// Each rank has a block for every rank: the next rank's first, then the one after it, and so on. `bytes` is
     /// the input of a rank, the block for itself (which is not sent) included. A block is one message.
     Alltoall,
@@ -39,13 +42,14 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// Every algorithm, by its name in scenarios.
-    pub const ALL: [(&'static str, Algorithm); 7] = [
+    pub const ALL: [(&'static str, Algorithm); 8] = [
         ("allreduce-ring", Algorithm::AllreduceRing),
         ("allreduce-double-binary-tree", Algorithm::AllreduceDoubleBinaryTree),
         ("allreduce-halving-doubling", Algorithm::AllreduceHalvingDoubling),
         ("allreduce-recursive-doubling", Algorithm::AllreduceRecursiveDoubling),
         ("allgather-ring", Algorithm::AllgatherRing),
         ("reducescatter-ring", Algorithm::ReducescatterRing),
+        ("broadcast-ring", Algorithm::BroadcastRing),
         ("alltoall", Algorithm::Alltoall),
     ];
 
@@ -54,7 +58,7 @@ impl Algorithm {
         Self::ALL.iter().find(|(_, algorithm)| *algorithm == self).map_or("", |(name, _)| name)
     }
 
-    /// The collective that it carries out: `allreduce`, `allgather`, `reducescatter` or `alltoall`.
+    /// The collective that it carries out: `allreduce`, `allgather`, `reducescatter`, `broadcast` or `alltoall`.
     pub fn collective(self) -> &'static str {
         self.name().split('-').next().unwrap_or_default()
     }
@@ -78,6 +82,7 @@ impl Algorithm {
             }
             Algorithm::AllgatherRing => ring_all_gather(&mut planner, blocks),
             Algorithm::ReducescatterRing => ring_reduce_scatter(&mut planner, blocks),
+            Algorithm::BroadcastRing => ring_broadcast(&mut planner, ranks, bytes),
             Algorithm::AllreduceDoubleBinaryTree => double_binary_tree(&mut planner, ranks, bytes),
             Algorithm::AllreduceHalvingDoubling => folded(&mut planner, ranks, bytes, halving_doubling),
             Algorithm::AllreduceRecursiveDoubling => folded(&mut planner, ranks, bytes, recursive_doubling),
@@ -103,6 +108,7 @@ impl Algorithm {
         match self {
             Algorithm::AllreduceRing => around.saturating_mul(2),
             Algorithm::AllgatherRing | Algorithm::ReducescatterRing => around,
+            Algorithm::BroadcastRing => whole.saturating_mul(n - 1),
             Algorithm::AllreduceDoubleBinaryTree => of_blocks(bytes, 2).saturating_mul(2 * (n - 1)),
             Algorithm::AllreduceRecursiveDoubling => whole
                 .saturating_mul(u64::from(fold.taking_part) * u64::from(fold.taking_part.ilog2()))
@@ -154,6 +160,12 @@ fn ring_all_gather(planner: &mut Planner, blocks: Blocks) {
     let n = blocks.count;
     for step in 0..n - 1 {
         planner.step((0..n).map(|src| around(src, blocks, n - step, Action::Copy)));
+    }
+}
+
+fn ring_broadcast(planner: &mut Planner, ranks: u32, bytes: u64) {
+    for src in 0..ranks - 1 {
+        planner.step([Transfer { src, dst: src + 1, range: (0, bytes), action: Action::Copy }]);
     }
 }
 

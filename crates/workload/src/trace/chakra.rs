@@ -2,10 +2,13 @@
 //!
 //! They are first put into a text of a line a node ([`to_text`]), which is what a scenario keeps; then read as any trace.
 //! Of each node its dependencies (data and control alike), and:
-//! - `COMP`: its duration, one at a time on the CPU and one at a time on the GPU of its rank (`is_cpu_op`);
+//! - `COMP`: its duration (or `runtime`, as older tools write it), one at a time on the CPU and one at a time on the GPU of
+//!   its rank (`is_cpu_op`), or one at a time per stream of the GPU (`tid`);
 //! - `COMM_SEND`, `COMM_RECV`: `comm_size`, `comm_dst` or `comm_src`, `comm_tag`;
 //! - `COMM_COLL`: `comm_type` and `comm_size`, among all ranks or those of a group; one on the CPU without a type is the
-//!   launch, which computes;
+//!   launch, which computes. The size is what a rank has before it, as in ASTRA-sim, whose ring AllGather sends
+//!   messages of `comm_size`: the result of an AllGather is as many times larger as there are ranks. A broadcast is from the
+//!   first rank of its group, as no attribute names another one;
 //! - `METADATA`: nothing.
 //!
 //! The group is named by `pg_name`, or by `comm_group` as older tools write it; none, an empty name and `0` are all ranks.
@@ -129,13 +132,23 @@ impl EtNode {
     /// What it does, in a word and numbers.
     fn operation(&self, groups: &Groups) -> Result<String, String> {
         let on_cpu = self.get("is_cpu_op").and_then(Value::number).is_none_or(|is| is != 0);
-        let compute = format!("compute {} {}", self.duration_micros, if on_cpu { "cpu" } else { "gpu" });
+        let takes = match (self.duration_micros, self.get("runtime")) {
+            (0, Some(_)) => self.number("runtime")?,
+            (takes, _) => takes,
+        };
+        let stream =
+            || self.get("tid").and_then(Value::number).map(|tid| format!(" {tid}")).unwrap_or_default();
+        let compute = match on_cpu {
+            true => format!("compute {takes} cpu"),
+            false => format!("compute {takes} gpu{}", stream()),
+        };
         let tag = || if self.get("comm_tag").is_some() { self.number("comm_tag") } else { Ok(0) };
         match self.kind {
             1 => Ok("nothing".to_owned()),
-            4 if self.duration_micros == 0 && self.get("num_ops").and_then(Value::number).is_some_and(|n| n > 0) => {
-                Err("it has num_ops and no duration, which takes a model of the processor; write duration_micros".to_owned())
-            }
+            4 if takes == 0 && self.get("num_ops").and_then(Value::number).is_some_and(|n| n > 0) => Err(
+                "it has num_ops and no duration, which takes a model of the processor; write duration_micros"
+                    .to_owned(),
+            ),
             4 => Ok(compute),
             5 => Ok(format!("send {} {} {}", self.number("comm_dst")?, self.number("comm_size")?, tag()?)),
             6 => Ok(format!("receive {} {} {}", self.number("comm_src")?, self.number("comm_size")?, tag()?)),
@@ -144,12 +157,13 @@ impl EtNode {
                 let kind = match self.number("comm_type")? {
                     0 => "allreduce",
                     2 => "allgather",
+                    5 => "broadcast",
                     6 => "alltoall",
                     7 => "reducescatter",
                     other => {
                         return Err(format!(
-                            "comm_type {other} is not simulated: 0 (AllReduce), 2 (AllGather), 6 (AllToAll) and 7 \
-                             (ReduceScatter) are"
+                            "comm_type {other} is not simulated: 0 (AllReduce), 2 (AllGather), 5 (Broadcast), 6 (AllToAll) \
+                             and 7 (ReduceScatter) are"
                         ));
                     }
                 };
@@ -159,8 +173,13 @@ impl EtNode {
                     None => format!("{kind} {bytes}"),
                 })
             }
-            2 | 3 => Err("loads and stores of memory are not simulated; leave the node out or make it a COMP".to_owned()),
-            other => Err(format!("its type {other} is unknown; write 1 (METADATA) or 4 to 7 (COMP and COMM)")),
+            2 | 3 => {
+                Err("loads and stores of memory are not simulated; leave the node out or make it a COMP"
+                    .to_owned())
+            }
+            other => {
+                Err(format!("its type {other} is unknown; write 1 (METADATA) or 4 to 7 (COMP and COMM)"))
+            }
         }
     }
 }
@@ -228,6 +247,10 @@ pub fn to_text(files: &[(String, Vec<u8>)], groups: Option<(&str, &str)>) -> Res
         let _ = writeln!(text, "rank {rank}");
         let mut rest = &bytes[..];
         let mut count = 0;
+        let mut ids = BTreeSet::new();
+        if rest.is_empty() {
+            return Err(WorkloadError::file(name, "it is empty; write the trace of its rank"));
+        }
         while !rest.is_empty() {
             let broken = |error: prost::DecodeError| {
                 WorkloadError::file(
@@ -251,6 +274,14 @@ pub fn to_text(files: &[(String, Vec<u8>)], groups: Option<(&str, &str)>) -> Res
             let operation = node.operation(&groups).map_err(|what| {
                 WorkloadError::file(name, format!("node {} ({}): {what}", node.id, quote(&node.name)))
             })?;
+            if !ids.insert(node.id) {
+                let what = format!(
+                    "node {} ({}) is there for the second time; write another number",
+                    node.id,
+                    quote(&node.name)
+                );
+                return Err(WorkloadError::file(name, what));
+            }
             let _ = write!(text, "{} {operation}", node.id);
             let mut before: Vec<u64> = node.ctrl_deps.iter().chain(&node.data_deps).copied().collect();
             before.sort_unstable();
@@ -276,18 +307,69 @@ pub fn is_text(text: &str) -> bool {
 ///
 /// # Errors
 /// The line, what was expected there and what to write instead.
-pub fn parse(file: &str, text: &str, how: Collectives<'_>) -> Result<Graph, WorkloadError> {
-    let mut reader = Reader::default();
+pub fn parse(file: &str, text: &str, how: Collectives<'_>, read: How) -> Result<Graph, WorkloadError> {
+    let mut reader = Reader { streams: read.streams, ..Reader::default() };
     for (number, line) in text::lines(text).skip(1) {
         let words: Vec<&str> = line.split_whitespace().collect();
         reader.take(&words).map_err(|what| WorkloadError::line(file, number, what))?;
     }
-    reader.finish(file, how)
+    match (reader.graph.ranks.len(), read.replicate) {
+        (1, Some(ranks)) => reader.replicate(ranks).map_err(|what| WorkloadError::file(file, what))?,
+        (1, None) => {
+            let what = "there is the trace of rank 0 alone; write those of the others too, or replicate = 8 if each of 8 ranks \
+                        does what rank 0 does";
+            return Err(WorkloadError::file(file, what));
+        }
+        (ranks, Some(_)) => {
+            let what = format!(
+                "there are the traces of {ranks} ranks, and one alone can be replicated; leave replicate out"
+            );
+            return Err(WorkloadError::key("replicate", what));
+        }
+        (_, None) => {}
+    }
+    reader.finish(file, how, read.without_missing)
+}
+
+/// How many nodes of a text of [`to_text`] wait for some that are not there.
+pub fn waiting_for_missing(text: &str) -> usize {
+    let mut waiting = 0;
+    let mut rank: (BTreeSet<&str>, Vec<Vec<&str>>) = Default::default();
+    let mut count = |(ids, waits): &(BTreeSet<&str>, Vec<Vec<&str>>)| {
+        waiting += waits.iter().filter(|waits| waits.iter().any(|id| !ids.contains(id))).count();
+    };
+    for (_, line) in text::lines(text).skip(1) {
+        let mut words = line.split_whitespace();
+        match words.next() {
+            Some("rank") => count(&std::mem::take(&mut rank)),
+            Some("group") | None => {}
+            Some(id) => {
+                rank.0.insert(id);
+                rank.1.push(words.skip_while(|word| *word != "after").skip(1).collect());
+            }
+        }
+    }
+    count(&rank);
+    waiting
+}
+
+/// How a trace is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct How {
+    /// The one rank that there is stands for so many.
+    pub replicate: Option<u32>,
+    /// Streams of a GPU compute beside each other.
+    pub streams: bool,
+    /// What nodes wait for and is not there counts as over.
+    pub without_missing: bool,
 }
 
 #[derive(Default)]
 struct Reader {
     graph: Graph,
+    /// Whether each stream of a GPU is a processor of its own, and the streams of the present rank.
+    streams: bool,
+    known_streams: Vec<u64>,
     /// By rank: a node's place by its number, and the numbers that each waits for.
     places: Vec<BTreeMap<u64, u32>>,
     waits: Vec<Vec<Vec<u64>>>,
@@ -296,6 +378,10 @@ struct Reader {
     /// By group, all ranks being the empty name, and by rank: its collectives in their order.
     collectives: BTreeMap<String, BTreeMap<u32, Vec<Part>>>,
 }
+
+/// The processors of a rank; the streams of its GPU come behind.
+const GPU: u32 = 0;
+const CPU: u32 = 1;
 
 /// What a rank has of a collective.
 #[derive(Clone, Copy)]
@@ -310,6 +396,7 @@ impl Reader {
         let whole = |word: &str, what: &str| text::whole(word, what, u64::MAX);
         match words {
             ["rank", _] => {
+                self.known_streams.clear();
                 self.graph.ranks.push(Vec::new());
                 self.places.push(BTreeMap::new());
                 self.waits.push(Vec::new());
@@ -342,10 +429,23 @@ impl Reader {
         };
         let op = match operation {
             ["nothing"] => Op::Compute { takes: Duration::ZERO, processor: None },
-            ["compute", us, on @ ("cpu" | "gpu")] => Op::Compute {
-                takes: Duration::from_us(text::whole(us, "the duration", u64::MAX / 1_000_000_000)?),
-                processor: Some(u32::from(*on == "cpu")),
-            },
+            ["compute", us, on @ ("cpu" | "gpu"), stream @ ..] if stream.len() < 2 => {
+                let takes = Duration::from_us(text::whole(us, "the duration", u64::MAX / 1_000_000_000)?);
+                let processor = match (*on, stream.first()) {
+                    ("cpu", _) => CPU,
+                    (_, Some(stream)) if self.streams => {
+                        let stream = whole(stream, "tid")?;
+                        let known = self.known_streams.iter().position(|known| *known == stream);
+                        let number = known.unwrap_or_else(|| {
+                            self.known_streams.push(stream);
+                            self.known_streams.len() - 1
+                        });
+                        CPU + 1 + number as u32
+                    }
+                    _ => GPU,
+                };
+                Op::Compute { takes, processor: Some(processor) }
+            }
             ["send", to, bytes, tag] => Op::Send {
                 to: text::whole_u32(to, "comm_dst")?,
                 bytes: whole(bytes, "comm_size")?,
@@ -362,6 +462,7 @@ impl Reader {
                     "allreduce" => Algorithm::AllreduceRing,
                     "allgather" => Algorithm::AllgatherRing,
                     "reducescatter" => Algorithm::ReducescatterRing,
+                    "broadcast" => Algorithm::BroadcastRing,
                     "alltoall" => Algorithm::Alltoall,
                     _ => return Err(format!("{} is no operation", quote(&operation.join(" ")))),
                 };
@@ -379,15 +480,57 @@ impl Reader {
         Ok(())
     }
 
-    fn finish(mut self, file: &str, how: Collectives<'_>) -> Result<Graph, WorkloadError> {
+    /// Makes the one rank `ranks` ranks that do the same.
+    fn replicate(&mut self, ranks: u32) -> Result<(), String> {
+        if let Some(node) =
+            self.graph.ranks[0].iter().find(|node| matches!(node.op, Op::Send { .. } | Op::Receive { .. }))
+        {
+            return Err(format!(
+                "node {}: it sends to or receives from one rank, which not every rank can do; leave replicate out",
+                node.place
+            ));
+        }
+        if let Some(group) = self.collectives.keys().find(|group| !group.is_empty()) {
+            return Err(format!(
+                "a collective is of group {}, and replicated ranks have those of all ranks alone; leave replicate out",
+                quote(group)
+            ));
+        }
+        for rank in 1..ranks {
+            let nodes = self.graph.ranks[0].iter().map(|node| Node {
+                op: node.op,
+                place: node.place,
+                after: Vec::new(),
+                with: Vec::new(),
+            });
+            let nodes = nodes.collect();
+            self.graph.ranks.push(nodes);
+            self.places.push(self.places[0].clone());
+            self.waits.push(self.waits[0].clone());
+            for by_rank in self.collectives.values_mut() {
+                let parts = by_rank.get(&0).cloned().unwrap_or_default();
+                by_rank.insert(rank, parts);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(
+        mut self,
+        file: &str,
+        how: Collectives<'_>,
+        without_missing: bool,
+    ) -> Result<Graph, WorkloadError> {
         for (rank, nodes) in self.graph.ranks.iter_mut().enumerate() {
             for (node, waits) in nodes.iter_mut().zip(&self.waits[rank]) {
                 for id in waits {
                     match self.places[rank].get(id) {
                         Some(before) => node.after.push(*before),
+                        None if without_missing => {}
                         None => {
                             let what = format!(
-                                "rank {rank}, node {}: it waits for node {id}, which is not there",
+                                "rank {rank}, node {}: it waits for node {id}, which is not there; write it, or \
+                                 without_missing = true in [workload], by which such nodes count as over",
                                 node.place
                             );
                             return Err(WorkloadError::file(file, what));
@@ -437,17 +580,27 @@ impl Reader {
                 .enumerate()
                 .find(|(_, (part, other))| (part.usual, part.bytes) != (other.usual, other.bytes))
             {
-                let place = place(&self.graph, rank, part);
+                let (at, of_first) = (place(&self.graph, rank, part), &of_first[number]);
                 return Err(format!(
-                    "rank {rank}, node {place}: it is collective {number}{of_group} of its rank, and that of rank {first} is \
-                     another one"
+                    "rank {rank}, node {at}: it is collective {number}{of_group} of its rank, an {} of {} B, and that of \
+                     rank {first} (node {}) is an {} of {} B; give all of them the same collectives in the same order",
+                    part.usual.collective(),
+                    part.bytes,
+                    place(&self.graph, first, of_first),
+                    of_first.usual.collective(),
+                    of_first.bytes
                 ));
             }
-            if its.len() != of_first.len() {
+            let (more, fewer, parts) = match its.len() > of_first.len() {
+                true => (rank, first, its),
+                false => (first, rank, of_first),
+            };
+            let both = its.len().min(of_first.len());
+            if let Some(part) = parts.get(both) {
                 return Err(format!(
-                    "rank {rank} has {} collectives{of_group}, and rank {first} has {}",
-                    its.len(),
-                    of_first.len()
+                    "rank {more}, node {}: it is collective {both}{of_group} of its rank, and rank {fewer} has no more than \
+                     {both}; give all of them the same collectives in the same order",
+                    place(&self.graph, more, part)
                 ));
             }
         }
@@ -458,6 +611,10 @@ impl Reader {
                 self.graph.ranks[rank as usize][node as usize].op = Op::Collective(index);
             }
             let (algorithm, chunk) = (how.algorithm(usual, bytes), how.chunk);
+            let bytes = match usual {
+                Algorithm::AllgatherRing => bytes.saturating_mul(members.len() as u64),
+                _ => bytes,
+            };
             // Those without bytes are no more than their nodes, which then wait for each other.
             self.graph.collectives.push(Collective { algorithm, bytes, chunk, channel, members });
         }

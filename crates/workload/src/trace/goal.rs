@@ -5,7 +5,7 @@
 //! LABEL`. Comments are `//` to the end of the line and `/* */`.
 //!
 //! Computations of one `cpu` (0 unless said) go one after the other, in the order in which they get ready. `nic` is
-//! refused unless it is 0: a host has one here.
+//! refused unless it is 0: a host has one here. The `cpu` of a send or receive changes nothing, as posting takes no time.
 
 use super::MOST_RANKS;
 use super::graph::{Graph, Node, Op};
@@ -21,7 +21,9 @@ use std::collections::BTreeMap;
 pub fn parse(file: &str, text: &str) -> Result<Graph, WorkloadError> {
     let mut graph = Graph::default();
     let mut reader = Reader { seen: Vec::new(), rank: None, labels: BTreeMap::new(), waits: Vec::new() };
-    let plain = without_comments(text);
+    let plain = without_comments(text).map_err(|line| {
+        WorkloadError::line(file, line, "the comment that begins here does not end; write */ behind it")
+    })?;
     for (index, line) in plain.lines().enumerate() {
         let number = index as u32 + 1;
         // Braces may share a line with anything.
@@ -49,8 +51,8 @@ pub fn parse(file: &str, text: &str) -> Result<Graph, WorkloadError> {
     }
 }
 
-/// The same text, with as many lines.
-fn without_comments(text: &str) -> String {
+/// The same text, with as many lines; or the line of a comment that does not end.
+fn without_comments(text: &str) -> Result<String, u32> {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     loop {
@@ -59,11 +61,14 @@ fn without_comments(text: &str) -> String {
         let at = line.min(block);
         plain.push_str(&rest[..at]);
         if at == rest.len() {
-            return plain;
+            return Ok(plain);
         }
         let end = match line < block {
             true => rest[at..].find('\n').map_or(rest.len(), |length| at + length),
-            false => rest[at + 2..].find("*/").map_or(rest.len(), |length| at + length + 4),
+            false => match rest[at + 2..].find("*/") {
+                Some(length) => at + length + 4,
+                None => return Err(plain.matches('\n').count() as u32 + 1),
+            },
         };
         plain.extend(rest[at..end].chars().filter(|c| *c == '\n'));
         rest = &rest[end..];
@@ -203,7 +208,12 @@ struct Tail {
 
 fn tail(mut words: &[&str]) -> Result<Tail, String> {
     let mut tail = Tail { tag: 0, cpu: 0 };
+    let mut seen: Vec<&str> = Vec::new();
     while let [name, value, rest @ ..] = words {
+        if seen.contains(name) {
+            return Err(format!("{name} is there twice; write it once"));
+        }
+        seen.push(name);
         match *name {
             "tag" => tail.tag = text::whole(value, "the tag", u64::MAX)?,
             "cpu" => tail.cpu = text::whole(value, "the cpu", u64::from(Step::LAST_PROCESSOR))? as u32,

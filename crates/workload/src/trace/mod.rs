@@ -29,6 +29,9 @@ pub struct TraceSpec {
     pub file: String,
     /// Where its ranks are, a rank a host; among several jobs of the hosts that earlier ones leave.
     pub placement: Placement,
+    /// The host of each rank, where they are named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank_hosts: Option<Vec<u32>>,
     /// When it begins.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub start: Duration,
@@ -52,6 +55,15 @@ pub struct TraceSpec {
     /// For `chakra`: the file that says which ranks are in which group. The text of the trace has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comm_groups: Option<String>,
+    /// For `chakra`: the file of rank 0 is the only one, and so many ranks do what it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicate: Option<u32>,
+    /// For `chakra`: nodes that others wait for and that are not there count as over.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_missing: bool,
+    /// For `chakra`: what of a GPU's streams computes at a time.
+    #[serde(default, skip_serializing_if = "Streams::is_one")]
+    pub streams: Streams,
     /// Ranks that share a server; none unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerSpec>,
@@ -92,7 +104,14 @@ impl TraceSpec {
             Format::Msccl => (msccl::parse(file, text, self.bytes)?, "line"),
             Format::Mscclpp => (mscclpp::parse(file, text, self.bytes)?, "operation"),
             Format::Simai => (simai::parse(file, text, how, self.share())?, "line"),
-            Format::Chakra => (chakra::parse(file, text, how)?, "node"),
+            Format::Chakra => {
+                let read = chakra::How {
+                    replicate: self.replicate,
+                    streams: self.streams == Streams::Each,
+                    without_missing: self.without_missing,
+                };
+                (chakra::parse(file, text, how, read)?, "node")
+            }
         })
     }
 
@@ -104,8 +123,45 @@ impl TraceSpec {
     pub fn share_of(&self, text: &str) -> Option<String> {
         match self.format {
             Format::Simai => simai::share_of(&self.file, text, self.share()),
-            Format::Goal | Format::Msccl | Format::Mscclpp | Format::Chakra => None,
+            Format::Chakra => {
+                let one = self.replicate.map(|ranks| {
+                    format!("the trace of rank 0 of {} stands for all {ranks} ranks", self.file)
+                });
+                let waiting = if self.without_missing { chakra::waiting_for_missing(text) } else { 0 };
+                let missing = (waiting > 0).then(|| {
+                    format!(
+                        "{waiting} nodes of {} wait for nodes that are not there, which count as over",
+                        self.file
+                    )
+                });
+                match (one, missing) {
+                    (Some(one), Some(missing)) => Some(format!("{one}; {missing}")),
+                    (one, missing) => one.or(missing),
+                }
+            }
+            Format::Goal | Format::Msccl | Format::Mscclpp => None,
         }
+    }
+}
+
+/// What of a GPU computes at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Streams {
+    /// One node, as in ASTRA-sim.
+    #[default]
+    One,
+    /// One node of each stream.
+    Each,
+}
+
+impl Streams {
+    /// Both, by their names in scenarios.
+    pub const ALL: [(&'static str, Streams); 2] = [("one", Streams::One), ("each", Streams::Each)];
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's")]
+    fn is_one(&self) -> bool {
+        *self == Streams::One
     }
 }
 
@@ -238,6 +294,32 @@ fn buffer(bytes: Option<Bytes>, of: &str, which: &str) -> Result<u64, WorkloadEr
 /// The most ranks that a trace may have; more than the largest fabric has hosts.
 const MOST_RANKS: u32 = 1 << 20;
 
+/// The hosts that a scenario names for `ranks` ranks, taken from those that are free.
+fn named(hosts: &[u32], ranks: u32, free: &mut Vec<u32>, fabric: &Fabric) -> Result<Vec<u32>, WorkloadError> {
+    if hosts.len() != ranks as usize {
+        let what =
+            format!("{} hosts are named, and the trace has {ranks} ranks; write one for each", hosts.len());
+        return Err(WorkloadError::key("rank_hosts", what));
+    }
+    for (rank, host) in hosts.iter().enumerate() {
+        if *host >= fabric.hosts {
+            let what =
+                format!("rank {rank} is on host {host}, and the fabric has hosts 0 to {}", fabric.hosts - 1);
+            return Err(WorkloadError::key("rank_hosts", what));
+        }
+        match free.iter().position(|free| free == host) {
+            Some(at) => drop(free.remove(at)),
+            None => {
+                let what = format!(
+                    "rank {rank} is on host {host}, which another rank or an earlier job has; write a host that is free"
+                );
+                return Err(WorkloadError::key("rank_hosts", what));
+            }
+        }
+    }
+    Ok(hosts.to_vec())
+}
+
 /// The jobs of traces, one after the other on hosts that are free; `text_of` has the texts of their files.
 ///
 /// # Errors
@@ -269,7 +351,10 @@ pub(super) fn build<'a>(
             );
             return Err(WorkloadError::file(file, what));
         }
-        let hosts = placed(spec.placement, ranks, (&mut free, number), fabric, seed)?;
+        let hosts = match &spec.rank_hosts {
+            Some(hosts) => named(hosts, ranks, &mut free, fabric)?,
+            None => placed(spec.placement, ranks, (&mut free, number), fabric, seed)?,
+        };
         let hosts: Vec<HostId> = hosts.into_iter().map(HostId).collect();
         let ways = Ways { hosts: &hosts, ends: spec.ends, server: spec.server, start: spec.start };
         graph.lower(&mut builder, spec.format.name(), ways, Naming { file, place })?;

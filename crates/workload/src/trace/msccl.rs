@@ -10,7 +10,7 @@ use crate::WorkloadError;
 use crate::text::{self, quote};
 use anabranch_base::{Bytes, Duration};
 use roxmltree::{Document, Node as Xml};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Reads a file; `bytes` is what each rank's buffer has.
 ///
@@ -29,19 +29,58 @@ pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, Work
     if ranks == 0 || chunks == 0 {
         return Err(reader.wrong(algorithm, "ngpus and nchunksperloop must be 1 or more"));
     }
+    let protocol = Protocol::read(&reader, algorithm)?;
     let mut graph = Graph { ranks: (0..ranks).map(|_| Vec::new()).collect(), ..Graph::default() };
-    for gpu in algorithm.children().filter(Xml::is_element) {
+    let mut there = vec![false; ranks as usize];
+    for gpu in reader.elements(algorithm)? {
         reader.named(gpu, "gpu")?;
         let rank = reader.number(gpu, "id", u32::MAX.into())?;
         let Some(nodes) = graph.ranks.get_mut(rank as usize) else {
             return Err(reader.wrong(gpu, format!("there are GPUs 0 to {}, and no GPU {rank}", ranks - 1)));
         };
-        if !nodes.is_empty() {
+        if there[rank as usize] {
             return Err(reader.wrong(gpu, format!("GPU {rank} is here for the second time")));
         }
-        *nodes = reader.gpu(gpu, Chunks { bytes, count: chunks })?;
+        *nodes = reader.gpu(gpu, (Chunks { bytes, count: chunks }, protocol))?;
+        there[rank as usize] = true;
+    }
+    if let Some(missing) = there.iter().position(|there| !there) {
+        let what =
+            format!("ngpus says {ranks} GPUs, and GPU {missing} is not there; write it, or a smaller number");
+        return Err(reader.wrong(algorithm, what));
     }
     Ok(graph)
+}
+
+/// What a message carries beside its data.
+#[derive(Clone, Copy)]
+enum Protocol {
+    Simple,
+    Ll,
+    Ll128,
+}
+
+impl Protocol {
+    fn read(reader: &Reader, algorithm: Xml) -> Result<Self, WorkloadError> {
+        match algorithm.attribute("proto") {
+            None | Some("Simple") => Ok(Protocol::Simple),
+            Some("LL") => Ok(Protocol::Ll),
+            Some("LL128") => Ok(Protocol::Ll128),
+            Some(other) => {
+                let what = format!("proto is Simple, LL or LL128, not {}", quote(other));
+                Err(reader.wrong(algorithm, what))
+            }
+        }
+    }
+
+    /// Bytes of a message with so much data.
+    fn bytes(self, data: u64) -> u64 {
+        match self {
+            Protocol::Simple => data,
+            Protocol::Ll => data.saturating_mul(2),
+            Protocol::Ll128 => data.saturating_add(data.div_ceil(120).saturating_mul(8)),
+        }
+    }
 }
 
 /// A buffer in chunks.
@@ -105,36 +144,88 @@ impl Reader<'_> {
         }
     }
 
-    fn gpu(&self, gpu: Xml, chunks: Chunks) -> Result<Vec<Node>, WorkloadError> {
+    /// The elements within another one, where nothing else is.
+    fn elements<'b>(&self, of: Xml<'b, 'b>) -> Result<Vec<Xml<'b, 'b>>, WorkloadError> {
+        let text = |node: &Xml| node.is_text() && node.text().is_some_and(|text| !text.trim().is_empty());
+        match of.children().find(text) {
+            Some(node) => {
+                let what = format!(
+                    "text where elements are expected: {}",
+                    quote(node.text().unwrap_or_default().trim())
+                );
+                Err(self.wrong(node, what))
+            }
+            None => Ok(of.children().filter(Xml::is_element).collect()),
+        }
+    }
+
+    /// Whether the chunks of a step are within its GPU's buffer, where the file says how many that has.
+    fn within(
+        &self,
+        gpu: Xml,
+        step: Xml,
+        [buffer, offset]: [&str; 2],
+        count: u64,
+    ) -> Result<(), WorkloadError> {
+        let Some(name) = step.attribute(buffer) else { return Ok(()) };
+        let of = format!("{name}_chunks");
+        if gpu.attribute(&*of).is_none() {
+            return Ok(());
+        }
+        let (has, first) = (self.number(gpu, &of, 1 << 32)?, self.number(step, offset, 1 << 32)?);
+        if first.saturating_add(count) <= has {
+            return Ok(());
+        }
+        let what =
+            format!("chunks {first} to {} of {name}, which has {has} ({of}); write less", first + count - 1);
+        Err(self.wrong(step, what))
+    }
+
+    fn gpu(&self, gpu: Xml, sizes: (Chunks, Protocol)) -> Result<Vec<Node>, WorkloadError> {
         let mut nodes: Vec<Node> = Vec::new();
         // By thread block and step: its first and last node.
         let mut places: BTreeMap<(u32, u32), (u32, u32)> = BTreeMap::new();
         let mut waits = Vec::new();
-        for block in gpu.children().filter(Xml::is_element) {
+        let mut ids = BTreeSet::new();
+        for block in self.elements(gpu)? {
             self.named(block, "tb")?;
             let id = self.number(block, "id", u32::MAX.into())? as u32;
+            if !ids.insert(id) {
+                return Err(
+                    self.wrong(block, format!("block {id} is here for the second time; write another id"))
+                );
+            }
             let ends = [self.number_or_none(block, "send")?, self.number_or_none(block, "recv")?];
             let channel = self.number(block, "chan", 1 << 20)? as u32;
             let mut before: Option<u32> = None;
-            for step in block.children().filter(Xml::is_element) {
+            let mut last: Option<u32> = None;
+            for step in self.elements(block)? {
                 self.named(step, "step")?;
+                let number = self.number(step, "s", u32::MAX.into())? as u32;
+                if let Some(last) = last.replace(number).filter(|last| number <= *last) {
+                    let what = format!(
+                        "step {number} of block {id} stands behind step {last}; write them in their order"
+                    );
+                    return Err(self.wrong(step, what));
+                }
                 let first = nodes.len() as u32;
-                for op in self.operations(step, ends, channel, chunks)? {
+                for op in self.operations((gpu, step), ends, channel, sizes)? {
                     let number = nodes.len() as u32;
                     let place = self.line(step).into();
                     nodes.push(Node { op, place, after: before.into_iter().collect(), with: Vec::new() });
                     before = Some(number);
                 }
-                let key = (id, self.number(step, "s", u32::MAX.into())? as u32);
-                if places.insert(key, (first, nodes.len() as u32 - 1)).is_some() {
-                    return Err(
-                        self.wrong(step, format!("step {} of block {id} is here for the second time", key.1))
-                    );
-                }
+                places.insert((id, number), (first, nodes.len() as u32 - 1));
                 let (block, other) =
                     (self.number_or_none(step, "depid")?, self.number_or_none(step, "deps")?);
-                if let (Some(block), Some(other)) = (block, other) {
-                    waits.push((first, (block, other), step));
+                match (block, other) {
+                    (Some(block), Some(other)) => waits.push((first, (block, other), step)),
+                    (None, None) => {}
+                    _ => {
+                        let what =
+                            "depid and deps name a block and its step together; write both, or -1 for both";
+                        return Err(self.wrong(step, what));
+                    }
                 }
             }
         }
@@ -151,10 +242,10 @@ impl Reader<'_> {
     /// What a step comes to: at most a receive and then a send.
     fn operations(
         &self,
-        step: Xml,
+        (gpu, step): (Xml, Xml),
         [send, receive]: [Option<u32>; 2],
         channel: u32,
-        chunks: Chunks,
+        (chunks, protocol): (Chunks, Protocol),
     ) -> Result<Vec<Op>, WorkloadError> {
         let kind = self.text(step, "type")?;
         let (receives, sends) = match kind.as_str() {
@@ -174,7 +265,11 @@ impl Reader<'_> {
         };
         let count = self.number(step, "cnt", 1 << 24)?;
         let offset = self.number(step, if sends { "srcoff" } else { "dstoff" }, 1 << 32)?;
-        let bytes = chunks.bytes(offset, count);
+        self.within(gpu, step, ["srcbuf", "srcoff"], count)?;
+        self.within(gpu, step, ["dstbuf", "dstoff"], count)?;
+        let bytes = protocol.bytes(chunks.bytes(offset, count));
+        // With longer chunks among them the two ends of a message may name chunks of different sizes.
+        let wanted = chunks.bytes.is_multiple_of(chunks.count).then_some(bytes);
         let whom = |peer: Option<u32>, what: &str| {
             peer.ok_or_else(|| {
                 self.wrong(step, format!("a step of type {kind} needs a block with {what}, which is -1"))
@@ -183,7 +278,7 @@ impl Reader<'_> {
         let mut operations = Vec::new();
         if receives {
             let from = whom(receive, "recv")?;
-            operations.push(Op::Receive { from, bytes: None, tag: channel.into() });
+            operations.push(Op::Receive { from, bytes: wanted, tag: channel.into() });
         }
         if sends {
             operations.push(Op::Send { to: whom(send, "send")?, bytes, tag: channel.into(), channel });

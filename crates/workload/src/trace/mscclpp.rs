@@ -257,6 +257,9 @@ impl<'a> Reader<'a> {
                 let got = self.get(at, after)?;
                 self.put(at, vec![got], 1)
             }
+            "signal" | "rlxsignal" | "wait" | "rlxwait" if op.channel_ids.is_empty() => {
+                Err(self.wrong(at, "it has no channel_ids; write those of its thread block that it is for"))
+            }
             "signal" | "rlxsignal" => {
                 let begins = self.node(rank, NOTHING, at.place, after);
                 self.signal(at, begins, op.name == "signal")
@@ -319,6 +322,13 @@ impl<'a> Reader<'a> {
 
     /// Messages to all remote chunks that an operation writes.
     fn put(&mut self, at: At<'a>, after: Vec<u32>, factor: u64) -> Result<u32, WorkloadError> {
+        let sizes = at.op.src_buff.iter().zip(&at.op.dst_buff).map(|(from, to)| (from.size, to.size));
+        if let Some((from, to)) = sizes.into_iter().find(|(from, to)| from != to) {
+            let what = format!(
+                "it puts {from} chunks where there are {to}; write as many of src_buff as of dst_buff"
+            );
+            return Err(self.wrong(at, what));
+        }
         let remote = at.op.dst_buff.iter().filter(|chunk| chunk.buffer_id.is_some());
         let mut sent = Vec::new();
         for (number, chunk) in remote.enumerate() {

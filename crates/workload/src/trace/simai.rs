@@ -6,7 +6,8 @@
 //! The rules by which it becomes a job, which the format leaves to its simulator:
 //! - One pass: all layers forward in their order; then backward in the reverse order, for each W, then I. A rank computes
 //!   one thing at a time. It waits for collectives of F and I, and not for those of W, which are over when the job is.
-//!   `update_ns` is left to those who count it: it is not simulated and has to be given, as in the files.
+//!   `update_ns` is not simulated and has to be given, as in the files; [`share_of`] says so where it is more than 1 % of
+//!   what is computed. `vpp` and `ga` (micro-batches) say nothing more: the file's layers have them already.
 //! - Ranks are numbered with tensor parallelism innermost, then data parallelism, then pipeline stages. Groups: without a
 //!   suffix the tensor group for F and I and the data group for W; `_EP` the expert groups, which are neighbours in data
 //!   parallelism; `_DP_EP` the same place in all expert groups.
@@ -69,15 +70,33 @@ pub fn parse(file: &str, text: &str, how: Collectives<'_>, share: Share) -> Resu
 
 /// What a share leaves of a file, in words; none where it leaves all.
 pub fn share_of(file: &str, text: &str, share: Share) -> Option<String> {
-    let (groups, (_, count), _) = head(file, text, share).ok()?;
+    let (groups, (_, count), lines) = head(file, text, share).ok()?;
     let all = groups.ranks();
     let ranks = share.ranks.unwrap_or(all);
     let [first, last] = share.layers.unwrap_or([1, count]);
-    (ranks < all || last + 1 - first < count).then(|| {
+    let part = (ranks < all || last + 1 - first < count).then(|| {
         format!(
             "a share of {file} is simulated: layers {first} to {last} of {count}, and the first {ranks} of {all} ranks"
         )
-    })
+    });
+    let nothing = Collectives { chunk: u64::MAX, instead: &[] };
+    let layers = lines.filter_map(|(number, content)| Layer::read(content, number, nothing).ok());
+    let (mut computes, mut updates) = (0_u128, 0_u128);
+    for layer in layers {
+        computes += [layer.forward, layer.input, layer.weights]
+            .map(|part| u128::from(part.takes.0))
+            .iter()
+            .sum::<u128>();
+        updates += u128::from(layer.update.0);
+    }
+    let update = (updates * 100 > computes).then(|| {
+        let us = updates as f64 / 1e6;
+        format!("the update of the weights at the end of {file}, {us:.1} us in all layers, is not simulated")
+    });
+    match (part, update) {
+        (Some(part), Some(update)) => Some(format!("{part}; {update}")),
+        (part, update) => part.or(update),
+    }
 }
 
 /// The number of layers that a file says, with its line.
@@ -137,7 +156,12 @@ impl Groups {
             }
         }
         let (mut tensor, mut expert, mut stages, mut ranks, mut between) = (None, 1, 1, None, 0);
+        let mut seen: Vec<&str> = Vec::new();
         while let Some(name) = words.next() {
+            if seen.contains(&name) {
+                return Err(format!("{} is there twice; write it once", quote(name)));
+            }
+            seen.push(name);
             let value = words.next().ok_or_else(|| format!("{} has no number behind it", quote(name)))?;
             let number = || text::whole_u32(value, name);
             match name.trim_end_matches(':') {
@@ -325,6 +349,8 @@ struct Layer {
     forward: Part,
     input: Part,
     weights: Part,
+    /// Of the weights, at the end.
+    update: Duration,
 }
 
 /// Computing, and then a collective.
@@ -349,7 +375,7 @@ impl Layer {
                 quote(dependency)
             ));
         }
-        text::whole(update, "the time of the update", u64::MAX)?;
+        let update = Duration::from_ns(text::whole(update, "the time of the update", u64::MAX / 1_000_000)?);
         let part =
             |number: usize, name: &str, plain: Group| Part::read(&parts[3 * number..][..3], name, plain, how);
         Ok(Layer {
@@ -357,6 +383,7 @@ impl Layer {
             forward: part(0, "forward", Group::Tensor)?,
             input: part(1, "input gradient", Group::Tensor)?,
             weights: part(2, "weight gradient", Group::Data)?,
+            update,
         })
     }
 }
@@ -373,6 +400,9 @@ impl Part {
             },
         };
         let algorithm = match algorithm {
+            "NONE" if bytes > 0 => {
+                return Err(format!("the {name} has NONE of {bytes} B; write the collective, or 0 B"));
+            }
             "NONE" => None,
             "ALLREDUCE" => Some(Algorithm::AllreduceRing),
             "ALLGATHER" => Some(Algorithm::AllgatherRing),

@@ -177,6 +177,7 @@ impl Collective {
             Algorithm::AllgatherRing => {
                 (0..self.ranks).map(|i| (cut(block(i).0), cut(block(i).1), only(i))).collect()
             }
+            Algorithm::BroadcastRing => vec![(0, self.cuts.len() - 1, only(0))],
             Algorithm::Alltoall => {
                 let input = |i: usize| i as u64 * self.bytes;
                 let (from, to) = block(rank);
@@ -231,6 +232,7 @@ impl<'a> Run<'a> {
                 Algorithm::AllgatherRing => {
                     block_start(of.bytes, of.ranks, rank)..block_start(of.bytes, of.ranks, rank + 1)
                 }
+                Algorithm::BroadcastRing if rank > 0 => 0..0,
                 Algorithm::Alltoall => rank as u64 * of.bytes..(rank as u64 + 1) * of.bytes,
                 _ => 0..of.bytes,
             };
