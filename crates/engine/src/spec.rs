@@ -334,9 +334,9 @@ parameter_choices!(
 parameters! {
     /// Priority flow control over a buffer that all ports of a switch share.
     ///
-    /// Per ingress port and data class: what arrives counts against the port's share of the shared buffer until the
-    /// threshold, then against its headroom, and the sender is paused; it may go on once the headroom is empty and
-    /// the share has fallen `resume` below the threshold.
+    /// Per ingress port: queued data is charged to the port's share of the shared buffer up to the threshold, then to
+    /// its headroom, and the sender is paused; it may go on once the headroom is empty and the share has fallen
+    /// `resume` below the threshold.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct PfcSpec {
@@ -458,7 +458,7 @@ pub enum Series {
     QueueDelay,
     /// Bits that came to a switch in the interval to go out by the link, over its length, in Gb/s.
     ArrivalRate,
-    /// Packets dropped in the interval for lack of buffer.
+    /// Packets dropped at the port in the interval; trimmed packets are not counted.
     Drops,
     /// Times that the link's data class was paused in the interval.
     Pauses,

@@ -34,7 +34,7 @@ pub const TERMS: &[Term] = &[
         &["mean", "max"],
         "over the messages of a run; in the table, the mean over seeds of each run's own number",
     ),
-    term(&["±"], "half of the 95 % interval of the mean, by Student's t over the seeds' own numbers"),
+    term(&["±"], "the half-width of the 95 % confidence interval of the mean over seeds (Student's t)"),
     term(
         &["rank"],
         "one more than the number of schemes that are faster for sure, by more than 1 % (a paired t-test over the seeds, 95 %)",

@@ -76,7 +76,7 @@ pub fn method(set: &ResultSet) -> String {
     match most {
         1 => format!("{ranked}. One seed: no interval, and no ranks."),
         _ => format!(
-            "{ranked}, mean over {most} seeds; ± is the 95 % interval, by Student's t over the seeds' own numbers. Rank: one \
+            "{ranked}, mean over {most} seeds; ± is the half-width of the 95 % confidence interval of the mean over seeds (Student's t). Rank: one \
              more than the number of schemes that are faster at the same point, by more than 1 % and for sure (a paired \
              t-test: the 95 % interval of the differences seed by seed does not hold 0); no scheme ranks before one with a \
              lower mean. `1-3`: third by its mean, though for sure no scheme is faster. A tie is what {most} seeds do not \

@@ -30,7 +30,7 @@ const WORKLOADS: &[(&str, &str)] = &[
     ("ns3-flows", "an ns-3 flow file (file = \"flow.txt\")"),
     (
         "trace",
-        "a job from a file of another tool: GOAL, MSCCL, SimAI or Chakra (format = \"goal\", file = \"job.goal\")",
+        "a job from a file of another tool: GOAL, MSCCL, MSCCL++, SimAI or Chakra (format = \"goal\", file = \"job.goal\")",
     ),
 ];
 
@@ -64,10 +64,10 @@ const SERIES: &[(&str, &str)] = &[
     ("queue-delay", "how long packets waited for a link; only those above a time with above (links)"),
     ("queue-depth", "what waits for a link (links)"),
     ("arrival-rate", "the rate at which data comes in for a link (links)"),
-    ("drops", "packets that were dropped or trimmed in front of a link (links)"),
-    ("pauses", "PFC's pause frames that stop a link (links)"),
-    ("pause-time", "how long PFC stopped a link (links)"),
-    ("pause-victims", "queues that wait for a paused link though their own next hop is free (links)"),
+    ("drops", "packets dropped at the link's egress port; trimmed packets are not counted (links)"),
+    ("pauses", "XOFF events: times that the link's data class was paused (links)"),
+    ("pause-time", "time for which PFC paused the link's data class (links)"),
+    ("pause-victims", "victim flows: queue pairs blocked at a paused port although their egress port at the next switch is free (links)"),
     ("set-aside", "what a program in a switch holds back (switches)"),
     ("table-entries", "entries in the tables of a program in a switch (switches)"),
     ("flow-throughput", "what a queue pair delivers (qps)"),

@@ -11,9 +11,9 @@
 //! take, and [`DcqcnConfig::htsim`] all together. One thing of it is not to be had here: its flows share one alpha,
 //! which no host could know of another's.
 //!
-//! It sets no timers. Each call first does what was due until then, in the order of time, so that nothing depends
-//! on when it is asked. What is due at the same time: alpha, then the increase, then the cut (the order in which
-//! the simulators' events run), then what the call is about.
+//! It schedules no timer events. Each call first applies the timer expiries that have come due, in the order of time,
+//! so that nothing depends on when it is called. What is due at the same time: alpha, then the increase, then the cut
+//! (the order in which the simulators' events run), then what the call is about.
 
 use super::interface::CongestionControl;
 use crate::{Pace, PathFacts, Size, Span};
@@ -31,7 +31,7 @@ parameters! {
         /// Weight of a CNP in alpha.
         #[is(0.0..=1.0; example = 0.00390625; source = "DCQCN (SIGCOMM 2015), section 5.2: 1/256")]
         pub g: f64,
-        /// Alpha when the first CNP comes.
+        /// Initial alpha: its value when the first CNP arrives (1 in the paper).
         #[is(0.0..=1.0; example = 1.0; source = "DCQCN (SIGCOMM 2015), figure 7")]
         pub initial_alpha: f64,
         /// Alpha decays once in this time without a CNP.

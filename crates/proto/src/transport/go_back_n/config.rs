@@ -23,7 +23,8 @@ parameters! {
         /// An ACK for every n-th packet that arrives in order (and for the last one of a message).
         #[is(1..=65_535; example = 1; source = "the ns-3 RDMA simulators acknowledge each packet")]
         pub ack_every: u32,
-        /// A missing PSN is asked for again after this long.
+        /// Minimum time between two NACKs for the same ePSN: an out-of-order packet that arrives later than this after
+        /// the last NACK causes another one.
         #[is(AboveZero; example = "500us"; source = "the simulator published with HPCC")]
         pub nack_interval: Span,
         /// At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says so.

@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 // Fields stay in this order: what every packet touches comes first, so that it shares few cache lines.
 #[repr(C)]
 pub struct RackTlpSender {
-    /// Bytes on the wire of what was sent and is neither acknowledged nor taken for lost.
+    /// Bytes on the wire of what was sent and is neither acknowledged nor declared lost.
     in_flight: u64,
     window: u64,
     /// RACK.xmit_ts and RACK.end_seq: of the packets that are known to have arrived, the one that was sent last.
