@@ -31,7 +31,7 @@ pub enum Command {
   anabranch run perm.toml --json > perm.json
   cat perm.toml | anabranch run -")]
     Run(RunArgs),
-    /// Run papers' figures again and hold their claims against what comes out
+    /// Reproduce the papers' figures and check their claims against the results
     #[command(after_help = reproduce_help())]
     Reproduce(ReproduceArgs),
     /// Run every scheme in every scenario of the league and rank them
@@ -61,7 +61,7 @@ The folder has runs as task=000017, each whole or not there, with the files of `
   anabranch list examples incast > incast.toml     a scenario to begin with
   anabranch list figures --json")]
     List(ListArgs),
-    /// Say of a parameter of schemes what it means: unit, range, default, example, source
+    /// Explain a parameter: unit, range, default, example, source
     #[command(after_help = "Examples:
   anabranch docs fabric.queue
   anabranch docs rto")]
@@ -84,14 +84,14 @@ The folder has runs as task=000017, each whole or not there, with the files of `
   resolution = 0.02                     how near, as a share; the default
 
 Each scheme and seed is a bisection: what holds for a value has to hold for every larger one (smallest) or smaller one
-(largest). Both ends are tried first and a value on each side of the answer last, so that what is not so is told.
+(largest). Both ends are tried first, and a value on each side of the answer last, so that a violation of this is reported.
 A run in which a message does not finish does not hold. Runs are stored and not simulated again.
 
 Examples:
   anabranch find examples/smallest-buffer.toml
   anabranch find examples/highest-load.toml --scheme reps --json")]
     Find(FindArgs),
-    /// Hold two or more folders of results against each other, the same seeds side by side
+    /// Compare two or more result folders seed by seed
     #[command(after_help = "Examples:
   anabranch compare results/before-0123456789abcdef results/after-0123456789abcdef
   anabranch compare results/a-* results/b-* --page a-b.html --json")]
@@ -129,7 +129,7 @@ are zeros. The book's page docs/traces.md says what stands in each field.")]
   anabranch bench perm128 perm1024 --scheme reps --json
   anabranch bench perm1024 --scheme reps --scheme rocev2   # also what a lossless hop takes of a lossy one")]
     Bench(BenchArgs),
-    /// Print what completes the command's words in a shell
+    /// Print a shell completion script
     #[command(after_help = "Examples:
   anabranch completions bash > ~/.local/share/bash-completion/completions/anabranch
   anabranch completions zsh > ~/.zfunc/_anabranch
@@ -257,8 +257,8 @@ pub struct ReproduceArgs {
     /// How large to run them
     #[arg(long, value_enum, default_value_t = ScaleArg::Quick)]
     pub scale: ScaleArg,
-    /// Run them with other values of what the papers leave unsaid too, one at a time and all together, and say for each
-    /// claim how far it moves and under how many set-ups it holds
+    /// Also run them with other values of what the papers do not specify, one at a time and all together, and say for
+    /// each claim how far it moves and under how many set-ups it holds
     #[arg(long)]
     pub unsaid: bool,
     /// Read figures from DIR/PAPER/FIGURE.toml instead of the built-in ones

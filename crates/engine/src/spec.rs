@@ -173,13 +173,14 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct FabricSpec {
-        /// Capacity of a port's data queue; packets beyond it are dropped or trimmed. With `shared_buffer` an even share of
-        /// that buffer, which timeouts and marking thresholds take for a full queue. A lossless fabric has `pfc` instead.
+        /// Capacity of a port's data queue; packets beyond it are dropped or trimmed. With `shared_buffer` the queues
+        /// share that memory and this is no limit: it is the queue length that relative timeouts and thresholds
+        /// (`5queue`, `0.2queue`) refer to. Lossless fabrics have `pfc` instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(AboveZero; example = "1bdp"; source = "REPS, section 4.1")]
         pub queue: Option<Size>,
-        /// Bytes of data that all ports of a switch may hold together, where its data queues share them: one may take
-        /// `shared_alpha` times what is left. 0: each queue has a limit of its own.
+        /// Data buffer of a switch that drops or trims, shared by its egress queues with the dynamic threshold
+        /// `shared_alpha`. 0: static limits (`queue`).
         #[serde(default, skip_serializing_if = "is_none")]
         #[is(any; example = "32MB"; source = "unsaid; switches share the memory of queues that drop, too"; default = "0B")]
         pub shared_buffer: Bytes,
@@ -216,7 +217,8 @@ parameters! {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[is(any; example = true; source = "DCP, section 4.2"; default = false)]
         pub acks_with_data: bool,
-        /// How long after a link goes down or up routing follows; without it, never.
+        /// Time from a link's going down or up until routing withdraws or restores it; without it routing never
+        /// changes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(any; example = "10ms"; source = "unsaid")]
         pub routing_delay: Option<Duration>,
@@ -298,11 +300,12 @@ parameters! {
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct WrrSpec {
-        /// N; without it, each switch's own number of ports.
+        /// Number of ports N for which the weight is computed; without it, each switch's own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(2..=65_536; example = 16; source = "DCP, section 6.3")]
         pub radix: Option<u32>,
-        /// w itself, instead.
+        /// The weight itself: bytes of the control queue per byte of the data queue while both wait. Without it the
+        /// weight follows from the radix.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(LEAST_SHARE..=65_535.0; example = 2.0; source = "DCP, section 4.2")]
         pub weight: Option<f64>,
@@ -353,7 +356,8 @@ parameters! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(AboveZero; example = "51.2Tbps"; source = "STrack, section 4.1")]
         pub buffer_rate: Option<Rate>,
-        /// Dynamic threshold: a port may hold this many times what is left of the shared buffer.
+        /// Dynamic threshold (alpha): an ingress port may hold this many times the free part of the shared buffer
+        /// before it sends XOFF.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(LEAST_SHARE..=65_536.0; example = 0.125; source = "the simulator published with HPCC")]
         pub alpha: Option<f64>,
@@ -365,11 +369,12 @@ parameters! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[is(table)]
         pub at: Vec<PfcClass>,
-        /// Static threshold (XOFF) instead.
+        /// Static XOFF threshold of each ingress port, in place of `alpha`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(AboveZero; example = "1bdp"; source = "unsaid; in the place of alpha")]
         pub threshold: Option<Size>,
-        /// The sender at the other end may resume once an ingress port's share is this far below its threshold (XON).
+        /// XON is sent when the ingress port's share of the buffer has fallen this far below the XOFF threshold and its
+        /// headroom is empty.
         #[is(AboveZero; example = "2packets"; source = "unsaid; 3 KB in the ns-3 RDMA simulators")]
         pub resume: Size,
         /// Headroom of each ingress port; if left out, what its link needs.
@@ -384,10 +389,10 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct AlphaStep {
-        /// It holds for ports of this rate and faster ones, up to that of the next step.
+        /// This alpha holds for ports of this rate and above, up to the rate of the next entry.
         #[is(AboveZero; example = "400Gbps"; source = "the simulators published with HPCC and Themis-longhaul")]
         pub rate: Rate,
-        /// As `alpha` of PFC.
+        /// Dynamic threshold of these ports, as `pfc.alpha`.
         #[is(LEAST_SHARE..=65_536.0; example = 0.5; source = "the simulators published with HPCC and Themis-longhaul")]
         pub alpha: f64,
     }
@@ -404,8 +409,8 @@ parameters! {
         /// Packet buffer of such a switch, as `buffer` of PFC but never scaled.
         #[is(AboveZero; example = "128MB"; source = "unsaid")]
         pub buffer: Bytes,
-        /// As `alpha` of PFC, for all ports; if left out, what holds at other switches. With 65536 and a buffer that never
-        /// fills, such a switch never sends a pause.
+        /// Dynamic threshold of all ports of these switches, as `pfc.alpha`; without it, that of the other switches.
+        /// With 65536 and a buffer that never fills these switches never send XOFF.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(LEAST_SHARE..=65_536.0; example = 0.125; source = "unsaid")]
         pub alpha: Option<f64>,

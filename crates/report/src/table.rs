@@ -517,11 +517,12 @@ fn notes(groups: &[Group<'_>], all_alike: bool) -> Vec<String> {
     if most > 1 {
         let seeds = if all_alike { format!("{most} seeds") } else { "the seeds".to_owned() };
         notes.push(format!(
-            "Means over {seeds} of the runs' own numbers, ± the half of a 95 % interval (Student's t over seeds); `flows` is \
+            "Means over {seeds} of the runs' own numbers, ± the half-width of the 95 % confidence interval \
+             (Student's t over seeds); `flows` is \
              the sum, the peak queue the largest. Ranks: by the differences seed by seed (paired t)."
         ));
     } else if most == 1 {
-        notes.push("One seed: no interval.".to_owned());
+        notes.push("One seed: no confidence intervals, no ranks.".to_owned());
     }
     let missing: u64 =
         groups.iter().map(|group| group.total(|run| run.flows.saturating_sub(run.flows_finished))).sum();

@@ -206,6 +206,19 @@ fn a_parameter_is_explained_by_its_path_or_its_last_word() {
             .iter()
             .all(|row| all["parameters"].as_array().unwrap().contains(row))
     );
+    // Of a table all that is in it.
+    for (table, first) in [
+        ("fabric.pfc", "fabric.pfc.buffer: "),
+        ("rocev2.fabric.pfc", "fabric.pfc.buffer: "),
+        ("pfc.at", "fabric.pfc.at[].switches: "),
+        ("fabric.ecn_from", "fabric.ecn_from[].rate: "),
+        ("fabric.wrr", "fabric.wrr.radix: "),
+    ] {
+        let text = place.run(&["docs", table]).expect(0).stdout;
+        assert!(text.starts_with(first), "{table}: {text}");
+    }
+    let text = place.run(&["docs", "fabric.program"]).expect(0).stdout;
+    assert!(text.contains("fabric.program.lazy_drop"), "{text}");
     let refused = place.run(&["docs", "fabric.qeue"]).expect(2).stderr;
     assert!(refused.contains("fabric.queue"), "{refused}");
 }

@@ -63,7 +63,10 @@ pub(super) enum Admission {
 pub enum PfcError {
     /// A headroom does not cover what can still arrive after the XOFF decision.
     #[error(
-        "a headroom of {given} does not cover the round trip of {link}, which needs {needed} (if fabric.pfc.headroom is left out, every port gets what its link needs)"
+        "a headroom of {} is below what the link {link} can still deliver after XOFF, {} (without \
+         fabric.pfc.headroom every port gets what its link needs)",
+        .given.about(),
+        .needed.about()
     )]
     Headroom {
         /// The link that needs most.
@@ -74,7 +77,7 @@ pub enum PfcError {
         needed: Bytes,
     },
     /// A class of switches that the fabric has none of.
-    #[error("there is no {class:?} on this fabric, whose switches are {classes}")]
+    #[error("this fabric has no switches of class {class:?}; it has {classes}")]
     Class {
         /// As configured.
         class: String,
@@ -85,7 +88,10 @@ pub enum PfcError {
     },
     /// A switch's buffer does not even hold its headrooms.
     #[error(
-        "{switch} has a buffer of {buffer}, and the headrooms of its ports alone take {headrooms} (fabric.pfc.headroom_apart = true puts them beside it)"
+        "the headrooms of the ports of {switch} take {}, more than its buffer of {} \
+         (fabric.pfc.headroom_apart = true reserves them on top of the buffer)",
+        .headrooms.about(),
+        .buffer.about()
     )]
     Buffer {
         /// The switch that lacks most.
@@ -457,7 +463,7 @@ mod tests {
         let error = PfcPlan::new(&PfcSpec { at: vec![nowhere], ..spec }, &topology, &facts).err().unwrap();
         assert_eq!(
             error.to_string(),
-            "there is no \"spine\" on this fabric, whose switches are tor, leaf, esw"
+            "this fabric has no switches of class \"spine\"; it has tor, leaf, esw"
         );
     }
 }

@@ -400,10 +400,7 @@ impl Scenario {
             refused(error.parameter(), &[], error.to_string(), instead)
         })?;
         match lossless::thresholds(pfc, on, facts) {
-            Some(wrong) => {
-                let instead = format!("\"{}\"", wrong.instead);
-                Err(refused(wrong.parameter, wrong.blamed, wrong.problem, instead))
-            }
+            Some(wrong) => Err(refused(wrong.parameter, wrong.blamed, wrong.problem, wrong.instead)),
             None => Ok(()),
         }
     }

@@ -40,7 +40,7 @@ parameters! {
         /// The rate rises once in this time.
         #[is(LEAST_TIMER..; example = "55us"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
         pub increase_timer: Span,
-        /// The rate rises once in this many bytes; 0: by the timer alone.
+        /// Byte counter: bytes sent per rate increase step; 0: the timer alone.
         #[is(any; example = "10MB"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
         pub byte_counter: Bytes,
         /// Steps of fast recovery (F).
@@ -63,13 +63,13 @@ parameters! {
         /// Bytes that may be in flight, whatever the rate.
         #[is(AboveZero; example = "1000bdp"; source = "none in the paper; 1000 BDP are none")]
         pub window: Size,
-        /// What a NACK does, which not every transport tells of.
+        /// Reaction to a NACK; only some transports report NACKs to the congestion control.
         #[serde(default, skip_serializing_if = "OnNack::is_slow_start")]
         #[is(any; example = "cnp";
             source = "slow-start: Themis-spraying, section 2.3; cnp: the simulator published with ConWeave";
             default = "slow-start")]
         pub on_nack: OnNack,
-        /// When alpha decays. `packets` needs a `decrease_interval` of 0.
+        /// What triggers a decay of alpha. `packets` needs a `decrease_interval` of 0.
         #[serde(default, skip_serializing_if = "AlphaDecay::is_timer")]
         #[is(any; example = "packets"; source = "timer: DCQCN (SIGCOMM 2015), section 3.1; packets: htsim";
             default = "timer")]

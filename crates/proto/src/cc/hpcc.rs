@@ -27,13 +27,13 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct HpccConfig {
-        /// The share of the busiest link to settle at (eta).
+        /// Target utilisation of the bottleneck link (eta).
         #[is(0.01..=1.0; example = 0.95; source = "HPCC (SIGCOMM 2019), section 3.3")]
         pub eta: f64,
-        /// So many round trips in a row a link below `eta` may be approached by `rate_ai` alone (maxStage); 0: none.
+        /// Consecutive RTTs of additive increase before a multiplicative one (maxStage); 0: none.
         #[is(any; example = 5; source = "HPCC (SIGCOMM 2019), section 3.3; 0 in the scripts published with it")]
         pub max_stage: u32,
-        /// Additive increase a round trip, as a rate (W_AI / T).
+        /// Additive increase per RTT, as a rate (W_AI / T).
         #[is(AboveZero; example = "0.0004line";
             source = "the scripts published with HPCC: 10 Mb/s per 25 Gb/s of line rate")]
         pub rate_ai: Pace,

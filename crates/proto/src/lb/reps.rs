@@ -16,7 +16,7 @@ parameters! {
         /// Entries of the circular buffer (REPS_BUFFER_SIZE).
         #[is(1..=MAX_BUFFER as u32; example = 8; source = "REPS, Table 1")]
         pub buffer: u32,
-        /// Freezing mode is there at all (Appendix C.4 studies REPS without it).
+        /// Whether the sender freezes on failures (Appendix C.4 evaluates REPS without it).
         #[is(any; example = true; source = "REPS, section 3.2")]
         pub freezing: bool,
         /// How long freezing lasts (FREEZING_TIMEOUT).
@@ -32,13 +32,13 @@ parameters! {
         /// time; here it is a number).
         #[is(0..=255; example = 132; source = "unsaid; REPS, Table 1, has eight bits for it. 1.5 BDP on two tiers")]
         pub explore_packets: u32,
-        /// A timeout means a failure when the highest RTT of the last one to two RTOs was below this many base RTTs
-        /// (Appendix A, without trimming).
+        /// A timeout counts as a failure, not congestion, if the highest RTT measured in the last one to two RTO
+        /// periods was below this many base RTTs (Appendix A, without trimming).
         #[is(0.0..; example = 1.65;
             source = "REPS, Appendix A; the number is that of the simulator published with it")]
         pub failure_rtt: f64,
-        /// Packets that an entropy of the buffer is good for ("ACK+Reuse EVs": as many as there are packets to an ACK).
-        /// Frozen without a good one, the buffer goes round as ever.
+        /// Packets that a cached entropy is used for ("ACK+Reuse EVs": as many as packets per ACK). While frozen
+        /// without a valid entropy, the buffer is cycled as usual.
         #[serde(default = "once", skip_serializing_if = "is_once")]
         #[is(1..=64; example = 8; source = "REPS, section 4.5.1"; default = 1)]
         pub reuse: u32,

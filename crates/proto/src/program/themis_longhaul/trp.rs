@@ -27,19 +27,19 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct TrpConfig {
-        /// A flow's first alpha: CNPs until its packets loop once more (Algorithm 1; 5 in section VI).
+        /// Initial alpha of a flow: number of CNPs per increase of `loop_num` (Algorithm 1; 5 in section VI).
         #[is(1..=u32::MAX; example = 5; source = "Themis-longhaul, section VI")]
         pub alpha: u32,
         /// Without a CNP for longer than this a flow recovers (Algorithm 1; 500 us in section VI).
         #[is(AboveZero; example = "500us"; source = "Themis-longhaul, section VI")]
         pub beta: Span,
-        /// Which CNPs count (Algorithm 1, line 5).
+        /// Which CNPs increase `loop_num` (Algorithm 1, line 5).
         #[is(any; example = "spaced"; source = "Themis-longhaul, Algorithm 1, line 5, and section V-B")]
         pub growth: Growth,
         /// How a flow recovers (appendix D).
         #[is(any; example = "rate"; source = "Themis-longhaul, appendix D")]
         pub recovery: Recovery,
-        /// CNP_Cache is there (figure 18).
+        /// Use CNP_Cache (figure 18).
         #[is(any; example = true; source = "Themis-longhaul, section V-B")]
         pub cache: bool,
         /// Slots of CNP_Cache (1024 in section VI).
@@ -49,7 +49,7 @@ parameters! {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[is(any; example = true; source = "unsaid: the register of section V-B stores a hash"; default = false)]
         pub cache_fingerprint: bool,
-        /// CNP_Store is there (figure 18).
+        /// Use CNP_Store (figure 18).
         #[is(any; example = true; source = "Themis-longhaul, section V-B")]
         pub store: bool,
         /// Entries of CNP_Store (1024 in section VI).

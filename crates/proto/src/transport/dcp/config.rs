@@ -21,13 +21,14 @@ parameters! {
         /// Bits of the packet counter of a message. A longer message goes as several requests.
         #[is(1..=31; example = 14; source = "DCP, section 4.5")]
         pub counter_bits: u32,
-        /// Requests from the oldest unacknowledged one on that the receiver tracks; also the WQEs of a turn (n).
+        /// Requests that the receiver tracks at a time, from the oldest unacknowledged one (section 4.5); also the most
+        /// WQEs that a queue pair serves per scheduling turn (n, section 4.3).
         #[is(1..=65_535; example = 8; source = "DCP, sections 4.3 and 4.5")]
         pub tracked_messages: u32,
         /// Payload that a queue pair sends in a turn.
         #[is(AboveZero; example = "16KB"; source = "DCP, section 4.3")]
         pub round_quota: Bytes,
-        /// Packets to send again that are fetched from host memory at once.
+        /// Retransmissions fetched from host memory per batch.
         #[is(1..=65_535; example = 16; source = "DCP, section 4.3")]
         pub batch: u32,
         /// One round trip over PCIe; a fetch of packets to send again takes two. 0: none.

@@ -26,13 +26,14 @@ parameters! {
         /// BDP-FC: a new packet goes out while its PSN is less than this beyond the lowest unacknowledged one.
         #[is(AboveZero; example = "1bdp"; source = "DCP, section 6.2; IRN (SIGCOMM 2018), BDP-FC")]
         pub window: Size,
-        /// RTO_low: the timeout with at most `rto_low_packets` packets in flight, where it is shorter than RTO_high.
+        /// RTO_low: the timeout while at most `rto_low_packets` packets are in flight; ignored if it is longer than
+        /// RTO_high.
         #[is(AboveZero; example = "100us"; source = "IRN (SIGCOMM 2018)")]
         pub rto_low: Span,
-        /// RTO_high: the timeout with more.
+        /// RTO_high: the timeout while more than `rto_low_packets` packets are in flight.
         #[is(AboveZero; example = "320us"; source = "IRN (SIGCOMM 2018)")]
         pub rto: Span,
-        /// N of the IRN paper.
+        /// RTO_low applies while at most this many packets are in flight (N in the IRN paper).
         #[is(any; example = 3; source = "IRN (SIGCOMM 2018)")]
         pub rto_low_packets: u32,
         /// True: a timeout declares lost whatever is in flight and not SACKed. False: the lowest packet in flight, and
