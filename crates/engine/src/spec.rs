@@ -312,8 +312,8 @@ parameters! {
     }
 }
 
-/// How a switch chooses among equal-cost ports. What is no data (ACKs and the like) goes by ECMP in all of them, but
-/// for trimmed packets under `Adaptive`, and ACKs that wait with data.
+/// How a switch chooses among equal-cost ports. Non-data packets (ACKs and the like) use ECMP under all of them, except
+/// trimmed packets under `Adaptive`, and ACKs in the data class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoutingMode {
@@ -343,11 +343,11 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct PfcSpec {
-        /// Packet buffer of a switch, headrooms included unless `headroom_apart`.
+        /// Packet buffer of a switch, including headroom, unless `headroom_apart`.
         #[is(AboveZero; example = "256MB"; source = "STrack, section 4.1")]
         pub buffer: Bytes,
-        /// The headrooms come on top of `buffer` instead of out of it, as they must for links with a large BDP: one of
-        /// 1.6 Tb/s with a latency of 500 us each way needs 200 MB of headroom.
+        /// Headroom is reserved on top of `buffer` instead of inside it, as it must be for links with a large BDP: one
+        /// of 1.6 Tb/s with a latency of 500 us each way needs 200 MB of headroom.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[is(any; example = true; source = "unsaid"; default = false)]
         pub headroom_apart: bool,

@@ -3,13 +3,13 @@
 //! Two forms, told apart by [`DcqcnConfig::decrease_interval`]:
 //!
 //! - 0, the paper's: every CNP cuts the rate and raises alpha, and starts both timers and the byte counter anew.
-//! - Above 0, that of the simulators published with HPCC and ConWeave: a CNP only leaves a note, which the next
-//!   expiry of the alpha timer and the next check for a cut find. The checks come every `decrease_interval` from
+//! - Above 0, that of the simulators published with HPCC and ConWeave: a CNP only sets a flag, which the
+//!   next alpha timer and the next rate-decrease check read. The checks come every `decrease_interval` from
 //!   the first CNP on.
 //!
 //! Published htsim takes other steps than the paper in places, which [`AlphaDecay::Packets`] and [`Increases::Htsim`]
-//! take, and [`DcqcnConfig::htsim`] all together. One thing of it is not to be had here: its flows share one alpha,
-//! which no host could know of another's.
+//! take, and [`DcqcnConfig::htsim`] all together. One thing is not modelled: in htsim all flows share one alpha, which
+//! real hosts could not.
 //!
 //! It schedules no timer events. Each call first applies the timer expiries that have come due, in the order of time,
 //! so that nothing depends on when it is called. What is due at the same time: alpha, then the increase, then the cut
@@ -385,8 +385,8 @@ impl CongestionControl for Dcqcn {
     /// settles at just under half the line rate (46.6 of 100 Gb/s), however many there are; and with one in 256 it is at
     /// 81 % on average, so that it recovers between them. Hence: the rate falls to half of the target rate, which
     /// stays, as alpha does, since no switch saw congestion; timer and byte counter start anew, and fast recovery
-    /// leads back to the target. A rate that is no higher is left alone together with its timer: else NACKs would
-    /// hold for ever what CNPs cut before.
+    /// leads back to the target. If the rate is already at or below that, rate and timers are left unchanged: otherwise
+    /// repeated NACKs would keep resetting the recovery from an earlier CNP.
     fn handle_nack(&mut self, now: Time) {
         if self.on_nack == OnNack::Cnp {
             return self.handle_cnp(now);

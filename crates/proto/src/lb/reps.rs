@@ -121,7 +121,7 @@ pub struct Reps {
     number_of_valid: u8,
     explore_counter: u8,
     is_freezing: bool,
-    /// Packets for which the oldest valid entry is good before it leaves its place, and those which it had.
+    /// Packets that an entry is used for (`lifespan`), and how many the oldest valid entry has been used for (`used`).
     lifespan: u8,
     used: u8,
     exit_freezing: Time,
@@ -278,7 +278,7 @@ impl LoadBalancer for Reps {
     #[inline]
     fn next_ev(&mut self, _now: Time, _window: u64) -> u16 {
         if self.explore_counter > 0 {
-            // Lines 15-18. Print leaves the packets between the random ones without an entropy; they take the
+            // Lines 15-18. The paper leaves the packets between the random ones without an entropy; they take the
             // cached ones, as every packet out of a frozen buffer does.
             self.explore_counter -= 1;
             if self.limits.resets || self.explore_counter.is_multiple_of(self.size) {

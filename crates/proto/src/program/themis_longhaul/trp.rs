@@ -1,16 +1,16 @@
 //! The Temporary Reaction Point (Themis-longhaul, section V): at the edge of the receivers' data centre.
 //!
-//! A CNP that leaves the data centre for a sender in another one makes the switch slow down that sender's flow, until
-//! the sender itself has heard: its packets go through the [recirculation port](super::Recirculation) some times
+//! A CNP that leaves the data centre for a sender in another one makes the switch throttle that flow until the CNP has
+//! reached the sender and taken effect: its packets go through the [recirculation port](super::Recirculation) some times
 //! before they go on. Which flows, the [tables](super::CnpTables) know; how often, [Algorithm 1](super::FlowState).
 //!
 //! A packet that comes back from the port passes the ingress, so its flow is looked up anew. When the flow is no longer
 //! in the tables, for instance since a collision alone had put it there, the packet's header still says how often it is
 //! to loop; where order does not matter (direct recovery) it leaves at once.
 //!
-//! Packets of a flow leave in the order in which they came, unless recovery is direct, save for two causes, both the
-//! hardware's: another flow had the same place in the cache, or go-back-N sent again what still loops. The latter does
-//! no harm: no packet leaves before its predecessor did, in whatever copy.
+//! Packets of a flow leave in order, except under direct recovery and in two cases that the hardware has too: another
+//! flow uses the same cache slot, or go-back-N retransmits packets that still loop. The latter does no harm:
+//! no packet leaves before its predecessor did, in whatever copy.
 
 use super::cnp_tables::CnpTables;
 use super::recirculation::{Looping, Recirculation};

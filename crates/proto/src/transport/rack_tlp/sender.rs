@@ -33,7 +33,7 @@ pub struct RackTlpSender {
     reo_wnd: Duration,
     rto: Duration,
     /// When the timer of the RTO started: when an ACK last told of an arrival, at a retransmission or probe, or at
-    /// the first packet after a pause.
+    /// the first packet after an idle period.
     since: Time,
     /// When the oldest packet that another has overtaken is lost; never when none was overtaken.
     reorder_due: Time,
@@ -288,7 +288,7 @@ impl RackTlpSender {
         self.since = now;
     }
 
-    /// Takes a packet in flight for lost.
+    /// Declares a packet in flight lost.
     fn lose(&mut self, now: Time, psn: u32) {
         self.in_flight -= u64::from(self.flights.get(psn).bytes);
         self.flights.set(psn, State::Lost);
