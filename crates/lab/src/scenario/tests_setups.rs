@@ -336,8 +336,8 @@ fn the_resolved_form_says_what_differs_and_reads_back() {
 /// ARCHITECTURE.md has a row for each scheme that needs something.
 #[test]
 fn the_table_of_needs_is_up_to_date() {
-    let mut table =
-        "| Scheme | Needs | Parameters of the ground that follow on `common` |\n|---|---|---|\n".to_owned();
+    let mut table = "| Scheme | Needs | Parameters that differ from the ground on `common` as a result |\n|---|---|---|\n"
+        .to_owned();
     for listing in schemes().iter().filter(|listing| !listing.needs.is_empty()) {
         let scheme = scheme(listing.name).unwrap();
         // The class stands for its numbers.
