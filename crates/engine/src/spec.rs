@@ -465,13 +465,14 @@ pub enum Series {
     ArrivalRate,
     /// Packets dropped at the port in the interval; trimmed packets are not counted.
     Drops,
-    /// Times that the link's data class was paused in the interval.
+    /// XOFF events in the interval: times that the link's data class was paused.
     Pauses,
     /// Time within the interval for which the link's data class was paused.
     PauseTime,
-    /// Queue pairs that were victims of pauses in the interval: blocked while their port at the next hop was free.
+    /// Victim flows of PFC in the interval: queue pairs blocked at a paused port although their port at the next switch
+    /// was free.
     PauseVictims,
-    /// Bytes that a switch's program keeps aside at the end of the interval.
+    /// Bytes that a switch's program holds outside the buffer at the end of the interval.
     SetAside,
     /// Entries at the end of the interval in those tables of a switch's program that follow queue pairs.
     TableEntries,

@@ -1,4 +1,4 @@
-//! ns-3 topology files (HPCC, ConWeave): any graph, a line a cable.
+//! ns-3 topology files (HPCC, ConWeave): any graph, one line per cable.
 
 use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble};
 use super::error::TopologyError;
@@ -193,7 +193,7 @@ struct Graph<'a> {
 
 impl Graph<'_> {
     /// By node: 0 for a host, 1 for a ToR, and so on. Checks that each host has one cable, and that each
-    /// switch has a way to a host and not too many ports.
+    /// switch has a path to a host and not too many ports.
     fn tiers(&self) -> Result<Vec<u8>, TopologyError> {
         let mut neighbours = vec![Vec::new(); self.is_switch.len()];
         for link in &self.links {

@@ -31,7 +31,7 @@ fn state_of_programs_is_listed() {
     assert!(row("reps")["program"].is_null() && row("reps")["lb_state_bits"] == 193);
 }
 
-/// DCP, section 4.5: two bytes a message, of eight messages. Table 3's 32 B are more than the text accounts for.
+/// DCP, section 4.5: two bytes per message, of eight messages. Table 3's 32 B are more than the text accounts for.
 #[test]
 fn state_of_dcp_is_listed() {
     let place = Place::new();

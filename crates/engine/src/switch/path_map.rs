@@ -66,7 +66,7 @@ pub fn build(
     }
 }
 
-/// Equal-cost ports at each switch on a way with the most paths, from a ToR on, tier by tier upwards and then down.
+/// Equal-cost ports at each switch on a route with the most paths, from a ToR on, tier by tier upwards and then down.
 fn sizes(topology: &Topology, routing: &Routing) -> Vec<usize> {
     let tors = topology.tors();
     let mut most = Vec::new();

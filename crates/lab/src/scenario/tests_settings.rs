@@ -145,7 +145,7 @@ fn what_programs_keep_is_measured_on_switches() {
     );
 }
 
-/// A line of 1.6 Tb/s and 500 us has more on its way than a small buffer holds.
+/// A link of 1.6 Tb/s and 500 us has more in flight than a small buffer holds.
 #[test]
 fn headrooms_beside_the_buffer_need_no_room_in_it() {
     let text = |apart: bool| {

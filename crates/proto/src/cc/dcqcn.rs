@@ -196,7 +196,7 @@ impl DcqcnConfig {
         }
     }
 
-    /// The DCQCN paper's parameters (section 5.2), for lines of 40 Gb/s.
+    /// The DCQCN paper's parameters (section 5.2), for links of 40 Gb/s.
     ///
     /// Unsaid there, and set as is usual: the hyper increase, ten times the additive one; the lowest rate, 10 Mb/s.
     pub fn paper() -> Self {
@@ -218,7 +218,7 @@ impl DcqcnConfig {
         }
     }
 
-    /// What published htsim does, for lines of any rate. It has no lowest rate: a bit per second is the lowest that a
+    /// What published htsim does, for links of any rate. It has no lowest rate: a bit per second is the lowest that a
     /// rate can be. Its receivers send a CNP at the end of an interval too (`trailing_cnp` of `go-back-n`).
     ///
     /// Two steps of it are missing: one alpha for all flows, and the further events that each decay of alpha schedules
@@ -234,7 +234,7 @@ impl DcqcnConfig {
         }
     }
 
-    /// What the simulator published with HPCC is configured to, for lines of 100 Gb/s.
+    /// What the simulator published with HPCC is configured to, for links of 100 Gb/s.
     pub fn hpcc() -> Self {
         DcqcnConfig {
             increase_timer: Span::Time(Duration::from_us(900)),
@@ -243,7 +243,7 @@ impl DcqcnConfig {
         }
     }
 
-    /// What the simulator published with ConWeave is configured to, for lines of 100 Gb/s.
+    /// What the simulator published with ConWeave is configured to, for links of 100 Gb/s.
     pub fn conweave() -> Self {
         DcqcnConfig {
             g: 1.0 / 256.0,

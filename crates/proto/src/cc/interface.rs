@@ -23,7 +23,7 @@ pub struct Acked {
 /// What telemetry tells a congestion control, with the ACK that brought it.
 #[derive(Clone, Copy, Debug)]
 pub struct Reported<'a> {
-    /// What the ports on the way of the data packet said.
+    /// What the ports on the path of the data packet recorded.
     pub stack: &'a IntStack,
     /// Every PSN below is acknowledged by this ACK.
     pub acked: u32,

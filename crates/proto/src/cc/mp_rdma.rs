@@ -23,7 +23,7 @@ parameters! {
     }
 }
 
-/// The window in bytes; grows by a packet a round trip, shrinks by half a packet a marked packet.
+/// The window in bytes; grows by one packet per RTT, shrinks by half a packet per marked packet.
 #[derive(Clone, Debug)]
 pub struct MpRdmaCc {
     window: f64,

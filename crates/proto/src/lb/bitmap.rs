@@ -72,7 +72,7 @@ impl Bitmap {
         }
     }
 
-    /// The entropy value of a packet on its way, that hardware would keep by PSN, takes the bits that all of them need.
+    /// The entropy value of a packet in flight, that hardware would keep by PSN, takes the bits that all of them need.
     pub(super) fn state(config: &BitmapConfig) -> Vec<StateField> {
         let bits = |values: u32| u32::BITS - (values - 1).leading_zeros();
         let ev = bits(config.evs).max(1);

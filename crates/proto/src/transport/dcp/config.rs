@@ -80,10 +80,10 @@ impl Requests {
 impl DcpConfig {
     /// The state that hardware keeps for a queue pair, field by field.
     ///
-    /// Section 4.5: a counter of 14 bits and two flags make 2 B a message, and 16 B for 8 messages. Table 3 says
-    /// 32 B a queue pair. The text names four more fields, whose widths are chosen here (those of the packet's MSN,
-    /// and a byte): 24 B in all. Of what the other 8 B are it says nothing; the length of the RetransQ (section 4.3)
-    /// and the timer's start may be among them.
+    /// Section 4.5: a counter of 14 bits and two flags make 2 B per message, and 16 B for 8 messages. Table 3 says 32 B
+    /// per queue pair. The text names four more fields, whose widths are chosen here (those of the packet's MSN, and a
+    /// byte): 24 B in all. Of what the other 8 B are it says nothing; the length of the RetransQ (section 4.3) and the
+    /// timer's start may be among them.
     ///
     /// These are the text's fields, of a NIC whose messages go whole. Where one goes as several requests, each of those
     /// that the receiver tracks has an rRetryNo: 7 B more for 8. Their sRetryNo stands in the WQEs, in host memory.

@@ -274,7 +274,7 @@ impl IrnSender {
             let Flow { unacked, next, .. } = self.flow;
             let given_up_below = if self.sack_takes_all { next } else { unacked };
             self.recovery = Some(Recovery { end: next, cursor: unacked, given_up_below });
-            // One sign of congestion a recovery, for a congestion control that takes losses for one.
+            // One sign of congestion per recovery, for a congestion control that takes losses for one.
             self.flow.cc.handle_loss(now);
         }
     }

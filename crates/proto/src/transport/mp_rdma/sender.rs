@@ -214,9 +214,9 @@ impl MpRdmaSender {
         u32::try_from(packets).unwrap_or(u32::MAX).max(1)
     }
 
-    /// Packets on their way, as far as the sender can know. The window that the paper's sender has left is
-    /// cwnd + inflate - (snd_nxt - snd_una): what is subtracted from cwnd is this, except after a go-back-N restart.
-    /// Then packets from before may still be on their way, and count as well.
+    /// Packets in flight, as far as the sender can know. The window that the paper's sender has left is cwnd + inflate
+    /// - (snd_nxt - snd_una): what is subtracted from cwnd is this, except after a go-back-N restart. Then packets from
+    ///   before may still be in flight, and count as well.
     #[inline]
     fn in_flight(&self) -> u32 {
         self.stray + (self.next - self.unacked) - self.inflate
@@ -243,7 +243,7 @@ impl MpRdmaSender {
         self.since = now;
     }
 
-    /// The packet that an ACK names is on its way no more.
+    /// The packet that an ACK names is no longer in flight.
     #[inline]
     fn count(&mut self, psn: u32, sent_at: Time) {
         if sent_at < self.went_back {

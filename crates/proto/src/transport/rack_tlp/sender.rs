@@ -298,8 +298,8 @@ impl RackTlpSender {
         }
     }
 
-    /// One sign of congestion a recovery, for a congestion control that takes losses for one; and no probes
-    /// (RFC 8985, section 7.1).
+    /// One sign of congestion per recovery, for a congestion control that takes losses for one; and no probes (RFC
+    /// 8985, section 7.1).
     fn enter_recovery(&mut self, now: Time) {
         self.recovery_end = Some(self.flow.next);
         self.probe = Probe::None;

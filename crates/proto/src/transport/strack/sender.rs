@@ -255,7 +255,7 @@ impl StrackSender {
 
     /// Whether nothing more can be sent before a SACK comes. The paper has packets that request an ACK (section
     /// 3.3.1, condition 4) and does not say which do: these, or a window below the SACK bytes would wait for a probe.
-    /// So a sender that its window holds back gets more SACKs than one for each `sack_bytes`, at most one a packet.
+    /// So a sender that its window holds back gets more SACKs than one for each `sack_bytes`, at most one per packet.
     #[inline]
     fn waits(&self) -> bool {
         !self.window_allows(self.outgoing.packet_bytes()) || (self.lost_count == 0 && !self.can_send_new())
