@@ -113,7 +113,7 @@ fn parameters_are_listed_by_part_and_by_kind() {
     let place = Place::new();
     let text = place.run(&["list", "parameters", "reps"]).expect(0).stdout;
     let buffer = text.lines().find(|line| line.trim_start().starts_with("buffer ")).expect(&text);
-    for words in ["count", "1 to 32", "needed", "8", "REPS, Table 1", "REPS_BUFFER_SIZE"] {
+    for words in ["count", "1 to 32", "required", "8", "REPS, Table 1", "REPS_BUFFER_SIZE"] {
         assert!(buffer.contains(words), "no {words:?} in {buffer}");
     }
     let all = place.run(&["list", "parameters", "--json"]).expect(0).json();

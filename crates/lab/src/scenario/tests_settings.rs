@@ -50,6 +50,11 @@ const CASES: &[(&str, &str)] = &[
   write: "reps.fabric.routing_delay" = "5us""#,
     ),
     (
+        r#""strack.transport.probe_rtt" = "4rtt""#,
+        r#"s.toml:10:1: transport.probe_rtt is above transport.probe_after: a SACK that takes longer than probe_after never counts, as the next probe has been sent by then
+  write: "strack.transport.probe_rtt" = "3rtt""#,
+    ),
+    (
         r#""reps.fabric.routing" = "adaptiv""#,
         r#"s.toml:10:1: fabric.routing must be one of ecmp, ecmp-linear, adaptive, spray, not "adaptiv"
   write: "reps.fabric.routing" = "adaptive""#,
@@ -88,13 +93,13 @@ const CASES: &[(&str, &str)] = &[
     (
         r#""reps.fabric.pfc" = { buffer = "256MB", alpha = 0.125, resume = "2packets" }
 "reps.fabric.ecn_kmax" = "0.8queue""#,
-        r#"s.toml:10:1: fabric.ecn_kmax (0.8queue) is a share of fabric.queue, which there is not: fabric.pfc shares a buffer
+        r#"s.toml:10:1: fabric.ecn_kmax (0.8queue) is a share of fabric.queue, but with fabric.pfc there is no fabric.queue: the ports share a buffer
   write: "reps.fabric.ecn_kmax" = "0.8bdp""#,
     ),
     (
         r#""reps.fabric.pfc" = { buffer = "256MB", alpha = 0.125, resume = "2packets" }
 "reps.fabric.ecn_from" = [{ rate = "400Gbps", kmin = "0.1queue", kmax = "0.8queue" }]"#,
-        r#"s.toml:10:1: fabric.ecn_from: 0.1queue is a share of fabric.queue, which there is not: fabric.pfc shares a buffer
+        r#"s.toml:10:1: fabric.ecn_from: 0.1queue is a share of fabric.queue, but with fabric.pfc there is no fabric.queue: the ports share a buffer
   write: "reps.fabric.ecn_from" = [{ rate = "400Gbps", kmin = "800KB", kmax = "6400KB" }]"#,
     ),
     (
