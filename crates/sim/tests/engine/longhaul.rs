@@ -3,7 +3,7 @@
 use crate::support::*;
 use anabranch_sim::RunResult;
 
-/// The fabric of Themis-longhaul, section VII-A, with another line.
+/// The fabric of Themis-longhaul, section VII-A, with another long link.
 fn fabric(wan_latency: &str) -> String {
     format!(
         "[topology]\nkind = \"cross-dc\"\ntors = 4\nleaves = 4\nhosts_per_tor = 4\nlink = \"100Gbps\"\n\
@@ -108,7 +108,7 @@ fn programs_at_the_edge_are_deterministic() {
 }
 
 /// What was held back goes on while the link that brought it is paused and its headroom full: it must not want room
-/// there. All hosts of one data centre send to one ToR of the other by a short line, with little headroom, and slow down
+/// there. All hosts of one data centre send to one ToR of the other by a short link, with little headroom, and slow down
 /// for pauses alone.
 #[test]
 fn what_was_set_aside_needs_no_room_of_the_line() {
