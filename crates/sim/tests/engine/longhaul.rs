@@ -56,7 +56,7 @@ fn without_room_for_the_long_line_the_scenario_says_so() {
         crowd("1MB")
     );
     let said = read(&text, &[]).check().unwrap_err().to_string();
-    assert!(said.contains("esw:0 has a buffer of") && said.contains("headrooms"), "{said}");
+    assert!(said.contains("the headrooms of the ports of esw:0 take"), "{said}");
     assert!(said.ends_with("write: \"dcqcn.fabric.pfc.headroom_apart\" = true"), "{said}");
 }
 
