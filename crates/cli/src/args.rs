@@ -31,7 +31,7 @@ pub enum Command {
   anabranch run perm.toml --json > perm.json
   cat perm.toml | anabranch run -")]
     Run(RunArgs),
-    /// Run papers' figures again and hold their claims against what comes out
+    /// Reproduce the papers' figures and check their claims against the results
     #[command(after_help = reproduce_help())]
     Reproduce(ReproduceArgs),
     /// Run every scheme in every scenario of the league and rank them
@@ -50,7 +50,7 @@ All schemes stand on the setup `common`. Runs that finished are kept: what was s
   anabranch campaign plan.toml --out runs --slurm 8 --sbatch=--time=02:00:00 | sbatch
   anabranch campaign plan.toml --out runs --status
 
-The folder has runs as task=000017, each whole or not there, with the files of `anabranch run`; Python's
+The folder has runs as task=000017, each whole or not there, with the files of `anabranch run`; Python's \
 `anabranch.campaign` writes and reads the same. A run's digest is the same wherever it ran.")]
     Campaign(CampaignArgs),
     /// Name the schemes, setups, figures, workloads, topologies, faults, series, examples, parameters or terms there are
@@ -61,7 +61,7 @@ The folder has runs as task=000017, each whole or not there, with the files of `
   anabranch list examples incast > incast.toml     a scenario to begin with
   anabranch list figures --json")]
     List(ListArgs),
-    /// Say of a parameter of schemes what it means: unit, range, default, example, source
+    /// Explain a parameter: unit, range, default, example, source
     #[command(after_help = "Examples:
   anabranch docs fabric.queue
   anabranch docs rto")]
@@ -83,15 +83,15 @@ The folder has runs as task=000017, each whole or not there, with the files of `
   where = \"drops(scheme) == 0\"         in the language of claims, for each scheme and seed
   resolution = 0.02                     how near, as a share; the default
 
-Each scheme and seed is a bisection: what holds for a value has to hold for every larger one (smallest) or smaller one
-(largest). Both ends are tried first and a value on each side of the answer last, so that what is not so is told.
-A run in which a message does not finish does not hold. Runs are stored and not simulated again.
+Each scheme and seed is a bisection: what holds for a value has to hold for every larger one (smallest) or smaller one \
+(largest). Both ends are tried first, and a value on each side of the answer last, so that a violation of this is \
+reported. A run in which a message does not finish does not hold. Runs are stored and not simulated again.
 
 Examples:
   anabranch find examples/smallest-buffer.toml
   anabranch find examples/highest-load.toml --scheme reps --json")]
     Find(FindArgs),
-    /// Hold two or more folders of results against each other, the same seeds side by side
+    /// Compare two or more result folders seed by seed
     #[command(after_help = "Examples:
   anabranch compare results/before-0123456789abcdef results/after-0123456789abcdef
   anabranch compare results/a-* results/b-* --page a-b.html --json")]
@@ -101,7 +101,7 @@ Examples:
   anabranch export results/perm-0123456789abcdef                    # runs, to standard output
   anabranch export results/perm-0123456789abcdef --table flows --out flows.csv
 
-The tables are Parquet files already (runs.parquet, flows.parquet, jobs.parquet, series.parquet, faults.parquet), which
+The tables are Parquet files already (runs.parquet, flows.parquet, jobs.parquet, series.parquet, faults.parquet), which \
 DuckDB and Polars read: every row has the scheme, the seed and the swept values of its run.")]
     Export(ExportArgs),
     /// Simulate one run and write what happened as a timeline for the Perfetto UI
@@ -109,8 +109,8 @@ DuckDB and Polars read: every row has the scheme, the seed and the swept values 
   anabranch trace examples/jobs/pipeline.toml
   anabranch trace perm.toml --scheme reps --seed 2 --out reps.perfetto-trace
 
-Open the file at ui.perfetto.dev, which reads it in the browser. Each host has its messages and what it computes, on lanes
-where they overlap; jobs and faults have tracks, and curves (`measures` of the scenario) are counters.")]
+Open the file at ui.perfetto.dev, which reads it in the browser. Each host has its messages and what it computes, on \
+lanes where they overlap; jobs and faults have tracks, and curves (`measures` of the scenario) are counters.")]
     Trace(TraceArgs),
     /// Simulate one run and write what went over chosen links as a capture for tshark and Wireshark
     #[command(after_help = "Examples:
@@ -118,9 +118,9 @@ where they overlap; jobs and faults have tracks, and curves (`measures` of the s
   anabranch pcap perm.toml --link tor:0/up,spine:0/down:2 --scheme dcp --seed 2 --out dcp.pcapng
   tshark -r dcp.pcapng -Y infiniband.bth.opcode==17
 
-The file is pcapng, an interface per directed link, times in picoseconds as the first bit leaves. Headers are those of RoCEv2
-(Ethernet, IPv4, UDP 4791 with the entropy in the source port, BTH, RETH, AETH), pause frames those of 802.1Qbb; payloads
-are zeros. The book's page docs/traces.md says what stands in each field.")]
+The file is pcapng, an interface per directed link, times in picoseconds as the first bit leaves. Headers are those of \
+RoCEv2 (Ethernet, IPv4, UDP 4791 with the entropy in the source port, BTH, RETH, AETH), pause frames those of 802.1Qbb; \
+payloads are zeros. The book's page docs/traces.md says what stands in each field.")]
     Pcap(PcapArgs),
     /// Measure the simulator's own speed and memory
     #[command(after_help = "Examples:
@@ -129,7 +129,7 @@ are zeros. The book's page docs/traces.md says what stands in each field.")]
   anabranch bench perm128 perm1024 --scheme reps --json
   anabranch bench perm1024 --scheme reps --scheme rocev2   # also what a lossless hop takes of a lossy one")]
     Bench(BenchArgs),
-    /// Print what completes the command's words in a shell
+    /// Print a shell completion script
     #[command(after_help = "Examples:
   anabranch completions bash > ~/.local/share/bash-completion/completions/anabranch
   anabranch completions zsh > ~/.zfunc/_anabranch
@@ -239,9 +239,9 @@ fn reproduce_help() -> String {
 
 The rule by which claims are judged, with m what is measured and p the paper's number:
 {rule}
-The quick scale shows what is measured and judges nothing. A claim that does not hold is a finding and no failure: the
-exit code stays 0. --unsaid runs all combinations where they take at most {MOST_RUNS_TOGETHER} runs, else one change at a
-time; its runs are kept below --out and used again."
+The quick scale shows what is measured and judges nothing. A claim that does not hold is a finding and no failure: the \
+exit code stays 0. --unsaid runs all combinations where they take at most {MOST_RUNS_TOGETHER} runs, else one change \
+at a time; its runs are kept below --out and used again."
     )
 }
 
@@ -257,8 +257,8 @@ pub struct ReproduceArgs {
     /// How large to run them
     #[arg(long, value_enum, default_value_t = ScaleArg::Quick)]
     pub scale: ScaleArg,
-    /// Run them with other values of what the papers leave unsaid too, one at a time and all together, and say for each
-    /// claim how far it moves and under how many set-ups it holds
+    /// Also run them with other values of what the papers do not specify, one at a time and all together, and say for
+    /// each claim how far it moves and under how many set-ups it holds
     #[arg(long)]
     pub unsaid: bool,
     /// Read figures from DIR/PAPER/FIGURE.toml instead of the built-in ones

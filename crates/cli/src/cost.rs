@@ -71,9 +71,12 @@ impl Cost {
     /// For people.
     pub fn line(&self) -> String {
         format!(
-            "about {} packet-hops if nothing is lost: {} of one thread at 10 M a second",
+            "about {} packet-hops if nothing is lost: {} on one thread at 10 M per second",
             large(self.packet_hops),
-            time(self.thread_seconds())
+            match self.thread_seconds() {
+                ..1.0 => "under 1 s".to_owned(),
+                seconds => time(seconds),
+            }
         )
     }
 }

@@ -41,6 +41,6 @@ pub fn check(written: &Written, over: &Overrides) -> Result<(), Failure> {
     let Some(find) = find_in(shown, &written.text, over).map_err(input)? else { return Ok(()) };
     measure(shown, &find)?;
     find.scenario(&find.ends(), &written.folder).and_then(|ends| ends.check()).map_err(input)?;
-    note(&format!("{shown}: what it asks in [find] is answered by `anabranch find {shown}`, not here"));
+    note(&format!("{shown}: the search in [find] is run by `anabranch find {shown}`, not here"));
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Fewer points of a run stay in memory.
 const WORTH_FILING: usize = 100;
 
-/// A folder of files of curves, one a run, that no other program looks at.
+/// A folder of files of curves, one per run, that no other program looks at.
 pub struct Spool {
     folder: PathBuf,
     complained: AtomicBool,

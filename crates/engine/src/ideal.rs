@@ -145,10 +145,10 @@ impl<'a> Ideal<'a> {
     /// When the last packet of a message can be in at the earliest, however its packets are spread over the paths.
     ///
     /// At each distance all packets pass links that carry no more than their rates together. None gets there before
-    /// the first packet can have come, and the one that passes last still has the rest of its way, store and forward.
-    /// The same holds for the full packets alone, which the short last ones may overtake. The latest of these bounds
-    /// counts. On links that are as fast as the hosts', the last link decides, and the bound is what one path takes,
-    /// except for messages of fewer packets than links.
+    /// the first packet can have come, and the one that passes last still has the rest of its path ahead, store and
+    /// forward. The same holds for the full packets alone, which the short last ones may overtake. The latest of these
+    /// bounds counts. On links that are as fast as the hosts', the last link decides, and the bound is what one path
+    /// takes, except for messages of fewer packets than links.
     fn last_arrival_spread(&self, tiers: &[Tier], bytes: u64) -> Duration {
         let full = self.framing.payload.0 + self.framing.header.0;
         let parts = self.parts(bytes);
@@ -158,7 +158,7 @@ impl<'a> Ideal<'a> {
         let lasts: u64 = parts.iter().map(|parts| parts.count * parts.last).sum();
         let full_times: Vec<u64> = tiers.iter().map(|tier| tier.rate.time_for(full).0).collect();
         let short_times: Vec<u64> = tiers.iter().map(|tier| tier.rate.time_for(shortest).0).collect();
-        // The rest of the way behind a link, for a full packet and for the shortest.
+        // The rest of the path behind a link, for a full packet and for the shortest.
         let (mut rest_full, mut rest_short) = (0, 0);
         let mut rests = vec![(0, 0); tiers.len()];
         for (slot, tier) in tiers.iter().enumerate().rev() {
@@ -216,7 +216,7 @@ impl<'a> Ideal<'a> {
             .collect()
     }
 
-    /// The links between two hosts by their distance from the sender. Empty when there is no way, or none is needed.
+    /// The links between two hosts by their distance from the sender. Empty when there is no path, or none is needed.
     fn tiers(&self, src: HostId, dst: HostId) -> Vec<Tier> {
         if !self.alike {
             return self.tiers_of_all(src, dst);
@@ -255,7 +255,7 @@ impl<'a> Ideal<'a> {
         widths
     }
 
-    /// The same on any graph: all links on shortest ways.
+    /// The same on any graph: all links on shortest paths.
     fn tiers_of_all(&self, src: HostId, dst: HostId) -> Vec<Tier> {
         if src == dst {
             return Vec::new();

@@ -173,13 +173,14 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct FabricSpec {
-        /// Capacity of a port's data queue; packets beyond it are dropped or trimmed. With `shared_buffer` an even share of
-        /// that buffer, which timeouts and marking thresholds take for a full queue. A lossless fabric has `pfc` instead.
+        /// Capacity of a port's data queue; packets beyond it are dropped or trimmed. With `shared_buffer` the queues
+        /// share that memory and this is no limit: it is the queue length that relative timeouts and thresholds
+        /// (`5queue`, `0.2queue`) refer to. Lossless fabrics have `pfc` instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(AboveZero; example = "1bdp"; source = "REPS, section 4.1")]
         pub queue: Option<Size>,
-        /// Bytes of data that all ports of a switch may hold together, where its data queues share them: one may take
-        /// `shared_alpha` times what is left. 0: each queue has a limit of its own.
+        /// Data buffer of a switch that drops or trims, shared by its egress queues with the dynamic threshold
+        /// `shared_alpha`. 0: static limits (`queue`).
         #[serde(default, skip_serializing_if = "is_none")]
         #[is(any; example = "32MB"; source = "unsaid; switches share the memory of queues that drop, too"; default = "0B")]
         pub shared_buffer: Bytes,
@@ -216,7 +217,8 @@ parameters! {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[is(any; example = true; source = "DCP, section 4.2"; default = false)]
         pub acks_with_data: bool,
-        /// How long after a link goes down or up routing follows; without it, never.
+        /// Time from a link's going down or up until routing withdraws or restores it; without it routing never
+        /// changes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(any; example = "10ms"; source = "unsaid")]
         pub routing_delay: Option<Duration>,
@@ -298,19 +300,20 @@ parameters! {
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct WrrSpec {
-        /// N; without it, each switch's own number of ports.
+        /// Number of ports N for which the weight is computed; without it, each switch's own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(2..=65_536; example = 16; source = "DCP, section 6.3")]
         pub radix: Option<u32>,
-        /// w itself, instead.
+        /// The weight itself: bytes of the control queue per byte of the data queue while both wait. Without it the
+        /// weight follows from the radix.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(LEAST_SHARE..=65_535.0; example = 2.0; source = "DCP, section 4.2")]
         pub weight: Option<f64>,
     }
 }
 
-/// How a switch chooses among equal-cost ports. What is no data (ACKs and the like) goes by ECMP in all of them, but
-/// for trimmed packets under `Adaptive`, and ACKs that wait with data.
+/// How a switch chooses among equal-cost ports. Non-data packets (ACKs and the like) use ECMP under all of them, except
+/// trimmed packets under `Adaptive`, and ACKs in the data class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoutingMode {
@@ -334,17 +337,17 @@ parameter_choices!(
 parameters! {
     /// Priority flow control over a buffer that all ports of a switch share.
     ///
-    /// Per ingress port and data class: what arrives counts against the port's share of the shared buffer until the
-    /// threshold, then against its headroom, and the sender is paused; it may go on once the headroom is empty and
-    /// the share has fallen `resume` below the threshold.
+    /// Per ingress port: queued data is charged to the port's share of the shared buffer up to the threshold, then to
+    /// its headroom, and the sender is paused; it may go on once the headroom is empty and the share has fallen
+    /// `resume` below the threshold.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct PfcSpec {
-        /// Packet buffer of a switch, headrooms included unless `headroom_apart`.
+        /// Packet buffer of a switch, including headroom, unless `headroom_apart`.
         #[is(AboveZero; example = "256MB"; source = "STrack, section 4.1")]
         pub buffer: Bytes,
-        /// The headrooms come on top of `buffer` instead of out of it, as they must for links with a large BDP: one of
-        /// 1.6 Tb/s with a latency of 500 us each way needs 200 MB of headroom.
+        /// Headroom is reserved on top of `buffer` instead of inside it, as it must be for links with a large BDP: one
+        /// of 1.6 Tb/s with a latency of 500 us each way needs 200 MB of headroom.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[is(any; example = true; source = "unsaid"; default = false)]
         pub headroom_apart: bool,
@@ -353,7 +356,8 @@ parameters! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(AboveZero; example = "51.2Tbps"; source = "STrack, section 4.1")]
         pub buffer_rate: Option<Rate>,
-        /// Dynamic threshold: a port may hold this many times what is left of the shared buffer.
+        /// Dynamic threshold (alpha): an ingress port may hold this many times the free part of the shared buffer
+        /// before it sends XOFF.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(LEAST_SHARE..=65_536.0; example = 0.125; source = "the simulator published with HPCC")]
         pub alpha: Option<f64>,
@@ -365,11 +369,12 @@ parameters! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[is(table)]
         pub at: Vec<PfcClass>,
-        /// Static threshold (XOFF) instead.
+        /// Static XOFF threshold of each ingress port, in place of `alpha`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(AboveZero; example = "1bdp"; source = "unsaid; in the place of alpha")]
         pub threshold: Option<Size>,
-        /// The sender at the other end may resume once an ingress port's share is this far below its threshold (XON).
+        /// XON is sent when the ingress port's share of the buffer has fallen this far below the XOFF threshold and its
+        /// headroom is empty.
         #[is(AboveZero; example = "2packets"; source = "unsaid; 3 KB in the ns-3 RDMA simulators")]
         pub resume: Size,
         /// Headroom of each ingress port; if left out, what its link needs.
@@ -384,10 +389,10 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct AlphaStep {
-        /// It holds for ports of this rate and faster ones, up to that of the next step.
+        /// This alpha holds for ports of this rate and above, up to the rate of the next entry.
         #[is(AboveZero; example = "400Gbps"; source = "the simulators published with HPCC and Themis-longhaul")]
         pub rate: Rate,
-        /// As `alpha` of PFC.
+        /// Dynamic threshold of these ports, as `pfc.alpha`.
         #[is(LEAST_SHARE..=65_536.0; example = 0.5; source = "the simulators published with HPCC and Themis-longhaul")]
         pub alpha: f64,
     }
@@ -404,8 +409,8 @@ parameters! {
         /// Packet buffer of such a switch, as `buffer` of PFC but never scaled.
         #[is(AboveZero; example = "128MB"; source = "unsaid")]
         pub buffer: Bytes,
-        /// As `alpha` of PFC, for all ports; if left out, what holds at other switches. With 65536 and a buffer that never
-        /// fills, such a switch never sends a pause.
+        /// Dynamic threshold of all ports of these switches, as `pfc.alpha`; without it, that of the other switches.
+        /// With 65536 and a buffer that never fills these switches never send XOFF.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(LEAST_SHARE..=65_536.0; example = 0.125; source = "unsaid")]
         pub alpha: Option<f64>,
@@ -458,15 +463,16 @@ pub enum Series {
     QueueDelay,
     /// Bits that came to a switch in the interval to go out by the link, over its length, in Gb/s.
     ArrivalRate,
-    /// Packets dropped in the interval for lack of buffer.
+    /// Packets dropped at the port in the interval; trimmed packets are not counted.
     Drops,
-    /// Times that the link's data class was paused in the interval.
+    /// XOFF events in the interval: times that the link's data class was paused.
     Pauses,
     /// Time within the interval for which the link's data class was paused.
     PauseTime,
-    /// Queue pairs that were victims of pauses in the interval: blocked while their port at the next hop was free.
+    /// Victim flows of PFC in the interval: queue pairs blocked at a paused port although their port at the next switch
+    /// was free.
     PauseVictims,
-    /// Bytes that a switch's program keeps aside at the end of the interval.
+    /// Bytes that a switch's program holds outside the buffer at the end of the interval.
     SetAside,
     /// Entries at the end of the interval in those tables of a switch's program that follow queue pairs.
     TableEntries,

@@ -10,7 +10,7 @@ use anabranch_base::{Duration, HostId, NodeId, Rate};
 /// Hosts are numbered in the order in which they were added, and so are the switches of a tier: the first one of tier 1
 /// is `tor:0`, in selectors and in results, the second one of tier 2 `spine:1` (where that is the top) or `agg:1`, then
 /// come `core`, `tier4` and so on. Of the ports of a switch those towards lower tiers come first, then the others, each
-/// in the order of the nodes that they lead to. Routes are all shortest ways.
+/// in the order of the nodes that they lead to. Routes are all shortest paths.
 #[derive(Clone, Debug, Default)]
 pub struct TopologyBuilder {
     /// By number, in the order of the calls: tier and latency.

@@ -1,4 +1,4 @@
-//! ns-3 topology files (HPCC, ConWeave): any graph, a line a cable.
+//! ns-3 topology files (HPCC, ConWeave): any graph, one line per cable.
 
 use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble};
 use super::error::TopologyError;
@@ -141,7 +141,7 @@ impl File<'_> {
         let ends = [self.node(line, a, nodes)?, self.node(line, b, nodes)?];
         if let [false, false] = ends.map(|end| is_switch[end as usize]) {
             let [a, b] = ends;
-            let problem = format!("host {a} is joined to host {b}; a host hangs on exactly one switch");
+            let problem = format!("host {a} is joined to host {b}; a host has exactly one link, to a switch");
             return Err(self.at(line, problem));
         }
         let rate: Rate = rate.parse().map_err(|e| self.at(line, format!("{e}")))?;
@@ -193,7 +193,7 @@ struct Graph<'a> {
 
 impl Graph<'_> {
     /// By node: 0 for a host, 1 for a ToR, and so on. Checks that each host has one cable, and that each
-    /// switch has a way to a host and not too many ports.
+    /// switch has a path to a host and not too many ports.
     fn tiers(&self) -> Result<Vec<u8>, TopologyError> {
         let mut neighbours = vec![Vec::new(); self.is_switch.len()];
         for link in &self.links {
@@ -232,10 +232,8 @@ impl Graph<'_> {
             open = above;
         }
         let lost = |id: usize| {
-            self.file.at(
-                self.header,
-                format!("switch {id} has no way to any host; join it by a link, or leave it out"),
-            )
+            self.file
+                .at(self.header, format!("switch {id} has no path to any host; add a link, or remove it"))
         };
         let tier = tier
             .iter()
@@ -255,13 +253,13 @@ impl Graph<'_> {
         }
         if let Some((id, joined)) = of(false).find(|(_, joined)| joined.len() > 1) {
             let problem = format!(
-                "host {id} has a second link (the first is in line {}); a host hangs on exactly one switch",
+                "host {id} has a second link (the first is in line {}); a host has exactly one link, to a switch",
                 joined[0].1
             );
             return Err(self.file.at(joined[1].1, problem));
         }
         if let Some((id, _)) = of(false).find(|(_, joined)| joined.is_empty()) {
-            let problem = format!("host {id} has no link; a host hangs on exactly one switch");
+            let problem = format!("host {id} has no link; a host has exactly one link, to a switch");
             return Err(self.file.at(self.header, problem));
         }
         Ok(())
@@ -384,7 +382,11 @@ mod tests {
             ("0 6 3\n", "0 6 6\n", "g.txt:2: switch 6 is given twice"),
             ("0 6 3\n", "0 6 7\n", "g.txt:2: there is no node 7; the nodes are 0 to 6"),
             ("1 0 100", "1 9 100", "g.txt:3: there is no node 9"),
-            ("1 0 100", "1 2 100", "g.txt:3: host 1 is joined to host 2; a host hangs on exactly one switch"),
+            (
+                "1 0 100",
+                "1 2 100",
+                "g.txt:3: host 1 is joined to host 2; a host has exactly one link, to a switch",
+            ),
             ("1 0 100", "2 0 100", "g.txt:4: host 2 has a second link (the first is in line 3)"),
             ("1 0 100", "6 0 100", "g.txt:1: host 1 has no link"),
             ("25Gbps", "0Gbps", "g.txt:6: a link with rate 0"),
@@ -405,7 +407,7 @@ mod tests {
         let cut = &GOOD[..GOOD.find("3 3 1600").unwrap()];
         assert!(read(cut).unwrap_err().contains("announces 8 links, but has 7; write 7"));
         let lost = "4 2 3\n2 3\n0 2 1Gbps 1ns 0\n1 2 1Gbps 1ns 0\n3 3 1Gbps 1ns 0\n";
-        assert!(read(lost).unwrap_err().contains("switch 3 has no way to any host"));
+        assert!(read(lost).unwrap_err().contains("switch 3 has no path to any host"));
     }
 
     proptest! {

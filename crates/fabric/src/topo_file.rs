@@ -28,8 +28,8 @@ const TIER_KEYS: &[&str] =
 ///
 /// Keys are case-insensitive, `#` starts a comment, blanks and empty lines do not matter. `Podsize` may be
 /// left out with 2 tiers, `Radix_Up` where `Oversubscribed` is given (and on the top tier),
-/// `Switch_Latency_ns` where it is 0, `Bundle` where it is 1. Queue sizes are checked to be numbers and left
-/// aside: queues belong to the scheme.
+/// `Switch_Latency_ns` where it is 0, `Bundle` where it is 1. Queue sizes are checked to be numbers and ignored: queues
+/// belong to the scheme.
 ///
 /// # Errors
 /// With file and line: an unknown key (and the nearest known one), a value that is no number, a key that is

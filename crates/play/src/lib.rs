@@ -42,7 +42,7 @@ fn read_text(text: &str) -> Result<Session, ScenarioError> {
     let mut session = Session::of(read(SHOWN, text, &NoFiles, &over)?)?;
     if find_in(SHOWN, text, &over)?.is_some() {
         session
-            .warn(bare("what [find] asks is answered by the command `anabranch find`, not here".to_owned()));
+            .warn(bare("the search in [find] is run by the command `anabranch find`, not here".to_owned()));
     }
     Ok(session)
 }

@@ -30,13 +30,13 @@ pub enum Repr {
         psn: u32,
         /// The message it belongs to.
         message: MessageId,
-        /// Packets of that message, so that the receiver needs no other word of it (as RETH in every packet).
+        /// Packets of that message, so that the receiver needs no other information about it (as RETH in every packet).
         /// `dcp`: of the request.
         message_packets: u32,
         /// When this copy left the sender; echoed, so that a retransmission gives no wrong RTT.
         sent_at: Time,
-        /// The sender will send no more before it hears of this one: acknowledge at once. `dcp`: the request that it
-        /// belongs to is signalled, that is, wants a CQE (AckReq of the BTH).
+        /// Requests an immediate ACK: the sender can send nothing more until this packet is acknowledged. `dcp`: the
+        /// request that it belongs to is signalled, that is, wants a CQE (AckReq of the BTH).
         ack_now: bool,
         /// Times that programs in switches write for each other; 0 from a host.
         stamps: u32,

@@ -135,7 +135,7 @@ impl Span {
     }
 }
 
-/// How long the hosts' line takes for so many bytes; the longest time there is, where that is longer.
+/// Time of so many bytes at the hosts' line rate; the longest time there is, where that is longer.
 fn at_line_rate(bytes: Bytes, facts: &PathFacts) -> Duration {
     // Beyond it, the time is more than 64 bits of picoseconds.
     let most = u128::from(u64::MAX) * u128::from(facts.line_rate.0) / 8_000_000_000_000;

@@ -8,7 +8,8 @@ use anabranch_base::{LinkId, Rate, Time};
 
 /// What an egress port says of itself when a packet leaves it (HPCC, section 4.1).
 ///
-/// In the paper's header these are 64 bits a hop: a coarser clock and coarser counts, which wrap. Here they are exact.
+/// In the paper's header these are 64 bits per hop: a coarser clock and coarser counts, which wrap. Here they are
+/// exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntHop {
     /// Bytes that wait behind the packet (qlen).
@@ -21,7 +22,7 @@ pub struct IntHop {
     pub rate: Rate,
 }
 
-/// What the ports on a packet's way said, in the order of the way.
+/// What the ports on a packet's path recorded, in the order of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntStack {
     hops: [IntHop; IntStack::MAX_HOPS],
@@ -58,7 +59,7 @@ impl IntStack {
         &self.hops[..self.len as usize]
     }
 
-    /// Whether two packets took the same way.
+    /// Whether two packets took the same path.
     #[inline]
     pub fn same_path(&self, other: &IntStack) -> bool {
         self.len == other.len && self.path == other.path

@@ -57,7 +57,7 @@ fn routing(set: &ResultSet) -> Option<String> {
         }
     };
     Some(format!(
-        "Routing follows what goes down: {said} (fabric.routing_delay); how soon it does may decide who leads."
+        "Routing withdraws a failed link: {said} (fabric.routing_delay). The delay may decide the ranking."
     ))
 }
 
@@ -142,7 +142,7 @@ mod tests {
         {
             set.scenario_toml = scheme("reps", of_reps) + &scheme("ops", of_ops);
             set.runs[0].faults = vec![row(0, 100.0, 1, 0)];
-            let expected = format!("Routing follows what goes down: {expected} (fabric.routing_delay);");
+            let expected = format!("Routing withdraws a failed link: {expected} (fabric.routing_delay).");
             assert!(notes(&set).last().is_some_and(|said| said.starts_with(&expected)), "{:?}", notes(&set));
             set.runs[0].faults[0].kind = "packet-loss".into();
             assert_eq!(notes(&set).len(), 1, "nothing goes down");

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Group<'a> {
     pub scheme: &'a str,
     pub sweep: &'a BTreeMap<String, Value>,
-    /// Indices into [`ResultSet::runs`], one a seed.
+    /// Indices into [`ResultSet::runs`], one per seed.
     pub indices: Vec<usize>,
     set: &'a ResultSet,
 }

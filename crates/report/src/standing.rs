@@ -67,8 +67,8 @@ pub(crate) struct Standing {
     /// The ranked quantity; none where a run is missing or did not finish.
     pub estimate: Option<Estimate>,
     /// 1 and how many schemes of the same point of the sweep are faster by more than [`LEAST_LEAD`], by an interval of the
-    /// paired differences that is clear of 0, but never before a scheme with a lower mean. None where there is no estimate, with one seed, and for
-    /// one that is untouched.
+    /// paired differences that is clear of 0, but never before a scheme with a lower mean. None where there is no
+    /// estimate, with one seed, and for one that is untouched.
     pub rank: Option<usize>,
     /// 1 and how many schemes are faster, by the paired differences alone. Where it is below the rank, the seeds lie too
     /// far apart to rank the scheme.

@@ -271,7 +271,7 @@ impl Head {
     }
 }
 
-/// The summary as text: a row a scheme and point of the sweep.
+/// The summary as text: one row per scheme and point of the sweep.
 pub(crate) struct Summary {
     /// Columns of words at the left; the others are numbers.
     pub words: usize,
@@ -437,9 +437,9 @@ fn short<'a>(name: &'a str, all: &BTreeSet<&str>) -> &'a str {
     if alike == 1 { last(name) } else { name }
 }
 
-/// The verdict, and one row a scheme and sweep point, with lines below that say how to read them; above everything else
-/// where schemes do not stand on the same ground. Columns that make it wider than `width` characters are named below
-/// instead.
+/// The verdict, and one row per scheme and sweep point, with lines below that say how to read them; above everything
+/// else where schemes do not stand on the same ground. Columns that make it wider than `width` characters are named
+/// below instead.
 pub fn table(set: &ResultSet, width: usize) -> String {
     let mut text = ground(set).map_or_else(String::new, |sentence| format!("{sentence}\n\n"));
     let sentences = verdict(set);
@@ -453,7 +453,7 @@ pub fn table(set: &ResultSet, width: usize) -> String {
     text + &fitted(summary(set), ranked(set), width)
 }
 
-/// One row a run, with its seed.
+/// One row per run, with its seed.
 pub fn per_seed(set: &ResultSet, width: usize) -> String {
     fitted(summary_of(set, &each_run(set), true), ranked(set), width)
 }
@@ -517,11 +517,12 @@ fn notes(groups: &[Group<'_>], all_alike: bool) -> Vec<String> {
     if most > 1 {
         let seeds = if all_alike { format!("{most} seeds") } else { "the seeds".to_owned() };
         notes.push(format!(
-            "Means over {seeds} of the runs' own numbers, ± the half of a 95 % interval (Student's t over seeds); `flows` is \
+            "Means over {seeds} of the runs' own numbers, ± the half-width of the 95 % confidence interval \
+             (Student's t over seeds); `flows` is \
              the sum, the peak queue the largest. Ranks: by the differences seed by seed (paired t)."
         ));
     } else if most == 1 {
-        notes.push("One seed: no interval.".to_owned());
+        notes.push("One seed: no confidence intervals, no ranks.".to_owned());
     }
     let missing: u64 =
         groups.iter().map(|group| group.total(|run| run.flows.saturating_sub(run.flows_finished))).sum();

@@ -74,13 +74,13 @@ pub fn method(set: &ResultSet) -> String {
     }
     let ranked = format!("Ranked by {}", ranked(set).long);
     match most {
-        1 => format!("{ranked}. One seed: no interval, and no ranks."),
+        1 => format!("{ranked}. One seed: no confidence intervals, no ranks."),
         _ => format!(
-            "{ranked}, mean over {most} seeds; ± is the 95 % interval, by Student's t over the seeds' own numbers. Rank: one \
-             more than the number of schemes that are faster at the same point, by more than 1 % and for sure (a paired \
-             t-test: the 95 % interval of the differences seed by seed does not hold 0); no scheme ranks before one with a \
-             lower mean. `1-3`: third by its mean, though for sure no scheme is faster. A tie is what {most} seeds do not \
-             tell apart: more may."
+            "{ranked}, mean over {most} seeds; ± is the half-width of the 95 % confidence interval of the mean over seeds (Student's t). Rank: one \
+             more than the number of schemes that are faster at the same point, by more than 1 % and significantly (a \
+             paired t-test: the 95 % confidence interval of the per-seed differences excludes 0); no scheme ranks before one \
+             with a lower mean. `1-3`: third by its mean, though no scheme is significantly faster. A tie is what {most} \
+             seeds do not tell apart: more may."
         ),
     }
 }
@@ -192,9 +192,8 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
             false => "No scheme finished, so there is nothing to rank".to_owned(),
         };
     };
-    let one_seed = if first.seeds == 1 { "; one seed: no interval" } else { "" };
     if schemes.len() == 1 {
-        return format!("{best}: {} {}{one_seed}", quantity.short, shown(leader, &units));
+        return format!("{best}: {} {}", quantity.short, shown(leader, &units));
     }
     // One seed has no interval, and so no rank: there the least lead alone decides.
     let is_level = |other: &Estimate| match first.seeds {
@@ -234,7 +233,7 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
             let clear = |next: &&(&str, Estimate, &Standing)| rank(next.0) == Some(1 + tied.len());
             let beyond = rest.first().filter(clear).map(|next| {
                 let slowest = tied.iter().map(|(_, estimate, _)| estimate.mean).fold(0.0, f64::max);
-                format!(", {:.2} times faster at least than {}", next.1.mean / slowest, with(next))
+                format!(", at least {:.2} times faster than {}", next.1.mean / slowest, with(next))
             });
             format!("{of_these}{names} tie: {} {values}{}", quantity.short, beyond.unwrap_or_default())
         }
@@ -251,7 +250,7 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
             text.push_str(&format!("; {before}{}", some_of(those, ", ")));
         }
     }
-    text + one_seed
+    text
 }
 
 /// `a`, `a and b`, `a, b and c`; of many the first ones, and how many more there are.
@@ -497,9 +496,8 @@ mod tests {
         ]);
         assert_eq!(
             verdict(&tie),
-            [
-                "a and b tie: FCT 110.0 µs (± 25) and 111.7 µs (± 16), 8.07 times faster at least than c (901.0 ± 2.5 µs)."
-            ]
+            ["a and b tie: FCT 110.0 µs (± 25) and 111.7 µs (± 16), at least 8.07 times faster than c \
+                 (901.0 ± 2.5 µs)."]
         );
         let ranks: Vec<_> = standings(&tie, &groups(&tie)).iter().map(|standing| standing.rank).collect();
         assert_eq!(ranks, [Some(1), Some(1), Some(3)]);
@@ -512,11 +510,9 @@ mod tests {
         let one = set(&[("a", &[100.0]), ("b", &[200.0])]);
         assert_eq!(
             verdict(&one),
-            [
-                "a is fastest at its one seed: FCT 100.0 µs, 2.00 times faster than b (200.0 µs); one seed: no interval."
-            ]
+            ["a is fastest at its one seed: FCT 100.0 µs, 2.00 times faster than b (200.0 µs)."]
         );
-        assert!(method(&one).ends_with("One seed: no interval, and no ranks."));
+        assert!(method(&one).ends_with("One seed: no confidence intervals, no ranks."));
         assert!(standings(&one, &groups(&one)).iter().all(|standing| standing.rank.is_none()));
     }
 

@@ -56,8 +56,8 @@ pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
         late.iter().filter_map(|group| Some((*group, waits(set, group)?))).collect();
     let told = found.iter().take(MOST).map(|(group, waits)| {
         let at: Vec<String> = group.sweep.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-        let at = if at.is_empty() { String::new() } else { format!(" at {}", at.join(", ")) };
-        format!("{}{at} {}", group.scheme, waits.in_words())
+        let at = if at.is_empty() { String::new() } else { format!(" ({})", at.join(", ")) };
+        format!("{}{at}: {}", group.scheme, waits.in_words())
     });
     let told: Vec<String> = told.collect();
     let mut notes = Vec::new();
@@ -150,10 +150,9 @@ mod tests {
         ];
         assert_eq!(
             notes(&set),
-            [
-                "Messages that waited for a timeout: reps at workload.bytes = 8MiB 3 of 5, the slowest 100.0 µs, of the \
-                 others 50.00 µs."
-            ]
+            ["Messages that waited for a timeout: reps (workload.bytes = 8MiB): 3 of 5, the slowest 100.0 \
+                 µs, of the \
+                 others 50.00 µs."]
         );
         set.flows.retain(|flow| flow.timeouts != Some(0));
         assert!(notes(&set)[0].ends_with("3 of 3, the slowest 100.0 µs."), "{:?}", notes(&set));

@@ -17,7 +17,7 @@ pub struct RunRow {
     /// The swept parameters of this run.
     pub sweep: BTreeMap<String, Value>,
     /// It has none of the scenario's faults: those of the same scheme, seed and sweep point (except for swept faults, which
-    /// it lacks) are compared with it. Such a run has no row a flow or job.
+    /// it lacks) are compared with it. Such a run has no rows of flows and jobs.
     pub baseline: bool,
     /// Messages of the workload.
     pub flows: u64,

@@ -11,12 +11,12 @@ pub struct ResultSet {
     pub title: String,
     /// The resolved scenario, as TOML.
     pub scenario_toml: String,
-    /// One row a run (scheme x sweep point x seed), in that order; then the baselines.
+    /// One row per run (scheme x sweep point x seed), in that order; then the baselines.
     pub runs: Vec<RunRow>,
-    /// One row a message of each run. A run may leave its messages out (collectives have millions of them): then
+    /// One row per message of each run. A run may leave its messages out (collectives have millions of them): then
     /// [`RunRow::flows`] says how many there were, and there is no row.
     pub flows: Vec<FlowRow>,
-    /// One row a job of each run of a collective workload.
+    /// One row per job of each run of a collective workload.
     pub jobs: Vec<JobRow>,
     /// Measured curves, those that are held here.
     pub series: Vec<SeriesRow>,

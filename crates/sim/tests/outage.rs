@@ -11,7 +11,7 @@ impl Files for NoFiles {
     }
 }
 
-/// A permutation of 2 MB a message under DCP, while an uplink is down for 30 us, and without the outage.
+/// A permutation of 2 MB per message under DCP, while an uplink is down for 30 us, and without the outage.
 fn dcp(settings: &str) -> [RunRow; 2] {
     let outage =
         "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = \"20us\"\nduration = \"30us\"\n";

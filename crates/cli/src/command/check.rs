@@ -60,7 +60,12 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
         0 => String::new(),
         some => format!(", and {some} without faults"),
     };
-    let sweep = if scenario.sweep.is_empty() { "" } else { " (fabric and workload below: of the first)" };
+    let sweep = if scenario.sweep.is_empty() {
+        ""
+    } else {
+        " (the fabric and workload below are those of the \
+        first sweep point)"
+    };
     print(&format!(
         "{}\n\n\
          runs       {} = {} x {} x {}{without}{sweep}\n\
@@ -86,7 +91,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
         built.routing.memory_bytes() as f64 / 1e6,
         workload.messages.len(),
         workload.qps.len(),
-        Bytes(bytes),
+        Bytes(bytes).about(),
         cost.line(),
         prepared.ground.setup,
         faults.iter().map(Broken::line).collect::<String>(),
@@ -105,9 +110,7 @@ fn ground(ground: &Ground) -> String {
         |of: fn(&GroundDifference) -> &[bool]| ground.differences.iter().any(|row| of(row).contains(&true));
     let mut legend = "* needed by the scheme".to_owned();
     if has(|row| &row.given) {
-        legend.push_str(
-            "; + what the setup gives to every fabric that pauses or trims, as the scheme needs one",
-        );
+        legend.push_str("; + set by the setup for every lossless or trimming fabric");
     }
     if has(|row| &row.unused) {
         legend.push_str("; unused: nothing in the scheme takes notice of it");

@@ -7,14 +7,17 @@ use crate::failure::{Failure, did_you_mean};
 use crate::output::{print, print_json};
 use serde_json::json;
 
-/// Prints what a parameter may be, for each part and kind that has it.
+/// Prints what a parameter may be, for each part and kind that has it; of a table like `fabric.pfc`, what is in it.
 ///
 /// # Errors
 /// No parameter and no key of that name, with the nearest; or standard output cannot be written.
 pub fn docs(args: &DocsArgs) -> Result<(), Failure> {
     let all = parameters::entries();
-    let found: Vec<&Entry> = all.iter().filter(|entry| entry.is(&args.key)).collect();
+    let mut found: Vec<&Entry> = all.iter().filter(|entry| entry.is(&args.key)).collect();
     let of_scenario = keys::entries(&args.key);
+    if found.is_empty() && of_scenario.is_empty() {
+        found = all.iter().filter(|entry| entry.is_within(&args.key)).collect();
+    }
     if found.is_empty() && of_scenario.is_empty() {
         let mut names: Vec<&str> = all.iter().flat_map(|entry| [entry.path.as_str(), entry.name()]).collect();
         names.extend(keys::names());

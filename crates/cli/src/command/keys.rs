@@ -107,7 +107,7 @@ fn heading(section: &Section) -> String {
 
 fn default(key: &Key, mark: &str) -> String {
     match key.unless_said {
-        Unless::Needed => "needed".to_owned(),
+        Unless::Needed => "required".to_owned(),
         Unless::Is(value) => format!("{mark}{value}{mark}"),
         Unless::Told(words) if mark.is_empty() => words.replace('`', ""),
         Unless::Told(words) => words.to_owned(),

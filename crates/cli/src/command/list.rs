@@ -30,7 +30,7 @@ const WORKLOADS: &[(&str, &str)] = &[
     ("ns3-flows", "an ns-3 flow file (file = \"flow.txt\")"),
     (
         "trace",
-        "a job from a file of another tool: GOAL, MSCCL, SimAI or Chakra (format = \"goal\", file = \"job.goal\")",
+        "a job from a file of another tool: GOAL, MSCCL, MSCCL++, SimAI or Chakra (format = \"goal\", file = \"job.goal\")",
     ),
 ];
 
@@ -53,26 +53,29 @@ const FAULTS: &[(&str, &str)] = &[
     ("packet-loss", "links lose each packet with a probability (links, probability)"),
     (
         "switch-loss",
-        "switches drop each data packet, or trim it where they trim, with a probability (links, probability)",
+        "switches drop (or trim, if they trim) each data packet with a probability (links, probability)",
     ),
-    ("bit-errors", "each bit is wrong with a probability, which loses its packet (links, probability)"),
+    ("bit-errors", "bit error rate: a packet with a bit error is lost (links, probability)"),
 ];
 
 /// Values of `series` in `[[measure]]` and what they mean.
 const SERIES: &[(&str, &str)] = &[
     ("link-utilisation", "what a link carries, in Gb/s (links)"),
-    ("queue-delay", "how long packets waited for a link; only those above a time with above (links)"),
-    ("queue-depth", "what waits for a link (links)"),
-    ("arrival-rate", "the rate at which data comes in for a link (links)"),
-    ("drops", "packets that were dropped or trimmed in front of a link (links)"),
-    ("pauses", "PFC's pause frames that stop a link (links)"),
-    ("pause-time", "how long PFC stopped a link (links)"),
-    ("pause-victims", "queues that wait for a paused link though their own next hop is free (links)"),
-    ("set-aside", "what a program in a switch holds back (switches)"),
+    ("queue-delay", "queueing delay at the link's egress port; `above`: only delays above a time (links)"),
+    ("queue-depth", "bytes queued at the link's egress port (links)"),
+    ("arrival-rate", "arrival rate at the link's egress port (links)"),
+    ("drops", "packets dropped at the link's egress port; trimmed packets are not counted (links)"),
+    ("pauses", "XOFF events: times that the link's data class was paused (links)"),
+    ("pause-time", "time for which PFC paused the link's data class (links)"),
+    (
+        "pause-victims",
+        "victim flows: queue pairs blocked at a paused port although their egress port at the next switch is free (links)",
+    ),
+    ("set-aside", "bytes that a switch program holds outside the buffer (switches)"),
     ("table-entries", "entries in the tables of a program in a switch (switches)"),
-    ("flow-throughput", "what a queue pair delivers (qps)"),
+    ("flow-throughput", "throughput of a queue pair (qps)"),
     ("sender-rtt", "round trips as a sender measures them (qps)"),
-    ("sender-ecn", "ECN marks as a sender hears of them (qps)"),
+    ("sender-ecn", "ECN marks echoed to the sender (qps)"),
 ];
 
 /// Prints what there is.

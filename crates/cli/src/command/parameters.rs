@@ -76,6 +76,15 @@ impl Entry {
         whole(key) || key.split_once('.').is_some_and(|(_, path)| self.path == path)
     }
 
+    /// Whether `key` names a table that it is in, `fabric.pfc` or `pfc.at`: with a scheme in front or not, or the end of it.
+    pub fn is_within(&self, key: &str) -> bool {
+        let path = self.path.replace("[]", "");
+        let within = |key: &str| path.starts_with(&format!("{key}."));
+        within(key)
+            || path.contains(&format!(".{key}."))
+            || key.split_once('.').is_some_and(|(_, key)| within(key))
+    }
+
     /// As `anabranch list parameters --json` has it.
     pub fn json(&self) -> Value {
         row(self.part, &self.kind, self.parameter())
@@ -146,7 +155,7 @@ fn heading(part: &str, kind: &KindListing) -> String {
 fn default(parameter: &Parameter) -> String {
     match parameter.default() {
         Some(default) => default.to_string(),
-        None if parameter.is_needed() => "needed".to_owned(),
+        None if parameter.is_needed() => "required".to_owned(),
         None => "none".to_owned(),
     }
 }
@@ -204,7 +213,7 @@ fn markdown(parts: &[PartListing]) -> String {
     let mut text = "# Parameters of schemes\n\n\
         Every parameter, from its declaration in the code. Set one by its path, with the scheme's name or `*` before \
         it: `\"reps.lb.buffer\" = 16` below `[set]`. A size in `bdp`, a time in `rtt` and a rate in `line` follow the \
-        fabric's longest path. \"needed\" is what a scheme must say; those that come with the program say it. \
+        fabric's longest path. \"required\" is what a scheme must say; those that come with the program say it. \
         `anabranch list parameters` prints the same.\n\n\
         This page is generated: `cargo xtask reference` renews it.\n"
         .to_owned();

@@ -187,7 +187,7 @@ fn a_question_is_checked_wherever_it_stands() {
     for command in ["check", "run"] {
         let args = [command, "s.toml", "--json"];
         let ended = place.run(&args).expect(0);
-        let says = "s.toml: what it asks in [find] is answered by `anabranch find s.toml`, not here";
+        let says = "s.toml: the search in [find] is run by `anabranch find s.toml`, not here";
         assert!(ended.stderr.contains(says), "{}", ended.stderr);
     }
     for (from, to, says) in [

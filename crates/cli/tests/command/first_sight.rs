@@ -140,8 +140,16 @@ fn the_matrix_tells_needs_from_what_the_setup_gives_and_from_what_nobody_heeds()
     };
     // The RTO of a lossless class follows from the setup's rule, not from the scheme.
     assert!(row(&text, "transport.rto").ends_with(" ms +"), "{text}");
-    assert!(row(&text, "a full queue").ends_with("pauses *"), "{text}");
-    assert!(text.contains("+ what the setup gives to every fabric that pauses or trims"), "{text}");
+    assert!(row(&text, "overload action").ends_with("PFC *"), "{text}");
+    assert!(text.contains("+ set by the setup for every lossless or trimming fabric"), "{text}");
+    assert!(
+        row(&text, "buffer").contains(
+            "1 MB per egress port  32 MB per switch, shared, headroom apart \
+        *"
+        ),
+        "{text}"
+    );
+    assert!(row(&text, "maximum window").ends_with("none *"), "{text}");
     // HPCC hears no marks, and where the others agree there is nothing to show.
     let three = edited("[\"reps\", \"ops\"]", "[\"reps\", \"hpcc\", \"rocev2\"]");
     place.write("s.toml", &three);

@@ -416,3 +416,33 @@ fn a_range_that_begins_below_a_packet_is_answered_with_one_that_does_not() {
         assert!(!again.contains("warning"), "{offered}:\n{again}");
     }
 }
+
+/// A figure is no scenario; what is offered instead runs it, a file of one's own with its folder.
+#[test]
+fn a_figure_is_answered_with_the_command_that_runs_it() {
+    let place = Place::new();
+    for (figure, offered) in [
+        ("figures/dcp/figure-2.toml", "write: anabranch reproduce dcp/figure-2 (with --figures-dir DIR"),
+        ("figures/league/alltoall.toml", "write: anabranch league alltoall"),
+    ] {
+        let path =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(figure).display().to_string();
+        for command in ["check", "run"] {
+            let refused = place.run(&[command, &path]).expect(2).stderr;
+            assert!(
+                refused.contains("unknown key \"id\": this is a figure of a paper, not a scenario"),
+                "{refused}"
+            );
+            assert!(refused.contains(offered), "{refused}");
+        }
+    }
+    place.write("own/trial/fig-1.toml", format!("id = \"trial/fig-1\"\n{SMALL}"));
+    let refused = place.run(&["check", "own/trial/fig-1.toml"]).expect(2).stderr;
+    let offered = refused.lines().find_map(|line| line.trim().strip_prefix("write: anabranch "));
+    let offered = offered.unwrap_or_else(|| panic!("no command:\n{refused}"));
+    let (command, own) = offered.split_once(" (with ").unwrap();
+    assert!(own.starts_with("--figures-dir DIR for a file of one's own, DIR/trial/fig-1.toml"), "{refused}");
+    let mut words: Vec<&str> = command.split(' ').collect();
+    words.extend(["--figures-dir", "own", "--out", "out"]);
+    place.run(&words).expect(0);
+}

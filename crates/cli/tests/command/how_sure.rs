@@ -58,7 +58,7 @@ fn a_scenario_without_seeds_has_three_and_intervals() {
     assert_eq!(with_seeds.lines().filter(|line| line.starts_with("reps  ")).count(), 4, "{with_seeds}");
 
     let one = place.run(&["run", "s.toml", "--out", "out", "--seed", "2"]).expect(0).stdout;
-    assert!(one.contains("one seed: no interval") && !one.contains('±'), "{one}");
+    assert!(one.contains("One seed: no confidence intervals, no ranks.") && !one.contains('±'), "{one}");
     let check = place.run(&["check", "s.toml"]).expect(0).stdout;
     assert!(check.contains("6 = 2 schemes x 1 sweep point x 3 seeds"), "{check}");
 }

@@ -31,7 +31,7 @@ fn state_of_programs_is_listed() {
     assert!(row("reps")["program"].is_null() && row("reps")["lb_state_bits"] == 193);
 }
 
-/// DCP, section 4.5: two bytes a message, of eight messages. Table 3's 32 B are more than the text accounts for.
+/// DCP, section 4.5: two bytes per message, of eight messages. Table 3's 32 B are more than the text accounts for.
 #[test]
 fn state_of_dcp_is_listed() {
     let place = Place::new();
@@ -113,7 +113,7 @@ fn parameters_are_listed_by_part_and_by_kind() {
     let place = Place::new();
     let text = place.run(&["list", "parameters", "reps"]).expect(0).stdout;
     let buffer = text.lines().find(|line| line.trim_start().starts_with("buffer ")).expect(&text);
-    for words in ["count", "1 to 32", "needed", "8", "REPS, Table 1", "REPS_BUFFER_SIZE"] {
+    for words in ["count", "1 to 32", "required", "8", "REPS, Table 1", "REPS_BUFFER_SIZE"] {
         assert!(buffer.contains(words), "no {words:?} in {buffer}");
     }
     let all = place.run(&["list", "parameters", "--json"]).expect(0).json();
@@ -206,6 +206,19 @@ fn a_parameter_is_explained_by_its_path_or_its_last_word() {
             .iter()
             .all(|row| all["parameters"].as_array().unwrap().contains(row))
     );
+    // Of a table all that is in it.
+    for (table, first) in [
+        ("fabric.pfc", "fabric.pfc.buffer: "),
+        ("rocev2.fabric.pfc", "fabric.pfc.buffer: "),
+        ("pfc.at", "fabric.pfc.at[].switches: "),
+        ("fabric.ecn_from", "fabric.ecn_from[].rate: "),
+        ("fabric.wrr", "fabric.wrr.radix: "),
+    ] {
+        let text = place.run(&["docs", table]).expect(0).stdout;
+        assert!(text.starts_with(first), "{table}: {text}");
+    }
+    let text = place.run(&["docs", "fabric.program"]).expect(0).stdout;
+    assert!(text.contains("fabric.program.lazy_drop"), "{text}");
     let refused = place.run(&["docs", "fabric.qeue"]).expect(2).stderr;
     assert!(refused.contains("fabric.queue"), "{refused}");
 }

@@ -171,7 +171,7 @@ fn check_warns(scenario: &str, says: &[&str]) {
 fn settings_that_count_for_nothing() {
     let set = "[set]\n\"*.fabric.queue\" = \"300KB\"\n";
     let swept = |key: &str| format!("{SMALL}{set}[sweep]\n\"{key}\" = [\"400KB\", \"500KB\"]\n");
-    let says = "\"*.fabric.queue\" below [set] counts for nothing: \"*.fabric.queue\" is varied";
+    let says = "\"*.fabric.queue\" below [set] has no effect: \"*.fabric.queue\" overrides it in [sweep]";
     check_warns(&swept("*.fabric.queue"), &[says]);
     // The others have it still.
     check_warns(&swept("reps.fabric.queue"), &[]);
@@ -210,7 +210,7 @@ fn a_slow_direction_that_may_not_be_meant() {
     check_warns(
         &slow("tor:0/up:0", ""),
         &[
-            "slows \"tor:0/up:0\" in this direction alone, and which scheme leads may hang on it; write: both_directions = true",
+            "slows \"tor:0/up:0\" in this direction only; the ranking may depend on that; write: both_directions = true",
         ],
     );
     check_warns(&slow("tor:0/up:0", "both_directions = true\n"), &[]);
@@ -261,7 +261,7 @@ fn a_fault_that_comes_again_after_the_end() {
 #[test]
 fn windows_and_queues_below_a_packet_and_thresholds_above_the_queue() {
     let set = |line: &str| format!("{SMALL}[set]\n{line}\n");
-    let says = "scheme \"reps\": cc.initial_window = \"1KB\" is below a packet of";
+    let says = "scheme \"reps\": cc.initial_window = \"1KB\" is smaller than a packet of";
     check_warns(&set("\"reps.cc.initial_window\" = \"1KB\""), &[says]);
     let says = "scheme \"reps\": fabric.control_queue = \"32B\" does not hold an ACK of";
     check_warns(&set("\"reps.fabric.control_queue\" = \"32B\""), &[says]);

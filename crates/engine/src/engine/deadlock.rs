@@ -25,7 +25,7 @@ pub fn find<O: Observer>(network: &Network<'_>, shards: &[MutexGuard<'_, Shard<O
         }
     }
     let waits = |link: usize| ports[link].is_some_and(|(port, _)| port.paused && !port.data.is_empty());
-    // The paused links that hold, at the switch that `link` leads to, packets which came by it.
+    // Paused egress links of the switch behind `link` that hold packets which arrived over `link`.
     let waits_for = |link: usize| -> Vec<usize> {
         let Some((port, _)) = ports[link] else { return Vec::new() };
         if network.is_host(port.peer) {

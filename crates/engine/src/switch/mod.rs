@@ -34,7 +34,7 @@ pub struct Switch {
     pfc: Option<Box<SwitchPfc>>,
     /// What data queues that drop share, where they do.
     shared: Option<Box<SharedQueues>>,
-    /// A buffer counts the data that waits: one of the two.
+    /// One of the two buffers above is in use, so queued data must be charged.
     counts: bool,
     /// What it does beyond ECMP.
     beyond: Option<Box<Beyond>>,
@@ -376,8 +376,8 @@ impl Switch {
         self.egress.transmit_pause(port, stop, at);
     }
 
-    /// The link by which `port` receives went down or is up again: whether the other end is to be paused now. A lost
-    /// XON must not leave it paused for ever, and a lost XOFF must not overflow the headroom.
+    /// The reverse link of `port` went down or came up: returns whether the peer is paused from now on. Otherwise a
+    /// lost XON would leave it paused for ever, and a lost XOFF would overflow the headroom.
     ///
     /// Done between two windows, at the time of the fault: after all events before that time and before those at it.
     /// Faults of the same time come in the order of the agenda, and the other end hears at once, before its own events.

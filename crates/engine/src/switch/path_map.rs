@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub enum PathMapError {
     /// The hash is not linear.
     #[error(
-        "switches above the ToR choose too, and fabric.routing = {0:?} gives no way to steer them by the entropy value"
+        "switches above the ToR choose too, and fabric.routing = {0:?} does not let the entropy value steer them"
     )]
     NotLinear(RoutingMode),
     /// The number of equal-cost ports somewhere is no power of two.
@@ -66,7 +66,7 @@ pub fn build(
     }
 }
 
-/// Equal-cost ports at each switch on a way with the most paths, from a ToR on, tier by tier upwards and then down.
+/// Equal-cost ports at each switch on a route with the most paths, from a ToR on, tier by tier upwards and then down.
 fn sizes(topology: &Topology, routing: &Routing) -> Vec<usize> {
     let tors = topology.tors();
     let mut most = Vec::new();

@@ -13,9 +13,9 @@ use anabranch_proto::PathFacts;
 
 /// The lossless class of a fabric, before its first packet.
 pub struct PfcPlan {
-    /// By link: the headroom of the port that it leaves.
+    /// Per port, indexed by its outgoing link: the headroom for what arrives at that port.
     headrooms: Vec<u32>,
-    /// By link: the threshold of the port that it leaves.
+    /// Per port, indexed by its outgoing link: the threshold for what arrives at that port.
     thresholds: Vec<Threshold>,
     /// By switch: the shared part of its buffer, and the first link that leaves it.
     switches: Vec<(u64, u32)>,
@@ -41,9 +41,9 @@ struct Ingress {
     /// Bytes held in the headroom.
     headroom_used: u32,
     headroom: u32,
-    /// The sender is to pause.
+    /// XOFF: the upstream sender is to pause.
     stopped: bool,
-    /// What the last pause frame said.
+    /// State carried by the last pause frame sent.
     told: bool,
 }
 
@@ -63,7 +63,10 @@ pub(super) enum Admission {
 pub enum PfcError {
     /// A headroom does not cover what can still arrive after the XOFF decision.
     #[error(
-        "a headroom of {given} does not cover the round trip of {link}, which needs {needed} (if fabric.pfc.headroom is left out, every port gets what its link needs)"
+        "a headroom of {} is below what the link {link} can still deliver after XOFF, {} (without \
+         fabric.pfc.headroom every port gets what its link needs)",
+        .given.about(),
+        .needed.about()
     )]
     Headroom {
         /// The link that needs most.
@@ -74,7 +77,7 @@ pub enum PfcError {
         needed: Bytes,
     },
     /// A class of switches that the fabric has none of.
-    #[error("there is no {class:?} on this fabric, whose switches are {classes}")]
+    #[error("this fabric has no switches of class {class:?}; it has {classes}")]
     Class {
         /// As configured.
         class: String,
@@ -85,7 +88,10 @@ pub enum PfcError {
     },
     /// A switch's buffer does not even hold its headrooms.
     #[error(
-        "{switch} has a buffer of {buffer}, and the headrooms of its ports alone take {headrooms} (fabric.pfc.headroom_apart = true puts them beside it)"
+        "the headrooms of the ports of {switch} take {}, more than its buffer of {} \
+         (fabric.pfc.headroom_apart = true reserves them on top of the buffer)",
+        .headrooms.about(),
+        .buffer.about()
     )]
     Buffer {
         /// The switch that lacks most.
@@ -136,7 +142,7 @@ pub fn headroom_needed(topology: &Topology, link: LinkId, facts: &PathFacts) -> 
     Bytes(port.rate.bytes_in(window) + 1 + 2 * facts.packet.0)
 }
 
-/// That every headroom covers its link's round trip.
+/// Checks that every headroom covers its link.
 ///
 /// # Errors
 /// The link for which it lacks most.
@@ -282,7 +288,7 @@ impl SwitchPfc {
         Admission::Pause
     }
 
-    /// Releases `bytes` bytes that came by port `from`; answers whether the sender may go on.
+    /// Releases `bytes` bytes that came by port `from`; returns whether XON may be sent.
     #[inline]
     pub(super) fn release(&mut self, from: u16, bytes: u16) -> bool {
         if from == APART {
@@ -301,7 +307,8 @@ impl SwitchPfc {
             return false;
         }
         let held = u64::from(ingress.shared);
-        // The sender to a port that holds nothing may always resume, however little of the buffer is left.
+        // An empty ingress port always sends XON, however little of the shared buffer is left: otherwise its sender
+        // could stay paused for ever.
         held == 0 || held + u64::from(self.resume) <= self.shared.threshold(ingress.threshold)
     }
 
@@ -317,15 +324,15 @@ impl SwitchPfc {
         Some(ingress.told != stop)
     }
 
-    /// A pause frame goes out by `port` now: what it says.
+    /// A pause frame goes out by `port` now: returns the state that it carries.
     pub(super) fn said(&mut self, port: u16) -> bool {
         let ingress = &mut self.ingress[usize::from(port)];
         ingress.told = ingress.stopped;
         ingress.stopped
     }
 
-    /// A fault began or ended on the link of `port`, which is `up` or not: what its two ends agree on, without a frame.
-    /// While it is down nothing holds back what waits for it, which is lost.
+    /// The link of `port` went down or came up (`up`): returns the pause state that both ends now assume, without a
+    /// frame. While the link is down its queue is not paused; what is sent is lost.
     pub(super) fn settle(&mut self, port: u16, up: bool) -> bool {
         let ingress = &mut self.ingress[usize::from(port)];
         ingress.told = ingress.stopped && up;
@@ -344,7 +351,7 @@ impl SwitchPfc {
         self.apart + counted.sum::<u64>()
     }
 
-    /// A data packet that no ingress port counts waits in a queue from now on.
+    /// Counts a queued data packet that is not charged to any ingress port.
     pub(super) fn charge_apart(&mut self, bytes: u16) {
         self.apart += u64::from(bytes);
     }
@@ -457,7 +464,7 @@ mod tests {
         let error = PfcPlan::new(&PfcSpec { at: vec![nowhere], ..spec }, &topology, &facts).err().unwrap();
         assert_eq!(
             error.to_string(),
-            "there is no \"spine\" on this fabric, whose switches are tor, leaf, esw"
+            "this fabric has no switches of class \"spine\"; it has tor, leaf, esw"
         );
     }
 }

@@ -43,7 +43,7 @@ struct Attached {
     held: u64,
     /// By the port by which they came: bytes of those that are in the switch's buffer.
     held_bytes: Vec<u64>,
-    /// Bytes that it keeps aside.
+    /// Bytes that it holds outside the buffer.
     aside: u64,
     /// Entries of its tables when an observer last heard of them, and those bytes.
     told: [u32; 2],

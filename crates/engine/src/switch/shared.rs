@@ -14,7 +14,7 @@ pub(super) struct Shared {
     pub(super) used: u64,
 }
 
-/// When the share of one is used up.
+/// Limit of one queue or ingress port.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Threshold {
     /// This many 2^-16ths of what is left of the shared buffer.

@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(themis["tor_bytes"], 9_642_240.0);
     }
 
-    /// DCP, section 4.5: 2 B a message, and eight messages. Its Table 3 says 32 B a queue pair, of which the text
+    /// DCP, section 4.5: 2 B per message, and eight messages. Its Table 3 says 32 B per queue pair, of which the text
     /// accounts for 24.
     #[test]
     fn dcp_has_the_state_that_its_text_names() {

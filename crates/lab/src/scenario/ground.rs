@@ -2,7 +2,7 @@
 
 use super::idle_queues::hears_marks;
 use super::setups::{GROUND, Setup};
-use super::{Scenario, Scheme};
+use super::{FabricSpec, Scenario, Scheme};
 use anabranch_base::Bytes;
 use anabranch_proto::{CcConfig, Pace, PathFacts, Size, Span, Threshold, TransportConfig};
 use serde::Serialize;
@@ -53,11 +53,14 @@ pub struct Moved {
     pub to: String,
 }
 
-/// What becomes of a packet that a full queue has no room for.
-const FULL: &str = "a full queue";
+/// What switches do under overload.
+const OVERLOAD: &str = "overload action";
+/// What memory data has in a switch. It tells what [`OVERLOAD`] and the parameters of queues and buffers come to, so it is
+/// shown and never judged.
+const BUFFER: &str = "buffer";
 /// What a queue pair may have in flight when it starts, and at any time: the smaller one of the windows of its congestion
 /// control and of its transport, whatever they are called.
-const IN_FLIGHT: [&str; 2] = ["in flight at first", "in flight at most"];
+const IN_FLIGHT: [&str; 2] = ["initial window", "maximum window"];
 /// How soon switches route around a fault: part of the ground, though no setup says it.
 const ROUTING: &str = "fabric.routing_delay";
 /// The same rule comes to a little more where headers are longer: that is told, but it is no other ground.
@@ -139,7 +142,7 @@ impl Ground {
         let ground = GROUND.iter().map(String::as_str);
         let ground =
             ground.filter(|parameter| !(parameter.starts_with("cc.") && parameter.ends_with("window")));
-        let parameters = [FULL, ROUTING].into_iter().chain(IN_FLIGHT).chain(ground);
+        let parameters = [OVERLOAD, BUFFER, ROUTING].into_iter().chain(IN_FLIGHT).chain(ground);
         let base = setup.split(',').next().unwrap_or_default();
         let of_layers = Setup::named(base).map(|setup| setup.of_layers()).unwrap_or_default();
         let differences: Vec<GroundDifference> =
@@ -253,12 +256,13 @@ impl Values {
             });
         }
         let pauses = scheme.fabric.pfc.is_some();
-        let full = match (pauses, scheme.fabric.trim) {
-            (true, _) => "pauses",
-            (_, true) => "trims",
-            _ => "drops",
+        let overload = match (pauses, scheme.fabric.trim) {
+            (true, _) => "PFC",
+            (_, true) => "trim",
+            _ => "drop",
         };
-        by_path.insert(FULL.to_owned(), Known::plain(full));
+        by_path.insert(OVERLOAD.to_owned(), Known::plain(overload));
+        by_path.insert(BUFFER.to_owned(), Known::plain(&buffer(&scheme.fabric, facts)));
         // What is left out where it says "no".
         by_path.entry("fabric.acks_with_data".to_owned()).or_insert_with(|| Known::plain("false"));
         if !pauses {
@@ -272,8 +276,10 @@ impl Values {
                 || (!scheme.needs.is_empty() && (of_rates || window.of.is_empty()))
         });
         for (name, window) in IN_FLIGHT.into_iter().zip(windows) {
+            let is_none = window.is_none(facts);
             let Window { bytes, written, .. } = window;
-            let known = Known { shown: Bytes(bytes).about(), written, amount: Some(bytes) };
+            let shown = if is_none { "none".to_owned() } else { Bytes(bytes).about() };
+            let known = Known { shown, written, amount: Some(bytes) };
             by_path.insert(name.to_owned(), known);
         }
         let (own, needs) = (scheme.own.clone(), scheme.needs.clone());
@@ -296,11 +302,31 @@ impl Values {
     fn needs(&self, parameter: &str) -> bool {
         let own = |path: &str| self.own.iter().any(|own| own == path);
         match parameter {
-            FULL => own("fabric.pfc") || own("fabric.trim"),
+            OVERLOAD => own("fabric.pfc") || own("fabric.trim"),
+            BUFFER => own("fabric.pfc"),
             _ => match IN_FLIGHT.iter().position(|name| *name == parameter) {
                 Some(place) => self.window_needed[place],
                 None => own(parameter),
             },
+        }
+    }
+}
+
+/// `32 MB per switch, shared, headroom apart`, or `1 MB per egress port`.
+fn buffer(fabric: &FabricSpec, facts: &PathFacts) -> String {
+    match (&fabric.pfc, fabric.queue) {
+        (Some(pfc), _) => {
+            let headroom = if pfc.headroom_apart { "apart" } else { "within" };
+            let of =
+                pfc.buffer_rate.map_or("switch".to_owned(), |rate| format!("switch of {}", rate.about()));
+            format!("{} per {of}, shared, headroom {headroom}", pfc.buffer.about())
+        }
+        (None, _) if fabric.shared_buffer.0 > 0 => {
+            format!("{} per switch, shared", fabric.shared_buffer.about())
+        }
+        (None, queue) => {
+            let queue = queue.map_or_else(String::new, |queue| queue.on(facts).about());
+            format!("{queue} per egress port")
         }
     }
 }
@@ -405,8 +431,9 @@ fn difference(parameter: &str, schemes: &[Values], of_layers: &BTreeSet<String>)
     if !any(|value, its| !value.looks_like(its), |_| true) {
         return None;
     }
-    let is_ground =
-        GROUND.contains(parameter) || [FULL, ROUTING].contains(&parameter) || IN_FLIGHT.contains(&parameter);
+    let is_ground = GROUND.contains(parameter)
+        || [OVERLOAD, ROUTING].contains(&parameter)
+        || IN_FLIGHT.contains(&parameter);
     let unexplained = is_ground && any(|value, its| !value.stands_with(its), |needed| !needed);
     let given = needed.iter().map(|needed| *needed && of_layers.contains(parameter)).collect();
     let unused = schemes.iter().map(|scheme| scheme.ignores(parameter)).collect();

@@ -42,7 +42,7 @@ impl IdleQueues {
         for (parameter, window) in windows(scheme) {
             if window.on(facts) < facts.packet {
                 let problem = format!(
-                    "= \"{window}\" is below a packet of {}: it counts as one packet a round trip",
+                    "= \"{window}\" is smaller than a packet of {}: one packet per round trip is sent all the same",
                     facts.packet
                 );
                 note(parameter, problem, "\"1bdp\"".to_owned());

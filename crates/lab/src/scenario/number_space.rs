@@ -51,7 +51,7 @@ pub(super) fn check(
             workload.qps[message.qp.index()].dst,
             Bytes(payload),
         );
-        // The longest that fits, where there is one message a connection.
+        // The longest that fits, where there is one message per connection.
         let largest = match space.requests {
             Some((most, largest)) => space.packets.min(most.saturating_mul(largest)),
             None => space.packets,

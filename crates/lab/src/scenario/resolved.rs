@@ -377,7 +377,7 @@ impl Scenario {
         let refused = |parameter: &str, blamed: &[&str], problem: String, instead: String| {
             let message = format!("scheme {:?}: {parameter}: {problem}", scheme.name);
             let (at, written) = self.origin.setting(&scheme.name, parameter, blamed);
-            // What a long link has on its way is no reason for larger buffers everywhere.
+            // What a long link has in flight is no reason for larger buffers everywhere.
             let help = match on.has_sites() && parameter == "fabric.pfc.buffer" && !pfc.headroom_apart {
                 true => format!("\"{}.fabric.pfc.headroom_apart\" = true", scheme.name),
                 false => format!("{written} = {instead}"),
@@ -400,10 +400,7 @@ impl Scenario {
             refused(error.parameter(), &[], error.to_string(), instead)
         })?;
         match lossless::thresholds(pfc, on, facts) {
-            Some(wrong) => {
-                let instead = format!("\"{}\"", wrong.instead);
-                Err(refused(wrong.parameter, wrong.blamed, wrong.problem, instead))
-            }
+            Some(wrong) => Err(refused(wrong.parameter, wrong.blamed, wrong.problem, wrong.instead)),
             None => Ok(()),
         }
     }

@@ -74,7 +74,8 @@ fn paced(scheme: &Scheme) -> Result<(), ParameterFault> {
     if !matches!((&scheme.transport, &scheme.cc), (TransportConfig::MpRdma(_), CcConfig::Dcqcn(_))) {
         return Ok(());
     }
-    let message = "cc.kind = \"dcqcn\" gives a rate, and transport.kind = \"mp-rdma\" sends what ACKs let go";
+    let message =
+        "cc.kind = \"dcqcn\" sets a rate, but transport.kind = \"mp-rdma\" is ACK-clocked and has no pacer";
     let instead = "{ kind = \"mp-rdma\", initial_window = \"1bdp\", max_window = \"2bdp\" }";
     Err(ParameterFault::value("cc", message.to_owned(), instead))
 }
@@ -157,7 +158,8 @@ fn themis_spraying(config: &ThemisSprayingConfig, scheme: &Scheme) -> Result<(),
 
 fn themis_longhaul(config: &ThemisLonghaulConfig) -> Result<(), ParameterFault> {
     if config.trp.as_ref().is_some_and(|trp| !trp.cache && !trp.store) {
-        let message = "fabric.program.trp: without cache and store no flow is known".to_owned();
+        let message =
+            "fabric.program.trp needs cache or store: without both it finds no flow to throttle".to_owned();
         return Err(ParameterFault::value("fabric.program.trp.cache", message, "true"));
     }
     if config.pnp.is_none() && config.trp.is_none() {
@@ -168,9 +170,10 @@ fn themis_longhaul(config: &ThemisLonghaulConfig) -> Result<(), ParameterFault> 
     Ok(())
 }
 
-/// The next probe would go out before the answer that tells of a loss, and take its place.
+/// A SACK counts only for the latest probe, so one that takes longer than `probe_after` never counts.
 fn late_probe(after: Span) -> ParameterFault {
-    let message = "transport.probe_rtt is above transport.probe_after, so no probe could tell of a loss";
+    let message = "transport.probe_rtt is above transport.probe_after: a SACK that takes longer than \
+        probe_after never counts, as the next probe has been sent by then";
     ParameterFault::value("transport.probe_rtt", message.to_owned(), format!("\"{after}\""))
 }
 
@@ -178,7 +181,7 @@ fn late_probe(after: Span) -> ParameterFault {
 pub(super) fn queue_and_pfc() -> ParameterFault {
     ParameterFault::words(
         "fabric.queue",
-        "fabric.queue and fabric.pfc exclude each other: a port drops what does not fit, or pauses"
+        "fabric.queue and fabric.pfc exclude each other: a switch either drops what does not fit, or uses PFC"
             .to_owned(),
         "either queue or pfc",
     )
@@ -203,7 +206,9 @@ fn fabric(fabric: &FabricSpec) -> Result<(), ParameterFault> {
         return Err(ParameterFault::value("fabric.shared_buffer", message, "\"0B\""));
     }
     if fabric.acks_with_data && fabric.pfc.is_some() {
-        let message = "fabric.acks_with_data: a lossless class (fabric.pfc) counts data alone".to_owned();
+        let message = "fabric.acks_with_data does not work with fabric.pfc: ACKs, NACKs and CNPs are not in \
+            the lossless class here"
+            .to_owned();
         return Err(ParameterFault::value("fabric.acks_with_data", message, "false"));
     }
     shares_of_the_queue(fabric)?;
@@ -266,7 +271,8 @@ fn shares_of_the_queue(fabric: &FabricSpec) -> Result<(), ParameterFault> {
     let share = own.into_iter().find(|(_, at, _)| matches!(at, Threshold::Queue(_)));
     if let Some((path, threshold, instead)) = share {
         let message = format!(
-            "{path} ({threshold}) is a share of fabric.queue, which there is not: fabric.pfc shares a buffer"
+            "{path} ({threshold}) is a share of fabric.queue, but with fabric.pfc there is no fabric.queue: \
+             the ports share a buffer"
         );
         return Err(ParameterFault::value(path, message, instead));
     }
@@ -274,7 +280,8 @@ fn shares_of_the_queue(fabric: &FabricSpec) -> Result<(), ParameterFault> {
     match steps.into_iter().find(|at| matches!(at, Threshold::Queue(_))) {
         Some(threshold) => {
             let message = format!(
-                "fabric.ecn_from: {threshold} is a share of fabric.queue, which there is not: fabric.pfc shares a buffer"
+                "fabric.ecn_from: {threshold} is a share of fabric.queue, but with fabric.pfc there is no \
+                 fabric.queue: the ports share a buffer"
             );
             Err(ParameterFault::value("fabric.ecn_from", message, ECN_FROM_EXAMPLE))
         }

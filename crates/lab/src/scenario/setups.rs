@@ -10,8 +10,8 @@
 //! can stand on every setup.
 //!
 //! **Precedence:** the defaults of the types < the setup (its base, then itself; in each: for all, for a kind, for
-//! switches that pause or trim) < the scheme (its base, itself) < `set` of the scheme < `[set]` and the sweep. A size of a scheme that begins
-//! with `+` is added to the setup's.
+//! switches that pause or trim) < the scheme (its base, itself) < `set` of the scheme < `[set]` and the sweep. A size
+//! of a scheme that begins with `+` is added to the setup's.
 
 use super::known::{self, Part};
 use super::schemes::{INSTEAD_OF, PRESET};

@@ -2,6 +2,7 @@
 
 use super::tests::{folder, on};
 use super::*;
+use anabranch_base::Bytes;
 
 const LINE: &str = r#"schemes = ["rocev2"]
 [topology]
@@ -98,17 +99,17 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         r#""rocev2.fabric.pfc.threshold" = "3MB""#,
-        r#"s.toml:14:1: scheme "rocev2": fabric.pfc.threshold: a port sends XOFF once it holds 3MB, and the whole buffer of tor:0 is 2MB
+        r#"s.toml:14:1: scheme "rocev2": fabric.pfc.threshold: XOFF would be sent when an ingress port holds 3MB, but the whole buffer of tor:0 is only 2MB
   write: "rocev2.fabric.pfc.threshold" = "666KB""#,
     ),
     (
         r#""rocev2.fabric.pfc.threshold" = "2packets""#,
-        r#"s.toml:14:1: scheme "rocev2": fabric.pfc.resume: a port sends XON once its share is 8300B below the threshold, and fabric.pfc.threshold is 8300B
+        r#"s.toml:14:1: scheme "rocev2": fabric.pfc.resume: XON would be sent when an ingress port's share is 8300B below its threshold, but fabric.pfc.threshold is only 8300B
   write: "rocev2.fabric.pfc.resume" = "4KB""#,
     ),
     (
         r#""rocev2.fabric.pfc.resume" = "3MB""#,
-        r#"s.toml:14:1: scheme "rocev2": fabric.pfc.resume: a port sends XON once its share is 3MB below the threshold, and the whole buffer of tor:0 is 2MB
+        r#"s.toml:14:1: scheme "rocev2": fabric.pfc.resume: XON would be sent when an ingress port's share is 3MB below its threshold, but the whole buffer of tor:0 is only 2MB
   write: "rocev2.fabric.pfc.resume" = "8300B""#,
     ),
     (
@@ -177,8 +178,8 @@ fn the_cures_work() {
 fn a_headroom_that_is_too_small_is_told_with_what_would_do() {
     let said = said(r#""rocev2.fabric.pfc.headroom" = "100KB""#);
     assert!(said.starts_with("s.toml:14:1: scheme \"rocev2\": fabric.pfc.headroom: "), "{said}");
-    assert!(said.contains("a headroom of 100KB") && said.contains("tor:0/up:0"), "{said}");
-    assert!(said.contains("needs 112515B"), "{said}");
+    assert!(said.contains("a headroom of 100 KB") && said.contains("tor:0/up:0"), "{said}");
+    assert!(said.contains("after XOFF, 113 KB"), "{said}");
     assert!(said.ends_with("= \"113KB\""), "{said}");
     assert_advice_works(&said);
     assert!(attempt(&format!("{LINE}\"rocev2.fabric.pfc.headroom\" = \"112515B\"\n")).is_ok());
@@ -188,7 +189,7 @@ fn a_headroom_that_is_too_small_is_told_with_what_would_do() {
 #[test]
 fn the_link_that_needs_most_is_named() {
     let said = said(r#""rocev2.fabric.pfc.headroom" = "10KB""#);
-    assert!(said.contains("tor:0/up:0") && said.contains("112515B"), "{said}");
+    assert!(said.contains("tor:0/up:0") && said.contains("113 KB"), "{said}");
 }
 
 /// A switch's ports are a trunk and two hosts. Set alone, the buffer is that of every switch; with a rate it is
@@ -197,14 +198,56 @@ fn the_link_that_needs_most_is_named() {
 fn a_buffer_that_is_too_small_is_told_with_what_would_do() {
     let scaled = r#""rocev2.fabric.pfc.buffer_rate" = "51.2Tbps""#;
     let said_scaled = said(&format!("\"rocev2.fabric.pfc.buffer\" = \"10MB\"\n{scaled}"));
-    assert!(said_scaled.contains("tor:0 has a buffer of 78125B"), "{said_scaled}");
+    assert!(said_scaled.contains("of tor:0 take 188 KB, more than its buffer of 78.1 KB"), "{said_scaled}");
     assert_advice_works(&format!("{said_scaled}\n{scaled}"));
     let said = said(r#""rocev2.fabric.pfc.buffer" = "100KB""#);
     assert!(said.starts_with("s.toml:14:1: scheme \"rocev2\": fabric.pfc.buffer: "), "{said}");
-    assert!(said.contains("tor:0 has a buffer of 100KB"), "{said}");
-    let headrooms = 112_515 + 2 * (29_214 + 1 + 8_300);
-    assert!(said.contains(&format!("{headrooms}B")), "{said}");
+    let headrooms = Bytes(112_515 + 2 * (29_214 + 1 + 8_300)).about();
+    assert!(said.contains(&format!("of tor:0 take {headrooms}, more than its buffer of 100 KB")), "{said}");
     assert_advice_works(&said);
+}
+
+/// Thresholds are held against the buffers of classes of switches too (`at`), whichever is the smallest.
+#[test]
+fn thresholds_are_checked_against_the_buffers_of_classes() {
+    let apart = "\"rocev2.fabric.pfc.headroom_apart\" = true";
+    let at = |buffer: &str| {
+        format!("\"rocev2.fabric.pfc.at\" = [{{ switches = \"tor\", buffer = \"{buffer}\" }}]\n{apart}")
+    };
+    // Not even two packets.
+    let tiny = said(&at("2B"));
+    assert!(
+        tiny.starts_with("s.toml:14:1: scheme \"rocev2\": fabric.pfc.at: XON would be sent when"),
+        "{tiny}"
+    );
+    assert!(tiny.contains("but the whole buffer of tor:0 is only 2B"), "{tiny}");
+    assert!(
+        tiny.ends_with("\"rocev2.fabric.pfc.at\" = [{ switches = \"tor\", buffer = \"415KB\" }]"),
+        "{tiny}"
+    );
+    assert_advice_works(&format!("{tiny}\n{apart}"));
+    let resume = format!("\"rocev2.fabric.pfc.resume\" = \"1MB\"\n{}", at("500KB"));
+    let said_resume = said(&resume);
+    assert!(
+        said_resume.starts_with("s.toml:14:1: scheme \"rocev2\": fabric.pfc.resume: ")
+            && said_resume
+                .contains("is 1MB below its threshold, but the whole buffer of tor:0 is only 500KB"),
+        "{said_resume}"
+    );
+    assert_advice_works(&format!("{said_resume}\n{}", at("500KB")));
+    let threshold = said(&format!("\"rocev2.fabric.pfc.threshold\" = \"1MB\"\n{}", at("500KB")));
+    assert!(
+        threshold
+            .starts_with("s.toml:14:1: scheme \"rocev2\": fabric.pfc.threshold: XOFF would be sent when")
+            && threshold.contains("holds 1MB, but the whole buffer of tor:0 is only 500KB"),
+        "{threshold}"
+    );
+    assert_advice_works(&format!("{threshold}\n{}", at("500KB")));
+    // An alpha of the class takes the place of the threshold, and a large buffer is fine.
+    let alpha = at("500KB").replace("\"500KB\"", "\"500KB\", alpha = 0.125");
+    for good in [at("5MB"), format!("\"rocev2.fabric.pfc.threshold\" = \"1MB\"\n{alpha}")] {
+        attempt(&format!("{LINE}{good}\n")).unwrap_or_else(|e| panic!("{good}\n{e}"));
+    }
 }
 
 /// `[set]` can turn a dynamic threshold into a static one.
@@ -250,7 +293,7 @@ fn a_queue_and_a_lossless_class_exclude_each_other() {
     let pfc = "\"rocev2.fabric.pfc\" = { buffer = \"256MB\", alpha = 0.125, resume = \"2packets\" }";
     assert_eq!(
         said(&format!("{queue}\n{pfc}")),
-        "s.toml:14:1: fabric.queue and fabric.pfc exclude each other: a port drops what does not fit, or pauses\n  \
+        "s.toml:14:1: fabric.queue and fabric.pfc exclude each other: a switch either drops what does not fit, or uses PFC\n  \
          write: either queue or pfc"
     );
 }

@@ -253,7 +253,7 @@ fn schemes_on_common_ground_differ_by_what_they_need_alone() {
     assert!(all.differences.iter().any(|row| row.parameter == "transport.rto"));
     let all = ground(&format!("{:?}", names.iter().filter(here).collect::<Vec<_>>()), "");
     let said = all.not_the_same.clone().unwrap_or_default();
-    assert!(said.starts_with("Not on the same ground: in flight at most is 550 KB (reps, "), "{said}");
+    assert!(said.starts_with("Not on the same ground: maximum window is 550 KB (reps, "), "{said}");
     assert!(!said.contains(';') && constant.iter().all(|name| said.contains(name)), "{said}");
     assert_eq!(ground("[\"reps\", \"ops\"]", "").differences, []);
 }
@@ -268,8 +268,8 @@ fn what_differs_is_told_in_plain_units_and_what_no_need_explains_is_said() {
     assert_eq!(control.values, [Some("1 MB".to_owned()), Some("16 MB".to_owned())]);
     assert_eq!((control.needed, control.unexplained), (vec![false, true], false));
     assert_eq!(
-        row(&own, "a full queue").unwrap().values,
-        [Some("drops".to_owned()), Some("trims".to_owned())]
+        row(&own, "overload action").unwrap().values,
+        [Some("drop".to_owned()), Some("trim".to_owned())]
     );
     let matrix = own.matrix();
     assert!(matrix.contains("fabric.control_queue  1 MB") && matrix.contains("16 MB *"), "{matrix}");
@@ -284,7 +284,7 @@ fn what_differs_is_told_in_plain_units_and_what_no_need_explains_is_said() {
     let lossless = ground("[\"reps\", \"conweave\"]", "[set]\n\"conweave.fabric.pfc\" = {}");
     assert_eq!(
         lossless.not_the_same.unwrap(),
-        "Not on the same ground: a full queue is drops (reps) and pauses (conweave); \
+        "Not on the same ground: overload action is drop (reps) and PFC (conweave); \
          transport.rto is 115 us (reps) and 3.21 ms (conweave)."
     );
     let paper = ground("[\"dcp\", \"irn-ar\"]", "setup = \"dcp-paper\"").not_the_same.unwrap();
@@ -300,13 +300,13 @@ fn what_may_be_in_flight_is_told_of_all_who_differ_and_a_need_has_its_star() {
     };
     let of = ground("[\"reps\", \"rocev2\", \"irn-ar\", \"sr-ar\", \"strack\", \"hpcc\", \"dcp\"]", "");
     assert_eq!(of.not_the_same, None, "{}", of.matrix());
-    for parameter in ["in flight at first", "in flight at most"] {
+    for parameter in ["initial window", "maximum window"] {
         let row = row(&of, parameter);
         assert!(row.values.iter().all(Option::is_some), "{row:?}");
         assert_eq!(row.needed, [false, true, true, true, true, true, true], "{parameter}");
         assert!(!row.unexplained);
     }
-    let most = row(&of, "in flight at most");
+    let most = row(&of, "maximum window");
     // 512 packets of 4174 B, whatever DCQCN says.
     assert_eq!(most.values[3].as_deref(), Some("2.14 MB"));
     assert!(of.matrix().contains("2.14 MB *"), "{}", of.matrix());
@@ -314,11 +314,11 @@ fn what_may_be_in_flight_is_told_of_all_who_differ_and_a_need_has_its_star() {
     // Where a window is set, no need explains it.
     let set = ground("[\"reps\", \"rocev2\"]", "[set]\n\"rocev2.cc.window\" = \"3bdp\"");
     let said = set.not_the_same.unwrap();
-    assert!(said.contains("in flight at most is ") && said.contains(" (rocev2)"), "{said}");
+    assert!(said.contains("maximum window is ") && said.contains(" (rocev2)"), "{said}");
     // The same rule of other packets, half as long: the rule does not hide it.
     let text = "[set]\n\"timeout.transport.payload\" = \"2KiB\"\n\"*.transport.window_packets\" = 64";
     let halved = ground("[\"to-ar\", \"timeout\"]", text);
-    let most = row(&halved, "in flight at most");
+    let most = row(&halved, "maximum window");
     assert!(most.unexplained && most.values[0] != most.values[1], "{most:?}");
     // An RTO by the same rule behind another queue.
     let queues = ground("[\"reps\", \"ops\"]", "[set]\n\"ops.fabric.queue\" = \"2MB\"");
@@ -336,8 +336,8 @@ fn the_resolved_form_says_what_differs_and_reads_back() {
 /// ARCHITECTURE.md has a row for each scheme that needs something.
 #[test]
 fn the_table_of_needs_is_up_to_date() {
-    let mut table =
-        "| Scheme | Needs | Parameters of the ground that follow on `common` |\n|---|---|---|\n".to_owned();
+    let mut table = "| Scheme | Needs | Parameters that differ from the ground on `common` as a result |\n|---|---|---|\n"
+        .to_owned();
     for listing in schemes().iter().filter(|listing| !listing.needs.is_empty()) {
         let scheme = scheme(listing.name).unwrap();
         // The class stands for its numbers.

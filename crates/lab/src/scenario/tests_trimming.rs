@@ -50,7 +50,7 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         r#""pfc-ecmp.fabric.acks_with_data" = true"#,
-        r#"s.toml:11:1: fabric.acks_with_data: a lossless class (fabric.pfc) counts data alone
+        r#"s.toml:11:1: fabric.acks_with_data does not work with fabric.pfc: ACKs, NACKs and CNPs are not in the lossless class here
   write: "pfc-ecmp.fabric.acks_with_data" = false"#,
     ),
     (
@@ -129,8 +129,8 @@ fn a_scheme_without_weights_gets_them_by_a_table() {
 fn mp_rdma_takes_no_rate() {
     let dcqcn = toml::to_string(&scheme("pfc-ecmp-dcqcn").unwrap().cc).unwrap().trim().replace('\n', ", ");
     let said = attempt(&format!("{ONE_SWITCH}\"mp-rdma.cc\" = {{ {dcqcn} }}\n")).unwrap_err().to_string();
-    let expected = "s.toml:11:1: cc.kind = \"dcqcn\" gives a rate, and transport.kind = \"mp-rdma\" sends what ACKs let \
-                    go\n  write: \"mp-rdma.cc\" = { kind = \"mp-rdma\", initial_window = \"1bdp\", max_window = \
+    let expected = "s.toml:11:1: cc.kind = \"dcqcn\" sets a rate, but transport.kind = \"mp-rdma\" is ACK-clocked \
+                    and has no pacer\n  write: \"mp-rdma.cc\" = { kind = \"mp-rdma\", initial_window = \"1bdp\", max_window = \
                     \"2bdp\" }";
     assert_eq!(said, expected);
 }

@@ -1,4 +1,4 @@
-//! Times of a scenario that are shorter than a packet's way and back.
+//! Times of a scenario that are shorter than a round trip of a packet.
 
 use super::origin::Origin;
 use super::table::fault;

@@ -121,9 +121,8 @@ fn one_way(number: usize, slow: &FaultSpec, origin: &Origin) -> Option<ScenarioE
     let FaultKind::Rate { links, both_directions: None, .. } = &slow.kind else { return None };
     let is_direction = |name: &&String| !name.trim().starts_with("cable:") && name.contains(['/', '>']);
     let name = links.0.iter().find(is_direction)?;
-    let message = format!(
-        "fault.{number} slows {name:?} in this direction alone, and which scheme leads may hang on it"
-    );
+    let message =
+        format!("fault.{number} slows {name:?} in this direction only; the ranking may depend on that");
     let help = Some("both_directions = true for the cable, or false to say that one is meant".to_owned());
     Some(fault(&origin.file, origin.place(&format!("fault.{number}.links")), message, help))
 }
@@ -209,7 +208,7 @@ fn overridden(origin: &Origin) -> Vec<ScenarioError> {
         };
         let over = swept.iter().find(covers)?;
         let message = format!(
-            "\"{}.{}\" below [set] counts for nothing: \"{}.{}\" is varied",
+            "\"{}.{}\" below [set] has no effect: \"{}.{}\" overrides it in [sweep]",
             set.scheme, set.path, over.scheme, over.path
         );
         Some(fault(&origin.file, set.at, message, Some("it in one of the two places".to_owned())))

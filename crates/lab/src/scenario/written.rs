@@ -45,6 +45,25 @@ pub fn read_with(
     resolve(registry, file_name, fields, files, over)
 }
 
+/// Refuses a figure, which has an id of two parts, and says how to run it.
+fn not_a_figure(table: &Table<'_>) -> Result<(), ScenarioError> {
+    let Some(node) = table.node("id") else { return Ok(()) };
+    let value = node.value();
+    let Some((paper, name)) = value.as_str().and_then(|id| id.split_once('/')) else { return Ok(()) };
+    let help = match paper {
+        LEAGUE => format!("anabranch league {name}"),
+        _ => format!(
+            "anabranch reproduce {paper}/{name} (with --figures-dir DIR for a file of one's own, \
+             DIR/{paper}/{name}.toml)"
+        ),
+    };
+    let message = "unknown key \"id\": this is a figure of a paper, not a scenario".to_owned();
+    Err(fault(table.file, node.at, message, Some(help)))
+}
+
+/// The folder of figures whose scenarios are those of `anabranch league`.
+const LEAGUE: &str = "league";
+
 /// Resolves a document.
 pub(super) fn resolve(
     registry: &Registry,
@@ -56,6 +75,7 @@ pub(super) fn resolve(
     let cx = Context::new(file, files, registry);
     let root = Node { at: None, item: Item::Table(fields) };
     let table = Table::open(file, "", &root)?;
+    not_a_figure(&table)?;
     table.only(&keys::of("scenario"))?;
     let title = table.get("title")?.unwrap_or_else(|| file.to_owned());
     let seeds = seeds(&table, over)?;

@@ -16,7 +16,7 @@ use toml::{Table, Value};
 /// The parts of a scheme that are compared.
 const PARTS: [&str; 4] = ["transport", "cc", "lb", "fabric"];
 
-/// A scheme: its queue pairs a connection, and its parts as inline tables.
+/// A scheme: its queue pairs per connection, and its parts as inline tables.
 type Form = (i64, [String; 4]);
 
 /// By figure and scale, by scheme: its forms, of which a sweep may make several.

@@ -3,17 +3,17 @@
 //! Two forms, told apart by [`DcqcnConfig::decrease_interval`]:
 //!
 //! - 0, the paper's: every CNP cuts the rate and raises alpha, and starts both timers and the byte counter anew.
-//! - Above 0, that of the simulators published with HPCC and ConWeave: a CNP only leaves a note, which the next
-//!   expiry of the alpha timer and the next check for a cut find. The checks come every `decrease_interval` from
+//! - Above 0, that of the simulators published with HPCC and ConWeave: a CNP only sets a flag, which the
+//!   next alpha timer and the next rate-decrease check read. The checks come every `decrease_interval` from
 //!   the first CNP on.
 //!
 //! Published htsim takes other steps than the paper in places, which [`AlphaDecay::Packets`] and [`Increases::Htsim`]
-//! take, and [`DcqcnConfig::htsim`] all together. One thing of it is not to be had here: its flows share one alpha,
-//! which no host could know of another's.
+//! take, and [`DcqcnConfig::htsim`] all together. One thing is not modelled: in htsim all flows share one alpha, which
+//! real hosts could not.
 //!
-//! It sets no timers. Each call first does what was due until then, in the order of time, so that nothing depends
-//! on when it is asked. What is due at the same time: alpha, then the increase, then the cut (the order in which
-//! the simulators' events run), then what the call is about.
+//! It schedules no timer events. Each call first applies the timer expiries that have come due, in the order of time,
+//! so that nothing depends on when it is called. What is due at the same time: alpha, then the increase, then the cut
+//! (the order in which the simulators' events run), then what the call is about.
 
 use super::interface::CongestionControl;
 use crate::{Pace, PathFacts, Size, Span};
@@ -31,7 +31,7 @@ parameters! {
         /// Weight of a CNP in alpha.
         #[is(0.0..=1.0; example = 0.00390625; source = "DCQCN (SIGCOMM 2015), section 5.2: 1/256")]
         pub g: f64,
-        /// Alpha when the first CNP comes.
+        /// Initial alpha: its value when the first CNP arrives (1 in the paper).
         #[is(0.0..=1.0; example = 1.0; source = "DCQCN (SIGCOMM 2015), figure 7")]
         pub initial_alpha: f64,
         /// Alpha decays once in this time without a CNP.
@@ -40,7 +40,7 @@ parameters! {
         /// The rate rises once in this time.
         #[is(LEAST_TIMER..; example = "55us"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
         pub increase_timer: Span,
-        /// The rate rises once in this many bytes; 0: by the timer alone.
+        /// Byte counter: bytes sent per rate increase step; 0: the timer alone.
         #[is(any; example = "10MB"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
         pub byte_counter: Bytes,
         /// Steps of fast recovery (F).
@@ -63,13 +63,13 @@ parameters! {
         /// Bytes that may be in flight, whatever the rate.
         #[is(AboveZero; example = "1000bdp"; source = "none in the paper; 1000 BDP are none")]
         pub window: Size,
-        /// What a NACK does, which not every transport tells of.
+        /// Reaction to a NACK; only some transports report NACKs to the congestion control.
         #[serde(default, skip_serializing_if = "OnNack::is_slow_start")]
         #[is(any; example = "cnp";
             source = "slow-start: Themis-spraying, section 2.3; cnp: the simulator published with ConWeave";
             default = "slow-start")]
         pub on_nack: OnNack,
-        /// When alpha decays. `packets` needs a `decrease_interval` of 0.
+        /// What triggers a decay of alpha. `packets` needs a `decrease_interval` of 0.
         #[serde(default, skip_serializing_if = "AlphaDecay::is_timer")]
         #[is(any; example = "packets"; source = "timer: DCQCN (SIGCOMM 2015), section 3.1; packets: htsim";
             default = "timer")]
@@ -196,7 +196,7 @@ impl DcqcnConfig {
         }
     }
 
-    /// The DCQCN paper's parameters (section 5.2), for lines of 40 Gb/s.
+    /// The DCQCN paper's parameters (section 5.2), for links of 40 Gb/s.
     ///
     /// Unsaid there, and set as is usual: the hyper increase, ten times the additive one; the lowest rate, 10 Mb/s.
     pub fn paper() -> Self {
@@ -218,7 +218,7 @@ impl DcqcnConfig {
         }
     }
 
-    /// What published htsim does, for lines of any rate. It has no lowest rate: a bit per second is the lowest that a
+    /// What published htsim does, for links of any rate. It has no lowest rate: a bit per second is the lowest that a
     /// rate can be. Its receivers send a CNP at the end of an interval too (`trailing_cnp` of `go-back-n`).
     ///
     /// Two steps of it are missing: one alpha for all flows, and the further events that each decay of alpha schedules
@@ -234,7 +234,7 @@ impl DcqcnConfig {
         }
     }
 
-    /// What the simulator published with HPCC is configured to, for lines of 100 Gb/s.
+    /// What the simulator published with HPCC is configured to, for links of 100 Gb/s.
     pub fn hpcc() -> Self {
         DcqcnConfig {
             increase_timer: Span::Time(Duration::from_us(900)),
@@ -243,7 +243,7 @@ impl DcqcnConfig {
         }
     }
 
-    /// What the simulator published with ConWeave is configured to, for lines of 100 Gb/s.
+    /// What the simulator published with ConWeave is configured to, for links of 100 Gb/s.
     pub fn conweave() -> Self {
         DcqcnConfig {
             g: 1.0 / 256.0,
@@ -385,8 +385,8 @@ impl CongestionControl for Dcqcn {
     /// settles at just under half the line rate (46.6 of 100 Gb/s), however many there are; and with one in 256 it is at
     /// 81 % on average, so that it recovers between them. Hence: the rate falls to half of the target rate, which
     /// stays, as alpha does, since no switch saw congestion; timer and byte counter start anew, and fast recovery
-    /// leads back to the target. A rate that is no higher is left alone together with its timer: else NACKs would
-    /// hold for ever what CNPs cut before.
+    /// leads back to the target. If the rate is already at or below that, rate and timers are left unchanged: otherwise
+    /// repeated NACKs would keep resetting the recovery from an earlier CNP.
     fn handle_nack(&mut self, now: Time) {
         if self.on_nack == OnNack::Cnp {
             return self.handle_cnp(now);

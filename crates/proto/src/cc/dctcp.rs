@@ -1,4 +1,4 @@
-//! DCTCP with a window update an ACK, as MPRDMA has it (REPS, section 4.1).
+//! DCTCP with a window update per ACK, as MPRDMA has it (REPS, section 4.1).
 
 use super::interface::{Acked, CongestionControl};
 use crate::{PathFacts, Size};
@@ -25,7 +25,7 @@ parameters! {
     }
 }
 
-/// The window in bytes; grows by a packet a round trip, shrinks by part of a packet a marked packet.
+/// The window in bytes; grows by one packet per RTT, shrinks by a fraction of a packet per marked packet.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     window: f64,

@@ -11,7 +11,7 @@
 //! - U is 1 before the first measurement, as in the simulator published with the paper.
 //! - The window is never above its start, which is what the link carries in a base RTT; that simulator bounds the rate.
 //!   It also has a lowest rate, which is left out: what is added a round trip (`rate_ai`) keeps the window above 0.
-//! - A report that is not newer than the last one says nothing.
+//! - INT that is not newer than the last one is ignored.
 //! - Losses, marks, CNPs and NACKs do not change the window.
 
 use super::interface::{CongestionControl, Reported};
@@ -27,13 +27,13 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct HpccConfig {
-        /// The share of the busiest link to settle at (eta).
+        /// Target utilisation of the bottleneck link (eta).
         #[is(0.01..=1.0; example = 0.95; source = "HPCC (SIGCOMM 2019), section 3.3")]
         pub eta: f64,
-        /// So many round trips in a row a link below `eta` may be approached by `rate_ai` alone (maxStage); 0: none.
+        /// Consecutive RTTs of additive increase before a multiplicative one (maxStage); 0: none.
         #[is(any; example = 5; source = "HPCC (SIGCOMM 2019), section 3.3; 0 in the scripts published with it")]
         pub max_stage: u32,
-        /// Additive increase a round trip, as a rate (W_AI / T).
+        /// Additive increase per RTT, as a rate (W_AI / T).
         #[is(AboveZero; example = "0.0004line";
             source = "the scripts published with HPCC: 10 Mb/s per 25 Gb/s of line rate")]
         pub rate_ai: Pace,
@@ -154,7 +154,7 @@ impl CongestionControl for Hpcc {
         let update = report.acked > self.last_update;
         self.compute_wind(update);
         if update {
-            // After going back, more may be acknowledged than was sent again.
+            // After a go-back-N restart, more may be acknowledged than was retransmitted.
             self.last_update = report.next.max(report.acked);
         }
         self.last = *report.stack;
@@ -177,7 +177,7 @@ impl Hpcc {
     }
 
     /// HPCC, section 3.2: what is in flight over a link, queued or at the rate it was sent, over what the link holds in
-    /// a base RTT. Of the two queues the shorter one, since a queue that comes and goes is none.
+    /// a base RTT. Uses the smaller of the two queue lengths, so that a transient queue does not count.
     fn share(&self, hop: &IntHop, last: &IntHop) -> f64 {
         let holds = hop.rate.0 as f64 * self.base_rtt / BITS_A_BYTE_AND_PS_A_SECOND;
         let queue = f64::from(hop.queue_bytes.min(last.queue_bytes));

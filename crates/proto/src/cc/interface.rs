@@ -23,7 +23,7 @@ pub struct Acked {
 /// What telemetry tells a congestion control, with the ACK that brought it.
 #[derive(Clone, Copy, Debug)]
 pub struct Reported<'a> {
-    /// What the ports on the way of the data packet said.
+    /// What the ports on the path of the data packet recorded.
     pub stack: &'a IntStack,
     /// Every PSN below is acknowledged by this ACK.
     pub acked: u32,
@@ -77,12 +77,11 @@ pub trait CongestionControl: Send {
     fn start_with_window(&mut self, bytes: u64) {
         let _ = bytes;
     }
-    /// The queue pair sends again after a pause that its transport finds long.
+    /// The queue pair sends again after an idle period that is long for its transport.
     fn handle_restart(&mut self, now: Time) {
         let _ = now;
     }
-    /// A NIC heard that a packet is missing, and thinks that congestion dropped it: a loss, where a congestion
-    /// control has no other answer.
+    /// The NIC received a NACK and takes it for congestion. Default: treated as a loss.
     fn handle_nack(&mut self, now: Time) {
         self.handle_loss(now);
     }

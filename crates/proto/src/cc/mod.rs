@@ -45,7 +45,7 @@ kinds! {
     }
 }
 
-/// A congestion control of somebody else's with its parameters, and what it wants to be told.
+/// A user-defined congestion control with its parameters, and what it wants to be told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegisteredCc {
     /// Name, parameters and factory.
@@ -72,7 +72,7 @@ impl Serialize for RegisteredCc {
     }
 }
 
-/// What a panic in one of somebody else's is said to be in.
+/// What a panic in a user-defined one is said to be in.
 const PART: &str = "congestion control";
 
 /// Any congestion control. It answers with an allowance and learns from feedback; it never sees a load balancer.

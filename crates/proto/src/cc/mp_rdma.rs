@@ -13,7 +13,7 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct MpRdmaCcConfig {
-        /// Window at the start, and after a pause.
+        /// Window at the start, and after an idle period.
         #[is(AboveZero; example = "1bdp"; source = "unsaid")]
         pub initial_window: Size,
         /// Largest window. The paper is not known to have one; without it the window of a queue pair that is never marked
@@ -23,7 +23,7 @@ parameters! {
     }
 }
 
-/// The window in bytes; grows by a packet a round trip, shrinks by half a packet a marked packet.
+/// The window in bytes; grows by one packet per RTT, shrinks by half a packet per marked packet.
 #[derive(Clone, Debug)]
 pub struct MpRdmaCc {
     window: f64,
@@ -65,7 +65,7 @@ impl CongestionControl for MpRdmaCc {
         self.set(self.window - self.packet);
     }
 
-    /// After a pause the window is that of a new queue pair.
+    /// After an idle period the window is that of a new queue pair.
     fn handle_restart(&mut self, _now: Time) {
         self.window = self.initial;
     }

@@ -1,8 +1,8 @@
 //! STrack's congestion control (STrack, section 3.2, Algorithms 1, 2 and 4, Table 1).
 //!
 //! The window is counted in packets, as the pseudocode needs for its terms to be commensurable; it is told in
-//! bytes. Everything happens once an ACK, however many packets that acknowledges. Nothing is cut on a loss: the
-//! paper leaves that to the retransmission, which waits for the window.
+//! bytes. Everything happens once per ACK, however many packets that acknowledges. Nothing is cut on a loss: the paper
+//! leaves that to the retransmission, which waits for the window.
 
 use super::interface::{Acked, CongestionControl};
 use crate::{PathFacts, Size, Span};
@@ -64,7 +64,7 @@ pub struct StrackCc {
     achieved_bdp: u64,
     /// Bytes acknowledged since `rxcount_clear_ts`.
     rx_count: u64,
-    /// The first ACK starts the first period; print leaves the start open.
+    /// The first ACK starts the first period; the paper leaves the start open.
     rxcount_clear_ts: Option<Time>,
     /// None: never, which is longer ago than any time.
     last_decrease_ts: Option<Time>,
@@ -95,7 +95,7 @@ struct Constants {
 impl StrackCc {
     /// At its initial window.
     ///
-    /// Until a first period is over, the achieved BDP counts as the largest window: print gives it no first value,
+    /// Until a first period is over, the achieved BDP counts as the largest window: the paper gives it no first value,
     /// and 0 would cut the window to one packet before anything was measured.
     pub fn new(config: &StrackCcConfig, facts: &PathFacts) -> Self {
         let constants = Constants::new(config, facts);
@@ -190,8 +190,8 @@ impl StrackCc {
             self.cwnd += constants.eta;
             self.last_selfai_ts = Some(now);
         }
-        // Not in print: at least a packet, or nothing would ever move again; the most is "roughly the BDP"
-        // (section 3, scenario 1).
+        // Not in the paper: at least a packet, or nothing would ever move again; the most is "roughly the BDP" (section
+        // 3, scenario 1).
         self.cwnd = self.cwnd.clamp(1.0, constants.max_cwnd);
     }
 }

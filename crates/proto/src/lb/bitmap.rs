@@ -2,11 +2,12 @@
 //!
 //! REPS (section 4.1) compares itself with "a bitmap approach where we keep per EV statistics similarly to STrack". The
 //! text has no more than that; penalties, their cap and the number of entropy values are those of the simulator published
-//! with it. How penalties ebb is STrack's rule (Algorithm 3, lines 20-27), with a counter in the place of its bit.
+//! with it. Penalties decay by STrack's rule (Algorithm 3, lines 20-27), with a counter in the place of its bit.
 //!
 //! A timeout tells no balancer which entropy value lost the packet (see [`LoadBalancer::handle_timeout`]). This one
 //! remembers what it handed out and when: what times out now was sent an RTO ago. That is exact under `sack`, where
-//! each packet has its own timeout, and finds nothing, so that nobody is penalised, where timeouts come at other times.
+//! each packet has its own timeout, and finds nothing, so that no entropy value is penalised, where timeouts come at
+//! other times.
 
 use super::interface::{Environment, LoadBalancer};
 use crate::StateField;
@@ -71,7 +72,7 @@ impl Bitmap {
         }
     }
 
-    /// The entropy value of a packet on its way, that hardware would keep by PSN, takes the bits that all of them need.
+    /// The entropy value of a packet in flight, that hardware would keep by PSN, takes the bits that all of them need.
     pub(super) fn state(config: &BitmapConfig) -> Vec<StateField> {
         let bits = |values: u32| u32::BITS - (values - 1).leading_zeros();
         let ev = bits(config.evs).max(1);

@@ -1,4 +1,4 @@
-//! Flowlets at the host: a pause between two packets lets the second take another path.
+//! Flowlets at the host: an idle gap between two packets lets the second take another path.
 //!
 //! LetFlow (NSDI 2017) does so in switches, at random. REPS (section 4.1) compares itself with "Flowlet Switching" at "an
 //! aggressive flowlet timeout at half of the RTT", among the balancers of senders.
@@ -16,16 +16,16 @@ parameters! {
         /// Number of entropy values among which each flowlet's is drawn.
         #[is(1..=65_536; example = 65_536; source = "REPS, section 2.2")]
         pub evs: u32,
-        /// A pause longer than this ends a flowlet.
+        /// An idle gap longer than this ends a flowlet.
         #[is(AboveZero; example = "0.5rtt"; source = "REPS, section 4.1")]
         pub gap: Span,
-        /// From when the pause counts: the packet before was `sent`, or the last `ack` came.
+        /// From when the idle gap counts: the packet before was `sent`, or the last `ack` came.
         #[is(any; example = "sent"; source = "sent: LetFlow (NSDI 2017), section 3; ack: the simulator published with REPS")]
         pub since: PauseSince,
     }
 }
 
-/// From when a pause counts.
+/// From when an idle gap counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PauseSince {
@@ -44,7 +44,7 @@ pub struct Flowlet {
     since: PauseSince,
     acked: bool,
     evs: u32,
-    /// When the pause began.
+    /// When the idle gap began.
     last: Time,
     gap: Duration,
     random: Stream,
@@ -66,7 +66,7 @@ impl Flowlet {
 
     /// No paper prints widths.
     pub(super) fn state() -> Vec<StateField> {
-        vec![StateField::new("entropy value", 16, 1), StateField::new("start of the pause", 32, 1)]
+        vec![StateField::new("entropy value", 16, 1), StateField::new("start of the idle gap", 32, 1)]
     }
 }
 

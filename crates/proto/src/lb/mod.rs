@@ -51,7 +51,7 @@ kinds! {
         /// PLB (SIGCOMM 2022) or FlowBender (CoNEXT 2014): another path after congested round trips.
         #[kind("plb")]
         Plb(PlbConfig),
-        /// Flowlets at the host: another path after a pause.
+        /// Flowlets at the host: another path after an idle gap.
         #[kind("flowlet")]
         Flowlet(FlowletConfig),
         /// Penalties for each entropy value, and a round robin over those without.
@@ -66,13 +66,13 @@ kinds! {
     }
 }
 
-/// A load balancer of somebody else's with its parameters.
+/// A user-defined load balancer with its parameters.
 pub type RegisteredLb = Registered<LbFactory>;
 
 /// Makes the load balancer of a new queue pair, which draws from the stream.
 pub type LbFactory = dyn Fn(&Environment, &Parameters, Stream) -> Box<dyn LoadBalancer> + Send + Sync;
 
-/// What a panic in one of somebody else's is said to be in.
+/// What a panic in a user-defined one is said to be in.
 const PART: &str = "load balancer";
 
 /// Any load balancer. It answers with an entropy value and learns from feedback; it never sees congestion control.
@@ -121,7 +121,7 @@ impl LbConfig {
         }
     }
 
-    /// The state that hardware keeps for a queue pair, field by field; of somebody else's nothing is known.
+    /// The state that hardware keeps for a queue pair, field by field; of user-defined ones nothing is known.
     pub fn state(&self) -> Vec<StateField> {
         match self {
             LbConfig::Ecmp {} => Ecmp::state(),

@@ -55,7 +55,7 @@ impl MpRdmaLb {
         }
     }
 
-    /// None: that no state a path is needed is what the paper is proud of, and `clocked` is the simulator's.
+    /// None: needing no per-path state is the paper's point; `clocked` exists only in the simulator.
     pub(super) fn state() -> Vec<StateField> {
         Vec::new()
     }

@@ -89,8 +89,8 @@ impl LoadBalancer for Plb {
 
     /// A round goes from its first ACK until one comes of a packet that was sent after that: a round trip.
     fn handle_ack(&mut self, now: Time, ev: u16, marked: bool, rtt: Duration) {
-        // Unsaid: what comes back from a path that was left says nothing of this one. Without this the marks of the old
-        // path would be the first round of the new one, and a single congested round would move a sender twice.
+        // Unsaid: ACKs from the previous path say nothing about the new one. Without this the marks of the old path
+        // would be the first round of the new one, and a single congested round would move a sender twice.
         if ev != self.ev {
             return;
         }

@@ -16,7 +16,7 @@ parameters! {
         /// Entries of the circular buffer (REPS_BUFFER_SIZE).
         #[is(1..=MAX_BUFFER as u32; example = 8; source = "REPS, Table 1")]
         pub buffer: u32,
-        /// Freezing mode is there at all (Appendix C.4 studies REPS without it).
+        /// Whether the sender freezes on failures (Appendix C.4 evaluates REPS without it).
         #[is(any; example = true; source = "REPS, section 3.2")]
         pub freezing: bool,
         /// How long freezing lasts (FREEZING_TIMEOUT).
@@ -32,13 +32,13 @@ parameters! {
         /// time; here it is a number).
         #[is(0..=255; example = 132; source = "unsaid; REPS, Table 1, has eight bits for it. 1.5 BDP on two tiers")]
         pub explore_packets: u32,
-        /// A timeout means a failure when the highest RTT of the last one to two RTOs was below this many base RTTs
-        /// (Appendix A, without trimming).
+        /// A timeout counts as a failure, not congestion, if the highest RTT measured in the last one to two RTO
+        /// periods was below this many base RTTs (Appendix A, without trimming).
         #[is(0.0..; example = 1.65;
             source = "REPS, Appendix A; the number is that of the simulator published with it")]
         pub failure_rtt: f64,
-        /// Packets that an entropy of the buffer is good for ("ACK+Reuse EVs": as many as there are packets to an ACK).
-        /// Frozen without a good one, the buffer goes round as ever.
+        /// Packets that a cached entropy is used for ("ACK+Reuse EVs": as many as packets per ACK). While frozen
+        /// without a valid entropy, the buffer is cycled as usual.
         #[serde(default = "once", skip_serializing_if = "is_once")]
         #[is(1..=64; example = 8; source = "REPS, section 4.5.1"; default = 1)]
         pub reuse: u32,
@@ -121,7 +121,7 @@ pub struct Reps {
     number_of_valid: u8,
     explore_counter: u8,
     is_freezing: bool,
-    /// Packets for which the oldest valid entry is good before it leaves its place, and those which it had.
+    /// Packets that an entry is used for (`lifespan`), and how many the oldest valid entry has been used for (`used`).
     lifespan: u8,
     used: u8,
     exit_freezing: Time,
@@ -278,7 +278,7 @@ impl LoadBalancer for Reps {
     #[inline]
     fn next_ev(&mut self, _now: Time, _window: u64) -> u16 {
         if self.explore_counter > 0 {
-            // Lines 15-18. Print leaves the packets between the random ones without an entropy; they take the
+            // Lines 15-18. The paper leaves the packets between the random ones without an entropy; they take the
             // cached ones, as every packet out of a frozen buffer does.
             self.explore_counter -= 1;
             if self.limits.resets || self.explore_counter.is_multiple_of(self.size) {

@@ -33,7 +33,7 @@ pub struct StrackLb {
     bitmap: [u64; MAX_PATHS as usize / 64],
     /// The path chosen last.
     rr: u32,
-    /// The path of an unmarked ACK, for the next packet. Print stores a negative number for "none" and tests for
+    /// The path of an unmarked ACK, for the next packet. The paper stores a negative number for "none" and tests for
     /// "> 0", which could never choose path 0.
     next_path_id: Option<u16>,
     max_paths: u32,

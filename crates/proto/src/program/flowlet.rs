@@ -1,6 +1,6 @@
 //! Flowlet switching (LetFlow, NSDI 2017, section 3.1), at the source ToR.
 //!
-//! A pause in a queue pair's packets longer than the gap starts a new flowlet, which takes a port drawn at random.
+//! An idle gap in a queue pair's packets longer than the gap starts a new flowlet, which takes a port drawn at random.
 
 use super::interface::{Emitted, Passage, Program, ProgramCounter, Total, Verdict};
 use crate::{Packet, Repr, Span, StateField};
@@ -12,7 +12,7 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct FlowletConfig {
-        /// A pause this long in a queue pair's packets starts a new flowlet, which takes a path of its own.
+        /// An idle gap this long in a queue pair's packets starts a new flowlet, which takes a path of its own.
         #[is(AboveZero; example = "100us"; source = "LetFlow (NSDI 2017), section 3.1")]
         pub gap: Span,
     }

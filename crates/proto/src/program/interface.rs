@@ -60,7 +60,8 @@ pub struct Passage {
     pub from_host: bool,
     /// It goes to a host of this switch.
     pub to_host: bool,
-    /// Equal-cost ports on its way when every link is up; 1 to a host of this switch, 0 when there is no way.
+    /// Equal-cost ports towards its destination when every link is up; 1 to a host of this switch, 0 when there is no
+    /// path.
     pub ports: u16,
     /// At egress: bytes of data that it leaves behind in its queue.
     pub queued: u32,
@@ -76,10 +77,10 @@ pub enum Verdict {
     Port(u16),
     /// It is dropped, or the program has taken from it what it needs.
     Drop,
-    /// The program keeps it in the switch's buffer, and will emit it later.
+    /// The program holds it in the switch's buffer, and will emit it later.
     Hold,
-    /// The program keeps it in memory of its own, such as that of a port through which packets come round again, and
-    /// will emit it later. A lossless class does not count it, also while it then waits for its link.
+    /// The program holds it outside the switch's buffer, such as in a recirculation port, and will emit it later. It is
+    /// not charged to the lossless class, not even while it waits at its egress port afterwards.
     SetAside,
 }
 

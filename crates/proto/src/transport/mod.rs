@@ -36,7 +36,7 @@ kinds! {
         /// Out-of-order delivery with selective acknowledgement and retransmission.
         #[kind("sack")]
         Sack(SackConfig),
-        /// In-order delivery as RoCEv2 NICs have it; a gap makes the sender go back.
+        /// In-order delivery as RoCEv2 NICs have it, with go-back-N recovery.
         #[kind("go-back-n")]
         GoBackN(GoBackNConfig),
         /// Selective repeat as commodity RDMA NICs have it (Themis-spraying, section 2.3).
@@ -57,7 +57,7 @@ kinds! {
         /// EQDS (NSDI 2022): the receiving host pulls.
         #[kind("eqds")]
         Eqds(EqdsConfig),
-        /// MP-RDMA (NSDI 2018): paths clocked by ACKs, a small bitmap at the receiver, and going back.
+        /// MP-RDMA (NSDI 2018): ACK-clocked multipath, a small bitmap at the receiver, and go-back-N recovery.
         #[kind("mp-rdma")]
         MpRdma(MpRdmaConfig),
     }
@@ -102,7 +102,7 @@ impl TransportConfig {
     }
 }
 
-/// A transport of somebody else's with its parameters. Every one has `payload`, `header`, `ack` and `rto`.
+/// A user-defined transport with its parameters. Every one has `payload`, `header`, `ack` and `rto`.
 pub type RegisteredTransport = Registered<TransportFactory>;
 
 /// What makes the two ends of a queue pair.
@@ -199,7 +199,7 @@ pub enum AnyReceiver {
     Custom(Box<dyn Receiver>),
 }
 
-/// What a panic in one of somebody else's is said to be in.
+/// What a panic in a user-defined one is said to be in.
 const PART: &str = "transport";
 
 impl TransportConfig {

@@ -37,7 +37,7 @@ const US: u64 = 1_000_000;
 /// sends:
 /// - In a full ring each packet has one before it, S = P (T + A), except for the first floor(L / (T + A)) ones: for
 ///   so long nothing has arrived.
-/// - With one chunk a block, and ways longer than a chunk, all ACKs but that of the last packet are sent while
+/// - With one chunk per block, and paths longer than a chunk, all ACKs but that of the last packet are sent while
 ///   the link is idle: S = P T, and each block but the first is A late.
 fn ring_allreduce(ranks: u64, chunks: u64, packets: u64, latency: u64) -> u64 {
     let blocks = 2 * (ranks - 1);

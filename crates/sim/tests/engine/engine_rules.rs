@@ -216,7 +216,7 @@ fn queue_pairs_of_a_nic_take_turns() {
 
 #[test]
 fn windows_bound_what_a_queue_pair_has_in_flight() {
-    // Ten packets a round trip of 2 * (T + A) + 4 * D, whatever the link could carry.
+    // Ten packets per round trip of 2 * (T + A) + 4 * D, whatever the link could carry.
     let text = r#"
         schemes = ["reps"]
         setup = "reps-paper"
@@ -270,7 +270,7 @@ trigger id 4 oneshot
     let acknowledged = |id: usize| start(id) + row(id).fct_ps.unwrap();
     let delivered = |id: usize| start(id) + row(id).delivery_ps.unwrap();
     assert_eq!((start(1), start(3), start(5)), (0, 0, 5 * US));
-    // A message alone: n packets and the way, and the ACK back.
+    // A message alone: n packets and the path, and the ACK back.
     assert_eq!(delivered(1), 11 * T + 2 * D);
     assert_eq!(acknowledged(1), 11 * T + 2 * D + 2 * (A + D));
     assert_eq!(start(2), acknowledged(1));

@@ -3,7 +3,7 @@
 use super::support::*;
 use anabranch_sim::RunResult;
 
-/// The fabric of Themis-longhaul, section VII-A, with another line.
+/// The fabric of Themis-longhaul, section VII-A, with another long link.
 fn fabric(wan_latency: &str) -> String {
     format!(
         "[topology]\nkind = \"cross-dc\"\ntors = 4\nleaves = 4\nhosts_per_tor = 4\nlink = \"100Gbps\"\n\
@@ -56,7 +56,7 @@ fn without_room_for_the_long_line_the_scenario_says_so() {
         crowd("1MB")
     );
     let said = read(&text, &[]).check().unwrap_err().to_string();
-    assert!(said.contains("esw:0 has a buffer of") && said.contains("headrooms"), "{said}");
+    assert!(said.contains("the headrooms of the ports of esw:0 take"), "{said}");
     assert!(said.ends_with("write: \"dcqcn.fabric.pfc.headroom_apart\" = true"), "{said}");
 }
 
@@ -108,7 +108,7 @@ fn programs_at_the_edge_are_deterministic() {
 }
 
 /// What was held back goes on while the link that brought it is paused and its headroom full: it must not want room
-/// there. All hosts of one data centre send to one ToR of the other by a short line, with little headroom, and slow down
+/// there. All hosts of one data centre send to one ToR of the other by a short link, with little headroom, and slow down
 /// for pauses alone.
 #[test]
 fn what_was_set_aside_needs_no_room_of_the_line() {

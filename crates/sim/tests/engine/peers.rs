@@ -109,7 +109,7 @@ file = "f.txt"
 stall = "100ms"
 "#;
 
-/// RoCEv2 over PFC as the simulator's configuration has it: 9 MB a switch, alpha 1/16.
+/// RoCEv2 over PFC as the simulator's configuration has it: 9 MB per switch, alpha 1/16.
 const ROCEV2: &str = r#"
 [[scheme]]
 base = "rocev2"
@@ -136,7 +136,7 @@ name = "irn-conweave"
 "fabric.queue" = "4.5MB"
 "#;
 
-/// Settings of both: DCQCN with the simulator's parameters, an ACK a packet that carries the mark, and its ECN.
+/// Settings of both: DCQCN with the simulator's parameters, an ACK per packet that carries the mark, and its ECN.
 const CONWEAVE: &str = r#"
 "cc.preset" = "conweave"
 "transport.payload" = "1000B"
@@ -262,7 +262,7 @@ fn against_ns3(mode: &str, balancer: &str, text: &str) -> Option<Compared> {
     Some(Compared { results, off })
 }
 
-/// Mean, P50, P95 and P99 of FCT over the ideal that the reference uses: the latencies there and back, 1,000 B a hop,
+/// Mean, P50, P95 and P99 of FCT over the ideal that the reference uses: the latencies there and back, 1,000 B per hop,
 /// and every byte with its headers at the line rate; 1 at the least.
 fn slowdowns(result: &RunResult) -> [f64; 4] {
     let mut slowdowns: Vec<f64> = result

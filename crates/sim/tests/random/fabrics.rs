@@ -15,7 +15,7 @@ pub struct Fabric {
     switches: Vec<&'static str>,
     /// Data centres.
     pub sites: u32,
-    /// The longest way takes so long that timeouts for one hall are too short.
+    /// The longest path takes so long that timeouts for one hall are too short.
     pub is_long: bool,
     /// Numbers that are powers of two, on a tree.
     pub is_regular: bool,

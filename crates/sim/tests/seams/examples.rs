@@ -15,7 +15,7 @@ mod own_topology;
 
 use std::error::Error;
 
-/// What an example prints, as words: a row a line.
+/// What an example prints, as words: one row per line.
 fn table(compare: impl Fn(usize) -> Result<String, Box<dyn Error>>) -> Vec<Vec<String>> {
     let text = compare(1).unwrap();
     assert_eq!(text, compare(2).unwrap());

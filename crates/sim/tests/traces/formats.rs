@@ -429,6 +429,6 @@ fn examples_are_jobs() {
     let built = gpt.points().unwrap().remove(0);
     let workload = anabranch_sim::build(&built).unwrap_or_else(|error| panic!("{error}")).workload;
     assert_eq!(workload.jobs[0].hosts.len(), 128);
-    // 40 layers and the embedding, 8 rings of 16 ranks each, 30 blocks of 5 chunks a rank.
+    // 40 layers and the embedding, 8 rings of 16 ranks each, 30 blocks of 5 chunks per rank.
     assert_eq!(workload.messages.len(), 8 * 16 * 30 * (40 * 5 + 5));
 }

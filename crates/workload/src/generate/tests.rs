@@ -136,12 +136,12 @@ fn poisson_takes_sizes_from_a_file() {
 
 #[test]
 fn a_million_messages_fit() {
-    // 128 hosts * 0.8 * 100 Gb/s over 97 ms at 120 KB a message: about a million.
+    // 128 hosts * 0.8 * 100 Gb/s over 97 ms at 120 KB per message: about a million.
     let spec = poisson("facebook-hadoop", 0.8, 128, Duration::from_us(97_000));
     let w = build(&spec, &fabric(128, 16), 1, &|_| None).unwrap();
     let per_message = w.memory_bytes() as f64 / w.messages.len() as f64;
     assert!(w.messages.len() > 950_000, "{}", w.messages.len());
-    assert!(per_message * 1e6 < 100e6, "{per_message} bytes a message");
+    assert!(per_message * 1e6 < 100e6, "{per_message} bytes per message");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Workloads of SimAI, as text: a header with the sizes of parallel groups, the number of layers, and a line a layer.
+//! Workloads of SimAI, as text: a header with the sizes of parallel groups, the number of layers, and one line per
+//! layer.
 //!
 //! A layer is `name dependency F_ns F_collective F_bytes I_ns I_collective I_bytes W_ns W_collective W_bytes update_ns`, with
 //! computing and a collective forward (F), for the gradient of the input (I) and for that of the weights (W).

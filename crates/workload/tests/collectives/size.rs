@@ -30,11 +30,11 @@ fn jobs_of_32(algorithm: Algorithm, jobs: u32) -> (usize, usize) {
 fn a_message_of_a_ring_takes_seventy_bytes() {
     let (messages, bytes) = jobs_of_32(Algorithm::AllreduceRing, 1);
     assert_eq!(messages, 32 * 62 * 32);
-    assert!(bytes < 70 * messages, "{} B a message", bytes / messages);
+    assert!(bytes < 70 * messages, "{} B per message", bytes / messages);
 }
 
 /// 64 jobs of 32 ranks of 128 MB. With what the engine keeps of each message (28 B) and gate (4 B), and a result
-/// without a row a message, 128 B a message are far from 4 GB.
+/// without a row per message, 128 B per message are far from 4 GB.
 #[test]
 fn sixty_four_jobs_fit() {
     if std::env::var_os("ANABRANCH_LONG").is_none() {
@@ -43,6 +43,6 @@ fn sixty_four_jobs_fit() {
     }
     for (_, algorithm) in Algorithm::ALL {
         let (messages, bytes) = jobs_of_32(algorithm, 64);
-        assert!(bytes < 128 * messages && bytes < 2_000_000_000, "{} B a message", bytes / messages);
+        assert!(bytes < 128 * messages && bytes < 2_000_000_000, "{} B per message", bytes / messages);
     }
 }

@@ -1,8 +1,8 @@
 //! The destination ToR: keeps what overtakes the TAIL until the TAIL has come, or is given up.
 //!
 //! What it does at the edges:
-//! - A TAIL that is lost: its arrival is estimated, and what is held goes out a little later, with a CLEAR, since
-//!   the source ToR waits for one (the public simulator clears for a TAIL only). The TAIL's epoch counts as done.
+//! - Lost TAIL: held packets are released shortly after its estimated arrival, and a CLEAR is sent, since the source ToR
+//!   waits for one (the public simulator clears for a TAIL only). The TAIL's epoch counts as done.
 //! - A TAIL, or another packet of the old path, after that: it is handed on at once. It is out of order, but holding
 //!   it would help nobody. The TAIL brings another CLEAR, in case the first was lost.
 //! - A retransmission is a packet like any other: it is marked with the epoch and phase in which it passes the source

@@ -32,7 +32,7 @@ parameters! {
         #[is(AboveZero; example = "4us";
             source = "the simulator published with ConWeave, for leaf-spine fabrics")]
         pub reply_extra: Span,
-        /// A path that was marked is not chosen for this long.
+        /// Time for which a path is not chosen after an ECN mark on it.
         #[is(AboveZero; example = "16us";
             source = "the simulator published with ConWeave, for leaf-spine fabrics")]
         pub path_pause: Span,

@@ -31,11 +31,11 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct PnpConfig {
-        /// A flow's CNPs are further apart than this (cnp_interval); 0: one for every mark (figure 16).
+        /// Minimum time between two CNPs of a flow (cnp_interval); 0: one CNP per marked packet (figure 16).
         #[is(any; example = "5us"; source = "Themis-longhaul, section IV: as at the hosts")]
         pub cnp_interval: Span,
-        /// Marks are cleared (CE becomes ECT again, which RFC 3168 forbids routers); without it the receiver sends a CNP for
-        /// them as well (figure 16).
+        /// The mark is cleared (CE rewritten to ECT, which RFC 3168 forbids routers to do); without it the receiver
+        /// sends a CNP for them as well (figure 16).
         #[is(any; example = true; source = "Themis-longhaul, section IV")]
         pub clear_marks: bool,
         /// Only queue pairs whose TCP handshake was seen have an entry; without it all have (figure 17).

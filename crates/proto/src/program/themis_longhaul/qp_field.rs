@@ -2,7 +2,7 @@
 //!
 //! A data packet names only the queue pair at the server, and a CNP must name the one at the client. The client's
 //! daemon sees both while the queue pair is set up, and tells the control plane of the external switch, which enters
-//! them. Daemons tell of every queue pair, since no host knows where the other one runs; only those between pairs of
+//! them. Daemons report every queue pair, since no host knows where the other one runs; only those between pairs of
 //! hosts whose handshake the monitor saw are entered. When a queue pair is destroyed its daemon tells that too.
 //!
 //! Unsaid in the text, and chosen here:
@@ -169,7 +169,7 @@ impl ControlPlane {
         self.pairs.insert((src, dst));
     }
 
-    /// The first message of a queue pair is posted now; its daemon spoke when it was set up.
+    /// The first message of a queue pair is posted now; its daemon reported it at setup.
     ///
     /// Times of all calls must not go back.
     pub fn handle_init(&mut self, now: Time, packet: &DaemonPacket, table: &mut QpField) {

@@ -1,17 +1,17 @@
 //! Themis-longhaul, Algorithm 1 and appendix D: how often each packet of a flow loops.
 //!
 //! What the paper leaves open, and what is done here:
-//! - `cnp_num % alpha == 1` is read as "leaves the same rest as 1", which differs for an alpha of 1 alone: there every
+//! - `cnp_num % alpha == 1` is read as `cnp_num = 1 (mod alpha)`, which differs only for alpha = 1: there every
 //!   CNP counts, where the printed test would never be true again and a halved alpha would end all throttling. Halving
 //!   stops at 1.
 //! - As printed, alpha catches up with the count: beginning with 5, it is 7 at the seventh CNP, and from then on the
 //!   test holds for every CNP (8 % 7, 9 % 8, ...). The prose of section V-B wants the opposite, a growth that slows
 //!   down. [`Growth`] offers both.
 //! - Algorithm 1 never lowers `loop_num`, and appendix D gives the packets of a recovering flow one loop, so that they
-//!   stay behind those that loop already. But packets come back in queue order, not in PSN order: one that
-//!   joins while an older one is in its loop is ahead of that one from then on, and would leave before it. What keeps the order is the register of the same appendix, the number of the last packet sent
-//!   on: a looping packet of a recovering flow leaves as it comes back, loops left or not, when it follows directly on
-//!   that one. One loop is what this takes when the packet before it has left. Where a number is missing, since the
+//!   stay behind those that loop already. But packets return in queue order, not in PSN order: one that joins while an
+//!   older one is in the middle of its loops is ahead of it from then on and would leave first. Order is kept by the
+//!   register of the same appendix, the PSN of the last packet released: a looping packet of a recovering flow
+//!   leaves as it comes back, loops left or not, when it follows directly on that one. One loop is what this takes when the packet before it has left. Where a number is missing, since the
 //!   packet was lost before it came here, the loops that were left end the wait; therefore a recovering flow's packets
 //!   still get `loop_num` of them.
 //! - A packet that comes in and needs no loop shows that none of the flow's is in the port: only then is the flow back to

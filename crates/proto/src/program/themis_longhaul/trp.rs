@@ -1,16 +1,16 @@
 //! The Temporary Reaction Point (Themis-longhaul, section V): at the edge of the receivers' data centre.
 //!
-//! A CNP that leaves the data centre for a sender in another one makes the switch slow down that sender's flow, until
-//! the sender itself has heard: its packets go through the [recirculation port](super::Recirculation) some times
+//! A CNP that leaves the data centre for a sender in another one makes the switch throttle that flow until the CNP has
+//! reached the sender and taken effect: its packets go through the [recirculation port](super::Recirculation) some times
 //! before they go on. Which flows, the [tables](super::CnpTables) know; how often, [Algorithm 1](super::FlowState).
 //!
 //! A packet that comes back from the port passes the ingress, so its flow is looked up anew. When the flow is no longer
 //! in the tables, for instance since a collision alone had put it there, the packet's header still says how often it is
 //! to loop; where order does not matter (direct recovery) it leaves at once.
 //!
-//! Packets of a flow leave in the order in which they came, unless recovery is direct, save for two causes, both the
-//! hardware's: another flow had the same place in the cache, or go-back-N sent again what still loops. The latter does
-//! no harm: no packet leaves before its predecessor did, in whatever copy.
+//! Packets of a flow leave in order, except under direct recovery and in two cases that the hardware has too: another
+//! flow uses the same cache slot, or go-back-N retransmits packets that still loop. The latter does no harm:
+//! no packet leaves before its predecessor did, in whatever copy.
 
 use super::cnp_tables::CnpTables;
 use super::recirculation::{Looping, Recirculation};
@@ -27,19 +27,19 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct TrpConfig {
-        /// A flow's first alpha: CNPs until its packets loop once more (Algorithm 1; 5 in section VI).
+        /// Initial alpha of a flow: number of CNPs per increase of `loop_num` (Algorithm 1; 5 in section VI).
         #[is(1..=u32::MAX; example = 5; source = "Themis-longhaul, section VI")]
         pub alpha: u32,
         /// Without a CNP for longer than this a flow recovers (Algorithm 1; 500 us in section VI).
         #[is(AboveZero; example = "500us"; source = "Themis-longhaul, section VI")]
         pub beta: Span,
-        /// Which CNPs count (Algorithm 1, line 5).
+        /// Which CNPs increase `loop_num` (Algorithm 1, line 5).
         #[is(any; example = "spaced"; source = "Themis-longhaul, Algorithm 1, line 5, and section V-B")]
         pub growth: Growth,
         /// How a flow recovers (appendix D).
         #[is(any; example = "rate"; source = "Themis-longhaul, appendix D")]
         pub recovery: Recovery,
-        /// CNP_Cache is there (figure 18).
+        /// Use CNP_Cache (figure 18).
         #[is(any; example = true; source = "Themis-longhaul, section V-B")]
         pub cache: bool,
         /// Slots of CNP_Cache (1024 in section VI).
@@ -49,7 +49,7 @@ parameters! {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[is(any; example = true; source = "unsaid: the register of section V-B stores a hash"; default = false)]
         pub cache_fingerprint: bool,
-        /// CNP_Store is there (figure 18).
+        /// Use CNP_Store (figure 18).
         #[is(any; example = true; source = "Themis-longhaul, section V-B")]
         pub store: bool,
         /// Entries of CNP_Store (1024 in section VI).

@@ -95,7 +95,8 @@ impl Destination {
             self.counters.refuted += 1;
             qp.stashed = None;
         } else if psn > stashed.psn {
-            // Section 4.3, first rule. It comes before failure handling: a path whose packets come is not dead.
+            // Section 4.3, first rule. This rule precedes failure handling: a path that delivers packets has not
+            // failed.
             let tag = if psn % paths == stashed.psn % paths {
                 self.counters.confirmed += 1;
                 0

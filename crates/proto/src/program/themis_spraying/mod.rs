@@ -28,16 +28,18 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct ThemisSprayingConfig {
-        /// Entries of the tables that have one for each path (N_paths, Table 2).
+        /// Number of paths for which the tables have entries (N_paths, Table 2).
         #[is(1..=65_536; example = 128; source = "Themis-spraying, Table 2")]
         pub paths: u32,
         /// Packets that a NIC has unacknowledged at most (N_TX window, Table 2); half the bits of the bitmap.
         #[is(1..=65_536; example = 512; source = "Themis-spraying, Table 2")]
         pub window: u32,
-        /// A NACK is valid only when a later packet of the same path has passed (C2, section 4.2).
+        /// Condition C2 (section 4.2): a NACK is valid only if a later packet of the same path has already been
+        /// forwarded to the NIC.
         #[is(any; example = true; source = "Themis-spraying, section 4.2, C2")]
         pub confirmation: bool,
-        /// Undetermined NACKs wait for what later packets say (section 4.3); without it they are dropped.
+        /// Lazy drop (section 4.3): an undetermined NACK is stored until a later packet decides it; without it, it is
+        /// dropped.
         #[is(any; example = true; source = "Themis-spraying, section 4.3")]
         pub lazy_drop: bool,
         /// Retransmissions take another path (section 4.4).

@@ -103,9 +103,8 @@ impl Flow {
         self.cc.handle_ack(&Acked { now, packets, bytes, probe: false, marked, rtt });
     }
 
-    /// Whether a packet asks for an ACK at once: when nothing more can be sent before one comes, or when the next
-    /// would come late. A receiver that waits for more packets would otherwise let the RTO pass, in the first
-    /// case for want of window or backlog, in the second because they take half an RTO at this rate.
+    /// Whether a packet requests an immediate ACK: when the sender can send nothing more without one, or when at this
+    /// rate the receiver's coalescing would delay the ACK by more than half an RTO. Otherwise the RTO would fire.
     #[inline]
     fn asks(&mut self, now: Time, goes_on: bool) -> bool {
         !goes_on || (self.paces && self.cc.rate(now).is_some_and(|rate| rate.0 < self.slow))

@@ -10,7 +10,7 @@ pub trait Sender: Send {
     /// # Errors
     /// When the queue pair would run out of PSNs.
     fn post(&mut self, message: MessageId, bytes: u64) -> Result<(), OutOfPsns>;
-    /// Takes a packet in that the receiver sent.
+    /// Processes a packet that the receiver sent.
     fn handle_packet(&mut self, now: Time, packet: &Packet);
     /// Switches told the packet that an ACK answers of their load. Called right before
     /// [`handle_packet`](Self::handle_packet) for that ACK, which acknowledges every PSN below `cumulative`. A transport
@@ -47,7 +47,7 @@ pub trait Sender: Send {
 
 /// What the receiving end of every transport implements, and of one of your own. See [`AnyReceiver`](crate::transport::AnyReceiver) for the order of calls.
 pub trait Receiver: Send {
-    /// Takes a packet in; answers with the first message that it delivers.
+    /// Processes a received packet; returns the first message that it completes.
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId>;
     /// The next message that the last packet delivered: where messages are delivered in order, one packet may be
     /// all that several waited for.

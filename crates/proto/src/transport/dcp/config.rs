@@ -21,13 +21,14 @@ parameters! {
         /// Bits of the packet counter of a message. A longer message goes as several requests.
         #[is(1..=31; example = 14; source = "DCP, section 4.5")]
         pub counter_bits: u32,
-        /// Requests from the oldest unacknowledged one on that the receiver tracks; also the WQEs of a turn (n).
+        /// Requests that the receiver tracks at a time, from the oldest unacknowledged one (section 4.5); also the most
+        /// WQEs that a queue pair serves per scheduling turn (n, section 4.3).
         #[is(1..=65_535; example = 8; source = "DCP, sections 4.3 and 4.5")]
         pub tracked_messages: u32,
         /// Payload that a queue pair sends in a turn.
         #[is(AboveZero; example = "16KB"; source = "DCP, section 4.3")]
         pub round_quota: Bytes,
-        /// Packets to send again that are fetched from host memory at once.
+        /// Retransmissions fetched from host memory per batch.
         #[is(1..=65_535; example = 16; source = "DCP, section 4.3")]
         pub batch: u32,
         /// One round trip over PCIe; a fetch of packets to send again takes two. 0: none.
@@ -79,10 +80,10 @@ impl Requests {
 impl DcpConfig {
     /// The state that hardware keeps for a queue pair, field by field.
     ///
-    /// Section 4.5: a counter of 14 bits and two flags make 2 B a message, and 16 B for 8 messages. Table 3 says
-    /// 32 B a queue pair. The text names four more fields, whose widths are chosen here (those of the packet's MSN,
-    /// and a byte): 24 B in all. Of what the other 8 B are it says nothing; the length of the RetransQ (section 4.3)
-    /// and the timer's start may be among them.
+    /// Section 4.5: a counter of 14 bits and two flags make 2 B per message, and 16 B for 8 messages. Table 3 says 32 B
+    /// per queue pair. The text names four more fields, whose widths are chosen here (those of the packet's MSN, and a
+    /// byte): 24 B in all. Of what the other 8 B are it says nothing; the length of the RetransQ (section 4.3) and the
+    /// timer's start may be among them.
     ///
     /// These are the text's fields, of a NIC whose messages go whole. Where one goes as several requests, each of those
     /// that the receiver tracks has an rRetryNo: 7 B more for 8. Their sRetryNo stands in the WQEs, in host memory.

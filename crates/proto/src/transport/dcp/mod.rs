@@ -1,15 +1,15 @@
 //! The `dcp` transport: reliability over a lossy data plane and a lossless control plane (DCP, sections 4.3 to 4.5).
 //!
-//! Switches cut the payload off what they cannot queue, and the header comes through. The receiver turns it round,
-//! and the sender sends that packet again, and no other: each packet arrives exactly once, so that the receiver
-//! counts the packets of a message instead of remembering which came. A timeout is the fallback for headers that are
-//! lost after all; it begins a new round of its message, and retry numbers keep the rounds apart.
+//! Switches trim packets that do not fit, and the headers get through. The receiver returns each header, and the sender
+//! retransmits exactly that packet: each packet arrives exactly once, so that the receiver counts the packets of a
+//! message instead of remembering which came. A timeout is the fallback for headers that are lost after all; it begins
+//! a new round of its message, and retry numbers keep the rounds apart.
 //!
 //! Section 4.5 has one timer for a queue pair, that of its oldest unacknowledged message. A higher eMSN starts it anew;
 //! when it runs out, all packets of that message are sent again. So are those of all requests that the message is split
-//! into here (see `Requests`), as far as they were sent and are not acknowledged: with a timeout each, a message whose packets were
-//! lost together would take as many timeouts one after the other as it has requests in flight. Messages that were posted
-//! as such do take one each, as the text has it.
+//! into here (see `Requests`), as far as they were sent and are not acknowledged: with a timeout each, a message whose
+//! packets were lost together would take as many timeouts one after the other as it has requests in flight. Messages
+//! that were posted as such do take one each, as the text has it.
 //!
 //! What the text leaves unsaid, or what differs here, and why:
 //! - **A header-only packet carries the retry number.** The text gives it the MSN alone. A late one of an earlier

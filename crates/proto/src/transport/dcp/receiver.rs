@@ -74,7 +74,7 @@ impl DcpReceiver {
 }
 
 impl Receiver for DcpReceiver {
-    /// Takes a packet in; answers with the first message that it delivers.
+    /// Processes a received packet; returns the first message that it completes.
     ///
     /// There is one ACK per message: with a `cnp_interval` of 0 every marked packet has a CNP of its own.
     #[inline]

@@ -360,10 +360,10 @@ impl DcpSender {
     }
 
     /// Sends the first packet of the RetransQ again, once it is fetched. DCP, section 4.3, challenge 2: congestion
-    /// control governs it as it governs new data. Its rate does so here. Its window does where entries are fetched
-    /// (*awin*): those that wait are not in flight, nothing new goes while any does, so that copies fill no more than the
-    /// room that their originals had. Only under a window that shrank meanwhile may the one that goes whatever the window
-    /// (`fetch`) lead beyond it.
+    /// control governs it as it governs new data. Its rate does so here. The window applies when entries are fetched
+    /// (*awin*): waiting entries are not in flight, and no new data is sent while there are any, so retransmissions use
+    /// only the window that the originals freed. The one entry that is always fetched may exceed a window that has
+    /// shrunk meanwhile.
     #[cold]
     fn send_copy(&mut self, now: Time) -> Option<Packet> {
         if self.fetched == 0 {

@@ -19,8 +19,7 @@ parameters! {
         /// Size of an ACK, a NACK, a pull and an RTS.
         #[is(Bytes(1)..=Bytes(65_535); example = "64B"; source = "htsim: headers of 64 B")]
         pub ack: Bytes,
-        /// A packet that is not acknowledged this long after it was sent is sent again, and a sender that waits this long
-        /// for a pull asks again.
+        /// Retransmission timeout, per packet, and a sender that waits this long for a pull asks again.
         #[is(AboveZero; example = "70us"; source = "REPS, section 4.1")]
         pub rto: Span,
         /// Speculative credit of a new sender, and the most that it demands beyond what was granted.

@@ -115,7 +115,7 @@ impl Sender for EqdsSender {
                 }
             }
             _ => {
-                // The first answer: a window is under way, and pulls clock the rest (htsim, `clearSpeculativeCredit`).
+                // The first answer: a window is in flight, and pulls clock the rest (htsim, `clearSpeculativeCredit`).
                 self.speculative = 0;
                 self.sack.handle_packet(now, packet);
             }

@@ -23,18 +23,22 @@ parameters! {
         /// An ACK for every n-th packet that arrives in order (and for the last one of a message).
         #[is(1..=65_535; example = 1; source = "the ns-3 RDMA simulators acknowledge each packet")]
         pub ack_every: u32,
-        /// A missing PSN is asked for again after this long.
+        /// Minimum time between two NACKs for the same ePSN: an out-of-order packet that arrives later than this after
+        /// the last NACK causes another one.
         #[is(AboveZero; example = "500us"; source = "the simulator published with HPCC")]
         pub nack_interval: Span,
-        /// At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says so.
+        /// At most one CNP per queue pair in this time. 0: no CNPs; a marked packet is acknowledged at once, with the
+        /// mark echoed in the ACK.
         #[is(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
-        /// A mark that comes within `cnp_interval` of a CNP makes the first packet after it bring one, marked or not.
+        /// A mark that arrives less than `cnp_interval` after a CNP is remembered: the first packet after the interval,
+        /// marked or not, causes a CNP.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[is(any; example = true; source = "unsaid; true: htsim, whose receivers send it when the interval ends";
             default = false)]
         pub trailing_cnp: bool,
-        /// Without a new acknowledgement for this long the sender goes back.
+        /// Retransmission timeout: after this long without a new acknowledgement the sender restarts at the lowest
+        /// unacknowledged packet (go-back-N).
         #[is(AboveZero; example = "4ms"; source = "the simulator published with ConWeave")]
         pub rto: Span,
     }

@@ -53,7 +53,7 @@ impl GoBackNReceiver {
 }
 
 impl Receiver for GoBackNReceiver {
-    /// Takes a packet in; answers with the message that it made whole.
+    /// Processes a received packet; returns the message that it completes.
     ///
     /// Without CNPs (a `cnp_interval` of 0) a mark comes back in an ACK, and one on a packet that is answered by
     /// a NACK, or by nothing because its gap was answered already, does not come back.

@@ -22,7 +22,7 @@ pub struct GoBackNSender {
     in_flight: u64,
     /// First PSN that was never sent.
     fresh: u32,
-    /// When the timer of the RTO started: at the last new acknowledgement, or the first packet after a pause.
+    /// When the timer of the RTO started: at the last new acknowledgement, or the first packet after an idle period.
     since: Time,
     rto: Duration,
     flow: Flow,
@@ -155,7 +155,7 @@ impl GoBackNSender {
 
     /// Everything below `cumulative` has arrived.
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) {
-        // After going back, more may have arrived than was sent again; but never more than was sent.
+        // After a go-back-N restart, more may have arrived than was retransmitted; but never more than was sent.
         let cumulative = cumulative.min(self.fresh);
         if cumulative <= self.flow.unacked {
             return;

@@ -26,22 +26,23 @@ parameters! {
         /// BDP-FC: a new packet goes out while its PSN is less than this beyond the lowest unacknowledged one.
         #[is(AboveZero; example = "1bdp"; source = "DCP, section 6.2; IRN (SIGCOMM 2018), BDP-FC")]
         pub window: Size,
-        /// RTO_low: the timeout with at most `rto_low_packets` packets in flight, where it is shorter than RTO_high.
+        /// RTO_low: the timeout while at most `rto_low_packets` packets are in flight; ignored if it is longer than
+        /// RTO_high.
         #[is(AboveZero; example = "100us"; source = "IRN (SIGCOMM 2018)")]
         pub rto_low: Span,
-        /// RTO_high: the timeout with more.
+        /// RTO_high: the timeout while more than `rto_low_packets` packets are in flight.
         #[is(AboveZero; example = "320us"; source = "IRN (SIGCOMM 2018)")]
         pub rto: Span,
-        /// N of the IRN paper.
+        /// RTO_low applies while at most this many packets are in flight (N in the IRN paper).
         #[is(any; example = 3; source = "IRN (SIGCOMM 2018)")]
         pub rto_low_packets: u32,
-        /// True: a timeout takes for lost whatever is in flight and not SACKed. False: the lowest packet in flight, and
+        /// True: a timeout declares lost whatever is in flight and not SACKed. False: the lowest packet in flight, and
         /// of the others those with a SACKed one above them, which is the letter of the rule.
         #[is(any; example = true;
             source = "unsaid; otherwise each packet of a lost tail waits for a timeout of its own")]
         pub timeout_takes_all: bool,
-        /// True: the SACK that begins a recovery takes for lost whatever is in flight and not SACKed, as simulators in the
-        /// lineage of ConWeave's do. False: only what has a SACKed packet above it (DCP, section 2.2).
+        /// True: the SACK that begins a recovery declares lost whatever is in flight and not SACKed, as simulators in
+        /// the lineage of ConWeave's do. False: only what has a SACKed packet above it (DCP, section 2.2).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[is(any; example = true; source = "the simulator published with ConWeave"; default = false)]
         pub sack_takes_all: bool,

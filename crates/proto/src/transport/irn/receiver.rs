@@ -40,7 +40,7 @@ impl IrnReceiver {
 }
 
 impl Receiver for IrnReceiver {
-    /// Takes a packet in; answers with the first message that it delivers.
+    /// Processes a received packet; returns the first message that it completes.
     ///
     /// Messages are delivered in order: one is whole when the ePSN has passed its last packet. Only data counts: such
     /// a NIC knows no trimmed packets and throws them away.

@@ -30,7 +30,7 @@ pub struct IrnSender {
     sack_takes_all: bool,
     recovery: Option<Recovery>,
     /// When the timer of the RTO started: at the last new cumulative acknowledgement, at a timeout, or at the first
-    /// packet after a pause.
+    /// packet after an idle period.
     since: Time,
     rto_low: Duration,
     rto_high: Duration,
@@ -45,7 +45,7 @@ struct Recovery {
     end: u32,
     /// Every lost packet below was sent again.
     cursor: u32,
-    /// What began this recovery takes what is below for lost, except for SACKed packets.
+    /// What began this recovery declares lost what is below, except for SACKed packets.
     given_up_below: u32,
 }
 
@@ -186,8 +186,8 @@ impl IrnSender {
         (psn < lost_below).then_some(psn)
     }
 
-    /// Sends a lost packet again. It obeys the rate, and no window: it takes the place of one that was lost, or so
-    /// the NIC thinks.
+    /// Retransmits a lost packet. Pacing applies, the window does not: the retransmission replaces a packet believed
+    /// lost.
     #[cold]
     fn send_again(&mut self, now: Time, psn: u32) -> Option<Packet> {
         let part = self.flow.messages.part(psn);
@@ -274,7 +274,7 @@ impl IrnSender {
             let Flow { unacked, next, .. } = self.flow;
             let given_up_below = if self.sack_takes_all { next } else { unacked };
             self.recovery = Some(Recovery { end: next, cursor: unacked, given_up_below });
-            // One sign of congestion a recovery, for a congestion control that takes losses for one.
+            // One sign of congestion per recovery, for a congestion control that takes losses for one.
             self.flow.cc.handle_loss(now);
         }
     }

@@ -19,17 +19,18 @@ parameters! {
         /// Size of an ACK or NACK.
         #[is(Bytes(1)..=Bytes(65_535); example = "60B"; source = "the ns-3 RDMA simulators")]
         pub ack: Bytes,
-        /// A path is slow when the packet that an ACK names lies further than this behind the highest that any ACK named
-        /// (Delta; 32 in simulations of it).
+        /// Out-of-order threshold (Delta): a path is slow when the PSN that its ACK names is more than this below the
+        /// highest acknowledged PSN. 32 in public simulations.
         #[is(1..=65_535; example = 32; source = "public simulations of MP-RDMA (NSDI 2018)")]
         pub delta: u32,
         /// Packets from the ePSN on that the receiver has room for (L; 64 in simulations of it).
         #[is(1..=65_535; example = 64; source = "public simulations of MP-RDMA (NSDI 2018)")]
         pub bitmap: u32,
-        /// A queue pair that had nothing on its way for this long starts anew, with the window of the start.
+        /// A queue pair with nothing in flight for this long restarts with the initial window.
         #[is(AboveZero; example = "3rtt"; source = "unsaid")]
         pub restart_after: Span,
-        /// Without a new cumulative acknowledgement for this long the sender goes back. The paper's is unknown.
+        /// Retransmission timeout: after this long without a new cumulative acknowledgement the sender restarts at the
+        /// lowest unacknowledged packet (go-back-N). The paper's value was not available.
         #[is(AboveZero; example = "4ms"; source = "unsaid; as for go-back-N")]
         pub rto: Span,
     }

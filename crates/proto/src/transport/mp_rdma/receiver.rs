@@ -51,7 +51,7 @@ impl MpRdmaReceiver {
 }
 
 impl Receiver for MpRdmaReceiver {
-    /// Takes a packet in; answers with the first message that it delivers.
+    /// Processes a received packet; returns the first message that it completes.
     ///
     /// Messages are delivered in order: one is whole when the ePSN has passed its last packet. Every data packet has
     /// one answer, which echoes its path: an ACK with its PSN, its mark and the ePSN, or a NACK. Only data counts: a

@@ -23,13 +23,13 @@ const MOST_CLOCKED: u32 = 2;
 pub struct MpRdmaSender {
     /// Every PSN below is acknowledged (snd_una).
     unacked: u32,
-    /// The PSN to send next (snd_nxt; snd_retx once the sender went back).
+    /// The PSN to send next (snd_nxt; snd_retx after a go-back-N restart).
     next: u32,
     /// First PSN that was never sent.
     fresh: u32,
     /// Of the PSNs from `unacked` to `next`, how many are acknowledged one by one: the members of `named`.
     inflate: u32,
-    /// Packets from before the sender went back that are not answered.
+    /// Packets from before the last go-back-N restart that are not acknowledged.
     stray: u32,
     /// Packets that ACKs let go and that have not gone: the balancer holds their paths.
     clocked: u32,
@@ -41,13 +41,13 @@ pub struct MpRdmaSender {
     recovery: u32,
     qp: QpId,
     dst: HostId,
-    /// PSNs from `unacked` to `next` that ACKs named since the sender went back. A NIC has the number alone, adds one
-    /// for each ACK and takes off it what that moves snd_una; this is the same, but where ACKs overtake each other.
+    /// PSNs from `unacked` to `next` that ACKs named since the last go-back-N restart. A NIC has the number alone, adds
+    /// one for each ACK and takes off it what that moves snd_una; this is the same, but where ACKs overtake each other.
     named: PsnSet,
-    /// When the sender last went back.
+    /// The time of the last go-back-N restart.
     went_back: Time,
     /// When the timer of the RTO started: at the last new acknowledgement, or when the first unacknowledged packet went
-    /// out after a pause or again.
+    /// out after an idle period or again.
     since: Time,
     rto: Duration,
     restart_after: Duration,
@@ -145,7 +145,7 @@ impl Sender for MpRdmaSender {
             Repr::Nack { psn, sent_at } => {
                 self.counters.nacks += 1;
                 self.acknowledge(now, psn);
-                // A bitmap that overflows brings many. The packet of one that left before the sender went back is
+                // A bitmap that overflows brings many. The packet of one that left before the last go-back-N restart is
                 // sent again anyhow. One that left since must be, whatever the NACK asks for: an acknowledgement may
                 // have overtaken it, and nothing else tells that its packet was dropped.
                 if sent_at < self.went_back {
@@ -155,7 +155,7 @@ impl Sender for MpRdmaSender {
                     self.stray = self.stray.saturating_sub(1);
                 }
                 // Its packet has left the network, so that another may go. Whether the window shrinks is unsaid; here
-                // it does not: a NACK tells of a path that is late, not of one that is full.
+                // it does not: a NACK signals a late path, not a congested one.
                 self.clock(now, packet.ev, false, now.since(sent_at));
             }
             _ => {}
@@ -214,9 +214,9 @@ impl MpRdmaSender {
         u32::try_from(packets).unwrap_or(u32::MAX).max(1)
     }
 
-    /// Packets on their way, as far as the sender can know. The window that the paper's sender has left is
-    /// cwnd + inflate - (snd_nxt - snd_una): what is subtracted from cwnd is this, unless it went back. Then packets
-    /// from before may still be on their way, and count as well.
+    /// Packets in flight, as far as the sender can know. The window that the paper's sender has left is cwnd + inflate
+    /// - (snd_nxt - snd_una): what is subtracted from cwnd is this, except after a go-back-N restart. Then packets from
+    ///   before may still be in flight, and count as well.
     #[inline]
     fn in_flight(&self) -> u32 {
         self.stray + (self.next - self.unacked) - self.inflate
@@ -238,12 +238,12 @@ impl MpRdmaSender {
             // All from before has arrived. What was lost of it will have no answer, and must not count for ever.
             self.stray = 0;
         }
-        // After it went back, more may have arrived than was sent again.
+        // After a go-back-N restart, more may have arrived than was retransmitted.
         self.next = self.next.max(cumulative);
         self.since = now;
     }
 
-    /// The packet that an ACK names is on its way no more.
+    /// The packet that an ACK names is no longer in flight.
     #[inline]
     fn count(&mut self, psn: u32, sent_at: Time) {
         if sent_at < self.went_back {
@@ -270,8 +270,8 @@ impl MpRdmaSender {
         let room = self.window().saturating_sub(self.in_flight()).saturating_sub(self.clocked);
         let backlog = (self.messages.end() - self.next).saturating_sub(self.clocked);
         if room > 0 && backlog == 0 {
-            // Use it or lose it: an ACK that could let a packet go and finds none takes one off the window, since no
-            // ACK will come for it by that path.
+            // Use it or lose it: if an ACK allows a packet but there is none to send, the window shrinks by one, since
+            // the path then returns no ACK for it.
             self.cc.handle_loss(now);
         }
         let packets = room.min(backlog).min(MOST_CLOCKED);
@@ -281,8 +281,8 @@ impl MpRdmaSender {
         }
     }
 
-    /// DCP, section 3: MP-RDMA goes back. It starts again at the first unacknowledged packet and sends all that
-    /// follow, except for what is acknowledged meanwhile, as answers let them go: what is in flight still counts.
+    /// DCP, section 3: MP-RDMA recovers by go-back-N. It starts again at the first unacknowledged packet and sends all
+    /// that follow, except for what is acknowledged meanwhile, as answers let them go: what is in flight still counts.
     ///
     /// In one simulation of the paper new packets wait until all is repaired, and each answer lets one packet go
     /// whatever the window; here the window says how many, and new packets follow without a pause.

@@ -23,7 +23,7 @@ parameters! {
         /// order, one that fills a gap, and a duplicate).
         #[is(1..=65_535; example = 1; source = "RFC 8985 learns from each packet")]
         pub ack_every: u32,
-        /// Bytes in flight: sent, and neither acknowledged nor taken for lost.
+        /// Bytes in flight: sent, and neither acknowledged nor declared lost.
         #[is(AboveZero; example = "1bdp"; source = "unsaid; as for IRN")]
         pub window: Size,
         /// A packet is lost when one that was sent later is acknowledged and an RTT and this have passed since it was

@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 // Fields stay in this order: what every packet touches comes first, so that it shares few cache lines.
 #[repr(C)]
 pub struct RackTlpSender {
-    /// Bytes on the wire of what was sent and is neither acknowledged nor taken for lost.
+    /// Bytes on the wire of what was sent and is neither acknowledged nor declared lost.
     in_flight: u64,
     window: u64,
     /// RACK.xmit_ts and RACK.end_seq: of the packets that are known to have arrived, the one that was sent last.
@@ -33,7 +33,7 @@ pub struct RackTlpSender {
     reo_wnd: Duration,
     rto: Duration,
     /// When the timer of the RTO started: when an ACK last told of an arrival, at a retransmission or probe, or at
-    /// the first packet after a pause.
+    /// the first packet after an idle period.
     since: Time,
     /// When the oldest packet that another has overtaken is lost; never when none was overtaken.
     reorder_due: Time,
@@ -288,7 +288,7 @@ impl RackTlpSender {
         self.since = now;
     }
 
-    /// Takes a packet in flight for lost.
+    /// Declares a packet in flight lost.
     fn lose(&mut self, now: Time, psn: u32) {
         self.in_flight -= u64::from(self.flights.get(psn).bytes);
         self.flights.set(psn, State::Lost);
@@ -298,8 +298,8 @@ impl RackTlpSender {
         }
     }
 
-    /// One sign of congestion a recovery, for a congestion control that takes losses for one; and no probes
-    /// (RFC 8985, section 7.1).
+    /// One sign of congestion per recovery, for a congestion control that takes losses for one; and no probes (RFC
+    /// 8985, section 7.1).
     fn enter_recovery(&mut self, now: Time) {
         self.recovery_end = Some(self.flow.next);
         self.probe = Probe::None;

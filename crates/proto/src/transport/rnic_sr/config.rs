@@ -22,7 +22,8 @@ parameters! {
         /// An ACK for every n packets by which the ePSN advances (and for the last one of a message, and a duplicate).
         #[is(1..=65_535; example = 4; source = "unsaid; about 16 KB")]
         pub ack_every: u32,
-        /// The transmit window: packets from the lowest unacknowledged one on that may have been sent.
+        /// Transmit window: largest distance, in packets, between the lowest unacknowledged PSN and the next PSN to
+        /// send.
         #[is(1..=65_535; example = 512; source = "Themis-spraying, section 6.1")]
         pub window_packets: u32,
         /// At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says so.
@@ -31,10 +32,10 @@ parameters! {
         /// Without a new acknowledgement for this long everything unacknowledged is sent again.
         #[is(AboveZero; example = "4ms"; source = "Themis-spraying, section 6.1")]
         pub rto: Span,
-        /// False: a NIC with timeouts alone, which takes no notice of a NACK, not even of what it acknowledges.
+        /// False: the NIC ignores NACKs, their cumulative acknowledgement included, and recovers by timeout alone.
         #[is(any; example = true; source = "Themis-spraying, section 2.3")]
         pub hears_nacks: bool,
-        /// The queue pair sends nothing for this long from the start of each retransmission that a NACK asked for.
+        /// Time for which a NACK-triggered retransmission blocks the queue pair's transmit path, from its start.
         #[is(any; example = "1.4us"; source = "calibrated against Themis-spraying, figure 2c")]
         pub retransmission_block: Span,
     }

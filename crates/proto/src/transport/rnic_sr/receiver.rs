@@ -45,7 +45,7 @@ impl RnicSrReceiver {
 }
 
 impl Receiver for RnicSrReceiver {
-    /// Takes a packet in; answers with the first message that it delivers.
+    /// Processes a received packet; returns the first message that it completes.
     ///
     /// Messages are delivered in order: one is whole when the ePSN has passed its last packet (Themis-spraying,
     /// section 7). Only data counts: such a NIC knows no trimmed packets and throws them away.

@@ -26,16 +26,16 @@ pub struct RnicSrSender {
     /// PSNs from the lowest unacknowledged one on that may be sent.
     window_packets: u32,
     hears_nacks: bool,
-    /// What a NACK asked for and is not sent again yet: the missing packet, and the one that was sent last. More
-    /// cannot wait: a later NACK acknowledges the packet that an earlier one missed, and while one waits no packet
-    /// in order is sent.
+    /// What a NACK asked for and is not sent again yet: the missing packet, and the one that was sent last. There are
+    /// never more than two: a later NACK acknowledges the packet that an earlier one asked for, and no in-order packet
+    /// is sent while one is pending.
     missing: Option<u32>,
     latest: Option<u32>,
     /// Nothing goes out before: a retransmission blocks the transmit path.
     blocked_until: Time,
     /// When a packet that the blocked path holds up is to ask again; never when none waits.
     resume: Time,
-    /// When the timer of the RTO started: at the last new acknowledgement, or the first packet after a pause.
+    /// When the timer of the RTO started: at the last new acknowledgement, or the first packet after an idle period.
     since: Time,
     rto: Duration,
     retransmission_block: Duration,
@@ -191,8 +191,8 @@ impl RnicSrSender {
         Some(self.packet(now, psn, part))
     }
 
-    /// Sends a packet again that a NACK asked for. It obeys the rate, and no window: it takes the place of one that
-    /// was lost, or so the NIC thinks.
+    /// Retransmits a packet that a NACK asked for. Pacing applies, the window does not: the retransmission replaces a
+    /// packet believed lost.
     ///
     /// Themis-spraying, section 2.3, issue 2: retransmissions that NACKs cause seem to block the transmit path while
     /// they are fetched. Unsaid is whether that stops the whole NIC; here it stops this queue pair, which is the
@@ -224,8 +224,8 @@ impl RnicSrSender {
     /// just sent, which is read as the one that went out last in order. The NIC treats a NACK as a congestion signal (issue 1).
     ///
     /// A NACK for less than is acknowledged is older than that acknowledgement. One for a packet that the timeout is
-    /// about to send again asks for nothing more. One that comes again for the same ePSN is obeyed again: the
-    /// receiver sends no second one, so that a switch must have meant it; but what still waits to be sent waits once.
+    /// about to send again asks for nothing more. A repeated NACK for the same ePSN is acted on again (the receiver
+    /// sends only one, so a switch program must have generated it), but a packet already pending is not queued twice.
     fn repeat(&mut self, now: Time, psn: u32) {
         if psn == self.flow.unacked && psn < self.flow.next {
             self.missing = Some(psn);

@@ -22,16 +22,16 @@ parameters! {
         /// An ACK for every n-th packet (and for the last one of a message, a marked one and a duplicate).
         #[is(1..=65_535; example = 1; source = "REPS, section 3.3")]
         pub ack_every: u32,
-        /// An ACK brings the entropy values of all packets that it answers and that were not marked, 2 B each beyond the
-        /// first: a balancer hears of each of them ("ACK+Carry EVs"). Packets 48 PSNs apart get an ACK each.
+        /// A coalesced ACK echoes the entropy value of every unmarked packet that it acknowledges (REPS, "ACK+Carry
+        /// EVs"), 2 B each after the first. One ACK covers at most 48 PSNs.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[is(any; example = true; source = "REPS, section 4.5.1; the bytes are unsaid"; default = false)]
         pub carry_evs: bool,
-        /// A packet that is not acknowledged this long after it was sent is sent again.
+        /// Retransmission timeout, per packet.
         #[is(AboveZero; example = "70us"; source = "REPS, section 4.1")]
         pub rto: Span,
-        /// With what a connection starts that is not the first one of its two hosts: with `nothing` of the one before, with
-        /// the `window` of the one that finished last, or with the `window-and-entropies` that REPS had cached there.
+        /// State that a new connection takes over from the last finished one between the same two hosts: `nothing`, its
+        /// congestion `window`, or `window-and-entropies` (also REPS's cached entropies).
         #[serde(default, skip_serializing_if = "Inherits::is_nothing")]
         #[is(any; example = "window";
             source = "unsaid (REPS, section 3.1: a new or idle connection explores); the authors' run scripts have window-and-entropies";

@@ -66,7 +66,7 @@ impl SackReceiver {
 }
 
 impl Receiver for SackReceiver {
-    /// Takes a packet in; answers with the message that it made whole.
+    /// Processes a received packet; returns the message that it completes.
     #[inline]
     fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {

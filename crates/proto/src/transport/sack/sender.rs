@@ -62,7 +62,7 @@ pub struct SackSender {
     resent_set: PsnSet,
     pacer: Pacer,
     counters: SenderCounters,
-    /// The entropy value of each PSN as it was last sent, in the places of `sent_at`; empty unless `carries`.
+    /// The entropy value of each PSN as it was last sent, indexed like `sent_at`; empty unless `carries`.
     evs: Vec<u16>,
     /// Those of earlier PSNs are not in `evs`.
     evs_from: u32,

@@ -21,7 +21,7 @@ parameters! {
         /// A SACK once this many bytes (on the wire) have arrived since the last one.
         #[is(AboveZero; example = "16KiB"; source = "unsaid in STrack, section 3.3.1; htsim")]
         pub sack_bytes: Bytes,
-        /// Losses are inferred from no fewer out-of-order packets than this (min_threshold).
+        /// Least number of out-of-order packets from which a loss is inferred (min_threshold).
         #[is(1..=4_095; example = 5; source = "STrack, section 3.3.2")]
         pub min_threshold: u32,
         /// A probe is sent after this long without a SACK.
@@ -30,13 +30,14 @@ parameters! {
         /// A probe's SACK that comes back within this time means loss, not queueing.
         #[is(AboveZero; example = "3rtt"; source = "STrack, Algorithm 1, line 10")]
         pub probe_rtt: Span,
-        /// True: the answer to a probe that tells of losses takes for lost all that was sent before the probe and is
-        /// missing, so that a lost tail is mended without a timeout. False: what is missing below the highest received PSN,
-        /// as when losses are inferred from order.
+        /// When a probe's SACK indicates loss: true declares lost every unacknowledged packet that was sent before the
+        /// probe, which also recovers a lost tail without a timeout; false only those below the highest received PSN,
+        /// as in OOO-based detection.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[is(any; example = true; source = "false: STrack, section 3.3.2"; default = false)]
         pub probe_takes_all: bool,
-        /// Without a higher ePSN for this long everything unacknowledged is lost.
+        /// Retransmission timeout: after this long without progress of the ePSN all unacknowledged packets are declared
+        /// lost.
         #[is(AboveZero; example = "250us"; source = "STrack, section 3.3.2: hundreds of microseconds")]
         pub rto: Span,
     }

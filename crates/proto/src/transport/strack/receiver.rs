@@ -50,7 +50,7 @@ impl StrackReceiver {
 }
 
 impl Receiver for StrackReceiver {
-    /// Takes a packet in; answers with the message that it made whole.
+    /// Processes a received packet; returns the message that it completes.
     #[inline]
     fn handle_packet(&mut self, _now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {

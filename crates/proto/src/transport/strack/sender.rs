@@ -34,9 +34,9 @@ pub struct StrackSender {
     heard: u32,
     /// Recovery lasts until everything below is acknowledged.
     recovery_end: u32,
-    /// When the ePSN rose last, or sending began after a pause.
+    /// When the ePSN rose last, or sending began after an idle period.
     rto_from: Time,
-    /// When a SACK came last, or sending began after a pause, or a probe went out.
+    /// When a SACK came last, or sending began after an idle period, or a probe went out.
     probe_from: Time,
     /// When the probe was sent of which the answer would tell a loss; never when there is none.
     probe_sent: Time,
@@ -167,7 +167,7 @@ impl Sender for StrackSender {
         let rtt = now.since(sent_at);
         let packets = self.acknowledge(now, expected, base, received);
         let bytes = self.count_received(bytes_received);
-        // STrack, Algorithm 1, lines 2-4: print does not leave out the answers to probes.
+        // STrack, Algorithm 1, lines 2-4: the printed algorithm does not exclude the SACKs of probes.
         self.lb.handle_ack(now, packet.ev, cause.marked(), rtt);
         if self.paces && cause.marked() {
             // There are no CNPs here: the mark that the SACK brings back stands for one.
@@ -209,7 +209,7 @@ impl Sender for StrackSender {
         if self.unacked == self.next {
             return;
         }
-        // STrack, section 3.3.2, timeout-based detection. The timestamp starts anew: print says when it is set by
+        // STrack, section 3.3.2, timeout-based detection. The timestamp starts anew: the paper says when it is set by
         // an ACK, not what follows a timeout.
         if self.rto_from + self.rto <= now {
             self.counters.timeouts += 1;
@@ -255,7 +255,7 @@ impl StrackSender {
 
     /// Whether nothing more can be sent before a SACK comes. The paper has packets that request an ACK (section
     /// 3.3.1, condition 4) and does not say which do: these, or a window below the SACK bytes would wait for a probe.
-    /// So a sender that its window holds back gets more SACKs than one for each `sack_bytes`, at most one a packet.
+    /// So a sender that its window holds back gets more SACKs than one for each `sack_bytes`, at most one per packet.
     #[inline]
     fn waits(&self) -> bool {
         !self.window_allows(self.outgoing.packet_bytes()) || (self.lost_count == 0 && !self.can_send_new())
@@ -359,9 +359,9 @@ impl StrackSender {
     /// Every SACK starts the probe's time anew (STrack, Algorithm 1, line 9). That of a probe after which no other
     /// came tells of losses if it came fast (lines 10-12; `achievedBDP == 0` there stands for "no other").
     ///
-    /// Print recovers what is missing below the highest received PSN, which leaves a lost tail to the timeout. Where
-    /// `probe_takes_all`, what was sent before the probe and is missing in its answer is lost as well: the probe queued
-    /// for less time than data has had since then to arrive.
+    /// The paper recovers what is missing below the highest received PSN, which leaves a lost tail to the timeout.
+    /// Where `probe_takes_all`, what was sent before the probe and is missing in its answer is lost as well: the probe
+    /// queued for less time than data has had since then to arrive.
     #[inline]
     fn handle_probe_answer(&mut self, now: Time, cause: SackCause, sent_at: Time, rtt: Duration) {
         let is_telling = cause.probe() && sent_at == self.probe_sent && rtt < self.probe_rtt;
