@@ -46,11 +46,12 @@ impl Results {
             "runs" => Table::Runs,
             "flows" => Table::Flows,
             "jobs" => Table::Jobs,
+            "parts" => Table::Parts,
             "series" => Table::Series,
             "faults" => Table::Faults,
             other => {
                 return Err(PyValueError::new_err(format!(
-                    "there is no table {other:?}; write runs, flows, jobs, series or faults"
+                    "there is no table {other:?}; write runs, flows, jobs, parts, series or faults"
                 )));
             }
         };

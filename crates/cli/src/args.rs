@@ -101,7 +101,7 @@ Examples:
   anabranch export results/perm-0123456789abcdef                    # runs, to standard output
   anabranch export results/perm-0123456789abcdef --table flows --out flows.csv
 
-The tables are Parquet files already (runs.parquet, flows.parquet, jobs.parquet, series.parquet, faults.parquet), which \
+The tables are Parquet files already (runs.parquet, flows.parquet, jobs.parquet, parts.parquet, series.parquet, faults.parquet), which \
 DuckDB and Polars read: every row has the scheme, the seed and the swept values of its run.")]
     Export(ExportArgs),
     /// Simulate one run and write what happened as a timeline for the Perfetto UI
@@ -495,6 +495,8 @@ pub enum TableArg {
     Flows,
     /// A row per job of a collective
     Jobs,
+    /// A row per rank and collective of a job from a trace
+    Parts,
     /// A row per point of a measured curve
     Series,
     /// A row per fault of each run: what it did

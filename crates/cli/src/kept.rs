@@ -60,10 +60,13 @@ impl Kept {
 
     /// The result of run `index`, its curves where they are.
     pub fn read(&self, index: usize, point: &RunPoint) -> Option<Ran> {
-        let ResultSet { mut runs, flows, jobs, series, mut filed, .. } =
+        let ResultSet { mut runs, flows, jobs, parts, series, mut filed, .. } =
             ResultSet::open(&self.run(index)).ok()?;
         let run = runs.pop().filter(|run| runs.is_empty() && is_of(run, point))?;
-        Some(Ran { result: RunResult { run, flows, jobs, series, spans: Vec::new() }, filed: filed.pop() })
+        Some(Ran {
+            result: RunResult { run, flows, jobs, parts, series, spans: Vec::new() },
+            filed: filed.pop(),
+        })
     }
 
     /// The row of run `index`.
@@ -90,14 +93,16 @@ impl Kept {
     /// The result of run `index` of the points, if it is kept, with its goodput where that is `needed`.
     pub fn take(&self, index: usize, point: &RunPoint, needed: bool, spool: &Spool) -> Option<Ran> {
         let folder = self.run(index);
-        let ResultSet { mut runs, flows, jobs, filed, .. } = ResultSet::open(&folder).ok()?;
+        let ResultSet { mut runs, flows, jobs, parts, filed, .. } = ResultSet::open(&folder).ok()?;
         let run = runs.pop().filter(|run| runs.is_empty() && is_of(run, point))?;
         let filed = match filed.is_empty() {
             true => None,
             false => Some(spool.adopt(index, &folder.join(SERIES_FILE))?),
         };
-        let ran =
-            Ran { result: RunResult { run, flows, jobs, series: Vec::new(), spans: Vec::new() }, filed };
+        let ran = Ran {
+            result: RunResult { run, flows, jobs, parts, series: Vec::new(), spans: Vec::new() },
+            filed,
+        };
         if needed && ran.goodput().is_none() {
             return None;
         }
@@ -128,6 +133,7 @@ impl Kept {
             runs: vec![ran.result.run.clone()],
             flows: std::mem::take(&mut ran.result.flows),
             jobs: std::mem::take(&mut ran.result.jobs),
+            parts: std::mem::take(&mut ran.result.parts),
             series: std::mem::take(&mut ran.result.series),
             filed: ran.filed.iter().cloned().collect(),
             ..ResultSet::default()
@@ -138,8 +144,9 @@ impl Kept {
             .map_err(|error| error.to_string())
             .and_then(|()| set.write(&unfinished).map_err(|error| error.to_string()))
             .and_then(|()| fs::rename(&unfinished, &folder).map_err(|error| error.to_string()));
-        let ResultSet { flows, jobs, series, .. } = set;
-        (ran.result.flows, ran.result.jobs, ran.result.series) = (flows, jobs, series);
+        let ResultSet { flows, jobs, parts, series, .. } = set;
+        (ran.result.flows, ran.result.jobs, ran.result.parts, ran.result.series) =
+            (flows, jobs, parts, series);
         if let Err(error) = written {
             let _ = fs::remove_dir_all(&unfinished);
             self.complain(&error);

@@ -5,13 +5,14 @@ use crate::engine::Engine;
 use crate::fault_spec::FaultSpec;
 use crate::host::Met;
 use crate::ideal::Ideal;
+use crate::job_parts::{computing, parts_of_jobs};
 use crate::observer::Observer;
 use crate::span::Span;
 use crate::spec::RunPoint;
-use anabranch_base::{Duration, HostId, MessageId, Time};
+use anabranch_base::{HostId, MessageId, Time};
 use anabranch_proto::TransportConfig;
 use anabranch_results::digest::run_digest;
-use anabranch_results::{FaultRow, FlowRow, JobRow, RunRow, SeriesRow, Statistic};
+use anabranch_results::{FaultRow, FlowRow, JobRow, PartRow, RunRow, SeriesRow, Statistic};
 use anabranch_workload::{Job, Step, Workload};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -25,6 +26,8 @@ pub struct RunResult {
     pub flows: Vec<FlowRow>,
     /// One row a job, where the workload has jobs.
     pub jobs: Vec<JobRow>,
+    /// One row per rank and collective of each job from a trace.
+    pub parts: Vec<PartRow>,
     /// Measured curves.
     pub series: Vec<SeriesRow>,
     /// What hosts did from when to when, where [`Control::spans`](crate::Control::spans) asked for it.
@@ -35,7 +38,7 @@ impl RunResult {
     /// A result of these rows, whose digest it computes.
     pub fn new(mut run: RunRow, flows: Vec<FlowRow>, jobs: Vec<JobRow>, series: Vec<SeriesRow>) -> Self {
         run.digest = run_digest(&run, &flows, &jobs);
-        RunResult { run, flows, jobs, series, spans: Vec::new() }
+        RunResult { run, flows, jobs, parts: Vec::new(), series, spans: Vec::new() }
     }
 }
 
@@ -111,8 +114,9 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
         let marks = engine.marks_by_class().into_iter();
         extra.extend(marks.map(|(class, marks)| (format!("ecn_marks_{class}"), marks as f64)));
     }
+    let parts = parts_of_jobs(engine, &jobs);
     if !workload.steps.is_empty() {
-        extra.extend(computing(engine, &jobs));
+        extra.extend(computing(&parts));
     }
     let mut run = RunRow {
         scheme: point.scheme.name.clone(),
@@ -151,7 +155,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     run.set_slowdowns(flows.iter());
     run.faults = fault_rows(engine, point);
     run.warnings = unmet_faults(&run, point);
-    RunResult::new(run, flows, jobs, Vec::new())
+    RunResult { parts, ..RunResult::new(run, flows, jobs, Vec::new()) }
 }
 
 fn fault_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint) -> Vec<FaultRow> {
@@ -315,38 +319,6 @@ fn job_row<O: Observer>(engine: &Engine<'_, O>, number: u32, job: &Job) -> JobRo
         ideal_cct_ps: 0,
         cct_ps: end.map(|end| (end - start).0),
     }
-}
-
-/// For how long a rank computes at most, and for how long it does not at most while its job lasts: time that is exposed to
-/// communication. Of all jobs; a rank's steps at one time count once.
-fn computing<O: Observer>(engine: &Engine<'_, O>, rows: &[JobRow]) -> [(String, f64); 2] {
-    let network = engine.network();
-    let (mut most, mut exposed) = (Duration::ZERO, Duration::ZERO);
-    for (job, row) in network.workload.jobs.iter().zip(rows) {
-        let mut busy: BTreeMap<HostId, Vec<[Time; 2]>> =
-            job.hosts.iter().map(|host| (*host, Vec::new())).collect();
-        for number in job.steps.clone() {
-            let step = &network.workload.steps[number as usize];
-            if step.computes()
-                && let [Some(begun), Some(over)] = network.board.step_times(number)
-            {
-                busy.entry(step.host).or_default().push([begun, over]);
-            }
-        }
-        for spans in busy.values_mut() {
-            spans.sort_unstable();
-            let (mut until, mut sum) = (Time::ZERO, Duration::ZERO);
-            for [begun, over] in spans {
-                let new = (*begun).max(until);
-                sum = sum + (*over).max(new).since(new);
-                until = until.max(*over);
-            }
-            most = most.max(sum);
-            let lasted = row.cct_ps.unwrap_or_else(|| (engine.now().0).saturating_sub(row.start_ps));
-            exposed = exposed.max(Duration(lasted.saturating_sub(sum.0)));
-        }
-    }
-    [("compute_max_us".to_owned(), most.as_us()), ("exposed_max_us".to_owned(), exposed.as_us())]
 }
 
 /// The largest FCT that a message would have alone: of the longest message of each queue pair.

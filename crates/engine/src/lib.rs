@@ -17,6 +17,7 @@ mod frame;
 mod goodput;
 mod host;
 mod ideal;
+mod job_parts;
 mod link;
 mod mail;
 mod network;

@@ -1,6 +1,6 @@
 //! Rows to Arrow columns and back. Column names carry units; a column is nullable where its field is an option.
 
-use crate::{FlowRow, JobRow, ResultsError, RunRow, SeriesRow};
+use crate::{FlowRow, JobRow, PartRow, ResultsError, RunRow, SeriesRow};
 use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, BooleanArray, Float64Array, PrimitiveArray, RecordBatch,
     StringArray, UInt32Array, UInt64Array,
@@ -21,6 +21,8 @@ pub enum Table {
     Flows,
     /// A row per job of a collective.
     Jobs,
+    /// A row per rank and collective of a job from a trace.
+    Parts,
     /// A row per point of a measured curve.
     Series,
     /// A row per fault of each run: what it did.
@@ -149,6 +151,63 @@ impl Row for JobRow {
                 start_ps: start_ps.value(row),
                 ideal_cct_ps: ideal_cct_ps.value(row),
                 cct_ps: option(cct_ps, row),
+            })
+            .collect())
+    }
+}
+
+impl Row for PartRow {
+    fn encode(rows: &[Self]) -> Result<RecordBatch, String> {
+        let u32s = |field: fn(&PartRow) -> u32| -> ArrayRef {
+            Arc::new(UInt32Array::from_iter_values(rows.iter().map(field)))
+        };
+        let u64s = |field: fn(&PartRow) -> u64| -> ArrayRef {
+            Arc::new(UInt64Array::from_iter_values(rows.iter().map(field)))
+        };
+        let options = |field: fn(&PartRow) -> Option<u64>| -> ArrayRef {
+            Arc::new(UInt64Array::from_iter(rows.iter().map(field)))
+        };
+        batch([
+            ("run", u32s(|row| row.run), false),
+            ("job", u32s(|row| row.job), false),
+            ("part", texts(rows.iter().map(|row| row.part.as_str())), false),
+            ("number", u32s(|row| row.number), false),
+            ("host", Arc::new(UInt32Array::from_iter(rows.iter().map(|row| row.host))), true),
+            ("algorithm", texts(rows.iter().map(|row| row.algorithm.as_str())), false),
+            ("place", options(|row| row.place), true),
+            ("ranks", u32s(|row| row.ranks), false),
+            ("bytes", u64s(|row| row.bytes), false),
+            ("start_ps", options(|row| row.start_ps), true),
+            ("end_ps", options(|row| row.end_ps), true),
+            ("compute_ps", u64s(|row| row.compute_ps), false),
+            ("exposed_ps", u64s(|row| row.exposed_ps), false),
+        ])
+    }
+
+    fn decode(path: &Path, batch: &RecordBatch) -> Result<Vec<Self>, ResultsError> {
+        let columns = Columns { path, batch };
+        let u32s = |name| columns.u32(name);
+        let u64s = |name| columns.u64(name);
+        let (run, job, number, ranks) = (u32s("run")?, u32s("job")?, u32s("number")?, u32s("ranks")?);
+        let (part, algorithm) = (columns.text("part")?, columns.text("algorithm")?);
+        let (host, place) = (columns.nullable_u32("host")?, columns.nullable_u64("place")?);
+        let (start_ps, end_ps) = (columns.nullable_u64("start_ps")?, columns.nullable_u64("end_ps")?);
+        let (bytes, compute_ps, exposed_ps) = (u64s("bytes")?, u64s("compute_ps")?, u64s("exposed_ps")?);
+        Ok((0..batch.num_rows())
+            .map(|row| PartRow {
+                run: run.value(row),
+                job: job.value(row),
+                part: part.value(row).to_owned(),
+                number: number.value(row),
+                host: option(host, row),
+                algorithm: algorithm.value(row).to_owned(),
+                place: option(place, row),
+                ranks: ranks.value(row),
+                bytes: bytes.value(row),
+                start_ps: option(start_ps, row),
+                end_ps: option(end_ps, row),
+                compute_ps: compute_ps.value(row),
+                exposed_ps: exposed_ps.value(row),
             })
             .collect())
     }

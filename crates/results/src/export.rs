@@ -2,7 +2,7 @@
 
 use crate::columns::Table;
 use crate::curves::unreadable;
-use crate::files::{FAULTS, FLOWS, JOBS, RUNS, SERIES, check_file, read_manifest};
+use crate::files::{FAULTS, FLOWS, JOBS, PARTS, RUNS, SERIES, check_file, read_manifest};
 use crate::{ResultsError, error::damaged};
 use arrow_array::{
     Array, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
@@ -22,6 +22,7 @@ pub fn write_csv(dir: &Path, table: Table, out: &mut dyn Write) -> Result<(), Re
         Table::Runs => RUNS,
         Table::Flows => FLOWS,
         Table::Jobs => JOBS,
+        Table::Parts => PARTS,
         Table::Series => SERIES,
         Table::Faults => FAULTS,
     };

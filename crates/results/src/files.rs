@@ -6,6 +6,7 @@
 //! | `runs.parquet` | one [`RunRow`] a row, with its number (`run`); each swept parameter and each name of `extra` is a column, null in runs that lack it |
 //! | `flows.parquet` | one [`FlowRow`] a row; times that never came and counts that are not known are null |
 //! | `jobs.parquet` | one [`JobRow`] a row; none without a collective workload |
+//! | `parts.parquet` | one [`PartRow`] a row; none without a job from a trace |
 //! | `series.parquet` | one [`SeriesRow`] a row |
 //! | `faults.parquet` | one [`FaultRow`](crate::FaultRow) a row |
 //! | `missing.json` | the [`MissingRun`](crate::MissingRun)s, when there are any |
@@ -27,7 +28,7 @@ use crate::faults::FaultOfRun;
 use crate::run_keys::RunKeys;
 use crate::runs;
 use crate::sink::{FileEntry, RowSink};
-use crate::{FlowRow, JobRow, ResultSet, ResultsError, RunRow, SeriesRow};
+use crate::{FlowRow, JobRow, PartRow, ResultSet, ResultsError, RunRow, SeriesRow};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
@@ -43,12 +44,13 @@ use std::sync::Arc;
 /// 5: what was JSON in the runs is columns, and all rows have the keys of their run. 6: baselines, ideal CCTs, recovery, peak
 /// queues, and runs that are missing. 7: data packets that faults hit. 8: `baseline` beside each point of a curve, faults
 /// numbered from 0, as paths do.
-const FORMAT: u64 = 10;
+const FORMAT: u64 = 11;
 const MANIFEST: &str = "manifest.json";
 const SCENARIO: &str = "scenario.toml";
 pub(crate) const RUNS: &str = "runs.parquet";
 pub(crate) const FLOWS: &str = "flows.parquet";
 pub(crate) const JOBS: &str = "jobs.parquet";
+pub(crate) const PARTS: &str = "parts.parquet";
 /// The file of the curves.
 pub const SERIES: &str = "series.parquet";
 pub(crate) const FAULTS: &str = "faults.parquet";
@@ -72,6 +74,7 @@ impl ResultSet {
             write_batches(dir, RUNS, &runs.schema(), std::iter::once(Ok(runs.clone())))?,
             write_rows(dir, FLOWS, &self.flows, &keys)?,
             write_rows(dir, JOBS, &self.jobs, &keys)?,
+            write_rows(dir, PARTS, &self.parts, &keys)?,
         ];
         if !self.missing.is_empty() {
             files.push(write_file(dir, MISSING, &to_json(dir, MISSING, &self.missing)?)?);
@@ -107,6 +110,7 @@ impl ResultSet {
             Table::Runs => runs::encode(&self.runs, &keys),
             Table::Flows => keys.added_to(&FlowRow::encode(&self.flows)?),
             Table::Jobs => keys.added_to(&JobRow::encode(&self.jobs)?),
+            Table::Parts => keys.added_to(&PartRow::encode(&self.parts)?),
             Table::Series => keys.with_baseline(&self.runs).added_to(&SeriesRow::encode(&self.series)?),
             Table::Faults => keys.added_to(&FaultOfRun::encode(&FaultOfRun::all(&self.runs))?),
         }
@@ -169,6 +173,7 @@ impl ResultSet {
             runs: read_runs(dir, &manifest)?,
             flows: read_rows::<FlowRow>(dir, FLOWS, &manifest)?,
             jobs: read_rows::<JobRow>(dir, JOBS, &manifest)?,
+            parts: read_rows::<PartRow>(dir, PARTS, &manifest)?,
             series: Vec::new(),
             filed: Vec::new(),
             missing: read_json(dir, MISSING, &manifest)?.unwrap_or_default(),
@@ -179,6 +184,7 @@ impl ResultSet {
         };
         check_run_indices(&dir.join(FLOWS), set.flows.iter().map(|row| row.run), set.runs.len())?;
         check_run_indices(&dir.join(JOBS), set.jobs.iter().map(|row| row.run), set.runs.len())?;
+        check_run_indices(&dir.join(PARTS), set.parts.iter().map(|row| row.run), set.runs.len())?;
         if manifest.files.iter().any(|file| file.name == FAULTS) {
             let faults = read_rows::<FaultOfRun>(dir, FAULTS, &manifest)?;
             check_run_indices(&dir.join(FAULTS), faults.iter().map(|row| row.run), set.runs.len())?;

@@ -1,6 +1,6 @@
 //! What a run leaves behind: the schema, its Parquet files and its digests. Knows no simulator type.
 //!
-//! The rows are in [`RunRow`], [`FlowRow`], [`JobRow`] and [`SeriesRow`]; a figure adds a [`Figure`]. With the feature
+//! The rows are in [`RunRow`], [`FlowRow`], [`JobRow`], [`PartRow`] and [`SeriesRow`]; a figure adds a [`Figure`]. With the feature
 //! `files`, a `ResultSet` is all of a scenario: `ResultSet::write` and `ResultSet::read` say how it lies in files. Curves
 //! may be more than memory holds: `ResultSet::open` leaves them where they are.
 #![forbid(unsafe_code)]
@@ -53,6 +53,6 @@ pub use files::SERIES as SERIES_FILE;
 #[cfg(not(feature = "files"))]
 pub use no_files::FiledCurves;
 pub use recovery::{ALL_HOSTS, GOODPUT, time_to_recover};
-pub use schema::{CurvePoints, FaultRow, FlowRow, JobRow, RunRow, SeriesRow, Value};
+pub use schema::{CurvePoints, FaultRow, FlowRow, JobRow, PartRow, RunRow, SeriesRow, Value};
 pub use set::{MissingRun, ResultSet};
 pub use statistic::{Estimate, Statistic};

@@ -2,7 +2,7 @@
 
 use crate::columns::{Column, Row, batch_of, column, fixed_columns, texts};
 use crate::error::damaged;
-use crate::{FlowRow, JobRow, ResultsError, RunRow, SeriesRow, Value};
+use crate::{FlowRow, JobRow, PartRow, ResultsError, RunRow, SeriesRow, Value};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array,
     UInt64Array,
@@ -76,7 +76,8 @@ pub(crate) struct ColumnNames(BTreeSet<String>);
 impl ColumnNames {
     /// The names of these columns are taken, and those of the tables' own.
     fn taken_by(columns: &[Column]) -> Result<ColumnNames, String> {
-        let tables = [FlowRow::encode(&[])?, JobRow::encode(&[])?, SeriesRow::encode(&[])?];
+        let tables =
+            [FlowRow::encode(&[])?, JobRow::encode(&[])?, PartRow::encode(&[])?, SeriesRow::encode(&[])?];
         let mut own: Vec<String> = tables
             .iter()
             .flat_map(|table| table.schema().fields().iter().map(|f| f.name().clone()).collect::<Vec<_>>())

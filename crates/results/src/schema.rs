@@ -366,6 +366,37 @@ pub struct JobRow {
     pub cct_ps: Option<u64>,
 }
 
+/// A rank of a job from a trace, or a collective in it: what it computes, and how much of its time it does not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PartRow {
+    /// Index of its run in `ResultSet::runs`.
+    pub run: u32,
+    /// The job's number.
+    pub job: u32,
+    /// `rank` or `collective`.
+    pub part: String,
+    /// The rank, or the number of the collective in the order of the trace.
+    pub number: u32,
+    /// The host of a rank; none of a collective.
+    pub host: Option<u32>,
+    /// The algorithm of a collective; empty of a rank.
+    pub algorithm: String,
+    /// The line or node of the trace that names a collective; none of a rank.
+    pub place: Option<u64>,
+    /// Ranks that take part; 1 of a rank.
+    pub ranks: u32,
+    /// Bytes of a collective; of a rank 0.
+    pub bytes: u64,
+    /// When it begins: of a rank its job, of a collective its first rank. None if it never did.
+    pub start_ps: Option<u64>,
+    /// When it is over, at the last rank; none if it never was.
+    pub end_ps: Option<u64>,
+    /// For how long the rank computes; of a collective, the rank that computes least meanwhile.
+    pub compute_ps: u64,
+    /// For how long the rank does not compute; of a collective, the most of a rank from its own beginning to its own end.
+    pub exposed_ps: u64,
+}
+
 /// One point of a measured curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeriesRow {

@@ -1,6 +1,6 @@
 //! The results of a scenario as a whole.
 
-use crate::{Answered, Figure, FiledCurves, FlowRow, JobRow, RunRow, SeriesRow, Value};
+use crate::{Answered, Figure, FiledCurves, FlowRow, JobRow, PartRow, RunRow, SeriesRow, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -18,6 +18,8 @@ pub struct ResultSet {
     pub flows: Vec<FlowRow>,
     /// One row per job of each run of a collective workload.
     pub jobs: Vec<JobRow>,
+    /// One row per rank and collective of each job from a trace.
+    pub parts: Vec<PartRow>,
     /// Measured curves, those that are held here.
     pub series: Vec<SeriesRow>,
     /// Measured curves that are in files, by run, each run at most once and none that has rows in `series`.

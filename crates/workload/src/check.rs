@@ -54,6 +54,7 @@ impl Workload {
             + held(&self.jobs)
             + held(&self.groups)
             + self.jobs.iter().map(|job| held(&job.hosts)).sum::<usize>()
+            + self.jobs.iter().flat_map(|job| &job.collectives).map(|its| held(&its.members)).sum::<usize>()
     }
 
     fn check_references(&self) -> Result<(), String> {

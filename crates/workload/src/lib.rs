@@ -78,6 +78,21 @@ pub struct Job {
     pub messages: std::ops::Range<u32>,
     /// Its steps, by number. No step is in two jobs.
     pub steps: std::ops::Range<u32>,
+    /// The collectives that its trace names, in the order in which they were read.
+    pub collectives: Vec<JobCollective>,
+}
+
+/// A collective of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobCollective {
+    /// The algorithm that does it, under its name in scenarios.
+    pub algorithm: &'static str,
+    /// Its bytes, as [`collective::Algorithm`] has them.
+    pub bytes: u64,
+    /// Where the trace names it: the line, or the node of its first rank.
+    pub place: u64,
+    /// Its ranks, each with the steps at which it begins and at whose end it is over there.
+    pub members: Vec<(u32, [GateId; 2])>,
 }
 
 /// Something that a host does for a while, such as computing. It is ready when its gate ([`Opens::Step`]) has had as many

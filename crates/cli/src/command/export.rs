@@ -18,6 +18,7 @@ pub fn export(args: &ExportArgs) -> Result<(), Failure> {
         TableArg::Runs => Table::Runs,
         TableArg::Flows => Table::Flows,
         TableArg::Jobs => Table::Jobs,
+        TableArg::Parts => Table::Parts,
         TableArg::Series => Table::Series,
         TableArg::Faults => Table::Faults,
     };

@@ -161,7 +161,7 @@ pub fn in_words(answered: &Answered) -> String {
 
 /// Results as runs of their own.
 fn split(set: ResultSet) -> Vec<Ran> {
-    let ResultSet { runs, flows, jobs, filed, .. } = set;
+    let ResultSet { runs, flows, jobs, parts, filed, .. } = set;
     let mut rans: Vec<Ran> = runs
         .into_iter()
         .map(|run| Ran {
@@ -169,6 +169,7 @@ fn split(set: ResultSet) -> Vec<Ran> {
                 run,
                 flows: Vec::new(),
                 jobs: Vec::new(),
+                parts: Vec::new(),
                 series: Vec::new(),
                 spans: Vec::new(),
             },
@@ -177,6 +178,7 @@ fn split(set: ResultSet) -> Vec<Ran> {
         .collect();
     flows.into_iter().for_each(|flow| rans[flow.run as usize].result.flows.push(flow));
     jobs.into_iter().for_each(|job| rans[job.run as usize].result.jobs.push(job));
+    parts.into_iter().for_each(|part| rans[part.run as usize].result.parts.push(part));
     filed.into_iter().for_each(|filed| {
         let run = filed.run as usize;
         rans[run].filed = Some(filed);

@@ -222,6 +222,32 @@ fn nodes_of_chakra_follow_their_dependencies() {
     }
 }
 
+/// Rank 0 computes for 30 us and rank 1 for 10, and then they reduce.
+#[test]
+fn each_rank_and_collective_has_a_row_of_what_is_exposed() {
+    let rank = |us| {
+        let reduce = node(7, 7, &[5]).attribute("is_cpu_op", BOOL, 0);
+        let reduce = reduce.attribute("comm_type", INT64, 0).attribute("comm_size", INT64, 40_860);
+        file(&[node(5, 4, &[]).number(7, us).attribute("is_cpu_op", BOOL, 0), reduce])
+    };
+    let result = of_ranks("", &[rank(30), rank(10)]).unwrap_or_else(|error| panic!("{error}"));
+    let cct = result.jobs[0].cct_ps.unwrap();
+    let us = 1_000 * NS;
+    let [first, second, reduce] = &result.parts[..] else { panic!("{:?}", result.parts) };
+    for (number, part, computes) in [(0, first, 30 * us), (1, second, 10 * us)] {
+        assert_eq!((part.part.as_str(), part.number, part.ranks), ("rank", number, 1));
+        assert_eq!((part.start_ps, part.end_ps), (Some(0), Some(cct)));
+        assert_eq!((part.compute_ps, part.exposed_ps), (computes, cct - computes));
+    }
+    assert_eq!((reduce.part.as_str(), reduce.algorithm.as_str()), ("collective", "allreduce-ring"));
+    assert_eq!((reduce.place, reduce.bytes, reduce.ranks), (Some(7), 40_860, 2));
+    assert_eq!((reduce.start_ps, reduce.end_ps), (Some(10 * us), Some(cct)));
+    // Rank 1 waits for rank 0's first block, and computes nothing meanwhile.
+    assert!(reduce.compute_ps == 0 && (20 * us..=cct - 10 * us).contains(&reduce.exposed_ps), "{reduce:?}");
+    let exposed = result.run.extra["exposed_max_us"];
+    assert!((exposed - second.exposed_ps as f64 / 1e6).abs() < 1e-9, "{exposed}");
+}
+
 #[test]
 fn what_chakra_has_and_is_not_simulated_is_named() {
     let coll = |kind| node(4, 7, &[]).attribute("is_cpu_op", BOOL, 0).attribute("comm_type", INT64, kind);

@@ -371,7 +371,7 @@ impl Plan {
         }
         let messages = first..builder.messages();
         let (algorithm, bytes) = (spec.algorithm.name(), spec.bytes.0);
-        builder.add_job(Job { algorithm, bytes, hosts, messages, steps: 0..0 });
+        builder.add_job(Job { algorithm, bytes, hosts, messages, steps: 0..0, collectives: Vec::new() });
     }
 
     /// Lets every end of a rank's send start its next queued one.

@@ -3,7 +3,7 @@
 use super::graph::{Graph, Naming, Op, Pairs, PerNode};
 use super::{SendEnds, ServerSpec};
 use crate::collective::Plan;
-use crate::{Done, Job, Opens, Start, Step, WorkloadBuilder, WorkloadError};
+use crate::{Done, Job, JobCollective, Opens, Start, Step, WorkloadBuilder, WorkloadError};
 use anabranch_base::{Duration, GateId, HostId, MessageId, QpId};
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ impl Graph {
     ) -> Result<(), WorkloadError> {
         let pairs = self.check(naming)?;
         let (messages, steps, bytes) = (builder.messages(), builder.steps(), builder.bytes());
-        Lowering::lower(self, ways, &pairs, builder);
+        let collectives = Lowering::lower(self, ways, &pairs, builder);
         if builder.messages() == messages {
             let what = "every message stays within a server, and none crosses the network; write fewer ranks of a server";
             return Err(WorkloadError::key("server", what));
@@ -45,6 +45,7 @@ impl Graph {
             hosts: ways.hosts.to_vec(),
             messages: messages..builder.messages(),
             steps: steps..builder.steps(),
+            collectives,
         });
         Ok(())
     }
@@ -82,7 +83,12 @@ struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    fn lower(graph: &'a Graph, ways: Ways<'a>, pairs: &Pairs, builder: &'a mut WorkloadBuilder) {
+    fn lower(
+        graph: &'a Graph,
+        ways: Ways<'a>,
+        pairs: &Pairs,
+        builder: &'a mut WorkloadBuilder,
+    ) -> Vec<JobCollective> {
         fn empty<T: Clone>(graph: &Graph, with: T) -> PerNode<T> {
             graph.ranks.iter().map(|nodes| vec![with.clone(); nodes.len()]).collect()
         }
@@ -105,6 +111,26 @@ impl<'a> Lowering<'a> {
         }
         lowering.connect();
         lowering.add_collectives();
+        lowering.collectives()
+    }
+
+    /// What the trace's collectives are, where they have more than one rank.
+    fn collectives(&self) -> Vec<JobCollective> {
+        let several = self.graph.collectives.iter().filter(|its| its.members.len() > 1);
+        let named = several.map(|its| {
+            let member = |&(rank, node): &(u32, u32)| {
+                let begins = self.begins[rank as usize][node as usize];
+                (rank, [begins, self.over[rank as usize][node as usize].unwrap_or(begins)])
+            };
+            let (rank, node) = its.members[0];
+            JobCollective {
+                algorithm: its.algorithm.name(),
+                bytes: its.bytes,
+                place: self.graph.ranks[rank as usize][node as usize].place,
+                members: its.members.iter().map(member).collect(),
+            }
+        });
+        named.collect()
     }
 
     fn qp(&mut self, src: u32, dst: u32, channel: u32) -> QpId {

@@ -1,0 +1,157 @@
+//! What the ranks and collectives of jobs from traces come to: computing, and the time that communication leaves exposed.
+
+use crate::engine::Engine;
+use crate::observer::Observer;
+use anabranch_base::{Duration, GateId, HostId, Time};
+use anabranch_results::{JobRow, PartRow};
+use anabranch_workload::{Job, Opens};
+use std::collections::BTreeMap;
+
+/// When a host computes: spans in their order, none of which overlap.
+#[derive(Default)]
+struct Busy(Vec<[Time; 2]>);
+
+impl Busy {
+    fn of(mut spans: Vec<[Time; 2]>) -> Self {
+        spans.sort_unstable();
+        let mut merged: Vec<[Time; 2]> = Vec::with_capacity(spans.len());
+        for [begun, over] in spans {
+            match merged.last_mut() {
+                Some(last) if begun <= last[1] => last[1] = last[1].max(over),
+                _ => merged.push([begun, over]),
+            }
+        }
+        Busy(merged)
+    }
+
+    /// How much of the time from `from` to `to` it computes.
+    fn within(&self, from: Time, to: Time) -> Duration {
+        let first = self.0.partition_point(|span| span[1] <= from);
+        let during = self.0[first..].iter().take_while(|span| span[0] < to);
+        during.fold(Duration::ZERO, |sum, [begun, over]| sum + (*over).min(to).since((*begun).max(from)))
+    }
+}
+
+/// A row per rank and collective of each job that computes or has collectives of its trace.
+pub(crate) fn parts_of_jobs<O: Observer>(engine: &Engine<'_, O>, rows: &[JobRow]) -> Vec<PartRow> {
+    let jobs = engine.network().workload.jobs.iter().zip(rows).filter(|(job, _)| !job.steps.is_empty());
+    let mut parts = Vec::new();
+    for (job, row) in jobs {
+        let busy = busy(engine, job);
+        parts
+            .extend((0..).zip(&job.hosts).map(|(rank, host)| of_rank(engine, row, rank, *host, &busy[host])));
+        parts.extend((0..).zip(&job.collectives).map(|(number, its)| {
+            let host = |rank: u32| job.hosts[rank as usize];
+            let times =
+                |[begins, over]: [GateId; 2]| [step_times(engine, begins)[0], step_times(engine, over)[1]];
+            let members = its.members.iter().map(|(rank, steps)| (&busy[&host(*rank)], times(*steps)));
+            let start = members.clone().filter_map(|(_, [begun, _])| begun).min();
+            let end = members
+                .clone()
+                .map(|(_, [_, over])| over)
+                .try_fold(Time::ZERO, |end, over| Some(end.max(over?)));
+            let spent = members.filter_map(|(busy, [begun, over])| {
+                let (begun, over) = (begun?, over.unwrap_or(engine.now()));
+                let computes = busy.within(begun, over);
+                Some([computes, Duration(over.since(begun).0 - computes.0)])
+            });
+            PartRow {
+                run: 0,
+                job: row.job,
+                part: "collective".to_owned(),
+                number,
+                host: None,
+                algorithm: its.algorithm.to_owned(),
+                place: Some(its.place),
+                ranks: its.members.len() as u32,
+                bytes: its.bytes,
+                start_ps: start.map(|start| start.0),
+                end_ps: end.map(|end| end.0),
+                compute_ps: spent.clone().map(|[computes, _]| computes.0).min().unwrap_or(0),
+                exposed_ps: spent.map(|[_, exposed]| exposed.0).max().unwrap_or(0),
+            }
+        }));
+    }
+    parts
+}
+
+fn of_rank<O: Observer>(
+    engine: &Engine<'_, O>,
+    row: &JobRow,
+    rank: u32,
+    host: HostId,
+    busy: &Busy,
+) -> PartRow {
+    let (start, lasted) = (Time(row.start_ps), row.cct_ps);
+    let end = Time(row.start_ps + lasted.unwrap_or_else(|| engine.now().0.saturating_sub(row.start_ps)));
+    let computes = busy.within(start, end);
+    PartRow {
+        run: 0,
+        job: row.job,
+        part: "rank".to_owned(),
+        number: rank,
+        host: Some(host.0),
+        algorithm: String::new(),
+        place: None,
+        ranks: 1,
+        bytes: 0,
+        start_ps: Some(start.0),
+        end_ps: lasted.map(|_| end.0),
+        compute_ps: computes.0,
+        exposed_ps: end.since(start).0 - computes.0,
+    }
+}
+
+/// When the step of a gate began and was over, as far as it got.
+fn step_times<O: Observer>(engine: &Engine<'_, O>, gate: GateId) -> [Option<Time>; 2] {
+    let network = engine.network();
+    match network.workload.gates[gate.index()].opens {
+        Opens::Step(number) => network.board.step_times(number),
+        _ => [None; 2],
+    }
+}
+
+/// When each host of a job computes. Of what it does at one time, computing counts once.
+fn busy<O: Observer>(engine: &Engine<'_, O>, job: &Job) -> BTreeMap<HostId, Busy> {
+    let network = engine.network();
+    let mut spans: BTreeMap<HostId, Vec<[Time; 2]>> =
+        job.hosts.iter().map(|host| (*host, Vec::new())).collect();
+    for number in job.steps.clone() {
+        let step = &network.workload.steps[number as usize];
+        if step.computes()
+            && step.takes > Duration::ZERO
+            && let [Some(begun), Some(over)] = network.board.step_times(number)
+        {
+            spans.entry(step.host).or_default().push([begun, over]);
+        }
+    }
+    spans.into_iter().map(|(host, spans)| (host, Busy::of(spans))).collect()
+}
+
+/// For how long a rank computes at most, and for how long it does not at most while its job lasts: time that is exposed to
+/// communication. Of all jobs.
+pub(crate) fn computing(parts: &[PartRow]) -> [(String, f64); 2] {
+    let most = |of: fn(&PartRow) -> u64| {
+        let ranks = parts.iter().filter(|part| part.part == "rank");
+        ranks.map(of).max().unwrap_or(0) as f64 / 1e6
+    };
+    [
+        ("compute_max_us".to_owned(), most(|part| part.compute_ps)),
+        ("exposed_max_us".to_owned(), most(|part| part.exposed_ps)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_overlaps_counts_once_and_what_is_outside_does_not() {
+        let spans = [[30, 40], [0, 10], [5, 20], [20, 22], [50, 60]];
+        let busy = Busy::of(spans.map(|span| span.map(Time)).to_vec());
+        let within = |from, to| busy.within(Time(from), Time(to)).0;
+        assert_eq!(within(0, 100), 22 + 10 + 10);
+        assert_eq!([within(22, 30), within(15, 35), within(39, 51), within(60, 70)], [0, 7 + 5, 1 + 1, 0]);
+        assert_eq!(Busy::default().within(Time(0), Time(9)).0, 0);
+    }
+}
