@@ -114,7 +114,7 @@ fn results_and_page_are_the_same_on_any_number_of_threads() {
     let [first, others @ ..] = folders.each_ref().map(|folder| {
         let mut set = ResultSet::read(folder).unwrap();
         set.runs.iter_mut().for_each(|run| run.wall_s = 0.0);
-        let names = ["series.parquet", "flows.parquet", "jobs.parquet", "scenario.toml"];
+        let names = ["series.parquet", "flows.parquet", "jobs.parquet", "parts.parquet", "scenario.toml"];
         (set, names.map(|name| fs::read(folder.join(name)).unwrap()), page_except_provenance(folder))
     });
     assert!(first.0.series.is_sorted_by_key(|row: &SeriesRow| row.run));

@@ -54,6 +54,7 @@ fn a_run_prints_a_table_and_writes_a_folder() {
         "jobs.parquet",
         "made-by.json",
         "manifest.json",
+        "parts.parquet",
         "report.html",
         "runs.parquet",
         "scenario.toml",
