@@ -51,6 +51,18 @@ window.charts = (function () {
     return [axis.zero && least === 0 ? 0 : least - room, most + room];
   }
 
+  // Round numbers of a logarithmic axis, which uPlot would count from its end on, seldom a round one.
+  function decades(u, axis, least, most) {
+    const splits = [];
+    for (let power = Math.floor(Math.log10(least)); power <= Math.log10(most); power += 1) {
+      for (let digit = 1; digit < 10; digit += 1) {
+        const split = Number(digit + "e" + power);
+        if (split >= least && split <= most) splits.push(split);
+      }
+    }
+    return splits;
+  }
+
   function colours() {
     return dark.matches
       ? { ink: "#c3ccd8", grid: "#2c3542", band: "rgba(248, 113, 113, .20)", fault: "#f87171" }
@@ -303,6 +315,7 @@ window.charts = (function () {
       };
       ctx.font = 11 * ratio + "px system-ui, sans-serif";
       ctx.textBaseline = "middle";
+      ctx.textAlign = "left";
       ctx.fillStyle = colours().ink;
       points.sort(function (one, other) { return (other.name === picked) - (one.name === picked) || one.first - other.first; });
       for (const { name, left, top } of points) {
@@ -430,7 +443,7 @@ window.charts = (function () {
       tip.hidden = true;
       const width = Math.max(host.clientWidth, 240);
       const rows = isMap ? of(number)[0].rows : null;
-      // The end of a logarithmic axis is a split of its own, seldom a round number.
+      // Of a logarithmic axis not all splits have a name.
       const named = function (axis, format) {
         return function (u, splits) {
           return splits.map(function (split) {
@@ -445,8 +458,9 @@ window.charts = (function () {
       const x = {
         stroke: ink.ink, grid: { stroke: ink.grid, width: 1, show: !places }, ticks: { stroke: ink.grid, width: 1 },
         label: layout.x.title + (layout.x.log ? ", log scale" : ""), labelSize: 22, font: "12px system-ui, sans-serif",
-        labelFont: "12px system-ui, sans-serif", values: named(layout.x, layout.x.si ? short : plain), space: 60, size: 34,
+        labelFont: "12px system-ui, sans-serif", values: named(layout.x, layout.x.si ? short : plain), space: layout.x.log ? 40 : 60, size: 34,
       };
+      if (layout.x.log) x.splits = decades;
       if (places) {
         x.splits = function () { return places.map(function (_, place) { return place; }); };
         x.values = function () { return places.map(String); };
@@ -466,6 +480,7 @@ window.charts = (function () {
           return Math.min(16 + longest * 7.6, width * 0.35);
         },
       };
+      if (spec.y.log) y.splits = decades;
       if (isMap) {
         const every = Math.max(1, Math.ceil(rows.length / 10));
         const told = rows.map(function (_, row) { return row; }).filter(function (row) { return row % every === 0; });

@@ -35,7 +35,7 @@ pub(super) struct Against {
 }
 
 /// Who chooses a packet's path.
-const PATHS: [&str; 3] = ["one path a queue pair", "the host chooses paths", "switches choose paths"];
+const PATHS: [&str; 3] = ["hash", "host", "switches"];
 
 /// The same as a clause.
 const CLAUSES: [&str; 3] = ["a queue pair has one path", "the host chooses paths", "switches choose paths"];
@@ -109,7 +109,7 @@ pub(super) fn against(
             let (does, shape) = FULL[kind.1];
             (!here.is_empty()).then(|| {
                 json!({
-                    "kind": "named", "name": format!("{}, a full queue {does}", PATHS[kind.0]), "shape": shape,
+                    "kind": "named", "name": format!("{}, {does}", PATHS[kind.0]), "shape": shape,
                     "names": of(&|at| points[at].0.scheme.into()), "first": of(&|at| first[at].into()),
                     "x": of(&|at| points[at].1.into()), "y": of(&|at| points[at].0.over_ideal.mean.into()),
                     "low": of(&|at| end(at, 0).max(1.0).into()), "high": of(&|at| end(at, 1).into()),
@@ -125,7 +125,8 @@ pub(super) fn against(
     let what = if quantity.is_time { "Time over the ideal" } else { quantity.short };
     let log = times[times.len() - 1] > WIDE_TIMES * times[0];
     let x = measure_axis(&format!("{called} ({unit})"), &measures);
-    let layout = json!({"x": x, "panels": [{"y": {"title": format!("{what} ({ratio})"), "log": log}}]});
+    let layout = json!({"x": x, "panels": [{"y": {"title": format!("{what} ({ratio})"), "log": log}}],
+        "legend": "paths chosen by, and what a full queue does:"});
     let title = format!("{called} and time");
     let within: Vec<(usize, usize, f64)> = (0..PATHS.len())
         .filter_map(|path| {

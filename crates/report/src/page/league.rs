@@ -293,8 +293,8 @@ fn map(contests: &[Contest], schemes: &[&str]) -> String {
         .collect::<Vec<_>>()
         .join(" ");
     let mut html = format!(
-        "<section><h2>Heat map: how far from the best, where</h2><p class=\"note\">A row is a scheme, a column a scenario. The \
-         darker, the further is its time from that of the best scheme of the column, as a ratio: <span class=\"shades\">{legend}</span>. \
+        "<section><h2>Heat map: how far from the best, where</h2><p class=\"note\">A row is a scheme, a column a scenario. A \
+         cell is its time over that of the best scheme of the column: <span class=\"shades\">{legend}</span>. \
          &times;: a run did not finish; o: the faults hit no data of the scheme; empty: it was not asked. Rows follow the \
          order of the table below.</p>\
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Heat map\"><table class=\"map\" id=\"map\">\

@@ -717,7 +717,7 @@ fn a_scenario_of_a_league_holds_times_against_what_its_file_names() {
         "Zero stands at the left.",
         // The numbers, for who does not see the plot.
         "<th scope=\"row\">dcp</th><td>2.43</td>",
-        "<td>40</td><td>switches choose paths, a full queue trims</td>",
+        "<td>40</td><td>switches, trims</td>",
     ] {
         assert!(page.contains(text), "{text}: {page}");
     }

@@ -22,7 +22,14 @@ pub(super) fn section(plot: &Plot) -> String {
     } else if are_named {
         let [x, y] = [&plot.layout["x"], &plot.layout["panels"][0]["y"]].map(title);
         (
-            vec!["scheme".to_owned(), y, "from".to_owned(), "to".to_owned(), x, "fabric".to_owned()],
+            vec![
+                "scheme".to_owned(),
+                y,
+                "from".to_owned(),
+                "to".to_owned(),
+                x,
+                "paths, full queue".to_owned(),
+            ],
             of_names(plot),
         )
     } else if all("share") {
