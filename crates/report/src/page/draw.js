@@ -63,6 +63,17 @@ window.charts = (function () {
     return splits;
   }
 
+  // Those of them for whose names there is room across; uPlot looks for room upwards alone.
+  function named125(u, splits) {
+    const decade = Math.abs(u.valToPos(10, "x") - u.valToPos(1, "x"));
+    const digits = decade > 500 ? [1, 2, 3, 5, 7] : decade > 170 ? [1, 2, 5] : [1];
+    const every = Math.max(1, Math.ceil(50 / decade));
+    return splits.map(function (split) {
+      const power = Math.floor(Math.log10(split) + 1e-9);
+      return digits.includes(Math.round(split / 10 ** power)) && power % every === 0 ? split : null;
+    });
+  }
+
   function colours() {
     return dark.matches
       ? { ink: "#c3ccd8", grid: "#2c3542", band: "rgba(248, 113, 113, .20)", fault: "#f87171" }
@@ -458,9 +469,9 @@ window.charts = (function () {
       const x = {
         stroke: ink.ink, grid: { stroke: ink.grid, width: 1, show: !places }, ticks: { stroke: ink.grid, width: 1 },
         label: layout.x.title + (layout.x.log ? ", log scale" : ""), labelSize: 22, font: "12px system-ui, sans-serif",
-        labelFont: "12px system-ui, sans-serif", values: named(layout.x, layout.x.si ? short : plain), space: layout.x.log ? 40 : 60, size: 34,
+        labelFont: "12px system-ui, sans-serif", values: named(layout.x, layout.x.si ? short : plain), space: 60, size: 34,
       };
-      if (layout.x.log) x.splits = decades;
+      if (layout.x.log && !places) Object.assign(x, { splits: decades, filter: named125 });
       if (places) {
         x.splits = function () { return places.map(function (_, place) { return place; }); };
         x.values = function () { return places.map(String); };

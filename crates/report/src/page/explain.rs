@@ -53,7 +53,7 @@ fn kind_of(scenario: &toml::Table, scheme: &str) -> (usize, usize) {
     let word = |keys: &[&str]| at(keys).and_then(toml::Value::as_str).unwrap_or_default();
     let path =
         match (word(&["fabric", "program", "kind"]), word(&["fabric", "routing"]), word(&["lb", "kind"])) {
-            ("conweave" | "themis-spraying", _, _) | (_, "adaptive", _) => 2,
+            ("conweave" | "themis-spraying", _, _) | (_, "adaptive" | "spray", _) => 2,
             (_, _, "ecmp" | "") => 0,
             _ => 1,
         };
