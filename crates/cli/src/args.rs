@@ -37,7 +37,7 @@ pub enum Command {
     /// Run every scheme in every scenario of the league and rank them
     #[command(after_help = "Examples:
   anabranch league                                 minutes: small fabrics, one seed, no ranks
-  anabranch league --scale paper                   128 to 1,024 hosts, five seeds
+  anabranch league --scale paper                   128 to 8,192 hosts, five seeds
   anabranch league lossy-links incast --scale paper --seed 6,7,8,9,10
 
 All schemes stand on the setup `common`. Runs that finished are kept: what was stopped goes on where it was.")]

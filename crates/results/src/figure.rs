@@ -132,6 +132,20 @@ pub enum PlotKind {
     Flows,
 }
 
+/// What the time of each scheme is held against, as a scenario of the league asks for it (its `[explain]` table).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// One of [`crate::RunRow::FIELDS`] or [`DATA_PACKETS_HIT`], or the name of an extra number.
+    pub measure: String,
+    /// What it is called here, where its own name does not say enough.
+    pub called: Option<String>,
+    /// Why this one, in a sentence; it asserts no cause.
+    pub says: String,
+}
+
+/// The data packets that the faults of a run hit: lost, refused or slowed.
+pub const DATA_PACKETS_HIT: &str = "data_packets_hit";
+
 /// A claim as a figure's file states it (a `[[claim]]` table).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimSpec {

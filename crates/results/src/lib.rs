@@ -45,8 +45,8 @@ pub use error::ResultsError;
 #[cfg(feature = "files")]
 pub use export::write_csv;
 pub use figure::{
-    ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, Comparison, Figure, Outcome, PlotKind, PlotSpec,
-    Sensitivity, SetupRow, Spread, UnsaidRow,
+    ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, Comparison, DATA_PACKETS_HIT, Explanation,
+    Figure, Outcome, PlotKind, PlotSpec, Sensitivity, SetupRow, Spread, UnsaidRow,
 };
 #[cfg(feature = "files")]
 pub use files::SERIES as SERIES_FILE;

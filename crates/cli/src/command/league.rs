@@ -10,6 +10,7 @@ use crate::output::{note, print, print_json};
 use crate::{interrupt, sizes, source};
 use anabranch_proto::PathFacts;
 use anabranch_report::Contest;
+use anabranch_results::Explanation;
 use anabranch_sim::baseline;
 use anabranch_sim::scenario::{Figure, Scale, Scenario, Scheme, setups};
 use serde_json::json;
@@ -32,7 +33,7 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
     interrupt::catch()?;
     let mut left = TimeLeft::of(&scenarios, Asked::cost, args.output.threads)?;
     let mut contests = Vec::new();
-    for (place, Asked { name, on_common: scenario, on_own }) in scenarios.iter().enumerate() {
+    for (place, Asked { name, explanation, on_common: scenario, on_own }) in scenarios.iter().enumerate() {
         note(&left.begin(&format!("league/{name}"), place));
         let stored = format!("league-{name}-{}", figures::scale_name(scale));
         let prepared = source::prepare(stored, scenario.clone())?;
@@ -42,7 +43,8 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
         }
         let page = done.folder.as_ref().and_then(|folder| folder.file_name());
         let page = page.map(|folder| format!("{}/report.html", folder.to_string_lossy()));
-        let mut contest = Contest::of(name, &done.results, sizes::of(&prepared.points), page);
+        let sizes = sizes::of(&prepared.points);
+        let mut contest = Contest::of(name, &done.results, sizes, page, explanation.as_ref());
         let mut stored = done.stored;
         for (setup, scenario) in on_own {
             let own = format!("league-{name}-{}-{setup}", figures::scale_name(scale));
@@ -85,6 +87,8 @@ pub fn league(args: &LeagueArgs) -> Result<(), Failure> {
 /// A scenario of the league.
 struct Asked<'f> {
     name: &'f str,
+    /// What its times are held against.
+    explanation: Option<Explanation>,
     /// All of its schemes, on one ground.
     on_common: Scenario,
     /// Those that a paper brings, on the ground of that paper, by the name of the setup.
@@ -93,7 +97,9 @@ struct Asked<'f> {
 
 impl<'f> Asked<'f> {
     fn read(file: &'f FigureFile, scale: Scale, seeds: &[u64]) -> Result<Asked<'f>, Failure> {
-        let on_common = scenario(file, file.read(scale)?, seeds)?;
+        let figure = file.read(scale)?;
+        let explanation = figure.explain.clone();
+        let on_common = scenario(file, figure, seeds)?;
         let mut on_own = Vec::new();
         for setup in setups() {
             let asked = |scheme: &String| on_common.schemes.iter().any(|known| known.name == *scheme);
@@ -110,7 +116,7 @@ impl<'f> Asked<'f> {
                 }
             }
         }
-        Ok(Asked { name: file.name(), on_common, on_own })
+        Ok(Asked { name: file.name(), explanation, on_common, on_own })
     }
 
     /// Of all its runs, on every ground and without its faults.

@@ -89,7 +89,9 @@ def make_pages(program, folder):
         "question": page("question", "find", "question.toml"),
         "figure": page("figure", "reproduce", "reps/figure-4"),
         "index of figures": page("index", "reproduce", "reps/table-1", "dcp/table-3", called="figures-quick.html"),
-        "league": page("league", "league", "incast", "permutation-4to1", "--seed", "1,2,3", called="league-quick.html"),
+        "league": page(
+            "league", "league", "incast", "failing-links", "permutation-4to1", "--seed", "1,2,3", called="league-quick.html"
+        ),
     }
 
 
@@ -187,6 +189,8 @@ def check(driver, name, width, dark):
         faults += legend_faults(driver) + zoom_faults(driver)
     if name in ("run", "collective"):
         faults += slowest_faults(driver)
+    if name == "league":
+        faults += league_faults(driver, width)
     if name == "failed run":
         alarm = driver.find_elements(By.CSS_SELECTOR, ".alarm li")
         if not alarm or len(alarm[0].text) < 30:
@@ -299,6 +303,45 @@ def many_faults(driver, width):
     # Messages of 20 KB and of 1 MB.
     if not driver.execute_script("return charts.all.some(chart => chart.layout.panels[0].y.log || chart.layout.x.log)"):
         faults.append("no axis is logarithmic by itself")
+    return faults
+
+
+# The names of the plots of named points, and the text that stands at the pointer over the first point of the first of them.
+NAMED = """
+const plots = JSON.parse(document.getElementById('plots').textContent);
+const number = plots.findIndex(plot => plot.data.some(trace => trace.names));
+if (number < 0) return null;
+const panel = charts.all[number].panels()[0];
+const trace = plots[number].data[0];
+const x = trace.x[0] > 0 || !plots[number].layout.x.foot ? trace.x[0] : plots[number].layout.x.foot;
+panel.setCursor({ left: panel.valToPos(x, 'x'), top: panel.valToPos(trace.y[0], 'y') });
+return [number, plots[number].data.flatMap(trace => trace.names), panel.over.querySelector('.tip').textContent];
+"""
+
+
+def league_faults(driver, width):
+    """Each scenario has a plot whose points have the names of schemes, also in its table; the heat map fits and is sorted as the
+    table is."""
+    found = driver.execute_script(NAMED)
+    if found is None:
+        return ["no plot has points with names"]
+    number, names, tip = found
+    schemes = column(driver, 1)
+    faults = [] if any(tip.startswith(f"{name}, ") for name in names) else [f"over a point stands {tip!r}"]
+    cells = driver.find_elements(By.CSS_SELECTOR, f"figure:has(#plot-{number}) .values tbody th")
+    if sorted(cell.get_attribute("textContent") for cell in cells) != sorted(names):
+        faults.append(f"of {len(names)} points {len(cells)} are in the table of numbers")
+    sections = driver.find_elements(By.CSS_SELECTOR, "section[id]")
+    without = [one.get_attribute("id") for one in sections if not one.find_elements(By.CSS_SELECTOR, ".plot")]
+    if without or len(sections) != 3:
+        faults.append(f"of {len(sections)} scenarios no plot have {without}")
+    rows = driver.find_elements(By.CSS_SELECTOR, "#map tbody th")
+    if [row.get_attribute("textContent") for row in rows] != schemes:
+        faults.append("the heat map is not in the order of the table")
+    fits = "const map = document.getElementById('map'); return [map.scrollWidth, map.parentElement.clientWidth]"
+    wide, room = driver.execute_script(fits)
+    if wide > room:
+        faults.append(f"at {width} px the heat map has {wide} px of {room}")
     return faults
 
 

@@ -4,7 +4,7 @@ use super::keys;
 use super::table::Table;
 use super::tree::{self, Fields, Item, Node};
 use super::{Files, Overrides, Registry, Scenario, ScenarioError, written};
-use anabranch_results::{ClaimKind, ClaimSpec, ClaimValue, PlotSpec};
+use anabranch_results::{ClaimKind, ClaimSpec, ClaimValue, Explanation, PlotSpec};
 use plot::Drawable;
 use serde::{Deserialize, Serialize};
 use unsaid::Entry;
@@ -43,6 +43,8 @@ pub struct Figure {
     pub model: Option<ModelSpec>,
     /// How to draw it; one picture each.
     pub plots: Vec<PlotSpec>,
+    /// What the page of the league holds the time of each scheme against.
+    pub explain: Option<Explanation>,
     /// What the paper does not say and this file therefore assumes, in sentences.
     pub assumptions: Vec<String>,
     /// Those of them that are varied, with the values that the text permits.
@@ -53,7 +55,7 @@ pub struct Figure {
 
 /// The keys of a figure file that a scenario does not have.
 const OWN_KEYS: &[&str] =
-    &["id", "paper", "figure", "assumptions", "unsaid", "plot", "claim", "model", "quick"];
+    &["id", "paper", "figure", "assumptions", "unsaid", "plot", "explain", "claim", "model", "quick"];
 
 /// Reads a figure file at a scale.
 ///
@@ -139,6 +141,7 @@ pub fn read_figure_under(
         scenario: None,
         model: None,
         plots,
+        explain: None,
         assumptions: table.get("assumptions")?.unwrap_or_default(),
         unsaid: Vec::new(),
         claims: table.tables("claim", "claim")?.iter().map(claim).collect::<Result<_, _>>()?,
@@ -180,6 +183,9 @@ pub fn read_figure_under(
     let drawable = Drawable::of(&figure);
     for (table, spec) in plot_tables.iter().zip(&figure.plots) {
         drawable.check(table, spec)?;
+    }
+    if let Some(node) = table.node("explain") {
+        figure.explain = Some(drawable.explanation(&Table::open(file_name, "[explain]", node)?)?);
     }
     Ok(figure)
 }

@@ -1,5 +1,6 @@
-//! Axes: `{title, log, zero, range, categories, si}`. `zero` starts it at zero, `range` says where it starts and ends (what
-//! is not said follows from the data), `categories` names its places by the values themselves, `si` writes 20K.
+//! Axes: `{title, log, zero, range, categories, si, foot}`. `zero` starts it at zero, `range` says where it starts and ends (what
+//! is not said follows from the data), `categories` names its places by the values themselves, `si` writes 20K, and at
+//! `foot` of a logarithmic axis stands what is none.
 
 use super::plots::Plot;
 use serde_json::{Value as Json, json};

@@ -51,6 +51,29 @@ window.charts = (function () {
     return [axis.zero && least === 0 ? 0 : least - room, most + room];
   }
 
+  // Round numbers of a logarithmic axis, which uPlot would count from its end on, seldom a round one.
+  function decades(u, axis, least, most) {
+    const splits = [];
+    for (let power = Math.floor(Math.log10(least)); power <= Math.log10(most); power += 1) {
+      for (let digit = 1; digit < 10; digit += 1) {
+        const split = Number(digit + "e" + power);
+        if (split >= least && split <= most) splits.push(split);
+      }
+    }
+    return splits;
+  }
+
+  // Those of them for whose names there is room across; uPlot looks for room upwards alone.
+  function named125(u, splits) {
+    const decade = Math.abs(u.valToPos(10, "x") - u.valToPos(1, "x"));
+    const digits = decade > 500 ? [1, 2, 3, 5, 7] : decade > 170 ? [1, 2, 5] : [1];
+    const every = Math.max(1, Math.ceil(50 / decade));
+    return splits.map(function (split) {
+      const power = Math.floor(Math.log10(split) + 1e-9);
+      return digits.includes(Math.round(split / 10 ** power)) && power % every === 0 ? split : null;
+    });
+  }
+
   function colours() {
     return dark.matches
       ? { ink: "#c3ccd8", grid: "#2c3542", band: "rgba(248, 113, 113, .20)", fault: "#f87171" }
@@ -130,7 +153,11 @@ window.charts = (function () {
       button.title = "Hide or show " + trace.name;
       const mark = element("span", "mark");
       const style = trace.line.dash === "dot" ? "dotted" : trace.line.dash && trace.line.dash !== "solid" ? "dashed" : "solid";
-      mark.style.borderTop = (trace.kind === "bar" || trace.kind === "band" ? "10px " : "3px ") + style + " " + trace.line.color;
+      if (trace.kind === "named") {
+        mark.textContent = { circle: "\u25cf", triangle: "\u25b2", square: "\u25a0" }[trace.shape];
+        mark.style.color = trace.line.color;
+        mark.style.width = "auto";
+      } else mark.style.borderTop = (trace.kind === "bar" || trace.kind === "band" ? "10px " : "3px ") + style + " " + trace.line.color;
       if (trace.kind === "band") mark.style.opacity = 0.35;
       button.append(mark, trace.name);
       button.addEventListener("click", function () {
@@ -164,8 +191,19 @@ window.charts = (function () {
     }
 
     function alpha(trace) {
-      if (picked === null || trace.scheme === picked) return 1;
+      if (picked === null || trace.scheme === picked || trace.names) return 1;
       return data.some(function (other) { return other.scheme === picked; }) ? FAINT : 1;
+    }
+
+    // Of a point that has a name.
+    function strength(name) {
+      if (picked === null || name === picked) return 1;
+      return data.some(function (other) { return other.names.includes(picked); }) ? FAINT : 1;
+    }
+
+    // Where a value of the x axis stands: none has a place of its own on a logarithmic one.
+    function across(value) {
+      return value <= 0 && layout.x.foot ? layout.x.foot : value;
     }
 
     // Bands of the times of faults, below all else; above a map, which covers what is below it.
@@ -213,7 +251,9 @@ window.charts = (function () {
       const last = shown.filter(function (trace) { return alpha(trace) === 1; });
       const order = shown.filter(function (trace) { return !last.includes(trace); }).concat(last);
       const bars = shown.filter(function (trace) { return trace.kind === "bar"; });
-      for (const trace of order) {
+      const named = shown.filter(function (trace) { return trace.kind === "named"; });
+      if (named.length > 0) labelled(u, named, x, y);
+      for (const trace of order.filter(function (trace) { return trace.kind !== "named"; })) {
         ctx.globalAlpha = alpha(trace);
         if (trace.kind === "heat") {
           cells(ctx, trace, x, y);
@@ -259,6 +299,58 @@ window.charts = (function () {
         }
       }
       ctx.restore();
+    }
+
+    // Points with names beside them: a label has a place where it covers no point and no other label.
+    function labelled(u, traces, x, y) {
+      const { ctx, bbox } = u;
+      const ratio = devicePixelRatio || 1;
+      const size = 4 * ratio;
+      const points = traces.flatMap(function (trace) {
+        return trace.names.map(function (name, n) {
+          return { trace: trace, n: n, name: name, first: trace.first[n], left: x(across(trace.x[n])), top: y(trace.y[n]) };
+        });
+      });
+      for (const { trace, n, name, left, top } of points) {
+        const strong = strength(name);
+        ctx.strokeStyle = ctx.fillStyle = trace.line.color;
+        ctx.globalAlpha = 0.35 * strong;
+        whisker(ctx, left, trace, n, y, ratio);
+        ctx.globalAlpha = strong;
+        mark(ctx, trace.shape, left, top, size);
+      }
+      const taken = points.map(function (point) { return [point.left - size, point.top - size, point.left + size, point.top + size]; });
+      const free = function (box) {
+        return box[0] >= bbox.left && box[2] <= bbox.left + bbox.width && box[1] >= bbox.top && box[3] <= bbox.top + bbox.height
+          && taken.every(function (other) { return box[2] <= other[0] || box[0] >= other[2] || box[3] <= other[1] || box[1] >= other[3]; });
+      };
+      ctx.font = 11 * ratio + "px system-ui, sans-serif";
+      ctx.textBaseline = "middle";
+      ctx.textAlign = "left";
+      ctx.fillStyle = colours().ink;
+      points.sort(function (one, other) { return (other.name === picked) - (one.name === picked) || one.first - other.first; });
+      for (const { name, left, top } of points) {
+        const [wide, high, gap] = [ctx.measureText(name).width, 6.5 * ratio, size + 2 * ratio];
+        const places = [[gap, 0], [-gap - wide, 0], [-wide / 2, -gap - high], [-wide / 2, gap + high], [gap, -gap - high / 2],
+          [gap, gap + high / 2], [-gap - wide, -gap - high / 2], [-gap - wide, gap + high / 2]];
+        const boxes = places.map(function (place) {
+          return [left + place[0], top + place[1] - high, left + place[0] + wide, top + place[1] + high];
+        });
+        const box = boxes.find(free);
+        if (!box) continue;
+        taken.push(box);
+        ctx.globalAlpha = strength(name);
+        ctx.fillText(name, box[0], box[1] + high);
+      }
+    }
+
+    function mark(ctx, shape, left, top, size) {
+      ctx.beginPath();
+      if (shape === "square") ctx.rect(left - size, top - size, 2 * size, 2 * size);
+      else if (shape === "triangle") {
+        ctx.moveTo(left, top - 1.2 * size); ctx.lineTo(left + 1.2 * size, top + size); ctx.lineTo(left - 1.2 * size, top + size);
+      } else ctx.arc(left, top, size, 0, 2 * Math.PI);
+      ctx.fill();
     }
 
     function stroke(ctx, trace, at, x, y) {
@@ -332,13 +424,13 @@ window.charts = (function () {
         const heights = trace.kind === "band" ? trace.high : trace.y;
         xs(trace).forEach(function (value, n) {
           if (heights[n] === null) return;
-          const [a, b] = [u.valToPos(value, "x"), u.valToPos(heights[n], "y")];
+          const [a, b] = [u.valToPos(across(value), "x"), u.valToPos(heights[n], "y")];
           const isBar = trace.kind === "bar" && Math.abs(a - left) < u.bbox.width / (devicePixelRatio || 1) / places.length / 2 && top >= b;
           const distance = isBar ? Math.abs(a - left) : (a - left) ** 2 + (b - top) ** 2;
           if (!(distance < near.distance)) return;
           const at = places ? places[value] : rounded.format(value) + ofX;
           const spread = trace.low ? " (" + rounded.format(trace.low[n]) + " to " + rounded.format(trace.high[n]) + ")" : "";
-          Object.assign(near, { distance: distance, x: a, y: Math.max(b, 0), text: trace.name + ": " + rounded.format(heights[n]) + ofY + spread + " at " + at });
+          Object.assign(near, { distance: distance, x: a, y: Math.max(b, 0), text: (trace.names ? trace.names[n] + ", " + trace.name : trace.name) + ": " + rounded.format(heights[n]) + ofY + spread + " at " + at });
         });
       }
       return near.text === null ? null : near;
@@ -352,20 +444,22 @@ window.charts = (function () {
       const canvas = element("div");
       canvas.setAttribute("role", "img");
       const shown = of(number).map(function (trace) { return trace.name; });
+      const points = of(number).reduce(function (sum, trace) { return sum + (trace.names || []).length; }, 0);
       canvas.setAttribute("aria-label", host.dataset.title + (spec.name ? ", " + spec.name : "") + ": "
         + (isMap ? layout.value + " by place" : spec.y.title) + " against " + layout.x.title + ", "
-        + shown.length + (shown.length === 1 ? " curve" : " curves") + ". The numbers are below.");
+        + (points > 0 ? points + " schemes" : shown.length === 1 ? "1 curve" : shown.length + " curves") + ". The numbers are below.");
       box.append(canvas);
       host.append(box);
       const tip = element("div", "tip");
       tip.hidden = true;
       const width = Math.max(host.clientWidth, 240);
       const rows = isMap ? of(number)[0].rows : null;
-      // The end of a logarithmic axis is a split of its own, seldom a round number.
+      // Of a logarithmic axis not all splits have a name.
       const named = function (axis, format) {
         return function (u, splits) {
           return splits.map(function (split) {
             if (split === null) return "";
+            if (axis.foot && Math.abs(split / axis.foot - 1) < 1e-6) return "0";
             const digits = axis.log ? split / 10 ** Math.floor(Math.log10(split) + 1e-9) : 1;
             return Math.abs(digits - Math.round(digits)) < 1e-6 ? format.format(split) : "";
           });
@@ -377,6 +471,7 @@ window.charts = (function () {
         label: layout.x.title + (layout.x.log ? ", log scale" : ""), labelSize: 22, font: "12px system-ui, sans-serif",
         labelFont: "12px system-ui, sans-serif", values: named(layout.x, layout.x.si ? short : plain), space: 60, size: 34,
       };
+      if (layout.x.log && !places) Object.assign(x, { splits: decades, filter: named125 });
       if (places) {
         x.splits = function () { return places.map(function (_, place) { return place; }); };
         x.values = function () { return places.map(String); };
@@ -396,6 +491,7 @@ window.charts = (function () {
           return Math.min(16 + longest * 7.6, width * 0.35);
         },
       };
+      if (spec.y.log) y.splits = decades;
       if (isMap) {
         const every = Math.max(1, Math.ceil(rows.length / 10));
         const told = rows.map(function (_, row) { return row; }).filter(function (row) { return row % every === 0; });

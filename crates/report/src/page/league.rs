@@ -1,14 +1,14 @@
 //! The page of a league: every scheme in every scenario, side by side.
 
-use super::plots::{self, Plot};
-use super::{document, escape, pictures, prose};
+use super::explain::{self, Against, Timed};
+use super::plots::Plot;
+use super::{document, escape, picture, pictures, prose};
 use crate::ground::ground;
 use crate::groups::{Group, groups};
-use crate::index::Index;
 use crate::labels::{bytes, count, half_width, micros, palette};
 use crate::standing::{Quantity, Recovery, Standing, ranked, standings};
 use crate::verdict;
-use anabranch_results::{Estimate, PlotKind, PlotSpec, ResultSet};
+use anabranch_results::{Estimate, Explanation, ResultSet};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
@@ -29,6 +29,8 @@ pub struct Contest {
     rows: Vec<Row>,
     /// What papers bring, on the ground of their own paper.
     own: Vec<OwnGround>,
+    /// The name of what times are held against, and its rank correlation with them.
+    explained_by: Option<(String, Option<f64>)>,
     plots: Vec<Plot>,
 }
 
@@ -55,8 +57,14 @@ struct Row {
 
 impl Contest {
     /// What counts of `set`, the results of the scenario `name`, which is as large as `sizes` says and whose page is at the
-    /// link `page`.
-    pub fn of(name: &str, set: &ResultSet, sizes: String, page: Option<String>) -> Contest {
+    /// link `page`. Its times are held against what `explanation` says.
+    pub fn of(
+        name: &str,
+        set: &ResultSet,
+        sizes: String,
+        page: Option<String>,
+        explanation: Option<&Explanation>,
+    ) -> Contest {
         let groups = groups(set);
         let quantity = ranked(set);
         let rows = groups.iter().zip(standings(set, &groups)).map(|(group, standing)| Row {
@@ -70,6 +78,19 @@ impl Contest {
             peak_queue: group.mean(|run| run.peak_queue_bytes as f64),
             standing,
         });
+        let rows: Vec<Row> = rows.collect();
+        let timed: Vec<Timed<'_>> = rows
+            .iter()
+            .filter(|row| !row.standing.is_untouched)
+            .filter_map(|row| Some(Timed { scheme: &row.scheme, over_ideal: row.over_ideal? }))
+            .collect();
+        let against =
+            explanation.and_then(|explanation| explain::against(set, &timed, quantity, explanation));
+        let explained_by = explanation
+            .zip(against.as_ref())
+            .map(|(explanation, Against { correlation, .. })| (explanation.measure.clone(), *correlation));
+        let plots =
+            against.map(|against| against.plot).into_iter().chain(explain::goodput(set, &timed)).collect();
         let missing = set.missing.iter().map(|run| {
             format!("{}: {}", run.describe(), run.error.as_deref().unwrap_or("never ran to its end"))
         });
@@ -82,9 +103,10 @@ impl Contest {
             verdict: verdict::answer(set),
             ground: ground(set),
             missing: missing.collect(),
-            rows: rows.collect(),
+            rows,
             own: Vec::new(),
-            plots: bars(set, quantity),
+            explained_by,
+            plots,
         }
     }
 
@@ -160,6 +182,9 @@ impl Contest {
             "title": self.title,
             "ranked_by": self.quantity.field,
             "verdict": self.verdict,
+            "explained_by": self.explained_by.as_ref().map(|(measure, correlation)| {
+                json!({ "measure": measure, "rank_correlation": correlation })
+            }),
             "schemes": rows.collect::<Vec<_>>(),
             "own_ground": own.collect::<Vec<_>>(),
         })
@@ -179,11 +204,6 @@ fn over_ideal(group: &Group<'_>, quantity: Quantity) -> Option<Estimate> {
         Some(number / ideal.map_or(Some(1.0), |ideal| run.number(ideal))?)
     });
     Estimate::of(&of_runs.collect::<Option<Vec<f64>>>()?)
-}
-
-fn bars(set: &ResultSet, quantity: Quantity) -> Vec<Plot> {
-    let title = format!("{}: {}", set.title, quantity.long);
-    plots::drawn(&Index::new(set), &PlotSpec::new(PlotKind::Bar, title, quantity.field))
 }
 
 /// The page: all scenarios in one table, what state buys, then each scenario. `bits` is the hardware state of each
@@ -218,13 +238,13 @@ pub fn league(heading: &str, contests: &[Contest], bits: &BTreeMap<String, u64>)
              scenario</summary><ul>{missing}</ul></details></section>\n"
         ));
     }
+    body.push_str(&map(contests, &schemes));
     body.push_str(&overview(contests, &shared, &schemes));
     body.push_str(&on_own_ground(contests));
     let mut plots: Vec<Plot> = state_plot(&shared, &schemes, bits).into_iter().collect();
     body.push_str(&pictures(&plots, 0));
     for contest in contests {
-        body.push_str(&details(contest));
-        body.push_str(&pictures(&contest.plots, plots.len()));
+        body.push_str(&details(contest, plots.len()));
         plots.extend(contest.plots.iter().cloned());
     }
     body.push_str("</main>\n");
@@ -257,6 +277,51 @@ fn mean_over_best(contests: &[&Contest], scheme: &str) -> Option<f64> {
     let over: Vec<f64> = contests.iter().map(|contest| contest.over_best(scheme)).collect::<Option<_>>()?;
     let sum: f64 = over.iter().map(|over| libm::log(*over)).sum();
     (!over.is_empty()).then(|| libm::exp(sum / over.len() as f64))
+}
+
+/// Up to how much over the best a shade of the map goes.
+const SHADES: [f64; 5] = [1.02, 1.1, 1.3, 2.0, 4.0];
+
+/// Schemes by scenarios at a glance: the shade of a cell is the time over the best of its column.
+fn map(contests: &[Contest], schemes: &[&str]) -> String {
+    let name = |shade: usize| match SHADES.get(shade) {
+        Some(bound) => format!("up to {bound}"),
+        None => "more".to_owned(),
+    };
+    let legend: String = (0..=SHADES.len())
+        .map(|shade| format!("<span class=\"h{shade}\"></span>{}", name(shade)))
+        .collect::<Vec<_>>()
+        .join(" ");
+    let mut html = format!(
+        "<section><h2>Heat map: how far from the best, where</h2><p class=\"note\">A row is a scheme, a column a scenario. A \
+         cell is its time over that of the best scheme of the column: <span class=\"shades\">{legend}</span>. \
+         &times;: a run did not finish; o: the faults hit no data of the scheme; empty: it was not asked. Rows follow the \
+         order of the table below.</p>\
+         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Heat map\"><table class=\"map\" id=\"map\">\
+         <caption>Time over that of the best scheme of the scenario</caption><thead><tr><th scope=\"col\">scheme</th>",
+    );
+    for contest in contests {
+        let name = escape(&contest.name);
+        html.push_str(&format!("<th scope=\"col\"><a href=\"#{name}\"><span>{name}</span></a></th>"));
+    }
+    html.push_str("</tr></thead><tbody>");
+    for scheme in schemes {
+        let cells: String = contests.iter().map(|contest| map_cell(contest, scheme)).collect();
+        html.push_str(&format!("<tr><th scope=\"row\">{}</th>{cells}</tr>", escape(scheme)));
+    }
+    html + "</tbody></table></div></section>\n"
+}
+
+fn map_cell(contest: &Contest, scheme: &str) -> String {
+    let Some(row) = contest.row(scheme) else { return "<td></td>".to_owned() };
+    if row.standing.is_untouched {
+        return "<td title=\"unhit\">o</td>".to_owned();
+    }
+    let Some(over) = contest.over_best(scheme) else {
+        return "<td class=\"h5\" title=\"failed\">&times;</td>".to_owned();
+    };
+    let shown = if over < 9.95 { two(over) } else { format!("{over:.0}") };
+    format!("<td class=\"h{}\" title=\"{shown}\"><span>{shown}</span></td>", shade(over))
 }
 
 /// Schemes by scenarios: rank, and how much over the ideal.
@@ -360,11 +425,11 @@ fn cell(contest: &Contest, scheme: &str) -> String {
 
 /// 0 to 5: how far a scheme is from the best one.
 fn shade(over_best: f64) -> usize {
-    [1.02, 1.1, 1.3, 2.0, 4.0].iter().filter(|bound| over_best > **bound).count()
+    SHADES.iter().filter(|bound| over_best > **bound).count()
 }
 
-/// A scenario by itself.
-fn details(contest: &Contest) -> String {
+/// A scenario by itself. On the page there are `before` plots before its own.
+fn details(contest: &Contest, before: usize) -> String {
     let sentences: String =
         contest.verdict.iter().map(|sentence| format!("<p>{}</p>", prose(sentence))).collect();
     let ground =
@@ -372,8 +437,10 @@ fn details(contest: &Contest) -> String {
     let link = contest.page.as_deref().map_or(String::new(), |page| {
         format!("<p class=\"note\"><a href=\"{}\">All of its results</a></p>", escape(page))
     });
+    let drawn = contest.plots.iter().zip(before..);
+    let drawn: String = drawn.map(|(plot, number)| picture(plot, &plot.title, number)).collect();
     let mut html = format!(
-        "<section id=\"{}\"><h2>{}</h2><p class=\"sub\">{}</p>{ground}{sentences}{link}<details><summary>Table</summary>\
+        "<section id=\"{}\"><h2>{}</h2><p class=\"sub\">{}</p>{ground}{sentences}{link}{drawn}<details><summary>Table</summary>\
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table class=\"numbers\"><thead><tr>",
         escape(&contest.name),
         escape(&contest.title),

@@ -4,6 +4,7 @@ mod axes;
 mod bands;
 mod claims;
 mod curves;
+mod explain;
 mod gallery;
 mod league;
 mod links;
@@ -123,22 +124,24 @@ fn pictures(plots: &[Plot], before: usize) -> String {
             html.push_str("<div class=\"multiples\">");
         }
         for plot in family {
-            html.push_str("<figure>");
-            if family.len() > 1 {
-                html.push_str(&format!("<h3>{}</h3>", escape(&plot.part)));
-            }
-            html.push_str(&format!(
-                "<figcaption class=\"note\">{}</figcaption><div class=\"plot\" id=\"plot-{number}\" data-title=\"{}\"></div>\
-                 {}</figure>",
-                escape(&plot.note),
-                escape(&plot.title),
-                values::section(plot),
-            ));
+            html.push_str(&picture(plot, if family.len() > 1 { &plot.part } else { "" }, number));
             number += 1;
         }
         html.push_str(if family.len() > 1 { "</div></section>\n" } else { "</section>\n" });
     }
     html
+}
+
+/// A plot below its head, where it has one.
+fn picture(plot: &Plot, head: &str, number: usize) -> String {
+    let head = if head.is_empty() { String::new() } else { format!("<h3>{}</h3>", escape(head)) };
+    format!(
+        "<figure>{head}<figcaption class=\"note\">{}</figcaption><div class=\"plot\" id=\"plot-{number}\" data-title=\"{}\"></div>\
+         {}</figure>",
+        escape(&plot.note),
+        escape(&plot.title),
+        values::section(plot),
+    )
 }
 
 /// Inside a script element only `<` could end it.

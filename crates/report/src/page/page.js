@@ -25,6 +25,14 @@
       return turned * (x === y ? a.localeCompare(b) : x < y ? -1 : 1);
     });
     table.tBodies[0].append(...rows);
+    // Rows of the heat map stand as those of the table do.
+    const map = document.getElementById("map");
+    if (!map) return;
+    const places = rows.map(function (row) { return row.cells[0].textContent; });
+    const place = function (row) { return places.indexOf(row.cells[0].textContent); };
+    const followers = Array.from(map.tBodies[0].rows);
+    followers.sort(function (one, other) { return place(one) - place(other); });
+    map.tBodies[0].append(...followers);
   }
 
   function csv() {

@@ -1,8 +1,9 @@
 //! What to plot, as `draw.js` takes it.
 //!
 //! A trace is `{kind, name, scheme, panel, x, y, line: {color, dash, width}}`, where `kind` is `line`, `both` (with its
-//! points), `hv` and `vh` (steps), `points`, `bar`, `band` (from `low` to `high`) or `heat`; `low` and `high` of other
-//! kinds are ends of whiskers. A layout is `{x, panels: [{name, y}], legend, bands}`, its axes are of [`axes`].
+//! points), `hv` and `vh` (steps), `points`, `named` (each with a name of `names`, a label where there is room in the order of
+//! `first`, and the `shape` of all), `bar`, `band` (from `low` to `high`) or `heat`; `low` and `high` of other kinds are ends
+//! of whiskers. A layout is `{x, panels: [{name, y}], legend, bands}`, its axes are of [`axes`].
 
 use super::axes::{self, axis, from_zero, layout};
 use super::curves::{Curve, Picture, pictures, swept};

@@ -4,6 +4,7 @@ use anabranch_results::{
     ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, FlowRow, Outcome, PlotKind, PlotSpec, RunRow,
     SeriesRow, Value,
 };
+use anabranch_results::{DATA_PACKETS_HIT, Explanation, FaultRow, GOODPUT};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -642,7 +643,7 @@ fn the_mean_of_a_league_is_over_the_scenarios_asked_of_every_scheme() {
         run.scheme = "annulus".into();
     }
     let contests = [("incast", two_schemes()), ("permutation", two_schemes()), ("across", alone)]
-        .map(|(name, set)| Contest::of(name, &set, String::new(), None));
+        .map(|(name, set)| Contest::of(name, &set, String::new(), None, None));
     let page = league("", &contests, &BTreeMap::new());
     assert!(page.contains("over the 2 of 3 scenarios that were asked of all schemes"), "{page}");
     let row = |scheme: &str| {
@@ -651,4 +652,102 @@ fn the_mean_of_a_league_is_over_the_scenarios_asked_of_every_scheme() {
     };
     assert!(row("reps").starts_with("<td>2 of 2</td><td>1.00</td>"), "{}", row("reps"));
     assert!(row("annulus").contains("1 of 1</td><td>-</td><td>1.00</td>"), "{}", row("annulus"));
+}
+
+/// Four schemes with two seeds, of which the slower ones send more again: 100, 120, 140 and 400 us over an ideal of 50.
+fn four_schemes() -> ResultSet {
+    let mut set = two_schemes();
+    set.runs.retain(|run| run.scheme == "ops" && run.sweep["workload.bytes"] == Value::Text("8MiB".into()));
+    let one = std::mem::take(&mut set.runs);
+    set.series.clear();
+    set.flows.clear();
+    let kinds = [
+        "lb = { kind = \"reps\" }",
+        "lb = { kind = \"ecmp\" }\nfabric = { routing = \"adaptive\", trim = true }",
+    ];
+    for (place, name) in ["reps", "dcp", "ops", "ecmp"].into_iter().enumerate() {
+        for run in &one {
+            let max = [100.0, 120.0, 140.0, 400.0][place] + run.seed as f64;
+            let fault = FaultRow { data_packets: 10 * (place as u64 + 1), ..FaultRow::default() };
+            set.runs.push(RunRow {
+                scheme: name.into(),
+                sweep: BTreeMap::new(),
+                fct_max_us: max,
+                retransmissions: [0, 40, 500, 9_000][place],
+                faults: vec![fault],
+                ..run.clone()
+            });
+        }
+        set.scenario_toml.push_str(&format!("[[scheme]]\nname = {name:?}\n{}\n", kinds[place % 2]));
+    }
+    for run in (0..8).step_by(2) {
+        set.series.extend((1..=4_u32).map(|step| SeriesRow {
+            run,
+            series: GOODPUT.into(),
+            entity: anabranch_results::ALL_HOSTS.into(),
+            time_ps: u64::from(step * [1, 2, 2, 40][run as usize / 2]) * 25_000_000,
+            value: 300.0 / f64::from(run + 1),
+        }));
+    }
+    set
+}
+
+/// The plots of a scenario of a league whose times are held against `measure`.
+fn explained(set: &ResultSet, measure: &str) -> (Contest, Vec<serde_json::Value>) {
+    let explanation = Explanation { measure: measure.into(), called: None, says: "It is <so>.".into() };
+    let contest = Contest::of("loss", set, String::new(), None, Some(&explanation));
+    let page = league("", std::slice::from_ref(&contest), &BTreeMap::new());
+    let (_, plots) = page.split_once("<script type=\"application/json\" id=\"plots\">").unwrap();
+    let plots: serde_json::Value = serde_json::from_str(plots.split_once("</script>").unwrap().0).unwrap();
+    (contest, plots.as_array().unwrap().clone())
+}
+
+#[test]
+fn a_scenario_of_a_league_holds_times_against_what_its_file_names() {
+    let set = four_schemes();
+    let (contest, plots) = explained(&set, "retransmissions");
+    assert_eq!(
+        contest.json()["explained_by"],
+        json!({"measure": "retransmissions", "rank_correlation": 1.0})
+    );
+    let page = league("", &[contest], &BTreeMap::new());
+    for text in [
+        "It is &lt;so&gt;. A point is a scheme, the mean over 2 seeds",
+        "over the 4 schemes: 1.00. It says what goes together, not why.",
+        "Zero stands at the left.",
+        // The numbers, for who does not see the plot.
+        "<th scope=\"row\">dcp</th><td>2.43</td>",
+        "<td>40</td><td>switches, trims</td>",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    let against = &plots[0];
+    assert_eq!(against["data"][0]["names"], json!(["reps", "ops"]));
+    assert_eq!((&against["data"][0]["x"], &against["layout"]["x"]["foot"]), (&json!([0, 500]), &json!(10)));
+    // The first, the one in the middle and the last, up to a time at which something is seen of the first.
+    let goodput = &plots[1];
+    let names: Vec<_> =
+        goodput["data"].as_array().unwrap().iter().map(|trace| trace["name"].clone()).collect();
+    assert_eq!(names, ["reps, the first", "ops, in the middle", "ecmp, the last"]);
+    assert_eq!(goodput["layout"]["x"]["range"], json!([0, 300]));
+}
+
+#[test]
+fn what_faults_hit_is_a_measure() {
+    let (contest, plots) = explained(&four_schemes(), DATA_PACKETS_HIT);
+    assert_eq!(contest.json()["explained_by"]["rank_correlation"], 1.0);
+    assert_eq!(plots[0]["layout"]["x"]["title"], "Data packets hit (count)");
+}
+
+#[test]
+fn the_heat_map_has_a_cell_for_each_scheme_in_each_scenario() {
+    let contests = [("incast", two_schemes()), ("loss", four_schemes())]
+        .map(|(name, set)| Contest::of(name, &set, String::new(), None, None));
+    let page = league("", &contests, &BTreeMap::new());
+    let (_, map) = page.split_once("id=\"map\"").unwrap();
+    let (map, _) = map.split_once("</table>").unwrap();
+    assert!(map.contains("<a href=\"#loss\"><span>loss</span></a>"), "{map}");
+    let cell = "<th scope=\"row\">ecmp</th><td></td><td class=\"h4\" title=\"3.96\"><span>3.96</span></td>";
+    assert!(map.contains(cell), "{map}");
+    assert_eq!(map.matches("<tr>").count(), 5);
 }

@@ -15,9 +15,23 @@ pub(super) fn section(plot: &Plot) -> String {
     }
     let length = |trace: &Json| trace["x"].as_array().map_or(0, Vec::len);
     let all = |key: &str| plot.data.iter().all(|trace| trace[key] == true);
+    let are_named = plot.data.iter().all(|trace| trace["names"].is_array());
     let is_map = plot.data.iter().all(|trace| trace["kind"] == "heat");
     let (head, rows): (Vec<String>, Vec<Vec<String>>) = if is_map {
         (owned(["panel", "largest", "where"]), plot.data.iter().map(of_map).collect())
+    } else if are_named {
+        let [x, y] = [&plot.layout["x"], &plot.layout["panels"][0]["y"]].map(title);
+        (
+            vec![
+                "scheme".to_owned(),
+                y,
+                "from".to_owned(),
+                "to".to_owned(),
+                x,
+                "paths, full queue".to_owned(),
+            ],
+            of_names(plot),
+        )
     } else if all("share") {
         let x = plot.layout["x"]["title"].as_str().unwrap_or_default();
         let head = owned(["curve", "P50", "P90", "P99", "largest"]);
@@ -91,6 +105,20 @@ fn points(trace: &Json, whiskers: bool) -> Vec<Vec<String>> {
         [name].into_iter().chain(cells).collect()
     };
     (0..count).map(row).collect()
+}
+
+/// A row for each point that has a name, in the order of their heights.
+fn of_names(plot: &Plot) -> Vec<Vec<String>> {
+    let count = |trace: &Json| trace["names"].as_array().map_or(0, Vec::len);
+    let all = plot.data.iter().flat_map(|trace| (0..count(trace)).map(move |at| (trace, at)));
+    let mut all: Vec<(&Json, usize)> = all.collect();
+    let height = |(trace, at): &(&Json, usize)| trace["y"][*at].as_f64().unwrap_or(f64::INFINITY);
+    all.sort_by(|one, other| height(one).total_cmp(&height(other)));
+    let row = |(trace, at): (&Json, usize)| {
+        let numbers = ["names", "y", "low", "high", "x"].map(|key| cell(&trace[key][at]));
+        numbers.into_iter().chain([trace["name"].as_str().unwrap_or_default().to_owned()]).collect()
+    };
+    all.into_iter().map(row).collect()
 }
 
 /// Where the curve, in percent of all, first comes to a share.

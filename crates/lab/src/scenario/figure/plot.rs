@@ -4,7 +4,7 @@ use super::super::table::{Table, list, nearest};
 use super::super::{Scenario, ScenarioError, TopologySpec, WorkloadSpec, schemes};
 use super::{Figure, ModelSpec};
 use anabranch_base::Bytes;
-use anabranch_results::{PlotKind, PlotSpec, RunRow, Statistic};
+use anabranch_results::{DATA_PACKETS_HIT, Explanation, PlotKind, PlotSpec, RunRow, Statistic};
 
 /// Reads a `[plot]` table of a figure that is called `title`.
 pub(super) fn read(table: &Table, title: &str) -> Result<PlotSpec, ScenarioError> {
@@ -75,6 +75,7 @@ pub(super) struct Drawable {
     /// Numbers of a run.
     numbers: Vec<&'static str>,
     curves: Vec<&'static str>,
+    faults: bool,
     messages: bool,
     /// Parts of the workload that results tell apart.
     groups: Vec<String>,
@@ -96,6 +97,7 @@ impl Drawable {
                         _ => RunRow::FIELDS.to_vec(),
                     },
                     curves,
+                    faults: !scenario.faults.is_empty(),
                     messages: true,
                     groups: groups(scenario),
                     jobs: matches!(
@@ -110,6 +112,7 @@ impl Drawable {
                 parameters: Vec::new(),
                 numbers: Vec::new(),
                 curves: Vec::new(),
+                faults: false,
                 messages: false,
                 groups: Vec::new(),
                 jobs: false,
@@ -146,6 +149,7 @@ impl Drawable {
             parameters: parameters.iter().map(|&name| name.to_owned()).collect(),
             numbers: numbers.to_vec(),
             curves: curves.to_vec(),
+            faults: false,
             messages: false,
             groups: Vec::new(),
             jobs: false,
@@ -206,6 +210,20 @@ impl Drawable {
         }
         let schemes: Vec<&str> = self.schemes.iter().map(String::as_str).collect();
         spec.schemes.iter().try_for_each(|name| known(table, "schemes", name, &schemes))
+    }
+}
+
+impl Drawable {
+    /// Reads an `[explain]` table.
+    ///
+    /// # Errors
+    /// A measure that no run will have among others.
+    pub(super) fn explanation(&self, table: &Table) -> Result<Explanation, ScenarioError> {
+        table.only(&["measure", "called", "says"])?;
+        let measure: String = table.need("measure")?;
+        let hit: &[&str] = if self.faults { &[DATA_PACKETS_HIT] } else { &[] };
+        known(table, "measure", &measure, &[&self.numbers, hit].concat())?;
+        Ok(Explanation { measure, called: table.get("called")?, says: table.need("says")? })
     }
 }
 
@@ -446,6 +464,29 @@ mod tests {
         let unmeasured = &PACKETS[..PACKETS.find("[[measure]]").unwrap()];
         let said = refused(unmeasured, "kind = \"series\"\ny = \"queue_depth_bytes\"");
         assert!(said.contains("nothing is measured over time"), "{said}");
+    }
+
+    #[test]
+    fn what_a_time_is_held_against_is_a_number_of_the_runs() {
+        let read = |more: &str, explain: &str| {
+            let text = format!("{HEAD}{PACKETS}{more}[explain]\n{explain}");
+            read_figure("f.toml", &text, Scale::Paper, &NoFiles)
+        };
+        let fault =
+            "[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = \"1us\"\nduration = \"1us\"\n";
+        let hit =
+            "measure = \"data_packets_hit\"\ncalled = \"Packets lost\"\nsays = \"They are sent again.\"\n";
+        let expected = Explanation {
+            measure: DATA_PACKETS_HIT.into(),
+            called: Some("Packets lost".into()),
+            says: "They are sent again.".into(),
+        };
+        assert_eq!(read(fault, hit).unwrap().explain, Some(expected));
+        let said = |explain: &str| read("", explain).unwrap_err().to_string();
+        assert!(said(hit).contains("unknown measure"), "{}", said(hit));
+        let near = said("measure = \"drop\"\nsays = \"S.\"\n");
+        assert!(near.ends_with("write: measure = \"drops\""), "{near}");
+        assert!(said("measure = \"drops\"\n").contains("says"));
     }
 
     /// The same of the models without curves, except for `state-bits`, whose fields are not drawn one by one.

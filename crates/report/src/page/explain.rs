@@ -1,0 +1,363 @@
+//! What the league draws of a scenario: the time of each scheme against what the scenario's file names, and where there are
+//! faults goodput over time. Both show what goes together, and assert no cause.
+
+use super::plots::{self, Plot};
+use crate::groups::groups;
+use crate::index::Index;
+use crate::labels::{Label, label, palette, significant};
+use crate::standing::Quantity;
+use anabranch_results::{
+    DATA_PACKETS_HIT, Estimate, Explanation, GOODPUT, PlotKind, PlotSpec, ResultSet, RunRow,
+};
+use serde_json::{Value as Json, json};
+
+/// From this quotient of the longest time and the shortest on, the axis of times is logarithmic: those near the ideal lie
+/// close together.
+const WIDE_TIMES: f64 = 3.0;
+/// Schemes that are furthest from the common order, at most.
+const NAMED: usize = 3;
+/// Over fewer schemes a rank correlation says little.
+const ENOUGH: usize = 6;
+/// Below this there is no order from which one could be far.
+const AN_ORDER: f64 = 0.6;
+
+/// A scheme that is ranked, or finished alone.
+pub(super) struct Timed<'a> {
+    pub scheme: &'a str,
+    pub over_ideal: Estimate,
+}
+
+/// The time of each scheme against the measure.
+pub(super) struct Against {
+    pub plot: Plot,
+    /// Spearman's, over the schemes that are drawn; none where one of the two is the same for all.
+    pub correlation: Option<f64>,
+}
+
+/// Who chooses a packet's path.
+const PATHS: [&str; 3] = ["hash", "host", "switches"];
+
+/// The same as a clause.
+const CLAUSES: [&str; 3] = ["a queue pair has one path", "the host chooses paths", "switches choose paths"];
+
+/// What a switch does with a packet for which there is no room, and the mark of those.
+const FULL: [(&str, &str); 3] = [("drops", "circle"), ("trims", "triangle"), ("pauses", "square")];
+
+/// Who chooses the paths of a scheme of a resolved scenario, and what its fabric does where a queue is full: places in
+/// [`PATHS`] and [`FULL`].
+fn kind_of(scenario: &toml::Table, scheme: &str) -> (usize, usize) {
+    let schemes = scenario.get("scheme").and_then(toml::Value::as_array).into_iter().flatten();
+    let is_it = |table: &&toml::Value| table.get("name").and_then(toml::Value::as_str) == Some(scheme);
+    let Some(table) = schemes.clone().find(is_it) else { return (0, 0) };
+    let at = |keys: &[&str]| keys.iter().try_fold(table, |table, key| table.get(*key));
+    let word = |keys: &[&str]| at(keys).and_then(toml::Value::as_str).unwrap_or_default();
+    let path =
+        match (word(&["fabric", "program", "kind"]), word(&["fabric", "routing"]), word(&["lb", "kind"])) {
+            ("conweave" | "themis-spraying", _, _) | (_, "adaptive" | "spray", _) => 2,
+            (_, _, "ecmp" | "") => 0,
+            _ => 1,
+        };
+    let trims = at(&["fabric", "trim"]).and_then(toml::Value::as_bool) == Some(true);
+    (path, if at(&["fabric", "pfc"]).is_some() { 2 } else { usize::from(trims) })
+}
+
+fn measured(run: &RunRow, measure: &str) -> Option<f64> {
+    match measure {
+        DATA_PACKETS_HIT => Some(run.faults.iter().map(|fault| fault.data_packets).sum::<u64>() as f64),
+        _ => run.number(measure),
+    }
+}
+
+/// The plot; none where fewer than three schemes have both numbers.
+pub(super) fn against(
+    set: &ResultSet,
+    timed: &[Timed<'_>],
+    quantity: Quantity,
+    explanation: &Explanation,
+) -> Option<Against> {
+    let groups = groups(set);
+    let mean = |scheme: &str| {
+        let group = groups.iter().find(|group| group.scheme == scheme)?;
+        let numbers: Vec<f64> =
+            group.runs().map(|run| measured(run, &explanation.measure)).collect::<Option<_>>()?;
+        Some(Estimate::of(&numbers)?.mean)
+    };
+    let Label { name, unit, factor } = label(&explanation.measure);
+    let called = explanation.called.clone().unwrap_or(name);
+    let mut points: Vec<(&Timed<'_>, f64)> =
+        timed.iter().filter_map(|one| Some((one, mean(one.scheme)? * factor))).collect();
+    points.sort_by(|one, other| one.0.over_ideal.mean.total_cmp(&other.0.over_ideal.mean));
+    if points.len() < 3 {
+        return None;
+    }
+    let (times, measures): (Vec<f64>, Vec<f64>) =
+        points.iter().map(|(one, measure)| (one.over_ideal.mean, *measure)).unzip();
+    let correlation = rank_correlation(&measures, &times);
+    let far = correlation.map_or_else(Vec::new, |correlation| far_off(&measures, &times, correlation));
+    let scenario: toml::Table = toml::from_str(&set.scenario_toml).unwrap_or_default();
+    let first = order_of_labels(points.len(), &far);
+    let kinds: Vec<(usize, usize)> = points.iter().map(|(one, _)| kind_of(&scenario, one.scheme)).collect();
+    let traces = (0..PATHS.len()).flat_map(|path| (0..FULL.len()).map(move |full| (path, full)));
+    let data: Vec<Json> = traces
+        .filter_map(|kind| {
+            let here: Vec<usize> = (0..points.len()).filter(|at| kinds[*at] == kind).collect();
+            let of = |number: &dyn Fn(usize) -> Json| here.iter().map(|&at| number(at)).collect::<Json>();
+            let end = |at: usize, end: usize| {
+                let estimate = points[at].0.over_ideal;
+                estimate.interval().map_or(estimate.mean, |ends| ends[end])
+            };
+            let (does, shape) = FULL[kind.1];
+            (!here.is_empty()).then(|| {
+                json!({
+                    "kind": "named", "name": format!("{}, {does}", PATHS[kind.0]), "shape": shape,
+                    "names": of(&|at| points[at].0.scheme.into()), "first": of(&|at| first[at].into()),
+                    "x": of(&|at| points[at].1.into()), "y": of(&|at| points[at].0.over_ideal.mean.into()),
+                    "low": of(&|at| end(at, 0).max(1.0).into()), "high": of(&|at| end(at, 1).into()),
+                    "line": {"color": palette(kind.0), "width": 1.5},
+                })
+            })
+        })
+        .collect();
+    let ratio = match quantity.field {
+        "cct_max_us" => "CCT / ideal CCT",
+        _ => "FCT / ideal FCT",
+    };
+    let what = if quantity.is_time { "Time over the ideal" } else { quantity.short };
+    let log = times[times.len() - 1] > WIDE_TIMES * times[0];
+    let x = measure_axis(&format!("{called} ({unit})"), &measures);
+    let layout = json!({"x": x, "panels": [{"y": {"title": format!("{what} ({ratio})"), "log": log}}],
+        "legend": "paths chosen by, and what a full queue does:"});
+    let title = format!("{called} and time");
+    let within: Vec<(usize, usize, f64)> = (0..PATHS.len())
+        .filter_map(|path| {
+            let of = |values: &[f64]| -> Vec<f64> {
+                values
+                    .iter()
+                    .zip(&kinds)
+                    .filter(|(_, kind)| kind.0 == path)
+                    .map(|(value, _)| *value)
+                    .collect()
+            };
+            let (measures, times) = (of(&measures), of(&times));
+            let enough = ENOUGH..points.len();
+            Some((
+                path,
+                times.len(),
+                rank_correlation(&measures, &times).filter(|_| enough.contains(&times.len()))?,
+            ))
+        })
+        .collect();
+    let note = caption(&points, explanation, correlation, &within, &far, x["foot"].is_number());
+    let plot = Plot { title: title.clone(), note, whole: title, part: String::new(), data, layout };
+    Some(Against { plot, correlation })
+}
+
+fn caption(
+    points: &[(&Timed<'_>, f64)],
+    explanation: &Explanation,
+    correlation: Option<f64>,
+    within: &[(usize, usize, f64)],
+    far: &[usize],
+    has_foot: bool,
+) -> String {
+    let seeds = points.iter().map(|(one, _)| one.over_ideal.seeds).max().unwrap_or(1);
+    let mut note = format!("{} A point is a scheme", explanation.says);
+    if seeds > 1 {
+        note.push_str(&format!(", the mean over {seeds} seeds with the 95 % interval of its time"));
+    }
+    note.push('.');
+    if has_foot {
+        note.push_str(" Zero stands at the left.");
+    }
+    match correlation {
+        Some(correlation) => {
+            note.push_str(&format!(
+                " Rank correlation (Spearman) over the {} schemes: {correlation:.2}",
+                points.len()
+            ));
+            for (path, count, correlation) in within {
+                note.push_str(&format!("; over the {count} where {}: {correlation:.2}", CLAUSES[*path]));
+            }
+            note.push_str(". It says what goes together, not why.");
+        }
+        None => note.push_str(" It is the same for all schemes."),
+    }
+    if !far.is_empty() {
+        let names: Vec<&str> = far.iter().map(|&at| points[at].0.scheme).collect();
+        note.push_str(&format!(" Furthest from that order: {}.", names.join(", ")));
+    }
+    note
+}
+
+/// An axis for counts of which some may be none. Where it is logarithmic, none stands at its `foot`.
+fn measure_axis(title: &str, values: &[f64]) -> Json {
+    let positive = || values.iter().copied().filter(|value| *value > 0.0);
+    let (Some(least), Some(most)) = (positive().reduce(f64::min), positive().reduce(f64::max)) else {
+        return json!({"title": title, "log": false, "zero": true});
+    };
+    let has_none = values.iter().any(|value| *value <= 0.0);
+    if !super::axes::is_wide(least, most) {
+        let low = if has_none || least < 0.3 * most { 0.0 } else { least };
+        let room = 0.05 * (most - low).max(0.02 * most);
+        return json!({"title": title, "log": false, "si": true, "range": [low - room, most + room]});
+    }
+    let mut axis = json!({"title": title, "log": true, "si": true});
+    if has_none {
+        let mut foot = 1.0;
+        while foot * 2.0 > least {
+            foot /= 10.0;
+        }
+        while foot * 20.0 <= least {
+            foot *= 10.0;
+        }
+        axis["foot"] = foot.into();
+        axis["range"] = json!([foot * 0.75, most * 1.3]);
+    }
+    axis
+}
+
+/// For each point, in the order of times, when its label is placed: the first few, the last ones and those that are far off
+/// before the others, which have a label where there is room.
+fn order_of_labels(count: usize, far: &[usize]) -> Vec<usize> {
+    let ends = [0, count - 1, 1, count - 2, 2];
+    let mut order: Vec<usize> = Vec::new();
+    for at in ends.into_iter().chain(far.iter().copied()).chain(0..count) {
+        if !order.contains(&at) {
+            order.push(at);
+        }
+    }
+    let place = |at: usize| order.iter().position(|other| *other == at).unwrap_or(count);
+    (0..count).map(place).collect()
+}
+
+/// Ranks from 0, those that are level with the mean of theirs.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let below = |value: f64| values.iter().filter(|other| **other < value).count() as f64;
+    let level = |value: f64| values.iter().filter(|other| **other == value).count() as f64;
+    values.iter().map(|&value| below(value) + (level(value) - 1.0) / 2.0).collect()
+}
+
+/// Spearman's; none where one of the two does not differ.
+fn rank_correlation(one: &[f64], other: &[f64]) -> Option<f64> {
+    let (one, other) = (ranks(one), ranks(other));
+    let mean = (one.len() as f64 - 1.0) / 2.0;
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>();
+    let spread = product(&one, &one) * product(&other, &other);
+    (spread > 0.0).then(|| product(&one, &other) / spread.sqrt())
+}
+
+/// Those whose two ranks lie furthest apart, by more than a third of all, where there is an order.
+fn far_off(measures: &[f64], times: &[f64], correlation: f64) -> Vec<usize> {
+    if correlation.abs() < AN_ORDER {
+        return Vec::new();
+    }
+    let last = measures.len() as f64 - 1.0;
+    let turned = |rank: f64| if correlation < 0.0 { last - rank } else { rank };
+    let apart: Vec<f64> =
+        ranks(measures).into_iter().zip(ranks(times)).map(|(a, b)| (turned(a) - b).abs()).collect();
+    let mut far: Vec<usize> =
+        (0..apart.len()).filter(|&at| 3.0 * apart[at] > measures.len() as f64).collect();
+    far.sort_by(|&one, &other| apart[other].total_cmp(&apart[one]));
+    far.truncate(NAMED);
+    far
+}
+
+/// Goodput over time of the first scheme, the one in the middle and the last, where there are faults.
+pub(super) fn goodput(set: &ResultSet, timed: &[Timed<'_>]) -> Option<Plot> {
+    if set.actual().iter().all(|run| run.faults.is_empty()) || timed.len() < 3 {
+        return None;
+    }
+    let mut by_time: Vec<&Timed<'_>> = timed.iter().collect();
+    by_time.sort_by(|one, other| one.over_ideal.mean.total_cmp(&other.over_ideal.mean));
+    let count = by_time.len();
+    let chosen = [(0, "the first"), (count / 2, "in the middle"), (count - 1, "the last")]
+        .map(|(at, what)| (by_time[at].scheme, what));
+    let spec = PlotSpec {
+        per: vec!["scheme".to_owned()],
+        schemes: chosen.map(|(scheme, _)| scheme.to_owned()).to_vec(),
+        ..PlotSpec::new(PlotKind::Series, "Goodput over time", GOODPUT)
+    };
+    let mut plot = plots::drawn(&Index::new(set), &spec).into_iter().next()?;
+    let end = |trace: &Json| trace["x"].as_array().and_then(|x| x.last()).and_then(Json::as_f64);
+    let mut ends = [None; 3];
+    for trace in &mut plot.data {
+        let Some(place) = chosen.iter().position(|(scheme, _)| trace["scheme"] == *scheme) else { continue };
+        ends[place] = end(trace);
+        trace["name"] = format!("{}, {}", chosen[place].0, chosen[place].1).into();
+        trace["line"] = json!({"color": palette(place), "width": 1.6});
+    }
+    plot.data.sort_by_key(|trace| chosen.iter().position(|(scheme, _)| trace["scheme"] == *scheme));
+    let [Some(first), Some(middle), Some(last)] = ends else { return Some(plot) };
+    // The last one may take so long that nothing would be seen of the others.
+    let shown = (2.0 * first).max(1.5 * middle);
+    if last > 1.3 * shown {
+        plot.layout["x"]["range"] = json!([0.0, shown]);
+        let unit = if plot.layout["x"]["title"].as_str().is_some_and(|title| title.ends_with("(ms)")) {
+            "ms"
+        } else {
+            "µs"
+        };
+        plot.note.push_str(&format!(" {} goes on until {} {unit}.", chosen[2].0, significant(last)));
+    }
+    Some(plot)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_that_agree_correlate() {
+        assert_eq!(rank_correlation(&[1.0, 2.0, 9.0], &[5.0, 6.0, 7.0]), Some(1.0));
+        assert_eq!(rank_correlation(&[1.0, 2.0, 9.0], &[7.0, 6.0, 5.0]), Some(-1.0));
+        assert_eq!(rank_correlation(&[4.0, 4.0, 4.0], &[5.0, 6.0, 7.0]), None);
+        assert_eq!(ranks(&[3.0, 1.0, 3.0, 2.0]), [2.5, 0.0, 2.5, 1.0]);
+        // Of two that are level each has half of a rank.
+        let level = rank_correlation(&[1.0, 1.0, 2.0, 3.0], &[1.0, 2.0, 3.0, 4.0]).unwrap();
+        assert!((level - 4.5 / (4.5_f64 * 5.0).sqrt()).abs() < 1e-12, "{level}");
+    }
+
+    #[test]
+    fn those_far_from_the_order_are_found_whichever_way_it_goes() {
+        let times: Vec<f64> = (0..9).map(f64::from).collect();
+        let mut measures = times.clone();
+        measures.swap(0, 4);
+        assert_eq!(far_off(&measures, &times, 0.7), [0, 4]);
+        measures.reverse();
+        assert_eq!(far_off(&measures, &times, -0.7), [4, 8]);
+        assert!(far_off(&measures, &times, 0.3).is_empty());
+    }
+
+    #[test]
+    fn none_has_a_place_on_a_logarithmic_axis() {
+        let axis = measure_axis("Drops (count)", &[0.0, 34.0, 20_000.0]);
+        assert_eq!((&axis["log"], &axis["foot"]), (&json!(true), &json!(10.0)));
+        assert_eq!(measure_axis("D", &[0.0, 0.04, 3.0])["foot"], json!(0.01));
+        let narrow = measure_axis("D", &[0.0, 34.0, 50.0]);
+        assert!(narrow["log"] == false && narrow["range"][0].as_f64().unwrap() < 0.0, "{narrow}");
+        assert!(measure_axis("D", &[90.0, 100.0])["range"][0].as_f64().unwrap() > 80.0);
+        assert_eq!(measure_axis("D", &[0.0, 0.0])["zero"], true);
+    }
+
+    #[test]
+    fn a_scheme_is_known_by_who_chooses_its_paths_and_what_a_full_queue_does() {
+        let scheme = |name: &str, rest: &str| format!("[[scheme]]\nname = \"{name}\"\n{rest}");
+        let text = [
+            scheme(
+                "hpcc",
+                "lb = { kind = \"ecmp\" }\n[scheme.fabric]\nrouting = \"ecmp\"\npfc = { alpha = 1.0 }\n",
+            ),
+            scheme("reps", "lb = { kind = \"reps\" }\n[scheme.fabric]\nrouting = \"ecmp\"\ntrim = false\n"),
+            scheme("dcp", "lb = { kind = \"ecmp\" }\n[scheme.fabric]\nrouting = \"adaptive\"\ntrim = true\n"),
+            scheme("conweave", "lb = { kind = \"ecmp\" }\n[scheme.fabric.program]\nkind = \"conweave\"\n"),
+        ];
+        let scenario: toml::Table = text.concat().parse().unwrap();
+        let kinds = ["hpcc", "reps", "dcp", "conweave"].map(|name| kind_of(&scenario, name));
+        assert_eq!(kinds, [(0, 2), (1, 0), (2, 1), (2, 0)]);
+    }
+
+    #[test]
+    fn labels_go_to_the_ends_first() {
+        assert_eq!(order_of_labels(7, &[4]), [0, 2, 4, 6, 5, 3, 1]);
+    }
+}
