@@ -25,6 +25,7 @@
       return turned * (x === y ? a.localeCompare(b) : x < y ? -1 : 1);
     });
     table.tBodies[0].append(...rows);
+    table.classList.add("sorted");
   }
 
   function csv() {
