@@ -51,7 +51,20 @@ pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
         false => MOST_NAMED,
     };
     if points.len() > MOST_SENTENCES {
-        sentences.push(over_the_sweep(&points, at, quantity));
+        let (spared, hit): (Vec<_>, Vec<_>) = points
+            .iter()
+            .copied()
+            .partition(|point| at(point).iter().all(|(_, of)| of.unhit[1] > 0 && of.unhit[0] == of.unhit[1]));
+        if !hit.is_empty() {
+            sentences.push(over_the_sweep(&hit, at, quantity));
+        }
+        if !spared.is_empty() {
+            let shown = spared.iter().take(3).map(|point| named(point)).collect::<Vec<_>>().join("; ");
+            let more = if spared.len() > 3 { "; ..." } else { "" };
+            let (few, all) = (spared.len(), points.len());
+            sentences.push(format!("{SPARED}, at {few} of {all} sweep points ({shown}{more})."));
+            sentences.push(hit_more(&set.scenario_toml));
+        }
         return sentences;
     }
     // A point that says nothing is no headline.
@@ -850,6 +863,14 @@ mod tests {
                 "a is fastest at 5 of 6 sweep points (x = 0; x = 1; x = 2; ...). b is fastest at 1 of 6 sweep points (x = 5)."
             ]
         );
+        let mut spared = whole.clone();
+        for run in spared.runs.iter_mut().filter(|run| run.sweep["x"] == anabranch_results::Value::Integer(2))
+        {
+            run.faults = vec![FaultRow { packets_lost: 5, ..FaultRow::default() }];
+        }
+        let said = verdict(&spared);
+        assert!(said[0].starts_with("a is fastest at 4 of 5 sweep points"), "{said:?}");
+        assert_eq!(said[1], format!("{SPARED}, at 1 of 6 sweep points (x = 2)."));
         whole.runs.retain(|run| run.sweep["x"] == anabranch_results::Value::Integer(0));
         assert!(verdict(&whole)[0].starts_with("At x = 0: a is fastest"), "{:?}", verdict(&whole));
     }

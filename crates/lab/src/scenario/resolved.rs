@@ -327,7 +327,7 @@ impl Scenario {
                     self.lay(step.workload, &ground.topology)?
                 }
             };
-            let facts = step.schemes.iter().map(|scheme| ground.facts(scheme)).collect();
+            let facts: Vec<PathFacts> = step.schemes.iter().map(|scheme| ground.facts(scheme)).collect();
             facts_by_point.push(facts);
             for scheme in step.schemes {
                 let facts = ground.facts(scheme);
@@ -354,6 +354,11 @@ impl Scenario {
             let payload = payload.unwrap_or(u64::MAX);
             rare.look(&taken_of, &workload, &ground.topology, &ground.routing, payload);
             without.look_at_workload(step.workload, &workload, &self.files);
+            if !step.faults.is_empty() {
+                let rtt = facts_by_point.last().and_then(|facts| facts.first()).map(|facts| facts.base_rtt);
+                let ends = curves::soonest_end(&workload, &ground.topology, &self.limits);
+                without.look_at_end(step.workload, ends + rtt.unwrap_or_default());
+            }
             let mut curves_of = Vec::with_capacity(self.measures.len());
             for (i, measure) in self.measures.iter().enumerate() {
                 curves_of.push(self.find_measure(i, measure, &ground.topology, workload.qps.len(), seed)?);

@@ -247,10 +247,25 @@ impl<'a> Table<'a> {
                 };
                 format!("{near} = {value} (did you mean {near:?}?)")
             }
-            Some(near) => format!("{near} (did you mean {near:?}?)"),
+            Some(near) => format!("{} (did you mean {near:?}?)", self.header(near, node)),
             None => format!("one of {}", known.join(", ")),
         };
         Err(fault(self.file, node.at, format!("unknown key {key:?}{place}"), Some(help)))
+    }
+
+    /// The key `near` as what stands at `node` is written: a table and a list of tables have headers.
+    fn header(&self, near: &str, node: &Node) -> String {
+        let within = self.name.trim_matches(['[', ']']);
+        let path = if within.is_empty() { near.to_owned() } else { format!("{within}.{near}") };
+        match &node.item {
+            Item::Table(_) => format!("[{path}]"),
+            Item::Array(nodes)
+                if !nodes.is_empty() && nodes.iter().all(|node| matches!(node.item, Item::Table(_))) =>
+            {
+                format!("[[{path}]]")
+            }
+            _ => near.to_owned(),
+        }
     }
 
     /// The whole of it, without places.

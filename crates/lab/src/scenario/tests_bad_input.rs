@@ -81,7 +81,7 @@ fn a_figure_says_what_is_wrong_with_it() {
     assert_eq!(said("title = \"t\"\n"), "f.toml: the scenario has no \"id\"\n  write: id = \"reps/fig-2\"");
     assert_eq!(
         said(&format!("{head}[plt]\nkind = \"cdf\"\n")),
-        "f.toml:3:2: unknown key \"plt\"\n  write: plot (did you mean \"plot\"?)"
+        "f.toml:3:2: unknown key \"plt\"\n  write: [plot] (did you mean \"plot\"?)"
     );
     assert_eq!(
         said(&format!("{head}[quick]\nseds = [1]\n")),
