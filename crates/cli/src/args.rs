@@ -72,8 +72,9 @@ The folder has runs as task=000017, each whole or not there, with the files of `
   anabranch check perm.toml --json")]
     Check(CheckArgs),
     /// Draw the page again and print the table from stored results
-    #[command(after_help = "Example:
-  anabranch report results/permutation-1024-0123456789abcdef")]
+    #[command(after_help = "Examples:
+  anabranch report results/permutation-1024-0123456789abcdef
+  anabranch report runs                    all runs of a campaign that are there")]
     Report(ReportArgs),
     /// Find the smallest or largest value of a parameter for which something still holds
     #[command(after_help = "The scenario has a question beside everything else:
@@ -164,7 +165,7 @@ pub struct RunArgs {
     #[arg(long = "scheme", value_name = "NAME", value_delimiter = ',')]
     pub schemes: Vec<String>,
     /// Run with this seed instead of the scenario's, or of 1, 2 and 3 where it names none [repeat for more]
-    #[arg(long = "seed", value_name = "N", value_delimiter = ',')]
+    #[arg(long = "seed", value_name = "N", value_delimiter = ',', value_parser = seed)]
     pub seeds: Vec<u64>,
     /// Do not simulate a scenario that has faults without them too, for comparison
     #[arg(long)]
@@ -211,6 +212,18 @@ pub struct CampaignArgs {
     pub json: bool,
 }
 
+fn seed(text: &str) -> Result<u64, String> {
+    let range = text.split_once("..").or_else(|| text.split_once('-'));
+    let ends = range.and_then(|(first, last)| Some((first.parse::<u64>().ok()?, last.parse::<u64>().ok()?)));
+    text.parse().map_err(|_| match ends {
+        Some((first, last)) if first < last && last - first < 20 => {
+            let seeds: Vec<String> = (first..=last).map(|seed| seed.to_string()).collect();
+            format!("write --seed {}", seeds.join(","))
+        }
+        _ => "a seed is a whole number of 0 or more; write --seed 1,2,3 for several".to_owned(),
+    })
+}
+
 /// Which part of how many.
 fn share(text: &str) -> Result<(usize, usize), String> {
     let parts = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
@@ -248,10 +261,10 @@ at a time; its runs are kept below --out and used again."
 /// Arguments of `anabranch reproduce`.
 #[derive(Debug, Args)]
 pub struct ReproduceArgs {
-    /// Papers (`reps`) or figures (`reps/figure-2`); none: all
+    /// Papers (`reps`) or figures (`reps/figure-2`); none: says what there is
     #[arg(value_name = "PAPER[/FIGURE]")]
     pub figures: Vec<String>,
-    /// Every figure of every paper, as when none is named
+    /// Every figure of every paper
     #[arg(long, conflicts_with = "figures")]
     pub all: bool,
     /// How large to run them
@@ -269,7 +282,7 @@ pub struct ReproduceArgs {
 }
 
 impl ReproduceArgs {
-    /// The papers and figures that were named; none: all.
+    /// The papers and figures that were named; of `--all` none.
     pub fn wanted(&self) -> &[String] {
         if self.all { &[] } else { &self.figures }
     }
@@ -285,7 +298,7 @@ pub struct LeagueArgs {
     #[arg(long, value_enum, default_value_t = ScaleArg::Quick)]
     pub scale: ScaleArg,
     /// Run with this seed instead of the scenarios' [repeat for more]
-    #[arg(long = "seed", value_name = "N", value_delimiter = ',')]
+    #[arg(long = "seed", value_name = "N", value_delimiter = ',', value_parser = seed)]
     pub seeds: Vec<u64>,
     #[command(flatten)]
     pub output: OutputArgs,
@@ -402,7 +415,7 @@ pub struct FindArgs {
     #[arg(long = "scheme", value_name = "NAME", value_delimiter = ',')]
     pub schemes: Vec<String>,
     /// Ask with this seed instead of the scenario's, or of 1, 2 and 3 where it names none [repeat for more]
-    #[arg(long = "seed", value_name = "N", value_delimiter = ',')]
+    #[arg(long = "seed", value_name = "N", value_delimiter = ',', value_parser = seed)]
     pub seeds: Vec<u64>,
     #[command(flatten)]
     pub output: OutputArgs,

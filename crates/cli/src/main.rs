@@ -27,15 +27,16 @@ mod spool;
 mod store;
 mod timeline;
 mod varied;
+mod whole;
 
 use args::{Cli, Command};
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::try_parse().unwrap_or_else(|error| proposed(error).exit());
+    let cli = Cli::try_parse().unwrap_or_else(|error| exchanged(proposed(error)).exit());
     execute::keep_panics();
     let ended = execute::guarded(|| act(&cli.command)).unwrap_or_else(|error| Err(Failure::Run(error)));
     match ended {
@@ -59,6 +60,34 @@ fn proposed(mut error: clap::Error) -> clap::Error {
     let near = names.map(|name| (strsim::osa_distance(written, name), name.to_owned())).min();
     if let Some((_, name)) = near.filter(|(distance, _)| *distance <= FAR) {
         error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![name]));
+    }
+    error
+}
+
+/// Options of other programs, and what is written here instead.
+const OTHER_OPTIONS: [(&str, &str); 7] = [
+    ("-o", "--out FOLDER"),
+    ("--output", "--out FOLDER"),
+    ("--csv", "anabranch export FOLDER"),
+    ("--quiet", "2> /dev/null, where progress and warnings go"),
+    ("-q", "2> /dev/null, where progress and warnings go"),
+    ("-j", "--threads N"),
+    ("--jobs", "--threads N"),
+];
+
+/// An unknown option without the tip to take it for a value, which it is not, and with what is meant.
+fn exchanged(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidArg) else { return error };
+    if error.kind() != ErrorKind::UnknownArgument {
+        return error;
+    }
+    let option = written.split('=').next().unwrap_or(written);
+    let instead = OTHER_OPTIONS.iter().find(|(other, _)| *other == option);
+    let tip = instead.map(|(other, instead)| format!("in place of '{other}' write '{instead}'"));
+    error.remove(ContextKind::Suggested);
+    if let Some(tip) = tip {
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
     error
 }

@@ -4,31 +4,199 @@ use crate::failure::Failure;
 use crate::output::note;
 use crate::source::{Written, input};
 use anabranch_report::Measure;
+use anabranch_results::{ClaimValue, ResultSet};
 use anabranch_sim::scenario::{Find, Overrides, find_in};
 
 /// What `where` calls the scheme that is asked for.
 pub const SCHEME: &str = "scheme";
 
+/// In `where`: what stands behind it in brackets is measured at the smallest or the largest value looked through, with
+/// the same scheme and seed.
+const AT_ENDS: [(&str, bool); 2] = [("at_smallest", false), ("at_largest", true)];
+
+/// Comparisons, longer ones first.
+const COMPARISONS: [&str; 5] = ["<=", ">=", "==", "<", ">"];
+
+/// The measure of `where`, and what it asks of the ends.
+pub struct Condition {
+    text: String,
+    /// In the order in which they stand there.
+    references: Vec<Reference>,
+    /// The left side of a comparison that measures without the ends, with its words: what people look at.
+    left: Option<(String, Measure)>,
+}
+
+/// What is measured at one end.
+struct Reference {
+    /// Bytes of the text.
+    from: usize,
+    to: usize,
+    pub at_largest: bool,
+    measure: Measure,
+}
+
+impl Condition {
+    /// Whether the largest, and whether the smallest value has to be run before anything else.
+    pub fn ends(&self) -> impl Iterator<Item = bool> {
+        [false, true].into_iter().filter(|end| self.references.iter().any(|of| of.at_largest == *end))
+    }
+
+    /// What is measured at one end, in the order of the text.
+    pub fn at(&self, largest: bool) -> impl Iterator<Item = (usize, &Measure)> {
+        let all = self.references.iter().enumerate().filter(move |(_, of)| of.at_largest == largest);
+        all.map(|(place, of)| (place, &of.measure))
+    }
+
+    /// How many numbers [`with`](Self::with) takes.
+    pub fn count(&self) -> usize {
+        self.references.len()
+    }
+
+    /// The measure with what was measured at the ends.
+    ///
+    /// # Errors
+    /// As [`Measure::parse`], in words.
+    pub fn with(&self, numbers: &[f64]) -> Result<Measure, String> {
+        let mut text = self.text.clone();
+        for (of, number) in self.references.iter().zip(numbers).rev() {
+            text.replace_range(of.from..of.to, &format!("({number})"));
+        }
+        Measure::parse(&text).map_err(|error| error.to_string())
+    }
+
+    /// What the left side of the comparison is in a run, with its words.
+    pub fn left(&self, set: &ResultSet) -> Option<(&str, f64)> {
+        let (words, measure) = self.left.as_ref()?;
+        match measure.evaluate(set).ok()? {
+            ClaimValue::Number(number) => Some((words, number)),
+            _ => None,
+        }
+    }
+
+    fn parse(text: &str) -> Result<Condition, String> {
+        let mut references = Vec::new();
+        let mut rest = 0;
+        while let Some((from, name, at_largest)) = AT_ENDS
+            .iter()
+            .filter_map(|(name, end)| Some((rest + text[rest..].find(name)?, *name, *end)))
+            .min()
+        {
+            let open = from + name.len();
+            let wrong = || format!("{name} measures at that value what stands behind it in brackets");
+            if !text[open..].starts_with('(') {
+                return Err(wrong());
+            }
+            let to = closing(text, open).ok_or_else(wrong)?;
+            let measure =
+                Measure::parse(&text[open + 1..to - 1]).map_err(|error| format!("{name}: {error}"))?;
+            references.push(Reference { from, to, at_largest, measure });
+            rest = to;
+        }
+        let condition = Condition { text: text.to_owned(), left: left_of(text), references };
+        let whole = condition.with(&vec![1.0; condition.count()])?;
+        let within = condition.references.iter().flat_map(|of| of.measure.schemes());
+        let mut names: Vec<&str> = whole.schemes().into_iter().chain(within).collect();
+        names.sort_unstable();
+        names.dedup();
+        match names[..] {
+            [SCHEME] => {}
+            [] => return Err(format!("{text:?} asks for nothing of a scheme")),
+            ref names => {
+                let others: Vec<&str> = names.iter().copied().filter(|name| *name != SCHEME).collect();
+                return Err(format!(
+                    "it is asked of each scheme, which is called `scheme` there, not {}",
+                    others.join(", ")
+                ));
+            }
+        }
+        Ok(condition)
+    }
+}
+
+/// Behind the bracket that closes the one at `open`.
+fn closing(text: &str, open: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (place, letter) in text[open..].char_indices() {
+        match letter {
+            '(' => depth += 1,
+            ')' if depth == 1 => return Some(open + place + 1),
+            ')' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// What stands before the one comparison of a text.
+fn left_of(text: &str) -> Option<(String, Measure)> {
+    let place = COMPARISONS.iter().filter_map(|sign| text.find(sign)).min()?;
+    let words = text[..place].trim();
+    Some((words.to_owned(), Measure::parse(words).ok()?))
+}
+
+/// What is most likely meant by a `where` that cannot be read.
+fn meant(text: &str) -> Option<String> {
+    let is_one = |text: &String| Condition::parse(text).is_ok();
+    let plain = without_units(text);
+    // A field that does not say of which scheme.
+    let field =
+        plain.find(|letter: char| !(letter.is_alphanumeric() || letter == '_')).unwrap_or(plain.len());
+    let (field, rest) = plain.split_at(field);
+    let of_scheme = format!("{field}({SCHEME}) {}", rest.trim_start());
+    // Another scheme's name in brackets.
+    let named = Measure::parse(&plain).ok().and_then(|measure| {
+        let names = measure.schemes();
+        let [one] = names[..] else { return None };
+        Some(plain.replace(&format!("({one}"), &format!("({SCHEME}")))
+    });
+    [Some(plain), Some(of_scheme), named].into_iter().flatten().find(is_one)
+}
+
+/// Times as the measures have them, in microseconds without a unit.
+fn without_units(text: &str) -> String {
+    let units = [("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("ns", 1e-3), ("s", 1e6)];
+    let mut plain = String::new();
+    let mut rest = text;
+    let mut after_word = false;
+    while let Some(letter) = rest.chars().next() {
+        if !letter.is_ascii_digit() || after_word {
+            after_word = letter.is_alphanumeric() || letter == '_';
+            plain.push(letter);
+            rest = &rest[letter.len_utf8()..];
+            continue;
+        }
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (number, behind) = rest.split_at(end);
+        let word = behind.trim_start();
+        let stop = word.find(|c: char| !c.is_alphabetic()).unwrap_or(word.len());
+        let unit = units.iter().find(|(unit, _)| *unit == &word[..stop]);
+        match (unit, number.parse::<f64>()) {
+            (Some((unit, scale)), Ok(value)) => {
+                plain.push_str(&(value * scale).to_string());
+                rest = &word[unit.len()..];
+            }
+            _ => {
+                plain.push_str(number);
+                rest = behind;
+            }
+        }
+    }
+    plain
+}
+
 /// The measure of `where`.
 ///
 /// # Errors
 /// [`Failure::Input`] when it is no measure, or not of each scheme.
-pub fn measure(shown: &str, find: &Find) -> Result<Measure, Failure> {
-    let wrong = |why: String| {
-        Failure::Input(format!("{shown}: [find] where: {why}\n  write: where = \"drops(scheme) == 0\""))
-    };
-    let measure = Measure::parse(&find.holds).map_err(|error| wrong(error.to_string()))?;
-    match measure.schemes()[..] {
-        [SCHEME] => Ok(measure),
-        [] => Err(wrong(format!("{:?} asks for nothing of a scheme", find.holds))),
-        ref names => {
-            let others: Vec<&str> = names.iter().copied().filter(|name| *name != SCHEME).collect();
-            Err(wrong(format!(
-                "it is asked of each scheme, which is called `scheme` there, not {}",
-                others.join(", ")
-            )))
-        }
-    }
+pub fn measure(find: &Find) -> Result<Condition, Failure> {
+    Condition::parse(&find.holds).map_err(|why| {
+        let instead = meant(&find.holds).unwrap_or_else(|| "drops(scheme) == 0".to_owned());
+        let times = match without_units(&find.holds) == find.holds {
+            true => "",
+            false => " (times are in us, without a unit)",
+        };
+        input(find.wrong(format!("[find] where: {why}{times}"), format!("where = {instead:?}")))
+    })
 }
 
 /// For commands that answer no question: checks the one that the scenario asks, at both ends of what it looks through,
@@ -39,8 +207,47 @@ pub fn measure(shown: &str, find: &Find) -> Result<Measure, Failure> {
 pub fn check(written: &Written, over: &Overrides) -> Result<(), Failure> {
     let shown = &written.shown;
     let Some(find) = find_in(shown, &written.text, over).map_err(input)? else { return Ok(()) };
-    measure(shown, &find)?;
+    measure(&find)?;
     find.scenario(&find.ends(), &written.folder).and_then(|ends| ends.check()).map_err(input)?;
     note(&format!("{shown}: the search in [find] is run by `anabranch find {shown}`, not here"));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_measured_at_an_end_takes_its_place() {
+        let text = "fct_max(scheme) <= 1.05 * at_largest(fct_max(scheme)) + at_smallest(drops(scheme))";
+        let condition = Condition::parse(text).unwrap();
+        assert_eq!(condition.ends().collect::<Vec<_>>(), [false, true]);
+        assert_eq!(condition.at(true).map(|(place, _)| place).collect::<Vec<_>>(), [0]);
+        let whole = condition.with(&[20.5, 3.0]).unwrap();
+        assert_eq!(whole, Measure::parse("fct_max(scheme) <= 1.05 * (20.5) + (3)").unwrap());
+        assert_eq!(condition.left.unwrap().0, "fct_max(scheme)");
+        for (text, expected) in [
+            ("fct_max(scheme) <= at_largest", "what stands behind it in brackets"),
+            ("fct_max(scheme) <= at_largest(fct_max(scheme)", "what stands behind it in brackets"),
+            ("fct_max(scheme) <= at_largest(fct_mx(scheme))", "at_largest: measure `fct_mx(scheme)`"),
+            ("fct_max(scheme) <= at_largest(fct_max(reps))", "which is called `scheme` there, not reps"),
+        ] {
+            let said = Condition::parse(text).err().unwrap();
+            assert!(said.contains(expected), "{text}: {said}");
+        }
+    }
+
+    #[test]
+    fn what_is_meant_keeps_what_was_asked() {
+        for (text, expected) in [
+            ("fct_max(scheme) < 20us", Some("fct_max(scheme) < 20")),
+            ("fct_max < 20us", Some("fct_max(scheme) < 20")),
+            ("fct_max < 1.5 ms", Some("fct_max(scheme) < 1500")),
+            ("drops(reps) == 0", Some("drops(scheme) == 0")),
+            ("fct(scheme, p99) < 20", Some("fct(scheme, p99) < 20")),
+            ("nonsense(scheme) < 3", None),
+        ] {
+            assert_eq!(meant(text).as_deref(), expected, "{text}");
+        }
+    }
 }

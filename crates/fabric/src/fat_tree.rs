@@ -20,11 +20,11 @@ pub(super) fn build(hosts: u32, tier: &[TierSpec], pod_hosts: u32) -> Result<Top
 /// above are not oversubscribed.
 ///
 /// # Errors
-/// When the hosts do not fill ToRs or pods, or h is no multiple of `oversubscription`.
+/// When the hosts do not fill ToRs or pods, or h / `oversubscription` is no whole number of ports.
 pub fn fat_tree_defaults(
     hosts: u32,
     tiers: u32,
-    oversubscription: u32,
+    oversubscription: impl Into<f64>,
     hosts_per_tor: Option<u32>,
     link: Rate,
     link_latency: Duration,
@@ -42,13 +42,16 @@ pub fn fat_tree_defaults(
             format!("{h} hosts a ToR do not fit {hosts} hosts; write 1 to {hosts}"),
         ));
     }
-    if oversubscription == 0 || !h.is_multiple_of(oversubscription) {
+    let oversubscription = oversubscription.into();
+    let up = f64::from(h) / oversubscription;
+    // A ratio such as 4:3 has no end as a number.
+    if !(up.is_finite() && up >= 0.5 && (up - up.round()).abs() < 1e-6) {
         return Err(shape(
             "oversubscription",
             format!(
                 "a ToR with {h} hosts has {h} / {oversubscription} ports up, which is no whole number; \
                  write {}, or another hosts_per_tor",
-                near_divisors(h, oversubscription)
+                near_divisors(h, (oversubscription.round() as u32).max(1))
             ),
         ));
     }
@@ -66,7 +69,7 @@ pub fn fat_tree_defaults(
             ),
         ));
     }
-    let up = h / oversubscription;
+    let up = up.round() as u32;
     let tier = |radix_down, radix_up| TierSpec {
         link,
         link_latency,

@@ -287,10 +287,13 @@ impl Comparison {
                 cells.extend(values.iter().map(|value| value.clone().unwrap_or_else(|| "-".to_owned())));
                 rows.push(cells);
             }
-            body.push_str(&html_table(&rows));
+            let words = rows[0].len();
+            body.push_str(&html_table(&rows, words));
         }
         body.push_str("</section>\n<section><h2>The same seeds side by side</h2>");
-        body.push_str(&html_table(&self.cells()));
+        let cells = self.cells();
+        let words = cells[0].iter().position(|head| head == "quantity").map_or(1, |index| index + 1);
+        body.push_str(&html_table(&cells, words));
         for note in self.notes() {
             body.push_str(&format!("<p class=\"note\">{}</p>", escape(&note)));
         }
@@ -312,15 +315,22 @@ impl Comparison {
     }
 }
 
-fn html_table(rows: &[Vec<String>]) -> String {
+/// A table whose first columns, so many, are words: at the left with their heads; the others are numbers, at the right.
+fn html_table(rows: &[Vec<String>], words: usize) -> String {
     let mut html = String::from("<div class=\"scroll\"><table class=\"numbers\">");
     for (number, row) in rows.iter().enumerate() {
-        let tag = if number == 0 { "th" } else { "td" };
-        html.push_str("<tr>");
-        row.iter().for_each(|cell| html.push_str(&format!("<{tag}>{}</{tag}>", escape(cell))));
-        html.push_str("</tr>");
+        let (before, tag, behind) = match number {
+            0 => ("<thead>", "th", "</thead><tbody>"),
+            _ => ("", "td", ""),
+        };
+        html.push_str(&format!("{before}<tr>"));
+        for (column, cell) in row.iter().enumerate() {
+            let class = if column < words { " class=\"word\"" } else { "" };
+            html.push_str(&format!("<{tag}{class}>{}</{tag}>", escape(cell)));
+        }
+        html.push_str(&format!("</tr>{behind}"));
     }
-    html + "</table></div>"
+    html + "</tbody></table></div>"
 }
 
 #[cfg(test)]
@@ -368,7 +378,11 @@ mod tests {
                 .iter()
                 .any(|row| row[..] == ["reps", "fct_max_us", "15", "25.5", "1.700", "1.100 to 2.000"])
         );
-        assert!(compared.html().contains("scheme.reps.fabric.queue"));
+        let html = compared.html();
+        assert!(html.contains("scheme.reps.fabric.queue"));
+        // Heads stand where their columns do.
+        assert!(html.contains("<th class=\"word\">quantity</th><th>A</th>"), "{html}");
+        assert!(html.contains("<td class=\"word\">fct_max_us</td><td>15</td>"), "{html}");
     }
 
     #[test]

@@ -277,6 +277,8 @@ pub(crate) struct Summary {
     pub words: usize,
     pub head: Vec<Head>,
     pub rows: Vec<Vec<String>>,
+    /// The rows with which another point of the sweep begins, where points have several.
+    pub begins: Vec<usize>,
     /// What a reader has to know to read it, in sentences.
     pub notes: Vec<String>,
 }
@@ -292,7 +294,19 @@ impl Summary {
 
 /// The summary of all runs. A column of nothing but zeros is a note instead.
 pub(crate) fn summary(set: &ResultSet) -> Summary {
-    summary_of(set, &groups(set), false)
+    summary_of(set, &by_point(groups(set)), false)
+}
+
+/// Point by point of the sweep, in the order of their first runs: ranks that belong together stand together.
+fn by_point(mut groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
+    let mut points = Vec::new();
+    for group in &groups {
+        if !points.contains(&group.sweep) {
+            points.push(group.sweep);
+        }
+    }
+    groups.sort_by_key(|group| points.iter().position(|point| *point == group.sweep));
+    groups
 }
 
 /// The unit that all columns of times have, unless some would lose their digits in it.
@@ -417,7 +431,12 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
     notes.extend(waits::at_once(set));
     notes.extend(waits::notes(set));
     notes.extend(faults::notes(set));
-    Summary { words, head, rows, notes }
+    let another = |place: &usize| groups[*place].sweep != groups[*place - 1].sweep;
+    let mut begins: Vec<usize> = (1..groups.len()).filter(another).collect();
+    if per_seed || begins.len() + 1 >= groups.len() {
+        begins.clear();
+    }
+    Summary { words, head, rows, begins, notes }
 }
 
 /// Behind the column of what schemes are ranked by, and of what would be ideal.
@@ -500,7 +519,12 @@ fn drawn(summary: &Summary) -> String {
     let style = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
     let mut table = plain_table(style);
     table.set_header(summary.head.iter().map(Head::shown));
-    table.add_rows(&summary.rows);
+    for (place, row) in summary.rows.iter().enumerate() {
+        if summary.begins.contains(&place) {
+            table.add_row(vec![""; row.len()]);
+        }
+        table.add_row(row);
+    }
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
         if index < summary.words {

@@ -2,7 +2,7 @@
 
 use crate::groups::groups;
 use crate::labels::{TimeUnit, half_width, micros, thousands};
-use crate::standing::{LEAST_LEAD, Quantity, Standing, ranked, standings};
+use crate::standing::{LEAST_LEAD, Quantity, Standing, ranked, standings, workload_value};
 use anabranch_results::{Estimate, MissingRun, ResultSet, RunRow};
 use std::collections::BTreeMap;
 
@@ -12,6 +12,10 @@ const LEAST_PERCENT: f64 = 0.05;
 const MOST_SENTENCES: usize = 4;
 /// Schemes that a sentence names; how many more there are is said, and the table has them.
 const MOST_NAMED: usize = 8;
+/// The same where sentences are short, which has the last as well.
+const FEW_NAMED: usize = 3;
+/// With more schemes than this, or several points, sentences are short.
+const MOST_IN_FULL: usize = 6;
 
 /// What the results say: what is fastest, by how much over the next, and what the faults cost each; which runs are
 /// missing. Sentences, in order; of a figure, whose answer is its claims, no more than the last.
@@ -41,28 +45,63 @@ pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
         let here = groups.iter().zip(&standings).filter(|(group, _)| group.sweep == point);
         here.map(|(group, standing)| (group.scheme, standing)).collect()
     };
-    if points.len() <= MOST_SENTENCES {
-        for point in points {
-            let prefix = match point.is_empty() {
-                true => String::new(),
-                false => format!("At {}: ", named(point)),
-            };
-            let schemes = at(point);
-            let unhit = unhit(&schemes, quantity);
-            let ranking = format!("{prefix}{}.", ranking(&schemes, quantity));
-            match unhit {
-                // What no fault hit is no answer to how the schemes bear them, and that comes first.
-                Some(Unhit::AllAreSpared) => sentences.push(format!("{prefix}{SPARED}. {ranking}")),
-                Some(Unhit::Not(ranked)) => sentences.extend([ranking, format!("{prefix}{ranked}.")]),
-                None => sentences.push(ranking),
-            }
-            sentences.extend(cost(&schemes, &set.scenario_toml).map(|cost| format!("{prefix}{cost}.")));
-            sentences.extend(left_out(&schemes).map(|left_out| format!("{prefix}{left_out}.")));
+    let most_schemes = points.iter().map(|point| at(point).len()).max().unwrap_or(0);
+    let named_at_most = match points.len() > 1 || most_schemes > MOST_IN_FULL {
+        true => FEW_NAMED,
+        false => MOST_NAMED,
+    };
+    if points.len() > MOST_SENTENCES {
+        let (spared, hit): (Vec<_>, Vec<_>) = points
+            .iter()
+            .copied()
+            .partition(|point| at(point).iter().all(|(_, of)| of.unhit[1] > 0 && of.unhit[0] == of.unhit[1]));
+        if !hit.is_empty() {
+            sentences.push(over_the_sweep(&hit, at, quantity));
         }
-    } else {
-        sentences.push(over_the_sweep(&points, at, quantity));
+        if !spared.is_empty() {
+            let shown = spared.iter().take(3).map(|point| named(point)).collect::<Vec<_>>().join("; ");
+            let more = if spared.len() > 3 { "; ..." } else { "" };
+            let (few, all) = (spared.len(), points.len());
+            sentences.push(format!("{SPARED}, at {few} of {all} sweep points ({shown}{more})."));
+            sentences.push(hit_more(&set.scenario_toml));
+        }
+        return sentences;
     }
+    // A point that says nothing is no headline.
+    points.sort_by_key(|point| says_nothing(&at(point)));
+    let (mut rankings, mut costs, mut rest, mut some_spared) = (Vec::new(), Vec::new(), Vec::new(), false);
+    for point in &points {
+        let prefix = match point.is_empty() {
+            true => String::new(),
+            false => format!("At {}: ", named(point)),
+        };
+        let schemes = at(point);
+        let unhit = unhit(&schemes, quantity, named_at_most);
+        some_spared |= unhit.is_some();
+        let ranking = || format!("{prefix}{}.", ranking(&schemes, quantity, named_at_most));
+        match unhit {
+            // What no fault hit is no answer to how the schemes bear them, and that comes first.
+            Some(Unhit::AllAreSpared) if points.len() > 1 => rankings.push(format!("{prefix}{SPARED}.")),
+            Some(Unhit::AllAreSpared) => rankings.push(format!("{prefix}{SPARED}. {}", ranking())),
+            Some(Unhit::Not(unranked)) => {
+                rankings.push(ranking());
+                rest.push(format!("{prefix}{unranked}."));
+            }
+            None => rankings.push(ranking()),
+        }
+        costs
+            .extend(cost(&schemes, &set.scenario_toml, named_at_most).map(|cost| format!("{prefix}{cost}.")));
+        rest.extend(left_out(&schemes, named_at_most).map(|left_out| format!("{prefix}{left_out}.")));
+    }
+    sentences.extend(rankings.into_iter().chain(costs).chain(rest));
+    sentences.extend(some_spared.then(|| hit_more(&set.scenario_toml)));
     sentences
+}
+
+/// Whether what is known of a point's schemes is no answer: no fault hit any of their data, or none finished.
+fn says_nothing(schemes: &[(&str, &Standing)]) -> bool {
+    let spared = |standing: &Standing| standing.unhit[1] > 0 && standing.unhit[0] == standing.unhit[1];
+    schemes.iter().all(|(_, standing)| spared(standing) || standing.estimate.is_none())
 }
 
 /// By which number schemes are ranked and what stands behind ±, as a sentence; empty where there is nothing to rank.
@@ -169,7 +208,7 @@ fn in_brackets(standing: &Standing, with: &Shown) -> String {
     }
 }
 
-fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
+fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> String {
     let touched = schemes.iter().filter(|(_, standing)| !standing.is_untouched);
     let mut order: Vec<(&str, Estimate, &Standing)> =
         touched.filter_map(|(name, standing)| Some((*name, standing.estimate?, *standing))).collect();
@@ -221,13 +260,17 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
             with(next),
         ),
         _ => {
-            let names = some(tied.iter().map(|(name, ..)| (*name).to_owned()).collect());
+            let names = some(tied.iter().map(|(name, ..)| (*name).to_owned()).collect(), most);
             let same = tied.iter().all(|(_, estimate, of)| *estimate == first && of.where_hit.is_none());
             let values = match same {
                 true => {
                     format!("{}{}", shown(leader, &units), if tied.len() == 2 { " both" } else { " each" })
                 }
-                false => some(tied.iter().map(|(_, _, standing)| shown(standing, &units)).collect()),
+                false if tied.len() > most + 1 => {
+                    let last = tied.last().map_or(first.mean, |(_, estimate, _)| estimate.mean);
+                    format!("{} to {}{}", units.number(first.mean), units.number(last), units.unit())
+                }
+                false => some(tied.iter().map(|(_, _, standing)| shown(standing, &units)).collect(), most),
             };
             // All of them are faster than the next.
             let clear = |next: &&(&str, Estimate, &Standing)| rank(next.0) == Some(1 + tied.len());
@@ -242,27 +285,48 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity) -> String {
     let said = usize::from(rest.first().is_some_and(|next| text.contains(&with(next))));
     let is_placed = |(_, _, standing): &&(&str, Estimate, &Standing)| standing.is_placed();
     let (placed, unplaced): (Vec<_>, Vec<_>) = rest.iter().skip(said).partition(is_placed);
-    for (before, those) in
-        [("then ", placed), ("not to be placed, as their seeds differ too much: ", unplaced)]
-    {
-        let those: Vec<String> = those.into_iter().map(with).collect();
-        if !those.is_empty() {
-            text.push_str(&format!("; {before}{}", some_of(those, ", ")));
+    let unplaced: Vec<String> = unplaced.into_iter().map(with).collect();
+    let placed: Vec<String> = placed.into_iter().map(with).collect();
+    if most == FEW_NAMED {
+        let before = tied.len().min(most) + said;
+        text.push_str(&first_and_last(&placed, most.saturating_sub(before)));
+    } else if !placed.is_empty() {
+        text.push_str(&format!("; then {}", some_of(placed, ", ", most)));
+    }
+    match unplaced.len() {
+        0 => {}
+        many if most == FEW_NAMED && many > most => {
+            text.push_str(&format!("; {many} are not to be placed, as their seeds differ too much"));
         }
+        _ => text.push_str(&format!(
+            "; not to be placed, as their seeds differ too much: {}",
+            some_of(unplaced, ", ", most)
+        )),
     }
     text
 }
 
+/// `; then c, 12 more and last z`: so many of the first, and the last.
+fn first_and_last(placed: &[String], first: usize) -> String {
+    let Some((last, others)) = placed.split_last() else { return String::new() };
+    let (named, counted) = others.split_at(first.min(others.len()));
+    if counted.len() < 2 {
+        return format!("; then {}", placed.join(", "));
+    }
+    let named: String = named.iter().map(|name| format!("{name}, ")).collect();
+    format!("; then {named}{} more and last {last}", counted.len())
+}
+
 /// `a`, `a and b`, `a, b and c`; of many the first ones, and how many more there are.
-fn some(items: Vec<String>) -> String {
-    some_of(items, " and ")
+fn some(items: Vec<String>, most: usize) -> String {
+    some_of(items, " and ", most)
 }
 
 /// The same with another word before the last.
-fn some_of(mut items: Vec<String>, before_last: &str) -> String {
-    let more = items.len().saturating_sub(MOST_NAMED);
+fn some_of(mut items: Vec<String>, before_last: &str, most: usize) -> String {
+    let more = items.len().saturating_sub(most);
     if more > 1 {
-        items.truncate(MOST_NAMED);
+        items.truncate(most);
         return format!("{} and {more} more", items.join(", "));
     }
     match items.split_last() {
@@ -272,8 +336,8 @@ fn some_of(mut items: Vec<String>, before_last: &str) -> String {
     }
 }
 
-/// What the faults cost each scheme, the dearest first.
-fn cost(schemes: &[(&str, &Standing)], toml: &str) -> Option<String> {
+/// What the faults cost each scheme, the dearest first; in short sentences both ends of those that are clear.
+fn cost(schemes: &[(&str, &Standing)], toml: &str, most: usize) -> Option<String> {
     let mut costs: Vec<(&str, f64, Option<f64>)> = schemes
         .iter()
         .filter_map(|(name, standing)| {
@@ -300,23 +364,87 @@ fn cost(schemes: &[(&str, &Standing)], toml: &str) -> Option<String> {
     let (free, unsure): (Vec<_>, Vec<_>) = unclear.partition(|cost| nothing(cost));
     let names =
         |costs: &[&(&str, f64, Option<f64>)]| costs.iter().map(|(name, ..)| (*name).to_owned()).collect();
-    let mut parts: Vec<String> = Vec::new();
-    if !clear.is_empty() {
-        parts.push(format!(" {}", some(clear.iter().map(shown).collect())));
+    let faults = faults(toml);
+    // Not one cost is sure, which is not the same as that it is surely none.
+    if clear.is_empty() && free.is_empty() && !unsure.is_empty() {
+        let of_whom = if schemes.len() == 1 { "It is not" } else { "For no scheme is it" };
+        let unsure = some(unsure.into_iter().map(shown).collect(), most);
+        return Some(format!("{of_whom} sure that {faults} cost anything: {unsure}"));
     }
-    if !unsure.is_empty() {
-        parts.extend(clear.is_empty().then(|| " nothing for sure".to_owned()));
-        parts.push(format!(" not sure: {}", some(unsure.into_iter().map(shown).collect())));
+    let mut parts: Vec<String> = Vec::new();
+    if clear.len() > most + 2 && most == FEW_NAMED {
+        let least: Vec<String> = clear.iter().rev().take(2).map(shown).collect();
+        let more = clear.len() - 4;
+        let dearest = clear[..2].iter().map(shown).collect::<Vec<_>>().join(", ");
+        parts.push(format!(" from {} to {dearest}, the dearest ({more} more between)", least.join(", ")));
+    } else if !clear.is_empty() {
+        parts.push(format!(" {}", some(clear.iter().map(shown).collect(), most)));
     }
     if !free.is_empty() {
-        parts.push(format!(" nothing: {}", some(names(&free))));
+        parts.push(format!(" nothing: {}", some(names(&free), most)));
+    }
+    if !unsure.is_empty() {
+        parts.push(format!(" not sure: {}", some(unsure.into_iter().map(shown).collect(), most)));
     }
     (!parts.is_empty()).then(|| {
-        let faults = faults(toml);
         let mut letters = faults.chars();
         let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-        format!("{first}{} cost{}", letters.as_str(), parts.join(";"))
+        let slow = least_hurt_is_slow(schemes).map(|slow| format!(". {slow}")).unwrap_or_default();
+        format!("{first}{} cost{}{slow}", letters.as_str(), parts.join(";"))
     })
+}
+
+/// Over the fastest, from which on the least hurt is said to be slow, a ratio.
+const SLOW: f64 = 1.5;
+
+/// Where the scheme that the faults cost least is much slower than the fastest: that these are two questions.
+fn least_hurt_is_slow(schemes: &[(&str, &Standing)]) -> Option<String> {
+    let hit = schemes.iter().filter(|(_, of)| !of.is_untouched && of.unhit[0] < of.unhit[1]);
+    let hit: Vec<(&str, f64, f64)> =
+        hit.filter_map(|(name, of)| Some((*name, of.estimate?.mean, of.slowdown_by_fault?.mean))).collect();
+    let fastest = hit.iter().min_by(|one, other| one.1.total_cmp(&other.1))?;
+    let least_hurt = hit.iter().min_by(|one, other| one.2.total_cmp(&other.2))?;
+    let times = least_hurt.1 / fastest.1;
+    (times >= SLOW && fastest.2 > least_hurt.2).then(|| {
+        format!("Least hurt is not fastest: {} takes {times:.2} times as long as {}", least_hurt.0, fastest.0)
+    })
+}
+
+/// What to write so that the faults hit the data of all schemes.
+fn hit_more(toml: &str) -> String {
+    let links = value_of_fault(toml, "links");
+    let wider = match (&links, value_of_fault(toml, "switches")) {
+        (None, Some(_)) => "more switches".to_owned(),
+        (Some(links), _) => {
+            let percent = links.trim_matches('"').rsplit_once(':').and_then(|(_, of)| of.strip_suffix('%'));
+            let percent = percent.and_then(|percent| percent.parse::<f64>().ok()).unwrap_or(0.0);
+            let more = if percent < 10.0 { 10.0 } else { (3.0 * percent).min(100.0) };
+            format!("more links (`links = \"tor-uplinks:{more}%\"` in [[fault]])")
+        }
+        (None, None) => "more links".to_owned(),
+    };
+    let likelier =
+        value_of_fault(toml, "probability").map(|_| ", a higher `probability`").unwrap_or_default();
+    let linear = workload_value(toml, "placement") == Some("\"linear\"");
+    let spread = if linear { ", ranks on other hosts (`placement = \"random\"` in [workload])" } else { "" };
+    format!(
+        "For an answer where no data was hit, let the faults hit more: {wider}{likelier}{spread}, longer messages or more seeds."
+    )
+}
+
+/// What stands behind `key` in the first `[[fault]]` that has it, in a resolved scenario.
+fn value_of_fault(toml: &str, key: &str) -> Option<String> {
+    let mut within = false;
+    for line in toml.lines() {
+        if line.starts_with('[') {
+            within = line == "[[fault]]";
+        }
+        let value = line.strip_prefix(key).and_then(|rest| rest.strip_prefix(" = ")).filter(|_| within);
+        if let Some(value) = value {
+            return Some(value.to_owned());
+        }
+    }
+    None
 }
 
 /// The schemes of which the faults hit no data at any seed: what they reached says nothing of the faults.
@@ -330,7 +458,7 @@ enum Unhit {
 /// Of a point at which no fault hit any data.
 const SPARED: &str = "The faults hit no data of any scheme, so that this says nothing of how they bear them";
 
-fn unhit(schemes: &[(&str, &Standing)], quantity: Quantity) -> Option<Unhit> {
+fn unhit(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> Option<Unhit> {
     let of_none = |standing: &Standing| standing.unhit[1] > 0 && standing.unhit[0] == standing.unhit[1];
     if schemes.iter().all(|(_, standing)| of_none(standing)) {
         return Some(Unhit::AllAreSpared);
@@ -347,7 +475,7 @@ fn unhit(schemes: &[(&str, &Standing)], quantity: Quantity) -> Option<Unhit> {
     (!untouched.is_empty()).then(|| {
         Unhit::Not(format!(
             "Not ranked, as the faults hit no data of theirs and cost them nothing: {}",
-            some(untouched)
+            some(untouched, most)
         ))
     })
 }
@@ -361,7 +489,7 @@ fn whole_percent(percent: f64) -> String {
 }
 
 /// The schemes that are in no ranking, and why.
-fn left_out(schemes: &[(&str, &Standing)]) -> Option<String> {
+fn left_out(schemes: &[(&str, &Standing)], most: usize) -> Option<String> {
     let without: Vec<String> = schemes
         .iter()
         .filter(|(_, standing)| standing.estimate.is_none())
@@ -373,7 +501,7 @@ fn left_out(schemes: &[(&str, &Standing)]) -> Option<String> {
             }
         })
         .collect();
-    (!without.is_empty()).then(|| format!("Left out of the ranking: {}", without.join(", ")))
+    (!without.is_empty()).then(|| format!("Left out of the ranking: {}", some_of(without, ", ", most)))
 }
 
 /// Who is fastest at which of many points.
@@ -409,7 +537,10 @@ fn over_the_sweep<'a>(
             let what = match winners[..] {
                 [] => "None finished".to_owned(),
                 [one] => format!("{one} is fastest"),
-                _ => format!("{} tie", some(winners.iter().map(|name| (*name).to_owned()).collect())),
+                _ => format!(
+                    "{} tie",
+                    some(winners.iter().map(|name| (*name).to_owned()).collect(), MOST_NAMED)
+                ),
             };
             let shown = indexes.iter().take(3).cloned().collect::<Vec<_>>().join("; ");
             let more = if indexes.len() > 3 { "; ..." } else { "" };
@@ -559,7 +690,8 @@ mod tests {
             [
                 "Of those whose data the faults hit, a is fastest: FCT 115.0 µs (± 64; unhit at 1 of 2 seeds, 120.0 where \
                  hit), 1.83 times faster than c (210.5 ± 6.4 µs).",
-                "Not ranked, as the faults hit no data of theirs and cost them nothing: b (100.5 ± 6.4 µs)."
+                "Not ranked, as the faults hit no data of theirs and cost them nothing: b (100.5 ± 6.4 µs).",
+                "For an answer where no data was hit, let the faults hit more: more links, longer messages or more seeds."
             ]
         );
         let shown: Vec<String> = standings(&hit, &groups(&hit)).iter().map(Standing::rank_shown).collect();
@@ -591,16 +723,16 @@ mod tests {
         let schemes: Vec<(&str, &[f64])> =
             names.iter().zip(&numbers).map(|(name, of)| (name.as_str(), &of[..])).collect();
         let said = &verdict(&set(&schemes))[0];
-        assert!(said.ends_with("s9 (190.0 ± 0 µs) and 4 more."), "{said}");
+        assert!(said.ends_with("; then s2 (120.0 ± 0 µs), 10 more and last s13 (230.0 ± 0 µs)."), "{said}");
         assert!(
             said.starts_with("s0 is fastest: FCT 100.0 µs (± 0), 1.10 times faster than s1 (110.0"),
             "{said}"
         );
         let same: Vec<(&str, &[f64])> = names.iter().map(|name| (name.as_str(), &[5.0, 5.0][..])).collect();
-        assert_eq!(
-            verdict(&set(&same)),
-            ["s0, s1, s2, s3, s4, s5, s6, s7 and 6 more tie: FCT 5.00 µs (± 0) each."]
-        );
+        assert_eq!(verdict(&set(&same)), ["s0, s1, s2 and 11 more tie: FCT 5.00 µs (± 0) each."]);
+        let seven: Vec<_> = schemes.iter().take(4).copied().collect();
+        let said = &verdict(&set(&seven))[0];
+        assert!(said.ends_with("; then s2 (120.0 ± 0 µs), s3 (130.0 ± 0 µs)."), "{said}");
     }
 
     #[test]
@@ -629,6 +761,91 @@ mod tests {
         assert_eq!(summary.as_array().unwrap().len(), 2);
     }
 
+    /// With a baseline of so many µs to each run.
+    fn with_baselines(mut set: ResultSet, bases: &[f64]) -> ResultSet {
+        let runs: Vec<RunRow> = set.runs.clone();
+        set.runs.extend(runs.into_iter().zip(bases).map(|(run, &fct_max_us)| RunRow {
+            baseline: true,
+            fct_max_us,
+            ..run
+        }));
+        set.scenario_toml =
+            "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor-uplinks:3%\"\nprobability = 0.01\n".into();
+        set
+    }
+
+    #[test]
+    fn a_cost_that_is_not_sure_is_not_said_to_be_surely_nothing() {
+        let two = with_baselines(set(&[("a", &[100.0, 220.0]), ("b", &[100.0, 150.0])]), &[100.0; 4]);
+        assert_eq!(
+            verdict(&two)[1],
+            "For no scheme is it sure that the fault (packet-loss) cost anything: a 60 % (± 762), b 25 % (± 318)."
+                .replace(", b", " and b")
+        );
+        let one = with_baselines(set(&[("a", &[100.0, 220.0])]), &[100.0; 2]);
+        let said = &verdict(&one)[1];
+        assert_eq!(said, "It is not sure that the fault (packet-loss) cost anything: a 60 % (± 762).");
+        let mixed = with_baselines(set(&[("a", &[100.0, 220.0]), ("b", &[100.0, 100.0])]), &[100.0; 4]);
+        let said = &verdict(&mixed)[1];
+        assert_eq!(said, "The fault (packet-loss) cost nothing: b; not sure: a 60 % (± 762).");
+    }
+
+    #[test]
+    fn of_many_costs_both_ends_are_named_and_that_the_least_hurt_is_slow() {
+        let names: Vec<String> = (0..9).map(|number| format!("s{number}")).collect();
+        // The fastest is hurt most.
+        let numbers: Vec<[f64; 2]> = (0..9).map(|number| [100.0 + f64::from(number * 10); 2]).collect();
+        let schemes: Vec<(&str, &[f64])> =
+            names.iter().zip(&numbers).map(|(name, of)| (name.as_str(), &of[..])).collect();
+        let bases: Vec<f64> = (0..9)
+            .flat_map(|number| [(100.0 + f64::from(number * 10)) / (2.0 - f64::from(number) / 10.0); 2])
+            .collect();
+        let said = &verdict(&with_baselines(set(&schemes), &bases))[1];
+        assert_eq!(
+            said,
+            "The fault (packet-loss) cost from s8 20 % (± 0), s7 30 % (± 0) to s0 100 % (± 0), s1 90 % (± 0), the dearest \
+             (5 more between). Least hurt is not fastest: s8 takes 1.80 times as long as s0."
+        );
+    }
+
+    #[test]
+    fn what_no_fault_hit_is_said_with_what_to_write() {
+        let mut hit = with_hits(set(&[("a", &[110.0, 120.0]), ("b", &[100.0, 101.0])]), &[3, 3, 0, 0]);
+        let last = |set: &ResultSet| verdict(set).pop().unwrap();
+        hit.scenario_toml =
+            "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor:0/up:0\"\nprobability = 0.01\n\n[workload]\nplacement = \"linear\"\n".into();
+        assert_eq!(
+            last(&hit),
+            "For an answer where no data was hit, let the faults hit more: more links (`links = \"tor-uplinks:10%\"` in \
+             [[fault]]), a higher `probability`, ranks on other hosts (`placement = \"random\"` in [workload]), longer \
+             messages or more seeds."
+        );
+        hit.scenario_toml = "[[fault]]\nkind = \"switch-down\"\nswitches = \"spine:0\"\n".into();
+        assert!(last(&hit).contains("hit more: more switches, longer messages"), "{}", last(&hit));
+        hit.scenario_toml = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor-uplinks:20%\"\n".into();
+        assert!(last(&hit).contains("tor-uplinks:60%"), "{}", last(&hit));
+    }
+
+    #[test]
+    fn a_point_that_says_nothing_is_not_the_headline() {
+        let mut whole = ResultSet::default();
+        for (point, hits) in [(1, [0; 4]), (2, [3; 4])] {
+            let mut here = with_hits(set(&[("a", &[110.0, 110.0]), ("b", &[220.0, 220.0])]), &hits);
+            for run in &mut here.runs {
+                run.sweep.insert("x".into(), anabranch_results::Value::Integer(point));
+            }
+            whole.runs.extend(here.runs);
+        }
+        let said = verdict(&whole);
+        assert_eq!(
+            said[0],
+            "At x = 2: a is fastest: FCT 110.0 µs (± 0), 2.00 times faster than b (220.0 ± 0 µs)."
+        );
+        assert_eq!(said[1], format!("At x = 1: {SPARED}."));
+        assert!(said[2].starts_with("For an answer where no data was hit"), "{said:?}");
+        assert_eq!(said.len(), 3);
+    }
+
     #[test]
     fn many_points_are_told_by_who_is_fastest() {
         let mut whole = ResultSet::default();
@@ -646,6 +863,14 @@ mod tests {
                 "a is fastest at 5 of 6 sweep points (x = 0; x = 1; x = 2; ...). b is fastest at 1 of 6 sweep points (x = 5)."
             ]
         );
+        let mut spared = whole.clone();
+        for run in spared.runs.iter_mut().filter(|run| run.sweep["x"] == anabranch_results::Value::Integer(2))
+        {
+            run.faults = vec![FaultRow { packets_lost: 5, ..FaultRow::default() }];
+        }
+        let said = verdict(&spared);
+        assert!(said[0].starts_with("a is fastest at 4 of 5 sweep points"), "{said:?}");
+        assert_eq!(said[1], format!("{SPARED}, at 1 of 6 sweep points (x = 2)."));
         whole.runs.retain(|run| run.sweep["x"] == anabranch_results::Value::Integer(0));
         assert!(verdict(&whole)[0].starts_with("At x = 0: a is fastest"), "{:?}", verdict(&whole));
     }

@@ -65,6 +65,11 @@ impl Dataset {
         Ok(dataset)
     }
 
+    /// The one in `folder`, whatever is in it.
+    pub fn at(folder: &Path) -> Dataset {
+        Dataset { folder: folder.to_owned() }
+    }
+
     /// The folder of the run with this number.
     pub fn task(&self, number: usize) -> PathBuf {
         self.folder.join(format!("{TASK}{number:06}"))

@@ -29,8 +29,11 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     let bytes = workload.messages.iter().fold(0_u64, |sum, message| sum.saturating_add(message.bytes));
     let faults = broken(first, topology)?;
     let schemes: Vec<&str> = scenario.schemes.iter().map(|scheme| scheme.name.as_str()).collect();
-    let baselines = baseline::points(&prepared.points).len();
-    let cost = Cost::of(&prepared.points, Some(&built))?;
+    let baselines = baseline::points(&prepared.points);
+    // Runs without the faults are carried out too.
+    let all: Vec<RunPoint> = prepared.points.iter().chain(&baselines).cloned().collect();
+    let baselines = baselines.len();
+    let cost = Cost::of(&all, Some(&built))?;
     if args.json {
         return print_json(&json!({
             "scenario": scenario.title,

@@ -4,6 +4,7 @@ use crate::args::CompareArgs;
 use crate::failure::{Failure, reason};
 use crate::output::{aligned, print, print_json};
 use crate::source::input;
+use crate::whole;
 use anabranch_report::{ComparedRow, compare as side_by_side};
 use anabranch_results::ResultSet;
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let sets: Vec<(String, ResultSet)> = args
         .folders
         .iter()
-        .map(|folder| Ok((folder.display().to_string(), ResultSet::open(folder).map_err(input)?)))
+        .map(|folder| Ok((folder.display().to_string(), whole::open(folder)?)))
         .collect::<Result<_, Failure>>()?;
     let borrowed: Vec<(String, &ResultSet)> = sets.iter().map(|(name, set)| (name.clone(), set)).collect();
     let compared = side_by_side(&borrowed).map_err(input)?;

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::kept::Kept;
 use crate::made_by::MadeBy;
 use crate::output::{aligned, print, print_json};
-use crate::question::{self, SCHEME};
+use crate::question::{self, Condition, SCHEME};
 use crate::ran::Ran;
 use crate::source::{self, Folder, input};
 use crate::spool::Spool;
@@ -25,6 +25,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// More values than any search tries: runs are kept by the number of their search and their place in it.
 const MOST_TRIED: usize = 1000;
 
+/// Seeds of which it is said what was measured at the ends.
+const MOST_SEEDS_SAID: usize = 5;
+
 /// Searches, for each scheme and seed.
 ///
 /// # Errors
@@ -36,7 +39,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
     let over = Overrides { schemes, seeds, usual_seeds: Overrides::USUAL_SEEDS.into() };
     let written = source::written(&args.scenario)?;
     let find = read_find(&written.shown, &written.text, &over).map_err(input)?;
-    let holds = question::measure(&written.shown, &find)?;
+    let holds = question::measure(&find)?;
     let ends = find.scenario(&find.ends(), &written.folder).map_err(input)?;
     let mut prepared = source::prepare(format!("{}-find", written.name), written.titled(ends))?;
     let moved = prepared.scenario.moved(&prepared.facts);
@@ -189,7 +192,7 @@ fn split(set: ResultSet) -> Vec<Ran> {
 /// What the searches have in common.
 struct Searching<'a> {
     find: &'a Find,
-    holds: &'a Measure,
+    holds: &'a Condition,
     folder: &'a Folder,
     /// Runs that were stored, until they are asked for.
     before: Mutex<Vec<Ran>>,
@@ -211,6 +214,10 @@ struct Lane<'a> {
     seed: u64,
     search: Search<'a>,
     runs: Vec<Run>,
+    /// Runs of the ends, until the search comes there.
+    ahead: Vec<Run>,
+    /// What the left side of `where` was, by the value's place: what people look at.
+    measured: Vec<(f64, String)>,
     /// Why it ended too early.
     ended: Option<Failure>,
 }
@@ -222,26 +229,66 @@ impl<'a> Searching<'a> {
             seed,
             search: Search::new(self.find),
             runs: Vec::new(),
+            ahead: Vec::new(),
+            measured: Vec::new(),
             ended: None,
         };
-        while let Some((place, value)) = lane.search.next() {
-            let index = number * MOST_TRIED + lane.runs.len();
-            match self.run(index, scheme, seed, &value, control) {
-                Ok(mut ran) => {
-                    let holds = self.holds(&mut ran);
-                    lane.runs.push(Run { index, place, ran });
-                    match holds {
-                        Ok(holds) => lane.search.tell(holds),
-                        Err(why) => lane.ended = Some(why),
-                    }
-                }
-                Err(why) => lane.ended = Some(why),
-            }
-            if lane.ended.is_some() {
-                break;
-            }
+        if let Err(why) = self.look(number, &mut lane, control) {
+            lane.ended = Some(why);
         }
+        let mut ahead = std::mem::take(&mut lane.ahead);
+        lane.runs.append(&mut ahead);
         lane
+    }
+
+    fn look(&self, number: usize, lane: &mut Lane<'a>, control: &Control) -> Result<(), Failure> {
+        let (scheme, seed) = (lane.scheme.clone(), lane.seed);
+        let mut started = 0;
+        let mut run = |value: &toml::Value| {
+            let index = number * MOST_TRIED + started;
+            started += 1;
+            Ok::<_, Failure>((index, self.run(index, &scheme, seed, value, control)?))
+        };
+        // What is asked of an end is known before the search, which comes there anyway.
+        let mut numbers = vec![Some(0.0); self.holds.count()];
+        for largest in self.holds.ends() {
+            let (place, value) = self.find.least_and_most()[usize::from(largest)].clone();
+            let (index, mut ran) = run(&value)?;
+            for (which, measure) in self.holds.at(largest) {
+                numbers[which] = lent(&mut ran, |set| self.number(measure, set)).transpose()?;
+            }
+            lane.ahead.push(Run { index, place, ran });
+        }
+        // Against what did not finish nothing holds.
+        let holds = match numbers.into_iter().collect::<Option<Vec<f64>>>() {
+            Some(numbers) => Some(self.holds.with(&numbers).map_err(Failure::Input)?),
+            None => None,
+        };
+        while let Some((place, value)) = lane.search.next() {
+            let known = lane.ahead.iter().position(|run| run.place == place);
+            let mut tried = match known {
+                Some(known) => lane.ahead.swap_remove(known),
+                None => {
+                    let (index, ran) = run(&value)?;
+                    Run { index, place, ran }
+                }
+            };
+            let (held, left) = lent(&mut tried.ran, |set| {
+                let left = self.holds.left(set).map(|(words, number)| (words.to_owned(), number));
+                (holds.as_ref().map(|holds| self.number(holds, set)), left)
+            })
+            .unwrap_or_default();
+            lane.measured.push((
+                place,
+                left.map_or_else(
+                    || "not all finished".to_owned(),
+                    |(words, number)| format!("{words} is {}", significant(number)),
+                ),
+            ));
+            lane.runs.push(tried);
+            lane.search.tell(self.is_true(held.transpose()?)?);
+        }
+        Ok(())
     }
 
     /// The run of a scheme and a seed at a value: a stored one, a kept one, or a new one.
@@ -280,35 +327,60 @@ impl<'a> Searching<'a> {
         }
     }
 
-    /// Whether it holds of a run. Nothing does of one in which something did not finish.
-    fn holds(&self, ran: &mut Ran) -> Result<bool, Failure> {
-        let row = &ran.result.run;
-        if row.flows_finished < row.flows || row.jobs_finished < row.jobs {
-            return Ok(false);
-        }
-        // Rows are lent: a second copy of them may be more than memory holds.
-        let mut set = ResultSet {
-            runs: vec![RunRow { scheme: SCHEME.to_owned(), ..row.clone() }],
-            flows: std::mem::take(&mut ran.result.flows),
-            jobs: std::mem::take(&mut ran.result.jobs),
-            series: std::mem::take(&mut ran.result.series),
-            filed: ran.filed.iter().cloned().collect(),
-            ..ResultSet::default()
-        };
-        set.flows.iter_mut().for_each(|flow| flow.run = 0);
-        set.jobs.iter_mut().for_each(|job| job.run = 0);
-        set.filed.iter_mut().for_each(|filed| filed.run = 0);
-        let measured = self.holds.evaluate(&set);
-        let ResultSet { flows, jobs, series, .. } = set;
-        (ran.result.flows, ran.result.jobs, ran.result.series) = (flows, jobs, series);
-        match measured.map_err(|error| Failure::Input(format!("[find] where: {error}")))? {
-            ClaimValue::Number(number) if number == 0.0 || number == 1.0 => Ok(number == 1.0),
+    fn number(&self, measure: &Measure, set: &ResultSet) -> Result<f64, Failure> {
+        match measure.evaluate(set).map_err(|error| Failure::Input(format!("[find] where: {error}")))? {
+            ClaimValue::Number(number) => Ok(number),
             other => Err(Failure::Input(format!(
-                "[find] where: {:?} is {other:?}, which is neither true nor false\n  write: a comparison, such as \
-                 where = \"slowdown_p99(scheme) < 3\"",
+                "[find] where: {:?} is {other:?}, which is no number",
                 self.find.holds
             ))),
         }
+    }
+
+    /// Whether it holds of a run, by what `where` came to. Nothing does of one in which something did not finish.
+    fn is_true(&self, number: Option<f64>) -> Result<bool, Failure> {
+        match number {
+            None | Some(0.0) => Ok(false),
+            Some(1.0) => Ok(true),
+            Some(other) => Err(input(self.find.wrong(
+                format!("[find] where: {:?} is {other}, which is neither true nor false", self.find.holds),
+                "a comparison, such as where = \"slowdown_p99(scheme) < 3\"",
+            ))),
+        }
+    }
+}
+
+/// What `ask` reads off a run whose scheme is called as `where` calls it; none of one in which something did not finish.
+fn lent<T>(ran: &mut Ran, ask: impl FnOnce(&ResultSet) -> T) -> Option<T> {
+    let row = &ran.result.run;
+    if row.flows_finished < row.flows || row.jobs_finished < row.jobs {
+        return None;
+    }
+    // Rows are lent: a second copy of them may be more than memory holds.
+    let mut set = ResultSet {
+        runs: vec![RunRow { scheme: SCHEME.to_owned(), ..row.clone() }],
+        flows: std::mem::take(&mut ran.result.flows),
+        jobs: std::mem::take(&mut ran.result.jobs),
+        series: std::mem::take(&mut ran.result.series),
+        filed: ran.filed.iter().cloned().collect(),
+        ..ResultSet::default()
+    };
+    set.flows.iter_mut().for_each(|flow| flow.run = 0);
+    set.jobs.iter_mut().for_each(|job| job.run = 0);
+    set.filed.iter_mut().for_each(|filed| filed.run = 0);
+    let asked = ask(&set);
+    let ResultSet { flows, jobs, series, .. } = set;
+    (ran.result.flows, ran.result.jobs, ran.result.series) = (flows, jobs, series);
+    Some(asked)
+}
+
+/// Four digits that count.
+fn significant(number: f64) -> String {
+    let whole = number.abs().max(1.0).log10() as usize + 1;
+    let text = format!("{number:.places$}", places = 4_usize.saturating_sub(whole));
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
     }
 }
 
@@ -362,7 +434,13 @@ impl OfScheme<'_> {
                 continue;
             }
             let said = unanswered(find, &answer);
-            notes.push(format!("{} with seed {}: {said}", self.scheme, seeds.join(", ")));
+            let lanes = self.lanes.iter().filter(|lane| lane.search.answer().as_ref() == Some(&answer));
+            notes.push(format!(
+                "{} with seed {}: {said}{}",
+                self.scheme,
+                seeds.join(", "),
+                measured_at_ends(find, &lanes.copied().collect::<Vec<_>>()),
+            ));
         }
         for lane in &self.lanes {
             let wrong: Vec<String> = lane
@@ -420,6 +498,22 @@ impl OfScheme<'_> {
             "runs": self.runs(),
         })
     }
+}
+
+/// `. At "10KB" fct_max(scheme) is 81.3 (seed 1), ...`: what was measured where the ends gave no answer.
+fn measured_at_ends(find: &Find, lanes: &[&Lane]) -> String {
+    let mut text = String::new();
+    for (place, value) in find.least_and_most() {
+        let of = |lane: &&Lane| {
+            let (_, said) = lane.measured.iter().find(|(at, _)| *at == place)?;
+            Some(if lanes.len() > 1 { format!("{said} (seed {})", lane.seed) } else { said.clone() })
+        };
+        let said: Vec<String> = lanes.iter().filter_map(of).take(MOST_SEEDS_SAID).collect();
+        if !said.is_empty() {
+            text.push_str(&format!(". At {value} {}", said.join(", ")));
+        }
+    }
+    text
 }
 
 /// What else moved with the parameter, as the ground makes it follow: the answer is one for all of these together.

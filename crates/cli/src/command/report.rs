@@ -5,9 +5,8 @@ use crate::args::ReportArgs;
 use crate::failure::{Failure, reason};
 use crate::made_by::MadeBy;
 use crate::output::{print, width};
-use crate::source::input;
 use crate::store::Store;
-use anabranch_results::ResultSet;
+use crate::whole;
 use std::fs;
 
 /// Draws the page of stored results again and prints their tables.
@@ -20,7 +19,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     {
         Store::at(root).recover();
     }
-    let results = ResultSet::open(&args.folder).map_err(input)?;
+    let results = whole::open(&args.folder)?;
     let page = args.folder.join("report.html");
     let refused = |error: std::io::Error| {
         Failure::Input(format!("{}: the page cannot be written: {}", page.display(), reason(&error)))

@@ -23,6 +23,9 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         ScaleArg::Quick => Scale::Quick,
         ScaleArg::Paper => Scale::Paper,
     };
+    if !args.all && args.figures.is_empty() && args.figures_dir.is_none() {
+        return Err(Failure::Input(which(&figures::all(args.figures_dir.as_deref())?)));
+    }
     if args.unsaid {
         return super::unsaid::vary(args, scale);
     }
@@ -82,6 +85,26 @@ pub fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         None if failed.is_empty() => Ok(()),
         None => Err(Failure::Run(format!("runs failed in {}", failed.join(", ")))),
     }
+}
+
+/// What there is, for one who names nothing: all of it takes long, and is asked for.
+fn which(all: &[figures::FigureFile]) -> String {
+    let mut papers: Vec<(&str, usize)> = Vec::new();
+    for file in all {
+        let paper = file.paper();
+        match papers.iter_mut().find(|(known, _)| *known == paper) {
+            Some((_, count)) => *count += 1,
+            None => papers.push((paper, 1)),
+        }
+    }
+    let each: Vec<String> = papers.iter().map(|(paper, count)| format!("{paper} ({count})")).collect();
+    let first = all.first().map_or("reps", |file| file.paper());
+    format!(
+        "which of the {} figures? There are {}\n  write: anabranch reproduce {first} for those of one paper, \
+         anabranch reproduce --all for every one (`anabranch list figures` names them)",
+        all.len(),
+        each.join(", ")
+    )
 }
 
 /// What a figure costs. A model costs next to nothing.

@@ -79,9 +79,59 @@ fn a_range_without_the_answer_says_which_to_try() {
     let text = ask("smallest = [\"10KB\", \"20KB\"]");
     let said = "it holds at neither end (\"10KB\" and \"20KB\"); try smallest = [\"20KB\", \"200KB\"]";
     assert!(text.contains(said), "{text}");
+    assert!(
+        text.contains(". At \"10KB\" drops(scheme) is ") && text.contains(". At \"20KB\" drops"),
+        "{text}"
+    );
     let text = ask("largest = [\"10KB\", \"4MB\"]");
     let said = "it holds at \"4MB\" and not at \"10KB\"; ask for the smallest instead";
     assert!(text.contains(said), "{text}");
+}
+
+#[test]
+fn a_run_at_the_end_of_the_range_is_what_others_are_held_against() {
+    let place = Place::new();
+    let question =
+        QUESTION.replace("drops(scheme) == 0", "fct_max(scheme) <= 1.05 * at_largest(fct_max(scheme))");
+    place.write("s.toml", incast() + &question);
+    let ask = ["find", "s.toml", "--scheme", "ops", "--seed", "1", "--out", "out", "--json"];
+    let asked = place.run(&ask).expect(0).json();
+    let seed = &asked["answers"][0]["seeds"][0];
+    let time = |value: &str| {
+        place.write("alone.toml", incast() + &format!("\"*.fabric.queue\" = \"{value}\"\n"));
+        let alone = ["run", "alone.toml", "--scheme", "ops", "--seed", "1", "--out", "alone", "--json"];
+        place.run(&alone).expect(0).json()["runs"][0]["fct_max_us"].as_f64().unwrap()
+    };
+    let largest = time("4MB");
+    match seed["outcome"].as_str().unwrap() {
+        "found" => {
+            assert!(time(seed["value"].as_str().unwrap()) <= 1.05 * largest, "{seed}");
+            assert!(time(seed["fails_at"].as_str().unwrap()) > 1.05 * largest, "{seed}");
+        }
+        other => {
+            assert_eq!(other, "holds at both ends");
+            assert!(time("10KB") <= 1.05 * largest, "{seed}");
+        }
+    }
+    // The end is run once, for both.
+    assert_eq!(seed["tried"].as_array().unwrap().len() as u64, asked["runs_simulated"].as_u64().unwrap());
+}
+
+#[test]
+fn what_where_means_is_said_at_its_place() {
+    let place = Place::new();
+    for (asked, instead) in [
+        ("fct_max(scheme) < 20us", "fct_max(scheme) < 20"),
+        ("fct_max < 20us", "fct_max(scheme) < 20"),
+        ("drops(reps) == 0", "drops(scheme) == 0"),
+    ] {
+        let text = incast() + &QUESTION.replace("drops(scheme) == 0", asked);
+        let line = 1 + text.lines().position(|line| line.starts_with("where")).unwrap();
+        place.write("s.toml", text);
+        let said = place.run(&["check", "s.toml"]).expect(2).stderr;
+        assert!(said.contains(&format!("s.toml:{line}:1: [find] where: ")), "{said}");
+        assert!(said.contains(&format!("write: where = \"{instead}\"")), "{said}");
+    }
 }
 
 #[test]

@@ -158,6 +158,10 @@ fn scenarios_of_the_book_are_accepted_without_a_warning() {
             let Some(rest) = info.strip_prefix("toml") else { continue };
             let scenario = match rest.trim_start_matches(',') {
                 "scenario" => text.clone(),
+                "manifest" => {
+                    manifest(text);
+                    continue;
+                }
                 rest => match rest.strip_prefix("on=") {
                     Some(base) => on(base, text),
                     None => panic!("{}: say `toml,scenario` or `toml,on=...`:\n{text}", page.name()),
@@ -172,6 +176,38 @@ fn scenarios_of_the_book_are_accepted_without_a_warning() {
         }
     }
     assert!(seen["README.md"] >= 1 && seen.values().sum::<usize>() > 15, "{seen:?}");
+}
+
+/// What a crate of one's own is told to depend on is there, under that name.
+fn manifest(text: &str) {
+    let read = |text: &str| text.parse::<toml::Table>().unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let (shown, ours) = (read(text), read(&fs::read_to_string(root().join("Cargo.toml")).unwrap()));
+    assert_eq!(shown["package"]["edition"], ours["workspace"]["package"]["edition"]);
+    for (name, of) in shown["dependencies"].as_table().unwrap() {
+        let path = of["path"].as_str().unwrap().strip_prefix("../anabranch/").unwrap();
+        let its = read(&fs::read_to_string(root().join(path).join("Cargo.toml")).unwrap());
+        assert_eq!(its["package"]["name"].as_str(), Some(name.as_str()));
+    }
+    let (shown, ours) = (&shown["profile"]["release"], &ours["profile"]["release"]);
+    assert_eq!(shown["lto"], ours["lto"]);
+    for (name, value) in shown["package"].as_table().unwrap() {
+        assert_eq!(ours["package"].get(name), Some(value), "{name}");
+    }
+}
+
+#[test]
+fn programs_of_the_book_are_those_of_the_examples() {
+    let plain = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n");
+    let mut seen = 0;
+    for page in pages() {
+        for (info, text) in &page.code {
+            let Some(file) = info.strip_prefix("rust,in=") else { continue };
+            let whole = plain(&fs::read_to_string(root().join(file)).unwrap());
+            assert!(whole.contains(plain(text).trim()), "{}: this is not in {file}:\n{text}", page.name());
+            seen += 1;
+        }
+    }
+    assert!(seen > 0);
 }
 
 #[test]
@@ -243,13 +279,30 @@ fn queries_of_the_book_run() {
     place.write("load.toml", scenario);
     assert_eq!(place.run(&["run", "load.toml"]).code, Some(0));
     place.run(&["campaign", "load.toml", "--out", "runs"]).expect(0);
+    // Beside it results of another sweep and of none, and a place where nothing was swept.
+    place.write(
+        "other.toml",
+        scenario.replace("\"workload.load\" = [0.2, 0.4]", "\"topology.link\" = [\"100Gbps\"]"),
+    );
+    let unswept = scenario.split("        sweep").next().unwrap().replace("reps", "ops");
+    place.write("unswept.toml", &unswept);
+    let alone = Place::new();
+    alone.write("unswept.toml", &unswept);
+    for (place, name) in [(&place, "other.toml"), (&place, "unswept.toml"), (&alone, "unswept.toml")] {
+        assert_eq!(place.run(&["run", name]).code, Some(0));
+    }
+    alone.run(&["campaign", "unswept.toml", "--out", "runs"]).expect(0);
     let mut asked = 0;
-    for page in pages() {
+    let both = [&place, &alone];
+    for (place, page) in both.into_iter().flat_map(|place| pages().into_iter().map(move |page| (place, page)))
+    {
+        let rows = if std::ptr::eq(place, both[0]) { 2 } else { 1 };
         for (info, text) in &page.code {
             let code = match info.as_str() {
                 "python" => text.clone(),
-                "sql" => format!(
-                    "import duckdb\nrows = duckdb.sql('''{text}''').fetchall()\nassert len(rows) == 2, rows"
+                "sql,swept" if rows == 1 => continue,
+                "sql" | "sql,swept" => format!(
+                    "import duckdb\nrows = duckdb.sql('''{text}''').fetchall()\nassert len(rows) == {rows}, rows"
                 ),
                 _ => continue,
             };

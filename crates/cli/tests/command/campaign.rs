@@ -55,6 +55,15 @@ fn shares_and_what_is_there_already_make_up_the_runs_of_the_scenario() {
     assert_eq!(campaign(&["--threads", "3"]), "12 of 12 runs in runs\n");
     assert_eq!(changed(6), before, "what was there is not run again");
     assert_eq!(digests(&folder, &place, 12), expected);
+    // Together they are what a run of the scenario gives.
+    let report = place.run(&["report", "runs"]).expect(0).stdout;
+    let one = place.run(&["run", "plan.toml", "--no-baseline"]).expect(0).stdout;
+    let verdict = |text: &str| {
+        text.lines().filter(|line| line.starts_with("At ")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert!(verdict(&report).len() == 3 && verdict(&report) == verdict(&one), "{report}\n{one}");
+    assert!(fs::read_to_string(folder.join("report.html")).unwrap().contains("workload.bytes"));
+    place.run(&["compare", "runs", "runs"]).expect(0);
     // The plan and each run stand alone.
     assert_eq!(
         place.run(&["campaign", "runs/plan.toml", "--out", "again", "--sample", "4"]).expect(0).stdout,

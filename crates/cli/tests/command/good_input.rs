@@ -418,7 +418,8 @@ fn a_figure_whose_runs_fail_is_named_and_the_others_still_run() {
 #[test]
 fn every_figure_runs_at_quick_scale_and_every_claim_is_judged() {
     let place = Place::new();
-    let document = place.run(&["reproduce", "--scale", "quick", "--out", "out", "--json"]).expect(0).json();
+    let document =
+        place.run(&["reproduce", "--all", "--scale", "quick", "--out", "out", "--json"]).expect(0).json();
     let claims = document["claims"].as_array().unwrap();
     let figures: BTreeSet<&str> = claims.iter().map(|claim| claim["figure"].as_str().unwrap()).collect();
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../figures/catalogue.toml"))

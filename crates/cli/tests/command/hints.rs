@@ -22,13 +22,96 @@ fn followed(wrong: &str, written: &str, offered: &str) -> String {
 }
 
 #[test]
-fn a_ratio_of_oversubscription_is_answered_with_its_number() {
-    for written in ["\"2:1\"", "\"1:2\"", "2.0", "0.5"] {
-        let line = format!("oversubscription = {written}");
-        let wrong = edited("tiers = 2", &format!("tiers = 2\n{line}"));
-        let resolved = followed(&wrong, &line, "oversubscription = 2");
+fn oversubscription_is_a_number_or_a_ratio() {
+    let with = |written: &str| edited("tiers = 2", &format!("tiers = 2\noversubscription = {written}"));
+    for written in ["2", "2.0", "\"2:1\"", "\"4:2\""] {
+        let place = Place::new();
+        place.write("s.toml", with(written));
+        let resolved = place.run(&["check", "s.toml"]).expect(0).stdout;
         assert!(resolved.contains("radix_up = 2"), "{written}: {resolved}");
     }
+    // A ToR of 4 hosts with 3 ports up.
+    let place = Place::new();
+    place.write("s.toml", with("\"4:3\""));
+    assert!(place.run(&["check", "s.toml"]).expect(0).stdout.contains("radix_up = 3"));
+    for written in ["\"1:2\"", "0.5"] {
+        let line = format!("oversubscription = {written}");
+        let resolved = followed(&with(written), &line, "oversubscription = 2");
+        assert!(resolved.contains("radix_up = 2"), "{written}: {resolved}");
+    }
+    let resolved = followed(&with("\"4:1:1\""), "oversubscription = \"4:1:1\"", "oversubscription = 4");
+    assert!(resolved.contains("radix_up = 1"), "{resolved}");
+}
+
+/// The line of help for a scenario, from `check`.
+#[track_caller]
+fn help_for(wrong: &str) -> String {
+    let place = Place::new();
+    place.write("s.toml", wrong);
+    let refused = place.run(&["check", "s.toml"]).expect(2).stderr;
+    let help = refused.lines().find_map(|line| line.trim().strip_prefix("write: "));
+    help.unwrap_or_else(|| panic!("no help:\n{refused}")).to_owned()
+}
+
+#[test]
+fn a_list_in_the_place_of_a_value_is_a_sweep() {
+    let help = help_for(&edited("tiers = 2", "tiers = 2\noversubscription = [1, 4]"));
+    let line = help.strip_suffix(" below [sweep], in the place of oversubscription here").unwrap();
+    let place = Place::new();
+    place.write("s.toml", format!("{SMALL}[sweep]\n{line}\n"));
+    assert!(place.run(&["check", "s.toml"]).expect(0).stdout.contains("2 sweep points"));
+    let help = help_for(&format!("{SMALL}[sweep]\nload = [0.2, 0.4]\n"));
+    assert_eq!(
+        help,
+        "\"workload.load\" = [0.2, 0.4], where that is a workload which has it: kind = \"poisson\""
+    );
+}
+
+#[test]
+fn a_kind_that_is_none_is_answered_with_a_whole_part() {
+    let line = "\"reps.lb.kind\" = \"opps\"";
+    followed(&format!("{SMALL}[set]\n{line}\n"), line, "\"reps.lb\" = {evs = 65536, kind = \"ops\"}");
+}
+
+#[test]
+fn what_is_offered_keeps_what_was_meant() {
+    let names = edited("schemes = [\"reps\", \"ops\"]", "scheme = [\"reps\", \"ops\"]");
+    followed(&names, "scheme = [\"reps\", \"ops\"]", "schemes = [\"reps\", \"ops\"]");
+    let line = "\"*.fabric.ecn\" = false";
+    followed(&format!("{SMALL}[set]\n{line}\n"), line, "\"*.fabric.ecn_pmax\" = 0.0");
+    let lost = LOSS.replace("probability", "rate");
+    followed(&format!("{SMALL}{lost}"), "rate = 0.01", "probability = 0.01");
+    let named = |name: &str| format!("{SMALL}{}", LOSS.replace("\"tor:0/up:0\"", name));
+    followed(&named("\"tor0-spine1\""), "links = \"tor0-spine1\"", "links = \"cable:tor:0/up:1\"");
+    let two = "[\"tor:0/up:0\", \"cable:tor:1/up0\"]";
+    let help = help_for(&named(two));
+    assert_eq!(help, "links = [\"tor:0/up:0\", \"cable:tor:1/up:0\"]");
+    let flap = format!(
+        "{SMALL}[[fault]]\nkind = \"link-fail\"\nlinks = \"tor:0/up:0\"\nperiod = \"20us\"\ndown_for = \"5us\"\n"
+    );
+    followed(&flap, "kind = \"link-fail\"", "kind = \"link-flap\"");
+    let tiers = edited("\"fat-tree\"", "\"leaf-spine\"");
+    assert_eq!(help_for(&tiers), "nothing: leave the line out");
+    let poisson = "kind = \"poisson\"\nsizes = \"websearch\"\nduration = \"20us\"\nload = 1.8";
+    let loaded = edited("kind = \"permutation\"\nbytes = \"100KB\"", poisson);
+    followed(&loaded, "load = 1.8", "load = 1.5");
+}
+
+#[test]
+fn options_of_other_programs_are_answered_with_ours() {
+    let place = Place::new();
+    place.write("s.toml", SMALL);
+    for (args, tip) in [
+        (["run", "s.toml", "-o", "out"], "--out FOLDER"),
+        (["run", "s.toml", "--csv", "out"], "anabranch export FOLDER"),
+        (["run", "s.toml", "--quiet", "out"], "2> /dev/null"),
+        (["run", "s.toml", "--seed", "1-3"], "write --seed 1,2,3"),
+    ] {
+        let said = place.run(&args).expect(2).stderr;
+        assert!(said.contains(tip) && !said.contains("as a value"), "{said}");
+    }
+    let said = place.run(&["reproduce"]).expect(2).stderr;
+    assert!(said.contains("anabranch reproduce --all") && said.contains("dcp ("), "{said}");
 }
 
 #[test]

@@ -52,13 +52,16 @@ fn a_fault_that_no_packet_met() {
 fn a_fault_after_the_end() {
     let fault =
         |at: &str| format!("{SMALL}[[fault]]\nkind = \"link-down\"\nlinks = \"tor:0/up:0\"\nat = \"{at}\"\n");
-    warned(&fault("500ms"), &["reps, ops: fault.0 (link-down tor:0/up:0) begins after the end of the run"]);
+    let late =
+        "fault.0 (link-down tor:0/up:0) begins at 500ms, and a run that loses nothing takes little more than";
+    let after = "reps, ops: fault.0 (link-down tor:0/up:0) begins after the end of the run";
+    warned(&fault("500ms"), &[late, after]);
     let never = "fault.0 (link-down tor:0/up:0) begins at 2s, when every run is over (max_time = \"1s\")";
     let place = Place::new();
     place.write("s.toml", fault("2s"));
     let checked = place.run(&["check", "s.toml", "--json"]).expect(0);
     assert!(
-        checked.stderr.contains(&format!("warning: s.toml:17:1: {never}\n  write: at = \"500ms\"")),
+        checked.stderr.contains(&format!("warning: s.toml:17:1: {never}\n  write: at = \"")),
         "{}",
         checked.stderr
     );

@@ -18,6 +18,9 @@ impl Selector {
             let link = topology.links_of(from).find(|&link| topology.ports[link as usize].peer == to)?;
             return Some(topology.link_name(LinkId(link))).filter(|_| links);
         }
+        if let Some(cable) = between(text, topology).filter(|_| links) {
+            return Some(cable);
+        }
         let mended = mended(text);
         let selector = Selector::parse(&mended).ok().filter(|_| mended != text)?;
         // Which ones a share picks does not matter here.
@@ -34,6 +37,21 @@ impl Selector {
             }
         }
     }
+}
+
+/// The cable between two switches that stand there with a stroke between them: `tor0-spine1`, `tor:0 <-> spine:1`.
+fn between(text: &str, topology: &Topology) -> Option<String> {
+    let node = |name: &str| match Selector::parse(&mended(name)).ok()?.form {
+        Form::Switch(kind, index) => switch(topology, kind, index).ok(),
+        _ => None,
+    };
+    let strokes = text.match_indices(['-', '<', ':', '/', ',']).map(|(place, _)| place);
+    strokes.into_iter().find_map(|place| {
+        let (one, other) = (&text[..place], text[place..].trim_matches(['-', '<', '>', ':', '/', ',', ' ']));
+        let (one, other) = (node(one.trim())?, node(other)?);
+        let link = topology.links_of(one).find(|&link| topology.ports[link as usize].peer == other)?;
+        Some(format!("cable:{}", topology.link_name(LinkId(link))))
+    })
 }
 
 /// `text` with a colon between each word and its number, and a stroke before the side.

@@ -26,6 +26,8 @@ pub struct Find {
     pub resolution: f64,
     values: Values,
     at: Place,
+    /// Where [`holds`](Self::holds) stands.
+    where_at: Place,
     file: String,
     document: Fields,
     over: Overrides,
@@ -89,7 +91,7 @@ pub fn find_in(file: &str, text: &str, over: &Overrides) -> Result<Option<Find>,
         }
     }
     let question = Question::read(&Table::open(file, "[find]", &node)?)?;
-    let Question { parameter, at, wanted, holds, resolution, values } = question;
+    let Question { parameter, at, wanted, holds, where_at, resolution, values } = question;
     Ok(Some(Find {
         parameter,
         wanted,
@@ -97,6 +99,7 @@ pub fn find_in(file: &str, text: &str, over: &Overrides) -> Result<Option<Find>,
         resolution,
         values,
         at,
+        where_at,
         file: file.to_owned(),
         document,
         over: over.clone(),
@@ -109,6 +112,7 @@ struct Question {
     at: Place,
     wanted: Wanted,
     holds: String,
+    where_at: Place,
     resolution: f64,
     values: Values,
 }
@@ -126,6 +130,7 @@ impl Question {
             ));
         }
         let holds: String = table.need("where")?;
+        let where_at = table.node("where").and_then(|node| node.at);
         let resolution: f64 = table.get("resolution")?.unwrap_or(RESOLUTION);
         if !(1e-6..1.0).contains(&resolution) {
             let message = format!("resolution must be between 0.000001 and 1, not {resolution}");
@@ -159,7 +164,7 @@ impl Question {
             };
             table.wrong(key, message, help)
         })?;
-        Ok(Question { parameter, at, wanted, holds, resolution, values })
+        Ok(Question { parameter, at, wanted, holds, where_at, resolution, values })
     }
 }
 
@@ -261,6 +266,16 @@ impl Find {
             Values::List(list) => [list[0].clone(), list[list.len() - 1].clone()],
             Values::Range { ends, .. } => ends.clone(),
         }
+    }
+
+    /// The smallest and the largest of what is looked through; of a list the first and the last.
+    pub fn least_and_most(&self) -> [(f64, toml::Value); 2] {
+        [false, true].map(|last| (self.end(last), self.value(self.end(last))))
+    }
+
+    /// A fault of what has to hold, at its place.
+    pub fn wrong(&self, message: impl Into<String>, help: impl Into<String>) -> ScenarioError {
+        fault(&self.file, self.where_at, message, Some(help.into()))
     }
 
     /// Whether all values of a list are looked through, and not a range.

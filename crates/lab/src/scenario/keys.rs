@@ -325,7 +325,7 @@ const SECTIONS: &[Section] = &[
             ),
             key(
                 "load",
-                "a number above 0, at most 2",
+                "a number above 0, at most 1.5",
                 Needed,
                 "Offered load: bytes that arrive per host over its line rate.",
             ),

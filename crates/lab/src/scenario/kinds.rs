@@ -80,6 +80,12 @@ pub(super) fn misread(
     }
 }
 
+/// The part whose kind is nearest to that of a table, which has another one.
+pub(super) fn nearest_part(registry: &Registry, part: &str, value: &toml::Value) -> Option<String> {
+    let is_part = PARTS.into_iter().any(|(known, _)| known == part);
+    near_part(registry, part, value.get("kind")?.as_str()?).filter(|_| is_part)
+}
+
 /// The part of that kind, or of the nearest one.
 fn near_part(registry: &Registry, part: &str, kind: &str) -> Option<String> {
     part_of_kind(registry, part, kind).or_else(|| {
@@ -106,7 +112,11 @@ pub(super) fn half_a_part(
     let (Some((part, what)), Some(kind)) = (kind_of, value.as_str()) else {
         return of_registered(registry, scheme, path, value);
     };
-    let whole = part_of_kind(registry, part, kind)?;
+    let Some(whole) = part_of_kind(registry, part, kind) else {
+        let near = near_part(registry, part, kind)?;
+        let message = format!("{path}: {kind:?} is no {what}");
+        return Some(fault(path, message, Instead::Setting(part.to_owned(), near)));
+    };
     let message = format!(
         "{path} alone cannot become {kind:?}: the parameters beside it are those of the {what} so far"
     );

@@ -26,6 +26,7 @@ mod mix;
 mod number_space;
 mod origin;
 mod paths;
+mod rare_loss;
 mod registry;
 mod resolved;
 mod scheme_limits;

@@ -8,6 +8,7 @@ use super::late;
 use super::lossless::{self, round_up};
 use super::number_space;
 use super::origin::{Asked, Origin};
+use super::rare_loss::RareLoss;
 use super::table::{Table, fault, or_example, split_help};
 use super::too_short::TooShort;
 use super::without_effect::WithoutEffect;
@@ -312,6 +313,7 @@ impl Scenario {
         let mut idle = IdleQueues::default();
         let mut in_step = InStep::default();
         let mut without = WithoutEffect::default();
+        let mut rare = RareLoss::default();
         let mut facts_by_point = Vec::new();
         for step in self.steps() {
             let mut ground = match built.take() {
@@ -325,7 +327,7 @@ impl Scenario {
                     self.lay(step.workload, &ground.topology)?
                 }
             };
-            let facts = step.schemes.iter().map(|scheme| ground.facts(scheme)).collect();
+            let facts: Vec<PathFacts> = step.schemes.iter().map(|scheme| ground.facts(scheme)).collect();
             facts_by_point.push(facts);
             for scheme in step.schemes {
                 let facts = ground.facts(scheme);
@@ -342,11 +344,21 @@ impl Scenario {
                 idle.look(scheme, &ground.topology, &facts);
                 in_step.look(scheme, step.faults, &facts);
             }
+            let mut taken_of = Vec::with_capacity(step.faults.len());
             for (i, fault) in step.faults.iter().enumerate() {
                 let taken = self.find_fault(i, fault, &ground.topology, seed)?;
                 without.look_at_fault(i, fault, &taken, &ground.topology);
+                taken_of.push((fault, taken));
             }
+            let payload = step.schemes.iter().map(|scheme| scheme.transport.framing().payload.0).min();
+            let payload = payload.unwrap_or(u64::MAX);
+            rare.look(&taken_of, &workload, &ground.topology, &ground.routing, payload);
             without.look_at_workload(step.workload, &workload, &self.files);
+            if !step.faults.is_empty() {
+                let rtt = facts_by_point.last().and_then(|facts| facts.first()).map(|facts| facts.base_rtt);
+                let ends = curves::soonest_end(&workload, &ground.topology, &self.limits);
+                without.look_at_end(step.workload, ends + rtt.unwrap_or_default());
+            }
             let mut curves_of = Vec::with_capacity(self.measures.len());
             for (i, measure) in self.measures.iter().enumerate() {
                 curves_of.push(self.find_measure(i, measure, &ground.topology, workload.qps.len(), seed)?);
@@ -367,6 +379,7 @@ impl Scenario {
             idle.warnings(&self.origin),
             in_step.warnings(&self.origin),
             without.warnings(self, &self.origin),
+            rare.warnings(&self.faults, &self.origin),
         ];
         Ok(Examined { warnings: warnings.concat(), facts: facts_by_point })
     }
@@ -515,7 +528,26 @@ impl Scenario {
         seed: u64,
     ) -> Result<Taken, ScenarioError> {
         let key = if let FaultKind::SwitchDown { .. } = fault.kind { "switches" } else { "links" };
-        fault.takes(i, on, seed).map_err(|e| self.not_found(&format!("fault.{i}.{key}"), e, on))
+        fault.takes(i, on, seed).map_err(|e| {
+            let selector = e.selector.clone();
+            let error = self.not_found(&format!("fault.{i}.{key}"), e, on);
+            // Of several the others stay.
+            let names = &fault.kind.names().0.0;
+            let near = error.help.as_ref().and_then(|help| {
+                let near = help.strip_prefix(key)?.strip_prefix(" = \"")?.strip_suffix('"')?;
+                names.contains(&selector).then(|| near.to_owned())
+            });
+            match near.filter(|_| names.len() > 1) {
+                Some(near) => {
+                    let all: Vec<&str> = names
+                        .iter()
+                        .map(|name| if *name == selector { near.as_str() } else { name.as_str() })
+                        .collect();
+                    ScenarioError { help: Some(format!("{key} = {all:?}")), ..error }
+                }
+                None => error,
+            }
+        })
     }
 
     fn find_measure(

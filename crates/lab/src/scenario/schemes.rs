@@ -197,7 +197,7 @@ pub(super) fn set(
     for part in parents.split('.').filter(|part| !part.is_empty()) {
         table = table.and_then(|t| t.get_mut(part)).and_then(toml::Value::as_table_mut);
     }
-    let Some(table) = table else { return Err(no_such(scheme, path)) };
+    let Some(table) = table else { return Err(of_its_type(scheme, value, no_such(scheme, path))) };
     declarations::check(scheme, path, value)?;
     if let Some((_, other)) = INSTEAD_OF.iter().find(|(set, _)| *set == path) {
         table.remove(*other);
@@ -216,9 +216,8 @@ pub(super) fn set(
         match (wrong.value, whole) {
             (Some(whole), _) if part == "mix" => ParameterFault::value(part, message, whole),
             (Some(instead), _) if at_key => ParameterFault::value(path, message, instead),
-            (None, _) if at_key => {
-                kinds::half_a_part(registry, scheme, path, value).unwrap_or_else(|| no_such(scheme, path))
-            }
+            (None, _) if at_key => kinds::half_a_part(registry, scheme, path, value)
+                .unwrap_or_else(|| of_its_type(scheme, value, no_such(scheme, path))),
             (_, Some(whole)) => ParameterFault::value(part, message, whole),
             _ => ParameterFault::words(part, message, wrong.help),
         }
@@ -230,17 +229,21 @@ pub(super) fn set(
         }
         let problem = registry.complete(path.strip_suffix(".kind").unwrap_or(path), e.message());
         if before.is_none() && !value.is_table() && problem.contains("unknown field") {
-            return no_such(scheme, path);
+            return of_its_type(scheme, value, no_such(scheme, path));
         }
         if let Some((problem, instead)) = problem.lines().next().and_then(|line| line.rsplit_once("; write "))
         {
             let message = format!("{path}{}", said(problem, value));
             return ParameterFault::value(path, message, format!("{instead:?}"));
         }
-        let instead = match before {
+        let near = match problem.starts_with("unknown variant") {
+            true => kinds::nearest_part(registry, path, value),
+            false => None,
+        };
+        let instead = near.unwrap_or_else(|| match before {
             Some(toml::Value::Table(_)) | None => example(path).to_owned(),
             Some(before) => before.to_string(),
-        };
+        });
         ParameterFault::value(path, format!("{path}{}", said(&problem, value)), instead)
     })
 }
@@ -468,10 +471,28 @@ pub(super) fn takes(scheme: &Scheme, path: &str) -> bool {
 pub(super) const OF_QUEUES_THAT_DROP: [&str; 3] =
     ["fabric.queue", "fabric.shared_buffer", "fabric.shared_alpha"];
 
+/// A fault whose cure is another parameter, with a value that this one may have.
+fn of_its_type(scheme: &Scheme, value: &toml::Value, fault: ParameterFault) -> ParameterFault {
+    let Instead::Parameter(near) = &fault.instead else { return fault };
+    let instead = match (near.starts_with("fabric.ecn_"), value.as_bool()) {
+        // ECN has no switch: marks come with a probability.
+        (true, Some(on)) => {
+            Instead::Setting("fabric.ecn_pmax".to_owned(), if on { "1.0" } else { "0.0" }.to_owned())
+        }
+        _ => match declarations::check(scheme, near, value) {
+            Err(ParameterFault { instead: Instead::Value(other), .. }) => {
+                Instead::Setting(near.clone(), other)
+            }
+            _ => return fault,
+        },
+    };
+    ParameterFault { instead, ..fault }
+}
+
 /// What to say where no scheme takes a setting for all.
-pub(super) fn not_taken(scheme: &Scheme, path: &str) -> ParameterFault {
+pub(super) fn not_taken(scheme: &Scheme, path: &str, value: &toml::Value) -> ParameterFault {
     if !has(scheme, path) {
-        return no_such(scheme, path);
+        return of_its_type(scheme, value, no_such(scheme, path));
     }
     let message = format!(
         "every scheme here pauses (fabric.pfc), so that {path} for all is for none; scheme {:?} has fabric.pfc.buffer",

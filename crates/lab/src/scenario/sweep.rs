@@ -411,8 +411,23 @@ fn whole_path(key: &str, values: &toml::Value, root: &Fields) -> String {
     match (part, paths::path_of(key)) {
         (Some(part), _) => format!("\"{part}.{key}\" = {values}"),
         (None, Some(path)) => format!("\"*.{path}\" = {values}"),
-        (None, None) => format!("\"topology.{key}\" = {values}, or workload, a scheme or * in front of it"),
+        (None, None) => match section_with(key) {
+            Some((part, kind)) => {
+                format!("\"{part}.{key}\" = {values}, where that is a {part} which has it: kind = {kind:?}")
+            }
+            None => format!("\"topology.{key}\" = {values}, or workload, a scheme or * in front of it"),
+        },
     }
+}
+
+/// The table that has a key of this name where it is of some kind, and the first such kind.
+fn section_with(key: &str) -> Option<(&'static str, &'static str)> {
+    let has = |section: &&super::Section| section.keys.iter().any(|known| known.name == key);
+    super::sections().iter().filter(has).find_map(|section| match section.table {
+        "[topology]" => Some(("topology", section.kind?)),
+        "[workload]" => Some(("workload", section.kind?)),
+        _ => None,
+    })
 }
 
 /// Puts a value at a path; tables appear where none were.

@@ -131,6 +131,7 @@ const TOP_KEYS: [&str; 4] = ["title", "schemes", "seeds", "setup"];
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("bandwidth", "link"),
     ("rate", "link"),
+    ("rate", "probability"),
     ("speed", "link"),
     ("link_rate", "link"),
     ("link_speed", "link"),
@@ -250,10 +251,25 @@ impl<'a> Table<'a> {
                 };
                 format!("{near} = {value} (did you mean {near:?}?)")
             }
-            Some(near) => format!("{near} (did you mean {near:?}?)"),
+            Some(near) => format!("{} (did you mean {near:?}?)", self.header(near, node)),
             None => format!("one of {}", known.join(", ")),
         };
         Err(fault(self.file, node.at, format!("unknown key {key:?}{place}"), Some(help)))
+    }
+
+    /// The key `near` as what stands at `node` is written: a table and a list of tables have headers.
+    fn header(&self, near: &str, node: &Node) -> String {
+        let within = self.name.trim_matches(['[', ']']);
+        let path = if within.is_empty() { near.to_owned() } else { format!("{within}.{near}") };
+        match &node.item {
+            Item::Table(_) => format!("[{path}]"),
+            Item::Array(nodes)
+                if !nodes.is_empty() && nodes.iter().all(|node| matches!(node.item, Item::Table(_))) =>
+            {
+                format!("[[{path}]]")
+            }
+            _ => near.to_owned(),
+        }
     }
 
     /// The whole of it, without places.
@@ -274,6 +290,10 @@ impl<'a> Table<'a> {
         let Some(node) = self.node(key) else { return Ok(None) };
         T::read(node).map(Some).map_err(|problem| {
             let (message, help) = split_help(&problem, key);
+            if let Some(swept) = self.swept::<T>(key, node) {
+                let message = format!("{message}, which is swept");
+                return fault(self.file, node.at, format!("{key}: {message}"), Some(swept));
+            }
             let timed = bare_number(node).and_then(|number| in_usual_unit(key, number));
             let timed = timed.map(|time| format!("{key} = {time}"));
             let repaired = repaired(node).into_iter().find(|node| T::read(node).is_ok());
@@ -281,6 +301,16 @@ impl<'a> Table<'a> {
             let help = timed.or(repaired).or(help).unwrap_or_else(|| format!("{key} = {}", example(key)));
             fault(self.file, node.at, format!("{key}: {message}"), Some(help))
         })
+    }
+
+    /// For a list in the place of one value, each of which may stand there: the line of a sweep over them.
+    fn swept<T: Read>(&self, key: &str, node: &Node) -> Option<String> {
+        let Item::Array(nodes) = &node.item else { return None };
+        let table = self.name.strip_prefix('[')?.strip_suffix(']').filter(|name| !name.starts_with('['))?;
+        let can_be_swept = ["topology", "workload"].contains(&table.split('.').next()?);
+        let values = node.value();
+        (can_be_swept && nodes.len() > 1 && nodes.iter().all(|node| T::read(node).is_ok()))
+            .then(|| format!("\"{table}.{key}\" = {values} below [sweep], in the place of {key} here"))
     }
 
     /// The value of `key`.

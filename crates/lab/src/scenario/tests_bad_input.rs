@@ -48,6 +48,23 @@ fn the_command_line_is_checked_too() {
     );
 }
 
+/// The hint for what is no TOML, and what the message says of it.
+#[test]
+fn what_is_no_toml_is_answered_with_what_is() {
+    for (from, to, part, help) in [
+        ("hosts = 32", "hosts: 32", "", "hosts = 32"),
+        ("hosts = 32", "hosts = 1,024", "", "hosts = 1024"),
+        ("kind = \"fat-tree\"", "kind = fat-tree", "", "kind = \"fat-tree\""),
+        ("hosts = 32", "hosts = 3%", "", "hosts = 0.03"),
+        ("hosts = 32", "hosts = 32\nhosts = 64", "hosts stands here twice, first in line 6", "it once"),
+        ("hosts = 32", "tier = [\nhosts = 32", "the [ of line 6 is not closed", "tier = []"),
+    ] {
+        assert!(GOOD.contains(from), "{from}");
+        let said = said(&GOOD.replacen(from, to, 1), &Overrides::default());
+        assert!(said.contains(part) && said.ends_with(&format!("\n  write: {help}")), "{said}");
+    }
+}
+
 #[test]
 fn a_fault_in_a_named_file_has_its_place_there() {
     let topology = "kind = \"fat-tree\"\nhosts = 32\nlink = \"400Gbps\"";
@@ -64,7 +81,7 @@ fn a_figure_says_what_is_wrong_with_it() {
     assert_eq!(said("title = \"t\"\n"), "f.toml: the scenario has no \"id\"\n  write: id = \"reps/fig-2\"");
     assert_eq!(
         said(&format!("{head}[plt]\nkind = \"cdf\"\n")),
-        "f.toml:3:2: unknown key \"plt\"\n  write: plot (did you mean \"plot\"?)"
+        "f.toml:3:2: unknown key \"plt\"\n  write: [plot] (did you mean \"plot\"?)"
     );
     assert_eq!(
         said(&format!("{head}[quick]\nseds = [1]\n")),

@@ -89,9 +89,86 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Fields, ScenarioError> {
     };
     let table = DeTable::parse(text).map_err(|e| {
         let at = e.span().map(|span| lines.place(span.start));
-        fault(at, e.message().lines().next().unwrap_or("this is no TOML"))
+        let said = e.message().lines().next().unwrap_or("this is no TOML");
+        let (message, help) = misspelt(text, at, said);
+        ScenarioError { help, ..fault(at, &message) }
     })?;
     fields(table.into_inner(), &lines).map_err(|(at, message)| fault(at, &message))
+}
+
+/// What is wrong with text that is no TOML, and what to write instead, where that can be told.
+fn misspelt(text: &str, at: Place, said: &str) -> (String, Option<String>) {
+    let Some((number, _)) = at else { return (said.to_owned(), None) };
+    let line = text.lines().nth(number - 1).unwrap_or_default();
+    let code = line.split('#').next().unwrap_or_default().trim();
+    if said.starts_with("duplicate key")
+        && let Some((key, _)) = code.split_once('=').or(Some((code, "")))
+    {
+        let key = key.trim();
+        let is_it = |other: &str| other.split('=').next().unwrap_or_default().trim() == key;
+        let before: Vec<&str> = text.lines().take(number - 1).collect();
+        // A key's first place is in the same table.
+        let table = before.iter().rposition(|line| line.trim_start().starts_with('[')).unwrap_or(0);
+        let from = if key.starts_with('[') { 0 } else { table };
+        let first = before[from..].iter().position(|line| is_it(line)).map(|place| from + place + 1);
+        let first = first.map(|first| format!(", first in line {first}")).unwrap_or_default();
+        return (format!("{key} stands here twice{first}"), Some("it once".to_owned()));
+    }
+    if let Some((opened, bracket)) = open_before(text, number) {
+        let message = format!("{said}; the {bracket} of line {opened} is not closed");
+        let end = text.lines().nth(opened - 1).unwrap_or_default().trim();
+        let close = if bracket == '[' { ']' } else { '}' };
+        return (message, Some(format!("{end}{close}")));
+    }
+    if let Some((key, value)) = code.split_once(':')
+        && !code.contains(['=', '"'])
+    {
+        return (said.to_owned(), Some(format!("{} = {}", key.trim(), as_value(value.trim()))));
+    }
+    let help = code.split_once('=').and_then(|(key, value)| {
+        let (key, value) = (key.trim(), value.trim());
+        let bare = !value.is_empty() && !value.contains(['"', '\'', '[', '{', '=']);
+        bare.then(|| format!("{key} = {}", as_value(value)))
+    });
+    (said.to_owned(), help)
+}
+
+/// A value that stands there without quotes, as TOML.
+fn as_value(value: &str) -> String {
+    let digits = value.replace(',', "");
+    match (value.strip_suffix('%').and_then(|share| share.trim().parse::<f64>().ok()), digits.parse::<i64>())
+    {
+        // Without the digits that only binary fractions have.
+        (Some(percent), _) => ((percent * 1e10).round() / 1e12).to_string(),
+        (_, Ok(number)) => number.to_string(),
+        _ if value.parse::<f64>().is_ok() || ["true", "false"].contains(&value) => value.to_owned(),
+        _ => format!("{value:?}"),
+    }
+}
+
+/// The line of a bracket of a value that is still open before line `number`.
+fn open_before(text: &str, number: usize) -> Option<(usize, char)> {
+    let mut open: Vec<(usize, char)> = Vec::new();
+    for (place, line) in text.lines().take(number - 1).enumerate() {
+        let line = line.trim();
+        // The header of a table.
+        if open.is_empty() && line.starts_with('[') {
+            continue;
+        }
+        let mut quote = None;
+        for letter in line.chars() {
+            match (quote, letter) {
+                (Some(begun), _) if begun == letter => quote = None,
+                (Some(_), _) => {}
+                (None, '"' | '\'') => quote = Some(letter),
+                (None, '#') => break,
+                (None, '[' | '{') => open.push((place + 1, letter)),
+                (None, ']' | '}') => drop(open.pop()),
+                (None, _) => {}
+            }
+        }
+    }
+    open.first().copied()
 }
 
 type Fault = (Place, String);

@@ -25,7 +25,14 @@ pub(super) struct WithoutEffect {
     holds_back: bool,
     /// The shares of traces that are simulated.
     shares: BTreeSet<String>,
+    /// How long the longest run takes at least, where the links alone decide that.
+    lasts: Option<Duration>,
+    /// Other things decide it somewhere.
+    lasts_otherwise: bool,
 }
+
+/// A fault that begins after so many times what a run takes at least begins, most likely, when it is over.
+const MUCH_LATER: u64 = 10;
 
 impl WithoutEffect {
     /// Looks at what a fault of a point takes.
@@ -62,11 +69,25 @@ impl WithoutEffect {
         }
     }
 
+    /// Looks at how long a run of a point takes at least.
+    pub(super) fn look_at_end(&mut self, spec: &WorkloadSpec, soonest: Duration) {
+        match spec {
+            WorkloadSpec::Permutation { .. }
+            | WorkloadSpec::Tornado { .. }
+            | WorkloadSpec::Incast { .. }
+            | WorkloadSpec::Messages { .. }
+            | WorkloadSpec::Poisson { .. } => self.lasts = self.lasts.max(Some(soonest)),
+            // What waits for other messages, or computes.
+            _ => self.lasts_otherwise = true,
+        }
+    }
+
     /// What was found, with its place and what to write instead.
     pub(super) fn warnings(self, scenario: &Scenario, origin: &Origin) -> Vec<ScenarioError> {
+        let lasts = self.lasts.filter(|_| !self.lasts_otherwise);
         let late = scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
             let swept = scenario.sweep.contains_key(&format!("fault.{number}.at"));
-            late_fault(number, fault, &scenario.limits, origin).filter(|_| !swept)
+            late_fault(number, fault, &scenario.limits, lasts, origin).filter(|_| !swept)
         });
         let mut warnings: Vec<ScenarioError> = late.collect();
         warnings.extend(scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
@@ -128,9 +149,26 @@ fn one_way(number: usize, slow: &FaultSpec, origin: &Origin) -> Option<ScenarioE
 }
 
 /// A fault that begins, or begins again, when every run is over.
-fn late_fault(number: usize, late: &FaultSpec, limits: &Limits, origin: &Origin) -> Option<ScenarioError> {
+fn late_fault(
+    number: usize,
+    late: &FaultSpec,
+    limits: &Limits,
+    lasts: Option<Duration>,
+    origin: &Origin,
+) -> Option<ScenarioError> {
     let max_time = limits.max_time;
     let (first, last) = (late.at.0.iter().min()?, late.at.0.iter().max()?);
+    let place = || origin.place(&format!("fault.{number}.at"));
+    if let Some(lasts) = lasts.filter(|lasts| *first > *lasts * MUCH_LATER && *first < max_time) {
+        let message = format!(
+            "fault.{number} ({}) begins at {first}, and a run that loses nothing takes little more than {}: most likely it is over \
+             by then",
+            late.kind,
+            lasts.rounded_up(2)
+        );
+        let help = format!("at = \"{}\", or longer messages", Duration(lasts.0 / 2).rounded_up(2));
+        return Some(fault(&origin.file, place(), message, Some(help)));
+    }
     let (at, begins) = match (*first >= max_time, *last >= max_time) {
         (true, _) => (first, "begins"),
         (false, true) => (last, "begins for the last time"),
@@ -141,10 +179,13 @@ fn late_fault(number: usize, late: &FaultSpec, limits: &Limits, origin: &Origin)
         late.kind
     );
     let help = match first == last {
-        true => format!("at = \"{}\", or a longer max_time below [limits]", Duration(max_time.0 / 2)),
+        true => {
+            let within = lasts.map_or(Duration(max_time.0 / 2), |lasts| Duration(lasts.0 / 2).rounded_up(2));
+            format!("at = \"{within}\", or a longer max_time below [limits]")
+        }
         false => "earlier times, or a longer max_time below [limits]".to_owned(),
     };
-    Some(fault(&origin.file, origin.place(&format!("fault.{number}.at")), message, Some(help)))
+    Some(fault(&origin.file, place(), message, Some(help)))
 }
 
 /// A fault that gives links a rate which is not below their own.

@@ -204,6 +204,13 @@ fn read_schemes(
         let help = Some(format!("schemes = [{value}]"));
         return Err(fault(file, *at, format!("scheme must be a list of tables, not {value}"), help));
     }
+    if let Some(node @ Node { at, item: Item::Array(nodes) }) = root.node("scheme")
+        && !nodes.is_empty()
+        && nodes.iter().all(|node| matches!(node.item, Item::Leaf(toml::Value::String(_))))
+    {
+        let help = Some(format!("schemes = {}", node.value()));
+        return Err(fault(file, *at, "scheme must be a list of tables, not of names", help));
+    }
     let setup = Setup::read(root, registry)?;
     let mut own: Vec<(Place, Draft)> = Vec::new();
     for table in root.tables("scheme", "scheme")? {
@@ -292,7 +299,7 @@ fn read_schemes(
             && let Some((_, first)) = running.first()
             && running.iter().all(|(_, scheme)| !schemes::takes(scheme, &setting.path))
         {
-            let wrong = schemes::not_taken(first, &setting.path);
+            let wrong = schemes::not_taken(first, &setting.path, &setting.value);
             return Err(refused(file, setting.at, Some(setting), &wrong));
         }
     }

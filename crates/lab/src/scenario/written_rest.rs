@@ -65,6 +65,7 @@ fn broken(table: &Table) -> Option<ScenarioError> {
     let help = match (has(&SWITCHES), table.node("switches"), table.node("links")) {
         (true, None, _) => "kind = \"switch-down\" with switches = \"spine:0\"".to_owned(),
         (true, Some(_), _) | (false, Some(_), None) => "kind = \"switch-down\"".to_owned(),
+        (false, _, Some(_)) if table.node("period").is_some() => "kind = \"link-flap\"".to_owned(),
         (false, _, Some(_)) => "kind = \"link-down\"".to_owned(),
         (false, None, None) => {
             "kind = \"link-down\" with links = \"tor:0/up:0\", or \"switch-down\" with switches = \"spine:0\""

@@ -112,24 +112,43 @@ fn from_topo_file(cx: &Context, table: &Table, file: &str) -> Result<(TopologySp
     Ok((spec, hosts))
 }
 
-/// What hosts can send over what leaves a ToR upwards. It is also said as a ratio, either way round.
-fn oversubscription(table: &Table) -> Result<u32, ScenarioError> {
-    let ratio = match table.node("oversubscription").map(|node| node.value()) {
-        Some(toml::Value::String(text)) => text
-            .split_once(':')
-            .and_then(|(down, up)| Some(down.trim().parse::<f64>().ok()? / up.trim().parse::<f64>().ok()?)),
-        Some(toml::Value::Float(number)) => Some(number),
-        _ => None,
+/// What hosts can send over what leaves a ToR upwards: a number, or a ratio such as `4:1`.
+fn oversubscription(table: &Table) -> Result<f64, ScenarioError> {
+    let key = "oversubscription";
+    let ratio = match table.node(key).map(|node| node.value()) {
+        None => return Ok(1.0),
+        Some(toml::Value::String(text)) => {
+            let of_two = text.split_once(':').and_then(|(down, up)| {
+                Some(down.trim().parse::<f64>().ok()? / up.trim().parse::<f64>().ok()?)
+            });
+            let Some(ratio) = of_two.filter(|ratio| ratio.is_finite() && *ratio > 0.0) else {
+                // What a longer ratio begins with, and a number in quotes, are most likely what is meant.
+                let first = text.split(':').next().and_then(|first| first.trim().parse::<f64>().ok());
+                let first = first.filter(|first| *first >= 1.0).unwrap_or(2.0);
+                let message =
+                    format!("oversubscription must be a number or a ratio such as \"2:1\", not {text:?}");
+                return Err(table.wrong(key, message, format!("oversubscription = {first}")));
+            };
+            ratio
+        }
+        Some(_) => table.need(key)?,
     };
-    let Some(ratio) = ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0) else {
-        return Ok(table.get("oversubscription")?.unwrap_or(1));
-    };
-    let whole = ratio.max(1.0 / ratio) + 0.5;
-    let message = "oversubscription is a whole number: 2 where all that leaves a ToR upwards is half of what its hosts can send";
-    Err(table.wrong("oversubscription", message, format!("oversubscription = {}", whole as u32)))
+    if ratio >= 1.0 {
+        return Ok(ratio);
+    }
+    let instead = if ratio > 0.0 { (1.0 / ratio).round().max(1.0) } else { 1.0 };
+    let message = format!("oversubscription must be 1 or more, not {ratio}");
+    Err(table.wrong(key, message, format!("oversubscription = {instead}")))
 }
 
 fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u32), ScenarioError> {
+    if let (Some(tiers), Some(node)) = (fixed_tiers, table.node("tiers")) {
+        let help = match node.value().as_integer() == Some(i64::from(tiers)) {
+            true => "nothing: leave the line out".to_owned(),
+            false => "kind = \"fat-tree\", which has tiers".to_owned(),
+        };
+        return Err(table.wrong("tiers", format!("a leaf-spine has {tiers} tiers, always"), help));
+    }
     table.only(&keys::of(if fixed_tiers.is_none() { "fat-tree" } else { "leaf-spine" }))?;
     let hosts = hosts(table)?;
     let written = table.tables("tier", "topology.tier")?;
@@ -150,7 +169,6 @@ fn fat_tree(table: &Table, fixed_tiers: Option<u32>) -> Result<(TopologySpec, u3
     // Every tier says its own where there is none for all.
     let link = link.unwrap_or_default();
     let oversubscription = oversubscription(table)?;
-    table.within("oversubscription", u64::from(oversubscription), 1, u64::MAX)?;
     let hosts_per_tor = table.get("hosts_per_tor")?;
     let whole = whole && written.len() as u32 == tiers;
     let (mut tier, pod_hosts) = if whole {

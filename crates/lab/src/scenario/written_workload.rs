@@ -132,10 +132,13 @@ fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Scen
     if !(load > 0.0 && load <= MOST_LOAD) {
         let message =
             format!("load must be above 0 and at most {MOST_LOAD} of a host's line rate, not {load}");
-        let percent = load / 100.0;
-        let instead = match percent > 0.0 && percent <= MOST_LOAD {
-            true => percent.to_string(),
-            false => example("load").to_owned(),
+        // Without the digits that only binary fractions have.
+        let percent = (load * 1e7).round() / 1e9;
+        let instead = match load {
+            // A little too much is no percentage.
+            load if load > MOST_LOAD && load <= 2.0 * MOST_LOAD => MOST_LOAD.to_string(),
+            _ if percent > 0.0 && percent <= MOST_LOAD => percent.to_string(),
+            _ => example("load").to_owned(),
         };
         return Err(table.wrong("load", message, format!("load = {instead}")));
     }

@@ -25,6 +25,7 @@
       return turned * (x === y ? a.localeCompare(b) : x < y ? -1 : 1);
     });
     table.tBodies[0].append(...rows);
+    table.classList.add("sorted");
     // Rows of the heat map stand as those of the table do.
     const map = document.getElementById("map");
     if (!map) return;

@@ -39,8 +39,8 @@ pub(super) fn section(set: &ResultSet) -> String {
         ));
     }
     html.push_str("</tr></thead><tbody>");
-    for row in &summary.rows {
-        html.push_str("<tr>");
+    for (place, row) in summary.rows.iter().enumerate() {
+        html.push_str(if summary.begins.contains(&place) { "<tr class=\"first\">" } else { "<tr>" });
         for (index, cell) in row.iter().enumerate() {
             let cell = escape(cell);
             html.push_str(&match index {

@@ -1,0 +1,66 @@
+//! The runs of a campaign as one set of results.
+
+use crate::failure::Failure;
+use crate::source::{self, input};
+use anabranch_results::{Dataset, ResultSet};
+use anabranch_sim::scenario::{Overrides, read};
+use std::path::Path;
+
+/// Results of a folder: those of a run of a scenario, or of a campaign all that are there.
+///
+/// # Errors
+/// When it holds neither.
+pub fn open(folder: &Path) -> Result<ResultSet, Failure> {
+    let plan = folder.join("plan.toml");
+    if folder.join("runs.parquet").exists() || !plan.is_file() {
+        return ResultSet::open(folder).map_err(input);
+    }
+    let written = source::written(&plan)?;
+    let scenario =
+        read(&written.shown, &written.text, &written.folder, &Overrides::default()).map_err(input)?;
+    let all = scenario.points().map_err(input)?.len();
+    let mut whole = ResultSet {
+        title: scenario.title.clone(),
+        scenario_toml: written.text.clone(),
+        ..ResultSet::default()
+    };
+    let dataset = Dataset::at(folder);
+    for number in (0..all).filter(|number| dataset.has(*number)) {
+        add(&mut whole, ResultSet::open(&dataset.task(number)).map_err(input)?);
+    }
+    let there = whole.runs.len();
+    if there == 0 {
+        return Err(Failure::Input(format!(
+            "{}: a campaign of which no run is there yet\n  help: write: anabranch campaign {} --out {}",
+            folder.display(),
+            plan.display(),
+            folder.display()
+        )));
+    }
+    if there < all {
+        whole.warnings.push(format!(
+            "{there} of the campaign's {all} runs are here: means are over the seeds that are, which may be others for other \
+             schemes"
+        ));
+    }
+    Ok(whole)
+}
+
+/// Puts the runs of a set behind those of another.
+fn add(whole: &mut ResultSet, mut part: ResultSet) {
+    let before = whole.runs.len() as u32;
+    part.flows.iter_mut().for_each(|flow| flow.run += before);
+    part.jobs.iter_mut().for_each(|job| job.run += before);
+    part.series.iter_mut().for_each(|row| row.run += before);
+    part.filed.iter_mut().for_each(|filed| filed.run += before);
+    whole.runs.append(&mut part.runs);
+    whole.flows.append(&mut part.flows);
+    whole.jobs.append(&mut part.jobs);
+    whole.series.append(&mut part.series);
+    whole.filed.append(&mut part.filed);
+    for warning in part.warnings {
+        if !whole.warnings.contains(&warning) {
+            whole.warnings.push(warning);
+        }
+    }
+}
