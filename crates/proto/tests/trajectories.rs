@@ -7,7 +7,8 @@ use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{Acked, AnyCc, CcConfig, DctcpConfig, MpRdmaCcConfig};
 use anabranch_proto::lb::{AckClockConfig, BitmapConfig, FlowletConfig, OpsConfig, PauseSince, PlbConfig};
 use anabranch_proto::lb::{
-    AfterFreezing, AnyLb, Environment, LbConfig, MpRdmaLbConfig, RepsConfig, ReuseOrder, RoundRobinConfig,
+    AfterFreezing, AnyLb, Environment, FreezingEnds, LbConfig, MpRdmaLbConfig, RepsConfig, ReuseOrder,
+    RoundRobinConfig,
 };
 use anabranch_proto::{PathFacts, Size, Span};
 use std::fmt::Write;
@@ -262,6 +263,7 @@ mod load_balancing {
             reuse: 1,
             reuse_order: ReuseOrder::InARow,
             after_freezing: AfterFreezing::Keep,
+            freezing_ends: FreezingEnds::Ack,
             freeze_at: None,
         })
     }

@@ -25,7 +25,7 @@ pub use interface::{Environment, LoadBalancer};
 pub use mp_rdma::{MpRdmaLb, MpRdmaLbConfig};
 pub use ops::{Ops, OpsConfig};
 pub use plb::{Plb, PlbConfig};
-pub use reps::{AfterFreezing, MAX_BUFFER, Reps, RepsConfig, ReuseOrder};
+pub use reps::{AfterFreezing, FreezingEnds, MAX_BUFFER, Reps, RepsConfig, ReuseOrder};
 pub use round_robin::{RoundRobin, RoundRobinConfig};
 pub use strack::{StrackLb, StrackLbConfig};
 

@@ -28,6 +28,12 @@ parameters! {
         #[is(any; example = "reset"; source = "keep: REPS, Algorithms 1 and 2; reset: the simulator published with it";
             default = "keep")]
         pub after_freezing: AfterFreezing,
+        /// At what a sender looks whether freezing is over: at ACKs (`ack`), or at timeouts as well (`timeout`). One whose
+        /// cached entropies are all dead gets no ACK, and by `ack` stays frozen for good.
+        #[serde(default, skip_serializing_if = "FreezingEnds::is_ack")]
+        #[is(any; example = "timeout"; source = "ack: REPS, Algorithm 1; timeout: section 3.2, after a fixed time, and the public UET simulator";
+            default = "ack")]
+        pub freezing_ends: FreezingEnds,
         /// Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND: Algorithm 1 may mean the window at that
         /// time; here it is a number).
         #[is(0..=255; example = 132; source = "unsaid; REPS, Table 1, has eight bits for it. 1.5 BDP on two tiers")]
@@ -72,6 +78,25 @@ parameter_choices!(AfterFreezing: "keep" = Keep, "reset" = Reset);
 impl AfterFreezing {
     fn is_keep(&self) -> bool {
         *self == AfterFreezing::Keep
+    }
+}
+
+/// At what a sender looks whether freezing is over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FreezingEnds {
+    /// At an ACK.
+    #[default]
+    Ack,
+    /// At a timeout too.
+    Timeout,
+}
+
+parameter_choices!(FreezingEnds: "ack" = Ack, "timeout" = Timeout);
+
+impl FreezingEnds {
+    fn is_ack(&self) -> bool {
+        *self == FreezingEnds::Ack
     }
 }
 
@@ -151,6 +176,8 @@ struct Limits {
     explore_packets: u8,
     /// Whether the buffer is emptied when freezing ends.
     resets: bool,
+    /// Whether freezing may end at a timeout.
+    ends_at_timeout: bool,
     /// The RTT from which a timeout tells of congestion and not of a failure; one that there is not where the fabric
     /// trims, since a packet that times out there was not lost to congestion (Appendix A, 1).
     failure_rtt: Duration,
@@ -185,6 +212,7 @@ impl Reps {
                 freezing_timeout: config.freezing_timeout.on(facts),
                 explore_packets: config.explore_packets as u8,
                 resets: !config.after_freezing.is_keep(),
+                ends_at_timeout: !config.freezing_ends.is_ack(),
                 failure_rtt,
             },
             turns: turns.then(|| Box::new(Turns { reuse: config.reuse as u8, left: [0; MAX_BUFFER] })),
@@ -258,17 +286,14 @@ impl LoadBalancer for Reps {
         self.filled = self.filled.max(self.head + 1);
         self.head = self.after(self.head);
         // Lines 15-18.
-        if self.is_freezing && now > self.exit_freezing {
-            self.is_freezing = false;
-            self.explore_counter = self.limits.explore_packets;
-            if self.limits.resets {
-                (self.valid, self.number_of_valid, self.filled, self.head, self.used) = (0, 0, 0, 0, 0);
-            }
-        }
+        self.leave_freezing(now);
     }
 
     /// A packet timed out: a failure, unless recent round trips tell of congestion (Appendix A, 2).
     fn handle_timeout(&mut self, now: Time) {
+        if self.limits.ends_at_timeout {
+            self.leave_freezing(now);
+        }
         if self.rtts.highest(now) < self.limits.failure_rtt {
             self.handle_failure(now);
         }
@@ -298,6 +323,18 @@ impl LoadBalancer for Reps {
 }
 
 impl Reps {
+    /// REPS, Algorithm 1, lines 15-18: once the time is over.
+    #[inline]
+    fn leave_freezing(&mut self, now: Time) {
+        if self.is_freezing && now > self.exit_freezing {
+            self.is_freezing = false;
+            self.explore_counter = self.limits.explore_packets;
+            if self.limits.resets {
+                (self.valid, self.number_of_valid, self.filled, self.head, self.used) = (0, 0, 0, 0, 0);
+            }
+        }
+    }
+
     /// REPS, Algorithm 1, `onFailureDetection`, lines 21-26.
     fn handle_failure(&mut self, now: Time) {
         if self.limits.freezing && !self.is_freezing && self.explore_counter == 0 {

@@ -13,6 +13,7 @@ fn config() -> RepsConfig {
         freezing: true,
         freezing_timeout: Span::Time(Duration::from_us(100)),
         after_freezing: AfterFreezing::Keep,
+        freezing_ends: FreezingEnds::Ack,
         explore_packets: 16,
         failure_rtt: 1.65,
         reuse: 1,
@@ -144,6 +145,22 @@ fn a_reset_leaves_nothing_of_the_buffer() {
         assert_eq!(next_ev(&mut reps), random);
     }
     assert_eq!(next_ev(&mut reps), 9, "then what came meanwhile");
+}
+
+/// Section 3.2 ends freezing after a fixed time; by Algorithm 1 a sender that hears nothing stays frozen.
+#[test]
+fn without_an_ack_freezing_ends_at_a_timeout_or_never() {
+    for (freezing_ends, ends) in [(FreezingEnds::Ack, false), (FreezingEnds::Timeout, true)] {
+        let mut reps = sender(&RepsConfig { freezing_ends, ..config() }, false);
+        good_ack(&mut reps, 1, 5);
+        reps.handle_timeout(at(60));
+        reps.handle_timeout(at(100));
+        assert!(reps.is_freezing(), "its time is not over");
+        reps.handle_timeout(at(1_000));
+        assert_eq!(reps.is_freezing(), !ends);
+        let explores = (0..8).filter(|_| next_ev(&mut reps) != 5).count();
+        assert_eq!(explores > 0, ends, "{explores}");
+    }
 }
 
 #[test]

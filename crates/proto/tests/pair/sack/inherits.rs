@@ -3,7 +3,7 @@
 use crate::pair::schedule::{ACK, ENDS, HEADER, PAYLOAD, message_id};
 use anabranch_base::{Bytes, Duration, Purpose, Rate, Time, stream};
 use anabranch_proto::cc::{CcConfig, DctcpConfig};
-use anabranch_proto::lb::{AfterFreezing, Environment, LbConfig, RepsConfig, ReuseOrder};
+use anabranch_proto::lb::{AfterFreezing, Environment, FreezingEnds, LbConfig, RepsConfig, ReuseOrder};
 use anabranch_proto::transport::{AnySender, Inherits, SackConfig, TransportConfig};
 use anabranch_proto::{Packet, PathFacts, Repr, Size, Span};
 
@@ -30,6 +30,7 @@ fn connection(inherits: Inherits, number: u64) -> AnySender {
         reuse: 1,
         reuse_order: ReuseOrder::InARow,
         after_freezing: AfterFreezing::Keep,
+        freezing_ends: FreezingEnds::Ack,
         freeze_at: None,
     };
     let transport = TransportConfig::Sack(SackConfig {

@@ -13,7 +13,7 @@ use anabranch_proto::cc::ConstantConfig;
 use anabranch_proto::cc::{AnyCc, CcConfig, DctcpConfig};
 use anabranch_proto::lb::{AckClockConfig, BitmapConfig, FlowletConfig, OpsConfig, PauseSince, PlbConfig};
 use anabranch_proto::lb::{
-    AfterFreezing, AnyLb, Environment, LbConfig, RepsConfig, ReuseOrder, RoundRobinConfig,
+    AfterFreezing, AnyLb, Environment, FreezingEnds, LbConfig, RepsConfig, ReuseOrder, RoundRobinConfig,
 };
 use anabranch_proto::transport::SackConfig;
 use anabranch_proto::{Packet, Repr, Size, Span};
@@ -210,6 +210,7 @@ fn balancer() -> impl Strategy<Value = LbConfig> {
                     freezing,
                     freezing_timeout,
                     after_freezing: if resets { AfterFreezing::Reset } else { AfterFreezing::Keep },
+                    freezing_ends: if resets { FreezingEnds::Timeout } else { FreezingEnds::Ack },
                     explore_packets,
                     failure_rtt,
                     reuse,
