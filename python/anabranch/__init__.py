@@ -26,10 +26,12 @@ from typing import Any, Union
 from . import _anabranch
 from ._anabranch import VERSION as __version__
 from ._anabranch import ScenarioError
+from .builders import Builder, OwnBalancer
 
 __all__ = [
     "Checked",
     "Dataset",
+    "OwnBalancer",
     "Result",
     "RunFailed",
     "Scenario",
@@ -55,8 +57,8 @@ Progress = Callable[[int, int, int], None]
 Balancers = Mapping[str, Callable[..., Any]]
 
 
-class Scenario(dict[str, Any]):
-    """A scenario, built up call by call. It is the dict of its keys; the book has them all.
+class Scenario(Builder):
+    """A scenario, built up call by call. It is the dict of its keys; `anabranch.builders` has those of each kind.
 
     >>> scenario = (
     ...     Scenario("Permutation", schemes=["reps", "ops"], seeds=[1, 2, 3])
@@ -79,26 +81,6 @@ class Scenario(dict[str, Any]):
             if value:
                 self[key] = value
 
-    def topology(self, kind: str, **keys: Any) -> Scenario:
-        """Sets the fabric."""
-        self["topology"] = {"kind": kind, **keys}
-        return self
-
-    def workload(self, kind: str, **keys: Any) -> Scenario:
-        """Sets the traffic."""
-        self["workload"] = {"kind": kind, **keys}
-        return self
-
-    def fault(self, kind: str, **keys: Any) -> Scenario:
-        """Adds a fault."""
-        self.setdefault("fault", []).append({"kind": kind, **keys})
-        return self
-
-    def scheme(self, name: str, base: str, **settings: Any) -> Scenario:
-        """Adds a scheme that is another one with these settings, and runs it."""
-        self.setdefault("scheme", []).append({"name": name, "base": base, "set": settings})
-        return self
-
     def settings(self, settings: Mapping[str, Any]) -> Scenario:
         """Sets parameters of schemes, such as ``{"*.fabric.routing_delay": "10us"}``."""
         self.setdefault("set", {}).update(settings)
@@ -107,11 +89,6 @@ class Scenario(dict[str, Any]):
     def sweep(self, parameter: str, values: Sequence[Any]) -> Scenario:
         """Runs everything at each of these values of a parameter, such as ``"workload.bytes"``."""
         self.setdefault("sweep", {})[parameter] = list(values)
-        return self
-
-    def measure(self, series: str, **keys: Any) -> Scenario:
-        """Records a curve, such as ``"queue-depth"``."""
-        self.setdefault("measure", []).append({"series": series, **keys})
         return self
 
 

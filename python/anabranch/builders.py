@@ -1,0 +1,2543 @@
+"""The calls that build a scenario up, with the kinds, keys and values that there are: type checkers and editors refuse others.
+
+This file is generated: `python3 python/tools/builders.py` renews it, from the reference of keys and parameters.
+
+A value that a call has not is not in the scenario, which then has the default. Where a kind is a variable, write the table as
+it is, `scenario["topology"] = {...}`: it is checked when the scenario is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict, TypeVar, Union, overload
+
+#: A size in quotes, with its unit: `"8MiB"`, `"100KB"`. Sizes of schemes also in `bdp` or `packets`, thresholds in `queue`.
+Size = str
+#: A time in quotes, with its unit: `"20us"`. Times of schemes also in `rtt`, or in full queues: `"2rtt+5queue"`.
+Time = str
+#: A rate in quotes, with its unit: `"400Gbps"`. Rates of schemes also in `line`.
+Rate = str
+#: The name of a file, from the scenario's folder; of a dict, from the working directory.
+File = str
+
+#: How a collective is done.
+Algorithm = Literal[
+    "allreduce-ring",
+    "allreduce-double-binary-tree",
+    "allreduce-halving-doubling",
+    "allreduce-recursive-doubling",
+    "allgather-ring",
+    "reducescatter-ring",
+    "broadcast-ring",
+    "alltoall",
+]
+#: How ranks are put on hosts.
+Placement = Literal[
+    "random",
+    "blocks",
+    "spread",
+]
+#: The schemes that come with the package.
+Base = Literal[
+    "adaptive-roce",
+    "annulus",
+    "bicc",
+    "bitmap",
+    "conweave",
+    "dcp",
+    "dcp-dcqcn",
+    "dcqcn",
+    "ecmp",
+    "eqds",
+    "flowlet",
+    "hpcc",
+    "irn-ar",
+    "irn-ar-dcqcn",
+    "irn-ecmp",
+    "irn-ecmp-dcqcn",
+    "mp-rdma",
+    "mprdma-lb",
+    "mptcp",
+    "mptcp-one-window",
+    "ops",
+    "pfc-ecmp",
+    "pfc-ecmp-dcqcn",
+    "plb",
+    "pnp-only",
+    "rack-tlp",
+    "reps",
+    "reps-carry",
+    "reps-reuse",
+    "rocev2",
+    "rocev2-4qp",
+    "sr-ar",
+    "sr-ecmp",
+    "sr-spray",
+    "strack",
+    "strack-ops",
+    "themis-longhaul",
+    "themis-spraying",
+    "timeout",
+    "to-ar",
+    "trp-only",
+]
+#: The paths of schemes' parameters.
+Parameter = Literal[
+    "qps",
+    "mix.every",
+    "transport.payload",
+    "transport.header",
+    "transport.ack",
+    "transport.ack_every",
+    "transport.carry_evs",
+    "transport.rto",
+    "transport.inherits",
+    "transport.nack_interval",
+    "transport.cnp_interval",
+    "transport.trailing_cnp",
+    "transport.window_packets",
+    "transport.hears_nacks",
+    "transport.retransmission_block",
+    "transport.window",
+    "transport.rto_low",
+    "transport.rto_low_packets",
+    "transport.timeout_takes_all",
+    "transport.sack_takes_all",
+    "transport.reo_wnd",
+    "transport.sack_bytes",
+    "transport.min_threshold",
+    "transport.probe_after",
+    "transport.probe_rtt",
+    "transport.probe_takes_all",
+    "transport.counter_bits",
+    "transport.tracked_messages",
+    "transport.round_quota",
+    "transport.batch",
+    "transport.pcie",
+    "transport.pull_window",
+    "transport.pull_rate",
+    "transport.delta",
+    "transport.bitmap",
+    "transport.restart_after",
+    "cc.initial_window",
+    "cc.max_window",
+    "cc.decrease",
+    "cc.loss_decrease",
+    "cc.g",
+    "cc.initial_alpha",
+    "cc.alpha_timer",
+    "cc.increase_timer",
+    "cc.byte_counter",
+    "cc.fast_recovery",
+    "cc.rate_ai",
+    "cc.rate_hai",
+    "cc.min_rate",
+    "cc.decrease_interval",
+    "cc.window",
+    "cc.on_nack",
+    "cc.alpha_decay",
+    "cc.increases",
+    "cc.eta",
+    "cc.max_stage",
+    "cc.base_rtt",
+    "cc.target_qdelay",
+    "cc.target_qhigh",
+    "cc.ewma",
+    "cc.beta",
+    "cc.alpha",
+    "cc.gamma",
+    "cc.max_decrease",
+    "lb.evs",
+    "lb.buffer",
+    "lb.freezing",
+    "lb.freezing_timeout",
+    "lb.after_freezing",
+    "lb.explore_packets",
+    "lb.failure_rtt",
+    "lb.reuse",
+    "lb.reuse_order",
+    "lb.freeze_at",
+    "lb.max_paths",
+    "lb.min_paths",
+    "lb.paths",
+    "lb.probe",
+    "lb.probe_interval",
+    "lb.threshold",
+    "lb.rounds",
+    "lb.gap",
+    "lb.since",
+    "lb.ecn_penalty",
+    "lb.trim_penalty",
+    "lb.timeout_penalty",
+    "lb.max_penalty",
+    "lb.remembered",
+    "fabric.program.paths",
+    "fabric.program.window",
+    "fabric.program.confirmation",
+    "fabric.program.lazy_drop",
+    "fabric.program.reroute",
+    "fabric.program.failure_handling",
+    "fabric.program.ooo_threshold",
+    "fabric.program.avoidance_window",
+    "fabric.program.reply_extra",
+    "fabric.program.path_pause",
+    "fabric.program.flush_extra",
+    "fabric.program.default_wait",
+    "fabric.program.expiry",
+    "fabric.program.pnp.cnp_interval",
+    "fabric.program.pnp.clear_marks",
+    "fabric.program.pnp.monitor",
+    "fabric.program.pnp.expire",
+    "fabric.program.pnp.setup",
+    "fabric.program.pnp.daemon_delay",
+    "fabric.program.pnp.install_delay",
+    "fabric.program.pnp.both_ends",
+    "fabric.program.pnp.entries",
+    "fabric.program.trp.alpha",
+    "fabric.program.trp.beta",
+    "fabric.program.trp.growth",
+    "fabric.program.trp.recovery",
+    "fabric.program.trp.cache",
+    "fabric.program.trp.cache_slots",
+    "fabric.program.trp.cache_fingerprint",
+    "fabric.program.trp.store",
+    "fabric.program.trp.store_entries",
+    "fabric.program.trp.install_delay",
+    "fabric.program.trp.rate",
+    "fabric.program.trp.latency",
+    "fabric.program.trp.ecn",
+    "fabric.program.trp.ecn_kmin",
+    "fabric.program.trp.ecn_kmax",
+    "fabric.program.trp.ecn_pmax",
+    "fabric.program.trp.dummies",
+    "fabric.program.trp.dummy_bytes",
+    "fabric.program.gap",
+    "fabric.program.share",
+    "fabric.program.cnp_interval",
+    "fabric.program.clear_marks",
+    "fabric.program.inter_only",
+    "fabric.program.release",
+    "fabric.queue",
+    "fabric.shared_buffer",
+    "fabric.shared_alpha",
+    "fabric.control_queue",
+    "fabric.ecn_kmin",
+    "fabric.ecn_kmax",
+    "fabric.ecn_pmax",
+    "fabric.trim",
+    "fabric.wrr.radix",
+    "fabric.wrr.weight",
+    "fabric.acks_with_data",
+    "fabric.routing_delay",
+    "fabric.routing",
+    "fabric.pfc.buffer",
+    "fabric.pfc.headroom_apart",
+    "fabric.pfc.buffer_rate",
+    "fabric.pfc.alpha",
+    "fabric.pfc.threshold",
+    "fabric.pfc.resume",
+    "fabric.pfc.headroom",
+    "fabric.program_at",
+]
+
+class OwnBalancer(dict[str, Any]):
+    """A load balancer of one's own: its name among `balancers`, and its parameters.
+
+    >>> OwnBalancer("sticky", patience=8)
+    {'kind': 'sticky', 'patience': 8}
+    """
+
+    def __init__(self, kind: str, **parameters: float) -> None:
+        super().__init__(kind=kind, **parameters)
+
+
+class Tier(TypedDict, total=False):
+    """What is different in a tier of a fat tree.
+
+    link: Rate of the links below. (a rate above 0; unless said: that of the fabric)
+    link_latency: How long a bit takes over a link below. (a time; unless said: that of the fabric)
+    switch_latency: How long a packet takes through a switch of the tier. (a time; unless said: that of the fabric)
+    radix_down: Ports downwards. (a number, 1 or more; unless said: by the keys of the fabric)
+    radix_up: Ports upwards. (a number, 1 or more; unless said: by the keys of the fabric)
+    bundle: Links side by side to the same switch. (a number, 1 or more; unless said: `1`)
+    """
+
+    link: Rate
+    link_latency: Time
+    switch_latency: Time
+    radix_down: int
+    radix_up: int
+    bundle: int
+
+
+class Incasts(TypedDict):
+    """Incasts beside messages that arrive at random.
+
+    degree: Hosts that send at once. (a number, 1 to all but one; needed)
+    bytes: Length of each message. (a size above 0; needed)
+    load: Offered load of this part, in addition to the background's. (a number above 0; needed)
+    """
+
+    degree: int
+    bytes: Size
+    load: float
+
+
+class _PipelineNeeded(TypedDict):
+    bytes: Size
+    load: float
+
+
+class Pipeline(_PipelineNeeded, total=False):
+    """Messages from each host to that of the same place in the next data centre.
+
+    bytes: Length of each message. (a size above 0; needed)
+    load: Offered load of this part, in addition to the background's. (a number above 0; needed)
+    persistent: A stage sends all its messages on one queue pair, which stays open, instead of each on its own.
+        (`true` or `false`; unless said: `false`)
+    """
+
+    persistent: bool
+
+
+_MessageNeeded = TypedDict("_MessageNeeded", {"from": int, "to": int, "bytes": Size})
+
+
+class Message(_MessageNeeded, total=False):
+    """A message.
+
+    from: The host that sends. (a host's number; needed)
+    to: The host that receives. (a host's number; needed)
+    bytes: Its length. (a size above 0; needed)
+    start: When it is posted. (a time; unless said: `"0us"`)
+    """
+
+    start: Time
+
+
+class _JobNeeded(TypedDict):
+    format: Literal["goal", "msccl", "mscclpp", "simai", "chakra"]
+    file: File
+
+
+class Job(_JobNeeded, total=False):
+    """A job, with the keys of `kind = "trace"`. Jobs take hosts in their order, of those that earlier ones leave.
+
+    format: What the file is. (`goal`, `msccl`, `mscclpp`, `simai` or `chakra`; needed)
+    file: The file; of `chakra`, `x` for `x.0.et`, `x.1.et` and so on. (a file's name, from the scenario's folder;
+        needed)
+    placement: Where the ranks are, a rank a host: in host order, or at random. (`blocks`, `random` and others; unless
+        said: `"blocks"`)
+    rank_hosts: The host of each rank, in the order of the ranks. (numbers of hosts, or a file with one per line;
+        unless said: as `placement` says)
+    ends: When a send is over, so that what follows it may begin. (`acknowledged` or `posted`; unless said:
+        `acknowledged`; of `msccl` and `mscclpp`, `posted`)
+    bytes: Of `msccl` and `mscclpp`: the buffer, or input buffer, of each rank. (a size above 0; unless said: must be
+        said for these)
+    chunk: Of `simai` and `chakra`: most bytes of a message. (a size above 0; unless said: 128KB, where it may be)
+    without_pipeline: Of `simai`: leave out what pipeline stages send each other, of which the file has no time.
+        (`true` or `false`; unless said: `false`)
+    layers: Of `simai`: the first and the last of the file's layers that are simulated. (two numbers, from 1; unless
+        said: all)
+    ranks: Of `simai`: of the file's ranks the first so many are simulated: whole pipeline stages, or one with fewer
+        data-parallel ranks. (a number, 1 or more; unless said: all)
+    comm_groups: Of `chakra`: the file of groups of ranks, as ASTRA-sim reads it. (a file's name, from the scenario's
+        folder; unless said: collectives of all ranks alone)
+    replicate: Of `chakra`: the trace has the file of rank 0 alone, and so many ranks do what it does. (a number, 2 or
+        more; unless said: each rank has a file)
+    without_missing: Of `chakra`: nodes that others wait for and that are not in the trace count as over. (`true` or
+        `false`; unless said: `false`)
+    streams: Of `chakra`: a GPU computes one node at a time, as in ASTRA-sim, or one per stream (`tid`). (`one` or
+        `each`; unless said: `"one"`)
+    server: `[workload.server]`: ranks of one server have another way to each other, as NVLink. (unless said: every
+        message crosses the network)
+    algorithm: `[[workload.algorithm]]`, of `simai` and `chakra`: how collectives of a size are done. (unless said:
+        rings)
+    start: When it begins. (a time; unless said: `"0us"`)
+    """
+
+    placement: Placement
+    rank_hosts: Sequence[int] | File
+    ends: Literal["acknowledged", "posted"]
+    bytes: Size
+    chunk: Size
+    without_pipeline: bool
+    layers: Sequence[int]
+    ranks: int
+    comm_groups: File
+    replicate: int
+    without_missing: bool
+    streams: Literal["one", "each"]
+    server: Server
+    algorithm: Sequence[TraceAlgorithm]
+    start: Time
+
+
+class Server(TypedDict):
+    """Servers of some ranks each, in the order of the ranks. What ranks of one send each other is no packet of the
+    network: it takes the sender's link within the server, one after the other, and then its latency.
+
+    ranks: Ranks of each server. (a number, 2 or more; needed)
+    link: Rate of each rank's link within its server. (a rate above 0; needed)
+    link_latency: From the end of sending to the arrival. (a time; needed)
+    """
+
+    ranks: int
+    link: Rate
+    link_latency: Time
+
+
+class _TraceAlgorithmNeeded(TypedDict):
+    algorithm: Algorithm
+
+
+class TraceAlgorithm(_TraceAlgorithmNeeded, total=False):
+    """How the collectives of a trace are done, from a size on. Of several for one collective, the largest `min_bytes`
+    that is not above its size counts.
+
+    algorithm: The algorithm, which also says of which collective. (`allreduce-ring`, `allreduce-halving-doubling` and
+        others; needed)
+    min_bytes: The size of a collective, as its trace gives it, from which on it counts. (a size; unless said: `"0B"`)
+    """
+
+    min_bytes: Size
+
+
+class _TransportSackNeeded(TypedDict):
+    kind: Literal["sack"]
+    payload: Size
+    header: Size
+    ack: Size
+    ack_every: int
+    rto: Time
+
+
+class TransportSack(_TransportSackNeeded, total=False):
+    """Out-of-order delivery with selective acknowledgement and retransmission.
+
+    kind: Which it is. (needed)
+    payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
+    header: Headers of a data packet, and the size of a trimmed one. (bytes, 1B to 65534B; needed)
+    ack: Size of an ACK or NACK. (bytes, 1B to 65535B; needed)
+    ack_every: An ACK for every n-th packet (and for the last one of a message, a marked one and a duplicate). (count,
+        1 to 65535; needed)
+    carry_evs: A coalesced ACK echoes the entropy value of every unmarked packet that it acknowledges (REPS,
+        "ACK+Carry EVs"), 2 B each after the first. One ACK covers at most 48 PSNs. (flag; unless said: `false`)
+    rto: Retransmission timeout, per packet. (time, rtt or rtt+queue, above 0; needed)
+    inherits: State that a new connection takes over from the last finished one between the same two hosts: `nothing`,
+        its congestion `window`, or `window-and-entropies` (also REPS's cached entropies). (choice, nothing, window,
+        window-and-entropies; unless said: `"nothing"`)
+    """
+
+    carry_evs: bool
+    inherits: Literal["nothing", "window", "window-and-entropies"]
+
+
+class _TransportGoBackNNeeded(TypedDict):
+    kind: Literal["go-back-n"]
+    payload: Size
+    header: Size
+    ack: Size
+    ack_every: int
+    nack_interval: Time
+    cnp_interval: Time
+    rto: Time
+
+
+class TransportGoBackN(_TransportGoBackNNeeded, total=False):
+    """In-order delivery as RoCEv2 NICs have it, with go-back-N recovery.
+
+    kind: Which it is. (needed)
+    payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
+    header: Headers of a data packet. (bytes, 1B to 65534B; needed)
+    ack: Size of an ACK, NACK or CNP. (bytes, 1B to 65535B; needed)
+    ack_every: An ACK for every n-th packet that arrives in order (and for the last one of a message). (count, 1 to
+        65535; needed)
+    nack_interval: Minimum time between two NACKs for the same ePSN: an out-of-order packet that arrives later than
+        this after the last NACK causes another one. (time, rtt or rtt+queue, above 0; needed)
+    cnp_interval: At most one CNP per queue pair in this time. 0: no CNPs; a marked packet is acknowledged at once,
+        with the mark echoed in the ACK. (time, rtt or rtt+queue; needed)
+    trailing_cnp: A mark that arrives less than `cnp_interval` after a CNP is remembered: the first packet after the
+        interval, marked or not, causes a CNP. (flag; unless said: `false`)
+    rto: Retransmission timeout: after this long without a new acknowledgement the sender restarts at the lowest
+        unacknowledged packet (go-back-N). (time, rtt or rtt+queue, above 0; needed)
+    """
+
+    trailing_cnp: bool
+
+
+class TransportRnicSr(TypedDict):
+    """Selective repeat as commodity RDMA NICs have it (Themis-spraying, section 2.3).
+
+    kind: Which it is. (needed)
+    payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
+    header: Headers of a data packet. (bytes, 1B to 65534B; needed)
+    ack: Size of an ACK, NACK or CNP. (bytes, 1B to 65535B; needed)
+    ack_every: An ACK for every n packets by which the ePSN advances (and for the last one of a message, and a
+        duplicate). (count, 1 to 65535; needed)
+    window_packets: Transmit window: largest distance, in packets, between the lowest unacknowledged PSN and the next
+        PSN to send. (count, 1 to 65535; needed)
+    cnp_interval: At most one CNP per queue pair in this time. 0: no CNPs; a marked packet is acknowledged at once,
+        with the mark echoed in the ACK. (time, rtt or rtt+queue; needed)
+    rto: Without a new acknowledgement for this long everything unacknowledged is sent again. (time, rtt or rtt+queue,
+        above 0; needed)
+    hears_nacks: False: the NIC ignores NACKs, their cumulative acknowledgement included, and recovers by timeout
+        alone. (flag; needed)
+    retransmission_block: Time for which a NACK-triggered retransmission blocks the queue pair's transmit path, from
+        its start. (time, rtt or rtt+queue; needed)
+    """
+
+    kind: Literal["rnic-sr"]
+    payload: Size
+    header: Size
+    ack: Size
+    ack_every: int
+    window_packets: int
+    cnp_interval: Time
+    rto: Time
+    hears_nacks: bool
+    retransmission_block: Time
+
+
+class _TransportIrnNeeded(TypedDict):
+    kind: Literal["irn"]
+    payload: Size
+    header: Size
+    ack: Size
+    ack_every: int
+    window: Size
+    rto_low: Time
+    rto: Time
+    rto_low_packets: int
+    timeout_takes_all: bool
+    cnp_interval: Time
+
+
+class TransportIrn(_TransportIrnNeeded, total=False):
+    """IRN (SIGCOMM 2018, section 3), as DCP retells it (section 2.2).
+
+    kind: Which it is. (needed)
+    payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
+    header: Headers of a data packet. (bytes, 1B to 65534B; needed)
+    ack: Size of an ACK or CNP. (bytes, 1B to 65535B; needed)
+    ack_every: An ACK for every n packets by which the ePSN advances (and for the last one of a message, a packet out
+        of order, one that fills a gap, and a duplicate). (count, 1 to 65535; needed)
+    window: BDP-FC: a new packet goes out while its PSN is less than this beyond the lowest unacknowledged one.
+        (bytes, packets or bdp, above 0; needed)
+    rto_low: RTO_low: the timeout while at most `rto_low_packets` packets are in flight; ignored if it is longer than
+        RTO_high. (time, rtt or rtt+queue, above 0; needed)
+    rto: RTO_high: the timeout while more than `rto_low_packets` packets are in flight. (time, rtt or rtt+queue, above
+        0; needed)
+    rto_low_packets: RTO_low applies while at most this many packets are in flight (N in the IRN paper). (count;
+        needed)
+    timeout_takes_all: True: a timeout declares lost whatever is in flight and not SACKed. False: the lowest packet in
+        flight, and of the others those with a SACKed one above them, which is the letter of the rule. (flag; needed)
+    sack_takes_all: True: the SACK that begins a recovery declares lost whatever is in flight and not SACKed, as
+        simulators in the lineage of ConWeave's do. False: only what has a SACKed packet above it (DCP, section 2.2).
+        (flag; unless said: `false`)
+    cnp_interval: At most one CNP per queue pair in this time. 0: no CNPs; a marked packet is acknowledged at once,
+        with the mark echoed in the ACK. (time, rtt or rtt+queue; needed)
+    """
+
+    sack_takes_all: bool
+
+
+class TransportRackTlp(TypedDict):
+    """RACK-TLP (RFC 8985), as DCP compares itself with it (section 6.3).
+
+    kind: Which it is. (needed)
+    payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
+    header: Headers of a data packet. (bytes, 1B to 65534B; needed)
+    ack: Size of an ACK or CNP. (bytes, 1B to 65535B; needed)
+    ack_every: An ACK for every n packets by which the ePSN advances (and for the last one of a message, a packet out
+        of order, one that fills a gap, and a duplicate). (count, 1 to 65535; needed)
+    window: Bytes in flight: sent, and neither acknowledged nor declared lost. (bytes, packets or bdp, above 0;
+        needed)
+    reo_wnd: A packet is lost when one that was sent later is acknowledged and an RTT and this have passed since it
+        was sent. DCP has "1rtt": its reordering window is an RTT, and a retransmission comes an RTT late. (time, rtt
+        or rtt+queue; needed)
+    rto: The timeout of last resort. (time, rtt or rtt+queue, above 0; needed)
+    cnp_interval: At most one CNP per queue pair in this time. 0: no CNPs; a marked packet is acknowledged at once,
+        with the mark echoed in the ACK. (time, rtt or rtt+queue; needed)
+    """
+
+    kind: Literal["rack-tlp"]
+    payload: Size
+    header: Size
+    ack: Size
+    ack_every: int
+    window: Size
+    reo_wnd: Time
+    rto: Time
+    cnp_interval: Time
+
+
+class _TransportStrackNeeded(TypedDict):
+    kind: Literal["strack"]
+    payload: Size
+    header: Size
+    ack: Size
+    sack_bytes: Size
+    min_threshold: int
+    probe_after: Time
+    probe_rtt: Time
+    rto: Time
+
+
+class TransportStrack(_TransportStrackNeeded, total=False):
+    """STrack (section 3.3).
+
+    kind: Which it is. (needed)
+    payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
+    header: Headers of a data packet, and the size of a probe. (bytes, 1B to 65534B; needed)
+    ack: Size of a SACK. (bytes, 1B to 65535B; needed)
+    sack_bytes: A SACK once this many bytes (on the wire) have arrived since the last one. (bytes, above 0; needed)
+    min_threshold: Least number of out-of-order packets from which a loss is inferred (min_threshold). (count, 1 to
+        4095; needed)
+    probe_after: A probe is sent after this long without a SACK. (time, rtt or rtt+queue, above 0; needed)
+    probe_rtt: A probe's SACK that comes back within this time means loss, not queueing. (time, rtt or rtt+queue,
+        above 0; needed)
+    probe_takes_all: When a probe's SACK indicates loss: true declares lost every unacknowledged packet that was sent
+        before the probe, which also recovers a lost tail without a timeout; false only those below the highest
+        received PSN, as in OOO-based detection. (flag; unless said: `false`)
+    rto: Retransmission timeout: after this long without progress of the ePSN all unacknowledged packets are declared
+        lost. (time, rtt or rtt+queue, above 0; needed)
+    """
+
+    probe_takes_all: bool
+
+
+class TransportDcp(TypedDict):
+    """DCP (sections 4.3 to 4.5).
+
+    kind: Which it is. (needed)
+    payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
+    header: Headers of a data packet, and what is left of a trimmed one. (bytes, 1B to 65534B; needed)
+    ack: Size of an ACK or CNP. (bytes, 1B to 65535B; needed)
+    counter_bits: Bits of the packet counter of a message. A longer message goes as several requests. (count, 1 to 31;
+        needed)
+    tracked_messages: Requests that the receiver tracks at a time, from the oldest unacknowledged one (section 4.5);
+        also the most WQEs that a queue pair serves per scheduling turn (n, section 4.3). (count, 1 to 65535; needed)
+    round_quota: Payload that a queue pair sends in a turn. (bytes, above 0; needed)
+    batch: Retransmissions fetched from host memory per batch. (count, 1 to 65535; needed)
+    pcie: One round trip over PCIe; a fetch of packets to send again takes two. 0: none. (time, rtt or rtt+queue;
+        needed)
+    cnp_interval: At most one CNP in this time; 0: one for every marked packet. (time, rtt or rtt+queue; needed)
+    rto: The coarse timeout of the oldest unacknowledged message. (time, rtt or rtt+queue, above 0; needed)
+    """
+
+    kind: Literal["dcp"]
+    payload: Size
+    header: Size
+    ack: Size
+    counter_bits: int
+    tracked_messages: int
+    round_quota: Size
+    batch: int
+    pcie: Time
+    cnp_interval: Time
+    rto: Time
+
+
+class TransportEqds(TypedDict):
+    """EQDS (NSDI 2022): the receiving host pulls.
+
+    kind: Which it is. (needed)
+    payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
+    header: Headers of a data packet, and the size of a trimmed one. (bytes, 1B to 65534B; needed)
+    ack: Size of an ACK, a NACK, a pull and an RTS. (bytes, 1B to 65535B; needed)
+    rto: Retransmission timeout, per packet, and a sender that waits this long for a pull asks again. (time, rtt or
+        rtt+queue, above 0; needed)
+    pull_window: Speculative credit of a new sender, and the most that it demands beyond what was granted. (bytes,
+        packets or bdp, above 0; needed)
+    pull_rate: Rate at which a host pulls, of all its senders together. (rate or line, above 0; needed)
+    """
+
+    kind: Literal["eqds"]
+    payload: Size
+    header: Size
+    ack: Size
+    rto: Time
+    pull_window: Size
+    pull_rate: Rate
+
+
+class TransportMpRdma(TypedDict):
+    """MP-RDMA (NSDI 2018): ACK-clocked multipath, a small bitmap at the receiver, and go-back-N recovery.
+
+    kind: Which it is. (needed)
+    payload: Payload of a full packet. (bytes, 1B to 65535B; needed)
+    header: Headers of a data packet. (bytes, 1B to 65534B; needed)
+    ack: Size of an ACK or NACK. (bytes, 1B to 65535B; needed)
+    delta: Out-of-order threshold (Delta): a path is slow when the PSN that its ACK names is more than this below the
+        highest acknowledged PSN. 32 in public simulations. (count, 1 to 65535; needed)
+    bitmap: Packets from the ePSN on that the receiver has room for (L; 64 in simulations of it). (count, 1 to 65535;
+        needed)
+    restart_after: A queue pair with nothing in flight for this long restarts with the initial window. (time, rtt or
+        rtt+queue, above 0; needed)
+    rto: Retransmission timeout: after this long without a new cumulative acknowledgement the sender restarts at the
+        lowest unacknowledged packet (go-back-N). The paper's value was not available. (time, rtt or rtt+queue, above
+        0; needed)
+    """
+
+    kind: Literal["mp-rdma"]
+    payload: Size
+    header: Size
+    ack: Size
+    delta: int
+    bitmap: int
+    restart_after: Time
+    rto: Time
+
+
+class TransportSettings(TypedDict, total=False):
+    """Parameters of the base's `transport`, whichever kind it is.
+
+    payload: Payload of a full packet. (bytes, 1B to 65535B; unless said: that of the base)
+    header: Headers of a data packet, and the size of a trimmed one. (bytes, 1B to 65534B; unless said: that of the
+        base)
+    ack: Size of an ACK or NACK. (bytes, 1B to 65535B; unless said: that of the base)
+    ack_every: An ACK for every n-th packet (and for the last one of a message, a marked one and a duplicate). (count,
+        1 to 65535; unless said: that of the base)
+    carry_evs: A coalesced ACK echoes the entropy value of every unmarked packet that it acknowledges (REPS,
+        "ACK+Carry EVs"), 2 B each after the first. One ACK covers at most 48 PSNs. (flag; unless said: that of the
+        base)
+    rto: Retransmission timeout, per packet. (time, rtt or rtt+queue, above 0; unless said: that of the base)
+    inherits: State that a new connection takes over from the last finished one between the same two hosts: `nothing`,
+        its congestion `window`, or `window-and-entropies` (also REPS's cached entropies). (choice, nothing, window,
+        window-and-entropies; unless said: that of the base)
+    nack_interval: Minimum time between two NACKs for the same ePSN: an out-of-order packet that arrives later than
+        this after the last NACK causes another one. (time, rtt or rtt+queue, above 0; unless said: that of the base)
+    cnp_interval: At most one CNP per queue pair in this time. 0: no CNPs; a marked packet is acknowledged at once,
+        with the mark echoed in the ACK. (time, rtt or rtt+queue; unless said: that of the base)
+    trailing_cnp: A mark that arrives less than `cnp_interval` after a CNP is remembered: the first packet after the
+        interval, marked or not, causes a CNP. (flag; unless said: that of the base)
+    window_packets: Transmit window: largest distance, in packets, between the lowest unacknowledged PSN and the next
+        PSN to send. (count, 1 to 65535; unless said: that of the base)
+    hears_nacks: False: the NIC ignores NACKs, their cumulative acknowledgement included, and recovers by timeout
+        alone. (flag; unless said: that of the base)
+    retransmission_block: Time for which a NACK-triggered retransmission blocks the queue pair's transmit path, from
+        its start. (time, rtt or rtt+queue; unless said: that of the base)
+    window: BDP-FC: a new packet goes out while its PSN is less than this beyond the lowest unacknowledged one.
+        (bytes, packets or bdp, above 0; unless said: that of the base)
+    rto_low: RTO_low: the timeout while at most `rto_low_packets` packets are in flight; ignored if it is longer than
+        RTO_high. (time, rtt or rtt+queue, above 0; unless said: that of the base)
+    rto_low_packets: RTO_low applies while at most this many packets are in flight (N in the IRN paper). (count;
+        unless said: that of the base)
+    timeout_takes_all: True: a timeout declares lost whatever is in flight and not SACKed. False: the lowest packet in
+        flight, and of the others those with a SACKed one above them, which is the letter of the rule. (flag; unless
+        said: that of the base)
+    sack_takes_all: True: the SACK that begins a recovery declares lost whatever is in flight and not SACKed, as
+        simulators in the lineage of ConWeave's do. False: only what has a SACKed packet above it (DCP, section 2.2).
+        (flag; unless said: that of the base)
+    reo_wnd: A packet is lost when one that was sent later is acknowledged and an RTT and this have passed since it
+        was sent. DCP has "1rtt": its reordering window is an RTT, and a retransmission comes an RTT late. (time, rtt
+        or rtt+queue; unless said: that of the base)
+    sack_bytes: A SACK once this many bytes (on the wire) have arrived since the last one. (bytes, above 0; unless
+        said: that of the base)
+    min_threshold: Least number of out-of-order packets from which a loss is inferred (min_threshold). (count, 1 to
+        4095; unless said: that of the base)
+    probe_after: A probe is sent after this long without a SACK. (time, rtt or rtt+queue, above 0; unless said: that
+        of the base)
+    probe_rtt: A probe's SACK that comes back within this time means loss, not queueing. (time, rtt or rtt+queue,
+        above 0; unless said: that of the base)
+    probe_takes_all: When a probe's SACK indicates loss: true declares lost every unacknowledged packet that was sent
+        before the probe, which also recovers a lost tail without a timeout; false only those below the highest
+        received PSN, as in OOO-based detection. (flag; unless said: that of the base)
+    counter_bits: Bits of the packet counter of a message. A longer message goes as several requests. (count, 1 to 31;
+        unless said: that of the base)
+    tracked_messages: Requests that the receiver tracks at a time, from the oldest unacknowledged one (section 4.5);
+        also the most WQEs that a queue pair serves per scheduling turn (n, section 4.3). (count, 1 to 65535; unless
+        said: that of the base)
+    round_quota: Payload that a queue pair sends in a turn. (bytes, above 0; unless said: that of the base)
+    batch: Retransmissions fetched from host memory per batch. (count, 1 to 65535; unless said: that of the base)
+    pcie: One round trip over PCIe; a fetch of packets to send again takes two. 0: none. (time, rtt or rtt+queue;
+        unless said: that of the base)
+    pull_window: Speculative credit of a new sender, and the most that it demands beyond what was granted. (bytes,
+        packets or bdp, above 0; unless said: that of the base)
+    pull_rate: Rate at which a host pulls, of all its senders together. (rate or line, above 0; unless said: that of
+        the base)
+    delta: Out-of-order threshold (Delta): a path is slow when the PSN that its ACK names is more than this below the
+        highest acknowledged PSN. 32 in public simulations. (count, 1 to 65535; unless said: that of the base)
+    bitmap: Packets from the ePSN on that the receiver has room for (L; 64 in simulations of it). (count, 1 to 65535;
+        unless said: that of the base)
+    restart_after: A queue pair with nothing in flight for this long restarts with the initial window. (time, rtt or
+        rtt+queue, above 0; unless said: that of the base)
+    """
+
+    payload: Size
+    header: Size
+    ack: Size
+    ack_every: int
+    carry_evs: bool
+    rto: Time
+    inherits: Literal["nothing", "window", "window-and-entropies"]
+    nack_interval: Time
+    cnp_interval: Time
+    trailing_cnp: bool
+    window_packets: int
+    hears_nacks: bool
+    retransmission_block: Time
+    window: Size
+    rto_low: Time
+    rto_low_packets: int
+    timeout_takes_all: bool
+    sack_takes_all: bool
+    reo_wnd: Time
+    sack_bytes: Size
+    min_threshold: int
+    probe_after: Time
+    probe_rtt: Time
+    probe_takes_all: bool
+    counter_bits: int
+    tracked_messages: int
+    round_quota: Size
+    batch: int
+    pcie: Time
+    pull_window: Size
+    pull_rate: Rate
+    delta: int
+    bitmap: int
+    restart_after: Time
+
+
+Transport = Union[
+    TransportSack,
+    TransportGoBackN,
+    TransportRnicSr,
+    TransportIrn,
+    TransportRackTlp,
+    TransportStrack,
+    TransportDcp,
+    TransportEqds,
+    TransportMpRdma,
+    TransportSettings,
+]
+
+
+class CcDctcp(TypedDict):
+    """DCTCP in the per-ACK form of MPRDMA (REPS, section 4.1).
+
+    kind: Which it is. (needed)
+    initial_window: Window at the start. (bytes, packets or bdp, above 0; needed)
+    max_window: Largest window. (bytes, packets or bdp, above 0; needed)
+    decrease: Packets taken off the window by a marked ACK, for each packet that it acknowledges. (number, 0 to 1;
+        needed)
+    loss_decrease: Packets taken off the window by a loss. (number, 0 or more; needed)
+    """
+
+    kind: Literal["dctcp"]
+    initial_window: Size
+    max_window: Size
+    decrease: float
+    loss_decrease: float
+
+
+class _CcDcqcnNeeded(TypedDict):
+    kind: Literal["dcqcn"]
+    g: float
+    initial_alpha: float
+    alpha_timer: Time
+    increase_timer: Time
+    byte_counter: Size
+    fast_recovery: int
+    rate_ai: Rate
+    rate_hai: Rate
+    min_rate: Rate
+    decrease_interval: Time
+    window: Size
+
+
+class CcDcqcn(_CcDcqcnNeeded, total=False):
+    """DCQCN (SIGCOMM 2015): a rate.
+
+    kind: Which it is. (needed)
+    g: Weight of a CNP in alpha. (number, 0 to 1; needed)
+    initial_alpha: Initial alpha: its value when the first CNP arrives (1 in the paper). (number, 0 to 1; needed)
+    alpha_timer: Alpha decays once in this time without a CNP. (time, rtt or rtt+queue, 100ns or more; needed)
+    increase_timer: The rate rises once in this time. (time, rtt or rtt+queue, 100ns or more; needed)
+    byte_counter: Byte counter: bytes sent per rate increase step; 0: the timer alone. (bytes; needed)
+    fast_recovery: Steps of fast recovery (F). (count, 1 to 1000000; needed)
+    rate_ai: Additive increase of the target rate. (rate or line, above 0; needed)
+    rate_hai: Hyper increase of the target rate. (rate or line, above 0; needed)
+    min_rate: The rate never falls below. (rate or line, above 0; needed)
+    decrease_interval: The rate is cut at most once in this time; 0: at every CNP. (time, rtt or rtt+queue; needed)
+    window: Bytes that may be in flight, whatever the rate. (bytes, packets or bdp, above 0; needed)
+    on_nack: Reaction to a NACK; only some transports report NACKs to the congestion control. (choice, slow-start,
+        cnp; unless said: `"slow-start"`)
+    alpha_decay: What triggers a decay of alpha. `packets` needs a `decrease_interval` of 0. (choice, timer, packets;
+        unless said: `"timer"`)
+    increases: Which steps the rate rises by. (choice, dcqcn, htsim; unless said: `"dcqcn"`)
+    """
+
+    on_nack: Literal["slow-start", "cnp"]
+    alpha_decay: Literal["timer", "packets"]
+    increases: Literal["dcqcn", "htsim"]
+
+
+class CcHpcc(TypedDict):
+    """HPCC (SIGCOMM 2019): a window and a rate, from in-network telemetry.
+
+    kind: Which it is. (needed)
+    eta: Target utilisation of the bottleneck link (eta). (number, 0.01 to 1; needed)
+    max_stage: Consecutive RTTs of additive increase before a multiplicative one (maxStage); 0: none. (count; needed)
+    rate_ai: Additive increase per RTT, as a rate (W_AI / T). (rate or line, above 0; needed)
+    base_rtt: Round trip of an idle path (T). (time, rtt or path, above 0; needed)
+    """
+
+    kind: Literal["hpcc"]
+    eta: float
+    max_stage: int
+    rate_ai: Rate
+    base_rtt: Time
+
+
+class CcStrack(TypedDict):
+    """STrack, Algorithms 2 and 4.
+
+    kind: Which it is. (needed)
+    initial_window: Window at the start. (bytes, packets or bdp, above 0; needed)
+    max_window: Largest window (max_cwnd). (bytes, packets or bdp, above 0; needed)
+    target_qdelay: Queueing delay to settle at (target_Qdelay). (time, rtt or rtt+queue, above 0; needed)
+    target_qhigh: Queueing delay above which the window follows what is delivered (target_Qhigh). (time, rtt or
+        rtt+queue, above 0; needed)
+    ewma: Weight of a sample in the average delay (ewma). (number, 0 to 1; needed)
+    beta: Additive increase in packets, before scaling (beta = this * bdp_sf). (number, 0 or more; needed)
+    eta: Increase for fairness in packets, before scaling (eta = this * bdp_sf). (number, 0 or more; needed)
+    alpha: Gain of the proportional increase, before scaling (alpha = this * bdp_sf * delay_sf / base_rtt). (number, 0
+        or more; needed)
+    gamma: Multiplicative decrease (gamma). (number, 0 to 1; needed)
+    max_decrease: The window is cut to no less than this share at once (Algorithm 4, line 15). (number, 0 to 1;
+        needed)
+    """
+
+    kind: Literal["strack"]
+    initial_window: Size
+    max_window: Size
+    target_qdelay: Time
+    target_qhigh: Time
+    ewma: float
+    beta: float
+    eta: float
+    alpha: float
+    gamma: float
+    max_decrease: float
+
+
+class CcMpRdma(TypedDict):
+    """MP-RDMA (NSDI 2018): a window that each ACK changes, for all paths together.
+
+    kind: Which it is. (needed)
+    initial_window: Window at the start, and after an idle period. (bytes, packets or bdp, above 0; needed)
+    max_window: Largest window. The paper is not known to have one; without it the window of a queue pair that is
+        never marked would grow for ever. (bytes, packets or bdp, above 0; needed)
+    """
+
+    kind: Literal["mp-rdma"]
+    initial_window: Size
+    max_window: Size
+
+
+class CcConstant(TypedDict):
+    """A window that never changes.
+
+    kind: Which it is. (needed)
+    window: The window. (bytes, packets or bdp, above 0; needed)
+    """
+
+    kind: Literal["constant"]
+    window: Size
+
+
+class CcSettings(TypedDict, total=False):
+    """Parameters of the base's `cc`, whichever kind it is.
+
+    initial_window: Window at the start. (bytes, packets or bdp, above 0; unless said: that of the base)
+    max_window: Largest window. (bytes, packets or bdp, above 0; unless said: that of the base)
+    decrease: Packets taken off the window by a marked ACK, for each packet that it acknowledges. (number, 0 to 1;
+        unless said: that of the base)
+    loss_decrease: Packets taken off the window by a loss. (number, 0 or more; unless said: that of the base)
+    g: Weight of a CNP in alpha. (number, 0 to 1; unless said: that of the base)
+    initial_alpha: Initial alpha: its value when the first CNP arrives (1 in the paper). (number, 0 to 1; unless said:
+        that of the base)
+    alpha_timer: Alpha decays once in this time without a CNP. (time, rtt or rtt+queue, 100ns or more; unless said:
+        that of the base)
+    increase_timer: The rate rises once in this time. (time, rtt or rtt+queue, 100ns or more; unless said: that of the
+        base)
+    byte_counter: Byte counter: bytes sent per rate increase step; 0: the timer alone. (bytes; unless said: that of
+        the base)
+    fast_recovery: Steps of fast recovery (F). (count, 1 to 1000000; unless said: that of the base)
+    rate_ai: Additive increase of the target rate. (rate or line, above 0; unless said: that of the base)
+    rate_hai: Hyper increase of the target rate. (rate or line, above 0; unless said: that of the base)
+    min_rate: The rate never falls below. (rate or line, above 0; unless said: that of the base)
+    decrease_interval: The rate is cut at most once in this time; 0: at every CNP. (time, rtt or rtt+queue; unless
+        said: that of the base)
+    window: Bytes that may be in flight, whatever the rate. (bytes, packets or bdp, above 0; unless said: that of the
+        base)
+    on_nack: Reaction to a NACK; only some transports report NACKs to the congestion control. (choice, slow-start,
+        cnp; unless said: that of the base)
+    alpha_decay: What triggers a decay of alpha. `packets` needs a `decrease_interval` of 0. (choice, timer, packets;
+        unless said: that of the base)
+    increases: Which steps the rate rises by. (choice, dcqcn, htsim; unless said: that of the base)
+    eta: Target utilisation of the bottleneck link (eta). (number, 0.01 to 1; unless said: that of the base)
+    max_stage: Consecutive RTTs of additive increase before a multiplicative one (maxStage); 0: none. (count; unless
+        said: that of the base)
+    base_rtt: Round trip of an idle path (T). (time, rtt or path, above 0; unless said: that of the base)
+    target_qdelay: Queueing delay to settle at (target_Qdelay). (time, rtt or rtt+queue, above 0; unless said: that of
+        the base)
+    target_qhigh: Queueing delay above which the window follows what is delivered (target_Qhigh). (time, rtt or
+        rtt+queue, above 0; unless said: that of the base)
+    ewma: Weight of a sample in the average delay (ewma). (number, 0 to 1; unless said: that of the base)
+    beta: Additive increase in packets, before scaling (beta = this * bdp_sf). (number, 0 or more; unless said: that
+        of the base)
+    alpha: Gain of the proportional increase, before scaling (alpha = this * bdp_sf * delay_sf / base_rtt). (number, 0
+        or more; unless said: that of the base)
+    gamma: Multiplicative decrease (gamma). (number, 0 to 1; unless said: that of the base)
+    max_decrease: The window is cut to no less than this share at once (Algorithm 4, line 15). (number, 0 to 1; unless
+        said: that of the base)
+    """
+
+    initial_window: Size
+    max_window: Size
+    decrease: float
+    loss_decrease: float
+    g: float
+    initial_alpha: float
+    alpha_timer: Time
+    increase_timer: Time
+    byte_counter: Size
+    fast_recovery: int
+    rate_ai: Rate
+    rate_hai: Rate
+    min_rate: Rate
+    decrease_interval: Time
+    window: Size
+    on_nack: Literal["slow-start", "cnp"]
+    alpha_decay: Literal["timer", "packets"]
+    increases: Literal["dcqcn", "htsim"]
+    eta: float
+    max_stage: int
+    base_rtt: Time
+    target_qdelay: Time
+    target_qhigh: Time
+    ewma: float
+    beta: float
+    alpha: float
+    gamma: float
+    max_decrease: float
+
+
+Cc = Union[
+    CcDctcp,
+    CcDcqcn,
+    CcHpcc,
+    CcStrack,
+    CcMpRdma,
+    CcConstant,
+    CcSettings,
+]
+
+
+class LbEcmp(TypedDict):
+    """One entropy value for a queue pair's life.
+
+    kind: Which it is. (needed)
+    """
+
+    kind: Literal["ecmp"]
+
+
+class LbOps(TypedDict):
+    """A random entropy value for each packet (oblivious packet spraying).
+
+    kind: Which it is. (needed)
+    evs: Number of entropy values (EVS size). (count, 1 to 65536; needed)
+    """
+
+    kind: Literal["ops"]
+    evs: int
+
+
+class _LbRepsNeeded(TypedDict):
+    kind: Literal["reps"]
+    evs: int
+    buffer: int
+    freezing: bool
+    freezing_timeout: Time
+    explore_packets: int
+    failure_rtt: float
+
+
+class LbReps(_LbRepsNeeded, total=False):
+    """Recycled entropies.
+
+    kind: Which it is. (needed)
+    evs: Number of entropy values (EVS_SIZE). (count, 1 to 65536; needed)
+    buffer: Entries of the circular buffer (REPS_BUFFER_SIZE). (count, 1 to 32; needed)
+    freezing: Whether the sender freezes on failures (Appendix C.4 evaluates REPS without it). (flag; needed)
+    freezing_timeout: How long freezing lasts (FREEZING_TIMEOUT). (time, rtt or rtt+queue, above 0; needed)
+    after_freezing: How a sender leaves freezing: it keeps its buffer, and every `buffer`-th of `explore_packets`
+        packets explores (`keep`), or it empties the buffer, and each of them does (`reset`). (choice, keep, reset;
+        unless said: `"keep"`)
+    explore_packets: Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND: Algorithm 1 may mean
+        the window at that time; here it is a number). (count, 0 to 255; needed)
+    failure_rtt: A timeout counts as a failure, not congestion, if the highest RTT measured in the last one to two RTO
+        periods was below this many base RTTs (Appendix A, without trimming). (number, 0 or more; needed)
+    reuse: Packets that a cached entropy is used for ("ACK+Reuse EVs": as many as packets per ACK). While frozen
+        without a valid entropy, the buffer is cycled as usual. (count, 1 to 64; unless said: `1`)
+    reuse_order: With `reuse` above 1: the oldest entropy is used up before the next (`in-a-row`), or each in its turn
+        until all are used up (`in-turn`). (choice, in-a-row, in-turn; unless said: `"in-a-row"`)
+    freeze_at: When a sender freezes although nothing failed: with the first ACK at this time of the run or later,
+        once, for `freezing_timeout`. Without it: at failures alone. (time, rtt or rtt+queue, above 0; unless said:
+        none)
+    """
+
+    after_freezing: Literal["keep", "reset"]
+    reuse: int
+    reuse_order: Literal["in-a-row", "in-turn"]
+    freeze_at: Time
+
+
+class LbStrack(TypedDict):
+    """STrack, Algorithm 3.
+
+    kind: Which it is. (needed)
+    max_paths: Entropy values, and bits of the bitmap (max_paths). (count, 1 to 256; needed)
+    min_paths: The round robin covers at least this many (Algorithm 3, line 18); no more than `max_paths`. (count, 1
+        to 256; needed)
+    """
+
+    kind: Literal["strack"]
+    max_paths: int
+    min_paths: int
+
+
+class LbMpRdma(TypedDict):
+    """MP-RDMA (NSDI 2018): a packet takes the path of the ACK that lets it go.
+
+    kind: Which it is. (needed)
+    paths: Virtual paths, that is entropy values (UDP source ports). (count, 1 to 65536; needed)
+    probe: Probability that a packet whose turn it is probes a path (p; 1 % in simulations of it). (number, 0 to 1;
+        needed)
+    probe_interval: It is a packet's turn once in this time: an RTT. One simulation measures that, the others take the
+        base RTT of the fabric (`"1rtt"`). (time, rtt or rtt+queue, above 0; needed)
+    """
+
+    kind: Literal["mp-rdma"]
+    paths: int
+    probe: float
+    probe_interval: Time
+
+
+class LbPlb(TypedDict):
+    """PLB (SIGCOMM 2022) or FlowBender (CoNEXT 2014): another path after congested round trips.
+
+    kind: Which it is. (needed)
+    evs: Number of entropy values among which a new path is drawn. (count, 1 to 65536; needed)
+    threshold: A round is congested when more than this share of the packets that its ACKs answer was marked. 0: any.
+        (number, 0 to 1; needed)
+    rounds: Congested rounds in a row after which it moves. (count, 1 to 255; needed)
+    """
+
+    kind: Literal["plb"]
+    evs: int
+    threshold: float
+    rounds: int
+
+
+class LbFlowlet(TypedDict):
+    """Flowlets at the host: another path after an idle gap.
+
+    kind: Which it is. (needed)
+    evs: Number of entropy values among which each flowlet's is drawn. (count, 1 to 65536; needed)
+    gap: An idle gap longer than this ends a flowlet. (time, rtt or rtt+queue, above 0; needed)
+    since: From when the idle gap counts: the packet before was `sent`, or the last `ack` came. (choice, sent, ack;
+        needed)
+    """
+
+    kind: Literal["flowlet"]
+    evs: int
+    gap: Time
+    since: Literal["sent", "ack"]
+
+
+class LbBitmap(TypedDict):
+    """Penalties for each entropy value, and a round robin over those without.
+
+    kind: Which it is. (needed)
+    evs: Number of entropy values. (count, 1 to 4096; needed)
+    ecn_penalty: What the ACK of a marked packet adds to its entropy value's penalty. (count, 0 to 255; needed)
+    trim_penalty: What a trimmed packet adds. (count, 0 to 255; needed)
+    timeout_penalty: What a packet that timed out adds. (count, 0 to 255; needed)
+    max_penalty: The highest penalty. (count, 1 to 255; needed)
+    remembered: Packets of which it remembers the entropy value, for those that time out. 0: timeouts penalise nobody.
+        (count, 0 to 65536; needed)
+    """
+
+    kind: Literal["bitmap"]
+    evs: int
+    ecn_penalty: int
+    trim_penalty: int
+    timeout_penalty: int
+    max_penalty: int
+    remembered: int
+
+
+class LbAckClock(TypedDict):
+    """Each packet takes the entropy value of the ACK that lets it go.
+
+    kind: Which it is. (needed)
+    evs: Number of entropy values among which a packet that no ACK lets go draws its own. (count, 1 to 65536; needed)
+    """
+
+    kind: Literal["ack-clock"]
+    evs: int
+
+
+class LbRoundRobin(TypedDict):
+    """A few entropy values in turn.
+
+    kind: Which it is. (needed)
+    evs: Number of entropy values: so many from a random one on. (count, 1 to 65536; needed)
+    """
+
+    kind: Literal["round-robin"]
+    evs: int
+
+
+class LbSettings(TypedDict, total=False):
+    """Parameters of the base's `lb`, whichever kind it is.
+
+    evs: Number of entropy values (EVS size). (count, 1 to 65536; unless said: that of the base)
+    buffer: Entries of the circular buffer (REPS_BUFFER_SIZE). (count, 1 to 32; unless said: that of the base)
+    freezing: Whether the sender freezes on failures (Appendix C.4 evaluates REPS without it). (flag; unless said:
+        that of the base)
+    freezing_timeout: How long freezing lasts (FREEZING_TIMEOUT). (time, rtt or rtt+queue, above 0; unless said: that
+        of the base)
+    after_freezing: How a sender leaves freezing: it keeps its buffer, and every `buffer`-th of `explore_packets`
+        packets explores (`keep`), or it empties the buffer, and each of them does (`reset`). (choice, keep, reset;
+        unless said: that of the base)
+    explore_packets: Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND: Algorithm 1 may mean
+        the window at that time; here it is a number). (count, 0 to 255; unless said: that of the base)
+    failure_rtt: A timeout counts as a failure, not congestion, if the highest RTT measured in the last one to two RTO
+        periods was below this many base RTTs (Appendix A, without trimming). (number, 0 or more; unless said: that of
+        the base)
+    reuse: Packets that a cached entropy is used for ("ACK+Reuse EVs": as many as packets per ACK). While frozen
+        without a valid entropy, the buffer is cycled as usual. (count, 1 to 64; unless said: that of the base)
+    reuse_order: With `reuse` above 1: the oldest entropy is used up before the next (`in-a-row`), or each in its turn
+        until all are used up (`in-turn`). (choice, in-a-row, in-turn; unless said: that of the base)
+    freeze_at: When a sender freezes although nothing failed: with the first ACK at this time of the run or later,
+        once, for `freezing_timeout`. Without it: at failures alone. (time, rtt or rtt+queue, above 0; unless said:
+        that of the base)
+    max_paths: Entropy values, and bits of the bitmap (max_paths). (count, 1 to 256; unless said: that of the base)
+    min_paths: The round robin covers at least this many (Algorithm 3, line 18); no more than `max_paths`. (count, 1
+        to 256; unless said: that of the base)
+    paths: Virtual paths, that is entropy values (UDP source ports). (count, 1 to 65536; unless said: that of the
+        base)
+    probe: Probability that a packet whose turn it is probes a path (p; 1 % in simulations of it). (number, 0 to 1;
+        unless said: that of the base)
+    probe_interval: It is a packet's turn once in this time: an RTT. One simulation measures that, the others take the
+        base RTT of the fabric (`"1rtt"`). (time, rtt or rtt+queue, above 0; unless said: that of the base)
+    threshold: A round is congested when more than this share of the packets that its ACKs answer was marked. 0: any.
+        (number, 0 to 1; unless said: that of the base)
+    rounds: Congested rounds in a row after which it moves. (count, 1 to 255; unless said: that of the base)
+    gap: An idle gap longer than this ends a flowlet. (time, rtt or rtt+queue, above 0; unless said: that of the base)
+    since: From when the idle gap counts: the packet before was `sent`, or the last `ack` came. (choice, sent, ack;
+        unless said: that of the base)
+    ecn_penalty: What the ACK of a marked packet adds to its entropy value's penalty. (count, 0 to 255; unless said:
+        that of the base)
+    trim_penalty: What a trimmed packet adds. (count, 0 to 255; unless said: that of the base)
+    timeout_penalty: What a packet that timed out adds. (count, 0 to 255; unless said: that of the base)
+    max_penalty: The highest penalty. (count, 1 to 255; unless said: that of the base)
+    remembered: Packets of which it remembers the entropy value, for those that time out. 0: timeouts penalise nobody.
+        (count, 0 to 65536; unless said: that of the base)
+    """
+
+    evs: int
+    buffer: int
+    freezing: bool
+    freezing_timeout: Time
+    after_freezing: Literal["keep", "reset"]
+    explore_packets: int
+    failure_rtt: float
+    reuse: int
+    reuse_order: Literal["in-a-row", "in-turn"]
+    freeze_at: Time
+    max_paths: int
+    min_paths: int
+    paths: int
+    probe: float
+    probe_interval: Time
+    threshold: float
+    rounds: int
+    gap: Time
+    since: Literal["sent", "ack"]
+    ecn_penalty: int
+    trim_penalty: int
+    timeout_penalty: int
+    max_penalty: int
+    remembered: int
+
+
+Lb = Union[
+    LbEcmp,
+    LbOps,
+    LbReps,
+    LbStrack,
+    LbMpRdma,
+    LbPlb,
+    LbFlowlet,
+    LbBitmap,
+    LbAckClock,
+    LbRoundRobin,
+    LbSettings,
+    OwnBalancer,
+]
+
+
+class ProgramThemisSpraying(TypedDict):
+    """Themis for packet spraying: both halves, at every ToR.
+
+    kind: Which it is. (needed)
+    paths: Number of paths for which the tables have entries (N_paths, Table 2). (count, 1 to 65536; needed)
+    window: Packets that a NIC has unacknowledged at most (N_TX window, Table 2); half the bits of the bitmap. (count,
+        1 to 65536; needed)
+    confirmation: Condition C2 (section 4.2): a NACK is valid only if a later packet of the same path has already been
+        forwarded to the NIC. (flag; needed)
+    lazy_drop: Lazy drop (section 4.3): an undetermined NACK is stored until a later packet decides it; without it, it
+        is dropped. (flag; needed)
+    reroute: Retransmissions take another path (section 4.4). (flag; needed)
+    failure_handling: Paths whose packets fail to arrive are avoided (section 4.4). (flag; needed)
+    ooo_threshold: A path is avoided when a packet this many PSNs beyond the missing one passes (OOO_THRESHOLD).
+        (count, 1 to 4294967295; needed)
+    avoidance_window: Packets for which a path is avoided (AVOIDANCE_WINDOW). (count, 1 to 4294967295; needed)
+    """
+
+    kind: Literal["themis-spraying"]
+    paths: int
+    window: int
+    confirmation: bool
+    lazy_drop: bool
+    reroute: bool
+    failure_handling: bool
+    ooo_threshold: int
+    avoidance_window: int
+
+
+class ProgramConweave(TypedDict):
+    """ConWeave: both halves, at every ToR.
+
+    kind: Which it is. (needed)
+    reply_extra: Beyond the base RTT, how long a reply may take before the queue pair is rerouted. (time, rtt or
+        rtt+queue, above 0; needed)
+    path_pause: Time for which a path is not chosen after an ECN mark on it. (time, rtt or rtt+queue, above 0; needed)
+    flush_extra: Held packets go out this long after the TAIL should have come. (time, rtt or rtt+queue, above 0;
+        needed)
+    default_wait: Held packets go out after this long when nothing is known of the TAIL. (time, rtt or rtt+queue,
+        above 0; needed)
+    expiry: Without a CLEAR for this long a queue pair may be rerouted again; one that was idle for longer takes any
+        path. (time, rtt or rtt+queue, above 0; needed)
+    """
+
+    kind: Literal["conweave"]
+    reply_extra: Time
+    path_pause: Time
+    flush_extra: Time
+    default_wait: Time
+    expiry: Time
+
+
+class _ProgramThemisLonghaulPnpNeeded(TypedDict):
+    cnp_interval: Time
+    clear_marks: bool
+    monitor: bool
+    expire: bool
+    setup: Time
+    daemon_delay: Time
+    install_delay: Time
+    entries: int
+
+
+class ProgramThemisLonghaulPnp(_ProgramThemisLonghaulPnpNeeded, total=False):
+    """`pnp` of this part.
+
+    cnp_interval: Minimum time between two CNPs of a flow (cnp_interval); 0: one CNP per marked packet (figure 16).
+        (time, rtt or rtt+queue; needed)
+    clear_marks: The mark is cleared (CE rewritten to ECT, which RFC 3168 forbids routers to do); without it the
+        receiver sends a CNP for them as well (figure 16). (flag; needed)
+    monitor: Only queue pairs whose TCP handshake was seen have an entry; without it all have (figure 17). (flag;
+        needed)
+    expire: Entries leave when their queue pair is destroyed; without it they never do (figure 17). (flag; needed)
+    setup: How long before the first message of a queue pair its TCP handshake and its INIT are. (time, rtt or
+        rtt+queue; needed)
+    daemon_delay: From the host to the control plane. (time, rtt or rtt+queue; needed)
+    install_delay: From the control plane to the table. (time, rtt or rtt+queue; needed)
+    both_ends: The external switch of the receivers' data centre sends CNPs as well, also for packets that it has
+        marked itself: daemons report to the switches of both ends. (flag; unless said: `false`)
+    entries: Entries that the table has room for (section VI: 1024). (count, 1 to 4294967295; needed)
+    """
+
+    both_ends: bool
+
+
+class _ProgramThemisLonghaulTrpNeeded(TypedDict):
+    alpha: int
+    beta: Time
+    growth: Literal["printed", "spaced"]
+    recovery: Literal["rate", "direct", "none"]
+    cache: bool
+    cache_slots: int
+    store: bool
+    store_entries: int
+    install_delay: Time
+    rate: Rate
+    latency: Time
+    dummies: int
+    dummy_bytes: Size
+
+
+class ProgramThemisLonghaulTrp(_ProgramThemisLonghaulTrpNeeded, total=False):
+    """`trp` of this part.
+
+    alpha: Initial alpha of a flow: number of CNPs per increase of `loop_num` (Algorithm 1; 5 in section VI). (count,
+        1 to 4294967295; needed)
+    beta: Without a CNP for longer than this a flow recovers (Algorithm 1; 500 us in section VI). (time, rtt or
+        rtt+queue, above 0; needed)
+    growth: Which CNPs increase `loop_num` (Algorithm 1, line 5). (choice, printed, spaced; needed)
+    recovery: How a flow recovers (appendix D). (choice, rate, direct, none; needed)
+    cache: Use CNP_Cache (figure 18). (flag; needed)
+    cache_slots: Slots of CNP_Cache (1024 in section VI). (count, 1 to 16777216; needed)
+    cache_fingerprint: A slot of CNP_Cache holds a fingerprint of its flow, 32 bits of the hash, without which no
+        packet finds it. (flag; unless said: `false`)
+    store: Use CNP_Store (figure 18). (flag; needed)
+    store_entries: Entries of CNP_Store (1024 in section VI). (count, 1 to 16777216; needed)
+    install_delay: From a CNP to its flow's entry in CNP_Store (1 ms in section VII-C). (time, rtt or rtt+queue;
+        needed)
+    rate: Rate of the recirculation port. (rate, above 0; needed)
+    latency: Latency of a pass through it. (time, rtt or rtt+queue; needed)
+    ecn: The port marks packets (ECN) as other ports do. (flag; unless said: `false`)
+    ecn_kmin: Bytes in the port above which it begins to mark. (bytes; unless said: `"1600KB"`)
+    ecn_kmax: Bytes in the port above which it marks every packet. (bytes; unless said: `"25000KiB"`)
+    ecn_pmax: Share of the packets that it marks just below `ecn_kmax`; rises evenly from 0 at `ecn_kmin`. (number, 0
+        to 1; unless said: `0.2`)
+    dummies: Dummy packets that circulate in it (section V-B: "a few"). (count; needed)
+    dummy_bytes: Size of a dummy packet. (bytes, above 0; needed)
+    """
+
+    cache_fingerprint: bool
+    ecn: bool
+    ecn_kmin: Size
+    ecn_kmax: Size
+    ecn_pmax: float
+
+
+class _ProgramThemisLonghaulNeeded(TypedDict):
+    kind: Literal["themis-longhaul"]
+
+
+class ProgramThemisLonghaul(_ProgramThemisLonghaulNeeded, total=False):
+    """Themis for long-haul networks, at the switches between data centres.
+
+    kind: Which it is. (needed)
+    pnp: A table of its own. (unless said: those of the base)
+    trp: A table of its own. (unless said: those of the base)
+    """
+
+    pnp: ProgramThemisLonghaulPnp
+    trp: ProgramThemisLonghaulTrp
+
+
+class ProgramFlowlet(TypedDict):
+    """Flowlet switching as in LetFlow, at the source ToR.
+
+    kind: Which it is. (needed)
+    gap: An idle gap this long in a queue pair's packets starts a new flowlet, which takes a path of its own. (time,
+        rtt or rtt+queue, above 0; needed)
+    """
+
+    kind: Literal["flowlet"]
+    gap: Time
+
+
+class ProgramNackDrop(TypedDict):
+    """Drops a share of the NACKs on their way to the switch's hosts (Themis-spraying, section 2.3).
+
+    kind: Which it is. (needed)
+    share: The probability that a NACK is dropped. (number, 0 to 1; needed)
+    """
+
+    kind: Literal["nack-drop"]
+    share: float
+
+
+class ProgramAnnulus(TypedDict):
+    """Annulus as Themis-longhaul simulates it, at every ToR.
+
+    kind: Which it is. (needed)
+    cnp_interval: At most one CNP in this time for each queue pair; 0: one for each marked packet. (time, rtt or
+        rtt+queue; needed)
+    clear_marks: Takes the mark from the packet, so that the receiver sends no CNP for it as well. (flag; needed)
+    inter_only: Leaves alone what stays within a data centre. (flag; needed)
+    """
+
+    kind: Literal["annulus"]
+    cnp_interval: Time
+    clear_marks: bool
+    inter_only: bool
+
+
+class ProgramBicc(TypedDict):
+    """BiCC as Themis-longhaul simulates it, at every external switch.
+
+    kind: Which it is. (needed)
+    window: Most bytes on the wire between the switch and one host: the BDP within a data centre. (`"1bdp"` would be
+        that of the fabric's longest path, which leads from one data centre to the other.) One packet is always
+        allowed. (bytes, packets or bdp, above 0; needed)
+    release: A packet of which nothing is heard for this long is no longer counted. (time, rtt or rtt+queue, above 0;
+        needed)
+    """
+
+    kind: Literal["bicc"]
+    window: Size
+    release: Time
+
+
+class ProgramSettingsPnp(TypedDict, total=False):
+    """`pnp` of this part.
+
+    cnp_interval: Minimum time between two CNPs of a flow (cnp_interval); 0: one CNP per marked packet (figure 16).
+        (time, rtt or rtt+queue; unless said: that of the base)
+    clear_marks: The mark is cleared (CE rewritten to ECT, which RFC 3168 forbids routers to do); without it the
+        receiver sends a CNP for them as well (figure 16). (flag; unless said: that of the base)
+    monitor: Only queue pairs whose TCP handshake was seen have an entry; without it all have (figure 17). (flag;
+        unless said: that of the base)
+    expire: Entries leave when their queue pair is destroyed; without it they never do (figure 17). (flag; unless
+        said: that of the base)
+    setup: How long before the first message of a queue pair its TCP handshake and its INIT are. (time, rtt or
+        rtt+queue; unless said: that of the base)
+    daemon_delay: From the host to the control plane. (time, rtt or rtt+queue; unless said: that of the base)
+    install_delay: From the control plane to the table. (time, rtt or rtt+queue; unless said: that of the base)
+    both_ends: The external switch of the receivers' data centre sends CNPs as well, also for packets that it has
+        marked itself: daemons report to the switches of both ends. (flag; unless said: that of the base)
+    entries: Entries that the table has room for (section VI: 1024). (count, 1 to 4294967295; unless said: that of the
+        base)
+    """
+
+    cnp_interval: Time
+    clear_marks: bool
+    monitor: bool
+    expire: bool
+    setup: Time
+    daemon_delay: Time
+    install_delay: Time
+    both_ends: bool
+    entries: int
+
+
+class ProgramSettingsTrp(TypedDict, total=False):
+    """`trp` of this part.
+
+    alpha: Initial alpha of a flow: number of CNPs per increase of `loop_num` (Algorithm 1; 5 in section VI). (count,
+        1 to 4294967295; unless said: that of the base)
+    beta: Without a CNP for longer than this a flow recovers (Algorithm 1; 500 us in section VI). (time, rtt or
+        rtt+queue, above 0; unless said: that of the base)
+    growth: Which CNPs increase `loop_num` (Algorithm 1, line 5). (choice, printed, spaced; unless said: that of the
+        base)
+    recovery: How a flow recovers (appendix D). (choice, rate, direct, none; unless said: that of the base)
+    cache: Use CNP_Cache (figure 18). (flag; unless said: that of the base)
+    cache_slots: Slots of CNP_Cache (1024 in section VI). (count, 1 to 16777216; unless said: that of the base)
+    cache_fingerprint: A slot of CNP_Cache holds a fingerprint of its flow, 32 bits of the hash, without which no
+        packet finds it. (flag; unless said: that of the base)
+    store: Use CNP_Store (figure 18). (flag; unless said: that of the base)
+    store_entries: Entries of CNP_Store (1024 in section VI). (count, 1 to 16777216; unless said: that of the base)
+    install_delay: From a CNP to its flow's entry in CNP_Store (1 ms in section VII-C). (time, rtt or rtt+queue;
+        unless said: that of the base)
+    rate: Rate of the recirculation port. (rate, above 0; unless said: that of the base)
+    latency: Latency of a pass through it. (time, rtt or rtt+queue; unless said: that of the base)
+    ecn: The port marks packets (ECN) as other ports do. (flag; unless said: that of the base)
+    ecn_kmin: Bytes in the port above which it begins to mark. (bytes; unless said: that of the base)
+    ecn_kmax: Bytes in the port above which it marks every packet. (bytes; unless said: that of the base)
+    ecn_pmax: Share of the packets that it marks just below `ecn_kmax`; rises evenly from 0 at `ecn_kmin`. (number, 0
+        to 1; unless said: that of the base)
+    dummies: Dummy packets that circulate in it (section V-B: "a few"). (count; unless said: that of the base)
+    dummy_bytes: Size of a dummy packet. (bytes, above 0; unless said: that of the base)
+    """
+
+    alpha: int
+    beta: Time
+    growth: Literal["printed", "spaced"]
+    recovery: Literal["rate", "direct", "none"]
+    cache: bool
+    cache_slots: int
+    cache_fingerprint: bool
+    store: bool
+    store_entries: int
+    install_delay: Time
+    rate: Rate
+    latency: Time
+    ecn: bool
+    ecn_kmin: Size
+    ecn_kmax: Size
+    ecn_pmax: float
+    dummies: int
+    dummy_bytes: Size
+
+
+class ProgramSettings(TypedDict, total=False):
+    """Parameters of the base's `fabric.program`, whichever kind it is.
+
+    paths: Number of paths for which the tables have entries (N_paths, Table 2). (count, 1 to 65536; unless said: that
+        of the base)
+    window: Most bytes on the wire between the switch and one host: the BDP within a data centre. (`"1bdp"` would be
+        that of the fabric's longest path, which leads from one data centre to the other.) One packet is always
+        allowed. (bytes, packets or bdp, above 0; unless said: that of the base)
+    confirmation: Condition C2 (section 4.2): a NACK is valid only if a later packet of the same path has already been
+        forwarded to the NIC. (flag; unless said: that of the base)
+    lazy_drop: Lazy drop (section 4.3): an undetermined NACK is stored until a later packet decides it; without it, it
+        is dropped. (flag; unless said: that of the base)
+    reroute: Retransmissions take another path (section 4.4). (flag; unless said: that of the base)
+    failure_handling: Paths whose packets fail to arrive are avoided (section 4.4). (flag; unless said: that of the
+        base)
+    ooo_threshold: A path is avoided when a packet this many PSNs beyond the missing one passes (OOO_THRESHOLD).
+        (count, 1 to 4294967295; unless said: that of the base)
+    avoidance_window: Packets for which a path is avoided (AVOIDANCE_WINDOW). (count, 1 to 4294967295; unless said:
+        that of the base)
+    reply_extra: Beyond the base RTT, how long a reply may take before the queue pair is rerouted. (time, rtt or
+        rtt+queue, above 0; unless said: that of the base)
+    path_pause: Time for which a path is not chosen after an ECN mark on it. (time, rtt or rtt+queue, above 0; unless
+        said: that of the base)
+    flush_extra: Held packets go out this long after the TAIL should have come. (time, rtt or rtt+queue, above 0;
+        unless said: that of the base)
+    default_wait: Held packets go out after this long when nothing is known of the TAIL. (time, rtt or rtt+queue,
+        above 0; unless said: that of the base)
+    expiry: Without a CLEAR for this long a queue pair may be rerouted again; one that was idle for longer takes any
+        path. (time, rtt or rtt+queue, above 0; unless said: that of the base)
+    gap: An idle gap this long in a queue pair's packets starts a new flowlet, which takes a path of its own. (time,
+        rtt or rtt+queue, above 0; unless said: that of the base)
+    share: The probability that a NACK is dropped. (number, 0 to 1; unless said: that of the base)
+    cnp_interval: At most one CNP in this time for each queue pair; 0: one for each marked packet. (time, rtt or
+        rtt+queue; unless said: that of the base)
+    clear_marks: Takes the mark from the packet, so that the receiver sends no CNP for it as well. (flag; unless said:
+        that of the base)
+    inter_only: Leaves alone what stays within a data centre. (flag; unless said: that of the base)
+    release: A packet of which nothing is heard for this long is no longer counted. (time, rtt or rtt+queue, above 0;
+        unless said: that of the base)
+    pnp: A table of its own. (unless said: those of the base)
+    trp: A table of its own. (unless said: those of the base)
+    """
+
+    paths: int
+    window: int | Size
+    confirmation: bool
+    lazy_drop: bool
+    reroute: bool
+    failure_handling: bool
+    ooo_threshold: int
+    avoidance_window: int
+    reply_extra: Time
+    path_pause: Time
+    flush_extra: Time
+    default_wait: Time
+    expiry: Time
+    gap: Time
+    share: float
+    cnp_interval: Time
+    clear_marks: bool
+    inter_only: bool
+    release: Time
+    pnp: ProgramSettingsPnp
+    trp: ProgramSettingsTrp
+
+
+Program = Union[
+    ProgramThemisSpraying,
+    ProgramConweave,
+    ProgramThemisLonghaul,
+    ProgramFlowlet,
+    ProgramNackDrop,
+    ProgramAnnulus,
+    ProgramBicc,
+    ProgramSettings,
+]
+
+
+class FabricEcnFrom(TypedDict):
+    """`ecn_from` of this part.
+
+    rate: The thresholds hold for links of this rate and faster ones, up to that of the next step. (rate; needed)
+    kmin: Data is not marked while no more than this is queued there. (bytes, packets, bdp or queue; needed)
+    kmax: Every data packet is marked while more than this is queued there. (bytes, packets, bdp or queue; needed)
+    """
+
+    rate: Rate
+    kmin: Size
+    kmax: Size
+
+
+class FabricWrr(TypedDict, total=False):
+    """`wrr` of this part.
+
+    radix: Number of ports N for which the weight is computed; without it, each switch's own. (count, 2 to 65536;
+        unless said: none)
+    weight: The weight itself: bytes of the control queue per byte of the data queue while both wait. Without it the
+        weight follows from the radix. (number, 1/65536 to 65535; unless said: none)
+    """
+
+    radix: int
+    weight: float
+
+
+class FabricPfcAlphaFrom(TypedDict):
+    """`alpha_from` of this part.
+
+    rate: This alpha holds for ports of this rate and above, up to the rate of the next entry. (rate, above 0; needed)
+    alpha: Dynamic threshold of these ports, as `pfc.alpha`. (number, 1/65536 to 65536; needed)
+    """
+
+    rate: Rate
+    alpha: float
+
+
+class _FabricPfcAtNeeded(TypedDict):
+    switches: str
+    buffer: Size
+
+
+class FabricPfcAt(_FabricPfcAtNeeded, total=False):
+    """`at` of this part.
+
+    switches: The class: `tor`, `leaf`, `esw` ... (text; needed)
+    buffer: Packet buffer of such a switch, as `buffer` of PFC but never scaled. (bytes, above 0; needed)
+    alpha: Dynamic threshold of all ports of these switches, as `pfc.alpha`; without it, that of the other switches.
+        With 65536 and a buffer that never fills these switches never send XOFF. (number, 1/65536 to 65536; unless
+        said: none)
+    """
+
+    alpha: float
+
+
+class FabricPfc(TypedDict, total=False):
+    """`pfc` of this part.
+
+    buffer: Packet buffer of a switch, including headroom, unless `headroom_apart`. (bytes, above 0; unless said:
+        required)
+    headroom_apart: Headroom is reserved on top of `buffer` instead of inside it, as it must be for links with a large
+        BDP: one of 1.6 Tb/s with a latency of 500 us each way needs 200 MB of headroom. (flag; unless said: `false`)
+    buffer_rate: `buffer` is that of a switch whose ports add up to this rate, and scaled to others (STrack, section
+        4.1); without it every switch has `buffer`. Setting `buffer` alone takes it away. (rate, above 0; unless said:
+        none)
+    alpha: Dynamic threshold (alpha): an ingress port may hold this many times the free part of the shared buffer
+        before it sends XOFF. (number, 1/65536 to 65536; unless said: none)
+    threshold: Static XOFF threshold of each ingress port, in place of `alpha`. (bytes, packets or bdp, above 0;
+        unless said: none)
+    resume: XON is sent when the ingress port's share of the buffer has fallen this far below the XOFF threshold and
+        its headroom is empty. (bytes, packets or bdp, above 0; unless said: required)
+    headroom: Headroom of each ingress port; if left out, what its link needs. (bytes, packets or bdp, above 0; unless
+        said: none)
+    alpha_from: A table of its own. (unless said: those of the base)
+    at: A table of its own. (unless said: those of the base)
+    """
+
+    buffer: Size
+    headroom_apart: bool
+    buffer_rate: Rate
+    alpha: float
+    threshold: Size
+    resume: Size
+    headroom: Size
+    alpha_from: Sequence[FabricPfcAlphaFrom]
+    at: Sequence[FabricPfcAt]
+
+
+class Fabric(TypedDict, total=False):
+    """What the switches are, and how they route.
+
+    queue: Capacity of a port's data queue; packets beyond it are dropped or trimmed. With `shared_buffer` the queues
+        share that memory and this is no limit: it is the queue length that relative timeouts and thresholds
+        (`5queue`, `0.2queue`) refer to. Lossless fabrics have `pfc` instead. (bytes, packets or bdp, above 0; unless
+        said: none)
+    shared_buffer: Data buffer of a switch that drops or trims, shared by its egress queues with the dynamic threshold
+        `shared_alpha`. 0: static limits (`queue`). (bytes; unless said: `"0B"`)
+    shared_alpha: Dynamic threshold of a shared buffer: how many times what is left of it one data queue may hold.
+        (number, 1/65536 to 65536; unless said: `1.0`)
+    control_queue: Capacity of a port's control queue. (bytes, packets or bdp, above 0; unless said: required)
+    ecn_kmin: Data is not marked while no more than this is queued. (bytes, packets, bdp or queue; unless said:
+        required)
+    ecn_kmax: Every data packet is marked while more than this is queued. (bytes, packets, bdp or queue; unless said:
+        required)
+    ecn_pmax: Chance of a mark just below `ecn_kmax`; it rises from 0 at `ecn_kmin` (Pmax). (number, 0 to 1; unless
+        said: required)
+    trim: Data packets that do not fit are cut to their header instead of dropped. (flag; unless said: `false`)
+    acks_with_data: In switches, only trimmed packets are control packets: ACKs, NACKs and CNPs wait with data, take
+        its paths, and are dropped where data is trimmed (DCP, section 4.2). (flag; unless said: `false`)
+    routing_delay: Time from a link's going down or up until routing withdraws or restores it; without it routing
+        never changes. (time; unless said: none)
+    routing: How switches choose among equal-cost ports. (choice, ecmp, ecmp-linear, adaptive, spray; unless said:
+        `"ecmp"`)
+    program_at: The switches that the program is attached to, as `tor:0` or `esw:100%`; without it, every ToR. (text;
+        unless said: none)
+    program: What the switches run. (unless said: none)
+    ecn_from: A table of its own. (unless said: those of the base)
+    wrr: A table of its own. (unless said: those of the base)
+    pfc: A table of its own. (unless said: those of the base)
+    """
+
+    queue: Size
+    shared_buffer: Size
+    shared_alpha: float
+    control_queue: Size
+    ecn_kmin: Size
+    ecn_kmax: Size
+    ecn_pmax: float
+    trim: bool
+    acks_with_data: bool
+    routing_delay: Time
+    routing: Literal["ecmp", "ecmp-linear", "adaptive", "spray"]
+    program_at: str
+    program: Program
+    ecn_from: Sequence[FabricEcnFrom]
+    wrr: FabricWrr
+    pfc: FabricPfc
+
+
+class Mix(TypedDict):
+    """Some hosts balance otherwise than the others.
+
+    every: Hosts 0, n, 2n and so on balance by `mix.lb`. (count, 2 to 65536; needed)
+    lb: Their load balancer. (needed)
+    """
+
+    every: int
+    lb: Lb
+
+
+#: What a call leaves out.
+_UNSAID: Any = object()
+S = TypeVar("S", bound="Builder")
+
+
+class Builder(dict[str, Any]):
+    """A scenario's tables, call by call."""
+
+    @overload
+    def topology(
+        self: S,
+        kind: Literal["fat-tree"],
+        *,
+        hosts: int,
+        link: Rate,
+        tiers: Literal[2, 3] = ...,
+        link_latency: Time = ...,
+        switch_latency: Time = ...,
+        oversubscription: float | str = ...,
+        hosts_per_tor: int = ...,
+        pod_hosts: int = ...,
+        tier: Sequence[Tier] = ...,
+    ) -> S:
+        """Two or three tiers of any radix and oversubscription.
+
+        hosts: Hosts of the fabric. (a number, 2 or more; needed)
+        tiers: Tiers of switches. (2 or 3; unless said: `2`)
+        link: Rate of the links. (a rate above 0; needed)
+        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        oversubscription: What the hosts of a ToR can send over what leaves it upwards. (a number, 1 or more, or
+            `"2:1"`; unless said: `1`)
+        hosts_per_tor: Hosts below a ToR. (a number, 1 or more; unless said: by the numbers of hosts and tiers)
+        pod_hosts: Hosts of a pod, in three tiers. (a number, 2 or more; unless said: by the numbers of hosts and
+            tiers)
+        tier: `[[topology.tier]]`, from the ToRs up: what is different in a tier. (unless said: by the keys above)
+        """
+
+    @overload
+    def topology(
+        self: S,
+        kind: Literal["leaf-spine"],
+        *,
+        hosts: int,
+        link: Rate,
+        link_latency: Time = ...,
+        switch_latency: Time = ...,
+        oversubscription: float | str = ...,
+        hosts_per_tor: int = ...,
+        pod_hosts: int = ...,
+        tier: Sequence[Tier] = ...,
+    ) -> S:
+        """A fat tree of two tiers.
+
+        hosts: Hosts of the fabric. (a number, 2 or more; needed)
+        link: Rate of the links. (a rate above 0; needed)
+        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        oversubscription: What the hosts of a leaf can send over what leaves it upwards. (a number, 1 or more, or
+            `"2:1"`; unless said: `1`)
+        hosts_per_tor: Hosts below a leaf. (a number, 1 or more; unless said: by the number of hosts)
+        pod_hosts: Hosts of a pod. (a number, 2 or more; unless said: all)
+        tier: `[[topology.tier]]`, from the leaves up: what is different in a tier. (unless said: by the keys above)
+        """
+
+    @overload
+    def topology(
+        self: S,
+        kind: Literal["fat-tree", "leaf-spine"],
+        *,
+        file: File,
+        link: Rate = ...,
+        link_latency: Time = ...,
+        switch_latency: Time = ...,
+        tier: Sequence[Tier] = ...,
+    ) -> S:
+        """A fat tree from a `.topo` file of htsim; what is said beside it goes before.
+
+        file: The file. (a file's name, from the scenario's folder; needed)
+        link: Rate of the links. (a rate above 0; unless said: the file's)
+        link_latency: How long a bit takes over a link. (a time; unless said: the file's)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: the file's)
+        tier: `[[topology.tier]]`, from the ToRs up: what is different in a tier. (unless said: the file's)
+        """
+
+    @overload
+    def topology(
+        self: S,
+        kind: Literal["single-switch"],
+        *,
+        hosts: int,
+        link: Rate,
+        link_latency: Time = ...,
+        switch_latency: Time = ...,
+    ) -> S:
+        """All hosts on one switch.
+
+        hosts: Hosts of the fabric. (a number, 2 or more; needed)
+        link: Rate of the links. (a rate above 0; needed)
+        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        """
+
+    @overload
+    def topology(
+        self: S,
+        kind: Literal["dumbbell"],
+        *,
+        hosts: int,
+        link: Rate,
+        trunk: Rate = ...,
+        link_latency: Time = ...,
+        trunk_latency: Time = ...,
+        switch_latency: Time = ...,
+    ) -> S:
+        """Two switches joined by one cable, half of the hosts on each.
+
+        hosts: Hosts of the fabric. (an even number, 2 or more; needed)
+        link: Rate of the links. (a rate above 0; needed)
+        trunk: Rate of the cable between the switches. (a rate above 0; unless said: `link`)
+        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
+        trunk_latency: How long a bit takes over that cable. (a time; unless said: `link_latency`)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        """
+
+    @overload
+    def topology(
+        self: S,
+        kind: Literal["cross-dc"],
+        *,
+        tors: int,
+        leaves: int,
+        hosts_per_tor: int,
+        link: Rate,
+        wan_latency: Time,
+        dcs: int = ...,
+        link_latency: Time = ...,
+        esw_link: Rate = ...,
+        esw_link_latency: Time = ...,
+        wan_link: Rate = ...,
+        switch_latency: Time = ...,
+    ) -> S:
+        """Data centres of ToRs and leaves, joined by external switches over long links.
+
+        dcs: Data centres. (a number, 2 or more; unless said: `2`)
+        tors: ToRs of a data centre. (a number, 1 or more; needed)
+        leaves: Leaves of a data centre. (a number, 1 or more; needed)
+        hosts_per_tor: Hosts below a ToR. (a number, 1 or more; needed)
+        link: Rate of the links. (a rate above 0; needed)
+        link_latency: How long a bit takes over a link. (a time; unless said: `"500ns"`)
+        esw_link: Rate of a leaf's link to the external switch. (a rate above 0; unless said: all that the hosts of a
+            data centre can send, over its leaves)
+        esw_link_latency: How long a bit takes over it. (a time; unless said: `link_latency`)
+        wan_link: Rate of a link between data centres. (a rate above 0; unless said: all that the hosts of a data
+            centre can send)
+        wan_latency: How long a bit takes over it: 5 us for a kilometre of fibre. (a time; needed)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        """
+
+    @overload
+    def topology(
+        self: S,
+        kind: Literal["graph"],
+        *,
+        file: File,
+        switch_latency: Time = ...,
+    ) -> S:
+        """Any graph, from a topology file of the ns-3 RDMA simulators.
+
+        file: The file. (a file's name, from the scenario's folder; needed)
+        switch_latency: How long a packet takes through a switch, beside waiting. (a time; unless said: `"500ns"`)
+        """
+
+    def topology(self: S, kind: str, **keys: Any) -> S:
+        """Sets the fabric. There are: fat-tree, leaf-spine, single-switch, dumbbell, cross-dc, graph."""
+        self["topology"] = {"kind": kind, **keys}
+        return self
+
+    @overload
+    def workload(
+        self: S,
+        kind: Literal["permutation"],
+        *,
+        bytes: Size,
+        hosts: int = ...,
+        cross_tor: bool = ...,
+    ) -> S:
+        """Every host sends one message and receives one, never its own.
+
+        bytes: Length of each message. (a size above 0; needed)
+        hosts: Hosts that take part, the first ones. (a number, 2 to all; unless said: all)
+        cross_tor: Nobody sends within its own ToR. (`true` or `false`; unless said: `false`)
+        """
+
+    @overload
+    def workload(
+        self: S,
+        kind: Literal["tornado"],
+        *,
+        bytes: Size,
+        senders: int = ...,
+    ) -> S:
+        """Host i sends to its twin in the other half of the fabric.
+
+        bytes: Length of each message. (a size above 0; needed)
+        senders: Hosts that send, the first ones. (a number, 1 to all; unless said: all)
+        """
+
+    @overload
+    def workload(
+        self: S,
+        kind: Literal["incast"],
+        *,
+        bytes: Size,
+        degree: int = ...,
+        target: int = ...,
+    ) -> S:
+        """Many hosts send to one.
+
+        bytes: Length of each message. (a size above 0; needed)
+        degree: Hosts that send. (a number, 1 to all but one; unless said: all but one)
+        target: The host that receives. (a host's number; unless said: `0`)
+        """
+
+    @overload
+    def workload(
+        self: S,
+        kind: Literal["poisson"],
+        *,
+        sizes: str,
+        load: float,
+        duration: Time,
+        hosts: int = ...,
+        incast: Incasts = ...,
+        pipeline: Pipeline = ...,
+    ) -> S:
+        """Messages arrive at random, from and to random hosts.
+
+        sizes: The distribution of lengths. (`websearch`, `hadoop` and others, or a file's name; needed)
+        load: Offered load: bytes that arrive per host over its line rate. (a number above 0, at most 2; needed)
+        hosts: Hosts that take part, the first ones. (a number, 2 to all; unless said: all)
+        duration: For how long messages arrive; all are run to their end. (a time above 0; needed)
+        incast: Incasts beside it. (unless said: none)
+        pipeline: A pipeline beside it. (unless said: none)
+        """
+
+    @overload
+    def workload(
+        self: S,
+        kind: Literal["collective"],
+        *,
+        algorithm: Algorithm,
+        bytes: Size,
+        ranks: int = ...,
+        jobs: int = ...,
+        placement: Placement = ...,
+        groups: Sequence[Sequence[int]] = ...,
+        chunk: Size = ...,
+        connections: int = ...,
+        depth: int = ...,
+        clock: Literal["ack", "delivered"] = ...,
+    ) -> S:
+        """AllReduce, AllGather, ReduceScatter or AllToAll, by many jobs at once.
+
+        algorithm: How it is done. (`allreduce-ring`, `alltoall` and others; needed)
+        bytes: The size that each rank has (of an AllToAll, what it sends to all others). (a size above 0; needed)
+        ranks: Ranks of a job. (a number, 2 or more; unless said: all hosts)
+        jobs: Jobs at once. (a number, 1 or more; unless said: `1`)
+        placement: Where the ranks are: in host order, or at random. (`blocks`, `random` and others; unless said:
+            `"blocks"`)
+        groups: The hosts of each job, one by one. (lists of hosts; unless said: by `ranks` and `jobs`)
+        chunk: A block goes in chunks of so much, which follow each other. (a size above 0; unless said: 128KB, and
+            none for an AllToAll)
+        connections: Destinations to which a rank sends at the same time. (a number, 1 or more; unless said: all
+            others, for an AllToAll)
+        depth: Most chunks that a rank has outstanding to any other rank. (a number, 1 or more; unless said: no limit)
+        clock: What ends a chunk: its ACK, or its arrival. (`ack` or `delivered`; unless said: `ack`, with a depth)
+        """
+
+    @overload
+    def workload(
+        self: S,
+        kind: Literal["messages"],
+        *,
+        message: Sequence[Message],
+    ) -> S:
+        """The messages of a list.
+
+        message: `[[workload.message]]`, one for each. (needed)
+        """
+
+    @overload
+    def workload(
+        self: S,
+        kind: Literal["cm"],
+        *,
+        file: File,
+        start_unit: Time = ...,
+    ) -> S:
+        """A connection matrix of htsim, with triggers.
+
+        file: The file. (a file's name, from the scenario's folder; needed)
+        start_unit: The unit of its start times. (a time above 0; unless said: `"1ps"`)
+        """
+
+    @overload
+    def workload(
+        self: S,
+        kind: Literal["ns3-flows"],
+        *,
+        file: File,
+        origin: Time = ...,
+    ) -> S:
+        """A flow file of the ns-3 RDMA simulators.
+
+        file: The file. (a file's name, from the scenario's folder; needed)
+        origin: The time in the file that is 0 here. (a time; unless said: `"2s"`)
+        """
+
+    @overload
+    def workload(
+        self: S,
+        kind: Literal["trace"],
+        *,
+        format: Literal["goal", "msccl", "mscclpp", "simai", "chakra"],
+        file: File,
+        placement: Placement = ...,
+        rank_hosts: Sequence[int] | File = ...,
+        ends: Literal["acknowledged", "posted"] = ...,
+        bytes: Size = ...,
+        chunk: Size = ...,
+        without_pipeline: bool = ...,
+        layers: Sequence[int] = ...,
+        ranks: int = ...,
+        comm_groups: File = ...,
+        replicate: int = ...,
+        without_missing: bool = ...,
+        streams: Literal["one", "each"] = ...,
+        server: Server = ...,
+        algorithm: Sequence[TraceAlgorithm] = ...,
+    ) -> S:
+        """A job from a file of another tool: what each rank computes, sends and receives, and in which order.
+
+        format: What the file is. (`goal`, `msccl`, `mscclpp`, `simai` or `chakra`; needed)
+        file: The file; of `chakra`, `x` for `x.0.et`, `x.1.et` and so on. (a file's name, from the scenario's folder;
+            needed)
+        placement: Where the ranks are, a rank a host: in host order, or at random. (`blocks`, `random` and others;
+            unless said: `"blocks"`)
+        rank_hosts: The host of each rank, in the order of the ranks. (numbers of hosts, or a file with one per line;
+            unless said: as `placement` says)
+        ends: When a send is over, so that what follows it may begin. (`acknowledged` or `posted`; unless said:
+            `acknowledged`; of `msccl` and `mscclpp`, `posted`)
+        bytes: Of `msccl` and `mscclpp`: the buffer, or input buffer, of each rank. (a size above 0; unless said: must
+            be said for these)
+        chunk: Of `simai` and `chakra`: most bytes of a message. (a size above 0; unless said: 128KB, where it may be)
+        without_pipeline: Of `simai`: leave out what pipeline stages send each other, of which the file has no time.
+            (`true` or `false`; unless said: `false`)
+        layers: Of `simai`: the first and the last of the file's layers that are simulated. (two numbers, from 1;
+            unless said: all)
+        ranks: Of `simai`: of the file's ranks the first so many are simulated: whole pipeline stages, or one with
+            fewer data-parallel ranks. (a number, 1 or more; unless said: all)
+        comm_groups: Of `chakra`: the file of groups of ranks, as ASTRA-sim reads it. (a file's name, from the
+            scenario's folder; unless said: collectives of all ranks alone)
+        replicate: Of `chakra`: the trace has the file of rank 0 alone, and so many ranks do what it does. (a number,
+            2 or more; unless said: each rank has a file)
+        without_missing: Of `chakra`: nodes that others wait for and that are not in the trace count as over. (`true`
+            or `false`; unless said: `false`)
+        streams: Of `chakra`: a GPU computes one node at a time, as in ASTRA-sim, or one per stream (`tid`). (`one` or
+            `each`; unless said: `"one"`)
+        server: `[workload.server]`: ranks of one server have another way to each other, as NVLink. (unless said:
+            every message crosses the network)
+        algorithm: `[[workload.algorithm]]`, of `simai` and `chakra`: how collectives of a size are done. (unless
+            said: rings)
+        """
+
+    @overload
+    def workload(
+        self: S,
+        kind: Literal["jobs"],
+        *,
+        job: Sequence[Job],
+    ) -> S:
+        """Several jobs from files of other tools, each on hosts of its own.
+
+        job: `[[workload.job]]`, one for each. (needed)
+        """
+
+    def workload(self: S, kind: str, **keys: Any) -> S:
+        """Sets the traffic. There are: permutation, tornado, incast, poisson, collective, messages, cm, ns3-flows, trace, jobs."""
+        self["workload"] = {"kind": kind, **keys}
+        return self
+
+    @overload
+    def fault(
+        self: S,
+        kind: Literal["link-down"],
+        *,
+        links: str | Sequence[str],
+        at: Time | Sequence[Time] = ...,
+        duration: Time = ...,
+        until: Time = ...,
+        both_directions: bool = ...,
+    ) -> S:
+        """Links carry nothing and lose what is on them.
+
+        at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
+        duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
+        links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
+            list of them; needed)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: as
+            each name says: a link its direction, a cable both)
+        """
+
+    @overload
+    def fault(
+        self: S,
+        kind: Literal["link-flap"],
+        *,
+        links: str | Sequence[str],
+        period: Time,
+        down_for: Time,
+        at: Time | Sequence[Time] = ...,
+        duration: Time = ...,
+        until: Time = ...,
+        both_directions: bool = ...,
+    ) -> S:
+        """Links go down and come up again, period after period.
+
+        at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
+        duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
+        links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
+            list of them; needed)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: as
+            each name says: a link its direction, a cable both)
+        period: From one time that they go down to the next. (a time, 1 us or more; needed)
+        down_for: For how long they are down each time. (a time above 0, below `period`; needed)
+        """
+
+    @overload
+    def fault(
+        self: S,
+        kind: Literal["switch-down"],
+        *,
+        switches: str | Sequence[str],
+        at: Time | Sequence[Time] = ...,
+        duration: Time = ...,
+        until: Time = ...,
+    ) -> S:
+        """Switches lose all that waits in them, and all their links are down.
+
+        at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
+        duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
+        switches: What breaks: `spine:0`, `tor:25%`. (names of switches, or a list of them; needed)
+        """
+
+    @overload
+    def fault(
+        self: S,
+        kind: Literal["rate"],
+        *,
+        links: str | Sequence[str],
+        rate: Rate,
+        at: Time | Sequence[Time] = ...,
+        duration: Time = ...,
+        until: Time = ...,
+        both_directions: bool = ...,
+    ) -> S:
+        """Links run at another rate.
+
+        at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
+        duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
+        links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
+            list of them; needed)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: as
+            each name says: a link its direction, a cable both)
+        rate: The rate meanwhile. (a rate above 0; needed)
+        """
+
+    @overload
+    def fault(
+        self: S,
+        kind: Literal["packet-loss"],
+        *,
+        links: str | Sequence[str],
+        probability: float,
+        at: Time | Sequence[Time] = ...,
+        duration: Time = ...,
+        until: Time = ...,
+        both_directions: bool = ...,
+    ) -> S:
+        """Links lose each packet with a probability.
+
+        at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
+        duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
+        links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
+            list of them; needed)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: as
+            each name says: a link its direction, a cable both)
+        probability: That a packet is lost. (a number, 0 to 1; needed)
+        """
+
+    @overload
+    def fault(
+        self: S,
+        kind: Literal["switch-loss"],
+        *,
+        links: str | Sequence[str],
+        probability: float,
+        at: Time | Sequence[Time] = ...,
+        duration: Time = ...,
+        until: Time = ...,
+        both_directions: bool = ...,
+    ) -> S:
+        """Switches drop each data packet, or trim it where they trim, with a probability.
+
+        at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
+        duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
+        links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
+            list of them; needed)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: as
+            each name says: a link its direction, a cable both)
+        probability: That a data packet is dropped or trimmed. (a number, 0 to 1; needed)
+        """
+
+    @overload
+    def fault(
+        self: S,
+        kind: Literal["bit-errors"],
+        *,
+        links: str | Sequence[str],
+        probability: float,
+        at: Time | Sequence[Time] = ...,
+        duration: Time = ...,
+        until: Time = ...,
+        both_directions: bool = ...,
+    ) -> S:
+        """Each bit is wrong with a probability, and a packet with a wrong bit is lost.
+
+        at: When it begins; each time, where there are several. (a time, or a list of them; unless said: `"0us"`)
+        duration: How long it lasts, each time. (a time above 0; unless said: to the end of the run)
+        until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
+        links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
+            list of them; needed)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: as
+            each name says: a link its direction, a cable both)
+        probability: That a bit is wrong. (a number, 0 to 1; needed)
+        """
+
+    def fault(self: S, kind: str, **keys: Any) -> S:
+        """Adds a fault. There are: link-down, link-flap, switch-down, rate, packet-loss, switch-loss, bit-errors."""
+        self.setdefault("fault", []).append({"kind": kind, **keys})
+        return self
+
+    @overload
+    def measure(
+        self: S,
+        series: Literal["link-utilisation", "queue-depth", "arrival-rate", "drops", "pauses", "pause-time", "pause-victims"],
+        *,
+        links: str,
+        every: Time = ...,
+    ) -> S:
+        """Records a curve of links.
+
+        links: Of which links: `tor:0/up`, `tor-uplinks`, `all`. (names of links; needed)
+        every: A point of the curve stands for so long; series of ACKs have one for each instead. (a time above 0;
+            unless said: `"20us"`)
+        """
+
+    @overload
+    def measure(
+        self: S,
+        series: Literal["queue-delay"],
+        *,
+        links: str,
+        every: Time = ...,
+        above: Time = ...,
+    ) -> S:
+        """Records how long packets wait.
+
+        links: Of which links: `tor:0/up`, `tor-uplinks`, `all`. (names of links; needed)
+        every: A point of the curve stands for so long; series of ACKs have one for each instead. (a time above 0;
+            unless said: `"20us"`)
+        above: Of `queue-delay`: packets that waited longer are counted. (a time; unless said: none)
+        """
+
+    @overload
+    def measure(
+        self: S,
+        series: Literal["set-aside", "table-entries"],
+        *,
+        switches: str,
+        every: Time = ...,
+    ) -> S:
+        """Records a curve of switches.
+
+        switches: Of which switches: `tor:0`. (names of switches; needed)
+        every: A point of the curve stands for so long; series of ACKs have one for each instead. (a time above 0;
+            unless said: `"20us"`)
+        """
+
+    @overload
+    def measure(
+        self: S,
+        series: Literal["flow-throughput"],
+        *,
+        qps: str,
+        every: Time = ...,
+    ) -> S:
+        """Records a curve of queue pairs.
+
+        qps: Of which queue pairs. (`all`, or numbers such as `0-7`; needed)
+        every: A point of the curve stands for so long; series of ACKs have one for each instead. (a time above 0;
+            unless said: `"20us"`)
+        """
+
+    @overload
+    def measure(
+        self: S,
+        series: Literal["sender-rtt", "sender-ecn"],
+        *,
+        qps: str,
+    ) -> S:
+        """Records a curve with a point for each acknowledgement.
+
+        qps: Of which queue pairs. (`all`, or numbers such as `0-7`; needed)
+        """
+
+    def measure(self: S, series: str, **keys: Any) -> S:
+        """Records a curve. There are: link-utilisation, queue-depth, arrival-rate, drops, pauses, pause-time, pause-victims,
+        queue-delay, set-aside, table-entries, flow-throughput, sender-rtt, sender-ecn."""
+        self.setdefault("measure", []).append({"series": series, **keys})
+        return self
+
+    @overload
+    def scheme(
+        self: S,
+        name: str,
+        base: Base,
+        *,
+        qps: int = ...,
+        mix: Mix = ...,
+        transport: Transport = ...,
+        cc: Cc = ...,
+        lb: Lb = ...,
+        fabric: Fabric = ...,
+    ) -> S: ...
+
+    @overload
+    def scheme(
+        self: S,
+        name: str,
+        base: Base,
+        *,
+        parameters: Mapping[Parameter, Any],
+        qps: int = ...,
+        mix: Mix = ...,
+        transport: Transport = ...,
+        cc: Cc = ...,
+        lb: Lb = ...,
+        fabric: Fabric = ...,
+    ) -> S: ...
+
+    def scheme(self: S, name: str, base: str, *, parameters: Mapping[Any, Any] = {}, **settings: Any) -> S:
+        """Adds a scheme that is another one with these settings, and runs it.
+
+        `transport`, `cc`, `lb` and `fabric` are tables: one with a `kind` is whole, with every parameter that its kind
+        needs; one without changes parameters of the base. `parameters` names them by their paths: `{"lb.buffer": 16}`.
+        """
+        self.setdefault("scheme", []).append({"name": name, "base": base, "set": {**settings, **parameters}})
+        return self
+
+    def limits(
+        self: S,
+        *,
+        max_time: Time = _UNSAID,
+        stall: Time = _UNSAID,
+        max_events: int = _UNSAID,
+        max_packets: int = _UNSAID,
+    ) -> S:
+        """Says when a run that does not end is ended.
+
+        max_time: Simulated time. (a time above 0, at most 1,000 s; unless said: `"1s"`)
+        stall: For so long nothing new is delivered, beside a timeout and a round trip. (a time above 0; unless said:
+            `"10ms"`)
+        max_events: Events. (a number, 1 or more; unless said: `20000000000`)
+        max_packets: Packets in the fabric at once. (a number, 1 or more; unless said: `16000000`)
+        """
+        keys = {
+            "max_time": max_time,
+            "stall": stall,
+            "max_events": max_events,
+            "max_packets": max_packets,
+        }
+        self["limits"] = {key: value for key, value in keys.items() if value is not _UNSAID}
+        return self
+
+    def find(
+        self: S,
+        *,
+        parameter: str,
+        where: str,
+        smallest: Sequence[Any] = _UNSAID,
+        largest: Sequence[Any] = _UNSAID,
+        resolution: float = _UNSAID,
+    ) -> S:
+        """Asks a question for `anabranch find`.
+
+        parameter: What is looked for. (a path, as in `[sweep]`; needed)
+        where: What has to hold at every seed: `drops(scheme) == 0`. (a comparison of measures; needed)
+        smallest: What holds for a value holds for larger ones. (two ends, or a list of values; unless said: `largest`
+            instead)
+        largest: What holds for a value holds for smaller ones. (two ends, or a list of values; unless said:
+            `smallest` instead)
+        resolution: How near the two ends are in the end, relatively. (a number above 0, below 1; unless said: `0.02`)
+        """
+        keys = {
+            "parameter": parameter,
+            "where": where,
+            "smallest": smallest,
+            "largest": largest,
+            "resolution": resolution,
+        }
+        self["find"] = {key: value for key, value in keys.items() if value is not _UNSAID}
+        return self

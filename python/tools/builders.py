@@ -1,0 +1,463 @@
+"""Writes `anabranch/builders.py`, the typed calls that build a scenario up, from what the repository declares:
+the pages of `docs/reference` (`cargo xtask reference` renews them from the code) and a few lists of words in the code.
+
+    python3 python/tools/builders.py           # from anywhere; --check says whether the file is fresh
+"""
+
+from __future__ import annotations
+
+import difflib
+import keyword
+import re
+import sys
+import textwrap
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = ROOT / "python" / "anabranch" / "builders.py"
+WIDTH = 118
+
+HEAD = '''"""The calls that build a scenario up, with the kinds, keys and values that there are: type checkers and editors refuse others.
+
+This file is generated: `python3 python/tools/builders.py` renews it, from the reference of keys and parameters.
+
+A value that a call has not is not in the scenario, which then has the default. Where a kind is a variable, write the table as
+it is, `scenario["topology"] = {...}`: it is checked when the scenario is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict, TypeVar, Union, overload
+
+#: A size in quotes, with its unit: `"8MiB"`, `"100KB"`. Sizes of schemes also in `bdp` or `packets`, thresholds in `queue`.
+Size = str
+#: A time in quotes, with its unit: `"20us"`. Times of schemes also in `rtt`, or in full queues: `"2rtt+5queue"`.
+Time = str
+#: A rate in quotes, with its unit: `"400Gbps"`. Rates of schemes also in `line`.
+Rate = str
+#: The name of a file, from the scenario's folder; of a dict, from the working directory.
+File = str
+'''
+
+#: The types of what keys may be, in the words of the reference. A word that is not here stops the generator.
+TYPES = {
+    "text": "str",
+    "a time": "Time",
+    "a time above 0": "Time",
+    "a time after `at`": "Time",
+    "a time, 1 us or more": "Time",
+    "a time above 0, below `period`": "Time",
+    "a time above 0, at most 1,000 s": "Time",
+    "a time, or a list of them": "Time | Sequence[Time]",
+    "a size": "Size",
+    "a size above 0": "Size",
+    "a rate above 0": "Rate",
+    "a number, 1 or more": "int",
+    "a number, 2 or more": "int",
+    "a number, 2 to all": "int",
+    "a number, 1 to all": "int",
+    "a number, 1 to all but one": "int",
+    "an even number, 2 or more": "int",
+    "a host's number": "int",
+    "2 or 3": "Literal[2, 3]",
+    'a number, 1 or more, or `"2:1"`': "float | str",
+    "a number above 0": "float",
+    "a number, 0 to 1": "float",
+    "a number above 0, at most 2": "float",
+    "a number above 0, below 1": "float",
+    "two numbers, from 1": "Sequence[int]",
+    "numbers of hosts, or a file with one per line": "Sequence[int] | File",
+    "lists of hosts": "Sequence[Sequence[int]]",
+    "`true` or `false`": "bool",
+    "a file's name, from the scenario's folder": "File",
+    "`websearch`, `hadoop` and others, or a file's name": "str",
+    "names of links, or a list of them": "str | Sequence[str]",
+    "names of switches, or a list of them": "str | Sequence[str]",
+    "names of links": "str",
+    "names of switches": "str",
+    "`all`, or numbers such as `0-7`": "str",
+    "`blocks`, `random` and others": "Placement",
+    "`allreduce-ring`, `alltoall` and others": "Algorithm",
+    "`allreduce-ring`, `allreduce-halving-doubling` and others": "Algorithm",
+    "a path, as in `[sweep]`": "str",
+    "two ends, or a list of values": "Sequence[Any]",
+    "a comparison of measures": "str",
+}
+#: The tables below others, by the other and the key.
+TABLES = {
+    "tier": "Sequence[Tier]",
+    "message": "Sequence[Message]",
+    "job": "Sequence[Job]",
+    "algorithm": "Sequence[TraceAlgorithm]",
+    "incast": "Incasts",
+    "pipeline": "Pipeline",
+    "server": "Server",
+}
+#: The names of those tables, by their headings.
+NESTED = {
+    "[[topology.tier]]": "Tier",
+    "[workload.incast]": "Incasts",
+    "[workload.pipeline]": "Pipeline",
+    "[[workload.message]]": "Message",
+    "[workload.server]": "Server",
+    "[[workload.algorithm]]": "TraceAlgorithm",
+    "[[workload.job]]": "Job",
+}
+
+
+@dataclass
+class Key:
+    """A key or a parameter, as its row has it."""
+
+    name: str
+    type: str
+    needed: bool
+    default: str
+    meaning: str
+    unit: str = ""
+
+
+@dataclass
+class Part:
+    """A heading of a page, with the sentence and the rows below it."""
+
+    heading: str
+    meaning: str
+    rows: list[list[str]] = field(default_factory=list)
+
+
+def parts(page: str) -> list[Part]:
+    """The tables of a page of the reference."""
+    found: list[Part] = []
+    for line in page.splitlines():
+        if line.startswith("##"):
+            found.append(Part(line.lstrip("#").strip(), ""))
+        elif found and line.startswith("| `"):
+            # A bar within a cell is written as `\\|`.
+            cells = re.split(r"(?<!\\)\|", line.strip().strip("|"))
+            found[-1].rows.append([cell.strip().replace("\\|", "|") for cell in cells])
+        elif found and line and not line.startswith("|") and not found[-1].meaning:
+            found[-1].meaning = line
+    return found
+
+
+def words(path: str, start: str) -> list[str]:
+    """The words of a list in the code, such as `("ack", Clock::Ack)`, from the line that has `start`."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    begin = text.index("=", text.index(start))
+    return re.findall(r'\("([a-z0-9-]+)", \w+::\w+\)', text[begin : text.index("];", begin)])
+
+
+def literal(names: list[str]) -> str:
+    return f"Literal[{', '.join(repr(name).replace(chr(39), chr(34)) for name in names)}]"
+
+
+def type_of(name: str, may_be: str) -> str:
+    """The type of a key that may be this."""
+    if may_be in ("tables", "a table"):
+        return TABLES[name]
+    if may_be in TYPES:
+        return TYPES[may_be]
+    choice = re.findall(r"`([a-z0-9-]+)`", may_be)
+    rest = re.sub(r"`[a-z0-9-]+`|,|or|\s", "", may_be)
+    if choice and not rest:
+        return literal(choice)
+    raise SystemExit(f"{name}: no type for {may_be!r}; add it to TYPES in {Path(__file__).name}")
+
+
+def key_of(row: list[str]) -> Key:
+    name, may_be, default, _, meaning = row
+    name = name.strip("`")
+    unit = "" if may_be in ("tables", "a table") else may_be
+    return Key(name, type_of(name, may_be), default == "required", default, meaning, unit)
+
+
+def parameter_of(row: list[str]) -> Key:
+    name, unit, span, default, _, _, meaning = row
+    first = unit.split(",")[0].split(" ")[0]
+    types = {"count": "int", "number": "float", "flag": "bool", "text": "str"}
+    types |= {"bytes": "Size", "time": "Time", "rate": "Rate"}
+    a_type = literal([word.strip() for word in span.split(",")]) if unit == "choice" else types[first]
+    return Key(name.strip("`"), a_type, default == "required", default, meaning, f"{unit}, {span}" if span else unit)
+
+
+def told(key: Key) -> str:
+    """A line of a docstring on a key."""
+    default = "needed" if key.needed else f"unless said: {key.default}"
+    return f"{key.name}: {key.meaning} ({'; '.join(part for part in (key.unit, default) if part)})"
+
+
+def docstring(meaning: str, keys: list[Key], indent: str) -> list[str]:
+    """A docstring of a sentence and the keys."""
+    lines = textwrap.wrap(f'"""{meaning}', WIDTH, initial_indent=indent, subsequent_indent=indent)
+    if keys:
+        lines.append("")
+    for key in keys:
+        wrapped = textwrap.wrap(
+            told(key), WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ", break_long_words=False
+        )
+        lines += [line.replace("\\", "\\\\") for line in wrapped]
+    lines[-1] += '"""' if not keys else ""
+    return [*lines, f'{indent}"""'] if keys else lines
+
+
+def typed_dict(name: str, meaning: str, keys: list[Key]) -> list[str]:
+    """A `TypedDict` of needed and other keys, as Python 3.10 takes it."""
+    needed = [key for key in keys if key.needed]
+    other = [key for key in keys if not key.needed]
+    base = "TypedDict"
+    lines: list[str] = []
+    if not other and not any(keyword.iskeyword(key.name) for key in needed):
+        lines += [f"class {name}(TypedDict):", *docstring(meaning, keys, "    "), ""]
+        return [*lines, *(f"    {key.name}: {key.type}" for key in needed), "", ""]
+    if needed:
+        base = f"_{name}Needed"
+        if any(keyword.iskeyword(key.name) for key in needed):
+            pairs = ", ".join(f'"{key.name}": {key.type}' for key in needed)
+            lines += [f'{base} = TypedDict("{base}", {{{pairs}}})', "", ""]
+        else:
+            lines += [f"class {base}(TypedDict):", *(f"    {key.name}: {key.type}" for key in needed), "", ""]
+    lines += [f"class {name}({base}, total=False):", *docstring(meaning, keys, "    ")]
+    if other:
+        lines += ["", *(f"    {key.name}: {key.type}" for key in other)]
+    return [*lines, "", ""]
+
+
+def call(method: str, first: str, keys: list[Key], meaning: str) -> list[str]:
+    """An overload: the first argument, then the keys by name."""
+    needed = [f"{key.name}: {key.type}" for key in keys if key.needed]
+    other = [f"{key.name}: {key.type} = ..." for key in keys if not key.needed]
+    arguments = ["self: S", first, "*", *needed, *other] if keys else ["self: S", first]
+    return [
+        "    @overload",
+        f"    def {method}(",
+        *(f"        {argument}," for argument in arguments),
+        "    ) -> S:",
+        *docstring(meaning, keys, "        "),
+        "",
+    ]
+
+
+def camel(name: str) -> str:
+    return "".join(word.capitalize() for word in re.split(r"[-_. ]", name))
+
+
+def keys_part() -> tuple[list[str], dict[str, list[str]], dict[str, list[Key]]]:
+    """The tables below others, the overloads by method, and the keys of `limits` and `find`."""
+    dicts: list[str] = []
+    calls: dict[str, list[str]] = {"topology": [], "workload": [], "fault": [], "measure": []}
+    single: dict[str, list[Key]] = {}
+    for part in parts((ROOT / "docs/reference/keys.md").read_text(encoding="utf-8")):
+        heading = part.heading.replace("`", "")
+        table, _, rest = heading.partition(",")
+        if heading in NESTED:
+            dicts += typed_dict(NESTED[heading], part.meaning, [key_of(row) for row in part.rows])
+        elif heading in ("[limits]", "[find]"):
+            single[heading.strip("[]")] = [key_of(row) for row in part.rows]
+        elif heading == "[[measure]]":
+            calls["measure"] = measures([key_of(row) for row in part.rows if row[0] != "`series`"])
+        elif rest:
+            # The first key says the kind, and is the argument without a name.
+            kind, *keys = (key_of(row) for row in part.rows)
+            assert kind.name == "kind", heading
+            calls[table.strip("[]")] += call(table.strip("[]"), f"kind: {kind.type}", keys, part.meaning)
+    return dicts, calls, single
+
+
+def measures(keys: list[Key]) -> list[str]:
+    """The overloads of `measure`: by what a series has points of, as the code says."""
+    path = "crates/lab/src/scenario/written_rest.rs"
+    text = (ROOT / path).read_text(encoding="utf-8")
+    names = dict(
+        (variant, name) for name, variant in re.findall(r'\("([a-z-]+)", Series::(\w+)\)', text)
+    )
+    body = text[text.index("fn series(series: Series) -> PointsOf") :]
+    arms = re.findall(r"((?:Series::\w+[\s|]*)+)=> PointsOf::(\w+)", body[: body.index("\n}")])
+    by_name = {key.name: key for key in keys}
+    lines: list[str] = []
+    for variants, points in arms:
+        series = [names[variant] for variant in re.findall(r"Series::(\w+)", variants)]
+        where = {"Links": "links", "Switches": "switches", "Qps": "qps", "Acks": "qps"}[points]
+        own = [by_name[where], *([by_name["every"]] if points != "Acks" else [])]
+        if points == "Acks":
+            meaning = "Records a curve with a point for each acknowledgement."
+        else:
+            meaning = f"Records a curve of {'queue pairs' if where == 'qps' else where}."
+        plain = [name for name in series if name != "queue-delay"]
+        lines += call("measure", f"series: {literal(plain)}", own, meaning)
+        if "queue-delay" in series:
+            delay = [*own, by_name["above"]]
+            lines += call("measure", f"series: {literal(['queue-delay'])}", delay, "Records how long packets wait.")
+    return lines
+
+
+def nested_dicts(name: str, meaning: str, keys: list[Key], optional: bool) -> list[str]:
+    """`TypedDict`s of parameters whose names are paths, such as `pfc.at[].buffer`: one per table."""
+    lines: list[str] = []
+    here: list[Key] = []
+    below: dict[str, list[Key]] = {}
+    for key in keys:
+        head, dot, rest = key.name.partition(".")
+        if dot:
+            below.setdefault(head, []).append(Key(rest, key.type, key.needed, key.default, key.meaning, key.unit))
+        else:
+            here.append(Key(key.name, key.type, key.needed and not optional, key.default, key.meaning, key.unit))
+    for head, inner in below.items():
+        plain = head.removesuffix("[]")
+        child = f"{name}{camel(plain)}"
+        several = head.endswith("[]")
+        # Elements of a list are whole; a table may change what the base has.
+        lines += nested_dicts(child, f"`{plain}` of this part.", inner, optional and not several)
+        a_type = f"Sequence[{child}]" if several else child
+        here.append(Key(plain, a_type, False, "those of the base", "A table of its own."))
+    return lines + typed_dict(name, meaning, here)
+
+
+def schemes_part() -> tuple[list[str], list[str], list[str]]:
+    """The parts of schemes: their `TypedDict`s, the arguments of `scheme`, and the paths of all parameters."""
+    kinds: dict[str, list[tuple[str, str, list[Key]]]] = {}
+    fabric: list[Key] = []
+    top: list[Key] = []
+    for part in parts((ROOT / "docs/reference/parameters.md").read_text(encoding="utf-8")):
+        keys = [parameter_of(row) for row in part.rows]
+        kind = re.fullmatch(r'`([a-z.]+) = \{ kind = "([a-z-]+)" \}`', part.heading)
+        if kind:
+            kinds.setdefault(kind[1], []).append((kind[2], part.meaning, keys))
+        elif part.heading == "`fabric`":
+            fabric = keys
+        elif part.heading == "The scheme":
+            top = keys
+    lines: list[str] = []
+    paths = [key.name for key in top]
+    for where in ("transport", "cc", "lb", "fabric.program"):
+        prefix = {"transport": "Transport", "cc": "Cc", "lb": "Lb", "fabric.program": "Program"}[where]
+        names: list[str] = []
+        every: dict[str, Key] = {}
+        for kind_name, meaning, keys in kinds[where]:
+            a_kind = Key("kind", literal([kind_name]), True, "required", "Which it is.")
+            names.append(f"{prefix}{camel(kind_name)}")
+            lines += nested_dicts(names[-1], meaning, [a_kind, *keys], False)
+            for key in keys:
+                paths.append(f"{where}.{key.name}")
+                known = every.get(key.name)
+                if known is None:
+                    every[key.name] = key
+                elif key.type not in known.type.split(" | "):
+                    every[key.name] = Key(key.name, f"{known.type} | {key.type}", False, "", key.meaning, key.unit)
+        some = [Key(key.name, key.type, False, "that of the base", key.meaning, key.unit) for key in every.values()]
+        lines += nested_dicts(f"{prefix}Settings", f"Parameters of the base's `{where}`, whichever kind it is.", some, True)
+        own = ["OwnBalancer"] if where == "lb" else []
+        lines += [f"{prefix} = Union[", *(f"    {name}," for name in [*names, f"{prefix}Settings", *own]), "]", "", ""]
+    paths += [f"fabric.{key.name}" for key in fabric]
+    whole = [key for key in fabric if key.name != "program_at"]
+    program = Key("program", "Program", False, "none", "What the switches run.")
+    at = [key for key in fabric if key.name == "program_at"]
+    lines += nested_dicts("Fabric", "What the switches are, and how they route.", [*whole, *at, program], True)
+    every_n = [Key(key.name.removeprefix("mix."), key.type, True, key.default, key.meaning, key.unit) for key in top if "." in key.name]
+    balancer = Key("lb", "Lb", True, "required", "Their load balancer.")
+    lines += typed_dict("Mix", "Some hosts balance otherwise than the others.", [*every_n, balancer])
+    qps = next(key for key in top if key.name == "qps")
+    arguments = [
+        f"qps: {qps.type} = ...",
+        "mix: Mix = ...",
+        "transport: Transport = ...",
+        "cc: Cc = ...",
+        "lb: Lb = ...",
+        "fabric: Fabric = ...",
+    ]
+    return lines, arguments, [path for path in dict.fromkeys(paths) if "[]" not in path]
+
+
+OWN = '''class OwnBalancer(dict[str, Any]):
+    """A load balancer of one's own: its name among `balancers`, and its parameters.
+
+    >>> OwnBalancer("sticky", patience=8)
+    {'kind': 'sticky', 'patience': 8}
+    """
+
+    def __init__(self, kind: str, **parameters: float) -> None:
+        super().__init__(kind=kind, **parameters)
+
+
+'''
+
+
+def written() -> str:
+    """The file."""
+    dicts, calls, single = keys_part()
+    of_schemes, arguments, paths = schemes_part()
+    algorithms = words("crates/workload/src/collective/algorithm.rs", "ALL: [(&'static str, Algorithm)")
+    placements = words("crates/workload/src/collective/mod.rs", "ALL: [(&'static str, Placement)")
+    schemes = sorted(path.stem for path in (ROOT / "schemes").glob("*.toml"))
+    lines = [HEAD]
+    for name, meaning, names in (
+        ("Algorithm", "How a collective is done.", algorithms),
+        ("Placement", "How ranks are put on hosts.", placements),
+        ("Base", "The schemes that come with the package.", schemes),
+        ("Parameter", "The paths of schemes' parameters.", paths),
+    ):
+        lines += [f"#: {meaning}", f"{name} = Literal[", *(f'    "{word}",' for word in names), "]"]
+    lines += ["", OWN.rstrip("\n"), "", "", *dicts, *of_schemes]
+    lines += ['S = TypeVar("S", bound="Builder")', "", "", "class Builder(dict[str, Any]):"]
+    lines += ['    """A scenario\'s tables, call by call."""', ""]
+    does = {
+        "topology": ("kind", "Sets the fabric.", 'self["topology"] = {"kind": kind, **keys}'),
+        "workload": ("kind", "Sets the traffic.", 'self["workload"] = {"kind": kind, **keys}'),
+        "fault": ("kind", "Adds a fault.", 'self.setdefault("fault", []).append({"kind": kind, **keys})'),
+        "measure": ("series", "Records a curve.", 'self.setdefault("measure", []).append({"series": series, **keys})'),
+    }
+    for method, (first, meaning, body) in does.items():
+        lines += calls[method]
+        kinds = re.findall(rf"^        {first}: Literal\[(.*)\],$", "\n".join(calls[method]), re.MULTILINE)
+        all_kinds = ", ".join(dict.fromkeys(re.findall(r'"([a-z0-9-]+)"', ", ".join(kinds))))
+        sentence = textwrap.wrap(f"{meaning} There are: {all_kinds}.", WIDTH, subsequent_indent="        ")
+        lines += [f"    def {method}(self: S, {first}: str, **keys: Any) -> S:"]
+        lines += [f'        """{sentence[0]}', *sentence[1:]]
+        lines[-1] += '"""'
+        lines += [f"        {body}", "        return self", ""]
+    for own in ([], ["parameters: Mapping[Parameter, Any],"]):
+        lines += ["    @overload", "    def scheme(", "        self: S,", "        name: str,", "        base: Base,", "        *,"]
+        lines += [f"        {argument}" for argument in (*own, *(f"{argument}," for argument in arguments))]
+        lines += ["    ) -> S: ...", ""]
+    lines += [
+        "    def scheme(self: S, name: str, base: str, *, parameters: Mapping[Any, Any] = {}, **settings: Any) -> S:",
+        '        """Adds a scheme that is another one with these settings, and runs it.',
+        "",
+        "        `transport`, `cc`, `lb` and `fabric` are tables: one with a `kind` is whole, with every parameter that its kind",
+        "        needs; one without changes parameters of the base. `parameters` names them by their paths: `{\"lb.buffer\": 16}`.",
+        '        """',
+        '        self.setdefault("scheme", []).append({"name": name, "base": base, "set": {**settings, **parameters}})',
+        "        return self",
+        "",
+    ]
+    for method, meaning in (("limits", "Says when a run that does not end is ended."), ("find", "Asks a question for `anabranch find`.")):
+        keys = sorted(single[method], key=lambda key: not key.needed)
+        lines += [f"    def {method}(", "        self: S,", "        *,"]
+        lines += [f"        {key.name}: {key.type}{'' if key.needed else ' = _UNSAID'}," for key in keys]
+        lines += ["    ) -> S:", *docstring(meaning, keys, "        ")]
+        lines += ["        keys = {"]
+        lines += [f'            "{key.name}": {key.name},' for key in keys]
+        lines += ["        }", f'        self["{method}"] = {{key: value for key, value in keys.items() if value is not _UNSAID}}']
+        lines += ["        return self", ""]
+    text = "\n".join(lines).replace('S = TypeVar("S"', '#: What a call leaves out.\n_UNSAID: Any = object()\nS = TypeVar("S"')
+    return re.sub(r"\n{4,}", "\n\n\n", text).rstrip("\n") + "\n"
+
+
+def main() -> int:
+    """Writes the file, or with `--check` says how it differs."""
+    text = written()
+    if "--check" not in sys.argv[1:]:
+        TARGET.write_text(text, encoding="utf-8")
+        return 0
+    there = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
+    difference = list(difflib.unified_diff(there.splitlines(), text.splitlines(), "there", "fresh", lineterm="", n=0))
+    if difference:
+        print("\n".join(difference[:20]))
+        print("python/anabranch/builders.py is stale: `python3 python/tools/builders.py` renews it")
+    return 1 if difference else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
