@@ -2,6 +2,7 @@
 
 use super::tests::{folder, on};
 use super::*;
+use anabranch_base::Bytes;
 
 const LINE: &str = r#"schemes = ["rocev2"]
 [topology]
