@@ -70,7 +70,7 @@ fn a_list_in_the_place_of_a_value_is_a_sweep() {
 #[test]
 fn a_kind_that_is_none_is_answered_with_a_whole_part() {
     let line = "\"reps.lb.kind\" = \"opps\"";
-    followed(&format!("{SMALL}[set]\n{line}\n"), line, "\"reps.lb\" = {evs = 65536, kind = \"ops\"}");
+    followed(&format!("{SMALL}[set]\n{line}\n"), line, "\"reps.lb\" = { evs = 65536, kind = \"ops\" }");
 }
 
 #[test]

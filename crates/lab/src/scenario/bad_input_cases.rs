@@ -841,7 +841,8 @@ link = "400Gbps"
         "hosts = 32",
         r#"hosts = 32
 hosts = 33"#,
-        "perm.toml:7:1: duplicate key",
+        r#"perm.toml:7:1: duplicate key "hosts", first in line 6
+  write: it once"#,
     ),
     (
         "hosts = 32",

@@ -56,8 +56,9 @@ fn what_is_no_toml_is_answered_with_what_is() {
         ("hosts = 32", "hosts = 1,024", "", "hosts = 1024"),
         ("kind = \"fat-tree\"", "kind = fat-tree", "", "kind = \"fat-tree\""),
         ("hosts = 32", "hosts = 3%", "", "hosts = 0.03"),
-        ("hosts = 32", "hosts = 32\nhosts = 64", "hosts stands here twice, first in line 6", "it once"),
-        ("hosts = 32", "tier = [\nhosts = 32", "the [ of line 6 is not closed", "tier = []"),
+        ("hosts = 32", "hosts = 32\nhosts = 64", "duplicate key \"hosts\", first in line 6", "it once"),
+        ("hosts = 32", "tier = [\nhosts = 32", "the [ of line 6 is not closed", "a ] at its end"),
+        ("seeds = [1, 2]", "seeds = [1, 2", "the [ of line 3 is not closed", "seeds = [1, 2]"),
     ] {
         assert!(GOOD.contains(from), "{from}");
         let said = said(&GOOD.replacen(from, to, 1), &Overrides::default());

@@ -112,13 +112,15 @@ fn misspelt(text: &str, at: Place, said: &str) -> (String, Option<String>) {
         let from = if key.starts_with('[') { 0 } else { table };
         let first = before[from..].iter().position(|line| is_it(line)).map(|place| from + place + 1);
         let first = first.map(|first| format!(", first in line {first}")).unwrap_or_default();
-        return (format!("{key} stands here twice{first}"), Some("it once".to_owned()));
+        return (format!("duplicate key {key:?}{first}"), Some("it once".to_owned()));
     }
     if let Some((opened, bracket)) = open_before(text, number) {
         let message = format!("{said}; the {bracket} of line {opened} is not closed");
         let end = text.lines().nth(opened - 1).unwrap_or_default().trim();
         let close = if bracket == '[' { ']' } else { '}' };
-        return (message, Some(format!("{end}{close}")));
+        let is_whole = opened + 1 == number && !end.ends_with([bracket, ',']);
+        let help = if is_whole { format!("{end}{close}") } else { format!("a {close} at its end") };
+        return (message, Some(help));
     }
     if let Some((key, value)) = code.split_once(':')
         && !code.contains(['=', '"'])
