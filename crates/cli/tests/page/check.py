@@ -154,6 +154,8 @@ def browser(width, dark):
     )
     features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    # Axe looks at every cell of the league's tables.
+    driver.set_script_timeout(110)
     return driver
 
 
@@ -333,7 +335,7 @@ def league_faults(driver, width):
         faults.append(f"of {len(names)} points {len(cells)} are in the table of numbers")
     sections = driver.find_elements(By.CSS_SELECTOR, "section[id]")
     without = [one.get_attribute("id") for one in sections if not one.find_elements(By.CSS_SELECTOR, ".plot")]
-    if without or len(sections) != 3:
+    if without or not sections:
         faults.append(f"of {len(sections)} scenarios no plot have {without}")
     rows = driver.find_elements(By.CSS_SELECTOR, "#map tbody th")
     if [row.get_attribute("textContent") for row in rows] != schemes:
