@@ -243,3 +243,24 @@ def test_progress_is_told() -> None:
     checked = anabranch.check(SMALL)
     assert checked.runs == ["reps, seed 1", "reps, seed 2", "ecmp, seed 1", "ecmp, seed 2"]
     assert "queue" in checked.resolved and checked.warnings == []
+
+
+def test_a_sweep_tells_its_progress() -> None:
+    told: list[tuple[int, int, int]] = []
+    under_way = anabranch.sweep(SMALL, progress=lambda done, runs, hops: told.append((done, runs, hops)))
+    next(iter(under_way))
+    under_way.result()
+    assert told[-1][:2] == (4, 4) and told[-1][2] > 0
+    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+
+
+def test_a_notebook_shows_the_first_rows_of_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = anabranch.run(SMALL)
+    shown = result.flows._repr_html_()
+    assert shown.count("<tr>") == 11 and "64 rows, the first 10 shown" in shown and "<th>fct_ps</th>" in shown
+    shown = result.runs._repr_html_()
+    assert "<td>ecmp</td>" in shown and "<p>4 rows</p>" in shown
+    monkeypatch.setitem(sys.modules, "polars", None)
+    assert result.runs._repr_html_() == shown, "PyArrow gives the same"
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert "pip install polars" in result.runs._repr_html_()
