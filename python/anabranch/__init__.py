@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import datetime
+import html
 import json
 import os
 import shutil
@@ -53,6 +54,8 @@ __all__ = [
 Source = Union["Scenario", Mapping[str, Any], str, "os.PathLike[str]"]
 #: Is told how many runs are done, how many there are, and the packet-hops so far.
 Progress = Callable[[int, int, int], None]
+#: Rows of a table that a notebook shows.
+ROWS_SHOWN = 10
 #: Names of own load balancers, with what makes one for a queue pair.
 Balancers = Mapping[str, Callable[..., Any]]
 
@@ -117,6 +120,38 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<anabranch.Table of {len(self)} rows: {', '.join(self.names)}>"
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it: the first rows, where Polars, pandas or PyArrow is there to read them."""
+        names, rows = self.names, self._first(ROWS_SHOWN)
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{'' if cell is None else html.escape(str(cell))}</td>" for cell in row) + "</tr>"
+            for row in rows or []
+        )
+        if rows is None:
+            note = f"{len(self):,} rows; with Polars or PyArrow their values are shown (<code>pip install polars</code>)"
+        else:
+            note = f"{len(self):,} rows" + (f", the first {len(rows)} shown" if len(rows) < len(self) else "")
+        return (
+            f'<div style="overflow-x:auto"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+            f"<p>{note}</p>"
+        )
+
+    def _first(self, rows: int) -> list[tuple[object, ...]] | None:
+        """The first rows; none where nothing is there that reads Arrow."""
+        try:
+            import polars
+        except ImportError:
+            pass
+        else:
+            return list(polars.DataFrame(self).head(rows).iter_rows())
+        try:
+            import pyarrow
+        except ImportError:
+            return None
+        columns = pyarrow.table(self).slice(0, rows).to_pydict()
+        return list(zip(*columns.values(), strict=True))
 
     def __arrow_c_schema__(self) -> object:
         return self._columns.__arrow_c_schema__()
@@ -254,23 +289,31 @@ class Checked:
 class Sweep:
     """Runs under way. Iterating gives the result of each as it ends, in whatever order; `result` what all came to."""
 
-    def __init__(self, job: _anabranch.Job, threads: int) -> None:
+    def __init__(self, job: _anabranch.Job, threads: int, progress: bool | Progress = False) -> None:
         self._job = job
+        self._progress = _printed if progress is True else (progress or None)
+        #: How many have ended, over all iterations.
+        self._done = 0
         job.start(threads)
 
     def __len__(self) -> int:
         return self._job.actual()
 
     def __iter__(self) -> Iterator[Result]:
-        for index in _ended(self._job, None):
+        for index in self._rest():
             if index < self._job.actual():
                 yield Result(self._job.result(index))
 
     def result(self) -> Result:
         """Waits for the rest, and gives all."""
-        for _ in _ended(self._job, None):
+        for _ in self._rest():
             pass
         return Result(self._job.results())
+
+    def _rest(self) -> Iterator[int]:
+        for index in _ended(self._job, self._progress, done=self._done):
+            self._done += 1
+            yield index
 
     def cancel(self) -> None:
         """Ends the runs soon. What is finished stays."""
@@ -329,10 +372,11 @@ def sweep(
     schemes: Sequence[str] = (),
     seeds: Sequence[int] = (),
     threads: int = 0,
+    progress: bool | Progress = False,
     balancers: Balancers | None = None,
 ) -> Sweep:
-    """Starts all runs of a scenario; iterate over it to take each as it ends."""
-    return Sweep(_read(scenario, schemes, seeds, balancers), threads)
+    """Starts all runs of a scenario; iterate over it to take each as it ends. `progress` is told meanwhile."""
+    return Sweep(_read(scenario, schemes, seeds, balancers), threads, progress)
 
 
 def load(folder: str | os.PathLike[str]) -> Result:
@@ -354,8 +398,10 @@ def _today() -> str:
     return datetime.date.today().isoformat()
 
 
-def _ended(job: _anabranch.Job, progress: Progress | None, runs: int | None = None) -> Iterator[int]:
-    done, all_runs = 0, job.runs() if runs is None else runs
+def _ended(
+    job: _anabranch.Job, progress: Progress | None, runs: int | None = None, done: int = 0
+) -> Iterator[int]:
+    all_runs = job.runs() if runs is None else runs
     while (ended := job.wait(0.2 if progress else 1e9)) is not None:
         index, is_new = ended
         done += is_new
@@ -392,4 +438,4 @@ def _text(scenario: Source) -> tuple[str, str, Path]:
 
 
 # At the end, as it is made of what stands above.
-from .campaign import Dataset, campaign  # noqa: E402
+from ._campaign import Dataset, campaign  # noqa: E402

@@ -83,12 +83,14 @@ fn read(
             // Where a file lies is nobody's title.
             scenario.title = name.to_string_lossy().into_owned();
         }
-        // So that a folder with the results holds all that it takes to have them again.
-        Session::of(scenario.stand_alone(&registry)?)
+        // So that a folder with the results holds all that it takes to have them again. What is wrong in a file that the
+        // scenario names is told of the file as people have it, not of its copy below `inputs/`.
+        let alone = scenario.stand_alone(&registry)?;
+        Session::of(alone).map_err(|of_a_copy| scenario.examine().err().unwrap_or(of_a_copy))
     });
     session.map(Job::new).map_err(|mut fault| {
         // A dict has no lines: those of the text that it becomes are nobody's.
-        if shown == OF_A_DICT {
+        if shown == OF_A_DICT && fault.file == OF_A_DICT {
             (fault.line, fault.column) = (None, None);
         }
         raised(py, &fault)

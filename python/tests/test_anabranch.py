@@ -124,6 +124,35 @@ def test_errors_have_their_place_and_their_cure(tmp_path: Path) -> None:
         anabranch.run({**SMALL, "setup": None})
 
 
+def test_what_is_wrong_in_a_file_is_told_of_the_file_as_people_have_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / "a.xml").write_text(
+        '<algo name="a" nchunksperloop="1" coll="allgather" proto="Simple" ngpus="2" inplace="0">\n'
+        '<gpu id="0" i_chunks="1" o_chunks="2" s_chunks="0">\n<tb id="0" send="1" recv="-1" chan="0">\n'
+        '<step s="0" type="s" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="-1" depid="-1" deps="-1" hasdep="0"/>\n'
+        '</tb></gpu>\n<gpu id="1" i_chunks="1" o_chunks="2" s_chunks="0"></gpu>\n</algo>\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    scenario = {**SMALL, "workload": {"kind": "trace", "format": "msccl", "file": "traces/a.xml", "bytes": "1MB"}}
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        TEXT.replace(
+            '{ kind = "permutation", bytes = "256KB" }',
+            '{ kind = "trace", format = "msccl", file = "traces/a.xml", bytes = "1MB" }',
+        )
+    )
+    for source in (scenario, plan):
+        with pytest.raises(anabranch.ScenarioError, match="cnt must not be negative") as error:
+            anabranch.run(source)
+        assert (error.value.file, error.value.line) == ("traces/a.xml", 4)
+        with pytest.raises(anabranch.ScenarioError, match="^traces/a.xml:4: "):
+            anabranch.campaign(source, tmp_path / "out")
+    told = command("check", "plan.toml", cwd=tmp_path).stderr
+    assert told.strip().endswith(str(error.value))
+
+
 def test_a_run_that_fails_says_why_and_keeps_the_others() -> None:
     stuck = {**SMALL, "fault": [{"kind": "link-down", "links": "tor:0/up", "at": "2us"}], "seeds": [1]}
     with pytest.raises(anabranch.RunFailed, match="no path is left") as error:
@@ -243,3 +272,24 @@ def test_progress_is_told() -> None:
     checked = anabranch.check(SMALL)
     assert checked.runs == ["reps, seed 1", "reps, seed 2", "ecmp, seed 1", "ecmp, seed 2"]
     assert "queue" in checked.resolved and checked.warnings == []
+
+
+def test_a_sweep_tells_its_progress() -> None:
+    told: list[tuple[int, int, int]] = []
+    under_way = anabranch.sweep(SMALL, progress=lambda done, runs, hops: told.append((done, runs, hops)))
+    next(iter(under_way))
+    under_way.result()
+    assert told[-1][:2] == (4, 4) and told[-1][2] > 0
+    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+
+
+def test_a_notebook_shows_the_first_rows_of_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = anabranch.run(SMALL)
+    shown = result.flows._repr_html_()
+    assert shown.count("<tr>") == 11 and "64 rows, the first 10 shown" in shown and "<th>fct_ps</th>" in shown
+    shown = result.runs._repr_html_()
+    assert "<td>ecmp</td>" in shown and "<p>4 rows</p>" in shown
+    monkeypatch.setitem(sys.modules, "polars", None)
+    assert result.runs._repr_html_() == shown, "PyArrow gives the same"
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert "pip install polars" in result.runs._repr_html_()

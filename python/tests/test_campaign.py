@@ -5,11 +5,15 @@ import signal
 import subprocess
 import sys
 import time
+import types
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import anabranch
+from anabranch import _campaign
 from anabranch.campaign import main, slurm_script
 
 PLAN = """
@@ -107,3 +111,117 @@ def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFi
     assert not (tmp_path / "out").exists()
     assert "--time=01:00:00" in slurm_script(plan, tmp_path / "out", 2, "--time=01:00:00")
     assert os.access(sys.executable, os.X_OK)
+
+
+def test_the_module_runs_without_a_word_on_standard_error_and_the_function_stays(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN)
+    command = [sys.executable, "-m", "anabranch.campaign", str(plan), "--out", str(tmp_path / "out"), "--sample", "1"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (ended.stdout.partition(" ")[0], ended.stderr) == ("1", "")
+    script = """
+import sys, anabranch
+plan, out = sys.argv[1:]
+before = anabranch.campaign
+anabranch.campaign(plan, out, sample=2)
+import anabranch.campaign as module
+print(len(anabranch.campaign(plan, out, sample=3).done), module.slurm_script is not None, callable(before))
+"""
+    command = [sys.executable, "-c", script, str(plan), str(tmp_path / "two")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ended.stdout.split()[1:] == ["True", "True"] and ended.stderr == ""
+
+
+def test_tasks_get_smaller_to_the_end() -> None:
+    tasks = _campaign._guided(range(100), 2)
+    sizes = [len(task) for task in tasks]
+    assert [run for task in tasks for run in task] == list(range(100))
+    assert sizes == sorted(sizes, reverse=True) and sizes[0] == _campaign.RUNS_A_TASK and sizes[-4:] == [1, 1, 1, 1]
+    assert _campaign._guided([7], 64) == [[7]] and _campaign._guided([], 2) == []
+
+
+class RayError(Exception):
+    """Of the stand-in below."""
+
+
+class WorkerCrashedError(RayError):
+    """A worker ended."""
+
+
+class RayTaskError(RayError):
+    """A task raised."""
+
+
+class Sent:
+    """A task that was sent."""
+
+    def __init__(self, task: Any, args: Any) -> None:
+        self.task, self.args = task, args
+
+
+def stand_in(cancelled: list[Any]) -> Any:
+    """As much of Ray as a campaign uses, in this process: a task that raises `MemoryError` has lost its worker."""
+    ray: Any = types.ModuleType("ray")
+    ray.exceptions = types.SimpleNamespace(
+        RayError=RayError, RayTaskError=RayTaskError, TaskCancelledError=type("TaskCancelledError", (RayError,), {})
+    )
+
+    def remote(**options: Any) -> Any:
+        assert options == {"num_cpus": 1, "max_retries": 0}
+        return lambda task: types.SimpleNamespace(remote=lambda *args: Sent(task, args))
+
+    def get(sent: Sent) -> Any:
+        try:
+            return sent.task(*sent.args)
+        except MemoryError as error:
+            raise WorkerCrashedError("The worker died unexpectedly.\nMore words.") from error
+
+    ray.remote, ray.get, ray.cancel = remote, get, cancelled.append
+    ray.is_initialized = lambda: True
+    ray.cluster_resources = lambda: {"CPU": 2.0}
+    ray.wait = lambda sent, timeout: (sent[:1], sent[1:])
+    return ray
+
+
+def test_a_run_that_ends_its_worker_each_time_is_given_up_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cancelled: list[Any] = []
+    monkeypatch.setitem(sys.modules, "ray", stand_in(cancelled))
+    crashes: list[int] = []
+
+    def on_a_worker(source: Any, out: Any, numbers: Sequence[int], threads: int) -> Any:
+        for number in numbers:
+            if number == 1:
+                crashes.append(number)
+                raise MemoryError
+            _campaign._task(source, out, [number], threads)
+        return [], 100
+
+    job = anabranch._read(PLAN, (), (), None)
+    dataset = anabranch.Dataset(tmp_path / "out", job.actual())
+    dataset._place.claim(job)
+    told: list[tuple[int, int, int]] = []
+
+    def progress(done: int, runs: int, hops: int) -> None:
+        told.append((done, runs, hops))
+
+    source = anabranch._text(PLAN)
+    failed = _campaign._on_ray("auto", source, dataset, range(12), job.name, progress=progress, task=on_a_worker)
+    assert [name for name, _ in failed] == [job.name(1)] and "The worker died unexpectedly." in str(failed[0][1])
+    assert dataset.missing == [1] and 1 < len(crashes) < 10
+    assert told[-1][:2] == (12, 12) and [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+    assert cancelled == []
+
+    def interrupted(done: int, runs: int, hops: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _campaign._on_ray("auto", source, dataset, range(12), job.name, progress=interrupted, task=on_a_worker)
+    assert len(cancelled) > 3, "what was under way is cancelled"
+
+
+def test_failures_are_named() -> None:
+    failed: list[_campaign.Failure] = [(f"reps, seed {seed}", "it stalled") for seed in range(1, 14)]
+    text = _campaign._told(failed, 20)
+    assert text.startswith("13 of 20 runs failed: reps, seed 1: it stalled\nand: reps, seed 2; ") and text.endswith(" and 2 more")

@@ -26,8 +26,10 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     let written = source::written(&args.plan)?;
     let over = Overrides { usual_seeds: Overrides::USUAL_SEEDS.into(), ..Overrides::default() };
     let scenario = read(&written.shown, &written.text, &written.folder, &over).map_err(source::input)?;
-    let scenario = source::stand_alone(&written.titled(scenario))?;
-    let session = Session::of(scenario).map_err(source::input)?;
+    let scenario = written.titled(scenario);
+    // What is wrong in a file that the plan names is told of the file as people have it, not of its copy below `inputs/`.
+    let session = Session::of(source::stand_alone(&scenario)?)
+        .map_err(|of_a_copy| source::input(scenario.examine().err().unwrap_or(of_a_copy)))?;
     if args.folder.to_string_lossy().contains("://") {
         let (plan, place) = (args.plan.display(), args.folder.display());
         return Err(Failure::Input(format!(

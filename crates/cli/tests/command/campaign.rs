@@ -141,3 +141,16 @@ fn a_job_script_has_a_task_for_each_share() {
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     assert!(place.path().join("runs/task=000002").exists() && place.path().join("runs/task=000010").exists());
 }
+
+#[test]
+fn what_is_wrong_in_a_file_is_told_of_the_file_as_people_have_it() {
+    let place = Place::new();
+    place.write("j.goal", "num_ranks 2\nrank 0 {\nl1: send 100b to 5 tag 1\n}\nrank 1 {\n}\n");
+    let workload = "[workload]\nkind = \"trace\"\nformat = \"goal\"\nfile = \"j.goal\"\n";
+    let (fabric, _) = SMALL.split_once("[workload]").unwrap();
+    place.write("plan.toml", format!("{fabric}{workload}"));
+    let told = place.run(&["campaign", "plan.toml", "--out", "runs"]).expect(2).stderr;
+    assert!(told.starts_with("error: j.goal: rank 0, line 3: "), "{told}");
+    assert_eq!(told, place.run(&["run", "plan.toml"]).expect(2).stderr);
+    assert!(!place.path().join("runs").exists());
+}
