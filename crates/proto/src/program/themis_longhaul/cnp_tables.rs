@@ -85,6 +85,8 @@ struct Place {
     state: FlowState,
     /// That of the last CNP's flow; always 0 where slots hold none.
     fingerprint: u32,
+    /// Whose CNP was the last to write it, which the control plane knows.
+    writer: Option<QpId>,
     /// Grows when it is reset, and when a CNP comes while nothing is throttled there.
     generation: u32,
 }
@@ -138,7 +140,7 @@ impl CnpTables {
         install_delay: Duration,
         salt: u64,
     ) -> Self {
-        let slot = || Place { state: FlowState::new(&rules), fingerprint: 0, generation: 0 };
+        let slot = || Place { state: FlowState::new(&rules), fingerprint: 0, writer: None, generation: 0 };
         CnpTables {
             rules,
             install_delay,
@@ -188,6 +190,7 @@ impl CnpTables {
                 }
             }
             slot.fingerprint = fingerprint;
+            slot.writer = Some(qp);
             flow.generation = slot.generation;
             slot.state.handle_cnp(now, &self.rules);
         }
@@ -230,10 +233,7 @@ impl CnpTables {
         };
         let (slot, fingerprint) = self.slot(receiver, qp);
         let state = match self.cache.get_mut(slot) {
-            Some(slot)
-                if slot.fingerprint == fingerprint
-                    && (!self.reset_own || self.flows[qp.index()].generation == slot.generation) =>
-            {
+            Some(slot) if slot.fingerprint == fingerprint && (!self.reset_own || slot.writer == Some(qp)) => {
                 let flow = &self.flows[qp.index()];
                 let is_its = flow.generation == slot.generation && !slot.has_expired(due, self.expiry);
                 let state = std::mem::replace(&mut slot.state, FlowState::new(&self.rules));
