@@ -65,7 +65,11 @@ fn traffic(point: &RunPoint) -> String {
             };
             format!("{degree}incast{}", bytes(length))
         }
-        WorkloadSpec::Poisson { sizes, load, duration, hosts, incast, pipeline } => {
+        WorkloadSpec::Poisson { sizes, load, duration, hosts, inter, incast, pipeline } => {
+            let inter = match inter {
+                Some(share) => format!(", {}% between data centres", share * 100.0),
+                None => String::new(),
+            };
             let incast = match incast {
                 Some(incast) => format!(" and {}:1 incasts at {}%", incast.degree, incast.load * 100.0),
                 None => String::new(),
@@ -75,7 +79,7 @@ fn traffic(point: &RunPoint) -> String {
                 None => String::new(),
             };
             let load = load * 100.0;
-            format!("{sizes} at {load}% load{incast}{pipeline} for {duration}{}", part(*hosts))
+            format!("{sizes} at {load}% load{inter}{incast}{pipeline} for {duration}{}", part(*hosts))
         }
         WorkloadSpec::Collective(spec) => {
             let algorithm = match point.sweep.contains_key("workload.algorithm") {

@@ -5,7 +5,7 @@ use super::{
     collective, ns3, text, trace,
 };
 use crate::{IncastsSpec, MessageSpec, PipelineSpec, WorkloadSpec};
-use anabranch_base::{Bytes, Duration, HostId, Purpose, Refused, Time, catch_foreign, stream};
+use anabranch_base::{Bytes, Duration, HostId, Purpose, Refused, Stream, Time, catch_foreign, stream};
 use incasts::Incasts;
 use pipeline::Pipeline;
 
@@ -46,15 +46,15 @@ pub fn build<'a>(
         }
         WorkloadSpec::Tornado { bytes, senders } => tornado(hosts, *bytes, *senders),
         WorkloadSpec::Incast { bytes, degree, target } => incast(hosts, *bytes, *degree, *target, seed),
-        WorkloadSpec::Poisson { sizes, load, hosts: taking_part, duration, incast, pipeline } => {
+        WorkloadSpec::Poisson { sizes, load, hosts: taking_part, duration, inter, incast, pipeline } => {
             let sizes = match (SizeDistribution::named(sizes), files_needed(spec).pop()) {
                 (Some(known), _) => known,
                 (None, Some(file)) => SizeDistribution::parse(file, text_of(file)?)?,
                 (None, None) => return Err(unknown_sizes(sizes)),
             };
-            let (load, duration) = (*load, *duration);
+            let (load, duration, inter) = (*load, *duration, *inter);
             let (incast, pipeline) = (incast.as_ref(), pipeline.as_ref());
-            Poisson { sizes, load, hosts: *taking_part, duration, incast, pipeline }.build(hosts, seed)
+            Poisson { sizes, load, hosts: *taking_part, duration, inter, incast, pipeline }.build(hosts, seed)
         }
         WorkloadSpec::Messages { message } => listed(hosts, message),
         WorkloadSpec::Collective(spec) => collective::build(spec, hosts, seed),
@@ -262,6 +262,7 @@ struct Poisson<'a> {
     load: f64,
     hosts: u32,
     duration: Duration,
+    inter: Option<f64>,
     incast: Option<&'a IncastsSpec>,
     pipeline: Option<&'a PipelineSpec>,
 }
@@ -276,6 +277,7 @@ impl Poisson<'_> {
             );
             return Err(WorkloadError::key("load", what));
         }
+        let receivers = self.receivers(fabric)?;
         if let Some(incast) = self.incast {
             share_in_all("incast.load", incast.load, "the background's", self.load)?;
         }
@@ -302,7 +304,7 @@ impl Poisson<'_> {
         }
         let mut arrivals: Vec<Arrival> = Vec::with_capacity(of_background as usize);
         for host in 0..self.hosts {
-            self.arrivals_of(host, mean_gap, seed, &mut arrivals);
+            self.arrivals_of(host, &receivers, mean_gap, seed, &mut arrivals);
         }
         if arrivals.is_empty() {
             let what = format!(
@@ -332,8 +334,44 @@ impl Poisson<'_> {
         builder.build()
     }
 
+    /// Who sends to whom on this fabric.
+    fn receivers(&self, fabric: &Fabric) -> Result<Receivers, WorkloadError> {
+        let Some(inter) = self.inter else { return Ok(Receivers::Uniform { hosts: self.hosts }) };
+        if !(0.0..=1.0).contains(&inter) {
+            let what = format!("a share is from 0 to 1 (18 % is 0.18), not {inter}; write 0.18");
+            return Err(WorkloadError::key("inter", what));
+        }
+        if fabric.dcs < 2 {
+            let what = "there is no other data centre to send to; write [topology] kind = \"cross-dc\", or a workload \
+                        without inter"
+                .to_owned();
+            return Err(WorkloadError::key("inter", what));
+        }
+        if self.hosts != fabric.hosts {
+            let what = format!(
+                "with inter all hosts take part, so {} of {1} are too few; write {1}",
+                self.hosts, fabric.hosts
+            );
+            return Err(WorkloadError::key("hosts", what));
+        }
+        // Hosts are numbered by data centre, as many in each.
+        let of_dc = fabric.hosts / fabric.dcs;
+        if of_dc < 2 && inter < 1.0 {
+            let what = "a data centre has one host, which has none to send to there; write 1".to_owned();
+            return Err(WorkloadError::key("inter", what));
+        }
+        Ok(Receivers::ByDc { hosts: self.hosts, of_dc, inter })
+    }
+
     /// Gaps are rounded down to whole picoseconds.
-    fn arrivals_of(&self, host: u32, mean_gap_ps: f64, seed: u64, into: &mut Vec<Arrival>) {
+    fn arrivals_of(
+        &self,
+        host: u32,
+        receivers: &Receivers,
+        mean_gap_ps: f64,
+        seed: u64,
+        into: &mut Vec<Arrival>,
+    ) {
         let random = |purpose| stream(seed, u64::from(host), purpose);
         let mut gaps = random(Purpose::WorkloadArrivals);
         let mut others = random(Purpose::WorkloadPairs);
@@ -345,9 +383,33 @@ impl Poisson<'_> {
             if start.0 >= self.duration.0 {
                 return;
             }
-            let other = others.below(self.hosts - 1);
-            let dst = if other < host { other } else { other + 1 };
+            let dst = receivers.draw(host, &mut others);
             into.push(Arrival { start, src: host, dst, bytes: self.sizes.sample(sizes.unit()) });
+        }
+    }
+}
+
+/// How a sender's receiver is drawn, never the sender itself.
+enum Receivers {
+    /// Of all others.
+    Uniform { hosts: u32 },
+    /// Of those of other data centres with this probability, else of the sender's own.
+    ByDc { hosts: u32, of_dc: u32, inter: f64 },
+}
+
+impl Receivers {
+    fn draw(&self, host: u32, random: &mut Stream) -> u32 {
+        let after =
+            |drawn: u32, first: u32, left_out: u32| if drawn < first { drawn } else { drawn + left_out };
+        match *self {
+            Receivers::Uniform { hosts } => after(random.below(hosts - 1), host, 1),
+            Receivers::ByDc { hosts, of_dc, inter } => {
+                let first = host / of_dc * of_dc;
+                match random.unit() < inter {
+                    true => after(random.below(hosts - of_dc), first, of_dc),
+                    false => first + after(random.below(of_dc - 1), host - first, 1),
+                }
+            }
         }
     }
 }

@@ -47,6 +47,9 @@ pub enum WorkloadSpec {
         hosts: u32,
         /// Arrivals stop after this long.
         duration: Duration,
+        /// Share of the messages whose receiver is in another data centre; uniform receivers unless said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        inter: Option<f64>,
         /// Incasts beside it, none unless said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         incast: Option<IncastsSpec>,

@@ -245,6 +245,17 @@ duration = "1ms""#,
         r#"kind = "permutation"
 bytes = "1MiB""#,
         r#"kind = "poisson"
+sizes = "websearch"
+load = 0.5
+duration = "1ms"
+inter = 20"#,
+        r#"perm.toml:13:1: inter must be 0 to 1, the share of messages between data centres, not 20
+  write: inter = 0.2"#,
+    ),
+    (
+        r#"kind = "permutation"
+bytes = "1MiB""#,
+        r#"kind = "poisson"
 sizes = "my.cdf"
 load = 0.5
 duration = "1ms""#,

@@ -331,6 +331,12 @@ const SECTIONS: &[Section] = &[
             ),
             key("hosts", "a number, 2 to all", Told("all"), "Hosts that take part, the first ones."),
             key("duration", TIME_ABOVE, Needed, "For how long messages arrive; all are run to their end."),
+            key(
+                "inter",
+                "a number, 0 to 1, or `uniform`",
+                Told("`uniform`"),
+                "Share of the messages to hosts of other data centres; all other hosts alike unless said.",
+            ),
             key("incast", "a table", Told("none"), "Incasts beside it."),
             key("pipeline", "a table", Told("none"), "A pipeline beside it."),
         ],
@@ -423,6 +429,12 @@ const SECTIONS: &[Section] = &[
                 "`ack` or `delivered`",
                 Told("`ack`, with a depth"),
                 "What ends a chunk: its ACK, or its arrival.",
+            ),
+            key(
+                "jitter",
+                "a time",
+                Is("\"0us\""),
+                "Of an `alltoall`: each rank begins at a time drawn from 0 to this.",
             ),
         ],
     },
@@ -760,7 +772,8 @@ mod tests {
                 let alone = matches!(
                     (section.name, key.name),
                     ("find", _)
-                        | ("collective", "ranks" | "groups" | "connections" | "clock" | "jobs")
+                        | ("collective", "ranks" | "groups" | "connections" | "clock" | "jobs" | "jitter")
+                        | ("poisson", "inter")
                         | (_, "until" | "hosts_per_tor" | "pod_hosts" | "tiers" | "both_directions")
                         | ("permutation" | "poisson" | "tornado", "hosts" | "senders")
                         | ("incast", "degree")

@@ -48,6 +48,8 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("hosts", "128"),
     ("hosts_per_tor", "8"),
     ("id", "\"reps/fig-2\""),
+    ("inter", "0.2"),
+    ("jitter", "\"500us\""),
     ("jobs", "1"),
     ("km_delay", "\"5us\""),
     ("largest", "[\"16KB\", \"1MB\"]"),

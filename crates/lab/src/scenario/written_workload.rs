@@ -3,6 +3,7 @@
 use super::context::Context;
 use super::keys;
 use super::table::{Table, example, list, nearest, split_help};
+use super::tree::Node;
 use super::{IncastsSpec, MessageSpec, PipelineSpec, ScenarioError, WorkloadSpec, written_jobs};
 use anabranch_base::{Bytes, Duration, HostId};
 use anabranch_workload::collective::{Algorithm, Clock, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
@@ -145,6 +146,11 @@ fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Scen
     let duration: Duration = table.need("duration")?;
     table.above_zero("duration", duration)?;
     let hosts = taking_part(table, "hosts", 2, hosts)?;
+    let inter = match table.node("inter").map(Node::value) {
+        None => None,
+        Some(toml::Value::String(word)) if word == UNIFORM => None,
+        Some(_) => Some(share(table)?),
+    };
     let incast = match table.node("incast") {
         Some(node) => Some(incasts(&Table::open(table.file, "[workload.incast]", node)?, hosts, load)?),
         None => None,
@@ -156,7 +162,25 @@ fn poisson(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSpec, Scen
         }
         None => None,
     };
-    Ok(WorkloadSpec::Poisson { sizes, load, hosts, duration, incast, pipeline })
+    Ok(WorkloadSpec::Poisson { sizes, load, hosts, duration, inter, incast, pipeline })
+}
+
+/// Of `inter`: receivers are drawn of all other hosts.
+const UNIFORM: &str = "uniform";
+
+/// The share of messages whose receiver is in another data centre.
+fn share(table: &Table) -> Result<f64, ScenarioError> {
+    let share: f64 = table.need("inter")?;
+    if (0.0..=1.0).contains(&share) {
+        return Ok(share);
+    }
+    let percent = share / 100.0;
+    let instead = match (0.0..=1.0).contains(&percent) {
+        true => percent.to_string(),
+        false => example("inter").to_owned(),
+    };
+    let message = format!("inter must be 0 to 1, the share of messages between data centres, not {share}");
+    Err(table.wrong("inter", message, format!("inter = {instead}")))
 }
 
 /// Incasts beside a background that has the load `beside` on `hosts` hosts.
@@ -280,7 +304,8 @@ fn collective(table: &Table, hosts: u32) -> Result<WorkloadSpec, ScenarioError> 
         false => depth.map(|_| Clock::Ack),
     };
     let bytes = bytes(table)?;
-    let spec = CollectiveSpec { algorithm, bytes, members, chunk, connections, depth, clock };
+    let jitter = table.get("jitter")?.filter(|jitter: &Duration| jitter.0 > 0);
+    let spec = CollectiveSpec { algorithm, bytes, members, chunk, connections, depth, clock, jitter };
     match spec.check(hosts) {
         Ok(()) => Ok(WorkloadSpec::Collective(spec)),
         Err(WorkloadError::Key { key, what }) => {

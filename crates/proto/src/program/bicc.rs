@@ -7,7 +7,16 @@
 //! address which section II-D finds too coarse. VOQs are of unlimited size (section VII-A), in memory of their own.
 //!
 //! *Near-source loop.* Without a cQPN no sender can tell whose the CNPs of this loop are (sections III-B and VII-A),
-//! so they have no effect. They are not simulated.
+//! so they have no effect, and are not simulated. Whether the switch takes the mark away as it sends one, as PNP does
+//! (section IV), is unsaid: by default it does not, with `clear_marks` it does, and then nobody answers what congestion
+//! near the source marked.
+//!
+//! What else the text leaves open:
+//! - What the window counts. Section II-D has it between the switch and the receiver, and queues for traffic with the same
+//!   destination IP. The simulation published with the paper has one counter for each external switch, over all
+//!   destinations and ports: `scope = "switch"`, whose queue is one too, first in, first out.
+//! - Whether a VOQ marks what waits in it. By default it does not; with `ecn` it does as a port would. In that simulation
+//!   packets wait at ports, which mark.
 //!
 //! Neither text says how the switch knows what is on its way. Here it remembers each data packet that it sends on,
 //! until the first of these:
@@ -29,8 +38,9 @@
 use super::interface::{
     Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, Sites, Total, Verdict,
 };
+use super::marking::Marking;
 use crate::{Packet, Repr, Size, Span, StateField};
-use anabranch_base::{AboveZero, Duration, HostId, QpId, Time, parameters};
+use anabranch_base::{AboveZero, Bytes, Duration, HostId, QpId, Stream, Time, parameter_choices, parameters};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -41,22 +51,98 @@ parameters! {
     pub struct BiccConfig {
         /// Most bytes on the wire between the switch and one host: the BDP within a data centre. (`"1bdp"` would be that
         /// of the fabric's longest path, which leads from one data centre to the other.) One packet is always allowed.
+        /// With `scope = "switch"`, between the switch and all its hosts.
         #[is(AboveZero; example = "100KB";
             source = "Themis-longhaul, section VII-A: 100 Gb/s and a round trip of 8 us")]
         pub window: Size,
         /// A packet of which nothing is heard for this long is no longer counted.
         #[is(AboveZero; example = "20ms"; source = "unsaid; only after losses")]
         pub release: Span,
+        /// What the window is of, and what has a queue.
+        #[serde(default, skip_serializing_if = "BiccScope::is_destination")]
+        #[is(any; example = "switch";
+            source = "destination: Themis-longhaul, section II-D; switch: the simulation published with it";
+            default = "destination")]
+        pub scope: BiccScope,
+        /// The near-source loop takes the mark from packets that leave the data centre.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[is(any; example = true; source = "unsaid; as PNP does, section IV"; default = false)]
+        pub clear_marks: bool,
+        /// Queues of what the window holds back mark packets (ECN) as ports do.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[is(any; example = true; source = "unsaid; packets wait at ports in the simulation published with \
+            Themis-longhaul"; default = false)]
+        pub ecn: bool,
+        /// Bytes in such a queue above which it begins to mark.
+        #[serde(default = "ecn_kmin", skip_serializing_if = "is_ecn_kmin")]
+        #[is(any; example = "800KB"; source = "the simulation published with Themis-longhaul, for 100 Gb/s";
+            default = "400KB")]
+        pub ecn_kmin: Bytes,
+        /// Bytes in such a queue above which it marks every packet.
+        #[serde(default = "ecn_kmax", skip_serializing_if = "is_ecn_kmax")]
+        #[is(any; example = "6400KB"; source = "the simulation published with Themis-longhaul, for 100 Gb/s";
+            default = "1600KB")]
+        pub ecn_kmax: Bytes,
+        /// Share of the packets that it marks just below `ecn_kmax`; rises evenly from 0 at `ecn_kmin`.
+        #[serde(default = "ecn_pmax", skip_serializing_if = "is_ecn_pmax")]
+        #[is(0.0..=1.0; example = 0.2; source = "the simulation published with Themis-longhaul"; default = 0.2)]
+        pub ecn_pmax: f64,
     }
+}
+
+/// What BiCC's window is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BiccScope {
+    /// Each host of the data centre.
+    #[default]
+    Destination,
+    /// All of them together.
+    Switch,
+}
+
+parameter_choices!(BiccScope: "destination" = Destination, "switch" = Switch);
+
+impl BiccScope {
+    fn is_destination(&self) -> bool {
+        *self == BiccScope::Destination
+    }
+}
+
+fn ecn_kmin() -> Bytes {
+    Bytes(400_000)
+}
+
+fn is_ecn_kmin(bytes: &Bytes) -> bool {
+    *bytes == ecn_kmin()
+}
+
+fn ecn_kmax() -> Bytes {
+    Bytes(1_600_000)
+}
+
+fn is_ecn_kmax(bytes: &Bytes) -> bool {
+    *bytes == ecn_kmax()
+}
+
+fn ecn_pmax() -> f64 {
+    0.2
+}
+
+fn is_ecn_pmax(share: &f64) -> bool {
+    *share == ecn_pmax()
 }
 
 /// The program of one ESW.
 pub struct Bicc {
     window: u64,
     release: Duration,
+    scope: BiccScope,
+    clear_marks: bool,
+    marking: Option<Marking>,
     sites: Sites,
-    /// By host of the fabric.
-    hosts: Vec<Destination>,
+    /// By host of the fabric; one for all with the scope of a switch.
+    destinations: Vec<Destination>,
     /// By queue pair: what was sent on and is still counted, in the order of PSNs.
     qps: Vec<VecDeque<Sent>>,
     /// What was sent on, in that order: some of it is no longer counted, but the first is.
@@ -65,10 +151,10 @@ pub struct Bicc {
     counts: Counts,
 }
 
-/// A host of the switch's data centre.
+/// A host of the switch's data centre, or all of them.
 #[derive(Default)]
 struct Destination {
-    /// Bytes sent on to it and still counted.
+    /// Bytes sent on and still counted.
     in_flight: u64,
     /// Its VOQ.
     queue: VecDeque<Waiting>,
@@ -106,6 +192,8 @@ struct Counts {
     released_packets: u64,
     given_up_packets: u64,
     expired_packets: u64,
+    marks_cleared: u64,
+    queue_marks: u64,
     max_held_bytes: u64,
     max_queue_bytes: u64,
     max_in_flight_bytes: u64,
@@ -114,12 +202,16 @@ struct Counts {
 
 impl Bicc {
     /// Before the first packet.
-    pub fn new(config: &BiccConfig, facts: &ProgramFacts) -> Self {
+    pub fn new(config: &BiccConfig, facts: &ProgramFacts, random: Stream) -> Self {
+        let (kmin, kmax, pmax) = (config.ecn_kmin.0, config.ecn_kmax.0, config.ecn_pmax);
         Bicc {
             window: config.window.on(&facts.path).0,
             release: config.release.on(&facts.path).max(Duration(1)),
+            scope: config.scope,
+            clear_marks: config.clear_marks,
+            marking: config.ecn.then_some(Marking { kmin, kmax, pmax, random }),
             sites: facts.sites.clone(),
-            hosts: Vec::new(),
+            destinations: Vec::new(),
             qps: Vec::new(),
             log: VecDeque::new(),
             held_bytes: 0,
@@ -142,18 +234,19 @@ impl Bicc {
     #[inline]
     fn take(&mut self, packet: &Packet, psn: u32, at: &Passage, out: &mut Vec<Emitted>) -> Verdict {
         let (qp, host) = (packet.qp, packet.dst);
+        let place = self.place(host);
         if self.qps.len() <= qp.index() {
             self.qps.resize_with(qp.index() + 1, VecDeque::new);
         }
-        if self.hosts.len() <= host.index() {
-            self.hosts.resize_with(host.index() + 1, Destination::default);
+        if self.destinations.len() <= place {
+            self.destinations.resize_with(place + 1, Destination::default);
         }
         self.counts.given_up_packets += self.free(qp, host, psn, psn);
-        if self.hosts[host.index()].queue.is_empty() && self.has_room(host, packet.wire_bytes) {
+        if self.destinations[place].queue.is_empty() && self.has_room(host, packet.wire_bytes) {
             self.count(qp, host, psn, packet.wire_bytes, at.now);
             return Verdict::Forward;
         }
-        let destination = &mut self.hosts[host.index()];
+        let destination = &mut self.destinations[place];
         destination.queue.push_back(Waiting { packet: *packet, psn, since: at.now });
         destination.queue_bytes += u64::from(packet.wire_bytes);
         self.held_bytes += u64::from(packet.wire_bytes);
@@ -181,8 +274,9 @@ impl Bicc {
 
     /// Counts the PSNs from `first` to `last` of a queue pair no longer; answers how many packets that were.
     fn free(&mut self, qp: QpId, host: HostId, first: u32, last: u32) -> u64 {
+        let place = self.place(host);
         let (Some(sent), Some(destination)) =
-            (self.qps.get_mut(qp.index()), self.hosts.get_mut(host.index()))
+            (self.qps.get_mut(qp.index()), self.destinations.get_mut(place))
         else {
             return 0;
         };
@@ -194,17 +288,27 @@ impl Bicc {
         (to - from) as u64
     }
 
+    /// Where a host's window and queue are.
+    #[inline]
+    fn place(&self, host: HostId) -> usize {
+        match self.scope {
+            BiccScope::Destination => host.index(),
+            BiccScope::Switch => 0,
+        }
+    }
+
     /// Whether one more packet may be on its way to a host. If nothing is, it always may: a window below one packet
     /// must not block a host.
     #[inline]
     fn has_room(&self, host: HostId, bytes: u16) -> bool {
-        let in_flight = self.hosts[host.index()].in_flight;
+        let in_flight = self.destinations[self.place(host)].in_flight;
         in_flight == 0 || in_flight + u64::from(bytes) <= self.window
     }
 
     /// A packet is sent on.
     fn count(&mut self, qp: QpId, host: HostId, psn: u32, bytes: u16, now: Time) {
-        let destination = &mut self.hosts[host.index()];
+        let place = self.place(host);
+        let destination = &mut self.destinations[place];
         destination.in_flight += u64::from(bytes);
         self.counts.max_in_flight_bytes = self.counts.max_in_flight_bytes.max(destination.in_flight);
         let due = now + self.release;
@@ -220,16 +324,23 @@ impl Bicc {
 
     /// Sends on what a host's VOQ holds, as far as there is room.
     fn serve(&mut self, host: HostId, now: Time, out: &mut Vec<Emitted>) {
-        while let Some(first) = self.hosts.get(host.index()).and_then(|destination| destination.queue.front())
+        let place = self.place(host);
+        while let Some(first) = self.destinations.get(place).and_then(|destination| destination.queue.front())
             && self.has_room(host, first.packet.wire_bytes)
         {
-            let destination = &mut self.hosts[host.index()];
-            let Some(Waiting { packet, psn, since }) = destination.queue.pop_front() else { return };
+            let destination = &mut self.destinations[place];
+            let Some(Waiting { mut packet, psn, since }) = destination.queue.pop_front() else { return };
             destination.queue_bytes -= u64::from(packet.wire_bytes);
             self.held_bytes -= u64::from(packet.wire_bytes);
             self.counts.released_packets += 1;
             self.counts.max_wait = self.counts.max_wait.max(now.since(since));
-            self.count(packet.qp, host, psn, packet.wire_bytes, now);
+            if let Some(marking) = &mut self.marking
+                && marking.marks(destination.queue_bytes)
+            {
+                packet.marked = true;
+                self.counts.queue_marks += 1;
+            }
+            self.count(packet.qp, packet.dst, psn, packet.wire_bytes, now);
             out.push(Emitted { packet, held: Held::Aside });
         }
     }
@@ -274,6 +385,15 @@ impl Program for Bicc {
         verdict
     }
 
+    /// The near-source loop: its CNP has no effect.
+    fn egress(&mut self, packet: &mut Packet, at: &Passage, _: &mut Vec<Emitted>) {
+        let leaves = self.sites.is_own(at.src) && !self.sites.is_own(packet.dst);
+        if self.clear_marks && packet.marked && leaves && matches!(packet.repr, Repr::Data { .. }) {
+            packet.marked = false;
+            self.counts.marks_cleared += 1;
+        }
+    }
+
     fn handle_timeout(&mut self, now: Time, out: &mut Vec<Emitted>) {
         while let Some(&oldest) = self.log.front()
             && oldest.due <= now
@@ -281,7 +401,8 @@ impl Program for Bicc {
             self.log.pop_front();
             let Some(slot) = self.slot(oldest) else { continue };
             if let Some(sent) = self.qps[oldest.qp.index()].remove(slot) {
-                self.hosts[oldest.host.index()].in_flight -= u64::from(sent.bytes);
+                let place = self.place(oldest.host);
+                self.destinations[place].in_flight -= u64::from(sent.bytes);
                 self.counts.expired_packets += 1;
                 self.serve(oldest.host, now, out);
             }
@@ -297,7 +418,7 @@ impl Program for Bicc {
         let sum = |name, value| ProgramCounter { name, value, total: Total::Sum };
         let max = |name, value| ProgramCounter { name, value, total: Total::Max };
         let counts = &self.counts;
-        vec![
+        let mut counters = vec![
             sum("held_packets", counts.held_packets),
             sum("released_packets", counts.released_packets),
             sum("given_up_packets", counts.given_up_packets),
@@ -306,6 +427,13 @@ impl Program for Bicc {
             max("max_queue_bytes", counts.max_queue_bytes),
             max("max_in_flight_bytes", counts.max_in_flight_bytes),
             max("max_wait_ns", counts.max_wait.0 / 1_000),
-        ]
+        ];
+        if self.clear_marks {
+            counters.push(sum("marks_cleared", counts.marks_cleared));
+        }
+        if self.marking.is_some() {
+            counters.push(sum("queue_marks", counts.queue_marks));
+        }
+        counters
     }
 }

@@ -8,6 +8,7 @@ mod bicc;
 mod conweave;
 mod flowlet;
 mod interface;
+mod marking;
 mod nack_drop;
 pub mod themis_longhaul;
 mod themis_spraying;
@@ -16,7 +17,7 @@ use crate::{Packet, StateField};
 use anabranch_base::{ParameterType, Parameters, Registered, Stream, Time, foreign, kinds};
 
 pub use annulus::{Annulus, AnnulusConfig};
-pub use bicc::{Bicc, BiccConfig};
+pub use bicc::{Bicc, BiccConfig, BiccScope};
 pub use conweave::{Conweave, ConweaveConfig};
 pub use flowlet::{Flowlet, FlowletConfig};
 pub use interface::{
@@ -99,7 +100,7 @@ impl ProgramConfig {
             }
             ProgramConfig::NackDrop(config) => AnyProgram::NackDrop(NackDrop::new(config.share, random)),
             ProgramConfig::Annulus(config) => AnyProgram::Annulus(Annulus::new(config, facts)),
-            ProgramConfig::Bicc(config) => AnyProgram::Bicc(Bicc::new(config, facts)),
+            ProgramConfig::Bicc(config) => AnyProgram::Bicc(Bicc::new(config, facts, random)),
             ProgramConfig::Registered(its) => {
                 AnyProgram::Custom(foreign(PART, || its.factory()(facts, its.parameters(), random)))
             }

@@ -78,14 +78,13 @@ fn queue_pairs_of_a_host_share_its_queue() {
 
 #[test]
 fn the_window_is_in_bytes() {
-    let window = Size::Bytes(Bytes(2_000));
-    let mut esw = Esw::new(&BiccConfig { window, release: Span::Time(LONG) });
+    let mut esw = Esw::new(&of_bytes(2_000, LONG));
     let mut send =
         |psn, wire_bytes| sent(&esw.pass(Packet { wire_bytes, ..data(0, psn, RECEIVER) }, SENDER)).len();
     assert_eq!([send(0, 1_000), send(1, 999), send(2, 2)], [1, 1, 0]);
     assert_eq!(send(3, 1), 0, "the first in the queue is too large, and it keeps its place");
     assert_eq!(esw.hear(0, RECEIVER, ack(1)), [(0, 2), (0, 3)]);
-    let mut esw = Esw::new(&BiccConfig { window, release: Span::Time(LONG) });
+    let mut esw = Esw::new(&of_bytes(2_000, LONG));
     let mut send =
         |psn| sent(&esw.pass(Packet { wire_bytes: 1_000, ..data(0, psn, RECEIVER) }, SENDER)).len();
     assert_eq!([send(0), send(1), send(2)], [1, 1, 0], "all of the window may be used");
@@ -93,7 +92,7 @@ fn the_window_is_in_bytes() {
 
 #[test]
 fn a_window_below_a_packet_lets_one_after_another_pass() {
-    let mut esw = Esw::new(&BiccConfig { window: Size::Bytes(Bytes(1)), release: Span::Time(LONG) });
+    let mut esw = Esw::new(&of_bytes(1, LONG));
     for psn in 0..3 {
         esw.send(0, psn, RECEIVER);
     }
@@ -132,7 +131,7 @@ fn only_what_comes_from_outside_counts() {
 #[test]
 fn one_data_centre_needs_no_loop() {
     let facts = ProgramFacts { sites: Sites::default(), ..facts() };
-    let program = Bicc::new(&config(1, LONG), &facts);
+    let program = Bicc::new(&config(1, LONG), &facts, stream(1, 0, Purpose::Program));
     let mut esw = Esw { program, ..Esw::new(&config(1, LONG)) };
     assert_eq!([0, 1].map(|psn| esw.send(0, psn, RECEIVER).len()), [1, 1]);
 }
@@ -267,7 +266,7 @@ fn the_timer_waits_for_the_oldest_that_counts() {
 #[test]
 fn one_bdp_lets_a_host_have_its_line_rate() {
     let run = |window: u64| {
-        let mut esw = Esw::new(&BiccConfig { window: Size::Bytes(Bytes(window)), release: Span::Time(LONG) });
+        let mut esw = Esw::new(&of_bytes(window, LONG));
         let (wire, rtt) = (Duration::from_ns(84), Duration::from_us(8));
         for psn in 0..1_000 {
             esw.now = Time::ZERO + wire * u64::from(psn);
@@ -300,4 +299,69 @@ fn it_is_a_program_like_the_others() {
         "no CNPs: their senders could not tell whose"
     );
     assert_eq!(program.next_timeout(), Some(us(4_001)));
+}
+
+/// One counter for all hosts, and one queue: a host whose packets are few waits for another one's.
+#[test]
+fn with_the_scope_of_a_switch_hosts_share_its_window() {
+    let mut esw = Esw::new(&BiccConfig { scope: BiccScope::Switch, ..config(2, LONG) });
+    assert_eq!(esw.send(0, 0, RECEIVER), [(0, 0)]);
+    assert_eq!(esw.send(0, 1, RECEIVER), [(0, 1)]);
+    assert_eq!(esw.send(2, 0, OTHER), [], "nothing is on its way to this host");
+    assert_eq!(esw.send(0, 2, RECEIVER), []);
+    assert_eq!(esw.hear(0, RECEIVER, ack(1)), [(2, 0)], "first in, first out");
+    assert_eq!(esw.hear(2, OTHER, ack(1)), [(0, 2)]);
+    assert_eq!(esw.hear(0, RECEIVER, ack(3)), []);
+    assert_eq!(esw.count("max_in_flight_bytes"), 2 * u64::from(PACKET));
+}
+
+/// The near-source loop takes the mark from what leaves, with a CNP that nobody understands.
+#[test]
+fn the_near_source_loop_may_take_the_mark_away() {
+    let (here, there) = (HostId(FIRST_OWN), HostId(FIRST_OWN - 1));
+    for clear_marks in [false, true] {
+        let mut esw = Esw::new(&BiccConfig { clear_marks, ..config(1, LONG) });
+        let mut marked = |src, dst| {
+            let at =
+                Passage { now: us(1), src, port: 0, from_host: false, to_host: false, ports: 4, queued: 0 };
+            let (mut packet, mut out) = (data(0, 0, dst), Vec::new());
+            esw.program.egress(&mut packet, &at, &mut out);
+            assert!(out.is_empty());
+            packet.marked
+        };
+        assert_eq!(marked(here, there), !clear_marks);
+        assert!(marked(there, here) && marked(here, RECEIVER), "only what leaves the data centre");
+        if clear_marks {
+            assert_eq!(esw.count("marks_cleared"), 1);
+        }
+    }
+}
+
+/// A queue marks by what stays in it when a packet goes.
+#[test]
+fn a_queue_may_mark() {
+    let packet = u64::from(PACKET);
+    let (ecn_kmin, ecn_kmax) = (Bytes(packet), Bytes(packet));
+    let mut esw = Esw::new(&BiccConfig { ecn: true, ecn_kmin, ecn_kmax, ..config(1, LONG) });
+    let unmarked = |psn| data(0, psn, RECEIVER).with_mark(false);
+    for psn in 0..4 {
+        let _ = esw.program.ingress(&mut unmarked(psn), &passage(), &mut Vec::new());
+    }
+    let mut next = |acknowledged: u32| {
+        let mut out = Vec::new();
+        esw.program.ingress(&mut answer(0, SENDER, ack(acknowledged)), &from_receiver(), &mut out);
+        out.iter().map(|emitted| (psn(&emitted.packet), emitted.packet.marked)).collect::<Vec<_>>()
+    };
+    assert_eq!(next(1), [(1, true)], "two packets are left");
+    assert_eq!(next(2), [(2, false)]);
+    assert_eq!(next(3), [(3, false)]);
+    assert_eq!(esw.count("queue_marks"), 1);
+}
+
+fn passage() -> Passage {
+    Passage { now: us(1), src: SENDER, port: 0, from_host: false, to_host: false, ports: 4, queued: 0 }
+}
+
+fn from_receiver() -> Passage {
+    Passage { src: RECEIVER, ..passage() }
 }

@@ -85,7 +85,7 @@ pub fn run(plan: &Plan) -> Outcome {
 
 impl Fabric {
     fn new(plan: &Plan) -> Self {
-        let bicc = BiccConfig { window: Size::Bytes(Bytes(plan.window)), release: Span::Time(plan.release) };
+        let bicc = of_bytes(plan.window, plan.release);
         let qps = plan.qps.len();
         let mut fabric = Fabric {
             esw: Esw::new(&bicc),

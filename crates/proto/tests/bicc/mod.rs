@@ -5,9 +5,9 @@ mod fabric;
 mod model;
 mod properties;
 
-use anabranch_base::{Bytes, Duration, HostId, MessageId, QpId, Rate, Time};
+use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
 use anabranch_proto::program::{
-    Bicc, BiccConfig, Emitted, Held, Passage, Program, ProgramFacts, Sites, Verdict,
+    Bicc, BiccConfig, BiccScope, Emitted, Held, Passage, Program, ProgramFacts, Sites, Verdict,
 };
 use anabranch_proto::{Packet, PathFacts, Repr, Size, Span};
 
@@ -35,9 +35,19 @@ fn facts() -> ProgramFacts {
 }
 
 fn config(window_packets: u64, release: Duration) -> BiccConfig {
+    of_bytes(window_packets * u64::from(PACKET), release)
+}
+
+fn of_bytes(window: u64, release: Duration) -> BiccConfig {
     BiccConfig {
-        window: Size::Bytes(Bytes(window_packets * u64::from(PACKET))),
+        window: Size::Bytes(Bytes(window)),
         release: Span::Time(release),
+        scope: BiccScope::Destination,
+        clear_marks: false,
+        ecn: false,
+        ecn_kmin: Bytes(0),
+        ecn_kmax: Bytes(0),
+        ecn_pmax: 1.0,
     }
 }
 
@@ -78,7 +88,11 @@ struct Esw {
 
 impl Esw {
     fn new(config: &BiccConfig) -> Self {
-        Esw { program: Bicc::new(config, &facts()), now: Time::ZERO, kept: Vec::new() }
+        Esw {
+            program: Bicc::new(config, &facts(), stream(1, 0, Purpose::Program)),
+            now: Time::ZERO,
+            kept: Vec::new(),
+        }
     }
 
     /// A packet comes in by the port that its queue pair has here; what goes out, itself first if it goes out at once.

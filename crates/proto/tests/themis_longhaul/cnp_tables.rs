@@ -7,6 +7,8 @@ use anabranch_proto::program::Verdict;
 use anabranch_proto::program::themis_longhaul::{CnpTables, FlowStatus, Recovery, Throttling, TrpConfig};
 use std::collections::BTreeSet;
 
+/// Of no matter where slots do not expire.
+const NOW: Time = Time::ZERO;
 const DELAY: Duration = Duration::from_us(1_000);
 
 fn tables(cache_slots: usize, store_entries: usize) -> CnpTables {
@@ -15,7 +17,7 @@ fn tables(cache_slots: usize, store_entries: usize) -> CnpTables {
 
 /// `loop_num` of a throttled flow; 0 for a miss or one back to normal.
 fn loops(tables: &mut CnpTables, qp: u32) -> u8 {
-    tables.find(RECEIVER, QpId(qp)).map_or(0, |found| found.state.loop_num)
+    tables.find(NOW, RECEIVER, QpId(qp)).map_or(0, |found| found.state.loop_num)
 }
 
 fn cnps(tables: &mut CnpTables, at: Time, qp: u32, count: u32) {
@@ -25,13 +27,13 @@ fn cnps(tables: &mut CnpTables, at: Time, qp: u32, count: u32) {
 #[test]
 fn the_cache_throttles_at_once_and_the_store_goes_on_from_there() {
     let mut tables = tables(1_024, 1_024);
-    assert!(tables.find(RECEIVER, QpId(0)).is_none());
+    assert!(tables.find(NOW, RECEIVER, QpId(0)).is_none());
     cnps(&mut tables, us(1), 0, 8);
     assert_eq!((loops(&mut tables, 0), loops(&mut tables, 1)), (3, 0));
     assert_eq!(tables.next_install(), Some(us(1) + DELAY), "one entry for eight CNPs");
-    let before = *tables.find(RECEIVER, QpId(0)).expect("it is in the cache").state;
+    let before = *tables.find(NOW, RECEIVER, QpId(0)).expect("it is in the cache").state;
     tables.install();
-    let after = *tables.find(RECEIVER, QpId(0)).expect("it is in the store").state;
+    let after = *tables.find(NOW, RECEIVER, QpId(0)).expect("it is in the store").state;
     assert_eq!(before, after);
     assert_eq!((tables.next_install(), tables.stored(), tables.counts().installs), (None, 1, 1));
     // Further CNPs change the entry, and leave the cache alone.
@@ -68,7 +70,7 @@ fn flows_with_places_of_their_own_do_not_touch_each_other() {
     let hit: Vec<u32> = (1..10_000).filter(|qp| loops(&mut tables, *qp) > 0).collect();
     assert!((1..30).contains(&hit.len()), "10,000 flows on 1,024 places: {}", hit.len());
     for qp in hit {
-        assert!(tables.find(RECEIVER, QpId(qp)).is_some_and(|found| found.is_wrong_flow));
+        assert!(tables.find(NOW, RECEIVER, QpId(qp)).is_some_and(|found| found.is_wrong_flow));
     }
     tables.install();
     assert!((1..10_000).all(|qp| loops(&mut tables, qp) == 0), "the place is free");
@@ -86,7 +88,7 @@ fn places_spread_evenly_and_depend_on_the_receiver() {
     let mut slots = BTreeSet::new();
     for host in 0..16 {
         let receiver = anabranch_base::HostId(host);
-        let is_hit = tables.find(receiver, QpId(20_000)).is_some();
+        let is_hit = tables.find(NOW, receiver, QpId(20_000)).is_some();
         slots.insert(is_hit);
     }
     assert_eq!(slots.len(), 2, "the receiver's address is hashed too");
@@ -100,7 +102,7 @@ fn the_cache_hides_the_store() {
     tables.install();
     assert_eq!(loops(&mut tables, 0), 4);
     cnps(&mut tables, us(1_100), 1, 1);
-    let found = tables.find(RECEIVER, QpId(0)).expect("it is in both");
+    let found = tables.find(NOW, RECEIVER, QpId(0)).expect("it is in both");
     assert_eq!((found.state.loop_num, found.is_wrong_flow), (1, true));
     tables.install();
     assert_eq!((loops(&mut tables, 0), loops(&mut tables, 1)), (4, 1));
@@ -114,12 +116,12 @@ fn two_flows_in_one_place() {
     assert_eq!(tables.counts().collisions, 0);
     cnps(&mut tables, us(2), 1, 1);
     assert_eq!((loops(&mut tables, 0), loops(&mut tables, 1), tables.counts().collisions), (3, 3, 1));
-    assert!(tables.find(RECEIVER, QpId(0)).is_some_and(|found| !found.is_wrong_flow));
-    assert!(tables.find(RECEIVER, QpId(1)).is_some_and(|found| !found.is_wrong_flow));
+    assert!(tables.find(NOW, RECEIVER, QpId(0)).is_some_and(|found| !found.is_wrong_flow));
+    assert!(tables.find(NOW, RECEIVER, QpId(1)).is_some_and(|found| !found.is_wrong_flow));
     tables.install();
     assert_eq!((loops(&mut tables, 0), loops(&mut tables, 1)), (3, 0), "until its own entry");
     tables.install();
-    let state = *tables.find(RECEIVER, QpId(1)).expect("it is in the store").state;
+    let state = *tables.find(NOW, RECEIVER, QpId(1)).expect("it is in the store").state;
     assert_eq!((state.loop_num, state.cnp_num, state.alpha, state.cnp_time), (1, 1, 6, us(2)));
 }
 
@@ -210,7 +212,7 @@ fn a_flow_that_still_recovers_keeps_its_entry() {
     cnps(&mut tables, us(0), 0, 1);
     tables.install();
     let packet = |tables: &mut CnpTables, at, psn| {
-        let found = tables.find(RECEIVER, QpId(0)).expect("it is in the store");
+        let found = tables.find(NOW, RECEIVER, QpId(0)).expect("it is in the store");
         found.state.handle_data(at, psn, &rules);
         found.state.status
     };
@@ -219,13 +221,13 @@ fn a_flow_that_still_recovers_keeps_its_entry() {
     tables.install();
     assert_eq!(tables.counts().installs_refused, 1);
     // One that comes back shows it too.
-    let found = tables.find(RECEIVER, QpId(0)).expect("it is in the store");
+    let found = tables.find(NOW, RECEIVER, QpId(0)).expect("it is in the store");
     assert!(found.state.keeps(us(2_450), 0, 1, &rules));
     cnps(&mut tables, us(1_500), 1, 1);
     tables.install();
     assert_eq!(tables.counts().installs_refused, 2);
     // Back to normal, it is idle however many packets pass.
-    tables.find(RECEIVER, QpId(0)).expect("it is in the store").state.handle_sent(0);
+    tables.find(NOW, RECEIVER, QpId(0)).expect("it is in the store").state.handle_sent(0);
     assert_eq!(packet(&mut tables, us(2_999), 1), FlowStatus::Normal);
     cnps(&mut tables, us(2_000), 1, 1);
     tables.install();
@@ -244,4 +246,39 @@ fn an_install_is_on_time_without_a_timer() {
     switch.cnp(us(0), 0);
     assert_eq!(switch.trp.next_timeout(), Some(us(1_000)));
     assert_eq!(switch.data(us(1_000), 0, 0), Verdict::SetAside);
+}
+
+/// A slot whose last CNP is too long ago is a miss and any flow's, though its flow was never back to normal.
+#[test]
+fn a_slot_without_cnps_expires() {
+    let expiry = Duration::from_us(200);
+    let mut kept = tables(1, 0);
+    let mut freed = tables(1, 0).freeing(Some(expiry), false);
+    for tables in [&mut kept, &mut freed] {
+        cnps(tables, us(10), 0, 8);
+        assert!(tables.find(us(210), RECEIVER, QpId(0)).is_some(), "200 us are not longer than 200 us");
+    }
+    assert!(kept.find(us(211), RECEIVER, QpId(0)).is_some());
+    assert!(freed.find(us(211), RECEIVER, QpId(0)).is_none());
+    for tables in [&mut kept, &mut freed] {
+        cnps(tables, us(300), 1, 1);
+    }
+    assert_eq!([kept.counts().collisions, freed.counts().collisions], [1, 0]);
+    let loops = |tables: &mut CnpTables| tables.find(us(300), RECEIVER, QpId(1)).map(|it| it.state.loop_num);
+    assert_eq!([loops(&mut kept), loops(&mut freed)], [Some(4), Some(1)], "a free slot begins anew");
+}
+
+/// One slot for two flows: the entry of the first leaves what the second one's CNP wrote, or resets it.
+#[test]
+fn the_control_plane_may_leave_a_slot_to_another_flow() {
+    for (reset_own, is_left) in [(false, false), (true, true)] {
+        let mut tables = tables(1, 8).freeing(None, reset_own);
+        cnps(&mut tables, us(10), 0, 1);
+        cnps(&mut tables, us(20), 1, 1);
+        tables.install();
+        assert_eq!(loops(&mut tables, 2) > 0, is_left, "a third flow hits whatever is there");
+        assert_eq!(tables.counts().installs, 1);
+        cnps(&mut tables, us(30), 1, 1);
+        assert_eq!(loops(&mut tables, 0), 1, "in the store, or by the other flow's slot");
+    }
 }

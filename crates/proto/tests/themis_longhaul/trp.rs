@@ -20,6 +20,8 @@ pub fn config() -> TrpConfig {
         cache: true,
         cache_slots: 1_024,
         cache_fingerprint: false,
+        cache_expiry: Span::Time(Duration::ZERO),
+        cache_reset_own: false,
         store: true,
         store_entries: 1_024,
         install_delay: Span::Time(Duration::from_us(1_000)),

@@ -26,7 +26,7 @@ pub(super) fn placed(
 }
 
 use super::{Done, Fabric, Job, MAX_MESSAGES, Opens, Start, Workload, WorkloadBuilder, WorkloadError};
-use anabranch_base::{Bytes, GateId, HostId, MessageId, QpId, Time};
+use anabranch_base::{Bytes, Duration, GateId, HostId, MessageId, Purpose, QpId, Time, stream};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,6 +58,9 @@ pub struct CollectiveSpec {
     /// With `depth`: when a chunk is through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<Clock>,
+    /// Only for an all-to-all: each rank begins at a time drawn from 0 to this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Duration>,
 }
 
 /// When a chunk makes room for the next one.
@@ -136,6 +139,7 @@ impl CollectiveSpec {
         self.check_chunk()?;
         self.check_connections()?;
         self.check_depth()?;
+        self.check_jitter()?;
         self.check_messages()
     }
 
@@ -189,6 +193,18 @@ impl CollectiveSpec {
         }
     }
 
+    /// Elsewhere a rank would send on what it received before it has begun.
+    fn check_jitter(&self) -> Result<(), WorkloadError> {
+        if self.jitter.is_none() || self.algorithm == Algorithm::Alltoall {
+            return Ok(());
+        }
+        let what = format!(
+            "only the ranks of an all-to-all begin at random, not those of {}; leave out jitter",
+            self.algorithm.name()
+        );
+        Err(WorkloadError::key("jitter", what))
+    }
+
     fn check_messages(&self) -> Result<(), WorkloadError> {
         let of = |ranks: u32| self.algorithm.messages(ranks, self.bytes.0, self.chunk_bytes());
         let messages = match &self.members {
@@ -219,6 +235,13 @@ impl CollectiveSpec {
     /// The most bytes of a message. The blocks of an all-to-all have no limit.
     fn chunk_bytes(&self) -> u64 {
         self.chunk.map_or(u64::MAX, |chunk| chunk.0)
+    }
+
+    /// When a rank of a job begins.
+    fn begin(&self, job: u64, rank: u64, seed: u64) -> Time {
+        let Some(jitter) = self.jitter else { return Time::ZERO };
+        let drawn = stream(seed, job << 32 | rank, Purpose::WorkloadArrivals).unit();
+        Time((drawn * jitter.0 as f64) as u64)
     }
 
     fn plan(&self, ranks: u32) -> Plan {
@@ -307,9 +330,10 @@ pub(super) fn build(spec: &CollectiveSpec, fabric: &Fabric, seed: u64) -> Result
     let sum = |of: fn(&Plan) -> usize| groups.iter().map(|group| of(&plans[&group.len()])).sum();
     let mut builder =
         WorkloadBuilder::with_room(sum(|plan| plan.sends.len()), sum(Plan::gates), sum(Plan::activations));
-    for group in groups {
+    for (job, group) in (0_u64..).zip(groups) {
         let hosts = group.iter().copied().map(HostId).collect();
-        plans[&group.len()].add_job(&mut builder, spec, hosts);
+        let begins: Vec<Time> = (0..group.len() as u64).map(|rank| spec.begin(job, rank, seed)).collect();
+        plans[&group.len()].add_job(&mut builder, spec, hosts, &begins);
     }
     builder.build()
 }
@@ -333,8 +357,14 @@ impl Plan {
         }
     }
 
-    /// Adds a job of this plan on `hosts`, which are as many as its ranks.
-    fn add_job(&self, builder: &mut WorkloadBuilder, spec: &CollectiveSpec, hosts: Vec<HostId>) {
+    /// Adds a job of this plan on `hosts`, which are as many as its ranks and begin at `begins`.
+    fn add_job(
+        &self,
+        builder: &mut WorkloadBuilder,
+        spec: &CollectiveSpec,
+        hosts: Vec<HostId>,
+        begins: &[Time],
+    ) {
         let mut qps: BTreeMap<(u32, u32), QpId> = BTreeMap::new();
         let first = builder.messages();
         // By rank, how many of its sends may still start at once.
@@ -352,7 +382,7 @@ impl Plan {
                 Some(_) => at_once[src] == 0,
             };
             at_once[src] = at_once[src].saturating_sub(1);
-            let start = if waits { Start::ByGate } else { Start::At(Time::ZERO) };
+            let start = if waits { Start::ByGate } else { Start::At(begins[src]) };
             let message = builder.add_message(qp, send.bytes, start);
             if waits && self.open.is_some() {
                 queued[src].push(message);

@@ -24,6 +24,7 @@ fn placed(ranks: u32, jobs: u32, placement: Placement) -> CollectiveSpec {
         connections: None,
         depth: None,
         clock: None,
+        jitter: None,
     }
 }
 
@@ -216,4 +217,30 @@ fn a_spread_that_runs_out_of_tors_says_how_many_jobs_fit() {
     let tight = Fabric { hosts: 4, host_rate: Rate(GBPS), tor_of: vec![0, 0, 0, 1], dcs: 1 };
     let text = build(&placed(2, 2, Placement::Spread), &tight, 1).unwrap_err().to_string();
     assert!(text.contains("only 1 jobs of 2 ranks fit"), "{text}");
+}
+
+/// Each rank's first messages start together, at a time of its own below the jitter; seeds draw other times.
+#[test]
+fn ranks_of_an_all_to_all_begin_at_random() {
+    let fabric = fabric(8, 4);
+    let jitter = Some(Duration::from_us(500));
+    let begins = |jitter, seed| {
+        let w = build(&CollectiveSpec { jitter, ..to_all(4, 2) }, &fabric, seed).unwrap();
+        let first = w.messages.iter().filter_map(|message| match message.start {
+            Start::At(time) => Some((w.qps[message.qp.index()].src.0, time)),
+            Start::ByGate => None,
+        });
+        let first: Vec<(u32, Time)> = first.collect();
+        assert_eq!(first.len(), 8, "two of each rank");
+        first.into_iter().collect::<BTreeSet<_>>()
+    };
+    assert!(begins(None, 1).iter().all(|(_, time)| *time == Time::ZERO));
+    let drawn = begins(jitter, 1);
+    assert_eq!(drawn.len(), 4, "one time a rank");
+    assert_eq!(drawn.iter().map(|(_, time)| *time).collect::<BTreeSet<_>>().len(), 4);
+    assert!(drawn.iter().all(|(_, time)| time.0 < 500_000_000));
+    assert_eq!(drawn, begins(jitter, 1));
+    assert_ne!(drawn, begins(jitter, 2));
+    let said = build(&CollectiveSpec { jitter, ..placed(4, 1, Placement::Blocks) }, &fabric, 1).unwrap_err();
+    assert!(said.to_string().contains("leave out jitter"), "{said}");
 }

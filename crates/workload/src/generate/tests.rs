@@ -19,7 +19,15 @@ fn permutation_of(hosts: u32, cross_tor: bool) -> WorkloadSpec {
 }
 
 fn poisson(sizes: &str, load: f64, hosts: u32, duration: Duration) -> WorkloadSpec {
-    WorkloadSpec::Poisson { sizes: sizes.into(), load, hosts, duration, incast: None, pipeline: None }
+    WorkloadSpec::Poisson {
+        sizes: sizes.into(),
+        load,
+        hosts,
+        duration,
+        inter: None,
+        incast: None,
+        pipeline: None,
+    }
 }
 
 /// WebSearch at load 0.3 on all of 32 hosts for 20 ms, with incasts.
@@ -31,6 +39,7 @@ fn with_incasts(degree: u32, bytes: u64, load: f64) -> WorkloadSpec {
         load: 0.3,
         hosts: 32,
         duration,
+        inter: None,
         incast,
         pipeline: None,
     }
@@ -494,5 +503,54 @@ fn listed_messages_are_as_listed() {
         (&[message(1, 2, 0, 0)], "workload.message: a message must have at least 1B"),
     ] {
         assert_eq!(wrong(spec(list), &fabric(4, 4)), expected);
+    }
+}
+
+/// Only receivers change: who sends when, and how much, is what it is without a share.
+#[test]
+fn a_share_between_data_centres_is_met() {
+    let fabric = across(32, 2);
+    let with = |inter| {
+        let duration = Duration::from_us(20_000);
+        let mut spec = poisson("websearch", 0.8, 32, duration);
+        if let WorkloadSpec::Poisson { inter: it, .. } = &mut spec {
+            *it = inter;
+        }
+        build(&spec, &fabric, 1, &|_| None).unwrap()
+    };
+    let crossing = |w: &Workload| {
+        let crosses = pairs(w).iter().filter(|(src, dst)| src / 16 != dst / 16).count();
+        crosses as f64 / w.messages.len() as f64
+    };
+    let uniform = with(None);
+    assert!((crossing(&uniform) - 16.0 / 31.0).abs() < 0.03, "{}", crossing(&uniform));
+    for share in [0.0, 0.2, 1.0] {
+        let w = with(Some(share));
+        assert!((crossing(&w) - share).abs() < 0.03, "{share}: {}", crossing(&w));
+        assert!(pairs(&w).iter().all(|(src, dst)| src != dst && *dst < 32));
+        let receivers: BTreeSet<u32> = pairs(&w).iter().map(|pair| pair.1).collect();
+        assert_eq!(receivers.len(), 32);
+        let sent = |w: &Workload| w.messages.iter().map(|m| (m.bytes, start_of(m))).collect::<Vec<_>>();
+        assert_eq!(sent(&w), sent(&uniform));
+    }
+}
+
+#[test]
+fn a_share_between_data_centres_needs_them() {
+    let with = |hosts, share| {
+        let mut spec = poisson("websearch", 0.8, hosts, Duration::from_us(2_000));
+        if let WorkloadSpec::Poisson { inter, .. } = &mut spec {
+            *inter = Some(share);
+        }
+        spec
+    };
+    for (spec, fabric, words) in [
+        (with(32, 0.2), fabric(32, 4), "there is no other data centre"),
+        (with(16, 0.2), across(32, 2), "16 of 32 are too few; write 32"),
+        (with(32, 18.0), across(32, 2), "from 0 to 1"),
+        (with(2, 0.5), across(2, 2), "none to send to there; write 1"),
+    ] {
+        let said = wrong(spec, &fabric);
+        assert!(said.contains(words), "{said}");
     }
 }

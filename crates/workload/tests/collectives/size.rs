@@ -13,6 +13,7 @@ fn jobs_of_32(algorithm: Algorithm, jobs: u32) -> (usize, usize) {
         connections: (algorithm == Algorithm::Alltoall).then_some(16),
         depth: None,
         clock: None,
+        jitter: None,
     };
     let fabric = Fabric {
         hosts: 2048,

@@ -46,6 +46,7 @@ impl Collective {
             connections: to_all.then_some(connections),
             depth: pace.map(|(depth, _)| depth),
             clock: pace.map(|(_, clock)| clock),
+            jitter: None,
         };
         let fabric = Fabric { hosts: ranks, host_rate: Rate(1), tor_of: vec![0; ranks as usize], dcs: 1 };
         let workload = workload::build(&WorkloadSpec::Collective(spec), &fabric, 1, &|_| None).unwrap();

@@ -283,6 +283,34 @@ bytes = "1KiB"
         }
     }
 
+    /// `*` means one thing below `[set]` and in `[[unsaid]]`: every scheme that has the parameter; a fault where none has.
+    #[test]
+    fn all_schemes_are_those_that_have_it_as_in_set() {
+        let figure = FIGURE.replace("[set]\n\"reps.lb.buffer\" = 16\n", "");
+        let read = |text: &str, choice: &[usize]| {
+            read_figure_under(&Registry::new(), "f.toml", text, Scale::Paper, &NoFiles, choice)
+        };
+        let unsaid = |set: &str| {
+            format!(
+                "{figure}[[unsaid]]\nwhat = \"it\"\nbecause = \"the text is silent\"\nset = {{ {set} }}\n"
+            )
+        };
+        let in_set = |set: &str| figure.replace("[sweep]\n", &format!("[set]\n{set}\n[sweep]\n"));
+        let varied = read(&unsaid("\"*.lb.buffer\" = [8, 16]"), &[1]).unwrap().scenario.unwrap();
+        let set = read(&in_set("\"*.lb.buffer\" = 16"), &[]).unwrap().scenario.unwrap();
+        assert_eq!(varied, set, "ops has no lb.buffer, and is left as it is");
+        assert!(set.to_toml().contains("buffer = 16"));
+        let nobody = |text: &str| {
+            let said = read(text, &[]).unwrap_err().to_string();
+            let words =
+                said.lines().next().and_then(|line| line.split_once(": ")).map(|(_, words)| words.to_owned());
+            words.unwrap_or(said)
+        };
+        let said = nobody(&in_set("\"*.cc.rate_ai\" = \"1Gbps\""));
+        assert_eq!(said, "scheme \"reps\" has no parameter \"cc.rate_ai\"");
+        assert_eq!(nobody(&unsaid("\"*.cc.rate_ai\" = [\"1Gbps\", \"2Gbps\"]")), said);
+    }
+
     #[test]
     fn values_have_names() {
         let one = under("\"reps.lb.buffer\" = [16, 8]", Scale::Paper, &[]).unwrap().unsaid.remove(0);

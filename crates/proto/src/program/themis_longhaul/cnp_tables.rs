@@ -21,6 +21,9 @@
 //! - A slot whose flow is back to normal is a miss, like an empty one.
 //! - The reset asks not whose place it is: another flow that uses the same place is then not throttled until its own
 //!   entry is there or its next CNP comes.
+//! - With `reset_own` it does, and leaves the slot alone where another flow's CNP was the last to write it.
+//! - What frees a slot that the control plane does not: its flow is back to normal. With `expiry` also that no CNP has come
+//!   for so long ("expired register entries", section V-B), whatever still loops, which may then be overtaken.
 //! - The control plane asks for one entry per flow at a time.
 //! - Entries are never taken out, so that a flow keeps its lower alpha and the next congestion throttles it the faster.
 //!   When the store is full, a new flow takes the place of the idle one whose last CNP is the oldest. A flow is idle
@@ -38,6 +41,10 @@ pub struct CnpTables {
     salt: u64,
     /// Slots hold fingerprints.
     fingerprints: bool,
+    /// A slot without a CNP for longer than this is free.
+    expiry: Option<Duration>,
+    /// The control plane resets a slot only where the entry's own flow was the last to write it.
+    reset_own: bool,
     /// CNP_Cache; empty where there is none.
     cache: Vec<Place>,
     /// CNP_Store.
@@ -78,8 +85,18 @@ struct Place {
     state: FlowState,
     /// That of the last CNP's flow; always 0 where slots hold none.
     fingerprint: u32,
+    /// Whose CNP was the last to write it, which the control plane knows.
+    writer: Option<QpId>,
     /// Grows when it is reset, and when a CNP comes while nothing is throttled there.
     generation: u32,
+}
+
+impl Place {
+    /// Whether the last CNP that wrote it is too long ago.
+    fn has_expired(&self, now: Time, expiry: Option<Duration>) -> bool {
+        self.state.status != FlowStatus::Normal
+            && expiry.is_some_and(|expiry| now.since(self.state.cnp_time) > expiry)
+    }
 }
 
 struct Entry {
@@ -123,12 +140,14 @@ impl CnpTables {
         install_delay: Duration,
         salt: u64,
     ) -> Self {
-        let slot = || Place { state: FlowState::new(&rules), fingerprint: 0, generation: 0 };
+        let slot = || Place { state: FlowState::new(&rules), fingerprint: 0, writer: None, generation: 0 };
         CnpTables {
             rules,
             install_delay,
             salt,
             fingerprints,
+            expiry: None,
+            reset_own: false,
             cache: std::iter::repeat_with(slot).take(cache_slots).collect(),
             store: Vec::with_capacity(store_entries),
             store_entries,
@@ -136,6 +155,12 @@ impl CnpTables {
             flows: Vec::new(),
             counts: TableCounts::default(),
         }
+    }
+
+    /// With other rules for what frees a slot.
+    #[must_use]
+    pub fn freeing(self, expiry: Option<Duration>, reset_own: bool) -> Self {
+        CnpTables { expiry, reset_own, ..self }
     }
 
     /// A CNP passes on its way from `receiver`.
@@ -150,7 +175,11 @@ impl CnpTables {
             return;
         }
         // Section V-B: the data plane does not wait for the control plane.
+        let expiry = self.expiry;
         if let Some(slot) = self.cache.get_mut(slot) {
+            if slot.has_expired(now, expiry) {
+                slot.state = FlowState::new(&self.rules);
+            }
             if slot.state.status == FlowStatus::Normal {
                 slot.generation += 1;
             } else if flow.generation != slot.generation {
@@ -161,6 +190,7 @@ impl CnpTables {
                 }
             }
             slot.fingerprint = fingerprint;
+            slot.writer = Some(qp);
             flow.generation = slot.generation;
             slot.state.handle_cnp(now, &self.rules);
         }
@@ -172,12 +202,13 @@ impl CnpTables {
     }
 
     /// The registers that apply to a data packet to `receiver`: those of the cache, else those of the store.
-    pub fn find(&mut self, receiver: HostId, qp: QpId) -> Option<Found<'_>> {
+    pub fn find(&mut self, now: Time, receiver: HostId, qp: QpId) -> Option<Found<'_>> {
         let (slot, fingerprint) = self.slot(receiver, qp);
         let flow = self.flows.get(qp.index()).copied().unwrap_or_default();
         if let Some(slot) = self.cache.get_mut(slot)
             && slot.state.status != FlowStatus::Normal
             && slot.fingerprint == fingerprint
+            && !slot.has_expired(now, self.expiry)
         {
             let is_wrong_flow = flow.generation != slot.generation;
             return Some(Found { state: &mut slot.state, is_wrong_flow });
@@ -202,9 +233,9 @@ impl CnpTables {
         };
         let (slot, fingerprint) = self.slot(receiver, qp);
         let state = match self.cache.get_mut(slot) {
-            Some(slot) if slot.fingerprint == fingerprint => {
+            Some(slot) if slot.fingerprint == fingerprint && (!self.reset_own || slot.writer == Some(qp)) => {
                 let flow = &self.flows[qp.index()];
-                let is_its = flow.generation == slot.generation;
+                let is_its = flow.generation == slot.generation && !slot.has_expired(due, self.expiry);
                 let state = std::mem::replace(&mut slot.state, FlowState::new(&self.rules));
                 slot.generation += 1;
                 is_its.then_some(state)

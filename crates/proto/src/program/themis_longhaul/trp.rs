@@ -18,8 +18,9 @@ use super::throttling::{FlowState, FlowStatus, Growth, Recovery, Throttling};
 use crate::program::interface::{
     Emitted, Held, Passage, ProgramCounter, ProgramFacts, Sites, Total, Verdict,
 };
+use crate::program::marking::Marking;
 use crate::{Packet, Repr, Span, StateField};
-use anabranch_base::{AboveZero, Bytes, Rate, Stream, Time, parameters};
+use anabranch_base::{AboveZero, Bytes, Duration, Rate, Stream, Time, parameters};
 use serde::{Deserialize, Serialize};
 
 parameters! {
@@ -49,6 +50,15 @@ parameters! {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[is(any; example = true; source = "unsaid: the register of section V-B stores a hash"; default = false)]
         pub cache_fingerprint: bool,
+        /// A slot of CNP_Cache without a CNP for longer than this is free; 0: only when its flow is back to normal.
+        #[serde(default = "no_expiry", skip_serializing_if = "is_no_expiry")]
+        #[is(any; example = "1ms"; source = "unsaid; section V-B: expired register entries"; default = "0us")]
+        pub cache_expiry: Span,
+        /// The control plane resets a slot of CNP_Cache only where the entry's own flow was the last to write it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[is(any; example = true; source = "unsaid; section V-B: the control plane resets the register";
+            default = false)]
+        pub cache_reset_own: bool,
         /// Use CNP_Store (figure 18).
         #[is(any; example = true; source = "Themis-longhaul, section V-B")]
         pub store: bool,
@@ -92,6 +102,14 @@ parameters! {
     }
 }
 
+fn no_expiry() -> Span {
+    Span::Time(Duration::ZERO)
+}
+
+fn is_no_expiry(span: &Span) -> bool {
+    *span == no_expiry()
+}
+
 fn ecn_kmin() -> Bytes {
     Bytes(1_600_000)
 }
@@ -114,25 +132,6 @@ fn ecn_pmax() -> f64 {
 
 fn is_ecn_pmax(share: &f64) -> bool {
     *share == ecn_pmax()
-}
-
-/// How the recirculation port marks.
-struct Marking {
-    kmin: u64,
-    kmax: u64,
-    pmax: f64,
-    random: Stream,
-}
-
-impl Marking {
-    /// Whether a packet that leaves `bytes` behind is marked.
-    fn marks(&mut self, bytes: u64) -> bool {
-        if bytes <= self.kmin {
-            return false;
-        }
-        let share = (bytes - self.kmin) as f64 / self.kmax.saturating_sub(self.kmin) as f64;
-        bytes > self.kmax || self.random.unit() < share * self.pmax
-    }
 }
 
 /// The receivers' side of Themis in one switch.
@@ -170,6 +169,7 @@ impl Trp {
             (size(config.cache, config.cache_slots), size(config.store, config.store_entries));
         let install_delay = config.install_delay.on(&facts.path);
         let latency = config.latency.on(&facts.path);
+        let expiry = Some(config.cache_expiry.on(&facts.path)).filter(|expiry| *expiry > Duration::ZERO);
         let key = random.next_u64();
         let fingerprints = (slots, config.cache_fingerprint);
         let marking = config.ecn.then(|| Marking {
@@ -181,7 +181,8 @@ impl Trp {
         Trp {
             rules,
             sites: facts.sites.clone(),
-            tables: CnpTables::new(rules, fingerprints, entries, install_delay, key),
+            tables: CnpTables::new(rules, fingerprints, entries, install_delay, key)
+                .freeing(expiry, config.cache_reset_own),
             marking,
             port: Recirculation::new(config.rate, latency, config.dummies, config.dummy_bytes),
             counts: Counts::default(),
@@ -223,7 +224,7 @@ impl Trp {
         let queued = out.len();
         self.advance(at.now, out);
         let mut loops = 0;
-        if let Some(found) = self.tables.find(packet.dst, packet.qp) {
+        if let Some(found) = self.tables.find(at.now, packet.dst, packet.qp) {
             let before = found.state.status;
             loops = found.state.handle_data(at.now, psn, &self.rules);
             self.counts.recoveries += u64::from(begins_recovery(before, found.state));
@@ -313,7 +314,7 @@ impl Trp {
         }
         let packet = looping.packet;
         let Repr::Data { psn, .. } = packet.repr else { return };
-        let mut found = self.tables.find(packet.dst, packet.qp);
+        let mut found = self.tables.find(now, packet.dst, packet.qp);
         let again = match &mut found {
             Some(found) => {
                 let before = found.state.status;
