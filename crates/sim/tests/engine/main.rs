@@ -18,6 +18,7 @@ mod lossless;
 mod mix;
 mod parameters;
 mod peers;
+mod posted;
 mod programs;
 mod support;
 mod threads;
