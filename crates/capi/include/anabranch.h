@@ -7,11 +7,11 @@
  *     anabranch_receive(network, 0, 9, 1000000, 0, arrived, my_state);
  *     anabranch_run(network);
  *
- * One thread at a time uses a simulation. What returns an int returns 0, or -1 when something is wrong:
- * anabranch_error then says what, and what to do instead.
+ * One thread at a time uses a simulation, and your functions are called in the one that is in anabranch_run. What returns an
+ * int returns 0, or -1 when something is wrong: anabranch_error then says what, and what to do instead.
  *
- * All that was posted is simulated again, from the beginning, when more was posted, once for what comes within the latency
- * of a link; n such times cost about n / 2 whole runs. */
+ * Everything is simulated once. Each simulation has a thread of its own, which stands still while your functions run; a
+ * child process of fork() does not have it. */
 #ifndef ANABRANCH_H
 #define ANABRANCH_H
 
@@ -52,7 +52,15 @@ int anabranch_schedule(anabranch *simulation, uint64_t delay_ps, anabranch_funct
 uint64_t anabranch_time_ps(const anabranch *simulation);
 
 /* Simulates, and calls your functions, until nothing is left that could happen. They may call all of the above but
- * anabranch_free. A receive that is left then is an error. */
+ * anabranch_free, and post from and to any hosts: what they post starts at the time at which they are called. A receive that
+ * is left at the end is an error.
+ *
+ * At one time your functions are called in this order: for messages that arrived, by the order of their anabranch_send; for
+ * messages acknowledged, likewise; then what was scheduled, by the order of anabranch_schedule.
+ *
+ * When it has returned 0, time stands where the last of all that happened; more may be posted then, and simulated by calling
+ * it again. When the simulation itself has failed (messages cannot get through, a limit of the scenario), calling it again
+ * says the same. */
 int anabranch_run(anabranch *simulation);
 
 /* What was wrong last; it is valid until the next call. */

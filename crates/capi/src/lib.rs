@@ -3,11 +3,15 @@
 //!
 //! What is behind it, in Rust, is [`Online`].
 
+mod engine;
+mod error;
 mod online;
 
-pub use online::{Online, OnlineError};
+pub use error::OnlineError;
+pub use online::Online;
 
 use anabranch_base::Duration;
+use std::any::Any;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -56,12 +60,15 @@ unsafe fn call(
 fn guarded<T>(action: impl FnOnce() -> Result<T, OnlineError>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(action)) {
         Ok(ended) => ended.map_err(|error| error.to_string()),
-        Err(panic) => {
-            let what = panic.downcast_ref::<String>().map(String::as_str);
-            let what = what.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-            Err(format!("internal error, a defect of anabranch: {what}"))
-        }
+        Err(panic) => Err(what_panicked(&*panic)),
     }
+}
+
+/// What a panic of ours says.
+fn what_panicked(panic: &(dyn Any + Send)) -> String {
+    let what = panic.downcast_ref::<String>().map(String::as_str);
+    let what = what.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+    format!("internal error, a defect of anabranch: {what}")
 }
 
 /// A text as C has it: up to its first zero byte.

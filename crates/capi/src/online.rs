@@ -1,96 +1,44 @@
 //! Messages that are posted while the run goes on: what another simulator decides when it hears that others arrived.
 //!
-//! The engine wants all messages before it starts. But a run is decided by its scenario and seed, and what is posted
-//! at a time changes nothing before it: queue pairs are numbered in the order in which they are first used, random
-//! streams go by those numbers, and each queue pair is kept open by a message behind the end of the run. So the run is
-//! simulated again, from its beginning, when more was posted, and goes on where it was: a link's latency after the first
-//! of what is new, so that what is posted together is simulated once. That the past is the same each time is checked
-//! ([`OnlineError::Past`]).
-//!
-//! Simulating `n` times from the beginning costs as much as about `n / 2` whole runs. To do without, the
-//! engine would have to take messages within an event: what hears of an arrival at a host posts there at that instant,
-//! and windows have run beyond it when they end. Messages, queue pairs and what the hosts keep of them would have to
-//! grow behind shared references, and all hosts be one cluster, so that one may post at another.
+//! The fabric is simulated once ([`crate::engine`]). It stands still at each instant at which a message arrives, or its sender
+//! knows so, or something was scheduled; all that is heard of there and all that is posted has that time.
 
-use anabranch_base::{Duration, HostId, QpId, Refused, Time};
-use anabranch_sim::scenario::{NoFiles, Overrides, Registry, RunPoint, read_with};
-use anabranch_sim::workload::{Start, WorkloadBuilder};
-use anabranch_sim::{Control, RunError, run};
+use crate::engine::{Answer, Engine, Instant};
+use crate::error::OnlineError;
+use anabranch_base::{Duration, HostId, Refused, Time};
+use anabranch_sim::Post;
+use anabranch_sim::scenario::{NoFiles, Overrides, Registry, read_with};
+use anabranch_sim::workload::{Done, Start};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// What cannot be done, and what to write instead.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum OnlineError {
-    /// The scenario is at fault, or the run failed.
-    #[error("{0}")]
-    Scenario(String),
-    /// A call is.
-    #[error("{0}")]
-    Call(String),
-    /// What was posted later changed what had happened before.
-    #[error("internal error, a defect of anabranch: message {message} had ended at {was}, and now does not")]
-    Past {
-        /// The message, by its number in the order of posting.
-        message: usize,
-        /// When, in picoseconds.
-        was: u64,
-    },
-}
 
 /// A fabric on which messages are posted as time goes on. `C` is what the caller wants to hear of again.
 pub struct Online<C> {
-    point: RunPoint,
     hosts: u32,
+    max_time: Duration,
     now: Time,
-    posted: Arc<Mutex<Posted>>,
+    engine: Engine,
+    /// Where the engine stands.
+    engine_at: Time,
+    /// Whether it has nothing under way there. Then it stays, while time goes on with what was scheduled.
+    is_idle: bool,
+    /// What it does not know of yet, with whether the acknowledgement is heard of: all posted now.
+    posts: Vec<(Post, bool)>,
+    /// All messages, in the order of posting.
     states: Vec<State<C>>,
-    /// When the first message was posted that no simulation knows.
-    stale_since: Option<Time>,
-    /// The least that passes before what one host does can be seen at another: the shortest latency of a link.
-    lookahead: Duration,
-    /// What is to come, in its order.
+    /// What is to come, in its order, as far as it is known.
     due: BTreeMap<Due, Option<C>>,
     scheduled: u64,
     /// By sender, receiver and tag: what waits for messages, and messages that wait.
     matches: BTreeMap<(u32, u32, u64), Match<C>>,
 }
 
-/// The messages so far, which the workload of each simulation is made of.
-#[derive(Default)]
-struct Posted {
-    messages: Vec<(HostId, HostId, u64, Time)>,
-    /// After the end of the run.
-    never: Time,
-}
-
-impl Posted {
-    fn fill(&self, workload: &mut WorkloadBuilder) {
-        let mut qps: BTreeMap<(HostId, HostId), QpId> = BTreeMap::new();
-        for &(from, to, bytes, at) in &self.messages {
-            let qp = *qps.entry((from, to)).or_insert_with(|| workload.add_qp(from, to));
-            workload.add_message(qp, bytes, Start::At(at));
-        }
-        if qps.is_empty() {
-            // A workload has a message.
-            qps.insert((HostId(0), HostId(1)), workload.add_qp(HostId(0), HostId(1)));
-        }
-        // More may come on each.
-        for qp in qps.into_values() {
-            workload.add_message(qp, 1, Start::At(self.never));
-        }
-    }
-}
-
-/// Where a message stands.
+/// A message.
 struct State<C> {
     from: u32,
     to: u32,
     bytes: u64,
     tag: u64,
     on_sent: Option<C>,
-    /// When it was delivered and acknowledged, as far as that has been told.
-    told: [Option<Time>; 2],
 }
 
 /// What comes due, in this order at one time.
@@ -126,13 +74,12 @@ impl<C> Online<C> {
                 "the scenario has a [workload]; leave it out: messages come by anabranch_send".to_owned(),
             ));
         }
-        let posted = Arc::new(Mutex::new(Posted::default()));
-        let of_workload = posted.clone();
-        let registry =
-            Registry::new().workload("posted", [], move |workload, _, _, _| -> Result<(), Refused> {
-                of_workload.lock().unwrap_or_else(PoisonError::into_inner).fill(workload);
-                Ok(())
-            });
+        // Whoever reads a scenario wants a workload with a message. The run has none of it.
+        let registry = Registry::new().workload("posted", [], |workload, _, _, _| -> Result<(), Refused> {
+            let qp = workload.add_qp(HostId(0), HostId(1));
+            workload.add_message(qp, 1, Start::At(Time::ZERO));
+            Ok(())
+        });
         // Behind the rest, so that lines keep their numbers.
         let whole = format!("{scenario}\n[workload]\nkind = \"posted\"\n");
         let scenario = read_with(&registry, "scenario.toml", &whole, &NoFiles, &Overrides::default())
@@ -144,18 +91,19 @@ impl<C> Online<C> {
                 "the scenario has {runs} runs; name one scheme, one seed and no sweep: schemes = [\"reps\"], seeds = [1]"
             )));
         };
-        let built = anabranch_sim::build(&point).map_err(|error| wrong(error.to_string()))?;
-        let latencies = built.topology.ports.iter().map(|port| port.latency);
-        posted.lock().unwrap_or_else(PoisonError::into_inner).never =
-            Time::ZERO + point.limits.max_time + Duration(1);
+        let hosts = anabranch_sim::build(&point).map_err(|error| wrong(error.to_string()))?.topology.hosts;
+        let max_time = point.limits.max_time;
+        let mut engine = Engine::start(point)?;
+        let Instant { at, is_idle, .. } = engine.wait()?;
         Ok(Online {
-            hosts: built.topology.hosts,
-            point,
+            hosts,
+            max_time,
             now: Time::ZERO,
-            posted,
+            engine,
+            engine_at: at,
+            is_idle,
+            posts: Vec::new(),
             states: Vec::new(),
-            stale_since: None,
-            lookahead: latencies.min().unwrap_or_default().max(Duration(1)),
             due: BTreeMap::new(),
             scheduled: 0,
             matches: BTreeMap::new(),
@@ -180,16 +128,15 @@ impl<C> Online<C> {
         on_sent: Option<C>,
     ) -> Result<(), OnlineError> {
         self.check("send", from, to, bytes)?;
-        let limit = self.point.limits.max_time;
-        if self.now > Time::ZERO + limit {
+        if self.now > Time::ZERO + self.max_time {
             return Err(OnlineError::Call(format!(
-                "send from {from} to {to}: the run ends after {limit}; write [limits] with a larger max_time into the scenario"
+                "send from {from} to {to}: the run ends after {}; write [limits] with a larger max_time into the scenario",
+                self.max_time
             )));
         }
-        let mut posted = self.posted.lock().unwrap_or_else(PoisonError::into_inner);
-        posted.messages.push((HostId(from), HostId(to), bytes, self.now));
-        self.states.push(State { from, to, bytes, tag, on_sent, told: [None; 2] });
-        self.stale_since.get_or_insert(self.now);
+        let post = Post { src: HostId(from), dst: HostId(to), bytes };
+        self.posts.push((post, on_sent.is_some()));
+        self.states.push(State { from, to, bytes, tag, on_sent });
         Ok(())
     }
 
@@ -231,12 +178,10 @@ impl<C> Online<C> {
     /// left when nothing is.
     pub fn go_on(&mut self) -> Result<Option<C>, OnlineError> {
         loop {
-            let first = self.due.first_key_value().map(|(due, _)| due.at);
-            // What was posted shows nowhere else within a link's latency, and at its own host in nothing that comes in: until
-            // then the times of the last simulation hold, and more may be posted before the next.
-            let holds = |since: Time| first.is_some_and(|at| at < since + self.lookahead);
-            if self.stale_since.is_some_and(|since| !holds(since)) {
-                self.simulate()?;
+            let next = self.due.first_key_value().map(|(due, _)| due.at);
+            let engine_stays = self.is_idle && self.posts.is_empty();
+            if !engine_stays && next.is_none_or(|at| at > self.engine_at) {
+                self.simulate(next)?;
                 continue;
             }
             let Some((due, callback)) = self.due.pop_first() else {
@@ -251,14 +196,8 @@ impl<C> Online<C> {
             self.now = due.at;
             let heard = match due.what {
                 What::Scheduled(_) => callback,
-                What::Delivered(message) => {
-                    self.states[message].told[0] = Some(due.at);
-                    self.deliver(message)?
-                }
-                What::Acknowledged(message) => {
-                    self.states[message].told[1] = Some(due.at);
-                    self.states[message].on_sent.take()
-                }
+                What::Delivered(message) => self.deliver(message)?,
+                What::Acknowledged(message) => self.states[message].on_sent.take(),
             };
             if heard.is_some() {
                 return Ok(heard);
@@ -280,35 +219,27 @@ impl<C> Online<C> {
         }
     }
 
-    /// Runs all messages so far from the beginning, and looks up what comes after now.
-    fn simulate(&mut self) -> Result<(), OnlineError> {
-        let result = match run(&self.point, &Control::default()) {
-            // What keeps queue pairs open is left, and nothing else.
-            Err(RunError::Limit { limit: "max_time", partial, .. })
-                if partial.flows.iter().zip(&self.states).all(|(row, _)| row.fct_ps.is_some()) =>
-            {
-                *partial
+    /// Lets the engine go on, to `next` at most, and takes what comes due where it stands then.
+    fn simulate(&mut self, next: Option<Time>) -> Result<(), OnlineError> {
+        let answer = match self.engine_at < self.now {
+            // It stood while time went on. What is posted now is for the instant to which it goes.
+            true => Answer { posts: Vec::new(), due: Some(self.now) },
+            false => {
+                self.is_idle &= self.posts.is_empty();
+                Answer { posts: std::mem::take(&mut self.posts), due: next }
             }
-            Ok(result) => result,
-            Err(error) => return Err(OnlineError::Scenario(error.to_string())),
         };
-        self.due.retain(|due, _| matches!(due.what, What::Scheduled(_)));
-        for (message, (row, state)) in result.flows.iter().zip(&self.states).enumerate() {
-            let after = |time: Option<u64>| Some(Time(row.start_ps? + time?));
-            let ends = [after(row.delivery_ps), after(row.fct_ps)];
-            let what = [What::Delivered(message), What::Acknowledged(message)];
-            for ((at, told), what) in ends.into_iter().zip(state.told).zip(what) {
-                match (at, told) {
-                    (Some(at), None) if at >= self.now => drop(self.due.insert(Due { at, what }, None)),
-                    (at, told) if at == told => {}
-                    (at, told) => {
-                        let was = told.or(at).unwrap_or(Time::ZERO).0;
-                        return Err(OnlineError::Past { message, was });
-                    }
-                }
-            }
+        self.engine.go_on(answer);
+        let Instant { at, ends, is_idle } = self.engine.wait()?;
+        (self.engine_at, self.is_idle) = (at, is_idle);
+        for end in ends {
+            let message = end.message.index();
+            let what = match end.on {
+                Done::Delivered => What::Delivered(message),
+                Done::Acknowledged => What::Acknowledged(message),
+            };
+            self.due.insert(Due { at, what }, None);
         }
-        self.stale_since = None;
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 use super::*;
 use anabranch_base::{Purpose, stream};
+use anabranch_sim::{Control, RunError, run};
 
 fn scenario(scheme: &str) -> String {
     format!(
@@ -17,58 +18,147 @@ fn all<C: Clone>(online: &mut Online<C>, mut act: impl FnMut(&mut Online<C>, &C)
     heard
 }
 
-/// Each of the first arrivals sets off one more, to a host that others send to as well. What is heard of, and all that
-/// was posted, in one simulation.
-fn chain(scheme: &str, lookahead: Option<Duration>) -> (Vec<(u64, u32)>, RunPoint) {
+/// A message as it was posted.
+type Posted = (u32, u32, u64, Time);
+
+/// What happens: the message with this number arrives, or its sender knows so, or a time comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heard {
+    Received(usize),
+    Sent(usize),
+    Timer,
+}
+
+/// Posts at random: each of the first arrivals, acknowledgements and timers sets off messages between any hosts, some of them
+/// at one instant and some the other way round, and timers. What is heard of, and all that was posted.
+fn chain(scheme: &str, messages: usize) -> (Vec<(u64, Heard)>, Vec<Posted>) {
     let mut random = stream(7, 0, Purpose::WorkloadPairs);
-    let mut online: Online<u32> = Online::new(&scenario(scheme)).unwrap();
-    online.lookahead = lookahead.unwrap_or(online.lookahead);
-    let mut tag = 0;
-    let mut post = |online: &mut Online<u32>, from: u32| {
+    let mut online: Online<Heard> = Online::new(&scenario(scheme)).unwrap();
+    let mut posted: Vec<Posted> = Vec::new();
+    let mut post = |online: &mut Online<Heard>, posted: &mut Vec<Posted>| {
+        let from = random.next_u32() % 16;
         let to = (from + 1 + random.next_u32() % 15) % 16;
         let bytes = 1 + u64::from(random.next_u32() % 200_000);
-        tag += 1;
-        online.send(from, to, bytes, tag, None).unwrap();
-        online.receive(from, to, bytes, tag, to).unwrap();
+        let number = posted.len();
+        posted.push((from, to, bytes, online.now()));
+        let is_wanted = random.next_u32().is_multiple_of(2);
+        online.send(from, to, bytes, number as u64, is_wanted.then_some(Heard::Sent(number))).unwrap();
+        online.receive(from, to, bytes, number as u64, Heard::Received(number)).unwrap();
+        if random.next_u32().is_multiple_of(4) {
+            online.schedule(Duration::from_ns(u64::from(random.next_u32() % 40_000)), Heard::Timer);
+        }
     };
-    for from in 0..6 {
-        post(&mut online, from);
-    }
-    let mut left = 18;
-    let heard = all(&mut online, |online, host| {
-        if left > 0 {
-            left -= 1;
-            post(online, *host);
+    (0..6).for_each(|_| post(&mut online, &mut posted));
+    let heard = all(&mut online, |online, heard| {
+        let more = match heard {
+            Heard::Received(number) => 1 + number % 2,
+            Heard::Sent(_) | Heard::Timer => 1,
+        };
+        for _ in 0..more.min(messages - posted.len()) {
+            post(online, &mut posted);
         }
     });
-    (heard, online.point)
+    (heard, posted)
+}
+
+/// When each of these messages arrives and when its sender knows so, if all are known before the run. A message behind the end
+/// of the run keeps each queue pair open.
+fn known_before(scheme: &str, posted: &[Posted]) -> Vec<[u64; 2]> {
+    let messages = posted.to_vec();
+    let registry = Registry::new().workload("all", [], move |workload, _, _, _| -> Result<(), Refused> {
+        let mut qps = BTreeMap::new();
+        for &(from, to, bytes, at) in &messages {
+            let qp = *qps.entry((from, to)).or_insert_with(|| workload.add_qp(HostId(from), HostId(to)));
+            workload.add_message(qp, bytes, Start::At(at));
+        }
+        let never = Time::ZERO + Duration::from_ns(1_000_000_001);
+        for qp in qps.into_values() {
+            // As long as any, so that it keeps all queue pairs of a connection open.
+            workload.add_message(qp, 200_000, Start::At(never));
+        }
+        Ok(())
+    });
+    let text = scenario(scheme) + "limits = { max_time = \"1s\" }\nworkload = { kind = \"all\" }\n";
+    let scenario = read_with(&registry, "s.toml", &text, &NoFiles, &Overrides::default()).unwrap();
+    let Err(RunError::Limit { partial, .. }) = run(&scenario.points().unwrap()[0], &Control::default())
+    else {
+        panic!("what keeps queue pairs open has ended")
+    };
+    let ends = partial.flows.iter().map(|row| {
+        let start = row.start_ps?;
+        Some([start + row.delivery_ps?, start + row.fct_ps?])
+    });
+    ends.map_while(|ends| ends).collect()
+}
+
+fn assert_same_as_known_before(scheme: &str) {
+    let (heard, posted) = chain(scheme, 60);
+    assert_eq!(posted.len(), 60, "{scheme}");
+    assert!(posted.windows(2).any(|two| two[0].3 == two[1].3), "{scheme}: nothing was posted at one instant");
+    let ends = known_before(scheme, &posted);
+    assert_eq!(ends.len(), 60, "{scheme}");
+    let received = heard.iter().filter(|(_, what)| matches!(what, Heard::Received(_)));
+    assert_eq!(received.count(), 60, "{scheme}");
+    for (at, what) in heard {
+        match what {
+            Heard::Received(number) => assert_eq!(at, ends[number][0], "{scheme}: message {number}"),
+            Heard::Sent(number) => assert_eq!(at, ends[number][1], "{scheme}: message {number}"),
+            Heard::Timer => {}
+        }
+    }
 }
 
 #[test]
 fn what_is_posted_on_the_way_comes_as_if_it_had_been_known_before() {
-    for scheme in ["reps", "rocev2", "dcp", "strack", "eqds", "themis-spraying"] {
-        let (heard, point) = chain(scheme, None);
-        assert_eq!(heard.len(), 24, "{scheme}");
-        let Err(RunError::Limit { partial: whole, .. }) = run(&point, &Control::default()) else {
-            panic!("what keeps queue pairs open has ended")
-        };
-        let ended = whole.flows.iter().filter_map(|row| Some(row.start_ps? + row.delivery_ps?));
-        let mut ends: Vec<u64> = ended.collect();
-        ends.sort_unstable();
-        assert_eq!(heard.iter().map(|(at, _)| *at).collect::<Vec<_>>(), ends, "{scheme}");
-        // Simulated anew at each time, it comes out the same.
-        assert_eq!(heard, chain(scheme, Some(Duration(1))).0, "{scheme}");
-    }
+    // With credit from receivers, trimming, pauses, a window by each pair's own path, programs that hear of queue pairs, and
+    // connections of several queue pairs.
+    let schemes = [
+        "reps",
+        "rocev2",
+        "rocev2-4qp",
+        "dcp",
+        "strack",
+        "eqds",
+        "hpcc",
+        "mp-rdma",
+        "themis-spraying",
+        "conweave",
+    ];
+    schemes.into_iter().for_each(assert_same_as_known_before);
 }
 
 #[test]
-fn a_past_that_changes_is_found() {
-    let mut online: Online<()> = Online::new(&scenario("reps")).unwrap();
-    online.send(0, 9, 1000, 0, Some(())).unwrap();
-    assert_eq!(online.go_on(), Ok(Some(())));
-    online.posted.lock().unwrap().messages[0].2 = 2000;
-    online.send(1, 9, 1000, 0, Some(())).unwrap();
-    assert!(matches!(online.go_on(), Err(OnlineError::Past { message: 0, .. })));
+fn a_run_goes_on_after_its_end_and_at_any_time() {
+    let at = Time::ZERO + Duration::from_ns(700_000);
+    let posted = [(0, 9, 5_000, Time::ZERO), (9, 0, 70_000, at), (0, 9, 90_000, at)];
+    let ends = known_before("reps", &posted);
+    let mut online: Online<u32> = Online::new(&scenario("reps")).unwrap();
+    online.send(0, 9, 5_000, 0, None).unwrap();
+    assert_eq!(all(&mut online, |_, _| {}), []);
+    // The acknowledgement of the last message is the end, whether anybody wanted to hear of it or not.
+    assert_eq!(online.now().0, ends[0][1]);
+    online.schedule(at.since(online.now()), 0);
+    assert_eq!(all(&mut online, |_, _| {}), [(at.0, 0)]);
+    online.send(9, 0, 70_000, 1, Some(1)).unwrap();
+    online.send(0, 9, 90_000, 2, None).unwrap();
+    online.receive(0, 9, 90_000, 2, 2).unwrap();
+    let mut expected = vec![(ends[1][1], 1), (ends[2][0], 2)];
+    expected.sort_unstable();
+    assert_eq!(all(&mut online, |_, _| {}), expected);
+    // Beyond the limit nothing can be posted, and time goes on.
+    online.schedule(Duration::from_ns(3_600_000_000_000), 3);
+    assert_eq!(all(&mut online, |_, _| {}).len(), 1);
+    assert!(online.send(0, 1, 1, 3, None).unwrap_err().to_string().contains("a larger max_time"));
+}
+
+#[test]
+fn a_run_that_fails_says_so_each_time() {
+    let down = "fault = [{ kind = \"link-down\", links = \"host-links\", at = \"1us\" }]\n";
+    let mut online: Online<()> = Online::new(&(scenario("reps") + down)).unwrap();
+    online.send(0, 9, 10_000_000, 0, None).unwrap();
+    let why = online.go_on().unwrap_err().to_string();
+    assert!(why.contains("flow 0 (host 0 -> host 9, 10000000 B"), "{why}");
+    assert_eq!(online.go_on().unwrap_err().to_string(), why);
 }
 
 #[test]

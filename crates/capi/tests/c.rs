@@ -5,13 +5,15 @@ use anabranch_sim::{Control, run};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-const RANKS: u32 = 8;
-const BYTES: u64 = 8 * 100 * 4096;
+/// Ranks, and bytes of a block of each: less than a window, with few ranks.
+const FEW: (u32, u64) = (8, 100 * 4096);
+const MANY: (u32, u64) = (64, 4 * 4096);
 
-/// Eight hosts on one switch. A block is less than a window.
-fn fabric(scheme: &str) -> String {
+/// Few hosts on one switch, or many on two tiers.
+fn fabric(scheme: &str, ranks: u32) -> String {
+    let kind = if ranks > 8 { "fat-tree" } else { "single-switch" };
     format!(
-        "schemes = [\"{scheme}\"]\nseeds = [1]\ntopology = {{ kind = \"single-switch\", hosts = {RANKS}, link = \"100Gbps\", link_latency = \"1us\" }}\n"
+        "schemes = [\"{scheme}\"]\nseeds = [1]\ntopology = {{ kind = \"{kind}\", hosts = {ranks}, link = \"100Gbps\", link_latency = \"1us\" }}\n"
     )
 }
 
@@ -44,16 +46,16 @@ fn compiled(into: &Path) -> Option<PathBuf> {
     Some(program)
 }
 
-fn ran(program: &Path, scenario: &str, ranks: u32) -> Output {
-    Command::new(program).args([scenario, &ranks.to_string(), &BYTES.to_string()]).output().unwrap()
+fn ran(program: &Path, scenario: &str, ranks: u32, bytes: u64) -> Output {
+    Command::new(program).args([scenario, &ranks.to_string(), &bytes.to_string()]).output().unwrap()
 }
 
 /// The CCT of our own ring, in ps.
-fn own_ring(scheme: &str) -> u64 {
-    let text = fabric(scheme)
+fn own_ring(scheme: &str, (ranks, block): (u32, u64)) -> u64 {
+    let text = fabric(scheme, ranks)
         + &format!(
-            "workload = {{ kind = \"collective\", algorithm = \"allreduce-ring\", bytes = \"{BYTES}B\", chunk = \"{}B\" }}\n",
-            BYTES / u64::from(RANKS)
+            "workload = {{ kind = \"collective\", algorithm = \"allreduce-ring\", bytes = \"{}B\", chunk = \"{block}B\" }}\n",
+            block * u64::from(ranks)
         );
     let scenario = read("s.toml", &text, &NoFiles, &Overrides::default()).unwrap_or_else(|e| panic!("{e}"));
     let result = run(&scenario.points().unwrap()[0], &Control::default()).unwrap();
@@ -64,11 +66,13 @@ fn own_ring(scheme: &str) -> u64 {
 fn a_ring_in_c_takes_as_long_as_our_own() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = compiled(folder.path()) else { return };
-    for scheme in ["reps", "rocev2", "dcp", "strack", "eqds"] {
-        let output = ran(&program, &fabric(scheme), RANKS);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let cct: u64 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
-        assert_eq!(cct, own_ring(scheme), "{scheme}");
+    for (ranks, block) in [FEW, MANY] {
+        for scheme in ["reps", "rocev2", "dcp", "strack", "eqds"] {
+            let output = ran(&program, &fabric(scheme, ranks), ranks, block * u64::from(ranks));
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let cct: u64 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
+            assert_eq!(cct, own_ring(scheme, (ranks, block)), "{scheme}, {ranks} ranks");
+        }
     }
 }
 
@@ -77,11 +81,15 @@ fn what_is_wrong_reaches_c() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = compiled(folder.path()) else { return };
     let said = |scenario: &str, ranks| {
-        let output = ran(&program, scenario, ranks);
+        let output = ran(&program, scenario, ranks, 3_000_000);
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    let (code, why) = said(&fabric("resp"), RANKS);
+    let (code, why) = said(&fabric("resp", 8), 8);
     assert!(code == Some(2) && why.contains("reps"), "{why}");
-    let (code, why) = said(&fabric("reps"), 9);
+    let (code, why) = said(&fabric("reps", 8), 9);
     assert!(code == Some(1) && why.contains("the fabric has the hosts 0 to 7"), "{why}");
+    // What only the engine finds is told before the first call.
+    let nowhere = "[[fault]]\nkind = \"link-down\"\nlinks = \"esw-uplinks\"\nat = \"1us\"\n";
+    let (code, why) = said(&(fabric("reps", 8) + nowhere), 8);
+    assert!(code == Some(2) && why.contains("esw-uplinks"), "{why}");
 }

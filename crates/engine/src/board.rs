@@ -5,7 +5,7 @@
 //! nobody else reads it before the run has stopped: the atomics make that safe, and order nothing.
 
 use anabranch_base::{GateId, HostId, MessageId, Time};
-use anabranch_workload::{Done, Gate, Opens, Start, Workload};
+use anabranch_workload::{Done, Gate, Message, Opens, Start, Workload};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// The progress of every message and gate.
@@ -16,11 +16,28 @@ pub struct Board<'a> {
     acknowledged: Vec<AtomicU64>,
     /// By message: parts that are not delivered, and not acknowledged, yet. Empty where messages are not split.
     parts_left: Vec<[AtomicU8; 2]>,
+    /// Messages that were added after the run began, behind those of the workload.
+    added: boxcar::Vec<AddedMessage>,
+    split: u32,
     /// By gate: activations so far.
     activations: Vec<AtomicU32>,
     /// By step: when it began, and when it is over.
     steps: Vec<[AtomicU64; 2]>,
 }
+
+/// A message that was added after the run began, with its progress.
+struct AddedMessage {
+    message: Message,
+    /// When it was posted, delivered and acknowledged.
+    times: [AtomicU64; 3],
+    /// Parts that are not delivered, and not acknowledged, yet.
+    parts_left: [AtomicU8; 2],
+}
+
+/// Which of the three times of a message.
+const POSTED: usize = 0;
+const DELIVERED: usize = 1;
+const ACKNOWLEDGED: usize = 2;
 
 /// What an end sets off at its host.
 #[derive(Default)]
@@ -63,6 +80,8 @@ impl<'a> Board<'a> {
             delivered: never(),
             acknowledged: never(),
             parts_left,
+            added: boxcar::Vec::new(),
+            split,
             activations: workload.gates.iter().map(|_| AtomicU32::new(0)).collect(),
             steps: workload
                 .steps
@@ -72,15 +91,63 @@ impl<'a> Board<'a> {
         }
     }
 
+    /// Adds a message, which no gate starts and which activates none. Returns its number, behind those so far.
+    pub fn add(&self, message: Message) -> MessageId {
+        let parts = parts(message.bytes, self.split) as u8;
+        let number = self.added.push(AddedMessage {
+            message,
+            times: [Time::NEVER; 3].map(|time| AtomicU64::new(time.0)),
+            parts_left: [AtomicU8::new(parts), AtomicU8::new(parts)],
+        });
+        MessageId((self.workload.messages.len() + number) as u32)
+    }
+
+    /// How many messages there are so far.
+    pub fn messages(&self) -> u32 {
+        (self.workload.messages.len() + self.added.count()) as u32
+    }
+
+    /// What was added under this number; none if the workload has it, or nobody.
+    #[cold]
+    fn added(&self, message: MessageId) -> Option<&AddedMessage> {
+        self.added.get(message.index().checked_sub(self.workload.messages.len())?)
+    }
+
+    /// A message, if there is one of this number.
+    #[inline]
+    pub fn message(&self, message: MessageId) -> Option<&Message> {
+        let of_workload = self.workload.messages.get(message.index());
+        of_workload.or_else(|| self.added(message).map(|added| &added.message))
+    }
+
+    /// One of the times of a message.
+    #[inline]
+    fn time(&self, message: MessageId, which: usize) -> &AtomicU64 {
+        let times = match which {
+            POSTED => &self.posted,
+            DELIVERED => &self.delivered,
+            _ => &self.acknowledged,
+        };
+        times.get(message.index()).unwrap_or_else(|| match self.added(message) {
+            Some(added) => &added.times[which],
+            None => unreachable!("there is no message {message}"),
+        })
+    }
+
     /// A message was posted.
     pub fn post(&self, message: MessageId, now: Time) {
-        self.posted[message.index()].store(now.0, Relaxed);
+        self.time(message, POSTED).store(now.0, Relaxed);
     }
 
     /// The receiver holds (`Delivered`), or the sender knows that it holds (`Acknowledged`), all of a message or of a
     /// part of one; `opened` gets the messages to post now, and the steps that are ready.
     pub fn end(&self, message: MessageId, on: Done, now: Time, opened: &mut Opened) -> Ended {
-        if let Some(left) = self.parts_left.get(message.index()) {
+        let is_of_workload = message.index() < self.workload.messages.len();
+        let left = match is_of_workload {
+            true => self.parts_left.get(message.index()),
+            false => self.added(message).map(|added| &added.parts_left),
+        };
+        if let Some(left) = left {
             let left = &left[usize::from(on == Done::Acknowledged)];
             // One part too many ends the message twice, which is found then.
             let others = left.load(Relaxed).saturating_sub(1);
@@ -89,14 +156,12 @@ impl<'a> Board<'a> {
                 return Ended::Partly;
             }
         }
-        let times = match on {
-            Done::Delivered => &self.delivered,
-            Done::Acknowledged => &self.acknowledged,
-        };
-        let time = &times[message.index()];
+        let time = self.time(message, if on == Done::Delivered { DELIVERED } else { ACKNOWLEDGED });
         let again = time.load(Relaxed) != Time::NEVER.0;
         time.store(now.0, Relaxed);
-        self.activate(message, on, opened);
+        if is_of_workload {
+            self.activate(message, on, opened);
+        }
         if again { Ended::Again } else { Ended::Wholly }
     }
 
@@ -154,23 +219,23 @@ impl<'a> Board<'a> {
 
     /// When a message was posted, delivered and acknowledged, as far as it got.
     pub fn times(&self, message: MessageId) -> [Option<Time>; 3] {
-        let known = |times: &[AtomicU64]| {
-            let time = times[message.index()].load(Relaxed);
-            (time != Time::NEVER.0).then_some(Time(time))
-        };
-        [known(&self.posted), known(&self.delivered), known(&self.acknowledged)]
+        [POSTED, DELIVERED, ACKNOWLEDGED].map(|which| {
+            let time = Time(self.time(message, which).load(Relaxed));
+            (time != Time::NEVER).then_some(time)
+        })
     }
 
     /// When the last message so far was acknowledged, or the last step was over.
     pub fn last_end(&self) -> Time {
         let steps = self.steps.iter().map(|[_, over]| over);
-        let times = self.acknowledged.iter().chain(steps).map(|time| Time(time.load(Relaxed)));
+        let added = self.added.iter().map(|(_, added)| &added.times[ACKNOWLEDGED]);
+        let times = self.acknowledged.iter().chain(added).chain(steps).map(|time| Time(time.load(Relaxed)));
         times.filter(|time| *time != Time::NEVER).max().unwrap_or(Time::ZERO)
     }
 
     /// A message that was acknowledged before it was delivered.
     pub fn too_early(&self) -> Option<MessageId> {
-        (0..self.workload.messages.len() as u32).map(MessageId).find(|&message| {
+        (0..self.messages()).map(MessageId).find(|&message| {
             let [_, delivered, acknowledged] = self.times(message);
             acknowledged
                 .is_some_and(|acknowledged| delivered.is_none_or(|delivered| delivered > acknowledged))

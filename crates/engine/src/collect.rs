@@ -6,14 +6,15 @@ use crate::fault_spec::FaultSpec;
 use crate::host::Met;
 use crate::ideal::Ideal;
 use crate::job_parts::{computing, parts_of_jobs};
+use crate::network::Network;
 use crate::observer::Observer;
 use crate::span::Span;
 use crate::spec::RunPoint;
-use anabranch_base::{HostId, MessageId, Time};
+use anabranch_base::{HostId, MessageId, QpId, Time};
 use anabranch_proto::TransportConfig;
 use anabranch_results::digest::run_digest;
 use anabranch_results::{FaultRow, FlowRow, JobRow, PartRow, RunRow, SeriesRow, Statistic};
-use anabranch_workload::{Job, Step, Workload};
+use anabranch_workload::{Job, Step};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -50,13 +51,13 @@ pub(crate) fn name_unfinished<O: Observer>(engine: &Engine<'_, O>) -> Vec<String
     engine
         .unfinished_messages()
         .take(MOST_NAMED)
-        .map(|message| name_message(engine.network().workload, message))
+        .map(|message| name_message(engine.network(), message))
         .collect()
 }
 
-fn name_message(workload: &Workload, (message, posted): (MessageId, Option<Time>)) -> String {
-    let spec = &workload.messages[message.index()];
-    let qp = workload.qps[spec.qp.index()];
+fn name_message(network: &Network<'_>, (message, posted): (MessageId, Option<Time>)) -> String {
+    let spec = network.message(message);
+    let qp = network.ends_of(spec.qp);
     let state = match posted {
         Some(time) => format!("posted at {:.3} us", time.as_us()),
         None => "never started".to_owned(),
@@ -68,7 +69,8 @@ fn name_message(workload: &Workload, (message, posted): (MessageId, Option<Time>
 /// own; their jobs have.
 pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Ideal<'_>) -> RunResult {
     let workload = engine.network().workload;
-    let messages = (0..workload.messages.len() as u32).map(MessageId);
+    let count = engine.network().board.messages();
+    let messages = (0..count).map(MessageId);
     let flows: Vec<FlowRow> = match workload.jobs.is_empty() {
         true => flow_rows(engine, point, ideal),
         false => Vec::new(),
@@ -122,13 +124,13 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
         scheme: point.scheme.name.clone(),
         seed: point.seed,
         sweep: point.sweep.clone(),
-        flows: workload.messages.len() as u64,
+        flows: u64::from(count),
         flows_finished: fcts.len() as u64,
         fct_mean_us: mean_us(&fcts),
         fct_p50_us: percentile(50),
         fct_p99_us: percentile(99),
         fct_max_us: percentile(100),
-        ideal_fct_max_us: us(ideal_fct_max(workload, ideal)),
+        ideal_fct_max_us: us(ideal_fct_max(engine.network(), ideal)),
         completion_us: us((last_end - first_start).0),
         jobs: jobs.len() as u64,
         jobs_finished: ccts.len() as u64,
@@ -148,7 +150,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
         timeouts: senders.timeouts,
         packet_hops: counters.packet_hops,
         // A run goes on for a base RTT after its last acknowledgement.
-        sim_time_us: if fcts.len() < workload.messages.len() { engine.now() } else { last_end }.as_us(),
+        sim_time_us: if fcts.len() < count as usize { engine.now() } else { last_end }.as_us(),
         extra,
         ..RunRow::default()
     };
@@ -217,9 +219,11 @@ fn mean_us(ps: &[u64]) -> f64 {
 
 fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Ideal<'_>) -> Vec<FlowRow> {
     let workload = engine.network().workload;
-    let mut messages_of = vec![0_u32; workload.qps.len()];
-    for message in &workload.messages {
-        messages_of[message.qp.index()] += 1;
+    let network = engine.network();
+    let count = network.board.messages();
+    let mut messages_of = vec![0_u32; network.connections() as usize];
+    for message in (0..count).map(MessageId) {
+        messages_of[network.message(message).qp.index()] += 1;
     }
     let mut groups = workload.groups.iter().peekable();
     let met = engine.met();
@@ -244,7 +248,7 @@ fn flow_rows<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ideal: &Idea
         }
         row
     };
-    (0..workload.messages.len() as u32).map(row).collect()
+    (0..count).map(row).collect()
 }
 
 /// The group of a flow of `part` of the workload, of a side where there are several data centres, and of the hosts that
@@ -272,8 +276,8 @@ pub(crate) fn packets(bytes: u64, payload: u64, split: u32) -> u64 {
 }
 
 fn flow_row<O: Observer>(engine: &Engine<'_, O>, ideal: &Ideal<'_>, number: MessageId) -> FlowRow {
-    let message = &engine.network().workload.messages[number.index()];
-    let ends = engine.network().workload.qps[message.qp.index()];
+    let message = engine.network().message(number);
+    let ends = engine.network().ends_of(message.qp);
     let [posted, delivered, acknowledged] = engine.network().board.times(number);
     let since_posted = |time: Option<Time>| Some((time? - posted?).0);
     FlowRow {
@@ -322,12 +326,15 @@ fn job_row<O: Observer>(engine: &Engine<'_, O>, number: u32, job: &Job) -> JobRo
 }
 
 /// The largest FCT that a message would have alone: of the longest message of each queue pair.
-fn ideal_fct_max(workload: &Workload, ideal: &Ideal<'_>) -> u64 {
-    let mut longest = vec![0; workload.qps.len()];
-    for message in &workload.messages {
+fn ideal_fct_max(network: &Network<'_>, ideal: &Ideal<'_>) -> u64 {
+    let mut longest = vec![0; network.connections() as usize];
+    for message in (0..network.board.messages()).map(|number| network.message(MessageId(number))) {
         let longest = &mut longest[message.qp.index()];
         *longest = message.bytes.max(*longest);
     }
-    let alone = |(qp, &bytes): (&anabranch_workload::Qp, &u64)| ideal.fct(qp.src, qp.dst, bytes).0;
-    workload.qps.iter().zip(&longest).filter(|(_, bytes)| **bytes > 0).map(alone).max().unwrap_or(0)
+    let alone = |(connection, &bytes): (u32, &u64)| {
+        let ends = network.ends_of(QpId(connection));
+        ideal.fct(ends.src, ends.dst, bytes).0
+    };
+    (0..).zip(&longest).filter(|(_, bytes)| **bytes > 0).map(alone).max().unwrap_or(0)
 }

@@ -5,6 +5,7 @@ use crate::board::Opened;
 use crate::faults::Hits;
 use crate::mail::Outbox;
 use crate::network::Network;
+use crate::poster::MessageEnd;
 use anabranch_base::{Duration, HostId, MessageId, NodeId, QpId, Time};
 use anabranch_fabric::Routing;
 use anabranch_proto::{Packet, Repr};
@@ -39,6 +40,8 @@ pub struct Effects {
     pub elsewhere: Vec<MessageId>,
     /// Steps of other hosts of its cluster that this host made ready: to begin now.
     pub steps_elsewhere: Vec<u32>,
+    /// Ends, at this instant, of messages that a poster posted.
+    pub ended: Vec<MessageEnd>,
     /// Room for what gates open.
     pub opened: Opened,
     /// Queue pairs that were opened or are done: told between windows.

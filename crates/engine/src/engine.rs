@@ -21,8 +21,10 @@ use crate::goodput::Goodput;
 use crate::host::{Host, Met, Totals};
 use crate::link::KindTable;
 use crate::mail::{MOST_AHEAD, Slot, Sources};
-use crate::network::{Network, Parts};
+use crate::network::{Network, OwnPath, Parts};
 use crate::observer::Observer;
+use crate::poster::Poster;
+use crate::posts::Posts;
 use crate::shard::{NodeTask, Shard, Window};
 use crate::spec::{Limits, Scheme};
 use crate::switch::{Switch, SwitchPlan, program_counters};
@@ -108,8 +110,10 @@ pub struct Setup<'a> {
     pub switches: SwitchPlan,
     /// The fabric's longest path.
     pub facts: PathFacts,
-    /// By connection: its own path, where the congestion control asks for it; else empty.
-    pub own_paths: Vec<PathFacts>,
+    /// What tells the path between two hosts, where the congestion control asks for it.
+    pub own_path: Option<OwnPath<'a>>,
+    /// What posts messages while the run goes on.
+    pub poster: Option<Box<dyn Poster>>,
     /// Where the run ends.
     pub limits: &'a Limits,
     /// How many points its curves may have.
@@ -134,7 +138,8 @@ impl<'a, O: Observer> Engine<'a, O> {
             scheme,
             mut switches,
             facts,
-            own_paths,
+            own_path,
+            poster,
             limits,
             points,
             seed,
@@ -152,7 +157,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             workload,
             scheme,
             facts,
-            own_paths,
+            own_path,
             kinds,
             faults,
             seed,
@@ -163,7 +168,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         let mut nodes: Vec<Option<Switch>> = (0..topology.switches.len() as u32)
             .map(|index| Some(Switch::new(&network, &mut switches, index, kind_of)))
             .collect();
-        let clusters = partition::clusters(&network, &observer);
+        let clusters = partition::clusters(&network, &observer, poster.is_some());
+        let mut posts = poster.map(Posts::of);
         let parts = partition::parts(topology, &clusters, threads.max(1));
         let shards = parts.iter().map(|part| {
             let here = |node: &NodeId| part.contains(node);
@@ -173,7 +179,8 @@ impl<'a, O: Observer> Engine<'a, O> {
             let of_switches =
                 |node: &NodeId| nodes.get_mut(node.0.checked_sub(topology.hosts)? as usize)?.take();
             let switches = part.nodes.iter().filter_map(of_switches).collect();
-            Mutex::new(Shard::new(&network, hosts, switches, &clusters, observer.fork()))
+            let posts = posts.take_if(|_| here(&NodeId(0)));
+            Mutex::new(Shard::new(&network, (hosts, switches), &clusters, posts, observer.fork()))
         });
         let shards: Vec<Mutex<Shard<O>>> = shards.collect();
         let length = network.window.0;
@@ -295,14 +302,15 @@ impl<'a, O: Observer> Engine<'a, O> {
         let mut window = self.window.write().unwrap_or_else(PoisonError::into_inner);
         let mut shards = self.locked();
         let counters = totals(&shards);
-        let messages = self.network.workload.messages.len() as u64;
+        let messages = u64::from(self.network.board.messages());
         control.show(latest(&shards), counters.packet_hops, messages - counters.acknowledged.min(messages));
         if let Some((at, failure)) = first_failure(&mut shards) {
             course.failed_at = Some(at);
             return Some(Err(failure));
         }
         let steps = self.network.workload.steps.len() as u64;
-        if counters.acknowledged >= messages && counters.steps >= steps && window.stop == Time::NEVER {
+        let is_over = counters.acknowledged >= messages && counters.steps >= steps;
+        if is_over && window.stop == Time::NEVER && !shards.iter().any(|shard| shard.will_post()) {
             // What is on its way then still comes in and counts. The time follows from the scenario alone, wherever
             // windows are cut and whatever the run's limit is.
             window.stop = (self.network.board.last_end() + self.network.linger).min(LAST_TIME);
@@ -640,19 +648,19 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// By connection of the workload: what its packets met.
     pub fn met(&self) -> Vec<Met> {
         let shards = self.locked();
-        let of_connection = |connection: usize| {
+        let of_connection = |connection: u32| {
             let network = &self.network;
-            let src = network.workload.qps[connection].src;
+            let src = network.ends_of(QpId(connection)).src;
             let host = shards.iter().find_map(|shard| shard.host(src.into()));
             let split = network.scheme.qps;
             (0..split).fold(Met::default(), |sum, part| {
-                let qp = QpId(connection as u32 * split + part);
+                let qp = QpId(connection * split + part);
                 let lost = shards.iter().filter_map(|shard| shard.effects.lost.get(qp.index())).sum();
-                let met = host.map_or(Met::default(), |host| host.met(network.slots[qp.index()][0]));
+                let met = host.map_or(Met::default(), |host| host.met(network.slots(qp)[0]));
                 sum.and(Met { lost, ..met })
             })
         };
-        (0..self.network.workload.qps.len()).map(of_connection).collect()
+        (0..self.network.connections()).map(of_connection).collect()
     }
 
     /// What all nodes share.
@@ -662,7 +670,7 @@ impl<'a, O: Observer> Engine<'a, O> {
 
     /// The messages that are not acknowledged, with when they were posted.
     pub fn unfinished_messages(&self) -> impl Iterator<Item = (MessageId, Option<Time>)> + '_ {
-        (0..self.network.workload.messages.len() as u32).map(MessageId).filter_map(|message| {
+        (0..self.network.board.messages()).map(MessageId).filter_map(|message| {
             let [posted, _, acknowledged] = self.network.board.times(message);
             acknowledged.is_none().then_some((message, posted))
         })
@@ -680,7 +688,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         };
         let leads = |from: u32, to: u32| from == to || !routing.is_empty(from as usize, to);
         let mut messages = self.unfinished_messages().filter_map(|(message, _)| {
-            let qp = self.network.workload.qps[self.network.workload.messages[message.index()].qp.index()];
+            let qp = self.network.ends_of_message(message);
             let [from, to] = [qp.src, qp.dst].map(|host| routing.tor_index(host));
             let path = both_ways(qp.src) && both_ways(qp.dst) && leads(from, to) && leads(to, from);
             (!path).then_some([qp.src, qp.dst])

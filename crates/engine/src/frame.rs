@@ -85,6 +85,8 @@ pub mod kind {
     pub const POST: u64 = 4;
     /// A switch's program hears of a queue pair.
     pub const NOTICE: u64 = 5;
+    /// What posts messages while the run goes on is called, when all hosts have done all of the above.
+    pub const POSTER: u64 = 6;
 }
 
 /// Where an event of one node stands among its others: its time, then its kind. Among equals the port or the queue

@@ -7,6 +7,7 @@
 //! packet that comes in until a base RTT after the sender is done: late copies are answered until then, and find
 //! nobody after that. So memory follows the flows that are alive together.
 
+mod posted;
 mod pulls;
 mod round;
 
@@ -17,6 +18,7 @@ use crate::frame::{Frame, Order, What, kind};
 use crate::network::Network;
 use crate::node::Node;
 use crate::observer::Observer;
+use crate::poster::MessageEnd;
 use crate::prefetch::{prefetch, prefetch_lines};
 use anabranch_base::{Duration, HostId, LinkId, MessageId, NodeId, Purpose, QpId, Time, stream};
 #[cfg(test)]
@@ -187,7 +189,7 @@ impl Host {
         }
         for message in &network.workload.messages {
             let source = network.workload.qps[message.qp.index()].src;
-            let first = network.slots[(message.qp.0 * split) as usize][0] as usize;
+            let first = network.slots(QpId(message.qp.0 * split))[0] as usize;
             for qp in &mut hosts[source.index()].outgoing[first..][..parts(message.bytes, split) as usize] {
                 qp.messages_left += 1;
             }
@@ -314,7 +316,7 @@ impl Host {
         while let Some((_, slot)) = self.ending.pop_front_if(|(time, _)| *time <= at.now) {
             self.close_receiver(slot);
         }
-        let slot = at.network.slots[packet.qp.index()][1] as usize;
+        let slot = at.network.slots(packet.qp)[1] as usize;
         let index = match self.incoming[slot].index {
             // A very late copy of something that the sender is done with.
             DONE => return,
@@ -353,7 +355,7 @@ impl Host {
             // A program that is gone would have taken it out.
             return;
         }
-        let slot = at.network.slots[packet.qp.index()][0];
+        let slot = at.network.slots(packet.qp)[0];
         let index = self.outgoing[slot as usize].index;
         if index >= DONE {
             return;
@@ -381,15 +383,19 @@ impl Host {
     /// A message of queue pair `qp`, or a part of one, is delivered or acknowledged: posts what that sets off. False
     /// when that cannot be, and so the transport is broken.
     fn end<O: Observer>(&mut self, message: MessageId, qp: QpId, on: Done, at: &mut Context<'_, O>) -> bool {
-        let workload = at.network.workload;
-        let its_own = workload.messages.get(message.index());
+        let its_own = at.network.board.message(message);
         if its_own.is_none_or(|its| its.qp != at.network.connection(qp)) {
             return self.is_broken(qp, &format!("ended message {message}, which is none of its own"), at);
         }
         let mut opened = std::mem::take(&mut at.effects.opened);
         match at.network.board.end(message, on, at.now, &mut opened) {
             Ended::Partly => {}
-            Ended::Wholly => at.counters.acknowledged += u64::from(on == Done::Acknowledged),
+            Ended::Wholly => {
+                at.counters.acknowledged += u64::from(on == Done::Acknowledged);
+                if message.index() >= at.network.workload.messages.len() {
+                    at.effects.ended.push(MessageEnd { message, on });
+                }
+            }
             Ended::Again => {
                 return self.is_broken(qp, &format!("has message {message}, which ended twice"), at);
             }
@@ -405,9 +411,8 @@ impl Host {
         if !opened.steps.is_empty() {
             self.begin_steps(opened, at);
         }
-        let workload = at.network.workload;
         for message in opened.messages.drain(..) {
-            if workload.qps[workload.messages[message.index()].qp.index()].src == self.id {
+            if at.network.ends_of_message(message).src == self.id {
                 self.post(message, at);
             } else {
                 at.effects.elsewhere.push(message);
@@ -518,15 +523,15 @@ impl Host {
     }
 
     fn open_sender<O>(&mut self, slot: u32, qp: QpId, at: &mut Context<'_, O>) -> u32 {
-        let Network { scheme, facts, seed, own_paths, .. } = at.network;
+        let Network { scheme, facts, seed, own_path, .. } = at.network;
         let rto = scheme.transport.rto().on(facts);
         let environment = lb::Environment { facts: *facts, rto, trimming: scheme.fabric.trim };
         let random = stream(*seed, u64::from(qp.0), Purpose::LoadBalancer);
         let lb = scheme.lb_of(self.id).build(&environment, random);
-        let path = own_paths.get(at.network.connection(qp).index()).unwrap_or(facts);
-        let random = stream(*seed, u64::from(qp.0), Purpose::CongestionControl);
-        let cc = scheme.cc.build_drawing(path, random);
         let ends = at.network.ends(qp);
+        let path = own_path.as_ref().map_or(*facts, |own_path| own_path(ends.src, ends.dst));
+        let random = stream(*seed, u64::from(qp.0), Purpose::CongestionControl);
+        let cc = scheme.cc.build_drawing(&path, random);
         let ends = Ends { qp, src: ends.src, dst: ends.dst };
         let mut sender = scheme.transport.build_sender_drawing(ends, facts, cc, lb, *seed);
         if let Some(legacy) = self.legacies.get(&ends.dst) {
@@ -705,7 +710,7 @@ impl Host {
     /// Posts a message of this host.
     pub fn post<O: Observer>(&mut self, message: MessageId, at: &mut Context<'_, O>) {
         let network = at.network;
-        let spec = &network.workload.messages[message.index()];
+        let spec = network.message(message);
         network.board.post(message, at.now);
         at.counters.posted += 1;
         let split = network.scheme.qps;
@@ -715,7 +720,7 @@ impl Host {
             // As even as bytes allow, the first ones longer by one.
             let longer = u64::from(u64::from(part) < spec.bytes % u64::from(parts));
             let bytes = spec.bytes / u64::from(parts) + longer;
-            let slot = network.slots[qp.index()][0];
+            let slot = network.slots(qp)[0];
             let index = match self.outgoing[slot as usize].index {
                 NOT_YET => self.open_sender(slot, qp, at),
                 index => index,

@@ -24,6 +24,8 @@ mod network;
 mod node;
 mod observer;
 mod points;
+mod poster;
+mod posts;
 mod prefetch;
 mod queue;
 mod run;
@@ -41,7 +43,8 @@ pub use ideal::Ideal;
 pub use link::{Unmarked, unmarked};
 pub use network::ecmp_member;
 pub use observer::{AnyRecorder, Curve, Observer, ObserverFactory, ObserverSpec, QpSelector, Recorder};
-pub use run::{Built, RunError, build, run, run_observed};
+pub use poster::{MessageEnd, Post, Poster};
+pub use run::{Built, RunError, build, run, run_observed, run_posted};
 pub use span::{Doing, Span};
 pub use spec::{
     AlphaStep, EcnStep, FabricSpec, Limits, MeasureSpec, MixSpec, PfcClass, PfcSpec, RoutingMode, RunPoint,

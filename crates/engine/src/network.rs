@@ -1,4 +1,5 @@
-//! What all nodes share and none changes while a window runs.
+//! What all nodes share and none changes while a window runs. Only connections that are added then ([`crate::posts`]) come
+//! behind those of its tables.
 
 use crate::board::{Board, Starts};
 use crate::faults::FaultPlan;
@@ -6,11 +7,11 @@ use crate::link::{LinkKind, PAUSE_FRAME_BYTES, QueueLimits};
 use crate::mail::LONGEST_WINDOW;
 use crate::prefetch::prefetch;
 use crate::spec::Scheme;
-use anabranch_base::{Duration, HostId, NodeId, Purpose, QpId, stream};
+use anabranch_base::{Duration, HostId, MessageId, NodeId, Purpose, QpId, stream};
 use anabranch_fabric::{Routing, Topology};
 use anabranch_proto::transport::{Framing, TransportConfig};
 use anabranch_proto::{Packet, PathFacts};
-use anabranch_workload::{Qp, Workload};
+use anabranch_workload::{Message, Qp, Workload};
 
 /// Topology, workload, scheme and faults of a run, with what follows from them.
 pub struct Network<'a> {
@@ -24,8 +25,8 @@ pub struct Network<'a> {
     pub scheme: &'a Scheme,
     /// The fabric's longest path.
     pub facts: PathFacts,
-    /// By connection: its own path, where the congestion control asks for it; else empty.
-    pub own_paths: Vec<PathFacts>,
+    /// What tells the path between two hosts, where the congestion control asks for it.
+    pub own_path: Option<OwnPath<'a>>,
     /// The kinds of links.
     pub kinds: Vec<LinkKind>,
     /// What breaks.
@@ -42,7 +43,9 @@ pub struct Network<'a> {
     homes: Vec<Home>,
     /// By queue pair: its number among those that its source sends on, and among those that its destination receives
     /// on.
-    pub slots: Vec<[u32; 2]>,
+    slots: Vec<[u32; 2]>,
+    /// Connections that were added after the run began, behind those of the workload.
+    added: boxcar::Vec<AddedConnection>,
     /// By switch: its ECMP salt.
     salts: Vec<u64>,
     /// The length of a window, but where something cuts it short: see [`lookahead`].
@@ -50,6 +53,16 @@ pub struct Network<'a> {
     /// How long a receiver outlives its sender's last acknowledgement, and a run that of its last message: a base RTT.
     /// Both are constants of the scenario, so that no result depends on where windows are cut.
     pub linger: Duration,
+}
+
+/// The facts of the path from one host to another.
+pub type OwnPath<'a> = Box<dyn Fn(HostId, HostId) -> PathFacts + Send + Sync + 'a>;
+
+/// A connection that was added after the run began.
+struct AddedConnection {
+    ends: Qp,
+    /// Those of its first queue pair; its others follow.
+    slots: [u32; 2],
 }
 
 /// The place of a host in the fabric.
@@ -73,8 +86,8 @@ pub struct Parts<'a> {
     pub scheme: &'a Scheme,
     /// See [`Network::facts`].
     pub facts: PathFacts,
-    /// See [`Network::own_paths`].
-    pub own_paths: Vec<PathFacts>,
+    /// See [`Network::own_path`].
+    pub own_path: Option<OwnPath<'a>>,
     /// See [`Network::kinds`].
     pub kinds: Vec<LinkKind>,
     /// See [`Network::faults`].
@@ -86,7 +99,7 @@ pub struct Parts<'a> {
 impl<'a> Network<'a> {
     /// A network of these parts.
     pub fn new(parts: Parts<'a>) -> Self {
-        let Parts { topology, healthy, workload, scheme, facts, own_paths, kinds, faults, seed } = parts;
+        let Parts { topology, healthy, workload, scheme, facts, own_path, kinds, faults, seed } = parts;
         let home = |host: u32| Home {
             tor: healthy.tor_index(HostId(host)),
             port: topology.ports[topology.port_base[host as usize] as usize].peer_port,
@@ -102,13 +115,14 @@ impl<'a> Network<'a> {
             starts: Starts::new(workload, topology.hosts),
             homes: (0..topology.hosts).map(home).collect(),
             slots: slots(workload, topology.hosts, scheme.qps),
+            added: boxcar::Vec::new(),
             salts: salts.collect(),
             topology,
             healthy,
             workload,
             scheme,
             facts,
-            own_paths,
+            own_path,
             kinds,
             faults,
             seed,
@@ -131,7 +145,66 @@ impl<'a> Network<'a> {
     /// The two hosts of a queue pair of the engine.
     #[inline]
     pub fn ends(&self, qp: QpId) -> Qp {
-        self.workload.qps[self.connection(qp).index()]
+        self.ends_of(self.connection(qp))
+    }
+
+    /// The two hosts of a connection.
+    #[inline]
+    pub fn ends_of(&self, connection: QpId) -> Qp {
+        match self.workload.qps.get(connection.index()) {
+            Some(ends) => *ends,
+            None => self.added(connection).ends,
+        }
+    }
+
+    /// The number of a queue pair of the engine among those that its source sends on, and among those that its destination
+    /// receives on.
+    #[inline]
+    pub fn slots(&self, qp: QpId) -> [u32; 2] {
+        match self.slots.get(qp.index()) {
+            Some(slots) => *slots,
+            None => self.added_slots(qp),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn added_slots(&self, qp: QpId) -> [u32; 2] {
+        let part = qp.0 % self.scheme.qps;
+        self.added(self.connection(qp)).slots.map(|slot| slot + part)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn added(&self, connection: QpId) -> &AddedConnection {
+        let number = connection.index() - self.workload.qps.len();
+        self.added.get(number).unwrap_or_else(|| unreachable!("there is no connection {connection}"))
+    }
+
+    /// Adds a connection, whose first queue pair has these [`slots`](Self::slots), and its others those after them. Returns
+    /// its number, behind those so far.
+    pub fn connect(&self, ends: Qp, slots: [u32; 2]) -> QpId {
+        QpId((self.workload.qps.len() + self.added.push(AddedConnection { ends, slots })) as u32)
+    }
+
+    /// How many connections there are so far.
+    pub fn connections(&self) -> u32 {
+        (self.workload.qps.len() + self.added.count()) as u32
+    }
+
+    /// A message.
+    #[inline]
+    pub fn message(&self, message: MessageId) -> &Message {
+        match self.board.message(message) {
+            Some(found) => found,
+            None => unreachable!("there is no message {message}"),
+        }
+    }
+
+    /// The two hosts of a message.
+    #[inline]
+    pub fn ends_of_message(&self, message: MessageId) -> Qp {
+        self.ends_of(self.message(message).qp)
     }
 
     /// The host that sent a packet, as its IP header would say.

@@ -7,13 +7,17 @@ use crate::control::Control;
 use crate::engine::{Engine, PointRoom, Setup};
 use crate::explain::Stalled;
 use crate::ideal::Ideal;
+use crate::network::OwnPath;
 use crate::observer::{Foreign, Named, NoObserver, Observer, Places, QpSelector};
 use crate::points::{too_many, too_many_of_events};
+use crate::poster::Poster;
 use crate::series::SeriesObserver;
 use crate::span::spans;
 use crate::spec::{Limits, RunPoint, Scheme};
 use crate::switch::{PfcError, PfcPlan, ProgramError, ProgramPlan, SwitchPlan, WeightError, weights};
-use anabranch_base::{Duration, HostId, OutOfRange, Panicked, Refused, Time, catch_panicked, foreign};
+use anabranch_base::{
+    Duration, HostId, MessageId, OutOfRange, Panicked, Refused, Time, catch_panicked, foreign,
+};
 use anabranch_fabric::{Routing, Selector, SelectorError, Topology, TopologyError};
 use anabranch_proto::cc::RegisteredCc;
 use anabranch_proto::{CcConfig, LbConfig, PathFacts, ProgramConfig, TransportConfig};
@@ -29,7 +33,21 @@ use std::sync::atomic::Ordering;
 /// A point that cannot be built, a run that stalled or hit a limit (with what it came to), a broken invariant, or a
 /// panic in something that is registered.
 pub fn run(point: &RunPoint, control: &Control) -> Result<RunResult, RunError> {
-    told(point, || attempt(point, control, |_| NoObserver, drop))
+    told(point, || attempt(point, control, None, |_| NoObserver, drop))
+}
+
+/// [`run()`] of messages that `poster` posts while the run goes on, in the place of the point's workload. Nothing is recorded
+/// over time: measures and observers of the point are left out.
+///
+/// # Errors
+/// Those of [`run()`].
+pub fn run_posted(
+    point: &RunPoint,
+    control: &Control,
+    poster: Box<dyn Poster>,
+) -> Result<RunResult, RunError> {
+    let point = &RunPoint { measures: Vec::new(), observers: Vec::new(), ..point.clone() };
+    told(point, || attempt(point, control, Some(poster), |_| NoObserver, drop))
 }
 
 /// [`run()`] while `observer` looks on, which changes nothing. Also of a run that fails it has seen what there was.
@@ -44,7 +62,7 @@ pub fn run_observed<O: Observer>(
     told(point, || {
         let blank = foreign("observer", || observer.fork());
         let own = |built: &Built| Foreign::new("observer", blank, slots(point, built));
-        attempt(point, control, own, |seen| seen.join_into(observer))
+        attempt(point, control, None, own, |seen| seen.join_into(observer))
     })
 }
 
@@ -72,12 +90,16 @@ fn told(point: &RunPoint, run: impl FnOnce() -> Result<RunResult, RunError>) -> 
 fn attempt<O: Observer>(
     point: &RunPoint,
     control: &Control,
+    poster: Option<Box<dyn Poster>>,
     own: impl FnOnce(&Built) -> O,
     give_back: impl FnOnce(O),
 ) -> Result<RunResult, RunError> {
     let refused = |error| RunError::Parameter { scheme: point.scheme.name.clone(), error };
     point.scheme.check().map_err(refused)?;
-    let fabric = build(point)?;
+    let fabric = match poster {
+        None => build(point)?,
+        Some(_) => build_fabric(point)?,
+    };
     let (observer, a_second) = match point.measures.is_empty() {
         true => (None, 0.0),
         false => watch(point, &fabric).map(|(observer, points)| (Some(observer), points))?,
@@ -99,13 +121,7 @@ fn attempt<O: Observer>(
     let program = ProgramPlan::new(&point.scheme, &fabric.topology, &fabric.routing, &facts, point.seed)?;
     let header = point.scheme.transport.framing().header;
     let weights = weights(&point.scheme.fabric, &fabric.topology, &facts, header)?;
-    let own_paths = match point.scheme.cc.wants_own_path() {
-        true => {
-            let of = |src, dst| PathFacts { queue: facts.queue, ..ideal.path_facts_of(src, dst) };
-            fabric.workload.qps.iter().map(|ends| of(ends.src, ends.dst)).collect()
-        }
-        false => Vec::new(),
-    };
+    let own_path = |src, dst| PathFacts { queue: facts.queue, ..ideal.path_facts_of(src, dst) };
     let setup = Setup {
         topology: &fabric.topology,
         routing: &fabric.routing,
@@ -118,7 +134,8 @@ fn attempt<O: Observer>(
             weights,
         },
         facts,
-        own_paths,
+        own_path: point.scheme.cc.wants_own_path().then(|| Box::new(own_path) as OwnPath<'_>),
+        poster,
         limits: &limits,
         points,
         seed: point.seed,
@@ -199,11 +216,18 @@ impl Built {
 /// # Errors
 /// What in the point cannot be built.
 pub fn build(point: &RunPoint) -> Result<Built, RunError> {
+    let Built { topology, routing, .. } = build_fabric(point)?;
+    let text = |name: &str| point.files.get(name).map(String::as_str);
+    let workload = workload::build(&point.workload, &Fabric::of(&topology), point.seed, &text)?;
+    Ok(Built { topology, routing, workload })
+}
+
+/// The same without a message.
+fn build_fabric(point: &RunPoint) -> Result<Built, RunError> {
     let text = |name: &str| point.files.get(name).map(String::as_str);
     let topology = anabranch_fabric::build(&point.topology, point.topology.file().and_then(text))?;
     let routing = Routing::new(&topology, &|_| true);
-    let workload = workload::build(&point.workload, &Fabric::of(&topology), point.seed, &text)?;
-    Ok(Built { topology, routing, workload })
+    Ok(Built { topology, routing, workload: Workload::default() })
 }
 
 /// What records the curves of a point, and how many points per second those have that have one per interval.
@@ -248,14 +272,13 @@ fn drive<O: Observer>(
         let what = too_many(&point.measures, point.most_points, limits.max_time, point.limits.max_time);
         return Err(RunError::TooManyPoints { what });
     }
-    let workload = engine.network().workload;
-    let (qps, payload) = (workload.qps.len(), ideal.payload());
-    let packets = workload.messages.iter().map(|message| message.bytes.div_ceil(payload)).sum();
+    let network = engine.network();
+    let (qps, payload) = (network.connections() as usize, ideal.payload());
+    let bytes = |message| network.message(message).bytes;
+    let packets =
+        (0..network.board.messages()).map(|number| bytes(MessageId(number)).div_ceil(payload)).sum();
     let stuck = name_unfinished(&engine);
-    let lengths = engine
-        .unfinished_messages()
-        .map(|(message, _)| engine.network().workload.messages[message.index()].bytes);
-    let longest = lengths.max().unwrap_or(0);
+    let longest = engine.unfinished_messages().map(|(message, _)| bytes(message)).max().unwrap_or(0);
     let cut_off = match outcome {
         Err(Failure::Stalled | Failure::NothingLeft) => engine.cut_off(),
         _ => None,

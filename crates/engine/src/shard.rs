@@ -13,6 +13,7 @@ use crate::mail::{Blocks, Far, Inbox, MOST_AHEAD, Outbox, Slot, Sources};
 use crate::network::Network;
 use crate::node::{self, Node};
 use crate::observer::Observer;
+use crate::posts::Posts;
 use crate::switch::Switch;
 use anabranch_base::{HostId, NodeId, Time};
 use anabranch_fabric::Routing;
@@ -74,6 +75,8 @@ const BLOCK: usize = u64::BITS as usize;
 struct Cluster {
     positions: Vec<Place>,
     inboxes: Vec<Inbox>,
+    /// Where messages are posted while the run goes on: it has all hosts then, before any switch.
+    posts: Option<Posts>,
 }
 
 /// The nodes of one thread, and what they have in common.
@@ -164,12 +167,13 @@ impl Arriving {
 }
 
 impl<O: Observer> Shard<O> {
-    /// A shard of these nodes. Each of `clusters` is made of nodes that are here, by rising number.
+    /// A shard of these nodes. Each of `clusters` is made of nodes that are here, by rising number; all hosts are in the
+    /// first one where there are `posts`.
     pub fn new(
         network: &Network<'_>,
-        hosts: Vec<Host>,
-        switches: Vec<Switch>,
+        (hosts, switches): (Vec<Host>, Vec<Switch>),
         clusters: &[Vec<NodeId>],
+        mut posts: Option<Posts>,
         observer: O,
     ) -> Self {
         let mut position_of: Vec<Option<(Place, u32, u32)>> = vec![None; network.topology.nodes() as usize];
@@ -190,7 +194,7 @@ impl<O: Observer> Shard<O> {
                 }
             }
             let inboxes = positions.iter().map(|_| Inbox::default()).collect();
-            units.push(Unit::Cluster(Cluster { positions, inboxes }));
+            units.push(Unit::Cluster(Cluster { positions, inboxes, posts: posts.take() }));
         }
         for (position, unit, _) in position_of.iter_mut().flatten().filter(|(_, unit, _)| *unit == u32::MAX) {
             *unit = units.len() as u32;
@@ -255,6 +259,14 @@ impl<O: Observer> Shard<O> {
         }
     }
 
+    /// Whether messages will be posted at a time that is known.
+    pub fn will_post(&self) -> bool {
+        match self.units.first() {
+            Some(Unit::Cluster(Cluster { posts: Some(posts), .. })) => posts.due() < Time::NEVER,
+            Some(_) | None => false,
+        }
+    }
+
     /// When anything happens next by itself or comes in over a long link.
     pub fn next_time(&self) -> Time {
         first_of(&self.first).time().min(self.arriving.first())
@@ -297,7 +309,7 @@ impl<O: Observer> Shard<O> {
         for notice in window.notices.iter() {
             let dst = network.ends(notice.qp).dst;
             if let (false, Some((Place::Host(index), ..))) = (notice.opens, position_of[dst.index()]) {
-                let slot = network.slots[notice.qp.index()][1];
+                let slot = network.slots(notice.qp)[1];
                 hosts[index as usize].end_receiver(slot, notice.time + network.linger);
             }
         }
@@ -425,13 +437,20 @@ impl Unit {
         };
         match self {
             Unit::One(position) => next(position),
-            Unit::Cluster(cluster) => cluster.positions.iter().map(next).min().unwrap_or(Order::NEVER),
+            Unit::Cluster(cluster) => {
+                let posts = cluster.posts.as_ref().map_or(Order::NEVER, Posts::next);
+                cluster.positions.iter().map(next).fold(posts, Order::min)
+            }
         }
     }
 }
 
 /// By node of the fabric: where it is in its shard, and its unit and the position within that.
 type PlaceOf = [Option<(Place, u32, u32)>];
+
+/// The nodes of a cluster that have something to do in a window: when next, and their places in the cluster. One that has
+/// run since may stand there twice.
+type Turns = BinaryHeap<Reverse<(Time, u32)>>;
 
 impl Cluster {
     /// Runs the nodes through a window, one time of one node after the other.
@@ -443,7 +462,7 @@ impl Cluster {
         bound: Order,
         at: &mut Context<'_, O>,
     ) {
-        let mut queue = BinaryHeap::new();
+        let mut queue = Turns::new();
         for (within, position) in self.positions.iter().enumerate() {
             let (node, own) = match position {
                 Place::Host(index) => (hosts[*index as usize].node(), hosts[*index as usize].next()),
@@ -455,7 +474,11 @@ impl Cluster {
                 queue.push(Reverse((first.time(), within as u32)));
             }
         }
-        while let Some(Reverse((time, within))) = queue.pop() {
+        loop {
+            if self.posts_next(&mut queue, hosts, bound, at) {
+                continue;
+            }
+            let Some(Reverse((time, within))) = queue.pop() else { break };
             let inbox = &mut self.inboxes[within as usize];
             let own = match self.positions[within as usize] {
                 Place::Host(index) => hosts[index as usize].next(),
@@ -513,6 +536,31 @@ impl Cluster {
             }
             (at.effects.elsewhere, at.effects.steps_elsewhere) = (elsewhere, steps);
         }
+    }
+
+    /// Calls the poster, where there is one, if its turn is before that of any node in `queue`: whether it was.
+    fn posts_next<O: Observer>(
+        &mut self,
+        queue: &mut Turns,
+        hosts: &mut [Host],
+        bound: Order,
+        at: &mut Context<'_, O>,
+    ) -> bool {
+        let Some(posts) = &mut self.posts else { return false };
+        let instant = if at.effects.ended.is_empty() { posts.due() } else { at.now };
+        let others_are_later = queue.peek().is_none_or(|Reverse((time, _))| *time > instant);
+        if instant >= bound.time() || !others_are_later {
+            return false;
+        }
+        at.now = instant;
+        posts.call(hosts, at, |host| {
+            let next = host.next();
+            if next < bound {
+                // All hosts are in the cluster, before anything else: their places are their numbers.
+                queue.push(Reverse((next.time(), host.node().0)));
+            }
+        });
+        true
     }
 }
 

@@ -42,11 +42,14 @@ impl Sets {
     }
 }
 
-/// The clusters of more than one node, each by rising number: hosts at which gates open for each other's messages, and
-/// switches of which the observer compares queues.
-pub fn clusters<O: Observer>(network: &Network<'_>, observer: &O) -> Vec<Vec<NodeId>> {
+/// The clusters of more than one node, each by rising number: hosts at which gates open for each other's messages (all of
+/// them, if one is `posted` while the run goes on), and switches of which the observer compares queues.
+pub fn clusters<O: Observer>(network: &Network<'_>, observer: &O, posted: bool) -> Vec<Vec<NodeId>> {
     let nodes = network.topology.nodes();
     let mut sets = Sets((0..nodes).collect());
+    if posted {
+        (1..network.topology.hosts).for_each(|host| sets.join(NodeId(0), NodeId(host)));
+    }
     let workload = network.workload;
     // By gate: a host that it is at.
     let mut gate_at: Vec<Option<HostId>> = vec![None; workload.gates.len()];

@@ -62,8 +62,6 @@ impl Ground {
             program: None,
             weights: Vec::new(),
         };
-        let own_paths =
-            if self.scheme.cc.wants_own_path() { vec![facts; self.workload.qps.len()] } else { Vec::new() };
         let setup = Setup {
             topology: &self.topology,
             routing: &self.routing,
@@ -72,7 +70,8 @@ impl Ground {
             scheme: &self.scheme,
             switches,
             facts,
-            own_paths,
+            own_path: None,
+            poster: None,
             limits: &self.limits,
             points: PointRoom { most: u64::MAX, a_second: 0.0 },
             seed: 1,

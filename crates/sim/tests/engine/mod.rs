@@ -16,6 +16,7 @@ mod lossless;
 mod mix;
 mod parameters;
 mod peers;
+mod posted;
 mod programs;
 mod support;
 mod threads;
