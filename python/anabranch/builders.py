@@ -2050,7 +2050,7 @@ class Builder(dict[str, Any]):
         """Messages arrive at random, from and to random hosts.
 
         sizes: The distribution of lengths. (`websearch`, `hadoop` and others, or a file's name; needed)
-        load: Offered load: bytes that arrive per host over its line rate. (a number above 0, at most 2; needed)
+        load: Offered load: bytes that arrive per host over its line rate. (a number above 0, at most 1.5; needed)
         hosts: Hosts that take part, the first ones. (a number, 2 to all; unless said: all)
         duration: For how long messages arrive; all are run to their end. (a time above 0; needed)
         incast: Incasts beside it. (unless said: none)
@@ -2072,6 +2072,7 @@ class Builder(dict[str, Any]):
         connections: int = ...,
         depth: int = ...,
         clock: Literal["ack", "delivered"] = ...,
+        jitter: Time = ...,
     ) -> S:
         """AllReduce, AllGather, ReduceScatter or AllToAll, by many jobs at once.
 
@@ -2088,6 +2089,7 @@ class Builder(dict[str, Any]):
             others, for an AllToAll)
         depth: Most chunks that a rank has outstanding to any other rank. (a number, 1 or more; unless said: no limit)
         clock: What ends a chunk: its ACK, or its arrival. (`ack` or `delivered`; unless said: `ack`, with a depth)
+        jitter: Of an `alltoall`: each rank begins at a time drawn from 0 to this. (a time; unless said: `"0us"`)
         """
 
     @overload
