@@ -152,6 +152,7 @@ Parameter = Literal[
     "lb.freezing",
     "lb.freezing_timeout",
     "lb.after_freezing",
+    "lb.freezing_ends",
     "lb.explore_packets",
     "lb.failure_rtt",
     "lb.reuse",
@@ -200,6 +201,8 @@ Parameter = Literal[
     "fabric.program.trp.cache",
     "fabric.program.trp.cache_slots",
     "fabric.program.trp.cache_fingerprint",
+    "fabric.program.trp.cache_expiry",
+    "fabric.program.trp.cache_reset_own",
     "fabric.program.trp.store",
     "fabric.program.trp.store_entries",
     "fabric.program.trp.install_delay",
@@ -217,6 +220,11 @@ Parameter = Literal[
     "fabric.program.clear_marks",
     "fabric.program.inter_only",
     "fabric.program.release",
+    "fabric.program.scope",
+    "fabric.program.ecn",
+    "fabric.program.ecn_kmin",
+    "fabric.program.ecn_kmax",
+    "fabric.program.ecn_pmax",
     "fabric.queue",
     "fabric.shared_buffer",
     "fabric.shared_alpha",
@@ -477,8 +485,8 @@ class TransportRnicSr(TypedDict):
         duplicate). (count, 1 to 65535; needed)
     window_packets: Transmit window: largest distance, in packets, between the lowest unacknowledged PSN and the next
         PSN to send. (count, 1 to 65535; needed)
-    cnp_interval: At most one CNP per queue pair in this time. 0: no CNPs; a marked packet is acknowledged at once,
-        with the mark echoed in the ACK. (time, rtt or rtt+queue; needed)
+    cnp_interval: At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says
+        so. (time, rtt or rtt+queue; needed)
     rto: Without a new acknowledgement for this long everything unacknowledged is sent again. (time, rtt or rtt+queue,
         above 0; needed)
     hears_nacks: False: the NIC ignores NACKs, their cumulative acknowledgement included, and recovers by timeout
@@ -535,8 +543,8 @@ class TransportIrn(_TransportIrnNeeded, total=False):
     sack_takes_all: True: the SACK that begins a recovery declares lost whatever is in flight and not SACKed, as
         simulators in the lineage of ConWeave's do. False: only what has a SACKed packet above it (DCP, section 2.2).
         (flag; unless said: `false`)
-    cnp_interval: At most one CNP per queue pair in this time. 0: no CNPs; a marked packet is acknowledged at once,
-        with the mark echoed in the ACK. (time, rtt or rtt+queue; needed)
+    cnp_interval: At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says
+        so. (time, rtt or rtt+queue; needed)
     """
 
     sack_takes_all: bool
@@ -557,8 +565,8 @@ class TransportRackTlp(TypedDict):
         was sent. DCP has "1rtt": its reordering window is an RTT, and a retransmission comes an RTT late. (time, rtt
         or rtt+queue; needed)
     rto: The timeout of last resort. (time, rtt or rtt+queue, above 0; needed)
-    cnp_interval: At most one CNP per queue pair in this time. 0: no CNPs; a marked packet is acknowledged at once,
-        with the mark echoed in the ACK. (time, rtt or rtt+queue; needed)
+    cnp_interval: At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says
+        so. (time, rtt or rtt+queue; needed)
     """
 
     kind: Literal["rack-tlp"]
@@ -1079,6 +1087,9 @@ class LbReps(_LbRepsNeeded, total=False):
     after_freezing: How a sender leaves freezing: it keeps its buffer, and every `buffer`-th of `explore_packets`
         packets explores (`keep`), or it empties the buffer, and each of them does (`reset`). (choice, keep, reset;
         unless said: `"keep"`)
+    freezing_ends: At what a sender looks whether freezing is over: at ACKs (`ack`), or at timeouts as well
+        (`timeout`). One whose cached entropies are all dead gets no ACK, and by `ack` stays frozen for good. (choice,
+        ack, timeout; unless said: `"ack"`)
     explore_packets: Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND: Algorithm 1 may mean
         the window at that time; here it is a number). (count, 0 to 255; needed)
     failure_rtt: A timeout counts as a failure, not congestion, if the highest RTT measured in the last one to two RTO
@@ -1093,6 +1104,7 @@ class LbReps(_LbRepsNeeded, total=False):
     """
 
     after_freezing: Literal["keep", "reset"]
+    freezing_ends: Literal["ack", "timeout"]
     reuse: int
     reuse_order: Literal["in-a-row", "in-turn"]
     freeze_at: Time
@@ -1217,6 +1229,9 @@ class LbSettings(TypedDict, total=False):
     after_freezing: How a sender leaves freezing: it keeps its buffer, and every `buffer`-th of `explore_packets`
         packets explores (`keep`), or it empties the buffer, and each of them does (`reset`). (choice, keep, reset;
         unless said: that of the base)
+    freezing_ends: At what a sender looks whether freezing is over: at ACKs (`ack`), or at timeouts as well
+        (`timeout`). One whose cached entropies are all dead gets no ACK, and by `ack` stays frozen for good. (choice,
+        ack, timeout; unless said: that of the base)
     explore_packets: Packets after freezing of which every `buffer`-th explores (NUM_PKTS_CWND: Algorithm 1 may mean
         the window at that time; here it is a number). (count, 0 to 255; unless said: that of the base)
     failure_rtt: A timeout counts as a failure, not congestion, if the highest RTT measured in the last one to two RTO
@@ -1258,6 +1273,7 @@ class LbSettings(TypedDict, total=False):
     freezing: bool
     freezing_timeout: Time
     after_freezing: Literal["keep", "reset"]
+    freezing_ends: Literal["ack", "timeout"]
     explore_packets: int
     failure_rtt: float
     reuse: int
@@ -1409,6 +1425,10 @@ class ProgramThemisLonghaulTrp(_ProgramThemisLonghaulTrpNeeded, total=False):
     cache_slots: Slots of CNP_Cache (1024 in section VI). (count, 1 to 16777216; needed)
     cache_fingerprint: A slot of CNP_Cache holds a fingerprint of its flow, 32 bits of the hash, without which no
         packet finds it. (flag; unless said: `false`)
+    cache_expiry: A slot of CNP_Cache without a CNP for longer than this is free; 0: only when its flow is back to
+        normal. (time, rtt or rtt+queue; unless said: `"0ps"`)
+    cache_reset_own: The control plane resets a slot of CNP_Cache only where the entry's own flow was the last to
+        write it. (flag; unless said: `false`)
     store: Use CNP_Store (figure 18). (flag; needed)
     store_entries: Entries of CNP_Store (1024 in section VI). (count, 1 to 16777216; needed)
     install_delay: From a CNP to its flow's entry in CNP_Store (1 ms in section VII-C). (time, rtt or rtt+queue;
@@ -1425,6 +1445,8 @@ class ProgramThemisLonghaulTrp(_ProgramThemisLonghaulTrpNeeded, total=False):
     """
 
     cache_fingerprint: bool
+    cache_expiry: Time
+    cache_reset_own: bool
     ecn: bool
     ecn_kmin: Size
     ecn_kmax: Size
@@ -1486,20 +1508,38 @@ class ProgramAnnulus(TypedDict):
     inter_only: bool
 
 
-class ProgramBicc(TypedDict):
+class _ProgramBiccNeeded(TypedDict):
+    kind: Literal["bicc"]
+    window: Size
+    release: Time
+
+
+class ProgramBicc(_ProgramBiccNeeded, total=False):
     """BiCC as Themis-longhaul simulates it, at every external switch.
 
     kind: Which it is. (needed)
     window: Most bytes on the wire between the switch and one host: the BDP within a data centre. (`"1bdp"` would be
         that of the fabric's longest path, which leads from one data centre to the other.) One packet is always
-        allowed. (bytes, packets or bdp, above 0; needed)
+        allowed. With `scope = "switch"`, between the switch and all its hosts. (bytes, packets or bdp, above 0;
+        needed)
     release: A packet of which nothing is heard for this long is no longer counted. (time, rtt or rtt+queue, above 0;
         needed)
+    scope: What the window is of, and what has a queue. (choice, destination, switch; unless said: `"destination"`)
+    clear_marks: The near-source loop takes the mark from packets that leave the data centre. (flag; unless said:
+        `false`)
+    ecn: Queues of what the window holds back mark packets (ECN) as ports do. (flag; unless said: `false`)
+    ecn_kmin: Bytes in such a queue above which it begins to mark. (bytes; unless said: `"400KB"`)
+    ecn_kmax: Bytes in such a queue above which it marks every packet. (bytes; unless said: `"1600KB"`)
+    ecn_pmax: Share of the packets that it marks just below `ecn_kmax`; rises evenly from 0 at `ecn_kmin`. (number, 0
+        to 1; unless said: `0.2`)
     """
 
-    kind: Literal["bicc"]
-    window: Size
-    release: Time
+    scope: Literal["destination", "switch"]
+    clear_marks: bool
+    ecn: bool
+    ecn_kmin: Size
+    ecn_kmax: Size
+    ecn_pmax: float
 
 
 class ProgramSettingsPnp(TypedDict, total=False):
@@ -1548,6 +1588,10 @@ class ProgramSettingsTrp(TypedDict, total=False):
     cache_slots: Slots of CNP_Cache (1024 in section VI). (count, 1 to 16777216; unless said: that of the base)
     cache_fingerprint: A slot of CNP_Cache holds a fingerprint of its flow, 32 bits of the hash, without which no
         packet finds it. (flag; unless said: that of the base)
+    cache_expiry: A slot of CNP_Cache without a CNP for longer than this is free; 0: only when its flow is back to
+        normal. (time, rtt or rtt+queue; unless said: that of the base)
+    cache_reset_own: The control plane resets a slot of CNP_Cache only where the entry's own flow was the last to
+        write it. (flag; unless said: that of the base)
     store: Use CNP_Store (figure 18). (flag; unless said: that of the base)
     store_entries: Entries of CNP_Store (1024 in section VI). (count, 1 to 16777216; unless said: that of the base)
     install_delay: From a CNP to its flow's entry in CNP_Store (1 ms in section VII-C). (time, rtt or rtt+queue;
@@ -1570,6 +1614,8 @@ class ProgramSettingsTrp(TypedDict, total=False):
     cache: bool
     cache_slots: int
     cache_fingerprint: bool
+    cache_expiry: Time
+    cache_reset_own: bool
     store: bool
     store_entries: int
     install_delay: Time
@@ -1590,7 +1636,8 @@ class ProgramSettings(TypedDict, total=False):
         of the base)
     window: Most bytes on the wire between the switch and one host: the BDP within a data centre. (`"1bdp"` would be
         that of the fabric's longest path, which leads from one data centre to the other.) One packet is always
-        allowed. (bytes, packets or bdp, above 0; unless said: that of the base)
+        allowed. With `scope = "switch"`, between the switch and all its hosts. (bytes, packets or bdp, above 0;
+        unless said: that of the base)
     confirmation: Condition C2 (section 4.2): a NACK is valid only if a later packet of the same path has already been
         forwarded to the NIC. (flag; unless said: that of the base)
     lazy_drop: Lazy drop (section 4.3): an undetermined NACK is stored until a later packet decides it; without it, it
@@ -1622,6 +1669,12 @@ class ProgramSettings(TypedDict, total=False):
     inter_only: Leaves alone what stays within a data centre. (flag; unless said: that of the base)
     release: A packet of which nothing is heard for this long is no longer counted. (time, rtt or rtt+queue, above 0;
         unless said: that of the base)
+    scope: What the window is of, and what has a queue. (choice, destination, switch; unless said: that of the base)
+    ecn: Queues of what the window holds back mark packets (ECN) as ports do. (flag; unless said: that of the base)
+    ecn_kmin: Bytes in such a queue above which it begins to mark. (bytes; unless said: that of the base)
+    ecn_kmax: Bytes in such a queue above which it marks every packet. (bytes; unless said: that of the base)
+    ecn_pmax: Share of the packets that it marks just below `ecn_kmax`; rises evenly from 0 at `ecn_kmin`. (number, 0
+        to 1; unless said: that of the base)
     pnp: A table of its own. (unless said: those of the base)
     trp: A table of its own. (unless said: those of the base)
     """
@@ -1645,6 +1698,11 @@ class ProgramSettings(TypedDict, total=False):
     clear_marks: bool
     inter_only: bool
     release: Time
+    scope: Literal["destination", "switch"]
+    ecn: bool
+    ecn_kmin: Size
+    ecn_kmax: Size
+    ecn_pmax: float
     pnp: ProgramSettingsPnp
     trp: ProgramSettingsTrp
 
@@ -2044,6 +2102,7 @@ class Builder(dict[str, Any]):
         load: float,
         duration: Time,
         hosts: int = ...,
+        inter: float | Literal["uniform"] = ...,
         incast: Incasts = ...,
         pipeline: Pipeline = ...,
     ) -> S:
@@ -2053,6 +2112,8 @@ class Builder(dict[str, Any]):
         load: Offered load: bytes that arrive per host over its line rate. (a number above 0, at most 1.5; needed)
         hosts: Hosts that take part, the first ones. (a number, 2 to all; unless said: all)
         duration: For how long messages arrive; all are run to their end. (a time above 0; needed)
+        inter: Share of the messages to hosts of other data centres; all other hosts alike unless said. (a number, 0
+            to 1, or `uniform`; unless said: `uniform`)
         incast: Incasts beside it. (unless said: none)
         pipeline: A pipeline beside it. (unless said: none)
         """

@@ -66,6 +66,7 @@ TYPES = {
     "a number above 0": "float",
     "a number, 0 to 1": "float",
     "a number above 0, at most 1.5": "float",
+    "a number, 0 to 1, or `uniform`": 'float | Literal["uniform"]',
     "a number above 0, below 1": "float",
     "two numbers, from 1": "Sequence[int]",
     "numbers of hosts, or a file with one per line": "Sequence[int] | File",
