@@ -49,6 +49,9 @@ def until(what: Callable[[], bool], progress: Callable[[], object] = lambda: Non
 @pytest.fixture
 def ray_of_two() -> Iterator[Any]:
     """A Ray cluster of two workers of a core each."""
+    # Read when Ray is imported: on a machine that others use, a node takes longer to start than Ray waits.
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", str(PATIENCE))
+    os.environ.setdefault("RAY_gcs_server_request_timeout_seconds", str(PATIENCE))
     ray: Any = pytest.importorskip("ray", reason="Ray is not installed")
     cluster_utils: Any = pytest.importorskip("ray.cluster_utils")
     cluster = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
