@@ -82,8 +82,8 @@ impl Ground {
 
     /// Runs for 20 us, when the queue to the receiver is long; does `damage`; runs to the end.
     fn damaged(&self, threads: usize, damage: impl Fn(&mut [Host], &mut [Switch], &mut Counters)) -> Failure {
-        let mut engine = self.engine(threads);
         let soon = Limits { max_time: Duration::from_us(20), ..self.limits.clone() };
+        let mut engine = self.engine(threads);
         engine.limits = &soon;
         assert_eq!(engine.run(&Control::default()), Err(Failure::Limit("max_time")));
         for shard in &mut engine.shards {
@@ -115,8 +115,8 @@ fn undamaged_runs_end_well_after_a_break() {
             let ground = Ground::new(scheme);
             let mut whole = ground.engine(threads);
             assert_eq!(whole.run(&Control::default()), Ok(()));
-            let mut engine = ground.engine(threads);
             let soon = Limits { max_time: Duration::from_us(20), ..ground.limits.clone() };
+            let mut engine = ground.engine(threads);
             engine.limits = &soon;
             assert_eq!(engine.run(&Control::default()), Err(Failure::Limit("max_time")));
             engine.limits = &ground.limits;
