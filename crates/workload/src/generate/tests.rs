@@ -353,7 +353,7 @@ fn with_pipeline(hosts: u32, bytes: u64, load: f64) -> WorkloadSpec {
     let pipeline = Some(PipelineSpec { bytes: Bytes(bytes), load, persistent: false });
     match with_incasts(8, 64_000, 0.3) {
         WorkloadSpec::Poisson { sizes, load, duration, incast, .. } => {
-            WorkloadSpec::Poisson { sizes, load, hosts, duration, incast, pipeline }
+            WorkloadSpec::Poisson { sizes, load, hosts, duration, inter: None, incast, pipeline }
         }
         other => other,
     }
@@ -437,7 +437,7 @@ fn a_pipeline_leaves_the_rest_as_it_is() {
     else {
         unreachable!()
     };
-    let alone = WorkloadSpec::Poisson { sizes, load, hosts, duration, incast: None, pipeline };
+    let alone = WorkloadSpec::Poisson { sizes, load, hosts, duration, inter: None, incast: None, pipeline };
     let alone = build(&alone, &fabric, 1, &|_| None).unwrap();
     assert_eq!(alone.groups.iter().map(|group| group.name).collect::<Vec<_>>(), ["background", "pipeline"]);
 }
