@@ -293,7 +293,7 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
         return Err(ResultsError::Format { path, found: version.format, expected: FORMAT });
     }
     let manifest: Manifest = serde_json::from_slice(&json).map_err(text)?;
-    let known = [SCENARIO, RUNS, FLOWS, JOBS, FAULTS, SERIES, MISSING, FIGURE, ANSWER];
+    let known = [SCENARIO, RUNS, FLOWS, JOBS, PARTS, FAULTS, SERIES, MISSING, FIGURE, ANSWER];
     match manifest.files.iter().find(|file| !known.contains(&file.name.as_str())) {
         Some(file) => Err(damaged(&path, format!("it lists {:?}; expected {}", file.name, known.join(", ")))),
         None => Ok(manifest),

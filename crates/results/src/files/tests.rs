@@ -478,7 +478,7 @@ fn a_swept_infinity_is_refused() {
 fn damage_is_an_error_and_never_a_panic() {
     let dir = tempdir().unwrap();
     small_set().write(dir.path()).unwrap();
-    for name in [SCENARIO, RUNS, FLOWS, JOBS, SERIES, FIGURE, MANIFEST] {
+    for name in [SCENARIO, RUNS, FLOWS, JOBS, PARTS, SERIES, FIGURE, MANIFEST] {
         let path = dir.path().join(name);
         let whole = fs::read(&path).unwrap();
         let step = (whole.len() / 60).max(1);
