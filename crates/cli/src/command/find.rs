@@ -376,7 +376,7 @@ fn lent<T>(ran: &mut Ran, ask: impl FnOnce(&ResultSet) -> T) -> Option<T> {
 
 /// Four digits that count.
 fn significant(number: f64) -> String {
-    let whole = number.abs().max(1.0).log10() as usize + 1;
+    let whole = format!("{:.0}", number.abs().trunc()).len();
     let text = format!("{number:.places$}", places = 4_usize.saturating_sub(whole));
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),

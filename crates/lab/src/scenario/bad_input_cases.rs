@@ -427,8 +427,8 @@ until = "job end"
         r#"[set]
 "reps.cc.kind" = "dctpc"
 [workload]"#,
-        r#"perm.toml:9:1: cc.kind: unknown variant `dctpc`, expected one of `dctcp`, `dcqcn`, `hpcc`, `strack`, `mp-rdma`, `constant`
-  write: "reps.cc.kind" = "dctcp""#,
+        r#"perm.toml:9:1: cc.kind: "dctpc" is no congestion control
+  write: "reps.cc" = { decrease = 0.25, initial_window = "1bdp", kind = "dctcp", loss_decrease = 1.0, max_window = "1.5bdp" }"#,
     ),
     (
         "[workload]",

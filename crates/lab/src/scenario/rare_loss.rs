@@ -111,7 +111,7 @@ fn few(number: f64) -> String {
 
 /// With one digit.
 fn rounded_up(number: f64) -> f64 {
-    let unit = 10_f64.powf(number.log10().floor());
+    let unit = libm::pow(10.0, libm::floor(libm::log10(number)));
     // Without the digits that only binary fractions have.
     let text = format!("{:.12}", (number / unit).ceil() * unit);
     text.parse().unwrap_or(number)
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn a_loss_that_hardly_hits_is_said_with_what_to_write() {
         // 28 senders of 100 packets of 4096 B to host 0: all of them over its link.
-        let said = warned("409600B", "host:0/down", "0.001");
+        let said = warned("409600B", "tor:0/down:0", "0.001");
         let said = said.iter().find(|said| said.contains("is expected to hit"));
         assert_eq!(
             said.map(String::as_str),
@@ -206,7 +206,7 @@ mod tests {
             )
         );
         let is_rare = |said: Vec<String>| said.iter().any(|said| said.contains("is expected to hit"));
-        assert!(!is_rare(warned("409600B", "host:0/down", "0.002")));
+        assert!(!is_rare(warned("409600B", "tor:0/down:0", "0.002")));
         // Each of the 4 senders of ToR 1 sends a quarter over each uplink: 100 packets.
         let said = warned("409600B", "tor:1/up:0", "0.01");
         assert!(
