@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(
             said.map(String::as_str),
             Some(
-                "s.toml:15:1: fault.0 (packet-loss) is expected to hit 2.8 data packets in a run: about 2800 cross its \
+                "s.toml:15:1: fault.0 (packet-loss tor:0/down:0) is expected to hit 2.8 data packets in a run: about 2800 cross its \
                  links, each with probability 0.001; a run without a hit says nothing about the fault\n  write: \
                  probability = 0.004, more links (such as \"tor-uplinks:10%\"), messages 4 times as long, or more seeds"
             )

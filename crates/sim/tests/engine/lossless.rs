@@ -383,7 +383,7 @@ fn the_headroom_asked_for_is_tight_within_a_packet() {
     let asked = (worst::NEEDED..worst::NEEDED + FULL).find(|&bytes| checked(bytes).is_ok());
     assert_eq!(asked, Some(worst::NEEDED + 3), "2 B for 160 ps, and one to round up");
     let refused = checked(worst::NEEDED - FULL).unwrap_err().to_string();
-    assert!(refused.contains("tor:0/up:0") && refused.contains("37353"), "{refused}");
+    assert!(refused.contains("tor:0/up:0") && refused.contains("37.4 KB"), "{refused}");
 }
 
 proptest! {
@@ -516,7 +516,7 @@ fn a_buffer_must_be_larger_than_its_headrooms() {
     match attempt(&small_fabric("rocev2", PERMUTATION, 1.0, HEADROOMS, "")[0]) {
         Err(error @ RunError::Pfc { .. }) => {
             let said = error.to_string();
-            assert!(said.starts_with("fabric.pfc.buffer: tor:0 ") && said.contains("200120B"), "{said}");
+            assert!(said.starts_with("fabric.pfc.buffer: ") && said.contains("tor:0"), "{said}");
         }
         other => panic!("{other:?}"),
     }

@@ -121,7 +121,7 @@ fn mistakes_about_groups_are_explained() {
         assert!(error.contains(says), "{error}\nexpected: {says}");
     }
     let error = of_ranks("", &two("1")).map(|_| ()).unwrap_err();
-    assert!(error.contains("the group `1`, and no file says which these are; write comm_groups"), "{error}");
+    assert!(error.contains("the group `1`, and no file says which these are"), "{error}");
     let error = of_ranks(KEYS, &two("1")).map(|_| ()).unwrap_err();
     assert!(error.contains("cannot read \"groups.json\""), "{error}");
 }

@@ -122,7 +122,7 @@ impl EtNode {
                     format!("it is among the ranks of the group {}, which {file} does not have", quote(&name))
                 }
                 None => format!(
-                    "it is among the ranks of the group {}, and no file says which these are; write comm_groups",
+                    "it is among the ranks of the group {}, and no file says which these are; write comm_groups = \"groups.json\"",
                     quote(&name)
                 ),
             }),
