@@ -307,7 +307,7 @@ fn what_chakra_has_and_is_not_simulated_is_named() {
         assert!(error.contains(says), "{error}\nexpected: {says}");
     }
     let gap = vec![("job.2.et".to_owned(), one.clone())];
-    let error = of_ranks_beside("", &[one.clone()], gap).map(|_| ()).unwrap_err();
+    let error = of_ranks_beside("", std::slice::from_ref(&one), gap).map(|_| ()).unwrap_err();
     assert!(error.contains("\"job.1.et\" is missing, and \"job.2.et\" is there"), "{error}");
     let cut = &file(&[node(1, 4, &[])])[..12];
     let error = of_ranks("", &[cut.to_vec()]).map(|_| ()).unwrap_err();
@@ -366,7 +366,7 @@ fn ranks_of_chakra_are_replicated_placed_and_have_streams() {
         assert_eq!(cct(&format!("without_missing = true\n{keys}"), &files), expected, "{keys}");
         // The fabric of `of_ranks` has as many hosts as there are files, 2 at least.
         let two = collective(2, "algorithm = \"allreduce-ring\"\nbytes = \"40860B\"\nchunk = \"128KB\"");
-        let replicated = cct(&format!("replicate = 2\n{keys}"), &[both.clone()]);
+        let replicated = cct(&format!("replicate = 2\n{keys}"), std::slice::from_ref(&both));
         assert_eq!(replicated, us * 1_000 * NS + two, "{keys}");
     }
 }
