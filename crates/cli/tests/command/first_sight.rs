@@ -64,7 +64,7 @@ fn the_table_says_how_slow_messages_without_a_timeout_are() {
     let reps: Vec<Vec<&str>> =
         lines.map(|line| line.split(',').collect()).filter(|row: &Vec<&str>| row[scheme] == "reps").collect();
     let with = reps.iter().filter(|row| row[timeouts] != "0").count();
-    let said = format!("Messages that waited for a timeout: reps {with} of {}, the slowest ", reps.len());
+    let said = format!("Messages that waited for a timeout: reps: {with} of {}, the slowest ", reps.len());
     assert!(whole.contains(&said), "{said}\n{text}");
     assert!(whole.contains(", of the others "), "{text}");
 }
