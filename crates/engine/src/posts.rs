@@ -5,7 +5,7 @@
 //! it hears, and when, does not depend on where windows are cut.
 //!
 //! The tables of a run are made before its first event. What is posted later is kept behind them, in lists that only grow
-//! and that all threads may read meanwhile ([`Network::connect`], [`Board::add`](crate::board::Board::add)); who looks
+//! and that all threads may read meanwhile ([`Network::connect`](crate::network::Network::connect), [`Board::add`](crate::board::Board::add)); who looks
 //! something up looks there when the table does not have it.
 
 use crate::context::Context;
