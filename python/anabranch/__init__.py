@@ -203,6 +203,11 @@ class Result:
         return Table(self._results.table("jobs"))
 
     @property
+    def parts(self) -> Table:
+        """A row per rank and collective of a job from a trace: what it computes, and what is exposed."""
+        return Table(self._results.table("parts"))
+
+    @property
     def series(self) -> Table:
         """A row per point of a measured curve."""
         return Table(self._results.table("series"))

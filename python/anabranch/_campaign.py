@@ -52,7 +52,7 @@ class Dataset:
         return sorted(set(range(self.runs)) - set(self.done))
 
     def paths(self, table: str) -> list[Path | str]:
-        """The files of a table: runs, flows, jobs, series or faults."""
+        """The files of a table: runs, flows, jobs, parts, series or faults."""
         return [self._place.file(number, f"{table}.parquet") for number in self.done]
 
     def scan(self, table: str) -> Any:

@@ -40,7 +40,7 @@ impl Results {
         self.set.title.clone()
     }
 
-    /// A table: runs, flows, jobs, series or faults.
+    /// A table: runs, flows, jobs, parts, series or faults.
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Columns> {
         let table = match name {
             "runs" => Table::Runs,

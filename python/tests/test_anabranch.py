@@ -99,7 +99,7 @@ def test_tables_go_into_polars_pandas_arrow_and_duckdb() -> None:
     assert found is not None
     rows = found.fetchall()
     assert rows[0] == ("ecmp", 32, 0) and rows[1][2] > 0
-    for table in (result.jobs, result.series, result.faults):
+    for table in (result.jobs, result.parts, result.series, result.faults):
         assert len(table) == 0 and "scheme" in table.names
 
 

@@ -48,7 +48,7 @@ fn the_command_line_is_checked_too() {
     );
 }
 
-/// The hint for what is no TOML, and what the message says of it.
+/// The hint for text that is not TOML, and what the message says of it.
 #[test]
 fn what_is_no_toml_is_answered_with_what_is() {
     for (from, to, part, help) in [
