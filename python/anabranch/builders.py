@@ -355,6 +355,8 @@ class Job(_JobNeeded, total=False):
         more; unless said: each rank has a file)
     without_missing: Of `chakra`: nodes that others wait for and that are not in the trace count as over. (`true` or
         `false`; unless said: `false`)
+    without_control: Of `chakra`: nodes wait for those that they depend on by data alone, as Chakra's first feeder has
+        it. (`true` or `false`; unless said: `false`)
     streams: Of `chakra`: a GPU computes one node at a time, as in ASTRA-sim, or one per stream (`tid`). (`one` or
         `each`; unless said: `"one"`)
     server: `[workload.server]`: ranks of one server have another way to each other, as NVLink. (unless said: every
@@ -375,6 +377,7 @@ class Job(_JobNeeded, total=False):
     comm_groups: File
     replicate: int
     without_missing: bool
+    without_control: bool
     streams: Literal["one", "each"]
     server: Server
     algorithm: Sequence[TraceAlgorithm]
@@ -2211,6 +2214,7 @@ class Builder(dict[str, Any]):
         comm_groups: File = ...,
         replicate: int = ...,
         without_missing: bool = ...,
+        without_control: bool = ...,
         streams: Literal["one", "each"] = ...,
         server: Server = ...,
         algorithm: Sequence[TraceAlgorithm] = ...,
@@ -2241,6 +2245,8 @@ class Builder(dict[str, Any]):
             2 or more; unless said: each rank has a file)
         without_missing: Of `chakra`: nodes that others wait for and that are not in the trace count as over. (`true`
             or `false`; unless said: `false`)
+        without_control: Of `chakra`: nodes wait for those that they depend on by data alone, as Chakra's first feeder
+            has it. (`true` or `false`; unless said: `false`)
         streams: Of `chakra`: a GPU computes one node at a time, as in ASTRA-sim, or one per stream (`tid`). (`one` or
             `each`; unless said: `"one"`)
         server: `[workload.server]`: ranks of one server have another way to each other, as NVLink. (unless said:

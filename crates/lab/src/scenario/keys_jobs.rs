@@ -71,6 +71,12 @@ const WITHOUT_MISSING: Key = key(
     Is("false"),
     "Of `chakra`: nodes that others wait for and that are not in the trace count as over.",
 );
+const WITHOUT_CONTROL: Key = key(
+    "without_control",
+    "`true` or `false`",
+    Is("false"),
+    "Of `chakra`: nodes wait for those that they depend on by data alone, as Chakra's first feeder has it.",
+);
 const STREAMS: Key = key(
     "streams",
     "`one` or `each`",
@@ -111,6 +117,7 @@ pub(super) const TRACE: Section = Section {
         COMM_GROUPS,
         REPLICATE,
         WITHOUT_MISSING,
+        WITHOUT_CONTROL,
         STREAMS,
         JOB_SERVER,
         JOB_ALGORITHM,
@@ -149,6 +156,7 @@ pub(super) const JOB: Section = Section {
         COMM_GROUPS,
         REPLICATE,
         WITHOUT_MISSING,
+        WITHOUT_CONTROL,
         STREAMS,
         JOB_SERVER,
         JOB_ALGORITHM,

@@ -120,6 +120,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("wan_link", "\"1600Gbps\""),
     ("what", "\"the MTU\""),
     ("where", "\"drops(scheme) == 0\""),
+    ("without_control", "true"),
     ("without_missing", "true"),
     ("without_pipeline", "true"),
     ("x", "\"workload.bytes\""),

@@ -57,6 +57,7 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, ScenarioErr
         ("comm_groups", &[Format::Chakra]),
         ("replicate", &[Format::Chakra]),
         ("without_missing", &[Format::Chakra]),
+        ("without_control", &[Format::Chakra]),
         ("streams", &[Format::Chakra]),
         ("algorithm", &[Format::Simai, Format::Chakra]),
     ] {
@@ -95,6 +96,7 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, ScenarioErr
         table.within("replicate", u64::from(replicate), 2, MOST_RANKS)?;
     }
     let without_missing = table.get("without_missing")?.unwrap_or_default();
+    let without_control = table.get("without_control")?.unwrap_or_default();
     let streams = match table.node("streams").is_some() {
         true => table.word("streams", &Streams::ALL)?,
         false => Streams::One,
@@ -119,6 +121,7 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, ScenarioErr
         comm_groups,
         replicate,
         without_missing,
+        without_control,
         streams,
         server,
         algorithm,

@@ -41,7 +41,10 @@ fn mistakes_in_goal_are_explained() {
         (of("/* l1: calc 5\n"), "job:3: the comment that begins here does not end; write */ behind it"),
         (of("send 1b to 1 tag 1 tag 2"), "job:3: tag is there twice; write it once"),
         (of("l1: calc 5"), "job: nothing in it is sent; a workload needs a message"),
-        (of("l1: calc 5\nl2: calc 6\nl1 requires l2\nl2 requires l1"), "it never begins"),
+        (
+            of("l1: calc 5\nl2: calc 6\nl1 requires l2\nl2 requires l1"),
+            "job: rank 0, line 3: it never begins: it waits for line 4, that for it again; leave one of these out",
+        ),
         (
             "num_ranks 9".to_owned() + &(0..9).map(|r| format!("\nrank {r} {{\n}}")).collect::<String>(),
             "job: it has 9 ranks, and the fabric has 4 hosts",
@@ -52,7 +55,10 @@ fn mistakes_in_goal_are_explained() {
     }
     let crossed = "num_ranks 2\nrank 0 {\nr: recv 1b from 1\ns: send 1b to 1\ns requires r\n}\n\
                    rank 1 {\nr: recv 1b from 0\ns: send 1b to 0\ns requires r\n}\n";
-    assert!(error("format = \"goal\"", crossed).contains("it never begins"));
+    let crossed = error("format = \"goal\"", crossed);
+    let says = "job: rank 0, line 3: it never begins: it waits for line 9 of rank 1, that for line 8 of rank 1, that for line 4, \
+                that for it again";
+    assert!(crossed.contains(says), "{crossed}");
     let sizes = "num_ranks 2\nrank 0 {\ns: send 1b to 1\n}\nrank 1 {\nr: recv 2b from 0\n}\n";
     let says = "job: rank 1, line 6: it receives 2 bytes from rank 0 with tag 0, which sends 1";
     assert!(error("format = \"goal\"", sizes).contains(says));

@@ -283,13 +283,14 @@ pub fn to_text(files: &[(String, Vec<u8>)], groups: Option<(&str, &str)>) -> Res
                 return Err(WorkloadError::file(name, what));
             }
             let _ = write!(text, "{} {operation}", node.id);
-            let mut before: Vec<u64> = node.ctrl_deps.iter().chain(&node.data_deps).copied().collect();
-            before.sort_unstable();
-            before.dedup();
-            if !before.is_empty() {
-                text.push_str(" after");
-                for id in before {
-                    let _ = write!(text, " {id}");
+            let by_data: BTreeSet<u64> = node.data_deps.iter().copied().collect();
+            let by_control: BTreeSet<u64> = node.ctrl_deps.iter().copied().collect();
+            for (word, before) in [("after", &by_data), ("control", &(&by_control - &by_data))] {
+                if !before.is_empty() {
+                    let _ = write!(text, " {word}");
+                    for id in before {
+                        let _ = write!(text, " {id}");
+                    }
                 }
             }
             text.push('\n');
@@ -308,7 +309,8 @@ pub fn is_text(text: &str) -> bool {
 /// # Errors
 /// The line, what was expected there and what to write instead.
 pub fn parse(file: &str, text: &str, how: Collectives<'_>, read: How) -> Result<Graph, WorkloadError> {
-    let mut reader = Reader { streams: read.streams, ..Reader::default() };
+    let mut reader =
+        Reader { streams: read.streams, without_control: read.without_control, ..Reader::default() };
     for (number, line) in text::lines(text).skip(1) {
         let words: Vec<&str> = line.split_whitespace().collect();
         reader.take(&words).map_err(|what| WorkloadError::line(file, number, what))?;
@@ -331,8 +333,24 @@ pub fn parse(file: &str, text: &str, how: Collectives<'_>, read: How) -> Result<
     reader.finish(file, how, read.without_missing)
 }
 
+/// Where the dependencies of a node begin, by data and by control, among the words of its line.
+fn dependencies<'a, 'b>(words: &'a [&'b str]) -> (&'a [&'b str], &'a [&'b str], &'a [&'b str]) {
+    let at = |word| words.iter().position(|its| *its == word);
+    let control = at("control").unwrap_or(words.len());
+    let data = at("after").unwrap_or(control);
+    (&words[..data], words[data..control].get(1..).unwrap_or(&[]), words[control..].get(1..).unwrap_or(&[]))
+}
+
+/// How many nodes of a text of [`to_text`] wait for others by control.
+pub fn waiting_by_control(text: &str) -> usize {
+    text::lines(text)
+        .skip(1)
+        .filter(|(_, line)| line.split_whitespace().any(|word| word == "control"))
+        .count()
+}
+
 /// How many nodes of a text of [`to_text`] wait for some that are not there.
-pub fn waiting_for_missing(text: &str) -> usize {
+pub fn waiting_for_missing(text: &str, without_control: bool) -> usize {
     let mut waiting = 0;
     let mut rank: (BTreeSet<&str>, Vec<Vec<&str>>) = Default::default();
     let mut count = |(ids, waits): &(BTreeSet<&str>, Vec<Vec<&str>>)| {
@@ -345,7 +363,10 @@ pub fn waiting_for_missing(text: &str) -> usize {
             Some("group") | None => {}
             Some(id) => {
                 rank.0.insert(id);
-                rank.1.push(words.skip_while(|word| *word != "after").skip(1).collect());
+                let words: Vec<&str> = words.collect();
+                let (_, by_data, by_control) = dependencies(&words);
+                let by_control = if without_control { &[] } else { by_control };
+                rank.1.push([by_data, by_control].concat());
             }
         }
     }
@@ -362,6 +383,8 @@ pub struct How {
     pub streams: bool,
     /// What nodes wait for and is not there counts as over.
     pub without_missing: bool,
+    /// Nodes do not wait for those that they depend on by control.
+    pub without_control: bool,
 }
 
 #[derive(Default)]
@@ -370,6 +393,7 @@ struct Reader {
     /// Whether each stream of a GPU is a processor of its own, and the streams of the present rank.
     streams: bool,
     known_streams: Vec<u64>,
+    without_control: bool,
     /// By rank: a node's place by its number, and the numbers that each waits for.
     places: Vec<BTreeMap<u64, u32>>,
     waits: Vec<Vec<Vec<u64>>>,
@@ -412,10 +436,8 @@ impl Reader {
             }
             _ => {}
         }
-        let (words, before) = match words.iter().position(|word| *word == "after") {
-            Some(at) => (&words[..at], &words[at + 1..]),
-            None => (words, &[][..]),
-        };
+        let (words, by_data, by_control) = dependencies(words);
+        let by_control = if self.without_control { &[] } else { by_control };
         let (Some(nodes), [id, operation @ ..]) = (self.graph.ranks.last_mut(), words) else {
             return Err("expected `rank N` or a node".to_owned());
         };
@@ -474,7 +496,8 @@ impl Reader {
         if self.places[rank].insert(place, node).is_some() {
             return Err(format!("node {place} is there for the second time in this rank"));
         }
-        let before = before.iter().map(|id| whole(id, "the number of a node")).collect::<Result<_, _>>()?;
+        let before = by_data.iter().chain(by_control);
+        let before = before.map(|id| whole(id, "the number of a node")).collect::<Result<_, _>>()?;
         self.waits[rank].push(before);
         nodes.push(Node { op, place, after: Vec::new(), with: Vec::new() });
         Ok(())

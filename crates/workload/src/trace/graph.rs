@@ -89,6 +89,8 @@ pub struct Naming<'a> {
     pub file: &'a str,
     /// `line`, `node`.
     pub place: &'static str,
+    /// Whether some nodes wait for others by control, which a scenario can leave out.
+    pub control: bool,
 }
 
 impl Naming<'_> {
@@ -197,9 +199,12 @@ impl Graph {
             ready
                 .extend((0_u32..).zip(waits).filter(|(_, waits)| **waits == 0).map(|(node, _)| (rank, node)));
         }
+        let nowhere: PerNode<bool> = self.ranks.iter().map(|nodes| vec![false; nodes.len()]).collect();
+        let (mut begun, mut ended) = (nowhere.clone(), nowhere);
         let mut done = 0;
         while let Some((rank, node)) = ready.pop() {
             done += 1;
+            begun[rank as usize][node as usize] = true;
             let mut over = Vec::new();
             match self.ranks[rank as usize][node as usize].op {
                 Op::Collective(number) => {
@@ -222,6 +227,7 @@ impl Graph {
                 follow(rank, *other);
             }
             for (rank, node) in over {
+                ended[rank as usize][node as usize] = true;
                 for other in &followers[rank as usize][node as usize].over {
                     follow(rank, *other);
                 }
@@ -233,18 +239,65 @@ impl Graph {
         if done == self.ranks.iter().map(Vec::len).sum::<usize>() {
             return Ok(());
         }
-        let stuck =
-            (0..).zip(&waits).find_map(|(rank, waits)| Some((rank, waits.iter().position(|&w| w > 0)?)));
-        // Where none waits, a collective's other ranks never come.
-        let (rank, node) = stuck
-            .or_else(|| {
-                let short =
-                    self.collectives.iter().zip(&entered).find(|(its, in_)| **in_ < its.members.len())?.0;
-                short.members.first().map(|&(rank, node)| (rank as usize, node as usize))
-            })
-            .unwrap_or_default();
-        let place = self.ranks.get(rank).and_then(|nodes| nodes.get(node)).map_or(0, |node| node.place);
-        Err(naming.wrong(rank, place, "it never begins: what it waits for waits for it, by some other nodes"))
+        Err(self.cycle(pairs, &begun, &ended, naming))
+    }
+
+    /// The error that names nodes which wait for each other, where some never begin.
+    fn cycle(
+        &self,
+        pairs: &Pairs,
+        begun: &PerNode<bool>,
+        ended: &PerNode<bool>,
+        naming: Naming<'_>,
+    ) -> WorkloadError {
+        let sends: BTreeMap<_, _> = pairs.iter().map(|(send, receive)| (*receive, *send)).collect();
+        let is = |which: &PerNode<bool>, (rank, node): (u32, u32)| which[rank as usize][node as usize];
+        // What a node that is not over waits for.
+        let waits_for = |at: (u32, u32)| {
+            let node = &self.ranks[at.0 as usize][at.1 as usize];
+            if is(begun, at) {
+                let Op::Collective(number) = node.op else { return None };
+                let members = &self.collectives[number as usize].members;
+                return members.iter().copied().find(|member| !is(begun, *member));
+            }
+            let own = |before: &u32| (at.0, *before);
+            let after = node.after.iter().map(own).find(|before| !is(ended, *before));
+            let with = || node.with.iter().map(own).find(|before| !is(begun, *before));
+            after.or_else(with).or_else(|| sends.get(&at).copied().filter(|send| !is(ended, *send)))
+        };
+        let all =
+            (0..).zip(begun).flat_map(|(rank, its)| (0..).zip(its).map(move |(node, b)| ((rank, node), *b)));
+        let mut at = all.filter(|(_, begun)| !begun).map(|(at, _)| at).next().unwrap_or_default();
+        let mut way = vec![at];
+        while let Some(next) = waits_for(at) {
+            if let Some(from) = way.iter().position(|before| *before == next) {
+                way.drain(..from);
+                break;
+            }
+            way.push(next);
+            at = next;
+        }
+        let first = way[0];
+        let place = |(rank, node): (u32, u32)| self.ranks[rank as usize][node as usize].place;
+        let name = |at: (u32, u32)| match at.0 == first.0 {
+            true => format!("{} {}", naming.place, place(at)),
+            false => format!("{} {} of rank {}", naming.place, place(at), at.0),
+        };
+        const NAMED: usize = 4;
+        let mut others: Vec<String> = way[1..].iter().take(NAMED).map(|at| name(*at)).collect();
+        if way.len() > NAMED + 1 {
+            others.push(format!("{} more", way.len() - NAMED - 1));
+        }
+        others.push("it again".to_owned());
+        let hint = match naming.control {
+            true => ", or write without_control = true in [workload], by which nodes wait by data alone",
+            false => "",
+        };
+        let what = format!(
+            "it never begins: it waits for {}; leave one of these out{hint}",
+            others.join(", that for ")
+        );
+        naming.wrong(first.0 as usize, place(first), what)
     }
 
     fn check_size(&self, naming: Naming<'_>) -> Result<(), WorkloadError> {

@@ -61,6 +61,9 @@ pub struct TraceSpec {
     /// For `chakra`: nodes that others wait for and that are not there count as over.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_missing: bool,
+    /// For `chakra`: nodes do not wait for those that they depend on by control.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_control: bool,
     /// For `chakra`: what of a GPU's streams computes at a time.
     #[serde(default, skip_serializing_if = "Streams::is_one")]
     pub streams: Streams,
@@ -109,6 +112,7 @@ impl TraceSpec {
                     replicate: self.replicate,
                     streams: self.streams == Streams::Each,
                     without_missing: self.without_missing,
+                    without_control: self.without_control,
                 };
                 (chakra::parse(file, text, how, read)?, "node")
             }
@@ -127,17 +131,25 @@ impl TraceSpec {
                 let one = self.replicate.map(|ranks| {
                     format!("the trace of rank 0 of {} stands for all {ranks} ranks", self.file)
                 });
-                let waiting = if self.without_missing { chakra::waiting_for_missing(text) } else { 0 };
+                let waiting = match self.without_missing {
+                    true => chakra::waiting_for_missing(text, self.without_control),
+                    false => 0,
+                };
+                let by_control = if self.without_control { chakra::waiting_by_control(text) } else { 0 };
+                let control = (by_control > 0).then(|| {
+                    format!(
+                        "{by_control} nodes of {} do not wait for what they depend on by control",
+                        self.file
+                    )
+                });
                 let missing = (waiting > 0).then(|| {
                     format!(
                         "{waiting} nodes of {} wait for nodes that are not there, which count as over",
                         self.file
                     )
                 });
-                match (one, missing) {
-                    (Some(one), Some(missing)) => Some(format!("{one}; {missing}")),
-                    (one, missing) => one.or(missing),
-                }
+                let said: Vec<String> = [one, missing, control].into_iter().flatten().collect();
+                (!said.is_empty()).then(|| said.join("; "))
             }
             Format::Goal | Format::Msccl | Format::Mscclpp => None,
         }
@@ -334,7 +346,8 @@ pub(super) fn build<'a>(
     let mut free: Vec<u32> = (0..fabric.hosts).collect();
     for (number, spec) in (0..).zip(jobs) {
         let file = spec.file.as_str();
-        let (graph, place) = spec.read(text_of(file)?)?;
+        let text = text_of(file)?;
+        let (graph, place) = spec.read(text)?;
         let ranks = graph.ranks.len() as u32;
         if ranks == 0 {
             return Err(WorkloadError::file(file, "it has no ranks; write a file of 2 or more"));
@@ -357,7 +370,10 @@ pub(super) fn build<'a>(
         };
         let hosts: Vec<HostId> = hosts.into_iter().map(HostId).collect();
         let ways = Ways { hosts: &hosts, ends: spec.ends, server: spec.server, start: spec.start };
-        graph.lower(&mut builder, spec.format.name(), ways, Naming { file, place })?;
+        let control =
+            spec.format == Format::Chakra && !spec.without_control && chakra::waiting_by_control(text) > 0;
+        let naming = Naming { file, place, control };
+        graph.lower(&mut builder, spec.format.name(), ways, naming)?;
         if builder.messages() > MAX_MESSAGES {
             let what = format!(
                 "with it the jobs come to {} messages, and the most is {MAX_MESSAGES}",
