@@ -49,6 +49,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("anabranch-capi", &["anabranch-base", "anabranch-sim"]),
     ("anabranch-play", &["anabranch-results", "anabranch-sim", "anabranch-report"]),
+    ("anabranch-proto-tests", &["anabranch-base", "anabranch-proto"]),
+    ("anabranch-sim-tests", &["anabranch-base", "anabranch-proto", "anabranch-results", "anabranch-sim"]),
     ("xtask", &[]),
 ];
 

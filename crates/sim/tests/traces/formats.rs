@@ -445,7 +445,7 @@ fn published_files_run_to_their_end() {
 #[test]
 fn examples_are_jobs() {
     let read = |name: &str| {
-        let path = format!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/jobs/{}"), name);
+        let path = format!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/jobs/{}"), name);
         std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
     };
     let text = |name: &str| String::from_utf8(read(name)).unwrap();
