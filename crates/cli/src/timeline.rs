@@ -175,7 +175,7 @@ impl Writer {
         }
     }
 
-    /// A process a host. What overlaps stands on lanes of its own.
+    /// A process per host. What overlaps stands on lanes of its own.
     fn add_hosts(&mut self, spans: &[Span]) {
         let mut by_host: BTreeMap<HostId, Vec<&Span>> = BTreeMap::new();
         spans.iter().for_each(|span| by_host.entry(span.host).or_default().push(span));

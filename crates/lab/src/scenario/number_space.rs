@@ -43,7 +43,7 @@ pub(super) fn check(
             .filter(|before| before.qp == message.qp)
             .fold(message.bytes, |sum, before| sum.saturating_add(before.bytes));
         let problem = format!(
-            "scheme {:?}: {} from host {} to host {} make {wants} {of} on a queue pair, at {} a packet, and it has numbers \
+            "scheme {:?}: {} from host {} to host {} make {wants} {of} on a queue pair, at {} per packet, and it has numbers \
              for {has}",
             scheme.name,
             Bytes(bytes),

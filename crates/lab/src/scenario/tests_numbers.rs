@@ -28,7 +28,7 @@ fn is_fine(scheme: &str, workload: &str) {
 fn a_queue_pair_has_numbers_for_so_many_packets() {
     assert_eq!(
         said("reps", "kind = \"permutation\"\nbytes = \"20TB\""),
-        r#"s.toml:9:1: scheme "reps": 20TB from host 0 to host 2 make 4894762605 packets on a queue pair, at 4086B a packet, and it has numbers for 4294901758
+        r#"s.toml:9:1: scheme "reps": 20TB from host 0 to host 2 make 4894762605 packets on a queue pair, at 4086B per packet, and it has numbers for 4294901758
   write: bytes = "17548GB" or less, or "reps.qps" = 2 below [set], or a larger "reps.transport.payload""#
     );
     is_fine("reps", "kind = \"permutation\"\nbytes = \"17548GB\"");

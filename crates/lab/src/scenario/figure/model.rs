@@ -15,7 +15,7 @@ pub enum ModelSpec {
         ports: Vec<u32>,
         /// Rounds to play.
         rounds: u32,
-        /// Balls a round for each port, above 0, at most 1.
+        /// Balls per round for each port, above 0, at most 1.
         load: f64,
         /// Who throws.
         variants: Vec<BallsVariant>,
