@@ -131,7 +131,8 @@ impl Plan<'_> {
         for choice in one_at_a_time(&values) {
             let scenario = file.read_under(scale, &choice)?;
             for warning in scenario.check().map_err(input)? {
-                if warned.insert(warning.to_string()) {
+                // The same fault at the place of another value is no news.
+                if warned.insert(warning.in_a_line()) {
                     note(&format!("warning: {warning}"));
                 }
             }

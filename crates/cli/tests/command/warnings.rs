@@ -182,10 +182,10 @@ fn settings_that_count_for_nothing() {
     check_warns(&format!("{SMALL}{set}{zip}"), &[says]);
     let buffer = format!("{SMALL}[set]\n\"*.lb.buffer\" = 4\n");
     let says =
-        "\"*.lb.buffer\" is not for ops, which have no such parameter; write: \"reps.lb.buffer\", where";
+        "\"*.lb.buffer\" is not for ops, which has no such parameter; write: \"reps.lb.buffer\", where";
     check_warns(&buffer, &[says]);
     let lossless = edited("\"ops\"", "\"rocev2\"");
-    check_warns(&format!("{lossless}{set}"), &["\"*.fabric.queue\" is not for rocev2, which pause instead"]);
+    check_warns(&format!("{lossless}{set}"), &["\"*.fabric.queue\" is not for rocev2, which pauses instead"]);
 }
 
 #[test]

@@ -262,15 +262,19 @@ fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<ScenarioError> {
     let partly = |set: &Named| {
         let (takers, others): (Vec<&Scheme>, Vec<&Scheme>) =
             running.iter().partition(|scheme| schemes::takes(scheme, &set.path));
-        if set.scheme != "*" || takers.is_empty() || others.is_empty() {
+        // In what is varied, `*` says "whoever has it", so that figures of one paper can share the values.
+        let is_varied = origin.is_varied(&format!("*.{}", set.path));
+        if set.scheme != "*" || takers.is_empty() || others.is_empty() || is_varied {
             return None;
         }
         let names = |schemes: &[&Scheme]| {
             schemes.iter().map(|scheme| scheme.name.as_str()).collect::<Vec<_>>().join(", ")
         };
-        let why = match schemes::OF_QUEUES_THAT_DROP.contains(&set.path.as_str()) {
-            true => "which pause instead of dropping (fabric.pfc)",
-            false => "which have no such parameter",
+        let why = match (schemes::OF_QUEUES_THAT_DROP.contains(&set.path.as_str()), others.len()) {
+            (true, 1) => "which pauses instead of dropping (fabric.pfc)",
+            (true, _) => "which pause instead of dropping (fabric.pfc)",
+            (false, 1) => "which has no such parameter",
+            (false, _) => "which have no such parameter",
         };
         let message = format!("\"*.{}\" is not for {}, {why}", set.path, names(&others));
         let instead = takers.iter().map(|scheme| format!("\"{}.{}\"", scheme.name, set.path));

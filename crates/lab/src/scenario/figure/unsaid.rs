@@ -300,6 +300,11 @@ bytes = "1KiB"
         let set = read(&in_set("\"*.lb.buffer\" = 16"), &[]).unwrap().scenario.unwrap();
         assert_eq!(varied, set, "ops has no lb.buffer, and is left as it is");
         assert!(set.to_toml().contains("buffer = 16"));
+        let not_for_all = |scenario: &Scenario| {
+            scenario.check().unwrap().iter().filter(|warning| warning.message.starts_with("\"*.")).count()
+        };
+        assert_eq!(not_for_all(&set), 1);
+        assert_eq!(not_for_all(&varied), 0, "what is varied is for whoever has it");
         let nobody = |text: &str| {
             let said = read(text, &[]).unwrap_err().to_string();
             let words =
