@@ -54,6 +54,17 @@ pub struct ComparedRow {
     pub ratios: Vec<Option<Ratio>>,
 }
 
+impl ComparedRow {
+    /// Whether the set at that place has what the first one has, at every seed.
+    fn is_as_the_first(&self, place: usize) -> bool {
+        let by_seed = match self.ratios[place - 1] {
+            Some(Ratio { over_seeds: Some(over), .. }) => over == [1.0, 1.0],
+            _ => true,
+        };
+        self.means[place] == self.means[0] && by_seed
+    }
+}
+
 /// How a quantity of one set stands to that of another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
@@ -264,6 +275,46 @@ impl Comparison {
         rows
     }
 
+    /// The answer, a sentence per set but the first: how long its slowest job or message takes against the first set's.
+    pub fn verdict(&self) -> Vec<String> {
+        let jobs = self.rows.iter().any(|row| row.quantity == "cct_max_us");
+        let (quantity, words) = match jobs {
+            true => ("cct_max_us", "CCT of the slowest job"),
+            false => ("fct_max_us", "FCT of the slowest message"),
+        };
+        let of_set = |place: usize| {
+            let letter = char::from(b'A' + (place % 26) as u8);
+            if self.rows.iter().all(|row| row.is_as_the_first(place)) {
+                return format!("{letter} is as A in every quantity, at every seed.");
+            }
+            let mut schemes: Vec<&str> = self.rows.iter().map(|row| row.scheme.as_str()).collect();
+            schemes.dedup();
+            let of_scheme = |scheme: &&str| {
+                let of_it = self.rows.iter().filter(|row| row.scheme == *scheme && row.quantity == quantity);
+                let rows: Vec<&ComparedRow> = of_it.collect();
+                let ratios: Vec<Ratio> = rows.iter().filter_map(|row| row.ratios[place - 1]).collect();
+                let how = match ratios[..] {
+                    [] => "without a quotient".to_owned(),
+                    _ if rows.iter().all(|row| row.is_as_the_first(place)) => "the same".to_owned(),
+                    [Ratio { of_means, over_seeds: Some([low, high]) }] => {
+                        format!("{of_means:.3} times ({low:.3} to {high:.3} by seed)")
+                    }
+                    [Ratio { of_means, over_seeds: None }] => format!("{of_means:.3} times"),
+                    _ => {
+                        let of_means = ratios.iter().map(|ratio| ratio.of_means);
+                        let low = of_means.clone().fold(f64::INFINITY, f64::min);
+                        let high = of_means.fold(f64::NEG_INFINITY, f64::max);
+                        format!("{low:.3} to {high:.3} times, at {} points", ratios.len())
+                    }
+                };
+                format!("{scheme} {how}")
+            };
+            let schemes: Vec<String> = schemes.iter().map(of_scheme).collect();
+            format!("{words}, {letter} over A: {}.", schemes.join("; "))
+        };
+        (1..self.names.len()).map(of_set).collect()
+    }
+
     /// A line per set: its letter in the table and its name.
     pub fn legend(&self) -> Vec<String> {
         let letters = (b'A'..=b'Z').cycle().map(char::from);
@@ -276,7 +327,12 @@ impl Comparison {
         for line in self.legend() {
             body.push_str(&format!("<p class=\"sub\">{}</p>", escape(&line)));
         }
-        body.push_str("</header>\n<main>\n<section><h2>What differs between the scenarios</h2>");
+        let sentences: String =
+            self.verdict().iter().map(|sentence| format!("<p>{}</p>", escape(sentence))).collect();
+        body.push_str(&format!(
+            "</header>\n<main>\n<section class=\"verdict\">{sentences}</section>\n\
+             <section><h2>What differs between the scenarios</h2>"
+        ));
         if self.differences.is_empty() {
             body.push_str("<p class=\"note\">Nothing: the resolved scenarios are the same.</p>");
         } else {
@@ -373,6 +429,9 @@ mod tests {
         assert_eq!(compared.differences, [("scheme.reps.fabric.queue".to_owned(), vec![one, two])]);
         let cells = compared.cells();
         assert_eq!(cells[0], ["scheme", "quantity", "A", "B", "B/A", "by seed"]);
+        let said = "FCT of the slowest message, B over A: reps 1.700 times (1.100 to 2.000 by seed).";
+        assert_eq!(compared.verdict(), [said]);
+        assert_eq!(side_by_side(&a, &a).unwrap().verdict(), ["B is as A in every quantity, at every seed."]);
         assert!(
             cells
                 .iter()

@@ -37,13 +37,14 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
             compared.differences.iter().map(|(key, values)| json!({ "key": key, "values": values }));
         return print_json(&json!({
             "folders": compared.names,
+            "verdict": compared.verdict(),
             "differences": differences.collect::<Vec<_>>(),
             "left_out": compared.left_out,
             "rows": compared.rows.iter().map(row).collect::<Vec<_>>(),
             "page": args.page.to_string_lossy(),
         }));
     }
-    let mut text = compared.legend().join("\n") + "\n\n";
+    let mut text = format!("{}\n\n{}\n\n", compared.verdict().join("\n"), compared.legend().join("\n"));
     if compared.differences.is_empty() {
         text.push_str("The resolved scenarios are the same.\n");
     } else {

@@ -189,9 +189,15 @@ fn two_folders_are_compared_seed_by_seed() {
     };
     let (a, b, c) = (folder("a.toml"), folder("b.toml"), folder("c.toml"));
     let text = place.run(&["compare", &a, &b]).expect(0).stdout;
-    for part in
-        ["What differs between the scenarios", "400Gbps", "B/A", "fct_max_us", "by seed", "compare.html"]
-    {
+    for part in [
+        "B over A: ",
+        "What differs between the scenarios",
+        "400Gbps",
+        "B/A",
+        "fct_max_us",
+        "by seed",
+        "compare.html",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let page = fs::read_to_string(place.path().join("compare.html")).unwrap();

@@ -175,9 +175,17 @@ fn missing(set: &ResultSet) -> String {
     let mut html = String::from(
         "<section class=\"alarm\"><h2>These results are not whole</h2><p>Failed or never ran:</p><ul>",
     );
+    // Runs that failed alike share a line.
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for run in &set.missing {
         let why = run.error.as_deref().unwrap_or("never ran to its end, as the program was interrupted");
-        html.push_str(&format!("<li><b>{}</b>: {}</li>", escape(&run.describe()), prose(why)));
+        match reasons.iter_mut().find(|(other, _)| *other == why) {
+            Some((_, runs)) => runs.push(run.describe()),
+            None => reasons.push((why, vec![run.describe()])),
+        }
+    }
+    for (why, runs) in reasons {
+        html.push_str(&format!("<li><b>{}</b>: {}</li>", escape(&runs.join("; ")), prose(why)));
     }
     html.push_str("</ul></section>\n");
     html
