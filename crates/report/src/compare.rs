@@ -344,12 +344,12 @@ impl Comparison {
                 rows.push(cells);
             }
             let words = rows[0].len();
-            body.push_str(&html_table(&rows, words));
+            body.push_str(&html_table("What differs", &rows, words));
         }
         body.push_str("</section>\n<section><h2>The same seeds side by side</h2>");
         let cells = self.cells();
         let words = cells[0].iter().position(|head| head == "quantity").map_or(1, |index| index + 1);
-        body.push_str(&html_table(&cells, words));
+        body.push_str(&html_table("Side by side", &cells, words));
         for note in self.notes() {
             body.push_str(&format!("<p class=\"note\">{}</p>", escape(&note)));
         }
@@ -372,8 +372,11 @@ impl Comparison {
 }
 
 /// A table whose first columns, so many, are words: at the left with their heads; the others are numbers, at the right.
-fn html_table(rows: &[Vec<String>], words: usize) -> String {
-    let mut html = String::from("<div class=\"scroll\"><table class=\"numbers\">");
+fn html_table(label: &str, rows: &[Vec<String>], words: usize) -> String {
+    // Who has no pointer scrolls by keys.
+    let mut html = format!(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\"><table class=\"numbers\">"
+    );
     for (number, row) in rows.iter().enumerate() {
         let (before, tag, behind) = match number {
             0 => ("<thead>", "th", "</thead><tbody>"),
