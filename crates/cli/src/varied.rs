@@ -1,6 +1,6 @@
 //! Figures that ran under several set-ups, and what their papers' claims come to together.
 
-use anabranch_results::{self as results, Sensitivity, SetupRow};
+use anabranch_results::{self as results, Sensitivity, SetupRow, UnsaidRow};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -74,8 +74,42 @@ fn paper_of(done: &Varied) -> &str {
     done.figure.id.split('/').next().unwrap_or_default()
 }
 
-/// What is unsaid, with its value and whether that is the figure's own.
-type Values<'a> = BTreeMap<&'a str, (&'a str, bool)>;
+/// What is unsaid, with its value.
+type Values<'a> = BTreeMap<&'a str, Said<'a>>;
+
+/// A value of something unsaid.
+#[derive(Clone)]
+struct Said<'a> {
+    /// In words.
+    text: &'a str,
+    /// Without the parameters, which are of other schemes in another figure.
+    meant: BTreeSet<&'a str>,
+    /// Whether it is the figures' own.
+    own: bool,
+}
+
+impl<'a> Said<'a> {
+    fn of(entry: &'a UnsaidRow, place: usize) -> Said<'a> {
+        let text = &*entry.values[place];
+        let meant = each_parameter(&entry.parameters, text).unwrap_or_else(|| [text].into());
+        Said { text, meant, own: place == 0 }
+    }
+}
+
+/// The values in `a = 1, b = 2`; none where that is not the form.
+fn each_parameter<'a>(parameters: &[String], text: &'a str) -> Option<BTreeSet<&'a str>> {
+    let (mut rest, mut found) = (text, BTreeSet::new());
+    for (number, parameter) in parameters.iter().enumerate() {
+        let value = rest.strip_prefix(parameter.as_str())?.strip_prefix(" = ")?;
+        let end = match parameters.get(number + 1) {
+            Some(next) => value.find(&format!(", {next} = "))?,
+            None => value.len(),
+        };
+        found.insert(&value[..end]);
+        rest = value[end..].trim_start_matches(", ");
+    }
+    (!found.is_empty()).then_some(found)
+}
 
 fn best_of(paper: &str, varied: &[Varied]) -> Paper {
     let figures: Vec<&Sensitivity> = varied
@@ -87,13 +121,13 @@ fn best_of(paper: &str, varied: &[Varied]) -> Paper {
     for (number, figure) in figures.iter().enumerate() {
         let later: BTreeSet<&str> = figures[number + 1..].iter().flat_map(|figure| whats(figure)).collect();
         // Of candidates that later figures cannot tell apart the best is enough.
-        let mut joined: BTreeMap<Vec<(&str, &str)>, (Values<'_>, usize)> = BTreeMap::new();
+        let mut joined: BTreeMap<Vec<(&str, BTreeSet<&str>)>, (Values<'_>, usize)> = BTreeMap::new();
         for (values, holds) in &candidates {
             for setup in &figure.setups {
                 let Some(values) = with_setup(values, figure, setup) else { continue };
                 let holds = holds + setup.holds();
                 let shared = values.iter().filter(|(what, _)| later.contains(*what));
-                let shared = shared.map(|(what, (value, _))| (*what, *value)).collect();
+                let shared = shared.map(|(what, said)| (*what, said.meant.clone())).collect();
                 let worth = |values: &Values<'_>, holds: usize| (holds, std::cmp::Reverse(changed(values)));
                 match joined.get_mut(&shared) {
                     Some(best) if worth(&best.0, best.1) >= worth(&values, holds) => {}
@@ -113,8 +147,8 @@ fn best_of(paper: &str, varied: &[Varied]) -> Paper {
     let shares = each.any(|what| !seen.insert(what));
     let words: Vec<String> = values
         .iter()
-        .filter(|(_, (_, own))| !own)
-        .map(|(what, (value, _))| format!("{what}: {value}"))
+        .filter(|(_, said)| !said.own)
+        .map(|(what, said)| format!("{what}: {}", said.text))
         .collect();
     Paper {
         paper: paper.to_owned(),
@@ -140,17 +174,19 @@ fn whats(figure: &Sensitivity) -> impl Iterator<Item = &str> {
 }
 
 fn changed(values: &Values<'_>) -> usize {
-    values.values().filter(|(_, own)| !own).count()
+    values.values().filter(|said| !said.own).count()
 }
 
-/// The values with those of a figure's set-up; none where they disagree.
+/// The values with those of a figure's set-up; none where they disagree. What is a figure's own agrees with what is
+/// another one's own, whatever it is.
 fn with_setup<'a>(values: &Values<'a>, figure: &'a Sensitivity, setup: &SetupRow) -> Option<Values<'a>> {
     let mut values = values.clone();
     for (entry, &place) in figure.entries.iter().zip(&setup.choice).filter(|(entry, _)| entry.varied) {
-        let value = (&*entry.values[place], place == 0);
-        let there = values.insert(&entry.what, value);
-        if there.is_some_and(|(there, _)| there != value.0) {
-            return None;
+        let said = Said::of(entry, place);
+        match values.get(&*entry.what) {
+            Some(there) if there.meant != said.meant && !(there.own && said.own) => return None,
+            Some(there) if !there.own || said.own => {}
+            _ => drop(values.insert(&entry.what, said)),
         }
     }
     Some(values)
@@ -159,7 +195,7 @@ fn with_setup<'a>(values: &Values<'a>, figure: &'a Sensitivity, setup: &SetupRow
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_results::{ClaimResult, ClaimValue, Outcome, UnsaidRow};
+    use anabranch_results::{ClaimResult, ClaimValue, Outcome};
 
     /// A figure of a paper with two values each of what is named, and how many of four claims hold under each set-up.
     fn varied(id: &str, whats: &[&str], holds: &[(&[usize], usize)]) -> Varied {
@@ -225,6 +261,29 @@ mod tests {
         );
         assert_eq!(of(&papers[1]), ("reps".to_owned(), 1, 4, 1, 1));
         assert_eq!(papers[1].setup, "the figures' own");
+    }
+
+    /// One thing is another parameter where another scheme runs, and may have another default there.
+    #[test]
+    fn figures_share_a_value_whatever_its_parameters() {
+        let mut all = [
+            varied("dcp/figure-1", &["buffer"], &[(&[0], 1), (&[1], 3)]),
+            varied("dcp/figure-2", &["buffer"], &[(&[0], 2), (&[1], 1)]),
+        ];
+        let mut says = |figure: usize, parameters: &[&str], values: [&str; 2]| {
+            let entry = &mut all[figure].figure.unsaid.as_mut().unwrap().entries[0];
+            entry.parameters = parameters.iter().map(ToString::to_string).collect();
+            entry.values = values.map(str::to_owned).to_vec();
+        };
+        says(0, &["*.a"], ["1MB", "2MB"]);
+        says(1, &["x.a", "y.a"], ["x.a = 3MB, y.a = [1, 2]", "x.a = 2MB, y.a = 2MB"]);
+        let papers = papers(&all);
+        assert_eq!((papers[0].holds_by_default, papers[0].holds), (3, 4));
+        assert_eq!(papers[0].setup, "buffer: 2MB");
+        assert_eq!(
+            each_parameter(&["x.a".into(), "y.a".into()], "x.a = 3MB, y.a = [1, 2]"),
+            Some(["3MB", "[1, 2]"].into())
+        );
     }
 
     #[test]
