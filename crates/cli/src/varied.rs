@@ -77,6 +77,9 @@ fn paper_of(done: &Varied) -> &str {
 /// What is unsaid, with its value.
 type Values<'a> = BTreeMap<&'a str, Said<'a>>;
 
+/// What later figures vary too, with what is meant.
+type Shared<'a> = Vec<(&'a str, BTreeSet<&'a str>)>;
+
 /// A value of something unsaid.
 #[derive(Clone)]
 struct Said<'a> {
@@ -121,7 +124,7 @@ fn best_of(paper: &str, varied: &[Varied]) -> Paper {
     for (number, figure) in figures.iter().enumerate() {
         let later: BTreeSet<&str> = figures[number + 1..].iter().flat_map(|figure| whats(figure)).collect();
         // Of candidates that later figures cannot tell apart the best is enough.
-        let mut joined: BTreeMap<Vec<(&str, BTreeSet<&str>)>, (Values<'_>, usize)> = BTreeMap::new();
+        let mut joined: BTreeMap<Shared<'_>, (Values<'_>, usize)> = BTreeMap::new();
         for (values, holds) in &candidates {
             for setup in &figure.setups {
                 let Some(values) = with_setup(values, figure, setup) else { continue };
