@@ -242,12 +242,16 @@ fn digits(number: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// What a set is called in the table and in sentences.
+fn letter(place: usize) -> char {
+    char::from(b'A' + (place % 26) as u8)
+}
+
 impl Comparison {
     /// The cells of the table, its heads first.
     pub fn cells(&self) -> Vec<Vec<String>> {
         let swept = self.rows.iter().any(|row| !row.sweep.is_empty());
         let paired = self.rows.iter().any(|row| row.ratios.iter().flatten().any(|r| r.over_seeds.is_some()));
-        let letter = |place: usize| char::from(b'A' + (place % 26) as u8);
         let mut head = vec!["scheme".to_owned()];
         head.extend(swept.then(|| "at".to_owned()));
         head.push("quantity".to_owned());
@@ -283,7 +287,7 @@ impl Comparison {
             false => ("fct_max_us", "FCT of the slowest message"),
         };
         let of_set = |place: usize| {
-            let letter = char::from(b'A' + (place % 26) as u8);
+            let letter = letter(place);
             if self.rows.iter().all(|row| row.is_as_the_first(place)) {
                 return format!("{letter} is as A in every quantity, at every seed.");
             }
@@ -317,8 +321,7 @@ impl Comparison {
 
     /// A line per set: its letter in the table and its name.
     pub fn legend(&self) -> Vec<String> {
-        let letters = (b'A'..=b'Z').cycle().map(char::from);
-        letters.zip(&self.names).map(|(letter, name)| format!("{letter}: {name}")).collect()
+        self.names.iter().enumerate().map(|(place, name)| format!("{}: {name}", letter(place))).collect()
     }
 
     /// The page: one HTML file that opens offline.
