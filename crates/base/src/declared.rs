@@ -5,7 +5,7 @@ use crate::{Parameter, ParameterType, ParameterValue};
 /// A type whose fields are parameters. [`parameters!`](crate::parameters) implements it.
 pub trait Declared {
     /// The declarations, in the order of the fields. Those of a table within have its name before theirs.
-    fn declared() -> Vec<Parameter>
+    fn declared() -> &'static [Parameter]
     where
         Self: Sized;
 
@@ -65,7 +65,7 @@ pub struct Kind {
     /// What it is.
     pub meaning: String,
     /// The declarations of its parameters.
-    pub parameters: Vec<Parameter>,
+    pub parameters: &'static [Parameter],
 }
 
 /// A field of a declared type that is a parameter, or one that may be left out.
@@ -96,7 +96,7 @@ impl<T: ParameterType> Field for Option<T> {
 
 /// A table that may be left out.
 impl<T: Declared> Declared for Option<T> {
-    fn declared() -> Vec<Parameter> {
+    fn declared() -> &'static [Parameter] {
         T::declared()
     }
     fn stated(&self) -> Vec<(String, ParameterValue)> {
@@ -107,7 +107,7 @@ impl<T: Declared> Declared for Option<T> {
 /// A list of tables.
 impl<T: Declared> Declared for Vec<T> {
     const AFTER_NAME: &'static str = "[]";
-    fn declared() -> Vec<Parameter> {
+    fn declared() -> &'static [Parameter] {
         T::declared()
     }
     fn stated(&self) -> Vec<(String, ParameterValue)> {
@@ -148,13 +148,17 @@ macro_rules! parameters {
         }
 
         impl $crate::Declared for $name {
-            fn declared() -> Vec<$crate::Parameter> {
-                #[allow(unused_mut, reason = "one without fields has none")]
-                let mut all = Vec::new();
-                $(
-                    $crate::parameters!(@declare all, $field, concat!($($doc),+), $type, $($is)*);
-                )*
-                all
+            fn declared() -> &'static [$crate::Parameter] {
+                // Each look would make some hundred strings anew.
+                static ALL: std::sync::LazyLock<Vec<$crate::Parameter>> = std::sync::LazyLock::new(|| {
+                    #[allow(unused_mut, reason = "one without fields has none")]
+                    let mut all = Vec::new();
+                    $(
+                        $crate::parameters!(@declare all, $field, concat!($($doc),+), $type, $($is)*);
+                    )*
+                    all
+                });
+                &ALL
             }
 
             fn stated(&self) -> Vec<(String, $crate::ParameterValue)> {
@@ -172,7 +176,7 @@ macro_rules! parameters {
     (@declare $all:ident, $field:ident, $doc:expr, $type:ty, table) => {
         let of_table = <$type as $crate::Declared>::declared();
         let table = format!("{}{}", stringify!($field), <$type as $crate::Declared>::AFTER_NAME);
-        $all.extend(of_table.into_iter().map(|parameter| parameter.of_table(&table)));
+        $all.extend(of_table.iter().map(|parameter| parameter.clone().of_table(&table)));
     };
     (@declare $all:ident, $field:ident, $doc:expr, $type:ty, any; $($more:tt)*) => {
         let parameter = $crate::Parameter::needed::<<$type as $crate::Field>::Value>(
@@ -249,9 +253,9 @@ macro_rules! kinds {
                         name: $kind,
                         meaning: $crate::meaning(concat!($($doc),+)),
                         parameters: {
-                            #[allow(unused_mut, reason = "one without parameters has none")]
-                            let mut all = Vec::<$crate::Parameter>::new();
-                            $( all.extend(<$config as $crate::Declared>::declared()); )?
+                            #[allow(unused_mut, unused_assignments, reason = "one without parameters has none")]
+                            let mut all: &'static [$crate::Parameter] = &[];
+                            $( all = <$config as $crate::Declared>::declared(); )?
                             all
                         },
                     },
@@ -259,13 +263,13 @@ macro_rules! kinds {
             }
 
             /// The declarations of its parameters; of somebody else's the registry has them.
-            pub fn declared(&self) -> Vec<$crate::Parameter> {
+            pub fn declared(&self) -> &'static [$crate::Parameter] {
                 $( $(
                     if let $name::$variant(_) = self {
                         return <$config as $crate::Declared>::declared();
                     }
                 )? )*
-                Vec::new()
+                &[]
             }
 
             /// Checks each parameter against its declaration; those of somebody else's were checked as they were read.

@@ -163,7 +163,7 @@ impl Scheme {
     }
 
     /// The declarations of its parameters but those of its parts, which have kinds: of `qps`, the fabric and the mix.
-    pub fn parameters() -> Vec<Parameter> {
+    pub fn parameters() -> &'static [Parameter] {
         <Scheme as Declared>::declared()
     }
 }

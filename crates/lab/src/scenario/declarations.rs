@@ -8,33 +8,54 @@ use anabranch_base::{Declared, Parameter, ParameterValue, WrongValue};
 /// The declarations of all parameters that can be set in a scheme as it is; what somebody else's parts declare their
 /// registry knows.
 pub(super) fn of(scheme: &Scheme) -> Vec<Parameter> {
-    let program = scheme.fabric.program.as_ref().map(|program| program.declared()).unwrap_or_default();
+    let whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");
+    let is_there = |(part, parameter): &(&str, &Parameter)| is_there(scheme, &whole, part, parameter.name());
+    let all = of_parts(scheme).filter(is_there);
+    all.map(|(part, parameter)| match part {
+        "" => parameter.clone(),
+        _ => parameter.clone().of_table(part),
+    })
+    .collect()
+}
+
+/// The declarations of a scheme and of its parts, each with the table that it stands in.
+fn of_parts(scheme: &Scheme) -> impl Iterator<Item = (&'static str, &'static Parameter)> {
+    let program: &[Parameter] = scheme.fabric.program.as_ref().map_or(&[], |program| program.declared());
+    let mixed: &[Parameter] = scheme.mix.as_ref().map_or(&[], |mix| mix.lb.declared());
     let parts = [
+        ("", Scheme::parameters()),
         ("transport", scheme.transport.declared()),
         ("cc", scheme.cc.declared()),
         ("lb", scheme.lb.declared()),
         ("fabric.program", program),
-        ("mix.lb", scheme.mix.as_ref().map(|mix| mix.lb.declared()).unwrap_or_default()),
+        ("mix.lb", mixed),
     ];
-    let parts = parts
-        .into_iter()
-        .flat_map(|(part, declared)| declared.into_iter().map(move |parameter| parameter.of_table(part)));
-    let whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");
-    // The table that a parameter stands in, or the list that it is in.
-    let is_there = |parameter: &Parameter| {
-        let table = parameter.name().split("[]").next().unwrap_or_default();
-        let parents = table.rsplit_once('.').map_or("", |(parents, _)| parents);
-        let mut parents = parents.split('.').filter(|part| !part.is_empty());
-        parents.try_fold(&whole, |table, part| table.get(part)).is_some()
-            && (parameter.name() != "fabric.program_at" || scheme.fabric.program.is_some())
-    };
-    Scheme::parameters().into_iter().chain(parts).filter(is_there).collect()
+    parts.into_iter().flat_map(|(part, declared)| declared.iter().map(move |parameter| (part, parameter)))
+}
+
+/// Whether the table that a parameter stands in, or the list that it is in, is there.
+fn is_there(scheme: &Scheme, whole: &toml::Value, part: &str, name: &str) -> bool {
+    let table = name.split("[]").next().unwrap_or_default();
+    let parents = table.rsplit_once('.').map_or("", |(parents, _)| parents);
+    let mut parents = part.split('.').chain(parents.split('.')).filter(|part| !part.is_empty());
+    parents.try_fold(whole, |table, part| table.get(part)).is_some()
+        && (name != "fabric.program_at" || scheme.fabric.program.is_some())
 }
 
 /// Refuses a value that the parameter at a path may not have.
 pub(super) fn check(scheme: &Scheme, path: &str, value: &toml::Value) -> Result<(), ParameterFault> {
-    let declared = of(scheme);
-    let Some(parameter) = declared.iter().find(|parameter| parameter.name() == path) else { return Ok(()) };
+    let is_meant = |(part, parameter): &(&str, &Parameter)| match part.is_empty() {
+        true => parameter.name() == path,
+        false => {
+            let within = path.strip_prefix(part).and_then(|rest| rest.strip_prefix('.'));
+            within == Some(parameter.name())
+        }
+    };
+    let Some((part, parameter)) = of_parts(scheme).find(is_meant) else { return Ok(()) };
+    let whole = toml::Value::try_from(scheme).expect("a scheme is made of what TOML can say");
+    if !is_there(scheme, &whole, part, parameter.name()) {
+        return Ok(());
+    }
     registry::judged(parameter, value).map(drop).map_err(|WrongValue { problem, instead }| {
         let message = registry::said_of(path, &problem);
         match instead {
@@ -70,7 +91,7 @@ pub(super) fn check_fabric(values: &toml::Value) -> Result<Option<()>, Wrong> {
     let Some(values) = values.as_table() else { return Ok(None) };
     let mut values = values.clone();
     values.remove("program");
-    registry::read("fabric", &FabricSpec::declared(), &values).map(|_| None)
+    registry::read("fabric", FabricSpec::declared(), &values).map(|_| None)
 }
 
 #[cfg(test)]
@@ -115,7 +136,7 @@ mod tests {
             + of_kinds::<ProgramConfig>(&ProgramConfig::kinds());
         assert!(of_kinds > 100, "{of_kinds}");
         fn of_table<T: DeserializeOwned + Declared + fmt::Debug>(parts: &[&str]) {
-            let mut declared = declared_fields(&T::declared());
+            let mut declared = declared_fields(T::declared());
             declared.extend(parts.iter().map(|part| (*part).to_owned()));
             assert_eq!(declared, fields::<T>("\"?\" = 1"));
         }

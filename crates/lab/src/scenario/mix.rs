@@ -27,7 +27,7 @@ pub(super) fn read(registry: &Registry, value: &toml::Value) -> Result<MixSpec, 
         let message = format!("{key} is nothing that a mix has: its hosts differ in their balancer alone");
         return Err(instead(Some(key), message, &with(as_written(), &lb.to_string())));
     }
-    let every = registry::read("mix", &MixSpec::declared(), &rest).map_err(|wrong| {
+    let every = registry::read("mix", MixSpec::declared(), &rest).map_err(|wrong| {
         let right = wrong.cure.first().map(|(_, every)| every.to_string());
         let message = match wrong.key {
             Some(_) => wrong.message,

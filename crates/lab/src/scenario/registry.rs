@@ -265,7 +265,7 @@ impl Registry {
             let ours = ours.into_iter().map(|Kind { name, meaning, parameters }| KindListing {
                 name: Some(name.to_owned()),
                 meaning,
-                parameters,
+                parameters: parameters.to_vec(),
             });
             let registered = family.0.iter().map(|(name, entry)| KindListing {
                 name: Some(name.clone()),
@@ -274,8 +274,10 @@ impl Registry {
             });
             PartListing { part, kinds: ours.chain(registered).collect() }
         }
-        let (fabric, scheme): (Vec<Parameter>, Vec<Parameter>) =
-            Scheme::parameters().into_iter().partition(|parameter| parameter.name().starts_with("fabric."));
+        let (fabric, scheme): (Vec<Parameter>, Vec<Parameter>) = Scheme::parameters()
+            .iter()
+            .cloned()
+            .partition(|parameter| parameter.name().starts_with("fabric."));
         let one = |part, meaning: &str, parameters| PartListing {
             part,
             kinds: vec![KindListing { name: None, meaning: meaning.to_owned(), parameters }],
@@ -462,7 +464,7 @@ impl<F: ?Sized> Family<F> {
         let Some(kind) = values.get("kind").and_then(toml::Value::as_str) else { return Ok(None) };
         let Some((name, entry)) = self.0.get_key_value(kind) else {
             return match ours().iter().find(|ours| ours.name == kind) {
-                Some(ours) => read(ours.name, &ours.parameters, values).map(|_| None),
+                Some(ours) => read(ours.name, ours.parameters, values).map(|_| None),
                 None => Ok(None),
             };
         };
