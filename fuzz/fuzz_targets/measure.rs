@@ -45,6 +45,8 @@ fn results() -> ResultSet {
                     packets: 1,
                     retransmissions: Some(0),
                     timeouts: Some(0),
+                    path_changes: Some(0),
+                    lost: Some(0),
                 });
                 set.series.push(SeriesRow {
                     run,

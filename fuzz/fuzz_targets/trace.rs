@@ -1,13 +1,15 @@
 //! Jobs from traces: the first letter says the format, Chakra's in the text that stands for its files. A capital one is two such
-//! jobs, in servers, with a share and with other algorithms.
+//! jobs, in servers, with a share, with other algorithms, of replicated ranks and of nodes that wait for less.
 #![no_main]
 
 use anabranch_base::{Bytes, Duration, Rate};
 use anabranch_workload::collective::{Algorithm, Placement};
 use anabranch_workload::{
-    AlgorithmFrom, Fabric, Format, SendEnds, ServerSpec, TraceSpec, WorkloadSpec, build,
+    AlgorithmFrom, Fabric, Format, SendEnds, ServerSpec, Streams, TraceSpec, WorkloadSpec, build,
 };
 use libfuzzer_sys::fuzz_target;
+
+const SPEC: &str = "format = 'goal'\nfile = 'fuzz'\nplacement = 'blocks'\nends = 'acknowledged'";
 
 fuzz_target!(|text: &str| {
     let mut letters = text.chars();
@@ -25,21 +27,15 @@ fuzz_target!(|text: &str| {
         tor_of: (0..16).map(|h| h / 4).collect(),
         dcs: 1,
     };
+    let spec: TraceSpec = toml::from_str(SPEC).expect("a trace's table");
     let spec = TraceSpec {
         format,
-        file: "fuzz".to_owned(),
-        placement: Placement::Blocks,
-        start: Duration::ZERO,
         ends: format.ends(),
         bytes: Some(Bytes(4096)),
         // Large, as millions of chunks are allowed and take more memory than a fuzzer has.
         chunk: Some(Bytes(1 << 40)),
         without_pipeline: true,
-        layers: None,
-        ranks: None,
-        comm_groups: None,
-        server: None,
-        algorithm: Vec::new(),
+        ..spec
     };
     if first.is_some_and(|letter| letter.is_ascii_uppercase()) {
         let algorithm = |algorithm, min_bytes| AlgorithmFrom { algorithm, min_bytes: Bytes(min_bytes) };
@@ -50,6 +46,10 @@ fuzz_target!(|text: &str| {
             ends: SendEnds::Posted,
             layers: Some([1, 2]),
             ranks: Some(4),
+            replicate: Some(3),
+            without_missing: true,
+            without_control: true,
+            streams: Streams::Each,
             server: Some(server),
             algorithm: vec![
                 algorithm(Algorithm::AllreduceDoubleBinaryTree, 0),

@@ -1862,7 +1862,7 @@ class Fabric(TypedDict, total=False):
 
 
 class Mix(TypedDict):
-    """Some hosts balance otherwise than the others.
+    """Some hosts have another load balancer than the others.
 
     every: Hosts 0, n, 2n and so on balance by `mix.lb`. (count, 2 to 65536; needed)
     lb: Their load balancer. (needed)

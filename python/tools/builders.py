@@ -358,7 +358,7 @@ def schemes_part() -> tuple[list[str], list[str], list[str]]:
     lines += nested_dicts("Fabric", "What the switches are, and how they route.", [*whole, *at, program], True)
     every_n = [Key(key.name.removeprefix("mix."), key.type, True, key.default, key.meaning, key.unit) for key in top if "." in key.name]
     balancer = Key("lb", "Lb", True, "required", "Their load balancer.")
-    lines += typed_dict("Mix", "Some hosts balance otherwise than the others.", [*every_n, balancer])
+    lines += typed_dict("Mix", "Some hosts have another load balancer than the others.", [*every_n, balancer])
     qps = next(key for key in top if key.name == "qps")
     arguments = [
         f"qps: {qps.type} = ...",

@@ -1,4 +1,4 @@
-//! Runs the fuzz targets of `fuzz/` one after the other.
+//! Checks the fuzz targets of `fuzz/`, and runs them one after the other.
 
 use crate::step;
 use anyhow::{Context, Result, bail};
@@ -50,6 +50,13 @@ pub fn run(root: &Path, seconds: u32) -> Result<()> {
     }
     println!("fuzz: {} targets ran {seconds} s each without a crash or a hang", targets.len());
     Ok(())
+}
+
+/// Checks that the targets compile: they are a workspace of their own, which nothing else compiles.
+pub fn check(mut cargo: Command, target: &Path) -> Result<()> {
+    cargo.args(["check", "--locked", "--manifest-path", "fuzz/Cargo.toml", "--target-dir"]).arg(target);
+    // libFuzzer is C++, which takes long to compile and which only linking needs.
+    step(cargo.env("CUSTOM_LIBFUZZER_PATH", "none/libnone.a")).context("the fuzz targets do not compile")
 }
 
 /// cargo-fuzz on the nightly toolchain, which the sanitizers need.

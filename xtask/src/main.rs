@@ -19,7 +19,7 @@ use std::process::{Command, ExitCode, Stdio};
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
-  lint             format, clippy, architecture, documentation, and licences where cargo-deny is installed
+  lint             format, clippy, fuzz targets, architecture, documentation, and licences where cargo-deny is installed
   architecture     which crate may depend on which, circles between modules, purity of the protocol cores, sizes of
                    files and crates
   reference        write the pages of docs/reference anew, from the declarations in the code
@@ -71,6 +71,7 @@ fn lint() -> Result<()> {
     step(cargo(&root).args(["fmt", "--all", "--check"]))?;
     step(cargo(&root).args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     architecture()?;
+    fuzz::check(cargo(&root), edges::read(&root)?.target_directory.as_std_path())?;
     step(
         cargo(&root)
             .args(["doc", "--workspace", "--no-deps", "--document-private-items"])

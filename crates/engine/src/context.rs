@@ -105,7 +105,7 @@ pub struct Counters {
     pub link_losses: u64,
     /// Data packets cut to their header.
     pub trims: u64,
-    /// Trimmed packets dropped, on either half of their path; among `drops`.
+    /// Trimmed packets dropped, on the way to the receiver or back; among `drops`.
     pub header_drops: u64,
     /// Data packets marked.
     pub ecn_marks: u64,

@@ -23,7 +23,7 @@ pub struct Port {
     pub busy_until: Time,
     /// Data packets waiting.
     pub data: Fifo,
-    /// Control packets waiting: served first or by weight, never interrupting a packet.
+    /// Control packets waiting: served with strict priority or by weight, without preemption.
     pub control: Fifo,
     /// Bytes in `data`.
     pub data_bytes: u32,
@@ -39,11 +39,11 @@ pub struct Port {
     pub peer_port: u16,
     /// Index of its link's kind.
     pub kind: u16,
-    /// Bytes of control that may go for 2^16 bytes of data while both wait; 0: control goes first.
+    /// Bytes of control sent per 2^16 bytes of data while both wait; 0: strict priority for control.
     weight: u32,
     /// Bytes by which control is ahead of its share while both wait.
     ahead: i64,
-    /// An event for when the wire is free is on its way: until then it is busy.
+    /// An event at the time when the wire is free is scheduled: until then it is busy.
     pub wakes: bool,
     /// A fault (or a lossy cable) is or will be on this link: look closer before sending.
     pub impaired: bool,
@@ -102,7 +102,7 @@ impl Port {
         self.ahead <= 0
     }
 
-    /// Takes the next packet that may go out: control first or by weight, data unless it is paused.
+    /// Takes the next packet that may go out: control by strict priority or by weight, data unless it is paused.
     #[inline]
     fn dequeue(&mut self, pool: &Pool) -> Option<Taken> {
         let data = match self.weight {
@@ -147,7 +147,7 @@ pub struct Egress<F> {
     pub telemetry: Option<Box<NodeTelemetry>>,
     /// By port: since when its data class is paused; never: it is not.
     paused_since: Vec<Time>,
-    /// By port whose link random losses touch: its stream.
+    /// By port whose link has random losses: its random stream.
     losses: Vec<(u16, Stream)>,
 }
 
@@ -162,7 +162,7 @@ pub struct NodeTelemetry {
 
 impl<F: Frees> Egress<F> {
     /// The ports of `node`, with empty queues. `weight` is that of their control queues, in 2^-16ths, 0 where those
-    /// go first; `kind_of` tells the kind of a link.
+    /// have strict priority; `kind_of` tells the kind of a link.
     pub fn new(
         network: &Network<'_>,
         node: NodeId,
@@ -231,7 +231,7 @@ impl<F: Frees> Egress<F> {
         }
     }
 
-    /// Nothing but the packet goes by the link of `port`, and nothing is or will be wrong with it.
+    /// The link of `port` has no fault, now or later, and packets carry no telemetry.
     #[inline]
     fn is_plain(&self, port: u16) -> bool {
         !self.ports[usize::from(port)].impaired && self.telemetry.is_none()
@@ -247,8 +247,8 @@ impl<F: Frees> Egress<F> {
         }
     }
 
-    /// Where telemetry goes beside the packets, or a fault has a say in when the last bit leaves and whether the packet
-    /// is `lost`.
+    /// Puts a packet on a link where packets have telemetry, or where a fault decides when the last bit `leaves` and
+    /// whether the packet is `lost`.
     fn transmit_reported<O: Observer>(
         &mut self,
         port: u16,
@@ -279,7 +279,7 @@ impl<F: Frees> Egress<F> {
         at.observer.sent(link, at.now, until, &frame.packet);
     }
 
-    /// A packet goes out: takes its telemetry out of the node, with a hop more if this is a switch.
+    /// A packet goes out: takes its telemetry out of the node, with this hop's record added if this is a switch.
     fn report<O>(&mut self, port: u16, frame: &Frame, at: &Context<'_, O>) -> Option<IntStack> {
         let telemetry = self.telemetry.as_mut()?;
         let out = &self.ports[usize::from(port)];
@@ -357,7 +357,7 @@ impl<F: Frees> Egress<F> {
                     self.transmit_reported(port, &header, Some(leaves), false, at);
                 }
                 None => {
-                    // The queue goes on as if it had not been there.
+                    // The next packet goes out as if this one had not been there.
                     self.drop_packet(port, frame, at);
                     if self.ports[usize::from(port)].has_work() {
                         // Not now: what happens at one node at one time is one event.
@@ -383,7 +383,7 @@ impl<F: Frees> Egress<F> {
     }
 
     /// Occupies the wire, which is free, with a pause frame. MACs handle these frames: a switch's latency does not
-    /// count. It is lost where the link goes down; random losses spare it, since nothing here refreshes pauses.
+    /// count. It is lost where the link goes down; random loss does not affect it, since nothing here refreshes pauses.
     pub fn transmit_pause<O: Observer>(&mut self, port: u16, stop: bool, at: &mut Context<'_, O>) {
         let network = at.network;
         let out = &mut self.ports[usize::from(port)];
@@ -450,7 +450,7 @@ impl<F: Frees> Egress<F> {
         at.observer.dropped(self.ports[usize::from(port)].link, at.now);
     }
 
-    /// A packet is no more; nor is its record of telemetry.
+    /// Releases the telemetry record of a packet that goes no further.
     #[inline]
     pub fn forget(&mut self, record: u32) {
         if let Some(telemetry) = &mut self.telemetry {
@@ -470,7 +470,7 @@ impl<F: Frees> Egress<F> {
         true
     }
 
-    /// Takes the pause off `port`. False when there is none.
+    /// Resumes the data class of `port`. False when it was not paused.
     pub fn unpause<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) -> bool {
         let out = &mut self.ports[usize::from(port)];
         if !out.paused {
@@ -483,7 +483,7 @@ impl<F: Frees> Egress<F> {
         true
     }
 
-    /// Time for which data classes have been paused that still are.
+    /// Duration so far of the pauses that still last.
     pub fn lasting_pauses(&self, now: Time) -> Duration {
         let lasting = self.paused_since.iter().filter(|since| **since <= now);
         lasting.fold(Duration::ZERO, |sum, &since| sum + now.since(since))

@@ -21,9 +21,9 @@ pub struct FaultSpec {
 
 /// What happens to links or switches. Selectors: see [`anabranch_fabric::Selector`].
 ///
-/// `both_directions` says of all links of a fault what else their names say, one by one: a name with a direction
-/// (`tor:0/up:3`) takes that direction, the name of a cable (`cable:tor:0/up:3`, `tor-uplinks:3%`) both. A link that
-/// goes down goes down in both, as Ethernet ports do: one that hears nothing tells the other end (IEEE 802.3, link
+/// `both_directions` decides for all links of a fault. Without it each name decides: one with a direction (`tor:0/up:3`)
+/// takes that direction, that of a cable (`cable:tor:0/up:3`, `tor-uplinks:3%`) both. Links that go down or flap do so in
+/// both directions by default, as Ethernet links do: a port that receives no signal tells the other end (IEEE 802.3, link
 /// fault signalling).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]

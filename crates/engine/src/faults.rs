@@ -221,7 +221,7 @@ impl FaultPlan {
         tasks
     }
 
-    /// The pauses of a link depend on both of its directions: frames come on the one for the other.
+    /// The pauses of a link depend on both of its directions: pause frames for one direction travel on the other.
     fn settle_pauses(&mut self, topology: &Topology, link: LinkId, from: Time, until: Time) {
         for time in [from, until].into_iter().filter(|&time| time < Time::NEVER) {
             let both = [link, topology.reverse(link)];

@@ -30,13 +30,13 @@ pub enum What {
     Packet,
 }
 
-/// The port in a queued frame that no ingress port counts: it waits in memory of the switch's program.
+/// The port in a queued frame that is charged to no ingress port: the switch's program had held it outside the buffer.
 pub const APART: u16 = u16::MAX;
 
 const FILLER: Packet = Packet::cnp(QpId(0), HostId(0));
 
 impl Frame {
-    /// A packet that came by `port`, without telemetry.
+    /// A packet that came in by `port`, without telemetry.
     #[inline]
     pub fn new(packet: Packet, port: u16) -> Self {
         Frame { packet, telemetry: 0, port, what: What::Packet }

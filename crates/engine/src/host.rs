@@ -1,11 +1,11 @@
 //! Hosts: a NIC with its queue pairs.
 //!
-//! A NIC sends control packets first, then its queue pairs in turn, a packet at a time (with DCP a round at a
-//! time), each as its window allows.
+//! A NIC sends control packets first, then serves its queue pairs round robin, one packet each (with DCP one round
+//! each), subject to window, pacing and PFC.
 //!
 //! A sender exists from its queue pair's first message until its last acknowledgement; a receiver from the first
-//! packet that comes in until a base RTT after the sender is done: late copies are answered until then, and find
-//! nobody after that. So memory follows the flows that are alive together.
+//! packet that comes in until a base RTT after the sender is done: late duplicates are answered until then, and
+//! discarded after that. So memory grows with the number of concurrent flows.
 
 mod posted;
 mod pulls;
@@ -352,7 +352,7 @@ impl Host {
     ) {
         at.counters.consumed += 1;
         if let Repr::Program { .. } = packet.repr {
-            // A program that is gone would have taken it out.
+            // Meant for the program of a switch on the path, which would have consumed it; hosts ignore it.
             return;
         }
         let slot = at.network.slots(packet.qp)[0];

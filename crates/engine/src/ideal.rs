@@ -31,7 +31,7 @@ struct Tier {
     together: u128,
     /// From a packet's last bit until the next node may act on it, at least: the shortest latency, with the switch's.
     onward: Duration,
-    /// What an ACK takes back, at least.
+    /// What an ACK takes on the way back, at least.
     ack: Duration,
     /// Whether there is but one.
     single: bool,
@@ -232,7 +232,7 @@ impl<'a> Ideal<'a> {
         tiers
     }
 
-    /// How many links there are at each distance, where all groups of a tier have one size: no more than ways from the
+    /// How many links there are at each distance, where all groups of a tier have one size: no more than paths from the
     /// sender to there, and no more than from the receiver back to there.
     fn widths(&self, path: &[LinkId], src: HostId, dst: HostId) -> Vec<u64> {
         let mut widths = vec![1_u64; path.len()];

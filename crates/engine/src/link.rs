@@ -29,12 +29,12 @@ pub struct SizeClass {
     bytes: u16,
     /// The time that one occupies the link.
     pub serialisation: Duration,
-    /// The line for ports that free up after this time.
+    /// The FIFO queue of events for ports that free up after this time.
     pub line: Line,
 }
 
-/// Which of a node's lines an event of a port that frees up goes to: those in one line come after the same delay, so
-/// they come due in the order of pushing.
+/// Which of a node's FIFO queues of events (not of packets) an event of a port that frees up goes to: those in one queue
+/// come after the same delay, so they come due in the order of pushing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line(pub u8);
 
@@ -191,15 +191,15 @@ impl QueueLimits {
     }
 }
 
-/// When a queue marks: not at or below `kmin`, always above `kmax`, linearly between (RED on the queue that a
-/// packet leaves behind).
+/// When a queue marks: not at or below `kmin`, always above `kmax`, with a linearly rising probability between (RED on the
+/// instantaneous length that a packet leaves behind, without averaging).
 #[derive(Clone, Copy, Debug)]
 pub struct Marking {
     /// Bytes.
     pub kmin: u32,
     /// Bytes.
     pub kmax: u32,
-    /// Chance of a mark just below `kmax`, in units of 2^-32.
+    /// Marking probability just below `kmax`, in units of 2^-32.
     pub pmax: u64,
 }
 

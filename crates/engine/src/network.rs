@@ -248,9 +248,9 @@ impl<'a> Network<'a> {
     }
 }
 
-/// How long anything takes at the least from the moment a node sends it until another node may act on it. The latency of
-/// the link, and of the switch behind it unless pause frames skip that; where there is none, the shortest frame's time on
-/// the wire.
+/// How long anything takes at the least from the moment a node sends it until another node may act on it: the latency of
+/// the link, plus that of the switch behind it except under PFC, whose pause frames skip it; where there is none, the
+/// serialisation time of the shortest frame.
 fn lookahead(kinds: &[LinkKind], scheme: &Scheme) -> Duration {
     let pauses = scheme.fabric.pfc.is_some();
     let shortest = shortest_frame(scheme);

@@ -374,7 +374,7 @@ pub enum RunError {
         /// What the run came to.
         partial: Box<RunResult>,
     },
-    /// Pauses wait for each other in a circle.
+    /// A cycle of paused links, each of which waits for the next (PFC deadlock).
     #[error(
         "deadlock at {:.3} us: these links are paused, each waiting for the next and the last for the first: {}; {unfinished} flows are unfinished",
         at.as_us(),

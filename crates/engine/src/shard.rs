@@ -564,7 +564,7 @@ impl Cluster {
     }
 }
 
-/// Tells the observer what the pauses that have just begun at a switch hold up without need.
+/// Tells the observer the victim flows of the pauses that have just begun at a switch.
 fn count_victims<O: Observer>(
     switches: &mut [Switch],
     position_of: &PlaceOf,

@@ -81,7 +81,7 @@ parameters! {
         /// What the switches do for it.
         #[is(table)]
         pub fabric: FabricSpec,
-        /// Hosts that balance otherwise; without it there are none.
+        /// Hosts with another load balancer; without it there are none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(table)]
         pub mix: Option<MixSpec>,
@@ -89,7 +89,7 @@ parameters! {
 }
 
 parameters! {
-    /// Hosts that balance otherwise than the rest, in the same queues: a fabric that is converted bit by bit, or shared.
+    /// Hosts with another load balancer than the rest, in the same queues: a fabric that is migrated step by step, or shared.
     /// What they send is in the group `mixed`, what the others send in `main`.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -197,7 +197,7 @@ parameters! {
         /// Every data packet is marked while more than this is queued.
         #[is(any; example = "0.8bdp"; source = "REPS, section 4.1")]
         pub ecn_kmax: Threshold,
-        /// Chance of a mark just below `ecn_kmax`; it rises from 0 at `ecn_kmin` (Pmax).
+        /// Marking probability just below `ecn_kmax`; it rises from 0 at `ecn_kmin` (Pmax).
         #[is(0.0..=1.0; example = 1.0; source = "DCQCN (SIGCOMM 2015), section 3.1")]
         pub ecn_pmax: f64,
         /// Other thresholds for faster links, by rising rate.
@@ -275,7 +275,7 @@ impl FabricSpec {
 }
 
 parameters! {
-    /// Where queues of links from a rate on mark.
+    /// ECN thresholds of links of a rate and above.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct EcnStep {
@@ -338,8 +338,8 @@ parameters! {
     /// Priority flow control over a buffer that all ports of a switch share.
     ///
     /// Per ingress port: queued data is charged to the port's share of the shared buffer up to the threshold, then to
-    /// its headroom, and the sender is paused; it may go on once the headroom is empty and the share has fallen
-    /// `resume` below the threshold.
+    /// its headroom, and the sender is paused; it may resume once the headroom is empty and the share has fallen
+    /// `resume` below the threshold, or once the port holds nothing.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct PfcSpec {
@@ -352,7 +352,7 @@ parameters! {
         #[is(any; example = true; source = "unsaid"; default = false)]
         pub headroom_apart: bool,
         /// `buffer` is that of a switch whose ports add up to this rate, and scaled to others (STrack, section 4.1);
-        /// without it every switch has `buffer`. Setting `buffer` alone takes it away.
+        /// without it every switch has `buffer`. Setting `buffer` alone removes it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(AboveZero; example = "51.2Tbps"; source = "STrack, section 4.1")]
         pub buffer_rate: Option<Rate>,
@@ -385,7 +385,7 @@ parameters! {
 }
 
 parameters! {
-    /// The dynamic threshold of ports from a rate on.
+    /// The dynamic threshold of ports of a rate and above.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct AlphaStep {
@@ -410,7 +410,7 @@ parameters! {
         #[is(AboveZero; example = "128MB"; source = "unsaid")]
         pub buffer: Bytes,
         /// Dynamic threshold of all ports of these switches, as `pfc.alpha`; without it, that of the other switches.
-        /// With 65536 and a buffer that never fills these switches never send XOFF.
+        /// With 65536 and a buffer that never fills, these switches never send XOFF.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(LEAST_SHARE..=65_536.0; example = 0.125; source = "unsaid")]
         pub alpha: Option<f64>,

@@ -39,7 +39,7 @@ impl Telemetry {
         self.records.get_mut((number as usize).checked_sub(1)?)
     }
 
-    /// Lets go of a record, which 0 is none.
+    /// Releases a record; 0 is none.
     pub fn release(&mut self, number: u32) {
         if number > 0 {
             self.free.push(number);

@@ -67,7 +67,7 @@ pub enum Repr {
         /// `sent_at` of the packet that caused this ACK.
         sent_at: Time,
     },
-    /// `sack`: the packet arrived trimmed, send it again. `go_back_n`: everything from this PSN on. `rnic_sr`: a
+    /// `sack`: this packet arrived trimmed, retransmit it. `go_back_n`: retransmit everything from this PSN on. `rnic_sr`: a
     /// packet from beyond this PSN arrived; all below it did too.
     Nack {
         /// The PSN; for `go_back_n` and `rnic_sr` the ePSN.
@@ -335,7 +335,7 @@ impl Repr {
         self
     }
 
-    /// Data, trimmed or turned round (`dcp`): the request that it belongs to.
+    /// Data, trimmed or header-only (`dcp`): the request that it belongs to.
     #[inline]
     pub const fn with_msn(mut self, number: Msn) -> Repr {
         match &mut self {
@@ -465,8 +465,8 @@ impl Packet {
         }
     }
 
-    /// Whether this travels in the control class (ACK, NACK, CNP, pull, RTS, trimmed or turned round, between programs), ahead of
-    /// data.
+    /// Whether this travels in the control class (ACK, NACK, CNP, SACK, pull, RTS, trimmed or header-only packets, packets
+    /// between programs), ahead of data.
     #[inline]
     pub fn is_control(&self) -> bool {
         !matches!(self.repr, Repr::Data { .. } | Repr::Probe { .. })

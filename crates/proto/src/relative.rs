@@ -18,7 +18,7 @@ pub struct PathFacts {
     pub packet: Bytes,
     /// Rate of the hosts' links.
     pub line_rate: Rate,
-    /// What a full queue of a port holds: its own, or where ports pause and share a buffer, that buffer.
+    /// What a full queue of a port holds: `fabric.queue`, or under PFC the whole buffer that the ports share.
     pub queue: Bytes,
 }
 

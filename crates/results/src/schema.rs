@@ -284,7 +284,7 @@ pub struct FlowRow {
     pub ideal_fct_ps: u64,
     /// The part of the workload that it belongs to, such as `background` or `incast`; empty where there is one part.
     /// Where there are several data centres, `intra` or `inter` says whether it stays in one, behind a `/` if there
-    /// is a part: `background/inter`. Where hosts balance otherwise than the rest, `mixed` is what those send and `main`
+    /// is a part: `background/inter`. Where hosts have another load balancer than the rest, `mixed` is what those send and `main`
     /// what the others do, last.
     pub group: Cow<'static, str>,
     /// Data packets that it takes when none is sent again; 0 in results of earlier builds.

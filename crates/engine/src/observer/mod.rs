@@ -71,8 +71,8 @@ pub trait Observer: Send {
         let _ = (link, now, on);
     }
 
-    /// `link` was paused while packets of `victims` queue pairs waited in its queue whose next egress at the
-    /// pausing switch was not congested.
+    /// `link` was paused while packets of `victims` queue pairs waited in its queue whose egress port at the pausing
+    /// switch had no data queued and was not paused itself.
     ///
     /// That is counted when the pause takes effect, after all that happens at the paused switch at that time, and looks
     /// at the other one as it stands then in the order (time, node, kind, port): with its events of the same time done if

@@ -32,27 +32,27 @@ pub struct Switch {
     egress: Egress<Lines>,
     /// The lossless class, where there is one.
     pfc: Option<Box<SwitchPfc>>,
-    /// What data queues that drop share, where they do.
+    /// The buffer that its data queues share, where they drop or trim and share one.
     shared: Option<Box<SharedQueues>>,
     /// One of the two buffers above is in use, so queued data must be charged.
     counts: bool,
     /// What it does beyond ECMP.
     beyond: Option<Box<Beyond>>,
-    /// By port: draws of its marking.
+    /// Per port: the random stream of its ECN marking.
     marks: Vec<Option<Box<Stream>>>,
-    /// Packets that it marked.
+    /// Packets that it ECN-marked.
     marked: u64,
-    /// Ports that have just been paused, where an observer wants to know what that holds up.
+    /// Ports that have just been paused, where an observer counts victim flows.
     watched_pauses: Vec<u16>,
 }
 
-/// What the switches of a run are made after.
+/// What the switches of a run are built from.
 pub struct SwitchPlan {
     /// The lossless class.
     pub pfc: Option<PfcPlan>,
     /// What they do beyond ECMP.
     pub program: Option<ProgramPlan>,
-    /// By switch: the weight of its control queues, in 2^-16ths; empty where they go first.
+    /// By switch: the WRR weight of its control queues, in 2^-16ths; empty where they have strict priority.
     pub weights: Vec<u32>,
 }
 
@@ -156,7 +156,7 @@ impl Switch {
         }
     }
 
-    /// Nothing leads on: it counts as lost on a link.
+    /// There is no route: the packet counts as lost on a link.
     #[cold]
     fn lose<O>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         at.counters.link_losses += 1;
@@ -214,7 +214,7 @@ impl Switch {
         }
     }
 
-    /// Puts a packet on a link, which is free, past the switch's program.
+    /// Puts a packet on a link, which is free, by way of the egress of the switch's program, if it has one.
     #[inline]
     fn send<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         if self.has_program() {
@@ -224,7 +224,7 @@ impl Switch {
         }
     }
 
-    /// A port is free: sends what waits, marking data by the queue that it leaves behind.
+    /// A port is free: sends the next packet, and ECN-marks data by the queue length that it leaves behind.
     #[inline]
     fn serve<O: Observer>(&mut self, port: u16, at: &mut Context<'_, O>) {
         if self.egress.ports[usize::from(port)].pause_pending {
@@ -284,7 +284,7 @@ impl Switch {
         }
     }
 
-    /// A pause frame for the data class of `port` came in, or its pause is settled after a fault.
+    /// A pause frame for the data class of `port` came in, or its pause state is reset after a fault.
     pub fn handle_pause<O: Observer>(&mut self, port: u16, stop: bool, at: &mut Context<'_, O>) {
         if stop {
             if self.egress.pause(port, at) && at.observer.wants_victims(self.egress.port(port).link) {
@@ -300,7 +300,7 @@ impl Switch {
 
     /// Charges data that is to wait at `port` to the buffer that all ports share; false when there is no room, which
     /// fails the run in a lossless class.
-    // Apart from its callers, which stay small for the fabrics without it.
+    // Not inlined, so that its callers stay small for fabrics without such a buffer.
     #[inline(never)]
     fn charge<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
         let bytes = frame.packet.wire_bytes;
@@ -310,7 +310,7 @@ impl Switch {
         }
     }
 
-    /// Charges `bytes` bytes of data that came by `from` to the lossless buffer; false when there is no room, which
+    /// Charges `bytes` bytes of data that came in by `from` to the lossless buffer; false when there is no room, which
     /// fails the run.
     fn charge_lossless<O: Observer>(&mut self, from: u16, bytes: u16, at: &mut Context<'_, O>) -> bool {
         let Some(pfc) = &mut self.pfc else { return true };
@@ -388,7 +388,7 @@ impl Switch {
         stop
     }
 
-    /// Bytes that its shared buffer counts, and those that it should.
+    /// Bytes charged to its shared buffer, and those that should be.
     pub fn counted_bytes(&self) -> Option<(u64, u64)> {
         let queued = || self.egress.ports.iter().map(|port| u64::from(port.data_bytes)).sum::<u64>();
         if let Some(shared) = &self.shared {
@@ -413,8 +413,8 @@ impl Switch {
         std::mem::take(&mut self.watched_pauses)
     }
 
-    /// Victim flows (queue pairs) of a pause at `port`: their data waits there, blocked at the head of the line, while
-    /// their egress port at the next hop, the switch `next`, is free to send.
+    /// Victim flows (queue pairs) of a pause at `port`: their data is blocked there, although their egress port at the next
+    /// hop, the switch `next`, is not paused and has no data queued.
     pub fn victims(&self, port: u16, next: &Switch, network: &Network<'_>, routing: &Routing) -> u32 {
         let goes_on = |packet: &Packet| {
             network.route(routing, next.index, packet).is_some_and(|port| {

@@ -29,7 +29,7 @@ pub fn paths(topology: &Topology, routing: &Routing) -> u32 {
     sizes(topology, routing).iter().map(|n| *n as u32).product()
 }
 
-/// For each relative path change below [`paths`] what to xor to the entropy value; none where the ToR's choice
+/// For each relative path change below [`paths`] what to XOR into the entropy value; none where the ToR's choice
 /// decides the path alone.
 ///
 /// # Errors

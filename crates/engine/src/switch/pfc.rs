@@ -43,7 +43,7 @@ struct Ingress {
     headroom: u32,
     /// XOFF: the upstream sender is to pause.
     stopped: bool,
-    /// State carried by the last pause frame sent.
+    /// State carried by the last pause frame sent, or that both ends assumed when the link last went down or came up.
     told: bool,
 }
 
@@ -273,7 +273,7 @@ fn threshold(spec: &PfcSpec, class: Option<&PfcClass>, rate: Rate, facts: &PathF
 }
 
 impl SwitchPfc {
-    /// Charges `bytes` bytes that came by port `from`.
+    /// Charges `bytes` bytes that came in by port `from`.
     #[inline]
     pub(super) fn admit(&mut self, from: u16, bytes: u16) -> Admission {
         let ingress = &mut self.ingress[usize::from(from)];
@@ -288,7 +288,7 @@ impl SwitchPfc {
         Admission::Pause
     }
 
-    /// Releases `bytes` bytes that came by port `from`; returns whether XON may be sent.
+    /// Releases `bytes` bytes that came in by port `from`; returns whether XON may be sent.
     #[inline]
     pub(super) fn release(&mut self, from: u16, bytes: u16) -> bool {
         if from == APART {
@@ -312,9 +312,9 @@ impl SwitchPfc {
         held == 0 || held + u64::from(self.resume) <= self.shared.threshold(ingress.threshold)
     }
 
-    /// Requests a pause or a resume of the sender at the other end of `port`. Whether a frame is pending now; none if that
-    /// is unchanged. A waiting frame carries the state at its transmission; if the peer already has that state, no frame is
-    /// sent.
+    /// Requests a pause or a resume of the sender at the other end of `port`. Returns whether a pause frame is pending now;
+    /// none if that is unchanged. A pending frame carries the state at its transmission; if the peer already has that
+    /// state, no frame is sent.
     pub(super) fn tell(&mut self, port: u16, stop: bool) -> Option<bool> {
         let ingress = &mut self.ingress[usize::from(port)];
         if stop && ingress.stopped {
@@ -324,7 +324,7 @@ impl SwitchPfc {
         Some(ingress.told != stop)
     }
 
-    /// A pause frame goes out by `port` now: returns the state that it carries.
+    /// A pause frame leaves by `port` now: returns the state that it carries.
     pub(super) fn said(&mut self, port: u16) -> bool {
         let ingress = &mut self.ingress[usize::from(port)];
         ingress.told = ingress.stopped;

@@ -1,4 +1,4 @@
-//! Programs in switches, and choices among equal-cost ports that are no plain hash.
+//! Programs in switches, and choices among equal-cost ports other than by a plain hash.
 
 use super::Switch;
 use super::path_map::{self, PathMapError};
@@ -23,7 +23,7 @@ pub struct ProgramPlan {
     routing: RoutingMode,
     /// By switch: its program.
     attached: Vec<Option<AnyProgram>>,
-    /// Some program wants to hear of queue pairs.
+    /// Some program wants to hear of queue pairs opened and destroyed.
     wants_qps: bool,
 }
 
@@ -31,7 +31,7 @@ pub struct ProgramPlan {
 pub(super) struct Beyond {
     routing: RoutingMode,
     program: Option<Attached>,
-    /// Draws of its choices.
+    /// The random stream of its port choices.
     random: Stream,
 }
 
@@ -41,7 +41,7 @@ struct Attached {
     out: Vec<Emitted>,
     /// Packets that it keeps.
     held: u64,
-    /// By the port by which they came: bytes of those that are in the switch's buffer.
+    /// Per ingress port: bytes of the packets that it holds in the switch's buffer.
     held_bytes: Vec<u64>,
     /// Bytes that it holds outside the buffer.
     aside: u64,
@@ -164,7 +164,7 @@ fn sites(topology: &Topology, node: NodeId) -> Sites {
 }
 
 impl Attached {
-    /// A packet that came by `port` is held in the switch's buffer.
+    /// A packet that came in by `port` is held in the switch's buffer.
     fn hold_in_buffer(&mut self, port: u16, bytes: u16) {
         let port = usize::from(port);
         if self.held_bytes.len() <= port {
@@ -231,7 +231,7 @@ impl Switch {
     }
 
     /// A packet comes in where there is more than ECMP.
-    // Apart from its caller, which stays small for fabrics without it.
+    // Not inlined, so that its caller stays small for fabrics with ECMP alone.
     #[inline(never)]
     pub(super) fn pass<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         let passage = Passage {
@@ -273,7 +273,7 @@ impl Switch {
         self.after_program(at);
     }
 
-    /// The program holds a packet: it waits in the switch's buffer, whose lossless part counts it.
+    /// The program holds a packet: it waits in the switch's buffer; in a lossless class it is charged to its ingress port.
     fn hold<O: Observer>(&mut self, frame: &Frame, at: &mut Context<'_, O>) {
         let bytes = frame.packet.wire_bytes;
         if !self.charge_lossless(frame.port, bytes, at) {
@@ -293,7 +293,7 @@ impl Switch {
         }
     }
 
-    /// Sends a packet by `port`, which is free, past the switch's program.
+    /// Sends a packet by `port`, which is free, by way of the egress of the switch's program.
     #[inline(never)]
     pub(super) fn pass_out<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let src = at.network.source_of(&frame.packet);
@@ -408,9 +408,9 @@ impl Switch {
         }
     }
 
-    /// Sends a packet that the program kept. One held in the lossless buffer stays charged until it is on the wire.
-    /// One that was set aside is not charged to its ingress port even while it is queued: that port's headroom is only for
-    /// what its link can still bring.
+    /// Sends a packet that the program held. One held in the lossless buffer stays charged until it is on the wire.
+    /// One held outside the buffer is not charged to its ingress port even while it is queued: that port's headroom is only
+    /// for what its link can still deliver.
     fn let_go<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
         let Some(pfc) = &mut self.pfc else { return self.forward(port, frame, at) };
         let out = &self.egress.ports[usize::from(port)];
@@ -468,7 +468,8 @@ impl Switch {
         if let Some(number) = chosen {
             let all = network.healthy.group(switch, tor);
             let port = all[usize::from(number) % all.len()];
-            // If the chosen port is gone, ECMP hashing spreads queue pairs over those that are left, each to one port.
+            // If routing has withdrawn the chosen port, ECMP hashing spreads queue pairs over those that are left, each to
+            // one port.
             return if group.contains(&port) { Some(port) } else { by_hash() };
         }
         if beyond.routing == RoutingMode::EcmpLinear {
@@ -477,7 +478,7 @@ impl Switch {
         }
         let sprayed = match packet.repr {
             Repr::Data { .. } => true,
-            // DCP, section 4.2: the switch chooses a port whatever it trims or trimmed.
+            // DCP, section 4.2: the switch also chooses the port of packets that were trimmed.
             Repr::Trimmed { .. } | Repr::HeaderOnly { .. } => beyond.routing == RoutingMode::Adaptive,
             _ => network.queues.acks_with_data,
         };
@@ -487,9 +488,9 @@ impl Switch {
         if beyond.routing == RoutingMode::Spray {
             return Some(group[beyond.random.below(group.len() as u32) as usize]);
         }
-        // The shortest queue; among equals each is as likely: the i-th one found takes the place with chance 1/i. A switch
-        // sees at its own ports, before routing hears of it, that a link is down: such a port, whose queue is always
-        // empty as it loses all that it is given, is taken where no other is left.
+        // The shortest queue; among equals each is as likely: the i-th one found replaces the one before with probability
+        // 1/i. A switch sees at its own ports that a link is down, before routing withdraws it: such a port, whose queue is
+        // always empty as it loses all that it is given, is taken only where no other is left.
         let (mut best, mut least, mut equals) = (group[0], u32::MAX, 0);
         for &port in group {
             let out = &self.egress.ports[usize::from(port)];

@@ -2,7 +2,7 @@
 //!
 //! The dynamic threshold of Choudhury and Hahne (IEEE/ACM Transactions on Networking, 1998): a queue may hold `alpha`
 //! times what is left of the buffer. A single full queue gets the share `alpha / (1 + alpha)` of it, each of n full ones
-//! `alpha / (1 + n alpha)`. In a lossless class it applies per ingress port, else per egress queue.
+//! `alpha / (1 + n alpha)`. In a lossless class it applies per ingress port, otherwise per egress queue.
 //! Everything is in integers.
 
 use crate::spec::FabricSpec;

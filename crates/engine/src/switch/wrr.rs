@@ -1,4 +1,4 @@
-//! The weight of control queues, by which trimmed packets are not lost (DCP, section 4.2).
+//! The WRR weight of control queues that keeps trimmed packets from being lost (DCP, section 4.2).
 
 use crate::spec::FabricSpec;
 use anabranch_base::{Bytes, NodeId};
@@ -28,8 +28,8 @@ impl WeightError {
     }
 }
 
-/// The weight of every switch's control queues, in 2^-16ths; empty where they go first. `header` is the size of a
-/// trimmed packet.
+/// The weight of every switch's control queues, in 2^-16ths; empty where they have strict priority. `header` is the size
+/// of a trimmed packet.
 ///
 /// # Errors
 /// A switch with too many ports for the sizes of packets, where no weight is given by hand.
@@ -52,7 +52,7 @@ pub fn weights(
             _ => Err(WeightError { switch: topology.node_name(node), radix, ratio }),
         }
     };
-    // Never 0, which stands for control first.
+    // Never 0, which stands for strict priority.
     switches.map(|node| Ok(((weight(node)? * 65_536.0) as u32).max(1))).collect()
 }
 

@@ -13,7 +13,7 @@ const PARTS: [(&str, &str); 5] = [
     ("mix.lb", "load balancer"),
 ];
 
-/// The part of schemes that has the same kinds: hosts that balance otherwise do it as others do.
+/// The part of schemes that has the same kinds: hosts with another load balancer choose among the same.
 fn family(part: &str) -> &str {
     part.strip_prefix("mix.").unwrap_or(part)
 }

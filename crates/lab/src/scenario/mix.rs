@@ -1,4 +1,4 @@
-//! Hosts that balance otherwise than the rest (`mix` of a scheme).
+//! Hosts with another load balancer than the rest (`mix` of a scheme).
 
 use super::kinds;
 use super::registry::{self, Registry, Wrong};
@@ -31,7 +31,7 @@ pub(super) fn read(registry: &Registry, value: &toml::Value) -> Result<MixSpec, 
         let right = wrong.cure.first().map(|(_, every)| every.to_string());
         let message = match wrong.key {
             Some(_) => wrong.message,
-            None => "every is missing: hosts 0, n, 2n and so on balance otherwise".to_owned(),
+            None => "every is missing: hosts 0, n, 2n and so on have another load balancer".to_owned(),
         };
         instead(wrong.key.as_deref(), message, &with(right, &lb.to_string()))
     })?;

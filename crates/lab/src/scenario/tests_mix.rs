@@ -1,4 +1,4 @@
-//! Hosts that balance otherwise: settings that work, and bad ones with the whole message, whose advice works.
+//! Hosts with another load balancer: settings that work, and bad ones with the whole message, whose advice works.
 
 use super::tests::folder;
 use super::*;

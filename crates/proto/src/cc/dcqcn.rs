@@ -7,9 +7,9 @@
 //!   next alpha timer and the next rate-decrease check read. The checks come every `decrease_interval` from
 //!   the first CNP on.
 //!
-//! Published htsim takes other steps than the paper in places, which [`AlphaDecay::Packets`] and [`Increases::Htsim`]
-//! take, and [`DcqcnConfig::htsim`] all together. One thing is not modelled: in htsim all flows share one alpha, which
-//! real hosts could not.
+//! Published htsim differs from the paper in places: [`AlphaDecay::Packets`] and [`Increases::Htsim`] reproduce some of
+//! these differences, [`DcqcnConfig::htsim`] all of them except two, which it names. One of the two is that in htsim all
+//! flows share one alpha, which real hosts could not.
 //!
 //! It schedules no timer events. Each call first applies the timer expiries that have come due, in the order of time,
 //! so that nothing depends on when it is called. What is due at the same time: alpha, then the increase, then the cut
@@ -28,7 +28,7 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct DcqcnConfig {
-        /// Weight of a CNP in alpha.
+        /// Gain g of alpha's moving average.
         #[is(0.0..=1.0; example = 0.00390625; source = "DCQCN (SIGCOMM 2015), section 5.2: 1/256")]
         pub g: f64,
         /// Initial alpha: its value when the first CNP arrives (1 in the paper).
@@ -37,7 +37,7 @@ parameters! {
         /// Alpha decays once in this time without a CNP.
         #[is(LEAST_TIMER..; example = "55us"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
         pub alpha_timer: Span,
-        /// The rate rises once in this time.
+        /// Period of the timer of rate increases.
         #[is(LEAST_TIMER..; example = "55us"; source = "DCQCN (SIGCOMM 2015), section 5.2")]
         pub increase_timer: Span,
         /// Byte counter: bytes sent per rate increase step; 0: the timer alone.
@@ -339,7 +339,7 @@ impl CongestionControl for Dcqcn {
         if self.decays_by_packet {
             self.decay(now);
         }
-        // At line rate there is nothing to rise to, and what cuts it starts the counter anew.
+        // At line rate the rate cannot rise, and a cut restarts the byte counter.
         if self.byte_counter == 0 || self.rate >= self.line_rate {
             return;
         }
@@ -384,8 +384,8 @@ impl CongestionControl for Dcqcn {
     /// The rule of the NICs is not public. What was measured on them (figure 2b): with every NACK passed, the rate
     /// settles at just under half the line rate (46.6 of 100 Gb/s), however many there are; and with one in 256 it is at
     /// 81 % on average, so that it recovers between them. Hence: the rate falls to half of the target rate, which
-    /// stays, as alpha does, since no switch saw congestion; timer and byte counter start anew, and fast recovery
-    /// leads back to the target. If the rate is already at or below that, rate and timers are left unchanged: otherwise
+    /// stays, as alpha does, since no switch saw congestion; timer and byte counter restart, and fast recovery leads
+    /// back to the target. If the rate is already at or below that, rate and timers are left unchanged: otherwise
     /// repeated NACKs would keep resetting the recovery from an earlier CNP.
     fn handle_nack(&mut self, now: Time) {
         if self.on_nack == OnNack::Cnp {
@@ -439,7 +439,7 @@ impl Dcqcn {
             return;
         }
         while self.alpha_due <= now {
-            // DCQCN, equation 2; a note of a CNP is there in the simulators' form alone.
+            // DCQCN, equation 2; the CNP flag is set only in the simulators' form.
             let seen = if self.cnp_for_alpha { self.g } else { 0.0 };
             self.alpha = (1.0 - self.g) * self.alpha + seen;
             self.cnp_for_alpha = false;
@@ -465,7 +465,7 @@ impl Dcqcn {
         self.start_recovery(now);
     }
 
-    /// The timer and the byte counter start anew.
+    /// Restarts the increase timer and the byte counter.
     fn start_recovery(&mut self, now: Time) {
         self.increase_due = after(now, self.increase_timer);
         self.bytes = 0;

@@ -5,12 +5,13 @@
 //! What section VII-A leaves unsaid, and what is done here:
 //! - Which flows: QCN works per port and cannot tell data centres apart, so all flows get CNPs. `inter_only` keeps
 //!   them to those that leave their data centre.
-//! - Which queues: all of the ToR, those to its own hosts too, as long as the sender is one of its hosts as well.
+//! - Which queues: all of the ToR, also those to its own hosts, as long as the sender is one of its hosts too.
 //! - Whether the mark stays: Annulus has one loop for the bottlenecks near the source and another for those beyond, while
-//!   a mark that stays is answered twice, by the ToR and by the receiver, and cuts DCQCN's one rate twice. `clear_marks`
-//!   takes it away, as PNP does (section IV). The means recorded with Themis-longhaul's artifact speak for that, other
-//!   numbers of it against; the scheme leaves the mark, as nothing is said of clearing, and the figures show both.
-//! - How often: as PNP and DCQCN's notification point, once in `cnp_interval` for each queue pair.
+//!   a mark that stays is answered twice, by the ToR and by the receiver, and cuts DCQCN's single rate twice.
+//!   `clear_marks` clears it, as PNP does (section IV). The mean values recorded with Themis-longhaul's artifact fit
+//!   clearing, other numbers of it do not; the scheme leaves the mark, as the paper does not mention clearing, and the
+//!   figures show both.
+//! - How often: as PNP and DCQCN's notification point, at most once per `cnp_interval` for each queue pair.
 
 use super::interface::{
     Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, Sites, Total, Verdict,
@@ -24,14 +25,14 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct AnnulusConfig {
-        /// At most one CNP in this time for each queue pair; 0: one for each marked packet.
+        /// At most one CNP per queue pair in this time; 0: one for each marked packet.
         #[is(any; example = "5us"; source = "unsaid; as at the hosts")]
         pub cnp_interval: Span,
-        /// Takes the mark from the packet, so that the receiver sends no CNP for it as well.
+        /// Clears the mark, so that the receiver sends no CNP for it as well.
         #[is(any; example = false; source = "unsaid; nothing is said of clearing")]
         pub clear_marks: bool,
         /// Leaves alone what stays within a data centre.
-        #[is(any; example = false; source = "unsaid; the ToR does not know where a flow goes")]
+        #[is(any; example = false; source = "unsaid; QCN works per port and does not tell flows apart")]
         pub inter_only: bool,
     }
 }

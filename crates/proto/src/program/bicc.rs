@@ -1,15 +1,15 @@
 //! BiCC ("Bilateral Congestion Control", INFOCOM 2024), as Themis-longhaul simulates it (sections II-D and VII-A), at the
 //! external switch (ESW) of each data centre.
 //!
-//! *Near-destination loop.* Data that comes from another data centre for a host of this one goes on as long as what is
-//! on its way from this switch to that host is no more than the BDP within a data centre. The rest waits in the host's
+//! *Near-destination loop.* Data that comes from another data centre for a host of this one is forwarded as long as the
+//! bytes in flight from this switch to that host stay within the BDP of a data centre. The rest waits in the host's
 //! virtual output queue (VOQ), first in, first out, whatever queue pairs it belongs to: that is the control by IP
 //! address which section II-D finds too coarse. VOQs are of unlimited size (section VII-A), in memory of their own.
 //!
 //! *Near-source loop.* Without a cQPN no sender can tell whose the CNPs of this loop are (sections III-B and VII-A),
-//! so they have no effect, and are not simulated. Whether the switch takes the mark away as it sends one, as PNP does
-//! (section IV), is unsaid: by default it does not, with `clear_marks` it does, and then nobody answers what congestion
-//! near the source marked.
+//! so they have no effect, and are not simulated. Whether the switch clears the mark as it sends one, as PNP does
+//! (section IV), is unsaid: by default it does not; with `clear_marks` it does, and then no CNP at all answers congestion
+//! near the source.
 //!
 //! What else the text leaves open:
 //! - What the window counts. Section II-D has it between the switch and the receiver, and queues for traffic with the same
@@ -20,20 +20,19 @@
 //!
 //! Neither text says how the switch knows what is on its way. Here it remembers each data packet that it sends on,
 //! until the first of these:
-//! - An ACK or NACK of the host passes back with a cumulative PSN beyond it, or a selective ACK that names it. One that
-//!   was sent before a second copy of a packet counts for that copy as well: no harm, since the host drops the copy.
-//! - Another copy comes from the sender. Then the sender has given up the one before, which was lost or which a
-//!   go-back-N receiver has dropped. The earlier copy is released when the new one arrives, not when it is sent: the new
-//!   one may wait in the very queue that the lost packet holds up.
+//! - An ACK or NACK of the host passes back with a cumulative PSN beyond it, or a selective ACK that names it. An ACK of
+//!   the first copy of a packet also releases a retransmitted copy still in flight: no harm, since the host drops that one.
+//! - A retransmission comes from the sender. Then the sender has given up the earlier copy, which was lost or which a
+//!   go-back-N receiver has dropped. The earlier copy is released when the new one arrives, not when it is sent on: the
+//!   new one may wait in the very VOQ that the lost packet holds up.
 //! - `release` has passed. It covers losses without a retransmission: a lost duplicate that the receiver did
-//!   not need, or its lost ACK.
-//!   It bounds how long anything can hold up a VOQ.
+//!   not need, or its lost ACK. It bounds how long anything can hold up a VOQ.
 //!
-//! So it needs what the papers assume: one ESW in a data centre, which sees both directions, and NICs whose ACKs and
+//! So it needs what the papers assume: one ESW per data centre, which sees both directions, and NICs whose ACKs and
 //! NACKs are cumulative in PSNs (`go-back-n`, `irn`, `rack-tlp`, `rnic-sr`). Receivers should acknowledge each packet
-//! (`ack_every` of 1): else packets that wait for a coalesced ACK block the VOQ that holds the packets needed to
-//! trigger it. And RTOs should be above what a packet may wait in a VOQ: else senders fill it with copies faster than it
-//! empties.
+//! (`ack_every` of 1): otherwise packets that wait for a coalesced ACK block the VOQ that holds the packets needed to
+//! trigger it. And RTOs should be above what a packet may wait in a VOQ: otherwise senders fill it with retransmissions
+//! faster than it empties.
 
 use super::interface::{
     Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, Sites, Total, Verdict,
@@ -64,7 +63,7 @@ parameters! {
             source = "destination: Themis-longhaul, section II-D; switch: the simulation published with it";
             default = "destination")]
         pub scope: BiccScope,
-        /// The near-source loop takes the mark from packets that leave the data centre.
+        /// The near-source loop clears the mark of packets that leave the data centre.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[is(any; example = true; source = "unsaid; as PNP does, section IV"; default = false)]
         pub clear_marks: bool,
@@ -272,7 +271,7 @@ impl Bicc {
         }
     }
 
-    /// Counts the PSNs from `first` to `last` of a queue pair no longer; answers how many packets that were.
+    /// Releases the packets in flight with PSNs from `first` to `last` of a queue pair; returns how many those were.
     fn free(&mut self, qp: QpId, host: HostId, first: u32, last: u32) -> u64 {
         let place = self.place(host);
         let (Some(sent), Some(destination)) =
@@ -297,7 +296,7 @@ impl Bicc {
         }
     }
 
-    /// Whether one more packet may be on its way to a host. If nothing is, it always may: a window below one packet
+    /// Whether one more packet may be in flight to a host. With none in flight it always may: a window below one packet
     /// must not block a host.
     #[inline]
     fn has_room(&self, host: HostId, bytes: u16) -> bool {

@@ -14,7 +14,7 @@ pub struct ProgramFacts {
     /// Equal-cost paths between two ToRs (N).
     pub paths: u32,
     /// Where the ToR's choice of a port does not decide the whole path: for each relative path change in
-    /// `0..paths`, what to xor to the entropy value (Themis-spraying, section 4.1, PathMap).
+    /// `0..paths`, what to XOR into the entropy value (Themis-spraying, section 4.1, PathMap).
     pub path_map: Option<Arc<[u16]>>,
     /// Which data centre is whose.
     pub sites: Sites,
@@ -72,15 +72,15 @@ pub struct Passage {
 pub enum Verdict {
     /// It goes where routing sends it.
     Forward,
-    /// It goes by this one of the equal-cost ports, modulo their number; by another one if routing knows that it is
-    /// gone.
+    /// It goes by this one of the equal-cost ports, modulo their number; by another one, chosen by ECMP, if routing has
+    /// withdrawn it.
     Port(u16),
     /// It is dropped, or the program has taken from it what it needs.
     Drop,
     /// The program holds it in the switch's buffer, and will emit it later.
     Hold,
-    /// The program holds it outside the switch's buffer, such as in a recirculation port, and will emit it later. It is
-    /// not charged to the lossless class, not even while it waits at its egress port afterwards.
+    /// The program holds it outside the switch's buffer, for instance in a recirculation port, and will emit it later. It
+    /// is not charged to the lossless class, not even while it waits at its egress port afterwards.
     SetAside,
 }
 
@@ -89,9 +89,9 @@ pub enum Verdict {
 pub enum Held {
     /// Nowhere: the program made it.
     Never,
-    /// In the buffer of the port by which it came, [`Passage::port`] of its arrival ([`Verdict::Hold`]).
+    /// In the switch's buffer, charged to its ingress port, [`Passage::port`] of its arrival ([`Verdict::Hold`]).
     InBuffer(u16),
-    /// In memory of its own ([`Verdict::SetAside`]).
+    /// Outside the switch's buffer ([`Verdict::SetAside`]).
     Aside,
 }
 

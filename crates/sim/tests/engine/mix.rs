@@ -1,4 +1,4 @@
-//! Hosts that balance otherwise than the rest: who has which balancer, and what results say of both.
+//! Hosts with another load balancer than the rest: who has which balancer, and what results say of both.
 
 use super::support::*;
 use anabranch_sim::base::QpId;

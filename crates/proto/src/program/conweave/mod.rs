@@ -7,8 +7,8 @@
 //! The steps follow the description in the paper's section 3 and the behaviour of its authors' public simulator. What
 //! differs from them says so where it stands:
 //! - A path is the source ToR's choice of a port. In fabrics of more than two tiers the rest is up to ECMP.
-//! - The reply's deadline counts from the base RTT of the fabric's longest path between hosts, the only one that a
-//!   program knows, so it is later than the paper's by the hosts' own links.
+//! - The reply's deadline is based on the base RTT of the fabric's longest path between hosts, the only one that a
+//!   program knows, so it is later than the paper's by the round trip over the hosts' links.
 //! - Reordering queues are as many and as long as needed; they are counted.
 
 mod destination;
@@ -53,8 +53,8 @@ parameters! {
 
 /// The program of one switch, in both parts.
 ///
-/// It acts on data between ToRs only; all else passes untouched. A trimmed packet counts as lost, for it travels
-/// ahead of the data and so says nothing of when the packets before it arrive.
+/// It acts on data between ToRs only; all other packets pass untouched. A trimmed packet counts as lost: it overtakes
+/// data in the control queues, so it says nothing of when the packets before it arrive.
 pub struct Conweave {
     source: Source,
     destination: Destination,

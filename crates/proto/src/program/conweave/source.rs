@@ -17,7 +17,7 @@ pub(super) struct Source {
     qps: Vec<Option<Route>>,
     /// The ToR of each host that was heard of. Hardware knows it by routing; here ToRs name themselves.
     tors: BTreeMap<HostId, HostId>,
-    /// Until when a path (destination ToR, port) is not to be chosen.
+    /// Until when a path (destination ToR, port) is not to be chosen, after an ECN mark on it. Not a PFC pause.
     paused: BTreeMap<(HostId, u8), Time>,
     random: Stream,
     pub counts: Counts,
@@ -26,7 +26,7 @@ pub(super) struct Source {
 #[derive(Default)]
 pub(super) struct Counts {
     pub reroutes: u64,
-    /// Packets that should have been a TAIL, but both sampled paths were paused, or there is but one.
+    /// Packets that should have been a TAIL, but both sampled paths were marked recently, or there is only one path.
     pub reroutes_refused: u64,
     pub moves_after_idle: u64,
     pub replies_in_time: u64,
@@ -172,7 +172,7 @@ impl Source {
         Route { dst, port, epoch: Epoch::default(), phase: Phase::Over, last: at.now }
     }
 
-    /// The first of two random ports, other than `except`, that is not paused.
+    /// The first of two random ports, other than `except`, whose path was not marked recently.
     fn sample(&mut self, dst: HostId, at: &Passage, except: Option<u8>) -> Option<u8> {
         let ports = at.ports.min(MAX_PORTS);
         let except = except.map(u16::from).filter(|&port| port < ports);

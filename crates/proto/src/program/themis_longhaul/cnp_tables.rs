@@ -1,9 +1,9 @@
 //! CNP_Cache and CNP_Store (Themis-longhaul, section V-B): which flows the switch throttles, and their registers.
 //!
 //! The cache is an array of registers that the data plane writes as a CNP passes, in the slot given by a hash
-//! of the data receiver's address and the queue pair. It holds no key, so that flows with the same place are one to it; or it
-//! holds 32 bits of the hash as a fingerprint (section V-B has the register store a hash, which can be read as either):
-//! then a packet finds a place with its own fingerprint alone, and a CNP takes the place of whichever flow has it. The
+//! of the data receiver's address and the queue pair. It holds no key, so that flows that share a slot cannot be told
+//! apart; or it holds 32 bits of the hash as a fingerprint (section V-B has the register store a hash, which can be read as
+//! either): then a packet matches only a slot with its own fingerprint, and a CNP evicts whichever flow has the slot. The
 //! store is a table with exact keys, into which the control plane puts a flow `install_delay` after its CNP came by;
 //! then it resets the slot in the cache. A data packet looks in the cache first, then in the store.
 //!
@@ -19,11 +19,11 @@
 //! - A CNP of a flow in the store changes the entry alone: through the cache, each CNP would fill the slot again that
 //!   the entry was to make free.
 //! - A slot whose flow is back to normal is a miss, like an empty one.
-//! - The reset asks not whose place it is: another flow that uses the same place is then not throttled until its own
-//!   entry is there or its next CNP comes.
-//! - With `reset_own` it does, and leaves the slot alone where another flow's CNP was the last to write it.
-//! - What frees a slot that the control plane does not: its flow is back to normal. With `expiry` also that no CNP has come
-//!   for so long ("expired register entries", section V-B), whatever still loops, which may then be overtaken.
+//! - The reset does not check which flow the slot belongs to: another flow that uses the same slot is then not throttled
+//!   until its own entry is installed or its next CNP comes. With `reset_own` it does check, and leaves the slot alone
+//!   where another flow's CNP was the last to write it.
+//! - What else frees a slot: its flow is back to normal. With `expiry` also that no CNP has come for so long ("expired
+//!   register entries", section V-B), even while packets of the flow still loop, which may then be overtaken.
 //! - The control plane asks for one entry per flow at a time.
 //! - Entries are never taken out, so that a flow keeps its lower alpha and the next congestion throttles it the faster.
 //!   When the store is full, a new flow takes the place of the idle one whose last CNP is the oldest. A flow is idle
@@ -201,7 +201,7 @@ impl CnpTables {
         }
     }
 
-    /// The registers that apply to a data packet to `receiver`: those of the cache, else those of the store.
+    /// The registers that apply to a data packet to `receiver`: those of the cache, otherwise those of the store.
     pub fn find(&mut self, now: Time, receiver: HostId, qp: QpId) -> Option<Found<'_>> {
         let (slot, fingerprint) = self.slot(receiver, qp);
         let flow = self.flows.get(qp.index()).copied().unwrap_or_default();

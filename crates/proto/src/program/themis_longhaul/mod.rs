@@ -2,7 +2,7 @@
 //! senders and receivers that are a long link apart.
 //!
 //! Both halves are in each external switch (section III): for the flows that leave the data centre it is the
-//! [notification point](Pnp), for those that come the [reaction point](Trp).
+//! [notification point](Pnp), for those that enter it the [reaction point](Trp).
 
 mod cnp_tables;
 mod monitor;

@@ -1,8 +1,8 @@
 //! The TCP handshake monitor: which pairs of hosts talk across data centres (Themis-longhaul, section IV, figure 5).
 //!
 //! Queue pairs are set up over TCP, and TCP within a data centre never passes its external switch. So a handshake
-//! that does pass is one between data centres. Against floods of SYNs the switch keeps nothing of a SYN: it answers
-//! with a cookie, and keeps a record only of who sends the cookie back. That client is reset and dials once more:
+//! that does pass is one between data centres. To withstand SYN floods the switch keeps no state for a SYN: it answers
+//! with a SYN cookie, and keeps a record only of a client that returns the cookie. That client is reset and connects again:
 //!
 //! ```text
 //! client   SYN ->           <- SYN-ACK (cookie)   ESW keeps nothing
@@ -12,10 +12,10 @@
 //! ```
 //!
 //! Unsaid in the text, and chosen here:
-//! - How long a cookie holds: through the [`COOKIE_SLOT`] after the one that it was made in.
+//! - How long a cookie is valid: to the end of the [`COOKIE_SLOT`] after the one that it was made in.
 //! - What becomes of an ACK without a good cookie: it is forwarded, as the segments of established connections are
 //!   ACKs too. The server has no such connection and resets it. One in 2^31 of an established connection's ACKs
-//!   acknowledges a good cookie by chance, and has its client dial anew.
+//!   acknowledges a valid cookie by chance, and resets its connection.
 //! - When a record ends: with the ACK that is told to the control plane. The array so holds only handshakes that are
 //!   under way, and those that their clients gave up, until another connection needs the register.
 //! - What a collision does: the later connection takes the register. The earlier one, if it is still shaking hands,

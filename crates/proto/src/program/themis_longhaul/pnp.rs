@@ -4,9 +4,9 @@
 //!
 //! Where the text says two things or nothing, and what is done here:
 //! - The register of a flow holds the time of its last mark in one sentence (section IV, aligning with DCQCN) and of
-//!   its last CNP in another (PNP overview). It is the CNP's: with the mark's, marks that keep coming would never
-//!   have a second CNP, and DCQCN's notification point counts from the CNP too.
-//! - A mark without an entry stays: the receiver's CNP is then the only one that the sender will ever see.
+//!   its last CNP in another (PNP overview). Here it is the CNP's: with the mark's, a steady stream of marked packets
+//!   would never cause a second CNP, and DCQCN's notification point counts from the CNP too.
+//! - The mark of a packet without an entry is not cleared: the receiver's CNP is then the only one that the sender sees.
 //! - The CNP is sent when the packet that caused it leaves, and has that packet's entropy value, as it is made from a
 //!   copy of it. It has the size of an ACK: the copy is cut to its header. The authors' simulator holds it back for 2 us.
 //! - The TCP client is the requester, and the daemons of its data centre tell every external switch of it.

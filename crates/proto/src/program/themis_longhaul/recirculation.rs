@@ -1,23 +1,23 @@
-//! The recirculation port of Themis-longhaul (section V-B): packets that it sends come in again at once.
+//! The recirculation port of Themis-longhaul (section V-B): packets that it sends come straight back into the switch.
 //!
 //! The port is one FIFO queue of a link of `rate` that leads back to the switch in `latency`. A pass takes the wait in
-//! the queue, the packet's time at the rate, and the latency: 105 ns for 1048 B at 1.6 Tb/s and 100 ns when nothing
+//! the queue, the packet's serialisation time, and the latency: 105 ns for 1048 B at 1.6 Tb/s and 100 ns when nothing
 //! waits.
 //!
 //! The dummy packets with which the control plane fills the port stand in the same queue, each a packet of its own that
 //! joins again whenever it comes back. In a ring with one server each packet is served once in a revolution, so a
 //! packet that loops is behind all dummies each time, and a pass comes to the larger of
 //!
-//! - the latency and the time at the rate of a packet, its own or a larger one right before it, and
-//! - the time at the rate of all that is in the ring: the dummies, and the packets that loop.
+//! - the latency plus the serialisation time of a packet, its own or a larger one right before it, and
+//! - the serialisation time of all that is in the ring: the dummies, and the packets that loop.
 //!
 //! So dummies lengthen passes once they are more than the link holds (20 KB at 1.6 Tb/s and 100 ns); below, they are
 //! only now and then in the way. The paper says "a few" and no more.
 //!
 //! As nothing overtakes in the port, a packet's return time is known when it joins. Dummies cause no events: when a
 //! packet joins, those that have come back by then rejoin first. Dummies alone are periodic after one revolution, so
-//! any number of whole revolutions is skipped in one step: a revolution takes the larger of
-//! latency and one dummy's time, and all dummies' time.
+//! any number of whole revolutions is skipped in one step: a revolution takes the larger of the latency plus the
+//! serialisation time of one dummy, and the serialisation time of all dummies.
 //!
 //! Unsaid: the size of the port's buffer, which figure 13 measures; here it is unlimited. The count of loops in a
 //! packet's header takes none of the port's rate.
@@ -43,13 +43,13 @@ pub struct Recirculation {
     packets: VecDeque<(Time, Looping)>,
     /// Returns of the dummies, in that order.
     dummies: VecDeque<Time>,
-    /// A dummy's time at the rate.
+    /// A dummy's serialisation time.
     dummy_time: Duration,
     /// What a revolution takes while there are only dummies.
     revolution: Duration,
-    /// The end of the last packet's time at the rate.
+    /// When the last packet's serialisation ends.
     free_at: Time,
-    /// The size of the last packet that was no dummy, and its time at the rate.
+    /// The size of the last packet that was no dummy, and its serialisation time.
     last_size: (u16, Duration),
     bytes: u64,
     max_bytes: u64,

@@ -11,9 +11,9 @@
 //!   stay behind those that loop already. But packets return in queue order, not in PSN order: one that joins while an
 //!   older one is in the middle of its loops is ahead of it from then on and would leave first. Order is kept by the
 //!   register of the same appendix, the PSN of the last packet released: a looping packet of a recovering flow
-//!   leaves as it comes back, loops left or not, when it follows directly on that one. One loop is what this takes when the packet before it has left. Where a number is missing, since the
-//!   packet was lost before it came here, the loops that were left end the wait; therefore a recovering flow's packets
-//!   still get `loop_num` of them.
+//!   leaves as it comes back, loops left or not, when it follows directly on that one. This takes one loop if the packet
+//!   before it has already left. Where a PSN is missing, since the packet was lost before it came here, the wait ends when
+//!   the loops run out; therefore a recovering flow's packets still get `loop_num` of them.
 //! - A packet that comes in and needs no loop shows that none of the flow's is in the port: only then is the flow back to
 //!   normal, and `loop_num` 0. A CNP before that goes on from the `loop_num` that there is. So `loop_num` never falls
 //!   while it could let a packet overtake another.

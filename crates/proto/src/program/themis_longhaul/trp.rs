@@ -1,8 +1,8 @@
 //! The Temporary Reaction Point (Themis-longhaul, section V): at the edge of the receivers' data centre.
 //!
 //! A CNP that leaves the data centre for a sender in another one makes the switch throttle that flow until the CNP has
-//! reached the sender and taken effect: its packets go through the [recirculation port](super::Recirculation) some times
-//! before they go on. Which flows, the [tables](super::CnpTables) know; how often, [Algorithm 1](super::FlowState).
+//! reached the sender and taken effect: its packets pass the [recirculation port](super::Recirculation) several times
+//! before they are forwarded. Which flows, the [tables](super::CnpTables) say; how often, [Algorithm 1](super::FlowState).
 //!
 //! A packet that comes back from the port passes the ingress, so its flow is looked up anew. When the flow is no longer
 //! in the tables, for instance since a collision alone had put it there, the packet's header still says how often it is

@@ -30,9 +30,9 @@ pub(super) struct DestinationCounters {
     pub(super) invalid: u64,
     /// NACKs stashed (or dropped, without lazy dropping): nothing is known of the packet.
     pub(super) undetermined: u64,
-    /// Stashed NACKs that a later packet of the same path proved right.
+    /// Stashed NACKs sent on, since a later packet of the same path showed the loss.
     pub(super) confirmed: u64,
-    /// Stashed NACKs whose packet came.
+    /// Stashed NACKs discarded, since their packet arrived.
     pub(super) refuted: u64,
     /// Stashed NACKs that went out as Path Avoidance Signals.
     pub(super) avoidance_signals: u64,
@@ -123,7 +123,7 @@ impl Destination {
 
     /// A local NIC asks for `psn`, its ePSN (Algorithm 1, `onNACK`).
     pub(super) fn handle_nack(&mut self, packet: &Packet, psn: u32, sent_at: Time) -> Verdict {
-        // A queue pair of which no sprayed packet came: the sender's ToR has no Themis.
+        // A queue pair from which no sprayed packet has arrived: the sender's ToR does not run Themis.
         let Some(qp) = self.qps.get_mut(packet.qp) else {
             return Verdict::Forward;
         };
@@ -151,7 +151,7 @@ impl Destination {
 }
 
 impl Stashed {
-    /// The NACK, made of the data packet that brought it back (section 5, mirroring).
+    /// The NACK, made from a mirrored copy of the data packet that triggers it (section 5, mirroring).
     fn nack(&self, data: &Packet, wire_bytes: u16, tag: u16) -> Packet {
         let repr = Repr::nack(self.psn).with_sent_at(self.sent_at);
         Packet::new(data.qp, self.dst, repr).with_bytes(wire_bytes).with_ev(self.ev).with_tag(tag)

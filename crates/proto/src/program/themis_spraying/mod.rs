@@ -1,7 +1,7 @@
 //! Themis for packet spraying: PSNs decide paths, so that the receiver's ToR can tell lost packets from late ones.
 //!
-//! Commodity NICs take a packet out of order for a loss. Themis-S at the sender's ToR sends each packet along the
-//! path that its PSN names; Themis-D at the receiver's ToR drops the NACKs that reordering alone has caused. One
+//! Commodity NICs treat an out-of-order packet as a sign of loss. Themis-S at the sender's ToR sends each packet along the
+//! path that its PSN selects; Themis-D at the receiver's ToR drops the NACKs that reordering alone has caused. One
 //! instance at each ToR is both, for different queue pairs. Only queue pairs between ToRs take part.
 
 mod bitmap;
@@ -19,8 +19,8 @@ use source::Source;
 /// Bit of [`Packet::tag`] that makes a NACK a Path Avoidance Signal (section 4.4).
 const PATH_AVOIDANCE_SIGNAL: u16 = 1 << 0;
 
-/// Bit of [`Packet::tag`] of a data packet that Themis-S has sprayed. By it Themis-D, which works at egress, tells
-/// packets from other ToRs from those of hosts under its own (section 5: only the former count).
+/// Bit of [`Packet::tag`] of a data packet that Themis-S has sprayed. By this bit Themis-D, which works at egress,
+/// distinguishes packets from other ToRs from those of its own hosts (section 5: only the former count).
 const SPRAYED: u16 = 1 << 1;
 
 parameters! {

@@ -34,7 +34,7 @@ parameters! {
         /// One round trip over PCIe; a fetch of packets to send again takes two. 0: none.
         #[is(any; example = "1us"; source = "DCP, footnote 9; the simulations of section 6.3 leave it out")]
         pub pcie: Span,
-        /// At most one CNP in this time; 0: one for every marked packet.
+        /// At most one CNP per queue pair in this time; 0: one for every marked packet.
         #[is(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
         /// The coarse timeout of the oldest unacknowledged message.

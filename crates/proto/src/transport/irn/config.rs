@@ -46,7 +46,8 @@ parameters! {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         #[is(any; example = true; source = "the simulator published with ConWeave"; default = false)]
         pub sack_takes_all: bool,
-        /// At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says so.
+        /// At most one CNP per queue pair in this time. 0: none; every marked packet is acknowledged at once and its ACK
+        /// says so.
         #[is(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
     }

@@ -68,7 +68,7 @@ impl Receiver for MpRdmaReceiver {
             return None;
         }
         // A duplicate is acknowledged as well: the sender counts answers, and does not know that the first copy came.
-        // Unsaid, and the two simulations differ.
+        // Unsaid, and public simulations differ.
         if psn >= self.expected {
             self.accept((psn - self.expected) as usize, Part { message, of: message_packets });
         }

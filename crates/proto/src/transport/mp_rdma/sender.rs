@@ -42,7 +42,7 @@ pub struct MpRdmaSender {
     qp: QpId,
     dst: HostId,
     /// PSNs from `unacked` to `next` that ACKs named since the last go-back-N restart. A NIC has the number alone, adds
-    /// one for each ACK and takes off it what that moves snd_una; this is the same, but where ACKs overtake each other.
+    /// one for each ACK and takes off it what that moves snd_una; this is the same, except where ACKs overtake each other.
     named: PsnSet,
     /// The time of the last go-back-N restart.
     went_back: Time,

@@ -34,7 +34,8 @@ parameters! {
         #[is(AboveZero; example = "4ms";
             source = "unsaid; the simulator published with ConWeave has this for go-back-N")]
         pub rto: Span,
-        /// At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says so.
+        /// At most one CNP per queue pair in this time. 0: none; every marked packet is acknowledged at once and its ACK
+        /// says so.
         #[is(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
     }

@@ -26,7 +26,8 @@ parameters! {
         /// send.
         #[is(1..=65_535; example = 512; source = "Themis-spraying, section 6.1")]
         pub window_packets: u32,
-        /// At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says so.
+        /// At most one CNP per queue pair in this time. 0: none; every marked packet is acknowledged at once and its ACK
+        /// says so.
         #[is(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
         /// Without a new acknowledgement for this long everything unacknowledged is sent again.
