@@ -137,12 +137,12 @@ fn left_of(text: &str) -> Option<(String, Measure)> {
 /// What is most likely meant by a `where` that cannot be read.
 fn meant(text: &str) -> Option<String> {
     let is_one = |text: &String| Condition::parse(text).is_ok();
-    let plain = without_units(text);
+    let plain = with_known_names(without_units(text));
     // A field that does not say of which scheme.
     let field =
         plain.find(|letter: char| !(letter.is_alphanumeric() || letter == '_')).unwrap_or(plain.len());
     let (field, rest) = plain.split_at(field);
-    let of_scheme = format!("{field}({SCHEME}) {}", rest.trim_start());
+    let of_scheme = with_known_names(format!("{field}({SCHEME}) {}", rest.trim_start()));
     // Another scheme's name in brackets.
     let named = Measure::parse(&plain).ok().and_then(|measure| {
         let names = measure.schemes();
@@ -150,6 +150,19 @@ fn meant(text: &str) -> Option<String> {
         Some(plain.replace(&format!("({one}"), &format!("({SCHEME}")))
     });
     [Some(plain), Some(of_scheme), named].into_iter().flatten().find(is_one)
+}
+
+/// The same with the names that are most likely meant, where there are none of those that are written.
+fn with_known_names(mut text: String) -> String {
+    let without_ends = |text: &str| {
+        AT_ENDS.iter().fold(text.to_owned(), |text, (name, _)| text.replace(name, &" ".repeat(name.len())))
+    };
+    // A name is known from then on.
+    while let Some((place, name)) = Measure::parse(&without_ends(&text)).err().and_then(|error| error.instead)
+    {
+        text.replace_range(place, &name);
+    }
+    text
 }
 
 /// Times as the measures have them, in microseconds without a unit.
@@ -245,6 +258,12 @@ mod tests {
             ("fct_max < 1.5 ms", Some("fct_max(scheme) < 1500")),
             ("drops(reps) == 0", Some("drops(scheme) == 0")),
             ("fct(scheme, p99) < 20", Some("fct(scheme, p99) < 20")),
+            ("p99_slowdown(scheme) < 3", Some("slowdown_p99(scheme) < 3")),
+            ("p99_slowdown < 3", Some("slowdown_p99(scheme) < 3")),
+            (
+                "fct_mx(scheme) < 2 * at_largest(fct_mx(scheme))",
+                Some("fct_max(scheme) < 2 * at_largest(fct_max(scheme))"),
+            ),
             ("nonsense(scheme) < 3", None),
         ] {
             assert_eq!(meant(text).as_deref(), expected, "{text}");

@@ -41,6 +41,7 @@ use crate::index::Index;
 use anabranch_results::{ClaimValue, ResultSet, Spread};
 pub(crate) use evaluate::covers;
 use parse::Node;
+use std::ops::Range;
 
 /// A measure that was read and whose functions exist.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +60,8 @@ pub struct MeasureError {
     pub column: usize,
     /// What is wrong and what was expected.
     pub message: String,
+    /// The bytes of a name that is not known, and the name that is most likely meant.
+    pub instead: Option<(Range<usize>, String)>,
 }
 
 impl Measure {
@@ -107,36 +110,49 @@ impl Measure {
 struct Fault {
     at: usize,
     message: String,
+    instead: Option<(Range<usize>, String)>,
 }
 
 impl Fault {
     fn new<T>(at: usize, message: impl Into<String>) -> Result<T, Fault> {
-        Err(Fault { at, message: message.into() })
+        Err(Fault { at, message: message.into(), instead: None })
     }
 
     fn within(self, text: &str) -> MeasureError {
         let column = text.char_indices().take_while(|(position, _)| *position < self.at).count() + 1;
-        MeasureError { measure: text.to_owned(), column, message: self.message }
+        MeasureError { measure: text.to_owned(), column, message: self.message, instead: self.instead }
     }
 }
 
 /// `; did you mean X?` for the nearest of `known`, else what there is.
 fn hint<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
-    let nearest = known
-        .iter()
-        .map(|name| {
-            // Of equally near names, one that starts alike.
-            let starts_otherwise = name.chars().next() != written.chars().next();
-            (strsim::damerau_levenshtein(written, name), starts_otherwise, name)
-        })
-        .min()
-        .filter(|(distance, ..)| *distance <= 1 + written.chars().count() / 3);
-    match nearest {
-        Some((.., name)) => format!("; did you mean `{name}`?"),
+    match nearest(written, &known) {
+        Some(name) => format!("; did you mean `{name}`?"),
         None if known.is_empty() => "; there are none".to_owned(),
         None => format!("; known: {}", known.join(", ")),
     }
+}
+
+/// The name that is most likely meant.
+fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
+    let words = |name: &str| {
+        let mut words: Vec<String> = name.split('_').map(str::to_owned).collect();
+        words.sort_unstable();
+        words
+    };
+    let of_written = words(written);
+    let near = known.iter().map(|name| {
+        // The same words in another order are nearer than any letters.
+        let other_words = words(name) != of_written;
+        // Of equally near names, one that starts alike.
+        let starts_otherwise = name.chars().next() != written.chars().next();
+        (other_words, strsim::damerau_levenshtein(written, name), starts_otherwise, *name)
+    });
+    let is_near = |(other_words, distance, ..): &(bool, usize, bool, &str)| {
+        !other_words || *distance <= 1 + written.chars().count() / 3
+    };
+    near.min().filter(is_near).map(|(.., name)| name)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Text to tree, by recursive descent.
 
 use super::curve::Target;
-use super::{Fault, hint};
+use super::{Fault, hint, nearest};
 use anabranch_results::{RunRow, Statistic};
 
 /// Bounds the tree, and with it the stack that evaluating it takes.
@@ -647,7 +647,10 @@ fn function(at: usize, name: &str, arguments: &mut Arguments) -> Result<Function
                 let known = known.chain(QUANTITIES.iter().map(|(name, _)| *name));
                 let known = known.chain(QUESTIONS.iter().map(|(name, _)| *name));
                 let known = known.chain(["extra", "max", "min", "abs"]);
-                Fault::new(at, format!("unknown field or function `{name}`{}", hint(name, known)))
+                let known: Vec<&str> = known.collect();
+                let instead = nearest(name, &known).map(|near| (at..at + name.len(), near.to_owned()));
+                let message = format!("unknown field or function `{name}`{}", hint(name, known));
+                Err(Fault { at, message, instead })
             }
         },
     }

@@ -371,6 +371,7 @@ fn mistakes_are_explained_with_their_place() {
         ("1 +", 4, "found the end"),
         ("1 1", 3, "expected an operator"),
         ("fct_mx(reps)", 1, "did you mean `fct_max`"),
+        ("p99_slowdown(reps)", 1, "did you mean `slowdown_p99`"),
         ("1 + fct_max(rps)", 13, "did you mean `reps`"),
         ("fct_max(reps", 13, "expected `)`"),
         ("fct_max(reps, bytes=\"8MB\")", 21, "did you mean `8MiB`"),
