@@ -12,6 +12,7 @@ use crate::source::{self, Folder, input};
 use crate::spool::Spool;
 use crate::store::Store;
 use crate::{clock, interrupt};
+use anabranch_base::Bytes;
 use anabranch_report::Measure;
 use anabranch_results::digest::text_digest;
 use anabranch_results::{Answered, ClaimValue, ResultSet, RunRow};
@@ -24,6 +25,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// More values than any search tries: runs are kept by the number of their search and their place in it.
 const MOST_TRIED: usize = 1000;
+
+/// The parameter of which an answer is without the headroom, where that is apart.
+const BUFFER_OF_SWITCH: &str = ".fabric.pfc.buffer";
+
+/// Thresholds of marking, which go together.
+const THRESHOLDS: [&str; 2] = ["fabric.ecn_kmin", "fabric.ecn_kmax"];
 
 /// Seeds of which it is said what was measured at the ends.
 const MOST_SEEDS_SAID: usize = 5;
@@ -43,12 +50,17 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
     let ends = find.scenario(&find.ends(), &written.folder).map_err(input)?;
     let mut prepared = source::prepare(format!("{}-find", written.name), written.titled(ends))?;
     let moved = prepared.scenario.moved(&prepared.facts);
+    let headroom = match find.parameter.ends_with(BUFFER_OF_SWITCH) {
+        true => prepared.scenario.headroom_apart(&prepared.facts).map_err(input)?,
+        false => Vec::new(),
+    };
     let question = find.text();
     prepared.item.digest = text_digest(&format!("{}\n{question}", prepared.item.digest));
+    let not_asked = prepared.scenario.untouched();
     let mut asked: Vec<(&str, u64)> = Vec::new();
     for point in &prepared.points {
         let one = (point.scheme.name.as_str(), point.seed);
-        if !asked.contains(&one) {
+        if !asked.contains(&one) && !not_asked.contains(&one.0) {
             asked.push(one);
         }
     }
@@ -105,8 +117,10 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
         table: table(&find, &answers),
         notes: answers
             .iter()
-            .flat_map(|answer| answer.notes(&find))
-            .chain(followers(&find, &moved))
+            .flat_map(|answer| answer.notes(&find, &written.folder))
+            .chain(followers(&find, &moved, held_still(&find, &moved, &answers, &written.folder)))
+            .chain(on_top(&find, &headroom))
+            .chain(not_asked_in_words(&find, &not_asked))
             .collect(),
     };
     let folder = match folder.filter(|_| simulated == 0) {
@@ -134,11 +148,16 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
             "digest": prepared.item.digest,
             "folder": folder.to_string_lossy(),
             "parameter": find.parameter,
-            "wanted": word(&find),
+            "wanted": find.key(),
             "where": find.holds,
             "resolution": find.resolution,
             "range": find.ends(),
             "moved": moved,
+            "headroom_on_top": headroom
+                .iter()
+                .map(|(scheme, bytes)| json!({ "scheme": scheme, "bytes_per_switch": bytes.0 }))
+                .collect::<Vec<_>>(),
+            "not_asked": not_asked,
             "answers": answers,
             "runs": count,
             "runs_simulated": simulated,
@@ -421,7 +440,7 @@ impl OfScheme<'_> {
     }
 
     /// What a reader has to know beside the table.
-    fn notes(&self, find: &Find) -> Vec<String> {
+    fn notes(&self, find: &Find, folder: &Folder) -> Vec<String> {
         let mut notes = Vec::new();
         for answer in [Answer::Everywhere, Answer::Nowhere, Answer::Backwards] {
             let seeds: Vec<String> = self
@@ -433,13 +452,14 @@ impl OfScheme<'_> {
             if seeds.is_empty() {
                 continue;
             }
-            let said = unanswered(find, &answer);
             let lanes = self.lanes.iter().filter(|lane| lane.search.answer().as_ref() == Some(&answer));
+            let lanes: Vec<&Lane> = lanes.copied().collect();
             notes.push(format!(
-                "{} with seed {}: {said}{}",
+                "{} with seed {}: {}{}",
                 self.scheme,
                 seeds.join(", "),
-                measured_at_ends(find, &lanes.copied().collect::<Vec<_>>()),
+                unanswered(find, &answer, &lanes[0].search, folder),
+                measured_at_ends(find, &lanes),
             ));
         }
         for lane in &self.lanes {
@@ -452,8 +472,12 @@ impl OfScheme<'_> {
                 })
                 .collect();
             if !wrong.is_empty() {
+                let so = match (lane.search.fails_at_both_ends(), lane.search.answer()) {
+                    (true, Some(Answer::Found { value, .. })) => only_between(find, &value),
+                    _ => ", so there are several answers".to_owned(),
+                };
                 notes.push(format!(
-                    "{} with seed {}: not monotone: beyond the answer it is the other way round at {}, so there are several answers",
+                    "{} with seed {}: not monotone: beyond the answer it is the other way round at {}{so}",
                     self.scheme,
                     lane.seed,
                     wrong.join(", ")
@@ -517,7 +541,7 @@ fn measured_at_ends(find: &Find, lanes: &[&Lane]) -> String {
 }
 
 /// What else moved with the parameter, as the ground makes it follow: the answer is one for all of these together.
-fn followers(find: &Find, moved: &[Moved]) -> Option<String> {
+fn followers(find: &Find, moved: &[Moved], held: Option<(toml::Value, Vec<String>)>) -> Option<String> {
     let mut by_change: Vec<(String, Vec<&str>)> = Vec::new();
     let schemes = moved.chunk_by(|one, next| one.scheme == next.scheme);
     for of_scheme in schemes {
@@ -529,23 +553,79 @@ fn followers(find: &Find, moved: &[Moved]) -> Option<String> {
             None => by_change.push((changes, vec![of_scheme[0].scheme.as_str()])),
         }
     }
-    let (first, example) = (moved.first()?, &moved.first()?.to);
     let changes = by_change.iter().map(|(changes, names)| format!("{}: {changes}", names.join(", ")));
+    let (at, held) = held?;
     Some(format!(
-        "Over the whole range these follow {} and move with it: {}. A value of its own below [set], such as \
-         \"*.{}\" = \"{}\", holds one still.",
+        "Over the whole range these follow {} and move with it: {}. To hold some still, write below [set] what they are at \
+         {}: {}.",
         find.parameter,
         changes.collect::<Vec<String>>().join("; "),
-        first.parameter,
-        example.replace(' ', ""),
+        plain(&at),
+        held.join(" and "),
     ))
 }
 
-fn word(find: &Find) -> &'static str {
-    match find.wanted {
-        Wanted::Smallest => "smallest",
-        Wanted::Largest => "largest",
-    }
+/// What holds some of what moved still, as `[set]` has it, and the value of the parameter at which it is so: where it was
+/// found for the first scheme, so that the answer stays, or else the first end.
+fn held_still(
+    find: &Find,
+    moved: &[Moved],
+    answers: &[OfScheme],
+    folder: &Folder,
+) -> Option<(toml::Value, Vec<String>)> {
+    let scheme = &moved.first()?.scheme;
+    let of_scheme: Vec<&Moved> = moved.iter().filter(|moved| moved.scheme == *scheme).collect();
+    // These two make sense together only.
+    let both: Vec<&Moved> =
+        of_scheme.iter().copied().filter(|moved| THRESHOLDS.contains(&&*moved.parameter)).collect();
+    let chosen = if both.is_empty() { &of_scheme[..1] } else { &both[..] };
+    let [first, _] = find.ends();
+    let found = answers.iter().find(|answer| answer.scheme == scheme).and_then(OfScheme::found);
+    let at = found.and_then(|found| found.last().map(|(value, _)| value.clone())).unwrap_or(first.clone());
+    let until = || {
+        let scenario = find.scenario(&[first.clone(), at.clone()], folder).ok()?;
+        Some(scenario.moved(&scenario.examine().ok()?.facts))
+    };
+    let until = if at == first { Vec::new() } else { until()? };
+    let named = find.parameter.split('.').next().filter(|name| name == scheme).unwrap_or("*");
+    let held = chosen.iter().map(|moved| {
+        let known = until.iter().find(|row| row.scheme == *scheme && row.parameter == moved.parameter);
+        let value = known.map_or(&moved.from, |row| &row.to);
+        format!("\"{named}.{}\" = \"{}\"", moved.parameter, value.replace(' ', ""))
+    });
+    Some((at, held.collect()))
+}
+
+/// The headroom that switches have beside the buffer that was asked for.
+fn on_top(find: &Find, headroom: &[(&str, Bytes)]) -> Option<String> {
+    let each = headroom.iter().map(|(scheme, bytes)| format!("{} ({scheme})", bytes.about()));
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| {
+        format!(
+            "The headroom of each switch comes on top of {} (fabric.pfc.headroom_apart = true), at most {}.",
+            find.parameter,
+            each.join(", ")
+        )
+    })
+}
+
+fn not_asked_in_words(find: &Find, not_asked: &[&str]) -> Option<String> {
+    (!not_asked.is_empty())
+        .then(|| format!("Not asked, as {} changes nothing of it: {}.", find.parameter, not_asked.join(", ")))
+}
+
+/// What to say of a value that was found between two ends at which it does not hold.
+fn only_between(find: &Find, value: &toml::Value) -> String {
+    let [first, last] = find.ends();
+    let (key, range) = match find.wanted {
+        Wanted::Smallest => ("largest", [value, &last]),
+        Wanted::Largest => ("smallest", [&first, value]),
+    };
+    let other = match find.is_list() {
+        true => String::new(),
+        false => format!("; {key} = [{}, {}] asks for the other limit", range[0], range[1]),
+    };
+    format!(", so that it holds at neither end ({first} and {last}), but between them{other}")
 }
 
 /// `smallest *.fabric.queue from 16KB to 8MB where drops(scheme) == 0, to 2 % at each of these seeds`.
@@ -556,27 +636,38 @@ fn asked_in_words(find: &Find) -> String {
     } else {
         format!(", to {} % at each of these seeds", find.resolution * 100.0)
     };
-    format!("{} {} from {first} to {last} where {}{near}", word(find), find.parameter, find.holds)
+    format!("{} {} from {first} to {last} where {}{near}", find.key(), find.parameter, find.holds)
 }
 
 fn plain(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn unanswered(find: &Find, answer: &Answer) -> String {
+fn unanswered(find: &Find, answer: &Answer, search: &Search, folder: &Folder) -> String {
     let [first, last] = find.ends();
     let smallest = find.wanted == Wanted::Smallest;
-    let try_instead = |beyond_last: bool| match find.wider(beyond_last) {
-        Some([low, high]) => format!(
+    let try_instead = |beyond_last: bool| match beyond(find, beyond_last, folder) {
+        Some(Ok([low, high])) => format!(
             "; try {} = [{low}, {high}], and where that changes nothing, {} does not decide it",
-            word(find),
+            find.key(),
             find.parameter
         ),
+        Some(Err(why)) => format!("; {why}"),
         None => format!("; add values {} the list", if beyond_last { "behind" } else { "before" }),
     };
     match answer {
         Answer::Everywhere => format!("it holds at both ends ({first} and {last}){}", try_instead(!smallest)),
-        Answer::Nowhere => format!("it holds at neither end ({first} and {last}){}", try_instead(smallest)),
+        Answer::Nowhere => {
+            let mut inside: Vec<(f64, toml::Value)> =
+                search.tried().skip(2).map(|(place, value, _)| (place, value)).collect();
+            inside.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+            let inside: Vec<String> = inside.into_iter().map(|(_, value)| value.to_string()).collect();
+            let inside = match inside.is_empty() {
+                true => String::new(),
+                false => format!(", nor between them at {}", inside.join(", ")),
+            };
+            format!("it holds at neither end ({first} and {last}){inside}{}", try_instead(smallest))
+        }
         Answer::Backwards => {
             let (holds, not) = if smallest { (&first, &last) } else { (&last, &first) };
             let other = if smallest { "largest" } else { "smallest" };
@@ -586,11 +677,28 @@ fn unanswered(find: &Find, answer: &Answer) -> String {
     }
 }
 
+/// A range beyond the last or the first end, the widest whose values the parameter may have; why there is none; or nothing of
+/// a list.
+fn beyond(find: &Find, last: bool, folder: &Folder) -> Option<Result<[toml::Value; 2], String>> {
+    let mut refused = None;
+    for range in find.wider(last) {
+        match find.scenario(&range, folder).and_then(|scenario| scenario.check()) {
+            Ok(_) => return Some(Ok(range)),
+            Err(error) => refused = Some((range, error.message)),
+        }
+    }
+    let ([low, high], message) = refused?;
+    Some(Err(match last {
+        true => format!("a larger value, such as {high}, is refused: {message}"),
+        false => format!("a smaller value, such as {low}, is refused: {message}"),
+    }))
+}
+
 fn table(find: &Find, answers: &[OfScheme]) -> Vec<Vec<String>> {
     let seeds = answers.iter().map(|answer| answer.lanes.len()).max().unwrap_or(0);
-    let mut rows = vec![vec!["scheme".to_owned(), word(find).to_owned(), "fails at".to_owned()]];
+    let mut rows = vec![vec!["scheme".to_owned(), find.key().to_owned(), "fails at".to_owned()]];
     if seeds > 1 {
-        rows[0][1] = format!("{} in every seed", word(find));
+        rows[0][1] = format!("{} in every seed", find.key());
         rows[0].push("over seeds".to_owned());
     }
     rows[0].push("runs".to_owned());

@@ -77,8 +77,9 @@ fn a_range_without_the_answer_says_which_to_try() {
         "reps with seed 1: it holds at both ends (\"2MB\" and \"4MB\"); try smallest = [\"0.2MB\", \"2MB\"]";
     assert!(text.contains(said), "{text}");
     let text = ask("smallest = [\"10KB\", \"20KB\"]");
-    let said = "it holds at neither end (\"10KB\" and \"20KB\"); try smallest = [\"20KB\", \"200KB\"]";
+    let said = "it holds at neither end (\"10KB\" and \"20KB\"), nor between them at \"10.9KB\", ";
     assert!(text.contains(said), "{text}");
+    assert!(text.contains("; try smallest = [\"20KB\", \"200KB\"]"), "{text}");
     assert!(
         text.contains(". At \"10KB\" drops(scheme) is ") && text.contains(". At \"20KB\" drops"),
         "{text}"
@@ -86,6 +87,118 @@ fn a_range_without_the_answer_says_which_to_try() {
     let text = ask("largest = [\"10KB\", \"4MB\"]");
     let said = "it holds at \"4MB\" and not at \"10KB\"; ask for the smallest instead";
     assert!(text.contains(said), "{text}");
+}
+
+#[test]
+fn what_holds_at_neither_end_is_looked_for_between_them() {
+    let place = Place::new();
+    // Some drops, but not many: a limit on either side.
+    let ask = |range: &str, args: &[&str]| {
+        let question = QUESTION.replace("drops(scheme) == 0", "abs(drops(scheme) - 30) < 25");
+        place.write("s.toml", incast() + &question.replace("smallest = [\"10KB\", \"4MB\"]", range));
+        let all = [&["find", "s.toml", "--scheme", "ops", "--seed", "1", "--out", "out"][..], args].concat();
+        place.run(&all).expect(0)
+    };
+    let seed = |json: serde_json::Value| json["answers"][0]["seeds"][0].clone();
+    let smallest = seed(ask("smallest = [\"10KB\", \"4MB\"]", &["--json"]).json());
+    assert_eq!(smallest["outcome"], "found", "{smallest}");
+    let text = ask("smallest = [\"10KB\", \"4MB\"]", &[]).stdout;
+    let (said, other) = text.split_once(", but between them; ").unwrap_or_else(|| panic!("{text}"));
+    assert!(said.ends_with(", so that it holds at neither end (\"10KB\" and \"4MB\")"), "{text}");
+    // The other limit is asked as it is said.
+    let (range, _) = other.split_once(" asks for").unwrap();
+    let largest = seed(ask(range, &["--json"]).json());
+    assert_eq!(largest["outcome"], "found", "{range}: {largest}");
+    assert!(bytes(&smallest["value"]) <= bytes(&largest["value"]), "{smallest}\n{largest}");
+    let inside = smallest["value"].as_str().unwrap();
+    let list =
+        seed(ask(&format!("smallest = [\"10KB\", \"{inside}\", \"2MB\", \"4MB\"]"), &["--json"]).json());
+    assert_eq!((&list["outcome"], &list["value"]), (&"found".into(), &inside.into()), "{list}");
+}
+
+/// Switches that pause, asked for their buffer.
+fn paused(schemes: &str, set: &str, question: &str) -> String {
+    let text = edited("[\"reps\", \"ops\"]", schemes);
+    format!("{text}[set]\n{set}\n[find]\n{question}\nwhere = \"fct_max(scheme) < 1000\"\nresolution = 0.9\n")
+}
+
+#[test]
+fn a_buffer_below_the_headroom_is_answered_with_a_range() {
+    let place = Place::new();
+    let ask = |range: &str| {
+        let set = "\"rocev2.fabric.pfc.headroom_apart\" = false";
+        let question = format!("parameter = \"rocev2.fabric.pfc.buffer\"\n{range}");
+        let text = paused("[\"rocev2\"]", set, &question);
+        let line = 1 + text.lines().position(|line| line == range).unwrap();
+        place.write("s.toml", text);
+        (place.run(&["find", "s.toml", "--out", "out"]), line)
+    };
+    for (range, others) in [
+        ("smallest = [\"64KB\", \"64MB\"]", "\"64MB\"]"),
+        ("smallest = [\"64KB\", \"128KB\"]", "KB\"]"),
+        ("smallest = [\"64KB\", \"128KB\", \"32MB\", \"64MB\"]", "\"32MB\", \"64MB\"]"),
+    ] {
+        let (refused, line) = ask(range);
+        let refused = refused.expect(2).stderr;
+        let at = range.find("\"64KB").unwrap() + 1;
+        assert!(refused.contains(&format!("s.toml:{line}:{at}: scheme \"rocev2\": ")), "{refused}");
+        let offered =
+            refused.lines().find_map(|line| line.trim().strip_prefix("write: ")?.strip_suffix(" in [find]"));
+        let offered = offered.unwrap_or_else(|| panic!("no range:\n{refused}"));
+        assert!(offered.starts_with("smallest = [\"") && offered.ends_with(others), "{offered}");
+        // Nothing below is offered: it would be refused.
+        let text = ask(offered).0.expect(0).stdout;
+        let is_range = offered.matches(',').count() == 1;
+        assert_eq!(
+            text.contains("; a smaller value, such as ") && text.contains("is refused: "),
+            is_range,
+            "{text}"
+        );
+        assert!(!text.contains("; try "), "{text}");
+    }
+}
+
+#[test]
+fn only_schemes_that_have_the_parameter_are_asked() {
+    let place = Place::new();
+    let ask = |schemes: &str, question: &str| {
+        place.write("s.toml", paused(schemes, "", question));
+        let text = place.run(&["find", "s.toml", "--out", "out"]).expect(0).stdout;
+        let json = place.run(&["find", "s.toml", "--out", "out", "--json"]).expect(0).json();
+        let answers = json["answers"].as_array().unwrap().iter();
+        (text, answers.map(|answer| answer["scheme"].as_str().unwrap().to_owned()).collect::<Vec<_>>(), json)
+    };
+    for parameter in ["reps.fabric.queue", "*.fabric.queue"] {
+        let question = format!("parameter = \"{parameter}\"\nsmallest = [\"64KB\", \"4MB\"]");
+        let (text, asked, json) = ask("[\"reps\", \"rocev2\"]", &question);
+        assert_eq!(asked, ["reps"]);
+        assert_eq!(json["not_asked"], serde_json::json!(["rocev2"]));
+        assert!(
+            text.contains(&format!("Not asked, as {parameter} changes nothing of it: rocev2.")),
+            "{text}"
+        );
+        assert_eq!(json["headroom_on_top"], serde_json::json!([]));
+    }
+    // The buffer of a switch is not all that it has for data.
+    let question = "parameter = \"rocev2.fabric.pfc.buffer\"\nsmallest = [\"1MB\", \"4MB\"]";
+    let (text, asked, json) = ask("[\"rocev2\"]", question);
+    assert_eq!(asked, ["rocev2"]);
+    let said = "The headroom of each switch comes on top of rocev2.fabric.pfc.buffer (fabric.pfc.headroom_apart = true), at most ";
+    assert!(text.contains(said), "{text}");
+    let bytes = json["headroom_on_top"][0]["bytes_per_switch"].as_u64().unwrap();
+    place.write(
+        "within.toml",
+        paused(
+            "[\"rocev2\"]",
+            "\"rocev2.fabric.pfc.headroom_apart\" = false\n\"rocev2.fabric.pfc.buffer\" = \"1KB\"",
+            "parameter = \"workload.bytes\"\nsmallest = [\"50KB\", \"100KB\"]",
+        ),
+    );
+    // What would be needed within is that and a byte.
+    let refused = place.run(&["check", "within.toml"]).expect(2).stderr;
+    let (_, needed) = refused.rsplit_once("= \"").unwrap();
+    let needed = needed.trim().trim_end_matches('"').trim_end_matches("KB").parse::<u64>().unwrap() * 1000;
+    assert!((bytes + 1..=bytes + 1001).contains(&needed), "{bytes} {needed}");
 }
 
 #[test]
@@ -124,6 +237,7 @@ fn what_where_means_is_said_at_its_place() {
         ("fct_max(scheme) < 20us", "fct_max(scheme) < 20"),
         ("fct_max < 20us", "fct_max(scheme) < 20"),
         ("drops(reps) == 0", "drops(scheme) == 0"),
+        ("p99_slowdown(scheme) < 3", "slowdown_p99(scheme) < 3"),
     ] {
         let text = incast() + &QUESTION.replace("drops(scheme) == 0", asked);
         let line = 1 + text.lines().position(|line| line.starts_with("where")).unwrap();

@@ -91,13 +91,24 @@ fn an_answer_says_what_else_moved() {
     let text = place.run(&["find", "s.toml", "--out", "out"]).expect(0).stdout;
     assert!(text.contains("these follow *.fabric.queue and move with it: reps, ops: "), "{text}");
     // What holds them still, as it is said.
-    let (_, held) = text.split_once("such as ").unwrap();
-    let (line, _) = held.split_once(", holds").unwrap();
-    let parameter = line.split('"').nth(1).unwrap().trim_start_matches("*.");
-    place.write("s.toml", format!("{SMALL}[set]\n{line}\n{question}"));
+    let (_, held) = text.split_once("write below [set] what they are at ").unwrap();
+    let (at, lines) = held.lines().next().unwrap().split_once(": ").unwrap();
+    let lines = lines.trim_end_matches('.').replace(" and ", "\n");
+    // Both thresholds, as the answer has them: a fifth of the queue, and four.
+    assert_eq!(at, json["answers"][0]["value"].as_str().unwrap(), "{text}");
+    let queue: f64 = at.trim_end_matches("KB").parse().unwrap();
+    for (parameter, share) in [("fabric.ecn_kmin", 0.2), ("fabric.ecn_kmax", 0.8)] {
+        let (_, value) = lines.split_once(&format!("\"*.{parameter}\" = \"")).unwrap();
+        let value: f64 = value.split_once("KB\"").unwrap().0.parse().unwrap();
+        assert!((value / (share * queue) - 1.0).abs() < 0.01, "{at}: {lines}");
+    }
+    place.write("s.toml", format!("{SMALL}[set]\n{lines}\n{question}"));
     let json = place.run(&["find", "s.toml", "--out", "out", "--json"]).expect(0).json();
-    let still = json["moved"].as_array().unwrap().iter().all(|row| row["parameter"] != parameter);
-    assert!(still, "{line}: {}", json["moved"]);
+    let moved = json["moved"].as_array().unwrap();
+    assert!(
+        moved.iter().all(|row| !row["parameter"].as_str().unwrap().starts_with("fabric.ecn_k")),
+        "{moved:?}"
+    );
     // Where all stands still nothing is said.
     let load = question
         .replace("*.fabric.queue", "workload.bytes")

@@ -219,6 +219,13 @@ impl PfcPlan {
         Ok(PfcPlan { headrooms: all_headrooms, thresholds, switches, resume: clip(spec.resume.on(facts)) })
     }
 
+    /// The headroom of all ports of the switch that has most.
+    pub fn most_headroom(&self, topology: &Topology) -> Bytes {
+        let of_port = |link: u32| u64::from(self.headrooms[link as usize]);
+        let of_switch = |node: u32| topology.links_of(NodeId(node)).map(of_port).sum();
+        Bytes((topology.hosts..topology.nodes()).map(of_switch).max().unwrap_or(0))
+    }
+
     /// The empty buffer of the switch with this number, which has so many ports.
     pub(super) fn switch(&self, index: u32, ports: usize) -> SwitchPfc {
         let (size, first) = self.switches[index as usize];

@@ -10,6 +10,12 @@ use anabranch_base::{Bytes, Duration, Rate};
 
 /// Relative distance at which a bisection ends unless said.
 const RESOLUTION: f64 = 0.02;
+/// How much further a range to try instead may go.
+const WIDER: [f64; 3] = [10.0, 5.0, 2.0];
+/// How often a range is halved before it is said that it holds nowhere in it: 7 values.
+const RANGE_HALVINGS: usize = 3;
+/// Likewise a list, of which people write every value: all of 65.
+const LIST_HALVINGS: usize = 6;
 /// The example of a range in messages.
 const RANGE: &str = "smallest = [\"16KB\", \"8MB\"]";
 
@@ -26,6 +32,8 @@ pub struct Find {
     pub resolution: f64,
     values: Values,
     at: Place,
+    /// Where each of the values stands, as they are written.
+    values_at: Vec<Place>,
     /// Where [`holds`](Self::holds) stands.
     where_at: Place,
     file: String,
@@ -91,7 +99,7 @@ pub fn find_in(file: &str, text: &str, over: &Overrides) -> Result<Option<Find>,
         }
     }
     let question = Question::read(&Table::open(file, "[find]", &node)?)?;
-    let Question { parameter, at, wanted, holds, where_at, resolution, values } = question;
+    let Question { parameter, at, wanted, holds, where_at, resolution, values, values_at } = question;
     Ok(Some(Find {
         parameter,
         wanted,
@@ -99,6 +107,7 @@ pub fn find_in(file: &str, text: &str, over: &Overrides) -> Result<Option<Find>,
         resolution,
         values,
         at,
+        values_at,
         where_at,
         file: file.to_owned(),
         document,
@@ -115,6 +124,7 @@ struct Question {
     where_at: Place,
     resolution: f64,
     values: Values,
+    values_at: Vec<Place>,
 }
 
 impl Question {
@@ -147,8 +157,10 @@ impl Question {
                 return Err(table.wrong("smallest", message, format!("{RANGE}, where it is looked for")));
             }
         };
-        let list: Vec<toml::Value> = match table.node(key).map(|node| &node.item) {
-            Some(Item::Array(nodes)) if nodes.len() >= 2 => nodes.iter().map(Node::value).collect(),
+        let (list, values_at): (Vec<toml::Value>, Vec<Place>) = match table.node(key).map(|node| &node.item) {
+            Some(Item::Array(nodes)) if nodes.len() >= 2 => {
+                nodes.iter().map(|node| (node.value(), node.at)).unzip()
+            }
             _ => {
                 let message = format!(
                     "{key} must be a list: both ends of a range, or three values or more in their order"
@@ -164,7 +176,7 @@ impl Question {
             };
             table.wrong(key, message, help)
         })?;
-        Ok(Question { parameter, at, wanted, holds, where_at, resolution, values })
+        Ok(Question { parameter, at, wanted, holds, where_at, resolution, values, values_at })
     }
 }
 
@@ -240,32 +252,69 @@ impl Find {
     /// # Errors
     /// The first fault, with its place and what to write instead.
     pub fn scenario(&self, values: &[toml::Value], files: &dyn Files) -> Result<Scenario, ScenarioError> {
-        let node = |item: Item| Node { at: self.at, item };
-        let values = values.iter().map(|value| node(Item::Leaf(value.clone()))).collect();
-        let sweep = Fields::from([(self.parameter.clone(), node(Item::Array(values)))]);
+        let own = self.own_values();
+        let leaf = |value: &toml::Value| {
+            let place = own.iter().position(|own| own == value).unwrap_or(0);
+            Node { at: self.values_at[place], item: Item::Leaf(value.clone()) }
+        };
+        let values = Node { at: self.at, item: Item::Array(values.iter().map(leaf).collect()) };
+        let sweep = Fields::from([(self.parameter.clone(), values)]);
         let mut document = self.document.clone();
-        document.insert("sweep".to_owned(), node(Item::Table(sweep)));
+        document.insert("sweep".to_owned(), Node { at: self.at, item: Item::Table(sweep) });
         let scenario = written::resolve(&Registry::new(), &self.file, document, files, &self.over);
-        let scenario = scenario.map_err(|error| {
+        let scenario = scenario.map_err(|error| self.in_find(error))?;
+        Ok(scenario.asking(Asked { key: self.key(), values: own, at: self.values_at[0] }))
+    }
+
+    /// A fault of the sweep that stands for the question, in terms of the question.
+    fn in_find(&self, error: ScenarioError) -> ScenarioError {
+        let offered = error.help.as_ref().and_then(|help| help.strip_prefix('"')?.split_once("\" = "));
+        let Some((path, value)) = offered else { return error };
+        let place = error.line.zip(error.column);
+        let which = self.values_at.iter().position(|at| *at == place);
+        if which.is_none() && place != self.at {
+            return error;
+        }
+        if path != self.parameter {
             // What to sweep instead is what to ask for instead.
-            let path = error.help.as_ref().and_then(|help| help.strip_prefix('"')?.split_once("\" = "));
-            let other = path.filter(|(path, _)| *path != self.parameter).map(|(path, _)| path.to_owned());
-            match other.filter(|_| error.line == self.at.map(|at| at.0)) {
-                Some(path) => ScenarioError { help: Some(format!("parameter = {path:?}")), ..error },
-                None => error,
+            let (line, column) = self.at.unzip();
+            return ScenarioError { help: Some(format!("parameter = {path:?}")), line, column, ..error };
+        }
+        let table: Option<toml::Table> = format!("value = {value}").parse().ok();
+        let (Some(which), Some(value)) = (which, table.and_then(|mut table| table.remove("value"))) else {
+            return error;
+        };
+        let mut mended = self.own_values();
+        mended[which] = value;
+        match values(mended.clone()) {
+            Ok(_) => {
+                let help = format!("{} = {}", self.key(), toml::Value::Array(mended));
+                ScenarioError { help: Some(help), ..error }
             }
-        });
-        let [_, last] = self.ends();
-        let key = if self.wanted == Wanted::Smallest { "smallest" } else { "largest" };
-        scenario.map(|scenario| scenario.asking(Asked { key, last }))
+            Err(_) => error,
+        }
+    }
+
+    /// What is wanted, as it is written: `smallest` or `largest`.
+    pub fn key(&self) -> &'static str {
+        match self.wanted {
+            Wanted::Smallest => "smallest",
+            Wanted::Largest => "largest",
+        }
+    }
+
+    /// The values as they are written: both ends, or all of a list.
+    fn own_values(&self) -> Vec<toml::Value> {
+        match &self.values {
+            Values::List(list) => list.clone(),
+            Values::Range { ends, .. } => ends.to_vec(),
+        }
     }
 
     /// Both ends of what is looked through, in the order in which they are written.
     pub fn ends(&self) -> [toml::Value; 2] {
-        match &self.values {
-            Values::List(list) => [list[0].clone(), list[list.len() - 1].clone()],
-            Values::Range { ends, .. } => ends.clone(),
-        }
+        let own = self.own_values();
+        [own[0].clone(), own[own.len() - 1].clone()]
     }
 
     /// The smallest and the largest of what is looked through; of a list the first and the last.
@@ -293,14 +342,31 @@ impl Find {
         format!("{wanted:?} {parameter} of {values} where {holds} to {resolution}")
     }
 
-    /// A range to try instead when the answer lies beyond the `last` or the first end of this one.
-    pub fn wider(&self, last: bool) -> Option<[toml::Value; 2]> {
-        let Values::Range { ends, low, high, .. } = &self.values else { return None };
-        let [first, second] = ends.clone();
-        match last {
-            true => Some([second, self.written(high * 10.0)]),
-            false => Some([self.written(low / 10.0), first]),
+    /// Ranges to try instead when the answer lies beyond the `last` or the first end of this one, the widest first; none of
+    /// a list. Not every value beyond may be one that the parameter can have.
+    pub fn wider(&self, last: bool) -> Vec<[toml::Value; 2]> {
+        let Values::Range { ends, low, high, .. } = &self.values else { return Vec::new() };
+        let [first, second] = ends;
+        let ranges = WIDER.iter().map(|times| match last {
+            true => [second.clone(), self.written(high * times)],
+            false => [self.written(low / times), first.clone()],
+        });
+        ranges.filter(|[low, high]| low != high).collect()
+    }
+
+    /// Places to look at where it holds at neither end: the middle first, then the middles of what that leaves.
+    fn inside(&self) -> Vec<f64> {
+        let halvings = if self.is_list() { LIST_HALVINGS } else { RANGE_HALVINGS };
+        let mut edges = vec![self.end(false), self.end(true)];
+        let mut inside = Vec::new();
+        for _ in 0..halvings {
+            let between = edges.windows(2).filter_map(|pair| self.between(pair[0], pair[1]));
+            let middles: Vec<f64> = between.collect();
+            edges.extend(&middles);
+            edges.sort_by(f64::total_cmp);
+            inside.extend(middles);
         }
+        inside
     }
 
     fn end(&self, last: bool) -> f64 {
@@ -363,7 +429,8 @@ impl Find {
 /// A search for the answer of one scheme and seed: says which value to try next, and is told what came of it.
 ///
 /// It tries both ends, halves what is between them, and at last tries a value on each side of what it found: something
-/// that is not monotone shows there, if it shows at all.
+/// that is not monotone shows there, if it shows at all. Where it holds at neither end it looks for a value between them
+/// for which it does, and takes that for the good end.
 #[derive(Debug)]
 pub struct Search<'a> {
     find: &'a Find,
@@ -374,12 +441,18 @@ pub struct Search<'a> {
     bad: f64,
     next: Option<f64>,
     stage: Stage,
+    /// Places between the ends that are left to look at, where it holds at neither.
+    inside: std::vec::IntoIter<f64>,
+    /// The value that began as the good end, where it is known to hold there.
+    anchor: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stage {
     GoodEnd,
     BadEnd,
+    /// It holds at neither end.
+    Inside,
     Between,
     BesideGood,
     BesideBad,
@@ -398,7 +471,7 @@ pub enum Answer {
     },
     /// It holds at both ends.
     Everywhere,
-    /// It holds at neither end.
+    /// It holds at neither end, nor at the values tried between them.
     Nowhere,
     /// It holds at the end at which it should not, and does not at the other.
     Backwards,
@@ -409,7 +482,8 @@ impl<'a> Search<'a> {
     pub fn new(find: &'a Find) -> Search<'a> {
         let good = find.end(find.wanted == Wanted::Smallest);
         let bad = find.end(find.wanted == Wanted::Largest);
-        Search { find, tried: Vec::new(), good, bad, next: Some(good), stage: Stage::GoodEnd }
+        let (inside, stage) = (Vec::new().into_iter(), Stage::GoodEnd);
+        Search { find, tried: Vec::new(), good, bad, next: Some(good), stage, inside, anchor: None }
     }
 
     /// The value to try, with its place among all of them; none when all is known.
@@ -424,19 +498,39 @@ impl<'a> Search<'a> {
         if self.stage == Stage::Between {
             *(if holds { &mut self.good } else { &mut self.bad }) = place;
         }
-        let (good_end, bad_end) = (self.tried[0].0, self.find.end(self.find.wanted == Wanted::Largest));
+        let bad_end = self.find.end(self.find.wanted == Wanted::Largest);
+        match self.stage {
+            Stage::GoodEnd if holds => self.anchor = Some(place),
+            Stage::BadEnd if !holds && self.anchor.is_none() => self.inside = self.find.inside().into_iter(),
+            Stage::Inside if holds => {
+                (self.anchor, self.good) = (Some(place), place);
+                // Nearest to it on the side of the bad end.
+                let beside = self.tried.iter().map(|(tried, _)| *tried);
+                let beside = beside.filter(|tried| (*tried < place) == (bad_end < place) && *tried != place);
+                self.bad =
+                    beside.min_by(|a, b| (a - place).abs().total_cmp(&(b - place).abs())).unwrap_or(bad_end);
+            }
+            _ => {}
+        }
         loop {
-            (self.stage, self.next) = match self.stage {
-                Stage::GoodEnd => (Stage::BadEnd, Some(bad_end)),
-                Stage::BadEnd if self.tried[0].1 && !self.tried[1].1 => {
+            (self.stage, self.next) = match (self.stage, self.anchor) {
+                (Stage::GoodEnd, _) => (Stage::BadEnd, Some(bad_end)),
+                (Stage::BadEnd, _) if self.tried[1].1 => (Stage::Done, None),
+                (Stage::BadEnd | Stage::Inside, None) => match self.inside.next() {
+                    Some(place) => (Stage::Inside, Some(place)),
+                    None => (Stage::Done, None),
+                },
+                (Stage::BadEnd | Stage::Inside, Some(_)) => {
                     (Stage::Between, self.find.between(self.good, self.bad))
                 }
-                Stage::BadEnd | Stage::BesideBad | Stage::Done => (Stage::Done, None),
-                Stage::Between => match self.find.between(self.good, self.bad) {
+                (Stage::Between, anchor) => match self.find.between(self.good, self.bad) {
                     Some(place) => (Stage::Between, Some(place)),
-                    None => (Stage::BesideGood, self.find.between(self.good, good_end)),
+                    None => {
+                        (Stage::BesideGood, anchor.and_then(|anchor| self.find.between(self.good, anchor)))
+                    }
                 },
-                Stage::BesideGood => (Stage::BesideBad, self.find.between(self.bad, bad_end)),
+                (Stage::BesideGood, _) => (Stage::BesideBad, self.find.between(self.bad, bad_end)),
+                (Stage::BesideBad | Stage::Done, _) => (Stage::Done, None),
             };
             if self.next.is_some() || self.stage == Stage::Done {
                 return;
@@ -450,13 +544,18 @@ impl<'a> Search<'a> {
             return None;
         }
         Some(match (self.tried[0].1, self.tried[1].1) {
-            (true, false) => {
+            (_, false) if self.anchor.is_some() => {
                 Answer::Found { value: self.find.value(self.good), fails: self.find.value(self.bad) }
             }
-            (true, true) => Answer::Everywhere,
+            (true, _) => Answer::Everywhere,
             (false, false) => Answer::Nowhere,
             (false, true) => Answer::Backwards,
         })
+    }
+
+    /// Whether it was found between two ends for which it does not hold.
+    pub fn fails_at_both_ends(&self) -> bool {
+        self.anchor.is_some() && !self.tried[0].1
     }
 
     /// Where the answer lies among those of other searches, from small to large.
@@ -552,10 +651,50 @@ mod tests {
     fn ends_that_answer_alike_are_told() {
         let find = find("*.fabric.queue", "smallest = [\"16KB\", \"8MB\"]");
         assert_eq!(search(&find, |_| true), (Answer::Everywhere, 2, vec![]));
-        assert_eq!(search(&find, |_| false), (Answer::Nowhere, 2, vec![]));
+        // The ends and seven between them.
+        assert_eq!(search(&find, |_| false), (Answer::Nowhere, 9, vec![]));
         assert_eq!(search(&find, |value| bytes(value) < 100_000), (Answer::Backwards, 2, vec![]));
-        assert_eq!(find.wider(true), Some(["8MB".into(), "80000KB".into()]));
-        assert_eq!(find.wider(false), Some(["1.6KB".into(), "16KB".into()]));
+        assert_eq!(find.wider(true)[0], ["8MB".into(), "80000KB".into()]);
+        assert_eq!(find.wider(false)[0], ["1.6KB".into(), "16KB".into()]);
+    }
+
+    #[test]
+    fn what_holds_between_the_ends_only_is_found() {
+        for (wanted, low, high) in
+            [("smallest", 100_000, 300_000), ("largest", 100_000, 300_000), ("smallest", 30_000, 60_000)]
+        {
+            let find = find("*.fabric.queue", &format!("{wanted} = [\"16KB\", \"8MB\"]"));
+            let (answer, tried, wrong) = search(&find, |value| (low..=high).contains(&bytes(value)));
+            let Answer::Found { value, fails } = answer else { panic!("{low}: {answer:?}") };
+            let (edge, value, fails) =
+                (if wanted == "smallest" { low } else { high }, bytes(&value), bytes(&fails));
+            assert!(
+                (low..=high).contains(&value) && value.abs_diff(edge) * 40 < edge,
+                "{wanted} {edge}: {value}"
+            );
+            assert!(
+                !(low..=high).contains(&fails) && fails.abs_diff(edge) * 40 < edge,
+                "{wanted} {edge}: {fails}"
+            );
+            let far = if wanted == "smallest" { "8MB" } else { "16KB" };
+            assert!(wrong.contains(&(far.into(), false)) && tried < 20, "{tried}: {wrong:?}");
+        }
+        // Every value of a list is looked at.
+        for inside in ["32KB", "64KB", "128KB"] {
+            let list =
+                find("*.fabric.queue", "smallest = [\"16KB\", \"32KB\", \"64KB\", \"128KB\", \"8MB\"]");
+            let (answer, ..) = search(&list, |value| value.as_str() == Some(inside));
+            let Answer::Found { value, .. } = answer else { panic!("{inside}: {answer:?}") };
+            assert_eq!(value, inside.into());
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_refused_is_mended_in_its_range() {
+        let find = find("*.fabric.ecn_pmax", "smallest = [0.5, 2.0]");
+        let said = find.scenario(&find.ends(), &super::super::NoFiles).unwrap_err().to_string();
+        assert!(said.starts_with("f.toml:11:18: "), "{said}");
+        assert!(said.contains("\n  write: smallest = [0.5, 1"), "{said}");
     }
 
     #[test]

@@ -17,8 +17,10 @@ pub(super) struct Origin {
 pub(super) struct Asked {
     /// `smallest` or `largest`.
     pub key: &'static str,
-    /// The last of its values.
-    pub last: toml::Value,
+    /// Its values: both ends, or all of a list.
+    pub values: Vec<toml::Value>,
+    /// Where the first of them stands.
+    pub at: Place,
 }
 
 impl PartialEq for Origin {
@@ -52,14 +54,21 @@ impl Origin {
     pub(super) fn beginning_with(&self, scheme: &str, parameter: &str, least: &str) -> Option<String> {
         let swept = self.is_swept(scheme, parameter);
         swept.then(|| match &self.asked {
-            Some(Asked { key, last }) => {
+            Some(Asked { key, values, .. }) => {
                 let bytes = |text: &str| text.trim_matches('"').parse::<Bytes>().ok();
-                let last = match (bytes(least), last.as_str().and_then(bytes)) {
-                    // The whole range is below what it should begin with.
-                    (Some(least), Some(last)) if last <= least => format!("\"{}\"", Bytes(10 * least.0)),
-                    _ => last.to_string(),
+                let larger: Vec<String> = match bytes(least) {
+                    Some(least) => {
+                        let is_larger = |value: &&toml::Value| value.as_str().and_then(bytes) > Some(least);
+                        let larger: Vec<&toml::Value> = values.iter().filter(is_larger).collect();
+                        match larger.is_empty() {
+                            // All are below what they should begin with.
+                            true => vec![format!("\"{}\"", Bytes(10 * least.0))],
+                            false => larger.into_iter().map(ToString::to_string).collect(),
+                        }
+                    }
+                    None => values.last().map(ToString::to_string).into_iter().collect(),
                 };
-                format!("{key} = [{least}, {last}] in [find]")
+                format!("{key} = [{least}, {}] in [find]", larger.join(", "))
             }
             None => format!("others, such as {least}, in [sweep]"),
         })
@@ -71,7 +80,11 @@ impl Origin {
             Item::Table(fields) => fields.get(path),
             _ => None,
         });
-        swept.map_or_else(|| self.root.place(&path.split('.').collect::<Vec<_>>()), |node| node.at)
+        let asked = self.asked.as_ref().map(|asked| asked.at);
+        swept.map_or_else(
+            || self.root.place(&path.split('.').collect::<Vec<_>>()),
+            |node| asked.unwrap_or(node.at),
+        )
     }
 
     /// Where a parameter of a scheme is set, and how that is written; where it is not, the place of the first of
@@ -101,7 +114,9 @@ impl Origin {
 
     fn set_in(&self, section: &str, scheme: &str, parameter: &str) -> Option<(Place, String)> {
         let names = [format!("{scheme}.{parameter}"), format!("*.{parameter}")];
-        find(self.section(section)?, "", &names).map(|(at, name)| (at, name.to_owned()))
+        let (at, name) = find(self.section(section)?, "", &names)?;
+        let asked = self.asked.as_ref().filter(|_| section == "sweep");
+        Some((asked.map_or(at, |asked| asked.at), name.to_owned()))
     }
 
     pub(super) fn section(&self, key: &str) -> Option<&Node> {

@@ -35,6 +35,8 @@ const LONGEST_RTT: Duration = Duration(3_600 * 1_000_000_000_000);
 const MOST_RUNS: usize = 100_000;
 /// Kinds of links at most. The engine has numbers for 65,536, and faults may add to them.
 const MOST_KINDS: usize = 60_000;
+/// What is wrong with these in a lossless class is that they are too small.
+const AT_LEAST: [&str; 2] = ["fabric.pfc.buffer", "fabric.pfc.headroom"];
 /// Of so many messages at one seed there is no seed that has none.
 const SURELY_SOME: u32 = 100;
 
@@ -393,7 +395,11 @@ impl Scenario {
             // What a long link has in flight is no reason for larger buffers everywhere.
             let help = match on.has_sites() && parameter == "fabric.pfc.buffer" && !pfc.headroom_apart {
                 true => format!("\"{}.fabric.pfc.headroom_apart\" = true", scheme.name),
-                false => format!("{written} = {instead}"),
+                false => AT_LEAST
+                    .contains(&parameter)
+                    .then(|| self.origin.beginning_with(&scheme.name, parameter, &instead))
+                    .flatten()
+                    .unwrap_or_else(|| format!("{written} = {instead}")),
             };
             fault(&self.origin.file, at, message, Some(help))
         };
@@ -416,6 +422,39 @@ impl Scenario {
             Some(wrong) => Err(refused(wrong.parameter, wrong.blamed, wrong.problem, wrong.instead)),
             None => Ok(()),
         }
+    }
+
+    /// By scheme, the headroom that the switch with most has on top of its buffer; none where it is within. `facts` are
+    /// those of [`Scenario::examine`].
+    ///
+    /// # Errors
+    /// A fabric that cannot be built.
+    pub fn headroom_apart(&self, facts: &[Vec<PathFacts>]) -> Result<Vec<(&str, Bytes)>, ScenarioError> {
+        let topology = self.build(&self.topology)?;
+        let all = self.schemes.iter().zip(facts.first().into_iter().flatten());
+        let apart = all.filter_map(|(scheme, facts)| {
+            let pfc = scheme.fabric.pfc.as_ref().filter(|pfc| pfc.headroom_apart)?;
+            let plan = PfcPlan::new(pfc, &topology, facts).ok()?;
+            Some((scheme.name.as_str(), plan.most_headroom(&topology)))
+        });
+        Ok(apart.collect())
+    }
+
+    /// The schemes of which the sweep changes nothing, neither of them nor of what they run on; none where that is all.
+    pub fn untouched(&self) -> Vec<&str> {
+        let steps = self.steps();
+        let first = &steps[0];
+        let all_the_same = |step: &Step<'_>| {
+            step.topology == first.topology && step.workload == first.workload && step.faults == first.faults
+        };
+        let is_untouched =
+            |place: &usize| steps.iter().all(|step| step.schemes[*place] == first.schemes[*place]);
+        let found: Vec<usize> = match steps.iter().all(all_the_same) {
+            true => (0..self.schemes.len()).filter(is_untouched).collect(),
+            false => Vec::new(),
+        };
+        let some = found.iter().filter(|_| found.len() < self.schemes.len());
+        some.map(|place| self.schemes[*place].name.as_str()).collect()
     }
 
     /// That the program of a scheme can be on this fabric.
