@@ -576,6 +576,8 @@ impl Parameter {
             let (problem, advised) = match advice {
                 Some((before, instead)) => match self.advised(&instead) {
                     Some(value) => (before, Some(value)),
+                    // One value is to be written, and this one is refused.
+                    None if !instead.contains(' ') => (before, None),
                     None => (problem, None),
                 },
                 None => (problem, None),

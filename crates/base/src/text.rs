@@ -28,7 +28,12 @@ pub(crate) fn parse_scaled(
     let known = || units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let scale = match units.iter().find(|(name, _)| *name == unit) {
         Some((_, scale)) => *scale,
-        None if trimmed.starts_with('-') => return Err(fail("; it must not be negative".into())),
+        None if trimmed.starts_with('-') => {
+            let amount = trimmed.trim_start_matches('-').trim_start();
+            let is_above_zero = parse_scaled(amount, units, usual, expected).is_ok_and(|amount| amount > 0);
+            let instead = if is_above_zero { format!("; write {amount}") } else { String::new() };
+            return Err(fail(format!("; it must not be negative{instead}")));
+        }
         None if unit.is_empty() => {
             // Large numbers are mostly counted in the smallest unit.
             let large = number.parse::<f64>().is_ok_and(|number| number >= 1e6);

@@ -77,6 +77,19 @@ impl TopologySpec {
         }
     }
 
+    /// The rate of its links, where all have the same and it does not take a file to know it.
+    pub fn link(&self) -> Option<Rate> {
+        let rates = match self {
+            TopologySpec::FatTree { tier, .. } => tier.iter().map(|tier| tier.link).collect(),
+            TopologySpec::SingleSwitch { link, .. } => vec![*link],
+            TopologySpec::Dumbbell { link, trunk, .. } => vec![*link, *trunk],
+            TopologySpec::CrossDc(spec) => vec![spec.link, spec.esw_link, spec.wan_link],
+            TopologySpec::Graph { .. } | TopologySpec::Registered(_) => Vec::new(),
+        };
+        let first = *rates.first()?;
+        rates.iter().all(|rate| *rate == first).then_some(first)
+    }
+
     /// The file it refers to.
     pub fn file(&self) -> Option<&str> {
         match self {

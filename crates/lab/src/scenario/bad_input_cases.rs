@@ -67,7 +67,19 @@ load = 0.5"#,
         r#""1MiB""#,
         r#""-1MiB""#,
         r#"perm.toml:10:1: bytes: "-1MiB" is not a size such as "4096B", "2MB" or "8MiB"; it must not be negative
-  write: bytes = "8MiB""#,
+  write: bytes = "1MiB""#,
+    ),
+    (
+        "hosts = 32",
+        "hosts = -32",
+        r#"perm.toml:6:1: hosts: must not be negative, not -32
+  write: hosts = 32"#,
+    ),
+    (
+        "hosts = 32",
+        "hosts = 32.5",
+        r#"perm.toml:6:1: hosts: must be a whole number, not 32.5
+  write: hosts = 32"#,
     ),
     (
         "hosts = 32",
@@ -351,6 +363,14 @@ reps.lb.evs = 0
     (
         "[workload]",
         r#"[set]
+"*.fabric.queue" = 0
+[workload]"#,
+        r#"perm.toml:9:1: fabric.queue: "0" is not a size such as "4096B", "2MB" or "8MiB"; add a unit: B, KB, MB, GB, TB, KiB, MiB, GiB, TiB; "1.5bdp" and "100packets" work too
+  write: "*.fabric.queue" = "1bdp""#,
+    ),
+    (
+        "[workload]",
+        r#"[set]
 "rep.lb.evs" = 5
 [workload]"#,
         r#"perm.toml:9:1: unknown scheme "rep"
@@ -460,7 +480,31 @@ buffer = 3
 "topology.hots" = [64, 128]
 [workload]"#,
         r#"perm.toml:9:20: unknown key "hots" in [topology]
-  write: hosts = 64 (did you mean "hosts"?)"#,
+  write: "topology.hosts" = [64, 128]"#,
+    ),
+    (
+        "[workload]",
+        r#"[sweep]
+"workload.bytes" = ["1MB", "2mb"]
+[workload]"#,
+        r#"perm.toml:9:28: bytes: "2mb" is not a size such as "4096B", "2MB" or "8MiB"
+  write: "workload.bytes" = ["1MB", "2MB"]"#,
+    ),
+    (
+        "[workload]",
+        r#"[sweep]
+"reps.lb.bufer" = [8, 16]
+[workload]"#,
+        r#"perm.toml:9:20: scheme "reps" has no parameter "lb.bufer"
+  write: "reps.lb.buffer" = [8, 16]"#,
+    ),
+    (
+        "[workload]",
+        r#"[sweep]
+"workload.bytes" = ["1MB", "1000KB"]
+[workload]"#,
+        r#"perm.toml:9:28: "workload.bytes" has one value twice, as "1MB" and as "1000KB"
+  write: each value once"#,
     ),
     (
         "[workload]",
@@ -534,7 +578,7 @@ zip = ["topology.hosts", "workload.bytes"]
 "reps.lb.buffer" = [8, 64]
 [workload]"#,
         r#"perm.toml:9:24: lb.buffer must be 1 to 32, not 64
-  write: "reps.lb.buffer" = 32"#,
+  write: "reps.lb.buffer" = [8, 32]"#,
     ),
     (
         "[workload]",
@@ -592,6 +636,31 @@ rate = "0Gbps"
 [workload]"#,
         r#"perm.toml:11:1: a link with rate 0 carries nothing
   write: kind = "link-down", or a rate above 0"#,
+    ),
+    (
+        "[workload]",
+        r#"[[fault]]
+kind = "rate"
+links = "all"
+rate = "25%"
+[workload]"#,
+        r#"perm.toml:11:1: rate: "25%" is not a rate such as "400Gbps"; the units are bps, Kbps, Mbps, Gbps, Tbps
+  write: rate = "100Gbps""#,
+    ),
+    (
+        r#"kind = "fat-tree"
+hosts = 32
+link = "400Gbps""#,
+        r#"kind = "dumbbell"
+hosts = 32
+link = "400Gbps"
+trunk = "100Gbps"
+[[fault]]
+kind = "rate"
+links = "all"
+rate = "0.25line""#,
+        r#"perm.toml:12:1: rate: "0.25line" is not a rate such as "400Gbps"; the units are bps, Kbps, Mbps, Gbps, Tbps
+  write: rate = "..." with 0.25 times the rate of the links that are meant"#,
     ),
     (
         "[workload]",

@@ -1,9 +1,10 @@
 //! `[set]` and `[sweep]`: parameters by their path, one value or several.
 
 use super::paths;
-use super::table::{Table, as_list, fault, nearest};
+use super::table::{DID_YOU_MEAN, Table, as_list, fault, nearest};
 use super::tree::{Fields, Item, Node, Place};
 use super::{Registry, ScenarioError};
+use anabranch_base::{Bytes, Duration, Rate};
 use anabranch_results::Value;
 use std::collections::BTreeMap;
 
@@ -167,7 +168,7 @@ impl<'a> Sweep<'a> {
         let distinct = |nodes: &Vec<&Node>| {
             let mut values: Vec<toml::Value> = Vec::new();
             for value in nodes.iter().map(|node| node.value()) {
-                if !values.contains(&value) {
+                if !values.iter().any(|known| is_same(known, &value)) {
                     values.push(value);
                 }
             }
@@ -198,6 +199,51 @@ impl<'a> Sweep<'a> {
             steps = next;
         }
         Ok(steps)
+    }
+}
+
+impl Sweep<'_> {
+    /// An error about a swept value as it belongs in `[sweep]`: with the whole path, and with the list of which the
+    /// value is one.
+    pub(super) fn in_its_list(&self, error: ScenarioError) -> ScenarioError {
+        match error.help.as_deref().and_then(|help| self.whole_line((error.line?, error.column?), help)) {
+            Some(line) => ScenarioError { help: Some(line), ..error },
+            None => error,
+        }
+    }
+
+    /// The line of `[sweep]` that `help`, which is about the value at `at`, means; none where it means something else.
+    fn whole_line(&self, at: (usize, usize), help: &str) -> Option<String> {
+        let mut swept = self.axes.iter().flat_map(|axis| axis.iter().map(move |swept| (swept, axis.len())));
+        let (((key, nodes), together), place) = swept.find_map(|swept| {
+            let place = swept.0.1.iter().position(|node| node.at == Some(at))?;
+            Some((swept, place))
+        })?;
+        let (line, doubt) = match help.split_once(DID_YOU_MEAN) {
+            Some((line, _)) => (line, true),
+            None => (help, false),
+        };
+        let written: toml::Table = toml::from_str(line).ok()?;
+        let (name, value) = written.into_iter().next()?;
+        let path = match key.rsplit_once('.') {
+            Some((above, _)) if !name.contains('.') => format!("{above}.{name}"),
+            _ => name,
+        };
+        // Another parameter is meant only where it has this name instead.
+        let is_renamed = doubt || value == nodes[place].value();
+        if path != *key && !is_renamed {
+            return None;
+        }
+        let mut values: Vec<toml::Value> = nodes.iter().map(|node| node.value()).collect();
+        if path == *key {
+            let is_there = together == 1 && values.contains(&value);
+            if is_there {
+                drop(values.remove(place))
+            } else {
+                values[place] = value
+            };
+        }
+        Some(format!("{path:?} = {}", toml::Value::Array(values)))
     }
 }
 
@@ -283,14 +329,35 @@ fn counted(values: usize) -> String {
     format!("{values} value{}", if values == 1 { "" } else { "s" })
 }
 
+/// Whether two values are the same, as `"1MB"` and `"1000KB"` are.
+fn is_same(one: &toml::Value, other: &toml::Value) -> bool {
+    fn reads<T: std::str::FromStr + PartialEq>(one: &str, other: &str) -> bool {
+        matches!((one.parse::<T>(), other.parse::<T>()), (Ok(one), Ok(other)) if one == other)
+    }
+    match (one.as_str(), other.as_str()) {
+        (Some(one), Some(other)) => {
+            one == other
+                || reads::<Bytes>(one, other)
+                || reads::<Rate>(one, other)
+                || reads::<Duration>(one, other)
+        }
+        _ => one == other,
+    }
+}
+
 /// Refuses positions with the same values.
 fn distinct(file: &str, axis: &Axis) -> Result<(), ScenarioError> {
-    let at = |position: usize| axis.iter().map(move |(_, values)| values[position].value());
+    let same =
+        |one: usize, other: usize| axis.iter().all(|(_, v)| is_same(&v[one].value(), &v[other].value()));
     for position in 1..axis[0].1.len() {
-        if (0..position).any(|other| at(other).eq(at(position))) {
+        if let Some(first) = (0..position).find(|other| same(*other, position)) {
             let (keys, values): (Vec<String>, Vec<String>) =
                 axis.iter().map(|(key, v)| (format!("{key:?}"), v[position].value().to_string())).unzip();
+            let before = axis[0].1[first].value().to_string();
             let message = match &keys[..] {
+                [key] if before != values[0] => {
+                    format!("{key} has one value twice, as {before} and as {}", values[0])
+                }
                 [key] => format!("{key} has the value {} twice", values[0]),
                 _ => format!("{} have the values {} twice", keys.join(", "), values.join(", ")),
             };

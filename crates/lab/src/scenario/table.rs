@@ -127,6 +127,9 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("y", "\"fct_max_us\""),
 ];
 
+/// Between the line with another key and that key's name.
+pub(super) const DID_YOU_MEAN: &str = " (did you mean ";
+
 /// Keys that stand above all tables.
 const TOP_KEYS: [&str; 4] = ["title", "schemes", "seeds", "setup"];
 
@@ -252,9 +255,9 @@ impl<'a> Table<'a> {
                     true => toml::Value::Array(as_list(&node.value())),
                     false => node.value(),
                 };
-                format!("{near} = {value} (did you mean {near:?}?)")
+                format!("{near} = {value}{DID_YOU_MEAN}{near:?}?)")
             }
-            Some(near) => format!("{} (did you mean {near:?}?)", self.header(near, node)),
+            Some(near) => format!("{}{DID_YOU_MEAN}{near:?}?)", self.header(near, node)),
             None => format!("one of {}", known.join(", ")),
         };
         Err(fault(self.file, node.at, format!("unknown key {key:?}{place}"), Some(help)))
@@ -594,7 +597,10 @@ macro_rules! read_whole {
             fn read(node: &Node) -> Result<Self, String> {
                 match &node.item {
                     Item::Leaf(toml::Value::Integer(number)) if *number < 0 => {
-                        Err(format!("must not be negative, not {number}"))
+                        // One is mostly below what may stand there.
+                        let amount = number.unsigned_abs();
+                        let instead = if amount > 1 { format!("; write {amount}") } else { String::new() };
+                        Err(format!("must not be negative, not {number}{instead}"))
                     }
                     Item::Leaf(toml::Value::Integer(number)) => {
                         (*number).try_into().map_err(|_| format!("must be at most {}, not {number}", <$name>::MAX))
@@ -605,8 +611,9 @@ macro_rules! read_whole {
                         Err(format!("must be a whole number, not {}{instead}", describe(node)))
                     }
                     Item::Leaf(toml::Value::Float(number)) => {
-                        let nearest = number.round().max(1.0);
-                        let instead = if nearest < 1e9 { format!("; write {nearest}") } else { String::new() };
+                        // Of two that are as near the even one: it fits more often.
+                        let whole = number.round_ties_even().max(1.0);
+                        let instead = if whole < 1e9 { format!("; write {whole}") } else { String::new() };
                         Err(format!("must be a whole number, not {}{instead}", describe(node)))
                     }
                     _ => Err(format!("must be a whole number, not {}", describe(node))),

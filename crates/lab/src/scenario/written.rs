@@ -94,25 +94,19 @@ pub(super) fn resolve(
         None => sweep::Sweep::default(),
     };
 
-    let mut points: Vec<Point> = Vec::new();
-    for step in sweep.steps(&table)? {
+    let point = |step: sweep::Step| {
         let stepped = Node { at: None, item: Item::Table(step.fields) };
         let table = Table::open(file, "", &stepped)?;
         let (topology, hosts) = written_topology::read(&cx, &section(&table, "topology")?)?;
         let (setup, schemes) = read_schemes(registry, &table, &settings, &step.settings, over)?;
-        points.push(Point {
-            sweep: step.values,
-            setup,
-            schemes,
-            topology,
-            workload: written_workload::read(&cx, &section(&table, "workload")?, hosts)?,
-            faults: table
-                .tables("fault", "fault")?
-                .iter()
-                .map(written_rest::fault)
-                .collect::<Result<_, _>>()?,
-        });
-    }
+        let workload = written_workload::read(&cx, &section(&table, "workload")?, hosts)?;
+        let faults = table.tables("fault", "fault")?;
+        let faults = faults.iter().map(|table| written_rest::fault(table, topology.link()));
+        let faults = faults.collect::<Result<_, _>>()?;
+        Ok(Point { sweep: step.values, setup, schemes, topology, workload, faults })
+    };
+    let points = sweep.steps(&table)?.into_iter().map(point).collect::<Result<Vec<Point>, ScenarioError>>();
+    let points = points.map_err(|error| sweep.in_its_list(error))?;
     let swept = sweep.values();
     let origin = Origin::new(file, root);
     Ok(Scenario::new(title, seeds, measures, observers, swept, limits, points, cx.into_files(), origin))

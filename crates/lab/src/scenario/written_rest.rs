@@ -30,8 +30,8 @@ const KINDS: &[(&str, Kind)] = &[
 /// which a fabric runs.
 const SHORTEST_PERIOD: Duration = Duration::from_us(1);
 
-/// Reads one `[[fault]]`.
-pub(super) fn fault(table: &Table) -> Result<FaultSpec, ScenarioError> {
+/// Reads one `[[fault]]` of a fabric whose links, where they are alike, have the rate `link`.
+pub(super) fn fault(table: &Table, link: Option<Rate>) -> Result<FaultSpec, ScenarioError> {
     let kind = table.word("kind", KINDS).map_err(|error| broken(table).unwrap_or(error))?;
     only_of_fault(
         table,
@@ -39,7 +39,7 @@ pub(super) fn fault(table: &Table) -> Result<FaultSpec, ScenarioError> {
     )?;
     let kind = match kind {
         Kind::SwitchDown => FaultKind::SwitchDown { switches: selectors(table, "switches")? },
-        _ => links_fault(table, kind)?,
+        _ => links_fault(table, kind, link)?,
     };
     let at: Several<Duration> = table.get("at")?.unwrap_or_else(|| Duration::ZERO.into());
     if at.0.is_empty() {
@@ -97,7 +97,7 @@ fn only_of_fault(table: &Table, known: &[&str]) -> Result<(), ScenarioError> {
     table.only(known)
 }
 
-fn links_fault(table: &Table, kind: Kind) -> Result<FaultKind, ScenarioError> {
+fn links_fault(table: &Table, kind: Kind, link: Option<Rate>) -> Result<FaultKind, ScenarioError> {
     let links = selectors(table, "links")?;
     let both_directions = both_directions(table, &links)?;
     Ok(match kind {
@@ -107,7 +107,7 @@ fn links_fault(table: &Table, kind: Kind) -> Result<FaultKind, ScenarioError> {
             FaultKind::LinkFlap { links, both_directions, period, down_for }
         }
         Kind::Rate => {
-            let rate: Rate = table.need("rate")?;
+            let rate: Rate = table.need("rate").map_err(|error| of_share(table, link, error))?;
             if rate.0 == 0 {
                 let message = "a link with rate 0 carries nothing";
                 return Err(table.wrong("rate", message, "kind = \"link-down\", or a rate above 0"));
@@ -122,6 +122,27 @@ fn links_fault(table: &Table, kind: Kind) -> Result<FaultKind, ScenarioError> {
         }
         Kind::BitErrors => FaultKind::BitErrors { links, both_directions, probability: probability(table)? },
     })
+}
+
+/// The error for a rate that may be written as a share of the links': the rate which that is, where it is known.
+fn of_share(table: &Table, link: Option<Rate>, error: ScenarioError) -> ScenarioError {
+    let written = table.node("rate").map(|node| node.value());
+    let share = written.as_ref().and_then(toml::Value::as_str).and_then(|text| {
+        let percent = text.strip_suffix('%').map(|number| (number, 100.0));
+        let (number, of) = percent.or_else(|| text.strip_suffix("line").map(|number| (number, 1.0)))?;
+        number
+            .trim()
+            .parse::<f64>()
+            .ok()
+            .map(|number| number / of)
+            .filter(|share| (1e-6..1e6).contains(share))
+    });
+    let Some(share) = share else { return error };
+    let help = match link {
+        Some(link) => format!("rate = \"{}\"", Rate((link.0 as f64 * share).round() as u64)),
+        None => format!("rate = \"...\" with {share} times the rate of the links that are meant"),
+    };
+    ScenarioError { help: Some(help), ..error }
 }
 
 /// What is said of both directions beside the names of the links, which say it themselves.
