@@ -63,7 +63,7 @@ pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
             let more = if spared.len() > 3 { "; ..." } else { "" };
             let (few, all) = (spared.len(), points.len());
             sentences.push(format!("{SPARED}, at {few} of {all} sweep points ({shown}{more})."));
-            sentences.push(hit_more(&set.scenario_toml));
+            sentences.push(hit_more(set));
         }
         return sentences;
     }
@@ -94,7 +94,7 @@ pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
         rest.extend(left_out(&schemes, named_at_most).map(|left_out| format!("{prefix}{left_out}.")));
     }
     sentences.extend(rankings.into_iter().chain(costs).chain(rest));
-    sentences.extend(some_spared.then(|| hit_more(&set.scenario_toml)));
+    sentences.extend(some_spared.then(|| hit_more(set)));
     sentences
 }
 
@@ -411,7 +411,16 @@ fn least_hurt_is_slow(schemes: &[(&str, &Standing)]) -> Option<String> {
 }
 
 /// What to write so that the faults hit the data of all schemes.
-fn hit_more(toml: &str) -> String {
+fn hit_more(set: &ResultSet) -> String {
+    let rows = set.runs.iter().flat_map(|run| run.faults.iter().map(move |row| (row, run.sim_time_us)));
+    let (late, met): (Vec<_>, Vec<_>) =
+        rows.filter(|(row, _)| row.data_packets == 0).partition(|(row, ends)| row.at_us > *ends);
+    if met.is_empty() && !late.is_empty() {
+        return "For an answer where no data was hit, let the faults begin before the runs end: an earlier `at` in \
+                [[fault]], or longer messages."
+            .to_owned();
+    }
+    let toml = set.scenario_toml.as_str();
     let links = value_of_fault(toml, "links");
     let wider = match (&links, value_of_fault(toml, "switches")) {
         (None, Some(_)) => "more switches".to_owned(),
@@ -427,8 +436,9 @@ fn hit_more(toml: &str) -> String {
         value_of_fault(toml, "probability").map(|_| ", a higher `probability`").unwrap_or_default();
     let linear = workload_value(toml, "placement") == Some("\"linear\"");
     let spread = if linear { ", ranks on other hosts (`placement = \"random\"` in [workload])" } else { "" };
+    let earlier = if late.is_empty() { "" } else { ", an earlier `at`" };
     format!(
-        "For an answer where no data was hit, let the faults hit more: {wider}{likelier}{spread}, longer messages or more seeds."
+        "For an answer where no data was hit, let the faults hit more: {wider}{likelier}{earlier}{spread}, longer messages or more seeds."
     )
 }
 
@@ -824,6 +834,19 @@ mod tests {
         assert!(last(&hit).contains("hit more: more switches, longer messages"), "{}", last(&hit));
         hit.scenario_toml = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor-uplinks:20%\"\n".into();
         assert!(last(&hit).contains("tor-uplinks:60%"), "{}", last(&hit));
+        // What begins when the run is over hits nothing, however wide it is.
+        hit.runs[3].faults[0].at_us = 200.0;
+        assert!(
+            last(&hit).contains("tor-uplinks:60%") && last(&hit).contains("an earlier `at`"),
+            "{}",
+            last(&hit)
+        );
+        hit.runs[2].faults[0].at_us = 200.0;
+        assert_eq!(
+            last(&hit),
+            "For an answer where no data was hit, let the faults begin before the runs end: an earlier `at` in [[fault]], or \
+             longer messages."
+        );
     }
 
     #[test]
