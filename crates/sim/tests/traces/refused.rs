@@ -116,6 +116,21 @@ fn mistakes_in_msccl_are_explained() {
 }
 
 #[test]
+fn a_file_of_another_format_is_named() {
+    let goal = "num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\nrecv 1b from 0\n}\n";
+    for (read_as, file, is) in [
+        ("msccl\"\nbytes = \"8KB", goal, "goal"),
+        ("simai", goal, "goal"),
+        ("goal", "<algo ngpus=\"2\"/>", "msccl"),
+        ("goal", "{ \"name\": \"x\" }", "mscclpp"),
+        ("goal", "HYBRID_TRANSFORMER_FWD_IN_BCKWD ep: 1\n", "simai"),
+    ] {
+        let error = error(&format!("format = \"{read_as}\""), file);
+        assert!(error.ends_with(&format!("; write {is}")), "{error}");
+    }
+}
+
+#[test]
 fn mistakes_in_simai_are_explained() {
     let head = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 all_gpus: 4\n";
     for (file, says) in [

@@ -100,6 +100,11 @@ impl TraceSpec {
     /// What its text says, and what its nodes' places are.
     fn read(&self, text: &str) -> Result<(Graph, &'static str), WorkloadError> {
         let file = self.file.as_str();
+        if let Some(format) = Format::begins(text).filter(|format| *format != self.format) {
+            let (is, said) = (format.name(), self.format.name());
+            let what = format!("{file} begins as files of {is} do, not of {said}; write {is}");
+            return Err(WorkloadError::key("format", what));
+        }
         let how =
             Collectives { chunk: self.chunk.map_or(u64::MAX, |chunk| chunk.0), instead: &self.algorithm };
         Ok(match self.format {
@@ -240,6 +245,19 @@ impl Format {
         ("simai", Format::Simai),
         ("chakra", Format::Chakra),
     ];
+
+    /// The format of which a text plainly is, by how it begins; none where that says nothing.
+    fn begins(text: &str) -> Option<Format> {
+        let text = text.trim_start();
+        match text {
+            _ if chakra::is_text(text) => Some(Format::Chakra),
+            _ if text.starts_with("num_ranks") => Some(Format::Goal),
+            _ if text.starts_with('<') => Some(Format::Msccl),
+            _ if text.starts_with('{') => Some(Format::Mscclpp),
+            _ if text.starts_with("HYBRID_TRANSFORMER") => Some(Format::Simai),
+            _ => None,
+        }
+    }
 
     /// Its name in scenarios.
     pub fn name(self) -> &'static str {
