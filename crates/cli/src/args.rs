@@ -165,7 +165,7 @@ pub struct RunArgs {
     #[arg(long = "scheme", value_name = "NAME", value_delimiter = ',')]
     pub schemes: Vec<String>,
     /// Run with this seed instead of the scenario's, or of 1, 2 and 3 where it names none [repeat for more]
-    #[arg(long = "seed", value_name = "N", value_delimiter = ',', value_parser = seed)]
+    #[arg(long = "seed", value_name = "N", value_delimiter = ',', value_parser = seed, allow_negative_numbers = true)]
     pub seeds: Vec<u64>,
     /// Do not simulate a scenario that has faults without them too, for comparison
     #[arg(long)]
@@ -212,6 +212,13 @@ pub struct CampaignArgs {
     pub json: bool,
 }
 
+/// What a seed is, for errors.
+const A_SEED: &str = "a seed is a whole number of 0 or more";
+
+fn one_seed(text: &str) -> Result<u64, &'static str> {
+    text.parse().map_err(|_| A_SEED)
+}
+
 fn seed(text: &str) -> Result<u64, String> {
     let range = text.split_once("..").or_else(|| text.split_once('-'));
     let ends = range.and_then(|(first, last)| Some((first.parse::<u64>().ok()?, last.parse::<u64>().ok()?)));
@@ -220,7 +227,7 @@ fn seed(text: &str) -> Result<u64, String> {
             let seeds: Vec<String> = (first..=last).map(|seed| seed.to_string()).collect();
             format!("write --seed {}", seeds.join(","))
         }
-        _ => "a seed is a whole number of 0 or more; write --seed 1,2,3 for several".to_owned(),
+        _ => format!("{A_SEED}; write --seed 1,2,3 for several"),
     })
 }
 
@@ -298,7 +305,7 @@ pub struct LeagueArgs {
     #[arg(long, value_enum, default_value_t = ScaleArg::Quick)]
     pub scale: ScaleArg,
     /// Run with this seed instead of the scenarios' [repeat for more]
-    #[arg(long = "seed", value_name = "N", value_delimiter = ',', value_parser = seed)]
+    #[arg(long = "seed", value_name = "N", value_delimiter = ',', value_parser = seed, allow_negative_numbers = true)]
     pub seeds: Vec<u64>,
     #[command(flatten)]
     pub output: OutputArgs,
@@ -415,7 +422,7 @@ pub struct FindArgs {
     #[arg(long = "scheme", value_name = "NAME", value_delimiter = ',')]
     pub schemes: Vec<String>,
     /// Ask with this seed instead of the scenario's, or of 1, 2 and 3 where it names none [repeat for more]
-    #[arg(long = "seed", value_name = "N", value_delimiter = ',', value_parser = seed)]
+    #[arg(long = "seed", value_name = "N", value_delimiter = ',', value_parser = seed, allow_negative_numbers = true)]
     pub seeds: Vec<u64>,
     #[command(flatten)]
     pub output: OutputArgs,
@@ -430,7 +437,7 @@ pub struct TraceArgs {
     #[arg(long, value_name = "NAME")]
     pub scheme: Option<String>,
     /// Run with this seed instead of the scenario's first
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = one_seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Simulate on this many threads; the timeline does not depend on it
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -452,7 +459,7 @@ pub struct PcapArgs {
     #[arg(long, value_name = "NAME")]
     pub scheme: Option<String>,
     /// Run with this seed instead of the scenario's first
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = one_seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Keep this many bytes of a frame; all headers fit into 96
     #[arg(long, value_name = "BYTES", default_value_t = 65_535, value_parser = clap::value_parser!(u32).range(96..=65_535))]

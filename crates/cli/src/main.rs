@@ -65,7 +65,7 @@ fn proposed(mut error: clap::Error) -> clap::Error {
 }
 
 /// Options of other programs, and what is written here instead.
-const OTHER_OPTIONS: [(&str, &str); 7] = [
+const OTHER_OPTIONS: [(&str, &str); 8] = [
     ("-o", "--out FOLDER"),
     ("--output", "--out FOLDER"),
     ("--csv", "anabranch export FOLDER"),
@@ -73,6 +73,7 @@ const OTHER_OPTIONS: [(&str, &str); 7] = [
     ("-q", "2> /dev/null, where progress and warnings go"),
     ("-j", "--threads N"),
     ("--jobs", "--threads N"),
+    ("--set", "[set] and below it the parameter in the scenario"),
 ];
 
 /// An unknown option without the tip to take it for a value, which it is not, and with what is meant.

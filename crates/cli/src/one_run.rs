@@ -40,7 +40,11 @@ pub fn first<'p>(prepared: &'p Prepared, scenario: &Path) -> Result<&'p RunPoint
 /// When it cannot be written.
 pub fn write(file: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let refused = |error: io::Error| {
-        Failure::Input(format!("{}: cannot be written: {}", file.display(), reason(&error)))
+        Failure::Input(format!(
+            "{}: cannot be written: {}\n  help: name a file that can be written with --out FILE",
+            file.display(),
+            reason(&error)
+        ))
     };
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut fresh = tempfile::Builder::new().prefix(".fresh-").tempfile_in(folder).map_err(refused)?;

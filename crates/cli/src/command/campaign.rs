@@ -53,9 +53,11 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     }
     let dataset =
         Dataset::claim(&args.folder, session.resolved(), session.files()).map_err(|error| match error {
-            Unclaimed::Unwritable { folder, source } => {
-                Failure::Input(format!("{}: cannot be written: {}", folder.display(), reason(&source)))
-            }
+            Unclaimed::Unwritable { folder, source } => Failure::Input(format!(
+                "{}: cannot be written: {}\n  help: name a folder that can be written with --out DIR",
+                folder.display(),
+                reason(&source)
+            )),
             error @ Unclaimed::Another { .. } => Failure::Input(error.to_string()),
         })?;
     let asked = match args.sample {

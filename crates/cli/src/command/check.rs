@@ -75,7 +75,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
          hosts      {}\n\
          switches   {}\n\
          links      {} (directed)\n\
-         memory     {:.1} MB fabric, {:.1} MB routing\n\
+         memory     {} fabric, {} routing\n\
          messages   {} on {} queue pairs, {} in all\n\
          cost       {}\n\
          setup      {}\n\
@@ -90,8 +90,8 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
         topology.hosts,
         topology.switches.len(),
         topology.links(),
-        topology.memory_bytes() as f64 / 1e6,
-        built.routing.memory_bytes() as f64 / 1e6,
+        Bytes(topology.memory_bytes() as u64).about(),
+        Bytes(built.routing.memory_bytes() as u64).about(),
         workload.messages.len(),
         workload.qps.len(),
         Bytes(bytes).about(),

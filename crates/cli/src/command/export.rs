@@ -24,7 +24,11 @@ pub fn export(args: &ExportArgs) -> Result<(), Failure> {
     };
     let refused = |error: &io::Error| match error.kind() {
         ErrorKind::BrokenPipe => Failure::NobodyReads,
-        _ => Failure::Input(format!("{}: cannot be written: {}", args.file.display(), reason(error))),
+        _ => Failure::Input(format!(
+            "{}: cannot be written: {}\n  help: name a file that can be written with --out FILE",
+            args.file.display(),
+            reason(error)
+        )),
     };
     let mut out: Box<dyn Write> = if args.file == Path::new("-") {
         Box::new(io::stdout().lock())

@@ -347,7 +347,10 @@ fn tables_are_exported_as_csv() {
     assert_eq!(flows.lines().count(), 1 + 4 * 16);
     assert!(flows.lines().last().unwrap().starts_with("3,ops,1,100KB,15,"), "{flows}");
     let refused = place.run(&["export", folder, "--out", "no/such.csv"]).expect(2).stderr;
-    assert!(refused.contains("no/such.csv: cannot be written: no such file or folder"), "{refused}");
+    assert!(
+        refused.contains("no/such.csv: cannot be written: no such file or folder\n  help: "),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -102,6 +102,8 @@ fn a_folder_of_another_campaign_and_wrong_words_are_refused() {
     );
     let bucket = place.run(&["campaign", "plan.toml", "--out", "s3://bucket/runs"]).expect(2).stderr;
     assert!(bucket.contains("python -m anabranch.campaign plan.toml --out s3://bucket/runs"), "{bucket}");
+    let within = place.run(&["campaign", "plan.toml", "--out", "plan.toml/runs"]).expect(2).stderr;
+    assert!(within.contains("\n  help: name a folder that can be written with --out DIR"), "{within}");
     let none = place.run(&["campaign", "plan.toml", "--out", "runs", "--sample", "0"]).expect(2).stderr;
     assert!(none.contains("a whole number above 0"), "{none}");
 }

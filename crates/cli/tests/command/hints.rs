@@ -106,6 +106,9 @@ fn options_of_other_programs_are_answered_with_ours() {
         (["run", "s.toml", "--csv", "out"], "anabranch export FOLDER"),
         (["run", "s.toml", "--quiet", "out"], "2> /dev/null"),
         (["run", "s.toml", "--seed", "1-3"], "write --seed 1,2,3"),
+        (["run", "s.toml", "--seed", "-1"], "a seed is a whole number of 0 or more"),
+        (["trace", "s.toml", "--seed", "-1"], "a seed is a whole number of 0 or more"),
+        (["run", "s.toml", "--set", "x"], "[set] and below it the parameter in the scenario"),
     ] {
         let said = place.run(&args).expect(2).stderr;
         assert!(said.contains(tip) && !said.contains("as a value"), "{said}");

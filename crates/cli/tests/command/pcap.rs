@@ -124,7 +124,9 @@ fn links_that_are_not_there_and_captures_that_are_full_are_told() {
     let nowhere = place.run(&["pcap", "incast.toml", "--link", "host:1", "--out", "no/x.pcapng"]);
     assert_eq!(nowhere.code, Some(2));
     assert!(
-        nowhere.stderr.contains("no/x.pcapng: cannot be written: no such file or folder"),
+        nowhere.stderr.contains(
+            "no/x.pcapng: cannot be written: no such file or folder\n  help: name a file that can be written with --out FILE"
+        ),
         "{}",
         nowhere.stderr
     );
