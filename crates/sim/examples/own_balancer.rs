@@ -75,11 +75,19 @@ pub fn compare(threads: usize) -> Result<String, Box<dyn Error>> {
     while let Some(index) = session.next() {
         let control = Control { threads, ..session.control(index) };
         let end = run(&session.points()[index], &control);
+        // A panic of the balancer is such an error too.
+        if let Err(error) = &end {
+            eprintln!("{}: {error}", session.name(index));
+        }
         session.ended(index, end);
+    }
+    let results = session.results();
+    if !results.missing.is_empty() {
+        return Err(format!("{} runs failed", results.missing.len()).into());
     }
     let mut table =
         format!("{:8}  {:>12}  {:>11}  {:>6}\n", "scheme", "mean FCT, us", "max FCT, us", "drops");
-    for row in &session.results().runs {
+    for row in &results.runs {
         let (mean, max) = (row.fct_mean_us, row.fct_max_us);
         writeln!(table, "{:8}  {mean:12.1}  {max:11.1}  {:6}", row.scheme, row.drops)?;
     }
