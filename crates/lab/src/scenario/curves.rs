@@ -2,7 +2,7 @@
 
 use super::origin::Origin;
 use super::table::fault;
-use super::{Limits, MeasureSpec, ScenarioError};
+use super::{MeasureSpec, ScenarioError};
 use anabranch_base::{Duration, LinkId, Time};
 use anabranch_fabric::Topology;
 use anabranch_workload::{Start, Workload};
@@ -50,7 +50,7 @@ pub(super) fn check(
 }
 
 /// No run ends before: the last start, and what the busiest host's link needs for its bytes.
-pub(super) fn soonest_end(workload: &Workload, on: &Topology, limits: &Limits) -> Duration {
+pub(super) fn soonest_end(workload: &Workload, on: &Topology) -> Duration {
     let mut sent = vec![[0_u64; 2]; on.hosts as usize];
     let mut last = Time::ZERO;
     for message in &workload.messages {
@@ -68,7 +68,7 @@ pub(super) fn soonest_end(workload: &Workload, on: &Topology, limits: &Limits) -
         [(bytes[0], LinkId(link)), (bytes[1], back)]
     });
     let busiest = busy.map(|(bytes, link)| on.ports[link.index()].rate.time_for(bytes)).max();
-    busiest.unwrap_or_default().max(Duration(last.0)).min(limits.max_time)
+    busiest.unwrap_or_default().max(Duration(last.0))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Queues and windows that cannot do what a scheme asks of them: too short for a packet or for their own thresholds, or too
-//! long for a timeout.
+//! long for a timeout. And choices and targets that leave nothing to do.
 
 use super::lossless::round_up;
 use super::origin::Origin;
@@ -47,6 +47,12 @@ impl IdleQueues {
                 );
                 note(parameter, problem, "\"1bdp\"".to_owned());
             }
+        }
+        // ECMP has none, and means it.
+        let evs = toml::Value::try_from(&scheme.lb).ok().and_then(|lb| lb.get("evs")?.as_integer());
+        if evs == Some(1) {
+            let problem = "= 1: there is one entropy value, and all packets of all queue pairs have it";
+            note("lb.evs", problem.to_owned(), "65536".to_owned());
         }
         let Some(queue) = scheme.fabric.queue else {
             let kmin = scheme.fabric.ecn_kmin.on(facts, None);
@@ -96,6 +102,16 @@ impl IdleQueues {
             // Five of the longest ones, counted in even shares.
             let queues = 5 * holds.0.div_ceil(even.0.max(1)).max(1);
             note("transport.rto", problem, format!("\"2rtt+{queues}queue\""));
+        }
+        if let CcConfig::Strack(cc) = &scheme.cc
+            && let Some(slowest) = on.ports.iter().map(|port| port.rate).min()
+            && cc.target_qdelay.on(facts) > slowest.time_for(MOST_QUEUES.saturating_mul(holds.0))
+        {
+            let problem = format!(
+                "= \"{}\" is longer than {MOST_QUEUES} full queues ({its}) take at {slowest}: no packet waits so long",
+                cc.target_qdelay
+            );
+            note("cc.target_qdelay", problem, "\"1rtt\"".to_owned());
         }
         if holds < facts.packet {
             let fate = if scheme.fabric.trim { "trimmed" } else { "dropped" };
@@ -192,6 +208,9 @@ fn longer(scheme: &Scheme, on: &Topology, facts: &PathFacts, holds: Bytes) -> Op
     let mut tried = (1..=MOST_DOUBLED).map(|times| round_up(Bytes(facts.packet.0 << times)));
     tried.find(|bytes| *bytes > holds && does(*bytes))
 }
+
+/// Queues that a packet may wait in one after the other: there are fewer switches on the paths of all built-in fabrics.
+const MOST_QUEUES: u64 = 8;
 
 /// Beyond so many doublings no queue is of use.
 const MOST_DOUBLED: u32 = 30;

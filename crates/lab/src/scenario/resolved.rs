@@ -356,17 +356,18 @@ impl Scenario {
             let payload = payload.unwrap_or(u64::MAX);
             rare.look(&taken_of, &workload, &ground.topology, &ground.routing, payload);
             without.look_at_workload(step.workload, &workload, &self.files);
+            let soonest = curves::soonest_end(&workload, &ground.topology);
+            too_short.look_at_end(soonest);
+            let ends = soonest.min(self.limits.max_time);
             if !step.faults.is_empty() {
                 let rtt = facts_by_point.last().and_then(|facts| facts.first()).map(|facts| facts.base_rtt);
-                let ends = curves::soonest_end(&workload, &ground.topology, &self.limits);
-                without.look_at_end(step.workload, ends + rtt.unwrap_or_default());
+                without.look_at_end(step.workload, step.topology, ends + rtt.unwrap_or_default());
             }
             let mut curves_of = Vec::with_capacity(self.measures.len());
             for (i, measure) in self.measures.iter().enumerate() {
                 curves_of.push(self.find_measure(i, measure, &ground.topology, workload.qps.len(), seed)?);
             }
             if !self.measures.is_empty() {
-                let ends = curves::soonest_end(&workload, &ground.topology, &self.limits);
                 curves::check(&self.measures, &curves_of, self.runs(), ends, &self.origin)?;
             }
             for (i, observer) in self.observers.iter().enumerate() {
@@ -377,7 +378,7 @@ impl Scenario {
             built = Some(ground);
         }
         let warnings = [
-            too_short.warnings(&self.origin),
+            too_short.warnings(&self.limits, &self.origin),
             idle.warnings(&self.origin),
             in_step.warnings(&self.origin),
             without.warnings(self, &self.origin),
@@ -761,6 +762,6 @@ fn may_be_empty(spec: &WorkloadSpec, workload: &Workload) -> bool {
 }
 
 /// A stream for selectors that draw: which links it picks does not matter to a check.
-fn drawn(seed: u64) -> Stream {
+pub(super) fn drawn(seed: u64) -> Stream {
     stream(seed, 0, Purpose::FaultSelection)
 }

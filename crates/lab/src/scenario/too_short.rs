@@ -1,4 +1,4 @@
-//! Times of a scenario that are shorter than a round trip of a packet.
+//! Times of a scenario that are shorter than a round trip of a packet, or than a run.
 
 use super::origin::Origin;
 use super::table::fault;
@@ -11,7 +11,11 @@ use std::collections::BTreeMap;
 
 /// What was found so far: by the scheme (none: a limit) and the parameter, its value and whom it is too short for.
 #[derive(Default)]
-pub(super) struct TooShort(BTreeMap<(Option<String>, &'static str), (String, Beyond)>);
+pub(super) struct TooShort {
+    found: BTreeMap<(Option<String>, &'static str), (String, Beyond)>,
+    /// The longest of what runs take at least.
+    soonest: Duration,
+}
 
 /// A round trip that takes longer than a time allows.
 struct Beyond {
@@ -47,16 +51,34 @@ impl TooShort {
         }
     }
 
+    /// Looks at how long a run of a point takes at least.
+    pub(super) fn look_at_end(&mut self, soonest: Duration) {
+        self.soonest = self.soonest.max(soonest);
+    }
+
     fn note(&mut self, scheme: Option<String>, parameter: &'static str, value: String, beyond: Beyond) {
-        let found =
-            self.0.entry((scheme, parameter)).or_insert((value, Beyond { rtt: Duration::ZERO, of: None }));
+        let found = self
+            .found
+            .entry((scheme, parameter))
+            .or_insert((value, Beyond { rtt: Duration::ZERO, of: None }));
         if beyond.rtt > found.1.rtt {
             found.1 = beyond;
         }
     }
 
     /// What was found, with its place and what to write instead.
-    pub(super) fn warnings(self, origin: &Origin) -> Vec<ScenarioError> {
+    pub(super) fn warnings(self, limits: &Limits, origin: &Origin) -> Vec<ScenarioError> {
+        let TooShort { found, soonest } = self;
+        let is_said = found.contains_key(&(None, "max_time"));
+        let unfinished = (soonest > limits.max_time && !is_said).then(|| {
+            let message = format!(
+                "limits.max_time = \"{}\" is below what the hosts' links take for the messages, {}: they cannot all finish",
+                limits.max_time,
+                soonest.rounded_up(3)
+            );
+            let help = format!("max_time = \"{}\" below [limits]", (soonest * 20).rounded_up(3).min(Limits::MOST_TIME));
+            fault(&origin.file, origin.place("limits.max_time"), message, Some(help))
+        });
         let warning = |((scheme, parameter), (value, beyond)): ((Option<String>, &str), (String, Beyond))| {
             let rtt = beyond.rtt.rounded_up(3);
             let (Some(scheme), Some((src, dst, few, all))) = (scheme, beyond.of) else {
@@ -79,7 +101,7 @@ impl TooShort {
             };
             fault(&origin.file, at, message, Some(help))
         };
-        self.0.into_iter().map(warning).collect()
+        found.into_iter().map(warning).chain(unfinished).collect()
     }
 }
 

@@ -1,14 +1,18 @@
 //! What a scenario says and what then changes nothing: faults, settings and depths. And what it leaves out of a file.
 
 use super::origin::Origin;
+use super::resolved::drawn;
 use super::schemes;
 use super::sweep;
 use super::table::fault;
 use super::tree::{Item, Place};
-use super::{FaultKind, FaultSpec, Limits, Scenario, ScenarioError, Scheme, WorkloadSpec};
+use super::{
+    FaultKind, FaultSpec, Limits, Scenario, ScenarioError, Scheme, Several, TierSpec, TopologySpec,
+    WorkloadSpec,
+};
 use anabranch_base::{Duration, Rate};
 use anabranch_engine::Taken;
-use anabranch_fabric::Topology;
+use anabranch_fabric::{Selector, Topology};
 use anabranch_workload::Workload;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,28 +23,43 @@ pub(super) struct WithoutEffect {
     rates: BTreeMap<usize, (Rate, Rate)>,
     /// Some point has a fault that slows a link.
     slows: BTreeMap<usize, bool>,
+    /// By fault that gives links a rate: a name of which it takes one direction of a cable.
+    one_way: BTreeMap<usize, String>,
+    /// Some point has a fault.
+    is_broken: bool,
     /// The depth of a collective, and the most chunks that one rank has for another, where that is fewer.
     depth: Option<(u32, u32)>,
     /// A depth holds back somewhere.
     holds_back: bool,
     /// The shares of traces that are simulated.
     shares: BTreeSet<String>,
-    /// How long the longest run takes at least, where the links alone decide that.
-    lasts: Option<Duration>,
+    /// How long the longest run takes at least, where the links alone decide that, and when it is most likely over.
+    lasts: Option<(Duration, Duration)>,
     /// Other things decide it somewhere.
     lasts_otherwise: bool,
 }
 
-/// A fault that begins after so many times what a run takes at least begins, most likely, when it is over.
-const MUCH_LATER: u64 = 10;
+/// After so many times what hosts' links need at least a run is, most likely, over.
+const MUCH_LATER: f64 = 10.0;
+/// The same where nothing above the hosts' links is slower than these.
+const LATER: f64 = 3.0;
 
 impl WithoutEffect {
     /// Looks at what a fault of a point takes.
     pub(super) fn look_at_fault(&mut self, number: usize, fault: &FaultSpec, taken: &Taken, on: &Topology) {
-        let FaultKind::Rate { rate, .. } = fault.kind else { return };
+        self.is_broken = true;
+        let FaultKind::Rate { rate, links: Several(names), .. } = &fault.kind else { return };
+        let is_direction = |name: &&String| !name.trim().starts_with("cable:") && name.contains(['/', '>']);
+        let misses_reverse = |name: &&String| {
+            let links = Selector::parse(name).and_then(|named| named.links(on, &mut drawn(1)));
+            links.is_ok_and(|links| links.iter().any(|link| !taken.links.contains(&on.reverse(*link))))
+        };
+        if let Some(name) = names.iter().filter(is_direction).find(misses_reverse) {
+            self.one_way.entry(number).or_insert_with(|| name.clone());
+        }
         let rates = || taken.links.iter().map(|link| on.ports[link.index()].rate);
         let (Some(slowest), Some(fastest)) = (rates().min(), rates().max()) else { return };
-        *self.slows.entry(number).or_default() |= rate < fastest;
+        *self.slows.entry(number).or_default() |= *rate < fastest;
         self.rates.entry(number).or_insert((slowest, fastest));
     }
 
@@ -70,13 +89,14 @@ impl WithoutEffect {
     }
 
     /// Looks at how long a run of a point takes at least.
-    pub(super) fn look_at_end(&mut self, spec: &WorkloadSpec, soonest: Duration) {
+    pub(super) fn look_at_end(&mut self, spec: &WorkloadSpec, on: &TopologySpec, soonest: Duration) {
+        let over = Duration((soonest.0 as f64 * later(on)) as u64);
         match spec {
             WorkloadSpec::Permutation { .. }
             | WorkloadSpec::Tornado { .. }
             | WorkloadSpec::Incast { .. }
             | WorkloadSpec::Messages { .. }
-            | WorkloadSpec::Poisson { .. } => self.lasts = self.lasts.max(Some(soonest)),
+            | WorkloadSpec::Poisson { .. } => self.lasts = self.lasts.max(Some((soonest, over))),
             // What waits for other messages, or computes.
             _ => self.lasts_otherwise = true,
         }
@@ -100,7 +120,7 @@ impl WithoutEffect {
         }));
         warnings.extend(scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
             let varied = origin.is_varied(&format!("fault.{number}.both_directions"));
-            one_way(number, fault, origin).filter(|_| !varied)
+            one_way(number, fault, self.one_way.get(&number)?, origin).filter(|_| !varied)
         }));
         // Where it is varied, the value that holds nothing back is the one to vary from.
         let is_varied = origin.is_varied("workload.depth");
@@ -113,11 +133,31 @@ impl WithoutEffect {
             );
             warnings.push(fault(&origin.file, origin.place("workload.depth"), message, help));
         }
+        warnings.extend(named(origin, "set").into_iter().filter_map(|set| {
+            (set.path == "fabric.routing_delay" && !self.is_broken).then(|| {
+                let message = format!("\"{}.{}\" has no effect: nothing fails here", set.scheme, set.path);
+                let help = "a [[fault]] of kind \"link-down\", or this without it".to_owned();
+                fault(&origin.file, set.at, message, Some(help))
+            })
+        }));
         let of_trace = |share| fault(&origin.file, origin.place("workload.file"), share, None);
         warnings.extend(self.shares.into_iter().map(of_trace));
         warnings.extend(overridden(origin));
         warnings.extend(not_for_all(&scenario.schemes, origin));
         warnings
+    }
+}
+
+/// After how many times what its hosts' links need a run on a fabric is, most likely, over.
+fn later(on: &TopologySpec) -> f64 {
+    match on {
+        TopologySpec::SingleSwitch { .. } => LATER,
+        TopologySpec::FatTree { tier, .. } => {
+            let up = |pair: &[TierSpec]| f64::from(pair[0].radix_up) * pair[1].link.0 as f64;
+            let down = |pair: &[TierSpec]| f64::from(pair[0].radix_down) * pair[0].link.0 as f64;
+            LATER * tier.windows(2).map(|pair| (down(pair) / up(pair)).max(1.0)).product::<f64>()
+        }
+        _ => MUCH_LATER,
     }
 }
 
@@ -138,10 +178,8 @@ fn idle_loss(number: usize, idle: &FaultSpec, origin: &Origin) -> Option<Scenari
 
 /// A slow link in a direction of which nobody says that it is meant: adaptive routing sees a slow uplink, and what comes
 /// back over the cable it does not, so that the schemes' order may be another one.
-fn one_way(number: usize, slow: &FaultSpec, origin: &Origin) -> Option<ScenarioError> {
-    let FaultKind::Rate { links, both_directions: None, .. } = &slow.kind else { return None };
-    let is_direction = |name: &&String| !name.trim().starts_with("cable:") && name.contains(['/', '>']);
-    let name = links.0.iter().find(is_direction)?;
+fn one_way(number: usize, slow: &FaultSpec, name: &str, origin: &Origin) -> Option<ScenarioError> {
+    let FaultKind::Rate { both_directions: None, .. } = &slow.kind else { return None };
     let message =
         format!("fault.{number} slows {name:?} in this direction only; the ranking may depend on that");
     let help = Some("both_directions = true for the cable, or false to say that one is meant".to_owned());
@@ -153,13 +191,13 @@ fn late_fault(
     number: usize,
     late: &FaultSpec,
     limits: &Limits,
-    lasts: Option<Duration>,
+    lasts: Option<(Duration, Duration)>,
     origin: &Origin,
 ) -> Option<ScenarioError> {
     let max_time = limits.max_time;
     let (first, last) = (late.at.0.iter().min()?, late.at.0.iter().max()?);
     let place = || origin.place(&format!("fault.{number}.at"));
-    if let Some(lasts) = lasts.filter(|lasts| *first > *lasts * MUCH_LATER && *first < max_time) {
+    if let Some((lasts, _)) = lasts.filter(|(_, over)| first > over && *first < max_time) {
         let message = format!(
             "fault.{number} ({}) begins at {first}, and a run that loses nothing takes little more than {}: most likely it is over \
              by then",
@@ -180,7 +218,8 @@ fn late_fault(
     );
     let help = match first == last {
         true => {
-            let within = lasts.map_or(Duration(max_time.0 / 2), |lasts| Duration(lasts.0 / 2).rounded_up(2));
+            let within =
+                lasts.map_or(Duration(max_time.0 / 2), |(lasts, _)| Duration(lasts.0 / 2).rounded_up(2));
             format!("at = \"{within}\", or a longer max_time below [limits]")
         }
         false => "earlier times, or a longer max_time below [limits]".to_owned(),
