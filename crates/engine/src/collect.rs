@@ -82,6 +82,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     });
     let jobs: Vec<JobRow> = jobs.collect();
     let (peak_queue, peak_link) = engine.peak_queue().unzip();
+    let peak_queue = u64::from(peak_queue.unwrap_or(0));
     let times = messages.map(|message| engine.network().board.times(message));
     let mut fcts: Vec<u64> = times.clone().filter_map(|[from, _, to]| Some((to? - from?).0)).collect();
     fcts.sort_unstable();
@@ -137,8 +138,9 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
         cct_mean_us: mean_us(&ccts),
         cct_max_us: us(ccts.iter().copied().max().unwrap_or(0)),
         ideal_cct_max_us: us(ideal_ccts.iter().map(|at_best| at_best.0).max().unwrap_or(0)),
-        queue_p99_bytes: engine.queue_percentile(99).unwrap_or(0),
-        peak_queue_bytes: u64::from(peak_queue.unwrap_or(0)),
+        // Percentiles of queues are known to a sixteenth, rounded up, which may be beyond the peak.
+        queue_p99_bytes: engine.queue_percentile(99).unwrap_or(0).min(peak_queue),
+        peak_queue_bytes: peak_queue,
         peak_queue_link: peak_link.map_or_else(String::new, |link| engine.network().topology.link_name(link)),
         drops: counters.drops,
         link_losses: counters.link_losses,

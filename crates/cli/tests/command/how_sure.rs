@@ -149,6 +149,15 @@ fn the_peak_queue_is_named_and_what_packets_found() {
     assert!((100_000..800_000).contains(&peak), "{peak}");
     let p99 = incast["queue_p99_bytes"].as_u64().unwrap();
     assert!((peak / 2..peak).contains(&p99), "what 99 % of its packets found: {p99}");
+    // The percentile is rounded up, and yet no packet found more than the peak.
+    let full = "[set]\n\"*.fabric.queue\" = \"70KB\"\n";
+    let incast_of_eight =
+        SMALL.replace("kind = \"permutation\"", "kind = \"incast\"\ndegree = 8\ntarget = 3");
+    place.write("s.toml", incast_of_eight.replace("100KB", "1MB") + full);
+    let document = run(&place, &[]);
+    let dropped = &document["runs"][0];
+    assert_eq!(dropped["queue_p99_bytes"], dropped["peak_queue_bytes"], "{dropped}");
+    place.write("s.toml", incast_of_eight);
     let link = incast["peak_queue_link"].as_str().unwrap();
     assert!(link.starts_with("tor:") && link.contains("down"), "the link to the receiver: {link}");
     let table = place.run(&["run", "s.toml", "--out", "out"]).expect(0).stdout;
