@@ -89,7 +89,8 @@ fn page_except_provenance(folder: &Path) -> String {
     let (before, line) = page.split_once("<p class=\"sub provenance\">").unwrap();
     let (line, after) = line.split_once("</p>").unwrap();
     assert!(
-        line.contains("seeds 1, 2 · digest <code>") && line.contains("<code>anabranch run s.toml"),
+        line.contains("seeds 1, 2 · digest of the results <code>")
+            && line.contains("<code>anabranch run s.toml"),
         "{line}"
     );
     before.to_owned() + after

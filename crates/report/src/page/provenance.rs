@@ -29,7 +29,7 @@ pub(super) fn line(set: &ResultSet, provenance: &Provenance) -> String {
         let all: Vec<String> = seeds.iter().map(u64::to_string).collect();
         let many = if seeds.len() == 1 { "seed" } else { "seeds" };
         parts.push(format!("{many} {}", all.join(", ")));
-        parts.push(format!("digest <code>{}</code>", &digest(set)[..12]));
+        parts.push(format!("digest of the results <code>{}</code>", &digest(set)[..12]));
     }
     if let Some(command) = &provenance.command {
         parts.push(format!("<code>{}</code>", escape(command)));
@@ -40,7 +40,8 @@ pub(super) fn line(set: &ResultSet, provenance: &Provenance) -> String {
     }
 }
 
-/// Of all runs together: of their own digests, in their order.
+/// Of all runs together: of their own digests, in their order. The folder is called by the digest of the scenario, and so
+/// equal for results of different builds.
 fn digest(set: &ResultSet) -> String {
     let all: Vec<&str> = set.runs.iter().map(|run| run.digest.as_str()).collect();
     text_digest(&all.join("\n"))
@@ -61,13 +62,13 @@ mod tests {
         };
         let shown = line(&set, &known);
         for part in [
-            "anabranch 0.1.0 · 2026-11-23 · seeds 1, 2 · digest <code>",
+            "anabranch 0.1.0 · 2026-11-23 · seeds 1, 2 · digest of the results <code>",
             "<code>anabranch run a&lt;b.toml</code>",
         ] {
             assert!(shown.contains(part), "{shown}");
         }
         let alone = line(&set, &Provenance::default());
-        assert!(alone.starts_with("<p class=\"sub provenance\">seeds 1, 2 · digest"), "{alone}");
+        assert!(alone.starts_with("<p class=\"sub provenance\">seeds 1, 2 · digest of"), "{alone}");
         let mut other = set.clone();
         other.runs[0].digest = "another".into();
         assert_ne!(alone, line(&other, &Provenance::default()));
