@@ -7,6 +7,7 @@ use super::plots::{MAX_POINTS, Plot};
 use crate::index::Index;
 use crate::labels::{label, thousands};
 use crate::measure::covers;
+use crate::standing::baseline_of;
 use anabranch_results::GOODPUT;
 use anabranch_results::{CurvePoints, PlotKind, PlotSpec};
 use serde_json::{Value as Json, json};
@@ -106,13 +107,25 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
         .filter(|name| **name != "scheme" || !panel_by_scheme)
         .map(|name| if *name == "entity" { entity_title } else { *name })
         .collect();
-    let heights = panels.iter().flat_map(|panel| panel.thin.values()).flat_map(|curve| &curve.points);
+    let undisturbed = undisturbed(index, spec, picture, &per);
+    let measured = panels.iter().flat_map(|panel| panel.thin.values()).flat_map(|curve| &curve.points);
+    let heights = measured.chain(undisturbed.iter().flat_map(|(_, points)| points));
     let (least, most) =
         heights.fold((f64::INFINITY, 0.0_f64), |(least, most), (_, y)| (least.min(*y), most.max(*y)));
     let y_axis = match spec.log_y || axes::is_wide(least, most) {
         true => axes::axis(&label.axis(), true),
         false => json!({"title": label.axis(), "range": [0.0, most * label.factor * 1.05]}),
     };
+    let dashed = |(curve, points): &(&Curve<'_>, Points)| {
+        let (x, y): (Vec<f64>, Vec<f64>) = points.iter().map(|(x, y)| (*x, y * label.factor)).unzip();
+        let mut line = line(scheme_look(index.set, curve.scheme), 0.8);
+        line["dash"] = "dash".into();
+        json!({
+            "kind": "vh", "name": format!("{} without faults", curve.name()), "scheme": curve.scheme, "panel": 0, "x": x,
+            "y": y, "line": line,
+        })
+    };
+    data.extend(undisturbed.iter().map(dashed));
     let mut titled = Vec::new();
     let (mut points_drawn, mut points_measured) = (0, 0);
     for (panel, Panel { scheme, thin: curves, .. }) in panels.iter().enumerate() {
@@ -162,6 +175,9 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
             false => " Where several places were measured, their mean.",
         });
     }
+    if !undisturbed.is_empty() {
+        note.push_str(" Dashed: the same run without the faults, against which it recovers.");
+    }
     if names.len() > drawn.len() {
         let (drawn, all) = (drawn.len(), names.len());
         note.push_str(&format!(" {drawn} of {all} curves are drawn; series.parquet holds all."));
@@ -175,6 +191,25 @@ pub(super) fn plot(index: &Index<'_>, spec: &PlotSpec, picture: &Picture<'_>) ->
         ));
     }
     Some(Plot::new(spec, picture, note, data, layout))
+}
+
+/// The goodput of the runs without faults, of a picture that has a curve for each scheme.
+fn undisturbed<'a>(
+    index: &Index<'_>,
+    spec: &PlotSpec,
+    picture: &'a Picture<'_>,
+    per: &[&str],
+) -> Vec<(&'a Curve<'a>, Points)> {
+    let runs = &index.set.runs;
+    let curves = picture.curves.iter().filter(|_| spec.y == GOODPUT && per == ["scheme"]);
+    let found = curves.filter_map(|curve| {
+        let baseline = baseline_of(index.set, &runs[curve.runs[0]])?;
+        let measured = index.series(runs.iter().position(|run| std::ptr::eq(run, baseline))?, &spec.y);
+        let measured: Vec<&CurvePoints> = measured.iter().collect();
+        let points = of_curve(spec, curve, &measured, false, false).into_values().next()?;
+        Some((curve, thinned_curve(&points)))
+    });
+    found.collect()
 }
 
 /// What kind of position an entity is, for people.

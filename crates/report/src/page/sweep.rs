@@ -20,6 +20,8 @@ pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> P
     let swept = spec.x.iter().filter(|_| set.answer.is_some());
     let swept = swept.flat_map(|name| set.actual().iter().filter_map(|run| run.sweep.get(name)));
     let quantity = Quantity::of(swept.collect());
+    // Between words nothing lies, so that a line would be a trend that is none.
+    let is_bar = spec.kind == PlotKind::Bar || is_of_words(set, spec);
     for (index, curve) in picture.curves.iter().enumerate() {
         let mut points: Vec<(Json, Vec<f64>)> = Vec::new();
         let runs = || curve.runs.iter().map(|&run| &set.runs[run]);
@@ -51,12 +53,13 @@ pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> P
         let (mean, low, high) = (column(Statistic::Mean), column(Statistic::Min), column(Statistic::Max));
         let several = points.iter().any(|(_, numbers)| numbers.len() > 1);
         if several {
-            note = "Mean over the seeds; the whiskers are the least and the largest.".to_owned();
+            note = "Mean over the seeds; the whiskers are the least and the largest, not the 95 % interval of ±."
+                .to_owned();
         }
         range.0 = low.iter().copied().filter(|low| *low > 0.0).fold(range.0, f64::min);
         range.1 = high.iter().copied().fold(range.1, f64::max);
         let x: Vec<&Json> = points.iter().map(|(at, _)| at).collect();
-        let kind = if spec.kind == PlotKind::Bar { "bar" } else { "both" };
+        let kind = if is_bar { "bar" } else { "both" };
         let name = match (&spec.x, curve.rest.as_str()) {
             (None, "") => label.name.clone(),
             (None, rest) => rest.to_owned(),
@@ -78,12 +81,12 @@ pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> P
     let name = spec.x.as_deref().unwrap_or("Scheme");
     let named = quantity.map_or_else(|| name.to_owned(), |quantity| format!("{name} ({})", quantity.unit()));
     let mut x = axis(&named, spec.log_x || axes::is_wide(least, most));
-    if !numeric || spec.kind == PlotKind::Bar {
+    if !numeric || is_bar {
         x = json!({"title": spec.x.as_deref().unwrap_or("Scheme"), "categories": true});
     }
     let log = spec.log_y || axes::wide_y(&data);
     let mut y = from_zero(&label.axis(), log);
-    if log && spec.kind == PlotKind::Bar && range.0 <= range.1 {
+    if log && is_bar && range.0 <= range.1 {
         // Bars have no natural foot on such an axis: a power of ten, low enough that the shortest one can be seen.
         let foot = libm::pow(10.0, (libm::log10(range.0) - 0.1).floor());
         y["range"] = json!([foot, range.1 * 1.25]);
@@ -91,6 +94,12 @@ pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> P
     note.push_str(&gaps.text());
     let note = note.trim_start().to_owned();
     Plot::new(spec, picture, note, data, layout(x, y))
+}
+
+/// Whether a swept value is a word, such as the name of a collective; quantities with units are none.
+fn is_of_words(set: &ResultSet, spec: &PlotSpec) -> bool {
+    let swept = spec.x.iter().flat_map(|name| set.actual().iter().filter_map(|run| run.sweep.get(name)));
+    swept.map(ToString::to_string).any(|value| value.starts_with(char::is_alphabetic))
 }
 
 /// What a plot of fields does not show, or shows in part: by the reason, the names of what it is about.

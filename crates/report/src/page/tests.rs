@@ -554,13 +554,52 @@ fn bars_tell_of_their_whiskers_and_stand_on_a_power_of_ten() {
     let bars =
         |set: &ResultSet| plots_of(set).into_iter().find(|plot| plot.data[0]["kind"] == "bar").unwrap();
     let both = bars(&set);
-    assert_eq!(both.note, "Mean over the seeds; the whiskers are the least and the largest.");
+    assert_eq!(
+        both.note,
+        "Mean over the seeds; the whiskers are the least and the largest, not the 95 % interval of ±."
+    );
     // The shortest bar is 100 us high, the longest whisker ends at 405.
     assert_eq!(both.layout["panels"][0]["y"]["range"], json!([10.0, 405.0 * 1.25]));
     let mut one = set.clone();
     one.runs.retain(|run| run.seed == 1);
     (one.flows, one.series) = (Vec::new(), Vec::new());
     assert_eq!(bars(&one).note, "");
+}
+
+#[test]
+fn goodput_stands_beside_that_without_faults() {
+    let mut set = two_schemes();
+    set.runs = set.runs.into_iter().filter(|run| run.seed == 1).take(1).collect();
+    set.runs.push(RunRow { baseline: true, ..set.runs[0].clone() });
+    let row = |run: u32, value| SeriesRow {
+        run,
+        series: GOODPUT.into(),
+        entity: anabranch_results::ALL_HOSTS.into(),
+        time_ps: 25_000_000,
+        value,
+    };
+    set.series = vec![row(0, 100.0), row(1, 300.0)];
+    let plot = plots_of(&set).into_iter().find(|plot| plot.whole.starts_with("Goodput")).unwrap();
+    let curves: Vec<_> = plot.data.iter().map(|curve| (&curve["name"], &curve["line"]["dash"])).collect();
+    assert_eq!(curves, [(&json!("reps without faults"), &json!("dash")), (&json!("reps"), &json!("solid"))]);
+    assert_eq!(plot.layout["panels"][0]["y"]["range"], json!([0.0, 315.0]));
+    assert!(plot.note.contains("Dashed: the same run without the faults"), "{}", plot.note);
+}
+
+#[test]
+fn words_are_not_joined_by_a_line() {
+    let mut set = two_schemes();
+    let spec =
+        PlotSpec { x: Some("workload.bytes".into()), ..PlotSpec::new(PlotKind::Line, "T", "fct_max_us") };
+    let kind =
+        |set: &ResultSet| sweep::plot(set, &spec, &curves::pictures(set, &spec)[0]).data[0]["kind"].clone();
+    assert_eq!(kind(&set), "both", "lengths");
+    for run in &mut set.runs {
+        let word =
+            if run.sweep["workload.bytes"].to_string() == "8MiB" { "alltoall" } else { "allreduce-ring" };
+        run.sweep.insert("workload.bytes".into(), Value::Text(word.into()));
+    }
+    assert_eq!(kind(&set), "bar");
 }
 
 #[test]
