@@ -1,17 +1,28 @@
 //! What each fault did to each scheme, in sentences.
 
-use crate::groups::schemes;
+use crate::groups::{Group, groups, named, points};
 use crate::labels::{count, duration};
-use anabranch_results::{FaultRow, ResultSet};
+use anabranch_base::Duration;
+use anabranch_results::{FaultRow, ResultSet, RunRow};
 
-/// Most faults that are told of one by one.
+/// Most faults that are told of one by one, and most lines of them.
 const MOST: u32 = 8;
 
-/// A line for each fault: the packets of a run of each scheme that it hit.
+/// A line for each fault, at each point of the sweep where both are few: the packets of a run of each scheme that it hit.
 pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
-    let all = || set.runs.iter().flat_map(|run| &run.faults);
-    let count = all().map(|row| row.fault + 1).max().unwrap_or(0);
-    let mut notes: Vec<String> = (0..count.min(MOST)).map(|fault| note(set, fault)).collect();
+    let groups = groups(set);
+    let count = set.runs.iter().flat_map(|run| &run.faults).map(|row| row.fault + 1).max().unwrap_or(0);
+    let points = points(&groups);
+    let of_point = |point: &_| groups.iter().filter(|group| group.sweep == *point).collect();
+    let told: Vec<(String, Vec<&Group<'_>>)> = match points.len() {
+        0 | 1 => vec![(String::new(), groups.iter().collect())],
+        few if few * count.min(MOST) as usize <= MOST as usize => {
+            points.iter().map(|point| (format!(" at {}", named(point)), of_point(point))).collect()
+        }
+        many => vec![(format!(" over {many} sweep points"), groups.iter().collect())],
+    };
+    let faults = (0..count.min(MOST)).flat_map(|fault| told.iter().map(move |told| (fault, told)));
+    let mut notes: Vec<String> = faults.filter_map(|(fault, (at, groups))| note(groups, fault, at)).collect();
     if count > MOST {
         notes.push(format!("fault.{MOST} to fault.{}: faults.parquet.", count - 1));
     }
@@ -61,16 +72,46 @@ fn routing(set: &ResultSet) -> Option<String> {
     ))
 }
 
-fn note(set: &ResultSet, fault: u32) -> String {
-    let of_schemes = schemes(set).into_iter().map(|scheme| {
-        let runs = set.runs.iter().filter(|run| run.scheme == scheme);
-        let rows: Vec<&FaultRow> =
-            runs.flat_map(|run| run.faults.iter().filter(|row| row.fault == fault)).collect();
-        format!("{scheme} {}", hit(&rows))
-    });
-    let of_schemes: Vec<String> = of_schemes.collect();
-    let rows = || set.runs.iter().flat_map(|run| run.faults.iter().filter(|row| row.fault == fault));
-    let Some(first) = rows().next() else { return String::new() };
+/// Whether a fault of a run still held when all was delivered; not where the scenario does not say it once for all runs, as
+/// where the sweep changes it.
+pub(crate) fn holds_to_the_end(scenario: &toml::Table, run: &RunRow) -> bool {
+    let written = scenario.get("fault").and_then(toml::Value::as_array);
+    run.faults.iter().any(|fault| {
+        let Some(written) = written.and_then(|faults| faults.get(fault.fault as usize)) else { return false };
+        let mut starts = starts(written, fault.at_us).into_iter();
+        starts.any(|at_us| over_at(written, at_us).is_none_or(|end| end >= run.sim_time_us))
+    })
+}
+
+/// When a fault strikes, in µs: once or several times. What the scenario leaves to its run is `at_us`.
+pub(crate) fn starts(written: &toml::Value, at_us: f64) -> Vec<f64> {
+    let times = written.get("at").and_then(toml::Value::as_array);
+    times.map_or_else(|| vec![at_us], |times| times.iter().filter_map(micros).collect())
+}
+
+/// When a fault that strikes at `from_us` is over, in µs; none where it lasts to the end.
+pub(crate) fn over_at(written: &toml::Value, from_us: f64) -> Option<f64> {
+    let time = |key: &str| written.get(key).and_then(micros);
+    time("until").or_else(|| Some(from_us + time("duration")?))
+}
+
+/// What a time is in µs.
+pub(crate) fn micros(time: &toml::Value) -> Option<f64> {
+    Some(time.as_str()?.parse::<Duration>().ok()?.as_us())
+}
+
+/// None where the runs do not have the fault.
+fn note(groups: &[&Group<'_>], fault: u32, at_point: &str) -> Option<String> {
+    let mut by_scheme: Vec<(&str, Vec<&FaultRow>)> = Vec::new();
+    for group in groups {
+        let rows = group.runs().flat_map(|run| &run.faults).filter(|row| row.fault == fault);
+        match by_scheme.iter_mut().find(|(scheme, _)| *scheme == group.scheme) {
+            Some((_, known)) => known.extend(rows),
+            None => by_scheme.push((group.scheme, rows.collect())),
+        }
+    }
+    let rows = || by_scheme.iter().flat_map(|(_, rows)| rows);
+    let first = rows().next()?;
     // What the sweep changes is another one at each point.
     let at = match rows().all(|row| row.at_us == first.at_us) {
         true => format!(" from {}", duration(first.at_us)),
@@ -80,7 +121,9 @@ fn note(set: &ResultSet, fault: u32) -> String {
         true => format!(" {}", first.on),
         false => String::new(),
     };
-    format!("fault.{fault} ({}{on}{at}), packets of a run: {}.", first.kind, of_schemes.join("; "))
+    let hits: Vec<String> =
+        by_scheme.iter().map(|(scheme, rows)| format!("{scheme} {}", hit(rows))).collect();
+    Some(format!("fault.{fault} ({}{on}{at}), packets of a run{at_point}: {}.", first.kind, hits.join("; ")))
 }
 
 /// `132 lost`, `12 to 14 refused`, `none` over runs.
@@ -126,9 +169,14 @@ mod tests {
             let reps = run.scheme == "reps";
             run.faults = vec![row(0, 100.0, if reps { 1_132 } else { 90 + index as u64 }, 0)];
         }
-        let expected = "fault.0 (link-down tor:0/up:0 from 100.0 µs), packets of a run: reps 1,132 lost; \
-                        ops 94 to 97 lost.";
-        assert_eq!(notes(&set), [expected]);
+        let said = "fault.0 (link-down tor:0/up:0 from 100.0 µs), packets of a run";
+        let expected = [
+            format!("{said} at workload.bytes = 8MiB: reps 1,132 lost; ops 94 to 95 lost."),
+            format!("{said} at workload.bytes = 16MiB: reps 1,132 lost; ops 96 to 97 lost."),
+        ];
+        assert_eq!(notes(&set), expected);
+        set.runs.iter_mut().for_each(|run| run.sweep.clear());
+        assert_eq!(notes(&set), [format!("{said}: reps 1,132 lost; ops 94 to 97 lost.")]);
     }
 
     #[test]
@@ -159,7 +207,7 @@ mod tests {
         assert_eq!(notes.len(), 9);
         assert_eq!(
             notes[0],
-            "fault.0 (link-down tor:0/up:0), packets of a run: reps 1 slowed; ops 1 slowed."
+            "fault.0 (link-down tor:0/up:0), packets of a run over 2 sweep points: reps 1 slowed; ops 1 slowed."
         );
         assert!(notes[1].ends_with("reps none; ops none."), "{}", notes[1]);
         assert_eq!(notes[8], "fault.8 to fault.9: faults.parquet.");

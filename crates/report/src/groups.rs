@@ -25,6 +25,23 @@ pub(crate) fn groups(set: &ResultSet) -> Vec<Group<'_>> {
     groups
 }
 
+/// The points of the sweep, in the order of their first groups.
+pub(crate) fn points<'a>(groups: &[Group<'a>]) -> Vec<&'a BTreeMap<String, Value>> {
+    let mut points = Vec::new();
+    for group in groups {
+        if !points.contains(&group.sweep) {
+            points.push(group.sweep);
+        }
+    }
+    points
+}
+
+/// A point in words: `workload.bytes = 8MiB, topology.hosts = 32`.
+pub(crate) fn named(point: &BTreeMap<String, Value>) -> String {
+    let values: Vec<String> = point.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    values.join(", ")
+}
+
 /// Each run by itself, in their order.
 pub(crate) fn each_run(set: &ResultSet) -> Vec<Group<'_>> {
     let runs = set.actual().iter().enumerate();

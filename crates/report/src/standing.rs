@@ -1,5 +1,6 @@
 //! How each scheme stands among the others: its rank, how sure that is, and what the faults cost it.
 
+use crate::faults::holds_to_the_end;
 use crate::groups::{Group, groups};
 use anabranch_results::{Estimate, MissingRun, ResultSet, RunRow};
 use serde_json::{Value as Json, json};
@@ -68,7 +69,7 @@ pub(crate) struct Standing {
     pub estimate: Option<Estimate>,
     /// 1 and how many schemes of the same point of the sweep are faster by more than [`LEAST_LEAD`], by an interval of the
     /// paired differences that is clear of 0, but never before a scheme with a lower mean. None where there is no
-    /// estimate, with one seed, and for one that is untouched.
+    /// estimate, with one seed, at a point where seeds change nothing, and for one that is untouched.
     pub rank: Option<usize>,
     /// 1 and how many schemes are faster, by the paired differences alone. Where it is below the rank, the seeds lie too
     /// far apart to rank the scheme.
@@ -83,6 +84,8 @@ pub(crate) struct Standing {
     pub unhit: [usize; 2],
     /// The ranked quantity over the other runs alone, where there are both; none where one is missing or did not finish.
     pub where_hit: Option<f64>,
+    /// All its seeds came to one number: they are no evidence, as if there were one seed alone.
+    pub is_one_run: bool,
     /// No fault hit any of its data at any seed or cost it anything, though they hit others' at the same point: hashing
     /// kept it off, say. What it reached is no answer to how it bears them, and it is not ranked.
     pub is_untouched: bool,
@@ -114,23 +117,30 @@ pub(crate) enum Recovery {
     NoDip,
     /// In microseconds, over the seeds at which it fell below, which are all but so many.
     After { time: Estimate, no_dip_at: usize, of: usize },
-    /// At so many of the seeds the run ended without having got back.
-    NotBefore { the_end_at: usize, of: usize },
+    /// At so many of the seeds the run ended without having got back. `is_held`: at each of them a fault still held then, so
+    /// that no later recovery of another scheme is better than this.
+    NotBefore { the_end_at: usize, of: usize, is_held: bool },
 }
 
 /// How each group stands, in their order.
 pub(crate) fn standings(set: &ResultSet, groups: &[Group<'_>]) -> Vec<Standing> {
     let quantity = ranked(set);
-    let mut found: Vec<Standing> = groups.iter().map(|group| standing(set, group, quantity)).collect();
+    let scenario = toml::from_str(&set.scenario_toml).unwrap_or_default();
+    let of = |group| standing((set, &scenario), group, quantity);
+    let mut found: Vec<Standing> = groups.iter().map(of).collect();
     let of_none = |standing: &Standing| standing.unhit[0] == standing.unhit[1];
     for index in 0..found.len() {
         let mut here = groups.iter().zip(&found).filter(|(group, _)| group.sweep == groups[index].sweep);
         found[index].is_untouched = of_none(&found[index]) && here.any(|(_, standing)| !of_none(standing));
     }
+    let seeds_tell = |index: usize| {
+        let mut here = groups.iter().zip(&found).filter(|(group, _)| group.sweep == groups[index].sweep);
+        here.any(|(_, standing)| standing.estimate.is_some() && !standing.is_one_run)
+    };
     let mut by_mean: Vec<(usize, f64)> = found
         .iter()
         .enumerate()
-        .filter(|(_, standing)| !standing.is_untouched)
+        .filter(|(index, standing)| !standing.is_untouched && seeds_tell(*index))
         .filter_map(|(index, standing)| Some((index, standing.estimate.filter(|of| of.seeds > 1)?.mean)))
         .collect();
     by_mean.sort_by(|one, other| one.1.total_cmp(&other.1));
@@ -161,7 +171,7 @@ fn is_faster(one: &Group<'_>, other: &Group<'_>, quantity: Quantity) -> bool {
     difference.interval().is_some_and(|[low, _]| low > 0.0) && difference.mean > least
 }
 
-fn standing(set: &ResultSet, group: &Group<'_>, quantity: Quantity) -> Standing {
+fn standing((set, scenario): (&ResultSet, &toml::Table), group: &Group<'_>, quantity: Quantity) -> Standing {
     let never_ran = |missing: &&MissingRun| {
         let same = missing.scheme == group.scheme && missing.sweep == *group.sweep && !missing.baseline;
         same && !group.runs().any(|run| run.seed == missing.seed)
@@ -186,10 +196,18 @@ fn standing(set: &ResultSet, group: &Group<'_>, quantity: Quantity) -> Standing 
                 Some(time) => Recovery::After { time, no_dip_at: times.len() - dips.len(), of: times.len() },
             }
         }
-        true => Recovery::NotBefore { the_end_at: baselines.len() - times.len(), of: baselines.len() },
+        true => {
+            let mut without = group.runs().filter(|run| run.time_to_recover_us.is_none());
+            Recovery::NotBefore {
+                the_end_at: baselines.len() - times.len(),
+                of: baselines.len(),
+                is_held: without.all(|run| is_whole(run) && holds_to_the_end(scenario, run)),
+            }
+        }
     };
     let bore_nothing = |(run, baseline): (&RunRow, &Option<&RunRow>)| is_unhit(run, *baseline, quantity);
     let unhit = group.runs().zip(&baselines).filter(|pair| bore_nothing(*pair)).count();
+    let numbers: Vec<f64> = group.runs().filter_map(|run| run.number(quantity.field)).collect();
     let hit: Vec<f64> = group
         .runs()
         .zip(&baselines)
@@ -206,8 +224,13 @@ fn standing(set: &ResultSet, group: &Group<'_>, quantity: Quantity) -> Standing 
         unfinished: [unfinished, absent + group.indices.len()],
         unhit: [unhit, group.indices.len()],
         where_hit: estimate.filter(|_| is_mixed).map(|_| hit.iter().sum::<f64>() / hit.len() as f64),
+        is_one_run: group.indices.len() > 1 && estimate.is_some() && is_constant(&numbers),
         is_untouched: false,
     }
+}
+
+fn is_constant(numbers: &[f64]) -> bool {
+    numbers.windows(2).all(|two| two[0] == two[1])
 }
 
 /// Whether none of its faults met any data of a run, nor slowed it in another way: the last ACKs of a message may be lost.
@@ -260,7 +283,7 @@ pub fn summary_json(set: &ResultSet) -> Json {
             "method": "mean over seeds, 95 % interval by Student's t over the seeds' own numbers",
             "ranked_by": quantity.field,
             "rank_method": "1 and how many schemes are faster by more than 1 % at the same point of the sweep, by the 95 % interval of the \
-                            differences seed by seed (paired t), but never before one with a lower mean; null with one seed, and where the faults hit none of its \
+                            differences seed by seed (paired t), but never before one with a lower mean; null with one seed or where the seeds of all schemes change nothing, and where the faults hit none of its \
                             data while they hit others'",
             "rank": standing.rank,
             "rank_at_best": standing.rank.map(|_| standing.at_best),

@@ -3,7 +3,7 @@
 use crate::assumed;
 use crate::faults;
 use crate::ground::ground;
-use crate::groups::{Group, each_run, groups};
+use crate::groups::{Group, each_run, groups, points};
 use crate::labels::{TimeUnit, bytes, half_width, large, micros, significant};
 use crate::standing::{Quantity, Recovery, Standing, ranked, standings};
 use crate::verdict::verdict;
@@ -248,8 +248,12 @@ fn recovery(standing: &Standing, unit: TimeUnit) -> String {
         Recovery::After { time, no_dip_at, of } => {
             format!("{} (no dip in {no_dip_at}/{of})", shown(time.mean))
         }
-        Recovery::NotBefore { the_end_at, of } if the_end_at == of => "not by end".to_owned(),
-        Recovery::NotBefore { the_end_at, of } => format!("not in {the_end_at}/{of}"),
+        Recovery::NotBefore { the_end_at, of, is_held } => match (the_end_at == of, is_held) {
+            (true, true) => "run ended".to_owned(),
+            (true, false) => "not by end".to_owned(),
+            (false, true) => format!("ended in {the_end_at}/{of}"),
+            (false, false) => format!("not in {the_end_at}/{of}"),
+        },
     }
 }
 
@@ -299,12 +303,7 @@ pub(crate) fn summary(set: &ResultSet) -> Summary {
 
 /// Point by point of the sweep, in the order of their first runs: ranks that belong together stand together.
 fn by_point(mut groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
-    let mut points = Vec::new();
-    for group in &groups {
-        if !points.contains(&group.sweep) {
-            points.push(group.sweep);
-        }
-    }
+    let points = points(&groups);
     groups.sort_by_key(|group| points.iter().position(|point| *point == group.sweep));
     groups
 }
@@ -404,14 +403,11 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
         }
     }
     let mut notes = notes(groups, all_alike);
+    if standings.iter().any(|standing| standing.slowdown_by_fault.is_some()) {
+        notes.push("Slowdown by fault: over the same run without faults, seed by seed.".to_owned());
+    }
     if standings.iter().any(|standing| standing.recovery != Recovery::Unknown) {
-        notes.push(
-            "Slowdown by fault: over the same run without faults, seed by seed. Recovers after: from the start of the first \
-             fault until goodput is back at 95 % of what the run without faults had when as many bytes had arrived, and stays \
-             there on average (goodput over a twentieth of that run's time); `no dip`: it never fell below; `tail only`: it did \
-             when all but the last data had arrived; `not by end`: the run ended before (`not in 1/3`: at one of three seeds)."
-                .to_owned(),
-        );
+        notes.push(RECOVERY.to_owned());
     }
     if standings.iter().any(|standing| standing.is_untouched) {
         notes.push(
@@ -438,6 +434,13 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
     }
     Summary { words, head, rows, begins, notes }
 }
+
+/// What the column of recoveries says.
+const RECOVERY: &str = "Recovers after: from the start of the first fault until goodput is back at 95 % of what the run \
+    without faults had when as many bytes had arrived, and stays there on average (goodput over a twentieth of that run's \
+    time); `no dip`: it never fell below; `tail only`: it did when all but the last data had arrived; `run ended`: it was done \
+    first, with the fault still there (`ended in 1/3`: at one of three seeds), which is no worse than a later recovery; `not by \
+    end`: it ended with the fault over, or was cut off.";
 
 /// Behind the column of what schemes are ranked by, and of what would be ideal.
 fn place_of_standing(head: &[Head], words: usize, quantity: Quantity) -> usize {
@@ -551,7 +554,9 @@ fn notes(groups: &[Group<'_>], all_alike: bool) -> Vec<String> {
     let missing: u64 =
         groups.iter().map(|group| group.total(|run| run.flows.saturating_sub(run.flows_finished))).sum();
     if missing > 0 {
-        notes.push(format!("Flows that did not finish: {missing}. FCT columns are about those that did."));
+        notes.push(format!(
+            "Flows that did not finish: {missing}. FCT columns are about those that did, the ideal about all."
+        ));
     }
     let of_jobs = |count: fn(&RunRow) -> u64| groups.iter().map(|group| group.total(count)).sum::<u64>();
     let missing = of_jobs(|run| run.jobs.saturating_sub(run.jobs_finished));

@@ -41,13 +41,14 @@ pub const TERMS: &[Term] = &[
     term(&["±"], "the half-width of the 95 % confidence interval of the mean over seeds (Student's t)"),
     term(
         &["rank"],
-        "one more than the number of schemes that are significantly faster, by more than 1 % (a paired t-test over the seeds, 95 %)",
+        "one more than the number of schemes that are significantly faster, by more than 1 % (a paired t-test over the seeds, \
+         95 %), and never before a scheme with a lower mean",
     ),
     term(&["tie"], "the seeds do not tell which is faster"),
     term(
         &["not to be placed"],
-        "too much variation between seeds: behind others by its mean, but none is significantly faster; shown \
-         as a rank of 1-3",
+        "too much variation between seeds: fewer schemes are significantly faster than its mean suggests. `1-3`: none \
+         is, and the scheme with the next lower mean has rank 3",
     ),
     term(
         &["goodput"],
@@ -55,7 +56,8 @@ pub const TERMS: &[Term] = &[
     ),
     term(
         &["recovers after"],
-        "from the start of the first fault until goodput is back at 95 % of the run without faults",
+        "from the start of the first fault until goodput is back at 95 % of the run without faults; `run ended`: it was \
+         done first, with the fault still there",
     ),
     term(&["slowdown by fault"], "the ranked time over that of the same run without faults, seed by seed"),
     term(

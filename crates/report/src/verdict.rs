@@ -1,6 +1,6 @@
 //! What is fastest, how sure that is, and what the faults cost: the sentences above table and page.
 
-use crate::groups::groups;
+use crate::groups::{groups, named, points};
 use crate::labels::{TimeUnit, half_width, micros, thousands};
 use crate::standing::{LEAST_LEAD, Quantity, Standing, ranked, standings, workload_value};
 use anabranch_results::{Estimate, MissingRun, ResultSet, RunRow};
@@ -34,12 +34,7 @@ pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
         return sentences;
     }
     let standings = standings(set, &groups);
-    let mut points: Vec<&BTreeMap<String, anabranch_results::Value>> = Vec::new();
-    for group in &groups {
-        if !points.contains(&group.sweep) {
-            points.push(group.sweep);
-        }
-    }
+    let mut points = points(&groups);
     let quantity = ranked(set);
     let at = |point: &BTreeMap<_, _>| -> Vec<(&str, &Standing)> {
         let here = groups.iter().zip(&standings).filter(|(group, _)| group.sweep == point);
@@ -65,6 +60,13 @@ pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
             sentences.push(format!("{SPARED}, at {few} of {all} sweep points ({shown}{more})."));
             sentences.push(hit_more(set));
         }
+        let alike = points.iter().filter(|point| at(point).iter().any(|(_, of)| of.is_one_run)).count();
+        if alike > 0 {
+            sentences.push(format!(
+                "{ALIKE} for some schemes at {alike} of {} sweep points: {NO_EVIDENCE}.",
+                points.len()
+            ));
+        }
         return sentences;
     }
     // A point that says nothing is no headline.
@@ -89,8 +91,8 @@ pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
             }
             None => rankings.push(ranking()),
         }
-        costs
-            .extend(cost(&schemes, &set.scenario_toml, named_at_most).map(|cost| format!("{prefix}{cost}.")));
+        costs.extend(cost(&schemes, &set.scenario_toml).map(|cost| format!("{prefix}{cost}.")));
+        rest.extend(no_evidence(&schemes, named_at_most).map(|told| format!("{prefix}{told}.")));
         rest.extend(left_out(&schemes, named_at_most).map(|left_out| format!("{prefix}{left_out}.")));
     }
     sentences.extend(rankings.into_iter().chain(costs).chain(rest));
@@ -102,6 +104,22 @@ pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
 fn says_nothing(schemes: &[(&str, &Standing)]) -> bool {
     let spared = |standing: &Standing| standing.unhit[1] > 0 && standing.unhit[0] == standing.unhit[1];
     schemes.iter().all(|(_, standing)| spared(standing) || standing.estimate.is_none())
+}
+
+/// Of schemes whose seeds all came to one number.
+const ALIKE: &str = "Seeds change nothing";
+const NO_EVIDENCE: &str = "± 0 is no evidence";
+
+/// The schemes of a point whose seeds are no evidence, in a sentence.
+fn no_evidence(schemes: &[(&str, &Standing)], most: usize) -> Option<String> {
+    let alike = schemes.iter().filter(|(_, of)| of.is_one_run).map(|(name, _)| (*name).to_owned());
+    let alike: Vec<String> = alike.collect();
+    let compared = if alike.len() > 1 { ", and they are compared by one run" } else { "" };
+    match alike.len() {
+        0 => None,
+        all if all == schemes.len() => Some(format!("{ALIKE} here: {NO_EVIDENCE}{compared}")),
+        _ => Some(format!("{ALIKE} for {}: {NO_EVIDENCE}{compared}", some(alike, most.max(MOST_IN_FULL)))),
+    }
 }
 
 /// By which number schemes are ranked and what stands behind ±, as a sentence; empty where there is nothing to rank.
@@ -118,15 +136,11 @@ pub fn method(set: &ResultSet) -> String {
             "{ranked}, mean over {most} seeds; ± is the half-width of the 95 % confidence interval of the mean over seeds (Student's t). Rank: one \
              more than the number of schemes that are faster at the same point, by more than 1 % and significantly (a \
              paired t-test: the 95 % confidence interval of the per-seed differences excludes 0); no scheme ranks before one \
-             with a lower mean. `1-3`: third by its mean, though no scheme is significantly faster. A tie is what {most} \
-             seeds do not tell apart: more may."
+             with a lower mean. `1-3`: no scheme is significantly faster, but the one with the next lower mean has rank 3. \
+             A tie is what {most} seeds do not tell apart: more may. Two schemes whose seeds change nothing are compared by \
+             one run; a point where that is so of all has no ranks."
         ),
     }
-}
-
-fn named(point: &BTreeMap<String, anabranch_results::Value>) -> String {
-    let values: Vec<String> = point.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-    values.join(", ")
 }
 
 /// The runs that are missing, first of all.
@@ -169,6 +183,11 @@ impl Shown {
         half_width(self.unit.map_or(value, |unit| unit.convert(value)))
     }
 
+    /// `c (200.0 ± 5.0 µs)`.
+    fn with(&self, (name, _, standing): &Ranked<'_>) -> String {
+        format!("{name} ({})", in_brackets(standing, self))
+    }
+
     /// With the space before it.
     fn unit(&self) -> String {
         self.unit.map_or_else(String::new, |unit| format!(" {}", unit.name()))
@@ -208,9 +227,12 @@ fn in_brackets(standing: &Standing, with: &Shown) -> String {
     }
 }
 
+/// A scheme that has a number to be ranked by.
+type Ranked<'a> = (&'a str, Estimate, &'a Standing);
+
 fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> String {
     let touched = schemes.iter().filter(|(_, standing)| !standing.is_untouched);
-    let mut order: Vec<(&str, Estimate, &Standing)> =
+    let mut order: Vec<Ranked<'_>> =
         touched.filter_map(|(name, standing)| Some((*name, standing.estimate?, *standing))).collect();
     let of_these = match schemes.iter().any(|(_, standing)| standing.is_untouched) {
         true => "Of those whose data the faults hit, ",
@@ -218,10 +240,6 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
     };
     order.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
     let units = Shown::of(schemes, quantity);
-    let rank = |name: &str| schemes.iter().find(|(known, _)| *known == name).and_then(|(_, of)| of.rank);
-    let with = |(name, _, standing): &(&str, Estimate, &Standing)| {
-        format!("{name} ({})", in_brackets(standing, &units))
-    };
     let Some((best, first, leader)) = order.first().copied() else {
         return match schemes.iter().any(|(_, standing)| standing.is_untouched && standing.estimate.is_some())
         {
@@ -234,13 +252,20 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
     if schemes.len() == 1 {
         return format!("{best}: {} {}", quantity.short, shown(leader, &units));
     }
-    // One seed has no interval, and so no rank: there the least lead alone decides.
-    let is_level = |other: &Estimate| match first.seeds {
-        1 => other.mean <= first.mean * (1.0 + LEAST_LEAD),
-        _ => first.mean == other.mean,
+    let (tied, rest): (Vec<Ranked<'_>>, Vec<_>) = order
+        .iter()
+        .copied()
+        .partition(|(_, other, of)| of.rank == Some(1) || is_level(&first, leader, other));
+    let (placed, unplaced): (Vec<_>, Vec<_>) =
+        rest.iter().copied().partition(|(_, _, standing)| standing.is_placed());
+    let mut placed = level(&placed, &units, most);
+    let mut unplaced: Vec<String> = unplaced.iter().map(|of| units.with(of)).collect();
+    // What has its place in the comparison with the fastest is not said twice.
+    let mut take_next = |next: &Ranked<'_>| match next.2.is_placed() {
+        true => placed.remove(0).text,
+        false => unplaced.remove(0),
     };
-    let (tied, rest): (Vec<_>, Vec<_>) =
-        order.iter().copied().partition(|(name, other, _)| rank(name) == Some(1) || is_level(other));
+    let mut said = 0;
     let mut text = match (tied.len(), rest.first()) {
         (1, None) => {
             let touched = schemes.iter().filter(|(_, standing)| !standing.is_untouched).count();
@@ -251,14 +276,21 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
             };
             format!("{best} {why}: {} {}", quantity.short, shown(leader, &units))
         }
-        (1, Some(next)) => format!(
-            "{of_these}{best} is fastest{}: {} {}, {:.2} times faster than {}",
-            if first.seeds == 1 { " at its one seed" } else { "" },
-            quantity.short,
-            shown(leader, &units),
-            next.1.mean / first.mean,
-            with(next),
-        ),
+        (1, Some(next)) => {
+            let how_sure = match leader.is_one_run && next.2.is_one_run {
+                _ if first.seeds == 1 => " at its one seed",
+                true => " by one run",
+                false => "",
+            };
+            said = 1;
+            format!(
+                "{of_these}{best} is fastest{how_sure}: {} {}, {:.2} times faster than {}",
+                quantity.short,
+                shown(leader, &units),
+                next.1.mean / first.mean,
+                take_next(next),
+            )
+        }
         _ => {
             let names = some(tied.iter().map(|(name, ..)| (*name).to_owned()).collect(), most);
             let same = tied.iter().all(|(_, estimate, of)| *estimate == first && of.where_hit.is_none());
@@ -273,24 +305,20 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
                 false => some(tied.iter().map(|(_, _, standing)| shown(standing, &units)).collect(), most),
             };
             // All of them are faster than the next.
-            let clear = |next: &&(&str, Estimate, &Standing)| rank(next.0) == Some(1 + tied.len());
+            let clear = |next: &&Ranked<'_>| next.2.rank == Some(1 + tied.len());
             let beyond = rest.first().filter(clear).map(|next| {
                 let slowest = tied.iter().map(|(_, estimate, _)| estimate.mean).fold(0.0, f64::max);
-                format!(", at least {:.2} times faster than {}", next.1.mean / slowest, with(next))
+                said = 1;
+                format!(", at least {:.2} times faster than {}", next.1.mean / slowest, take_next(next))
             });
             format!("{of_these}{names} tie: {} {values}{}", quantity.short, beyond.unwrap_or_default())
         }
     };
-    // One that has its place in the comparison is not said twice.
-    let said = usize::from(rest.first().is_some_and(|next| text.contains(&with(next))));
-    let is_placed = |(_, _, standing): &&(&str, Estimate, &Standing)| standing.is_placed();
-    let (placed, unplaced): (Vec<_>, Vec<_>) = rest.iter().skip(said).partition(is_placed);
-    let unplaced: Vec<String> = unplaced.into_iter().map(with).collect();
-    let placed: Vec<String> = placed.into_iter().map(with).collect();
     if most == FEW_NAMED {
         let before = tied.len().min(most) + said;
         text.push_str(&first_and_last(&placed, most.saturating_sub(before)));
     } else if !placed.is_empty() {
+        let placed = placed.into_iter().map(|level| level.text).collect();
         text.push_str(&format!("; then {}", some_of(placed, ", ", most)));
     }
     match unplaced.len() {
@@ -306,15 +334,49 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
     text
 }
 
+/// Whether one that is not first is level with the first. Without intervals there are no ranks, and the least lead decides.
+fn is_level(first: &Estimate, leader: &Standing, other: &Estimate) -> bool {
+    match leader.rank {
+        None => other.mean <= first.mean * (1.0 + LEAST_LEAD),
+        Some(_) => first.mean == other.mean,
+    }
+}
+
+/// Schemes of one rank.
+struct Level {
+    /// `c (200.0 ± 5.0 µs; tied with d)`.
+    text: String,
+    schemes: usize,
+}
+
+/// Those that share a rank, as one each: the last of four that tie is none that is last alone.
+fn level(placed: &[Ranked<'_>], units: &Shown, most: usize) -> Vec<Level> {
+    let same = |one: &Ranked<'_>, other: &Ranked<'_>| match (one.2.rank, other.2.rank) {
+        (None, None) => one.1.mean == other.1.mean,
+        (one, other) => one == other,
+    };
+    let told = |level: &[Ranked<'_>]| {
+        let tied = level[1..].iter().map(|(name, ..)| (*name).to_owned()).collect();
+        let tied = if level.len() > 1 { format!("; tied with {}", some(tied, most)) } else { String::new() };
+        let text = format!("{} ({}{tied})", level[0].0, in_brackets(level[0].2, units));
+        Level { text, schemes: level.len() }
+    };
+    placed.chunk_by(same).map(told).collect()
+}
+
 /// `; then c, 12 more and last z`: so many of the first, and the last.
-fn first_and_last(placed: &[String], first: usize) -> String {
+fn first_and_last(placed: &[Level], first: usize) -> String {
     let Some((last, others)) = placed.split_last() else { return String::new() };
     let (named, counted) = others.split_at(first.min(others.len()));
-    if counted.len() < 2 {
-        return format!("; then {}", placed.join(", "));
+    let named: String = named.iter().map(|level| format!("{}, ", level.text)).collect();
+    match counted {
+        [] => format!("; then {named}{}", last.text),
+        [one] => format!("; then {named}{}, {}", one.text, last.text),
+        _ => {
+            let more: usize = counted.iter().map(|level| level.schemes).sum();
+            format!("; then {named}{more} more and last {}", last.text)
+        }
     }
-    let named: String = named.iter().map(|name| format!("{name}, ")).collect();
-    format!("; then {named}{} more and last {last}", counted.len())
 }
 
 /// `a`, `a and b`, `a, b and c`; of many the first ones, and how many more there are.
@@ -336,8 +398,8 @@ fn some_of(mut items: Vec<String>, before_last: &str, most: usize) -> String {
     }
 }
 
-/// What the faults cost each scheme, the dearest first; in short sentences both ends of those that are clear.
-fn cost(schemes: &[(&str, &Standing)], toml: &str, most: usize) -> Option<String> {
+/// What the faults cost each scheme, the dearest first; of many both ends of those that are clear.
+fn cost(schemes: &[(&str, &Standing)], toml: &str) -> Option<String> {
     let mut costs: Vec<(&str, f64, Option<f64>)> = schemes
         .iter()
         .filter_map(|(name, standing)| {
@@ -368,23 +430,23 @@ fn cost(schemes: &[(&str, &Standing)], toml: &str, most: usize) -> Option<String
     // Not one cost is sure, which is not the same as that it is surely none.
     if clear.is_empty() && free.is_empty() && !unsure.is_empty() {
         let of_whom = if schemes.len() == 1 { "It is not" } else { "For no scheme is it" };
-        let unsure = some(unsure.into_iter().map(shown).collect(), most);
+        let unsure = some(unsure.into_iter().map(shown).collect(), MOST_IN_FULL);
         return Some(format!("{of_whom} sure that {faults} cost anything: {unsure}"));
     }
     let mut parts: Vec<String> = Vec::new();
-    if clear.len() > most + 2 && most == FEW_NAMED {
+    if clear.len() > MOST_IN_FULL {
         let least: Vec<String> = clear.iter().rev().take(2).map(shown).collect();
         let more = clear.len() - 4;
         let dearest = clear[..2].iter().map(shown).collect::<Vec<_>>().join(", ");
         parts.push(format!(" from {} to {dearest}, the dearest ({more} more between)", least.join(", ")));
     } else if !clear.is_empty() {
-        parts.push(format!(" {}", some(clear.iter().map(shown).collect(), most)));
+        parts.push(format!(" {}", some(clear.iter().map(shown).collect(), MOST_IN_FULL)));
     }
     if !free.is_empty() {
-        parts.push(format!(" nothing: {}", some(names(&free), most)));
+        parts.push(format!(" nothing: {}", some(names(&free), MOST_IN_FULL)));
     }
     if !unsure.is_empty() {
-        parts.push(format!(" not sure: {}", some(unsure.into_iter().map(shown).collect(), most)));
+        parts.push(format!(" not sure: {}", some(unsure.into_iter().map(shown).collect(), MOST_IN_FULL)));
     }
     (!parts.is_empty()).then(|| {
         let mut letters = faults.chars();
@@ -434,8 +496,9 @@ fn hit_more(set: &ResultSet) -> String {
     };
     let likelier =
         value_of_fault(toml, "probability").map(|_| ", a higher `probability`").unwrap_or_default();
-    let linear = workload_value(toml, "placement") == Some("\"linear\"");
-    let spread = if linear { ", ranks on other hosts (`placement = \"random\"` in [workload])" } else { "" };
+    let in_order = workload_value(toml, "placement") == Some("\"blocks\"");
+    let spread =
+        if in_order { ", ranks on other hosts (`placement = \"random\"` in [workload])" } else { "" };
     let earlier = if late.is_empty() { "" } else { ", an earlier `at`" };
     format!(
         "For an answer where no data was hit, let the faults hit more: {wider}{likelier}{earlier}{spread}, longer messages or more seeds."
@@ -604,314 +667,4 @@ fn faults(toml: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::standing::tests::set;
-    use crate::standing::{Recovery, summary_json};
-    use anabranch_results::FaultRow;
-
-    #[test]
-    fn the_fastest_is_named_with_the_next_and_the_others() {
-        let three = set(&[
-            ("b", &[200.0, 202.0, 204.0]),
-            ("a", &[100.0, 101.0, 102.0]),
-            ("c", &[400.0, 404.0, 408.0]),
-        ]);
-        assert_eq!(
-            verdict(&three),
-            [
-                "a is fastest: FCT 101.0 µs (± 2.5), 2.00 times faster than b (202.0 ± 5.0 µs); then c (404.0 ± 9.9 µs)."
-            ]
-        );
-        let ranks: Vec<_> = standings(&three, &groups(&three)).iter().map(|standing| standing.rank).collect();
-        assert_eq!(ranks, [Some(2), Some(1), Some(3)]);
-        assert!(method(&three).contains("Student's t"));
-    }
-
-    #[test]
-    fn overlapping_intervals_tie_and_one_seed_claims_little() {
-        let tie = set(&[
-            ("a", &[100.0, 110.0, 120.0]),
-            ("b", &[105.0, 112.0, 118.0]),
-            ("c", &[900.0, 901.0, 902.0]),
-        ]);
-        assert_eq!(
-            verdict(&tie),
-            ["a and b tie: FCT 110.0 µs (± 25) and 111.7 µs (± 16), at least 8.07 times faster than c \
-                 (901.0 ± 2.5 µs)."]
-        );
-        let ranks: Vec<_> = standings(&tie, &groups(&tie)).iter().map(|standing| standing.rank).collect();
-        assert_eq!(ranks, [Some(1), Some(1), Some(3)]);
-        // One that ties with one of the tied is not said to be slower than both.
-        let chain = set(&[("a", &[100.0, 100.0]), ("b", &[95.0, 115.0]), ("c", &[200.0, 200.0])]);
-        assert_eq!(
-            verdict(&chain),
-            ["a and b tie: FCT 100.0 µs (± 0) and 105.0 µs (± 127); then c (200.0 ± 0 µs)."]
-        );
-        let one = set(&[("a", &[100.0]), ("b", &[200.0])]);
-        assert_eq!(
-            verdict(&one),
-            ["a is fastest at its one seed: FCT 100.0 µs, 2.00 times faster than b (200.0 µs)."]
-        );
-        assert!(method(&one).ends_with("One seed: no confidence intervals, no ranks."));
-        assert!(standings(&one, &groups(&one)).iter().all(|standing| standing.rank.is_none()));
-    }
-
-    #[test]
-    fn what_did_not_finish_is_left_out_and_said() {
-        let mut set = set(&[("a", &[100.0, 100.0]), ("b", &[50.0, 50.0])]);
-        set.runs[3].flows_finished = 3;
-        let missing = |scheme: &str, error: Option<&str>| MissingRun {
-            scheme: scheme.to_owned(),
-            seed: 2,
-            sweep: BTreeMap::new(),
-            baseline: false,
-            error: error.map(str::to_owned),
-        };
-        set.missing = vec![missing("b", Some("stalled"))];
-        assert_eq!(
-            verdict(&set),
-            [
-                "Not whole: 1 of 4 runs failed or never ran.",
-                "a alone finished: FCT 100.0 µs (± 0).",
-                "Left out of the ranking: b (1 of 2 runs did not finish)."
-            ]
-        );
-        set.runs.truncate(3);
-        set.missing = vec![missing("b", None), missing("c", None)];
-        assert_eq!(verdict(&set)[0], "Not whole: 2 of 5 runs failed or never ran.");
-        assert!(verdict(&set)[2].contains("b (1 of 2 runs did not finish)"), "{:?}", verdict(&set));
-    }
-
-    /// Hits of data by scheme and seed; every run has 5 packets hit in all.
-    fn with_hits(mut set: ResultSet, data_packets: &[u64]) -> ResultSet {
-        for (run, &data_packets) in set.runs.iter_mut().zip(data_packets) {
-            run.faults = vec![FaultRow { packets_lost: 5, data_packets, ..FaultRow::default() }];
-        }
-        set
-    }
-
-    #[test]
-    fn a_scheme_of_which_no_data_was_hit_is_not_called_fastest() {
-        let three = || set(&[("a", &[110.0, 120.0]), ("b", &[100.0, 101.0]), ("c", &[210.0, 211.0])]);
-        let hit = with_hits(three(), &[0, 3, 0, 0, 3, 3]);
-        assert_eq!(
-            verdict(&hit),
-            [
-                "Of those whose data the faults hit, a is fastest: FCT 115.0 µs (± 64; unhit at 1 of 2 seeds, 120.0 where \
-                 hit), 1.83 times faster than c (210.5 ± 6.4 µs).",
-                "Not ranked, as the faults hit no data of theirs and cost them nothing: b (100.5 ± 6.4 µs).",
-                "For an answer where no data was hit, let the faults hit more: more links, longer messages or more seeds."
-            ]
-        );
-        let shown: Vec<String> = standings(&hit, &groups(&hit)).iter().map(Standing::rank_shown).collect();
-        assert_eq!(shown, ["1", "unhit", "2"]);
-        let summary = summary_json(&hit);
-        // Slower than without faults, though by ACKs alone: that is an answer.
-        let mut slower = hit.clone();
-        slower.runs.extend(hit.runs.iter().map(|run| RunRow {
-            baseline: true,
-            fct_max_us: run.fct_max_us / if run.scheme == "b" { 2.0 } else { 1.0 },
-            ..run.clone()
-        }));
-        assert!(verdict(&slower)[0].starts_with("b and a tie"), "{:?}", verdict(&slower));
-        assert!(summary[1]["rank"].is_null() && summary[1]["seeds_unhit"] == 2, "{summary}");
-        let nobody = with_hits(three(), &[0; 6]);
-        let said = &verdict(&nobody)[0];
-        assert!(said.starts_with(SPARED) && said.contains(". b and a tie: "), "{said}");
-        // One that finished before the faults came did finish.
-        let mut stuck = hit;
-        stuck.runs.iter_mut().filter(|run| run.scheme == "c").for_each(|run| run.flows_finished = 0);
-        let said = &verdict(&stuck)[0];
-        assert!(said.starts_with("a alone finished of those whose data the faults hit: FCT"), "{said}");
-    }
-
-    #[test]
-    fn of_many_schemes_the_first_are_named_and_the_rest_counted() {
-        let names: Vec<String> = (0..14).map(|number| format!("s{number}")).collect();
-        let numbers: Vec<[f64; 2]> = (0..14).map(|number| [100.0 + f64::from(number * 10); 2]).collect();
-        let schemes: Vec<(&str, &[f64])> =
-            names.iter().zip(&numbers).map(|(name, of)| (name.as_str(), &of[..])).collect();
-        let said = &verdict(&set(&schemes))[0];
-        assert!(said.ends_with("; then s2 (120.0 ± 0 µs), 10 more and last s13 (230.0 ± 0 µs)."), "{said}");
-        assert!(
-            said.starts_with("s0 is fastest: FCT 100.0 µs (± 0), 1.10 times faster than s1 (110.0"),
-            "{said}"
-        );
-        let same: Vec<(&str, &[f64])> = names.iter().map(|name| (name.as_str(), &[5.0, 5.0][..])).collect();
-        assert_eq!(verdict(&set(&same)), ["s0, s1, s2 and 11 more tie: FCT 5.00 µs (± 0) each."]);
-        let seven: Vec<_> = schemes.iter().take(4).copied().collect();
-        let said = &verdict(&set(&seven))[0];
-        assert!(said.ends_with("; then s2 (120.0 ± 0 µs), s3 (130.0 ± 0 µs)."), "{said}");
-    }
-
-    #[test]
-    fn the_cost_of_a_fault_is_that_over_its_baseline_seed_by_seed() {
-        let mut set = set(&[("a", &[110.0, 220.0, 330.0]), ("b", &[100.0, 110.0, 90.0])]);
-        set.scenario_toml =
-            "[[fault]]\nat = \"5us\"\nkind = \"link-down\"\n[workload]\nkind = \"incast\"\n".into();
-        let bases = [100.0, 200.0, 300.0, 100.0, 100.0, 100.0];
-        let runs: Vec<RunRow> = set.runs.clone();
-        set.runs.extend(runs.into_iter().zip(bases).map(|(run, fct_max_us)| RunRow {
-            baseline: true,
-            fct_max_us,
-            ..run
-        }));
-        set.runs[0].time_to_recover_us = Some(10.0);
-        let said = verdict(&set);
-        assert_eq!(said[1], "The fault (link-down) cost a 10 % (± 0); not sure: b 0 % (± 25).");
-        let recoveries: Vec<_> =
-            standings(&set, &groups(&set)).iter().map(|standing| standing.recovery).collect();
-        assert_eq!(
-            recoveries,
-            [Recovery::NotBefore { the_end_at: 2, of: 3 }, Recovery::NotBefore { the_end_at: 3, of: 3 }]
-        );
-        let summary = summary_json(&set);
-        assert!((summary[0]["slowdown_by_fault"]["mean"].as_f64().unwrap() - 1.1).abs() < 1e-12);
-        assert_eq!(summary.as_array().unwrap().len(), 2);
-    }
-
-    /// With a baseline of so many µs to each run.
-    fn with_baselines(mut set: ResultSet, bases: &[f64]) -> ResultSet {
-        let runs: Vec<RunRow> = set.runs.clone();
-        set.runs.extend(runs.into_iter().zip(bases).map(|(run, &fct_max_us)| RunRow {
-            baseline: true,
-            fct_max_us,
-            ..run
-        }));
-        set.scenario_toml =
-            "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor-uplinks:3%\"\nprobability = 0.01\n".into();
-        set
-    }
-
-    #[test]
-    fn a_cost_that_is_not_sure_is_not_said_to_be_surely_nothing() {
-        let two = with_baselines(set(&[("a", &[100.0, 220.0]), ("b", &[100.0, 150.0])]), &[100.0; 4]);
-        assert_eq!(
-            verdict(&two)[1],
-            "For no scheme is it sure that the fault (packet-loss) cost anything: a 60 % (± 762), b 25 % (± 318)."
-                .replace(", b", " and b")
-        );
-        let one = with_baselines(set(&[("a", &[100.0, 220.0])]), &[100.0; 2]);
-        let said = &verdict(&one)[1];
-        assert_eq!(said, "It is not sure that the fault (packet-loss) cost anything: a 60 % (± 762).");
-        let mixed = with_baselines(set(&[("a", &[100.0, 220.0]), ("b", &[100.0, 100.0])]), &[100.0; 4]);
-        let said = &verdict(&mixed)[1];
-        assert_eq!(said, "The fault (packet-loss) cost nothing: b; not sure: a 60 % (± 762).");
-    }
-
-    #[test]
-    fn of_many_costs_both_ends_are_named_and_that_the_least_hurt_is_slow() {
-        let names: Vec<String> = (0..9).map(|number| format!("s{number}")).collect();
-        // The fastest is hurt most.
-        let numbers: Vec<[f64; 2]> = (0..9).map(|number| [100.0 + f64::from(number * 10); 2]).collect();
-        let schemes: Vec<(&str, &[f64])> =
-            names.iter().zip(&numbers).map(|(name, of)| (name.as_str(), &of[..])).collect();
-        let bases: Vec<f64> = (0..9)
-            .flat_map(|number| [(100.0 + f64::from(number * 10)) / (2.0 - f64::from(number) / 10.0); 2])
-            .collect();
-        let said = &verdict(&with_baselines(set(&schemes), &bases))[1];
-        assert_eq!(
-            said,
-            "The fault (packet-loss) cost from s8 20 % (± 0), s7 30 % (± 0) to s0 100 % (± 0), s1 90 % (± 0), the dearest \
-             (5 more between). Least hurt is not fastest: s8 takes 1.80 times as long as s0."
-        );
-    }
-
-    #[test]
-    fn what_no_fault_hit_is_said_with_what_to_write() {
-        let mut hit = with_hits(set(&[("a", &[110.0, 120.0]), ("b", &[100.0, 101.0])]), &[3, 3, 0, 0]);
-        let last = |set: &ResultSet| verdict(set).pop().unwrap();
-        hit.scenario_toml =
-            "[[fault]]\nkind = \"packet-loss\"\nlinks = \"tor:0/up:0\"\nprobability = 0.01\n\n[workload]\nplacement = \"linear\"\n".into();
-        assert_eq!(
-            last(&hit),
-            "For an answer where no data was hit, let the faults hit more: more links (`links = \"tor-uplinks:10%\"` in \
-             [[fault]]), a higher `probability`, ranks on other hosts (`placement = \"random\"` in [workload]), longer \
-             messages or more seeds."
-        );
-        hit.scenario_toml = "[[fault]]\nkind = \"switch-down\"\nswitches = \"spine:0\"\n".into();
-        assert!(last(&hit).contains("hit more: more switches, longer messages"), "{}", last(&hit));
-        hit.scenario_toml = "[[fault]]\nkind = \"link-down\"\nlinks = \"tor-uplinks:20%\"\n".into();
-        assert!(last(&hit).contains("tor-uplinks:60%"), "{}", last(&hit));
-        // What begins when the run is over hits nothing, however wide it is.
-        hit.runs[3].faults[0].at_us = 200.0;
-        assert!(
-            last(&hit).contains("tor-uplinks:60%") && last(&hit).contains("an earlier `at`"),
-            "{}",
-            last(&hit)
-        );
-        hit.runs[2].faults[0].at_us = 200.0;
-        assert_eq!(
-            last(&hit),
-            "For an answer where no data was hit, let the faults begin before the runs end: an earlier `at` in [[fault]], or \
-             longer messages."
-        );
-    }
-
-    #[test]
-    fn a_point_that_says_nothing_is_not_the_headline() {
-        let mut whole = ResultSet::default();
-        for (point, hits) in [(1, [0; 4]), (2, [3; 4])] {
-            let mut here = with_hits(set(&[("a", &[110.0, 110.0]), ("b", &[220.0, 220.0])]), &hits);
-            for run in &mut here.runs {
-                run.sweep.insert("x".into(), anabranch_results::Value::Integer(point));
-            }
-            whole.runs.extend(here.runs);
-        }
-        let said = verdict(&whole);
-        assert_eq!(
-            said[0],
-            "At x = 2: a is fastest: FCT 110.0 µs (± 0), 2.00 times faster than b (220.0 ± 0 µs)."
-        );
-        assert_eq!(said[1], format!("At x = 1: {SPARED}."));
-        assert!(said[2].starts_with("For an answer where no data was hit"), "{said:?}");
-        assert_eq!(said.len(), 3);
-    }
-
-    #[test]
-    fn many_points_are_told_by_who_is_fastest() {
-        let mut whole = ResultSet::default();
-        for point in 0..6 {
-            let [a, b] = if point < 5 { [100.0, 200.0] } else { [200.0, 100.0] };
-            let mut here = set(&[("a", &[a, a]), ("b", &[b, b])]);
-            for run in &mut here.runs {
-                run.sweep.insert("x".into(), anabranch_results::Value::Integer(point));
-            }
-            whole.runs.extend(here.runs);
-        }
-        assert_eq!(
-            verdict(&whole),
-            [
-                "a is fastest at 5 of 6 sweep points (x = 0; x = 1; x = 2; ...). b is fastest at 1 of 6 sweep points (x = 5)."
-            ]
-        );
-        let mut spared = whole.clone();
-        for run in spared.runs.iter_mut().filter(|run| run.sweep["x"] == anabranch_results::Value::Integer(2))
-        {
-            run.faults = vec![FaultRow { packets_lost: 5, ..FaultRow::default() }];
-        }
-        let said = verdict(&spared);
-        assert!(said[0].starts_with("a is fastest at 4 of 5 sweep points"), "{said:?}");
-        assert_eq!(said[1], format!("{SPARED}, at 1 of 6 sweep points (x = 2)."));
-        whole.runs.retain(|run| run.sweep["x"] == anabranch_results::Value::Integer(0));
-        assert!(verdict(&whole)[0].starts_with("At x = 0: a is fastest"), "{:?}", verdict(&whole));
-    }
-
-    #[test]
-    fn one_scheme_over_many_points_is_no_race() {
-        let mut whole = ResultSet::default();
-        for point in 0..6 {
-            let mut here = set(&[("a", &[100.0 + f64::from(point); 2])]);
-            for run in &mut here.runs {
-                run.sweep.insert("x".into(), anabranch_results::Value::Integer(point.into()));
-                run.flows_finished = if point == 3 { 0 } else { run.flows_finished };
-            }
-            whole.runs.extend(here.runs);
-        }
-        assert_eq!(
-            verdict(&whole),
-            ["a: FCT from 100.0 µs (x = 0) to 105.0 µs (x = 5); at 1 of 6 it did not finish."]
-        );
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
 //! The times of faults, as shaded bands on axes of time.
 
 use super::curves::Picture;
-use anabranch_base::Duration;
+use crate::faults::{micros, over_at, starts};
 use anabranch_results::ResultSet;
 use serde_json::{Value as Json, json};
 
@@ -17,19 +17,10 @@ pub(super) fn of(set: &ResultSet, picture: &Picture<'_>) -> Vec<Json> {
     let runs = picture.curves.iter().filter_map(|curve| set.runs.get(*curve.runs.first()?));
     for fault in runs.flat_map(|run| &run.faults) {
         let as_written = written.and_then(|faults| faults.get(fault.fault as usize));
-        let time = |key: &str| -> Option<f64> {
-            Some(as_written?.get(key)?.as_str()?.parse::<Duration>().ok()?.as_us())
-        };
+        let time = |key: &str| micros(as_written?.get(key)?);
         // One that strikes several times is one fault.
-        let times = as_written.and_then(|fault| fault.get("at")?.as_array());
-        let micros = |at: &toml::Value| Some(at.as_str()?.parse::<Duration>().ok()?.as_us());
-        let starts: Vec<f64> =
-            times.map_or_else(|| vec![fault.at_us], |times| times.iter().filter_map(micros).collect());
-        for from in starts {
-            let to = match as_written {
-                None => Some(from),
-                Some(_) => time("until").or_else(|| Some(from + time("duration")?)),
-            };
+        for from in as_written.map_or_else(|| vec![fault.at_us], |written| starts(written, fault.at_us)) {
+            let to = as_written.map_or(Some(from), |written| over_at(written, from));
             let name = format!("fault.{}: {} {}", fault.fault, fault.kind, fault.on);
             let mut band = json!({"name": name, "from": from, "to": to});
             if let Some((every, lasts)) = time("period").zip(time("down_for")) {

@@ -331,7 +331,7 @@ fn overview(contests: &[Contest], shared: &[&Contest], schemes: &[&str]) -> Stri
          P99 where messages come at random): 1.00 is the slowest message, or the job, alone in the network. In brackets stands \
          the rank: 1 and how many schemes are faster by a paired t-test over the seeds, at 95 % and each pair by itself. Those \
          with one rank tie, different ranks do not say that two are told apart, and 1-3 means that the seeds \
-         do not tell. The darker, the further from the best of the column. <i>failed</i>: a run did not finish; <i>unhit</i>: \
+         do not tell: none is faster, and the scheme with the next lower mean has rank 3. The darker, the further from the best of the column. <i>failed</i>: a run did not finish; <i>unhit</i>: \
          the faults hit no data of the scheme; empty: it was not asked. <i>First in</i> counts scenarios with rank 1; \
          <i>over best</i> is the geometric mean of the times over those of the best scheme, over the {} of {} scenarios that \
          were asked of all schemes (- where one has no number in one of these), <i>worst</i> the largest of them in any \
@@ -480,7 +480,10 @@ fn details(contest: &Contest, before: usize) -> String {
             Recovery::Unknown => "-".to_owned(),
             Recovery::NoDip => "no dip".to_owned(),
             Recovery::After { time, .. } => with_half(time, micros),
-            Recovery::NotBefore { the_end_at, of } => format!("not by end ({the_end_at} of {of})"),
+            Recovery::NotBefore { the_end_at, of, is_held } => {
+                let word = if is_held { "run ended" } else { "not by end" };
+                format!("{word} ({the_end_at} of {of})")
+            }
         };
         let cells = [
             row.standing.rank_shown(),
