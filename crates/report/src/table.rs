@@ -425,6 +425,7 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
     }
     notes.extend(assumed::notes(set));
     notes.extend(waits::at_once(set));
+    notes.extend(waits::in_order(set));
     notes.extend(waits::notes(set));
     notes.extend(faults::notes(set));
     let another = |place: &usize| groups[*place].sweep != groups[*place - 1].sweep;

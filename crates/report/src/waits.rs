@@ -23,11 +23,9 @@ struct Waits {
 /// job is an incast. None for other jobs, for one message at a time, and where it is swept and stands in a column.
 pub(crate) fn at_once(set: &ResultSet) -> Option<String> {
     let toml = &set.scenario_toml;
-    let is_swept = set.actual().iter().any(|run| run.sweep.contains_key("workload.connections"));
-    let swept_to = set.actual().iter().filter_map(|run| run.sweep.get("workload.algorithm"));
-    let is_later = swept_to.map(ToString::to_string).any(|algorithm| algorithm == "alltoall");
+    let is_later = swept_to(set).any(|algorithm| algorithm == "alltoall");
     let is_first = workload_value(toml, "algorithm") == Some("\"alltoall\"");
-    if is_swept || !(is_first || is_later) {
+    if is_swept(set, "workload.connections") || !(is_first || is_later) {
         return None;
     }
     // The resolved scenario has the first algorithm of a sweep, and with another one no connections.
@@ -41,6 +39,39 @@ pub(crate) fn at_once(set: &ResultSet) -> Option<String> {
         "Each rank of the AllToAll sends to {others} at once (workload.connections), each with a window of its own; with fewer, \
          another scheme may lead."
     ))
+}
+
+/// That a ring whose ranks are in host order asks little of a fabric: of the hosts of a ToR one alone sends out of it, so
+/// that neither oversubscription nor hashing matters. None for other jobs, where each host has a ToR of its own, and where
+/// the placement is swept.
+pub(crate) fn in_order(set: &ResultSet) -> Option<String> {
+    let toml = &set.scenario_toml;
+    let is_first = workload_value(toml, "algorithm").is_some_and(|algorithm| algorithm.ends_with("-ring\""));
+    let is_ring = is_first || swept_to(set).any(|algorithm| algorithm.ends_with("-ring"));
+    let is_in_order = workload_value(toml, "placement") == Some("\"blocks\"");
+    if !is_ring || !is_in_order || is_swept(set, "workload.placement") {
+        return None;
+    }
+    let scenario: toml::Table = toml::from_str(toml).ok()?;
+    let topology = scenario.get("topology")?;
+    let hosts = topology.get("hosts")?.as_integer()?;
+    let of_tor = topology.get("tier")?.get(0)?.get("radix_down")?.as_integer()?;
+    (of_tor > 1 && hosts > of_tor).then(|| {
+        format!(
+            "The ranks of the ring are in host order (workload.placement): one of the {of_tor} hosts of a ToR sends out of it, \
+             whatever the oversubscription. `placement = \"random\"` asks more of the fabric."
+        )
+    })
+}
+
+fn is_swept(set: &ResultSet, parameter: &str) -> bool {
+    set.actual().iter().any(|run| run.sweep.contains_key(parameter))
+}
+
+/// The algorithms of a sweep over them.
+fn swept_to(set: &ResultSet) -> impl Iterator<Item = String> {
+    let swept = set.actual().iter().filter_map(|run| run.sweep.get("workload.algorithm"));
+    swept.map(ToString::to_string)
 }
 
 /// Notes on how far the slowest messages are those that waited for a timeout; none where no timer ran out. How long each
@@ -163,6 +194,27 @@ mod tests {
         let mut set = collectives();
         set.runs[1].timeouts = 3;
         assert_eq!(notes(&set), ["How much of a CCT is waiting for timeouts is not recorded."]);
+    }
+
+    #[test]
+    fn a_ring_in_host_order_says_what_it_asks_of_the_fabric() {
+        let mut set = collectives();
+        let scenario = |rest: &str, of_tor: u32| {
+            format!("[workload]\n{rest}[topology]\nhosts = 32\n[[topology.tier]]\nradix_down = {of_tor}\n")
+        };
+        let ring = "algorithm = \"allreduce-ring\"\nplacement = \"blocks\"\n";
+        set.scenario_toml = scenario(ring, 8);
+        let told = in_order(&set).unwrap();
+        assert!(told.contains("one of the 8 hosts of a ToR") && told.contains("\"random\""), "{told}");
+        for (rest, of_tor) in [
+            (ring, 1),
+            (ring, 32),
+            ("algorithm = \"alltoall\"\nplacement = \"blocks\"\n", 8),
+            ("algorithm = \"allreduce-ring\"\nplacement = \"random\"\n", 8),
+        ] {
+            set.scenario_toml = scenario(rest, of_tor);
+            assert_eq!(in_order(&set), None, "{rest}, {of_tor} hosts");
+        }
     }
 
     #[test]
