@@ -258,7 +258,7 @@ fn check_prints_the_fabric_and_a_resolved_form_that_runs() {
     for text in [
         "hosts      16",
         "switches",
-        "routing",
+        " KB fabric, ",
         "messages   16",
         "buffer = 8",
         "max_window = \"1.5bdp\" # = ",

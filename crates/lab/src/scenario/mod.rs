@@ -6,6 +6,8 @@
 mod annotated;
 #[cfg(test)]
 mod bad_input_cases;
+#[cfg(test)]
+mod bad_sweep_cases;
 mod context;
 mod curves;
 mod declarations;

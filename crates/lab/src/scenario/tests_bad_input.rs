@@ -1,13 +1,14 @@
 //! Every kind of bad scenario, with the whole message: where, what, and what to write instead.
 
 use super::bad_input_cases::CASES;
+use super::bad_sweep_cases::SWEEPS;
 use super::tests::{GOOD, folder, on};
 use super::*;
 
 #[test]
 fn every_fault_has_its_place_and_its_cure() {
     let mut wrong = String::new();
-    for (from, to, expected) in CASES {
+    for (from, to, expected) in CASES.iter().chain(SWEEPS) {
         assert!(GOOD.contains(from), "{from}");
         let text = GOOD.replacen(from, to, 1);
         let read = read("perm.toml", &on("reps-paper", &text), &folder(), &Overrides::default());

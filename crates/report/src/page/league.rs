@@ -334,7 +334,7 @@ fn overview(contests: &[Contest], shared: &[&Contest], schemes: &[&str]) -> Stri
          do not tell: none is faster, and the scheme with the next lower mean has rank 3. The darker, the further from the best of the column. <i>failed</i>: a run did not finish; <i>unhit</i>: \
          the faults hit no data of the scheme; empty: it was not asked. <i>First in</i> counts scenarios with rank 1; \
          <i>over best</i> is the geometric mean of the times over those of the best scheme, over the {} of {} scenarios that \
-         were asked of all schemes (- where one has no number in one of these), <i>worst</i> the largest of them in any \
+         were asked of all schemes within a data centre (- where one has no number in one of these), <i>worst</i> the largest of them in any \
          scenario. A click on a head sorts.</p>\
          <div class=\"tools\"><button type=\"button\" id=\"save-csv\">Save as CSV</button></div>\
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"All schemes in all scenarios\">\
@@ -531,7 +531,7 @@ fn state_plot(contests: &[&Contest], schemes: &[&str], bits: &BTreeMap<String, u
         return None;
     }
     let mut note = "Each point is a scheme. Upwards: its time over that of the best scheme of a scenario, the geometric mean \
-                    over the scenarios that were asked of all schemes (1: always the best). To the right: what its balancer keeps \
+                    over the scenarios that were asked of all schemes within a data centre (1: always the best). To the right: what its balancer keeps \
                     in the NIC, its transport of packets in flight (128: a BDP of 400 Gb/s and 10 us in packets of 4 KiB), and \
                     its program in a switch, in bits per queue pair. Cumulative PSNs, one timer and congestion control, which \
                     all have, are left out, and none is drawn as one bit."

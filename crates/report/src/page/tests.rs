@@ -684,7 +684,10 @@ fn the_mean_of_a_league_is_over_the_scenarios_asked_of_every_scheme() {
     let contests = [("incast", two_schemes()), ("permutation", two_schemes()), ("across", alone)]
         .map(|(name, set)| Contest::of(name, &set, String::new(), None, None));
     let page = league("", &contests, &BTreeMap::new());
-    assert!(page.contains("over the 2 of 3 scenarios that were asked of all schemes"), "{page}");
+    assert!(
+        page.contains("over the 2 of 3 scenarios that were asked of all schemes within a data centre"),
+        "{page}"
+    );
     let row = |scheme: &str| {
         let (_, row) = page.split_once(&format!("<button type=\"button\">{scheme}</button></th>")).unwrap();
         row.split_once("</tr>").unwrap().0.to_owned()
