@@ -281,10 +281,13 @@ impl Find {
             return ScenarioError { help: Some(format!("parameter = {path:?}")), line, column, ..error };
         }
         let table: Option<toml::Table> = format!("value = {value}").parse().ok();
-        let (Some(which), Some(value)) = (which, table.and_then(|mut table| table.remove("value"))) else {
-            return error;
-        };
         let mut mended = self.own_values();
+        let value = table.and_then(|mut table| match table.remove("value")? {
+            // In the list of a sweep the mended one is that which the question does not have.
+            toml::Value::Array(list) => list.into_iter().find(|value| !mended.contains(value)),
+            value => Some(value),
+        });
+        let (Some(which), Some(value)) = (which, value) else { return error };
         mended[which] = value;
         match values(mended.clone()) {
             Ok(_) => {
