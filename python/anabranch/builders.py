@@ -488,8 +488,8 @@ class TransportRnicSr(TypedDict):
         duplicate). (count, 1 to 65535; needed)
     window_packets: Transmit window: largest distance, in packets, between the lowest unacknowledged PSN and the next
         PSN to send. (count, 1 to 65535; needed)
-    cnp_interval: At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says
-        so. (time, rtt or rtt+queue; needed)
+    cnp_interval: At most one CNP per queue pair in this time. 0: none; every marked packet is acknowledged at once
+        and its ACK says so. (time, rtt or rtt+queue; needed)
     rto: Without a new acknowledgement for this long everything unacknowledged is sent again. (time, rtt or rtt+queue,
         above 0; needed)
     hears_nacks: False: the NIC ignores NACKs, their cumulative acknowledgement included, and recovers by timeout
@@ -546,8 +546,8 @@ class TransportIrn(_TransportIrnNeeded, total=False):
     sack_takes_all: True: the SACK that begins a recovery declares lost whatever is in flight and not SACKed, as
         simulators in the lineage of ConWeave's do. False: only what has a SACKed packet above it (DCP, section 2.2).
         (flag; unless said: `false`)
-    cnp_interval: At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says
-        so. (time, rtt or rtt+queue; needed)
+    cnp_interval: At most one CNP per queue pair in this time. 0: none; every marked packet is acknowledged at once
+        and its ACK says so. (time, rtt or rtt+queue; needed)
     """
 
     sack_takes_all: bool
@@ -568,8 +568,8 @@ class TransportRackTlp(TypedDict):
         was sent. DCP has "1rtt": its reordering window is an RTT, and a retransmission comes an RTT late. (time, rtt
         or rtt+queue; needed)
     rto: The timeout of last resort. (time, rtt or rtt+queue, above 0; needed)
-    cnp_interval: At most one CNP in this time. 0: none; every marked packet is acknowledged at once and its ACK says
-        so. (time, rtt or rtt+queue; needed)
+    cnp_interval: At most one CNP per queue pair in this time. 0: none; every marked packet is acknowledged at once
+        and its ACK says so. (time, rtt or rtt+queue; needed)
     """
 
     kind: Literal["rack-tlp"]
@@ -633,7 +633,8 @@ class TransportDcp(TypedDict):
     batch: Retransmissions fetched from host memory per batch. (count, 1 to 65535; needed)
     pcie: One round trip over PCIe; a fetch of packets to send again takes two. 0: none. (time, rtt or rtt+queue;
         needed)
-    cnp_interval: At most one CNP in this time; 0: one for every marked packet. (time, rtt or rtt+queue; needed)
+    cnp_interval: At most one CNP per queue pair in this time; 0: one for every marked packet. (time, rtt or
+        rtt+queue; needed)
     rto: The coarse timeout of the oldest unacknowledged message. (time, rtt or rtt+queue, above 0; needed)
     """
 
@@ -863,10 +864,10 @@ class CcDcqcn(_CcDcqcnNeeded, total=False):
     """DCQCN (SIGCOMM 2015): a rate.
 
     kind: Which it is. (needed)
-    g: Weight of a CNP in alpha. (number, 0 to 1; needed)
+    g: Gain g of alpha's moving average. (number, 0 to 1; needed)
     initial_alpha: Initial alpha: its value when the first CNP arrives (1 in the paper). (number, 0 to 1; needed)
     alpha_timer: Alpha decays once in this time without a CNP. (time, rtt or rtt+queue, 100ns or more; needed)
-    increase_timer: The rate rises once in this time. (time, rtt or rtt+queue, 100ns or more; needed)
+    increase_timer: Period of the timer of rate increases. (time, rtt or rtt+queue, 100ns or more; needed)
     byte_counter: Byte counter: bytes sent per rate increase step; 0: the timer alone. (bytes; needed)
     fast_recovery: Steps of fast recovery (F). (count, 1 to 1000000; needed)
     rate_ai: Additive increase of the target rate. (rate or line, above 0; needed)
@@ -968,13 +969,13 @@ class CcSettings(TypedDict, total=False):
     decrease: Packets taken off the window by a marked ACK, for each packet that it acknowledges. (number, 0 to 1;
         unless said: that of the base)
     loss_decrease: Packets taken off the window by a loss. (number, 0 or more; unless said: that of the base)
-    g: Weight of a CNP in alpha. (number, 0 to 1; unless said: that of the base)
+    g: Gain g of alpha's moving average. (number, 0 to 1; unless said: that of the base)
     initial_alpha: Initial alpha: its value when the first CNP arrives (1 in the paper). (number, 0 to 1; unless said:
         that of the base)
     alpha_timer: Alpha decays once in this time without a CNP. (time, rtt or rtt+queue, 100ns or more; unless said:
         that of the base)
-    increase_timer: The rate rises once in this time. (time, rtt or rtt+queue, 100ns or more; unless said: that of the
-        base)
+    increase_timer: Period of the timer of rate increases. (time, rtt or rtt+queue, 100ns or more; unless said: that
+        of the base)
     byte_counter: Byte counter: bytes sent per rate increase step; 0: the timer alone. (bytes; unless said: that of
         the base)
     fast_recovery: Steps of fast recovery (F). (count, 1 to 1000000; unless said: that of the base)
@@ -1499,9 +1500,9 @@ class ProgramAnnulus(TypedDict):
     """Annulus as Themis-longhaul simulates it, at every ToR.
 
     kind: Which it is. (needed)
-    cnp_interval: At most one CNP in this time for each queue pair; 0: one for each marked packet. (time, rtt or
-        rtt+queue; needed)
-    clear_marks: Takes the mark from the packet, so that the receiver sends no CNP for it as well. (flag; needed)
+    cnp_interval: At most one CNP per queue pair in this time; 0: one for each marked packet. (time, rtt or rtt+queue;
+        needed)
+    clear_marks: Clears the mark, so that the receiver sends no CNP for it as well. (flag; needed)
     inter_only: Leaves alone what stays within a data centre. (flag; needed)
     """
 
@@ -1528,7 +1529,7 @@ class ProgramBicc(_ProgramBiccNeeded, total=False):
     release: A packet of which nothing is heard for this long is no longer counted. (time, rtt or rtt+queue, above 0;
         needed)
     scope: What the window is of, and what has a queue. (choice, destination, switch; unless said: `"destination"`)
-    clear_marks: The near-source loop takes the mark from packets that leave the data centre. (flag; unless said:
+    clear_marks: The near-source loop clears the mark of packets that leave the data centre. (flag; unless said:
         `false`)
     ecn: Queues of what the window holds back mark packets (ECN) as ports do. (flag; unless said: `false`)
     ecn_kmin: Bytes in such a queue above which it begins to mark. (bytes; unless said: `"400KB"`)
@@ -1665,10 +1666,10 @@ class ProgramSettings(TypedDict, total=False):
     gap: An idle gap this long in a queue pair's packets starts a new flowlet, which takes a path of its own. (time,
         rtt or rtt+queue, above 0; unless said: that of the base)
     share: The probability that a NACK is dropped. (number, 0 to 1; unless said: that of the base)
-    cnp_interval: At most one CNP in this time for each queue pair; 0: one for each marked packet. (time, rtt or
-        rtt+queue; unless said: that of the base)
-    clear_marks: Takes the mark from the packet, so that the receiver sends no CNP for it as well. (flag; unless said:
-        that of the base)
+    cnp_interval: At most one CNP per queue pair in this time; 0: one for each marked packet. (time, rtt or rtt+queue;
+        unless said: that of the base)
+    clear_marks: Clears the mark, so that the receiver sends no CNP for it as well. (flag; unless said: that of the
+        base)
     inter_only: Leaves alone what stays within a data centre. (flag; unless said: that of the base)
     release: A packet of which nothing is heard for this long is no longer counted. (time, rtt or rtt+queue, above 0;
         unless said: that of the base)
@@ -1770,7 +1771,7 @@ class FabricPfcAt(_FabricPfcAtNeeded, total=False):
     switches: The class: `tor`, `leaf`, `esw` ... (text; needed)
     buffer: Packet buffer of such a switch, as `buffer` of PFC but never scaled. (bytes, above 0; needed)
     alpha: Dynamic threshold of all ports of these switches, as `pfc.alpha`; without it, that of the other switches.
-        With 65536 and a buffer that never fills these switches never send XOFF. (number, 1/65536 to 65536; unless
+        With 65536 and a buffer that never fills, these switches never send XOFF. (number, 1/65536 to 65536; unless
         said: none)
     """
 
@@ -1785,7 +1786,7 @@ class FabricPfc(TypedDict, total=False):
     headroom_apart: Headroom is reserved on top of `buffer` instead of inside it, as it must be for links with a large
         BDP: one of 1.6 Tb/s with a latency of 500 us each way needs 200 MB of headroom. (flag; unless said: `false`)
     buffer_rate: `buffer` is that of a switch whose ports add up to this rate, and scaled to others (STrack, section
-        4.1); without it every switch has `buffer`. Setting `buffer` alone takes it away. (rate, above 0; unless said:
+        4.1); without it every switch has `buffer`. Setting `buffer` alone removes it. (rate, above 0; unless said:
         none)
     alpha: Dynamic threshold (alpha): an ingress port may hold this many times the free part of the shared buffer
         before it sends XOFF. (number, 1/65536 to 65536; unless said: none)
@@ -1826,7 +1827,7 @@ class Fabric(TypedDict, total=False):
         required)
     ecn_kmax: Every data packet is marked while more than this is queued. (bytes, packets, bdp or queue; unless said:
         required)
-    ecn_pmax: Chance of a mark just below `ecn_kmax`; it rises from 0 at `ecn_kmin` (Pmax). (number, 0 to 1; unless
+    ecn_pmax: Marking probability just below `ecn_kmax`; it rises from 0 at `ecn_kmin` (Pmax). (number, 0 to 1; unless
         said: required)
     trim: Data packets that do not fit are cut to their header instead of dropped. (flag; unless said: `false`)
     acks_with_data: In switches, only trimmed packets are control packets: ACKs, NACKs and CNPs wait with data, take

@@ -18,7 +18,7 @@ use anabranch_results::digest::text_digest;
 use anabranch_results::{Answered, ClaimValue, ResultSet, RunRow};
 use anabranch_sim::scenario::{Answer, Find, Moved, Overrides, RunPoint, Search, Wanted, read_find};
 use anabranch_sim::{Control, RunResult};
-use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -90,8 +90,22 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
     let lanes: Vec<Lane> = pass_on_interrupts(&controls, || {
         pool.install(|| {
             let all = asked.par_iter().zip(&controls).enumerate().with_max_len(1);
-            all.map(|(number, ((scheme, seed), control))| searching.lane(number, scheme, *seed, control))
-                .collect()
+            let mut lanes: Vec<Lane> = all
+                .map(|(number, ((scheme, seed), control))| searching.lane(number, scheme, *seed, control))
+                .collect();
+            // What the hardest seed asks for is the answer of all only if it holds with each.
+            let hardest: Vec<Option<f64>> = lanes
+                .iter()
+                .map(|lane| hardest(&find, lanes.iter().filter(|o| o.scheme == lane.scheme)))
+                .collect();
+            let all = lanes.par_iter_mut().zip(&controls).zip(hardest).enumerate().with_max_len(1);
+            all.for_each(|(number, ((lane, control), hardest))| {
+                if let Some(place) = hardest.filter(|_| lane.ended.is_none()) {
+                    lane.search.try_also(place);
+                    lane.ended = searching.go_on(number, lane, control).err();
+                }
+            });
+            lanes
         })
     });
     let simulated = searching.simulated.into_inner();
@@ -237,6 +251,10 @@ struct Lane<'a> {
     ahead: Vec<Run>,
     /// What the left side of `where` was, by the value's place: what people look at.
     measured: Vec<(f64, String)>,
+    /// What has to hold, with what is asked of the ends; none before that is known, and where an end did not finish.
+    holds: Option<Measure>,
+    /// Runs that were asked for.
+    started: usize,
     /// Why it ended too early.
     ended: Option<Failure>,
 }
@@ -250,51 +268,65 @@ impl<'a> Searching<'a> {
             runs: Vec::new(),
             ahead: Vec::new(),
             measured: Vec::new(),
+            holds: None,
+            started: 0,
             ended: None,
         };
-        if let Err(why) = self.look(number, &mut lane, control) {
-            lane.ended = Some(why);
-        }
+        lane.ended = self
+            .look_at_ends(number, &mut lane, control)
+            .and_then(|()| self.go_on(number, &mut lane, control))
+            .err();
         let mut ahead = std::mem::take(&mut lane.ahead);
         lane.runs.append(&mut ahead);
         lane
     }
 
-    fn look(&self, number: usize, lane: &mut Lane<'a>, control: &Control) -> Result<(), Failure> {
-        let (scheme, seed) = (lane.scheme.clone(), lane.seed);
-        let mut started = 0;
-        let mut run = |value: &toml::Value| {
-            let index = number * MOST_TRIED + started;
-            started += 1;
-            Ok::<_, Failure>((index, self.run(index, &scheme, seed, value, control)?))
-        };
-        // What is asked of an end is known before the search, which comes there anyway.
+    /// The next run of a lane, at a value.
+    fn next_run(
+        &self,
+        number: usize,
+        lane: &mut Lane<'a>,
+        value: &toml::Value,
+        control: &Control,
+    ) -> Result<(usize, Ran), Failure> {
+        let index = number * MOST_TRIED + lane.started;
+        lane.started += 1;
+        Ok((index, self.run(index, &lane.scheme, lane.seed, value, control)?))
+    }
+
+    /// What is asked of an end is known before the search, which comes there anyway.
+    fn look_at_ends(&self, number: usize, lane: &mut Lane<'a>, control: &Control) -> Result<(), Failure> {
         let mut numbers = vec![Some(0.0); self.holds.count()];
         for largest in self.holds.ends() {
             let (place, value) = self.find.least_and_most()[usize::from(largest)].clone();
-            let (index, mut ran) = run(&value)?;
+            let (index, mut ran) = self.next_run(number, lane, &value, control)?;
             for (which, measure) in self.holds.at(largest) {
                 numbers[which] = lent(&mut ran, |set| self.number(measure, set)).transpose()?;
             }
             lane.ahead.push(Run { index, place, ran });
         }
         // Against what did not finish nothing holds.
-        let holds = match numbers.into_iter().collect::<Option<Vec<f64>>>() {
+        lane.holds = match numbers.into_iter().collect::<Option<Vec<f64>>>() {
             Some(numbers) => Some(self.holds.with(&numbers).map_err(Failure::Input)?),
             None => None,
         };
+        Ok(())
+    }
+
+    /// Tries what the search wants tried, until it wants no more.
+    fn go_on(&self, number: usize, lane: &mut Lane<'a>, control: &Control) -> Result<(), Failure> {
         while let Some((place, value)) = lane.search.next() {
             let known = lane.ahead.iter().position(|run| run.place == place);
             let mut tried = match known {
                 Some(known) => lane.ahead.swap_remove(known),
                 None => {
-                    let (index, ran) = run(&value)?;
+                    let (index, ran) = self.next_run(number, lane, &value, control)?;
                     Run { index, place, ran }
                 }
             };
             let (held, left) = lent(&mut tried.ran, |set| {
                 let left = self.holds.left(set).map(|(words, number)| (words.to_owned(), number));
-                (holds.as_ref().map(|holds| self.number(holds, set)), left)
+                (lane.holds.as_ref().map(|holds| self.number(holds, set)), left)
             })
             .unwrap_or_default();
             lane.measured.push((
@@ -425,14 +457,83 @@ fn answers<'a>(find: &Find, lanes: &'a [Lane<'a>]) -> Vec<OfScheme<'a>> {
     answers
 }
 
-impl OfScheme<'_> {
-    /// The values that were found, by seed, the easiest first; none when any seed has none.
-    fn found(&self) -> Option<Vec<(toml::Value, toml::Value)>> {
-        let of = |lane: &&Lane| match lane.search.answer()? {
-            Answer::Found { value, fails } => Some((value, fails)),
+/// Of a scheme's seeds, the place of what the hardest to please asks for; none where a seed has no answer. One for which it
+/// holds at both ends asks for nothing.
+fn hardest<'l, 's: 'l>(find: &Find, lanes: impl Iterator<Item = &'l Lane<'s>>) -> Option<f64> {
+    let mut places = Vec::new();
+    for lane in lanes {
+        match lane.search.answer()? {
+            Answer::Found { .. } => places.push(lane.search.place()),
+            Answer::Everywhere => {}
+            Answer::Nowhere | Answer::Backwards => return None,
+        }
+    }
+    match find.wanted {
+        Wanted::Smallest => places.into_iter().max_by(f64::total_cmp),
+        Wanted::Largest => places.into_iter().min_by(f64::total_cmp),
+    }
+}
+
+impl<'a> OfScheme<'a> {
+    /// The values that were found, by seed, the easiest first; without seeds that have none.
+    fn found(&self) -> Vec<(&'a Lane<'a>, toml::Value, toml::Value)> {
+        let of = |lane: &&'a Lane<'a>| match lane.search.answer()? {
+            Answer::Found { value, fails } => Some((*lane, value, fails)),
             _ => None,
         };
-        self.lanes.iter().map(of).collect()
+        self.lanes.iter().filter_map(of).collect()
+    }
+
+    /// The value that was found for the hardest seed and holds with every one, and the next one, which does not.
+    fn in_every_seed(&self, find: &Find) -> Option<(toml::Value, toml::Value)> {
+        let place = hardest(find, self.lanes.iter().copied())?;
+        let holds = self.lanes.iter().all(|lane| lane.search.held(place) == Some(true));
+        let mut found = self.found().into_iter().filter(|_| holds);
+        found.find(|(lane, ..)| lane.search.place() == place).map(|(_, value, fails)| (value, fails))
+    }
+
+    /// From the least to the largest value that a seed asks for; none where a seed has no answer.
+    fn over_seeds(&self, find: &Find) -> Option<String> {
+        hardest(find, self.lanes.iter().copied())?;
+        let found: Vec<String> = self.found().iter().map(|(_, value, _)| plain(value)).collect();
+        let hardest = found.last()?.clone();
+        let [first, last] = find.ends();
+        let easiest = match (found.len() == self.lanes.len(), find.wanted) {
+            (true, _) => found[0].clone(),
+            (false, Wanted::Smallest) => format!("{} or less", plain(&first)),
+            (false, Wanted::Largest) => format!("{} or more", plain(&last)),
+        };
+        Some(match find.wanted {
+            Wanted::Smallest => format!("{easiest} to {hardest}"),
+            Wanted::Largest => format!("{hardest} to {easiest}"),
+        })
+    }
+
+    /// What the seeds have each, where no value is the answer of all.
+    fn by_seed(&self, find: &Find) -> Option<String> {
+        if self.lanes.len() < 2 || self.in_every_seed(find).is_some() {
+            return None;
+        }
+        let found = self.found();
+        let each = found.iter().map(|(lane, value, fails)| {
+            format!("{} with seed {} (fails at {})", plain(value), lane.seed, plain(fails))
+        });
+        let each: Vec<String> = each.collect();
+        let against = hardest(find, self.lanes.iter().copied()).map(|place| {
+            let fails = self.lanes.iter().filter(|lane| lane.search.held(place) == Some(false));
+            let seeds: Vec<String> = fails.map(|lane| lane.seed.to_string()).collect();
+            let asks = found.iter().find(|(lane, ..)| lane.search.place() == place);
+            let asked = asks.map_or_else(String::new, |(_, value, _)| plain(value));
+            format!("; {asked} does not hold with seed {}", seeds.join(", "))
+        });
+        (!each.is_empty()).then(|| {
+            format!(
+                "{}: no value was found that is the answer of every seed: {}{}",
+                self.scheme,
+                each.join(", "),
+                against.unwrap_or_default()
+            )
+        })
     }
 
     fn runs(&self) -> usize {
@@ -441,7 +542,7 @@ impl OfScheme<'_> {
 
     /// What a reader has to know beside the table.
     fn notes(&self, find: &Find, folder: &Folder) -> Vec<String> {
-        let mut notes = Vec::new();
+        let mut notes: Vec<String> = self.by_seed(find).into_iter().collect();
         for answer in [Answer::Everywhere, Answer::Nowhere, Answer::Backwards] {
             let seeds: Vec<String> = self
                 .lanes
@@ -489,11 +590,13 @@ impl OfScheme<'_> {
 
     fn json(&self, find: &Find) -> Value {
         let found = self.found();
-        let values: Vec<toml::Value> = found.into_iter().flatten().map(|(value, _)| value).collect();
+        // Null where a seed has none.
+        let all = found.len() == self.lanes.len();
+        let values: Vec<toml::Value> = found.into_iter().filter(|_| all).map(|(_, value, _)| value).collect();
         let (easiest, hardest) = (values.first().cloned(), values.last().cloned());
         let (lowest, highest) = match find.wanted {
-            Wanted::Smallest => (easiest, hardest.clone()),
-            Wanted::Largest => (hardest.clone(), easiest),
+            Wanted::Smallest => (easiest, hardest),
+            Wanted::Largest => (hardest, easiest),
         };
         let seeds = self.lanes.iter().map(|lane| {
             let (outcome, value, fails) = match lane.search.answer() {
@@ -515,7 +618,7 @@ impl OfScheme<'_> {
         });
         json!({
             "scheme": self.scheme,
-            "value": hardest,
+            "value": self.in_every_seed(find).map(|(value, _)| value),
             "lowest": lowest,
             "highest": highest,
             "seeds": seeds.collect::<Vec<_>>(),
@@ -580,8 +683,9 @@ fn held_still(
         of_scheme.iter().copied().filter(|moved| THRESHOLDS.contains(&&*moved.parameter)).collect();
     let chosen = if both.is_empty() { &of_scheme[..1] } else { &both[..] };
     let [first, _] = find.ends();
-    let found = answers.iter().find(|answer| answer.scheme == scheme).and_then(OfScheme::found);
-    let at = found.and_then(|found| found.last().map(|(value, _)| value.clone())).unwrap_or(first.clone());
+    let of_it = answers.iter().find(|answer| answer.scheme == scheme);
+    let found = of_it.and_then(|answer| answer.in_every_seed(find));
+    let at = found.map_or_else(|| first.clone(), |(value, _)| value);
     let until = || {
         let scenario = find.scenario(&[first.clone(), at.clone()], folder).ok()?;
         Some(scenario.moved(&scenario.examine().ok()?.facts))
@@ -704,19 +808,13 @@ fn table(find: &Find, answers: &[OfScheme]) -> Vec<Vec<String>> {
     rows[0].push("runs".to_owned());
     for answer in answers {
         let mut row = vec![answer.scheme.to_owned()];
-        match answer.found().as_deref() {
-            Some([first @ .., (value, fails)]) => {
-                row.extend([plain(value), plain(fails)]);
-                if seeds > 1 {
-                    let easiest = first.first().map_or(value, |(value, _)| value);
-                    let (low, high) = match find.wanted {
-                        Wanted::Smallest => (easiest, value),
-                        Wanted::Largest => (value, easiest),
-                    };
-                    row.push(format!("{} to {}", plain(low), plain(high)));
-                }
-            }
-            _ => row.extend(std::iter::repeat_n("-".to_owned(), rows[0].len() - 2)),
+        let none = || "-".to_owned();
+        let in_every_seed = answer.in_every_seed(find);
+        let (value, fails) =
+            in_every_seed.map_or_else(|| (none(), none()), |(value, fails)| (plain(&value), plain(&fails)));
+        row.extend([value, fails]);
+        if seeds > 1 {
+            row.push(answer.over_seeds(find).unwrap_or_else(none));
         }
         row.push(answer.runs().to_string());
         rows.push(row);

@@ -376,6 +376,41 @@ fn a_question_is_checked_wherever_it_stands() {
     }
 }
 
+/// The value that the hardest seed asks for is the answer only if it holds with each seed; one for which it holds at both ends
+/// asks for nothing.
+#[test]
+fn what_is_the_answer_of_every_seed_was_tried_with_every_seed() {
+    let place = Place::new();
+    let ask = |parameter: &str, range: &str, holds: &str, set: &str| {
+        let text = format!(
+            "schemes = [{:?}]\n[topology]\nkind = \"fat-tree\"\nhosts = 64\ntiers = 2\nlink = \"400Gbps\"\n\
+             oversubscription = 2\n[workload]\nkind = \"poisson\"\nsizes = \"websearch\"\nload = 0.5\n\
+             duration = \"200us\"\n[find]\nparameter = {parameter:?}\n{range}\nwhere = \"{holds}\"\nresolution = 0.1\n{set}",
+            parameter.split('.').next().unwrap()
+        );
+        place.write("s.toml", text);
+        let asked = place.run(&["find", "s.toml", "--out", "out", "--json"]).expect(0).json();
+        let answer = asked["answers"][0].clone();
+        (answer, place.run(&["find", "s.toml", "--out", "out"]).expect(0).stdout)
+    };
+    let near_four = "abs(slowdown(scheme, p99) - 4) < 0.5";
+    let (answer, text) = ask("reps.fabric.queue", "smallest = [\"16KB\", \"4MB\"]", near_four, "");
+    assert!(answer["value"].is_null() && answer["seeds"].as_array().unwrap().len() == 3, "{answer}");
+    assert!(answer["seeds"].as_array().unwrap().iter().all(|seed| seed["outcome"] == "found"), "{answer}");
+    assert!(text.contains("no value was found that is the answer of every seed: "), "{text}");
+    assert!(text.contains(" does not hold with seed "), "{text}");
+    let within = "[set]\n\"rocev2.fabric.pfc.headroom_apart\" = false\n";
+    let range = "largest = [\"1170KB\", \"32MB\"]";
+    let (answer, text) = ask("rocev2.fabric.pfc.buffer", range, "slowdown(scheme, p99) < 10", within);
+    let outcomes: Vec<&serde_json::Value> =
+        answer["seeds"].as_array().unwrap().iter().map(|seed| &seed["outcome"]).collect();
+    assert!(
+        outcomes.contains(&&"found".into()) && outcomes.contains(&&"holds at both ends".into()),
+        "{answer}"
+    );
+    assert!(text.contains(" to 32MB or more") && answer["value"].is_string(), "{text}");
+}
+
 #[test]
 fn an_answer_stands_on_its_page_and_has_three_seeds() {
     let place = Place::new();

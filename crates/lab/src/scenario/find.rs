@@ -541,6 +541,18 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Has one more value tried when all is known: the answer of another search. It changes nothing of this one's.
+    pub fn try_also(&mut self, place: f64) {
+        if self.next.is_none() && self.held(place).is_none() {
+            self.next = Some(place);
+        }
+    }
+
+    /// Whether it held at a place; none where that was not tried.
+    pub fn held(&self, place: f64) -> Option<bool> {
+        self.tried.iter().find(|(tried, _)| *tried == place).map(|(_, holds)| *holds)
+    }
+
     /// What it came to; none before all is known.
     pub fn answer(&self) -> Option<Answer> {
         if self.next.is_some() {
