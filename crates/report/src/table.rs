@@ -437,9 +437,10 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
 }
 
 /// What the column of recoveries says.
-const RECOVERY: &str = "Recovers after: from the start of the first fault until goodput is back at 95 % of what the run \
-    without faults had when as many bytes had arrived, and stays there on average (goodput over a twentieth of that run's \
-    time); `no dip`: it never fell below; `tail only`: it did when all but the last data had arrived; `run ended`: it was done \
+const RECOVERY: &str = "Recovers after: from the start of the first fault until the goodput of all hosts together is back at \
+    95 % of what the run without faults had when as many bytes had arrived, and stays there on average until 95 % of the data \
+    are there (over a twentieth of that run's time): a few flows that stay slow show in the slowdown, and hardly here; `no \
+    dip`: it never fell below; `tail only`: it did when all but the last data had arrived; `run ended`: it was done \
     first, with the fault still there (`ended in 1/3`: at one of three seeds), which is no worse than a later recovery; `not by \
     end`: it ended with the fault over, or was cut off.";
 

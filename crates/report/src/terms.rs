@@ -56,7 +56,8 @@ pub const TERMS: &[Term] = &[
     ),
     term(
         &["recovers after"],
-        "from the start of the first fault until goodput is back at 95 % of the run without faults; `run ended`: it was \
+        "from the start of the first fault until the goodput of all hosts together is back at 95 % of the run without \
+         faults and stays there until 95 % of the data are there, so that a few slow flows hardly show; `run ended`: it was \
          done first, with the fault still there",
     ),
     term(&["slowdown by fault"], "the ranked time over that of the same run without faults, seed by seed"),
