@@ -526,6 +526,16 @@ rate = "25%"
   write: rate = "100Gbps""#,
     ),
     (
+        "[workload]",
+        r#"[[fault]]
+kind = "rate"
+links = "all"
+rate = 0.25
+[workload]"#,
+        r#"perm.toml:11:1: rate: must be a rate in quotes, not 0.25
+  write: rate = "100Gbps""#,
+    ),
+    (
         r#"kind = "fat-tree"
 hosts = 32
 link = "400Gbps""#,

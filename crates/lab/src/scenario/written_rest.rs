@@ -127,6 +127,9 @@ fn links_fault(table: &Table, kind: Kind, link: Option<Rate>) -> Result<FaultKin
 /// The error for a rate that may be written as a share of the links': the rate which that is, where it is known.
 fn of_share(table: &Table, link: Option<Rate>, error: ScenarioError) -> ScenarioError {
     let written = table.node("rate").map(|node| node.value());
+    // A number below 1 without a unit can hardly be anything else.
+    let fraction =
+        written.as_ref().and_then(toml::Value::as_float).filter(|share| (1e-6..1.0).contains(share));
     let share = written.as_ref().and_then(toml::Value::as_str).and_then(|text| {
         let percent = text.strip_suffix('%').map(|number| (number, 100.0));
         let (number, of) = percent.or_else(|| text.strip_suffix("line").map(|number| (number, 1.0)))?;
@@ -137,7 +140,7 @@ fn of_share(table: &Table, link: Option<Rate>, error: ScenarioError) -> Scenario
             .map(|number| number / of)
             .filter(|share| (1e-6..1e6).contains(share))
     });
-    let Some(share) = share else { return error };
+    let Some(share) = share.or(fraction) else { return error };
     let help = match link {
         Some(link) => format!("rate = \"{}\"", Rate((link.0 as f64 * share).round() as u64)),
         None => format!("rate = \"...\" with {share} times the rate of the links that are meant"),
