@@ -253,10 +253,9 @@ macro_rules! kinds {
                         name: $kind,
                         meaning: $crate::meaning(concat!($($doc),+)),
                         parameters: {
-                            #[allow(unused_mut, unused_assignments, reason = "one without parameters has none")]
-                            let mut all: &'static [$crate::Parameter] = &[];
-                            $( all = <$config as $crate::Declared>::declared(); )?
-                            all
+                            let declared: &[&'static [$crate::Parameter]] =
+                                &[$( <$config as $crate::Declared>::declared() )?];
+                            declared.first().copied().unwrap_or_default()
                         },
                     },
                 )*]

@@ -1,6 +1,7 @@
 //! How a command ends when it does not end well: the message and the exit code.
 
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Why a command did not do what was asked.
@@ -31,6 +32,18 @@ impl Failure {
         }
     }
 }
+
+/// That what `--out` names cannot be written; `instead` is what to name there: `file that can be written with --out FILE`.
+pub fn unwritable(path: &Path, error: &io::Error, instead: &str) -> Failure {
+    Failure::Input(format!(
+        "{}: cannot be written: {}\n  help: name a {instead}",
+        path.display(),
+        reason(error)
+    ))
+}
+
+/// What to name with `--out` where one file is written.
+pub const ANOTHER_FILE: &str = "file that can be written with --out FILE";
 
 /// What the system said, in plain words and without error numbers.
 pub fn reason(error: &io::Error) -> String {

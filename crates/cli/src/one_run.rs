@@ -1,6 +1,6 @@
 //! A single run of a scenario and the file that is made of it: what `trace` and `pcap` have in common.
 
-use crate::failure::{Failure, reason};
+use crate::failure::{ANOTHER_FILE, Failure, unwritable};
 use crate::source::{self, Prepared, Written};
 use anabranch_sim::scenario::{Overrides, RunPoint};
 use std::io::{self, BufWriter, Write};
@@ -39,13 +39,7 @@ pub fn first<'p>(prepared: &'p Prepared, scenario: &Path) -> Result<&'p RunPoint
 /// # Errors
 /// When it cannot be written.
 pub fn write(file: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
-    let refused = |error: io::Error| {
-        Failure::Input(format!(
-            "{}: cannot be written: {}\n  help: name a file that can be written with --out FILE",
-            file.display(),
-            reason(&error)
-        ))
-    };
+    let refused = |error: io::Error| unwritable(file, &error, ANOTHER_FILE);
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut fresh = tempfile::Builder::new().prefix(".fresh-").tempfile_in(folder).map_err(refused)?;
     let mut out = BufWriter::new(&mut fresh);

@@ -2,7 +2,7 @@
 
 use crate::args::CampaignArgs;
 use crate::execute::{timed, watched};
-use crate::failure::{Failure, reason};
+use crate::failure::{Failure, reason, unwritable};
 use crate::made_by::MadeBy;
 use crate::output::{note, print, print_json};
 use crate::progress::Progress;
@@ -53,11 +53,9 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     }
     let dataset =
         Dataset::claim(&args.folder, session.resolved(), session.files()).map_err(|error| match error {
-            Unclaimed::Unwritable { folder, source } => Failure::Input(format!(
-                "{}: cannot be written: {}\n  help: name a folder that can be written with --out DIR",
-                folder.display(),
-                reason(&source)
-            )),
+            Unclaimed::Unwritable { folder, source } => {
+                unwritable(&folder, &source, "folder that can be written with --out DIR")
+            }
             error @ Unclaimed::Another { .. } => Failure::Input(error.to_string()),
         })?;
     let asked = match args.sample {

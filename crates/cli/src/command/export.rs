@@ -1,7 +1,7 @@
 //! `anabranch export`: a table of results as CSV.
 
 use crate::args::{ExportArgs, FormatArg, TableArg};
-use crate::failure::{Failure, reason};
+use crate::failure::{ANOTHER_FILE, Failure, unwritable};
 use crate::source::input;
 use anabranch_results::{ResultsError, Table, write_csv};
 use std::fs::File;
@@ -24,11 +24,7 @@ pub fn export(args: &ExportArgs) -> Result<(), Failure> {
     };
     let refused = |error: &io::Error| match error.kind() {
         ErrorKind::BrokenPipe => Failure::NobodyReads,
-        _ => Failure::Input(format!(
-            "{}: cannot be written: {}\n  help: name a file that can be written with --out FILE",
-            args.file.display(),
-            reason(error)
-        )),
+        _ => unwritable(&args.file, error, ANOTHER_FILE),
     };
     let mut out: Box<dyn Write> = if args.file == Path::new("-") {
         Box::new(io::stdout().lock())
