@@ -27,6 +27,12 @@ pub struct Progress {
     finished: Mutex<Vec<f64>>,
 }
 
+/// Seconds of a run: those it has taken, and those it will have taken at its end where that can be told.
+struct Expected {
+    so_far: f64,
+    all: Option<f64>,
+}
+
 struct Running {
     index: usize,
     name: String,
@@ -102,17 +108,15 @@ impl Progress {
                 ask(&running, controls)
             };
         }
-        let mut shares = 0.0;
+        let mut expected = Vec::new();
         let mut lines = Vec::new();
         for run in running.iter() {
             let control = &controls[run.index];
             let seconds = run.since.elapsed().as_secs_f64();
             let share = share_done(control);
-            shares += share;
-            let left = match share > 0.01 {
-                true => format!(", {} left", time(seconds * (1.0 - share) / share)),
-                false => String::new(),
-            };
+            let all = (share > 0.01).then(|| seconds / share);
+            expected.push(Expected { so_far: seconds, all });
+            let left = all.map_or(String::new(), |all| format!(", {} left", time(all - seconds)));
             let hops = control.packet_hops.load(Ordering::Relaxed);
             let simulated = control.sim_time_ps.load(Ordering::Relaxed) as f64 / 1e6;
             let speed = hops as f64 / seconds.max(1e-3) / 1e6;
@@ -122,9 +126,11 @@ impl Progress {
             lines.push(format!("{}: {:.0} %, {says}", run.name, 100.0 * share));
         }
         ask(&running, controls);
-        let left = self
-            .left(shares, running.len())
-            .map_or(String::new(), |left| format!(", about {} left", time(left)));
+        let left = match self.runs {
+            1 => None,
+            _ => self.left(&expected),
+        }
+        .map_or(String::new(), |left| format!(", about {} left", time(left)));
         self.all.set_message(left.clone());
         if tells {
             *told = clock::now();
@@ -134,16 +140,21 @@ impl Progress {
         }
     }
 
-    /// Seconds until all runs are over, if those to come are like those before: none before there were some. `shares` are
-    /// done of those that run.
-    fn left(&self, shares: f64, running: usize) -> Option<f64> {
+    /// Seconds until all runs are over, if those to come are like those that finished and that run now: none before one can
+    /// be told by. Never less than the longest of those that run has left.
+    fn left(&self, running: &[Expected]) -> Option<f64> {
         let finished = locked(&self.finished);
-        if finished.is_empty() || running == 0 {
+        let known: Vec<f64> =
+            finished.iter().copied().chain(running.iter().filter_map(|run| run.all)).collect();
+        if known.is_empty() || running.is_empty() {
             return None;
         }
-        let each = finished.iter().sum::<f64>() / finished.len() as f64;
-        let to_do = self.runs.saturating_sub(finished.len()) as f64 - shares;
-        Some(each * to_do.max(0.0) / running as f64)
+        let each = known.iter().sum::<f64>() / known.len() as f64;
+        let rests: Vec<f64> =
+            running.iter().map(|run| (run.all.unwrap_or(each) - run.so_far).max(0.0)).collect();
+        let to_begin = self.runs.saturating_sub(finished.len() + running.len()) as f64;
+        let shared = (rests.iter().sum::<f64>() + each * to_begin) / running.len() as f64;
+        Some(rests.into_iter().fold(shared, f64::max))
     }
 
     /// Removes the bars.
@@ -192,13 +203,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_left_follows_from_the_runs_that_finished() {
+    fn time_left_follows_from_the_runs_that_finished_and_that_run() {
+        let at = |so_far, all| Expected { so_far, all };
         let progress = Progress::with(None, 6);
-        assert_eq!(progress.left(0.5, 2), None, "nothing to tell by");
+        assert_eq!(progress.left(&[at(5.0, None), at(5.0, None)]), None, "nothing to tell by");
+        assert_eq!(progress.left(&[at(5.0, Some(10.0))]), Some(55.0), "its own rest and five like it");
         locked(&progress.finished).extend([8.0, 12.0]);
         // Four are left, of which one is done in two halves: three times ten seconds, two at once.
-        assert_eq!(progress.left(1.0, 2), Some(15.0));
-        assert_eq!(progress.left(0.0, 0), None);
+        assert_eq!(progress.left(&[at(5.0, Some(10.0)), at(5.0, None)]), Some(15.0));
+        assert_eq!(progress.left(&[]), None);
+        // Two small ones are over and four large ones run: what these say counts, not those.
+        let large = [(); 4].map(|()| at(20.0, Some(1000.0)));
+        assert_eq!(progress.left(&large), Some(980.0));
     }
 
     #[test]

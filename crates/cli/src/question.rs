@@ -22,8 +22,17 @@ pub struct Condition {
     text: String,
     /// In the order in which they stand there.
     references: Vec<Reference>,
-    /// The left side of a comparison that measures without the ends, with its words: what people look at.
-    left: Option<(String, Measure)>,
+    /// The comparison, where its left side measures without the ends: what people look at.
+    sides: Option<Sides>,
+}
+
+/// The two sides of a comparison.
+struct Sides {
+    left: String,
+    measure: Measure,
+    right: String,
+    /// Where the right side begins. Nothing before it changes with what is measured at the ends.
+    behind: usize,
 }
 
 /// What is measured at one end.
@@ -57,20 +66,32 @@ impl Condition {
     /// # Errors
     /// As [`Measure::parse`], in words.
     pub fn with(&self, numbers: &[f64]) -> Result<Measure, String> {
+        Measure::parse(&self.text_with(numbers)).map_err(|error| error.to_string())
+    }
+
+    fn text_with(&self, numbers: &[f64]) -> String {
         let mut text = self.text.clone();
         for (of, number) in self.references.iter().zip(numbers).rev() {
             text.replace_range(of.from..of.to, &format!("({number})"));
         }
-        Measure::parse(&text).map_err(|error| error.to_string())
+        text
     }
 
-    /// What the left side of the comparison is in a run, with its words.
-    pub fn left(&self, set: &ResultSet) -> Option<(&str, f64)> {
-        let (words, measure) = self.left.as_ref()?;
-        match measure.evaluate(set).ok()? {
-            ClaimValue::Number(number) => Some((words, number)),
+    /// The words of the comparison's two sides.
+    pub fn words(&self) -> Option<[&str; 2]> {
+        self.sides.as_ref().map(|sides| [&*sides.left, &*sides.right])
+    }
+
+    /// What the comparison's two sides are in a run, with what was measured at the ends.
+    pub fn sides(&self, numbers: &[f64], set: &ResultSet) -> Option<[f64; 2]> {
+        let sides = self.sides.as_ref()?;
+        let right = self.text_with(numbers).split_off(sides.behind);
+        let right = Measure::parse(right.trim()).ok()?;
+        let number = |measure: &Measure| match measure.evaluate(set).ok()? {
+            ClaimValue::Number(number) => Some(number),
             _ => None,
-        }
+        };
+        Some([number(&sides.measure)?, number(&right)?])
     }
 
     fn parse(text: &str) -> Result<Condition, String> {
@@ -92,7 +113,7 @@ impl Condition {
             references.push(Reference { from, to, at_largest, measure });
             rest = to;
         }
-        let condition = Condition { text: text.to_owned(), left: left_of(text), references };
+        let condition = Condition { text: text.to_owned(), sides: sides_of(text), references };
         let whole = condition.with(&vec![1.0; condition.count()])?;
         let within = condition.references.iter().flat_map(|of| of.measure.schemes());
         let mut names: Vec<&str> = whole.schemes().into_iter().chain(within).collect();
@@ -127,11 +148,20 @@ fn closing(text: &str, open: usize) -> Option<usize> {
     None
 }
 
-/// What stands before the one comparison of a text.
-fn left_of(text: &str) -> Option<(String, Measure)> {
-    let place = COMPARISONS.iter().filter_map(|sign| text.find(sign)).min()?;
-    let words = text[..place].trim();
-    Some((words.to_owned(), Measure::parse(words).ok()?))
+/// What stands before and behind the one comparison of a text.
+fn sides_of(text: &str) -> Option<Sides> {
+    let (place, sign) = COMPARISONS
+        .iter()
+        .filter_map(|sign| Some((text.find(sign)?, sign.len())))
+        .min_by_key(|found| found.0)?;
+    let left = text[..place].trim();
+    let measure = Measure::parse(left).ok()?;
+    Some(Sides {
+        left: left.to_owned(),
+        measure,
+        right: text[place + sign..].trim().to_owned(),
+        behind: place + sign,
+    })
 }
 
 /// What is most likely meant by a `where` that cannot be read.
@@ -238,7 +268,8 @@ mod tests {
         assert_eq!(condition.at(true).map(|(place, _)| place).collect::<Vec<_>>(), [0]);
         let whole = condition.with(&[20.5, 3.0]).unwrap();
         assert_eq!(whole, Measure::parse("fct_max(scheme) <= 1.05 * (20.5) + (3)").unwrap());
-        assert_eq!(condition.left.unwrap().0, "fct_max(scheme)");
+        let right = "1.05 * at_largest(fct_max(scheme)) + at_smallest(drops(scheme))";
+        assert_eq!(condition.words(), Some(["fct_max(scheme)", right]));
         for (text, expected) in [
             ("fct_max(scheme) <= at_largest", "what stands behind it in brackets"),
             ("fct_max(scheme) <= at_largest(fct_max(scheme)", "what stands behind it in brackets"),

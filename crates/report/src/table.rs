@@ -605,8 +605,12 @@ pub(crate) fn explanations(figure: &Figure, claim: &ClaimRow) -> impl Iterator<I
         ClaimResult::Evaluated { outcome, .. } => (None, *outcome == Outcome::Holds),
     };
     let judged = figure.is_judged();
-    let scale = if judged { "" } else { "At paper scale: " };
-    let why = claim.why.as_deref().filter(|_| !(judged && holds)).map(|why| format!("{scale}{why}"));
+    let scale = |why: &str| match why {
+        _ if judged => "",
+        _ if why.contains("quick scale") => "At paper scale where it names none: ",
+        _ => "At paper scale: ",
+    };
+    let why = claim.why.as_deref().filter(|_| !(judged && holds)).map(|why| format!("{}{why}", scale(why)));
     let spread = claim.spread.as_ref().filter(|_| judged).and_then(spread);
     error.into_iter().chain(spread).chain(why)
 }
@@ -867,6 +871,13 @@ mod tests {
         let mut figure = Figure { claims, ..figure("paper") };
         insta::assert_snapshot!("the_table_of_claims", claims_table(&figure));
         figure.scale = "quick".into();
+        let mut both = figure.claims[2].clone();
+        both.why = Some("1.2 at quick scale, 1.4 else.".into());
+        let of_both: Vec<String> = explanations(&figure, &both).collect();
+        assert_eq!(
+            of_both.last().unwrap(),
+            "At paper scale where it names none: 1.2 at quick scale, 1.4 else."
+        );
         let quick = claims_table(&figure);
         let found: Vec<&str> = quick.lines().filter(|line| line.contains("At paper scale: ")).collect();
         assert_eq!(found.len(), 3, "each finding, and no error:\n{quick}");

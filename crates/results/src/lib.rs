@@ -34,7 +34,7 @@ mod set;
 mod sink;
 mod statistic;
 
-pub use answer::Answered;
+pub use answer::{Answered, Compared, Tried};
 #[cfg(feature = "files")]
 pub use columns::Table;
 #[cfg(feature = "files")]

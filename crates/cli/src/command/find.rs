@@ -15,7 +15,7 @@ use crate::{clock, interrupt};
 use anabranch_base::Bytes;
 use anabranch_report::Measure;
 use anabranch_results::digest::text_digest;
-use anabranch_results::{Answered, ClaimValue, ResultSet, RunRow};
+use anabranch_results::{Answered, ClaimValue, Compared, ResultSet, RunRow, Tried};
 use anabranch_sim::scenario::{Answer, Find, Moved, Overrides, RunPoint, Search, Wanted, read_find};
 use anabranch_sim::{Control, RunResult};
 use rayon::prelude::*;
@@ -121,9 +121,8 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
         return Err(failure);
     }
 
-    // By scheme, value and seed, as a sweep over the values has them.
-    let order = |run: &Run| asked.iter().position(|(scheme, _)| *scheme == run.ran.result.run.scheme);
-    runs.sort_by(|a, b| order(a).cmp(&order(b)).then(a.place.total_cmp(&b.place)));
+    // By value, scheme and seed, as a sweep over the values has them: lanes are by scheme and seed.
+    runs.sort_by(|a, b| a.place.total_cmp(&b.place));
     let count = runs.len();
     let answers = answers(&find, &done);
     let answered = Answered {
@@ -131,11 +130,12 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
         table: table(&find, &answers),
         notes: answers
             .iter()
-            .flat_map(|answer| answer.notes(&find, &written.folder))
+            .flat_map(|answer| answer.notes(&find, &holds, &written.folder))
             .chain(followers(&find, &moved, held_still(&find, &moved, &answers, &written.folder)))
             .chain(on_top(&find, &headroom))
             .chain(not_asked_in_words(&find, &not_asked))
             .collect(),
+        measured: compared(&holds, &answers),
     };
     let folder = match folder.filter(|_| simulated == 0) {
         Some(folder) => folder,
@@ -249,10 +249,11 @@ struct Lane<'a> {
     runs: Vec<Run>,
     /// Runs of the ends, until the search comes there.
     ahead: Vec<Run>,
-    /// What the left side of `where` was, by the value's place: what people look at.
-    measured: Vec<(f64, String)>,
-    /// What has to hold, with what is asked of the ends; none before that is known, and where an end did not finish.
-    holds: Option<Measure>,
+    /// Both sides of `where`, by the value's place: what people look at.
+    measured: Vec<(f64, toml::Value, Option<[f64; 2]>)>,
+    /// What has to hold, with the numbers of the ends that it asks of; none before these are known, and where an end did not
+    /// finish.
+    holds: Option<(Measure, Vec<f64>)>,
     /// Runs that were asked for.
     started: usize,
     /// Why it ended too early.
@@ -307,7 +308,7 @@ impl<'a> Searching<'a> {
         }
         // Against what did not finish nothing holds.
         lane.holds = match numbers.into_iter().collect::<Option<Vec<f64>>>() {
-            Some(numbers) => Some(self.holds.with(&numbers).map_err(Failure::Input)?),
+            Some(numbers) => Some((self.holds.with(&numbers).map_err(Failure::Input)?, numbers)),
             None => None,
         };
         Ok(())
@@ -324,18 +325,13 @@ impl<'a> Searching<'a> {
                     Run { index, place, ran }
                 }
             };
-            let (held, left) = lent(&mut tried.ran, |set| {
-                let left = self.holds.left(set).map(|(words, number)| (words.to_owned(), number));
-                (lane.holds.as_ref().map(|holds| self.number(holds, set)), left)
+            let (held, sides) = lent(&mut tried.ran, |set| {
+                let (holds, numbers) = lane.holds.as_ref()?;
+                Some((self.number(holds, set), self.holds.sides(numbers, set)))
             })
-            .unwrap_or_default();
-            lane.measured.push((
-                place,
-                left.map_or_else(
-                    || "not all finished".to_owned(),
-                    |(words, number)| format!("{words} is {}", significant(number)),
-                ),
-            ));
+            .flatten()
+            .unzip();
+            lane.measured.push((place, value, sides.flatten()));
             lane.runs.push(tried);
             lane.search.tell(self.is_true(held.transpose()?)?);
         }
@@ -541,7 +537,7 @@ impl<'a> OfScheme<'a> {
     }
 
     /// What a reader has to know beside the table.
-    fn notes(&self, find: &Find, folder: &Folder) -> Vec<String> {
+    fn notes(&self, find: &Find, holds: &Condition, folder: &Folder) -> Vec<String> {
         let mut notes: Vec<String> = self.by_seed(find).into_iter().collect();
         for answer in [Answer::Everywhere, Answer::Nowhere, Answer::Backwards] {
             let seeds: Vec<String> = self
@@ -560,7 +556,7 @@ impl<'a> OfScheme<'a> {
                 self.scheme,
                 seeds.join(", "),
                 unanswered(find, &answer, &lanes[0].search, folder),
-                measured_at_ends(find, &lanes),
+                measured_at_ends(find, holds, &lanes),
             ));
         }
         for lane in &self.lanes {
@@ -628,12 +624,17 @@ impl<'a> OfScheme<'a> {
 }
 
 /// `. At "10KB" fct_max(scheme) is 81.3 (seed 1), ...`: what was measured where the ends gave no answer.
-fn measured_at_ends(find: &Find, lanes: &[&Lane]) -> String {
+fn measured_at_ends(find: &Find, holds: &Condition, lanes: &[&Lane]) -> String {
     let mut text = String::new();
+    let Some([words, _]) = holds.words() else { return text };
     for (place, value) in find.least_and_most() {
         let of = |lane: &&Lane| {
-            let (_, said) = lane.measured.iter().find(|(at, _)| *at == place)?;
-            Some(if lanes.len() > 1 { format!("{said} (seed {})", lane.seed) } else { said.clone() })
+            let (.., sides) = lane.measured.iter().find(|(at, ..)| *at == place)?;
+            let said = sides.map_or_else(
+                || "not all finished".to_owned(),
+                |[left, _]| format!("{words} is {}", significant(left)),
+            );
+            Some(if lanes.len() > 1 { format!("{said} (seed {})", lane.seed) } else { said })
         };
         let said: Vec<String> = lanes.iter().filter_map(of).take(MOST_SEEDS_SAID).collect();
         if !said.is_empty() {
@@ -641,6 +642,27 @@ fn measured_at_ends(find: &Find, lanes: &[&Lane]) -> String {
         }
     }
     text
+}
+
+/// What was measured of every run that a search looked at.
+fn compared(holds: &Condition, answers: &[OfScheme]) -> Option<Compared> {
+    let [left, right] = holds.words()?.map(str::to_owned);
+    let mut lanes: Vec<&Lane> = answers.iter().flat_map(|answer| answer.lanes.iter().copied()).collect();
+    lanes.sort_by_key(|lane| lane.seed);
+    // The order of schemes stays theirs.
+    lanes.sort_by_key(|lane| answers.iter().position(|answer| answer.scheme == lane.scheme));
+    let of_lane = |lane: &&Lane| {
+        let mut measured: Vec<&(f64, toml::Value, Option<[f64; 2]>)> = lane.measured.iter().collect();
+        measured.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let of = |(_, value, sides): &(f64, toml::Value, Option<[f64; 2]>)| Tried {
+            scheme: lane.scheme.clone(),
+            seed: lane.seed,
+            value: plain(value),
+            sides: *sides,
+        };
+        measured.into_iter().map(of).collect::<Vec<_>>()
+    };
+    Some(Compared { left, right, tried: lanes.iter().flat_map(of_lane).collect() })
 }
 
 /// What else moved with the parameter, as the ground makes it follow: the answer is one for all of these together.

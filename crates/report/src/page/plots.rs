@@ -7,7 +7,7 @@
 
 use super::axes::{self, axis, from_zero, layout};
 use super::curves::{Curve, Picture, pictures, swept};
-use super::{links, series, sweep};
+use super::{links, search, series, sweep};
 use crate::index::Index;
 use crate::labels::{label, thousands};
 use anabranch_results::{FlowRow, GOODPUT, PlotKind, PlotSpec, RunRow, Statistic};
@@ -46,6 +46,11 @@ pub(super) const MAX_POINTS: usize = 2000;
 const MAX_CLOUD: usize = 20_000;
 /// The plots of a figure as it asks for them, otherwise those that the results have something to say in.
 pub(super) fn of(index: &Index<'_>) -> Vec<Plot> {
+    let compared = index.set.answer.as_ref().and_then(|answer| answer.measured.as_ref());
+    if let Some(compared) = compared {
+        let looked_for = swept(index.set).into_iter();
+        return looked_for.filter_map(|name| search::plot(index.set, name, compared)).collect();
+    }
     let usual_ones;
     let specs = match &index.set.figure {
         Some(figure) if !figure.plots.is_empty() => &figure.plots,

@@ -4,7 +4,6 @@ use super::axes::{self, axis, from_zero, layout};
 use super::curves::{Curve, Picture};
 use super::plots::Plot;
 use crate::labels::label;
-use anabranch_base::{Bytes, Duration, Rate};
 use anabranch_results::{PlotKind, PlotSpec, ResultSet, RunRow, Statistic, Value};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -16,10 +15,6 @@ pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> P
     let mut note = String::new();
     let mut range = (f64::INFINITY, 0.0_f64);
     let mut gaps = Gaps::default();
-    // A search looks between the ends of a range; what is swept on purpose has the labels that its author wrote.
-    let swept = spec.x.iter().filter(|_| set.answer.is_some());
-    let swept = swept.flat_map(|name| set.actual().iter().filter_map(|run| run.sweep.get(name)));
-    let quantity = Quantity::of(swept.collect());
     // Between words nothing lies, so that a line would be a trend that is none.
     let is_bar = spec.kind == PlotKind::Bar || is_of_words(set, spec);
     for (index, curve) in picture.curves.iter().enumerate() {
@@ -27,12 +22,7 @@ pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> P
         let runs = || curve.runs.iter().map(|&run| &set.runs[run]);
         for run in runs() {
             let at = match &spec.x {
-                Some(name) => {
-                    let number = |value: &Value| Some(quantity?.number(value)?.into());
-                    run.sweep
-                        .get(name)
-                        .map_or(Json::Null, |value| number(value).unwrap_or_else(|| coordinate(value)))
-                }
+                Some(name) => run.sweep.get(name).map_or(Json::Null, coordinate),
                 None => run.scheme.as_str().into(),
             };
             // A point of which one seed has no number would be the mean of the lucky ones.
@@ -79,10 +69,9 @@ pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> P
     let (least, most) =
         at().fold((f64::INFINITY, 0.0_f64), |(least, most), at| (least.min(at), most.max(at)));
     let name = spec.x.as_deref().unwrap_or("Scheme");
-    let named = quantity.map_or_else(|| name.to_owned(), |quantity| format!("{name} ({})", quantity.unit()));
-    let mut x = axis(&named, spec.log_x || axes::is_wide(least, most));
+    let mut x = axis(name, spec.log_x || axes::is_wide(least, most));
     if !numeric || is_bar {
-        x = json!({"title": spec.x.as_deref().unwrap_or("Scheme"), "categories": true});
+        x = json!({"title": name, "categories": true});
     }
     let log = spec.log_y || axes::wide_y(&data);
     let mut y = from_zero(&label.axis(), log);
@@ -138,41 +127,6 @@ impl Gaps {
     /// A sentence a reason, each after a space.
     fn text(&self) -> String {
         self.0.iter().map(|(reason, names)| format!(" {reason}: {}.", names.join("; "))).collect()
-    }
-}
-
-/// What swept values are that are written as text with a unit.
-#[derive(Clone, Copy)]
-enum Quantity {
-    Bytes,
-    Duration,
-    Rate,
-}
-
-impl Quantity {
-    /// What all of them are; none when they are not of one kind, or numbers already.
-    fn of(values: Vec<&Value>) -> Option<Quantity> {
-        let all = [Quantity::Bytes, Quantity::Duration, Quantity::Rate];
-        let fits = |quantity: &Quantity| values.iter().all(|value| quantity.number(value).is_some());
-        all.into_iter().find(fits).filter(|_| !values.is_empty())
-    }
-
-    /// A value in [`Self::unit`].
-    fn number(self, value: &Value) -> Option<f64> {
-        let Value::Text(text) = value else { return None };
-        Some(match self {
-            Quantity::Bytes => text.parse::<Bytes>().ok()?.0 as f64 / 1e3,
-            Quantity::Duration => text.parse::<Duration>().ok()?.as_us(),
-            Quantity::Rate => text.parse::<Rate>().ok()?.0 as f64 / 1e9,
-        })
-    }
-
-    fn unit(self) -> &'static str {
-        match self {
-            Quantity::Bytes => "KB",
-            Quantity::Duration => "µs",
-            Quantity::Rate => "Gbps",
-        }
     }
 }
 

@@ -1,10 +1,10 @@
 use super::*;
 use crate::samples::{collectives, figure, two_schemes};
+use anabranch_results::{Answered, Compared, DATA_PACKETS_HIT, Explanation, FaultRow, GOODPUT, Tried};
 use anabranch_results::{
     ClaimKind, ClaimResult, ClaimRow, ClaimSpec, ClaimValue, FlowRow, Outcome, PlotKind, PlotSpec, RunRow,
     SeriesRow, Value,
 };
-use anabranch_results::{DATA_PACKETS_HIT, Explanation, FaultRow, GOODPUT};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -651,10 +651,27 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
         run.sweep.insert("*.fabric.queue".into(), Value::Text(queue.into()));
     });
     let cells = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
-    set.answer = Some(anabranch_results::Answered {
+    let tried = |scheme: &str, seed, value: &str, sides| Tried {
+        scheme: scheme.into(),
+        seed,
+        value: value.into(),
+        sides,
+    };
+    set.answer = Some(Answered {
         question: "smallest *.fabric.queue where drops(scheme) < 1".into(),
         table: vec![cells(["scheme", "smallest", "fails at"]), cells(["reps", "100KB", "98KB"])],
         notes: vec!["ops with seed 1: it holds at neither end".into()],
+        measured: Some(Compared {
+            left: "drops(scheme)".into(),
+            right: "1".into(),
+            tried: vec![
+                tried("reps", 1, "10KB", Some([40.0, 1.0])),
+                tried("reps", 1, "4MB", Some([0.0, 1.0])),
+                tried("reps", 2, "98KB", Some([2.0, 1.0])),
+                tried("ops", 1, "10KB", None),
+                tried("ops", 1, "4MB", Some([7.0, 1.0])),
+            ],
+        }),
     });
     let page = own_part(&set);
     for text in [
@@ -664,11 +681,15 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
     ] {
         assert!(page.contains(text), "{text}");
     }
-    let spec =
-        PlotSpec { x: Some("*.fabric.queue".into()), ..PlotSpec::new(PlotKind::Line, "queue", "fct_max_us") };
-    let figure = Figure { plots: vec![spec], ..figure("quick") };
-    let plot = plots_of(&ResultSet { figure: Some(figure), ..set }).remove(0);
-    assert_eq!(plot.data[0]["x"], json!([10.0, 4000.0]));
+    let plot = plots_of(&set).remove(0);
+    assert_eq!(plot.title, "drops(scheme) against *.fabric.queue");
+    // The seeds' values are their own: no line joins them.
+    let of = |name: &str| plot.data.iter().find(|curve| curve["name"] == name).unwrap();
+    assert_eq!(of("reps")["x"], json!([10.0, 4000.0, 98.0, 98.0]));
+    assert_eq!(of("reps")["y"], json!([40.0, 0.0, null, 2.0]));
+    assert_eq!(of("ops")["y"], json!([7.0]));
+    assert_eq!((&of("1")["x"], &of("1")["y"]), (&json!([10.0, 4000.0]), &json!([1.0, 1.0])));
+    assert!(plot.note.ends_with("not all finished: ops with seed 1 at 10KB."), "{}", plot.note);
     assert_eq!(plot.layout["x"]["log"], true);
     assert_eq!(plot.layout["x"]["title"], "*.fabric.queue (KB)");
 }
