@@ -94,7 +94,11 @@ pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
     let mut notes = Vec::new();
     if !told.is_empty() {
         let more = if found.len() > MOST { "; the others in flows.parquet" } else { "" };
-        notes.push(format!("Messages that waited for a timeout: {}{more}.", told.join("; ")));
+        let of_seeds = match late.iter().any(|group| group.runs().nth(1).is_some()) {
+            true => " (counts over all seeds, times in their mean)",
+            false => "",
+        };
+        notes.push(format!("Messages that waited for a timeout{of_seeds}: {}{more}.", told.join("; ")));
     }
     if late.iter().any(|group| group.runs().any(|run| run.jobs > 0)) {
         notes.push("How much of a CCT is waiting for timeouts is not recorded.".to_owned());
@@ -181,9 +185,10 @@ mod tests {
         ];
         assert_eq!(
             notes(&set),
-            ["Messages that waited for a timeout: reps (workload.bytes = 8MiB): 3 of 5, the slowest 100.0 \
-                 µs, of the \
-                 others 50.00 µs."]
+            [
+                "Messages that waited for a timeout (counts over all seeds, times in their mean): reps (workload.bytes = \
+              8MiB): 3 of 5, the slowest 100.0 µs, of the others 50.00 µs."
+            ]
         );
         set.flows.retain(|flow| flow.timeouts != Some(0));
         assert!(notes(&set)[0].ends_with("3 of 3, the slowest 100.0 µs."), "{:?}", notes(&set));

@@ -666,7 +666,11 @@ fn compared(holds: &Condition, answers: &[OfScheme]) -> Option<Compared> {
 }
 
 /// What else moved with the parameter, as the ground makes it follow: the answer is one for all of these together.
-fn followers(find: &Find, moved: &[Moved], held: Option<(toml::Value, Vec<String>)>) -> Option<String> {
+fn followers(
+    find: &Find,
+    moved: &[Moved],
+    held: Option<(Option<toml::Value>, Vec<String>)>,
+) -> Option<String> {
     let mut by_change: Vec<(String, Vec<&str>)> = Vec::new();
     let schemes = moved.chunk_by(|one, next| one.scheme == next.scheme);
     for of_scheme in schemes {
@@ -679,35 +683,41 @@ fn followers(find: &Find, moved: &[Moved], held: Option<(toml::Value, Vec<String
         }
     }
     let changes = by_change.iter().map(|(changes, names)| format!("{}: {changes}", names.join(", ")));
+    let changes = changes.collect::<Vec<String>>().join("; ");
     let (at, held) = held?;
-    Some(format!(
-        "Over the whole range these follow {} and move with it: {}. To hold some still, write below [set] what they are at \
-         {}: {}.",
-        find.parameter,
-        changes.collect::<Vec<String>>().join("; "),
-        plain(&at),
-        held.join(" and "),
-    ))
+    let hold = match at {
+        Some(at) => {
+            format!(
+                "To hold some still, write below [set] what they are at {}: {}",
+                plain(&at),
+                held.join(" and ")
+            )
+        }
+        // What they would be at a value that is no answer is nothing to hold them at.
+        None => "What has a value of its own below [set] stays still".to_owned(),
+    };
+    Some(format!("Over the whole range these follow {} and move with it: {changes}. {hold}.", find.parameter))
 }
 
 /// What holds some of what moved still, as `[set]` has it, and the value of the parameter at which it is so: where it was
-/// found for the first scheme, so that the answer stays, or else the first end.
+/// found for the first scheme, so that the answer stays; nothing of both where nothing was found.
 fn held_still(
     find: &Find,
     moved: &[Moved],
     answers: &[OfScheme],
     folder: &Folder,
-) -> Option<(toml::Value, Vec<String>)> {
+) -> Option<(Option<toml::Value>, Vec<String>)> {
     let scheme = &moved.first()?.scheme;
+    let of_it = answers.iter().find(|answer| answer.scheme == scheme);
+    let Some((at, _)) = of_it.and_then(|answer| answer.in_every_seed(find)) else {
+        return Some((None, Vec::new()));
+    };
     let of_scheme: Vec<&Moved> = moved.iter().filter(|moved| moved.scheme == *scheme).collect();
     // These two make sense together only.
     let both: Vec<&Moved> =
         of_scheme.iter().copied().filter(|moved| THRESHOLDS.contains(&&*moved.parameter)).collect();
     let chosen = if both.is_empty() { &of_scheme[..1] } else { &both[..] };
     let [first, _] = find.ends();
-    let of_it = answers.iter().find(|answer| answer.scheme == scheme);
-    let found = of_it.and_then(|answer| answer.in_every_seed(find));
-    let at = found.map_or_else(|| first.clone(), |(value, _)| value);
     let until = || {
         let scenario = find.scenario(&[first.clone(), at.clone()], folder).ok()?;
         Some(scenario.moved(&scenario.examine().ok()?.facts))
@@ -719,7 +729,7 @@ fn held_still(
         let value = known.map_or(&moved.from, |row| &row.to);
         format!("\"{named}.{}\" = \"{}\"", moved.parameter, value.replace(' ', ""))
     });
-    Some((at, held.collect()))
+    Some((Some(at), held.collect()))
 }
 
 /// The headroom that switches have beside the buffer that was asked for.

@@ -74,12 +74,34 @@ fn a_fault_after_the_end() {
 }
 
 #[test]
-fn a_fault_that_is_swept_over_the_end_is_met_somewhere() {
-    let text = format!(
-        "{SMALL}[[fault]]\nkind = \"link-down\"\nlinks = \"tor-uplinks:50%\"\nduration = \"9us\"\n\
-         [sweep]\n\"fault.0.at\" = [\"0us\", \"900ms\"]\n"
+fn a_fault_that_is_swept_over_the_end() {
+    let swept = |times: &str| {
+        format!(
+            "{SMALL}[[fault]]\nkind = \"link-down\"\nlinks = \"tor-uplinks:50%\"\nduration = \"9us\"\n\
+             [sweep]\n\"fault.0.at\" = [{times}]\n"
+        )
+    };
+    warned(&swept("\"0us\", \"5us\""), &[]);
+    let late = "fault.0 (link-down tor-uplinks:50%) begins at 800ms, and a run that loses nothing takes little more than";
+    warned(&swept("\"900ms\", \"0us\", \"800ms\""), &[late]);
+    let place = Place::new();
+    place.write("s.toml", swept("\"0us\", \"900ms\""));
+    let said = place.run(&["check", "s.toml"]).expect(0).stderr;
+    assert!(said.contains("warning: s.toml:19:1: "), "{said}");
+    assert!(
+        said.contains("\n  write: earlier ones, such as \"4700ns\", in [sweep], or longer messages"),
+        "{said}"
     );
-    warned(&text, &[]);
+}
+
+#[test]
+fn a_queue_of_its_own_turns_pfc_off() {
+    let lossless = edited("\"ops\"", "\"rocev2\"");
+    let says = "\"rocev2.fabric.queue\" turns PFC off: switches drop then, and rocev2 needs PFC, since go-back-N performs well \
+                only on a lossless fabric; write: \"rocev2.fabric.pfc.buffer\", where";
+    check_warns(&format!("{lossless}[set]\n\"rocev2.fabric.queue\" = \"2MB\"\n"), &[says]);
+    check_warns(&format!("{lossless}[sweep]\n\"rocev2.fabric.queue\" = [\"2MB\", \"4MB\"]\n"), &[says]);
+    check_warns(&format!("{lossless}[set]\n\"reps.fabric.queue\" = \"300KB\"\n"), &[]);
 }
 
 #[test]

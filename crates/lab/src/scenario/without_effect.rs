@@ -25,6 +25,8 @@ pub(super) struct WithoutEffect {
     slows: BTreeMap<usize, bool>,
     /// By fault that gives links a rate: a name of which it takes one direction of a cable.
     one_way: BTreeMap<usize, String>,
+    /// By fault: when it begins, at the points.
+    begins: BTreeMap<usize, BTreeSet<Vec<Duration>>>,
     /// Some point has a fault.
     is_broken: bool,
     /// The depth of a collective, and the most chunks that one rank has for another, where that is fewer.
@@ -48,6 +50,7 @@ impl WithoutEffect {
     /// Looks at what a fault of a point takes.
     pub(super) fn look_at_fault(&mut self, number: usize, fault: &FaultSpec, taken: &Taken, on: &Topology) {
         self.is_broken = true;
+        self.begins.entry(number).or_default().insert(fault.at.0.clone());
         let FaultKind::Rate { rate, links: Several(names), .. } = &fault.kind else { return };
         let is_direction = |name: &&String| !name.trim().starts_with("cable:") && name.contains(['/', '>']);
         let misses_reverse = |name: &&String| {
@@ -106,8 +109,9 @@ impl WithoutEffect {
     pub(super) fn warnings(self, scenario: &Scenario, origin: &Origin) -> Vec<ScenarioError> {
         let lasts = self.lasts.filter(|_| !self.lasts_otherwise);
         let late = scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
-            let swept = scenario.sweep.contains_key(&format!("fault.{number}.at"));
-            late_fault(number, fault, &scenario.limits, lasts, origin).filter(|_| !swept)
+            // Of what is swept the earliest that is late says it of those behind it too.
+            let mut begins = self.begins.get(&number)?.iter();
+            begins.find_map(|at| late_fault(number, fault, at, &scenario.limits, lasts, origin))
         });
         let mut warnings: Vec<ScenarioError> = late.collect();
         warnings.extend(scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
@@ -144,6 +148,7 @@ impl WithoutEffect {
         warnings.extend(self.shares.into_iter().map(of_trace));
         warnings.extend(overridden(origin));
         warnings.extend(not_for_all(&scenario.schemes, origin));
+        warnings.extend(pauses_no_more(&scenario.schemes, origin));
         warnings
     }
 }
@@ -190,13 +195,21 @@ fn one_way(number: usize, slow: &FaultSpec, name: &str, origin: &Origin) -> Opti
 fn late_fault(
     number: usize,
     late: &FaultSpec,
+    at: &[Duration],
     limits: &Limits,
     lasts: Option<(Duration, Duration)>,
     origin: &Origin,
 ) -> Option<ScenarioError> {
     let max_time = limits.max_time;
-    let (first, last) = (late.at.0.iter().min()?, late.at.0.iter().max()?);
-    let place = || origin.place(&format!("fault.{number}.at"));
+    let (first, last) = (at.iter().min()?, at.iter().max()?);
+    let key = format!("fault.{number}.at");
+    let place = || origin.place(&key);
+    let swept =
+        |sweep: &super::tree::Node| matches!(&sweep.item, Item::Table(fields) if fields.contains_key(&key));
+    let instead = |at: Duration| match origin.section("sweep").is_some_and(swept) {
+        true => format!("earlier ones, such as \"{at}\", in [sweep]"),
+        false => format!("at = \"{at}\""),
+    };
     if let Some((lasts, _)) = lasts.filter(|(_, over)| first > over && *first < max_time) {
         let message = format!(
             "fault.{number} ({}) begins at {first}, and a run that loses nothing takes little more than {}: most likely it is over \
@@ -204,7 +217,7 @@ fn late_fault(
             late.kind,
             lasts.rounded_up(2)
         );
-        let help = format!("at = \"{}\", or longer messages", Duration(lasts.0 / 2).rounded_up(2));
+        let help = format!("{}, or longer messages", instead(Duration(lasts.0 / 2).rounded_up(2)));
         return Some(fault(&origin.file, place(), message, Some(help)));
     }
     let (at, begins) = match (*first >= max_time, *last >= max_time) {
@@ -220,7 +233,7 @@ fn late_fault(
         true => {
             let within =
                 lasts.map_or(Duration(max_time.0 / 2), |(lasts, _)| Duration(lasts.0 / 2).rounded_up(2));
-            format!("at = \"{within}\", or a longer max_time below [limits]")
+            format!("{}, or a longer max_time below [limits]", instead(within))
         }
         false => "earlier times, or a longer max_time below [limits]".to_owned(),
     };
@@ -322,4 +335,23 @@ fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<ScenarioError> {
     };
     let all = named(origin, "set").into_iter().chain(named(origin, "sweep"));
     all.collect::<Vec<_>>().iter().filter_map(partly).collect()
+}
+
+/// Schemes that need PFC and are given queues that drop, which have none.
+fn pauses_no_more(running: &[Scheme], origin: &Origin) -> Vec<ScenarioError> {
+    let drops = |set: &Named| {
+        let scheme = running.iter().find(|scheme| scheme.name == set.scheme && set.path == "fabric.queue")?;
+        let need = scheme.needs.split(';').find(|need| need.starts_with("PFC"))?;
+        let message = format!(
+            "\"{}.fabric.queue\" turns PFC off: switches drop then, and {0} needs {need}",
+            scheme.name
+        );
+        let help = format!(
+            "\"{}.fabric.pfc.buffer\", where the buffer of switches that pause is meant",
+            scheme.name
+        );
+        Some(fault(&origin.file, set.at, message, Some(help)))
+    };
+    let all = named(origin, "set").into_iter().chain(named(origin, "sweep"));
+    all.collect::<Vec<_>>().iter().filter_map(drops).collect()
 }
