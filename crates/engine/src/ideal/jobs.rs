@@ -1,8 +1,8 @@
 //! What a job takes at least: a bound from its messages' order, their bytes and the links.
 
 use super::{Ideal, ack_return};
-use anabranch_base::{Duration, HostId, MessageId, NodeId, QpId, Rate};
-use anabranch_workload::{Activation, Done, Job, Opens, Start, Workload};
+use anabranch_base::{Duration, GateId, HostId, NodeId, QpId, Rate};
+use anabranch_workload::{Activation, Done, Job, Opens, Start, Step, Workload};
 use std::collections::BTreeMap;
 
 /// What bounds a message that is alone in the network, from its posting.
@@ -55,8 +55,8 @@ impl Ideal<'_> {
     /// By job, the least CCT that its messages allow, from its first posting to its last acknowledgement, whatever
     /// transport and balancer carry it. No run is below it, as long as no fault makes a link faster; it is the largest of
     ///
-    /// - the chain: a message is not posted before those that it waits for could have been delivered, one after the
-    ///   other, each alone in the network ([`Ideal::fct`]);
+    /// - the chain: a message is not posted, and a step does not begin, before the messages that it waits for could have been
+    ///   delivered, one after the other, each alone in the network ([`Ideal::fct`]), and the steps could be over;
     /// - for each host what it sends, and what it receives, at the rate of its link, each message from the time on at
     ///   which the chain lets it be posted, then the rest of the shortest path and back;
     /// - for each ToR what its hosts send to other ToRs, or receive from them, at the rates of its links to switches
@@ -67,13 +67,13 @@ impl Ideal<'_> {
     /// Jobs are bounded each by itself. Gates that other jobs open, and those that open for a message at a time (an
     /// all-to-all with few connections), count as open.
     pub fn ccts(&self, workload: &Workload) -> Vec<Duration> {
-        let mut activators = vec![0_u32; workload.gates.len()];
-        workload.activations.iter().for_each(|activation| activators[activation.gate.index()] += 1);
-        workload.jobs.iter().map(|job| self.cct(workload, job, &activators)).collect()
+        let mut gates = vec![Activations::NONE; workload.gates.len()];
+        let of_messages = workload.activations.iter().map(|activation| activation.gate);
+        of_messages.chain(workload.step_gates.iter().copied()).for_each(|gate| gates[gate.index()].all += 1);
+        workload.jobs.iter().map(|job| self.cct(workload, job, &mut gates)).collect()
     }
 
-    /// `activators` has the number of activations of each gate, by all messages.
-    fn cct(&self, workload: &Workload, job: &Job, activators: &[u32]) -> Duration {
+    fn cct(&self, workload: &Workload, job: &Job, gates: &mut [Activations]) -> Duration {
         let mut known: BTreeMap<(QpId, u64), Alone> = BTreeMap::new();
         let mut alone = |message: u32| {
             let message = &workload.messages[message as usize];
@@ -83,7 +83,7 @@ impl Ideal<'_> {
                 self.alone(ends.src, ends.dst, message.bytes)
             })
         };
-        let (starts, chain) = starts(workload, job, activators, &mut alone);
+        let (starts, chain) = starts(workload, job, gates, &mut alone);
         let mut order: Vec<u32> = (0..starts.len() as u32).collect();
         order.sort_by_key(|&message| starts[message as usize]);
         // By host: what it sends and what it receives; by ToR: what it sends up and what comes down.
@@ -161,85 +161,150 @@ impl Ideal<'_> {
     }
 }
 
-/// The longest that a processor, or a step that needs none, is busy with a job.
+/// The longest that a processor is busy with a job.
 fn busiest_processor(workload: &Workload, job: &Job) -> u64 {
     let mut busy: BTreeMap<(HostId, u32), u64> = BTreeMap::new();
-    let mut longest = 0;
     for step in &workload.steps[job.steps.start as usize..job.steps.end as usize] {
-        longest = longest.max(step.takes.0);
         if step.is_serial() {
             *busy.entry((step.host, step.processor)).or_default() += step.takes.0;
         }
     }
-    busy.into_values().fold(longest, u64::max)
+    busy.into_values().max().unwrap_or(0)
 }
 
-/// For each message of the job the earliest posting, from that of the job's first message, and when the chain of those
-/// that wait for each other is over.
+/// What activates a gate.
+#[derive(Clone, Copy)]
+struct Activations {
+    /// Messages and steps of any job that do.
+    all: u32,
+    /// Those of the job that is looked at, and how many of them have yet to.
+    inside: u32,
+    left: u32,
+    /// The earliest and the latest of those that did.
+    earliest: u64,
+    latest: u64,
+}
+
+impl Activations {
+    const NONE: Activations = Activations { all: 0, inside: 0, left: 0, earliest: u64::MAX, latest: 0 };
+
+    /// When a gate with so many activations opens: at the last of them, or at some one, which is no earlier than the first.
+    fn open(&self, needs: u32) -> u64 {
+        match needs {
+            _ if needs >= self.all => self.latest,
+            _ if self.all == self.inside => self.earliest,
+            _ => 0,
+        }
+    }
+}
+
+/// What a job does.
+#[derive(Clone, Copy)]
+enum Doing {
+    Message(u32),
+    Step(u32),
+}
+
+/// For each message of the job the earliest posting, from that of the job's first message or step, and when the chain of
+/// those that wait for each other is over. `gates` is as it was when it returns.
 fn starts(
     workload: &Workload,
     job: &Job,
-    activators: &[u32],
+    gates: &mut [Activations],
     alone: &mut impl FnMut(u32) -> Alone,
 ) -> (Vec<u64>, u64) {
-    let first = job.messages.start;
+    let (first, first_step) = (job.messages.start, job.steps.start);
     let activations = |message: u32| -> &[Activation] {
         let message = &workload.messages[message as usize];
         let from = message.activations_from as usize;
         &workload.activations[from..from + message.activations_len as usize]
     };
-    // Of each gate that messages of this job activate: how many have yet to, and the earliest and latest that did.
-    let mut gates: BTreeMap<u32, (u32, u64, u64)> = BTreeMap::new();
-    for message in job.messages.clone() {
-        for activation in activations(message) {
-            gates.entry(activation.gate.0).or_insert((0, u64::MAX, 0)).0 += 1;
-        }
-    }
-    let inside: BTreeMap<u32, u32> = gates.iter().map(|(&gate, &(count, ..))| (gate, count)).collect();
-    let mut starts = vec![0; job.messages.len()];
-    let started_by = |gate: u32| {
-        let gate = &workload.gates[gate as usize];
-        let from = gate.starts_from as usize;
-        workload.gate_starts[from..from + gate.starts_len as usize].iter()
+    let activated_by = |step: u32| -> &[GateId] {
+        let step = &workload.steps[step as usize];
+        &workload.step_gates[step.gates_from as usize..(step.gates_from + step.gates_len) as usize]
     };
-    let waits = |gate: u32| matches!(workload.gates[gate as usize].opens, Opens::After(_));
+    let of_messages = || job.messages.clone().flat_map(&activations).map(|activation| activation.gate);
+    let activated = || of_messages().chain(job.steps.clone().flat_map(&activated_by).copied());
+    for gate in activated() {
+        let gate = &mut gates[gate.index()];
+        (gate.inside, gate.left) = (gate.inside + 1, gate.left + 1);
+    }
+    let started_by = |gate: GateId| {
+        let gate = &workload.gates[gate.index()];
+        let from = gate.starts_from as usize;
+        let started = workload.gate_starts[from..from + gate.starts_len as usize].iter();
+        started.map(|message| message.0).filter(|message| job.messages.contains(message))
+    };
+    // Of what waits for nothing of this job the earliest posting is that of the first.
     let mut held = vec![false; job.messages.len()];
-    for &gate in inside.keys().filter(|gate| waits(**gate)) {
-        for message in started_by(gate).filter(|message| job.messages.contains(&message.0)) {
-            held[(message.0 - first) as usize] =
-                matches!(workload.messages[message.index()].start, Start::ByGate);
+    let mut hold = |gate: GateId| {
+        for message in started_by(gate) {
+            held[(message - first) as usize] =
+                matches!(workload.messages[message as usize].start, Start::ByGate);
+        }
+    };
+    activated()
+        .filter(|gate| matches!(workload.gates[gate.index()].opens, Opens::After(_)))
+        .for_each(&mut hold);
+    job.steps.clone().for_each(|step| hold(workload.steps[step as usize].gate));
+    let mut begins = vec![0; job.steps.len()];
+    let mut starts = vec![0; job.messages.len()];
+    let free = job.messages.clone().filter(|message| !held[(message - first) as usize]).map(Doing::Message);
+    let waits_for_none = |step: &u32| gates[workload.steps[*step as usize].gate.index()].inside == 0;
+    let mut ready: Vec<Doing> =
+        free.chain(job.steps.clone().filter(waits_for_none).map(Doing::Step)).collect();
+    let mut chain = 0;
+    let mut opened = Vec::new();
+    while let Some(doing) = ready.pop() {
+        let mut activate = |gate: GateId, end: u64| {
+            let known = &mut gates[gate.index()];
+            known.left -= 1;
+            (known.earliest, known.latest) = (known.earliest.min(end), known.latest.max(end));
+            if known.left == 0 {
+                opened.push((gate, *known));
+            }
+        };
+        match doing {
+            Doing::Message(message) => {
+                let (start, of) = (starts[(message - first) as usize], alone(message));
+                chain = chain.max(start + of.acknowledged);
+                for activation in activations(message) {
+                    let delivered = activation.on == Done::Delivered;
+                    activate(activation.gate, start + if delivered { of.arrival } else { of.acknowledged });
+                }
+            }
+            Doing::Step(step) => {
+                let (number, step) = (step, &workload.steps[step as usize]);
+                // A host that only waits before the job begins is no part of it.
+                let is_before = step.processor == Step::IDLE && step.needs == 0;
+                let takes = if is_before { 0 } else { step.takes.0 };
+                let end: u64 = begins[(number - first_step) as usize] + takes;
+                chain = chain.max(end);
+                for message in started_by(step.gate) {
+                    starts[(message - first) as usize] = end;
+                    ready.push(Doing::Message(message));
+                }
+                activated_by(number).iter().for_each(|gate| activate(*gate, end));
+            }
+        }
+        for (gate, known) in opened.drain(..) {
+            match workload.gates[gate.index()].opens {
+                Opens::After(needs) => {
+                    for message in started_by(gate) {
+                        starts[(message - first) as usize] = known.open(needs);
+                        ready.push(Doing::Message(message));
+                    }
+                }
+                Opens::Step(step) if job.steps.contains(&step) => {
+                    begins[(step - first_step) as usize] = known.open(workload.steps[step as usize].needs);
+                    ready.push(Doing::Step(step));
+                }
+                Opens::Step(_) | Opens::Each => {}
+            }
         }
     }
-    let mut ready: Vec<u32> =
-        job.messages.clone().filter(|message| !held[(message - first) as usize]).collect();
-    let mut chain = 0;
-    while let Some(message) = ready.pop() {
-        let (start, of) = (starts[(message - first) as usize], alone(message));
-        chain = chain.max(start + of.acknowledged);
-        for activation in activations(message) {
-            let end = start + if activation.on == Done::Delivered { of.arrival } else { of.acknowledged };
-            let gate = activation.gate.0;
-            let Some((left, earliest, latest)) = gates.get_mut(&gate) else { continue };
-            *left -= 1;
-            (*earliest, *latest) = ((*earliest).min(end), (*latest).max(end));
-            if *left > 0 || !waits(gate) {
-                continue;
-            }
-            // It opens at the last of its activations, or at some one: no earlier than the first.
-            let (needs, all) = match workload.gates[gate as usize].opens {
-                Opens::After(needs) => (needs, activators[gate as usize]),
-                Opens::Each | Opens::Step(_) => continue,
-            };
-            let opens = match needs {
-                _ if needs >= all => *latest,
-                _ if all == inside[&gate] => *earliest,
-                _ => 0,
-            };
-            for &MessageId(started) in started_by(gate).filter(|message| job.messages.contains(&message.0)) {
-                starts[(started - first) as usize] = opens;
-                ready.push(started);
-            }
-        }
+    for gate in activated() {
+        gates[gate.index()] = Activations { all: gates[gate.index()].all, ..Activations::NONE };
     }
     (starts, chain)
 }

@@ -14,6 +14,7 @@ fn a_reply_is_computed_before_it_is_sent() {
                 l2 requires l1\nl3 requires l2\n}\n";
     assert_eq!(cct(2, GOAL, file), THERE + 1_000 * NS + THERE + BACK);
     let result = simulated(2, GOAL, file, 1).unwrap();
+    assert_eq!(Some(result.jobs[0].ideal_cct_ps), result.jobs[0].cct_ps, "the chain alone decides it");
     let us = |ps: u64| ps as f64 / 1e6;
     assert_eq!(result.run.extra["compute_max_us"], 1.0);
     assert_eq!(result.run.extra["exposed_max_us"], us(2 * THERE + BACK + 1_000 * NS));

@@ -80,6 +80,9 @@ fn run_in(folder: &Folder, text: &str, threads: usize) -> Result<RunResult, Stri
     let control = Control { threads, ..Control::default() };
     let result = anabranch_sim::run(&point, &control).map_err(|e| e.to_string())?;
     assert_eq!((result.run.drops, result.run.retransmissions), (0, 0));
+    for job in &result.jobs {
+        assert!(job.cct_ps.unwrap() >= job.ideal_cct_ps, "no job is faster than its ideal: {job:?}");
+    }
     Ok(result)
 }
 
