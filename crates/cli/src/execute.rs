@@ -114,7 +114,10 @@ pub fn execute_with_baselines(
             pool.install(|| {
                 let each = points.into_par_iter().zip(&controls).enumerate().with_max_len(1);
                 each.map(|(index, (point, control))| match kept.take(index, point, control.goodput, spool) {
-                    Some(ran) => End::Done(Box::new(ran)),
+                    Some(ran) => {
+                        progress.kept();
+                        End::Done(Box::new(ran))
+                    }
                     None => one(index, point, control, &progress, kept, spool),
                 })
                 .collect::<Vec<End>>()

@@ -6,7 +6,7 @@ use crate::output::note;
 use anabranch_sim::Control;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, stderr};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,10 @@ pub struct Progress {
     running: Mutex<Vec<Running>>,
     /// Seconds that the runs which finished took.
     finished: Mutex<Vec<f64>>,
+    /// Runs that were finished before.
+    kept: AtomicUsize,
+    /// The most that ran at a time.
+    at_once: AtomicUsize,
 }
 
 /// Seconds of a run: those it has taken, and those it will have taken at its end where that can be told.
@@ -71,6 +75,8 @@ impl Progress {
             told: Mutex::new(now),
             running: Mutex::default(),
             finished: Mutex::default(),
+            kept: AtomicUsize::new(0),
+            at_once: AtomicUsize::new(1),
         }
     }
 
@@ -82,7 +88,15 @@ impl Progress {
         };
         bar.set_style(style("{prefix:24!} [{bar:24}] {msg}"));
         bar.set_prefix(name.to_owned());
-        locked(&self.running).push(Running { index, name: name.to_owned(), bar, since: clock::now() });
+        let mut running = locked(&self.running);
+        running.push(Running { index, name: name.to_owned(), bar, since: clock::now() });
+        self.at_once.fetch_max(running.len(), Ordering::Relaxed);
+    }
+
+    /// A run need not begin, as it was finished before.
+    pub fn kept(&self) {
+        self.kept.fetch_add(1, Ordering::Relaxed);
+        self.all.inc(1);
     }
 
     /// The run `index` is over.
@@ -134,7 +148,7 @@ impl Progress {
         self.all.set_message(left.clone());
         if tells {
             *told = clock::now();
-            let done = locked(&self.finished).len();
+            let done = locked(&self.finished).len() + self.kept.load(Ordering::Relaxed);
             let so_far = time(self.begun.elapsed().as_secs_f64());
             note(&format!("{done} of {} runs, {so_far} so far{left}; {}", self.runs, lines.join("; ")));
         }
@@ -152,8 +166,10 @@ impl Progress {
         let each = known.iter().sum::<f64>() / known.len() as f64;
         let rests: Vec<f64> =
             running.iter().map(|run| (run.all.unwrap_or(each) - run.so_far).max(0.0)).collect();
-        let to_begin = self.runs.saturating_sub(finished.len() + running.len()) as f64;
-        let shared = (rests.iter().sum::<f64>() + each * to_begin) / running.len() as f64;
+        let known = finished.len() + self.kept.load(Ordering::Relaxed);
+        let to_begin = self.runs.saturating_sub(known + running.len());
+        let at_once = self.at_once.load(Ordering::Relaxed).clamp(running.len(), running.len() + to_begin);
+        let shared = (rests.iter().sum::<f64>() + each * to_begin as f64) / at_once as f64;
         Some(rests.into_iter().fold(shared, f64::max))
     }
 
@@ -206,12 +222,20 @@ mod tests {
     fn time_left_follows_from_the_runs_that_finished_and_that_run() {
         let at = |so_far, all| Expected { so_far, all };
         let progress = Progress::with(None, 6);
+        (0..2).for_each(|index| progress.begin(index, "a"));
         assert_eq!(progress.left(&[at(5.0, None), at(5.0, None)]), None, "nothing to tell by");
-        assert_eq!(progress.left(&[at(5.0, Some(10.0))]), Some(55.0), "its own rest and five like it");
+        assert_eq!(
+            progress.left(&[at(5.0, Some(10.0))]),
+            Some(27.5),
+            "its own rest and five like it, two at once"
+        );
         locked(&progress.finished).extend([8.0, 12.0]);
         // Four are left, of which one is done in two halves: three times ten seconds, two at once.
         assert_eq!(progress.left(&[at(5.0, Some(10.0)), at(5.0, None)]), Some(15.0));
         assert_eq!(progress.left(&[]), None);
+        // Of the last four three were there already.
+        (0..3).for_each(|_| progress.kept());
+        assert_eq!(progress.left(&[at(4.0, Some(10.0))]), Some(6.0));
         // Two small ones are over and four large ones run: what these say counts, not those.
         let large = [(); 4].map(|()| at(20.0, Some(1000.0)));
         assert_eq!(progress.left(&large), Some(980.0));

@@ -6,6 +6,7 @@ use crate::source::{Written, input};
 use anabranch_report::Measure;
 use anabranch_results::{ClaimValue, ResultSet};
 use anabranch_sim::scenario::{Find, Overrides, find_in};
+use std::ops::Range;
 
 /// What `where` calls the scheme that is asked for.
 pub const SCHEME: &str = "scheme";
@@ -22,17 +23,17 @@ pub struct Condition {
     text: String,
     /// In the order in which they stand there.
     references: Vec<Reference>,
-    /// The comparison, where its left side measures without the ends: what people look at.
+    /// The comparison, where one side of it measures without the ends: what people look at.
     sides: Option<Sides>,
 }
 
 /// The two sides of a comparison.
 struct Sides {
-    left: String,
+    /// What is measured, in words.
+    measured: String,
     measure: Measure,
-    right: String,
-    /// Where the right side begins. Nothing before it changes with what is measured at the ends.
-    behind: usize,
+    /// Where in the text what it is held against stands.
+    bound: Range<usize>,
 }
 
 /// What is measured at one end.
@@ -66,32 +67,33 @@ impl Condition {
     /// # Errors
     /// As [`Measure::parse`], in words.
     pub fn with(&self, numbers: &[f64]) -> Result<Measure, String> {
-        Measure::parse(&self.text_with(numbers)).map_err(|error| error.to_string())
+        Measure::parse(&self.text_with(0..self.text.len(), numbers)).map_err(|error| error.to_string())
     }
 
-    fn text_with(&self, numbers: &[f64]) -> String {
-        let mut text = self.text.clone();
-        for (of, number) in self.references.iter().zip(numbers).rev() {
-            text.replace_range(of.from..of.to, &format!("({number})"));
+    /// The text, or a part of it that cuts no reference in two, with what was measured at the ends.
+    fn text_with(&self, part: Range<usize>, numbers: &[f64]) -> String {
+        let mut text = self.text[part.clone()].to_owned();
+        let within = |of: &Reference| part.contains(&of.from);
+        for (of, number) in self.references.iter().zip(numbers).rev().filter(|(of, _)| within(of)) {
+            text.replace_range(of.from - part.start..of.to - part.start, &format!("({number})"));
         }
         text
     }
 
-    /// The words of the comparison's two sides.
+    /// What is measured and what it is held against, in words; none where the text is not one comparison of something
+    /// that a run has by itself.
     pub fn words(&self) -> Option<[&str; 2]> {
-        self.sides.as_ref().map(|sides| [&*sides.left, &*sides.right])
+        self.sides.as_ref().map(|sides| [&*sides.measured, self.text[sides.bound.clone()].trim()])
     }
 
-    /// What the comparison's two sides are in a run, with what was measured at the ends.
-    pub fn sides(&self, numbers: &[f64], set: &ResultSet) -> Option<[f64; 2]> {
-        let sides = self.sides.as_ref()?;
-        let right = self.text_with(numbers).split_off(sides.behind);
-        let right = Measure::parse(right.trim()).ok()?;
-        let number = |measure: &Measure| match measure.evaluate(set).ok()? {
-            ClaimValue::Number(number) => Some(number),
-            _ => None,
-        };
-        Some([number(&sides.measure)?, number(&right)?])
+    /// What is measured of a run.
+    pub fn measured(&self, set: &ResultSet) -> Option<f64> {
+        value(&self.sides.as_ref()?.measure, set)
+    }
+
+    /// What it is held against, with what was measured at the ends.
+    pub fn bound(&self, numbers: &[f64]) -> Option<Measure> {
+        Measure::parse(self.text_with(self.sides.as_ref()?.bound.clone(), numbers).trim()).ok()
     }
 
     fn parse(text: &str) -> Result<Condition, String> {
@@ -148,20 +150,46 @@ fn closing(text: &str, open: usize) -> Option<usize> {
     None
 }
 
-/// What stands before and behind the one comparison of a text.
+/// The number that a measure is of a run.
+pub fn value(measure: &Measure, set: &ResultSet) -> Option<f64> {
+    match measure.evaluate(set).ok()? {
+        ClaimValue::Number(number) => Some(number),
+        _ => None,
+    }
+}
+
+/// The sides of a text that is one comparison, in brackets or not. Where only the right one is of a scheme, that is what is
+/// measured.
 fn sides_of(text: &str) -> Option<Sides> {
-    let (place, sign) = COMPARISONS
-        .iter()
-        .filter_map(|sign| Some((text.find(sign)?, sign.len())))
-        .min_by_key(|found| found.0)?;
-    let left = text[..place].trim();
-    let measure = Measure::parse(left).ok()?;
-    Some(Sides {
-        left: left.to_owned(),
-        measure,
-        right: text[place + sign..].trim().to_owned(),
-        behind: place + sign,
-    })
+    let mut whole = within(text, 0..text.len());
+    while text[whole.clone()].starts_with('(') && closing(text, whole.start) == Some(whole.end) {
+        whole = within(text, whole.start + 1..whole.end - 1);
+    }
+    let mut signs = Vec::new();
+    let mut place = whole.start;
+    while place < whole.end {
+        let sign = COMPARISONS.iter().find(|sign| text[place..whole.end].starts_with(**sign));
+        signs.extend(sign.map(|sign| place..place + sign.len()));
+        place +=
+            sign.map_or_else(|| text[place..].chars().next().map_or(1, char::len_utf8), |sign| sign.len());
+    }
+    let [sign] = &signs[..] else { return None };
+    let [left, right] = [within(text, whole.start..sign.start), within(text, sign.end..whole.end)];
+    let of_scheme = |side: &Range<usize>| {
+        let measure = Measure::parse(&text[side.clone()]).ok()?;
+        (!measure.schemes().is_empty()).then_some(measure)
+    };
+    let (measured, measure, bound) = match of_scheme(&left) {
+        Some(measure) => (left, measure, right),
+        None => (right.clone(), of_scheme(&right)?, left),
+    };
+    Some(Sides { measured: text[measured].to_owned(), measure, bound })
+}
+
+/// A part of a text without the blanks at its ends.
+fn within(text: &str, part: Range<usize>) -> Range<usize> {
+    let from = part.end - text[part.clone()].trim_start().len();
+    from..from + text[part].trim().len()
 }
 
 /// What is most likely meant by a `where` that cannot be read.
@@ -279,6 +307,30 @@ mod tests {
             let said = Condition::parse(text).err().unwrap();
             assert!(said.contains(expected), "{text}: {said}");
         }
+    }
+
+    #[test]
+    fn what_is_measured_is_the_side_of_the_scheme() {
+        for (text, words) in [
+            ("drops(scheme) == 0", Some(["drops(scheme)", "0"])),
+            (" ( (fct_max(scheme) * 2 <= 1e3 ) ) ", Some(["fct_max(scheme) * 2", "1e3"])),
+            ("(fct_max(scheme)) < (3)", Some(["(fct_max(scheme))", "(3)"])),
+            ("1 > drops(scheme)", Some(["drops(scheme)", "1"])),
+            (
+                "at_largest(drops(scheme)) >= drops(scheme)",
+                Some(["drops(scheme)", "at_largest(drops(scheme))"]),
+            ),
+            (
+                "slowdown(scheme, p99, max_bytes=100000) < 3",
+                Some(["slowdown(scheme, p99, max_bytes=100000)", "3"]),
+            ),
+            ("0 <= drops(scheme) < 1", None),
+            ("drops(scheme)", None),
+        ] {
+            assert_eq!(Condition::parse(text).unwrap().words(), words, "{text}");
+        }
+        let bound = Condition::parse("2 * at_largest(drops(scheme)) >= drops(scheme)").unwrap().bound(&[4.0]);
+        assert_eq!(bound.unwrap(), Measure::parse("2 * (4)").unwrap());
     }
 
     #[test]

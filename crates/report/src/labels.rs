@@ -14,7 +14,10 @@ pub(crate) struct Label {
 impl Label {
     /// Name and unit, for an axis.
     pub(crate) fn axis(&self) -> String {
-        format!("{} ({})", self.name, self.unit)
+        match self.unit {
+            "" => self.name.clone(),
+            unit => format!("{} ({unit})", self.name),
+        }
     }
 }
 

@@ -273,6 +273,11 @@ impl Head {
             None => self.name.clone(),
         }
     }
+
+    /// Without the hyphens of lines that break within a word.
+    pub(crate) fn whole_words(&self) -> String {
+        self.shown().replace("-\n", "").trim().to_owned()
+    }
 }
 
 /// The summary as text: one row per scheme and point of the sweep.
@@ -292,7 +297,7 @@ impl Summary {
     pub(crate) fn remove(&mut self, name: &str) -> Option<String> {
         let index = self.head.iter().position(|head| head.name == name)?;
         self.rows.iter_mut().for_each(|row| drop(row.remove(index)));
-        Some(self.head.remove(index).shown().replace("-\n", "").replace('\n', " ").trim().to_owned())
+        Some(self.head.remove(index).whole_words().replace('\n', " "))
     }
 }
 
@@ -607,7 +612,7 @@ pub(crate) fn explanations(figure: &Figure, claim: &ClaimRow) -> impl Iterator<I
     let judged = figure.is_judged();
     let scale = |why: &str| match why {
         _ if judged => "",
-        _ if why.contains("quick scale") => "At paper scale where it names none: ",
+        _ if why.contains("quick scale") => "Where no scale is named, paper scale: ",
         _ => "At paper scale: ",
     };
     let why = claim.why.as_deref().filter(|_| !(judged && holds)).map(|why| format!("{}{why}", scale(why)));
@@ -876,7 +881,7 @@ mod tests {
         let of_both: Vec<String> = explanations(&figure, &both).collect();
         assert_eq!(
             of_both.last().unwrap(),
-            "At paper scale where it names none: 1.2 at quick scale, 1.4 else."
+            "Where no scale is named, paper scale: 1.2 at quick scale, 1.4 else."
         );
         let quick = claims_table(&figure);
         let found: Vec<&str> = quick.lines().filter(|line| line.contains("At paper scale: ")).collect();

@@ -94,8 +94,8 @@ pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
     let mut notes = Vec::new();
     if !told.is_empty() {
         let more = if found.len() > MOST { "; the others in flows.parquet" } else { "" };
-        let of_seeds = match late.iter().any(|group| group.runs().nth(1).is_some()) {
-            true => " (counts over all seeds, times in their mean)",
+        let of_seeds = match found.iter().any(|(group, _)| group.indices.len() > 1) {
+            true => " (counts summed over the seeds, each seed's slowest averaged)",
             false => "",
         };
         notes.push(format!("Messages that waited for a timeout{of_seeds}: {}{more}.", told.join("; ")));
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(
             notes(&set),
             [
-                "Messages that waited for a timeout (counts over all seeds, times in their mean): reps (workload.bytes = \
+                "Messages that waited for a timeout (counts summed over the seeds, each seed's slowest averaged): reps (workload.bytes = \
               8MiB): 3 of 5, the slowest 100.0 µs, of the others 50.00 µs."
             ]
         );

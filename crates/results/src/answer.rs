@@ -16,13 +16,15 @@ pub struct Answered {
     pub measured: Option<Compared>,
 }
 
-/// The two sides of a question's comparison, in the runs that it looked at.
+/// What a question measures of the runs that it looked at, and what it holds that against.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
-    /// The side that is measured, such as `fct_max(scheme)`.
-    pub left: String,
+    /// The side of the comparison that is measured, such as `fct_max(scheme)`.
+    pub measured: String,
     /// The side that it is held against, such as `1.05 * at_largest(fct_max(scheme))`.
-    pub right: String,
+    pub bound: String,
+    /// All values that were tried, in their order, as they would be written, without quotes.
+    pub values: Vec<String>,
     /// A row per run, by scheme, seed and value.
     pub tried: Vec<Tried>,
 }
@@ -34,8 +36,10 @@ pub struct Tried {
     pub scheme: String,
     /// The seed.
     pub seed: u64,
-    /// The value, as it would be written, without quotes.
+    /// One of [`Compared::values`].
     pub value: String,
-    /// Both sides, the measured one first; none of a run in which something did not finish.
-    pub sides: Option<[f64; 2]>,
+    /// What was measured; none where messages or jobs did not finish, or there is no such number.
+    pub measured: Option<f64>,
+    /// What it is held against; none where an end that it asks of did not finish.
+    pub bound: Option<f64>,
 }

@@ -135,7 +135,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
             .chain(on_top(&find, &headroom))
             .chain(not_asked_in_words(&find, &not_asked))
             .collect(),
-        measured: compared(&holds, &answers),
+        measured: compared(&holds, &done),
     };
     let folder = match folder.filter(|_| simulated == 0) {
         Some(folder) => folder,
@@ -241,6 +241,22 @@ struct Run {
     ran: Ran,
 }
 
+/// What was measured of a run.
+struct Looked {
+    place: f64,
+    value: toml::Value,
+    finished: bool,
+    /// As [`Tried`] has them.
+    measured: Option<f64>,
+    bound: Option<f64>,
+}
+
+/// `where` with what was measured at the ends.
+struct Holds {
+    whole: Measure,
+    bound: Option<Measure>,
+}
+
 /// The search for one scheme and seed.
 struct Lane<'a> {
     scheme: String,
@@ -249,11 +265,10 @@ struct Lane<'a> {
     runs: Vec<Run>,
     /// Runs of the ends, until the search comes there.
     ahead: Vec<Run>,
-    /// Both sides of `where`, by the value's place: what people look at.
-    measured: Vec<(f64, toml::Value, Option<[f64; 2]>)>,
-    /// What has to hold, with the numbers of the ends that it asks of; none before these are known, and where an end did not
-    /// finish.
-    holds: Option<(Measure, Vec<f64>)>,
+    /// What was measured at each value: what people look at.
+    looked: Vec<Looked>,
+    /// What has to hold; none before what it asks of the ends is known, and where an end did not finish.
+    holds: Option<Holds>,
     /// Runs that were asked for.
     started: usize,
     /// Why it ended too early.
@@ -268,7 +283,7 @@ impl<'a> Searching<'a> {
             search: Search::new(self.find),
             runs: Vec::new(),
             ahead: Vec::new(),
-            measured: Vec::new(),
+            looked: Vec::new(),
             holds: None,
             started: 0,
             ended: None,
@@ -308,7 +323,10 @@ impl<'a> Searching<'a> {
         }
         // Against what did not finish nothing holds.
         lane.holds = match numbers.into_iter().collect::<Option<Vec<f64>>>() {
-            Some(numbers) => Some((self.holds.with(&numbers).map_err(Failure::Input)?, numbers)),
+            Some(numbers) => Some(Holds {
+                whole: self.holds.with(&numbers).map_err(Failure::Input)?,
+                bound: self.holds.bound(&numbers),
+            }),
             None => None,
         };
         Ok(())
@@ -325,13 +343,14 @@ impl<'a> Searching<'a> {
                     Run { index, place, ran }
                 }
             };
-            let (held, sides) = lent(&mut tried.ran, |set| {
-                let (holds, numbers) = lane.holds.as_ref()?;
-                Some((self.number(holds, set), self.holds.sides(numbers, set)))
-            })
-            .flatten()
-            .unzip();
-            lane.measured.push((place, value, sides.flatten()));
+            let asked = lent(&mut tried.ran, |set| {
+                let bound = lane.holds.as_ref().and_then(|holds| question::value(holds.bound.as_ref()?, set));
+                let held = lane.holds.as_ref().map(|holds| self.number(&holds.whole, set));
+                (held, self.holds.measured(set), bound)
+            });
+            let finished = asked.is_some();
+            let (held, measured, bound) = asked.unwrap_or_default();
+            lane.looked.push(Looked { place, value, finished, measured, bound });
             lane.runs.push(tried);
             lane.search.tell(self.is_true(held.transpose()?)?);
         }
@@ -629,11 +648,11 @@ fn measured_at_ends(find: &Find, holds: &Condition, lanes: &[&Lane]) -> String {
     let Some([words, _]) = holds.words() else { return text };
     for (place, value) in find.least_and_most() {
         let of = |lane: &&Lane| {
-            let (.., sides) = lane.measured.iter().find(|(at, ..)| *at == place)?;
-            let said = sides.map_or_else(
-                || "not all finished".to_owned(),
-                |[left, _]| format!("{words} is {}", significant(left)),
-            );
+            let looked = lane.looked.iter().find(|looked| looked.place == place)?;
+            let said = match (looked.finished, looked.measured) {
+                (true, measured) => format!("{words} is {}", significant(measured?)),
+                (false, _) => "not all finished".to_owned(),
+            };
             Some(if lanes.len() > 1 { format!("{said} (seed {})", lane.seed) } else { said })
         };
         let said: Vec<String> = lanes.iter().filter_map(of).take(MOST_SEEDS_SAID).collect();
@@ -644,25 +663,26 @@ fn measured_at_ends(find: &Find, holds: &Condition, lanes: &[&Lane]) -> String {
     text
 }
 
-/// What was measured of every run that a search looked at.
-fn compared(holds: &Condition, answers: &[OfScheme]) -> Option<Compared> {
-    let [left, right] = holds.words()?.map(str::to_owned);
-    let mut lanes: Vec<&Lane> = answers.iter().flat_map(|answer| answer.lanes.iter().copied()).collect();
-    lanes.sort_by_key(|lane| lane.seed);
-    // The order of schemes stays theirs.
-    lanes.sort_by_key(|lane| answers.iter().position(|answer| answer.scheme == lane.scheme));
-    let of_lane = |lane: &&Lane| {
-        let mut measured: Vec<&(f64, toml::Value, Option<[f64; 2]>)> = lane.measured.iter().collect();
-        measured.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let of = |(_, value, sides): &(f64, toml::Value, Option<[f64; 2]>)| Tried {
+/// What was measured of every run that the searches looked at.
+fn compared(holds: &Condition, lanes: &[Lane]) -> Option<Compared> {
+    let [measured, bound] = holds.words()?.map(str::to_owned);
+    let (mut places, mut tried): (Vec<&Looked>, Vec<Tried>) = (Vec::new(), Vec::new());
+    for lane in lanes {
+        let mut looked: Vec<&Looked> = lane.looked.iter().collect();
+        looked.sort_by(|a, b| a.place.total_cmp(&b.place));
+        tried.extend(looked.iter().map(|looked| Tried {
             scheme: lane.scheme.clone(),
             seed: lane.seed,
-            value: plain(value),
-            sides: *sides,
-        };
-        measured.into_iter().map(of).collect::<Vec<_>>()
-    };
-    Some(Compared { left, right, tried: lanes.iter().flat_map(of_lane).collect() })
+            value: plain(&looked.value),
+            measured: looked.measured,
+            bound: looked.bound,
+        }));
+        places.append(&mut looked);
+    }
+    places.sort_by(|a, b| a.place.total_cmp(&b.place));
+    let mut values: Vec<String> = places.into_iter().map(|looked| plain(&looked.value)).collect();
+    values.dedup();
+    Some(Compared { measured, bound, values, tried })
 }
 
 /// What else moved with the parameter, as the ground makes it follow: the answer is one for all of these together.
@@ -694,7 +714,7 @@ fn followers(
             )
         }
         // What they would be at a value that is no answer is nothing to hold them at.
-        None => "What has a value of its own below [set] stays still".to_owned(),
+        None => "A parameter that is set below [set] does not move".to_owned(),
     };
     Some(format!("Over the whole range these follow {} and move with it: {changes}. {hold}.", find.parameter))
 }

@@ -89,7 +89,7 @@ fn a_fault_that_is_swept_over_the_end() {
     let said = place.run(&["check", "s.toml"]).expect(0).stderr;
     assert!(said.contains("warning: s.toml:19:1: "), "{said}");
     assert!(
-        said.contains("\n  write: earlier ones, such as \"4700ns\", in [sweep], or longer messages"),
+        said.contains("\n  write: earlier times, such as \"4700ns\", in [sweep], or longer messages"),
         "{said}"
     );
 }
@@ -98,7 +98,7 @@ fn a_fault_that_is_swept_over_the_end() {
 fn a_queue_of_its_own_turns_pfc_off() {
     let lossless = edited("\"ops\"", "\"rocev2\"");
     let says = "\"rocev2.fabric.queue\" turns PFC off: switches drop then, and rocev2 needs PFC, since go-back-N performs well \
-                only on a lossless fabric; write: \"rocev2.fabric.pfc.buffer\", where";
+                only on a lossless fabric; write: \"rocev2.fabric.pfc.buffer\" instead of it, unless";
     check_warns(&format!("{lossless}[set]\n\"rocev2.fabric.queue\" = \"2MB\"\n"), &[says]);
     check_warns(&format!("{lossless}[sweep]\n\"rocev2.fabric.queue\" = [\"2MB\", \"4MB\"]\n"), &[says]);
     check_warns(&format!("{lossless}[set]\n\"reps.fabric.queue\" = \"300KB\"\n"), &[]);

@@ -110,8 +110,11 @@ impl WithoutEffect {
         let lasts = self.lasts.filter(|_| !self.lasts_otherwise);
         let late = scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
             // Of what is swept the earliest that is late says it of those behind it too.
-            let mut begins = self.begins.get(&number)?.iter();
-            begins.find_map(|at| late_fault(number, fault, at, &scenario.limits, lasts, origin))
+            let begins = self.begins.get(&number)?;
+            let late = |at: &Vec<Duration>| {
+                late_fault(number, fault, (at, begins.len() > 1), &scenario.limits, lasts, origin)
+            };
+            begins.iter().find_map(late)
         });
         let mut warnings: Vec<ScenarioError> = late.collect();
         warnings.extend(scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
@@ -195,19 +198,16 @@ fn one_way(number: usize, slow: &FaultSpec, name: &str, origin: &Origin) -> Opti
 fn late_fault(
     number: usize,
     late: &FaultSpec,
-    at: &[Duration],
+    (at, is_swept): (&[Duration], bool),
     limits: &Limits,
     lasts: Option<(Duration, Duration)>,
     origin: &Origin,
 ) -> Option<ScenarioError> {
     let max_time = limits.max_time;
     let (first, last) = (at.iter().min()?, at.iter().max()?);
-    let key = format!("fault.{number}.at");
-    let place = || origin.place(&key);
-    let swept =
-        |sweep: &super::tree::Node| matches!(&sweep.item, Item::Table(fields) if fields.contains_key(&key));
-    let instead = |at: Duration| match origin.section("sweep").is_some_and(swept) {
-        true => format!("earlier ones, such as \"{at}\", in [sweep]"),
+    let place = || origin.place(&format!("fault.{number}.at"));
+    let instead = |at: Duration| match is_swept {
+        true => format!("earlier times, such as \"{at}\", in [sweep]"),
         false => format!("at = \"{at}\""),
     };
     if let Some((lasts, _)) = lasts.filter(|(_, over)| first > over && *first < max_time) {
@@ -337,21 +337,34 @@ fn not_for_all(running: &[Scheme], origin: &Origin) -> Vec<ScenarioError> {
     all.collect::<Vec<_>>().iter().filter_map(partly).collect()
 }
 
-/// Schemes that need PFC and are given queues that drop, which have none.
+/// Schemes of ours that need PFC and are given queues that drop, which have none. Who makes a scheme of his own means it.
 fn pauses_no_more(running: &[Scheme], origin: &Origin) -> Vec<ScenarioError> {
+    let all: Vec<Named> = named(origin, "set").into_iter().chain(named(origin, "sweep")).collect();
+    let is_own = |name: &str| {
+        let Some(Item::Array(schemes)) = origin.section("scheme").map(|node| &node.item) else {
+            return false;
+        };
+        let mut names = schemes.iter().filter_map(|scheme| match &scheme.item {
+            Item::Table(fields) => fields.get("name"),
+            _ => None,
+        });
+        names.any(|known| matches!(&known.item, Item::Leaf(toml::Value::String(known)) if known == name))
+    };
     let drops = |set: &Named| {
         let scheme = running.iter().find(|scheme| scheme.name == set.scheme && set.path == "fabric.queue")?;
         let need = scheme.needs.split(';').find(|need| need.starts_with("PFC"))?;
-        let message = format!(
-            "\"{}.fabric.queue\" turns PFC off: switches drop then, and {0} needs {need}",
-            scheme.name
-        );
+        let has_both =
+            all.iter().any(|other| other.scheme == set.scheme && other.path.starts_with("fabric.pfc"));
+        if has_both || is_own(&scheme.name) {
+            return None;
+        }
+        let name = &scheme.name;
+        let message =
+            format!("\"{name}.fabric.queue\" turns PFC off: switches drop then, and {name} needs {need}");
         let help = format!(
-            "\"{}.fabric.pfc.buffer\", where the buffer of switches that pause is meant",
-            scheme.name
+            "\"{name}.fabric.pfc.buffer\" instead of it, unless switches that drop are what is meant"
         );
         Some(fault(&origin.file, set.at, message, Some(help)))
     };
-    let all = named(origin, "set").into_iter().chain(named(origin, "sweep"));
-    all.collect::<Vec<_>>().iter().filter_map(drops).collect()
+    all.iter().filter_map(drops).collect()
 }

@@ -1,5 +1,5 @@
 //! Axes: `{title, log, zero, range, categories, si, foot}`. `zero` starts it at zero, `range` says where it starts and ends (what
-//! is not said follows from the data), `categories` names its places by the values themselves, `si` writes 20K, and at
+//! is not said follows from the data), `categories` names its places by the values themselves (true: in the order in which they come; or in that of a list), `si` writes 20K, and at
 //! `foot` of a logarithmic axis stands what is none.
 
 use super::plots::Plot;

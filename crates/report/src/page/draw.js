@@ -96,8 +96,9 @@ window.charts = (function () {
     let panels = [];
     let tools = null;
 
-    // The names along the x axis in the order in which they come.
+    // The names along the x axis, as they are given or in the order in which they come.
     function placesOf() {
+      if (Array.isArray(layout.x.categories)) return layout.x.categories;
       const isNamed = layout.x.categories || data.some(function (trace) {
         return (trace.x || []).some(function (value) { return typeof value === "string"; });
       });

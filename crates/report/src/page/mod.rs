@@ -10,6 +10,7 @@ mod league;
 mod links;
 mod plots;
 mod provenance;
+mod quantity;
 mod search;
 mod series;
 mod slowest;

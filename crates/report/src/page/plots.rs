@@ -47,10 +47,10 @@ const MAX_CLOUD: usize = 20_000;
 /// The plots of a figure as it asks for them, otherwise those that the results have something to say in.
 pub(super) fn of(index: &Index<'_>) -> Vec<Plot> {
     let compared = index.set.answer.as_ref().and_then(|answer| answer.measured.as_ref());
-    if let Some(compared) = compared {
-        let looked_for = swept(index.set).into_iter();
-        return looked_for.filter_map(|name| search::plot(index.set, name, compared)).collect();
-    }
+    let looked_for = swept(index.set).into_iter();
+    let mut plots: Vec<Plot> =
+        looked_for.filter_map(|name| search::plot(index.set, name, compared?)).collect();
+    plots.iter_mut().for_each(|plot| axes::share(std::slice::from_mut(plot)));
     let usual_ones;
     let specs = match &index.set.figure {
         Some(figure) if !figure.plots.is_empty() => &figure.plots,
@@ -59,7 +59,9 @@ pub(super) fn of(index: &Index<'_>) -> Vec<Plot> {
             &usual_ones
         }
     };
-    let mut plots: Vec<Plot> = specs.iter().flat_map(|spec| drawn(index, spec)).collect();
+    if plots.is_empty() {
+        plots = specs.iter().flat_map(|spec| drawn(index, spec)).collect();
+    }
     if let Some(problem) = index.problem() {
         let title = "Curves that are missing".to_owned();
         let (whole, part) = (title.clone(), String::new());

@@ -3,40 +3,47 @@
 use super::axes::{self, axis, from_zero, layout};
 use super::curves::{Picture, line, pictures, scheme_look};
 use super::plots::Plot;
+use super::quantity::Quantity;
 use crate::groups::schemes;
-use anabranch_base::{Bytes, Duration, Rate};
+use crate::labels::{Label, label};
 use anabranch_results::{Compared, PlotKind, PlotSpec, ResultSet, Tried};
 use serde_json::{Value as Json, json};
 
+/// Units in which fields are measured that a question names without them.
+const UNITS: [&str; 4] = ["", "_us", "_bytes", "_gbps"];
+
 /// Both sides of the question's comparison against the parameter `name`: of each scheme a line per seed, whose values are its
-/// own, and dashed what it is held against.
+/// own, and dotted the bound. None where nothing was measured.
 pub(super) fn plot(set: &ResultSet, name: &str, compared: &Compared) -> Option<Plot> {
-    let title = format!("{} against {name}", compared.left);
-    let spec = PlotSpec { x: Some(name.to_owned()), ..PlotSpec::new(PlotKind::Line, title, &compared.left) };
+    let title = format!("{} against {name}", compared.measured);
+    let spec =
+        PlotSpec { x: Some(name.to_owned()), ..PlotSpec::new(PlotKind::Line, title, &compared.measured) };
     let picture: Picture<'_> = pictures(set, &spec).into_iter().next()?;
-    let quantity = Quantity::of(&compared.tried);
-    let at = |tried: &Tried| {
-        quantity
-            .and_then(|quantity| quantity.number(&tried.value))
-            .map_or_else(|| tried.value.clone().into(), Json::from)
+    let quantity = Quantity::of(&compared.values);
+    let at = |value: &String| -> Json {
+        let number = quantity.as_ref().and_then(|quantity| quantity.number(value));
+        number.map_or_else(|| value.clone().into(), Json::from)
     };
-    let mut data = Vec::new();
-    let mut bounds = Vec::new();
+    let label = label_of(set, &compared.measured);
+    let (mut data, mut bounds) = (Vec::new(), Vec::new());
     for scheme in schemes(set) {
+        let of_scheme: Vec<&Tried> = compared
+            .tried
+            .iter()
+            .filter(|tried| tried.scheme == scheme && tried.measured.is_some())
+            .collect();
         let (mut x, mut measured, mut bound): (Vec<Json>, Vec<Json>, Vec<Json>) = Default::default();
-        let of_scheme = compared.tried.iter().filter(|tried| tried.scheme == scheme);
-        let of_scheme: Vec<&Tried> = of_scheme.filter(|tried| tried.sides.is_some()).collect();
         for of_seed in of_scheme.chunk_by(|one, next| one.seed == next.seed) {
-            // Seeds tried values of their own: nothing lies between the last of one and the first of the next.
+            // Nothing lies between the last of one seed and the first of the next.
             if let (Some(first), false) = (of_seed.first(), x.is_empty()) {
-                x.push(at(first));
+                x.push(at(&first.value));
                 measured.push(Json::Null);
                 bound.push(Json::Null);
             }
-            for (tried, [left, right]) in of_seed.iter().filter_map(|tried| Some((tried, tried.sides?))) {
-                x.push(at(tried));
-                measured.push(left.into());
-                bound.push(right.into());
+            for tried in of_seed {
+                x.push(at(&tried.value));
+                measured.push(tried.measured.map(|number| number * label.factor).into());
+                bound.push(tried.bound.map(|number| number * label.factor).into());
             }
         }
         if x.is_empty() {
@@ -46,77 +53,71 @@ pub(super) fn plot(set: &ResultSet, name: &str, compared: &Compared) -> Option<P
         data.push(json!({
             "kind": "both", "name": scheme, "scheme": scheme, "x": x, "y": measured, "line": line(look, 2.0),
         }));
-        bounds.push(json!({
-            "kind": "line", "name": format!("{scheme}: {}", compared.right), "scheme": scheme, "x": x, "y": bound, "line": dotted(look),
-        }));
+        if bound.iter().any(|bound| !bound.is_null()) {
+            bounds.push(json!({
+                "kind": "line", "name": format!("{scheme}: {}", compared.bound), "scheme": scheme, "x": x, "y": bound,
+                "line": dotted(look),
+            }));
+        }
     }
-    let at = || data.iter().flat_map(|curve| curve["x"].as_array()).flatten().filter_map(Json::as_f64);
-    let (least, most) =
-        at().fold((f64::INFINITY, 0.0_f64), |(least, most), at| (least.min(at), most.max(at)));
-    let mut held_against = compared.tried.iter().filter_map(|tried| Some(tried.sides?[1]));
-    let first = held_against.next()?;
-    if quantity.is_some() && held_against.all(|other| other == first) {
-        bounds = vec![json!({
-            "kind": "line", "name": compared.right, "x": [least, most], "y": [first, first],
-            "line": dotted(schemes(set).len()),
-        })];
+    if data.is_empty() {
+        return None;
+    }
+    if let Some(constant) = constant(&compared.tried) {
+        let x: Vec<Json> = compared.values.iter().map(at).collect();
+        let y = vec![constant * label.factor; x.len()];
+        let line = dotted(schemes(set).len());
+        bounds = vec![json!({ "kind": "line", "name": compared.bound, "x": x, "y": y, "line": line })];
     }
     data.append(&mut bounds);
-    let x = match quantity {
-        Some(quantity) => axis(&quantity.named(name), axes::is_wide(least, most)),
-        None => json!({"title": name, "categories": true}),
+    let x = match &quantity {
+        Some(quantity) => {
+            let at = || compared.values.iter().filter_map(|value| quantity.number(value));
+            let (least, most) = (at().fold(f64::INFINITY, f64::min), at().fold(0.0, f64::max));
+            axis(&quantity.axis(name), axes::is_wide(least, most))
+        }
+        None => json!({"title": name, "categories": compared.values}),
     };
-    let lacks = compared.tried.iter().filter(|tried| tried.sides.is_none());
-    let lacks: Vec<String> =
-        lacks.map(|tried| format!("{} with seed {} at {}", tried.scheme, tried.seed, tried.value)).collect();
-    let mut note =
-        "Each seed has tried values of its own, and has a line; dotted is what it is held against."
-            .to_owned();
-    if !lacks.is_empty() {
-        note.push_str(&format!(" Not drawn, as not all finished: {}.", lacks.join("; ")));
-    }
-    let y = from_zero(&compared.left, axes::wide_y(&data));
+    let y = from_zero(&label.axis(), axes::wide_y(&data));
+    let note = format!(
+        "Each seed tries its own values, and a scheme has a line per seed. Dotted: the bound.{}",
+        not_drawn(set, &compared.tried)
+    );
     Some(Plot::new(&spec, &picture, note, data, layout(x, y)))
 }
 
+/// The one bound of all runs, where it is one.
+fn constant(tried: &[Tried]) -> Option<f64> {
+    let mut all = tried.iter().filter_map(|tried| tried.bound);
+    let first = all.next()?;
+    all.all(|other| other == first).then_some(first)
+}
+
+/// How an axis names what is measured: by the label of its field, where it is one.
+fn label_of(set: &ResultSet, measured: &str) -> Label {
+    let named = Label { name: measured.to_owned(), unit: "", factor: 1.0 };
+    let Some((field, "scheme)")) = measured.split_once('(') else { return named };
+    let mut fields = UNITS.iter().map(|unit| format!("{field}{unit}"));
+    let known = fields.find(|field| set.runs.iter().any(|run| run.number(field).is_some()));
+    known.map_or(named, |field| label(&field))
+}
+
+/// How many runs of which schemes have no point.
+fn not_drawn(set: &ResultSet, tried: &[Tried]) -> String {
+    let of = |scheme: &str| {
+        let count = tried.iter().filter(|tried| tried.scheme == scheme && tried.measured.is_none()).count();
+        (count > 0).then(|| format!("{count} of {scheme}"))
+    };
+    let each: Vec<String> = schemes(set).into_iter().filter_map(of).collect();
+    match each.is_empty() {
+        true => String::new(),
+        false => format!(" Runs without a point, as not all finished in them: {}.", each.join(", ")),
+    }
+}
+
+/// The line of a bound.
 fn dotted(look: usize) -> Json {
     let mut line = line(look, 1.5);
     line["dash"] = "dot".into();
     line
-}
-
-/// What the values of a parameter are.
-#[derive(Clone, Copy)]
-enum Quantity {
-    Number,
-    Bytes,
-    Duration,
-    Rate,
-}
-
-impl Quantity {
-    /// What all of them are; none when they are words, or not of one kind.
-    fn of(tried: &[Tried]) -> Option<Quantity> {
-        let all = [Quantity::Number, Quantity::Bytes, Quantity::Duration, Quantity::Rate];
-        all.into_iter().find(|quantity| tried.iter().all(|tried| quantity.number(&tried.value).is_some()))
-    }
-
-    /// A value in the axis' unit.
-    fn number(self, text: &str) -> Option<f64> {
-        Some(match self {
-            Quantity::Number => text.parse().ok()?,
-            Quantity::Bytes => text.parse::<Bytes>().ok()?.0 as f64 / 1e3,
-            Quantity::Duration => text.parse::<Duration>().ok()?.as_us(),
-            Quantity::Rate => text.parse::<Rate>().ok()?.0 as f64 / 1e9,
-        })
-    }
-
-    fn named(self, name: &str) -> String {
-        match self {
-            Quantity::Number => name.to_owned(),
-            Quantity::Bytes => format!("{name} (KB)"),
-            Quantity::Duration => format!("{name} (µs)"),
-            Quantity::Rate => format!("{name} (Gbps)"),
-        }
-    }
 }

@@ -31,7 +31,7 @@ pub(super) fn section(set: &ResultSet) -> String {
          id=\"summary\" aria-label=\"Schemes, with what their runs came to\"><thead><tr>",
     );
     for (index, head) in summary.head.iter().enumerate() {
-        let shown = escape(head.shown().trim()).replace("-\n", "").replace('\n', "<br>");
+        let shown = escape(&head.whole_words()).replace('\n', "<br>");
         let word = if index < summary.words { " word" } else { "" };
         html.push_str(&format!(
             "<th scope=\"col\" class=\"{}\"><button type=\"button\">{shown}</button></th>",

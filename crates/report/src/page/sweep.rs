@@ -3,6 +3,7 @@
 use super::axes::{self, axis, from_zero, layout};
 use super::curves::{Curve, Picture};
 use super::plots::Plot;
+use super::quantity::Quantity;
 use crate::labels::label;
 use anabranch_results::{PlotKind, PlotSpec, ResultSet, RunRow, Statistic, Value};
 use serde_json::{Value as Json, json};
@@ -15,6 +16,10 @@ pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> P
     let mut note = String::new();
     let mut range = (f64::INFINITY, 0.0_f64);
     let mut gaps = Gaps::default();
+    // A search looks between the ends of a range; what is swept on purpose has the labels that its author wrote.
+    let swept = spec.x.iter().filter(|_| set.answer.is_some());
+    let swept = swept.flat_map(|name| set.actual().iter().filter_map(|run| run.sweep.get(name)));
+    let quantity = Quantity::of(&swept.map(ToString::to_string).collect::<Vec<String>>());
     // Between words nothing lies, so that a line would be a trend that is none.
     let is_bar = spec.kind == PlotKind::Bar || is_of_words(set, spec);
     for (index, curve) in picture.curves.iter().enumerate() {
@@ -22,7 +27,12 @@ pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> P
         let runs = || curve.runs.iter().map(|&run| &set.runs[run]);
         for run in runs() {
             let at = match &spec.x {
-                Some(name) => run.sweep.get(name).map_or(Json::Null, coordinate),
+                Some(name) => {
+                    let number = |value: &Value| Some(quantity.as_ref()?.number(&value.to_string())?.into());
+                    run.sweep
+                        .get(name)
+                        .map_or(Json::Null, |value| number(value).unwrap_or_else(|| coordinate(value)))
+                }
                 None => run.scheme.as_str().into(),
             };
             // A point of which one seed has no number would be the mean of the lucky ones.
@@ -69,7 +79,8 @@ pub(super) fn plot(set: &ResultSet, spec: &PlotSpec, picture: &Picture<'_>) -> P
     let (least, most) =
         at().fold((f64::INFINITY, 0.0_f64), |(least, most), at| (least.min(at), most.max(at)));
     let name = spec.x.as_deref().unwrap_or("Scheme");
-    let mut x = axis(name, spec.log_x || axes::is_wide(least, most));
+    let named = quantity.map_or_else(|| name.to_owned(), |quantity| quantity.axis(name));
+    let mut x = axis(&named, spec.log_x || axes::is_wide(least, most));
     if !numeric || is_bar {
         x = json!({"title": name, "categories": true});
     }

@@ -651,27 +651,30 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
         run.sweep.insert("*.fabric.queue".into(), Value::Text(queue.into()));
     });
     let cells = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
-    let tried = |scheme: &str, seed, value: &str, sides| Tried {
+    let tried = |scheme: &str, seed, value: &str, measured| Tried {
         scheme: scheme.into(),
         seed,
         value: value.into(),
-        sides,
+        measured,
+        bound: Some(1.0),
+    };
+    let compared = Compared {
+        measured: "drops(scheme)".into(),
+        bound: "1".into(),
+        values: ["10KB", "98KB", "4MB"].map(str::to_owned).into(),
+        tried: vec![
+            tried("reps", 1, "10KB", Some(40.0)),
+            tried("reps", 1, "4MB", Some(0.0)),
+            tried("reps", 2, "98KB", Some(2.0)),
+            tried("ops", 1, "10KB", None),
+            tried("ops", 1, "4MB", Some(7.0)),
+        ],
     };
     set.answer = Some(Answered {
         question: "smallest *.fabric.queue where drops(scheme) < 1".into(),
         table: vec![cells(["scheme", "smallest", "fails at"]), cells(["reps", "100KB", "98KB"])],
         notes: vec!["ops with seed 1: it holds at neither end".into()],
-        measured: Some(Compared {
-            left: "drops(scheme)".into(),
-            right: "1".into(),
-            tried: vec![
-                tried("reps", 1, "10KB", Some([40.0, 1.0])),
-                tried("reps", 1, "4MB", Some([0.0, 1.0])),
-                tried("reps", 2, "98KB", Some([2.0, 1.0])),
-                tried("ops", 1, "10KB", None),
-                tried("ops", 1, "4MB", Some([7.0, 1.0])),
-            ],
-        }),
+        measured: None,
     });
     let page = own_part(&set);
     for text in [
@@ -681,17 +684,48 @@ fn a_search_is_shown_with_its_question_and_on_an_axis_of_numbers() {
     ] {
         assert!(page.contains(text), "{text}");
     }
+    // Where the question measures nothing by itself, as of an older version.
     let plot = plots_of(&set).remove(0);
+    assert_eq!(plot.title, "Largest FCT against *.fabric.queue");
+    assert_eq!(plot.data[0]["x"], json!([10.0, 4000.0]));
+    assert_eq!(
+        (&plot.layout["x"]["log"], &plot.layout["x"]["title"]),
+        (&json!(true), &json!("*.fabric.queue (KB)"))
+    );
+
+    let with = |compared: &Compared| {
+        let answer = Answered { measured: Some(compared.clone()), ..set.answer.clone().unwrap() };
+        plots_of(&ResultSet { answer: Some(answer), ..set.clone() }).remove(0)
+    };
+    let plot = with(&compared);
     assert_eq!(plot.title, "drops(scheme) against *.fabric.queue");
+    assert_eq!(plot.layout["panels"][0]["y"]["title"], "Drops (count)");
     // The seeds' values are their own: no line joins them.
     let of = |name: &str| plot.data.iter().find(|curve| curve["name"] == name).unwrap();
     assert_eq!(of("reps")["x"], json!([10.0, 4000.0, 98.0, 98.0]));
     assert_eq!(of("reps")["y"], json!([40.0, 0.0, null, 2.0]));
     assert_eq!(of("ops")["y"], json!([7.0]));
-    assert_eq!((&of("1")["x"], &of("1")["y"]), (&json!([10.0, 4000.0]), &json!([1.0, 1.0])));
-    assert!(plot.note.ends_with("not all finished: ops with seed 1 at 10KB."), "{}", plot.note);
-    assert_eq!(plot.layout["x"]["log"], true);
-    assert_eq!(plot.layout["x"]["title"], "*.fabric.queue (KB)");
+    assert_eq!((&of("1")["x"], &of("1")["y"]), (&json!([10.0, 98.0, 4000.0]), &json!([1.0, 1.0, 1.0])));
+    assert!(plot.note.ends_with("as not all finished in them: 1 of ops."), "{}", plot.note);
+    assert_eq!(
+        (&plot.layout["x"]["log"], &plot.layout["x"]["title"]),
+        (&json!(true), &json!("*.fabric.queue (KB)"))
+    );
+
+    // Words are in their order, and bounds that differ are each scheme's own.
+    let mut of_words = compared.clone();
+    of_words.values = ["off", "half", "on"].map(str::to_owned).into();
+    for (tried, value) in of_words.tried.iter_mut().zip(["off", "on", "half", "off", "on"]) {
+        (tried.value, tried.bound) = (value.to_owned(), Some(tried.seed as f64));
+    }
+    let plot = with(&of_words);
+    assert_eq!(plot.layout["x"]["categories"], json!(["off", "half", "on"]));
+    let of = |name: &str| plot.data.iter().find(|curve| curve["name"] == name).unwrap();
+    assert_eq!(of("reps: 1")["y"], json!([1.0, 1.0, null, 2.0]));
+
+    // Where nothing finished the usual is drawn.
+    of_words.tried.iter_mut().for_each(|tried| tried.measured = None);
+    assert_eq!(with(&of_words).title, "Largest FCT against *.fabric.queue");
 }
 
 #[test]

@@ -1,0 +1,76 @@
+//! The values of a parameter that a search tried, as numbers of one unit.
+
+use anabranch_base::{Bytes, Duration, Rate};
+
+/// What values are that are written as text.
+pub(super) enum Quantity {
+    /// In kB.
+    Bytes,
+    /// In microseconds.
+    Duration,
+    /// In Gb/s.
+    Rate,
+    /// In what stands behind each number, such as `bdp`, or nothing.
+    Of(String),
+}
+
+impl Quantity {
+    /// What all of them are; none where they are words, or not of one kind.
+    pub(super) fn of(values: &[String]) -> Option<Quantity> {
+        let behind = unit(values.first()?)?.to_owned();
+        let all = [Quantity::Bytes, Quantity::Duration, Quantity::Rate, Quantity::Of(behind)];
+        all.into_iter().find(|quantity| values.iter().all(|value| quantity.number(value).is_some()))
+    }
+
+    /// A value in the unit of the kind.
+    pub(super) fn number(&self, text: &str) -> Option<f64> {
+        match self {
+            Quantity::Bytes => Some(text.parse::<Bytes>().ok()?.0 as f64 / 1e3),
+            Quantity::Duration => Some(text.parse::<Duration>().ok()?.as_us()),
+            Quantity::Rate => Some(text.parse::<Rate>().ok()?.0 as f64 / 1e9),
+            Quantity::Of(behind) => text.strip_suffix(behind.as_str())?.trim().parse().ok(),
+        }
+    }
+
+    /// The title of an axis for the parameter `name`.
+    pub(super) fn axis(&self, name: &str) -> String {
+        match self {
+            Quantity::Bytes => format!("{name} (KB)"),
+            Quantity::Duration => format!("{name} (µs)"),
+            Quantity::Rate => format!("{name} (Gbps)"),
+            Quantity::Of(behind) if behind.is_empty() => name.to_owned(),
+            Quantity::Of(behind) => format!("{name} ({behind})"),
+        }
+    }
+}
+
+/// What stands behind the number that a text begins with; none where it begins with none.
+fn unit(text: &str) -> Option<&str> {
+    let behind =
+        text.trim_start_matches(|letter: char| letter.is_ascii_digit() || "+-.".contains(letter)).trim();
+    text.strip_suffix(behind)?.trim().parse::<f64>().ok().map(|_| behind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_one_kind_are_numbers_of_one_unit() {
+        for (values, axis, numbers) in [
+            (["10KB", "4MB"], "p (KB)", [10.0, 4000.0]),
+            (["500ns", "1ms"], "p (µs)", [0.5, 1000.0]),
+            (["100Gbps", "1Tbps"], "p (Gbps)", [100.0, 1000.0]),
+            (["0.02queue", "1queue"], "p (queue)", [0.02, 1.0]),
+            (["2", "0.5"], "p", [2.0, 0.5]),
+        ] {
+            let values = values.map(str::to_owned);
+            let quantity = Quantity::of(&values).unwrap_or_else(|| panic!("{values:?}"));
+            assert_eq!(quantity.axis("p"), axis);
+            assert_eq!(values.map(|value| quantity.number(&value).unwrap()), numbers);
+        }
+        for words in [["reps", "ops"], ["1bdp", "2rtt"], ["true", "false"]] {
+            assert!(Quantity::of(&words.map(str::to_owned)).is_none(), "{words:?}");
+        }
+    }
+}
