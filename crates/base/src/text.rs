@@ -46,7 +46,10 @@ pub(crate) fn parse_scaled(
             Some((name, _)) => return Err(fail(in_bits_or_bytes(number, unit, name))),
             None => match units.iter().find(|(name, _)| is_short_for(unit, name)) {
                 Some((name, _)) => return Err(fail(format!("; write {number}{name}"))),
-                None => return Err(fail(format!("; the units are {}", known()))),
+                None => match in_words(number, unit, units) {
+                    Some(instead) => return Err(fail(format!("; write {instead}"))),
+                    None => return Err(fail(format!("; the units are {}", known()))),
+                },
             },
         },
     };
@@ -87,6 +90,44 @@ fn is_short_for(unit: &str, name: &str) -> bool {
                 is_rate && !unit.contains('B') && ["b/s", "bit/s", "bits/s", "be", "bit"].contains(&rest);
             rest.is_empty() || of_bits
         }),
+    }
+}
+
+/// Units as words, with what they are in a unit of ours.
+const WORDS: [(&str, u64, &str); 22] = [
+    ("nanosecond", 1, "ns"),
+    ("microsecond", 1, "us"),
+    ("millisecond", 1, "ms"),
+    ("second", 1, "s"),
+    ("min", 60, "s"),
+    ("minute", 60, "s"),
+    ("byte", 1, "B"),
+    ("kbyte", 1, "KB"),
+    ("kilobyte", 1, "KB"),
+    ("mbyte", 1, "MB"),
+    ("megabyte", 1, "MB"),
+    ("gbyte", 1, "GB"),
+    ("gigabyte", 1, "GB"),
+    ("terabyte", 1, "TB"),
+    ("kibibyte", 1, "KiB"),
+    ("mebibyte", 1, "MiB"),
+    ("gibibyte", 1, "GiB"),
+    ("kilobit", 1, "Kbps"),
+    ("megabit", 1, "Mbps"),
+    ("gbit", 1, "Gbps"),
+    ("gigabit", 1, "Gbps"),
+    ("terabit", 1, "Tbps"),
+];
+
+/// What to write for a unit that is spelt out, such as `5 microseconds`, `1MBytes` or `400 gigabits per second`.
+fn in_words(number: &str, unit: &str, units: &[(&str, u64)]) -> Option<String> {
+    let lower = unit.to_ascii_lowercase();
+    let word = lower.trim_end_matches("per second").trim_end_matches("/s").trim().trim_end_matches('s');
+    let (_, times, name) =
+        WORDS.iter().find(|(known, _, name)| *known == word && units.iter().any(|(unit, _)| unit == name))?;
+    match times {
+        1 => Some(format!("{number}{name}")),
+        _ => Some(format!("{}{name}", number.parse::<f64>().ok()? * *times as f64)),
     }
 }
 

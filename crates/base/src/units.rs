@@ -147,7 +147,14 @@ mod tests {
         for bits_or_bytes in [wrong("50GB/s"), size("8Mbit")] {
             assert!(bits_or_bytes.contains("; the units are"), "{bits_or_bytes}");
         }
+        for (spelt, instead) in [("1MBytes", "1MB"), ("1 megabyte", "1MB"), ("2 kibibytes", "2KiB")] {
+            assert!(size(spelt).ends_with(&format!("; write {instead}")), "{}", size(spelt));
+        }
+        assert!(wrong("400 gigabits per second").ends_with("; write 400Gbps"));
         let time = |t: &str| t.parse::<Duration>().unwrap_err().to_string();
+        for (spelt, instead) in [("5 microseconds", "5us"), ("1.5min", "90s"), ("2 seconds", "2s")] {
+            assert!(time(spelt).ends_with(&format!("; write {instead}")), "{}", time(spelt));
+        }
         assert!(
             time("1msec").ends_with("; write 1ms") && time("5m").contains("the units are"),
             "{}",

@@ -195,7 +195,7 @@ fn within(text: &str, part: Range<usize>) -> Range<usize> {
 /// What is most likely meant by a `where` that cannot be read.
 fn meant(text: &str) -> Option<String> {
     let is_one = |text: &String| Condition::parse(text).is_ok();
-    let plain = with_known_names(without_units(text));
+    let plain = with_known_names(without_units(&in_our_words(text)));
     // A field that does not say of which scheme.
     let field =
         plain.find(|letter: char| !(letter.is_alphanumeric() || letter == '_')).unwrap_or(plain.len());
@@ -208,6 +208,27 @@ fn meant(text: &str) -> Option<String> {
         Some(plain.replace(&format!("({one}"), &format!("({SCHEME}")))
     });
     [Some(plain), Some(of_scheme), named].into_iter().flatten().find(is_one)
+}
+
+/// Percentiles, shares and the ends of the range as they are written here.
+fn in_our_words(text: &str) -> String {
+    let ours = [
+        ("p999", "p99.9"),
+        ("at_maximum(", "at_largest("),
+        ("at_max(", "at_largest("),
+        ("at_minimum(", "at_smallest("),
+        ("at_min(", "at_smallest("),
+    ];
+    let mut text = ours.iter().fold(text.to_owned(), |text, (theirs, ours)| text.replace(theirs, ours));
+    while let Some(sign) = text.find('%') {
+        let number = text[..sign]
+            .trim_end()
+            .rfind(|letter: char| !(letter.is_ascii_digit() || letter == '.'))
+            .map_or(0, |end| end + 1);
+        let Ok(percent) = text[number..sign].trim().parse::<f64>() else { break };
+        text.replace_range(number..=sign, &(percent / 100.0).to_string());
+    }
+    text
 }
 
 /// The same with the names that are most likely meant, where there are none of those that are written.
@@ -261,12 +282,15 @@ fn without_units(text: &str) -> String {
 /// [`Failure::Input`] when it is no measure, or not of each scheme.
 pub fn measure(find: &Find) -> Result<Condition, Failure> {
     Condition::parse(&find.holds).map_err(|why| {
-        let instead = meant(&find.holds).unwrap_or_else(|| "drops(scheme) == 0".to_owned());
+        let instead = match meant(&find.holds) {
+            Some(meant) => format!("where = {meant:?}"),
+            None => "a comparison, such as where = \"drops(scheme) == 0\"".to_owned(),
+        };
         let times = match without_units(&find.holds) == find.holds {
             true => "",
             false => " (times are in us, without a unit)",
         };
-        input(find.wrong(format!("[find] where: {why}{times}"), format!("where = {instead:?}")))
+        input(find.wrong(format!("[find] where: {why}{times}"), instead))
     })
 }
 
@@ -346,6 +370,11 @@ mod tests {
             (
                 "fct_mx(scheme) < 2 * at_largest(fct_mx(scheme))",
                 Some("fct_max(scheme) < 2 * at_largest(fct_max(scheme))"),
+            ),
+            ("slowdown(scheme, p999) < 3", Some("slowdown(scheme, p99.9) < 3")),
+            (
+                "fct_max(scheme) <= 105% * at_max(fct_max(scheme))",
+                Some("fct_max(scheme) <= 1.05 * at_largest(fct_max(scheme))"),
             ),
             ("nonsense(scheme) < 3", None),
         ] {

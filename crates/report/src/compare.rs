@@ -156,8 +156,25 @@ fn compared(sets: &[&Group], label: &str, left_out: &mut BTreeSet<String>) -> Ve
         let alone: Vec<String> = alone.iter().map(ToString::to_string).collect();
         left_out.insert(format!("{label}: not all folders have seed {}", alone.join(", ")));
     }
+    let unfinished = |run: &RunRow| run.flows_finished < run.flows || run.jobs_finished < run.jobs;
+    for (place, group) in sets.iter().enumerate() {
+        let of: Vec<String> =
+            group.runs().filter(|run| unfinished(run)).map(|run| run.seed.to_string()).collect();
+        if !of.is_empty() {
+            left_out.insert(format!(
+                "{label}: times of messages and jobs, as not all finished in {} (seed {})",
+                letter(place),
+                of.join(", ")
+            ));
+        }
+    }
+    // The time of those that finished would be that of the lucky ones.
+    let number = |run: &RunRow, quantity: &str| {
+        let of_all = ["fct_", "slowdown_", "cct_", "completion_"].iter().any(|of| quantity.starts_with(of));
+        run.number(quantity).filter(|_| !(of_all && unfinished(run)))
+    };
     let numbers = |group: &Group, quantity: &str| -> Option<Vec<f64>> {
-        seeds.iter().map(|seed| of_seed(group, *seed)?.number(quantity)).collect()
+        seeds.iter().map(|seed| number(of_seed(group, *seed)?, quantity)).collect()
     };
     let mut rows = Vec::new();
     for quantity in QUANTITIES {
@@ -207,7 +224,15 @@ fn differences(sets: &[(String, &ResultSet)]) -> Vec<(String, Vec<Option<String>
             keys
         })
         .collect();
-    let keys: BTreeSet<&String> = flat.iter().flat_map(BTreeMap::keys).collect();
+    // Of a scheme that a set lacks all would differ; that it lacks it is said elsewhere.
+    let lacks = |key: &&String| {
+        let Some((name, _)) = key.strip_prefix("scheme.").and_then(|rest| rest.split_once('.')) else {
+            return false;
+        };
+        let of_it = format!("scheme.{name}.");
+        flat.iter().any(|of| !of.keys().any(|key| key.starts_with(&of_it)))
+    };
+    let keys: BTreeSet<&String> = flat.iter().flat_map(BTreeMap::keys).filter(|key| !lacks(key)).collect();
     let values = |key: &String| flat.iter().map(|of| of.get(key).cloned()).collect::<Vec<_>>();
     let differ = |values: &Vec<Option<String>>| values.iter().any(|value| *value != values[0]);
     keys.into_iter().map(|key| (key.clone(), values(key))).filter(|(_, values)| differ(values)).collect()
@@ -298,7 +323,7 @@ impl Comparison {
                 let rows: Vec<&ComparedRow> = of_it.collect();
                 let ratios: Vec<Ratio> = rows.iter().filter_map(|row| row.ratios[place - 1]).collect();
                 let how = match ratios[..] {
-                    [] => "without a quotient".to_owned(),
+                    [] => "without a quotient, as not all finished or nothing is to divide by".to_owned(),
                     _ if rows.iter().all(|row| row.is_as_the_first(place)) => "the same".to_owned(),
                     [Ratio { of_means, over_seeds: Some([low, high]) }] => {
                         format!("{of_means:.3} times ({low:.3} to {high:.3} by seed)")
@@ -316,7 +341,23 @@ impl Comparison {
             let schemes: Vec<String> = schemes.iter().map(of_scheme).collect();
             format!("{words}, {letter} over A: {}.", schemes.join("; "))
         };
-        (1..self.names.len()).map(of_set).collect()
+        (1..self.names.len()).map(of_set).chain(self.unlike()).collect()
+    }
+
+    /// A sentence where the sets have not the same fabric or workload.
+    fn unlike(&self) -> Option<String> {
+        let differs = |section: &&str| {
+            self.differences
+                .iter()
+                .any(|(key, _)| key.split('.').next() == Some(section.trim_matches(['[', ']'])))
+        };
+        let sections: Vec<&str> = ["[topology]", "[workload]"].into_iter().filter(differs).collect();
+        (!sections.is_empty()).then(|| {
+            format!(
+                "They differ in {}: a ratio says what these do too, and not the schemes alone.",
+                sections.join(" and ")
+            )
+        })
     }
 
     /// A line per set: its letter in the table and its name.
@@ -334,8 +375,15 @@ impl Comparison {
             self.verdict().iter().map(|sentence| format!("<p>{}</p>", escape(sentence))).collect();
         body.push_str(&format!(
             "</header>\n<main>\n<section class=\"verdict\">{sentences}</section>\n\
-             <section><h2>What differs between the scenarios</h2>"
+             <section><h2>The same seeds side by side</h2>"
         ));
+        let cells = self.cells();
+        let words = cells[0].iter().position(|head| head == "quantity").map_or(1, |index| index + 1);
+        body.push_str(&html_table("Side by side", &cells, words));
+        for note in self.notes() {
+            body.push_str(&format!("<p class=\"note\">{}</p>", escape(&note)));
+        }
+        body.push_str("</section>\n<section><h2>What differs between the scenarios</h2>");
         if self.differences.is_empty() {
             body.push_str("<p class=\"note\">Nothing: the resolved scenarios are the same.</p>");
         } else {
@@ -348,13 +396,6 @@ impl Comparison {
             }
             let words = rows[0].len();
             body.push_str(&html_table("What differs", &rows, words));
-        }
-        body.push_str("</section>\n<section><h2>The same seeds side by side</h2>");
-        let cells = self.cells();
-        let words = cells[0].iter().position(|head| head == "quantity").map_or(1, |index| index + 1);
-        body.push_str(&html_table("Side by side", &cells, words));
-        for note in self.notes() {
-            body.push_str(&format!("<p class=\"note\">{}</p>", escape(&note)));
         }
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -448,6 +489,34 @@ mod tests {
         // Heads stand where their columns do.
         assert!(html.contains("<th class=\"word\">quantity</th><th>A</th>"), "{html}");
         assert!(html.contains("<td class=\"word\">fct_max_us</td><td>15</td>"), "{html}");
+    }
+
+    #[test]
+    fn what_did_not_finish_and_what_is_another_fabric_is_said() {
+        let a = set("reps", "1bdp", &[(1, 10.0), (2, 20.0)]);
+        let mut b = a.clone();
+        (b.runs[1].flows, b.runs[1].drops) = (2, 5);
+        b.scenario_toml = b.scenario_toml.replace("[[scheme]]", "topology.hosts = 4\n[[scheme]]");
+        b.scenario_toml.push_str("[[scheme]]\nname = \"ops\"\nqps = 1\n");
+        let compared = side_by_side(&a, &b).unwrap();
+        let said = compared.verdict();
+        assert!(
+            said[0].ends_with("reps without a quotient, as not all finished or nothing is to divide by."),
+            "{said:?}"
+        );
+        assert!(said[1].starts_with("They differ in [topology]: "), "{said:?}");
+        let of = |quantity| compared.rows.iter().find(|row| row.quantity == quantity).unwrap();
+        assert_eq!((of("fct_max_us").means[1], of("drops").means[1]), (None, Some(2.5)));
+        assert_eq!(
+            compared.left_out,
+            ["reps: times of messages and jobs, as not all finished in B (seed 2)"]
+        );
+        assert_eq!(
+            compared.differences.len(),
+            1,
+            "nothing of the scheme that one has alone: {:?}",
+            compared.differences
+        );
     }
 
     #[test]

@@ -837,7 +837,17 @@ fn unanswered(find: &Find, answer: &Answer, search: &Search, folder: &Folder) ->
 /// a list.
 fn beyond(find: &Find, last: bool, folder: &Folder) -> Option<Result<[toml::Value; 2], String>> {
     let mut refused = None;
-    for range in find.wider(last) {
+    // What is measured at an end that stays is to stay what it is.
+    let [lowest, highest] = find.ends();
+    let stays = |mut range: [toml::Value; 2]| {
+        if !last && find.holds.contains("at_largest") {
+            range[1] = highest.clone();
+        } else if last && find.holds.contains("at_smallest") {
+            range[0] = lowest.clone();
+        }
+        range
+    };
+    for range in find.wider(last).into_iter().map(stays) {
         match find.scenario(&range, folder).and_then(|scenario| scenario.check()) {
             Ok(_) => return Some(Ok(range)),
             Err(error) => refused = Some((range, error.message)),

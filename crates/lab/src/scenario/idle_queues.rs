@@ -14,9 +14,18 @@ use std::collections::BTreeMap;
 /// What was found so far: by scheme and parameter, what is wrong and a value that is not.
 #[derive(Default)]
 pub(super) struct IdleQueues {
-    found: BTreeMap<(String, &'static str), (String, String)>,
+    found: BTreeMap<(String, &'static str), Found>,
+    /// By scheme: how often it was looked at.
+    looked: BTreeMap<String, u32>,
     /// By scheme: a queue that is long enough for a packet and for the thresholds, where one was not.
     enough: BTreeMap<String, Bytes>,
+}
+
+/// What is wrong, a value that is not, and how often that was so.
+struct Found {
+    message: String,
+    instead: String,
+    times: u32,
 }
 
 impl IdleQueues {
@@ -24,8 +33,10 @@ impl IdleQueues {
     pub(super) fn look(&mut self, scheme: &Scheme, on: &Topology, facts: &PathFacts) {
         let mut note = |parameter, problem: String, instead: String| {
             let message = format!("scheme {:?}: {parameter} {problem}", scheme.name);
-            self.found.entry((scheme.name.clone(), parameter)).or_insert((message, instead));
+            let new = Found { message, instead, times: 0 };
+            self.found.entry((scheme.name.clone(), parameter)).or_insert(new).times += 1;
         };
+        *self.looked.entry(scheme.name.clone()).or_default() += 1;
         let framing = scheme.transport.framing();
         // Where ACKs wait with data, only headers of trimmed packets come here.
         let (what, size) = match scheme.fabric.acks_with_data {
@@ -111,7 +122,7 @@ impl IdleQueues {
                 "= \"{}\" is longer than {MOST_QUEUES} full queues ({its}) take at {slowest}: no packet waits so long",
                 cc.target_qdelay
             );
-            note("cc.target_qdelay", problem, "\"1rtt\"".to_owned());
+            note("cc.target_qdelay", problem, "\"1queue\"".to_owned());
         }
         if holds < facts.packet {
             let fate = if scheme.fabric.trim { "trimmed" } else { "dropped" };
@@ -174,8 +185,16 @@ impl IdleQueues {
 
     /// What was found, with its place and what to write instead.
     pub(super) fn warnings(self, origin: &Origin) -> Vec<ScenarioError> {
-        let IdleQueues { found, enough } = self;
-        let warning = |((scheme, parameter), (message, instead)): ((String, &str), (String, String))| {
+        let IdleQueues { found, enough, looked } = self;
+        // What a question looks through begins where it fails.
+        let asked = |scheme: &str, parameter: &str| {
+            origin.is_asked(scheme, parameter)
+                || ["fabric.queue", "fabric.pfc.buffer"].iter().any(|size| origin.is_asked(scheme, size))
+        };
+        let is_everywhere = |((scheme, parameter), found): &((String, &str), Found)| {
+            !asked(scheme, parameter) || looked.get(scheme).is_none_or(|looked| found.times >= *looked)
+        };
+        let warning = |((scheme, parameter), Found { message, instead, .. }): ((String, &str), Found)| {
             let (at, written) = origin.setting(&scheme, parameter, &["fabric.queue"]);
             // Thresholds that follow a queue have no better value where it is too short.
             let of_queue = ["fabric.queue", "fabric.ecn_kmin", "fabric.ecn_kmax", "fabric.ecn_from"];
@@ -187,7 +206,7 @@ impl IdleQueues {
                 .unwrap_or_else(|| format!("{written} = {instead} below [set]"));
             fault(&origin.file, at, message, Some(help))
         };
-        found.into_iter().map(warning).collect()
+        found.into_iter().filter(is_everywhere).map(warning).collect()
     }
 }
 

@@ -112,6 +112,11 @@ impl Origin {
         self.set_in("sweep", scheme, parameter).is_some()
     }
 
+    /// Whether a question asks for a parameter of a scheme.
+    pub(super) fn is_asked(&self, scheme: &str, parameter: &str) -> bool {
+        self.asked.is_some() && self.is_swept(scheme, parameter)
+    }
+
     fn set_in(&self, section: &str, scheme: &str, parameter: &str) -> Option<(Place, String)> {
         let names = [format!("{scheme}.{parameter}"), format!("*.{parameter}")];
         let (at, name) = find(self.section(section)?, "", &names)?;

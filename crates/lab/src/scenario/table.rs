@@ -181,10 +181,12 @@ fn bare_number(node: &Node) -> Option<f64> {
     (number > 0.0 && number < 1e6).then_some(number)
 }
 
-/// What a text may mean that is no quantity: a decimal comma, a number with an exponent, bytes per second.
+/// What a text may mean that is no quantity: thousands in groups, a decimal comma, a number with an exponent, bytes per
+/// second.
 fn repaired(node: &Node) -> Vec<Node> {
     let Item::Leaf(toml::Value::String(text)) = &node.item else { return Vec::new() };
-    let dotted = text.trim().replace(',', ".");
+    let text = text.trim().replace('_', "");
+    let dotted = if is_in_groups(&text) { text.replace(',', "") } else { text.replace(',', ".") };
     let end = dotted.find(|letter: char| !letter.is_ascii_digit() && !".+-eE".contains(letter));
     let (number, unit) = dotted.split_at(end.unwrap_or(dotted.len()));
     let Ok(number) = number.parse::<f64>() else { return Vec::new() };
@@ -192,9 +194,18 @@ fn repaired(node: &Node) -> Vec<Node> {
     let texts = of_bytes.into_iter().chain([format!("{number}{}", unit.trim())]);
     let mut values: Vec<toml::Value> = texts.map(toml::Value::String).collect();
     if unit.is_empty() {
-        values.push(toml::Value::Float(number));
+        values.extend([toml::Value::Float(number), toml::Value::String(format!("{number}B"))]);
     }
     values.into_iter().map(|value| Node { at: node.at, item: Item::Leaf(value) }).collect()
+}
+
+/// Whether commas part the digits of a number in thousands: `1,000KB`, and not `1,5MB` or `0,125MB`.
+fn is_in_groups(text: &str) -> bool {
+    let digits = text.find(|letter: char| !letter.is_ascii_digit() && letter != ',').unwrap_or(text.len());
+    let (first, others) = text[..digits].split_once(',').unwrap_or_default();
+    (1..=3).contains(&first.len())
+        && !first.starts_with('0')
+        && others.split(',').all(|group| group.len() == 3)
 }
 
 /// A bare number as a time, for keys whose times are not mostly microseconds: in the unit that brings it next to the

@@ -177,20 +177,46 @@ fn missing(set: &ResultSet) -> String {
     let mut html = String::from(
         "<section class=\"alarm\"><h2>These results are not whole</h2><p>Failed or never ran:</p><ul>",
     );
-    // Runs that failed alike share a line.
+    // Runs that failed alike share a line: what differs in numbers alone is alike.
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for run in &set.missing {
         let why = run.error.as_deref().unwrap_or("never ran to its end, as the program was interrupted");
-        match reasons.iter_mut().find(|(other, _)| *other == why) {
+        let (cause, ..) = told(why);
+        match reasons.iter_mut().find(|(other, _)| without_numbers(told(other).0) == without_numbers(cause)) {
             Some((_, runs)) => runs.push(run.describe()),
             None => reasons.push((why, vec![run.describe()])),
         }
     }
     for (why, runs) in reasons {
-        html.push_str(&format!("<li><b>{}</b>: {}</li>", escape(&runs.join("; ")), prose(why)));
+        let (cause, flows, help) = told(why);
+        let first = if runs.len() > 1 { " (numbers of the first of them)" } else { "" };
+        html.push_str(&format!("<li><b>{}</b>{first}: {}", escape(&runs.join("; ")), prose(cause)));
+        for line in help.lines() {
+            html.push_str(&format!("<p>{}</p>", prose(line.trim())));
+        }
+        if !flows.is_empty() {
+            html.push_str(&format!(
+                "<details><summary>Some of the flows</summary>{}</details>",
+                prose(flows)
+            ));
+        }
+        html.push_str("</li>");
     }
     html.push_str("</ul></section>\n");
     html
+}
+
+/// Of why a run failed: the cause, the flows that it names, and the lines of help.
+fn told(why: &str) -> (&str, &str, &str) {
+    let (first, help) = why.split_once('\n').unwrap_or((why, ""));
+    match first.find(": flow ") {
+        Some(place) => (&first[..place], &first[place + 2..], help),
+        None => (first, "", help),
+    }
+}
+
+fn without_numbers(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_ascii_digit() && *letter != '.').collect()
 }
 
 /// The answer in sentences. Of a figure it is the claims' table; of a question about a parameter, of which the runs are
