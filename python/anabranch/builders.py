@@ -2291,8 +2291,8 @@ class Builder(dict[str, Any]):
         until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
         links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
             list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: as
-            each name says: a link its direction, a cable both)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: both
+            of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
         """
 
     @overload
@@ -2315,8 +2315,8 @@ class Builder(dict[str, Any]):
         until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
         links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
             list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: as
-            each name says: a link its direction, a cable both)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: both
+            of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
         period: From one time that they go down to the next. (a time, 1 us or more; needed)
         down_for: For how long they are down each time. (a time above 0, below `period`; needed)
         """
@@ -2358,8 +2358,8 @@ class Builder(dict[str, Any]):
         until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
         links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
             list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: as
-            each name says: a link its direction, a cable both)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: both
+            of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
         rate: The rate meanwhile. (a rate above 0; needed)
         """
 
@@ -2382,8 +2382,8 @@ class Builder(dict[str, Any]):
         until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
         links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
             list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: as
-            each name says: a link its direction, a cable both)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: both
+            of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
         probability: That a packet is lost. (a number, 0 to 1; needed)
         """
 
@@ -2406,8 +2406,8 @@ class Builder(dict[str, Any]):
         until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
         links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
             list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: as
-            each name says: a link its direction, a cable both)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: both
+            of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
         probability: That a data packet is dropped or trimmed. (a number, 0 to 1; needed)
         """
 
@@ -2430,8 +2430,8 @@ class Builder(dict[str, Any]):
         until: When it ends, instead of `duration`. (a time after `at`; unless said: to the end of the run)
         links: What breaks: `tor:0/up:0`, `cable:tor:0/up:0`, `tor-uplinks:3%`, `host:3`, `all`. (names of links, or a
             list of them; needed)
-        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: as
-            each name says: a link its direction, a cable both)
+        both_directions: Both directions of each cable, or the named one alone. (`true` or `false`; unless said: both
+            of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both)
         probability: That a bit is wrong. (a number, 0 to 1; needed)
         """
 

@@ -53,7 +53,7 @@ pub(crate) fn blind_measures(
         };
         let word = ["_gbps", "_bytes", "_us"].iter().find_map(|unit| column.strip_suffix(unit));
         let word = word.unwrap_or(&column).replace('_', "-");
-        blind.push(format!("measure {} ({word}{on}) saw nothing: {why}", number + 1));
+        blind.push(format!("measure.{number} ({word}{on}) saw nothing: {why}"));
     }
     Ok(blind)
 }

@@ -86,6 +86,7 @@ pub fn find(args: &FindArgs) -> Result<(), Failure> {
         kept: &kept,
         spool: &spool,
         simulated: AtomicUsize::new(0),
+        max_time_us: prepared.scenario.limits.max_time.as_us(),
     };
     let lanes: Vec<Lane> = pass_on_interrupts(&controls, || {
         pool.install(|| {
@@ -232,6 +233,8 @@ struct Searching<'a> {
     kept: &'a Kept,
     spool: &'a Spool,
     simulated: AtomicUsize,
+    /// When runs are cut off, in microseconds.
+    max_time_us: f64,
 }
 
 /// A run of a search.
@@ -246,6 +249,8 @@ struct Looked {
     place: f64,
     value: toml::Value,
     finished: bool,
+    /// It ended at the limit of simulated time.
+    cut_off: bool,
     /// As [`Tried`] has them.
     measured: Option<f64>,
     bound: Option<f64>,
@@ -349,8 +354,9 @@ impl<'a> Searching<'a> {
                 (held, self.holds.measured(set), bound)
             });
             let finished = asked.is_some();
+            let cut_off = !finished && tried.ran.result.run.sim_time_us >= self.max_time_us;
             let (held, measured, bound) = asked.unwrap_or_default();
-            lane.looked.push(Looked { place, value, finished, measured, bound });
+            lane.looked.push(Looked { place, value, finished, cut_off, measured, bound });
             lane.runs.push(tried);
             lane.search.tell(self.is_true(held.transpose()?)?);
         }
@@ -649,9 +655,10 @@ fn measured_at_ends(find: &Find, holds: &Condition, lanes: &[&Lane]) -> String {
     for (place, value) in find.least_and_most() {
         let of = |lane: &&Lane| {
             let looked = lane.looked.iter().find(|looked| looked.place == place)?;
-            let said = match (looked.finished, looked.measured) {
-                (true, measured) => format!("{words} is {}", significant(measured?)),
-                (false, _) => "not all finished".to_owned(),
+            let said = match (looked.finished, looked.cut_off) {
+                (true, _) => format!("{words} is {}", significant(looked.measured?)),
+                (false, true) => "not all finished by max_time".to_owned(),
+                (false, false) => "not all finished".to_owned(),
             };
             Some(if lanes.len() > 1 { format!("{said} (seed {})", lane.seed) } else { said })
         };

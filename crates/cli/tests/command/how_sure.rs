@@ -129,7 +129,10 @@ fn what_is_missing_stands_above_everything_else() {
     let page = std::path::Path::new(document["folder"].as_str().unwrap()).join("report.html");
     let page = std::fs::read_to_string(place.path().join(page)).unwrap();
     let (above, _) = page.split_once("<h2>Summary</h2>").unwrap();
-    assert!(above.contains("These results are not whole") && above.contains("ecmp, seed 3</b>: stalled"));
+    assert!(
+        above.contains("These results are not whole")
+            && above.contains("ecmp, seed 3</b> (numbers of the first of them): stalled")
+    );
     // And drawn again from what is stored.
     let folder = document["folder"].as_str().unwrap();
     let table = place.run(&["report", folder]).expect(0).stdout;

@@ -150,10 +150,10 @@ fn a_measure_that_saw_nothing() {
     let one = "kind = \"messages\"\n[[workload.message]]\nfrom = 0\nto = 15\nbytes = \"100KB\"";
     let idle = edited("kind = \"permutation\"\nbytes = \"100KB\"", one);
     let measure = |series: &str, on: &str| format!("{idle}[[measure]]\nseries = \"{series}\"\n{on}\n");
-    let says = "reps, ops: measure 1 (link-utilisation on \"host:3\") saw nothing: it has no point above 0";
+    let says = "reps, ops: measure.0 (link-utilisation on \"host:3\") saw nothing: it has no point above 0";
     warned(&measure("link-utilisation", "links = \"host:3\""), &[says]);
     warned(&measure("link-utilisation", "links = \"host:0\""), &[]);
-    let says = "reps, ops: measure 1 (pauses on \"tor:0/up\") saw nothing: the scheme has no PFC";
+    let says = "reps, ops: measure.0 (pauses on \"tor:0/up\") saw nothing: the scheme has no PFC";
     warned(&measure("pauses", "links = \"tor:0/up\""), &[says]);
     // That none were dropped is an answer.
     warned(&measure("drops", "links = \"tor:0/up\""), &[]);

@@ -276,8 +276,12 @@ impl Find {
             return error;
         }
         if path != self.parameter {
-            // What to sweep instead is what to ask for instead.
+            // What to sweep instead is what to ask for instead; of a buffer that pauses, where nothing does, the queue.
             let (line, column) = self.at.unzip();
+            let path = match self.parameter.strip_suffix("fabric.pfc.buffer") {
+                Some(scheme) if value.starts_with('{') => format!("{scheme}fabric.queue"),
+                _ => path.to_owned(),
+            };
             return ScenarioError { help: Some(format!("parameter = {path:?}")), line, column, ..error };
         }
         let table: Option<toml::Table> = format!("value = {value}").parse().ok();
@@ -288,6 +292,13 @@ impl Find {
             value => Some(value),
         });
         let (Some(which), Some(value)) = (which, value) else { return error };
+        // A unit that one number lacked the others lack too.
+        let bare = mended[which].to_string();
+        if let Some(unit) = value.as_str().and_then(|text| text.strip_prefix(bare.as_str())) {
+            for other in mended.iter_mut().filter(|other| number(other).is_some()) {
+                *other = format!("{other}{unit}").into();
+            }
+        }
         mended[which] = value;
         match values(mended.clone()) {
             Ok(_) => {
@@ -711,6 +722,19 @@ mod tests {
             let Answer::Found { value, .. } = answer else { panic!("{inside}: {answer:?}") };
             assert_eq!(value, inside.into());
         }
+    }
+
+    #[test]
+    fn numbers_without_a_unit_get_it_all() {
+        let find = find("*.fabric.queue", "smallest = [16, 8000]");
+        let said = find.scenario(&find.ends(), &super::super::NoFiles).unwrap_err().to_string();
+        assert!(said.ends_with("\n  write: smallest = [\"16B\", \"8000B\"]"), "{said}");
+        let none = read(
+            "parameter = \"*.fabric.pfc.buffer\"\nsmallest = [\"1MB\", \"8MB\"]\nwhere = \"drops(scheme) == 0\"",
+        );
+        let none = none.unwrap();
+        let said = none.scenario(&none.ends(), &super::super::NoFiles).unwrap_err().to_string();
+        assert!(said.ends_with("\n  write: parameter = \"*.fabric.queue\""), "{said}");
     }
 
     #[test]

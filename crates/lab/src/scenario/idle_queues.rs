@@ -186,13 +186,15 @@ impl IdleQueues {
     /// What was found, with its place and what to write instead.
     pub(super) fn warnings(self, origin: &Origin) -> Vec<ScenarioError> {
         let IdleQueues { found, enough, looked } = self;
-        // What a question looks through begins where it fails.
+        // What a question looks through begins where it fails; of what is no queue at all there is nothing to ask.
         let asked = |scheme: &str, parameter: &str| {
             origin.is_asked(scheme, parameter)
                 || ["fabric.queue", "fabric.pfc.buffer"].iter().any(|size| origin.is_asked(scheme, size))
         };
         let is_everywhere = |((scheme, parameter), found): &((String, &str), Found)| {
-            !asked(scheme, parameter) || looked.get(scheme).is_none_or(|looked| found.times >= *looked)
+            !asked(scheme, parameter)
+                || *parameter == "fabric.queue"
+                || looked.get(scheme).is_none_or(|looked| found.times >= *looked)
         };
         let warning = |((scheme, parameter), Found { message, instead, .. }): ((String, &str), Found)| {
             let (at, written) = origin.setting(&scheme, parameter, &["fabric.queue"]);

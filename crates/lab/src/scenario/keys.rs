@@ -34,7 +34,9 @@ const LINKS_BROKEN: Key = key(
 const BOTH: Key = key(
     "both_directions",
     "`true` or `false`",
-    Told("as each name says: a link its direction, a cable both"),
+    Told(
+        "both of a link that is down or flaps; otherwise as each name says: a link its direction, a cable both",
+    ),
     "Both directions of each cable, or the named one alone.",
 );
 const AT: Key = key(

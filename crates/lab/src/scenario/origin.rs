@@ -112,6 +112,11 @@ impl Origin {
         self.set_in("sweep", scheme, parameter).is_some()
     }
 
+    /// Where the values stand of what is swept or asked for.
+    pub(super) fn sweeps(&self) -> &'static str {
+        if self.asked.is_some() { "[find]" } else { "[sweep]" }
+    }
+
     /// Whether a question asks for a parameter of a scheme.
     pub(super) fn is_asked(&self, scheme: &str, parameter: &str) -> bool {
         self.asked.is_some() && self.is_swept(scheme, parameter)

@@ -190,7 +190,7 @@ pub(super) fn set(
         return Err(pfc_switch(scheme, on));
     }
     if matches!(path, "name" | "title" | "source") || path.is_empty() {
-        return Err(no_such(scheme, path));
+        return Err(of_its_type(scheme, value, no_such(scheme, path)));
     }
     let (parents, leaf) = path.rsplit_once('.').unwrap_or(("", path));
     let mut table = whole.as_table_mut();
@@ -473,6 +473,22 @@ pub(super) const OF_QUEUES_THAT_DROP: [&str; 3] =
 
 /// A fault whose cure is another parameter, with a value that this one may have.
 fn of_its_type(scheme: &Scheme, value: &toml::Value, fault: ParameterFault) -> ParameterFault {
+    if let (Some(key), Instead::Setting(part, example)) =
+        (fault.path.strip_prefix("fabric.pfc."), &fault.instead)
+        && part == "fabric.pfc"
+    {
+        // With what was written for the one that there is.
+        let begins = format!("{key} = ");
+        let mut entries: Vec<String> =
+            example.trim_matches(['{', '}', ' ']).split(", ").map(str::to_owned).collect();
+        match entries.iter_mut().find(|entry| entry.starts_with(&begins)) {
+            Some(entry) => *entry = format!("{begins}{value}"),
+            None => entries.push(format!("{begins}{value}")),
+        }
+        let whole = entries.join(", ");
+        let instead = Instead::Setting(part.clone(), format!("{{ {whole} }}"));
+        return ParameterFault { instead, ..fault };
+    }
     let Instead::Parameter(near) = &fault.instead else { return fault };
     let instead = match (near.starts_with("fabric.ecn_"), value.as_bool()) {
         // ECN has no switch: marks come with a probability.

@@ -396,7 +396,12 @@ fn numbered(path: &[&str], value: &Node, fields: &Fields) -> String {
         _ => 0,
     };
     let (first, rest) = (path[0], if path.len() > 2 { &path[2..] } else { &path[1..] });
-    let named = format!("\"{first}.0.{}\" = [{}]", rest.join("."), value.value());
+    let values = match fields.get("sweep").map(|node| &node.item) {
+        Some(Item::Table(swept)) => swept.get(&path.join(".")).map(Node::value),
+        _ => None,
+    };
+    let values = values.unwrap_or_else(|| vec![value.value()].into());
+    let named = format!("\"{first}.0.{}\" = {values}", rest.join("."));
     match count {
         0 => format!("[[{first}]] and below it what it is, then {named}"),
         1 => named,

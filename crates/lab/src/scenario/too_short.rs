@@ -96,7 +96,7 @@ impl TooShort {
             let (at, written) = origin.setting(&scheme, parameter, &[]);
             let long = if parameter == RTO_LOW { "1.5rtt" } else { "4rtt" };
             let help = match origin.is_swept(&scheme, parameter) {
-                true => format!("longer ones, such as \"{long}\", in [sweep]"),
+                true => format!("longer ones, such as \"{long}\", in {}", origin.sweeps()),
                 false => format!("{written} = \"{long}\" below [set]"),
             };
             fault(&origin.file, at, message, Some(help))

@@ -169,7 +169,7 @@ fn later(on: &TopologySpec) -> f64 {
     }
 }
 
-/// A fault that loses nothing.
+/// A fault that loses nothing, or everything.
 fn idle_loss(number: usize, idle: &FaultSpec, origin: &Origin) -> Option<ScenarioError> {
     let (FaultKind::PacketLoss { probability, .. }
     | FaultKind::SwitchLoss { probability, .. }
@@ -177,11 +177,17 @@ fn idle_loss(number: usize, idle: &FaultSpec, origin: &Origin) -> Option<Scenari
     else {
         return None;
     };
-    (probability == 0.0).then(|| {
-        let message = "probability = 0: this fault loses nothing".to_owned();
-        let help = Some("probability = 0.001, or nothing of this fault".to_owned());
-        fault(&origin.file, origin.place(&format!("fault.{number}.probability")), message, help)
-    })
+    let (what, instead) = match probability {
+        0.0 => ("nothing", "probability = 0.001, or nothing of this fault"),
+        1.0 => (
+            "every packet that it meets",
+            "probability = 0.01 for one in a hundred, or kind = \"link-down\" without it",
+        ),
+        _ => return None,
+    };
+    let message = format!("probability = {probability}: this fault loses {what}");
+    let place = origin.place(&format!("fault.{number}.probability"));
+    Some(fault(&origin.file, place, message, Some(instead.to_owned())))
 }
 
 /// A slow link in a direction of which nobody says that it is meant: adaptive routing sees a slow uplink, and what comes
@@ -207,7 +213,7 @@ fn late_fault(
     let (first, last) = (at.iter().min()?, at.iter().max()?);
     let place = || origin.place(&format!("fault.{number}.at"));
     let instead = |at: Duration| match is_swept {
-        true => format!("earlier times, such as \"{at}\", in [sweep]"),
+        true => format!("earlier times, such as \"{at}\", in {}", origin.sweeps()),
         false => format!("at = \"{at}\""),
     };
     if let Some((lasts, _)) = lasts.filter(|(_, over)| first > over && *first < max_time) {
@@ -301,8 +307,12 @@ fn overridden(origin: &Origin) -> Vec<ScenarioError> {
         };
         let over = swept.iter().find(covers)?;
         let message = format!(
-            "\"{}.{}\" below [set] has no effect: \"{}.{}\" overrides it in [sweep]",
-            set.scheme, set.path, over.scheme, over.path
+            "\"{}.{}\" below [set] has no effect: \"{}.{}\" overrides it in {}",
+            set.scheme,
+            set.path,
+            over.scheme,
+            over.path,
+            origin.sweeps()
         );
         Some(fault(&origin.file, set.at, message, Some("it in one of the two places".to_owned())))
     };

@@ -174,7 +174,10 @@ fn flap(table: &Table) -> Result<(Duration, Duration), ScenarioError> {
         let message = format!(
             "down_for ({down_for}) is not below period ({period}), so that the links never come up again"
         );
-        let help = format!("down_for = \"{}\", or kind = \"link-down\"", Duration(period.0 / 2));
+        let help = format!(
+            "down_for = \"{}\", or kind = \"link-down\" without period and down_for",
+            Duration(period.0 / 2)
+        );
         return Err(table.wrong("down_for", message, help));
     }
     Ok((period, down_for))
