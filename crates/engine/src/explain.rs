@@ -30,8 +30,8 @@ pub(crate) struct Stalled<'a> {
 }
 
 impl Stalled<'_> {
-    /// What the faults that still held mean for these messages under this transport, a line each; empty when they say
-    /// nothing.
+    /// What the faults that still held mean for these messages under this transport, a line each; when they say nothing, how
+    /// to learn more.
     pub(crate) fn explain(&self) -> String {
         let holding = |fault: &FaultSpec| {
             fault.at.0.iter().copied().find(|&at| {
@@ -40,7 +40,20 @@ impl Stalled<'_> {
             })
         };
         let lines = self.faults.iter().filter_map(|fault| self.of_fault(fault, holding(fault)?));
-        lines.map(|line| format!("\n  help: {line}")).collect()
+        let mut lines: Vec<String> = lines.collect();
+        if lines.is_empty() {
+            let rto = self.transport.rto().on(self.facts);
+            let faults = match self.faults.iter().any(|fault| holding(fault).is_some()) {
+                true => "",
+                false => "no fault holds at this time; ",
+            };
+            lines.push(format!(
+                "{faults}transport.rto is {rto}: with a longer stall below [limits], such as \"{}\", it shows whether these \
+                 flows end",
+                (rto * 20).rounded_up(2)
+            ));
+        }
+        lines.iter().map(|line| format!("\n  help: {line}")).collect()
     }
 
     fn of_fault(&self, fault: &FaultSpec, at: Duration) -> Option<String> {
@@ -51,6 +64,9 @@ impl Stalled<'_> {
         let since = format!("from {at} on {until}");
         let named = |names: &Several<String>| format!("{:?}", names.to_string());
         match &fault.kind {
+            FaultKind::PacketLoss { links, probability: 1.0, .. } => {
+                Some(format!("every packet on {} is lost {since}; write a probability below 1", named(links)))
+            }
             FaultKind::PacketLoss { links, probability, .. } => self
                 .of_rounds(*probability, &format!("packet-loss = {probability} on {} {since}", named(links))),
             FaultKind::BitErrors { links, probability, .. } => {
@@ -221,9 +237,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_and_what_others_mend_explains_nothing() {
-        assert_eq!(explained(&dcp(), loss(), Some(Duration::from_us(5))), "");
-        assert_eq!(explained(&sack(), loss(), None), "");
+    fn where_faults_say_nothing_it_is_said_how_to_learn_more() {
+        let over = explained(&dcp(), loss(), Some(Duration::from_us(5)));
+        assert!(over.starts_with("\n  help: no fault holds at this time; transport.rto is 4ms: with a longer stall"), "{over}");
+        let others = explained(&sack(), loss(), None);
+        assert!(others.starts_with("\n  help: transport.rto is 70us: ") && others.contains("\"1400us\""), "{others}");
+        let all = FaultKind::PacketLoss { probability: 1.0, links: "all".to_owned().into(), both_directions: None };
+        assert!(explained(&dcp(), all, None).contains("every packet on \"all\" is lost from 1us on for good"));
     }
 
     #[test]
