@@ -239,11 +239,22 @@ mod tests {
     #[test]
     fn where_faults_say_nothing_it_is_said_how_to_learn_more() {
         let over = explained(&dcp(), loss(), Some(Duration::from_us(5)));
-        assert!(over.starts_with("\n  help: no fault holds at this time; transport.rto is 4ms: with a longer stall"), "{over}");
+        assert!(
+            over.starts_with(
+                "\n  help: no fault holds at this time; transport.rto is 4ms: with a longer stall"
+            ),
+            "{over}"
+        );
         let others = explained(&sack(), loss(), None);
-        assert!(others.starts_with("\n  help: transport.rto is 70us: ") && others.contains("\"1400us\""), "{others}");
-        let all = FaultKind::PacketLoss { probability: 1.0, links: "all".to_owned().into(), both_directions: None };
-        assert!(explained(&dcp(), all, None).contains("every packet on \"all\" is lost from 1us on for good"));
+        assert!(
+            others.starts_with("\n  help: transport.rto is 70us: ") && others.contains("\"1400us\""),
+            "{others}"
+        );
+        let all =
+            FaultKind::PacketLoss { probability: 1.0, links: "all".to_owned().into(), both_directions: None };
+        assert!(
+            explained(&dcp(), all, None).contains("every packet on \"all\" is lost from 1us on for good")
+        );
     }
 
     #[test]

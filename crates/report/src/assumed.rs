@@ -1,6 +1,7 @@
-//! What an answer rests on and no column shows: timeouts, and when faults come.
+//! What an answer rests on and no column shows: timeouts, when faults come, and schemes whose difference did not act.
 
-use anabranch_results::ResultSet;
+use anabranch_results::{ResultSet, RunRow};
+use std::collections::BTreeMap;
 
 /// Notes on it, from the resolved scenario.
 pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
@@ -8,6 +9,7 @@ pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(timeouts(set, &schemes));
     notes.extend(moments(set));
+    notes.extend(alike(set));
     notes
 }
 
@@ -81,6 +83,36 @@ fn moments(set: &ResultSet) -> Option<String> {
     })
 }
 
+/// Which schemes did the same in every run: what makes them different never acted.
+fn alike(set: &ResultSet) -> Option<String> {
+    let did = |run: &RunRow| {
+        let times = [run.fct_mean_us, run.fct_max_us, run.cct_mean_us, run.cct_max_us, run.completion_us];
+        let counts = [run.packet_hops, run.drops, run.ecn_marks, run.retransmissions, run.timeouts];
+        let point = run.sweep.iter().map(|(name, value)| format!("{name} = {value}"));
+        (point.collect::<Vec<_>>(), run.seed, times.map(f64::to_bits), counts)
+    };
+    let mut by_scheme: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    for run in set.actual().iter().filter(|run| run.packet_hops > 0) {
+        by_scheme.entry(&run.scheme).or_default().push(did(run));
+    }
+    let mut by_runs: Vec<(Vec<_>, Vec<&str>)> = Vec::new();
+    for scheme in crate::groups::schemes(set) {
+        let Some(runs) = by_scheme.remove(scheme) else { continue };
+        match by_runs.iter_mut().find(|(known, _)| *known == runs) {
+            Some((_, names)) => names.push(scheme),
+            None => by_runs.push((runs, vec![scheme])),
+        }
+    }
+    let alike = by_runs.iter().filter(|(_, names)| names.len() > 1).map(|(_, names)| names.join(", "));
+    let alike: Vec<String> = alike.collect();
+    (!alike.is_empty()).then(|| {
+        format!(
+            "The same in every run, so that what makes them different never acted here: {}.",
+            alike.join("; ")
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,6 +132,19 @@ mod tests {
             "Timeouts (transport.rto, which follows the buffers unless set): 115 us (a); 4ms (b)."
         );
         assert!(told[1].contains("the same moments at every seed"), "{told:?}");
+    }
+
+    #[test]
+    fn schemes_whose_difference_never_acted_are_named() {
+        let mut found = set(&[("a", &[1.0, 2.0]), ("b", &[1.0, 2.0]), ("c", &[1.0, 2.5])]);
+        assert_eq!(notes(&found), Vec::<String>::new(), "nothing was sent");
+        found.runs.iter_mut().for_each(|run| run.packet_hops = 7);
+        assert_eq!(
+            notes(&found),
+            ["The same in every run, so that what makes them different never acted here: a, b."]
+        );
+        found.runs[0].ecn_marks = 1;
+        assert_eq!(notes(&found), Vec::<String>::new());
     }
 
     #[test]
