@@ -119,7 +119,7 @@ lanes where they overlap; jobs and faults have tracks, and curves (`measures` of
   anabranch pcap perm.toml --link tor:0/up,spine:0/down:2 --scheme dcp --seed 2 --out dcp.pcapng
   tshark -r dcp.pcapng -Y infiniband.bth.opcode==17
 
-The file is pcapng, an interface per directed link, times in picoseconds as the first bit leaves. Headers are those of \
+The file is pcapng, an interface per directed link, times in whole nanoseconds as the first bit leaves. Headers are those of \
 RoCEv2 (Ethernet, IPv4, UDP 4791 with the entropy in the source port, BTH, RETH, AETH), pause frames those of 802.1Qbb; \
 payloads are zeros. The book's page docs/traces.md says what stands in each field.")]
     Pcap(PcapArgs),

@@ -4,6 +4,7 @@
 
 mod assumed;
 pub mod claims;
+mod claims_table;
 mod compare;
 mod faults;
 mod ground;
@@ -19,13 +20,14 @@ mod unsaid;
 mod verdict;
 mod waits;
 
+pub use claims_table::claims_table;
 pub use compare::{ComparedRow, Comparison, Ratio, compare};
 pub use ground::ground;
 pub use labels::large;
 pub use measure::{Measure, MeasureError};
 pub use page::{CatalogueRow, Contest, Exhibit, Provenance, gallery, html, league};
 pub use standing::summary_json;
-pub use table::{USUAL_WIDTH, claims_table, per_seed, table};
+pub use table::{USUAL_WIDTH, per_seed, table};
 pub use terms::{TERMS, Term};
 pub use unsaid::unsaid_table;
 pub use verdict::{method, verdict};

@@ -47,10 +47,10 @@ pub(crate) fn rows(figure: &Figure, unsaid: &Sensitivity) -> Vec<Row> {
     let each = figure.claims.iter().enumerate().map(|(index, claim)| Row {
         says: claim.says.clone(),
         kind: claim.kind.to_string(),
-        paper: crate::table::paper(claim),
+        paper: crate::claims_table::paper(claim),
         default: match unsaid.setups.first().and_then(|setup| setup.claims.get(index)) {
             Some(ClaimResult::Evaluated { measured, outcome }) => {
-                format!("{} {outcome}", crate::table::claim_value(claim.kind, *measured))
+                format!("{} {outcome}", crate::claims_table::claim_value(claim.kind, *measured))
             }
             _ => "not evaluated".to_owned(),
         },

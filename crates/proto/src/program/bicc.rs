@@ -25,6 +25,9 @@
 //! - A retransmission comes from the sender. Then the sender has given up the earlier copy, which was lost or which a
 //!   go-back-N receiver has dropped. The earlier copy is released when the new one arrives, not when it is sent on: the
 //!   new one may wait in the very VOQ that the lost packet holds up.
+//! - A NACK asks for an earlier packet, and a round trip within the data centre has passed: a go-back-N host drops all that
+//!   comes before the packet that it asks for, so that none of it is in flight for longer. What would otherwise hold up
+//!   the VOQ is a window of packets that the host dropped long ago.
 //! - `release` has passed. It covers losses without a retransmission: a lost duplicate that the receiver did
 //!   not need, or its lost ACK. It bounds how long anything can hold up a VOQ.
 //!
@@ -136,6 +139,8 @@ fn is_ecn_pmax(share: &f64) -> bool {
 pub struct Bicc {
     window: u64,
     release: Duration,
+    /// The window at the line rate of a host: a round trip within the data centre.
+    round_trip: Duration,
     scope: BiccScope,
     clear_marks: bool,
     marking: Option<Marking>,
@@ -144,8 +149,12 @@ pub struct Bicc {
     destinations: Vec<Destination>,
     /// By queue pair: what was sent on and is still counted, in the order of PSNs.
     qps: Vec<VecDeque<Sent>>,
+    /// By queue pair: the ePSN of a NACK, until the packet that it asks for is sent on. The host keeps nothing beyond it.
+    asked: Vec<Option<u32>>,
     /// What was sent on, in that order: some of it is no longer counted, but the first is.
     log: VecDeque<Logged>,
+    /// As `log`, of what the host will drop.
+    doomed: VecDeque<Logged>,
     held_bytes: u64,
     counts: Counts,
 }
@@ -203,8 +212,10 @@ impl Bicc {
     /// Before the first packet.
     pub fn new(config: &BiccConfig, facts: &ProgramFacts, random: Stream) -> Self {
         let (kmin, kmax, pmax) = (config.ecn_kmin.0, config.ecn_kmax.0, config.ecn_pmax);
+        let window = config.window.on(&facts.path);
         Bicc {
-            window: config.window.on(&facts.path).0,
+            window: window.0,
+            round_trip: facts.path.line_rate.time_for(window.0).max(Duration(1)),
             release: config.release.on(&facts.path).max(Duration(1)),
             scope: config.scope,
             clear_marks: config.clear_marks,
@@ -212,7 +223,9 @@ impl Bicc {
             sites: facts.sites.clone(),
             destinations: Vec::new(),
             qps: Vec::new(),
+            asked: Vec::new(),
             log: VecDeque::new(),
+            doomed: VecDeque::new(),
             held_bytes: 0,
             counts: Counts::default(),
         }
@@ -226,6 +239,7 @@ impl Bicc {
             StateField::new("destination: VOQ", 16, 1),
             StateField::new("PSN acknowledged", 24, 1),
             StateField::new("PSN sent on", 24, 1),
+            StateField::new("PSN that a NACK asks for", 24, 1),
         ]
     }
 
@@ -236,6 +250,7 @@ impl Bicc {
         let place = self.place(host);
         if self.qps.len() <= qp.index() {
             self.qps.resize_with(qp.index() + 1, VecDeque::new);
+            self.asked.resize(qp.index() + 1, None);
         }
         if self.destinations.len() <= place {
             self.destinations.resize_with(place + 1, Destination::default);
@@ -264,10 +279,27 @@ impl Bicc {
         if cumulative > 0 {
             self.free(qp, host, 0, cumulative - 1);
         }
+        if let Some(asked) = self.asked.get_mut(qp.index())
+            && asked.is_some_and(|asked| asked < cumulative)
+        {
+            *asked = None;
+        }
         while received != 0 {
             let psn = base.saturating_add(received.trailing_zeros());
             self.free(qp, host, psn, psn);
             received &= received - 1;
+        }
+    }
+
+    /// A go-back-N host dropped what it got beyond `psn`, and drops what follows until that comes.
+    fn doom(&mut self, qp: QpId, host: HostId, psn: u32, now: Time) {
+        let Some(sent) = self.qps.get_mut(qp.index()) else { return };
+        self.asked[qp.index()] = Some(psn);
+        let due = now + self.round_trip;
+        let from = sent.partition_point(|sent| sent.psn <= psn);
+        for sent in sent.range_mut(from..).filter(|sent| sent.due > due) {
+            sent.due = due;
+            self.doomed.push_back(Logged { host, qp, psn: sent.psn, due });
         }
     }
 
@@ -310,7 +342,12 @@ impl Bicc {
         let destination = &mut self.destinations[place];
         destination.in_flight += u64::from(bytes);
         self.counts.max_in_flight_bytes = self.counts.max_in_flight_bytes.max(destination.in_flight);
-        let due = now + self.release;
+        let asked = &mut self.asked[qp.index()];
+        let is_doomed = asked.is_some_and(|asked| psn > asked);
+        if *asked == Some(psn) {
+            *asked = None;
+        }
+        let due = now + if is_doomed { self.round_trip.min(self.release) } else { self.release };
         // Behind the last one, except for packets that go out again.
         let sent = &mut self.qps[qp.index()];
         let slot = match sent.back() {
@@ -318,7 +355,8 @@ impl Bicc {
             _ => sent.len(),
         };
         sent.insert(slot, Sent { psn, bytes, due });
-        self.log.push_back(Logged { host, qp, psn, due });
+        let log = if is_doomed { &mut self.doomed } else { &mut self.log };
+        log.push_back(Logged { host, qp, psn, due });
     }
 
     /// Sends on what a host's VOQ holds, as far as there is room.
@@ -353,6 +391,16 @@ impl Bicc {
         {
             self.log.pop_front();
         }
+        while let Some(&oldest) = self.doomed.front()
+            && self.slot(oldest).is_none()
+        {
+            self.doomed.pop_front();
+        }
+    }
+
+    /// What is to be forgotten first.
+    fn oldest(&self) -> Option<&Logged> {
+        self.log.front().into_iter().chain(self.doomed.front()).min_by_key(|oldest| oldest.due)
     }
 
     /// Where a packet that was sent on stands in its queue pair, while it is counted.
@@ -375,6 +423,7 @@ impl Program for Bicc {
             }
             Repr::Nack { psn, .. } if is_from_here && !is_for_here => {
                 self.acknowledge(packet.qp, at.src, psn, psn, 0);
+                self.doom(packet.qp, at.src, psn, at.now);
                 self.serve(at.src, at.now, out);
                 Verdict::Forward
             }
@@ -394,10 +443,14 @@ impl Program for Bicc {
     }
 
     fn handle_timeout(&mut self, now: Time, out: &mut Vec<Emitted>) {
-        while let Some(&oldest) = self.log.front()
+        while let Some(&oldest) = self.oldest()
             && oldest.due <= now
         {
-            self.log.pop_front();
+            if self.log.front().is_some_and(|first| first.due == oldest.due) {
+                self.log.pop_front();
+            } else {
+                self.doomed.pop_front();
+            }
             let Some(slot) = self.slot(oldest) else { continue };
             if let Some(sent) = self.qps[oldest.qp.index()].remove(slot) {
                 let place = self.place(oldest.host);
@@ -410,7 +463,7 @@ impl Program for Bicc {
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        self.log.front().map(|oldest| oldest.due)
+        self.oldest().map(|oldest| oldest.due)
     }
 
     fn counters(&self) -> Vec<ProgramCounter> {

@@ -185,6 +185,33 @@ fn a_gap_before_the_switch_stops_nobody() {
     assert_eq!(esw.hear(0, RECEIVER, ack(8)), [(0, 5)], "below the ePSN as well");
 }
 
+/// Two gaps, and the copies that would make room for what the window is full of are lost as well. A go-back-N receiver has
+/// dropped those, and drops what follows until it gets what it asked for: none of that counts longer than a round trip.
+#[test]
+fn what_a_receiver_drops_counts_for_a_round_trip() {
+    let mut esw = Esw::new(&config(3, LONG));
+    for psn in 1..8 {
+        esw.send(0, psn, RECEIVER);
+    }
+    assert_eq!(esw.hear(0, RECEIVER, nack(0)), []);
+    assert_eq!(esw.send(0, 0, RECEIVER), [], "of 1 to 7 no copy comes");
+    let round_trip = facts().path.line_rate.time_for(3 * u64::from(PACKET));
+    let mut passed = Vec::new();
+    for trip in 1..=2 {
+        let due = Time::ZERO + round_trip * trip;
+        assert_eq!(esw.program.next_timeout(), Some(due));
+        esw.now = due;
+        passed.extend(sent(&esw.time_out()));
+    }
+    assert_eq!(passed, [(0, 4), (0, 5), (0, 6), (0, 7), (0, 0)]);
+    assert_eq!(esw.hear(0, RECEIVER, ack(1)), []);
+    // From here on it gets what it expects.
+    esw.now += round_trip;
+    assert_eq!(esw.time_out(), []);
+    esw.send(0, 1, RECEIVER);
+    assert_eq!(esw.program.next_timeout(), Some(esw.now + LONG));
+}
+
 /// A copy that comes again after it was acknowledged is on its way as well, until the next answer.
 #[test]
 fn duplicates_count_until_the_next_answer() {
@@ -285,7 +312,7 @@ fn it_is_a_program_like_the_others() {
     let config = ProgramConfig::Bicc(config(1, LONG));
     assert_eq!(config.path_entries(), None);
     let bits: u32 = config.state().iter().map(|field| field.bits * field.count).sum();
-    assert_eq!(bits, 96);
+    assert_eq!(bits, 120);
     let mut program = config.build(&facts(), stream(1, 0, Purpose::Program));
     let at =
         Passage { now: us(1), src: SENDER, port: 3, from_host: false, to_host: false, ports: 4, queued: 0 };

@@ -7,6 +7,9 @@ use std::collections::VecDeque;
 pub struct Model {
     window: u64,
     release: Duration,
+    round_trip: Duration,
+    /// By queue pair: what a NACK asked for and has not been sent on since.
+    asked: std::collections::BTreeMap<u32, u32>,
     /// All that counts as on its way, in the order in which it was sent on.
     on_way: Vec<OnWay>,
     /// By host.
@@ -26,7 +29,17 @@ struct OnWay {
 impl Model {
     pub fn new(window: u64, release: Duration) -> Self {
         let queues = vec![VecDeque::new(); HOSTS];
-        Model { window, release, on_way: Vec::new(), queues, given_up: 0, expired: 0 }
+        let round_trip = facts().path.line_rate.time_for(window).max(Duration(1));
+        Model {
+            window,
+            release,
+            round_trip,
+            asked: Default::default(),
+            on_way: Vec::new(),
+            queues,
+            given_up: 0,
+            expired: 0,
+        }
     }
 
     /// A packet comes in that came from `src`; what goes on.
@@ -41,6 +54,7 @@ impl Model {
                 self.serve(now, packet.dst)
             }
             Repr::Ack { cumulative, base, received, .. } => {
+                self.asked.retain(|of, asked| *of != qp || *asked >= cumulative);
                 let named = |psn: u32| psn >= base && psn - base < 64 && received >> (psn - base) & 1 != 0;
                 self.on_way.retain(|OnWay { sent: (of, psn), .. }| {
                     *of != qp || (*psn >= cumulative && !named(*psn))
@@ -49,6 +63,12 @@ impl Model {
             }
             Repr::Nack { psn: cumulative, .. } => {
                 self.on_way.retain(|OnWay { sent: (of, psn), .. }| *of != qp || *psn >= cumulative);
+                for OnWay { sent, due, .. } in &mut self.on_way {
+                    if sent.0 == qp && sent.1 > cumulative {
+                        *due = (*due).min(now + self.round_trip);
+                    }
+                }
+                self.asked.insert(qp, cumulative);
                 self.serve(now, src)
             }
             _ => Vec::new(),
@@ -58,7 +78,10 @@ impl Model {
     /// What goes on because nothing was heard of what was sent on.
     pub fn time_out(&mut self, now: Time) -> Vec<Sent> {
         let mut passed = Vec::new();
-        while let Some(slot) = self.on_way.iter().position(|other| other.due <= now) {
+        while let Some(slot) = (0..self.on_way.len())
+            .filter(|slot| self.on_way[*slot].due <= now)
+            .min_by_key(|slot| self.on_way[*slot].due)
+        {
             let host = self.on_way.remove(slot).host;
             self.expired += 1;
             passed.extend(self.serve(now, host));
@@ -83,7 +106,10 @@ impl Model {
                 break;
             }
             self.queues[host.index()].pop_front();
-            self.on_way.push(OnWay { host, sent, bytes, due: now + self.release });
+            let is_doomed = self.asked.get(&sent.0).is_some_and(|asked| sent.1 > *asked);
+            self.asked.retain(|of, asked| (*of, *asked) != sent);
+            let counted = if is_doomed { self.round_trip.min(self.release) } else { self.release };
+            self.on_way.push(OnWay { host, sent, bytes, due: now + counted });
             passed.push(sent);
         }
         passed

@@ -2,7 +2,7 @@
 
 use super::{escape, prose};
 use crate::claims::RULE;
-use crate::table::{explanations, measured_and_outcome, paper};
+use crate::claims_table::{explanations, measured_and_outcome, paper};
 use anabranch_results::{ClaimResult, ClaimRow, Figure, Outcome};
 
 /// The claims of a figure with the rule by which they are judged, and its assumptions.

@@ -2,7 +2,7 @@
 
 use super::claims::class;
 use super::{document, escape, prose};
-use crate::table::{measured_and_outcome, paper as paper_says};
+use crate::claims_table::{measured_and_outcome, paper as paper_says};
 use crate::unsaid::rows;
 use anabranch_results::{ClaimResult, Figure, Outcome};
 
