@@ -100,7 +100,7 @@ fn headers_and_lengths_read_back() {
         let Some(Sent { at, link, what: What::Packet(its) }) = frames.next() else {
             panic!("nothing pauses here")
         };
-        assert_eq!(packet.timestamp.as_nanos(), u128::from(at.0));
+        assert_eq!(packet.timestamp.as_nanos(), u128::from(at.0 / 1_000));
         assert_eq!(packet.interface_id, link.0);
         assert_eq!(packet.data.len(), snapped(packet.original_len));
         let Repr::Data { psn, .. } = its.repr else { continue };
