@@ -693,11 +693,7 @@ fn compared(holds: &Condition, lanes: &[Lane]) -> Option<Compared> {
 }
 
 /// What else moved with the parameter, as the ground makes it follow: the answer is one for all of these together.
-fn followers(
-    find: &Find,
-    moved: &[Moved],
-    held: Option<(Option<toml::Value>, Vec<String>)>,
-) -> Option<String> {
+fn followers(find: &Find, moved: &[Moved], held: Option<(toml::Value, Vec<String>)>) -> Option<String> {
     let mut by_change: Vec<(String, Vec<&str>)> = Vec::new();
     let schemes = moved.chunk_by(|one, next| one.scheme == next.scheme);
     for of_scheme in schemes {
@@ -711,9 +707,11 @@ fn followers(
     }
     let changes = by_change.iter().map(|(changes, names)| format!("{}: {changes}", names.join(", ")));
     let changes = changes.collect::<Vec<String>>().join("; ");
-    let (at, held) = held?;
-    let hold = match at {
-        Some(at) => {
+    if moved.is_empty() {
+        return None;
+    }
+    let hold = match held {
+        Some((at, held)) => {
             format!(
                 "To hold some still, write below [set] what they are at {}: {}",
                 plain(&at),
@@ -727,18 +725,16 @@ fn followers(
 }
 
 /// What holds some of what moved still, as `[set]` has it, and the value of the parameter at which it is so: where it was
-/// found for the first scheme, so that the answer stays; nothing of both where nothing was found.
+/// found for the first scheme, so that the answer stays; none where nothing was found.
 fn held_still(
     find: &Find,
     moved: &[Moved],
     answers: &[OfScheme],
     folder: &Folder,
-) -> Option<(Option<toml::Value>, Vec<String>)> {
+) -> Option<(toml::Value, Vec<String>)> {
     let scheme = &moved.first()?.scheme;
     let of_it = answers.iter().find(|answer| answer.scheme == scheme);
-    let Some((at, _)) = of_it.and_then(|answer| answer.in_every_seed(find)) else {
-        return Some((None, Vec::new()));
-    };
+    let (at, _) = of_it?.in_every_seed(find)?;
     let of_scheme: Vec<&Moved> = moved.iter().filter(|moved| moved.scheme == *scheme).collect();
     // These two make sense together only.
     let both: Vec<&Moved> =
@@ -756,7 +752,7 @@ fn held_still(
         let value = known.map_or(&moved.from, |row| &row.to);
         format!("\"{named}.{}\" = \"{}\"", moved.parameter, value.replace(' ', ""))
     });
-    Some((Some(at), held.collect()))
+    Some((at, held.collect()))
 }
 
 /// The headroom that switches have beside the buffer that was asked for.

@@ -186,7 +186,7 @@ impl IdleQueues {
     /// What was found, with its place and what to write instead.
     pub(super) fn warnings(self, origin: &Origin) -> Vec<ScenarioError> {
         let IdleQueues { found, enough, looked } = self;
-        // What a question looks through begins where it fails; of what is no queue at all there is nothing to ask.
+        // What a question looks through begins where it fails. That a queue holds no packet is told all the same.
         let asked = |scheme: &str, parameter: &str| {
             origin.is_asked(scheme, parameter)
                 || ["fabric.queue", "fabric.pfc.buffer"].iter().any(|size| origin.is_asked(scheme, size))
