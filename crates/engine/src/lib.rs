@@ -2,6 +2,7 @@
 //!
 //! Start reading at [`run()`]; what it is given is a [`RunPoint`].
 
+mod arriving;
 mod backlog;
 mod blind;
 mod board;

@@ -5,9 +5,10 @@
 //! which an observer compares the queues) form a *cluster*: their events run merged, in the full order (time, node,
 //! kind, port).
 
+use crate::arriving::Arriving;
 use crate::backlog::Backlogs;
 use crate::context::{Context, Counters, Effects, Notice};
-use crate::frame::{Order, What};
+use crate::frame::Order;
 use crate::host::Host;
 use crate::mail::{Blocks, Far, Inbox, MOST_AHEAD, Outbox, Slot, Sources};
 use crate::network::Network;
@@ -112,58 +113,6 @@ pub struct Shard<O> {
     pub effects: Effects,
     /// The time of its latest event.
     pub latest: Time,
-}
-
-/// Arrivals over long links, by time.
-#[derive(Default)]
-struct Arriving {
-    order: BinaryHeap<Reverse<(Time, u32)>>,
-    slab: Vec<Option<Far>>,
-    free: Vec<u32>,
-    /// Those of the present window, by node.
-    due: Vec<Far>,
-}
-
-impl Arriving {
-    fn add(&mut self, far: Far) {
-        let time = far.arrival.time;
-        let position = match self.free.pop() {
-            Some(position) => {
-                self.slab[position as usize] = Some(far);
-                position
-            }
-            None => {
-                self.slab.push(Some(far));
-                self.slab.len() as u32 - 1
-            }
-        };
-        self.order.push(Reverse((time, position)));
-    }
-
-    fn first(&self) -> Time {
-        self.order.peek().map_or(Time::NEVER, |Reverse((time, _))| *time)
-    }
-
-    /// Takes those before `end` out.
-    fn take_due(&mut self, end: Time) {
-        self.due.clear();
-        while self.first() < end
-            && let Some(Reverse((_, position))) = self.order.pop()
-        {
-            self.due.extend(self.slab[position as usize].take());
-            self.free.push(position);
-        }
-        self.due.sort_by_key(|far| (far.node, far.arrival.time));
-    }
-
-    fn due_at(&self, node: NodeId) -> &[Far] {
-        if self.due.is_empty() {
-            return &[];
-        }
-        let from = self.due.partition_point(|far| far.node < node);
-        let until = self.due.partition_point(|far| far.node <= node);
-        &self.due[from..until]
-    }
 }
 
 impl<O: Observer> Shard<O> {
@@ -279,9 +228,7 @@ impl<O: Observer> Shard<O> {
 
     /// Packets on their way to it over long links.
     pub fn packets_far_away(&self) -> u64 {
-        let packets =
-            self.arriving.slab.iter().flatten().filter(|far| far.arrival.frame.what == What::Packet);
-        packets.count() as u64
+        self.arriving.packets()
     }
 
     /// Runs its nodes through `window`: they find what `sources` hold, and put what they send into `slots`, of the
@@ -340,7 +287,7 @@ impl<O: Observer> Shard<O> {
         let end = window.ends[0].min(window.stop);
         let bound = Order::before(end);
         arriving.take_due(end);
-        for node in sources.touched().chain(arriving.due.iter().map(|far| far.node)) {
+        for node in sources.touched().chain(arriving.due().iter().map(|far| far.node)) {
             if let Some((_, unit, _)) = position_of[node.index()] {
                 called[unit as usize / BLOCK] |= 1 << (unit as usize % BLOCK);
             }

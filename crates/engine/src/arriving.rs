@@ -1,0 +1,150 @@
+//! What is on its way over long links.
+
+use crate::frame::What;
+use crate::mail::Far;
+use anabranch_base::{NodeId, Time};
+use std::collections::BTreeMap;
+
+/// Arrivals over long links, by time. A heap would hold as many as there are on the way, millions over a thousand km, and
+/// fall through the cache with each: they lie by the bin of time that they come in at, where nothing is in order, and are
+/// ordered when their window comes.
+#[derive(Default)]
+pub struct Arriving {
+    /// By time over 2^[`BIN_BITS`] ps, in chunks. None is empty.
+    bins: BTreeMap<u64, Vec<Vec<Far>>>,
+    /// Chunks that nothing is in.
+    spare: Vec<Vec<Far>>,
+    /// When the first comes in.
+    first: Option<Time>,
+    /// Those of the present window, by node and time.
+    due: Vec<Far>,
+}
+
+/// A bin is half a microsecond: no longer than most windows, so that hardly any is looked through twice.
+const BIN_BITS: u32 = 19;
+
+/// So many to a chunk. A bin that grew as a vector does would have room for half as many again as it holds.
+const CHUNK: usize = 32;
+
+impl Arriving {
+    /// Something is on its way.
+    pub fn add(&mut self, far: Far) {
+        let time = far.arrival.time;
+        self.first = Some(self.first.map_or(time, |first| first.min(time)));
+        let bin = self.bins.entry(time.0 >> BIN_BITS).or_default();
+        match bin.last_mut() {
+            Some(chunk) if chunk.len() < CHUNK => chunk.push(far),
+            Some(_) | None => {
+                let mut chunk = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK));
+                chunk.push(far);
+                bin.push(chunk);
+            }
+        }
+    }
+
+    /// When the first comes in that is not [due](Arriving::due); never, if there is none.
+    pub fn first(&self) -> Time {
+        self.first.unwrap_or(Time::NEVER)
+    }
+
+    /// Takes those before `end` out.
+    pub fn take_due(&mut self, end: Time) {
+        self.due.clear();
+        if self.first() >= end {
+            return;
+        }
+        while let Some(mut bin) = self.bins.first_entry().filter(|bin| *bin.key() << BIN_BITS < end.0) {
+            let is_whole = (*bin.key() + 1) << BIN_BITS <= end.0;
+            for chunk in bin.get_mut() {
+                match is_whole {
+                    true => self.due.append(chunk),
+                    false => self.due.extend(chunk.extract_if(.., |far| far.arrival.time < end)),
+                }
+            }
+            self.spare.extend(bin.get_mut().extract_if(.., |chunk| chunk.is_empty()));
+            if !bin.get().is_empty() {
+                break;
+            }
+            bin.remove();
+        }
+        let next = self.bins.first_key_value();
+        self.first = next.and_then(|(_, bin)| bin.iter().flatten().map(|far| far.arrival.time).min());
+        self.due.sort_by_key(|far| (far.node, far.arrival.time));
+    }
+
+    /// All those of the present window.
+    pub fn due(&self) -> &[Far] {
+        &self.due
+    }
+
+    /// Those of the present window that come in at `node`.
+    pub fn due_at(&self, node: NodeId) -> &[Far] {
+        if self.due.is_empty() {
+            return &[];
+        }
+        let from = self.due.partition_point(|far| far.node < node);
+        let until = self.due.partition_point(|far| far.node <= node);
+        &self.due[from..until]
+    }
+
+    /// Packets that are not due yet.
+    pub fn packets(&self) -> u64 {
+        let all = self.bins.values().flatten().flatten();
+        all.filter(|far| far.arrival.frame.what == What::Packet).count() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{Arrival, Frame};
+    use anabranch_base::{HostId, QpId};
+    use anabranch_proto::{Packet, Repr};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against a plain list, window by window: all that is before a window's end comes out in it, by node and time, and
+        /// of two at one node and time the one that was sent first.
+        #[test]
+        fn what_is_due_comes_out_by_node_and_time(
+            windows in prop::collection::vec(
+                (1u64..3_000_000, prop::collection::vec((0u32..4, 0u64..40_000_000, any::<bool>()), 0..20)),
+                1..40,
+            ),
+        ) {
+            let (mut arriving, mut plain, mut now, mut sent) = (Arriving::default(), Vec::new(), 0, 0);
+            for (length, more) in windows {
+                now += length;
+                for (node, delay, is_packet) in more {
+                    let repr = Repr::Nack { psn: sent, sent_at: Time::ZERO };
+                    let (qp, dst) = (QpId(0), HostId(0));
+                    let packet = Packet { qp, dst, wire_bytes: 64, ev: 0, marked: false, tag: 0, repr };
+                    let what = if is_packet { What::Packet } else { What::Pause };
+                    let frame = Frame { what, ..Frame::new(packet, 0) };
+                    // At whole microseconds some come in together.
+                    let time = Time((now + delay) / 1_000_000 * 1_000_000 + 1_000_000);
+                    arriving.add(Far { node: NodeId(node), arrival: Arrival { time, frame }, stack: None });
+                    plain.push((NodeId(node), time, sent, is_packet));
+                    sent += 1;
+                }
+                let end = Time(now + 700_000);
+                arriving.take_due(end);
+                let (mut due, rest): (Vec<_>, Vec<_>) = plain.into_iter().partition(|(_, time, ..)| *time < end);
+                due.sort_unstable();
+                plain = rest;
+                let number = |far: &Far| match far.arrival.frame.packet.repr {
+                    Repr::Nack { psn, .. } => psn,
+                    _ => u32::MAX,
+                };
+                let seen = |far: &Far| (far.node, far.arrival.time, number(far));
+                let are: Vec<_> = arriving.due().iter().map(seen).collect();
+                let should: Vec<_> = due.iter().map(|(node, time, number, _)| (*node, *time, *number)).collect();
+                prop_assert_eq!(&are, &should);
+                let there: Vec<_> = (0..4).flat_map(|node| arriving.due_at(NodeId(node))).map(seen).collect();
+                prop_assert_eq!(there, should);
+                prop_assert_eq!(arriving.first(), plain.iter().map(|p| p.1).min().unwrap_or(Time::NEVER));
+                prop_assert_eq!(arriving.packets(), plain.iter().filter(|p| p.3).count() as u64);
+            }
+        }
+    }
+}
