@@ -1,9 +1,10 @@
-//! A single run of a scenario and the file that is made of it: what `trace` and `pcap` have in common.
+//! A single run of a scenario and the file that is made of it: what `trace`, `pcap` and `export` have in common.
 
 use crate::failure::{ANOTHER_FILE, Failure, unwritable};
 use crate::source::{self, Prepared, Written};
 use anabranch_sim::scenario::{Overrides, RunPoint};
-use std::io::{self, BufWriter, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
 /// Reads a scenario, for one scheme and one seed where these are given.
@@ -34,12 +35,19 @@ pub fn first<'p>(prepared: &'p Prepared, scenario: &Path) -> Result<&'p RunPoint
     prepared.points.first().ok_or_else(none)
 }
 
-/// Writes a file, which appears when it is whole.
+/// Writes a file, which appears when it is whole. What is there and is no file, such as `/dev/stdout`, is written to.
 ///
 /// # Errors
 /// When it cannot be written.
 pub fn write(file: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
-    let refused = |error: io::Error| unwritable(file, &error, ANOTHER_FILE);
+    let refused = |error: io::Error| match error.kind() {
+        ErrorKind::BrokenPipe => Failure::NobodyReads,
+        _ => unwritable(file, &error, ANOTHER_FILE),
+    };
+    if file.metadata().is_ok_and(|there| !there.is_file()) {
+        let mut out = BufWriter::new(File::create(file).map_err(refused)?);
+        return fill(&mut out).and_then(|()| out.flush()).map_err(refused);
+    }
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut fresh = tempfile::Builder::new().prefix(".fresh-").tempfile_in(folder).map_err(refused)?;
     let mut out = BufWriter::new(&mut fresh);

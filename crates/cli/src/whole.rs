@@ -4,17 +4,25 @@ use crate::failure::Failure;
 use crate::source::{self, input};
 use anabranch_results::{Dataset, ResultSet};
 use anabranch_sim::scenario::{Overrides, read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// In the folder of a campaign.
+const PLAN: &str = "plan.toml";
+
+/// The folder of the first run of a campaign, if `folder` is one's.
+pub fn of_campaign(folder: &Path) -> Option<PathBuf> {
+    Dataset::at(folder).first().filter(|_| folder.join(PLAN).is_file())
+}
 
 /// Results of a folder: those of a run of a scenario, or of a campaign all that are there.
 ///
 /// # Errors
 /// When it holds neither.
 pub fn open(folder: &Path) -> Result<ResultSet, Failure> {
-    let plan = folder.join("plan.toml");
-    if folder.join("runs.parquet").exists() || !plan.is_file() {
+    if of_campaign(folder).is_none() {
         return ResultSet::open(folder).map_err(input);
     }
+    let plan = folder.join(PLAN);
     let written = source::written(&plan)?;
     let scenario =
         read(&written.shown, &written.text, &written.folder, &Overrides::default()).map_err(input)?;
@@ -29,14 +37,6 @@ pub fn open(folder: &Path) -> Result<ResultSet, Failure> {
         add(&mut whole, ResultSet::open(&dataset.task(number)).map_err(input)?);
     }
     let there = whole.runs.len();
-    if there == 0 {
-        return Err(Failure::Input(format!(
-            "{}: a campaign of which no run is there yet\n  help: write: anabranch campaign {} --out {}",
-            folder.display(),
-            plan.display(),
-            folder.display()
-        )));
-    }
     if there < all {
         whole.warnings.push(format!(
             "{there} of the campaign's {all} runs are here: means are over the seeds that are, which may be others for other \
@@ -51,11 +51,13 @@ fn add(whole: &mut ResultSet, mut part: ResultSet) {
     let before = whole.runs.len() as u32;
     part.flows.iter_mut().for_each(|flow| flow.run += before);
     part.jobs.iter_mut().for_each(|job| job.run += before);
+    part.parts.iter_mut().for_each(|part| part.run += before);
     part.series.iter_mut().for_each(|row| row.run += before);
     part.filed.iter_mut().for_each(|filed| filed.run += before);
     whole.runs.append(&mut part.runs);
     whole.flows.append(&mut part.flows);
     whole.jobs.append(&mut part.jobs);
+    whole.parts.append(&mut part.parts);
     whole.series.append(&mut part.series);
     whole.filed.append(&mut part.filed);
     for warning in part.warnings {

@@ -2,7 +2,7 @@
 
 use crate::columns::Table;
 use crate::curves::unreadable;
-use crate::files::{FAULTS, FLOWS, JOBS, PARTS, RUNS, SERIES, check_file, read_manifest};
+use crate::files::{check_file, read_manifest};
 use crate::{ResultsError, error::damaged};
 use arrow_array::{
     Array, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
@@ -18,14 +18,7 @@ use std::path::Path;
 /// # Errors
 /// When `dir` holds no whole results, or `out` takes no more ([`ResultsError::Write`]).
 pub fn write_csv(dir: &Path, table: Table, out: &mut dyn Write) -> Result<(), ResultsError> {
-    let name = match table {
-        Table::Runs => RUNS,
-        Table::Flows => FLOWS,
-        Table::Jobs => JOBS,
-        Table::Parts => PARTS,
-        Table::Series => SERIES,
-        Table::Faults => FAULTS,
-    };
+    let name = table.file();
     check_file(dir, name, &read_manifest(dir)?)?;
     let path = dir.join(name);
     let file = File::open(&path).map_err(|source| ResultsError::Read { path: path.clone(), source })?;

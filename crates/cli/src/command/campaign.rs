@@ -6,7 +6,7 @@ use crate::failure::{Failure, reason, unwritable};
 use crate::made_by::MadeBy;
 use crate::output::{note, print, print_json};
 use crate::progress::Progress;
-use crate::{interrupt, source};
+use crate::{interrupt, question, source};
 use anabranch_results::{Dataset, Unclaimed};
 use anabranch_sim::scenario::{Overrides, ScenarioError, read};
 use anabranch_sim::{Control, RunError, RunResult, Session, sample, threads_of};
@@ -25,6 +25,7 @@ pub fn campaign(args: &CampaignArgs) -> Result<(), Failure> {
     let (number, of) = args.share;
     let written = source::written(&args.plan)?;
     let over = Overrides { usual_seeds: Overrides::USUAL_SEEDS.into(), ..Overrides::default() };
+    question::check(&written, &over)?;
     let scenario = read(&written.shown, &written.text, &written.folder, &over).map_err(source::input)?;
     let scenario = written.titled(scenario);
     // What is wrong in a file that the plan names is told of the file as people have it, not of its copy below `inputs/`.

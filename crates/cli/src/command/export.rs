@@ -1,11 +1,12 @@
 //! `anabranch export`: a table of results as CSV.
 
 use crate::args::{ExportArgs, FormatArg, TableArg};
-use crate::failure::{ANOTHER_FILE, Failure, unwritable};
+use crate::failure::Failure;
+use crate::one_run;
 use crate::source::input;
+use crate::whole::of_campaign;
 use anabranch_results::{ResultsError, Table, write_csv};
-use std::fs::File;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 /// Writes a table of stored results.
@@ -22,19 +23,32 @@ pub fn export(args: &ExportArgs) -> Result<(), Failure> {
         TableArg::Series => Table::Series,
         TableArg::Faults => Table::Faults,
     };
-    let refused = |error: &io::Error| match error.kind() {
-        ErrorKind::BrokenPipe => Failure::NobodyReads,
-        _ => unwritable(&args.file, error, ANOTHER_FILE),
+    if let Some(first) = of_campaign(&args.folder) {
+        let (folder, first, file) = (args.folder.display(), first.display(), table.file());
+        return Err(Failure::Input(format!(
+            "{folder}: a campaign, whose runs have a folder each\n  help: name one of them, such as {first}; for \
+             all at once, SQL: SELECT * FROM read_parquet('{folder}/task=*/{file}', union_by_name = true)"
+        )));
+    }
+    let mut wrong = None;
+    let mut fill = |out: &mut dyn Write| match write_csv(&args.folder, table, out) {
+        Ok(()) => out.flush(),
+        Err(ResultsError::Write { source, .. }) => Err(source),
+        Err(other) => {
+            wrong = Some(other);
+            Err(io::Error::other("the table cannot be read"))
+        }
     };
-    let mut out: Box<dyn Write> = if args.file == Path::new("-") {
-        Box::new(io::stdout().lock())
+    let ended = if args.file == Path::new("-") {
+        fill(&mut io::stdout().lock()).map_err(|error| match error.kind() {
+            ErrorKind::BrokenPipe => Failure::NobodyReads,
+            _ => Failure::Input(format!("standard output: {error}")),
+        })
     } else {
-        Box::new(BufWriter::new(File::create(&args.file).map_err(|error| refused(&error))?))
+        one_run::write(&args.file, &mut fill)
     };
-    match write_csv(&args.folder, table, &mut out)
-        .and_then(|()| out.flush().map_err(|source| ResultsError::Write { path: args.file.clone(), source }))
-    {
-        Err(ResultsError::Write { source, .. }) => Err(refused(&source)),
-        other => other.map_err(input),
+    match wrong {
+        Some(wrong) => Err(input(wrong)),
+        None => ended,
     }
 }

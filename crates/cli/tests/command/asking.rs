@@ -351,6 +351,9 @@ fn tables_are_exported_as_csv() {
         refused.contains("no/such.csv: cannot be written: no such file or folder\n  help: "),
         "{refused}"
     );
+    // What was there stays where nothing can be exported.
+    place.run(&["export", "nowhere", "--out", "flows.csv"]).expect(2);
+    assert_eq!(fs::read_to_string(place.path().join("flows.csv")).unwrap(), flows);
 }
 
 #[test]

@@ -93,6 +93,11 @@ fn a_folder_of_another_campaign_and_wrong_words_are_refused() {
         refused.contains("holds another campaign") && refused.contains("name another folder"),
         "{refused}"
     );
+    let whole = place.run(&["export", "runs"]).expect(2).stderr;
+    assert!(
+        whole.contains("runs: a campaign, whose runs have a folder each\n  help: name one of them"),
+        "{whole}"
+    );
     let share = place.run(&["campaign", "plan.toml", "--out", "runs", "--share", "8/8"]).expect(2).stderr;
     assert!(share.contains("such as 3/8"), "{share}");
     let nowhere = place.run(&["campaign", "plan.toml", "--out", "nowhere", "--status"]).expect(2).stderr;

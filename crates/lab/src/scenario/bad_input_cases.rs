@@ -19,7 +19,7 @@ pub(super) const CASES: &[(&str, &str, &str)] = &[
         r#"kind = "permutation"
 load = 0.5"#,
         r#"perm.toml:10:1: unknown key "load" in [workload]
-  write: one of kind, bytes, hosts, cross_tor"#,
+  write: one of kind, bytes, hosts, cross_tor ("load" is a key of poisson)"#,
     ),
     (
         r#""400Gbps""#,
@@ -740,6 +740,14 @@ max_tme = "1s"
 [workload]"#,
         r#"perm.toml:9:1: unknown key "max_tme" in [limits]
   write: max_time = "1s" (did you mean "max_time"?)"#,
+    ),
+    (
+        "[workload]",
+        r#"[limits]
+trunk = "100Gbps"
+[workload]"#,
+        r#"perm.toml:9:1: unknown key "trunk" in [limits]
+  write: one of max_time, stall, max_events, max_packets ("trunk" is a key of [topology])"#,
     ),
     (
         "[workload]",

@@ -53,6 +53,14 @@ pub(super) const SWEEPS: &[(&str, &str, &str)] = &[
     (
         "[workload]",
         r#"[sweep]
+"title" = ["one", "two"]
+[workload]"#,
+        r#"perm.toml:9:1: "title" is no parameter of the topology, the workload, a fault or a scheme
+  write: title = "one" at the top: all points have one"#,
+    ),
+    (
+        "[workload]",
+        r#"[sweep]
 "topolgy.hosts" = [64, 128]
 [workload]"#,
         r#"perm.toml:9:1: "topolgy.hosts" begins with neither a part of the scenario nor a scheme

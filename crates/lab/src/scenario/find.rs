@@ -169,10 +169,10 @@ impl Question {
             }
         };
         let values = values(list.clone()).map_err(|message| {
-            let turned: Vec<toml::Value> = list.into_iter().rev().collect();
-            let help = match values(turned.clone()) {
-                Ok(_) => format!("{key} = {}", toml::Value::Array(turned)),
-                Err(_) => RANGE.replace("smallest", key),
+            let rising = rising(list).filter(|rising| values(rising.clone()).is_ok());
+            let help = match rising {
+                Some(rising) => format!("{key} = {}", toml::Value::Array(rising)),
+                None => RANGE.replace("smallest", key),
             };
             table.wrong(key, message, help)
         })?;
@@ -224,6 +224,16 @@ fn rises(one: &toml::Value, next: &toml::Value) -> Option<f64> {
         (Some(one), Some(next)) => times(one, next),
         _ => Some(number(next)? / number(one)?),
     }
+}
+
+/// The values in their order, each once; none, where they are not of one kind.
+fn rising(list: Vec<toml::Value>) -> Option<Vec<toml::Value>> {
+    let first = list.first()?.clone();
+    let times = |value: toml::Value| Some((rises(&first, &value)?, value));
+    let mut list: Vec<(f64, toml::Value)> = list.into_iter().map(times).collect::<Option<_>>()?;
+    list.sort_by(|a, b| a.0.total_cmp(&b.0));
+    list.dedup_by(|a, b| a.0 == b.0);
+    Some(list.into_iter().map(|(_, value)| value).collect())
 }
 
 fn number(value: &toml::Value) -> Option<f64> {
@@ -778,6 +788,10 @@ mod tests {
             (
                 &format!("{good}largest = [\"8MB\", \"16KB\"]"),
                 "the ends of a range rise, but \"16KB\" is not above \"8MB\"",
+            ),
+            (
+                &format!("{good}largest = [\"64KB\", \"16KB\", \"1MB\", \"64KB\"]"),
+                "\n  write: largest = [\"16KB\", \"64KB\", \"1MB\"]",
             ),
             (
                 &format!("{good}largest = [\"8MB\", \"16us\"]"),

@@ -16,6 +16,23 @@ pub(super) fn of(name: &str) -> Vec<&'static str> {
     section.map_or(&[][..], |section| section.keys).iter().map(|key| key.name).collect()
 }
 
+/// The kinds of `table` (`[topology]`) that have the key.
+pub(super) fn kinds_with(table: &str, key: &str) -> Vec<&'static str> {
+    let has_it =
+        |section: &&Section| section.table == table && section.keys.iter().any(|its| its.name == key);
+    SECTIONS.iter().filter(has_it).filter_map(|section| section.kind).collect()
+}
+
+/// The tables that have the key, each once.
+pub(super) fn tables_with(key: &str) -> Vec<&'static str> {
+    let has_it = |section: &&Section| section.keys.iter().any(|its| its.name == key);
+    let mut tables: Vec<&str> = SECTIONS.iter().filter(has_it).map(|section| section.table).collect();
+    tables.retain(|table| !table.is_empty());
+    tables.sort_unstable();
+    tables.dedup();
+    tables
+}
+
 const HOSTS: &str = "a number, 2 or more";
 const LINKS: &str = "names of links, or a list of them";
 const PROBABILITY: &str = "a number, 0 to 1";

@@ -478,6 +478,10 @@ fn whole_path(key: &str, values: &toml::Value, root: &Fields) -> String {
         let key = if key.starts_with("seed") { "seeds" } else { "schemes" };
         return format!("{key} = {values} at the top: each scheme runs with each seed at each point");
     }
+    if key == "title" {
+        let first = values.as_array().and_then(|values| values.first()).unwrap_or(values);
+        return format!("title = {first} at the top: all points have one");
+    }
     let has = |part: &&&str| matches!(root.get(**part), Some(Node { item: Item::Table(fields), .. }) if fields.contains_key(key));
     let part = ["topology", "workload"].iter().find(has);
     match (part, paths::path_of(key)) {

@@ -255,11 +255,16 @@ impl<'a> Table<'a> {
         let unknown = self.fields.iter().filter(|(key, _)| !known.contains(&key.as_str()));
         let Some((key, node)) = unknown.min_by_key(|(_, node)| node.at) else { return Ok(()) };
         let place = if self.name.is_empty() { String::new() } else { format!(" in {}", self.name) };
+        let other_kinds = super::keys::kinds_with(&self.name, key);
         let also_called = || OTHER_NAMES.iter().find(|(other, name)| other == key && known.contains(name));
         let help = match also_called().map(|(_, name)| *name).or_else(|| nearest(key, known)) {
             // Below a table it is the table's.
             _ if !self.name.is_empty() && TOP_KEYS.contains(&key.as_str()) => {
                 format!("{key} = {} above the first [table]", node.value())
+            }
+            // Of another fabric, say, where a similar name means something else.
+            _ if !other_kinds.is_empty() => {
+                format!("one of {} ({key:?} is a key of {})", known.join(", "), other_kinds.join(", "))
             }
             Some(near) if matches!(node.item, Item::Leaf(_)) => {
                 let value = match example(near).starts_with('[') {
@@ -269,7 +274,13 @@ impl<'a> Table<'a> {
                 format!("{near} = {value}{DID_YOU_MEAN}{near:?}?)")
             }
             Some(near) => format!("{}{DID_YOU_MEAN}{near:?}?)", self.header(near, node)),
-            None => format!("one of {}", known.join(", ")),
+            None => {
+                let elsewhere = match &super::keys::tables_with(key)[..] {
+                    [] => String::new(),
+                    tables => format!(" ({key:?} is a key of {})", tables.join(", ")),
+                };
+                format!("one of {}{elsewhere}", known.join(", "))
+            }
         };
         Err(fault(self.file, node.at, format!("unknown key {key:?}{place}"), Some(help)))
     }

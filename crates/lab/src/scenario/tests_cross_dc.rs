@@ -82,7 +82,7 @@ const CASES: &[(&str, &str, &str)] = &[
         "tors = 4",
         "hosts = 32",
         r#"s.toml:4:1: unknown key "hosts" in [topology]
-  write: hosts_per_tor = 32 (did you mean "hosts_per_tor"?)"#,
+  write: one of kind, dcs, tors, leaves, hosts_per_tor, link, link_latency, esw_link, esw_link_latency, wan_link, wan_latency, switch_latency ("hosts" is a key of fat-tree, leaf-spine, single-switch, dumbbell)"#,
     ),
     (
         "tors = 4\n",

@@ -65,8 +65,11 @@ pub fn html(set: &ResultSet, provenance: &Provenance) -> String {
         body.push_str(&claims::section(figure));
         body.push_str(&unsaid::section(figure));
     }
-    body.push_str(&summary::section(set));
-    body.push_str(&pictures(&plots, 0));
+    let (summary, pictures) = (summary::section(set), pictures(&plots, 0));
+    // What a search tried is many rows, and one plot says what they say.
+    let [first, second] = if set.answer.is_some() { [pictures, summary] } else { [summary, pictures] };
+    body.push_str(&first);
+    body.push_str(&second);
     body.push_str(&slowest::section(&index));
     body.push_str(&format!(
         "<section><details><summary>The resolved scenario</summary><pre>{}</pre></details></section>\n</main>\n",
