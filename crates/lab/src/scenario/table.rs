@@ -256,14 +256,14 @@ impl<'a> Table<'a> {
         let Some((key, node)) = unknown.min_by_key(|(_, node)| node.at) else { return Ok(()) };
         let place = if self.name.is_empty() { String::new() } else { format!(" in {}", self.name) };
         let other_kinds = super::keys::kinds_with(&self.name, key);
-        let also_called = || OTHER_NAMES.iter().find(|(other, name)| other == key && known.contains(name));
-        let help = match also_called().map(|(_, name)| *name).or_else(|| nearest(key, known)) {
+        let also_called = OTHER_NAMES.iter().find(|(other, name)| other == key && known.contains(name));
+        let help = match also_called.map(|(_, name)| *name).or_else(|| nearest(key, known)) {
             // Below a table it is the table's.
             _ if !self.name.is_empty() && TOP_KEYS.contains(&key.as_str()) => {
                 format!("{key} = {} above the first [table]", node.value())
             }
             // Of another fabric, say, where a similar name means something else.
-            _ if !other_kinds.is_empty() => {
+            _ if also_called.is_none() && !other_kinds.is_empty() => {
                 format!("one of {} ({key:?} is a key of {})", known.join(", "), other_kinds.join(", "))
             }
             Some(near) if matches!(node.item, Item::Leaf(_)) => {
