@@ -9,6 +9,7 @@ use anabranch_report::large;
 use anabranch_sim::Built;
 use anabranch_sim::scenario::RunPoint;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::thread::available_parallelism;
 use std::time::Instant;
 
@@ -82,7 +83,7 @@ impl Cost {
 }
 
 /// How long is left of many jobs, one after the other: as long as those that were simulated took, by their cost, and as though
-/// a twentieth of all had been done as fast as on a usual machine. The first few, which are often the smallest, say little.
+/// a twentieth of what is to be simulated had been done as fast as on a usual machine. The first few, which are often the smallest, say little.
 pub struct TimeLeft {
     costs: Vec<Cost>,
     threads: f64,
@@ -92,6 +93,8 @@ pub struct TimeLeft {
     /// Seconds on a usual machine, and here, of the jobs that were simulated.
     usual: f64,
     here: f64,
+    /// Of those that were stored, on a usual machine.
+    stored: f64,
 }
 
 impl TimeLeft {
@@ -116,7 +119,7 @@ impl TimeLeft {
         let cores = || available_parallelism().map_or(1.0, |cores| cores.get() as f64);
         let threads = threads.map_or_else(cores, f64::from);
         let now = clock::now();
-        TimeLeft { costs, threads, begun: now, since: now, usual: 0.0, here: 0.0 }
+        TimeLeft { costs, threads, begun: now, since: now, usual: 0.0, here: 0.0, stored: 0.0 }
     }
 
     /// `NAME, 3 of 12, 4 min 10 s so far, about 20 min 00 s left`, as the job of this place begins.
@@ -135,22 +138,27 @@ impl TimeLeft {
 
     /// The job of this place is over. One that was `stored` says nothing of how long others take.
     pub fn end(&mut self, place: usize, stored: bool) {
-        if !stored {
-            self.took(place, self.since.elapsed().as_secs_f64());
+        match stored {
+            true => self.stored += self.usual_seconds(place..place + 1),
+            false => self.took(place, self.since.elapsed().as_secs_f64()),
         }
     }
 
     fn took(&mut self, place: usize, seconds: f64) {
-        self.usual += self.costs[place].thread_seconds() / self.threads;
+        self.usual += self.usual_seconds(place..place + 1);
         self.here += seconds;
+    }
+
+    /// What these jobs take on a usual machine.
+    fn usual_seconds(&self, places: Range<usize>) -> f64 {
+        self.costs[places].iter().map(|cost| cost.thread_seconds() / self.threads).sum()
     }
 
     /// Seconds from the begin of the job of this place to the end of the last.
     fn seconds(&self, place: usize) -> f64 {
-        let to_do: f64 = self.costs[place..].iter().map(|cost| cost.thread_seconds() / self.threads).sum();
-        let all: f64 = self.costs.iter().map(|cost| cost.thread_seconds() / self.threads).sum();
-        let known = 0.05 * all;
-        if all > 0.0 { to_do * (self.here + known) / (self.usual + known) } else { to_do }
+        let (all, to_do) = (self.costs.len(), self.usual_seconds(place..self.costs.len()));
+        let known = 0.05 * (self.usual_seconds(0..all) - self.stored);
+        if known > 0.0 { to_do * (self.here + known) / (self.usual + known) } else { to_do }
     }
 }
 
@@ -166,7 +174,7 @@ mod tests {
         left.end(0, true);
         assert_eq!(left.seconds(1), 50.0, "what was stored says nothing");
         left.took(1, 30.0);
-        assert_eq!(left.seconds(2), 30.0 * 33.0 / 23.0, "this machine takes half as long again, it seems");
+        assert_eq!(left.seconds(2), 30.0 * 32.5 / 22.5, "this machine takes half as long again, it seems");
         assert!(left.begin("dcp/figure-2", 2).ends_with("3 of 3, 0 s so far, about 43 s left"));
     }
 

@@ -35,7 +35,7 @@ pub fn first<'p>(prepared: &'p Prepared, scenario: &Path) -> Result<&'p RunPoint
     prepared.points.first().ok_or_else(none)
 }
 
-/// Writes a file, which appears when it is whole. What is there and is no file, such as `/dev/stdout`, is written to.
+/// Writes a file, which appears when it is whole. A link and what is no file, such as `/dev/stdout`, is written to.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -44,7 +44,8 @@ pub fn write(file: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
         ErrorKind::BrokenPipe => Failure::NobodyReads,
         _ => unwritable(file, &error, ANOTHER_FILE),
     };
-    if file.metadata().is_ok_and(|there| !there.is_file()) {
+    let there = file.symlink_metadata().ok();
+    if there.as_ref().is_some_and(|there| !there.is_file()) {
         let mut out = BufWriter::new(File::create(file).map_err(refused)?);
         return fill(&mut out).and_then(|()| out.flush()).map_err(refused);
     }
@@ -54,7 +55,10 @@ pub fn write(file: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
     fill(&mut out).and_then(|()| out.flush()).map_err(refused)?;
     drop(out);
     #[cfg(unix)]
-    std::fs::set_permissions(fresh.path(), std::os::unix::fs::PermissionsExt::from_mode(0o644))
-        .map_err(refused)?;
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let as_before = there.map_or(PermissionsExt::from_mode(0o644), |there| there.permissions());
+        std::fs::set_permissions(fresh.path(), as_before).map_err(refused)?;
+    }
     fresh.persist(file).map_err(|error| refused(error.error)).map(drop)
 }

@@ -4,14 +4,14 @@ use crate::failure::Failure;
 use crate::source::{self, input};
 use anabranch_results::{Dataset, ResultSet};
 use anabranch_sim::scenario::{Overrides, read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// In the folder of a campaign.
 const PLAN: &str = "plan.toml";
 
-/// The folder of the first run of a campaign, if `folder` is one's.
-pub fn of_campaign(folder: &Path) -> Option<PathBuf> {
-    Dataset::at(folder).first().filter(|_| folder.join(PLAN).is_file())
+/// Whether a folder is that of a campaign.
+pub fn is_campaign(folder: &Path) -> bool {
+    folder.join(PLAN).is_file() && !folder.join("runs.parquet").exists()
 }
 
 /// Results of a folder: those of a run of a scenario, or of a campaign all that are there.
@@ -19,7 +19,7 @@ pub fn of_campaign(folder: &Path) -> Option<PathBuf> {
 /// # Errors
 /// When it holds neither.
 pub fn open(folder: &Path) -> Result<ResultSet, Failure> {
-    if of_campaign(folder).is_none() {
+    if !is_campaign(folder) {
         return ResultSet::open(folder).map_err(input);
     }
     let plan = folder.join(PLAN);
@@ -37,6 +37,14 @@ pub fn open(folder: &Path) -> Result<ResultSet, Failure> {
         add(&mut whole, ResultSet::open(&dataset.task(number)).map_err(input)?);
     }
     let there = whole.runs.len();
+    if there == 0 {
+        return Err(Failure::Input(format!(
+            "{}: a campaign of which no run is there yet\n  help: write: anabranch campaign {} --out {}",
+            folder.display(),
+            plan.display(),
+            folder.display()
+        )));
+    }
     if there < all {
         whole.warnings.push(format!(
             "{there} of the campaign's {all} runs are here: means are over the seeds that are, which may be others for other \

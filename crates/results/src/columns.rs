@@ -1,6 +1,5 @@
 //! Rows to Arrow columns and back. Column names carry units; a column is nullable where its field is an option.
 
-use crate::files::{FAULTS, FLOWS, JOBS, PARTS, RUNS, SERIES};
 use crate::{FlowRow, JobRow, PartRow, ResultsError, RunRow, SeriesRow};
 use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, BooleanArray, Float64Array, PrimitiveArray, RecordBatch,
@@ -28,20 +27,6 @@ pub enum Table {
     Series,
     /// A row per fault of each run: what it did.
     Faults,
-}
-
-impl Table {
-    /// The name of its file.
-    pub fn file(self) -> &'static str {
-        match self {
-            Table::Runs => RUNS,
-            Table::Flows => FLOWS,
-            Table::Jobs => JOBS,
-            Table::Parts => PARTS,
-            Table::Series => SERIES,
-            Table::Faults => FAULTS,
-        }
-    }
 }
 
 /// A row type with its file, in which each row has the number of its run first.

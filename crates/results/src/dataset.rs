@@ -75,12 +75,10 @@ impl Dataset {
         self.folder.join(format!("{TASK}{number:06}"))
     }
 
-    /// The folder of the first run that is there.
-    pub fn first(&self) -> Option<PathBuf> {
+    /// The number of the first run that is there.
+    pub fn first(&self) -> Option<usize> {
         let all = fs::read_dir(&self.folder).ok()?.flatten();
-        all.filter(|entry| entry.file_name().to_string_lossy().starts_with(TASK))
-            .map(|entry| entry.path())
-            .min()
+        all.filter_map(|entry| entry.file_name().to_str()?.strip_prefix(TASK)?.parse().ok()).min()
     }
 
     /// Whether that run is there.
@@ -168,7 +166,7 @@ mod tests {
         dataset.put(3, &set, &inputs, "page").unwrap();
         dataset.put(3, &set, &inputs, "another page, by a machine that came late").unwrap();
         assert!(dataset.has(3) && dataset.task(3).ends_with("task=000003"));
-        assert_eq!(dataset.first(), Some(dataset.task(3)));
+        assert_eq!(dataset.first(), Some(3));
         assert_eq!(fs::read_to_string(dataset.task(3).join("report.html")).unwrap(), "page");
         assert_eq!(ResultSet::read(&dataset.task(3)).unwrap().title, "x");
 

@@ -272,6 +272,20 @@ fn write_file(dir: &Path, name: &str, bytes: &[u8]) -> Result<FileEntry, Results
     Ok(FileEntry { name: name.to_owned(), bytes: bytes.len() as u64, blake3_128: bytes_digest(bytes) })
 }
 
+impl Table {
+    /// The name of its file.
+    pub fn file(self) -> &'static str {
+        match self {
+            Table::Runs => RUNS,
+            Table::Flows => FLOWS,
+            Table::Jobs => JOBS,
+            Table::Parts => PARTS,
+            Table::Series => SERIES,
+            Table::Faults => FAULTS,
+        }
+    }
+}
+
 pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, ResultsError> {
     let path = dir.join(MANIFEST);
     let json = fs::read(&path).map_err(|source| match source.kind() {

@@ -1,11 +1,11 @@
 //! `anabranch export`: a table of results as CSV.
 
 use crate::args::{ExportArgs, FormatArg, TableArg};
-use crate::failure::Failure;
+use crate::failure::{Failure, reason};
 use crate::one_run;
 use crate::source::input;
-use crate::whole::of_campaign;
-use anabranch_results::{ResultsError, Table, write_csv};
+use crate::whole::is_campaign;
+use anabranch_results::{Dataset, ResultsError, Table, write_csv};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
@@ -23,11 +23,13 @@ pub fn export(args: &ExportArgs) -> Result<(), Failure> {
         TableArg::Series => Table::Series,
         TableArg::Faults => Table::Faults,
     };
-    if let Some(first) = of_campaign(&args.folder) {
+    if is_campaign(&args.folder) {
+        let dataset = Dataset::at(&args.folder);
+        let first = dataset.task(dataset.first().unwrap_or_default());
         let (folder, first, file) = (args.folder.display(), first.display(), table.file());
         return Err(Failure::Input(format!(
-            "{folder}: a campaign, whose runs have a folder each\n  help: name one of them, such as {first}; for \
-             all at once, SQL: SELECT * FROM read_parquet('{folder}/task=*/{file}', union_by_name = true)"
+            "{folder}: a campaign, whose runs have a folder each\n  help: name one of them, such as {first}; for all at once, \
+             SQL: SELECT * FROM read_parquet('{folder}/task=*/{file}', hive_partitioning = true, union_by_name = true)"
         )));
     }
     let mut wrong = None;
@@ -42,7 +44,7 @@ pub fn export(args: &ExportArgs) -> Result<(), Failure> {
     let ended = if args.file == Path::new("-") {
         fill(&mut io::stdout().lock()).map_err(|error| match error.kind() {
             ErrorKind::BrokenPipe => Failure::NobodyReads,
-            _ => Failure::Input(format!("standard output: {error}")),
+            _ => Failure::Input(format!("standard output: {}", reason(&error))),
         })
     } else {
         one_run::write(&args.file, &mut fill)

@@ -56,7 +56,7 @@ pub(super) const SWEEPS: &[(&str, &str, &str)] = &[
 "title" = ["one", "two"]
 [workload]"#,
         r#"perm.toml:9:1: "title" is no parameter of the topology, the workload, a fault or a scheme
-  write: title = "one" at the top: all points have one"#,
+  write: title = "one" at the top, instead of one there: all points have it"#,
     ),
     (
         "[workload]",

@@ -226,14 +226,20 @@ fn rises(one: &toml::Value, next: &toml::Value) -> Option<f64> {
     }
 }
 
-/// The values in their order, each once; none, where they are not of one kind.
+/// The values in their order, each once; none, where they are not of one kind, or no list or no range any more.
 fn rising(list: Vec<toml::Value>) -> Option<Vec<toml::Value>> {
     let first = list.first()?.clone();
-    let times = |value: toml::Value| Some((rises(&first, &value)?, value));
-    let mut list: Vec<(f64, toml::Value)> = list.into_iter().map(times).collect::<Option<_>>()?;
+    let size = |value: &toml::Value| match (first.as_str(), value.as_str()) {
+        (Some(first), Some(next)) => times(first, next),
+        _ => number(value),
+    };
+    let was_a_range = list.len() == 2;
+    let sized = |value: toml::Value| Some((size(&value).filter(|size| size.is_finite())?, value));
+    let mut list: Vec<(f64, toml::Value)> = list.into_iter().map(sized).collect::<Option<_>>()?;
     list.sort_by(|a, b| a.0.total_cmp(&b.0));
     list.dedup_by(|a, b| a.0 == b.0);
-    Some(list.into_iter().map(|(_, value)| value).collect())
+    let is_whole = if was_a_range { list.len() == 2 } else { list.len() > 2 };
+    is_whole.then(|| list.into_iter().map(|(_, value)| value).collect())
 }
 
 fn number(value: &toml::Value) -> Option<f64> {
@@ -793,6 +799,14 @@ mod tests {
                 &format!("{good}largest = [\"64KB\", \"16KB\", \"1MB\", \"64KB\"]"),
                 "\n  write: largest = [\"16KB\", \"64KB\", \"1MB\"]",
             ),
+            // One that is the same is no range, two are no list.
+            (&format!("{good}largest = [\"1MB\", \"1000KB\"]"), "\n  write: largest = [\"16KB\", \"8MB\"]"),
+            (
+                &format!("{good}largest = [\"64KB\", \"16KB\", \"64KB\"]"),
+                "\n  write: largest = [\"16KB\", \"8MB\"]",
+            ),
+            (&format!("{good}largest = [0, 8, 4]"), "\n  write: largest = [0, 4, 8]"),
+            (&format!("{good}largest = [-3, -5]"), "\n  write: largest = [-5, -3]"),
             (
                 &format!("{good}largest = [\"8MB\", \"16us\"]"),
                 "\"8MB\" and \"16us\" are no two quantities of one kind",

@@ -16,11 +16,17 @@ pub(super) fn of(name: &str) -> Vec<&'static str> {
     section.map_or(&[][..], |section| section.keys).iter().map(|key| key.name).collect()
 }
 
-/// The kinds of `table` (`[topology]`) that have the key.
-pub(super) fn kinds_with(table: &str, key: &str) -> Vec<&'static str> {
+/// The kinds of `table` (`[topology]`) that have the key, but for `own`.
+pub(super) fn kinds_with(table: &str, key: &str, own: Option<&str>) -> Vec<String> {
     let has_it =
         |section: &&Section| section.table == table && section.keys.iter().any(|its| its.name == key);
-    SECTIONS.iter().filter(has_it).filter_map(|section| section.kind).collect()
+    let named = |section: &Section| match section.kind {
+        // It stands beside what it cannot stand beside.
+        Some(kind) if Some(kind) == own => format!("{kind} without a file"),
+        Some(kind) => kind.to_owned(),
+        None => "fat-tree and leaf-spine of a .topo file".to_owned(),
+    };
+    SECTIONS.iter().filter(has_it).map(named).collect()
 }
 
 /// The tables that have the key, each once.

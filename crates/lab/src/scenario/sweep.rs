@@ -480,7 +480,7 @@ fn whole_path(key: &str, values: &toml::Value, root: &Fields) -> String {
     }
     if key == "title" {
         let first = values.as_array().and_then(|values| values.first()).unwrap_or(values);
-        return format!("title = {first} at the top: all points have one");
+        return format!("title = {first} at the top, instead of one there: all points have it");
     }
     let has = |part: &&&str| matches!(root.get(**part), Some(Node { item: Item::Table(fields), .. }) if fields.contains_key(key));
     let part = ["topology", "workload"].iter().find(has);

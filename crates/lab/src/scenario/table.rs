@@ -255,7 +255,9 @@ impl<'a> Table<'a> {
         let unknown = self.fields.iter().filter(|(key, _)| !known.contains(&key.as_str()));
         let Some((key, node)) = unknown.min_by_key(|(_, node)| node.at) else { return Ok(()) };
         let place = if self.name.is_empty() { String::new() } else { format!(" in {}", self.name) };
-        let other_kinds = super::keys::kinds_with(&self.name, key);
+        let own = self.fields.get("kind").map(Node::value);
+        let other_kinds =
+            super::keys::kinds_with(&self.name, key, own.as_ref().and_then(toml::Value::as_str));
         let also_called = OTHER_NAMES.iter().find(|(other, name)| other == key && known.contains(name));
         let help = match also_called.map(|(_, name)| *name).or_else(|| nearest(key, known)) {
             // Below a table it is the table's.
