@@ -35,7 +35,7 @@ pub fn first<'p>(prepared: &'p Prepared, scenario: &Path) -> Result<&'p RunPoint
     prepared.points.first().ok_or_else(none)
 }
 
-/// Writes a file, which appears when it is whole. A link and what is no file, such as `/dev/stdout`, is written to.
+/// Writes a file, which appears when it is whole. A symbolic link or a device, such as `/dev/stdout`, is written to in place.
 ///
 /// # Errors
 /// When it cannot be written.

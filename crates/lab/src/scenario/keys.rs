@@ -16,7 +16,7 @@ pub(super) fn of(name: &str) -> Vec<&'static str> {
     section.map_or(&[][..], |section| section.keys).iter().map(|key| key.name).collect()
 }
 
-/// The kinds of `table` (`[topology]`) that have the key, but for `own`.
+/// The kinds of `table` (`[topology]`) that have the key; where `own` has it, it has it without a file.
 pub(super) fn kinds_with(table: &str, key: &str, own: Option<&str>) -> Vec<String> {
     let has_it =
         |section: &&Section| section.table == table && section.keys.iter().any(|its| its.name == key);
