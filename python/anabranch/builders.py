@@ -114,6 +114,7 @@ Parameter = Literal[
     "transport.round_quota",
     "transport.batch",
     "transport.pcie",
+    "transport.trims_as_marks",
     "transport.pull_window",
     "transport.pull_rate",
     "transport.delta",
@@ -618,7 +619,21 @@ class TransportStrack(_TransportStrackNeeded, total=False):
     probe_takes_all: bool
 
 
-class TransportDcp(TypedDict):
+class _TransportDcpNeeded(TypedDict):
+    kind: Literal["dcp"]
+    payload: Size
+    header: Size
+    ack: Size
+    counter_bits: int
+    tracked_messages: int
+    round_quota: Size
+    batch: int
+    pcie: Time
+    cnp_interval: Time
+    rto: Time
+
+
+class TransportDcp(_TransportDcpNeeded, total=False):
     """DCP (sections 4.3 to 4.5).
 
     kind: Which it is. (needed)
@@ -635,20 +650,12 @@ class TransportDcp(TypedDict):
         needed)
     cnp_interval: At most one CNP per queue pair in this time; 0: one for every marked packet. (time, rtt or
         rtt+queue; needed)
+    trims_as_marks: A trimmed packet causes a CNP as a marked one does. Otherwise a sender whose packets are all
+        trimmed hears of no congestion. (flag; unless said: `false`)
     rto: The coarse timeout of the oldest unacknowledged message. (time, rtt or rtt+queue, above 0; needed)
     """
 
-    kind: Literal["dcp"]
-    payload: Size
-    header: Size
-    ack: Size
-    counter_bits: int
-    tracked_messages: int
-    round_quota: Size
-    batch: int
-    pcie: Time
-    cnp_interval: Time
-    rto: Time
+    trims_as_marks: bool
 
 
 class TransportEqds(TypedDict):
@@ -765,6 +772,8 @@ class TransportSettings(TypedDict, total=False):
     batch: Retransmissions fetched from host memory per batch. (count, 1 to 65535; unless said: that of the base)
     pcie: One round trip over PCIe; a fetch of packets to send again takes two. 0: none. (time, rtt or rtt+queue;
         unless said: that of the base)
+    trims_as_marks: A trimmed packet causes a CNP as a marked one does. Otherwise a sender whose packets are all
+        trimmed hears of no congestion. (flag; unless said: that of the base)
     pull_window: Speculative credit of a new sender, and the most that it demands beyond what was granted. (bytes,
         packets or bdp, above 0; unless said: that of the base)
     pull_rate: Rate at which a host pulls, of all its senders together. (rate or line, above 0; unless said: that of
@@ -806,6 +815,7 @@ class TransportSettings(TypedDict, total=False):
     round_quota: Size
     batch: int
     pcie: Time
+    trims_as_marks: bool
     pull_window: Size
     pull_rate: Rate
     delta: int

@@ -167,6 +167,7 @@ mod tests {
             batch: 16,
             pcie: Span::Time(Duration::ZERO),
             cnp_interval: Span::Time(Duration::from_us(4)),
+            trims_as_marks: false,
             rto: Span::Time(Duration::from_us(4_000)),
         })
     }

@@ -39,6 +39,7 @@ fn config() -> DcpConfig {
         batch: 16,
         pcie: Span::Time(Duration::ZERO),
         cnp_interval: Span::Time(Duration::from_us(50)),
+        trims_as_marks: false,
         rto: Span::Time(RTO),
     }
 }

@@ -182,6 +182,24 @@ fn one_cnp_in_an_interval_or_one_for_each_mark() {
     assert_eq!(receiver.take_at(us(40), &last), (vec![echoed], vec![7]));
 }
 
+/// Section 4.2 does not say whether what a switch trims tells of congestion to DCQCN as a mark does.
+#[test]
+fn a_trimmed_packet_causes_a_cnp_where_it_is_taken_for_a_mark() {
+    let trimmed = |psn| Packet { repr: Repr::trimmed(psn).with_msn(Msn::new(0, 0)), ..data(psn, 7, 4, 0, 0) };
+    let marked = Packet { marked: true, ..data(3, 7, 4, 0, 0) };
+    for trims_as_marks in [false, true] {
+        let mut receiver = Receiver::new(DcpConfig { trims_as_marks, ..config() });
+        let mut said = |at, packet: &Packet| receiver.take_at(us(at), packet).0;
+        let with_cnp = |psn| vec![header_only(psn, 0, 0), Repr::Cnp];
+        let alone = |psn| vec![header_only(psn, 0, 0)];
+        assert_eq!(said(10, &trimmed(0)), if trims_as_marks { with_cnp(0) } else { alone(0) });
+        assert_eq!(said(59, &trimmed(1)), alone(1), "within the interval");
+        assert_eq!(said(60, &trimmed(2)), if trims_as_marks { with_cnp(2) } else { alone(2) });
+        let answers = if trims_as_marks { vec![] } else { vec![Repr::Cnp] };
+        assert_eq!(said(61, &marked), answers, "one interval for both");
+    }
+}
+
 /// A message that starts over counts as new only what exceeds its fullest round, so that rounds without end do not
 /// count without end; what comes of later messages counts at once.
 #[test]

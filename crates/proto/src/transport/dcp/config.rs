@@ -37,6 +37,12 @@ parameters! {
         /// At most one CNP per queue pair in this time; 0: one for every marked packet.
         #[is(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
+        /// A trimmed packet causes a CNP as a marked one does. Otherwise a sender whose packets are all trimmed hears of no
+        /// congestion.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[is(any; example = true; source = "unsaid; DCP, section 4.3: header-only packets go to the RetransQ";
+            default = false)]
+        pub trims_as_marks: bool,
         /// The coarse timeout of the oldest unacknowledged message.
         #[is(AboveZero; example = "4ms"; source = "unsaid; DCP, section 4.5: coarse")]
         pub rto: Span,

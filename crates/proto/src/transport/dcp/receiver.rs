@@ -26,6 +26,7 @@ pub struct DcpReceiver {
     /// Messages that the last packet delivered, after the first.
     delivered: VecDeque<MessageId>,
     notification: NotificationPoint,
+    trims_as_marks: bool,
     answers: Answers,
     header_bytes: u16,
 }
@@ -67,6 +68,7 @@ impl DcpReceiver {
             ack_due: None,
             delivered: VecDeque::new(),
             notification: NotificationPoint::new(config.cnp_interval.on(facts)),
+            trims_as_marks: config.trims_as_marks,
             answers: Answers::new(ends, config.ack),
             header_bytes: config.header.0 as u16,
         }
@@ -97,6 +99,9 @@ impl Receiver for DcpReceiver {
                 None
             }
             Repr::Trimmed { psn, msn, .. } => {
+                if self.trims_as_marks {
+                    self.notification.notify(now, packet.ev);
+                }
                 // DCP, section 4.1, step 2: back to the sender, and nothing is remembered.
                 let repr = Repr::header_only(psn).with_msn(msn);
                 self.turned = Some(self.answers.packet(packet.ev, repr).with_bytes(self.header_bytes));

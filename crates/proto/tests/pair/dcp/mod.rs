@@ -102,6 +102,7 @@ struct DcpEnds {
     batch: u32,
     pcie: Duration,
     cnp_interval: Duration,
+    trims_as_marks: bool,
     rto: Duration,
     /// Nothing but payload is lost: each packet arrives exactly once.
     exactly_once: bool,
@@ -161,6 +162,7 @@ impl Schedule<DcpEnds> {
             batch: self.ends.batch,
             pcie: Span::Time(self.ends.pcie),
             cnp_interval: Span::Time(self.ends.cnp_interval),
+            trims_as_marks: self.ends.trims_as_marks,
             rto: Span::Time(self.ends.rto),
         })
     }
@@ -219,6 +221,7 @@ fn calm_ends() -> DcpEnds {
         batch: 16,
         pcie: Duration::ZERO,
         cnp_interval: Duration::from_us(50),
+        trims_as_marks: false,
         rto: Duration::from_us(100),
         exactly_once: false,
     }
@@ -257,16 +260,18 @@ fn ends() -> impl Strategy<Value = DcpEnds> {
         3 => Just(LbConfig::Ecmp {}),
         1 => (1u32..=65_536).prop_map(|evs| LbConfig::Ops(OpsConfig { evs })),
     ];
-    let cnp_interval =
-        prop_oneof![2 => Just(Duration::ZERO), 1 => us(1..20), 2 => Just(Duration::from_us(50))];
+    let cnps = (
+        prop_oneof![2 => Just(Duration::ZERO), 1 => us(1..20), 2 => Just(Duration::from_us(50))],
+        any::<bool>(),
+    );
     let cc = prop_oneof![2 => constant(), 1 => dctcp(), 4 => dcqcn()];
     let tracking =
         (prop_oneof![3 => Just(14), 2 => 1u32..9], prop_oneof![2 => Just(8), 1 => 1u32..8, 1 => 8u32..40]);
     let batch = prop_oneof![2 => Just(16), 1 => Just(1), 1 => 2u32..40];
     let pcie = prop_oneof![2 => Just(Duration::ZERO), 1 => Just(Duration::from_us(1)), 1 => ns(1..3_000)];
     let quota = prop_oneof![2 => Just(16_384u64), 1 => 1u64..40_000];
-    (balancer, cc, 1u64..5, tracking, quota, batch, pcie, cnp_interval).prop_map(
-        |(balancer, cc, slower, (counter_bits, tracked), quota, batch, pcie, cnp_interval)| DcpEnds {
+    (balancer, cc, 1u64..5, tracking, quota, batch, pcie, cnps).prop_map(
+        |(balancer, cc, slower, (counter_bits, tracked), quota, batch, pcie, (cnp_interval, trims_as_marks))| DcpEnds {
             balancer,
             cc,
             slower,
@@ -276,6 +281,7 @@ fn ends() -> impl Strategy<Value = DcpEnds> {
             batch,
             pcie,
             cnp_interval,
+            trims_as_marks,
             rto: Duration::ZERO,
             exactly_once: false,
         },
