@@ -271,7 +271,16 @@ fn ends() -> impl Strategy<Value = DcpEnds> {
     let pcie = prop_oneof![2 => Just(Duration::ZERO), 1 => Just(Duration::from_us(1)), 1 => ns(1..3_000)];
     let quota = prop_oneof![2 => Just(16_384u64), 1 => 1u64..40_000];
     (balancer, cc, 1u64..5, tracking, quota, batch, pcie, cnps).prop_map(
-        |(balancer, cc, slower, (counter_bits, tracked), quota, batch, pcie, (cnp_interval, trims_as_marks))| DcpEnds {
+        |(
+            balancer,
+            cc,
+            slower,
+            (counter_bits, tracked),
+            quota,
+            batch,
+            pcie,
+            (cnp_interval, trims_as_marks),
+        )| DcpEnds {
             balancer,
             cc,
             slower,
