@@ -648,8 +648,8 @@ class TransportDcp(_TransportDcpNeeded, total=False):
     batch: Retransmissions fetched from host memory per batch. (count, 1 to 65535; needed)
     pcie: One round trip over PCIe; a fetch of packets to send again takes two. 0: none. (time, rtt or rtt+queue;
         needed)
-    cnp_interval: At most one CNP per queue pair in this time; 0: one for every marked packet. (time, rtt or
-        rtt+queue; needed)
+    cnp_interval: At most one CNP per queue pair in this time; 0: one for every marked packet, and with
+        `trims_as_marks` for every trimmed one. (time, rtt or rtt+queue; needed)
     trims_as_marks: A trimmed packet causes a CNP as a marked one does. Otherwise a sender whose packets are all
         trimmed hears of no congestion. (flag; unless said: `false`)
     rto: The coarse timeout of the oldest unacknowledged message. (time, rtt or rtt+queue, above 0; needed)

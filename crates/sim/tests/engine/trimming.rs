@@ -23,9 +23,13 @@ fn incast_of(senders: u32, hosts: u32, wrr: &str, control_queue: &str) -> RunRes
 
 /// DCP on hosts of one switch.
 fn at_one_switch(hosts: u32, set: &str, workload: &str) -> RunResult {
+    scheme_at_one_switch("dcp", hosts, set, workload)
+}
+
+fn scheme_at_one_switch(scheme: &str, hosts: u32, set: &str, workload: &str) -> RunResult {
     let text = format!(
         r#"
-schemes = ["dcp"]
+schemes = ["{scheme}"]
 setup = "dcp-paper"
 [topology]
 kind = "single-switch"
@@ -141,6 +145,21 @@ fn as_many_packets_are_sent_again_as_were_trimmed() {
         assert_eq!((run.retransmissions, run.timeouts, run.drops), (run.trims, 0, 0), "{}", run.scheme);
         assert!(extra(&result, "fetches") * 16.0 >= run.retransmissions as f64);
     }
+}
+
+/// Senders whose packets are all trimmed hear of congestion where a trimmed packet causes a CNP, and there alone: then all
+/// slow down, and fewer packets are trimmed.
+#[test]
+fn with_cnps_for_trimmed_packets_fewer_are_trimmed() {
+    let trims = |trims_as_marks: bool| {
+        let set = format!(
+            "\"dcp-dcqcn.fabric.queue\" = \"100KB\"\n\"dcp-dcqcn.transport.trims_as_marks\" = {trims_as_marks}\n"
+        );
+        let workload = "kind = \"incast\"\ndegree = 15\ntarget = 15\nbytes = \"500KB\"\n";
+        scheme_at_one_switch("dcp-dcqcn", 16, &set, workload).run.trims
+    };
+    let (without, with) = (trims(false), trims(true));
+    assert!(with < without / 2, "{with} with, {without} without");
 }
 
 /// The same with what a switch is told to refuse (DCP, section 6.1: the testbed's losses), which others drop.

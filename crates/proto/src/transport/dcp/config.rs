@@ -34,7 +34,8 @@ parameters! {
         /// One round trip over PCIe; a fetch of packets to send again takes two. 0: none.
         #[is(any; example = "1us"; source = "DCP, footnote 9; the simulations of section 6.3 leave it out")]
         pub pcie: Span,
-        /// At most one CNP per queue pair in this time; 0: one for every marked packet.
+        /// At most one CNP per queue pair in this time; 0: one for every marked packet, and with `trims_as_marks` for every
+        /// trimmed one.
         #[is(any; example = "50us"; source = "DCQCN (SIGCOMM 2015), section 3.1: at most one CNP in 50 us")]
         pub cnp_interval: Span,
         /// A trimmed packet causes a CNP as a marked one does. Otherwise a sender whose packets are all trimmed hears of no

@@ -78,7 +78,8 @@ impl DcpReceiver {
 impl Receiver for DcpReceiver {
     /// Processes a received packet; returns the first message that it completes.
     ///
-    /// There is one ACK per message: with a `cnp_interval` of 0 every marked packet has a CNP of its own.
+    /// There is one ACK per message: with a `cnp_interval` of 0 every marked packet, and every trimmed one that is taken for
+    /// one, has a CNP of its own.
     #[inline]
     fn handle_packet(&mut self, now: Time, packet: &Packet) -> Option<MessageId> {
         match packet.repr {
