@@ -83,7 +83,8 @@ impl Cost {
 }
 
 /// How long is left of many jobs, one after the other: as long as those that were simulated took, by their cost, and as though
-/// a twentieth of what is to be simulated had been done as fast as on a usual machine. The first few, which are often the smallest, say little.
+/// a twentieth of what is to be simulated had been done as fast as on a usual machine. The first few, which are often the
+/// smallest, say little.
 pub struct TimeLeft {
     costs: Vec<Cost>,
     threads: f64,

@@ -147,8 +147,7 @@ fn as_many_packets_are_sent_again_as_were_trimmed() {
     }
 }
 
-/// Senders whose packets are all trimmed hear of congestion where a trimmed packet causes a CNP, and there alone: then all
-/// slow down, and fewer packets are trimmed.
+/// Where a trimmed packet causes a CNP, senders whose packets are all trimmed slow down too, and fewer packets are trimmed.
 #[test]
 fn with_cnps_for_trimmed_packets_fewer_are_trimmed() {
     let trims = |trims_as_marks: bool| {
