@@ -43,6 +43,8 @@ pub enum Purpose {
     Registered = 17,
     /// Which runs of a campaign are carried out.
     Sample = 18,
+    /// Which packet a full queue gives up.
+    FullQueue = 19,
 }
 
 /// A random stream with a stable definition (PCG-XSH-RR 64/32, seeded through SplitMix64).

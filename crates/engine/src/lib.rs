@@ -41,7 +41,7 @@ pub use collect::RunResult;
 pub use control::Control;
 pub use fault_spec::{FaultKind, FaultSpec, Several, Taken};
 pub use ideal::Ideal;
-pub use link::{Unmarked, unmarked};
+pub use link::{FullQueue, Unmarked, unmarked};
 pub use network::ecmp_member;
 pub use observer::{AnyRecorder, Curve, Observer, ObserverFactory, ObserverSpec, QpSelector, Recorder};
 pub use poster::{MessageEnd, Post, Poster};

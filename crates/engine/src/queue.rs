@@ -93,6 +93,36 @@ impl Fifo {
         self.tail = index;
     }
 
+    /// The youngest frame.
+    pub fn last<'a>(&self, pool: &'a Pool) -> Option<&'a Frame> {
+        Some(&pool.slots.get(self.tail as usize)?.frame).filter(|_| !self.is_empty())
+    }
+
+    /// Puts a frame in the place of the youngest, which it returns.
+    pub fn replace_last(&mut self, pool: &mut Pool, frame: &Frame) -> Option<Frame> {
+        let slot = pool.slots.get_mut(self.tail as usize).filter(|_| self.head != NONE)?;
+        Some(std::mem::replace(&mut slot.frame, *frame))
+    }
+
+    /// Takes the youngest frame out of the queue, which is walked to its end.
+    pub fn pop_last(&mut self, pool: &mut Pool) -> Option<Frame> {
+        let mut before = NONE;
+        let mut last = self.head;
+        while let Some(slot) = pool.slots.get(last as usize)
+            && slot.next != NONE
+        {
+            (before, last) = (last, slot.next);
+        }
+        let frame = pool.slots.get(last as usize)?.frame;
+        match pool.slots.get_mut(before as usize) {
+            Some(slot) => slot.next = NONE,
+            None => self.head = NONE,
+        }
+        self.tail = before;
+        pool.free.push(last);
+        Some(frame)
+    }
+
     /// The frames in their order.
     pub fn iter<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = &'a Frame> + use<'a> {
         let mut next = self.head;
@@ -128,32 +158,45 @@ mod tests {
     proptest! {
         #[test]
         fn queues_in_one_pool_do_not_disturb_each_other(
-            steps in prop::collection::vec((0usize..3, any::<bool>()), 1..500),
+            steps in prop::collection::vec((0usize..3, 0u8..7), 1..500),
         ) {
             let mut pool = Pool::default();
             let mut queues = [Fifo::EMPTY; 3];
             let mut plain: [VecDeque<u32>; 3] = Default::default();
             let nack = |psn| Repr::Nack { psn, sent_at: Time::ZERO };
-            for (number, (queue, push)) in steps.into_iter().enumerate() {
+            let frame = |psn: u32| {
+                let (qp, dst) = (QpId(0), HostId(0));
+                let packet = Packet { qp, dst, wire_bytes: 64, ev: 0, marked: false, tag: 0, repr: nack(psn) };
+                Frame::new(packet, psn as u16 + 7)
+            };
+            let seen = |frame: &Frame| (frame.packet.repr, frame.port);
+            let expected = |psn: u32| (nack(psn), psn as u16 + 7);
+            for (number, (queue, step)) in steps.into_iter().enumerate() {
                 let psn = number as u32;
-                if push {
-                    let repr = nack(psn);
-                    let (qp, dst) = (QpId(0), HostId(0));
-                    let packet = Packet { qp, dst, wire_bytes: 64, ev: 0, marked: false, tag: 0, repr };
-                    queues[queue].push(&mut pool, &Frame::new(packet, number as u16 + 7));
-                    plain[queue].push_back(psn);
-                } else {
-                    let seen = queues[queue].iter(&pool).map(|frame| frame.packet.repr);
-                    prop_assert!(seen.eq(plain[queue].iter().map(|&psn| nack(psn))));
-                    let popped = queues[queue].pop(&pool).map(|taken| {
-                        let frame = *pool.frame(&taken);
-                        pool.release(taken);
-                        (frame.packet.repr, frame.port)
-                    });
-                    prop_assert_eq!(popped, plain[queue].pop_front().map(|psn| (nack(psn), psn as u16 + 7)));
+                let (list, plain) = (&mut queues[queue], &mut plain[queue]);
+                match step {
+                    0..3 => {
+                        list.push(&mut pool, &frame(psn));
+                        plain.push_back(psn);
+                    }
+                    3 => {
+                        let popped = list.pop_last(&mut pool).map(|frame| seen(&frame));
+                        prop_assert_eq!(popped, plain.pop_back().map(expected));
+                    }
+                    4 => {
+                        let replaced = list.replace_last(&mut pool, &frame(psn)).map(|frame| seen(&frame));
+                        let before = plain.back_mut().map(|last| std::mem::replace(last, psn));
+                        prop_assert_eq!(replaced, before.map(expected));
+                    }
+                    _ => {
+                        let popped = list.pop(&pool).map(|taken| seen(&pool.take(taken)));
+                        prop_assert_eq!(popped, plain.pop_front().map(expected));
+                    }
                 }
-                prop_assert_eq!(pool.used() as usize, plain.iter().map(VecDeque::len).sum::<usize>());
+                prop_assert!(list.iter(&pool).map(seen).eq(plain.iter().copied().map(expected)));
+                prop_assert_eq!(list.last(&pool).map(seen), plain.back().copied().map(expected));
             }
+            prop_assert_eq!(pool.used() as usize, plain.iter().map(VecDeque::len).sum::<usize>());
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a run is given, every default explicit.
 
 use crate::fault_spec::FaultSpec;
+use crate::link::FullQueue;
 use crate::observer::ObserverSpec;
 use anabranch_base::{
     AboveZero, Bytes, Declared, Duration, HostId, OutOfRange, Parameter, ParameterValue, Ranged, Rate,
@@ -188,6 +189,13 @@ parameters! {
         #[serde(default = "shared_alpha", skip_serializing_if = "is_shared_alpha")]
         #[is(LEAST_SHARE..=65_536.0; example = 8.0; source = "Choudhury and Hahne (1998); 1 there"; default = 1.0)]
         pub shared_alpha: f64,
+        /// Which packet a data queue without room gives up, dropped or trimmed: `arriving` (drop-tail); or by a fair coin
+        /// (`coin`) that one or the youngest in the queue, in whose place the arriving one then waits. Should it still
+        /// not fit there, as the other was shorter, it is given up as well.
+        #[serde(default, skip_serializing_if = "is_default")]
+        #[is(any; example = "coin"; source = "htsim and the REPS paper's fork of it (`compositequeue.cpp`): a fair \
+            coin; there the arriving packet waits even where it does not fit"; default = "arriving")]
+        pub full_queue: FullQueue,
         /// Capacity of a port's control queue.
         #[is(AboveZero; example = "1bdp"; source = "unsaid; ACKs and headers wait in a queue of their own")]
         pub control_queue: Size,
@@ -240,6 +248,10 @@ parameters! {
             source = "Themis-longhaul, section III: the switches between data centres")]
         pub program_at: Option<String>,
     }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 fn is_none(bytes: &Bytes) -> bool {

@@ -1,5 +1,6 @@
 //! Switches: route, admit, queue, mark.
 
+mod full;
 mod path_map;
 mod pfc;
 mod program;
@@ -7,7 +8,7 @@ mod shared;
 mod wrr;
 
 use crate::context::{Context, Failure};
-use crate::egress::{Egress, Frees, Lines, trimmed, waits_with_control};
+use crate::egress::{Egress, Frees, Lines, waits_with_control};
 use crate::frame::{Frame, Order, What, kind};
 use crate::network::Network;
 use crate::node::Node;
@@ -20,6 +21,7 @@ use anabranch_proto::{IntStack, Packet};
 use pfc::{Admission, SwitchPfc};
 use program::Beyond;
 use shared::SharedQueues;
+use std::collections::BTreeMap;
 
 pub use pfc::{PfcError, PfcPlan, check_headrooms};
 pub use program::{ProgramError, ProgramPlan, program_counters};
@@ -38,6 +40,8 @@ pub struct Switch {
     counts: bool,
     /// What it does beyond ECMP.
     beyond: Option<Box<Beyond>>,
+    /// By port that has been full: the random stream of its coin.
+    coins: BTreeMap<u16, Stream>,
     /// Per port: the random stream of its ECN marking.
     marks: Vec<Option<Box<Stream>>>,
     /// Packets that it ECN-marked.
@@ -116,6 +120,7 @@ impl Switch {
             pfc,
             shared,
             beyond: plan.program.as_mut().map(|plan| Box::new(plan.switch(network, index))),
+            coins: BTreeMap::new(),
             marks: vec![None; egress.ports.len()],
             marked: 0,
             watched_pauses: Vec::new(),
@@ -191,26 +196,6 @@ impl Switch {
             self.egress.enqueue(port, frame, control, at);
         } else {
             self.refuse(port, frame, at);
-        }
-    }
-
-    /// A packet that finds no room is trimmed, or dropped.
-    #[cold]
-    #[inline(never)]
-    fn refuse<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
-        let limits = &at.network.queues;
-        let Some(header) = trimmed(&frame.packet, limits.trimmed_bytes) else {
-            self.egress.drop_packet(port, frame, at);
-            return;
-        };
-        at.counters.trims += 1;
-        at.lose_payload(&frame.packet);
-        self.egress.forget(frame.telemetry);
-        let header = Frame::new(header, frame.port);
-        if self.egress.port(port).control_bytes + u32::from(header.packet.wire_bytes) > limits.control {
-            self.egress.drop_packet(port, &header, at);
-        } else {
-            self.egress.enqueue(port, &header, true, at);
         }
     }
 

@@ -59,6 +59,7 @@ pub fn weights(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::FullQueue;
     use crate::spec::RoutingMode;
     use crate::spec::WrrSpec;
     use anabranch_base::{Duration, Rate};
@@ -86,6 +87,7 @@ mod tests {
             queue: Some(Size::Bdp(1.0)),
             shared_buffer: Bytes(0),
             shared_alpha: 1.0,
+            full_queue: FullQueue::Arriving,
             control_queue: Size::Bdp(1.0),
             ecn_kmin: Threshold::Size(Size::Bdp(0.2)),
             ecn_kmax: Threshold::Size(Size::Bdp(0.8)),

@@ -3,6 +3,7 @@
 use super::schemes::ParameterFault;
 use super::{EcnStep, FabricSpec, PfcSpec, Scheme, WrrSpec};
 use anabranch_base::{Duration, OutOfRange};
+use anabranch_engine::FullQueue;
 use anabranch_proto::cc::AlphaDecay;
 use anabranch_proto::program::{ThemisLonghaulConfig, ThemisSprayingConfig};
 use anabranch_proto::transport::Inherits;
@@ -204,6 +205,11 @@ fn fabric(fabric: &FabricSpec) -> Result<(), ParameterFault> {
         let message =
             "fabric.shared_buffer is for queues that drop, and fabric.pfc has a buffer of its own".to_owned();
         return Err(ParameterFault::value("fabric.shared_buffer", message, "\"0B\""));
+    }
+    if fabric.full_queue != FullQueue::Arriving && fabric.pfc.is_some() {
+        let message =
+            "fabric.full_queue is for queues that drop or trim, and fabric.pfc loses nothing".to_owned();
+        return Err(ParameterFault::value("fabric.full_queue", message, "\"arriving\""));
     }
     if fabric.acks_with_data && fabric.pfc.is_some() {
         let message = "fabric.acks_with_data does not work with fabric.pfc: ACKs, NACKs and CNPs are not in \

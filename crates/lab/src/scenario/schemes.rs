@@ -468,8 +468,8 @@ pub(super) fn takes(scheme: &Scheme, path: &str) -> bool {
 }
 
 /// What a fabric that pauses has no use for, though it is a fabric's.
-pub(super) const OF_QUEUES_THAT_DROP: [&str; 3] =
-    ["fabric.queue", "fabric.shared_buffer", "fabric.shared_alpha"];
+pub(super) const OF_QUEUES_THAT_DROP: [&str; 4] =
+    ["fabric.queue", "fabric.shared_buffer", "fabric.shared_alpha", "fabric.full_queue"];
 
 /// A fault whose cure is another parameter, with a value that this one may have.
 fn of_its_type(scheme: &Scheme, value: &toml::Value, fault: ParameterFault) -> ParameterFault {

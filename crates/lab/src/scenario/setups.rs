@@ -273,7 +273,9 @@ fn for_part(part: &str, scheme: &Fields, layer: &Fields, pauses: bool, registry:
     let mut given = Fields::new();
     if part == "fabric" {
         given = layer.clone();
-        given.retain(|key, _| key != if pauses { "queue" } else { "pfc" });
+        given.retain(
+            |key, _| if pauses { !matches!(key.as_str(), "queue" | "full_queue") } else { key != "pfc" },
+        );
         return given;
     }
     let Some(kind) = scheme.get("kind").and_then(|node| node.value().as_str().map(str::to_owned)) else {

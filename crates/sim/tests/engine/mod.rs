@@ -11,6 +11,7 @@ mod hpcc;
 mod ideal_bounds;
 mod late;
 mod livelock;
+mod lockstep;
 mod longhaul;
 mod lossless;
 mod mix;

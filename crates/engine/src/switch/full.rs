@@ -1,0 +1,76 @@
+//! Full queues: which packet is given up, and what becomes of it.
+
+use super::Switch;
+use crate::context::Context;
+use crate::egress::{trimmed, waits_with_control};
+use crate::frame::Frame;
+use crate::link::FullQueue;
+use crate::observer::Observer;
+use anabranch_base::{Purpose, stream};
+
+impl Switch {
+    /// A packet finds no room in its queue at `port`: that one is given up, or another one for it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn refuse<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
+        let limits = &at.network.queues;
+        let is_data = !waits_with_control(&frame.packet, limits);
+        let tosses = is_data && limits.full == FullQueue::Coin && self.pfc.is_none();
+        if !tosses || !self.toss(port, at) || !self.replace_youngest(port, frame, at) {
+            self.give_up(port, frame, at);
+        }
+    }
+
+    /// Whether the coin of `port` falls for the arriving packet.
+    fn toss<O>(&mut self, port: u16, at: &Context<'_, O>) -> bool {
+        let link = u64::from(self.egress.port(port).link.0);
+        let new = || stream(at.network.seed, link, Purpose::FullQueue);
+        self.coins.entry(port).or_insert_with(new).below(2) == 0
+    }
+
+    /// Gives up the youngest packet in the data queue of `port` for an arriving one, which takes its place. False where
+    /// that does not fit even so, or nothing waits.
+    fn replace_youngest<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
+        let (limit, bytes) = (at.network.queues.data, frame.packet.wire_bytes);
+        let out = &mut self.egress.ports[usize::from(port)];
+        let Some(youngest) = out.data.last(&self.egress.pool).copied() else { return false };
+        out.data_bytes -= u32::from(youngest.packet.wire_bytes);
+        let held = out.data_bytes;
+        let fits = match &mut self.shared {
+            Some(shared) => {
+                shared.release(youngest.packet.wire_bytes);
+                shared.admit(held, bytes)
+            }
+            None => u64::from(held) + u64::from(bytes) <= u64::from(limit),
+        };
+        let out = &mut self.egress.ports[usize::from(port)];
+        if fits {
+            out.data.replace_last(&mut self.egress.pool, frame);
+            out.data_bytes += u32::from(bytes);
+        } else {
+            out.data.pop_last(&mut self.egress.pool);
+        }
+        out.peak = out.peak.max(out.queued());
+        at.observer.queued(out.link, at.now, out.queued());
+        self.give_up(port, &youngest, at);
+        fits
+    }
+
+    /// Trims a packet, or drops it.
+    fn give_up<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
+        let limits = &at.network.queues;
+        let Some(header) = trimmed(&frame.packet, limits.trimmed_bytes) else {
+            self.egress.drop_packet(port, frame, at);
+            return;
+        };
+        at.counters.trims += 1;
+        at.lose_payload(&frame.packet);
+        self.egress.forget(frame.telemetry);
+        let header = Frame::new(header, frame.port);
+        if self.egress.port(port).control_bytes + u32::from(header.packet.wire_bytes) > limits.control {
+            self.egress.drop_packet(port, &header, at);
+        } else {
+            self.egress.enqueue(port, &header, true, at);
+        }
+    }
+}
