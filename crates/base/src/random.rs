@@ -45,6 +45,8 @@ pub enum Purpose {
     Sample = 18,
     /// Which packet a full queue gives up.
     FullQueue = 19,
+    /// In which order a node handles packets that arrive at one instant.
+    ArrivalOrder = 20,
 }
 
 /// A random stream with a stable definition (PCG-XSH-RR 64/32, seeded through SplitMix64).
@@ -55,6 +57,12 @@ pub struct Stream(Pcg32);
 pub fn stream(seed: u64, entity: u64, purpose: Purpose) -> Stream {
     let a = split_mix(seed ^ split_mix(entity ^ split_mix(purpose as u64)));
     Stream(Pcg32::new(a, split_mix(a)))
+}
+
+/// 64 uniform bits for `entity` and `purpose` under `seed` at a place such as a time: those, however often and in whatever
+/// order they are asked for, where a stream has a next draw. At different places, and of different entities, they differ.
+pub fn drawn_at(seed: u64, entity: u64, purpose: Purpose, place: u64) -> u64 {
+    split_mix(place ^ split_mix(seed ^ split_mix(entity ^ split_mix(purpose as u64))))
 }
 
 /// SplitMix64's finaliser: spreads small integers over 64 bits.

@@ -291,7 +291,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             })
             .collect();
         let present: SmallVec<[&Slot; 8]> = present.iter().map(|slot| &**slot).collect();
-        let sources = Sources { slots: &present, window: window.number };
+        let sources = Sources { slots: &present, window: window.number, order: self.network.drawn_order() };
         let slots = next.iter_mut().map(|slot| &mut **slot).collect();
         shard.run(&self.network, &window, &sources, slots);
     }

@@ -42,6 +42,7 @@ pub use control::Control;
 pub use fault_spec::{FaultKind, FaultSpec, Several, Taken};
 pub use ideal::Ideal;
 pub use link::{FullQueue, Unmarked, unmarked};
+pub use mail::ArrivalOrder;
 pub use network::ecmp_member;
 pub use observer::{AnyRecorder, Curve, Observer, ObserverFactory, ObserverSpec, QpSelector, Recorder};
 pub use poster::{MessageEnd, Post, Poster};

@@ -6,8 +6,9 @@
 
 use crate::frame::{Arrival, Frame, Order, What, kind};
 use crate::prefetch::prefetch;
-use anabranch_base::{NodeId, Time};
+use anabranch_base::{NodeId, Purpose, Time, drawn_at, parameter_choices};
 use anabranch_proto::{IntStack, Packet};
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// Most windows ahead for which mail is filed by window. What comes in later than that is [`Far`].
@@ -283,6 +284,19 @@ impl<'m> Outbox<'m> {
     }
 }
 
+/// In which order a node handles packets that arrive at one instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArrivalOrder {
+    /// By rising ingress port.
+    #[default]
+    Port,
+    /// Drawn for each node and instant.
+    Random,
+}
+
+parameter_choices!(ArrivalOrder: "port" = Port, "random" = Random);
+
 /// What comes in at one node within a window, in the order in which it is to be looked at.
 #[derive(Default)]
 pub struct Inbox {
@@ -309,6 +323,8 @@ pub struct Sources<'m> {
     pub slots: &'m [&'m Slot],
     /// The present window.
     pub window: u64,
+    /// The seed under which the order of arrivals at one instant is drawn; none: it is that of their ports.
+    pub order: Option<u64>,
 }
 
 /// Arrivals that are loaded before a node's turn; the processor goes on by itself along a run.
@@ -378,6 +394,25 @@ impl Inbox {
             // By a key, so that the sort is compiled here: the standard one of plain numbers is taken from the first crate
             // that calls it, which in tests is one that is not optimised.
             self.keys.sort_unstable_by_key(|key| *key);
+        }
+        if let Some(seed) = sources.order {
+            self.draw_order(seed, node);
+        }
+    }
+
+    /// Puts arrivals of one instant, which are sorted by port, into an order that is drawn: pause frames still come before
+    /// packets. Nothing but seed, node, time and ports decides it, so that it does not depend on windows and threads.
+    #[inline(never)]
+    fn draw_order(&mut self, seed: u64, node: NodeId) {
+        const INSTANT: u32 = PORT_BITS + NUMBER_BITS;
+        let (start, purpose) = (self.start, Purpose::ArrivalOrder);
+        for tied in self.keys.chunk_by_mut(|one, next| one >> INSTANT == next >> INSTANT) {
+            if tied.len() > 1 {
+                let time = start + (tied[0] >> (INSTANT + 1));
+                let instant = drawn_at(seed, u64::from(node.0), purpose, time);
+                let port = |key: u64| key >> NUMBER_BITS & ((1 << PORT_BITS) - 1);
+                tied.sort_unstable_by_key(|key| (drawn_at(instant, port(*key), purpose, 0), *key));
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 use crate::board::{Board, Starts};
 use crate::faults::FaultPlan;
 use crate::link::{LinkKind, PAUSE_FRAME_BYTES, QueueLimits};
-use crate::mail::LONGEST_WINDOW;
+use crate::mail::{ArrivalOrder, LONGEST_WINDOW};
 use crate::prefetch::prefetch;
 use crate::spec::Scheme;
 use anabranch_base::{Duration, HostId, MessageId, NodeId, Purpose, QpId, stream};
@@ -127,6 +127,11 @@ impl<'a> Network<'a> {
             faults,
             seed,
         }
+    }
+
+    /// The seed under which the order of arrivals at one instant is drawn, where it is.
+    pub fn drawn_order(&self) -> Option<u64> {
+        (self.scheme.fabric.arrival_order == ArrivalOrder::Random).then_some(self.seed)
     }
 
     /// Whether a node is a host.

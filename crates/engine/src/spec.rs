@@ -2,6 +2,7 @@
 
 use crate::fault_spec::FaultSpec;
 use crate::link::FullQueue;
+use crate::mail::ArrivalOrder;
 use crate::observer::ObserverSpec;
 use anabranch_base::{
     AboveZero, Bytes, Declared, Duration, HostId, OutOfRange, Parameter, ParameterValue, Ranged, Rate,
@@ -234,6 +235,12 @@ parameters! {
         #[serde(default)]
         #[is(any; example = "adaptive"; source = "Themis-spraying, sections 2.2 and 4.1"; default = "ecmp")]
         pub routing: RoutingMode,
+        /// In which order a node handles packets that arrive at one instant: by rising ingress port (`port`), or in one that
+        /// is drawn for each node and instant (`random`), so that no port is always served first.
+        #[serde(default, skip_serializing_if = "is_default")]
+        #[is(any; example = "random"; source = "unsaid; ports are not in step in hardware, so that none is always first";
+            default = "port")]
+        pub arrival_order: ArrivalOrder,
         /// The data class is lossless.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(table)]

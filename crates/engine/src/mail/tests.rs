@@ -26,7 +26,7 @@ fn a_million_arrivals_at_one_instant_come_in_their_order() {
         }
     }
     let slots: Vec<&Slot> = slots.iter().collect();
-    let sources = Sources { slots: &slots, window: 1 };
+    let sources = Sources { slots: &slots, window: 1, order: None };
     let mut inbox = Inbox::default();
     inbox.open(&sources, node, start, &[], |_| {});
     let (mut count, mut last) = (0, (0, 0));
@@ -39,6 +39,46 @@ fn a_million_arrivals_at_one_instant_come_in_their_order() {
     }
     assert_eq!(count, 2 * EACH);
     assert!(count > 1 << 20 && far.is_empty());
+}
+
+/// The ports by which `ports` packets come in that arrive at `node` at one instant, in the order in which it handles them.
+fn drawn_order(ports: u16, seed: u64, node: u32, start: u64, at: u64) -> Vec<u16> {
+    let (mut slot, mut free, mut far) = (Slot::new(node as usize + 1), Blocks::default(), Vec::new());
+    slot.turn_to(1, &mut free);
+    let out = SmallVec::from_iter([&mut slot]);
+    let mut out = Outbox::new(&[Time(start), Time(at + 1)], out, (&mut far, &mut free));
+    let packet = Packet::new(QpId(0), HostId(0), Repr::Cnp).with_bytes(64);
+    // Earlier and later ones stay where they are, and pause frames come first.
+    out.send_packet(NodeId(node), Time(start), &packet, 700);
+    (0..ports).for_each(|port| out.send_packet(NodeId(node), Time(at), &packet, port));
+    out.send(NodeId(node), Arrival { time: Time(at), frame: Frame::pause(900, true) }, None);
+    drop(out);
+    let sources = Sources { slots: &[&slot], window: 1, order: Some(seed) };
+    let mut inbox = Inbox::default();
+    inbox.open(&sources, NodeId(node), Time(start), &[], |_| {});
+    let ports =
+        std::iter::from_fn(|| (inbox.next() != Order::NEVER).then(|| inbox.take(&sources, &[]).0.frame.port));
+    let ports: Vec<u16> = ports.collect();
+    assert_eq!(ports[..2], [700, 900]);
+    ports[2..].to_vec()
+}
+
+/// Each of five ports is as often at each place, whichever window an instant is in.
+#[test]
+fn the_order_at_one_instant_is_uniform_over_ports() {
+    let (rounds, mut places) = (20_000_u32, [[0_u32; 5]; 5]);
+    for round in 0..rounds {
+        let (node, at) = (round % 3, 1_000 + u64::from(round) * 83_920);
+        let ports = drawn_order(5, 7, node, at - 900, at);
+        assert_eq!(ports, drawn_order(5, 7, node, at - 1, at), "another window");
+        ports.iter().zip(&mut places).for_each(|(port, place)| place[usize::from(*port)] += 1);
+    }
+    // Five standard deviations of a fifth of so many.
+    let off = 5.0 * f64::sqrt(f64::from(rounds) * 0.2 * 0.8);
+    let is_fifth = |count: &u32| (f64::from(*count) - f64::from(rounds) * 0.2).abs() < off;
+    assert!(places.iter().flatten().all(is_fifth), "{places:?}");
+    let many = |seed, node| drawn_order(64, seed, node, 100, 200);
+    assert!(many(1, 0) != many(2, 0) && many(1, 0) != many(1, 1));
 }
 
 #[test]
@@ -260,7 +300,7 @@ impl Post {
         self.far = later;
         due.sort_by_key(|far| (far.node, far.arrival.time));
         let slots: Vec<&Slot> = self.mail.iter().map(|slots| &slots[self.index(0)]).collect();
-        let sources = Sources { slots: &slots, window: self.number };
+        let sources = Sources { slots: &slots, window: self.number, order: None };
         let mut called: BTreeSet<u32> = sources.touched().map(|node| node.0).collect();
         called.extend(due.iter().map(|far| far.node.0));
         let mut inbox = Inbox::default();

@@ -60,6 +60,7 @@ pub fn weights(
 mod tests {
     use super::*;
     use crate::link::FullQueue;
+    use crate::mail::ArrivalOrder;
     use crate::spec::RoutingMode;
     use crate::spec::WrrSpec;
     use anabranch_base::{Duration, Rate};
@@ -98,6 +99,7 @@ mod tests {
             acks_with_data: false,
             routing_delay: None,
             routing: RoutingMode::Ecmp,
+            arrival_order: ArrivalOrder::Port,
             pfc: None,
             program: None,
             program_at: None,
