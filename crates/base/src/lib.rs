@@ -17,7 +17,7 @@ pub use declared::{Declared, Field, Kind, OutOfRange, meaning};
 pub use foreign::{Panicked, catch_foreign, catch_panicked, foreign};
 pub use ids::{GateId, HostId, LinkId, MessageId, NodeId, QpId};
 pub use parameter::{AboveZero, Parameter, ParameterType, ParameterValue, Range, Ranged, WrongValue};
-pub use random::{Purpose, Stream, drawn_at, stream};
+pub use random::{Purpose, Stream, drawn_at, scaled, stream};
 pub use registered::{Parameters, Refused, Registered};
 pub use text::{ParseUnitError, from_text};
 pub use time::{Duration, Time};

@@ -47,6 +47,8 @@ pub enum Purpose {
     FullQueue = 19,
     /// In which order a node handles packets that arrive at one instant.
     ArrivalOrder = 20,
+    /// How much later the first packet of an idle NIC leaves.
+    NicJitter = 21,
 }
 
 /// A random stream with a stable definition (PCG-XSH-RR 64/32, seeded through SplitMix64).
@@ -63,6 +65,11 @@ pub fn stream(seed: u64, entity: u64, purpose: Purpose) -> Stream {
 /// order they are asked for, where a stream has a next draw. At different places, and of different entities, they differ.
 pub fn drawn_at(seed: u64, entity: u64, purpose: Purpose, place: u64) -> u64 {
     split_mix(place ^ split_mix(seed ^ split_mix(entity ^ split_mix(purpose as u64))))
+}
+
+/// The integer in `0..=most` for 64 uniform bits, as uniform.
+pub fn scaled(bits: u64, most: u64) -> u64 {
+    ((u128::from(bits) * (u128::from(most) + 1)) >> 64) as u64
 }
 
 /// SplitMix64's finaliser: spreads small integers over 64 bits.
@@ -94,6 +101,12 @@ impl Stream {
     pub fn below(&mut self, bound: u32) -> u32 {
         assert!(bound > 0, "a draw from an empty range");
         ((u64::from(self.next_u32()) * u64::from(bound)) >> 32) as u32
+    }
+
+    /// A uniform integer in `0..=most` by the multiply-shift method (bias below `most / 2^64`).
+    #[inline]
+    pub fn up_to(&mut self, most: u64) -> u64 {
+        scaled(self.next_u64(), most)
     }
 
     /// A uniform number in [0, 1) with 53 bits.

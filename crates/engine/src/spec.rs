@@ -42,6 +42,9 @@ pub struct RunPoint {
     pub files: BTreeMap<String, String>,
 }
 
+/// The longest jitter of a NIC and of timers.
+const LONGEST_JITTER: Duration = Duration::from_us(1_000);
+
 /// The least weight or share: they are kept in 2^-16ths.
 const LEAST_SHARE: f64 = 1.0 / 65_536.0;
 
@@ -241,6 +244,13 @@ parameters! {
         #[is(any; example = "random"; source = "unsaid; ports are not in step in hardware, so that none is always first";
             default = "port")]
         pub arrival_order: ArrivalOrder,
+        /// When a NIC that was idle begins to send, data or an ACK, the packet leaves later by a time that is drawn uniformly
+        /// from 0 to this. Packets that follow it leave at line rate, so that no throughput is lost: a gap before each of
+        /// them would be a slower link. 0: none.
+        #[serde(default, skip_serializing_if = "is_default")]
+        #[is(Duration::ZERO..=LONGEST_JITTER; example = "100ns"; source = "unsaid; a NIC reads what it sends from host \
+            memory, which takes times that vary (Neugebauer et al., SIGCOMM 2018, on PCIe)"; default = "0us")]
+        pub nic_jitter: Duration,
         /// The data class is lossless.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(table)]

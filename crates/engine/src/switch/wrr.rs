@@ -100,6 +100,7 @@ mod tests {
             routing_delay: None,
             routing: RoutingMode::Ecmp,
             arrival_order: ArrivalOrder::Port,
+            nic_jitter: Duration::ZERO,
             pfc: None,
             program: None,
             program_at: None,

@@ -1,0 +1,193 @@
+//! How packets get onto a link where there is more to it: one with faults, with telemetry, or of a NIC with jitter.
+
+use super::{Egress, Frees, Line, trimmed};
+use crate::context::Context;
+use crate::faults::Fate;
+use crate::frame::{Arrival, Frame};
+use crate::network::Network;
+use crate::observer::Observer;
+use anabranch_base::{Duration, LinkId, NodeId, Purpose, Stream, Time, stream};
+use anabranch_proto::{IntHop, IntStack, Repr};
+
+/// The jitter of a NIC: how much later the first packet leaves when it was idle.
+pub(super) struct Jitter {
+    most: Duration,
+    random: Stream,
+}
+
+impl Jitter {
+    /// The jitter of `node`, where that is a host whose NIC has some.
+    pub fn of(network: &Network<'_>, node: NodeId) -> Option<Jitter> {
+        let most = network.scheme.fabric.nic_jitter;
+        let random = || stream(network.seed, u64::from(node.0), Purpose::NicJitter);
+        (network.is_host(node) && most > Duration::ZERO).then(|| Jitter { most, random: random() })
+    }
+}
+
+impl<F: Frees> Egress<F> {
+    #[cold]
+    #[inline(never)]
+    pub(super) fn transmit_otherwise<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
+        if self.starts_late(port, frame, at) {
+            return;
+        }
+        if at.network.faults.is_impaired(self.ports[usize::from(port)].link) {
+            self.transmit_impaired(port, frame, at);
+        } else {
+            self.transmit_reported(port, frame, None, false, at);
+        }
+    }
+
+    /// A packet of a NIC with jitter that was idle waits in its queue for its time, unless that is now. One that follows
+    /// another without a gap, or has waited, goes.
+    fn starts_late<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
+        let Some(jitter) = &mut self.jitter else { return false };
+        let out = &mut self.ports[usize::from(port)];
+        // Before the first packet this is 0.
+        if out.busy_until == at.now && at.now > Time::ZERO {
+            return false;
+        }
+        let wait = Duration(jitter.random.up_to(jitter.most.0));
+        if wait == Duration::ZERO {
+            return false;
+        }
+        out.busy_until = at.now + wait;
+        self.enqueue(port, frame, frame.packet.is_control(), at);
+        true
+    }
+
+    /// Puts a packet on a link where packets have telemetry, or where a fault decides when the last bit `leaves` and
+    /// whether the packet is `lost`.
+    fn transmit_reported<O: Observer>(
+        &mut self,
+        port: u16,
+        frame: &Frame,
+        leaves: Option<Time>,
+        lost: bool,
+        at: &mut Context<'_, O>,
+    ) {
+        let stack = self.report(port, frame, at);
+        let out = &mut self.ports[usize::from(port)];
+        debug_assert!(out.busy_until <= at.now, "two packets on one wire");
+        let kind = &at.network.kinds[usize::from(out.kind)];
+        let class = kind.class(frame.packet.wire_bytes);
+        let (until, line) = match leaves {
+            Some(leaves) => (leaves, Line::NONE),
+            None => (at.now + class.serialisation, class.line),
+        };
+        out.busy_until = until;
+        out.wakes = true;
+        let link = out.link;
+        if !lost {
+            let frame = Frame { port: out.peer_port, telemetry: 0, ..*frame };
+            at.out.send(out.peer, Arrival { time: until + kind.delay, frame }, stack.as_ref());
+        }
+        self.frees.push(line, until, port);
+        at.counters.packet_hops += 1;
+        at.observer.transmitted(link, at.now, until, frame.packet.wire_bytes);
+        at.observer.sent(link, at.now, until, &frame.packet);
+    }
+
+    /// A packet goes out: takes its telemetry out of the node, with this hop's record added if this is a switch.
+    fn report<O>(&mut self, port: u16, frame: &Frame, at: &Context<'_, O>) -> Option<IntStack> {
+        let telemetry = self.telemetry.as_mut()?;
+        let out = &self.ports[usize::from(port)];
+        let mut hop = IntHop {
+            queue_bytes: out.queued(),
+            tx_bytes: 0,
+            at: at.now,
+            rate: at.network.kinds[usize::from(out.kind)].rate,
+        };
+        let sent = telemetry.sent.get_mut(usize::from(port));
+        if let Some(sent) = &sent {
+            hop.tx_bytes = **sent;
+        }
+        let is_switch = sent.is_some();
+        if let Some(sent) = sent {
+            *sent += u64::from(frame.packet.wire_bytes);
+        }
+        let record = telemetry.held.record(frame.telemetry)?;
+        if is_switch && matches!(frame.packet.repr, Repr::Data { .. }) {
+            record.push(out.link, hop);
+        }
+        let stack = *record;
+        telemetry.held.release(frame.telemetry);
+        Some(stack)
+    }
+
+    /// Puts a packet on a link with faults, which is free.
+    fn transmit_impaired<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) {
+        let network = at.network;
+        let out = &mut self.ports[usize::from(port)];
+        let (link, bytes) = (out.link, frame.packet.wire_bytes);
+        out.kind = network.faults.kind_at(link, at.now, out.kind).0;
+        let leaves = network.faults.leaves(link, &network.kinds, at.now, bytes, out.kind);
+        let arrives = leaves + network.kinds[usize::from(out.kind)].latency;
+        let random = Self::loss_stream(&mut self.losses, network, port, link);
+        let fate = network.faults.fate(link, at.now, arrives, &frame.packet, random);
+        match fate {
+            Fate::Refused(fault) => {
+                let hits = at.effects.hits.of(fault);
+                (hits.refused, hits.data) = (hits.refused + 1, hits.data + 1);
+            }
+            _ => {
+                if let Some(fault) = network.faults.slowed_by(link, at.now, leaves) {
+                    let hits = at.effects.hits.of(fault);
+                    hits.slowed += 1;
+                    hits.data += u64::from(!frame.packet.is_control());
+                }
+            }
+        }
+        match fate {
+            Fate::Arrives => self.transmit_reported(port, frame, Some(leaves), false, at),
+            Fate::Lost(by) => {
+                at.counters.link_losses += 1;
+                at.lose_payload(&frame.packet);
+                if let Some(fault) = by {
+                    let hits = at.effects.hits.of(fault);
+                    hits.lost += 1;
+                    hits.data += u64::from(!frame.packet.is_control());
+                }
+                self.transmit_reported(port, frame, Some(leaves), true, at);
+            }
+            Fate::Refused(_) => match trimmed(&frame.packet, network.queues.trimmed_bytes) {
+                Some(header) => {
+                    at.counters.trims += 1;
+                    at.lose_payload(&frame.packet);
+                    self.forget(frame.telemetry);
+                    let leaves = network.faults.leaves(
+                        link,
+                        &network.kinds,
+                        at.now,
+                        header.wire_bytes,
+                        self.ports[usize::from(port)].kind,
+                    );
+                    let header = Frame::new(header, frame.port);
+                    self.transmit_reported(port, &header, Some(leaves), false, at);
+                }
+                None => {
+                    // The next packet goes out as if this one had not been there.
+                    self.drop_packet(port, frame, at);
+                    if self.ports[usize::from(port)].has_work() {
+                        // Not now: what happens at one node at one time is one event.
+                        self.ports[usize::from(port)].wakes = true;
+                        self.frees.push(Line::NONE, at.now + Duration(1), port);
+                    }
+                }
+            },
+        }
+    }
+
+    fn loss_stream<'l>(
+        losses: &'l mut Vec<(u16, Stream)>,
+        network: &Network<'_>,
+        port: u16,
+        link: LinkId,
+    ) -> &'l mut Stream {
+        let slot = losses.iter().position(|(known, _)| *known == port).unwrap_or_else(|| {
+            losses.push((port, stream(network.seed, u64::from(link.0), Purpose::LinkLoss)));
+            losses.len() - 1
+        });
+        &mut losses[slot].1
+    }
+}
