@@ -49,6 +49,10 @@ pub enum Purpose {
     ArrivalOrder = 20,
     /// How much later the first packet of an idle NIC leaves.
     NicJitter = 21,
+    /// When the timers of a host tick.
+    TimerTicks = 22,
+    /// How much later than its tick a timeout fires.
+    TimerJitter = 23,
 }
 
 /// A random stream with a stable definition (PCG-XSH-RR 64/32, seeded through SplitMix64).

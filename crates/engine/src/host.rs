@@ -10,6 +10,7 @@
 mod posted;
 mod pulls;
 mod round;
+mod timers;
 
 use crate::board::{Ended, Opened, Starts, parts, start_time};
 use crate::context::{Context, Failure, Notice};
@@ -20,7 +21,7 @@ use crate::node::Node;
 use crate::observer::Observer;
 use crate::poster::MessageEnd;
 use crate::prefetch::{prefetch, prefetch_lines};
-use anabranch_base::{Duration, HostId, LinkId, MessageId, NodeId, Purpose, QpId, Time, stream};
+use anabranch_base::{HostId, LinkId, MessageId, NodeId, Purpose, QpId, Time, stream};
 #[cfg(test)]
 use anabranch_proto::transport::AnySender;
 use anabranch_proto::transport::{AnyReceiver, Ends, Legacy, SenderCounters};
@@ -30,6 +31,7 @@ use pulls::Pulls;
 use round::{Round, SenderSlot};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use timers::Ticks;
 
 /// No endpoint: the queue pair has not started.
 const NOT_YET: u32 = u32::MAX;
@@ -62,6 +64,8 @@ pub struct Host {
     round: Round,
     /// Timers of queue pairs: time, and index in `outgoing`.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
+    /// When timeouts fire that are due; none: at once.
+    ticks: Option<Box<Ticks>>,
     /// Where the next of `timers`, or the next post, stands.
     next_call: Order,
     /// Messages posted of those that start by themselves.
@@ -220,6 +224,7 @@ impl Host {
             ending: VecDeque::new(),
             round: Round::EMPTY,
             timers: BinaryHeap::new(),
+            ticks: Ticks::of(network, id).map(Box::new),
             next_call: Order::NEVER,
             started: 0,
             totals: Totals::default(),
@@ -572,28 +577,6 @@ impl Host {
         }
     }
 
-    /// A queue pair's timer.
-    fn handle_timer<O: Observer>(&mut self, slot: u32, at: &mut Context<'_, O>) {
-        if slot == PULLS {
-            return self.handle_pull_turn(at);
-        }
-        let index = self.outgoing[slot as usize].index;
-        if index >= DONE {
-            return;
-        }
-        let sender = &mut self.senders[index as usize];
-        if sender.timer != at.now {
-            return;
-        }
-        sender.timer = std::mem::replace(&mut sender.later, Time::NEVER);
-        if sender.sender.next_timeout().is_some_and(|due| due <= at.now) {
-            sender.sender.handle_timeout(at.now);
-            self.round.make_ready(&mut self.senders, index);
-        }
-        self.kick(at);
-        self.arm(slot, index, at.now);
-    }
-
     /// The NIC's link is free: sends what is next.
     #[inline]
     fn serve<O: Observer>(&mut self, at: &mut Context<'_, O>) {
@@ -659,19 +642,6 @@ impl Host {
             self.egress.pause(PORT, at);
         } else if self.egress.unpause(PORT, at) {
             self.kick(at);
-        }
-    }
-
-    fn arm(&mut self, slot: u32, index: u32, now: Time) {
-        let sender = &mut self.senders[index as usize];
-        let Some(due) = sender.sender.next_timeout() else { return };
-        let due = due.max(now + Duration(1));
-        // An event that comes too early is cheap.
-        if due < sender.timer {
-            sender.later = sender.later.min(sender.timer);
-            sender.timer = due;
-            self.timers.push(Reverse((due, slot)));
-            self.next_call = self.next_call.min(Order::chosen(due, kind::TIMER));
         }
     }
 

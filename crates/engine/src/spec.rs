@@ -251,6 +251,18 @@ parameters! {
         #[is(Duration::ZERO..=LONGEST_JITTER; example = "100ns"; source = "unsaid; a NIC reads what it sends from host \
             memory, which takes times that vary (Neugebauer et al., SIGCOMM 2018, on PCIe)"; default = "0us")]
         pub nic_jitter: Duration,
+        /// Timeouts of senders (for a retransmission, a probe, a request for credit) fire at the next of their host's ticks,
+        /// which come this far apart, from a time on that is drawn for each host; what else is due by then fires with it.
+        /// Paced packets keep to their times. 0: at the exact time.
+        #[serde(default, skip_serializing_if = "is_default")]
+        #[is(Duration::ZERO..=LONGEST_JITTER; example = "4096ns"; source = "unsaid; timeouts of InfiniBand and RoCEv2 NICs \
+            come in units of 4.096 us, those of MRC (OCP 1.0) of 1.024 us"; default = "0us")]
+        pub timer_tick: Duration,
+        /// Each timeout of a sender fires later than that by a time that is drawn uniformly from 0 to this.
+        #[serde(default, skip_serializing_if = "is_default")]
+        #[is(Duration::ZERO..=LONGEST_JITTER; example = "10us"; source = "unsaid; NVIDIA's adaptive retransmission draws the \
+            first timeout of each queue pair so that they do not time out together"; default = "0us")]
+        pub timer_jitter: Duration,
         /// The data class is lossless.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(table)]
@@ -557,7 +569,8 @@ impl Limits {
     /// How long nothing new may be delivered under `scheme` on a fabric: a timer that runs and a packet that is on its
     /// way are no stall.
     pub fn patience(&self, scheme: &Scheme, facts: &PathFacts) -> Duration {
-        self.stall + scheme.transport.rto().on(facts) + facts.base_rtt
+        let FabricSpec { timer_tick, timer_jitter, .. } = scheme.fabric;
+        self.stall + scheme.transport.rto().on(facts) + timer_tick + timer_jitter + facts.base_rtt
     }
 }
 

@@ -101,6 +101,8 @@ mod tests {
             routing: RoutingMode::Ecmp,
             arrival_order: ArrivalOrder::Port,
             nic_jitter: Duration::ZERO,
+            timer_tick: Duration::ZERO,
+            timer_jitter: Duration::ZERO,
             pfc: None,
             program: None,
             program_at: None,

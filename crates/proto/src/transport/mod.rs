@@ -410,6 +410,16 @@ impl AnySender {
         dispatch!(AnySender, self, end => end.next_timeout())
     }
 
+    /// See [`Sender::next_pacing`].
+    pub fn next_pacing(&self) -> Option<Time> {
+        dispatch!(AnySender, self, end => end.next_pacing())
+    }
+
+    /// See [`Sender::handle_pacing`].
+    pub fn handle_pacing(&mut self, now: Time) {
+        dispatch!(AnySender, self, end => end.handle_pacing(now));
+    }
+
     /// See [`Sender::paces`].
     #[inline]
     pub fn paces(&self) -> bool {

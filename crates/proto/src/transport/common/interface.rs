@@ -22,6 +22,16 @@ pub trait Sender: Send {
     fn handle_timeout(&mut self, now: Time);
     /// When [`handle_timeout`](Self::handle_timeout) is due: for a retransmission, a probe, or a paced packet.
     fn next_timeout(&mut self) -> Option<Time>;
+    /// The time in [`next_timeout`](Self::next_timeout) at which a packet that only waits for its time, or for host memory, is
+    /// to ask again: no timeout, so that it holds also where timers are coarse. Of one that does not tell it, those
+    /// packets wait for ticks as well.
+    fn next_pacing(&self) -> Option<Time> {
+        None
+    }
+    /// The time of [`next_pacing`](Self::next_pacing) has come, and no timeout fires.
+    fn handle_pacing(&mut self, now: Time) {
+        let _ = now;
+    }
     /// Whether [`poll_transmit`](Self::poll_transmit) may answer none for want of time alone, so that
     /// [`next_timeout`](Self::next_timeout) is to be asked after it did.
     fn paces(&self) -> bool {

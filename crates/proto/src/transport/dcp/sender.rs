@@ -228,16 +228,25 @@ impl Sender for DcpSender {
     /// again, as a new round; other messages go on as before. That is all that was sent of those requests of it that are
     /// not acknowledged. A packet that waited for its time may ask again.
     fn handle_timeout(&mut self, now: Time) {
-        self.pacer.handle_timeout(now);
-        if self.resume <= now {
-            self.resume = Time::NEVER;
-        }
+        self.handle_pacing(now);
         if self.is_timed() && self.expiry() <= now {
             self.rounds += 1;
             self.start_round();
             self.counters.timeouts += 1;
             self.lb.handle_timeout(now);
             self.cc.handle_loss(now);
+        }
+    }
+
+    fn next_pacing(&self) -> Option<Time> {
+        let due = self.resume.min(self.pacer.next_timeout().unwrap_or(Time::NEVER));
+        (due < Time::NEVER).then_some(due)
+    }
+
+    fn handle_pacing(&mut self, now: Time) {
+        self.pacer.handle_timeout(now);
+        if self.resume <= now {
+            self.resume = Time::NEVER;
         }
     }
 

@@ -142,6 +142,14 @@ impl Sender for EqdsSender {
         }
     }
 
+    fn next_pacing(&self) -> Option<Time> {
+        self.sack.next_pacing()
+    }
+
+    fn handle_pacing(&mut self, now: Time) {
+        self.sack.handle_pacing(now);
+    }
+
     #[inline]
     fn paces(&self) -> bool {
         self.sack.paces()

@@ -116,13 +116,21 @@ impl Sender for GoBackNSender {
 
     /// Goes back when nothing new was acknowledged for an RTO. A packet that waited for its time may ask again.
     fn handle_timeout(&mut self, now: Time) {
-        self.flow.pacer.handle_timeout(now);
+        self.handle_pacing(now);
         if self.flow.unacked < self.flow.next && self.since + self.rto <= now {
             self.go_back();
             self.flow.counters.timeouts += 1;
             self.flow.lb.handle_timeout(now);
             self.flow.cc.handle_loss(now);
         }
+    }
+
+    fn next_pacing(&self) -> Option<Time> {
+        self.flow.pacer.next_timeout()
+    }
+
+    fn handle_pacing(&mut self, now: Time) {
+        self.flow.pacer.handle_timeout(now);
     }
 
     #[inline]

@@ -122,7 +122,7 @@ impl Sender for IrnSender {
     ///
     /// In recovery a timeout begins a new one, in which each lost packet is sent again once more.
     fn handle_timeout(&mut self, now: Time) {
-        self.flow.pacer.handle_timeout(now);
+        self.handle_pacing(now);
         if self.rto_due() <= now {
             let Flow { unacked, next, .. } = self.flow;
             let given_up_below = if self.timeout_takes_all { next } else { unacked + 1 };
@@ -132,6 +132,14 @@ impl Sender for IrnSender {
             self.flow.lb.handle_timeout(now);
             self.flow.cc.handle_loss(now);
         }
+    }
+
+    fn next_pacing(&self) -> Option<Time> {
+        self.flow.pacer.next_timeout()
+    }
+
+    fn handle_pacing(&mut self, now: Time) {
+        self.flow.pacer.handle_timeout(now);
     }
 
     #[inline]

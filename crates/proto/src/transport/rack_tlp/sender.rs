@@ -145,7 +145,7 @@ impl Sender for RackTlpSender {
     /// Looks for losses, sends a probe, or gives up what is in flight, whichever is due. A packet that waited for its
     /// time may ask again.
     fn handle_timeout(&mut self, now: Time) {
-        self.flow.pacer.handle_timeout(now);
+        self.handle_pacing(now);
         if self.reorder_due <= now {
             self.detect(now);
         }
@@ -157,6 +157,14 @@ impl Sender for RackTlpSender {
         } else if self.rto_due() <= now {
             self.time_out(now);
         }
+    }
+
+    fn next_pacing(&self) -> Option<Time> {
+        self.flow.pacer.next_timeout()
+    }
+
+    fn handle_pacing(&mut self, now: Time) {
+        self.flow.pacer.handle_timeout(now);
     }
 
     #[inline]

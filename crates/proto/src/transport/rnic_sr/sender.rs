@@ -118,10 +118,7 @@ impl Sender for RnicSrSender {
     /// Sends everything unacknowledged again when nothing new was acknowledged for an RTO, as the timeout of
     /// InfiniBand has it. A packet that waited for its time may ask again.
     fn handle_timeout(&mut self, now: Time) {
-        self.flow.pacer.handle_timeout(now);
-        if self.resume <= now {
-            self.resume = Time::NEVER;
-        }
+        self.handle_pacing(now);
         if self.flow.unacked < self.flow.next && self.since + self.rto <= now {
             self.flow.next = self.flow.unacked;
             self.in_flight = 0;
@@ -129,6 +126,18 @@ impl Sender for RnicSrSender {
             self.flow.counters.timeouts += 1;
             self.flow.lb.handle_timeout(now);
             self.flow.cc.handle_loss(now);
+        }
+    }
+
+    fn next_pacing(&self) -> Option<Time> {
+        let due = self.resume.min(self.flow.pacer.next_timeout().unwrap_or(Time::NEVER));
+        (due < Time::NEVER).then_some(due)
+    }
+
+    fn handle_pacing(&mut self, now: Time) {
+        self.flow.pacer.handle_timeout(now);
+        if self.resume <= now {
+            self.resume = Time::NEVER;
         }
     }
 

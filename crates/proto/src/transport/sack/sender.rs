@@ -258,6 +258,14 @@ impl Sender for SackSender {
         rto
     }
 
+    fn next_pacing(&self) -> Option<Time> {
+        self.pacer.next_timeout()
+    }
+
+    fn handle_pacing(&mut self, now: Time) {
+        self.pacer.handle_timeout(now);
+    }
+
     #[inline]
     fn paces(&self) -> bool {
         self.paces
@@ -265,7 +273,7 @@ impl Sender for SackSender {
 
     /// Gives up as lost what was sent an RTO ago or earlier. A packet that waited for its time may ask again.
     fn handle_timeout(&mut self, now: Time) {
-        self.pacer.handle_timeout(now);
+        self.handle_pacing(now);
         while let Some(sent) = self.oldest_first_transmission().filter(|&sent| sent + self.rto <= now) {
             debug_assert!(sent <= now);
             let psn = self.oldest;

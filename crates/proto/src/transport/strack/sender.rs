@@ -197,6 +197,14 @@ impl Sender for StrackSender {
         Some(paced.map_or(due, |paced| paced.min(due)))
     }
 
+    fn next_pacing(&self) -> Option<Time> {
+        self.pacer.next_timeout()
+    }
+
+    fn handle_pacing(&mut self, now: Time) {
+        self.pacer.handle_timeout(now);
+    }
+
     #[inline]
     fn paces(&self) -> bool {
         self.paces
@@ -205,7 +213,7 @@ impl Sender for StrackSender {
     /// Gives up everything when the ePSN stood still for an RTO; has a probe sent when no SACK came for long. A
     /// packet that waited for its time may ask again.
     fn handle_timeout(&mut self, now: Time) {
-        self.pacer.handle_timeout(now);
+        self.handle_pacing(now);
         if self.unacked == self.next {
             return;
         }
