@@ -53,6 +53,8 @@ pub enum Purpose {
     TimerTicks = 22,
     /// How much later than its tick a timeout fires.
     TimerJitter = 23,
+    /// By how much the clock of a device is off.
+    Clock = 24,
 }
 
 /// A random stream with a stable definition (PCG-XSH-RR 64/32, seeded through SplitMix64).

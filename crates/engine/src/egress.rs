@@ -4,17 +4,16 @@ mod frees;
 mod special;
 
 use crate::context::Context;
-use crate::faults::Fate;
 use crate::frame::{Arrival, Frame};
 use crate::link::{Line, PAUSE_FRAME_BYTES, QueueLimits};
 use crate::network::Network;
 use crate::observer::Observer;
 use crate::queue::{Fifo, Pool, Taken};
 use crate::telemetry::Telemetry;
-use anabranch_base::{Duration, LinkId, NodeId, Purpose, Stream, Time, stream};
-use anabranch_proto::{IntHop, IntStack, Packet, Repr};
+use anabranch_base::{Duration, LinkId, NodeId, Stream, Time};
+use anabranch_proto::{Packet, Repr};
 
-use special::Jitter;
+use special::{Clock, Jitter};
 
 pub use frees::{Frees, LAST_TIME, Lines, OnePort};
 
@@ -155,6 +154,8 @@ pub struct Egress<F> {
     losses: Vec<(u16, Stream)>,
     /// Of a NIC that has some.
     jitter: Option<Box<Jitter>>,
+    /// The clock, where it is off.
+    clock: Option<Box<Clock>>,
 }
 
 /// The telemetry of a node.
@@ -177,6 +178,7 @@ impl<F: Frees> Egress<F> {
         frees: F,
     ) -> Self {
         let jitter = Jitter::of(network, node).map(Box::new);
+        let clock = Clock::of(network, node, network.topology.links_of(node).len()).map(Box::new);
         let ports: Vec<Port> = network
             .topology
             .links_of(node)
@@ -185,7 +187,7 @@ impl<F: Frees> Egress<F> {
                 let link = LinkId(link);
                 Port {
                     kind: kind_of(link),
-                    impaired: network.faults.is_impaired(link) || jitter.is_some(),
+                    impaired: network.faults.is_impaired(link) || jitter.is_some() || clock.is_some(),
                     ..Port::new(link, port.peer, port.peer_port, weight)
                 }
             })
@@ -207,6 +209,7 @@ impl<F: Frees> Egress<F> {
             telemetry,
             losses: Vec::new(),
             jitter,
+            clock,
         }
     }
 
@@ -261,7 +264,9 @@ impl<F: Frees> Egress<F> {
         if !out.impaired {
             until = at.now + kind.class(PAUSE_FRAME_BYTES).serialisation;
         }
+        let until = at.now + self.takes(port, until.since(at.now));
         let acts_at = until + kind.latency;
+        let out = &mut self.ports[usize::from(port)];
         out.busy_until = until;
         out.pause_pending = false;
         out.wakes = true;

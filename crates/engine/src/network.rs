@@ -260,10 +260,19 @@ fn lookahead(kinds: &[LinkKind], scheme: &Scheme) -> Duration {
     let pauses = scheme.fabric.pfc.is_some();
     let shortest = shortest_frame(scheme);
     let of = |kind: &LinkKind| match if pauses { kind.latency } else { kind.delay } {
-        Duration::ZERO => kind.rate.time_for(shortest),
+        // A fast clock makes it shorter.
+        Duration::ZERO => {
+            let nominal = kind.rate.time_for(shortest);
+            Duration(nominal.0 - off_by(nominal, scheme.fabric.clock_ppm).0)
+        }
         latency => latency,
     };
     kinds.iter().map(of).min().unwrap_or(Duration(1)).max(Duration(1))
+}
+
+/// The most by which what takes `nominal` takes longer, or shorter, where clocks are off by `ppm` parts per million.
+pub fn off_by(nominal: Duration, ppm: u32) -> Duration {
+    Duration(u64::try_from((u128::from(nominal.0) * u128::from(ppm)).div_ceil(1_000_000)).unwrap_or(u64::MAX))
 }
 
 /// Bytes that any frame has at the least: those of headers, ACKs and pause frames; where programs or other people's

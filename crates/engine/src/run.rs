@@ -129,7 +129,9 @@ fn attempt<O: Observer>(
         faults: &point.faults,
         scheme: &point.scheme,
         switches: SwitchPlan {
-            pfc: pfc.map(|spec| PfcPlan::new(spec, &fabric.topology, &facts)).transpose()?,
+            pfc: pfc
+                .map(|spec| PfcPlan::new(spec, &fabric.topology, &facts, point.scheme.fabric.clock_ppm))
+                .transpose()?,
             program,
             weights,
         },

@@ -263,6 +263,12 @@ parameters! {
         #[is(Duration::ZERO..=LONGEST_JITTER; example = "10us"; source = "unsaid; NVIDIA's adaptive retransmission draws the \
             first timeout of each queue pair so that they do not time out together"; default = "0us")]
         pub timer_jitter: Duration,
+        /// Most by which the oscillator of a device, a host's NIC or a switch, is off nominal, in parts per million: each is off
+        /// by what is drawn for it uniformly from minus to plus this, and a packet takes so much longer or shorter to
+        /// leave it. Latencies, paces and timers are nominal, and so are ideal FCTs. 0: all are exact.
+        #[serde(default, skip_serializing_if = "is_default")]
+        #[is(0..=100; example = 100; source = "IEEE 802.3: signalling rates within 100 ppm of nominal"; default = 0)]
+        pub clock_ppm: u32,
         /// The data class is lossless.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[is(table)]

@@ -58,7 +58,7 @@ impl Ground {
         let facts = self.facts();
         let pfc = self.scheme.fabric.pfc.as_ref();
         let switches = SwitchPlan {
-            pfc: pfc.map(|spec| PfcPlan::new(spec, &self.topology, &facts).unwrap()),
+            pfc: pfc.map(|spec| PfcPlan::new(spec, &self.topology, &facts, 0).unwrap()),
             program: None,
             weights: Vec::new(),
         };

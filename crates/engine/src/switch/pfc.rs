@@ -6,6 +6,7 @@
 use super::shared::{Shared, Threshold};
 use crate::frame::APART;
 use crate::link::PAUSE_FRAME_BYTES;
+use crate::network::off_by;
 use crate::spec::{PfcClass, PfcSpec};
 use anabranch_base::{Bytes, Duration, LinkId, NodeId, Rate};
 use anabranch_fabric::Topology;
@@ -132,13 +133,15 @@ impl PfcError {
 ///
 /// Packets after the triggering one, which ended its transmission at `e`, begin between `e` and the time at which the
 /// pause takes effect, `latency + switch latency + (full packet + frame at the rate back) + latency` later. They are at
-/// most what the link carries in that time plus one full packet. Add the triggering packet.
-pub fn headroom_needed(topology: &Topology, link: LinkId, facts: &PathFacts) -> Bytes {
+/// most what the link carries in that time plus one full packet. Add the triggering packet. Where clocks are off by `ppm`
+/// parts per million the switch's may be slow and the sender's fast.
+pub fn headroom_needed(topology: &Topology, link: LinkId, facts: &PathFacts, ppm: u32) -> Bytes {
     let port = &topology.ports[link.index()];
     let back = &topology.ports[topology.reverse(link).index()];
     let pipeline = topology.switch(port.peer).map_or(Duration::ZERO, |switch| switch.latency);
     let frame = back.rate.time_for(facts.packet.0) + back.rate.time_for(u64::from(PAUSE_FRAME_BYTES));
-    let window = port.latency + pipeline + frame + back.latency;
+    let window = port.latency + pipeline + frame + off_by(frame, ppm) + back.latency;
+    let window = window + off_by(window, ppm);
     Bytes(port.rate.bytes_in(window) + 1 + 2 * facts.packet.0)
 }
 
@@ -146,13 +149,18 @@ pub fn headroom_needed(topology: &Topology, link: LinkId, facts: &PathFacts) -> 
 ///
 /// # Errors
 /// The link for which it lacks most.
-pub fn check_headrooms(spec: &PfcSpec, topology: &Topology, facts: &PathFacts) -> Result<(), PfcError> {
+pub fn check_headrooms(
+    spec: &PfcSpec,
+    topology: &Topology,
+    facts: &PathFacts,
+    ppm: u32,
+) -> Result<(), PfcError> {
     let Some(given) = spec.headroom.map(|size| size.on(facts)) else { return Ok(()) };
     let into_switches = (0..topology.ports.len() as u32)
         .map(LinkId)
         .filter(|l| topology.switch(topology.ports[l.index()].peer).is_some());
     let most = into_switches
-        .map(|link| (headroom_needed(topology, link, facts), std::cmp::Reverse(link)))
+        .map(|link| (headroom_needed(topology, link, facts, ppm), std::cmp::Reverse(link)))
         .max()
         .filter(|(needed, _)| given < *needed);
     most.map_or(Ok(()), |(needed, link)| {
@@ -166,7 +174,7 @@ impl PfcPlan {
     /// # Errors
     /// A buffer smaller than its headrooms. Whether a headroom is large enough is for [`check_headrooms`] to say:
     /// a run with a smaller one shows what is lost.
-    pub fn new(spec: &PfcSpec, topology: &Topology, facts: &PathFacts) -> Result<Self, PfcError> {
+    pub fn new(spec: &PfcSpec, topology: &Topology, facts: &PathFacts, ppm: u32) -> Result<Self, PfcError> {
         let clip = |bytes: Bytes| u32::try_from(bytes.0).unwrap_or(u32::MAX);
         check_classes(spec, topology)?;
         let mut all_headrooms = vec![0; topology.ports.len()];
@@ -182,7 +190,7 @@ impl PfcPlan {
                 thresholds.push(threshold(spec, class, topology.ports[link.index()].rate, facts));
                 let headroom = match spec.headroom {
                     Some(size) => size.on(facts),
-                    None => headroom_needed(topology, topology.reverse(link), facts),
+                    None => headroom_needed(topology, topology.reverse(link), facts, ppm),
                 };
                 all_headrooms[link.index()] = clip(headroom);
                 headrooms = headrooms.saturating_add(headroom.0);
@@ -452,7 +460,8 @@ mod tests {
             let mut switches = (topology.hosts..topology.nodes()).map(NodeId);
             let node = switches.find(|node| topology.node_name(*node) == name).unwrap();
             let ports = topology.links_of(node).len();
-            let pfc = PfcPlan::new(spec, &topology, &facts).unwrap().switch(node.0 - topology.hosts, ports);
+            let pfc =
+                PfcPlan::new(spec, &topology, &facts, 0).unwrap().switch(node.0 - topology.hosts, ports);
             let mut all: Vec<u64> =
                 pfc.ingress.iter().map(|port| pfc.shared.threshold(port.threshold)).collect();
             all.sort_unstable();
@@ -468,7 +477,7 @@ mod tests {
         let shared = PfcSpec { at: vec![class(Some(0.125))], ..spec.clone() };
         assert_eq!(thresholds(&shared, "esw:0"), [16_000_000, 16_000_000]);
         let nowhere = PfcClass { switches: "spine".to_owned(), ..class(None) };
-        let error = PfcPlan::new(&PfcSpec { at: vec![nowhere], ..spec }, &topology, &facts).err().unwrap();
+        let error = PfcPlan::new(&PfcSpec { at: vec![nowhere], ..spec }, &topology, &facts, 0).err().unwrap();
         assert_eq!(
             error.to_string(),
             "this fabric has no switches of class \"spine\"; it has tor, leaf, esw"

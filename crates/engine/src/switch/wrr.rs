@@ -100,6 +100,7 @@ mod tests {
             routing_delay: None,
             routing: RoutingMode::Ecmp,
             arrival_order: ArrivalOrder::Port,
+            clock_ppm: 0,
             nic_jitter: Duration::ZERO,
             timer_tick: Duration::ZERO,
             timer_jitter: Duration::ZERO,

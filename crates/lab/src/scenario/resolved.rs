@@ -404,7 +404,8 @@ impl Scenario {
             };
             fault(&self.origin.file, at, message, Some(help))
         };
-        let checked = check_headrooms(pfc, on, facts).and_then(|()| PfcPlan::new(pfc, on, facts).map(drop));
+        let checked = check_headrooms(pfc, on, facts, scheme.fabric.clock_ppm)
+            .and_then(|()| PfcPlan::new(pfc, on, facts, scheme.fabric.clock_ppm).map(drop));
         checked.map_err(|error| {
             let size = |size| format!("\"{}\"", round_up(size));
             let instead = match (&error, error.needed()) {
@@ -435,7 +436,7 @@ impl Scenario {
         let all = self.schemes.iter().zip(facts.first().into_iter().flatten());
         let apart = all.filter_map(|(scheme, facts)| {
             let pfc = scheme.fabric.pfc.as_ref().filter(|pfc| pfc.headroom_apart)?;
-            let plan = PfcPlan::new(pfc, &topology, facts).ok()?;
+            let plan = PfcPlan::new(pfc, &topology, facts, scheme.fabric.clock_ppm).ok()?;
             Some((scheme.name.as_str(), plan.most_headroom(&topology)))
         });
         Ok(apart.collect())
