@@ -264,9 +264,18 @@ impl Values {
         by_path.insert(OVERLOAD.to_owned(), Known::plain(overload));
         by_path.insert(BUFFER.to_owned(), Known::plain(&buffer(&scheme.fabric, facts)));
         // What is left out where it says "no".
-        by_path.entry("fabric.acks_with_data".to_owned()).or_insert_with(|| Known::plain("false"));
+        let mut unless_said = |path: &str, is: &str| {
+            by_path.entry(path.to_owned()).or_insert_with(|| Known::plain(is));
+        };
+        unless_said("fabric.acks_with_data", "false");
+        unless_said("fabric.arrival_order", "port");
+        unless_said("fabric.clock_ppm", "0");
+        for time in ["nic_jitter", "timer_tick", "timer_jitter"] {
+            unless_said(&format!("fabric.{time}"), "0us");
+        }
         if !pauses {
-            by_path.entry("fabric.shared_buffer".to_owned()).or_insert_with(|| Known::plain("0B"));
+            unless_said("fabric.shared_buffer", "0B");
+            unless_said("fabric.full_queue", "arriving");
         }
         by_path.entry(ROUTING.to_owned()).or_insert_with(|| Known::plain("never"));
         let windows = in_flight(scheme, facts);

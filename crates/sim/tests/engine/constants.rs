@@ -30,7 +30,7 @@ duration = "200us"
 "#;
 
 /// A link goes down and up where nobody is, at times that no window would end at.
-fn faults_of_the_idle_host(count: u64) -> String {
+pub fn faults_of_the_idle_host(count: u64) -> String {
     let fault = |number: u64| {
         let at = 2_001 + 2_711 * number;
         format!(
@@ -53,8 +53,9 @@ fn settings(scheme: &str) -> String {
     }
 }
 
-fn run_with(scheme: &str, rest: &str) -> RunResult {
-    let (setup, settings) = (paper(scheme), settings(scheme));
+/// A run with these settings beside those of the scheme, and what else is given.
+pub fn run_with(scheme: &str, more: &str, rest: &str) -> RunResult {
+    let (setup, settings) = (paper(scheme), settings(scheme) + more);
     let text = format!(
         "schemes = [\"{scheme}\"]\nsetup = \"{setup}\"\n{settings}{LEAF_SPINE}{}{LOSSES}{rest}",
         messages()
@@ -71,9 +72,9 @@ fn faults_where_nobody_is_change_nothing() {
     for scheme in
         ["reps", "strack", "rocev2", "dcp", "irn-ar", "irn-ecmp", "sr-ecmp", "themis-spraying", "conweave"]
     {
-        let alone = run_with(scheme, curves);
+        let alone = run_with(scheme, "", curves);
         for count in [1, 7, 40] {
-            let other = run_with(scheme, &format!("{}{curves}", faults_of_the_idle_host(count)));
+            let other = run_with(scheme, "", &format!("{}{curves}", faults_of_the_idle_host(count)));
             let differs = alone.flows.iter().zip(&other.flows).find(|(one, other)| one != other);
             assert_eq!(differs, None, "{scheme}, {count} faults");
             // What each fault hit is told of each, also of those that hit nothing.
@@ -93,11 +94,11 @@ fn faults_where_nobody_is_change_nothing() {
 #[test]
 fn where_the_limit_is_changes_nothing() {
     for scheme in ["dcp", "themis-spraying", "irn-ar"] {
-        let alone = run_with(scheme, "");
+        let alone = run_with(scheme, "", "");
         let end = (alone.run.sim_time_us * 1e6) as u64;
         for more in [1, 300_000, 10_000_000] {
             let limit = format!("[limits]\nmax_time = \"{}ps\"\n", end + more);
-            let other = run_with(scheme, &limit);
+            let other = run_with(scheme, "", &limit);
             assert_eq!(alone.run, other.run, "{scheme}, {more} ps after the last acknowledgement");
         }
     }

@@ -1,6 +1,10 @@
 //! Senders in step with each other, and what of a real fabric undoes that: each rule by hand.
 
 use super::support::*;
+use super::threads::{came_of, measures, tight};
+use super::{constants, lossless};
+use anabranch_base::{Purpose, stream};
+use anabranch_results::FlowRow;
 use anabranch_sim::RunResult;
 
 /// Hosts 0 and 1 send `packets` full packets each to the third host of a single switch, in step.
@@ -38,29 +42,299 @@ fn lost(result: &RunResult) -> Vec<u32> {
     result.flows.iter().map(|flow| flow.lost.unwrap_or_default()).collect()
 }
 
+/// Whether a count of fair coins, of which there were so many, is within five standard deviations.
+fn is_fair(count: u32, of: u32) -> bool {
+    f64::from(count.abs_diff(of / 2)) < 5.0 * f64::sqrt(f64::from(of) / 4.0)
+}
+
 /// Two packets arrive at each instant at which one leaves. Once the queue is full the first of them, of the lower port,
-/// takes the place that is free, and the other one finds none: it is dropped, or by the coin the one before it. So one of
-/// the two is lost at each instant, and both flows send theirs again an RTO later, at different instants.
+/// takes the place that is free, and the other one finds none: it is dropped, or by the coin the one before it. Where the
+/// order is drawn, either is the first. So one of the two is lost at each instant, and both flows send theirs again an RTO
+/// later, at different instants.
 #[test]
-fn a_fair_coin_decides_which_packet_a_full_queue_drops() {
+fn what_a_full_queue_drops_is_of_one_sender_or_by_a_fair_coin_of_either() {
     let (packets, limit) = (4_000_u32, 100);
     let dropped = packets - limit;
     let of = |rule: &str, seed: u64| {
-        let text = format!(
-            "\"*.fabric.queue\" = \"{limit}packets\"\n\"*.fabric.full_queue\" = \"{rule}\"\n"
-        );
+        let text = format!("\"*.fabric.queue\" = \"{limit}packets\"\n{rule}\n");
         let result = two_to_one(packets.into(), seed, &text);
         assert_eq!(result.run.drops, u64::from(dropped), "{rule}");
         assert_eq!(result.run.retransmissions, u64::from(dropped), "{rule}");
         lost(&result)
     };
-    assert_eq!(of("arriving", 1), [0, dropped]);
-    let (one, other) = (of("coin", 1), of("coin", 2));
-    assert_eq!(one, of("coin", 1));
-    assert_ne!(one, other);
-    for lost in [one, other] {
-        // Five standard deviations of so many fair coins.
-        let off = f64::from(lost[0].abs_diff(dropped / 2));
-        assert!(off < 5.0 * f64::sqrt(f64::from(dropped) / 4.0), "{lost:?}");
+    assert_eq!(of("", 1), [0, dropped]);
+    for rule in ["\"*.fabric.full_queue\" = \"coin\"", "\"*.fabric.arrival_order\" = \"random\""] {
+        let (one, other) = (of(rule, 1), of(rule, 2));
+        assert_eq!(one, of(rule, 1));
+        assert_ne!(one, other);
+        assert!(is_fair(one[0], dropped) && is_fair(other[0], dropped), "{rule}: {one:?}, {other:?}");
+    }
+}
+
+/// Packets of 1,064 B and of 4,150 B in a queue of three full packets: the youngest may be shorter than the arriving one, in
+/// whose place it does not fit. Then both are dropped, and the queue counts what is left.
+#[test]
+fn a_packet_that_does_not_fit_in_the_place_of_the_youngest_is_dropped_too() {
+    let messages: String = (0..60)
+        .flat_map(|_| [(0, "1000B"), (1, "4086B"), (2, "4086B")])
+        .map(|(from, bytes)| format!("[[workload.message]]\nfrom = {from}\nto = 3\nbytes = \"{bytes}\"\n"))
+        .collect();
+    for (queue, trim) in [("queue", false), ("shared_buffer", false), ("queue", true)] {
+        let text = format!(
+            "schemes = [\"ecmp\"]\nsetup = \"reps-paper\"\n[topology]\nkind = \"single-switch\"\nhosts = 4\n\
+             link = \"100Gbps\"\nlink_latency = \"1us\"\n[workload]\nkind = \"messages\"\n{messages}[set]\n\
+             \"*.fabric.full_queue\" = \"coin\"\n\"*.fabric.{queue}\" = \"12500B\"\n\"*.fabric.trim\" = {trim}\n"
+        );
+        let result = finish_one(&text, &[]);
+        assert!(result.run.drops + result.run.trims > 50, "{:?}", result.run);
+        assert!(lost(&result).iter().any(|lost| *lost > 0));
+    }
+}
+
+/// Messages from host to host of a single switch, at 100 Gb/s.
+fn messages(seed: u64, of: &[(u32, u32, u64, u64)], settings: &str) -> RunResult {
+    let messages: String = of
+        .iter()
+        .map(|(from, to, start, packets)| {
+            let bytes = packets * PAYLOAD;
+            format!(
+                "[[workload.message]]\nfrom = {from}\nto = {to}\nbytes = \"{bytes}B\"\nstart = \"{start}ps\"\n"
+            )
+        })
+        .collect();
+    finish_one(
+        &format!(
+            "schemes = [\"ecmp\"]\nsetup = \"reps-paper\"\nseeds = [{seed}]\n[topology]\nkind = \"single-switch\"\n\
+             hosts = 8\nlink = \"100Gbps\"\nlink_latency = \"1us\"\nswitch_latency = \"0ns\"\n[workload]\n\
+             kind = \"messages\"\n{messages}{settings}"
+        ),
+        &[],
+    )
+}
+
+/// What makes senders send at line rate.
+const AT_LINE_RATE: &str = "[set]\n\"*.cc\" = { kind = \"constant\", window = \"60000packets\" }\n\
+                            \"*.transport.rto\" = \"9ms\"\n\"*.fabric.queue\" = \"60000packets\"\n";
+
+const T: u64 = FULL * 80;
+const A: u64 = ACK * 80;
+
+fn delivery(flow: &FlowRow) -> u64 {
+    flow.delivery_ps.expect("it was delivered")
+}
+
+/// One packet takes `2 T + 2 us` to the receiver and its ACK `2 A + 2 us` back. Each of the two NICs was idle.
+#[test]
+fn an_idle_nic_starts_late_and_a_busy_one_goes_on_at_line_rate() {
+    let most = 500_000;
+    let jitter = format!("{AT_LINE_RATE}\"*.fabric.nic_jitter\" = \"{most}ps\"\n");
+    let alone = 2 * T + 2 * US;
+    let mut late = Vec::new();
+    for seed in 1..=60 {
+        let one = &messages(seed, &[(0, 1, 0, 1)], &jitter).flows[0];
+        let by = delivery(one) - alone;
+        let back = one.fct_ps.unwrap() - delivery(one) - 2 * A - 2 * US;
+        assert!(by <= most && back <= most && by != back, "{by} ps, {back} ps");
+        late.extend([by, back]);
+        // The same first draw, and then a packet in each T.
+        let many = messages(seed, &[(0, 1, 0, 1_000)], &jitter);
+        assert_eq!(delivery(&many.flows[0]), delivery(one) + 999 * T);
+        // The ACK of the last packet may have its own jitter, or follow one that had.
+        let acked = many.flows[0].fct_ps.unwrap() - delivery(&many.flows[0]) - 2 * A - 2 * US;
+        assert!(acked <= most, "{acked} ps");
+    }
+    late.sort_unstable();
+    late.dedup();
+    assert!(late.len() > 115, "few draws differ: {}", late.len());
+    let mean = late.iter().sum::<u64>() as f64 / late.len() as f64;
+    // Of a uniform draw the deviation is 1 / sqrt(12) of the range.
+    assert!((mean - 250_000.0).abs() < 5.0 * 500_000.0 / f64::sqrt(12.0 * 120.0), "a mean of {mean} ps");
+}
+
+/// The first packet of each message is lost. It is sent again when its RTO is over, at the next tick of its host.
+fn resent(seed: u64, of: &[(u32, u32, u64, u64)], settings: &str) -> Vec<u64> {
+    let down: String = of
+        .iter()
+        .map(|(from, _, start, _)| {
+            format!("[[fault]]\nkind = \"link-down\"\nlinks = \"host:{from}\"\nat = \"{start}ps\"\nduration = \"500ns\"\n")
+        })
+        .collect();
+    let result = messages(seed, of, &format!("{down}[set]\n\"*.transport.rto\" = \"{RTO}ps\"\n{settings}"));
+    assert_eq!(result.run.timeouts, of.len() as u64);
+    let alone = 2 * T + 2 * A + 4 * US;
+    result.flows.iter().map(|flow| flow.fct_ps.unwrap() - alone - RTO).collect()
+}
+
+const RTO: u64 = 100_000_000;
+
+#[test]
+fn a_timeout_fires_at_the_next_tick_of_its_host() {
+    let of = [(0, 1, 0, 1), (0, 2, 333_000_017, 1), (3, 4, 0, 1), (3, 5, 401_234_567, 1), (6, 7, 0, 1)];
+    assert_eq!(resent(1, &of, ""), [0; 5]);
+    let tick = 4_096_000;
+    let late = resent(1, &of, "\"*.fabric.timer_tick\" = \"4096ns\"\n");
+    assert!(late.iter().all(|late| *late < tick), "{late:?}");
+    // Ticks of a host are at the same phase for ever, and not at that of another host.
+    let phases: Vec<u64> =
+        late.iter().zip(of).map(|(late, (.., start, _))| (start + RTO + late) % tick).collect();
+    assert_eq!((phases[0], phases[2]), (phases[1], phases[3]));
+    assert!(phases[0] != phases[2] && phases[2] != phases[4] && phases[0] != phases[4], "{phases:?}");
+    let phase = |host: u64| stream(1, host, Purpose::TimerTicks).up_to(tick - 1);
+    assert_eq!([phases[0], phases[2], phases[4]], [phase(0), phase(3), phase(6)]);
+}
+
+#[test]
+fn jitter_puts_off_each_timeout_by_a_draw_of_its_own() {
+    let most = 20_000_000;
+    let of: Vec<(u32, u32, u64, u64)> = (0..4).map(|pair| (2 * pair, 2 * pair + 1, 0, 1)).collect();
+    let jitter = "\"*.fabric.timer_jitter\" = \"20us\"\n";
+    let mut late: Vec<u64> = (1..=30).flat_map(|seed| resent(seed, &of, jitter)).collect();
+    assert_eq!(late[..4], resent(1, &of, jitter));
+    assert!(late.iter().all(|late| *late <= most), "{late:?}");
+    let mean = late.iter().sum::<u64>() as f64 / late.len() as f64;
+    assert!((mean - 10e6).abs() < 5.0 * 20e6 / f64::sqrt(12.0 * 120.0), "a mean of {mean} ps");
+    late.sort_unstable();
+    late.dedup();
+    assert!(late.len() > 115, "few draws differ: {}", late.len());
+    // Behind a tick: its own draw on top of it.
+    let ticks = resent(1, &of, "\"*.fabric.timer_tick\" = \"4096ns\"\n");
+    let both = resent(1, &of, &format!("{jitter}\"*.fabric.timer_tick\" = \"4096ns\"\n"));
+    assert!(ticks.iter().zip(&both).all(|(tick, both)| (*tick..=*tick + most).contains(both)));
+}
+
+/// Where nothing times out, coarse timers change nothing: paced packets keep to their times.
+#[test]
+fn coarse_timers_are_none_of_pacing() {
+    for scheme in ["irn-ecmp-dcqcn", "dcqcn", "strack", "dcp-dcqcn", "eqds"] {
+        let of = |timers: &str| {
+            let text = format!(
+                "schemes = [\"{scheme}\"]\n{LEAF_SPINE}[workload]\nkind = \"incast\"\ndegree = 6\nbytes = \"200KB\"\n\
+                 [set]\n\"*.transport.rto\" = \"9ms\"\n{timers}"
+            );
+            finish_one(&text, &[])
+        };
+        let (exact, coarse) = (of(""), of("\"*.fabric.timer_tick\" = \"700us\"\n"));
+        assert_eq!(exact.run.timeouts, 0, "{scheme}");
+        assert_eq!(exact.flows, coarse.flows, "{scheme}");
+    }
+}
+
+/// How many 10^-9ths the clock of a node is off under a seed.
+fn off(seed: u64, node: u64, ppm: u64) -> i128 {
+    i128::from(stream(seed, node, Purpose::Clock).up_to(2_000 * ppm)) - 1_000 * i128::from(ppm)
+}
+
+/// By hand: packet k leaves a device that does not stop after `k T` by its clock, to the picosecond that is over by then.
+#[test]
+fn a_clock_that_is_off_makes_packets_longer_or_shorter() {
+    let settings = format!("{AT_LINE_RATE}\"*.fabric.clock_ppm\" = 100\n");
+    let packets = 5_000_u64;
+    let (mut fast, mut slow) = (0, 0);
+    for seed in 1..=12 {
+        let (host, switch) = (off(seed, 0, 100), off(seed, 8, 100));
+        let by = |packets: u64, off: i128| {
+            let nominal = i128::from(packets * T);
+            (nominal + (nominal * off).div_euclid(1_000_000_000)) as u64
+        };
+        let mut free = 0;
+        for packet in 1..=packets {
+            // In at the switch, on its way from there when that is free.
+            let from = u64::max(by(packet, host) + US, free);
+            free = from + by(packet, switch) - by(packet - 1, switch);
+        }
+        let flow = &messages(seed, &[(0, 1, 0, packets)], &settings).flows[0];
+        assert_eq!(delivery(flow), free + US, "seed {seed}, off by {host} and {switch}");
+        (fast, slow) = (fast + u32::from(host < 0), slow + u32::from(host > 0));
+    }
+    assert!(fast > 1 && slow > 1, "{fast} fast clocks, {slow} slow ones");
+    // The average packet at 100 ppm takes 33.2 ps more: no rounding is left of it.
+    let exact = messages(1, &[(0, 1, 0, packets)], AT_LINE_RATE);
+    assert_eq!(delivery(&exact.flows[0]), (packets + 1) * T + 2 * US);
+}
+
+/// The settings of all that undoes lockstep, for a scheme.
+pub fn all_on(scheme: &str) -> Vec<String> {
+    let lossless = anabranch_sim::scenario::scheme_on(scheme, paper(scheme)).unwrap().fabric.pfc.is_some();
+    let keys = [
+        "full_queue\" = \"coin\"",
+        "arrival_order\" = \"random\"",
+        "nic_jitter\" = \"300ns\"",
+        "timer_tick\" = \"1us\"",
+        "timer_jitter\" = \"3us\"",
+        "clock_ppm\" = 100",
+    ];
+    keys[usize::from(lossless)..].iter().map(|key| format!("\"{scheme}.fabric.{key}\n")).collect()
+}
+
+#[test]
+fn runs_do_not_depend_on_threads_or_observers() {
+    let (mut drops, mut pauses, mut timeouts) = (0, 0, 0);
+    for scheme in ["reps", "dcp", "rocev2", "strack", "irn-ar-dcqcn", "eqds", "conweave", "mp-rdma"] {
+        let all = all_on(scheme);
+        let mut sets = vec![all.concat()];
+        if ["reps", "dcp", "rocev2"].contains(&scheme) {
+            sets.extend(all);
+        }
+        let mut digests = Vec::new();
+        for set in sets {
+            let narrow = LEAF_SPINE.replace("switch_latency", "oversubscription = 2\nswitch_latency");
+            let text = |measures: &str| {
+                format!(
+                    "schemes = [\"{scheme}\"]\nsetup = \"{}\"\n{narrow}[workload]\nkind = \"incast\"\ndegree = 12\n\
+                     bytes = \"60KB\"\n{measures}[set]\n{}{set}",
+                    paper(scheme),
+                    tight(scheme)
+                )
+            };
+            let seen = &points(&text(&measures()), &[])[0];
+            let alone = came_of(seen, 1);
+            assert_eq!(alone.error, None, "{scheme}\n{set}");
+            for threads in [2, 3, 8] {
+                came_of(seen, threads).assert_is(&alone, &format!("{scheme}, {threads} threads\n{set}"));
+            }
+            let run = alone.result.unwrap().run;
+            assert_eq!(finish_one(&text(""), &[]).run.digest, run.digest, "{scheme}, unobserved\n{set}");
+            drops += run.drops + run.trims;
+            pauses += run.pause_frames;
+            timeouts += run.timeouts;
+            digests.push(run.digest);
+        }
+        // Each of them changes something.
+        let runs = digests.len();
+        digests.sort_unstable();
+        digests.dedup();
+        assert_eq!(digests.len(), runs, "{scheme}");
+    }
+    assert!(drops > 500 && pauses > 50 && timeouts > 20, "{drops} {pauses} {timeouts}");
+}
+
+/// Faults of a host where nobody is cut windows elsewhere.
+#[test]
+fn runs_do_not_depend_on_where_windows_are_cut() {
+    for scheme in ["reps", "rocev2", "dcp", "irn-ar"] {
+        let more = all_on(scheme).concat();
+        let alone = constants::run_with(scheme, &more, "");
+        for count in [3, 40] {
+            let other = constants::run_with(scheme, &more, &constants::faults_of_the_idle_host(count));
+            assert_eq!(alone.flows, other.flows, "{scheme}, {count} faults");
+        }
+    }
+}
+
+/// The headroom that each link is given covers a slow clock that pauses and a fast one that is paused.
+#[test]
+fn nothing_is_lost_in_a_lossless_class_with_all_of_it() {
+    for alpha in [0.0625, 1.0] {
+        for point in lossless::small_fabric(
+            "rocev2",
+            lossless::INCAST,
+            alpha,
+            lossless::HEADROOMS + 8 * 100 + 40 * FULL,
+            &format!("[set]\n{}", all_on("rocev2").concat()),
+        ) {
+            let run = finish(&point).run;
+            assert_eq!((run.drops, run.link_losses), (0, 0));
+            assert!(run.pause_frames > 0);
+        }
     }
 }

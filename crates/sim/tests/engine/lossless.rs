@@ -470,7 +470,7 @@ fn a_ring_of_four_switches_deadlocks_and_its_links_are_named() {
 }
 
 /// RoCEv2 on two tiers of switches with eight and four ports, each of which has `buffer` bytes.
-fn small_fabric(scheme: &str, workload: &str, alpha: f64, buffer: u64, rest: &str) -> Vec<RunPoint> {
+pub fn small_fabric(scheme: &str, workload: &str, alpha: f64, buffer: u64, rest: &str) -> Vec<RunPoint> {
     let text = format!(
         r#"
         schemes = ["{scheme}"]
@@ -505,11 +505,11 @@ fn small_fabric(scheme: &str, workload: &str, alpha: f64, buffer: u64, rest: &st
 }
 
 const PERMUTATION: &str = "kind = \"permutation\"\nbytes = \"200KB\"";
-const INCAST: &str = "kind = \"incast\"\nbytes = \"100KB\"\ndegree = 15";
+pub const INCAST: &str = "kind = \"incast\"\nbytes = \"100KB\"\ndegree = 15";
 
 /// What the eight headrooms of a ToR take: `500 ns + T + frame + 500 ns` at 12.5 B/ns are 16,714 B, and one more
 /// byte, and two packets.
-const HEADROOMS: u64 = 8 * (16_714 + 1 + 2 * FULL);
+pub const HEADROOMS: u64 = 8 * (16_714 + 1 + 2 * FULL);
 
 #[test]
 fn a_buffer_must_be_larger_than_its_headrooms() {

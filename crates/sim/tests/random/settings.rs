@@ -16,9 +16,30 @@ pub fn settings(dice: &mut Dice, name: &str, fabric: &Fabric) -> String {
         }
     }
     together(&scheme, &mut set);
+    if dice.chance(30) {
+        out_of_step(dice, &scheme, &mut set);
+    }
     let lines = set.iter().map(|(path, value)| format!("\"{name}.{path}\" = {value}\n"));
     let lines: String = lines.collect();
     if lines.is_empty() { lines } else { format!("[set]\n{lines}") }
+}
+
+/// What undoes that senders are in step with each other.
+fn out_of_step(dice: &mut Dice, scheme: &Scheme, set: &mut BTreeMap<String, String>) {
+    let pauses = has(scheme, "fabric.pfc") && !set.contains_key("fabric.queue");
+    let mut drawn = |path: &str, values: &[&str]| {
+        if dice.chance(60) {
+            set.insert(path.to_owned(), dice.pick(values).to_owned());
+        }
+    };
+    if !pauses && !set.contains_key("fabric.pfc") {
+        drawn("fabric.full_queue", &["\"coin\"", "\"arriving\""]);
+    }
+    drawn("fabric.arrival_order", &["\"random\"", "\"port\""]);
+    drawn("fabric.nic_jitter", &["\"1ps\"", "\"80ns\"", "\"3us\""]);
+    drawn("fabric.clock_ppm", &["1", "20", "100"]);
+    drawn("fabric.timer_tick", &["\"1ns\"", "\"4096ns\"", "\"100us\""]);
+    drawn("fabric.timer_jitter", &["\"1ps\"", "\"2us\"", "\"50us\""]);
 }
 
 /// What a scheme needs on a fabric that it was not made for.
