@@ -149,6 +149,24 @@ mod tests {
         assert_ne!(first(1, Purpose::EcnMarking), first(1, Purpose::LinkLoss));
     }
 
+    /// Of streams of neighbouring seeds and entities, as of places of one, the first draws are uniform: what is drawn once for
+    /// each device.
+    #[test]
+    fn first_draws_are_uniform() {
+        let first = |seed, entity| stream(seed, entity, Purpose::Clock).up_to(9);
+        let at = |seed, place| scaled(drawn_at(seed, 5, Purpose::TimerJitter, place), 9);
+        for draw in [&first as &dyn Fn(u64, u64) -> u64, &at] {
+            let mut counts = [0_u32; 10];
+            for seed in 0..200 {
+                (0..200).for_each(|entity| counts[draw(seed, entity) as usize] += 1);
+            }
+            // Five standard deviations of a tenth of 40,000.
+            assert!(counts.iter().all(|count| count.abs_diff(4_000) < 300), "{counts:?}");
+        }
+        let mut s = stream(1, 1, Purpose::Model);
+        assert!((0..1_000).all(|_| s.up_to(0) == 0 && s.up_to(u64::MAX - 1) < u64::MAX));
+    }
+
     #[test]
     fn below_is_close_to_uniform() {
         let mut s = stream(3, 0, Purpose::Model);

@@ -59,6 +59,11 @@ const CASES: &[(&str, &str)] = &[
   write: "pfc-ecmp.fabric.shared_buffer" = "0B""#,
     ),
     (
+        r#""pfc-ecmp.fabric.full_queue" = "coin""#,
+        r#"s.toml:11:1: fabric.full_queue is for queues that drop or trim, and fabric.pfc loses nothing
+  write: "pfc-ecmp.fabric.full_queue" = "arriving""#,
+    ),
+    (
         r#""dcp.transport.counter_bits" = 0"#,
         r#"s.toml:11:1: transport.counter_bits must be 1 to 31, not 0
   write: "dcp.transport.counter_bits" = 1"#,
