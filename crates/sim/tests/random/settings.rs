@@ -27,12 +27,13 @@ pub fn settings(dice: &mut Dice, name: &str, fabric: &Fabric) -> String {
 /// What undoes that senders are in step with each other.
 fn out_of_step(dice: &mut Dice, scheme: &Scheme, set: &mut BTreeMap<String, String>) {
     let pauses = has(scheme, "fabric.pfc") && !set.contains_key("fabric.queue");
+    let drops = !pauses && !set.contains_key("fabric.pfc");
     let mut drawn = |path: &str, values: &[&str]| {
         if dice.chance(60) {
             set.insert(path.to_owned(), dice.pick(values).to_owned());
         }
     };
-    if !pauses && !set.contains_key("fabric.pfc") {
+    if drops {
         drawn("fabric.full_queue", &["\"coin\"", "\"arriving\""]);
     }
     drawn("fabric.arrival_order", &["\"random\"", "\"port\""]);
