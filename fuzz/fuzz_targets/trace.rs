@@ -5,7 +5,7 @@
 use anabranch_base::{Bytes, Duration, Rate};
 use anabranch_workload::collective::{Algorithm, Placement};
 use anabranch_workload::{
-    AlgorithmFrom, Fabric, Format, SendEnds, ServerSpec, Streams, TraceSpec, WorkloadSpec, build,
+    AlgorithmFrom, Fabric, Format, RankHosts, SendEnds, ServerSpec, Streams, TraceSpec, WorkloadSpec, build,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -41,7 +41,7 @@ fuzz_target!(|text: &str| {
         let algorithm = |algorithm, min_bytes| AlgorithmFrom { algorithm, min_bytes: Bytes(min_bytes) };
         let server = ServerSpec { ranks: 2, link: Rate::from_gbps(3600), link_latency: Duration::from_us(1) };
         let spec = TraceSpec {
-            placement: Placement::Random,
+            rank_hosts: RankHosts::Placed { placement: Placement::Random },
             start: Duration::from_us(3),
             ends: SendEnds::Posted,
             layers: Some([1, 2]),

@@ -1,8 +1,14 @@
 //! Why a run stalled, where its faults say so, and what it would have taken.
 
-use crate::fault_spec::{FaultKind, FaultSpec, Several};
+use crate::fault_spec::{FaultKind, FaultSpec};
+use crate::spec::Limits;
 use anabranch_base::{Bytes, Duration, HostId, Time};
+use anabranch_fabric::Topology;
 use anabranch_proto::{LbConfig, PathFacts, TransportConfig};
+use std::path::Path;
+
+/// What a fault that lets too little through may be given.
+const SHORTER: &str = "give the fault a shorter duration";
 
 /// What is known of a run that stalled.
 pub(crate) struct Stalled<'a> {
@@ -21,6 +27,12 @@ pub(crate) struct Stalled<'a> {
     pub routing_delay: Option<Duration>,
     /// What was to break.
     pub faults: &'a [FaultSpec],
+    /// Where.
+    pub on: &'a Topology,
+    /// The file that the fabric is from.
+    pub file: Option<&'a str>,
+    /// Where the run was to end.
+    pub limits: &'a Limits,
     /// The fabric's longest path.
     pub facts: &'a PathFacts,
     /// When it stalled.
@@ -39,58 +51,82 @@ impl Stalled<'_> {
                 from <= self.at && fault.duration.is_none_or(|duration| from + duration > self.at)
             })
         };
-        let lines = self.faults.iter().filter_map(|fault| self.of_fault(fault, holding(fault)?));
+        let holding: Vec<(&FaultSpec, Duration)> =
+            self.faults.iter().filter_map(|fault| Some((fault, holding(fault)?))).collect();
+        let lines = holding.iter().filter_map(|(fault, at)| self.of_fault(fault, *at));
         let mut lines: Vec<String> = lines.collect();
         if lines.is_empty() {
-            let rto = self.transport.rto().on(self.facts);
-            let faults = match self.faults.iter().any(|fault| holding(fault).is_some()) {
-                true => "",
-                false => "no fault holds at this time; ",
+            let named = holding.iter().map(|(fault, at)| {
+                format!("{} on {} holds {}", strength(fault), self.named(fault), since(fault, *at))
+            });
+            let faults = match holding.is_empty() {
+                true => "no fault holds at this time".to_owned(),
+                false => named.collect::<Vec<_>>().join("; "),
             };
-            lines.push(format!(
-                "{faults}transport.rto is {rto}: with a longer stall below [limits], such as \"{}\", it shows whether these \
-                 flows end",
-                (rto * 20).rounded_up(2)
-            ));
+            let rto = self.transport.rto().on(self.facts).about();
+            let longer = self.longer_stall();
+            lines.push(format!("{faults}; transport.rto is {rto}: {longer}, shows whether these flows end"));
         }
         lines.iter().map(|line| format!("\n  help: {line}")).collect()
     }
 
-    fn of_fault(&self, fault: &FaultSpec, at: Duration) -> Option<String> {
-        let until = match fault.duration {
-            Some(duration) => format!("until {}", Time::ZERO + at + duration),
-            None => "for good".to_owned(),
+    /// A stall that is longer than the one which ended the run, and in which timeouts come one after the other.
+    fn longer_stall(&self) -> String {
+        let rto = self.transport.rto().on(self.facts);
+        let stall = (rto * 20).max(self.limits.stall * 10).rounded_up(2);
+        let over = self.at + stall + stall;
+        let longer = match over <= Time::ZERO + self.limits.max_time {
+            true => String::new(),
+            false => format!(" and max_time = \"{}\"", over.since(Time::ZERO).rounded_up(2).min(Limits::MOST_TIME)),
         };
-        let since = format!("from {at} on {until}");
-        let named = |names: &Several<String>| format!("{:?}", names.to_string());
+        format!("a longer stall below [limits], such as stall = \"{stall}\"{longer}")
+    }
+
+    /// What a fault takes, as a scenario names it, and where the file of the topology says so.
+    fn named(&self, fault: &FaultSpec) -> String {
+        let names = format!("{:?}", fault.kind.names().0.to_string());
+        let file = self.file.and_then(|file| Path::new(file).file_name()).map(|file| file.to_string_lossy());
+        match (fault.error_rate(self.on), file) {
+            (Some(rate), Some(file)) => format!("{names} ({})", rate.place(&file)),
+            _ => names,
+        }
+    }
+
+    fn of_fault(&self, fault: &FaultSpec, at: Duration) -> Option<String> {
+        let (since, named) = (since(fault, at), self.named(fault));
         match &fault.kind {
-            FaultKind::PacketLoss { links, probability: 1.0, .. } => {
-                Some(format!("every packet on {} is lost {since}; write a probability below 1", named(links)))
+            FaultKind::PacketLoss { probability: 1.0, .. } => {
+                let below = match fault.error_rate(self.on) {
+                    Some(_) => "an error rate below 1 there",
+                    None => "a probability below 1",
+                };
+                Some(format!("every packet on {named} is lost {since}; write {below}"))
             }
-            FaultKind::PacketLoss { links, probability, .. } => self
-                .of_rounds(*probability, &format!("packet-loss = {probability} on {} {since}", named(links))),
-            FaultKind::BitErrors { links, probability, .. } => {
+            FaultKind::PacketLoss { probability, .. } => {
+                let milder = match fault.error_rate(self.on) {
+                    Some(_) => "take a smaller error rate there",
+                    None => SHORTER,
+                };
+                self.of_rounds(*probability, &format!("{} on {named} {since}", strength(fault)), milder)
+            }
+            FaultKind::BitErrors { probability, .. } => {
                 let bits = 8.0 * self.facts.packet.0 as f64;
                 let lost = 1.0 - libm::pow(1.0 - probability, bits);
-                let fault = format!(
-                    "bit-errors = {probability} on {} {since}, {lost:.2e} a full packet,",
-                    named(links)
-                );
-                self.of_rounds(lost, &fault)
+                let fault = format!("{} on {named} {since}, {lost:.2e} a full packet,", strength(fault));
+                self.of_rounds(lost, &fault, SHORTER)
             }
-            FaultKind::LinkDown { links, .. } => Some(self.of_dead(&named(links), &since, fault.duration)),
-            FaultKind::SwitchDown { switches } => {
-                Some(self.of_dead(&named(switches), &since, fault.duration))
+            FaultKind::LinkDown { .. } | FaultKind::SwitchDown { .. } => {
+                Some(self.of_dead(&named, &since, fault.duration))
             }
-            FaultKind::LinkFlap { links, period, down_for, .. } => {
+            FaultKind::LinkFlap { period, down_for, .. } => {
                 let flaps = format!("for {down_for} of each {period} {since}");
-                Some(self.of_dead(&named(links), &flaps, fault.duration))
+                Some(self.of_dead(&named, &flaps, fault.duration))
             }
-            FaultKind::Rate { links, rate, .. } => Some(format!(
-                "{} runs at {rate} {since}, at which a full packet takes {}; give the fault a shorter duration, or write a \
-                 longer stall below [limits]",
-                named(links),
-                rate.time_for(self.facts.packet.0)
+            FaultKind::Rate { rate, .. } => Some(format!(
+                "{named} runs at {rate} {since}, at which a full packet takes {}; give the fault a shorter duration, or write \
+                 {}",
+                rate.time_for(self.facts.packet.0).about(),
+                self.longer_stall()
             )),
             FaultKind::SwitchLoss { .. } => None,
         }
@@ -98,7 +134,7 @@ impl Stalled<'_> {
 
     /// DCP counts packets (section 4.5). What a link loses without a trace is not asked for: only the coarse timeout
     /// mends it, which begins the whole request anew, and packets of an earlier round no longer count.
-    fn of_rounds(&self, lost: f64, fault: &str) -> Option<String> {
+    fn of_rounds(&self, lost: f64, fault: &str, milder: &str) -> Option<String> {
         let TransportConfig::Dcp(config) = self.transport else { return None };
         if lost <= 0.0 {
             return None;
@@ -107,7 +143,7 @@ impl Stalled<'_> {
         let part = self.longest.div_ceil(self.longest.clamp(1, u64::from(self.qps)));
         let packets = self.transport.request_packets(self.window, part.div_ceil(payload).max(1))?;
         let chance = libm::pow(1.0 - lost, packets as f64);
-        let rto = config.rto.on(self.facts);
+        let rto = config.rto.on(self.facts).about();
         let even = (libm::log(0.5) / libm::log(1.0 - lost)) as u64;
         let shorter = match even {
             0 => String::new(),
@@ -116,8 +152,9 @@ impl Stalled<'_> {
         Some(format!(
             "under the transport dcp all {packets} packets of a request must get through in one round: a receiver only counts \
              them, and a timeout ({rto}) begins anew with all of them. With {fault} the chance is {chance:.1e} a round where \
-             all of them take such a link, and more where only some do. {shorter}or give the fault a shorter duration, or \
-             write a longer stall below [limits]"
+             all of them take such a link, and more where only some do. {shorter}or {milder}, or \
+             write {}",
+            self.longer_stall()
         ))
     }
 
@@ -143,9 +180,27 @@ impl Stalled<'_> {
             ),
             Some(delay) => format!(
                 "{what} is down {since}; routing learnt of it {delay} later, and a path is left, but the flows have not found \
-                 it in time; {shorter}write a longer stall below [limits]{balancer}"
+                 it in time; {shorter}write {}{balancer}",
+                self.longer_stall()
             ),
         }
+    }
+}
+
+/// What a fault is, and how much of it where that is a number: `packet-loss = 0.01`.
+fn strength(fault: &FaultSpec) -> String {
+    match fault.kind.probability() {
+        Some(probability) => format!("{} = {probability}", fault.kind.word()),
+        None => fault.kind.word().to_owned(),
+    }
+}
+
+/// From when to when a fault holds that began `at`.
+fn since(fault: &FaultSpec, at: Duration) -> String {
+    let from = if at == Duration::ZERO { "from the start".to_owned() } else { format!("from {at} on") };
+    match fault.duration {
+        Some(duration) => format!("{from} until {}", at + duration),
+        None => format!("{from} for good"),
     }
 }
 
@@ -195,6 +250,26 @@ mod tests {
         duration: Option<Duration>,
         cut_off: Option<([HostId; 2], usize)>,
     ) -> String {
+        let faults = &[FaultSpec { kind, at: Duration::from_us(1).into(), duration }];
+        stalled_cut_off(transport, faults, &lossy(0.25), &Limits::default(), cut_off)
+    }
+
+    fn stalled(
+        transport: &TransportConfig,
+        faults: &[FaultSpec],
+        on: &Topology,
+        limits: &Limits,
+    ) -> String {
+        stalled_cut_off(transport, faults, on, limits, None)
+    }
+
+    fn stalled_cut_off(
+        transport: &TransportConfig,
+        faults: &[FaultSpec],
+        on: &Topology,
+        limits: &Limits,
+        cut_off: Option<([HostId; 2], usize)>,
+    ) -> String {
         let facts = &PathFacts {
             base_rtt: Duration::from_us(8),
             bdp: Bytes(400_000),
@@ -202,8 +277,6 @@ mod tests {
             line_rate: Rate::from_gbps(400),
             queue: Bytes(1_000_000),
         };
-        let faults = &[FaultSpec { kind, at: Duration::from_us(1).into(), duration }];
-        let at = Time::ZERO + Duration::from_us(20_000);
         Stalled {
             transport,
             window: u64::MAX,
@@ -212,11 +285,22 @@ mod tests {
             cut_off,
             routing_delay: None,
             faults,
+            on,
+            file: Some(FILE),
+            limits,
             facts,
-            at,
+            at: Time::ZERO + Duration::from_us(20_000),
             longest: 1_000_000,
         }
         .explain()
+    }
+
+    const FILE: &str = "inputs/pair.txt";
+
+    /// A pair of hosts whose links have this error rate.
+    fn lossy(rate: f64) -> Topology {
+        let text = format!("3 1 2\n2\n0 2 400Gbps 1us {rate}\n1 2 400Gbps 1us {rate}\n");
+        anabranch_fabric::parse_ns3(FILE, &text, Duration::ZERO).unwrap()
     }
 
     fn loss() -> FaultKind {
@@ -228,7 +312,7 @@ mod tests {
         let text = explained(&dcp(), loss(), None);
         for part in [
             "all 1000 packets",
-            "(4ms)",
+            "(4 ms)",
             "0.01 on \"host:0\" from 1us on for good",
             "4.3e-5 a round",
             "of 68KB or less",
@@ -242,13 +326,14 @@ mod tests {
         let over = explained(&dcp(), loss(), Some(Duration::from_us(5)));
         assert!(
             over.starts_with(
-                "\n  help: no fault holds at this time; transport.rto is 4ms: with a longer stall"
+                "\n  help: no fault holds at this time; transport.rto is 4 ms: a longer stall"
             ),
             "{over}"
         );
         let others = explained(&sack(), loss(), None);
         assert!(
-            others.starts_with("\n  help: transport.rto is 70us: ") && others.contains("\"1400us\""),
+            others.starts_with("\n  help: packet-loss = 0.01 on \"host:0\" holds from 1us on for good; transport.rto is 70 us: ")
+                && others.contains("stall = \"100ms\", shows"),
             "{others}"
         );
         let all =
@@ -256,6 +341,50 @@ mod tests {
         assert!(
             explained(&dcp(), all, None).contains("every packet on \"all\" is lost from 1us on for good")
         );
+    }
+
+    #[test]
+    fn an_error_rate_of_the_topology_is_named_with_its_lines() {
+        let of_file = |probability: f64| {
+            let topology = lossy(probability);
+            let fault = FaultSpec::of_error_rate(&topology.error_rates[0]);
+            let text = stalled(&sack(), &[fault], &topology, &Limits::default());
+            text.replace(&format!("{probability}"), "P")
+        };
+        assert!(
+            of_file(0.1).starts_with(
+                "\n  help: packet-loss = P on \"error-rate:P\" (lines 3 to 4 of pair.txt) holds from the start for good;"
+            ),
+            "{}",
+            of_file(0.1)
+        );
+        assert_eq!(
+            of_file(1.0),
+            "\n  help: every packet on \"error-rate:P\" (lines 3 to 4 of pair.txt) is lost from the start for good; write \
+             an error rate below P there"
+        );
+    }
+
+    /// What is said to be longer is longer than what is set, and fits into the run.
+    #[test]
+    fn a_longer_stall_is_longer() {
+        let topology = lossy(0.1);
+        let hint = |stall: u64, max_time: u64| {
+            let limits = Limits {
+                stall: Duration::from_us(stall),
+                max_time: Duration::from_us(max_time),
+                ..Limits::default()
+            };
+            stalled(&sack(), &[], &topology, &limits)
+        };
+        for (stall, max_time, said) in [
+            (10_000, 1_000_000, "such as stall = \"100ms\", shows"),
+            (10, 1_000_000, "such as stall = \"1400us\", shows"),
+            (200_000, 100_000_000, "such as stall = \"2s\", shows"),
+            (200_000, 1_000_000, "such as stall = \"2s\" and max_time = \"4100ms\", shows"),
+        ] {
+            assert!(hint(stall, max_time).contains(said), "{}", hint(stall, max_time));
+        }
     }
 
     #[test]

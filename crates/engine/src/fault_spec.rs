@@ -1,7 +1,7 @@
 //! What a run is given of what breaks in it.
 
 use anabranch_base::{Duration, LinkId, NodeId, Rate, Stream};
-use anabranch_fabric::{Selector, SelectorError, Topology};
+use anabranch_fabric::{ErrorRate, Selector, SelectorError, Topology};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -17,6 +17,28 @@ pub struct FaultSpec {
     /// How long it lasts, each time; without it, to the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
+}
+
+impl FaultSpec {
+    /// The fault that stands for an error rate of a topology file: its links lose packets from the start to the end.
+    pub fn of_error_rate(rate: &ErrorRate) -> FaultSpec {
+        let kind = FaultKind::PacketLoss {
+            links: rate.selector().into(),
+            both_directions: None,
+            probability: rate.probability,
+        };
+        FaultSpec { kind, at: Duration::ZERO.into(), duration: None }
+    }
+
+    /// Whether it says what the links lose to which a topology file gives this error rate, as the file does or otherwise.
+    pub fn says_of(&self, rate: &ErrorRate) -> bool {
+        matches!(&self.kind, FaultKind::PacketLoss { links, .. } if links.0 == [rate.selector()])
+    }
+
+    /// The error rate of the topology's file that it stands for, if it does.
+    pub fn error_rate<'t>(&self, topology: &'t Topology) -> Option<&'t ErrorRate> {
+        topology.error_rates.iter().find(|rate| *self == FaultSpec::of_error_rate(rate))
+    }
 }
 
 /// What happens to links or switches. Selectors: see [`anabranch_fabric::Selector`].
@@ -132,14 +154,19 @@ impl FaultKind {
         }
     }
 
-    /// Nothing breaks: a probability of 0, as at the first point of a sweep.
-    pub fn is_nothing(&self) -> bool {
+    /// The probability that something is lost, where chance decides.
+    pub fn probability(&self) -> Option<f64> {
         match self {
             FaultKind::PacketLoss { probability, .. }
             | FaultKind::SwitchLoss { probability, .. }
-            | FaultKind::BitErrors { probability, .. } => *probability == 0.0,
-            _ => false,
+            | FaultKind::BitErrors { probability, .. } => Some(*probability),
+            _ => None,
         }
+    }
+
+    /// Nothing breaks: a probability of 0, as at the first point of a sweep.
+    pub fn is_nothing(&self) -> bool {
+        self.probability() == Some(0.0)
     }
 
     /// What it takes on `topology`. Selectors with a share or a number draw from `random`.

@@ -44,8 +44,6 @@ pub enum Task {
 
 struct LinkHealth {
     faults: Vec<Interval>,
-    /// Loss that the topology file gives the cable, for ever.
-    base_loss: f64,
     normal: u16,
 }
 
@@ -73,8 +71,8 @@ enum Effect {
 pub enum Fate {
     /// It arrives.
     Arrives,
-    /// The link loses it; by no fault, where the cable is a lossy one.
-    Lost(Option<u16>),
+    /// The link loses it.
+    Lost(u16),
     /// The switch that was to send it trims or drops it.
     Refused(u16),
 }
@@ -134,9 +132,6 @@ impl FaultPlan {
     ) -> Result<FaultPlan, SelectorError> {
         let mut plan =
             FaultPlan { health_of: Vec::new(), links: Vec::new(), agenda: Vec::new(), flaps: Vec::new() };
-        for (link, port) in topology.ports.iter().enumerate().filter(|(_, port)| port.loss > 0.0) {
-            plan.health(LinkId(link as u32), topology, kinds).base_loss = port.loss;
-        }
         for (number, spec) in specs.iter().enumerate() {
             let taken = spec.takes(number, topology, seed)?;
             let fault = u16::try_from(number).unwrap_or(u16::MAX);
@@ -273,21 +268,18 @@ impl FaultPlan {
     /// What becomes of a packet that goes out on an impaired `link` now and is in at `arrives`.
     pub fn fate(&self, link: LinkId, now: Time, arrives: Time, packet: &Packet, random: &mut Stream) -> Fate {
         if let Some(fault) = self.cut_by(link, now, arrives) {
-            return Fate::Lost(Some(fault));
+            return Fate::Lost(fault);
         }
         let Some(health) = self.find(link) else { return Fate::Arrives };
         let active = || health.faults.iter().filter(|fault| fault.when.holds_at(now));
-        let past_cable = 1.0 - health.base_loss;
         let past = |p: f64, fault: &Interval| match fault.effect {
             Effect::PacketLoss(loss) => p * (1.0 - loss),
             Effect::BitErrors(errors) => p * libm::pow(1.0 - errors, f64::from(packet.wire_bytes) * 8.0),
             Effect::Down | Effect::Kind(_) | Effect::SwitchLoss(_) => p,
         };
-        if let Some(drawn) = drawn_loss(active().fold(past_cable, past), random) {
-            // One draw for all: it falls into the share of the packets that this one loses of what those before it let
-            // pass.
-            let fault =
-                (drawn < past_cable).then(|| first_below(active(), past_cable, past, drawn)).flatten();
+        // One draw for all: it falls into the share of the packets that this one loses of what those before it let pass.
+        let lost = drawn_loss(active().fold(1.0, past), random);
+        if let Some(fault) = lost.and_then(|drawn| first_below(active(), past, drawn)) {
             return Fate::Lost(fault);
         }
         if !matches!(packet.repr, Repr::Data { .. }) {
@@ -299,7 +291,7 @@ impl FaultPlan {
         };
         let refused = drawn_loss(active().fold(1.0, passes), random);
         refused
-            .and_then(|drawn| first_below(active(), 1.0, passes, drawn))
+            .and_then(|drawn| first_below(active(), passes, drawn))
             .map_or(Fate::Arrives, Fate::Refused)
     }
 
@@ -366,7 +358,7 @@ impl FaultPlan {
         let known = &mut self.health_of[link.index()];
         if *known == 0 {
             let normal = kinds.kind(topology, link);
-            self.links.push(LinkHealth { faults: Vec::new(), base_loss: 0.0, normal });
+            self.links.push(LinkHealth { faults: Vec::new(), normal });
             *known = self.links.len() as u32;
         }
         &mut self.links[*known as usize - 1]
@@ -413,14 +405,13 @@ fn drawn_loss(survives: f64, random: &mut Stream) -> Option<f64> {
     Some(random.unit()).filter(|drawn| *drawn >= survives)
 }
 
-/// The first fault behind which no more than `drawn` is left of `all`.
+/// The first fault behind which no more than `drawn` is left of all packets.
 fn first_below<'f>(
     mut faults: impl Iterator<Item = &'f Interval>,
-    all: f64,
     left: impl Fn(f64, &Interval) -> f64,
     drawn: f64,
 ) -> Option<u16> {
-    let mut p = all;
+    let mut p = 1.0;
     let by = faults.find(|fault| {
         p = left(p, fault);
         drawn >= p

@@ -79,5 +79,5 @@ pub(super) fn assemble(
             Port { peer, peer_port, rate: cable.rate, latency: cable.latency, loss: cable.loss }
         })
         .collect();
-    Topology { hosts, switches, port_base, ports, host_file_ids, site: Vec::new() }
+    Topology { hosts, switches, port_base, ports, host_file_ids, site: Vec::new(), error_rates: Vec::new() }
 }

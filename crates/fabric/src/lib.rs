@@ -9,6 +9,7 @@ mod build;
 mod builder;
 mod cross_dc;
 mod error;
+mod error_rate;
 mod fat_tree;
 mod name;
 mod ns3_file;
@@ -24,6 +25,7 @@ pub use build::build;
 pub use builder::{SwitchNumber, TopologyBuilder};
 pub use cross_dc::check_cross_dc;
 pub use error::TopologyError;
+pub use error_rate::ErrorRate;
 pub use fat_tree::fat_tree_defaults;
 pub use ns3_file::parse_ns3;
 pub use routing::Routing;
@@ -54,6 +56,8 @@ pub struct Topology {
     pub host_file_ids: Vec<u32>,
     /// By node: its data centre, from 0; empty where there is one.
     pub site: Vec<u16>,
+    /// The error rates that an imported file gives links ([`Port::loss`]), in the order of their first lines.
+    pub error_rates: Vec<ErrorRate>,
 }
 
 /// A switch.
@@ -81,7 +85,8 @@ pub struct Port {
     pub rate: Rate,
     /// Propagation delay of the link that leaves here.
     pub latency: Duration,
-    /// Probability that a packet is lost on the link that leaves here, from the topology file.
+    /// Probability that a packet is lost on the link that leaves here, from the topology file. What loses packets in a run
+    /// is a fault that stands for it.
     pub loss: f64,
 }
 
@@ -209,5 +214,6 @@ impl Topology {
             + self.ports.capacity() * size_of::<Port>()
             + self.host_file_ids.capacity() * size_of::<u32>()
             + self.site.capacity() * size_of::<u16>()
+            + self.error_rates.iter().map(ErrorRate::memory_bytes).sum::<usize>()
     }
 }

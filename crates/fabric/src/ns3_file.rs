@@ -2,6 +2,7 @@
 
 use super::assemble::{Cable, MAX_LINKS, MAX_PORTS, MAX_ROUTES, assemble};
 use super::error::TopologyError;
+use super::error_rate::ErrorRate;
 use super::{Switch, Topology};
 use anabranch_base::{Duration, NodeId, Rate};
 
@@ -303,7 +304,8 @@ impl Graph<'_> {
                 loss: link.loss,
             })
             .collect();
-        assemble(hosts as u32, switches, &cables, order[..hosts].to_vec())
+        let error_rates = ErrorRate::all(self.links.iter().map(|link| (link.loss, link.line)));
+        Topology { error_rates, ..assemble(hosts as u32, switches, &cables, order[..hosts].to_vec()) }
     }
 }
 
@@ -337,6 +339,7 @@ mod tests {
         let lossy = t.ports[t.link(NodeId(4), 1).index()];
         assert_eq!((lossy.loss, lossy.latency), (0.25, Duration::from_us(1)));
         assert_eq!(t.ports[1].loss, 0.25);
+        assert_eq!(t.error_rates, ErrorRate::all([(0.25, 4)].into_iter()));
         let own = t.link(NodeId(6), 3);
         assert_eq!(t.reverse(own), t.link(NodeId(6), 4));
         assert_eq!(t.reverse(t.link(NodeId(5), 3)), t.link(NodeId(6), 2));

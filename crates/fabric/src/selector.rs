@@ -2,7 +2,8 @@
 
 mod meant;
 
-use super::Topology;
+use super::error_rate::ERROR_RATE;
+use super::{ErrorRate, Topology};
 use anabranch_base::{LinkId, NodeId, Stream};
 use std::fmt;
 use std::ops::Range;
@@ -10,7 +11,7 @@ use std::str::FromStr;
 
 /// The forms, for error messages.
 const FORMS: &str = "links: tor:0/up, tor:0/up:3, spine:2/down:4, esw:0/up:0, host:5, tor-uplinks, \
-     tor-uplinks:3%, tor-uplinks:4, esw-uplinks, host-links:3%, all, node:128->node:130, and with cable: in front both directions of \
+     tor-uplinks:3%, tor-uplinks:4, esw-uplinks, host-links:3%, all, node:128->node:130, error-rate:0.001, and with cable: in front both directions of \
      each, cable:tor:0/up:3; switches: tor:3, spine:5%, \
      esw:0, switch:7";
 
@@ -26,6 +27,7 @@ const FORMS: &str = "links: tor:0/up, tor:0/up:3, spine:2/down:4, esw:0/up:0, ho
 /// | `tor-uplinks:3%`, `tor-uplinks:4` | that share of the cables (rounded, at least one; of 100 % every link), or that many |
 /// | `all` | every link, both directions |
 /// | `node:128->node:130` | from one node to the other, by the numbers of an imported file |
+/// | `error-rate:0.001` | the links to which an imported file gives this error rate, both directions |
 /// | `cable:tor:0/up:3` ... | any of these, both directions of each |
 ///
 /// A name with a direction (`/up`, `/down`, `->`) means that direction wherever it stands. The others name cables: what
@@ -67,6 +69,7 @@ enum Form {
     Uplinks(Kind, Amount),
     Ports { switch: (Kind, u32), up: bool, port: Option<u32> },
     Between(u32, u32),
+    ErrorRate(f64),
     Switch(Kind, u32),
     Switches(Kind, f64),
 }
@@ -156,6 +159,7 @@ impl Selector {
             Form::Uplinks(kind, amount) => uplinks(topology, *kind, *amount, random),
             Form::Ports { switch: (kind, index), up, port } => ports(topology, *kind, *index, *up, *port),
             Form::Between(a, b) => between(topology, *a, *b),
+            Form::ErrorRate(rate) => with_error_rate(topology, *rate),
             Form::Switch(..) | Form::Switches(..) => {
                 Err("this names a switch, but links are wanted".to_owned())
             }
@@ -233,7 +237,8 @@ impl Selector {
             // The number may be what is wrong.
             Form::Uplinks(kind, Amount::Count(_)) => Some(uplinks(nearest_tier(topology, kind), ":1")),
             Form::Uplinks(kind, _) => Some(uplinks(nearest_tier(topology, kind), &amount)),
-            Form::HostLinks(_) | Form::All | Form::Between(..) => Some(uplinks(None, "")),
+            Form::ErrorRate(_) if !topology.error_rates.is_empty() => Some(topology.error_rates[0].selector()),
+            Form::HostLinks(_) | Form::All | Form::Between(..) | Form::ErrorRate(_) => Some(uplinks(None, "")),
         }
     }
 }
@@ -249,6 +254,12 @@ fn parse(text: &str) -> Result<Form, String> {
             parse_index(number)
         };
         return Ok(Form::Between(node(from)?, node(to)?));
+    }
+    if let Some(rate) = text.strip_prefix(ERROR_RATE) {
+        return match rate.trim().parse::<f64>() {
+            Ok(rate) if rate > 0.0 && rate <= 1.0 => Ok(Form::ErrorRate(rate)),
+            _ => Err(format!("{rate:?} is no error rate; write one above 0 and at most 1, as the file has it")),
+        };
     }
     if let Some((switch, side)) = text.split_once('/') {
         let (word, index) = switch.split_once(':').ok_or_else(unknown)?;
@@ -473,6 +484,22 @@ fn between(topology: &Topology, from: u32, to: u32) -> Result<Vec<LinkId>, Strin
     Ok(links)
 }
 
+/// Both directions of the links to which an imported file gives this error rate.
+fn with_error_rate(topology: &Topology, rate: f64) -> Result<Vec<LinkId>, String> {
+    let its = ErrorRate { probability: rate, lines: Vec::new() };
+    let has_it = |link: &LinkId| its.is(topology.ports[link.index()].loss);
+    let links: Vec<LinkId> = (0..topology.links()).map(LinkId).filter(has_it).collect();
+    match (links.is_empty(), topology.error_rates.is_empty()) {
+        (false, _) => Ok(links),
+        (true, true) => Err("no file gives links of this topology an error rate".to_owned()),
+        (true, false) => {
+            let rates: Vec<String> =
+                topology.error_rates.iter().map(|rate| rate.probability.to_string()).collect();
+            Err(format!("no link has this error rate; the file gives {}", rates.join(", ")))
+        }
+    }
+}
+
 /// Picks that many of `all` (ascending and distinct), at random.
 fn pick<T: Ord>(mut all: Vec<T>, amount: Amount, what: &str, random: &mut Stream) -> Result<Vec<T>, String> {
     let count = match amount {
@@ -553,6 +580,20 @@ mod tests {
         assert_eq!(got(&g, "tor-uplinks").len(), 5);
         let cables = got(&g, "tor-uplinks:3");
         assert_eq!(cables, ["tor:0/up:0", "tor:0/up:1", "tor:1/up:2"], "each cable once");
+    }
+
+    #[test]
+    fn an_error_rate_names_the_links_to_which_the_file_gives_it() {
+        let text = "4 2 3\n2 3\n0 2 1Gbps 1ns 0.001\n1 3 1Gbps 1ns 0\n2 3 1Gbps 1ns 1e-3\n";
+        let lossy = parse_ns3("g", text, Duration::ZERO).unwrap();
+        assert_eq!(links(&lossy, "error-rate:0.001").unwrap(), ["host:0", "tor:0/down:0", "tor:0/up:0", "tor:1/up:0"]);
+        let error = links(&lossy, "error-rate:0.01").unwrap_err();
+        assert!(error.contains("the file gives 0.001; write \"error-rate:0.001\""), "{error}");
+        let error = links(&graph(), "error-rate:0.01").unwrap_err();
+        assert!(error.contains("no file gives links of this topology an error rate; write \"tor-uplinks\""), "{error}");
+        for wrong in ["error-rate:0", "error-rate:2", "error-rate:x"] {
+            assert!(links(&lossy, wrong).unwrap_err().contains("is no error rate; write one above 0"), "{wrong}");
+        }
     }
 
     #[test]

@@ -71,13 +71,20 @@ fn timeouts(set: &ResultSet, schemes: &[Of<'_>]) -> Option<String> {
 
 /// That no interval holds what the moments of the faults do.
 fn moments(set: &ResultSet) -> Option<String> {
-    let has_faults = set.scenario_toml.lines().any(|line| line == "[[fault]]");
+    let scenario: toml::Table = toml::from_str(&set.scenario_toml).ok()?;
+    let faults = scenario.get("fault").and_then(toml::Value::as_array);
+    // What holds from the start to the end has none.
+    let has_moment = |fault: &toml::Value| {
+        let at_start = fault.get("at").and_then(toml::Value::as_str) == Some("0ps");
+        !at_start || fault.get("duration").is_some() || fault.get("period").is_some()
+    };
+    let has_moments = faults.is_some_and(|faults| faults.iter().any(has_moment));
     let seeds = set.actual().iter().any(|run| run.seed != set.actual()[0].seed);
     let swept = set
         .actual()
         .iter()
         .any(|run| run.sweep.keys().any(|key| key.starts_with("fault.") && key.ends_with(".at")));
-    (has_faults && seeds && !swept).then(|| {
+    (has_moments && seeds && !swept).then(|| {
         "The faults come at the same moments at every seed: what their moment does is in no interval (sweep fault.0.at)."
             .to_owned()
     })

@@ -484,8 +484,10 @@ fn hit_more(set: &ResultSet) -> String {
     }
     let toml = set.scenario_toml.as_str();
     let links = value_of_fault(toml, "links");
+    let of_file = links.as_ref().is_some_and(|links| links.starts_with("\"error-rate:"));
     let wider = match (&links, value_of_fault(toml, "switches")) {
         (None, Some(_)) => "more switches".to_owned(),
+        (Some(_), _) if of_file => "a higher error rate in the topology's file, on more links".to_owned(),
         (Some(links), _) => {
             let percent = links.trim_matches('"').rsplit_once(':').and_then(|(_, of)| of.strip_suffix('%'));
             let percent = percent.and_then(|percent| percent.parse::<f64>().ok()).unwrap_or(0.0);
@@ -494,8 +496,10 @@ fn hit_more(set: &ResultSet) -> String {
         }
         (None, None) => "more links".to_owned(),
     };
-    let likelier =
-        value_of_fault(toml, "probability").map(|_| ", a higher `probability`").unwrap_or_default();
+    let likelier = match value_of_fault(toml, "probability") {
+        Some(_) if !of_file => ", a higher `probability`",
+        _ => "",
+    };
     let in_order = workload_value(toml, "placement") == Some("\"blocks\"");
     let spread =
         if in_order { ", ranks on other hosts (`placement = \"random\"` in [workload])" } else { "" };

@@ -22,8 +22,8 @@ pub use generate::{MOST_LOAD, build, files_needed};
 pub use sizes::SizeDistribution;
 pub use spec::{IncastsSpec, MessageSpec, PipelineSpec, RegisteredWorkload, WorkloadFactory, WorkloadSpec};
 pub use trace::{
-    AlgorithmFrom, Format, SendEnds, ServerSpec, Streams, TraceSpec, is_text_of_ranks, text_of_binary_goal,
-    text_of_ranks,
+    AlgorithmFrom, Format, RankHosts, SendEnds, ServerSpec, Streams, TraceSpec, is_text_of_ranks,
+    text_of_binary_goal, text_of_ranks,
 };
 
 use anabranch_base::{Duration, GateId, HostId, MessageId, QpId, Time};

@@ -8,7 +8,7 @@ use crate::source::input;
 use crate::{question, source};
 use anabranch_base::Bytes;
 use anabranch_sim::baseline;
-use anabranch_sim::scenario::{FaultSpec, Ground, GroundDifference, Overrides, RunPoint};
+use anabranch_sim::scenario::{FaultSpec, Ground, GroundDifference, INPUTS, Overrides, RunPoint};
 use anabranch_sim::topology::Topology;
 use serde_json::json;
 
@@ -134,16 +134,21 @@ struct Broken<'a> {
     fault: &'a FaultSpec,
     switches: Vec<String>,
     links: Vec<String>,
+    /// The lines of the topology's file that say it; none where the scenario does.
+    in_file: Option<String>,
 }
 
 fn broken<'a>(point: &'a RunPoint, topology: &Topology) -> Result<Vec<Broken<'a>>, Failure> {
+    let inputs = format!("{INPUTS}/");
     let find = |(i, fault): (usize, &'a FaultSpec)| {
         let taken = fault.takes(i, topology, point.seed).map_err(input)?;
+        let file = point.topology.file().map(|file| file.strip_prefix(&inputs).unwrap_or(file));
         Ok(Broken {
             number: i,
             fault,
             switches: taken.switches.iter().map(|&node| topology.node_name(node)).collect(),
             links: taken.links.iter().map(|&link| topology.link_name(link)).collect(),
+            in_file: fault.error_rate(topology).zip(file).map(|(rate, file)| rate.place(file)),
         })
     };
     point.faults.iter().enumerate().map(find).collect()
@@ -153,7 +158,8 @@ fn broken<'a>(point: &'a RunPoint, topology: &Topology) -> Result<Vec<Broken<'a>
 const MOST_NAMED: usize = 8;
 
 impl Broken<'_> {
-    /// `fault.0    link-down cable:tor:0/up:0 at 50us for 200us: tor:0/up:0, spine:0/down:0`
+    /// `fault.0    link-down cable:tor:0/up:0 at 50us for 200us: tor:0/up:0, spine:0/down:0`; behind what chance decides
+    /// stands its probability, and behind what a file says its lines.
     fn line(&self) -> String {
         let FaultSpec { kind, at, duration } = self.fault;
         let lasts = duration.map_or_else(|| "to the end".to_owned(), |duration| format!("for {duration}"));
@@ -163,7 +169,10 @@ impl Broken<'_> {
             true => format!(" ... ({} in all)", names.len()),
             false => String::new(),
         };
-        format!("{:<11}{kind} at {at} {lasts}: {named}{rest}\n", format!("fault.{}", self.number))
+        let chance = kind.probability().map_or_else(String::new, |chance| format!(" with probability {chance}"));
+        let place = self.in_file.as_ref().map_or_else(String::new, |place| format!("; {place}"));
+        let number = format!("fault.{}", self.number);
+        format!("{number:<11}{kind}{chance} at {at} {lasts}: {named}{rest}{place}\n")
     }
 
     fn json(&self) -> serde_json::Value {
@@ -171,6 +180,8 @@ impl Broken<'_> {
             "fault": self.number,
             "kind": self.fault.kind.word(),
             "on": self.fault.kind.names().0.to_string(),
+            "probability": self.fault.kind.probability(),
+            "in_file": self.in_file,
             "at_us": self.fault.at.0.iter().map(|at| at.as_us()).collect::<Vec<_>>(),
             "duration_us": self.fault.duration.map(|duration| duration.as_us()),
             "switches": self.switches,

@@ -181,14 +181,12 @@ impl<F: Frees> Egress<F> {
         }
         match fate {
             Fate::Arrives => self.transmit_reported(port, frame, Some(leaves), false, at),
-            Fate::Lost(by) => {
+            Fate::Lost(fault) => {
                 at.counters.link_losses += 1;
                 at.lose_payload(&frame.packet);
-                if let Some(fault) = by {
-                    let hits = at.effects.hits.of(fault);
-                    hits.lost += 1;
-                    hits.data += u64::from(!frame.packet.is_control());
-                }
+                let hits = at.effects.hits.of(fault);
+                hits.lost += 1;
+                hits.data += u64::from(!frame.packet.is_control());
                 self.transmit_reported(port, frame, Some(leaves), true, at);
             }
             Fate::Refused(_) => match trimmed(&frame.packet, network.queues.trimmed_bytes) {

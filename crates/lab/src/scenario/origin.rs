@@ -129,6 +129,11 @@ impl Origin {
         Some((asked.map_or(at, |asked| asked.at), name.to_owned()))
     }
 
+    /// Whether the fault of this number is the scenario's own, and not one of the topology's file.
+    pub(super) fn has_fault(&self, number: usize) -> bool {
+        matches!(self.section("fault"), Some(Node { item: Item::Array(faults), .. }) if number < faults.len())
+    }
+
     pub(super) fn section(&self, key: &str) -> Option<&Node> {
         match &self.root.item {
             Item::Table(fields) => fields.get(key),

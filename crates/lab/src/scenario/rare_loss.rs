@@ -2,7 +2,7 @@
 
 use super::origin::Origin;
 use super::table::fault;
-use super::{FaultKind, FaultSpec, ScenarioError};
+use super::{FaultKind, FaultSpec, ScenarioError, TopologySpec};
 use anabranch_base::{HostId, LinkId, NodeId};
 use anabranch_engine::Taken;
 use anabranch_fabric::{Routing, Topology};
@@ -29,6 +29,10 @@ struct Rare {
     probability: f64,
     /// Data packets that cross the links in a run.
     packets: f64,
+    /// The fault in words.
+    kind: String,
+    /// Where the topology's file gives it, if it does.
+    in_file: Option<(String, usize)>,
 }
 
 impl RareLoss {
@@ -37,7 +41,7 @@ impl RareLoss {
         &mut self,
         faults: &[(&FaultSpec, Taken)],
         workload: &Workload,
-        topology: &Topology,
+        (topology, fabric): (&Topology, &TopologySpec),
         routing: &Routing,
         payload: u64,
     ) {
@@ -57,7 +61,9 @@ impl RareLoss {
             if packets * probability >= FEWEST {
                 continue;
             }
-            let rare = Rare { probability, packets };
+            let line = spec.error_rate(topology).map(|rate| rate.lines[0]);
+            let in_file = fabric.file().map(str::to_owned).zip(line);
+            let rare = Rare { probability, packets, kind: spec.kind.to_string(), in_file };
             match self.rarest.get_mut(&number) {
                 Some((known, points)) => {
                     *points += 1;
@@ -71,11 +77,10 @@ impl RareLoss {
     }
 
     /// What was found, with its place and what to write instead.
-    pub(super) fn warnings(self, faults: &[FaultSpec], origin: &Origin) -> Vec<ScenarioError> {
+    pub(super) fn warnings(self, origin: &Origin) -> Vec<ScenarioError> {
         let all = self.points;
         let warning = |(number, (rare, points)): (usize, (Rare, usize))| {
-            let Rare { probability, packets } = rare;
-            let kind = faults.get(number).map(|of| of.kind.to_string()).unwrap_or_default();
+            let Rare { probability, packets, kind, in_file } = rare;
             let at = if all > 1 { format!(" at {points} of {all} points") } else { String::new() };
             let message = format!(
                 "fault.{number} ({kind}) is expected to hit {} data packets in a run{at}: about {packets:.0} cross its \
@@ -94,6 +99,10 @@ impl RareLoss {
                 "much longer messages".to_owned()
             };
             let help = format!("{higher}more links (such as \"tor-uplinks:10%\"), {longer}, or more seeds");
+            if let Some((file, line)) = in_file.filter(|_| !origin.has_fault(number)) {
+                let help = Some(help.replace("probability = ", "an error rate of "));
+                return ScenarioError { file, line: Some(line), column: None, message, help };
+            }
             let place = origin.place(&format!("fault.{number}.probability"));
             fault(&origin.file, place, message, Some(help))
         };

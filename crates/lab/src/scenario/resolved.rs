@@ -349,12 +349,12 @@ impl Scenario {
             let mut taken_of = Vec::with_capacity(step.faults.len());
             for (i, fault) in step.faults.iter().enumerate() {
                 let taken = self.find_fault(i, fault, &ground.topology, seed)?;
-                without.look_at_fault(i, fault, &taken, &ground.topology);
+                without.look_at_fault(i, fault, &taken, (&ground.topology, step.topology));
                 taken_of.push((fault, taken));
             }
             let payload = step.schemes.iter().map(|scheme| scheme.transport.framing().payload.0).min();
             let payload = payload.unwrap_or(u64::MAX);
-            rare.look(&taken_of, &workload, &ground.topology, &ground.routing, payload);
+            rare.look(&taken_of, &workload, (&ground.topology, step.topology), &ground.routing, payload);
             without.look_at_workload(step.workload, &workload, &self.files);
             let soonest = curves::soonest_end(&workload, &ground.topology);
             too_short.look_at_end(soonest);
@@ -382,7 +382,7 @@ impl Scenario {
             idle.warnings(&self.origin),
             in_step.warnings(&self.origin),
             without.warnings(self, &self.origin),
-            rare.warnings(&self.faults, &self.origin),
+            rare.warnings(&self.origin),
         ];
         Ok(Examined { warnings: warnings.concat(), facts: facts_by_point })
     }

@@ -27,6 +27,8 @@ pub(super) struct WithoutEffect {
     one_way: BTreeMap<usize, String>,
     /// By fault: when it begins, at the points.
     begins: BTreeMap<usize, BTreeSet<Vec<Duration>>>,
+    /// By number of the fault, file and line: the error rates of topology files by which links lose everything.
+    losing_all: BTreeSet<(usize, String, usize)>,
     /// Some point has a fault.
     is_broken: bool,
     /// The depth of a collective, and the most chunks that one rank has for another, where that is fewer.
@@ -48,8 +50,17 @@ const LATER: f64 = 3.0;
 
 impl WithoutEffect {
     /// Looks at what a fault of a point takes.
-    pub(super) fn look_at_fault(&mut self, number: usize, fault: &FaultSpec, taken: &Taken, on: &Topology) {
+    pub(super) fn look_at_fault(
+        &mut self,
+        number: usize,
+        fault: &FaultSpec,
+        taken: &Taken,
+        (on, spec): (&Topology, &TopologySpec),
+    ) {
         self.is_broken = true;
+        if let (Some(rate), Some(file)) = (fault.error_rate(on).filter(|rate| rate.is(1.0)), spec.file()) {
+            self.losing_all.insert((number, file.to_owned(), rate.lines[0]));
+        }
         self.begins.entry(number).or_default().insert(fault.at.0.clone());
         let FaultKind::Rate { rate, links: Several(names), .. } = &fault.kind else { return };
         let is_direction = |name: &&String| !name.trim().starts_with("cable:") && name.contains(['/', '>']);
@@ -119,7 +130,14 @@ impl WithoutEffect {
         let mut warnings: Vec<ScenarioError> = late.collect();
         warnings.extend(scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
             let swept = scenario.sweep.contains_key(&format!("fault.{number}.probability"));
-            idle_loss(number, fault, origin).filter(|_| !swept)
+            idle_loss(number, fault, origin).filter(|_| !swept && origin.has_fault(number))
+        }));
+        let of_files = self.losing_all.into_iter().filter(|(number, ..)| !origin.has_fault(*number));
+        warnings.extend(of_files.map(|(number, file, line)| {
+            let message =
+                format!("error rate 1 (fault.{number}): the links that have it lose every packet that they carry");
+            let help = "0.01 for one packet in a hundred, or 0 for none".to_owned();
+            ScenarioError { file, line: Some(line), column: None, message, help: Some(help) }
         }));
         warnings.extend(scenario.faults.iter().enumerate().filter_map(|(number, fault)| {
             let rates = self.rates.get(&number).filter(|_| self.slows.get(&number) == Some(&false));

@@ -97,12 +97,14 @@ pub(super) fn resolve(
     let point = |step: sweep::Step| {
         let stepped = Node { at: None, item: Item::Table(step.fields) };
         let table = Table::open(file, "", &stepped)?;
-        let (topology, hosts) = written_topology::read(&cx, &section(&table, "topology")?)?;
+        let fabric = section(&table, "topology")?;
+        let (topology, hosts) = written_topology::read(&cx, &fabric)?;
         let (setup, schemes) = read_schemes(registry, &table, &settings, &step.settings, over)?;
         let workload = written_workload::read(&cx, &section(&table, "workload")?, hosts)?;
         let faults = table.tables("fault", "fault")?;
         let faults = faults.iter().map(|table| written_rest::fault(table, topology.link()));
-        let faults = faults.collect::<Result<_, _>>()?;
+        let mut faults = faults.collect::<Result<Vec<_>, _>>()?;
+        faults.extend(written_topology::losses(&cx, &fabric, &topology, &faults)?);
         Ok(Point { sweep: step.values, setup, schemes, topology, workload, faults })
     };
     let points = sweep.steps(&table)?.into_iter().map(point).collect::<Result<Vec<Point>, ScenarioError>>();

@@ -6,7 +6,7 @@ use super::keys;
 use super::table::Table;
 use anabranch_base::{Bytes, Duration, Rate};
 use anabranch_workload::collective::{Algorithm, DEFAULT_CHUNK, Placement};
-use anabranch_workload::{AlgorithmFrom, Format, SendEnds, ServerSpec, Streams, TraceSpec};
+use anabranch_workload::{AlgorithmFrom, Format, RankHosts, SendEnds, ServerSpec, Streams, TraceSpec};
 
 /// A job from a file of another tool. What its file says and does not fit is found when the workload is built.
 pub(super) fn trace(cx: &Context, table: &Table) -> Result<TraceSpec, ScenarioError> {
@@ -39,10 +39,6 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, ScenarioErr
         Format::Goal => cx.goal(table, "file", &file)?,
         Format::Msccl | Format::Mscclpp | Format::Simai => drop(cx.file(table, "file", &file)?),
     }
-    let placement = match table.node("placement").is_some() {
-        true => table.word("placement", &Placement::ALL)?,
-        false => Placement::Blocks,
-    };
     let rank_hosts = rank_hosts(cx, table)?;
     let ends = match table.node("ends").is_some() {
         true => table.word("ends", &SendEnds::ALL)?,
@@ -109,7 +105,6 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, ScenarioErr
     Ok(TraceSpec {
         format,
         file,
-        placement,
         rank_hosts,
         start,
         ends,
@@ -128,15 +123,23 @@ fn job(cx: &Context, table: &Table, name: &str) -> Result<TraceSpec, ScenarioErr
     })
 }
 
-/// The host of each rank, where they are named: in the scenario, or in a file with one per line.
-fn rank_hosts(cx: &Context, table: &Table) -> Result<Option<Vec<u32>>, ScenarioError> {
-    let Some(node) = table.node("rank_hosts") else { return Ok(None) };
+/// Where the ranks are: on hosts that are named, in the scenario or in a file with one per line, or as `placement` says.
+fn rank_hosts(cx: &Context, table: &Table) -> Result<RankHosts, ScenarioError> {
+    let Some(node) = table.node("rank_hosts") else {
+        let placement = match table.node("placement").is_some() {
+            true => table.word("placement", &Placement::ALL)?,
+            false => Placement::Blocks,
+        };
+        return Ok(RankHosts::Placed { placement });
+    };
     if table.node("placement").is_some() {
         let message = "rank_hosts says where the ranks are, and so does placement";
         return Err(table.wrong("rank_hosts", message, "rank_hosts or placement, not both"));
     }
     let value = node.value();
-    let Some(name) = value.as_str() else { return table.get("rank_hosts") };
+    let Some(name) = value.as_str() else {
+        return Ok(RankHosts::Named { rank_hosts: table.need("rank_hosts")? });
+    };
     let text = cx.file(table, "rank_hosts", name)?;
     let host = |(number, line): (usize, &str)| {
         line.trim().parse().map_err(|_| {
@@ -147,7 +150,7 @@ fn rank_hosts(cx: &Context, table: &Table) -> Result<Option<Vec<u32>>, ScenarioE
     };
     let lines =
         text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
-    lines.map(host).collect::<Result<_, _>>().map(Some)
+    Ok(RankHosts::Named { rank_hosts: lines.map(host).collect::<Result<_, _>>()? })
 }
 
 /// The most ranks of a trace.

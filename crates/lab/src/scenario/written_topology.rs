@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::keys;
 use super::table::{Table, example, fault, or_example, split_help};
-use super::{CrossDcSpec, ScenarioError, TierSpec, TopologySpec};
+use super::{CrossDcSpec, FaultSpec, ScenarioError, TierSpec, TopologySpec};
 use anabranch_base::{Duration, Rate};
 use anabranch_fabric::{self as topology, TopologyError};
 
@@ -281,6 +281,21 @@ fn graph(cx: &Context, table: &Table) -> Result<(TopologySpec, u32), ScenarioErr
     let spec = TopologySpec::Graph { file, switch_latency };
     let built = topology::build(&spec, Some(&text)).map_err(|e| refused(table, e))?;
     Ok((spec, built.hosts))
+}
+
+/// The faults that stand for the error rates of the topology's file, but for those of which `written` faults say what
+/// their links lose: so those of the resolved form stand for them.
+pub(super) fn losses(
+    cx: &Context,
+    table: &Table,
+    spec: &TopologySpec,
+    written: &[FaultSpec],
+) -> Result<Vec<FaultSpec>, ScenarioError> {
+    let Some(file) = spec.file() else { return Ok(Vec::new()) };
+    let text = cx.file(table, "file", file)?;
+    let rates = topology::build(spec, Some(&text)).map_err(|e| refused(table, e))?.error_rates;
+    let unsaid = rates.iter().filter(|rate| !written.iter().any(|fault| fault.says_of(rate)));
+    Ok(unsaid.map(FaultSpec::of_error_rate).collect())
 }
 
 fn hosts(table: &Table) -> Result<u32, ScenarioError> {

@@ -6,6 +6,7 @@
 //! meant.
 
 mod faults;
+mod round_trip;
 
 use anabranch_lab::scenario::{Figure, Files, Scale, Scheme, read_figure, scheme_on, schemes};
 use std::collections::{BTreeMap, BTreeSet};

@@ -21,17 +21,14 @@ use serde::{Deserialize, Serialize};
 
 /// A job from a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct TraceSpec {
     /// What the file is.
     pub format: Format,
     /// The file's name, as the scenario gives it.
     pub file: String,
-    /// Where its ranks are, a rank a host; among several jobs of the hosts that earlier ones leave.
-    pub placement: Placement,
-    /// The host of each rank, where they are named.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rank_hosts: Option<Vec<u32>>,
+    /// Where its ranks are, a rank a host.
+    #[serde(flatten)]
+    pub rank_hosts: RankHosts,
     /// When it begins.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub start: Duration,
@@ -73,6 +70,22 @@ pub struct TraceSpec {
     /// For `simai` and `chakra`: how collectives are done, where not by rings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub algorithm: Vec<AlgorithmFrom>,
+}
+
+/// Where the ranks of a job are: a scenario says it in one of these ways, and its resolved form in the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RankHosts {
+    /// On named hosts.
+    Named {
+        /// The host of each rank, in the order of the ranks.
+        rank_hosts: Vec<u32>,
+    },
+    /// On hosts of the fabric; among several jobs on those that earlier ones leave.
+    Placed {
+        /// Which ones.
+        placement: Placement,
+    },
 }
 
 /// Servers of some ranks each, which follow each other. What ranks of one send each other does not cross the network: it
@@ -383,8 +396,10 @@ pub(super) fn build<'a>(
             return Err(WorkloadError::file(file, what));
         }
         let hosts = match &spec.rank_hosts {
-            Some(hosts) => named(hosts, ranks, &mut free, fabric)?,
-            None => placed(spec.placement, ranks, (&mut free, number), fabric, seed)?,
+            RankHosts::Named { rank_hosts } => named(rank_hosts, ranks, &mut free, fabric)?,
+            RankHosts::Placed { placement } => {
+                placed(*placement, ranks, (&mut free, number), fabric, seed)?
+            }
         };
         let hosts: Vec<HostId> = hosts.into_iter().map(HostId).collect();
         let ways = Ways { hosts: &hosts, ends: spec.ends, server: spec.server, start: spec.start };

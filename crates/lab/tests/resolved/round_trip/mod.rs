@@ -1,0 +1,61 @@
+//! Whatever a scenario may say survives its resolved form: reading that gives the same scenario, with the same digest and
+//! the same text. The tests go over what the program declares, so that a key or a parameter that is new and has no
+//! scenario here fails them.
+
+mod keys;
+mod parameters;
+
+use anabranch_lab::scenario::{
+    Files, Overrides, Registry, Scenario, ScenarioError, find_in, read_with,
+};
+use anabranch_results::digest::text_digest;
+use std::collections::BTreeMap;
+
+/// What files hold, by name; any other name is there too, with what `otherwise` says.
+struct Folder {
+    files: BTreeMap<String, String>,
+    otherwise: &'static str,
+}
+
+impl Files for Folder {
+    fn read(&self, name: &str) -> Result<String, String> {
+        match self.files.get(name) {
+            Some(text) => Ok(text.clone()),
+            None if self.otherwise.is_empty() => Err("no such file".to_owned()),
+            None => Ok(self.otherwise.to_owned()),
+        }
+    }
+}
+
+/// Files of which each holds this.
+fn all(otherwise: &'static str) -> Folder {
+    Folder { files: BTreeMap::new(), otherwise }
+}
+
+fn resolve(text: &str, files: &Folder, registry: &Registry) -> Result<Scenario, ScenarioError> {
+    // A question is a sweep over the values that it looks at.
+    match find_in("s.toml", text, &Overrides::default())? {
+        Some(find) => find.scenario(&find.ends(), files),
+        None => read_with(registry, "s.toml", text, files, &Overrides::default()),
+    }
+}
+
+/// What is wrong with the round trip of a scenario; nothing, where it comes back as it was.
+fn broken(scenario: &Scenario, registry: &Registry) -> Option<String> {
+    let alone = match scenario.stand_alone(registry) {
+        Ok(alone) => alone,
+        Err(error) => return Some(format!("does not stand alone: {error}")),
+    };
+    for written in [scenario, &alone] {
+        let (text, files) = (written.to_toml(), Folder { files: written.files.clone(), otherwise: "" });
+        let again = match read_with(registry, "resolved.toml", &text, &files, &Overrides::default()) {
+            Ok(again) => again,
+            Err(error) => return Some(format!("cannot be read back: {error}\n{text}")),
+        };
+        let digest = |scenario: &Scenario| text_digest(&scenario.canonical());
+        if again != *written || again.to_toml() != text || digest(&again) != digest(written) {
+            return Some(format!("comes back as\n{}\nand was\n{text}", again.to_toml()));
+        }
+    }
+    None
+}
