@@ -1,6 +1,6 @@
 //! What the readers of workload files share: lines, numbers, suggestions.
 
-use anabranch_base::{Duration, Time};
+use anabranch_base::{Bytes, Duration, Time};
 use std::fmt::Display;
 
 /// The lines that say something, with their numbers from 1: without comments (`#` to the end of the line),
@@ -42,10 +42,31 @@ pub(super) fn whole_u32(word: &str, what: impl Display) -> Result<u32, String> {
     whole(word, what, u64::from(u32::MAX)).map(|number| number as u32)
 }
 
+/// [`whole`] for numbers of bytes, whose error says what to write for a size with a unit.
+pub(super) fn whole_bytes(word: &str, what: impl Display, most: u64) -> Result<u64, String> {
+    whole(word, what, most).map_err(|error| match word.parse::<Bytes>() {
+        Ok(bytes) if bytes.0 <= most => format!("{error}; write {}", bytes.0),
+        _ => error,
+    })
+}
+
+/// The end of an error about a time that has a unit where there must be none: what it is in `unit`s.
+pub(super) fn without_unit(word: &str, unit: Duration) -> String {
+    match word.parse::<Duration>() {
+        Ok(time) if unit > Duration::ZERO && time.0.is_multiple_of(unit.0) => {
+            format!("; write {}", time.0 / unit.0)
+        }
+        _ => String::new(),
+    }
+}
+
 /// Reads a decimal number of `unit`s (`12`, `2.000000009`, `1e-06`) as picoseconds, without floats: exact,
 /// and rounded down where the file has digits below a picosecond.
 pub(super) fn instant(word: &str, what: &str, unit: Duration) -> Result<Time, String> {
-    let wrong = || format!("{what} must be a number such as 0 or 1.5, not {}", quote(word));
+    let wrong = || {
+        let instead = without_unit(word, unit);
+        format!("{what} must be a number such as 0 or 1.5, not {}{instead}", quote(word))
+    };
     let too_large = || format!("{what} is too large: {}", quote(word));
     if word.starts_with('-') && word.len() > 1 {
         return Err(format!("{what} must not be negative, but it is {}", quote(word)));
