@@ -179,7 +179,7 @@ impl<'a> Assembly<'a> {
         let trigger = first.trigger.unwrap_or_default();
         let what = format!(
             "this connection never starts{others}: trigger {trigger} waits, directly or through others, for \
-             connections that wait for it; write `start 0` in place of `trigger {trigger}`"
+             connections that wait for it; give one of them a `start`, and take out triggers that then start nothing"
         );
         WorkloadError::line(self.file, first.line, what)
     }

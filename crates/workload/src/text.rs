@@ -63,10 +63,7 @@ pub(super) fn without_unit(word: &str, unit: Duration) -> String {
 /// Reads a decimal number of `unit`s (`12`, `2.000000009`, `1e-06`) as picoseconds, without floats: exact,
 /// and rounded down where the file has digits below a picosecond.
 pub(super) fn instant(word: &str, what: &str, unit: Duration) -> Result<Time, String> {
-    let wrong = || {
-        let instead = without_unit(word, unit);
-        format!("{what} must be a number such as 0 or 1.5, not {}{instead}", quote(word))
-    };
+    let wrong = || format!("{what} must be a number such as 0 or 1.5, not {}", quote(word));
     let too_large = || format!("{what} is too large: {}", quote(word));
     if word.starts_with('-') && word.len() > 1 {
         return Err(format!("{what} must not be negative, but it is {}", quote(word)));

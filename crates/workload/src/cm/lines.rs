@@ -270,7 +270,9 @@ impl Options {
             }
             "start" => {
                 let word = words.next().ok_or("`start` needs a time after it, such as `start 0`")?;
-                once(key, &mut self.start, text::instant(word, "the start", start_unit)?)
+                let start = text::instant(word, "the start", start_unit)
+                    .map_err(|what| what + &text::without_unit(word, start_unit))?;
+                once(key, &mut self.start, start)
             }
             "msg" => once(key, &mut self.msg, ()),
             "addon" => once(key, &mut self.addon, ()),

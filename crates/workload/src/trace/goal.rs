@@ -112,7 +112,11 @@ impl Reader {
                 let rank = text::whole_u32(rank, "the rank")?;
                 let known = self.seen.len();
                 match self.seen.get_mut(rank as usize) {
-                    None if known == 0 => Err("write `num_ranks N` before the first rank".to_owned()),
+                    None if known == 0 => Err(
+                        "nothing says how many ranks there are; write `num_ranks 2` above it, or another \
+                                               number"
+                            .to_owned(),
+                    ),
                     None => Err(format!("there are ranks 0 to {}, and no rank {rank}", known - 1)),
                     Some(true) => {
                         Err(format!("rank {rank} is here for the second time; write all of it in one place"))
