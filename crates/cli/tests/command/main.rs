@@ -19,3 +19,4 @@ mod pcap;
 mod unfinished;
 mod unsaid;
 mod warnings;
+mod within_servers;

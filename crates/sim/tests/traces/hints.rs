@@ -354,6 +354,7 @@ fn of_simai() -> Vec<Mistake> {
         mistake(HYBRID, ("BROADCAST", "broadcast"), 4, "", ("BROADCAST", Of("broadcast"))),
         mistake(HYBRID, ("ALLTOALL_EP", "ALLTOAL_EP"), 3, "", ("ALLTOALL", Of("ALLTOAL"))),
         mistake(HYBRID, ("a -1", "a 4"), 3, "-1", ("-1", Of("4"))),
+        mistake(HYBRID, ("6000 1", "6000"), 4, "0 behind it", ("0", Behind)),
         mistake(
             with("model_parallel_NPU_group: 8 all_gpus: 8"),
             ("model_parallel_NPU_group: 8 ", ""),

@@ -161,7 +161,7 @@ fn mistakes_in_simai_are_explained() {
         ),
         (
             head.to_owned() + "1\nl -1 1 NONE 0 1 NONE 0 1 NONE 0\n",
-            "job:3: a layer has 12 columns: a name and -1; time, collective and bytes of the forward, of the input gradient",
+            "the time of the update; the last one is missing; write 0 behind it",
         ),
         (
             head.to_owned() + "1\nl 4 1 NONE 0 1 NONE 0 1 NONE 0 1\n",

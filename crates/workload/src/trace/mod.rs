@@ -49,7 +49,8 @@ pub struct TraceSpec {
     /// For `simai`: the first and the last of the file's layers that are simulated, from 1; all unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layers: Option<[u32; 2]>,
-    /// For `simai`: of the file's ranks the first so many are simulated; all unless said.
+    /// For `simai`: of the file's ranks the first so many are simulated, or, where it does not say how many it has, that many;
+    /// all unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
     /// For `chakra`: the file that says which ranks are in which group. The text of the trace has them.

@@ -501,6 +501,10 @@ impl Layer {
         let [_, dependency, parts @ .., update] = &words[..] else {
             return Err(format!("a layer has {COLUMNS}; there are {}", words.len()));
         };
+        let is_name = |word: &str| word.starts_with(|c: char| c.is_ascii_alphabetic());
+        if parts.len() == 8 && [parts[1], parts[4], parts[7]].into_iter().all(is_name) {
+            return Err(format!("a layer has {COLUMNS}; the last one is missing; write 0 behind it"));
+        }
         if parts.len() != 9 {
             return Err(format!("a layer has {COLUMNS}; there are {}", words.len()));
         }
