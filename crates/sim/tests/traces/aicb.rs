@@ -112,7 +112,7 @@ fn headers_of_all_versions_are_read() {
     let error = simulated(8, KEYS, &format!("{staged}\n{layer}"), 1).map(|_| ()).unwrap_err();
     assert!(error.contains("2 pipeline stages send each other 8.39 MB"), "{error}");
     let halved = cct(8, &format!("{KEYS}\nwithout_pipeline = true"), &format!("{staged}\n{layer}"));
-    assert_eq!(halved, alone(2, "allreduce-ring", 81_720) + 30 * NS);
+    assert_eq!(halved, alone(2, "allreduce-ring", 81_720) + 20 * NS);
 }
 
 /// No bytes, `NONE` of some bytes, and a group of one rank are no collective (the first hung SimAI once, its issue 264).

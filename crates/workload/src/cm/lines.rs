@@ -152,7 +152,7 @@ impl Reader {
             options.read(key, &mut words, self.start_unit)?;
         }
         match (options.start, options.trigger) {
-            (Some(_), Some(_)) => return Err("both `start` and `trigger`; write one of them".into()),
+            (Some(_), Some(_)) => return Err("both `start` and `trigger`; remove one of the two".into()),
             (None, None) => {
                 return Err("neither `start` nor `trigger`; write `start 0` behind it, or `trigger N`".into());
             }
@@ -287,7 +287,7 @@ impl Options {
 
 fn once<T>(key: &str, slot: &mut Option<T>, value: T) -> Result<(), String> {
     match slot.replace(value) {
-        Some(_) => Err(format!("`{key}` twice in one line; write it once")),
+        Some(_) => Err(format!("`{key}` twice in one line; remove one of the two")),
         None => Ok(()),
     }
 }

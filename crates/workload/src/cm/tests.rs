@@ -160,7 +160,7 @@ fn wrong_connections_are_explained() {
             "0-> start 0 size 1",
             "the destination of a connection `SRC->DST` must be a whole number, not `start`",
         ),
-        ("0->1 start 0 trigger 1 size 1", "both `start` and `trigger`; write one of them"),
+        ("0->1 start 0 trigger 1 size 1", "both `start` and `trigger`; remove one of the two"),
         ("0->1 size 1", "neither `start` nor `trigger`; write `start 0` behind it, or `trigger N`"),
         ("0->1 start 0", "no `size`; write `size 2000000` behind it, or other bytes"),
         ("0->1 start 0 size 0", "the size must be at least 1 byte, but it is 0; write `size 1`"),
@@ -172,7 +172,7 @@ fn wrong_connections_are_explained() {
             "the size, in bytes, is too large: `99999999999999999999`; the most is 9223372036854775807",
         ),
         ("0->1 start -3 size 1", "the start must not be negative, but it is `-3`"),
-        ("0->1 start 0 size 1 size 2", "`size` twice in one line; write it once"),
+        ("0->1 start 0 size 1 size 2", "`size` twice in one line; remove one of the two"),
         ("0->1 start 0 sise 1", "`sise` is no option of a connection; did you mean `size`?"),
         ("0->1 id start 0 size 1", "the number after `id` must be a whole number, not `start`"),
         (
