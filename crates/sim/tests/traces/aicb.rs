@@ -78,7 +78,9 @@ fn a_header_without_all_gpus_is_for_as_many_ranks_as_there_are_hosts() {
     }
     let said = "job does not say all_gpus: it is simulated on 8 ranks, all hosts that are free";
     assert_eq!(notes(8, "", file), [said]);
-    assert_eq!(notes(8, "ranks = 4", file), [""; 0]);
+    for keys in ["ranks = 4", "rank_hosts = [0, 3, 5, 7]"] {
+        assert_eq!(notes(8, keys, file), [""; 0]);
+    }
     // Of several jobs each has the hosts that earlier ones leave.
     let text = scenario(
         8,

@@ -126,12 +126,12 @@ impl TraceSpec {
     }
 
     fn share(&self, free: u32) -> simai::Share {
-        let named = self.rank_hosts.as_ref().map(|hosts| hosts.len() as u32);
         simai::Share {
             without_pipeline: self.without_pipeline,
             layers: self.layers,
             ranks: self.ranks,
-            otherwise: named.unwrap_or(free),
+            named: self.rank_hosts.as_ref().map(|hosts| hosts.len() as u32),
+            free,
         }
     }
 

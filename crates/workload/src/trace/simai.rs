@@ -39,8 +39,17 @@ pub struct Share {
     pub layers: Option<[u32; 2]>,
     /// Of its ranks the first so many; where it does not say how many there are, that.
     pub ranks: Option<u32>,
-    /// How many ranks there are where neither says that.
-    pub otherwise: u32,
+    /// Of so many ranks the hosts are named; where neither says how many there are, that.
+    pub named: Option<u32>,
+    /// How many hosts there are for it, and ranks where nothing says how many.
+    pub free: u32,
+}
+
+impl Share {
+    /// The ranks of a file that does not say how many it has.
+    fn open(self) -> u32 {
+        self.ranks.or(self.named).unwrap_or(self.free)
+    }
 }
 
 /// Reads a file. Of what it has, `share` is taken.
@@ -80,7 +89,7 @@ pub fn notes(file: &str, text: &str, share: Share) -> Vec<String> {
     let mut notes = Vec::new();
     let all = groups.ranks();
     let ranks = groups.shared(share).map_or(all, Groups::ranks);
-    if !groups.is_said && share.ranks.is_none() {
+    if !groups.is_said && share.ranks.or(share.named).is_none() {
         let open = if groups.is_micro { "begins with MICRO" } else { "does not say all_gpus" };
         notes.push(format!("{file} {open}: it is simulated on {ranks} ranks, all hosts that are free"));
     }
@@ -246,7 +255,7 @@ impl Header {
 impl Groups {
     fn read(header: &str, share: Share) -> Result<Self, String> {
         let mut words = header.split_whitespace();
-        let open = share.ranks.unwrap_or(share.otherwise);
+        let open = share.open();
         match words.next() {
             Some("HYBRID_TRANSFORMER_FWD_IN_BCKWD" | "HYBRID_TRANSFORMER") => {}
             Some("MICRO") => {
