@@ -555,6 +555,16 @@ const COLLECTIVES: [(&str, Option<Algorithm>); 6] = [
     ("BROADCAST", Some(Algorithm::BroadcastRing)),
 ];
 
+/// The end of an error about an unknown collective. A `REDUCE` is another one than an `ALLREDUCE`, and no slip.
+fn near(kind: &str) -> String {
+    let names = COLLECTIVES.map(|(name, _)| name);
+    let upper = kind.to_uppercase();
+    match names.iter().find(|name| strsim::damerau_levenshtein(&upper, name) <= 2) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => format!("expected one of: {}", names.join(", ")),
+    }
+}
+
 impl Part {
     fn read(words: &[&str], name: &str, plain: Group, how: Collectives<'_>) -> Result<Self, String> {
         let takes = nanoseconds(words[0], name)?;
@@ -575,7 +585,7 @@ impl Part {
                     format!("{} is of no known group: the suffixes are _EP, _DP_EP and none", quote(words[1]))
                 }
                 false => {
-                    let near = text::suggest(kind, &COLLECTIVES.map(|(known, _)| known));
+                    let near = near(kind);
                     let behind =
                         if suffix.is_empty() { String::new() } else { format!(" with {suffix} behind it") };
                     format!("{} is no known collective{behind}; {near}", quote(kind))

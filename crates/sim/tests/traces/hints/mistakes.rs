@@ -57,13 +57,7 @@ pub(super) fn of_cm() -> Vec<Mistake> {
             ("size 2000000", Behind),
         ),
         mistake(ONE, ("start 0 ", ""), 4, "`start 0` behind it, or `trigger N`", ("start 0", Behind)),
-        mistake(
-            ONE,
-            ("start 0", "start 0 trigger 1"),
-            4,
-            "one of them",
-            ("start 0", Of("start 0 trigger 1")),
-        ),
+        mistake(ONE, ("start 0", "start 0 trigger 1"), 4, "", ("start 0", Of("start 0 trigger 1"))),
         mistake(ONE, ("start 0", "strat 0"), 4, "", ("start", Of("strat"))),
         mistake(ONE, ("start 0", "start 0 start 0"), 4, "", ("start 0", Of("start 0 start 0"))),
         mistake(
