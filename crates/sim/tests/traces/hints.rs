@@ -5,7 +5,7 @@ mod mistakes;
 
 use super::*;
 use anabranch_sim::scenario::ScenarioError;
-use mistakes::{of_cm, of_goal, of_msccl, of_simai, of_topo};
+use mistakes::{of_cm, of_connections, of_goal, of_msccl, of_shapes, of_simai, of_topo};
 
 /// Where what is to be written goes.
 #[derive(Clone, Copy, Debug)]
@@ -216,7 +216,9 @@ fn what_is_offered_for_a_file_works_there() {
     let (mut said, mut wrong) = (Vec::new(), Vec::new());
     for (kind, mistakes) in [
         (Kind::Cm, of_cm()),
+        (Kind::Cm, of_connections()),
         (Kind::Topo, of_topo()),
+        (Kind::Topo, of_shapes()),
         (Kind::Trace("simai"), of_simai()),
         (Kind::Trace("goal"), of_goal()),
         (Kind::Trace("msccl"), of_msccl()),

@@ -107,6 +107,31 @@ impl Naming<'_> {
         }
     }
 
+    /// The send of what `rank` receives from another one with a tag, which sends it as `sent`.
+    fn received(
+        &self,
+        rank: u32,
+        place: u64,
+        (from, bytes, tag): (u32, Option<u64>, u64),
+        sent: Option<(u32, u64)>,
+    ) -> Result<u32, WorkloadError> {
+        let what = match (sent, bytes) {
+            (None, _) => {
+                let bytes = bytes.unwrap_or_default();
+                let send = self.instead(|| format!("`send {bytes}b to {rank} tag {tag}` into rank {from}"));
+                format!("it receives from rank {from} with tag {tag}, which that never sends (again){send}")
+            }
+            (Some((_, of_sender)), Some(bytes)) if bytes != of_sender => {
+                let as_many = self.instead(|| format!("{of_sender}b"));
+                format!(
+                    "it receives {bytes} bytes from rank {from} with tag {tag}, which sends {of_sender}{as_many}"
+                )
+            }
+            (Some((send, _)), _) => return Ok(send),
+        };
+        Err(self.wrong(rank as usize, place, what))
+    }
+
     /// The end of an error that says what to write, where the format is written by hand.
     fn instead(&self, what: impl FnOnce() -> String) -> String {
         if self.format == Format::Goal { format!("; write {}", what()) } else { String::new() }
@@ -174,22 +199,8 @@ impl Graph {
         let mut pairs = BTreeMap::new();
         for (rank, number, node) in all() {
             let Op::Receive { from, bytes, tag } = node.op else { continue };
-            let Some((send, sent_bytes)) = sent.get_mut(&(from, rank, tag)).and_then(Vec::pop) else {
-                let bytes = bytes.unwrap_or_default();
-                let send = naming.instead(|| format!("`send {bytes}b to {rank} tag {tag}` into rank {from}"));
-                let what = format!(
-                    "it receives from rank {from} with tag {tag}, which that never sends (again){send}"
-                );
-                return Err(naming.wrong(rank as usize, node.place, what));
-            };
-            if bytes.is_some_and(|bytes| bytes != sent_bytes) {
-                let what = format!(
-                    "it receives {} bytes from rank {from} with tag {tag}, which sends {sent_bytes}{}",
-                    bytes.unwrap_or_default(),
-                    naming.instead(|| format!("{sent_bytes}b"))
-                );
-                return Err(naming.wrong(rank as usize, node.place, what));
-            }
+            let sent = sent.get_mut(&(from, rank, tag)).and_then(Vec::pop);
+            let send = naming.received(rank, node.place, (from, bytes, tag), sent)?;
             pairs.insert((from, send), (rank, number));
         }
         match sent.iter().find_map(|(&(from, to, tag), sends)| Some((from, to, tag, *sends.last()?))) {

@@ -10,7 +10,7 @@ const BARRIER: &str = "Nodes 4\nConnections 3\nTriggers 1\n0->1 start 0 size 9 s
 const ONE: &str = "Nodes 16\nConnections 1\nFailures 0\n0->1 start 0 size 2000000\n";
 
 pub(super) fn of_cm() -> Vec<Mistake> {
-    use Place::{Above, After, Behind, Below, Of};
+    use Place::{Above, After, Below, Of};
     let three = "`Connections 3`";
     vec![
         mistake(CM, ("Connections 3", "Connections 4"), 2, three, ("Connections 3", Of("Connections 4"))),
@@ -39,6 +39,12 @@ pub(super) fn of_cm() -> Vec<Mistake> {
             "them as [[fault]] in the scenario, remove the `failure` lines and set `Failures 0`",
             ("Failures 0", Of("Failures 1")),
         ),
+    ]
+}
+
+pub(super) fn of_connections() -> Vec<Mistake> {
+    use Place::{Behind, Of};
+    vec![
         mistake(CM, ("size 1000", "size 1KB"), 4, "1000", ("1000", Of("1KB"))),
         mistake(CM, ("start 5", "start 5ps"), 6, "5", ("5", Of("5ps"))),
         mistake(ONE, ("size 2000000", "size 2MB"), 4, "2000000", ("2000000", Of("2MB"))),
@@ -101,7 +107,7 @@ const DEEP: &str = "Nodes 16\nTiers 3\nPodsize 8\nTier 0\nDownlink_speed_Gbps 40
                     Downlink_Latency_ns 500\nTier 2\nDownlink_speed_Gbps 400\nRadix_Down 2\nDownlink_Latency_ns 500\n";
 
 pub(super) fn of_topo() -> Vec<Mistake> {
-    use Place::{Line, Nowhere, Of};
+    use Place::Of;
     vec![
         mistake(
             TOPO,
@@ -138,6 +144,12 @@ pub(super) fn of_topo() -> Vec<Mistake> {
             "Downlink_speed_Gbps 100, or another one",
             ("Downlink_speed_Gbps 100", Of("Downlink_speed_Gbps 0")),
         ),
+    ]
+}
+
+pub(super) fn of_shapes() -> Vec<Mistake> {
+    use Place::{Line, Nowhere, Of};
+    vec![
         mistake(TOPO, ("Podsize 16", "Podsize 8"), 3, "Podsize 16", ("Podsize 16", Of("Podsize 8"))),
         mistake(DEEP, ("Podsize 8", "Podsize 10"), 3, "Podsize 8 or 16", ("Podsize 8", Of("Podsize 10"))),
         mistake(
