@@ -266,3 +266,30 @@ fn what_is_offered_for_a_file_works_there() {
     assert_eq!(missing, [""; 0], "no mistake above has these answers");
     assert_eq!(unused, [("", ""); 0], "nobody offers this any more");
 }
+
+/// Tools write traces of Chakra; what is offered goes into the file of groups, or says to name one.
+#[test]
+fn what_is_offered_for_groups_of_chakra_works() {
+    use super::formats::{BOOL, INT64, file, node};
+    let reduce = node(1, 7, &[]).attribute("is_cpu_op", BOOL, 0).attribute("comm_type", INT64, 0);
+    let reduce = file(&[reduce.attribute("comm_size", INT64, 40_860).attribute("comm_group", INT64, 1)]);
+    let of = |keys: &str, groups: &str| {
+        let beside = vec![("groups.json".to_owned(), groups.as_bytes().to_vec())];
+        of_ranks_beside(keys, &[reduce.clone(), reduce.clone()], beside).map(|result| result.jobs[0].cct_ps)
+    };
+    let named = "comm_groups = \"groups.json\"";
+    let expected = of(named, "{\"1\": [0, 1]}").unwrap();
+    let error = of("", "").unwrap_err();
+    assert!(
+        error.starts_with("job.0.et: node 1 ") && error.ends_with(&format!("\n  write: {named}")),
+        "{error}"
+    );
+    for (groups, says, mended) in [
+        ("{\"1\": [0, 5]}", "\n  write: 0 to 1", "{\"1\": [0, 1]}"),
+        ("{\"1\": [0, 1, 1]}", "\n  write: it once", "{\"1\": [0, 1]}"),
+    ] {
+        let error = of(named, groups).unwrap_err();
+        assert!(error.starts_with("groups.json: group `1` has rank") && error.ends_with(says), "{error}");
+        assert_eq!(of(named, mended).unwrap(), expected);
+    }
+}
