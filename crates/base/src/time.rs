@@ -123,11 +123,19 @@ impl FromStr for Duration {
 }
 
 impl fmt::Display for Duration {
-    /// Prints the largest unit that keeps the number whole, so that reading it back gives the same span.
+    /// Prints the largest unit that keeps the number whole. For people (without `#`) thousands of picoseconds become the
+    /// largest unit that is not longer than the span, with a point: `106.33904us`. Either reads back as the same span.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (unit, scale) =
-            UNITS.iter().rev().find(|(_, s)| self.0.is_multiple_of(*s) && self.0 > 0).unwrap_or(&("ps", 1));
-        write!(f, "{}{unit}", self.0 / scale)
+        let whole = UNITS.iter().rev().find(|(_, scale)| self.0.is_multiple_of(*scale) && self.0 > 0);
+        let (unit, scale) = whole.unwrap_or(&UNITS[0]);
+        match UNITS.iter().rev().find(|(_, longer)| *longer <= self.0) {
+            Some((longer, of)) if *scale == 1 && *of > 1 && !f.alternate() => {
+                let digits = of.ilog10() as usize;
+                let fraction = format!("{:0digits$}", self.0 % of);
+                write!(f, "{}.{}{longer}", self.0 / of, fraction.trim_end_matches('0'))
+            }
+            _ => write!(f, "{}{unit}", self.0 / scale),
+        }
     }
 }
 
@@ -138,8 +146,9 @@ impl fmt::Display for Time {
 }
 
 impl Serialize for Duration {
+    /// Whole numbers alone: digests of resolved scenarios hang on the form.
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.collect_str(self)
+        s.collect_str(&format_args!("{self:#}"))
     }
 }
 
@@ -169,6 +178,22 @@ mod tests {
             assert_eq!(span.to_string().parse(), Ok(span), "{span}");
         }
         assert_eq!("1.5us".parse(), Ok(Duration(1_500_000)));
+    }
+
+    #[test]
+    fn picoseconds_in_thousands_are_printed_as_people_read_them() {
+        for (ps, text) in [
+            (999, "999ps"),
+            (1_280, "1.28ns"),
+            (83_000, "83ns"),
+            (1_500_000, "1500ns"),
+            (106_339_040, "106.33904us"),
+            (1_000_000_000_001, "1.000000000001s"),
+        ] {
+            assert_eq!(Duration(ps).to_string(), text);
+            assert_eq!(text.parse(), Ok(Duration(ps)));
+        }
+        assert_eq!(format!("{:#}", Duration(106_339_040)), "106339040ps");
     }
 
     #[test]

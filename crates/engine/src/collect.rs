@@ -159,6 +159,7 @@ pub(crate) fn collect<O: Observer>(engine: &Engine<'_, O>, point: &RunPoint, ide
     run.set_slowdowns(flows.iter());
     run.faults = fault_rows(engine, point);
     run.warnings = unmet_faults(&run, point);
+    run.warnings.extend(jobs_within_servers(&workload.jobs));
     RunResult { parts, ..RunResult::new(run, flows, jobs, Vec::new()) }
 }
 
@@ -200,6 +201,19 @@ fn unmet_faults(run: &RunRow, point: &RunPoint) -> Vec<String> {
         Some(format!("fault.{} ({}) {why}", row.fault, spec.kind))
     };
     run.faults.iter().zip(&point.faults).filter_map(told).collect()
+}
+
+/// Jobs of which the run says nothing about the network, as all that their ranks send stays inside servers.
+fn jobs_within_servers(jobs: &[Job]) -> impl Iterator<Item = String> {
+    let within = jobs.iter().enumerate().filter(|(_, job)| job.messages.is_empty());
+    within.map(|(number, job)| {
+        format!(
+            "job {number} ({}, {} ranks): all that its ranks send stays inside their servers, and nothing crosses the \
+             network: it takes as long under every scheme",
+            job.algorithm,
+            job.hosts.len()
+        )
+    })
 }
 
 /// Slowdowns within data centres and between them, where any such flow finished.

@@ -161,7 +161,7 @@ impl Shape {
         }
         if pod_hosts == 0 || !hosts.is_multiple_of(pod_hosts) {
             let fit = near_divisors(hosts, pod_hosts);
-            let problem = format!("{hosts} hosts do not fill pods of {pod_hosts}; write {fit} hosts a pod");
+            let problem = format!("{hosts} hosts do not fill pods of {pod_hosts}; write {fit}");
             return fail(0, Key::PodHosts, problem);
         }
         let down = tier[0].radix_down;
@@ -275,8 +275,8 @@ fn check_tier(t: usize, spec: &TierSpec, top: bool) -> Result<(), ShapeError> {
         return fail(Key::RadixUp, format!("a switch of tier {t} needs at least 1 port up"));
     }
     if spec.bundle == 0 || (t == 0 && spec.bundle != 1) {
-        let fit = if t == 0 { "a host has one cable; write 1" } else { "write 1 or more" };
-        return fail(Key::Bundle, format!("{} parallel cables are not possible: {fit}", spec.bundle));
+        let fit = if t == 0 { ": a host has one cable; write 1" } else { "; write 1 or more" };
+        return fail(Key::Bundle, format!("{} parallel cables are not possible{fit}", spec.bundle));
     }
     let ports = u64::from(spec.radix_down) + u64::from(spec.radix_up);
     if ports > MAX_PORTS {

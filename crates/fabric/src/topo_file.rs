@@ -64,16 +64,22 @@ pub fn parse_topo(file_name: &str, text: &str) -> Result<TopologySpec, TopologyE
         .collect::<Result<Vec<TierSpec>, _>>()?;
 
     Shape::check(hosts, &tier, pod_hosts).map_err(|e| {
-        let line = match e.at {
-            Key::Hosts => file.header.line_of(NODES),
-            Key::PodHosts => file.header.line_of(PODSIZE),
-            Key::Tiers => file.header.line_of(TIERS),
-            Key::Link => blocks[e.tier].line_of(SPEED),
-            Key::RadixDown => blocks[e.tier].line_of(RADIX_DOWN),
-            Key::RadixUp => blocks[e.tier].line_of(RADIX_UP),
-            Key::Bundle => blocks[e.tier].line_of(BUNDLE),
+        let (block, key) = match e.at {
+            Key::Hosts => (&file.header, NODES),
+            Key::PodHosts => (&file.header, PODSIZE),
+            Key::Tiers => (&file.header, TIERS),
+            Key::Link => (blocks[e.tier], SPEED),
+            Key::RadixDown => (blocks[e.tier], RADIX_DOWN),
+            Key::RadixUp => (blocks[e.tier], RADIX_UP),
+            Key::Bundle => (blocks[e.tier], BUNDLE),
         };
-        file.at(line, e.problem)
+        // In the file's own words.
+        let problem = match e.problem.rsplit_once("; write ") {
+            Some((problem, "one above 0")) => format!("{problem}; write {key} 100, or another one"),
+            Some((problem, instead)) => format!("{problem}; write {key} {instead}"),
+            None => e.problem,
+        };
+        file.at(block.line_of(key), problem)
     })?;
     Ok(TopologySpec::FatTree { hosts, tier, pod_hosts })
 }
@@ -176,7 +182,10 @@ impl<'a> File<'a> {
             let entry = self.required(block, key)?;
             // A unit in the value would be read as part of ours.
             match entry.value.find(|c: char| !c.is_ascii_digit() && c != '.') {
-                Some(_) => Err(self.at(entry.line, not_a_number(key, entry.value))),
+                Some(_) => {
+                    let problem = not_a_number(key, entry.value) + &without_unit(key, entry.value);
+                    Err(self.at(entry.line, problem))
+                }
                 None => Ok((entry.line, format!("{}{unit}", entry.value))),
             }
         };
@@ -272,11 +281,29 @@ fn not_a_number(key: &str, value: &str) -> String {
     format!("{key} wants a {what}, not {value:?}")
 }
 
+/// The end of an error about a rate or a time that has a unit: what it is in the file's.
+fn without_unit(key: &str, value: &str) -> String {
+    let (parts, whole) = match key {
+        SPEED => (value.parse::<Rate>().ok().map(|rate| rate.0), Rate::from_gbps(1).0),
+        _ => (value.parse::<Duration>().ok().map(|span| span.0), Duration::from_ns(1).0),
+    };
+    let Some(parts) = parts else { return String::new() };
+    let digits = whole.ilog10() as usize;
+    let number = format!("{}.{:0digits$}", parts / whole, parts % whole);
+    format!("; write {key} {}", number.trim_end_matches('0').trim_end_matches('.'))
+}
+
 fn unknown(word: &str) -> String {
-    let known = HEADER_KEYS.iter().chain(TIER_KEYS).chain(&[TIER]);
+    let known = || HEADER_KEYS.iter().chain(TIER_KEYS).chain(&[TIER]);
     let distance = |key: &str| strsim::damerau_levenshtein(&key.to_lowercase(), &word.to_lowercase());
-    let nearest = known.min_by_key(|key| distance(key)).unwrap_or(&TIER);
-    format!("unknown key {word:?}; the nearest known one is {nearest}")
+    let near = |key: &&&str| distance(key) <= 2.max(key.len() / 3);
+    match known().min_by_key(|key| distance(key)).filter(near) {
+        Some(nearest) => format!("unknown key {word:?}; the nearest known one is {nearest}"),
+        None => {
+            let all: Vec<&str> = known().copied().collect();
+            format!("unknown key {word:?}; known are {}", all.join(", "))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -294,7 +294,7 @@ macro_rules! as_text {
     ($name:ident) => {
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-                s.collect_str(self)
+                s.collect_str(&format_args!("{self:#}"))
             }
         }
         impl<'de> Deserialize<'de> for $name {

@@ -42,13 +42,14 @@ fn check_counts(file: &str, body: &Body) -> Result<(), WorkloadError> {
     if body.connections.is_empty() {
         return Err(WorkloadError::file(
             file,
-            "it has no connections; write lines such as `0->1 start 0 size 1000`",
+            "it has no connections; write `Connections 1` and below it a line such as `0->1 start 0 size 1000`",
         ));
     }
     Ok(())
 }
 
-/// A count line must match what the body has; one that counts nothing may be left out.
+/// A count line must match what the body has, as in htsim, which ends with "Mismatch in connection count"
+/// (`ConnectionMatrix::load`); one that counts nothing may be left out.
 fn check_count(
     file: &str,
     key: &str,
@@ -100,7 +101,10 @@ impl<'a> Assembly<'a> {
         for (position, trigger) in body.triggers.iter().enumerate() {
             if let Some(first) = trigger_of.insert(trigger.id, position) {
                 let first: &Trigger = &body.triggers[first];
-                let what = format!("trigger {} is declared twice, first in line {}", trigger.id, first.line);
+                let what = format!(
+                    "trigger {} is declared twice, first in line {}; remove one of the two and count the rest in `Triggers`",
+                    trigger.id, first.line
+                );
                 return Err(WorkloadError::line(file, trigger.line, what));
             }
         }
@@ -175,7 +179,7 @@ impl<'a> Assembly<'a> {
         let trigger = first.trigger.unwrap_or_default();
         let what = format!(
             "this connection never starts{others}: trigger {trigger} waits, directly or through others, for \
-             connections that wait for it; give one of them a `start`"
+             connections that wait for it; give one of them a `start`, and take out triggers that then start nothing"
         );
         WorkloadError::line(self.file, first.line, what)
     }

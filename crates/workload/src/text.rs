@@ -1,6 +1,6 @@
 //! What the readers of workload files share: lines, numbers, suggestions.
 
-use anabranch_base::{Duration, Time};
+use anabranch_base::{Bytes, Duration, Time};
 use std::fmt::Display;
 
 /// The lines that say something, with their numbers from 1: without comments (`#` to the end of the line),
@@ -40,6 +40,24 @@ pub(super) fn whole(word: &str, what: impl Display, most: u64) -> Result<u64, St
 /// [`whole`] for numbers of 32 bits, such as node numbers.
 pub(super) fn whole_u32(word: &str, what: impl Display) -> Result<u32, String> {
     whole(word, what, u64::from(u32::MAX)).map(|number| number as u32)
+}
+
+/// [`whole`] for numbers of bytes, whose error says what to write for a size with a unit.
+pub(super) fn whole_bytes(word: &str, what: impl Display, most: u64) -> Result<u64, String> {
+    whole(word, what, most).map_err(|error| match word.parse::<Bytes>() {
+        Ok(bytes) if bytes.0 <= most => format!("{error}; write {}", bytes.0),
+        _ => error,
+    })
+}
+
+/// The end of an error about a time that has a unit where there must be none: what it is in `unit`s.
+pub(super) fn without_unit(word: &str, unit: Duration) -> String {
+    match word.parse::<Duration>() {
+        Ok(time) if unit > Duration::ZERO && time.0.is_multiple_of(unit.0) => {
+            format!("; write {}", time.0 / unit.0)
+        }
+        _ => String::new(),
+    }
 }
 
 /// Reads a decimal number of `unit`s (`12`, `2.000000009`, `1e-06`) as picoseconds, without floats: exact,

@@ -21,3 +21,4 @@ mod rank_hosts;
 mod unfinished;
 mod unsaid;
 mod warnings;
+mod within_servers;

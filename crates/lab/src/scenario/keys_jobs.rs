@@ -51,7 +51,7 @@ const RANKS: Key = key(
     "a number, 1 or more",
     Told("all"),
     "Of `simai`: of the file's ranks the first so many are simulated: whole pipeline stages, or one with fewer \
-             data-parallel ranks.",
+             data-parallel ranks. Where the file does not say how many it has, that; otherwise all hosts.",
 );
 const COMM_GROUPS: Key = key(
     "comm_groups",

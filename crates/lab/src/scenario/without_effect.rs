@@ -35,8 +35,8 @@ pub(super) struct WithoutEffect {
     depth: Option<(u32, u32)>,
     /// A depth holds back somewhere.
     holds_back: bool,
-    /// The shares of traces that are simulated.
-    shares: BTreeSet<String>,
+    /// How the files of traces were read.
+    notes: BTreeSet<String>,
     /// How long the longest run takes at least, where the links alone decide that, and when it is most likely over.
     lasts: Option<(Duration, Duration)>,
     /// Other things decide it somewhere.
@@ -89,8 +89,9 @@ impl WithoutEffect {
             WorkloadSpec::Jobs { job } => job,
             _ => &[],
         };
-        for trace in traces {
-            self.shares.extend(files.get(&trace.file).and_then(|text| trace.share_of(text)));
+        for (trace, job) in traces.iter().zip(&workload.jobs) {
+            let Some(text) = files.get(&trace.file) else { continue };
+            self.notes.extend(trace.notes(text, job.hosts.len() as u32));
         }
         let WorkloadSpec::Collective(collective) = spec else { return };
         let Some(depth) = collective.depth else { return };
@@ -165,8 +166,8 @@ impl WithoutEffect {
                 fault(&origin.file, set.at, message, Some(help))
             })
         }));
-        let of_trace = |share| fault(&origin.file, origin.place("workload.file"), share, None);
-        warnings.extend(self.shares.into_iter().map(of_trace));
+        let of_trace = |note| fault(&origin.file, origin.place("workload.file"), note, None);
+        warnings.extend(self.notes.into_iter().map(of_trace));
         warnings.extend(overridden(origin));
         warnings.extend(not_for_all(&scenario.schemes, origin));
         warnings.extend(pauses_no_more(&scenario.schemes, origin));

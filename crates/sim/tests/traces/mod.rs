@@ -1,8 +1,10 @@
 //! Jobs from traces: that they end when arithmetic says, and what is said of those that cannot be.
 
+mod aicb;
 mod algorithms;
 mod formats;
 mod groups;
+mod hints;
 mod plans;
 mod refused;
 mod servers;

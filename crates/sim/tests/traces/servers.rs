@@ -1,5 +1,6 @@
 //! Ranks that share a server, and shares of a SimAI file.
 
+use super::formats::{BOOL, INT64, file, node};
 use super::*;
 
 /// 400 Gb/s and 3 us: 100,000 B take 2 us.
@@ -101,7 +102,6 @@ fn servers_that_make_no_sense_are_explained() {
     let file = four(["s: send 8b to 1", "r: recv 8b from 0", "", ""]);
     let with = |server: &str| format!("{GOAL}[workload.server]\n{server}");
     for (keys, says) in [
-        (with("ranks = 2\nlink = \"1Tbps\"\nlink_latency = \"1us\""), "every message stays within a server"),
         (with("ranks = 1\nlink = \"1Tbps\"\nlink_latency = \"1us\""), "ranks must be"),
         (with("ranks = 2\nlink = \"0bps\"\nlink_latency = \"1us\""), "link must be above 0"),
         (with("ranks = 2\nlink = \"1Tbps\""), "[workload.server] has no \"link_latency\""),
@@ -110,6 +110,54 @@ fn servers_that_make_no_sense_are_explained() {
         let error = simulated(4, &keys, &file, 1).map(|_| ()).unwrap_err();
         assert!(error.contains(says), "{error}\nexpected: {says}");
     }
+}
+
+/// Nothing of it crosses the network: it takes what servers take, under every scheme, and says so.
+#[test]
+fn a_job_within_servers_runs_and_says_that_the_network_has_nothing_of_it() {
+    let goal = four(["s: send 100000b to 1\nc: calc 500\nc requires s", "r: recv 100000b from 0", "", ""]);
+    let reduce = || {
+        let reduce = node(1, 7, &[]).attribute("is_cpu_op", BOOL, 0).attribute("comm_type", INT64, 0);
+        file(&[reduce.attribute("comm_size", INT64, 100_000)])
+    };
+    let tensor = simai(4, 4, &["700 ALLREDUCE 400000 0 NONE 0 0 NONE 0"]);
+    let wide = SERVER.replace("ranks = 2", "ranks = 4");
+    // A block of 100,000 B takes 2 us and the latency 3.
+    for (what, cct_ps, result) in [
+        ("goal", (2 + 3) * US + 500 * NS, simulated(4, &format!("{GOAL}{SERVER}"), &goal, 1)),
+        (
+            "simai",
+            700 * NS + 6 * (2 + 3) * US,
+            simulated(4, &format!("format = \"simai\"\nchunk = \"1MB\"\n{wide}"), &tensor, 1),
+        ),
+        ("chakra", 2 * (1 + 3) * US, of_ranks(SERVER, &[reduce(), reduce()])),
+    ] {
+        let result = result.unwrap_or_else(|error| panic!("{what}: {error}"));
+        let [job] = &result.jobs[..] else { panic!("{what}: {:?}", result.jobs) };
+        assert_eq!((job.cct_ps, job.bytes), (Some(cct_ps), 0), "{what}");
+        assert!(job.ideal_cct_ps > 0 && job.ideal_cct_ps <= cct_ps, "{what}: {job:?}");
+        let run = &result.run;
+        assert_eq!((run.flows, run.flows_finished, run.jobs, run.jobs_finished), (0, 0, 1, 1), "{what}");
+        assert_eq!((run.cct_max_us, run.completion_us), (cct_ps as f64 / 1e6, cct_ps as f64 / 1e6), "{what}");
+        assert_eq!((run.packet_hops, run.fct_max_us, run.slowdown_mean), (0, 0.0, 0.0), "{what}");
+        let [warning] = &run.warnings[..] else { panic!("{what}: {:?}", run.warnings) };
+        assert!(
+            warning.starts_with("job 0 (") && warning.contains("nothing crosses the network"),
+            "{warning}"
+        );
+        assert!(result.parts.iter().any(|part| part.part == "rank"), "{what}");
+    }
+    // Beside it another job is what it is alone, and only the first says so.
+    let job = |more: &str| format!("[[workload.job]]\nformat = \"goal\"\nfile = \"job\"\n{more}");
+    let within = job(&SERVER.replace("[workload.server]", "[workload.job.server]"));
+    let both = run(&scenario(8, &format!("kind = \"jobs\"\n{within}{}", job("")), "reps"), &goal, 1).unwrap();
+    let alone = simulated(4, GOAL, &goal, 1).unwrap();
+    assert_eq!(both.jobs[1].cct_ps, alone.jobs[0].cct_ps);
+    assert_eq!((both.run.flows, both.run.warnings.len()), (1, 1), "{:?}", both.run.warnings);
+    // On any number of threads the same.
+    let [one, three] =
+        [1, 3].map(|threads| simulated(4, &format!("{GOAL}{SERVER}"), &goal, threads).unwrap());
+    assert_eq!(one.run.digest, three.run.digest);
 }
 
 /// Two data-parallel groups of expert pairs in each of two pipeline stages.
@@ -160,10 +208,10 @@ fn shares_that_there_are_not_are_explained() {
     for (share, says) in [
         ("layers = [0, 1]", "layers are the first and the last one, from 1\n  write: layers = [1, 8]"),
         ("layers = [2]", "layers are the first and the last one, from 1"),
-        ("layers = [2, 4]", "job has layers 1 to 3; write layers = [1, 3], or two numbers within"),
+        ("layers = [2, 4]", "job has layers 1 to 3; write [1, 3]"),
         (
             "ranks = 6",
-            "6 ranks are no share of its groups; write a multiple of 4 up to 8, or of 8, a pipeline stage, up to 16",
+            "6 ranks are no share of its groups, which come in multiples of 4 up to 8, or in multiples of 8, a pipeline stage, up to 16; write 4",
         ),
         ("ranks = 24", "24 ranks are no share of its groups"),
         ("ranks = 0", "0 ranks are no share of its groups"),

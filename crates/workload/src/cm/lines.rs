@@ -64,7 +64,7 @@ pub(super) fn read(file: &str, text: &str, start_unit: Duration, hosts: u32) -> 
         Some(_) => Ok(body),
         None => Err(WorkloadError::file(
             file,
-            "it has no `Nodes` line; write `Nodes N` first, N the number of hosts",
+            format!("it has no `Nodes` line; write `Nodes {hosts}` first, for as many hosts"),
         )),
     }
 }
@@ -78,7 +78,10 @@ struct Reader {
 impl Reader {
     fn read(&self, content: &str, body: &mut Body) -> Result<(), String> {
         if let Some((src, rest)) = content.split_once("->") {
-            let nodes = body.counts.nodes.ok_or("write `Nodes N` before the first connection")?.value;
+            let nodes = body.counts.nodes.ok_or_else(|| {
+                format!("a connection before the number of nodes; write `Nodes {}` above it", self.hosts)
+            })?;
+            let nodes = nodes.value;
             body.connections.push(self.connection(src.trim(), rest, nodes)?);
             return Ok(());
         }
@@ -149,15 +152,15 @@ impl Reader {
             options.read(key, &mut words, self.start_unit)?;
         }
         match (options.start, options.trigger) {
-            (Some(_), Some(_)) => return Err("both `start` and `trigger`; write one of them".into()),
+            (Some(_), Some(_)) => return Err("both `start` and `trigger`; remove one of the two".into()),
             (None, None) => {
-                return Err("neither `start` nor `trigger`; write `start 0` or `trigger N`".into());
+                return Err("neither `start` nor `trigger`; write `start 0` behind it, or `trigger N`".into());
             }
             _ => (),
         }
         if options.msg.is_some() && options.id.is_none() {
             return Err(
-                "`msg` without an `id`; write `id N` to say which connection carries the message".into()
+                "`msg` without an `id`; write `id 1`, or another number of the connection that carries the message".into()
             );
         }
         Ok(Connection {
@@ -167,7 +170,7 @@ impl Reader {
             id: options.id,
             start: options.start,
             trigger: options.trigger,
-            bytes: options.size.ok_or("no `size`; write `size BYTES`, such as `size 2000000`")?,
+            bytes: options.size.ok_or("no `size`; write `size 2000000` behind it, or other bytes")?,
             send_done_trigger: options.send_done_trigger,
             recv_done_trigger: options.recv_done_trigger,
             msg: options.msg.is_some(),
@@ -188,9 +191,16 @@ impl Reader {
                 0 => return Err("the barrier's count must be at least 1".into()),
                 count => Opens::After(count),
             },
-            ("barrier", []) => return Err("a barrier needs its count; write `barrier count K`".into()),
+            ("barrier", []) => {
+                return Err(
+                    "a barrier needs its count; write `barrier count 2`, or another number of activations"
+                        .into(),
+                );
+            }
             ("oneshot" | "multishot", ["count", _]) => {
-                return Err(format!("a {kind} has no count; leave `count` out, or write `barrier`"));
+                return Err(format!(
+                    "a {kind} has no count; write `{kind}` alone, or `barrier` in its place"
+                ));
             }
             (kind, _) if TRIGGER_KINDS.contains(&kind) => {
                 return Err(format!("expected {form}, but {} follows", text::quote(&rest.join(" "))));
@@ -253,14 +263,16 @@ impl Options {
             "prio" => once(key, &mut self.prio, number()?),
             "size" => {
                 let word = words.next().ok_or("`size` needs a number of bytes after it")?;
-                match text::whole(word, "the size", i64::MAX as u64)? {
-                    0 => Err("the size must be at least 1 byte, but it is 0".into()),
+                match text::whole_bytes(word, "the size, in bytes,", i64::MAX as u64)? {
+                    0 => Err("the size must be at least 1 byte, but it is 0; write `size 1`".into()),
                     bytes => once(key, &mut self.size, bytes),
                 }
             }
             "start" => {
                 let word = words.next().ok_or("`start` needs a time after it, such as `start 0`")?;
-                once(key, &mut self.start, text::instant(word, "the start", start_unit)?)
+                let start = text::instant(word, "the start", start_unit)
+                    .map_err(|what| what + &text::without_unit(word, start_unit))?;
+                once(key, &mut self.start, start)
             }
             "msg" => once(key, &mut self.msg, ()),
             "addon" => once(key, &mut self.addon, ()),
@@ -275,7 +287,7 @@ impl Options {
 
 fn once<T>(key: &str, slot: &mut Option<T>, value: T) -> Result<(), String> {
     match slot.replace(value) {
-        Some(_) => Err(format!("`{key}` twice in one line; write it once")),
+        Some(_) => Err(format!("`{key}` twice in one line; remove one of the two")),
         None => Ok(()),
     }
 }

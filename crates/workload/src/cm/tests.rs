@@ -113,6 +113,11 @@ fn wrong_counts_are_explained() {
         wrong("Nodes 16\nConnections 3\n0->1 start 0 size 1\n"),
         "m.cm:2: `Connections 3`, but the file has 1 connection line; write `Connections 1`"
     );
+    // htsim ends there too: "Mismatch in connection count, specified: 1 actual 2".
+    assert_eq!(
+        wrong("Nodes 16\nConnections 1\n0->1 start 0 size 1\n1->2 start 0 size 1\n"),
+        "m.cm:2: `Connections 1`, but the file has 2 connection lines; write `Connections 2`"
+    );
     assert_eq!(
         wrong("Nodes 16\nConnections 1\nTriggers 1\n0->1 start 0 size 1\n"),
         "m.cm:3: `Triggers 1`, but the file has 0 trigger lines; write `Triggers 0`"
@@ -123,9 +128,9 @@ fn wrong_counts_are_explained() {
     );
     assert_eq!(
         wrong("Connections 1\n0->1 start 0 size 1\n"),
-        "m.cm:2: write `Nodes N` before the first connection"
+        "m.cm:2: a connection before the number of nodes; write `Nodes 16` above it"
     );
-    assert_eq!(wrong(""), "m.cm: it has no `Nodes` line; write `Nodes N` first, N the number of hosts");
+    assert_eq!(wrong(""), "m.cm: it has no `Nodes` line; write `Nodes 16` first, for as many hosts");
     assert_eq!(wrong("Nodes 16\nNodes 16\n"), "m.cm:2: a second `Nodes` line; the first is line 1");
     assert_eq!(wrong("Nodes\n"), "m.cm:1: expected `Nodes N`, such as `Nodes 16`");
     assert_eq!(
@@ -134,7 +139,7 @@ fn wrong_counts_are_explained() {
     );
     assert_eq!(
         wrong("Nodes 16\nConnections 0\n"),
-        "m.cm: it has no connections; write lines such as `0->1 start 0 size 1000`"
+        "m.cm: it has no connections; write `Connections 1` and below it a line such as `0->1 start 0 size 1000`"
     );
     assert_eq!(
         wrong("Nodes 99999999999\n"),
@@ -155,24 +160,24 @@ fn wrong_connections_are_explained() {
             "0-> start 0 size 1",
             "the destination of a connection `SRC->DST` must be a whole number, not `start`",
         ),
-        ("0->1 start 0 trigger 1 size 1", "both `start` and `trigger`; write one of them"),
-        ("0->1 size 1", "neither `start` nor `trigger`; write `start 0` or `trigger N`"),
-        ("0->1 start 0", "no `size`; write `size BYTES`, such as `size 2000000`"),
-        ("0->1 start 0 size 0", "the size must be at least 1 byte, but it is 0"),
-        ("0->1 start 0 size -5", "the size must not be negative, but it is `-5`"),
-        ("0->1 start 0 size 2MB", "the size must be a whole number, not `2MB`"),
+        ("0->1 start 0 trigger 1 size 1", "both `start` and `trigger`; remove one of the two"),
+        ("0->1 size 1", "neither `start` nor `trigger`; write `start 0` behind it, or `trigger N`"),
+        ("0->1 start 0", "no `size`; write `size 2000000` behind it, or other bytes"),
+        ("0->1 start 0 size 0", "the size must be at least 1 byte, but it is 0; write `size 1`"),
+        ("0->1 start 0 size -5", "the size, in bytes, must not be negative, but it is `-5`"),
+        ("0->1 start 0 size 2MB", "the size, in bytes, must be a whole number, not `2MB`; write 2000000"),
         ("0->1 start 0 size", "`size` needs a number of bytes after it"),
         (
             "0->1 start 0 size 99999999999999999999",
-            "the size is too large: `99999999999999999999`; the most is 9223372036854775807",
+            "the size, in bytes, is too large: `99999999999999999999`; the most is 9223372036854775807",
         ),
         ("0->1 start -3 size 1", "the start must not be negative, but it is `-3`"),
-        ("0->1 start 0 size 1 size 2", "`size` twice in one line; write it once"),
+        ("0->1 start 0 size 1 size 2", "`size` twice in one line; remove one of the two"),
         ("0->1 start 0 sise 1", "`sise` is no option of a connection; did you mean `size`?"),
         ("0->1 id start 0 size 1", "the number after `id` must be a whole number, not `start`"),
         (
             "0->1 msg start 0 size 1",
-            "`msg` without an `id`; write `id N` to say which connection carries the message",
+            "`msg` without an `id`; write `id 1`, or another number of the connection that carries the message",
         ),
         (
             "0->1 start 0 size 1 send_done_trigger 7",
@@ -185,9 +190,15 @@ fn wrong_connections_are_explained() {
              `failure` lines and set `Failures 0`",
         ),
         ("trigger id 1 onshot", "`onshot` is no kind of trigger; did you mean `oneshot`?"),
-        ("trigger id 1 barrier", "a barrier needs its count; write `barrier count K`"),
+        (
+            "trigger id 1 barrier",
+            "a barrier needs its count; write `barrier count 2`, or another number of activations",
+        ),
         ("trigger id 1 barrier count 0", "the barrier's count must be at least 1"),
-        ("trigger id 1 oneshot count 2", "a oneshot has no count; leave `count` out, or write `barrier`"),
+        (
+            "trigger id 1 oneshot count 2",
+            "a oneshot has no count; write `oneshot` alone, or `barrier` in its place",
+        ),
         (
             "trigger 1 oneshot",
             "expected `trigger id N oneshot`, `trigger id N multishot` or `trigger id N barrier count K`",
@@ -234,7 +245,7 @@ fn wrong_triggers_are_explained() {
     let waits = "1->2 trigger 1 size 1";
     assert_eq!(
         with(&[fires, waits], &["trigger id 1 oneshot", "trigger id 1 oneshot"]),
-        "m.cm:7: trigger 1 is declared twice, first in line 6"
+        "m.cm:7: trigger 1 is declared twice, first in line 6; remove one of the two and count the rest in `Triggers`"
     );
     assert_eq!(
         with(&["0->1 start 0 size 1", waits], &["trigger id 1 oneshot"]),
@@ -258,7 +269,7 @@ fn wrong_triggers_are_explained() {
             &["trigger id 1 oneshot", "trigger id 2 oneshot"]
         ),
         "m.cm:4: this connection never starts (nor does 1 other): trigger 1 waits, directly or through others, for \
-         connections that wait for it; give one of them a `start`"
+         connections that wait for it; give one of them a `start`, and take out triggers that then start nothing"
     );
 }
 

@@ -11,7 +11,7 @@ use super::MOST_RANKS;
 use super::graph::{Graph, Node, Op};
 use crate::text::{self, quote};
 use crate::{Step, WorkloadError};
-use anabranch_base::Duration;
+use anabranch_base::{Bytes, Duration};
 use std::collections::BTreeMap;
 
 /// Reads a file.
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 /// The line, what was expected there and what to write instead.
 pub fn parse(file: &str, text: &str) -> Result<Graph, WorkloadError> {
     let mut graph = Graph::default();
-    let mut reader = Reader { seen: Vec::new(), rank: None, labels: BTreeMap::new(), waits: Vec::new() };
+    let mut reader = Reader::default();
     let plain = without_comments(text).map_err(|line| {
         WorkloadError::line(file, line, "the comment that begins here does not end; write */ behind it")
     })?;
@@ -30,9 +30,9 @@ pub fn parse(file: &str, text: &str) -> Result<Graph, WorkloadError> {
         for part in line.replace('{', " {\n").replace('}', "\n}\n").lines() {
             let words: Vec<&str> = part.split_whitespace().collect();
             if !words.is_empty() {
-                reader
-                    .take(&words, number, &mut graph)
-                    .map_err(|what| WorkloadError::line(file, number, what))?;
+                reader.line = number;
+                let taken = reader.take(&words, &mut graph);
+                taken.map_err(|what| WorkloadError::line(file, reader.line, what))?;
             }
         }
     }
@@ -42,13 +42,16 @@ pub fn parse(file: &str, text: &str) -> Result<Graph, WorkloadError> {
     if graph.ranks.is_empty() {
         return Err(WorkloadError::file(file, "it is empty; its first line must be `num_ranks N`"));
     }
-    match reader.seen.iter().position(|seen| !seen) {
-        Some(rank) => Err(WorkloadError::file(
-            file,
-            format!("there is no `rank {rank} {{`; write one, empty where it does nothing"),
-        )),
-        None => Ok(graph),
-    }
+    let Some(missing) = reader.seen.iter().position(|seen| !seen) else { return Ok(graph) };
+    let instead = match reader.seen[missing..].contains(&true) || missing == 0 {
+        true => format!("`rank {missing} {{ }}` behind the others, where it does nothing"),
+        false => format!("`num_ranks {missing}`"),
+    };
+    let what = format!(
+        "there are {} ranks, and there is no `rank {missing} {{`; write {instead}",
+        reader.seen.len()
+    );
+    Err(WorkloadError::line(file, reader.counted, what))
 }
 
 /// The same text, with as many lines; or the line of a comment that does not end.
@@ -75,7 +78,12 @@ fn without_comments(text: &str) -> Result<String, u32> {
     }
 }
 
+#[derive(Default)]
 struct Reader {
+    /// The line that is read, or about which an error is.
+    line: u32,
+    /// The line with the number of ranks.
+    counted: u32,
     /// By rank.
     seen: Vec<bool>,
     /// The rank whose braces are open, and whether its `{` came.
@@ -87,7 +95,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn take(&mut self, words: &[&str], line: u32, graph: &mut Graph) -> Result<(), String> {
+    fn take(&mut self, words: &[&str], graph: &mut Graph) -> Result<(), String> {
         match (self.rank, words) {
             (None, ["num_ranks", count]) if graph.ranks.is_empty() => {
                 let count = text::whole(count, "the number of ranks", MOST_RANKS.into())?;
@@ -96,6 +104,7 @@ impl Reader {
                 }
                 graph.ranks = (0..count).map(|_| Vec::new()).collect();
                 self.seen = vec![false; count as usize];
+                self.counted = self.line;
                 Ok(())
             }
             (None, ["num_ranks", ..]) => Err("expected one `num_ranks N`, in the first line".to_owned()),
@@ -103,7 +112,11 @@ impl Reader {
                 let rank = text::whole_u32(rank, "the rank")?;
                 let known = self.seen.len();
                 match self.seen.get_mut(rank as usize) {
-                    None if known == 0 => Err("write `num_ranks N` before the first rank".to_owned()),
+                    None if known == 0 => Err(
+                        "nothing says how many ranks there are; write `num_ranks 2` above it, or another \
+                                               number"
+                            .to_owned(),
+                    ),
                     None => Err(format!("there are ranks 0 to {}, and no rank {rank}", known - 1)),
                     Some(true) => {
                         Err(format!("rank {rank} is here for the second time; write all of it in one place"))
@@ -122,14 +135,14 @@ impl Reader {
             }
             (Some((rank, false)), _) => Err(format!("expected `{{` behind `rank {rank}`")),
             (Some((rank, true)), ["}"]) => self.end(&mut graph.ranks[rank as usize]),
-            (Some((rank, true)), _) => self.statement(words, line, &mut graph.ranks[rank as usize]),
+            (Some((rank, true)), _) => self.statement(words, &mut graph.ranks[rank as usize]),
         }
     }
 
-    fn statement(&mut self, words: &[&str], line: u32, nodes: &mut Vec<Node>) -> Result<(), String> {
+    fn statement(&mut self, words: &[&str], nodes: &mut Vec<Node>) -> Result<(), String> {
         if let [who, "requires" | "irequires", whom] = words {
             let begun = words[1] == "irequires";
-            self.waits.push(((*who).to_owned(), (*whom).to_owned(), begun, line));
+            self.waits.push(((*who).to_owned(), (*whom).to_owned(), begun, self.line));
             return Ok(());
         }
         let (label, words) = match words {
@@ -145,7 +158,7 @@ impl Reader {
         {
             return Err(format!("the label {} is there already; write another one", quote(label)));
         }
-        nodes.push(Node { op, place: line.into(), after: Vec::new(), with: Vec::new() });
+        nodes.push(Node { op, place: self.line.into(), after: Vec::new(), with: Vec::new() });
         Ok(())
     }
 
@@ -153,21 +166,25 @@ impl Reader {
     fn end(&mut self, nodes: &mut [Node]) -> Result<(), String> {
         let labels = std::mem::take(&mut self.labels);
         self.rank = None;
+        let end = self.line;
         for (who, whom, begun, line) in std::mem::take(&mut self.waits) {
+            self.line = line;
             let of = |label: &str| {
-                let what = || format!("line {line}: there is no label {} in this rank", quote(label));
+                let what = || format!("there is no label {} in this rank", quote(label));
                 labels.get(label).copied().ok_or_else(what)
             };
-            let (who, whom) = (of(&who)?, of(&whom)?);
+            let (whom_label, who, whom) = (&whom, of(&who)?, of(&whom)?);
             if begun && matches!(nodes[whom as usize].op, Op::Compute { .. }) {
                 return Err(format!(
-                    "line {line}: irequires of a calc is not simulated, only of send and recv; write requires, or a label of \
-                     what the calc itself requires"
+                    "irequires of a calc is not simulated, only of send and recv; write requires in its place, or the label \
+                     of what {} itself requires",
+                    quote(whom_label)
                 ));
             }
             let node = &mut nodes[who as usize];
             if begun { node.with.push(whom) } else { node.after.push(whom) }
         }
+        self.line = end;
         Ok(())
     }
 }
@@ -175,9 +192,11 @@ impl Reader {
 fn operation(words: &[&str]) -> Result<Op, String> {
     let expected = "expected `send 1b to 1`, `recv 1b from 0`, `calc 100` or `l2 requires l1`";
     let size = |word: &str| {
-        let digits = word
-            .strip_suffix('b')
-            .ok_or_else(|| format!("a size ends in b, as in 8b, not {}", quote(word)))?;
+        let digits = word.strip_suffix('b').ok_or_else(|| {
+            let bytes = word.parse().ok().or_else(|| word.parse::<Bytes>().ok().map(|bytes| bytes.0));
+            let instead = bytes.map(|bytes| format!("; write {bytes}b")).unwrap_or_default();
+            format!("a size ends in b, as in 8b, not {}{instead}", quote(word))
+        })?;
         text::whole(digits, "the size", u64::MAX)
     };
     match words {
@@ -192,7 +211,8 @@ fn operation(words: &[&str]) -> Result<Op, String> {
             Ok(Op::Receive { from, bytes: Some(bytes), tag })
         }
         ["calc", time, rest @ ..] => {
-            let ns = text::whole(time, "the time in nanoseconds", u64::from(u32::MAX) * 1_000)?;
+            let ns = text::whole(time, "the time in nanoseconds", u64::from(u32::MAX) * 1_000)
+                .map_err(|what| what + &text::without_unit(time, Duration::from_ns(1)))?;
             let Tail { cpu, .. } = tail(rest)?;
             Ok(Op::Compute { takes: Duration::from_ns(ns), processor: Some(cpu) })
         }
@@ -211,7 +231,7 @@ fn tail(mut words: &[&str]) -> Result<Tail, String> {
     let mut seen: Vec<&str> = Vec::new();
     while let [name, value, rest @ ..] = words {
         if seen.contains(name) {
-            return Err(format!("{name} is there twice; write it once"));
+            return Err(format!("{name} is there twice; remove one of the two"));
         }
         seen.push(name);
         match *name {

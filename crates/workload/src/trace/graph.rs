@@ -1,6 +1,7 @@
 //! The form under every trace: what each rank does, and what waits for what, and whether that can be.
 
 use super::super::collective::Algorithm;
+use super::Format;
 use crate::{MAX_MESSAGES, WorkloadError};
 use anabranch_base::Duration;
 use std::collections::BTreeMap;
@@ -91,12 +92,49 @@ pub struct Naming<'a> {
     pub place: &'static str,
     /// Whether some nodes wait for others by control, which a scenario can leave out.
     pub control: bool,
+    /// The file's.
+    pub format: Format,
 }
 
 impl Naming<'_> {
     /// An error about a node.
     pub fn wrong(&self, rank: usize, place: u64, what: impl std::fmt::Display) -> WorkloadError {
-        WorkloadError::file(self.file, format!("rank {rank}, {} {place}: {what}", self.place))
+        match u32::try_from(place) {
+            Ok(line) if self.place == "line" => {
+                WorkloadError::line(self.file, line, format!("rank {rank}: {what}"))
+            }
+            _ => WorkloadError::file(self.file, format!("rank {rank}, {} {place}: {what}", self.place)),
+        }
+    }
+
+    /// The send of what `rank` receives from another one with a tag, which sends it as `sent`.
+    fn received(
+        &self,
+        rank: u32,
+        place: u64,
+        (from, bytes, tag): (u32, Option<u64>, u64),
+        sent: Option<(u32, u64)>,
+    ) -> Result<u32, WorkloadError> {
+        let what = match (sent, bytes) {
+            (None, _) => {
+                let bytes = bytes.unwrap_or_default();
+                let send = self.instead(|| format!("`send {bytes}b to {rank} tag {tag}` into rank {from}"));
+                format!("it receives from rank {from} with tag {tag}, which that never sends (again){send}")
+            }
+            (Some((_, of_sender)), Some(bytes)) if bytes != of_sender => {
+                let as_many = self.instead(|| format!("{of_sender}b"));
+                format!(
+                    "it receives {bytes} bytes from rank {from} with tag {tag}, which sends {of_sender}{as_many}"
+                )
+            }
+            (Some((send, _)), _) => return Ok(send),
+        };
+        Err(self.wrong(rank as usize, place, what))
+    }
+
+    /// The end of an error that says what to write, where the format is written by hand.
+    fn instead(&self, what: impl FnOnce() -> String) -> String {
+        if self.format == Format::Goal { format!("; write {}", what()) } else { String::new() }
     }
 }
 
@@ -143,7 +181,8 @@ impl Graph {
                         );
                     }
                     if bytes == 0 {
-                        return wrong("it sends 0 bytes, and the least is 1; write 1".to_owned());
+                        let both = naming.instead(|| "1b here and where it is received".to_owned());
+                        return wrong(format!("it sends 0 bytes, and the least is 1{both}"));
                     }
                     sent.entry((rank, to, tag)).or_default().push((number, bytes));
                 }
@@ -160,24 +199,17 @@ impl Graph {
         let mut pairs = BTreeMap::new();
         for (rank, number, node) in all() {
             let Op::Receive { from, bytes, tag } = node.op else { continue };
-            let Some((send, sent_bytes)) = sent.get_mut(&(from, rank, tag)).and_then(Vec::pop) else {
-                let what =
-                    format!("it receives from rank {from} with tag {tag}, which that never sends (again)");
-                return Err(naming.wrong(rank as usize, node.place, what));
-            };
-            if bytes.is_some_and(|bytes| bytes != sent_bytes) {
-                let what = format!(
-                    "it receives {} bytes from rank {from} with tag {tag}, which sends {sent_bytes}",
-                    bytes.unwrap_or_default()
-                );
-                return Err(naming.wrong(rank as usize, node.place, what));
-            }
+            let sent = sent.get_mut(&(from, rank, tag)).and_then(Vec::pop);
+            let send = naming.received(rank, node.place, (from, bytes, tag), sent)?;
             pairs.insert((from, send), (rank, number));
         }
-        match sent.iter().find_map(|(&(from, to, tag), sends)| Some((from, to, tag, sends.last()?.0))) {
-            Some((from, to, tag, send)) => {
+        match sent.iter().find_map(|(&(from, to, tag), sends)| Some((from, to, tag, *sends.last()?))) {
+            Some((from, to, tag, (send, bytes))) => {
                 let place = self.ranks[from as usize][send as usize].place;
-                let what = format!("it sends to rank {to} with tag {tag}, which that never receives");
+                let receive =
+                    naming.instead(|| format!("`recv {bytes}b from {from} tag {tag}` into rank {to}"));
+                let what =
+                    format!("it sends to rank {to} with tag {tag}, which that never receives{receive}");
                 Err(naming.wrong(from as usize, place, what))
             }
             None => Ok(pairs),

@@ -46,7 +46,8 @@ pub struct TraceSpec {
     /// For `simai`: the first and the last of the file's layers that are simulated, from 1; all unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layers: Option<[u32; 2]>,
-    /// For `simai`: of the file's ranks the first so many are simulated; all unless said.
+    /// For `simai`: of the file's ranks the first so many are simulated, or, where it does not say how many it has, that many;
+    /// all unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
     /// For `chakra`: the file that says which ranks are in which group. The text of the trace has them.
@@ -110,8 +111,8 @@ impl ServerSpec {
 }
 
 impl TraceSpec {
-    /// What its text says, and what its nodes' places are.
-    fn read(&self, text: &str) -> Result<(Graph, &'static str), WorkloadError> {
+    /// What its text says, and what its nodes' places are; `free` hosts are there for it.
+    fn read(&self, text: &str, free: u32) -> Result<(Graph, &'static str), WorkloadError> {
         let file = self.file.as_str();
         if let Some(format) = Format::begins(text).filter(|format| *format != self.format) {
             let (is, said) = (format.name(), self.format.name());
@@ -124,7 +125,7 @@ impl TraceSpec {
             Format::Goal => (goal::parse(file, text)?, "line"),
             Format::Msccl => (msccl::parse(file, text, self.bytes)?, "line"),
             Format::Mscclpp => (mscclpp::parse(file, text, self.bytes)?, "operation"),
-            Format::Simai => (simai::parse(file, text, how, self.share())?, "line"),
+            Format::Simai => (simai::parse(file, text, how, self.share(free))?, "line"),
             Format::Chakra => {
                 let read = chakra::How {
                     replicate: self.replicate,
@@ -137,40 +138,41 @@ impl TraceSpec {
         })
     }
 
-    fn share(&self) -> simai::Share {
-        simai::Share { without_pipeline: self.without_pipeline, layers: self.layers, ranks: self.ranks }
+    fn share(&self, free: u32) -> simai::Share {
+        simai::Share {
+            without_pipeline: self.without_pipeline,
+            layers: self.layers,
+            ranks: self.ranks,
+            named: self.rank_hosts.as_ref().map(|hosts| hosts.len() as u32),
+            free,
+        }
     }
 
-    /// What of its file is simulated, in words, where that is not all; `text` is the file's.
-    pub fn share_of(&self, text: &str) -> Option<String> {
+    /// What is to be known of how its file is read, in words: what is left out, and what it leaves open. `text` is the file's,
+    /// and `ranks` how many ranks it came to.
+    pub fn notes(&self, text: &str, ranks: u32) -> Vec<String> {
         match self.format {
-            Format::Simai => simai::share_of(&self.file, text, self.share()),
-            Format::Chakra => {
-                let one = self.replicate.map(|ranks| {
-                    format!("the trace of rank 0 of {} stands for all {ranks} ranks", self.file)
-                });
-                let waiting = match self.without_missing {
-                    true => chakra::waiting_for_missing(text, self.without_control),
-                    false => 0,
-                };
-                let by_control = if self.without_control { chakra::waiting_by_control(text) } else { 0 };
-                let control = (by_control > 0).then(|| {
-                    format!(
-                        "{by_control} nodes of {} do not wait for what they depend on by control",
-                        self.file
-                    )
-                });
-                let missing = (waiting > 0).then(|| {
-                    format!(
-                        "{waiting} nodes of {} wait for nodes that are not there, which count as over",
-                        self.file
-                    )
-                });
-                let said: Vec<String> = [one, missing, control].into_iter().flatten().collect();
-                (!said.is_empty()).then(|| said.join("; "))
-            }
-            Format::Goal | Format::Msccl | Format::Mscclpp => None,
+            Format::Simai => simai::notes(&self.file, text, self.share(ranks)),
+            Format::Chakra => self.notes_of_chakra(text),
+            Format::Goal | Format::Msccl | Format::Mscclpp => Vec::new(),
         }
+    }
+
+    fn notes_of_chakra(&self, text: &str) -> Vec<String> {
+        let file = &self.file;
+        let one =
+            self.replicate.map(|ranks| format!("the trace of rank 0 of {file} stands for all {ranks} ranks"));
+        let waiting = match self.without_missing {
+            true => chakra::waiting_for_missing(text, self.without_control),
+            false => 0,
+        };
+        let missing = (waiting > 0).then(|| {
+            format!("{waiting} nodes of {file} wait for nodes that are not there, which count as over")
+        });
+        let by_control = if self.without_control { chakra::waiting_by_control(text) } else { 0 };
+        let control = (by_control > 0)
+            .then(|| format!("{by_control} nodes of {file} do not wait for what they depend on by control"));
+        [one, missing, control].into_iter().flatten().collect()
     }
 }
 
@@ -267,7 +269,7 @@ impl Format {
             _ if text.starts_with("num_ranks") => Some(Format::Goal),
             _ if text.starts_with('<') => Some(Format::Msccl),
             _ if text.starts_with('{') => Some(Format::Mscclpp),
-            _ if text.starts_with("HYBRID_TRANSFORMER") => Some(Format::Simai),
+            _ if text.starts_with("HYBRID_TRANSFORMER") || text.starts_with("MICRO") => Some(Format::Simai),
             _ => None,
         }
     }
@@ -378,7 +380,7 @@ pub(super) fn build<'a>(
     for (number, spec) in (0..).zip(jobs) {
         let file = spec.file.as_str();
         let text = text_of(file)?;
-        let (graph, place) = spec.read(text)?;
+        let (graph, place) = spec.read(text, free.len() as u32)?;
         let ranks = graph.ranks.len() as u32;
         if ranks == 0 {
             return Err(WorkloadError::file(file, "it has no ranks; write a file of 2 or more"));
@@ -405,7 +407,7 @@ pub(super) fn build<'a>(
         let ways = Ways { hosts: &hosts, ends: spec.ends, server: spec.server, start: spec.start };
         let control =
             spec.format == Format::Chakra && !spec.without_control && chakra::waiting_by_control(text) > 0;
-        let naming = Naming { file, place, control };
+        let naming = Naming { file, place, control, format: spec.format };
         graph.lower(&mut builder, spec.format.name(), ways, naming)?;
         if builder.messages() > MAX_MESSAGES {
             let what = format!(

@@ -45,8 +45,11 @@ pub fn parse(file: &str, text: &str, bytes: Option<Bytes>) -> Result<Graph, Work
         there[rank as usize] = true;
     }
     if let Some(missing) = there.iter().position(|there| !there) {
-        let what =
-            format!("ngpus says {ranks} GPUs, and GPU {missing} is not there; write it, or a smaller number");
+        let instead = match there[missing..].contains(&true) || missing == 0 {
+            true => format!("<gpu id=\"{missing}\"/>, where it does nothing"),
+            false => format!("ngpus=\"{missing}\""),
+        };
+        let what = format!("ngpus says {ranks} GPUs, and GPU {missing} is not there; write {instead}");
         return Err(reader.wrong(algorithm, what));
     }
     Ok(graph)
@@ -127,8 +130,17 @@ impl Reader<'_> {
     }
 
     fn text(&self, at: Xml, name: &str) -> Result<String, WorkloadError> {
-        let missing =
-            || self.wrong(at, format!("<{}> has no {name}; write {name}=\"0\"", at.tag_name().name()));
+        let missing = || {
+            let of_gpus = at.children().filter(Xml::is_element).count().to_string();
+            let usual = match name {
+                "ngpus" => of_gpus.as_str(),
+                "nchunksperloop" | "cnt" => "1",
+                "type" => "nop",
+                "send" | "recv" | "depid" | "deps" => "-1",
+                _ => "0",
+            };
+            self.wrong(at, format!("<{}> has no {name}; write {name}=\"{usual}\"", at.tag_name().name()))
+        };
         at.attribute(name).map(str::to_owned).ok_or_else(missing)
     }
 
@@ -176,8 +188,12 @@ impl Reader<'_> {
         if first.saturating_add(count) <= has {
             return Ok(());
         }
-        let what =
-            format!("chunks {first} to {} of {name}, which has {has} ({of}); write less", first + count - 1);
+        let instead = match has.saturating_sub(first) {
+            0 => format!("{offset}=\"{}\"", has.saturating_sub(count)),
+            left => format!("cnt=\"{left}\""),
+        };
+        let last = first + count - 1;
+        let what = format!("chunks {first} to {last} of {name}, which has {has} ({of}); write {instead}");
         Err(self.wrong(step, what))
     }
 
@@ -223,7 +239,7 @@ impl Reader<'_> {
                     (None, None) => {}
                     _ => {
                         let what =
-                            "depid and deps name a block and its step together; write both, or -1 for both";
+                            "depid and deps name a block and its step together; write -1 for both, or both";
                         return Err(self.wrong(step, what));
                     }
                 }

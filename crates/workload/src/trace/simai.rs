@@ -1,26 +1,34 @@
-//! Workloads of SimAI, as text: a header with the sizes of parallel groups, the number of layers, and one line per
-//! layer.
+//! Workloads of SimAI, as AICB writes them: a header, the number of layers, and one line per layer.
 //!
-//! A layer is `name dependency F_ns F_collective F_bytes I_ns I_collective I_bytes W_ns W_collective W_bytes update_ns`, with
-//! computing and a collective forward (F), for the gradient of the input (I) and for that of the weights (W).
+//! The header is `HYBRID_TRANSFORMER_FWD_IN_BCKWD` or `HYBRID_TRANSFORMER` and sizes of parallel groups, or `MICRO` alone. The two
+//! first differ in checkpoints only (SimAI, `Workload.cc`, `iterate_hybrid_parallel_Transformer` and what is below it), which
+//! are not simulated. A layer is `name dependency F_ns F_collective F_bytes I_ns I_collective I_bytes W_ns W_collective W_bytes
+//! update_ns`, with computing and a collective forward (F), for the gradient of the input (I) and for that of the weights (W).
 //!
 //! The rules by which it becomes a job, which the format leaves to its simulator:
 //! - One pass: all layers forward in their order; then backward in the reverse order, for each W, then I. A rank computes
 //!   one thing at a time. It waits for collectives of F and I, and not for those of W, which are over when the job is.
-//!   `update_ns` is not simulated and has to be given, as in the files; [`share_of`] says so where it is more than 1 % of
-//!   what is computed. `vpp` and `ga` (micro-batches) say nothing more: the file's layers have them already.
+//!   `update_ns` is not simulated and has to be given, as in the files; [`notes`] say so where it is more than 1 % of
+//!   what is computed. `vpp` and `ga` (micro-batches) say nothing more: the file's layers have them already; nor does `mode`
+//!   (1: inference), whose files have nothing to do backward.
+//! - `MICRO`: the lines one after the other, each among all ranks, as AICB runs them on GPUs (`apply_workload` of its
+//!   `workload_applyer.py`). SimAI itself issues the first line alone (`iterate_micro_benchmark`).
 //! - Ranks are numbered with tensor parallelism innermost, then data parallelism, then pipeline stages. Groups: without a
 //!   suffix the tensor group for F and I and the data group for W; `_EP` the expert groups, which are neighbours in data
 //!   parallelism; `_DP_EP` the same place in all expert groups.
-//! - `ALLREDUCE`, `ALLGATHER` and `REDUCESCATTER` are rings unless said, `ALLTOALL` sends to all at once. A collective of one rank or of
-//!   no bytes is none.
+//! - A header without `all_gpus`, as older ones of AICB are, is for as many ranks as there are hosts: SimAI takes the GPUs of
+//!   its topology (`Sys.cc`, `mock_nccl_comms_init`).
+//! - `ALLREDUCE`, `ALLGATHER`, `REDUCESCATTER` and `BROADCAST` are rings unless said, `ALLTOALL` sends to all at once. A broadcast is
+//!   from the first rank of its group, as in AICB (`_apply_broadcast`); SimAI takes it for none. A collective of one rank
+//!   or of no bytes is none, and so is `NONE` of some.
+//! - Of more layers than the header counts the first so many are read, as in SimAI.
 
 use super::graph::{Collective, Graph, Node, Op};
 use super::{Collectives, MOST_RANKS};
 use crate::collective::Algorithm;
 use crate::text::{self, quote};
 use crate::{MAX_MESSAGES, WorkloadError};
-use anabranch_base::Duration;
+use anabranch_base::{Bytes, Duration};
 
 /// What of a file is simulated.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,8 +37,19 @@ pub struct Share {
     pub without_pipeline: bool,
     /// The first and the last of its layers that are, from 1.
     pub layers: Option<[u32; 2]>,
-    /// Of its ranks the first so many.
+    /// Of its ranks the first so many; where it does not say how many there are, that.
     pub ranks: Option<u32>,
+    /// Of so many ranks the hosts are named; where neither says how many there are, that.
+    pub named: Option<u32>,
+    /// How many hosts there are for it, and ranks where nothing says how many.
+    pub free: u32,
+}
+
+impl Share {
+    /// The ranks of a file that does not say how many it has.
+    fn open(self) -> u32 {
+        self.ranks.or(self.named).unwrap_or(self.free)
+    }
 }
 
 /// Reads a file. Of what it has, `share` is taken.
@@ -38,92 +57,104 @@ pub struct Share {
 /// # Errors
 /// The line, what was expected there and what to write instead; a share that there is not.
 pub fn parse(file: &str, text: &str, how: Collectives<'_>, share: Share) -> Result<Graph, WorkloadError> {
-    let (groups, (line, count), lines) = head(file, text, share)?;
+    let Head { groups, count_line, count, lines } = Head::read(file, text, share)?;
     let mut layers = Vec::new();
-    for (number, content) in lines {
+    for &(number, content) in lines.iter().take(count as usize) {
         layers
             .push(Layer::read(content, number, how).map_err(|what| WorkloadError::line(file, number, what))?);
     }
-    if layers.len() != count as usize {
-        let what =
-            format!("it counts {count} layers, and there are {}; write {}", layers.len(), layers.len());
-        return Err(WorkloadError::line(file, line, what));
+    if layers.len() < count as usize {
+        let there = layers.len();
+        let what = format!("it counts {count} layers, and there are {there}; write {there}");
+        return Err(WorkloadError::line(file, count_line, what));
     }
     let layers = match share.layers {
         None => &layers[..],
         Some([first, last]) => {
             let taken = first.checked_sub(1).and_then(|first| layers.get(first as usize..last as usize));
             taken.filter(|taken| !taken.is_empty()).ok_or_else(|| {
-                let what = format!(
-                    "{file} has layers 1 to {count}; write layers = [1, {count}], or two numbers within"
-                );
+                let what = format!("{file} has layers 1 to {count}; write [1, {count}]");
                 WorkloadError::key("layers", what)
             })?
         }
     };
-    let groups = match share.ranks {
-        None => groups,
-        Some(ranks) => groups.first(ranks).map_err(|what| WorkloadError::key("ranks", what))?,
-    };
+    let groups = groups.shared(share)?;
     groups.check_size(file, layers, how.chunk)?;
     Ok(groups.graph(layers, how.chunk))
 }
 
-/// What a share leaves of a file, in words; none where it leaves all.
-pub fn share_of(file: &str, text: &str, share: Share) -> Option<String> {
-    let (groups, (_, count), lines) = head(file, text, share).ok()?;
+/// What is to be known of how a file is read, in words: what is left out of it, and what it leaves open.
+pub fn notes(file: &str, text: &str, share: Share) -> Vec<String> {
+    let Ok(Head { groups, count, lines, .. }) = Head::read(file, text, share) else { return Vec::new() };
+    let mut notes = Vec::new();
     let all = groups.ranks();
-    let ranks = share.ranks.unwrap_or(all);
+    let ranks = groups.shared(share).map_or(all, Groups::ranks);
+    if !groups.is_said && share.ranks.or(share.named).is_none() {
+        let open = if groups.is_micro { "begins with MICRO" } else { "does not say all_gpus" };
+        notes.push(format!("{file} {open}: it is simulated on {ranks} ranks, all hosts that are free"));
+    }
     let [first, last] = share.layers.unwrap_or([1, count]);
-    let part = (ranks < all || last + 1 - first < count).then(|| {
-        format!(
+    if ranks < all || last + 1 - first < count {
+        notes.push(format!(
             "a share of {file} is simulated: layers {first} to {last} of {count}, and the first {ranks} of {all} ranks"
-        )
-    });
+        ));
+    }
+    let left_out = lines.len().saturating_sub(count as usize);
+    if left_out > 0 {
+        notes.push(format!(
+            "{file} counts {count} layers and has {}: the last {left_out} are left out",
+            lines.len()
+        ));
+    }
     let nothing = Collectives { chunk: u64::MAX, instead: &[] };
-    let layers = lines.filter_map(|(number, content)| Layer::read(content, number, nothing).ok());
+    let layers = lines.iter().take(count as usize);
+    let layers = layers.filter_map(|&(number, content)| Layer::read(content, number, nothing).ok());
     let (mut computes, mut updates) = (0_u128, 0_u128);
     for layer in layers {
-        computes += [layer.forward, layer.input, layer.weights]
-            .map(|part| u128::from(part.takes.0))
-            .iter()
-            .sum::<u128>();
+        computes += layer.parts().map(|part| u128::from(part.takes.0)).iter().sum::<u128>();
         updates += u128::from(layer.update.0);
     }
-    let update = (updates * 100 > computes).then(|| {
+    if updates * 100 > computes {
         let us = updates as f64 / 1e6;
-        format!("the update of the weights at the end of {file}, {us:.1} us in all layers, is not simulated")
-    });
-    match (part, update) {
-        (Some(part), Some(update)) => Some(format!("{part}; {update}")),
-        (part, update) => part.or(update),
+        notes.push(format!(
+            "the update of the weights at the end of {file}, {us:.1} us in all layers, is not simulated"
+        ));
     }
+    notes
 }
 
-/// The number of layers that a file says, with its line.
-type Count = (u32, u32);
+/// What stands above the layers of a file, and their lines.
+struct Head<'a> {
+    groups: Groups,
+    /// The line with the number of layers.
+    count_line: u32,
+    count: u32,
+    lines: Vec<(u32, &'a str)>,
+}
 
-/// The groups of a file, its number of layers, and the lines of these.
-fn head<'a>(
-    file: &str,
-    text: &'a str,
-    share: Share,
-) -> Result<(Groups, Count, impl Iterator<Item = (u32, &'a str)>), WorkloadError> {
-    let mut lines = text::lines(text);
-    let Some((line, header)) = lines.next() else {
-        return Err(WorkloadError::file(
-            file,
-            "it is empty; its first line begins with HYBRID_TRANSFORMER_FWD_IN_BCKWD",
-        ));
-    };
-    let groups =
-        Groups::read(header, share.without_pipeline).map_err(|what| WorkloadError::line(file, line, what))?;
-    let Some((line, count)) = lines.next() else {
-        return Err(WorkloadError::file(file, "its second line must be the number of layers"));
-    };
-    let count = text::whole_u32(count, "the number of layers")
-        .map_err(|what| WorkloadError::line(file, line, what))?;
-    Ok((groups, (line, count), lines))
+impl<'a> Head<'a> {
+    fn read(file: &str, text: &'a str, share: Share) -> Result<Self, WorkloadError> {
+        let mut lines = text::lines(text);
+        let Some((line, header)) = lines.next() else {
+            return Err(WorkloadError::file(
+                file,
+                "it is empty; its first line begins with HYBRID_TRANSFORMER_FWD_IN_BCKWD, or is MICRO",
+            ));
+        };
+        let groups = Groups::read(header, share).map_err(|what| WorkloadError::line(file, line, what))?;
+        let Some((count_line, count)) = lines.next() else {
+            return Err(WorkloadError::file(file, "its second line must be the number of layers"));
+        };
+        let lines: Vec<(u32, &str)> = lines.collect();
+        let count = text::whole_u32(count, "the number of layers").map_err(|what| {
+            let what = match count.split_whitespace().count() {
+                1 => format!("{what}; write {}", lines.len()),
+                _ => format!("expected the number of layers; write {} above this line", lines.len() + 1),
+            };
+            WorkloadError::line(file, count_line, what)
+        })?;
+        Ok(Head { groups, count_line, count, lines })
+    }
 }
 
 /// Sizes of parallel groups; their product, without experts, is the number of ranks.
@@ -133,6 +164,10 @@ struct Groups {
     data: u32,
     expert: u32,
     stages: u32,
+    /// The file says how many ranks there are.
+    is_said: bool,
+    /// Its lines follow each other, and none goes backward.
+    is_micro: bool,
 }
 
 /// Who takes part in a collective.
@@ -144,65 +179,152 @@ enum Group {
     DataOfExpert,
 }
 
+/// What a header may say behind its first word.
+const HEADER_KEYS: [&str; 11] = [
+    "model_parallel_NPU_group:",
+    "ep:",
+    "pp:",
+    "vpp:",
+    "ga:",
+    "all_gpus:",
+    "checkpoints:",
+    "checkpoint_initiates:",
+    "pp_comm:",
+    "mode:",
+    "expert_parallel_npu_group:",
+];
+
+/// What a header says.
+struct Header {
+    tensor: Option<u32>,
+    expert: u32,
+    stages: u32,
+    ranks: Option<u32>,
+    /// Bytes that pipeline stages send each other.
+    between: u64,
+}
+
+impl Header {
+    fn read<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Self, String> {
+        let mut header = Header { tensor: None, expert: 1, stages: 1, ranks: None, between: 0 };
+        let mut seen: Vec<&str> = Vec::new();
+        while let Some(name) = words.next() {
+            if seen.contains(&name) {
+                return Err(format!("{} is there twice; remove one of the two", quote(name)));
+            }
+            seen.push(name);
+            let known =
+                HEADER_KEYS.iter().find(|key| key.trim_end_matches(':') == name.trim_end_matches(':'));
+            let Some(key) = known else {
+                let near = text::suggest(name, &HEADER_KEYS);
+                return Err(format!("{} is no known key of the header; {near}", quote(name)));
+            };
+            let missing = || format!("{} has no number behind it; write {key} 1", quote(name));
+            let value = words.next().ok_or_else(missing)?;
+            let size = || match text::whole_u32(value, key)? {
+                0 => Err(format!("`{key} 0`: a size is 1 or more; write {key} 1")),
+                size => Ok(size),
+            };
+            match key.trim_end_matches(':') {
+                "model_parallel_NPU_group" => header.tensor = Some(size()?),
+                "ep" | "expert_parallel_npu_group" => header.expert = size()?,
+                "pp" => header.stages = size()?,
+                "all_gpus" => header.ranks = Some(size()?),
+                // AICB divides it, and Python then writes a point: 8388608.0. SimAI reads up to that.
+                "pp_comm" => {
+                    let whole = value.split_once('.').map_or(value, |(whole, _)| whole);
+                    header.between = text::whole(whole, key, u64::MAX)?;
+                }
+                "checkpoints" | "checkpoint_initiates" => {
+                    let layers = text::whole_u32(value, key)?;
+                    if layers > 0 {
+                        let named: Vec<&str> = words.take(layers as usize).collect();
+                        return Err(format!(
+                            "checkpoints are not simulated: {}; write {key} 0",
+                            quote(&format!("{name} {value} {}", named.join(" ")))
+                        ));
+                    }
+                }
+                _ => drop(text::whole_u32(value, key)?),
+            }
+        }
+        Ok(header)
+    }
+}
+
 impl Groups {
-    fn read(header: &str, without_pipeline: bool) -> Result<Self, String> {
+    fn read(header: &str, share: Share) -> Result<Self, String> {
         let mut words = header.split_whitespace();
+        let open = share.open();
         match words.next() {
-            Some("HYBRID_TRANSFORMER_FWD_IN_BCKWD") => {}
+            Some("HYBRID_TRANSFORMER_FWD_IN_BCKWD" | "HYBRID_TRANSFORMER") => {}
+            Some("MICRO") => {
+                return match words.next() {
+                    None => Ok(Groups {
+                        tensor: 1,
+                        data: open,
+                        expert: 1,
+                        stages: 1,
+                        is_said: false,
+                        is_micro: true,
+                    }),
+                    Some(word) => Err(format!("MICRO stands alone in its line, without {}", quote(word))),
+                };
+            }
             first => {
                 return Err(format!(
-                    "only HYBRID_TRANSFORMER_FWD_IN_BCKWD is simulated, not {}",
+                    "workloads that begin with HYBRID_TRANSFORMER_FWD_IN_BCKWD, HYBRID_TRANSFORMER or MICRO are simulated, \
+                     not {}, whose groups follow from the dimensions of ASTRA-sim's network",
                     quote(first.unwrap_or_default())
                 ));
             }
         }
-        let (mut tensor, mut expert, mut stages, mut ranks, mut between) = (None, 1, 1, None, 0);
-        let mut seen: Vec<&str> = Vec::new();
-        while let Some(name) = words.next() {
-            if seen.contains(&name) {
-                return Err(format!("{} is there twice; write it once", quote(name)));
-            }
-            seen.push(name);
-            let value = words.next().ok_or_else(|| format!("{} has no number behind it", quote(name)))?;
-            let number = || text::whole_u32(value, name);
-            match name.trim_end_matches(':') {
-                "model_parallel_NPU_group" => tensor = Some(number()?),
-                "ep" => expert = number()?,
-                "pp" => stages = number()?,
-                "all_gpus" => ranks = Some(number()?),
-                "pp_comm" => between = text::whole(value, name, u64::MAX)?,
-                "vpp" | "ga" => drop(number()?),
-                "checkpoints" | "checkpoint_initiates" if number()? == 0 => {}
-                "checkpoints" | "checkpoint_initiates" => {
-                    return Err(format!("{name} above 0 is not simulated; write {name} 0"));
-                }
-                _ => return Err(format!("{} is no known key of the header", quote(name))),
-            }
-        }
-        let tensor =
-            tensor.ok_or("model_parallel_NPU_group is missing; write model_parallel_NPU_group: 8")?;
-        let ranks = ranks.ok_or("all_gpus is missing; write all_gpus: 8")?;
-        if [tensor, expert, stages, ranks].contains(&0) || ranks > MOST_RANKS {
-            return Err(format!("sizes of groups are 1 or more, and there are at most {MOST_RANKS} ranks"));
-        }
-        let Some(model) = tensor.checked_mul(stages).filter(|model| ranks % model == 0) else {
+        let Header { tensor, expert, stages, ranks, between } = Header::read(words)?;
+        let tensor = tensor.ok_or(
+            "model_parallel_NPU_group is missing; write model_parallel_NPU_group: 8 behind the first word",
+        )?;
+        let (is_said, ranks) = (ranks.is_some(), ranks.unwrap_or(open));
+        if ranks > MOST_RANKS {
             return Err(format!(
-                "{ranks} ranks are no whole number of {stages} stages of {tensor} tensor ranks"
-            ));
-        };
-        let data = ranks / model;
-        if data % expert != 0 {
-            return Err(format!(
-                "{data} data-parallel ranks are no whole number of groups of {expert} experts"
+                "there are at most {MOST_RANKS} ranks, not {ranks}; write all_gpus: {MOST_RANKS}"
             ));
         }
-        if stages > 1 && between > 0 && !without_pipeline {
+        let model = u64::from(tensor) * u64::from(stages);
+        if !u64::from(ranks).is_multiple_of(model) || ranks == 0 {
+            let near = (u64::from(ranks) / model).max(1) * model;
+            return Err(match is_said {
+                true => format!(
+                    "{ranks} ranks are no whole number of {stages} stages of {tensor} tensor ranks; write all_gpus: {near}"
+                ),
+                false => format!(
+                    "all_gpus is missing, and {ranks} ranks are no whole number of {stages} stages of {tensor} tensor ranks; \
+                     write all_gpus: {near} behind the rest of the line"
+                ),
+            });
+        }
+        let data = (u64::from(ranks) / model) as u32;
+        if !data.is_multiple_of(expert) {
+            let near = (1..=expert.min(data)).rev().find(|size| data.is_multiple_of(*size)).unwrap_or(1);
             return Err(format!(
-                "{stages} pipeline stages send each other {between} B, and the file does not say when; write \
-                 without_pipeline = true in [workload] to leave that out"
+                "{data} data-parallel ranks are no whole number of groups of {expert} experts; write ep: {near}"
             ));
         }
-        Ok(Groups { tensor, data, expert, stages })
+        if stages > 1 && between > 0 && !share.without_pipeline {
+            return Err(format!(
+                "{stages} pipeline stages send each other {}, and the file does not say when; write \
+                 without_pipeline = true in [workload] to leave that out",
+                Bytes(between).about()
+            ));
+        }
+        Ok(Groups { tensor, data, expert, stages, is_said, is_micro: false })
+    }
+
+    /// The groups of the ranks that are simulated.
+    fn shared(self, share: Share) -> Result<Self, WorkloadError> {
+        match share.ranks.filter(|_| self.is_said) {
+            None => Ok(self),
+            Some(ranks) => self.first(ranks).map_err(|what| WorkloadError::key("ranks", what)),
+        }
     }
 
     /// The groups of the first `ranks` ranks: of whole pipeline stages, or of one with fewer data-parallel ranks.
@@ -216,10 +338,13 @@ impl Groups {
         }
         let of_stages = match self.stages {
             1 => String::new(),
-            stages => format!(", or of {stage}, a pipeline stage, up to {}", stages * stage),
+            stages => format!(", or in multiples of {stage}, a pipeline stage, up to {}", stages * stage),
         };
+        let near =
+            if ranks > stage { ranks.min(self.ranks()) / stage * stage } else { ranks / least * least };
         Err(format!(
-            "{ranks} ranks are no share of its groups; write a multiple of {least} up to {stage}{of_stages}"
+            "{ranks} ranks are no share of its groups, which come in multiples of {least} up to {stage}{of_stages}; write {}",
+            near.max(least)
         ))
     }
 
@@ -275,8 +400,8 @@ impl Groups {
 
     fn check_size(self, file: &str, layers: &[Layer], chunk: u64) -> Result<(), WorkloadError> {
         let mut messages = 0_u64;
-        for part in layers.iter().flat_map(|layer| [&layer.forward, &layer.input, &layer.weights]) {
-            let Some((algorithm, group, bytes)) = part.collective else { continue };
+        for part in layers.iter().flat_map(Layer::parts) {
+            let Some((algorithm, group, bytes)) = self.collective(part) else { continue };
             let ranks = self.size(group);
             if ranks > 1 {
                 let of_group = algorithm.messages(ranks, bytes, chunk);
@@ -286,15 +411,34 @@ impl Groups {
         if messages <= u64::from(MAX_MESSAGES) {
             return Ok(());
         }
-        let bytes_each = 200.0;
+        const BYTES_EACH: u64 = 200;
         let what = format!(
-            "its {} layers on {} ranks come to {messages} messages, some {:.0} GB, and the most is {MAX_MESSAGES}; write a \
+            "its {} layers on {} ranks come to {messages} messages, some {}, and the most is {MAX_MESSAGES}; write a \
              larger chunk, or a share of it by layers and ranks",
             layers.len(),
             self.ranks(),
-            messages as f64 * bytes_each / 1e9
+            Bytes(messages.saturating_mul(BYTES_EACH)).about()
         );
         Err(WorkloadError::file(file, what))
+    }
+
+    /// What a part of a layer has the ranks do together.
+    fn collective(self, part: &Part) -> Option<(Algorithm, Group, u64)> {
+        let all = |(algorithm, _, bytes)| (algorithm, Group::Data, bytes);
+        if self.is_micro { part.collective.map(all) } else { part.collective }
+    }
+
+    /// What ranks do in their order, and whether they wait for its collective.
+    fn order(self, layers: &[Layer]) -> Vec<(&Layer, &Part, bool)> {
+        if self.is_micro {
+            return layers.iter().flat_map(|layer| layer.parts().map(|part| (layer, part, true))).collect();
+        }
+        let forward = layers.iter().map(|layer| (layer, &layer.forward, true));
+        let backward = layers
+            .iter()
+            .rev()
+            .flat_map(|layer| [(layer, &layer.weights, false), (layer, &layer.input, true)]);
+        forward.chain(backward).collect()
     }
 
     fn graph(self, layers: &[Layer], chunk: u64) -> Graph {
@@ -302,19 +446,14 @@ impl Groups {
         let mut graph = Graph { ranks: (0..ranks).map(|_| Vec::new()).collect(), collectives: Vec::new() };
         // By rank, the node that is to be over before the next one.
         let mut last: Vec<Option<u32>> = vec![None; ranks as usize];
-        let forward = layers.iter().map(|layer| (layer, &layer.forward, true));
-        let backward = layers
-            .iter()
-            .rev()
-            .flat_map(|layer| [(layer, &layer.weights, false), (layer, &layer.input, true)]);
-        for (layer, part, waits) in forward.chain(backward) {
+        for (layer, part, waits) in self.order(layers) {
             if part.takes > Duration::ZERO {
                 for rank in 0..ranks {
                     let op = Op::Compute { takes: part.takes, processor: Some(0) };
                     last[rank as usize] = Some(push(&mut graph, rank, op, layer.line, last[rank as usize]));
                 }
             }
-            let Some((algorithm, group, bytes)) = part.collective else { continue };
+            let Some((algorithm, group, bytes)) = self.collective(part) else { continue };
             if self.size(group) < 2 {
                 continue;
             }
@@ -361,22 +500,30 @@ struct Part {
     collective: Option<(Algorithm, Group, u64)>,
 }
 
+/// The columns of a layer, for errors.
+const COLUMNS: &str = "12 columns: a name and -1; time, collective and bytes of the forward, of the input gradient and of the weight \
+                       gradient; the time of the update";
+
 impl Layer {
     fn read(content: &str, line: u32, how: Collectives<'_>) -> Result<Self, String> {
         let words: Vec<&str> = content.split_whitespace().collect();
         let [_, dependency, parts @ .., update] = &words[..] else {
-            return Err("expected a layer's 12 columns".to_owned());
+            return Err(format!("a layer has {COLUMNS}; there are {}", words.len()));
         };
+        let is_name = |word: &str| word.starts_with(|c: char| c.is_ascii_alphabetic());
+        if parts.len() == 8 && [parts[1], parts[4], parts[7]].into_iter().all(is_name) {
+            return Err(format!("a layer has {COLUMNS}; the last one is missing; write 0 behind it"));
+        }
         if parts.len() != 9 {
-            return Err(format!("expected a layer's 12 columns, and there are {}", words.len()));
+            return Err(format!("a layer has {COLUMNS}; there are {}", words.len()));
         }
         if *dependency != "-1" {
             return Err(format!(
-                "a dependency on another layer is not simulated: write -1, not {}",
+                "a dependency on another layer is not simulated, which {} would be; write -1",
                 quote(dependency)
             ));
         }
-        let update = Duration::from_ns(text::whole(update, "the time of the update", u64::MAX / 1_000_000)?);
+        let update = nanoseconds(update, "update")?;
         let part =
             |number: usize, name: &str, plain: Group| Part::read(&parts[3 * number..][..3], name, plain, how);
         Ok(Layer {
@@ -387,38 +534,65 @@ impl Layer {
             update,
         })
     }
+
+    fn parts(&self) -> [&Part; 3] {
+        [&self.forward, &self.input, &self.weights]
+    }
+}
+
+fn nanoseconds(word: &str, of: &str) -> Result<Duration, String> {
+    let ns = text::whole(word, format!("the time of the {of}, in nanoseconds,"), u64::MAX / 1_000_000);
+    ns.map(Duration::from_ns).map_err(|what| what + &text::without_unit(word, Duration::from_ns(1)))
+}
+
+/// Collectives by their names, with what does them unless said.
+const COLLECTIVES: [(&str, Option<Algorithm>); 6] = [
+    ("NONE", None),
+    ("ALLREDUCE", Some(Algorithm::AllreduceRing)),
+    ("ALLGATHER", Some(Algorithm::AllgatherRing)),
+    ("REDUCESCATTER", Some(Algorithm::ReducescatterRing)),
+    ("ALLTOALL", Some(Algorithm::Alltoall)),
+    ("BROADCAST", Some(Algorithm::BroadcastRing)),
+];
+
+/// The end of an error about an unknown collective. A `REDUCE` is another one than an `ALLREDUCE`, and no slip.
+fn near(kind: &str) -> String {
+    let names = COLLECTIVES.map(|(name, _)| name);
+    let upper = kind.to_uppercase();
+    match names.iter().find(|name| strsim::damerau_levenshtein(&upper, name) <= 2) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => format!("expected one of: {}", names.join(", ")),
+    }
 }
 
 impl Part {
     fn read(words: &[&str], name: &str, plain: Group, how: Collectives<'_>) -> Result<Self, String> {
-        let ns = text::whole(words[0], format!("the time of the {name}"), u64::MAX / 1_000_000)?;
-        let bytes = text::whole(words[2], format!("the bytes of the {name}"), u64::MAX)?;
-        let (algorithm, group) = match words[1].strip_suffix("_DP_EP") {
-            Some(kind) => (kind, Group::DataOfExpert),
+        let takes = nanoseconds(words[0], name)?;
+        let bytes = text::whole_bytes(words[2], format!("the bytes of the {name}"), u64::MAX)?;
+        let (kind, suffix, group) = match words[1].strip_suffix("_DP_EP") {
+            Some(kind) => (kind, "_DP_EP", Group::DataOfExpert),
             None => match words[1].strip_suffix("_EP") {
-                Some(kind) => (kind, Group::Expert),
-                None => (words[1], plain),
+                Some(kind) => (kind, "_EP", Group::Expert),
+                None => (words[1], "", plain),
             },
         };
-        let algorithm = match algorithm {
-            "NONE" if bytes > 0 => {
-                return Err(format!("the {name} has NONE of {bytes} B; write the collective, or 0 B"));
-            }
-            "NONE" => None,
-            "ALLREDUCE" => Some(Algorithm::AllreduceRing),
-            "ALLGATHER" => Some(Algorithm::AllgatherRing),
-            "REDUCESCATTER" => Some(Algorithm::ReducescatterRing),
-            "ALLTOALL" => Some(Algorithm::Alltoall),
-            _ => {
-                return Err(format!(
-                    "{} is not simulated: NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER and ALLTOALL are, with _EP or _DP_EP \
-                     behind them or nothing",
-                    quote(words[1])
-                ));
-            }
+        let Some((_, usual)) = COLLECTIVES.iter().find(|(known, _)| *known == kind) else {
+            let of_other_group = COLLECTIVES
+                .iter()
+                .any(|(known, _)| kind.strip_prefix(known).is_some_and(|rest| rest.starts_with('_')));
+            return Err(match of_other_group {
+                true => {
+                    format!("{} is of no known group: the suffixes are _EP, _DP_EP and none", quote(words[1]))
+                }
+                false => {
+                    let near = near(kind);
+                    let behind =
+                        if suffix.is_empty() { String::new() } else { format!(" with {suffix} behind it") };
+                    format!("{} is no known collective{behind}; {near}", quote(kind))
+                }
+            });
         };
-        let collective =
-            algorithm.filter(|_| bytes > 0).map(|usual| (how.algorithm(usual, bytes), group, bytes));
-        Ok(Part { takes: Duration::from_ns(ns), collective })
+        let collective = usual.filter(|_| bytes > 0).map(|usual| (how.algorithm(usual, bytes), group, bytes));
+        Ok(Part { takes, collective })
     }
 }

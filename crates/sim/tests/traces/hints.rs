@@ -1,0 +1,295 @@
+//! A mistake inside an imported file is answered with that file's line and in its own format; what the answer says to write,
+//! written there, makes the file mean what was meant.
+
+mod mistakes;
+
+use super::*;
+use anabranch_sim::scenario::ScenarioError;
+use mistakes::{of_cm, of_connections, of_goal, of_msccl, of_shapes, of_simai, of_topo};
+
+/// Where what is to be written goes.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// In the place of this, in the line of the error.
+    Of(&'static str),
+    /// In the place of this, wherever it is.
+    AllOf(&'static str),
+    /// In the place of the line that reads so.
+    Line(&'static str),
+    /// Into the tag of the line of the error.
+    Tag,
+    /// Behind the line of the error, in the same line.
+    Behind,
+    /// Into a line of its own above that of the error, or above all.
+    Above,
+    /// Into a line of its own behind the line of the error, or at the end where it names none.
+    Below,
+    /// Into a line of its own at the end.
+    End,
+    /// Into a line of its own behind the one that reads so.
+    After(&'static str),
+    /// The line of the error goes.
+    Nowhere,
+    /// Below `[workload]` in the scenario.
+    Scenario,
+}
+
+/// A mistake in a file.
+struct Mistake {
+    /// A good file.
+    meant: &'static str,
+    /// What of it was written otherwise, and how.
+    written: (&'static str, &'static str),
+    /// The line that the error names; 0: none.
+    line: usize,
+    /// The end of the error: what to write and what may stand beside it. Empty where the message itself says what to remove.
+    help: &'static str,
+    /// What of that is to be written, where.
+    write: (&'static str, Place),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Cm,
+    Topo,
+    Trace(&'static str),
+}
+
+fn mistake(
+    meant: &'static str,
+    written: (&'static str, &'static str),
+    line: usize,
+    help: &'static str,
+    write: (&'static str, Place),
+) -> Mistake {
+    Mistake { meant, written, line, help, write }
+}
+
+/// A scenario of 16 hosts around a file.
+fn around(kind: Kind, keys: &str) -> String {
+    let fabric = "[topology]\nkind = \"single-switch\"\nhosts = 16\nlink = \"400Gbps\"\n";
+    match kind {
+        Kind::Cm => format!("schemes = [\"reps\"]\n{fabric}[workload]\nfile = \"f.cm\"\n{keys}"),
+        Kind::Topo => format!(
+            "schemes = [\"reps\"]\n[topology]\nfile = \"f.topo\"\n{keys}[workload]\nkind = \"permutation\"\nbytes = \"1KB\"\n"
+        ),
+        Kind::Trace(format) => {
+            let bytes = if format == "msccl" { "bytes = \"8KB\"\n" } else { "" };
+            format!(
+                "schemes = [\"reps\"]\n{fabric}[workload]\nkind = \"trace\"\nformat = \"{format}\"\nfile = \"f.txt\"\n{bytes}{keys}"
+            )
+        }
+    }
+}
+
+fn name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Cm => "f.cm",
+        Kind::Topo => "f.topo",
+        Kind::Trace(_) => "f.txt",
+    }
+}
+
+/// What a file comes to: the fabric and the messages.
+fn read(kind: Kind, file: &str, keys: &str) -> Result<(String, anabranch_sim::Built), ScenarioError> {
+    let folder = Folder([(name(kind).to_owned(), file.as_bytes().to_vec())].into());
+    let scenario = scenario::read("s.toml", &around(kind, keys), &folder, &Overrides::default())?;
+    scenario.check()?;
+    let point = scenario.points()?.remove(0);
+    let built = anabranch_sim::build(&point).unwrap_or_else(|error| panic!("{error}"));
+    Ok((format!("{:?}", point.topology), built))
+}
+
+/// The error of a mistake, whose answer is followed.
+fn follow(kind: Kind, mistake: &Mistake) -> String {
+    let Mistake { meant, written: (good, bad), line, help, write: (write, place) } = *mistake;
+    let wrong = meant.replacen(good, bad, 1);
+    assert!(wrong != meant || good == bad, "{good:?} is not in:\n{meant}");
+    let Err(error) = read(kind, &wrong, "") else { panic!("nothing is wrong with:\n{wrong}") };
+    assert_eq!((error.file.as_str(), error.line.unwrap_or(0)), (name(kind), line), "{error}");
+    assert_eq!(error.help.as_deref().unwrap_or_default(), help, "{error}");
+    // Where something is too much the message says to remove it.
+    let message = &error.message;
+    let says = |line: &str| match help.is_empty() {
+        true => message.contains(line) || message.contains("remove one"),
+        false => help.contains(line),
+    };
+    assert!(write.lines().all(says), "{error} does not say {write:?}");
+    let mut lines: Vec<String> = wrong.lines().map(str::to_owned).collect();
+    let at = line.saturating_sub(1);
+    let mut keys = String::new();
+    match place {
+        Place::Of(what) => {
+            assert!(lines[at].contains(what), "{what:?} is not in line {line}:\n{wrong}");
+            lines[at] = lines[at].replacen(what, write, 1);
+        }
+        Place::AllOf(what) => lines.iter_mut().for_each(|line| *line = line.replace(what, write)),
+        Place::Line(what) => {
+            let at = lines.iter().position(|line| line == what).unwrap_or_else(|| panic!("no {what:?}"));
+            write.clone_into(&mut lines[at]);
+        }
+        Place::Tag => {
+            let end = lines[at].find("/>").or_else(|| lines[at].find('>')).unwrap();
+            lines[at].insert_str(end, &format!(" {write}"));
+        }
+        Place::Behind => lines[at] = format!("{} {write}", lines[at]),
+        Place::Above => lines.insert(at, write.to_owned()),
+        Place::Below if line == 0 => lines.push(write.to_owned()),
+        Place::End => lines.push(write.to_owned()),
+        Place::Below => lines.insert(line, write.to_owned()),
+        Place::After(what) => {
+            let before = lines.iter().position(|line| line == what).unwrap_or_else(|| panic!("no {what:?}"));
+            lines.insert(before + 1, write.to_owned());
+        }
+        Place::Nowhere => drop(lines.remove(at)),
+        Place::Scenario => keys = format!("{write}\n"),
+    }
+    let mended = lines.join("\n");
+    let (fabric, built) = read(kind, &mended, &keys).unwrap_or_else(|error| panic!("{error}\n{mended}"));
+    let (meant_fabric, meant) = read(kind, meant, &keys).unwrap_or_else(|error| panic!("{error}\n{meant}"));
+    assert_eq!(fabric, meant_fabric, "{mended}");
+    // What stands in another line is the same.
+    let content = |built: &anabranch_sim::Built| {
+        let mut workload = built.workload.clone();
+        workload.jobs.iter_mut().flat_map(|job| &mut job.collectives).for_each(|its| its.place = 0);
+        workload
+    };
+    assert!(content(&built) == content(&meant), "it means something else:\n{mended}");
+    match &error.help {
+        Some(help) => format!("{}; write {help}", error.message),
+        None => error.message,
+    }
+}
+
+/// What readers offer that no rule can write into a file, each with the reason.
+const NOT_FOLLOWED: &[(&str, &str)] = &[
+    // Keys of the scenario: servers.rs has those of shares.
+    ("cm.rs", "a unit of time cannot be 0"),
+    ("simai.rs", "are no share of its groups"),
+    ("simai.rs", "has layers 1 to"),
+    ("simai.rs", "and the most is"),
+    ("graph.rs", "it comes to"),
+    ("fat_tree.rs", "hosts a ToR do not fit"),
+    ("fat_tree.rs", "or another hosts_per_tor"),
+    ("fat_tree.rs", "hosts, or hosts_per_tor ="),
+    // Who wrote the file alone knows which of several was meant.
+    ("cm.rs", "messages with id"),
+    ("lines.rs", "to itself"),
+    ("goal.rs", "is here for the second time"),
+    ("goal.rs", "is there already"),
+    ("msccl.rs", "is here for the second time"),
+    ("msccl.rs", "stands behind step"),
+    ("msccl.rs", "depid and deps"),
+    ("fat_tree.rs", "hosts are not possible"),
+    // More is missing than this.
+    ("lines.rs", "it has no `Nodes` line"),
+    ("simai.rs", "there are at most"),
+    ("msccl.rs", "it is no XML"),
+    // Ends of other messages.
+    ("text.rs", "; write {}"),
+    ("goal.rs", "; write {bytes}b"),
+];
+
+/// The texts of a source file that say what to write: without placeholders, in pieces.
+fn offers(source: &str) -> Vec<Vec<String>> {
+    let source = source.split("#[cfg(test)]").next().unwrap();
+    let mut joined = String::new();
+    for line in source.lines().filter(|line| !line.trim_start().starts_with("//")) {
+        match joined.strip_suffix('\\') {
+            Some(before) => joined = before.to_owned() + line.trim_start(),
+            None => joined = joined + "\n" + line,
+        }
+    }
+    let plain = joined.replace("\\\"", "\u{1}").replace("\\n", "\u{2}");
+    let texts = plain.split('"').skip(1).step_by(2).filter(|text| text.contains("; write "));
+    let pieces = |text: &str| {
+        let text = text.replace('\u{1}', "\"").replace("{{", "\u{3}").replace("}}", "\u{4}");
+        let pieces = text.split(['{', '}']).enumerate().filter(|(number, _)| number % 2 == 0);
+        let pieces = pieces.map(|(_, piece)| piece.replace('\u{3}', "{").replace('\u{4}', "}"));
+        pieces.filter(|piece| !piece.is_empty()).collect()
+    };
+    texts.map(pieces).collect()
+}
+
+#[test]
+fn what_is_offered_for_a_file_works_there() {
+    let (mut said, mut wrong) = (Vec::new(), Vec::new());
+    for (kind, mistakes) in [
+        (Kind::Cm, of_cm()),
+        (Kind::Cm, of_connections()),
+        (Kind::Topo, of_topo()),
+        (Kind::Topo, of_shapes()),
+        (Kind::Trace("simai"), of_simai()),
+        (Kind::Trace("goal"), of_goal()),
+        (Kind::Trace("msccl"), of_msccl()),
+    ] {
+        for mistake in &mistakes {
+            match std::panic::catch_unwind(|| follow(kind, mistake)) {
+                Ok(text) => said.push(text),
+                Err(_) => wrong.push(format!("{kind:?}: {:?}, line {}", mistake.written, mistake.line)),
+            }
+        }
+    }
+    assert_eq!(wrong, [""; 0], "what went wrong with each of these stands above");
+    let holds = |said: &str, pieces: &[String]| {
+        pieces
+            .iter()
+            .try_fold(said, |rest, piece| Some(&rest[rest.find(piece.as_str())? + piece.len()..]))
+            .is_some()
+    };
+    let mut unused = NOT_FOLLOWED.to_vec();
+    let mut missing = Vec::new();
+    for (file, source) in [
+        ("cm.rs", include_str!("../../../workload/src/cm.rs")),
+        ("lines.rs", include_str!("../../../workload/src/cm/lines.rs")),
+        ("text.rs", include_str!("../../../workload/src/text.rs")),
+        ("simai.rs", include_str!("../../../workload/src/trace/simai.rs")),
+        ("goal.rs", include_str!("../../../workload/src/trace/goal.rs")),
+        ("graph.rs", include_str!("../../../workload/src/trace/graph.rs")),
+        ("msccl.rs", include_str!("../../../workload/src/trace/msccl.rs")),
+        ("topo_file.rs", include_str!("../../../fabric/src/topo_file.rs")),
+        ("fat_tree.rs", include_str!("../../../fabric/src/fat_tree.rs")),
+    ] {
+        for pieces in offers(source) {
+            let text = pieces.join("{}");
+            let known = |(of, begins): &(&str, &str)| {
+                let begins: String = begins.split(['{', '}']).step_by(2).collect::<Vec<_>>().join("{}");
+                *of == file && text.contains(begins.trim_end_matches("{}"))
+            };
+            if NOT_FOLLOWED.iter().any(known) {
+                unused.retain(|entry| !known(entry));
+            } else if !said.iter().any(|said| holds(said, &pieces)) {
+                missing.push(format!("{file}: {text}"));
+            }
+        }
+    }
+    assert_eq!(missing, [""; 0], "no mistake above has these answers");
+    assert_eq!(unused, [("", ""); 0], "nobody offers this any more");
+}
+
+/// Tools write traces of Chakra; what is offered goes into the file of groups, or says to name one.
+#[test]
+fn what_is_offered_for_groups_of_chakra_works() {
+    use super::formats::{BOOL, INT64, file, node};
+    let reduce = node(1, 7, &[]).attribute("is_cpu_op", BOOL, 0).attribute("comm_type", INT64, 0);
+    let reduce = file(&[reduce.attribute("comm_size", INT64, 40_860).attribute("comm_group", INT64, 1)]);
+    let of = |keys: &str, groups: &str| {
+        let beside = vec![("groups.json".to_owned(), groups.as_bytes().to_vec())];
+        of_ranks_beside(keys, &[reduce.clone(), reduce.clone()], beside).map(|result| result.jobs[0].cct_ps)
+    };
+    let named = "comm_groups = \"groups.json\"";
+    let expected = of(named, "{\"1\": [0, 1]}").unwrap();
+    let error = of("", "").unwrap_err();
+    assert!(
+        error.starts_with("job.0.et: node 1 ") && error.ends_with(&format!("\n  write: {named}")),
+        "{error}"
+    );
+    for (groups, says, mended) in [
+        ("{\"1\": [0, 5]}", "\n  write: 0 to 1", "{\"1\": [0, 1]}"),
+        ("{\"1\": [0, 1, 1]}", "\n  write: it once", "{\"1\": [0, 1]}"),
+    ] {
+        let error = of(named, groups).unwrap_err();
+        assert!(error.starts_with("groups.json: group `1` has rank") && error.ends_with(says), "{error}");
+        assert_eq!(of(named, mended).unwrap(), expected);
+    }
+}
