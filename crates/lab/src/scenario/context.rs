@@ -1,8 +1,8 @@
 //! What every part of reading a scenario needs: the file's name and the files that it names.
 
-use super::table::{Table, split_help};
+use super::table::Table;
 use super::{Files, Registry, ScenarioError};
-use anabranch_workload::{is_text_of_ranks, text_of_binary_goal, text_of_ranks};
+use anabranch_workload::{WorkloadError, is_text_of_ranks, text_of_binary_goal, text_of_ranks};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -47,10 +47,7 @@ impl<'a> Context<'a> {
             && let Ok(bytes) = self.source.read_bytes(name)
             && let Some(text) = text_of_binary_goal(name, &bytes)
         {
-            let text = text.map_err(|error| {
-                let (message, help) = split_help(&error.to_string(), key);
-                table.wrong(key, message, help.unwrap_or_default())
-            })?;
+            let text = text.map_err(|error| in_its_file(table, key, error))?;
             self.read.borrow_mut().insert(name.to_owned(), text);
         }
         self.file(table, key, name).map(drop)
@@ -108,10 +105,8 @@ impl<'a> Context<'a> {
                     })
                 });
                 let of_groups = of_groups.transpose()?;
-                text_of_ranks(&files, groups.zip(of_groups.as_deref())).map_err(|error| {
-                    let (message, help) = split_help(&error.to_string(), key);
-                    table.wrong(key, message, help.unwrap_or_else(|| "a trace without it".to_owned()))
-                })?
+                text_of_ranks(&files, groups.zip(of_groups.as_deref()))
+                    .map_err(|error| in_its_file(table, key, error))?
             }
         };
         self.read.borrow_mut().insert(name.to_owned(), text);
@@ -122,4 +117,10 @@ impl<'a> Context<'a> {
     pub(super) fn into_files(self) -> BTreeMap<String, String> {
         self.read.into_inner()
     }
+}
+
+/// The fault of a file that stands at `key`.
+fn in_its_file(table: &Table, key: &str, error: WorkloadError) -> ScenarioError {
+    ScenarioError::in_workload_file(error)
+        .unwrap_or_else(|other| table.wrong(key, other.to_string(), "a trace without it"))
 }

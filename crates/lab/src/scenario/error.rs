@@ -1,5 +1,6 @@
 //! What is wrong in a scenario, where, and what to write instead.
 
+use anabranch_workload::WorkloadError;
 use std::fmt;
 
 /// A fault in a scenario, in a figure file or on the command line, for people.
@@ -21,6 +22,30 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
+    /// A fault in a file that the scenario names, at its `line`. What `problem` says to write, behind `; write `, is in the
+    /// format of that file: no key of the scenario takes it.
+    pub(super) fn in_file(file: String, line: Option<usize>, problem: &str) -> ScenarioError {
+        let (message, help) = match problem.rsplit_once("; write ") {
+            Some((message, instead)) => (message, Some(instead.to_owned())),
+            None => (problem, None),
+        };
+        ScenarioError { file, line, column: None, message: message.to_owned(), help }
+    }
+
+    /// A fault in a workload's file.
+    ///
+    /// # Errors
+    /// The error itself, where it is about no file.
+    pub(super) fn in_workload_file(error: WorkloadError) -> Result<ScenarioError, WorkloadError> {
+        match error {
+            WorkloadError::Line { file, line, what } => {
+                Ok(ScenarioError::in_file(file, Some(line as usize), &what))
+            }
+            WorkloadError::File { file, what } => Ok(ScenarioError::in_file(file, None, &what)),
+            other => Err(other),
+        }
+    }
+
     /// What is wrong and what to write instead in one line, without the place: for those who have only the results.
     pub fn in_a_line(&self) -> String {
         match &self.help {
@@ -53,6 +78,17 @@ impl fmt::Display for ScenarioError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_to_write_in_a_file_is_no_key_of_the_scenario() {
+        for instead in ["3", "100Gbps", "1000us", "0 2 100Gbps 1us 0", "\"x\"", "[1, 2]"] {
+            let error =
+                ScenarioError::in_file("t.txt".into(), Some(3), &format!("it is wrong; write {instead}"));
+            assert_eq!(error.to_string(), format!("t.txt:3: it is wrong\n  write: {instead}"));
+        }
+        let whole = ScenarioError::in_file("t.txt".into(), None, "it is empty");
+        assert_eq!(whole.to_string(), "t.txt: it is empty");
+    }
 
     #[test]
     fn a_main_that_returns_it_shows_what_is_wrong_and_what_to_write() {

@@ -633,21 +633,16 @@ impl Scenario {
     }
 
     fn workload_refused(&self, error: WorkloadError) -> ScenarioError {
-        let (file, line, key, problem) = match error {
-            WorkloadError::Line { file, line, what } => (file, Some(line as usize), "file", what),
-            WorkloadError::File { file, what } => (file, None, "file", what),
-            WorkloadError::Key { key, what } => {
+        match ScenarioError::in_workload_file(error) {
+            Ok(in_file) => in_file,
+            Err(WorkloadError::Key { key, what }) => {
                 let (message, help) = split_help(&what, key);
                 let at = self.origin.place(&format!("workload.{key}"));
-                return fault(&self.origin.file, at, format!("{key}: {message}"), or_example(help, key));
+                fault(&self.origin.file, at, format!("{key}: {message}"), or_example(help, key))
             }
-            WorkloadError::Parameter(refused) => return self.refused("workload", &refused),
-            error @ (WorkloadError::Inconsistent(_) | WorkloadError::NeverStart { .. }) => {
-                return fault(&self.origin.file, self.origin.place("workload"), error.to_string(), None);
-            }
-        };
-        let (message, help) = split_help(&problem, key);
-        ScenarioError { file, line, column: None, message, help }
+            Err(WorkloadError::Parameter(refused)) => self.refused("workload", &refused),
+            Err(other) => fault(&self.origin.file, self.origin.place("workload"), other.to_string(), None),
+        }
     }
 
     /// What something registered says of a parameter in the table at `path`.

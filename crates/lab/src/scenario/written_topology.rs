@@ -77,10 +77,7 @@ pub(super) fn refused(table: &Table, error: TopologyError) -> ScenarioError {
             }
             fault(table.file, at, message, or_example(help, last))
         }
-        TopologyError::File { file, line, problem } => {
-            let (message, help) = split_help(&problem, "file");
-            ScenarioError { file, line: Some(line), column: None, message, help }
-        }
+        TopologyError::File { file, line, problem } => ScenarioError::in_file(file, Some(line), &problem),
         TopologyError::NoText { file } => {
             table.wrong("file", format!("{file} was not read"), "file = \"...\"")
         }
