@@ -11,10 +11,10 @@ use anabranch_base::{Duration, NodeId, Rate, Refused, catch_foreign};
 /// What the text of the file that `spec` names has and the fabric has not, at its line.
 pub fn warnings(spec: &TopologySpec, file_text: Option<&str>) -> Option<TopologyError> {
     let (file, text) = (spec.file()?, file_text?);
-    let (line, behind) = left_out(file, text)?;
+    let (line, counted, behind) = left_out(file, text)?;
+    let links = if behind == 1 { "link" } else { "links" };
     let problem = format!(
-        "{file} has {behind} more {} than its first line counts, and these are left out, as its simulator does",
-        if behind == 1 { "link" } else { "links" }
+        "left out of {file}, as its simulator does: {behind} {links} behind the {counted} that its first line counts"
     );
     Some(TopologyError::file(file, line, problem))
 }

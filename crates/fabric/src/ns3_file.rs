@@ -54,11 +54,12 @@ pub fn parse_ns3(file_name: &str, text: &str, switch_latency: Duration) -> Resul
     }
 }
 
-/// The line of the header and how many cables stand behind those that it counts, which are not read; none where all are.
-pub(super) fn left_out(file_name: &str, text: &str) -> Option<(usize, usize)> {
+/// The line of the header, how many cables it counts, and how many stand behind these, which are not read; none where all
+/// are.
+pub(super) fn left_out(file_name: &str, text: &str) -> Option<(usize, u32, usize)> {
     let file = File::of(file_name, text).ok()?;
     let behind = file.cables().saturating_sub(file.header.links as usize);
-    (behind > 0).then_some((file.header.line, behind))
+    (behind > 0).then_some((file.header.line, file.header.links, behind))
 }
 
 /// The file's content, by the file's numbers.

@@ -192,8 +192,10 @@ impl<'a> File<'a> {
             return wrong(format!("this line must give the numbers of the {count} switches"));
         };
         if ids.len() != count as usize {
-            let problem =
-                format!("line {header} counts {count} switches, and line {line} gives {}", ids.len());
+            let problem = format!(
+                "the count of switches in line {header} is {count}, but line {line} gives {}",
+                ids.len()
+            );
             return match counted(self.header.dialect, &self.header.words, &self.body) {
                 Some(fit) if ids.iter().copied().collect::<BTreeSet<u32>>() == likely => {
                     Err(self.in_header(format!("{problem}; write {fit}")))
@@ -244,7 +246,7 @@ impl<'a> File<'a> {
             return Ok(links);
         }
         let found = links.len();
-        let problem = format!("line {} counts {count} links, and there are {found}", self.header.line);
+        let problem = format!("line {} counts {count} links, but the file has {found}", self.header.line);
         let fit = counted(self.header.dialect, &self.header.words, &self.body);
         let fit = fit.map(|fit| format!("; write {fit}")).unwrap_or_default();
         Err(self.in_header(format!("{problem}{fit}")))

@@ -66,9 +66,9 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("7 3 8", "7 6 8", "g.txt:1: 7 nodes less 6 switches leave 1 hosts"),
     ("7 3 8", "20 3 8", "g.txt:1: 8 links are too few to join 20 nodes; at least 19"),
     ("7 3 8", "7 3 4294967295", "g.txt:1: 4294967295 links are too many"),
-    ("7 3 8", "7 3 9", "g.txt:1: line 1 counts 9 links, and there are 8"),
-    ("7 3 8", "7 2 8", "g.txt:1: line 1 counts 2 switches, and line 2 gives 3"),
-    ("0 6 3\n", "0 6\n", "g.txt:2: line 1 counts 3 switches, and line 2 gives 2"),
+    ("7 3 8", "7 3 9", "g.txt:1: line 1 counts 9 links, but the file has 8"),
+    ("7 3 8", "7 2 8", "g.txt:1: the count of switches in line 1 is 2, but line 2 gives 3"),
+    ("0 6 3\n", "0 6\n", "g.txt:2: the count of switches in line 1 is 3, but line 2 gives 2"),
     ("0 6 3\n", "0 6 6\n", "g.txt:2: switch 6 is given twice"),
     ("0 6 3\n", "0 6 7\n", "g.txt:2: there is no node 7: line 1 counts 7, numbered 0 to 6"),
     ("0 6 3\n", "0 six 3\n", "g.txt:2: this line must give the numbers of the 3 switches"),
@@ -154,7 +154,7 @@ fn files_without_their_lines_are_refused() {
     assert_eq!(read("\n").unwrap_err(), "g.txt:1: the file is empty; line 1 is \"nodes switches links\"");
     assert!(read("7 3 8\n").unwrap_err().contains("the 3 switches' numbers"));
     let cut = &GOOD[..GOOD.find("3 3 1600").unwrap()];
-    assert_eq!(read(cut).unwrap_err(), "g.txt:1: line 1 counts 8 links, and there are 7; write 7 3 7");
+    assert_eq!(read(cut).unwrap_err(), "g.txt:1: line 1 counts 8 links, but the file has 7; write 7 3 7");
     let lost = "4 2 3\n2 3\n0 2 1Gbps 1ns 0\n1 2 1Gbps 1ns 0\n3 3 1Gbps 1ns 0\n";
     assert!(read(lost).unwrap_err().contains("switch 3 has no path to any host"));
 }
@@ -163,11 +163,11 @@ fn files_without_their_lines_are_refused() {
 fn of_more_links_than_are_counted_the_first_are_read() {
     let seven = GOOD.replacen("7 3 8", "7 3 7", 1);
     assert_eq!(read(&seven).unwrap().links(), 14);
-    assert_eq!((left_out("g.txt", &seven), left_out("g.txt", GOOD)), (Some((1, 1)), None));
+    assert_eq!((left_out("g.txt", &seven), left_out("g.txt", GOOD)), (Some((1, 7, 1)), None));
     let spec = crate::TopologySpec::Graph { file: "g.txt".into(), switch_latency: Duration::ZERO };
     assert_eq!(
         crate::warnings(&spec, Some(&seven)).unwrap().to_string(),
-        "g.txt:1: g.txt has 1 more link than its first line counts, and these are left out, as its simulator does"
+        "g.txt:1: left out of g.txt, as its simulator does: 1 link behind the 7 that its first line counts"
     );
 }
 
@@ -198,7 +198,7 @@ fn dialects_are_told_by_their_columns() {
         ),
         (
             "3 1 0 1 9 H100\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n",
-            "g.txt:1: line 1 counts 9 links, and there are 2; write 3 1 0 1 2 H100",
+            "g.txt:1: line 1 counts 9 links, but the file has 2; write 3 1 0 1 2 H100",
         ),
         ("3 1 x 1 2 H100\n2\n", "g.txt:1: \"x\" is not the number of nvswitches"),
     ] {
