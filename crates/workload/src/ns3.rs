@@ -118,9 +118,10 @@ struct FlowFile<'a> {
     left_out: usize,
 }
 
-/// Prose begins with no digit.
+/// Whether a line is a flow, perhaps with a mistake, and no prose.
 fn is_flow(content: &str) -> bool {
-    content.starts_with(|c: char| c.is_ascii_digit())
+    let numbers = content.split_whitespace().filter(|word| word.parse::<f64>().is_ok());
+    content.starts_with(|c: char| c.is_ascii_digit()) || numbers.count() > 2
 }
 
 impl<'a> FlowFile<'a> {

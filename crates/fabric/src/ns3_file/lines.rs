@@ -81,6 +81,13 @@ fn ends(words: &[&str]) -> Option<[u32; 2]> {
     }
 }
 
+/// Whether a line is a cable, perhaps with a mistake, and no prose.
+fn is_like_cable(words: &[&str]) -> bool {
+    let [a, b, rate, ..] = words else { return false };
+    let right = [a.parse::<u32>().is_ok(), b.parse::<u32>().is_ok(), units::rate(rate).is_ok()];
+    right.into_iter().filter(|right| *right).count() > 1
+}
+
 /// The numbers of a line that has nothing else.
 fn numbers(words: &[&str]) -> Option<Vec<u32>> {
     words.iter().map(|word| word.parse().ok()).collect()
@@ -236,8 +243,7 @@ impl<'a> File<'a> {
         };
         let mut links = Vec::new();
         for (number, (line, words)) in body.iter().enumerate().take(count as usize) {
-            let is_prose = ends(words).is_none() && cables(&body[number..]).next().is_none();
-            if is_prose {
+            if !is_like_cable(words) && cables(&body[number..]).next().is_none() {
                 break;
             }
             links.push(self.link(*line, words, width, is_switch.len() as u32)?);

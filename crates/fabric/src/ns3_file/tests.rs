@@ -88,6 +88,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
 /// What is said about a mistake and has no line that could stand there instead.
 const WITHOUT_HINT: &[(&str, &str, &str)] = &[
     ("1 0 100", "1 9 100", "g.txt:3: there is no node 9: line 1 counts 7, numbered 0 to 6"),
+    ("3 3 1600", "x 3 1600", "g.txt:11: \"x\" is not a node's number, a whole number from 0"),
     ("1 0 100", "6 0 100", "g.txt:1: host 1 has no link"),
     ("2us 0", "", "g.txt:6: this line has 3 columns; it must have 5: node node rate latency error-rate"),
     ("3 0 400", "6 6 400", "g.txt:1: the graph is not connected: host 1 cannot reach host 4"),

@@ -199,6 +199,7 @@ fn mistakes_without_a_likely_line_are_explained() {
             "2\n1 2 3 616 2\n1 2 3 100 616 2",
             "f.txt:3: expected 5 columns as in the flows before, but there are 6",
         ),
+        ("1\nx 2 3 616 2", "f.txt:2: the source must be a whole number, not `x`"),
         ("1\n1 16 3 616 2", "f.txt:2: the destination 16 is not a host; the fabric has hosts 0 to 15"),
         ("1\n3 3 3 616 2", "f.txt:2: the flow goes from 3 to itself; a destination must be another host"),
         ("1\n1 2 3 616 -2", "f.txt:2: the start in seconds must not be negative, but it is `-2`"),
