@@ -1,18 +1,25 @@
-//! ns-3 flow files for a fabric of 16 hosts.
+//! ns-3 flow files for a fabric of 16 hosts, by keys and from a file in which switches stand between them.
 #![no_main]
 
-use anabranch_base::{Duration, Rate};
-use anabranch_workload::{Fabric, WorkloadSpec, build};
+use anabranch_base::{Duration, HostId, Rate};
+use anabranch_workload::{Fabric, FlowFormat, WorkloadSpec, build, warnings};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    let fabric = Fabric {
+    let mut fabric = Fabric {
         hosts: 16,
         host_rate: Rate::from_gbps(100),
         tor_of: (0..16).map(|h| h / 4).collect(),
         dcs: 1,
+        file_nodes: Vec::new(),
     };
     let origin = Duration::from_us(2_000_000);
-    let spec = WorkloadSpec::Ns3Flows { file: "fuzz.txt".to_owned(), origin };
-    let _ = build(&spec, &fabric, 1, &|_| Some(text));
+    for format in [None, Some(FlowFormat::Hpcc), Some(FlowFormat::Conweave), Some(FlowFormat::Ns3Rdma)] {
+        let spec = WorkloadSpec::Ns3Flows { file: "fuzz.txt".to_owned(), origin, format };
+        fabric.file_nodes = Vec::new();
+        let _ = build(&spec, &fabric, 1, &|_| Some(text));
+        fabric.file_nodes = (0..32).map(|node| (node % 2 == 0).then_some(HostId(node / 2))).collect();
+        let _ = build(&spec, &fabric, 1, &|_| Some(text));
+        let _ = warnings(&spec, &|_| Some(text));
+    }
 });

@@ -2,11 +2,22 @@
 
 use super::assemble::{Cable, MAX_PORTS, assemble, check_rate};
 use super::error::TopologyError;
-use super::ns3_file::parse_ns3;
+use super::ns3_file::{left_out, parse_ns3};
 use super::{Switch, Topology};
 use super::{cross_dc, fat_tree};
 use crate::{TopologyBuilder, TopologySpec};
 use anabranch_base::{Duration, NodeId, Rate, Refused, catch_foreign};
+
+/// What the text of the file that `spec` names has and the fabric has not, at its line.
+pub fn warnings(spec: &TopologySpec, file_text: Option<&str>) -> Option<TopologyError> {
+    let (file, text) = (spec.file()?, file_text?);
+    let (line, counted, behind) = left_out(file, text)?;
+    let links = if behind == 1 { "link" } else { "links" };
+    let problem = format!(
+        "left out of {file}, as its simulator does: {behind} {links} behind the {counted} that its first line counts"
+    );
+    Some(TopologyError::file(file, line, problem))
+}
 
 /// Builds the fabric that `spec` describes. `file_text` is the text of the file that the spec names, if it
 /// names one.

@@ -21,7 +21,7 @@ mod selector;
 mod spec;
 mod topo_file;
 
-pub use build::build;
+pub use build::{build, warnings};
 pub use builder::{SwitchNumber, TopologyBuilder};
 pub use cross_dc::check_cross_dc;
 pub use error::TopologyError;

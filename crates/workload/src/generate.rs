@@ -24,6 +24,12 @@ pub fn files_needed(spec: &WorkloadSpec) -> Vec<&str> {
     }
 }
 
+/// What the files of `spec` have and its workload has not, each at its line; `file_text` as for [`build`].
+pub fn warnings<'a>(spec: &WorkloadSpec, file_text: &dyn Fn(&str) -> Option<&'a str>) -> Vec<WorkloadError> {
+    let WorkloadSpec::Ns3Flows { file, format, .. } = spec else { return Vec::new() };
+    file_text(file).map_or_else(Vec::new, |text| ns3::warnings(file, text, *format))
+}
+
 /// Makes the workload of `spec` on a fabric. Equal arguments give equal workloads on every machine; `seed`
 /// matters to permutations, incasts, Poisson arrivals and collectives at random places. `file_text` has the texts
 /// of [`files_needed`] by their names.
@@ -59,7 +65,9 @@ pub fn build<'a>(
         WorkloadSpec::Messages { message } => listed(hosts, message),
         WorkloadSpec::Collective(spec) => collective::build(spec, hosts, seed),
         WorkloadSpec::Cm { file, start_unit } => cm::parse(file, text_of(file)?, *start_unit, hosts.hosts),
-        WorkloadSpec::Ns3Flows { file, origin } => ns3::parse(file, text_of(file)?, *origin, hosts.hosts),
+        WorkloadSpec::Ns3Flows { file, origin, format } => {
+            ns3::parse(file, text_of(file)?, *format, *origin, hosts)
+        }
         WorkloadSpec::Trace(spec) => trace::build(std::slice::from_ref(spec), &text_of, hosts, seed),
         WorkloadSpec::Jobs { job } => trace::build(job, &text_of, hosts, seed),
         WorkloadSpec::Registered(its) => {

@@ -18,7 +18,8 @@ mod trace;
 pub use builder::{MAX_MESSAGES, WorkloadBuilder};
 pub use error::WorkloadError;
 pub use fabric::Fabric;
-pub use generate::{MOST_LOAD, build, files_needed};
+pub use generate::{MOST_LOAD, build, files_needed, warnings};
+pub use ns3::FlowFormat;
 pub use sizes::SizeDistribution;
 pub use spec::{IncastsSpec, MessageSpec, PipelineSpec, RegisteredWorkload, WorkloadFactory, WorkloadSpec};
 pub use trace::{

@@ -1,188 +1,225 @@
-//! The flow files of the ns-3 RDMA simulators: a count, then `src dst pg [dport] bytes start` a line, the start
-//! in seconds. Node numbers are host numbers. HPCC's simulator has the destination port, ConWeave's has not.
+//! The flow files of the ns-3 RDMA simulators: a count, then a flow a line, times in seconds.
+//!
+//! | Simulator | Columns of a flow |
+//! |---|---|
+//! | ConWeave | `src dst pg bytes start_s` |
+//! | HPCC, ns3-datacenter | `src dst pg dport bytes start_s` |
+//! | ns3-rdma | `source destination priority packets start_s end_s` |
+//!
+//! Flows go between nodes of the simulator's topology file; for a fabric that is from no such file a node is the host of
+//! that number. Of more flows than are counted the first ones are read, as the simulators do.
 
-use super::{Start, Workload, WorkloadBuilder, WorkloadError, text};
-use anabranch_base::{Duration, HostId, Time};
+mod columns;
+#[cfg(test)]
+mod tests;
 
-/// Reads a flow file for a fabric of `hosts` hosts; each flow becomes one message on its own queue pair, in the
-/// order of the file. `origin` is the instant in the file at which the run starts. Priority groups and ports
-/// are checked and not used. Lines after the counted flows are ignored when they are prose.
+use super::{Fabric, Start, Workload, WorkloadBuilder, WorkloadError, text};
+use anabranch_base::Duration;
+use columns::Columns;
+use serde::{Deserialize, Serialize};
+
+/// Whose columns the flows of a file have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlowFormat {
+    /// HPCC's: with the destination port.
+    Hpcc,
+    /// ConWeave's: without it.
+    Conweave,
+    /// ns3-rdma's: packets instead of bytes, and an end.
+    Ns3Rdma,
+}
+
+impl FlowFormat {
+    /// Every format, by its name in scenarios.
+    pub const ALL: [(&'static str, FlowFormat); 3] =
+        [("hpcc", FlowFormat::Hpcc), ("conweave", FlowFormat::Conweave), ("ns3-rdma", FlowFormat::Ns3Rdma)];
+
+    fn columns(self) -> usize {
+        if self == FlowFormat::Conweave { 5 } else { 6 }
+    }
+
+    fn names(self) -> &'static str {
+        match self {
+            FlowFormat::Hpcc => "`src dst pg dport bytes start_s` (HPCC)",
+            FlowFormat::Conweave => "`src dst pg bytes start_s` (ConWeave)",
+            FlowFormat::Ns3Rdma => "`source destination priority packets start_s end_s` (ns3-rdma)",
+        }
+    }
+}
+
+/// Reads a flow file for a fabric; each flow becomes one message on its own queue pair, in the order of the file. `format`
+/// says whose columns it has; without it they tell. `origin` is the instant in the file at which the run starts. Priority
+/// groups and ports are checked and not used. Lines after the counted flows are ignored.
 ///
 /// # Errors
 /// [`WorkloadError::Line`] or [`WorkloadError::File`] with what to write instead.
-pub(super) fn parse(file: &str, text: &str, origin: Duration, hosts: u32) -> Result<Workload, WorkloadError> {
-    let mut lines = text::lines(text);
-    let Some((count_line, count)) = lines.next() else {
-        return Err(WorkloadError::file(file, "it is empty; the first line must be the number of flows"));
-    };
-    let expected = text::whole_u32(count, "the first line is the number of flows; it")
-        .map_err(|what| WorkloadError::line(file, count_line, what))?;
-    let mut builder = WorkloadBuilder::new();
-    let mut columns = None;
-    let mut read = 0u32;
-    for (line, content) in lines {
-        let fail = |what: String| WorkloadError::line(file, line, what);
-        if read == expected {
-            if content.starts_with(|c: char| c.is_ascii_digit()) {
-                return Err(fail(format!(
-                    "a flow after the {expected} that line {count_line} counts; write the number of flows there"
-                )));
-            }
-            break;
-        }
-        let words: Vec<&str> = content.split_whitespace().collect();
-        check_columns(words.len(), *columns.get_or_insert(words.len())).map_err(fail)?;
-        let flow = read_flow(&words, origin, hosts).map_err(fail)?;
+pub(super) fn parse(
+    file: &str,
+    text: &str,
+    format: Option<FlowFormat>,
+    origin: Duration,
+    fabric: &Fabric,
+) -> Result<Workload, WorkloadError> {
+    let flows = FlowFile::of(file, text)?;
+    let format = flows.format(format)?;
+    let mut builder = WorkloadBuilder::with_capacity(flows.counted.len());
+    for (line, content) in &flows.counted {
+        let flow = Columns { words: content.split_whitespace().collect(), format, fabric }
+            .flow()
+            .map_err(|what| WorkloadError::line(file, *line, what))?;
+        let Some(start) = flow.start.0.checked_sub(origin.0) else {
+            let first = flows.earliest(format);
+            let what = format!(
+                "the flow starts at {} s, before the origin {origin}; write origin = \"{first}\" in [workload]",
+                flow.written_start
+            );
+            return Err(WorkloadError::line(file, *line, what));
+        };
         let qp = builder.add_qp(flow.src, flow.dst);
-        builder.add_message(qp, flow.bytes, Start::At(flow.start));
-        read += 1;
-    }
-    if read < expected {
-        let what =
-            format!("it counts {expected} flows, but the file has {read}; write {read} or add the others");
-        return Err(WorkloadError::line(file, count_line, what));
-    }
-    if read == 0 {
-        return Err(WorkloadError::line(
-            file,
-            count_line,
-            "it counts no flows; a workload needs at least one",
-        ));
+        builder.add_message(qp, flow.bytes, Start::At(anabranch_base::Time(start)));
     }
     builder.build()
 }
 
-struct Flow {
-    src: HostId,
-    dst: HostId,
-    bytes: u64,
-    start: Time,
+/// What a flow file has and is not simulated, each at its line.
+pub(super) fn warnings(file: &str, text: &str, format: Option<FlowFormat>) -> Vec<WorkloadError> {
+    let Ok(flows) = FlowFile::of(file, text) else { return Vec::new() };
+    let mut warnings = Vec::new();
+    if flows.left_out > 0 {
+        let noun = if flows.left_out == 1 { "flow" } else { "flows" };
+        let what = format!(
+            "left out of {file}, as its simulator does: {} {noun} behind the {} that its first line counts",
+            flows.left_out,
+            flows.counted.len()
+        );
+        warnings.push(WorkloadError::line(file, flows.count_line, what));
+    }
+    if let (Ok(FlowFormat::Ns3Rdma), Some((line, _))) = (flows.format(format), flows.counted.first()) {
+        let what = format!(
+            "{file} has flows of ns3-rdma, which stop at their end time; here each sends all its packets, of {PACKET} B \
+             (its default PACKET_PAYLOAD_SIZE): compare no flow that takes longer than to its end"
+        );
+        warnings.push(WorkloadError::line(file, *line, what));
+    }
+    warnings
 }
 
-fn check_columns(found: usize, first: usize) -> Result<(), String> {
-    if found != 5 && found != 6 {
-        return Err(format!(
-            "expected `src dst pg bytes start_s` or `src dst pg dport bytes start_s`, but there are {found} columns"
-        ));
-    }
-    if found != first {
-        return Err(format!("expected {first} columns as in the flows before, but there are {found}"));
-    }
-    Ok(())
+/// The bytes of a packet of ns3-rdma: `PACKET_PAYLOAD_SIZE`, as `third.cc` and its `config.txt` have it.
+const PACKET: u64 = 1000;
+
+/// A flow file, its lines not yet understood.
+struct FlowFile<'a> {
+    file: &'a str,
+    count_line: u32,
+    /// The flows that the first line counts, one at least.
+    counted: Vec<(u32, &'a str)>,
+    /// How many flows stand behind them.
+    left_out: usize,
 }
 
-/// `words` has 5 or 6 entries.
-fn read_flow(words: &[&str], origin: Duration, hosts: u32) -> Result<Flow, String> {
-    let host = |word: &str, what: &str| match text::whole_u32(word, what)? {
-        node if node < hosts => Ok(HostId(node)),
-        node => {
-            Err(format!("{what} {node} is not a host; the fabric has hosts 0 to {}", hosts.saturating_sub(1)))
+/// Whether a line is a flow, perhaps with a mistake, and no prose.
+fn is_flow(content: &str) -> bool {
+    let numbers = content.split_whitespace().filter(|word| word.parse::<f64>().is_ok());
+    content.starts_with(|c: char| c.is_ascii_digit()) || numbers.count() > 2
+}
+
+impl<'a> FlowFile<'a> {
+    fn of(file: &'a str, text: &'a str) -> Result<FlowFile<'a>, WorkloadError> {
+        let mut lines = text::lines(text);
+        let Some((count_line, first)) = lines.next() else {
+            return Err(WorkloadError::file(file, "it is empty; the first line must be the number of flows"));
+        };
+        let mut all: Vec<(u32, &str)> = lines.collect();
+        let flows = all.iter().filter(|(_, content)| is_flow(content)).count();
+        // Prose stands behind them; a line with a mistake may begin with anything.
+        all.truncate(all.iter().rposition(|(_, content)| is_flow(content)).map_or(0, |last| last + 1));
+        let fail = |what: String| WorkloadError::line(file, count_line, what);
+        let count = text::whole_u32(first, "the first line is the number of flows; it").map_err(|what| {
+            let (number, above) =
+                if is_flow(first) && first.contains(' ') { (flows + 1, " above it") } else { (flows, "") };
+            fail(format!("{what}; write {number}{above}"))
+        })?;
+        let there = all.len();
+        if there < count as usize {
+            return Err(fail(match there {
+                0 => format!("it counts {count} flows, but has none"),
+                _ => format!("it counts {count} flows, but has {there}; write {there}"),
+            }));
         }
-    };
-    let (src, dst) = (host(words[0], "the source")?, host(words[1], "the destination")?);
-    if src == dst {
-        return Err(format!("the flow goes from host {src} to itself; a destination must be another host"));
-    }
-    text::whole(words[2], "the priority group", 7)?;
-    if words.len() == 6 {
-        text::whole(words[3], "the destination port", 65_535)?;
-    }
-    let bytes = text::whole(words[words.len() - 2], "the flow's size", u64::MAX)?;
-    if bytes == 0 {
-        return Err("the flow has 0 bytes; the least is 1".into());
-    }
-    let word = words[words.len() - 1];
-    let start = text::instant(word, "the start", SECOND)?;
-    if start.0 < origin.0 {
-        return Err(format!(
-            "the flow starts at {start}, before the origin {origin}; set `origin` to at most the first start"
-        ));
-    }
-    Ok(Flow { src, dst, bytes, start: Time(start.0 - origin.0) })
-}
-
-const SECOND: Duration = Duration(1_000_000_000_000);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const TWO_SECONDS: Duration = Duration(2_000_000_000_000);
-
-    fn wrong(text: &str) -> String {
-        parse("f.txt", text, TWO_SECONDS, 16).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn both_forms_read_exactly() {
-        let five =
-            parse("f", "2 \n1 2 3 616 2.000000009\n15 0 3 86814 2.000000071\n", TWO_SECONDS, 16).unwrap();
-        let six = parse("f", "2\n1 2 3 100 616 2.000000009\r\n15 0 3 100 86814 2.000000071", TWO_SECONDS, 16)
-            .unwrap();
-        assert_eq!(five, six);
-        assert_eq!((five.qps[1].src, five.qps[1].dst), (HostId(15), HostId(0)));
-        assert_eq!((five.messages[0].bytes, five.messages[0].start), (616, Start::At(Time(9_000))));
-        assert_eq!(five.messages[1].start, Start::At(Time(71_000)));
-    }
-
-    #[test]
-    fn prose_after_the_flows_is_ignored() {
-        assert_eq!(
-            parse("f", "1\n1 2 3 616 2\n\nsrc dst pg bytes start", TWO_SECONDS, 16).unwrap().messages.len(),
-            1
-        );
-    }
-
-    #[test]
-    fn mistakes_are_explained() {
-        assert_eq!(wrong(""), "f.txt: it is empty; the first line must be the number of flows");
-        assert_eq!(
-            wrong("1 2 3 616 2"),
-            "f.txt:1: the first line is the number of flows; it must be a whole number, not `1 2 3 616 2`"
-        );
-        assert_eq!(
-            wrong("2\n1 2 3 616 2"),
-            "f.txt:1: it counts 2 flows, but the file has 1; write 1 or add the others"
-        );
-        assert_eq!(
-            wrong("1\n1 2 3 616 2\n2 1 3 616 2"),
-            "f.txt:3: a flow after the 1 that line 1 counts; write the number of flows there"
-        );
-        assert_eq!(wrong("0\n"), "f.txt:1: it counts no flows; a workload needs at least one");
-        assert_eq!(
-            wrong("1\n1 2 616 2"),
-            "f.txt:2: expected `src dst pg bytes start_s` or `src dst pg dport bytes start_s`, but there are 4 columns"
-        );
-        assert_eq!(
-            wrong("2\n1 2 3 616 2\n1 2 3 100 616 2"),
-            "f.txt:3: expected 5 columns as in the flows before, but there are 6"
-        );
-        assert_eq!(
-            wrong("1\n1 16 3 616 2"),
-            "f.txt:2: the destination 16 is not a host; the fabric has hosts 0 to 15"
-        );
-        assert_eq!(
-            wrong("1\n3 3 3 616 2"),
-            "f.txt:2: the flow goes from host 3 to itself; a destination must be another host"
-        );
-        assert_eq!(wrong("1\n1 2 8 616 2"), "f.txt:2: the priority group is too large: `8`; the most is 7");
-        assert_eq!(wrong("1\n1 2 3 0 2"), "f.txt:2: the flow has 0 bytes; the least is 1");
-        assert_eq!(
-            wrong("1\n1 2 3 616 1.9"),
-            "f.txt:2: the flow starts at 1900ms, before the origin 2s; set `origin` to at most the first start"
-        );
-        assert_eq!(
-            wrong("1\n1 2 3 616 2s"),
-            "f.txt:2: the start must be a number such as 0 or 1.5, not `2s`"
-        );
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_panics(text in "[0-9. \\-\ne]{0,120}", any in ".{0,60}") {
-            let _ = parse("x", &text, Duration::ZERO, 4);
-            let _ = parse("x", &any, Duration::ZERO, 4);
+        if count == 0 {
+            let instead = if there > 0 { format!("; write {there}") } else { String::new() };
+            return Err(fail(format!("it counts no flows, and a workload needs at least one{instead}")));
         }
+        let behind = all.split_off(count as usize);
+        let left_out = behind.iter().filter(|(_, content)| is_flow(content)).count();
+        Ok(FlowFile { file, count_line, counted: all, left_out })
+    }
+
+    /// Whose columns the flows have; `said` where the scenario says it.
+    fn format(&self, said: Option<FlowFormat>) -> Result<FlowFormat, WorkloadError> {
+        let all = |separator: &str| FlowFormat::ALL.map(|(_, format)| format.names()).join(separator);
+        let mut first = None;
+        let (mut may_be_hpcc, mut may_be_rdma) = (true, true);
+        for (line, content) in &self.counted {
+            let fail = |what: String| Err(WorkloadError::line(self.file, *line, what));
+            let words: Vec<&str> = content.split_whitespace().collect();
+            let found = words.len();
+            let before = *first.get_or_insert(found);
+            match (said, found) {
+                (Some(format), _) if found != format.columns() => {
+                    return fail(format!("expected {}, but there are {found} columns", format.names()));
+                }
+                (None, 7) => {
+                    return fail(format!(
+                        "7 columns are those of ns3-rdma with an initial rate in Gb/s behind the end (TIMELY), which is not \
+                         simulated; write {}",
+                        words[..6].join(" ")
+                    ));
+                }
+                (None, _) if found != 5 && found != 6 => {
+                    return fail(format!("expected {}, but there are {found} columns", all(", ")));
+                }
+                _ if found != before => {
+                    return fail(format!(
+                        "expected {before} columns as in the flows before, but there are {found}"
+                    ));
+                }
+                _ if found == 6 => {
+                    may_be_hpcc &= columns::may_be_hpcc(&words);
+                    may_be_rdma &= columns::may_be_rdma(&words);
+                }
+                _ => {}
+            }
+        }
+        if let Some(format) = said {
+            return Ok(format);
+        }
+        let (line, content) = self.counted[0];
+        match (first, may_be_hpcc, may_be_rdma) {
+            (Some(5), _, _) => Ok(FlowFormat::Conweave),
+            (_, true, true) => {
+                let what = format!(
+                    "the 6 columns are {} or {}, and all of these numbers fit both; write format = \"ns3-rdma\" or format = \
+                     \"hpcc\" in [workload]",
+                    FlowFormat::Hpcc.names(),
+                    FlowFormat::Ns3Rdma.names()
+                );
+                Err(WorkloadError::line(self.file, line, what))
+            }
+            (_, false, true) => Ok(FlowFormat::Ns3Rdma),
+            (_, true, false) => Ok(FlowFormat::Hpcc),
+            // There is a mistake. Bytes have no point, and starts mostly have.
+            (_, false, false) => {
+                let fifth = content.split_whitespace().nth(4).unwrap_or_default();
+                Ok(if fifth.contains('.') { FlowFormat::Ns3Rdma } else { FlowFormat::Hpcc })
+            }
+        }
+    }
+
+    /// The start of the first flow, of those whose starts can be read.
+    fn earliest(&self, format: FlowFormat) -> Duration {
+        let starts = self.counted.iter().filter_map(|(_, content)| columns::start(content, format));
+        Duration(starts.map(|start| start.0).min().unwrap_or(0))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::TraceSpec;
 use crate::collective::CollectiveSpec;
-use crate::{Fabric, WorkloadBuilder};
+use crate::{Fabric, FlowFormat, WorkloadBuilder};
 use anabranch_base::{
     Bytes, Duration, HostId, Parameters, Refused, Registered, Stream, serde_but_registered,
 };
@@ -77,6 +77,9 @@ pub enum WorkloadSpec {
         file: String,
         /// The instant in the file at which the run starts.
         origin: Duration,
+        /// Whose columns it has, where the file does not tell.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        format: Option<FlowFormat>,
     },
     /// A job from a file of another tool.
     Trace(TraceSpec),

@@ -3,7 +3,7 @@
 
 use super::keys_jobs;
 use super::section::Unless::{Is, Needed, Told};
-use super::section::{COUNT, FILE, Key, RATE, SIZE, Section, TIME, TIME_ABOVE, key};
+use super::section::{COUNT, FILE, FLOW_FORMATS, Key, RATE, SIZE, Section, TIME, TIME_ABOVE, key};
 
 /// All of them, in the order of the reference.
 pub fn sections() -> &'static [Section] {
@@ -500,11 +500,17 @@ const SECTIONS: &[Section] = &[
         name: "ns3-flows",
         table: "[workload]",
         kind: Some("ns3-flows"),
-        meaning: "A flow file of the ns-3 RDMA simulators.",
+        meaning: "A flow file of the ns-3 RDMA simulators; it names nodes of the topology file, or hosts where there is none.",
         keys: &[
             key("kind", "`ns3-flows`", Needed, "Which workload it is."),
             key("file", FILE, Needed, "The file."),
             key("origin", TIME, Is("\"2s\""), "The time in the file that is 0 here."),
+            key(
+                "format",
+                FLOW_FORMATS,
+                Told("by the numbers of its columns"),
+                "Whose columns its flows have, where the file does not tell.",
+            ),
         ],
     },
     keys_jobs::TRACE,

@@ -23,6 +23,7 @@ mod keys_jobs;
 mod kinds;
 mod known;
 mod late;
+mod left_out;
 mod lossless;
 mod mix;
 mod number_space;
@@ -50,6 +51,8 @@ mod tests_hpcc;
 mod tests_lossless;
 #[cfg(test)]
 mod tests_mix;
+#[cfg(test)]
+mod tests_ns3_files;
 #[cfg(test)]
 mod tests_numbers;
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::curves;
 use super::idle_queues::IdleQueues;
 use super::in_step::InStep;
 use super::late;
+use super::left_out::LeftOut;
 use super::lossless::{self, round_up};
 use super::number_space;
 use super::origin::{Asked, Origin};
@@ -316,16 +317,21 @@ impl Scenario {
         let mut in_step = InStep::default();
         let mut without = WithoutEffect::default();
         let mut rare = RareLoss::default();
+        let mut left_out = LeftOut::default();
         let mut facts_by_point = Vec::new();
         for step in self.steps() {
             let mut ground = match built.take() {
                 Some(ground) if ground.spec == step.topology => ground,
-                _ => Ground::new(step.topology, self.build(step.topology)?),
+                _ => {
+                    left_out.look_at_topology(step.topology, &self.files);
+                    Ground::new(step.topology, self.build(step.topology)?)
+                }
             };
             let workload = match laid.take() {
                 Some((on, spec, workload)) if on == step.topology && spec == step.workload => workload,
                 other => {
                     drop(other);
+                    left_out.look_at_workload(step.workload, &self.files);
                     self.lay(step.workload, &ground.topology)?
                 }
             };
@@ -378,6 +384,7 @@ impl Scenario {
             built = Some(ground);
         }
         let warnings = [
+            left_out.warnings(),
             too_short.warnings(&self.limits, &self.origin),
             idle.warnings(&self.origin),
             in_step.warnings(&self.origin),

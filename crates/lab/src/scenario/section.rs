@@ -49,7 +49,10 @@ impl Key {
 
     /// An example of its value, as it is written.
     pub fn example(&self) -> &'static str {
-        example(self.name)
+        match self.is {
+            FLOW_FORMATS => "\"hpcc\"",
+            _ => example(self.name),
+        }
     }
 }
 
@@ -67,4 +70,5 @@ pub(super) const RATE: &str = "a rate above 0";
 pub(super) const TIME: &str = "a time";
 pub(super) const TIME_ABOVE: &str = "a time above 0";
 pub(super) const SIZE: &str = "a size above 0";
+pub(super) const FLOW_FORMATS: &str = "`hpcc`, `conweave` or `ns3-rdma`";
 pub(super) const FILE: &str = "a file's name, from the scenario's folder";

@@ -347,7 +347,7 @@ fn the_files_are_part_of_what_the_digest_sees() {
 }
 
 /// Reads files below a folder.
-struct Disk(std::path::PathBuf);
+pub(super) struct Disk(pub std::path::PathBuf);
 
 impl Files for Disk {
     fn read(&self, name: &str) -> Result<String, String> {

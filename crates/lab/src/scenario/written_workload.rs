@@ -7,7 +7,7 @@ use super::tree::Node;
 use super::{IncastsSpec, MessageSpec, PipelineSpec, ScenarioError, WorkloadSpec, written_jobs};
 use anabranch_base::{Bytes, Duration, HostId};
 use anabranch_workload::collective::{Algorithm, Clock, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
-use anabranch_workload::{MOST_LOAD, WorkloadError};
+use anabranch_workload::{FlowFormat, MOST_LOAD, WorkloadError};
 
 /// The size distributions that come with the program.
 const SIZES: &[&str] = &["websearch", "websearch-reps", "facebook-hadoop", "alistorage"];
@@ -109,7 +109,12 @@ pub(super) fn read(cx: &Context, table: &Table, hosts: u32) -> Result<WorkloadSp
             table.only(&keys::of("ns3-flows"))?;
             let file: String = table.need("file")?;
             cx.file(table, "file", &file)?;
-            Ok(WorkloadSpec::Ns3Flows { file, origin: table.get("origin")?.unwrap_or(NS3_ORIGIN) })
+            let format = match table.node("format") {
+                None => None,
+                Some(_) => Some(table.word("format", &FlowFormat::ALL)?),
+            };
+            let origin = table.get("origin")?.unwrap_or(NS3_ORIGIN);
+            Ok(WorkloadSpec::Ns3Flows { file, origin, format })
         }
         Kind::Trace => Ok(WorkloadSpec::Trace(written_jobs::trace(cx, table)?)),
         Kind::Jobs => Ok(WorkloadSpec::Jobs { job: written_jobs::jobs(cx, table)? }),

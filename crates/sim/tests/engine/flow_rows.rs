@@ -110,3 +110,20 @@ fn incasts_and_background_are_told_apart() {
     slowdowns.sort_by(f64::total_cmp);
     assert_eq!(slowdown, slowdowns[(slowdowns.len() * 95).div_ceil(100) - 1]);
 }
+
+/// Two switches with two hosts each, one of which has 10 Gb/s: the flow is between the others of a switch, by the numbers
+/// that the topology file has.
+#[test]
+fn flows_of_a_file_go_between_nodes_of_the_topology_file() {
+    let text = "schemes = [\"pfc-ecmp\"]\nsetup = \"hpcc-paper\"\nseeds = [1]\n[topology]\nkind = \"graph\"\nfile = \"t.txt\"\n\
+        [workload]\nkind = \"ns3-flows\"\nfile = \"f.txt\"\n";
+    let switches_first = "6 2 5\n0 1\n0 1 100Gbps 1us 0\n2 0 100Gbps 1us 0\n3 0 100Gbps 1us 0\n4 1 10Gbps 1us 0\n\
+        5 1 100Gbps 1us 0\n";
+    let hosts_first = "6 2 5\n4 5\n4 5 100Gbps 1us 0\n0 4 100Gbps 1us 0\n1 4 100Gbps 1us 0\n2 5 10Gbps 1us 0\n\
+        3 5 100Gbps 1us 0\n";
+    let fct = [(switches_first, "1\n2 3 3 100 12500000 2\n"), (hosts_first, "1\n0 1 3 100 12500000 2\n")]
+        .map(|(topology, flows)| finish_one(text, &[("t.txt", topology), ("f.txt", flows)]).run.fct_max_us);
+    assert_eq!(fct[0], fct[1]);
+    // 12.5 MB take 1 ms at 100 Gb/s, headers 5 % more, and 10 ms at the other host's 10 Gb/s.
+    assert!((1_000.0..1_100.0).contains(&fct[0]), "{fct:?}");
+}

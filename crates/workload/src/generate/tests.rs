@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 /// `hosts` hosts at 100 Gb/s, `per_tor` on each ToR.
 fn fabric(hosts: u32, per_tor: u32) -> Fabric {
     let tor_of = (0..hosts).map(|host| hosts + host / per_tor).collect();
-    Fabric { hosts, host_rate: Rate::from_gbps(100), tor_of, dcs: 1 }
+    Fabric { hosts, host_rate: Rate::from_gbps(100), tor_of, dcs: 1, file_nodes: Vec::new() }
 }
 
 fn pairs(w: &Workload) -> Vec<(u32, u32)> {
@@ -287,7 +287,8 @@ fn a_published_flow_file_loads() {
     };
     let path = std::path::Path::new(&peers).join("data/ns3/alistorage_128h_load25_5ms.flow.txt");
     let text = std::fs::read_to_string(path).unwrap();
-    let spec = WorkloadSpec::Ns3Flows { file: "flows".into(), origin: Duration(2_000_000_000_000) };
+    let spec =
+        WorkloadSpec::Ns3Flows { file: "flows".into(), origin: Duration(2_000_000_000_000), format: None };
     let w = build(&spec, &fabric(128, 16), 1, &|_| Some(&text)).unwrap();
     assert_eq!(w.messages.len(), 48_529);
     assert_eq!((w.messages[0].bytes, w.messages[0].start), (616, Start::At(Time(9_000))));
@@ -315,7 +316,7 @@ proptest! {
     fn permutations_cross_tors_whenever_they_can(tor_of in prop::collection::vec(0..4u32, 2..60), seed: u64) {
         let hosts = tor_of.len() as u32;
         let largest = (0..4).map(|tor| tor_of.iter().filter(|t| **t == tor).count()).max().unwrap();
-        let fabric = Fabric { hosts, host_rate: Rate::from_gbps(1), tor_of, dcs: 1 };
+        let fabric = Fabric { hosts, host_rate: Rate::from_gbps(1), tor_of, dcs: 1, file_nodes: Vec::new() };
         let built = build(&permutation_of(hosts, true), &fabric, seed, &|_| None);
         prop_assert_eq!(built.is_ok(), 2 * largest <= hosts as usize);
         if let Ok(w) = built {

@@ -139,11 +139,15 @@ impl TraceSpec {
     }
 
     fn share(&self, free: u32) -> simai::Share {
+        let named = match &self.rank_hosts {
+            RankHosts::Named { rank_hosts } => Some(rank_hosts.len() as u32),
+            RankHosts::Placed { .. } => None,
+        };
         simai::Share {
             without_pipeline: self.without_pipeline,
             layers: self.layers,
             ranks: self.ranks,
-            named: self.rank_hosts.as_ref().map(|hosts| hosts.len() as u32),
+            named,
             free,
         }
     }

@@ -48,7 +48,13 @@ impl Collective {
             clock: pace.map(|(_, clock)| clock),
             jitter: None,
         };
-        let fabric = Fabric { hosts: ranks, host_rate: Rate(1), tor_of: vec![0; ranks as usize], dcs: 1 };
+        let fabric = Fabric {
+            hosts: ranks,
+            host_rate: Rate(1),
+            tor_of: vec![0; ranks as usize],
+            dcs: 1,
+            file_nodes: Vec::new(),
+        };
         let workload = workload::build(&WorkloadSpec::Collective(spec), &fabric, 1, &|_| None).unwrap();
         let mut plan = algorithm.plan(ranks, bytes, if to_all { u64::MAX } else { chunk }, connections);
         plan.to_each = pace.map(|(depth, clock)| match clock {

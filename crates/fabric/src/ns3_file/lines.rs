@@ -1,0 +1,364 @@
+//! The lines of a topology file, each understood by itself, and the counts at its head.
+
+use super::super::assemble::MAX_LINKS;
+use super::super::error::TopologyError;
+use super::units;
+use anabranch_base::{Duration, Rate};
+use std::collections::BTreeSet;
+
+/// A topology file, line by line.
+pub(super) struct File<'a> {
+    name: &'a str,
+    pub header: Header<'a>,
+    /// The lines behind the header that say something.
+    body: Vec<Line<'a>>,
+}
+
+/// The first line.
+pub(super) struct Header<'a> {
+    pub line: usize,
+    pub dialect: Dialect,
+    pub nodes: u32,
+    pub switches: u32,
+    pub links: u32,
+    words: Vec<&'a str>,
+}
+
+/// Whose file it is, by the columns of its first line.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Dialect {
+    /// That of HPCC's simulator and of those that are made from it, and that of ns3-rdma.
+    Hpcc,
+    /// The columns of ns3-datacenter (inet-tub): the ToRs and, of Reverie, the rates of its ports are of no use here.
+    Datacenter,
+    /// SimAI's, the last column a word.
+    SimAi,
+}
+
+impl Dialect {
+    fn of(words: &[&str]) -> Option<Dialect> {
+        match words {
+            [_, _, _] => Some(Dialect::Hpcc),
+            [_, _, _, _] => Some(Dialect::Datacenter),
+            [_, _, _, _, _, last] if last.parse::<f64>().is_ok() => Some(Dialect::Datacenter),
+            [_, _, _, _, _, _] => Some(Dialect::SimAi),
+            _ => None,
+        }
+    }
+
+    /// The columns of the nodes, the switches and the links; SimAI's NVSwitches stand before its switches.
+    fn columns(self) -> [usize; 3] {
+        match self {
+            Dialect::Hpcc => [0, 1, 2],
+            Dialect::Datacenter => [0, 1, 3],
+            Dialect::SimAi => [0, 3, 4],
+        }
+    }
+
+    fn names(self) -> &'static str {
+        match self {
+            Dialect::Hpcc => "nodes switches links",
+            Dialect::Datacenter => "nodes switches tors links",
+            Dialect::SimAi => "nodes gpus_per_server nvswitches switches links gpu_type",
+        }
+    }
+}
+
+/// A line of the file: a cable between two nodes, by the file's numbers.
+pub(super) struct Link {
+    pub line: usize,
+    pub ends: [u32; 2],
+    pub rate: Rate,
+    pub latency: Duration,
+    pub loss: f64,
+}
+
+/// The two nodes of a line that is a cable, right or wrong.
+fn ends(words: &[&str]) -> Option<[u32; 2]> {
+    match words {
+        [a, b, _, ..] => Some([a.parse().ok()?, b.parse().ok()?]),
+        _ => None,
+    }
+}
+
+/// Whether a line is a cable, perhaps with a mistake, and no prose.
+fn is_like_cable(words: &[&str]) -> bool {
+    let [a, b, rate, ..] = words else { return false };
+    let right = [a.parse::<u32>().is_ok(), b.parse::<u32>().is_ok(), units::rate(rate).is_ok()];
+    right.into_iter().filter(|right| *right).count() > 1
+}
+
+/// The numbers of a line that has nothing else.
+fn numbers(words: &[&str]) -> Option<Vec<u32>> {
+    words.iter().map(|word| word.parse().ok()).collect()
+}
+
+/// A line that says something: its number and words.
+type Line<'a> = (usize, Vec<&'a str>);
+
+/// The switches that stand first, and the lines behind them.
+fn parts<'b, 'a>(body: &'b [Line<'a>]) -> (Vec<u32>, &'b [Line<'a>]) {
+    match body.split_first().and_then(|(first, rest)| Some((numbers(&first.1)?, rest))) {
+        Some(parts) => parts,
+        None => (Vec::new(), body),
+    }
+}
+
+/// The two nodes of each cable.
+fn cables<'b>(lines: &'b [Line<'_>]) -> impl Iterator<Item = [u32; 2]> + 'b {
+    lines.iter().filter_map(|(_, words)| ends(words))
+}
+
+impl<'a> File<'a> {
+    /// The lines of a file, whose counts are possible.
+    ///
+    /// # Errors
+    /// The file is empty, or its header is none.
+    pub(super) fn of(name: &'a str, text: &'a str) -> Result<File<'a>, TopologyError> {
+        let mut lines = text
+            .trim_start_matches('\u{feff}')
+            .lines()
+            .enumerate()
+            .map(|(index, line)| (index + 1, line.split_whitespace().collect::<Vec<&str>>()))
+            .filter(|(_, words)| !words.is_empty());
+        let Some((line, words)) = lines.next() else {
+            let problem = "the file is empty; line 1 is \"nodes switches links\"".to_owned();
+            return Err(TopologyError::file(name, 1, problem));
+        };
+        let body: Vec<_> = lines.collect();
+        let Some(dialect) = Dialect::of(&words) else {
+            let mut problem = format!(
+                "this line has {} columns; it must have 3: {} (HPCC), 4: {} (ns3-datacenter), or 6: {} (SimAI)",
+                words.len(),
+                Dialect::Hpcc.names(),
+                Dialect::Datacenter.names(),
+                Dialect::SimAi.names()
+            );
+            problem
+                .extend(counted(Dialect::Hpcc, &["0", "0", "0"], &body).map(|fit| format!("; write {fit}")));
+            return Err(TopologyError::file(name, line, problem));
+        };
+        let fit = || counted(dialect, &words, &body).map(|fit| format!("; write {fit}")).unwrap_or_default();
+        let number = |column: usize| -> Result<u32, TopologyError> {
+            words[column].parse().map_err(|_| {
+                let what = dialect.names().split(' ').nth(column).unwrap_or("a rate");
+                let problem =
+                    format!("{:?} is not the number of {what}, a whole number from 0", words[column]);
+                TopologyError::file(name, line, format!("{problem}{}", fit()))
+            })
+        };
+        let [nodes, switches, links] = dialect.columns();
+        let nvswitches = if dialect == Dialect::SimAi { number(2)? } else { 0 };
+        let (nodes, links) = (number(nodes)?, number(links)?);
+        let switches = number(switches)?.saturating_add(nvswitches);
+        if let Some(problem) = impossible(nodes, switches, links) {
+            return Err(TopologyError::file(name, line, format!("{problem}{}", fit())));
+        }
+        Ok(File { name, header: Header { line, dialect, nodes, switches, links, words }, body })
+    }
+
+    /// How many cables there are, counted or not.
+    pub(super) fn cables(&self) -> usize {
+        cables(parts(&self.body).1).count()
+    }
+
+    /// The header, where it counts these instead.
+    pub(super) fn header_of(&self, nodes: usize, switches: usize, links: usize) -> String {
+        match self.header.dialect {
+            // The switches that a file gets so are no NVSwitches.
+            Dialect::SimAi => format!("{nodes} {switches} {links}"),
+            dialect => counting(dialect, &self.header.words, [nodes, switches, links]),
+        }
+    }
+
+    /// By node: whether it is a switch.
+    ///
+    /// # Errors
+    /// The line of switches does not give each one once.
+    pub(super) fn switches(&self) -> Result<Vec<bool>, TopologyError> {
+        let Header { nodes, switches: count, line: header, .. } = self.header;
+        let mut is_switch = vec![false; nodes as usize];
+        if count == 0 {
+            return Ok(is_switch);
+        }
+        let Some((line, words)) = self.body.first() else {
+            return Err(self.in_header(format!("the next line must give the {count} switches' numbers")));
+        };
+        let likely = self.likely_switches();
+        let ids = numbers(words);
+        let instead = match likely.len() == count as usize {
+            true => {
+                let all: Vec<String> = likely.iter().map(u32::to_string).collect();
+                let above = if ids.is_none() && ends(words).is_some() { " above it" } else { "" };
+                format!("; write {}{above}", all.join(" "))
+            }
+            false => String::new(),
+        };
+        let wrong = |problem: String| Err(self.at(*line, format!("{problem}{instead}")));
+        let Some(ids) = ids else {
+            return wrong(format!("this line must give the numbers of the {count} switches"));
+        };
+        if ids.len() != count as usize {
+            let problem = format!(
+                "the count of switches in line {header} is {count}, but line {line} gives {}",
+                ids.len()
+            );
+            return match counted(self.header.dialect, &self.header.words, &self.body) {
+                Some(fit) if ids.iter().copied().collect::<BTreeSet<u32>>() == likely => {
+                    Err(self.in_header(format!("{problem}; write {fit}")))
+                }
+                _ => wrong(format!("{problem}; it must give every switch's number")),
+            };
+        }
+        for id in ids {
+            if id >= nodes {
+                return wrong(self.no_node(id));
+            }
+            if std::mem::replace(&mut is_switch[id as usize], true) {
+                return wrong(format!("switch {id} is given twice"));
+            }
+        }
+        Ok(is_switch)
+    }
+
+    /// The nodes that have several cables, which hosts have not.
+    fn likely_switches(&self) -> BTreeSet<u32> {
+        let mut once = BTreeSet::new();
+        let ends = cables(parts(&self.body).1).flatten();
+        ends.filter(|node| *node < self.header.nodes && !once.insert(*node)).collect()
+    }
+
+    /// The cables that the header counts.
+    ///
+    /// # Errors
+    /// There are fewer, or one is wrong.
+    pub(super) fn links(&self, is_switch: &[bool]) -> Result<Vec<Link>, TopologyError> {
+        let Header { links: count, switches, .. } = self.header;
+        let body = &self.body[usize::from(switches > 0).min(self.body.len())..];
+        // Its lines have no error rate (ns3-rdma), unless another one has.
+        let mut all = body.iter().filter(|(_, words)| ends(words).is_some());
+        let width = match self.header.dialect == Dialect::Hpcc && all.all(|(_, words)| words.len() == 4) {
+            true => 4,
+            false => 5,
+        };
+        let mut links = Vec::new();
+        for (number, (line, words)) in body.iter().enumerate().take(count as usize) {
+            if !is_like_cable(words) && cables(&body[number..]).next().is_none() {
+                break;
+            }
+            links.push(self.link(*line, words, width, is_switch.len() as u32)?);
+        }
+        if links.len() == count as usize {
+            return Ok(links);
+        }
+        let found = links.len();
+        let problem = format!("line {} counts {count} links, but the file has {found}", self.header.line);
+        let fit = counted(self.header.dialect, &self.header.words, &self.body);
+        let fit = fit.map(|fit| format!("; write {fit}")).unwrap_or_default();
+        Err(self.in_header(format!("{problem}{fit}")))
+    }
+
+    fn link(&self, line: usize, words: &[&str], width: usize, nodes: u32) -> Result<Link, TopologyError> {
+        let names = "node node rate latency error-rate";
+        if words.len() != width {
+            let mut problem = format!("this line has {} columns; it must have {width}: {names}", words.len());
+            if words.len() == 4 {
+                problem = format!(
+                    "this line has no error rate ({names}), and others of the file have; write {} 0",
+                    words.join(" ")
+                );
+            }
+            return Err(self.at(line, problem));
+        }
+        let mut ends = [0; 2];
+        for (end, word) in ends.iter_mut().zip(words) {
+            *end = word.parse().map_err(|_| {
+                self.at(line, format!("{word:?} is not a node's number, a whole number from 0"))
+            })?;
+            if *end >= nodes {
+                return Err(self.at(line, self.no_node(*end)));
+            }
+        }
+        let wrong = |column: usize, (problem, instead): (String, Option<String>)| {
+            let fixed = |instead: String| {
+                let mut words: Vec<&str> = words.to_vec();
+                words[column] = &instead;
+                format!("; write {}", words.join(" "))
+            };
+            self.at(line, format!("{problem}{}", instead.map(fixed).unwrap_or_default()))
+        };
+        let rate = units::rate(words[2]).map_err(|problem| wrong(2, problem))?;
+        let latency = units::latency(words[3]).map_err(|problem| wrong(3, problem))?;
+        let loss =
+            words.get(4).map_or(Ok(0.0), |word| units::loss(word)).map_err(|problem| wrong(4, problem))?;
+        Ok(Link { line, ends, rate, latency, loss })
+    }
+
+    fn no_node(&self, id: u32) -> String {
+        let nodes = self.header.nodes;
+        format!(
+            "there is no node {id}: line {} counts {nodes}, numbered 0 to {}",
+            self.header.line,
+            nodes - 1
+        )
+    }
+
+    /// The line of the switches, where these stand behind them.
+    pub(super) fn switches_and(&self, more: std::ops::Range<u32>) -> String {
+        let there = if self.header.switches > 0 { self.body[0].1.as_slice() } else { &[] };
+        let all: Vec<String> =
+            there.iter().map(|id| (*id).to_owned()).chain(more.map(|id| id.to_string())).collect();
+        all.join(" ")
+    }
+
+    /// An error at `line`.
+    pub(super) fn at(&self, line: usize, problem: String) -> TopologyError {
+        TopologyError::file(self.name, line, problem)
+    }
+
+    /// An error in the header.
+    pub(super) fn in_header(&self, problem: String) -> TopologyError {
+        self.at(self.header.line, problem)
+    }
+}
+
+/// The header that fits what stands behind it; none where it is the one that is there, or is none either.
+fn counted(dialect: Dialect, words: &[&str], body: &[Line<'_>]) -> Option<String> {
+    let (switches, lines) = parts(body);
+    let nodes = cables(lines).flatten().chain(switches.iter().copied()).max()?.checked_add(1)?;
+    let (switches, links) = (switches.len(), cables(lines).count());
+    if impossible(nodes, u32::try_from(switches).ok()?, u32::try_from(links).ok()?).is_some() {
+        return None;
+    }
+    let nvswitches = match dialect {
+        Dialect::SimAi => words[2].parse().ok()?,
+        _ => 0,
+    };
+    let fit = counting(dialect, words, [nodes as usize, switches.checked_sub(nvswitches)?, links]);
+    (fit != words.join(" ")).then_some(fit)
+}
+
+/// The header, where it counts these nodes, switches and links instead.
+fn counting(dialect: Dialect, words: &[&str], counts: [usize; 3]) -> String {
+    let mut words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    for (column, count) in dialect.columns().into_iter().zip(counts) {
+        words[column] = count.to_string();
+    }
+    words.join(" ")
+}
+
+/// Why no graph has these counts.
+fn impossible(nodes: u32, switches: u32, links: u32) -> Option<String> {
+    let hosts = nodes.saturating_sub(switches);
+    if switches > nodes {
+        Some(format!("{switches} switches among {nodes} nodes are not possible"))
+    } else if hosts < 2 {
+        Some(format!("{nodes} nodes less {switches} switches leave {hosts} hosts; there must be at least 2"))
+    } else if u64::from(links) * 2 > MAX_LINKS {
+        Some(format!("{links} links are too many; the most that is simulated is {}", MAX_LINKS / 2))
+    } else if u64::from(links) + 1 < u64::from(nodes) {
+        Some(format!("{links} links are too few to join {nodes} nodes; at least {} are needed", nodes - 1))
+    } else {
+        None
+    }
+}

@@ -1,0 +1,314 @@
+//! What is read of topology files, and what is said about mistakes in them.
+
+use super::*;
+use anabranch_base::HostId;
+use proptest::prelude::*;
+
+/// Two ToRs (0 and 6) and a spine (3) with a self-link; hosts 1, 2, 4 and 5; two cables from 6 to 3.
+const GOOD: &str = "7 3 8\n0 6 3\n1 0 100Gbps 1000ns 0\n2 0 100Gbps 0.001ms 0.25\n\n5 6 25Gbps 2us 0\n\
+    4 6 100Gbps 1000ns 0\n3 0 400Gbps 1us 0\n6 3 400Gbps 1us 0\n6 3 200Gbps 1us 0\n3 3 1600Gbps 100ns 0\n\
+    First line: node count, switch count, link count\nsrc dst rate delay error\n";
+
+fn read(text: &str) -> Result<Topology, String> {
+    parse_ns3("g.txt", text, Duration::from_ns(500)).map_err(|e| e.to_string())
+}
+
+#[test]
+fn nodes_are_renumbered_and_keep_their_numbers() {
+    let t = read(GOOD).unwrap();
+    assert_eq!((t.hosts, t.nodes(), t.links()), (4, 7, 16));
+    assert_eq!(t.host_file_ids, [1, 2, 4, 5]);
+    let switches: Vec<_> = t.switches.iter().map(|s| (s.tier, s.index, s.file_id)).collect();
+    assert_eq!(switches, [(1, 0, Some(0)), (1, 1, Some(6)), (2, 0, Some(3))]);
+    assert_eq!((t.host_by_file_id(4), t.host_by_file_id(3)), (Some(HostId(2)), None));
+    assert_eq!(t.switches[0].latency, Duration::from_ns(500));
+    let peers = |n| t.links_of(NodeId(n)).map(|l| t.ports[l as usize].peer.0).collect::<Vec<_>>();
+    assert_eq!((peers(4), peers(5), peers(6)), (vec![0, 1, 6], vec![2, 3, 6, 6], vec![4, 5, 5, 6, 6]));
+    assert_eq!((t.down_ports(NodeId(5)), t.down_ports(NodeId(6))), (2, 3));
+    let lossy = t.ports[t.link(NodeId(4), 1).index()];
+    assert_eq!((lossy.loss, lossy.latency), (0.25, Duration::from_us(1)));
+    assert_eq!(t.ports[1].loss, 0.25);
+    assert_eq!(t.error_rates, ErrorRate::all([(0.25, 4)].into_iter()));
+    let own = t.link(NodeId(6), 3);
+    assert_eq!(t.reverse(own), t.link(NodeId(6), 4));
+    assert_eq!(t.reverse(t.link(NodeId(5), 3)), t.link(NodeId(6), 2));
+}
+
+#[test]
+fn tiers_follow_the_distance_to_the_nearest_tor() {
+    let t = read(
+        "6 4 5\n2 3 4 5\n0 2 1Gbps 1ns 0\n1 5 1Gbps 1ns 0\n\
+         2 3 1Gbps 1ns 0\n3 4 1Gbps 1ns 0\n4 5 1Gbps 1ns 0\n",
+    );
+    let tiers: Vec<u8> = t.unwrap().switches.iter().map(|s| s.tier).collect();
+    assert_eq!(tiers, [1, 1, 2, 2]);
+    let chain = |switches: u32| {
+        let ids: Vec<String> = (2..switches + 2).map(|s| s.to_string()).collect();
+        let mut text = format!(
+            "{} {switches} {}\n{}\n0 2 1Gbps 1ns 0\n1 2 1Gbps 1ns 0\n",
+            switches + 2,
+            switches + 1,
+            ids.join(" ")
+        );
+        for s in 2..switches + 1 {
+            text += &format!("{s} {} 1Gbps 1ns 0\n", s + 1);
+        }
+        read(&text)
+    };
+    assert_eq!(chain(255).unwrap().top_tier(), 255);
+    assert!(chain(256).unwrap_err().contains("switch 257 is more than 254 links away"));
+}
+
+/// A mistake in [`GOOD`], and what is said about it.
+const MISTAKES: &[(&str, &str, &str)] = &[
+    ("7 3 8", "7 3", "g.txt:1: this line has 2 columns; it must have 3: nodes switches links (HPCC), 4: "),
+    ("7 3 8", "7 x 8", "g.txt:1: \"x\" is not the number of switches"),
+    ("7 3 8", "7 9 8", "g.txt:1: 9 switches among 7 nodes are not possible"),
+    ("7 3 8", "7 6 8", "g.txt:1: 7 nodes less 6 switches leave 1 hosts"),
+    ("7 3 8", "20 3 8", "g.txt:1: 8 links are too few to join 20 nodes; at least 19"),
+    ("7 3 8", "7 3 4294967295", "g.txt:1: 4294967295 links are too many"),
+    ("7 3 8", "7 3 9", "g.txt:1: line 1 counts 9 links, but the file has 8"),
+    ("7 3 8", "7 2 8", "g.txt:1: the count of switches in line 1 is 2, but line 2 gives 3"),
+    ("0 6 3\n", "0 6\n", "g.txt:2: the count of switches in line 1 is 3, but line 2 gives 2"),
+    ("0 6 3\n", "0 6 6\n", "g.txt:2: switch 6 is given twice"),
+    ("0 6 3\n", "0 6 7\n", "g.txt:2: there is no node 7: line 1 counts 7, numbered 0 to 6"),
+    ("0 6 3\n", "0 six 3\n", "g.txt:2: this line must give the numbers of the 3 switches"),
+    ("0 6 3\n", "", "g.txt:2: this line must give the numbers of the 3 switches"),
+    ("25Gbps", "25gbps", "g.txt:6: \"25gbps\" is no rate such as 100Gbps"),
+    ("25Gbps", "25", "g.txt:6: the rate 25 has no unit, and ns-3 reads it as bits a second"),
+    ("2us", "2", "g.txt:6: the latency 2 has no unit, and ns-3 reads it as seconds"),
+    ("1000ns", "1000", "g.txt:3: the latency 1000 has no unit"),
+    ("2us", "0.000002", "g.txt:6: the latency 0.000002 has no unit"),
+    ("2us", "2usec", "g.txt:6: \"2usec\" is no latency such as 1000ns"),
+    ("0.25", "25", "g.txt:4: the error rate \"25\" is no probability"),
+    ("0.25", "25%", "g.txt:4: the error rate \"25%\" is no probability"),
+    ("0.25", "-0.25", "g.txt:4: the error rate \"-0.25\" is no probability"),
+    ("2us 0", "2us", "g.txt:6: this line has no error rate (node node rate latency error-rate)"),
+];
+
+/// What is said about a mistake and has no line that could stand there instead.
+const WITHOUT_HINT: &[(&str, &str, &str)] = &[
+    ("1 0 100", "1 9 100", "g.txt:3: there is no node 9: line 1 counts 7, numbered 0 to 6"),
+    ("3 3 1600", "x 3 1600", "g.txt:11: \"x\" is not a node's number, a whole number from 0"),
+    ("1 0 100", "6 0 100", "g.txt:1: host 1 has no link"),
+    ("2us 0", "", "g.txt:6: this line has 3 columns; it must have 5: node node rate latency error-rate"),
+    ("3 0 400", "6 6 400", "g.txt:1: the graph is not connected: host 1 cannot reach host 4"),
+];
+
+/// The place, the problem and what to write of an error.
+fn told(error: &str) -> (usize, &str, Option<&str>) {
+    let line = error.split(':').nth(1).unwrap().parse().unwrap();
+    let (problem, instead) = error.rsplit_once("; write ").map_or((error, None), |(a, b)| (a, Some(b)));
+    (line, problem, instead)
+}
+
+/// The text with another line at this place, or above it.
+fn followed(text: &str, line: usize, instead: &str) -> String {
+    let mut lines: Vec<&str> = text.lines().collect();
+    match instead.strip_suffix(" above it") {
+        Some(above) => lines.insert(line - 1, above),
+        None => lines[line - 1] = instead,
+    }
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn a_hint_followed_gives_what_was_meant() {
+    let meant = format!("{:?}", read(GOOD).unwrap());
+    for (from, to, expected) in MISTAKES {
+        let text = GOOD.replacen(from, to, 1);
+        assert_ne!(text, GOOD, "{from}");
+        let error = read(&text).unwrap_err();
+        assert!(error.starts_with(expected), "{to:?}: {error}");
+        let (line, _, instead) = told(&error);
+        let fixed = followed(&text, line, instead.unwrap_or_else(|| panic!("no hint: {error}")));
+        let read = read(&fixed).unwrap_or_else(|further| panic!("{error}\nfollowed: {further}"));
+        assert_eq!(format!("{read:?}"), meant, "{error}");
+    }
+    for (from, to, expected) in WITHOUT_HINT {
+        let error = read(&GOOD.replacen(from, to, 1)).unwrap_err();
+        assert!(error.starts_with(expected), "{to:?}: {error}");
+        assert_eq!(told(&error).2, None, "{error}");
+    }
+}
+
+/// What was meant is not known here, but a file in which the hint is followed can be read.
+#[test]
+fn a_hint_that_is_an_example_can_be_read() {
+    for (from, to, expected) in [
+        ("25Gbps", "0Gbps", "g.txt:6: a link with rate 0Gbps carries nothing; write 5 6 100Gbps 2us 0"),
+        (
+            "0.25",
+            "NaN",
+            "g.txt:4: the error rate \"NaN\" is no probability, a number from 0 to 1; write 2 0 100Gbps 0.001ms 0",
+        ),
+    ] {
+        let text = GOOD.replacen(from, to, 1);
+        let error = read(&text).unwrap_err();
+        assert_eq!(error, expected);
+        let (line, _, instead) = told(&error);
+        assert!(read(&followed(&text, line, instead.unwrap())).is_ok(), "{error}");
+    }
+}
+
+#[test]
+fn files_without_their_lines_are_refused() {
+    assert_eq!(read("\n").unwrap_err(), "g.txt:1: the file is empty; line 1 is \"nodes switches links\"");
+    assert!(read("7 3 8\n").unwrap_err().contains("the 3 switches' numbers"));
+    let cut = &GOOD[..GOOD.find("3 3 1600").unwrap()];
+    assert_eq!(read(cut).unwrap_err(), "g.txt:1: line 1 counts 8 links, but the file has 7; write 7 3 7");
+    let lost = "4 2 3\n2 3\n0 2 1Gbps 1ns 0\n1 2 1Gbps 1ns 0\n3 3 1Gbps 1ns 0\n";
+    assert!(read(lost).unwrap_err().contains("switch 3 has no path to any host"));
+}
+
+#[test]
+fn of_more_links_than_are_counted_the_first_are_read() {
+    let seven = GOOD.replacen("7 3 8", "7 3 7", 1);
+    assert_eq!(read(&seven).unwrap().links(), 14);
+    assert_eq!((left_out("g.txt", &seven), left_out("g.txt", GOOD)), (Some((1, 7, 1)), None));
+    let spec = crate::TopologySpec::Graph { file: "g.txt".into(), switch_latency: Duration::ZERO };
+    assert_eq!(
+        crate::warnings(&spec, Some(&seven)).unwrap().to_string(),
+        "g.txt:1: left out of g.txt, as its simulator does: 1 link behind the 7 that its first line counts"
+    );
+}
+
+/// Two hosts at a switch, in the words of each simulator.
+#[test]
+fn dialects_are_told_by_their_columns() {
+    let hpcc = read("3 1 2\n2\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n").unwrap();
+    let meant = format!("{hpcc:?}");
+    for (whose, text) in [
+        (
+            "ns3-rdma",
+            "3 1 2\n2\n0 2 100Gbps 0.001ms\n1 2 100Gbps 0.001ms\n\nFirst line: total node #, link #\n",
+        ),
+        ("ns3-datacenter", "3 1 1 2\n2 \n0 2 100000000000.0 1us 0\n1 2 100000000000.0 1us 0\n"),
+        (
+            "Reverie",
+            "3 1 1 2 100000000000 100000000000\n2 \n0 2 100000000000 1us 0\n1 2 100000000000 1us 0\n",
+        ),
+        ("SimAI without NVSwitches", "3 1 0 1 2 H100\n2 \n0 2 100Gbps 0.001ms 0\n1 2 100Gbps 0.001ms 0\n"),
+    ] {
+        assert_eq!(format!("{:?}", read(text).unwrap_or_else(|e| panic!("{whose}: {e}"))), meant, "{whose}");
+    }
+    for (text, expected) in [
+        ("3 1 2 2\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us\n", "g.txt:4: this line has no error rate"),
+        (
+            "9 1 1 2\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n",
+            "g.txt:1: 2 links are too few to join 9 nodes; at least 8 are needed; write 3 1 1 2",
+        ),
+        (
+            "3 1 0 1 9 H100\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0\n",
+            "g.txt:1: line 1 counts 9 links, but the file has 2; write 3 1 0 1 2 H100",
+        ),
+        ("3 1 x 1 2 H100\n2\n", "g.txt:1: \"x\" is not the number of nvswitches"),
+    ] {
+        let error = read(text).unwrap_err();
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+/// Does what a hint says about hosts with several links: its lines at the head, other ends of links, and a link a host.
+fn rewired(text: &str, instead: &str) -> String {
+    let mut quoted = instead.split('`').skip(1).step_by(2);
+    let (header, switches, last) = (quoted.next().unwrap(), quoted.next().unwrap(), quoted.next().unwrap());
+    let (_, of_hosts) = instead.split_once("in the links ").unwrap();
+    let (of_hosts, _) = of_hosts.split_once(", and a further").unwrap();
+    let number = |word: &str| word.parse::<u32>().unwrap();
+    let words: Vec<&str> = of_hosts.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+    let becomes: Vec<(u32, u32)> = match words[..] {
+        [from, "to", to, "for", "hosts", first, "to", _] => (number(from)..=number(to))
+            .enumerate()
+            .map(|(i, node)| (number(first) + i as u32, node))
+            .collect(),
+        _ => words.chunks(4).map(|each| (number(each[3]), number(each[0]))).collect(),
+    };
+    let is_switch: Vec<u32> = switches.split(' ').map(number).collect();
+    let mut lines = vec![header.to_owned(), switches.to_owned()];
+    let mut rates = vec![0.0; 64];
+    for line in text.lines().skip(1).filter(|line| line.contains("bps")) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let rate: f64 = words[2].trim_end_matches("Gbps").parse().unwrap();
+        let end = |word: &str| {
+            becomes.iter().find(|(host, _)| *host == number(word)).map_or(number(word), |(_, node)| *node)
+        };
+        words[..2].iter().for_each(|word| rates[number(word) as usize] += rate);
+        lines.push(format!("{} {} {}", end(words[0]), end(words[1]), words[2..].join(" ")));
+    }
+    let own: Vec<String> = becomes
+        .iter()
+        .map(|(host, node)| format!("{host} {node} {}Gbps 0ns 0", rates[*host as usize]))
+        .collect();
+    let rate = |line: &str| line.split(' ').nth(2).unwrap().parse::<anabranch_base::Rate>().unwrap();
+    assert_eq!(rate(&own[0]), rate(last), "{instead}");
+    assert!(becomes.iter().all(|(_, node)| is_switch.contains(node)), "{instead}");
+    lines.extend(own);
+    lines.join("\n")
+}
+
+const RING: &str = "4 0 4\n\n0 1 100Gbps 2us 0\n1 2 100Gbps 2us 0\n2 3 100Gbps 2us 0\n3 0 100Gbps 2us 0\n";
+const TWO_NICS: &str = "6 2 7\n4 5\n0 4 100Gbps 1us 0\n0 5 100Gbps 1us 0\n1 4 100Gbps 1us 0\n2 4 100Gbps 1us 0\n\
+    2 5 50Gbps 1us 0\n3 5 100Gbps 1us 0\n4 5 100Gbps 1us 0\n";
+const NVLINK: &str = "7 2 1 2 8 H100\n4 5 6\n0 4 900Gbps 1us 0\n1 4 900Gbps 1us 0\n0 5 200Gbps 1us 0\n1 6 200Gbps 1us 0\n\
+    2 4 900Gbps 1us 0\n3 4 900Gbps 1us 0\n2 5 200Gbps 1us 0\n3 6 200Gbps 1us 0\n";
+
+#[test]
+fn hosts_with_several_links_get_one_answer_that_can_be_followed() {
+    let cases = [
+        (
+            RING,
+            "g.txt:3: host 0 is joined to host 1, but a host here has one link, to a switch (4 of the 4 hosts have several \
+             links or one to another host); give each of them a switch of its own; write `8 4 8` as line 1, `4 5 6 7` below \
+             it, in the links 4 to 7 for hosts 0 to 3, and a further link from each such host to its switch, with the rates \
+             of its links together, such as `0 4 200Gbps 0ns 0`, and switch_latency = \"0ns\" in [topology]",
+        ),
+        (
+            TWO_NICS,
+            "g.txt:4: host 0 has 2 links, but a host here has one link, to a switch (2 of the 4 hosts have several links or \
+             one to another host); give each of them a switch of its own; write `8 4 9` as line 1, `4 5 6 7` below it, in \
+             the links 6 for host 0, 7 for host 2, and a further link from each such host to its switch, with the rates of \
+             its links together, such as `0 6 200Gbps 0ns 0`",
+        ),
+        (
+            NVLINK,
+            "g.txt:1: this is a topology of SimAI, with NVSwitches or NICs of several ports: host 0 has 2 links, but a host \
+             here has one link, to a switch (4 of the 4 hosts have several links or one to another host); give each of them \
+             a switch of its own; write a fat tree by keys, with [workload.server] for the NVLink of a trace, or `11 7 12` \
+             as line 1, `4 5 6 7 8 9 10` below it, in the links 7 to 10 for hosts 0 to 3, and a further link from each such \
+             host to its switch, with the rates of its links together, such as `0 7 1100Gbps 0ns 0`",
+        ),
+    ];
+    for (text, expected) in cases {
+        let error = read(text).unwrap_err();
+        assert_eq!(error, expected);
+        let fixed = rewired(text, error.rsplit_once("; write ").unwrap().1);
+        let topology = read(&fixed).unwrap_or_else(|further| panic!("{error}\n{fixed}\n{further}"));
+        assert_eq!(topology.host_file_ids, [0, 1, 2, 3]);
+        assert!(topology.is_connected());
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in "\\PC*") {
+        let _ = read(&text);
+    }
+
+    #[test]
+    fn no_numbers_make_it_panic(
+        header in prop::array::uniform3(0u32..12),
+        switches in prop::collection::vec(0u32..12, 0..6),
+        links in prop::collection::vec((0u32..10, 0u32..10, 0u32..3), 0..12),
+    ) {
+        let switches: Vec<String> = switches.iter().map(u32::to_string).collect();
+        let [n, _, _] = header;
+        let mut text = format!("{n} {} {}\n{}\n", switches.len(), links.len(), switches.join(" "));
+        for (a, b, rate) in links {
+            text += &format!("{a} {b} {rate}Gbps 1ns 0\n");
+        }
+        if let Ok(t) = read(&text) {
+            prop_assert!(t.is_connected());
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! What the files of a fabric and of a workload have and is not simulated.
+
+use super::{ScenarioError, TopologySpec, WorkloadSpec};
+use anabranch_fabric::{self as topology, TopologyError};
+use anabranch_workload as workload;
+use std::collections::BTreeMap;
+
+/// What was found so far.
+#[derive(Default)]
+pub(super) struct LeftOut(Vec<ScenarioError>);
+
+impl LeftOut {
+    /// Looks at the file of a fabric.
+    pub(super) fn look_at_topology(&mut self, spec: &TopologySpec, files: &BTreeMap<String, String>) {
+        let text = spec.file().and_then(|file| files.get(file));
+        if let Some(TopologyError::File { file, line, problem }) =
+            topology::warnings(spec, text.map(String::as_str))
+        {
+            self.add(ScenarioError::in_file(file, Some(line), &problem));
+        }
+    }
+
+    /// Looks at the files of a workload.
+    pub(super) fn look_at_workload(&mut self, spec: &WorkloadSpec, files: &BTreeMap<String, String>) {
+        let found = workload::warnings(spec, &|name| files.get(name).map(String::as_str));
+        found.into_iter().flat_map(ScenarioError::in_workload_file).for_each(|warning| self.add(warning));
+    }
+
+    fn add(&mut self, warning: ScenarioError) {
+        if !self.0.contains(&warning) {
+            self.0.push(warning);
+        }
+    }
+
+    /// What was found, at its lines.
+    pub(super) fn warnings(self) -> Vec<ScenarioError> {
+        self.0
+    }
+}
