@@ -229,6 +229,7 @@ Parameter = Literal[
     "fabric.queue",
     "fabric.shared_buffer",
     "fabric.shared_alpha",
+    "fabric.full_queue",
     "fabric.control_queue",
     "fabric.ecn_kmin",
     "fabric.ecn_kmax",
@@ -239,6 +240,11 @@ Parameter = Literal[
     "fabric.acks_with_data",
     "fabric.routing_delay",
     "fabric.routing",
+    "fabric.arrival_order",
+    "fabric.nic_jitter",
+    "fabric.timer_tick",
+    "fabric.timer_jitter",
+    "fabric.clock_ppm",
     "fabric.pfc.buffer",
     "fabric.pfc.headroom_apart",
     "fabric.pfc.buffer_rate",
@@ -1832,6 +1838,10 @@ class Fabric(TypedDict, total=False):
         `shared_alpha`. 0: static limits (`queue`). (bytes; unless said: `"0B"`)
     shared_alpha: Dynamic threshold of a shared buffer: how many times what is left of it one data queue may hold.
         (number, 1/65536 to 65536; unless said: `1.0`)
+    full_queue: Which packet a data queue without room gives up, dropped or trimmed: `arriving` (drop-tail); or by a
+        fair coin (`coin`) that one or the youngest in the queue, in whose place the arriving one then waits. Should
+        it still not fit there, as the other was shorter, it is given up as well. (choice, arriving, coin; unless
+        said: `"arriving"`)
     control_queue: Capacity of a port's control queue. (bytes, packets or bdp, above 0; unless said: required)
     ecn_kmin: Data is not marked while no more than this is queued. (bytes, packets, bdp or queue; unless said:
         required)
@@ -1846,6 +1856,22 @@ class Fabric(TypedDict, total=False):
         never changes. (time; unless said: none)
     routing: How switches choose among equal-cost ports. (choice, ecmp, ecmp-linear, adaptive, spray; unless said:
         `"ecmp"`)
+    arrival_order: In which order a node handles packets that arrive at one instant: by rising ingress port (`port`),
+        or in one that is drawn for each node and instant (`random`), so that no port is always served first. (choice,
+        port, random; unless said: `"port"`)
+    nic_jitter: When a NIC that was idle begins to send, data or an ACK, the packet leaves later by a time that is
+        drawn uniformly from 0 to this. Packets that follow it leave at line rate, so that no throughput is lost: a
+        gap before each of them would be a slower link. 0: none. (time, 0ps to 1ms; unless said: `"0ps"`)
+    timer_tick: Timeouts of senders (for a retransmission, a probe, a request for credit) fire at the next of their
+        host's ticks, which come this far apart, from a time on that is drawn for each host; what else is due by then
+        fires with it. Paced packets keep to their times. 0: at the exact time. (time, 0ps to 1ms; unless said:
+        `"0ps"`)
+    timer_jitter: Each timeout of a sender fires later than that by a time that is drawn uniformly from 0 to this.
+        (time, 0ps to 1ms; unless said: `"0ps"`)
+    clock_ppm: Most by which the oscillator of a device, a host's NIC or a switch, is off nominal, in parts per
+        million: each is off by what is drawn for it uniformly from minus to plus this, and a packet takes so much
+        longer or shorter to leave it. Latencies, paces and timers are nominal, and so are ideal FCTs. 0: all are
+        exact. (count, 0 to 100; unless said: `0`)
     program_at: The switches that the program is attached to, as `tor:0` or `esw:100%`; without it, every ToR. (text;
         unless said: none)
     program: What the switches run. (unless said: none)
@@ -1857,6 +1883,7 @@ class Fabric(TypedDict, total=False):
     queue: Size
     shared_buffer: Size
     shared_alpha: float
+    full_queue: Literal["arriving", "coin"]
     control_queue: Size
     ecn_kmin: Size
     ecn_kmax: Size
@@ -1865,6 +1892,11 @@ class Fabric(TypedDict, total=False):
     acks_with_data: bool
     routing_delay: Time
     routing: Literal["ecmp", "ecmp-linear", "adaptive", "spray"]
+    arrival_order: Literal["port", "random"]
+    nic_jitter: Time
+    timer_tick: Time
+    timer_jitter: Time
+    clock_ppm: int
     program_at: str
     program: Program
     ecn_from: Sequence[FabricEcnFrom]

@@ -41,11 +41,12 @@ pub use collect::RunResult;
 pub use control::Control;
 pub use fault_spec::{FaultKind, FaultSpec, Several, Taken};
 pub use ideal::Ideal;
-pub use link::{FullQueue, Unmarked, unmarked};
+pub use link::{Unmarked, unmarked};
 pub use mail::ArrivalOrder;
 pub use network::ecmp_member;
 pub use observer::{AnyRecorder, Curve, Observer, ObserverFactory, ObserverSpec, QpSelector, Recorder};
 pub use poster::{MessageEnd, Post, Poster};
+pub use queue::FullQueue;
 pub use run::{Built, RunError, build, run, run_observed, run_posted};
 pub use span::{Doing, Span};
 pub use spec::{

@@ -1,10 +1,10 @@
 //! Links: what those of one rate and latency have in common.
 
+use crate::queue::FullQueue;
 use crate::spec::FabricSpec;
-use anabranch_base::{Bytes, Duration, LinkId, Rate, parameter_choices};
+use anabranch_base::{Bytes, Duration, LinkId, Rate};
 use anabranch_fabric::Topology;
 use anabranch_proto::PathFacts;
-use serde::{Deserialize, Serialize};
 
 /// A pause frame on the wire (IEEE 802.1Qbb): the smallest Ethernet frame.
 pub const PAUSE_FRAME_BYTES: u16 = 64;
@@ -165,19 +165,6 @@ pub fn unmarked(fabric: &FabricSpec, topology: &Topology, facts: &PathFacts) -> 
 fn clip(bytes: Bytes) -> u32 {
     u32::try_from(bytes.0).unwrap_or(u32::MAX)
 }
-
-/// Which packet a data queue without room gives up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FullQueue {
-    /// The arriving one (drop-tail).
-    #[default]
-    Arriving,
-    /// By a fair coin the arriving one, or the youngest in the queue.
-    Coin,
-}
-
-parameter_choices!(FullQueue: "arriving" = Arriving, "coin" = Coin);
 
 /// How much a port's queues hold, and what happens to the rest.
 #[derive(Clone, Copy, Debug)]

@@ -2,8 +2,23 @@
 
 use crate::frame::Frame;
 use crate::prefetch::prefetch;
+use anabranch_base::parameter_choices;
+use serde::{Deserialize, Serialize};
 
 const NONE: u32 = u32::MAX;
+
+/// Which packet a data queue without room gives up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FullQueue {
+    /// The arriving one (drop-tail).
+    #[default]
+    Arriving,
+    /// By a fair coin the arriving one, or the youngest in the queue.
+    Coin,
+}
+
+parameter_choices!(FullQueue: "arriving" = Arriving, "coin" = Coin);
 
 /// The slots of all queues of a node. Slots are reused last in, first out, so that the ones in use stay in the cache.
 #[derive(Default)]

@@ -1,9 +1,9 @@
 //! What a run is given, every default explicit.
 
 use crate::fault_spec::FaultSpec;
-use crate::link::FullQueue;
 use crate::mail::ArrivalOrder;
 use crate::observer::ObserverSpec;
+use crate::queue::FullQueue;
 use anabranch_base::{
     AboveZero, Bytes, Declared, Duration, HostId, OutOfRange, Parameter, ParameterValue, Ranged, Rate,
     parameter_choices, parameters,

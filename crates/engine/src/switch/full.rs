@@ -4,8 +4,8 @@ use super::Switch;
 use crate::context::Context;
 use crate::egress::{trimmed, waits_with_control};
 use crate::frame::Frame;
-use crate::link::FullQueue;
 use crate::observer::Observer;
+use crate::queue::FullQueue;
 use anabranch_base::{Purpose, stream};
 
 impl Switch {

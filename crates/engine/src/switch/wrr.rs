@@ -59,8 +59,8 @@ pub fn weights(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::FullQueue;
     use crate::mail::ArrivalOrder;
+    use crate::queue::FullQueue;
     use crate::spec::RoutingMode;
     use crate::spec::WrrSpec;
     use anabranch_base::{Duration, Rate};
