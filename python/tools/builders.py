@@ -49,7 +49,7 @@ TYPES = {
     "a time after `at`": "Time",
     "a time, 1 us or more": "Time",
     "a time above 0, below `period`": "Time",
-    "a time above 0, at most 1,000 s": "Time",
+    "a time above 0, at most 281 s": "Time",
     "a time, or a list of them": "Time | Sequence[Time]",
     "a size": "Size",
     "a size above 0": "Size",

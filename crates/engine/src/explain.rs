@@ -77,7 +77,9 @@ impl Stalled<'_> {
         let over = self.at + stall + stall;
         let longer = match over <= Time::ZERO + self.limits.max_time {
             true => String::new(),
-            false => format!(" and max_time = \"{}\"", over.since(Time::ZERO).rounded_up(2).min(Limits::MOST_TIME)),
+            false => {
+                format!(" and max_time = \"{}\"", over.since(Time::ZERO).rounded_up(2).min(Limits::MOST_TIME))
+            }
         };
         format!("a longer stall below [limits], such as stall = \"{stall}\"{longer}")
     }
@@ -254,12 +256,7 @@ mod tests {
         stalled_cut_off(transport, faults, &lossy(0.25), &Limits::default(), cut_off)
     }
 
-    fn stalled(
-        transport: &TransportConfig,
-        faults: &[FaultSpec],
-        on: &Topology,
-        limits: &Limits,
-    ) -> String {
+    fn stalled(transport: &TransportConfig, faults: &[FaultSpec], on: &Topology, limits: &Limits) -> String {
         stalled_cut_off(transport, faults, on, limits, None)
     }
 
@@ -325,9 +322,7 @@ mod tests {
     fn where_faults_say_nothing_it_is_said_how_to_learn_more() {
         let over = explained(&dcp(), loss(), Some(Duration::from_us(5)));
         assert!(
-            over.starts_with(
-                "\n  help: no fault holds at this time; transport.rto is 4 ms: a longer stall"
-            ),
+            over.starts_with("\n  help: no fault holds at this time; transport.rto is 4 ms: a longer stall"),
             "{over}"
         );
         let others = explained(&sack(), loss(), None);

@@ -32,7 +32,7 @@ impl FaultSpec {
 
     /// Whether it says what the links lose to which a topology file gives this error rate, as the file does or otherwise.
     pub fn says_of(&self, rate: &ErrorRate) -> bool {
-        matches!(&self.kind, FaultKind::PacketLoss { links, .. } if links.0 == [rate.selector()])
+        matches!(&self.kind, FaultKind::PacketLoss { links, .. } if links.0.iter().any(|name| rate.is_named(name)))
     }
 
     /// The error rate of the topology's file that it stands for, if it does.

@@ -290,9 +290,7 @@ impl FaultPlan {
             _ => p,
         };
         let refused = drawn_loss(active().fold(1.0, passes), random);
-        refused
-            .and_then(|drawn| first_below(active(), passes, drawn))
-            .map_or(Fate::Arrives, Fate::Refused)
+        refused.and_then(|drawn| first_below(active(), passes, drawn)).map_or(Fate::Arrives, Fate::Refused)
     }
 
     /// The fault that makes `link` run at another rate for a packet that leaves from `now` to `leaves`.

@@ -39,6 +39,14 @@ impl ErrorRate {
         format!("{ERROR_RATE}{}", self.probability)
     }
 
+    /// Whether a selector names its links by the rate, however that is written: `error-rate:1e-3`.
+    pub fn is_named(&self, selector: &str) -> bool {
+        let form = selector.trim();
+        let form = form.strip_prefix("cable:").unwrap_or(form).trim();
+        let rate = form.strip_prefix(ERROR_RATE).and_then(|rate| rate.trim().parse().ok());
+        rate.is_some_and(|rate| self.is(rate))
+    }
+
     /// Where it stands: `lines 3 to 10 of topology.txt`.
     pub fn place(&self, file: &str) -> String {
         let mut runs: Vec<[usize; 2]> = Vec::new();
@@ -76,6 +84,8 @@ mod tests {
         let all = ErrorRate::all(links.into_iter());
         let names: Vec<String> = all.iter().map(ErrorRate::selector).collect();
         assert_eq!(names, ["error-rate:0.1", "error-rate:0.001"]);
+        assert!(names.iter().zip(&all).all(|(name, rate)| rate.is_named(name)));
+        assert!(all[1].is_named(" cable:error-rate:1e-3") && !all[1].is_named(&names[0]));
         assert_eq!(all[0].place("t.txt"), "lines 3, 6 to 7 of t.txt");
         assert_eq!(all[1].place("t.txt"), "line 5 of t.txt");
         let far = ErrorRate { probability: 0.5, lines: vec![1, 3, 5, 7, 9] };

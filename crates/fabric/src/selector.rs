@@ -237,8 +237,12 @@ impl Selector {
             // The number may be what is wrong.
             Form::Uplinks(kind, Amount::Count(_)) => Some(uplinks(nearest_tier(topology, kind), ":1")),
             Form::Uplinks(kind, _) => Some(uplinks(nearest_tier(topology, kind), &amount)),
-            Form::ErrorRate(_) if !topology.error_rates.is_empty() => Some(topology.error_rates[0].selector()),
-            Form::HostLinks(_) | Form::All | Form::Between(..) | Form::ErrorRate(_) => Some(uplinks(None, "")),
+            Form::ErrorRate(_) if !topology.error_rates.is_empty() => {
+                Some(topology.error_rates[0].selector())
+            }
+            Form::HostLinks(_) | Form::All | Form::Between(..) | Form::ErrorRate(_) => {
+                Some(uplinks(None, ""))
+            }
         }
     }
 }
@@ -258,7 +262,9 @@ fn parse(text: &str) -> Result<Form, String> {
     if let Some(rate) = text.strip_prefix(ERROR_RATE) {
         return match rate.trim().parse::<f64>() {
             Ok(rate) if rate > 0.0 && rate <= 1.0 => Ok(Form::ErrorRate(rate)),
-            _ => Err(format!("{rate:?} is no error rate; write one above 0 and at most 1, as the file has it")),
+            _ => {
+                Err(format!("{rate:?} is no error rate; write one above 0 and at most 1, as the file has it"))
+            }
         };
     }
     if let Some((switch, side)) = text.split_once('/') {
@@ -586,13 +592,22 @@ mod tests {
     fn an_error_rate_names_the_links_to_which_the_file_gives_it() {
         let text = "4 2 3\n2 3\n0 2 1Gbps 1ns 0.001\n1 3 1Gbps 1ns 0\n2 3 1Gbps 1ns 1e-3\n";
         let lossy = parse_ns3("g", text, Duration::ZERO).unwrap();
-        assert_eq!(links(&lossy, "error-rate:0.001").unwrap(), ["host:0", "tor:0/down:0", "tor:0/up:0", "tor:1/up:0"]);
+        assert_eq!(
+            links(&lossy, "error-rate:0.001").unwrap(),
+            ["host:0", "tor:0/down:0", "tor:0/up:0", "tor:1/up:0"]
+        );
         let error = links(&lossy, "error-rate:0.01").unwrap_err();
         assert!(error.contains("the file gives 0.001; write \"error-rate:0.001\""), "{error}");
         let error = links(&graph(), "error-rate:0.01").unwrap_err();
-        assert!(error.contains("no file gives links of this topology an error rate; write \"tor-uplinks\""), "{error}");
+        assert!(
+            error.contains("no file gives links of this topology an error rate; write \"tor-uplinks\""),
+            "{error}"
+        );
         for wrong in ["error-rate:0", "error-rate:2", "error-rate:x"] {
-            assert!(links(&lossy, wrong).unwrap_err().contains("is no error rate; write one above 0"), "{wrong}");
+            assert!(
+                links(&lossy, wrong).unwrap_err().contains("is no error rate; write one above 0"),
+                "{wrong}"
+            );
         }
     }
 

@@ -169,7 +169,8 @@ impl Broken<'_> {
             true => format!(" ... ({} in all)", names.len()),
             false => String::new(),
         };
-        let chance = kind.probability().map_or_else(String::new, |chance| format!(" with probability {chance}"));
+        let chance =
+            kind.probability().map_or_else(String::new, |chance| format!(" with probability {chance}"));
         let place = self.in_file.as_ref().map_or_else(String::new, |place| format!("; {place}"));
         let number = format!("fault.{}", self.number);
         format!("{number:<11}{kind}{chance} at {at} {lasts}: {named}{rest}{place}\n")

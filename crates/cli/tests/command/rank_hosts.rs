@@ -4,8 +4,7 @@ use crate::common::Place;
 use serde_json::Value;
 use std::path::PathBuf;
 
-const GOAL: &str =
-    "num_ranks 2\nrank 0 {\na: send 100000b to 1\n}\nrank 1 {\nb: recv 100000b from 0\n}\n";
+const GOAL: &str = "num_ranks 2\nrank 0 {\na: send 100000b to 1\n}\nrank 1 {\nb: recv 100000b from 0\n}\n";
 
 const FABRIC: &str = "schemes = [\"reps\"]\nseeds = [1]\n[topology]\nkind = \"fat-tree\"\nhosts = 16\ntiers = 2\nlink = \"400Gbps\"\n";
 
@@ -28,18 +27,27 @@ fn ranks_are_on_the_hosts_that_are_named_and_the_stored_scenario_says_so() {
     for rank_hosts in ["[9, 1]", "\"hosts.txt\""] {
         for workload in [
             format!("kind = \"trace\"\n{job}rank_hosts = {rank_hosts}\n"),
-            format!("kind = \"jobs\"\n[[workload.job]]\n{job}rank_hosts = {rank_hosts}\n[[workload.job]]\n{job}"),
+            format!(
+                "kind = \"jobs\"\n[[workload.job]]\n{job}rank_hosts = {rank_hosts}\n[[workload.job]]\n{job}"
+            ),
         ] {
             let place = place(&workload);
             let first = run(&place, "s.toml");
             let folder = first["folder"].as_str().unwrap();
             let stored = std::fs::read_to_string(place.path().join(folder).join("scenario.toml")).unwrap();
-            assert!(stored.contains("rank_hosts = [\n    9,\n    1,\n]") || stored.contains("rank_hosts = [9, 1]"), "{stored}");
+            assert!(
+                stored.contains("rank_hosts = [\n    9,\n    1,\n]")
+                    || stored.contains("rank_hosts = [9, 1]"),
+                "{stored}"
+            );
             let again = run(&place, &format!("{folder}/scenario.toml"));
             assert_eq!(first["digest"], again["digest"], "{workload}");
             assert_eq!(first["runs"][0]["digest"], again["runs"][0]["digest"], "{workload}");
             // Hosts 0 and 1 share a switch, 9 and 1 do not.
-            assert!(first["runs"][0]["fct_max_us"].as_f64() > named["runs"][0]["fct_max_us"].as_f64(), "{workload}");
+            assert!(
+                first["runs"][0]["fct_max_us"].as_f64() > named["runs"][0]["fct_max_us"].as_f64(),
+                "{workload}"
+            );
         }
     }
     let both = place(&format!("kind = \"trace\"\n{job}rank_hosts = [9, 1]\nplacement = \"blocks\"\n"));

@@ -649,7 +649,7 @@ const SECTIONS: &[Section] = &[
         kind: None,
         meaning: "When a run that does not end is ended.",
         keys: &[
-            key("max_time", "a time above 0, at most 1,000 s", Is("\"1s\""), "Simulated time."),
+            key("max_time", "a time above 0, at most 281 s", Is("\"1s\""), "Simulated time."),
             key(
                 "stall",
                 TIME_ABOVE,

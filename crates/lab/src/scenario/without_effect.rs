@@ -135,8 +135,9 @@ impl WithoutEffect {
         }));
         let of_files = self.losing_all.into_iter().filter(|(number, ..)| !origin.has_fault(*number));
         warnings.extend(of_files.map(|(number, file, line)| {
-            let message =
-                format!("error rate 1 (fault.{number}): the links that have it lose every packet that they carry");
+            let message = format!(
+                "error rate 1 (fault.{number}): the links that have it lose every packet that they carry"
+            );
             let help = "0.01 for one packet in a hundred, or 0 for none".to_owned();
             ScenarioError { file, line: Some(line), column: None, message, help: Some(help) }
         }));

@@ -403,9 +403,7 @@ pub(super) fn build<'a>(
         }
         let hosts = match &spec.rank_hosts {
             RankHosts::Named { rank_hosts } => named(rank_hosts, ranks, &mut free, fabric)?,
-            RankHosts::Placed { placement } => {
-                placed(*placement, ranks, (&mut free, number), fabric, seed)?
-            }
+            RankHosts::Placed { placement } => placed(*placement, ranks, (&mut free, number), fabric, seed)?,
         };
         let hosts: Vec<HostId> = hosts.into_iter().map(HostId).collect();
         let ways = Ways { hosts: &hosts, ends: spec.ends, server: spec.server, start: spec.start };

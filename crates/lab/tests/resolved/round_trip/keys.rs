@@ -10,7 +10,8 @@ const SCHEMES: &str = "schemes = [\"reps\"]\nseeds = [1]\n";
 const FABRIC: &str = "[topology]\nkind = \"fat-tree\"\nhosts = 128\nlink = \"400Gbps\"\n";
 const CROSS_DC: &str = "[topology]\nkind = \"cross-dc\"\ntors = 4\nleaves = 4\nhosts_per_tor = 8\nlink = \"400Gbps\"\nwan_latency = \"5us\"\n";
 const TRAFFIC: &str = "[workload]\nkind = \"permutation\"\nbytes = \"8KB\"\n";
-const POISSON: &str = "[workload]\nkind = \"poisson\"\nsizes = \"websearch\"\nload = 0.2\nduration = \"1us\"\n";
+const POISSON: &str =
+    "[workload]\nkind = \"poisson\"\nsizes = \"websearch\"\nload = 0.2\nduration = \"1us\"\n";
 const INLINE_FABRIC: &str = "{ kind = \"fat-tree\", hosts = 128, link = \"400Gbps\" }";
 const INLINE_TRAFFIC: &str = "{ kind = \"permutation\", bytes = \"8KB\" }";
 
@@ -19,6 +20,8 @@ const TOPO: &str = "Nodes 8\nTiers 2\nPodsize 8\nTier 0\nDownlink_speed_Gbps 400
     Downlink_Latency_ns 1000\nSwitch_Latency_ns 0\n";
 /// Its error rates are faults, which stand in the resolved form.
 const GRAPH: &str = "4 2 3\n2 3\n0 2 100Gbps 1000ns 0.01\n1 3 100Gbps 1000ns 0\n2 3 100Gbps 1000ns 0.5\n";
+/// The name of a `.topo` file whose links are slower: what such a file says is spelled out.
+const SLOW: &str = "\"slow.topo\"";
 const HOSTS: &str = "3\n1\n0\n2\n";
 const CHAKRA: &str = "chakra of 1 ranks\nrank 0\n";
 
@@ -27,15 +30,13 @@ struct Base {
     above: String,
     /// Keys with their values; in place of the example, where the key is needed.
     with: Vec<(&'static str, &'static str)>,
-    /// What stands behind the table.
-    below: &'static str,
     /// What each file holds.
     file: &'static str,
 }
 
 /// The base of a section; none for one that is not known here.
 fn base(section: &Section) -> Option<Base> {
-    let on = |above: &str| Base { above: format!("{SCHEMES}{above}"), with: Vec::new(), below: "", file: "" };
+    let on = |above: &str| Base { above: format!("{SCHEMES}{above}"), with: Vec::new(), file: "" };
     Some(match (section.name, section.table) {
         ("scenario", "") => Base {
             above: String::new(),
@@ -47,7 +48,11 @@ fn base(section: &Section) -> Option<Base> {
         ("tier", _) => on(&format!("{TRAFFIC}{FABRIC}")),
         ("fat-tree" | "leaf-spine" | "single-switch" | "dumbbell" | "cross-dc", _) => on(TRAFFIC),
         ("cm" | "ns3-flows", _) => Base { file: "of a flow or two\n", ..on(FABRIC) },
-        ("trace" | "jobs", _) => Base { file: HOSTS, ..on(FABRIC) },
+        ("trace", _) => Base { file: HOSTS, ..on(FABRIC) },
+        ("jobs", _) => {
+            let job = ("job", "[{ format = \"goal\", file = \"two.goal\" }]");
+            Base { file: HOSTS, with: vec![job], ..on(FABRIC) }
+        }
         ("job", _) => Base { file: HOSTS, ..on(&format!("{FABRIC}[workload]\nkind = \"jobs\"\n")) },
         ("server" | "algorithm", _) => {
             let job = "[workload]\nkind = \"trace\"\nformat = \"simai\"\nfile = \"job.txt\"\n";
@@ -57,12 +62,22 @@ fn base(section: &Section) -> Option<Base> {
         ("pipeline", _) => on(&format!("{CROSS_DC}{POISSON}")),
         ("message", _) => on(&format!("{FABRIC}[workload]\nkind = \"messages\"\n")),
         ("poisson", _) => Base { file: "0 0\n1000 1\n", ..on(FABRIC) },
-        ("permutation" | "tornado" | "incast" | "collective" | "messages", _) => on(FABRIC),
+        ("permutation" | "tornado" | "incast" | "collective", _) => on(FABRIC),
+        ("messages", _) => {
+            Base { with: vec![("message", "[{ from = 2, to = 1, bytes = \"8KB\" }]")], ..on(FABRIC) }
+        }
         ("measure", _) => Base { with: vec![("links", "\"tor:0/up\"")], ..on(&format!("{FABRIC}{TRAFFIC}")) },
-        ("limits" | "find", _) | (_, "[[fault]]") => on(&format!("{FABRIC}{TRAFFIC}")),
+        ("find", _) => {
+            let smallest = ("smallest", "[\"16KB\", \"1MB\"]");
+            Base { with: vec![smallest], ..on(&format!("{FABRIC}{TRAFFIC}")) }
+        }
+        ("limits", _) | (_, "[[fault]]") => on(&format!("{FABRIC}{TRAFFIC}")),
         _ => return None,
     })
 }
+
+/// Keys with their values.
+type Beside = &'static [(&'static str, &'static str)];
 
 /// How a key comes to stand in its section's base.
 #[derive(Default)]
@@ -70,11 +85,9 @@ struct Case {
     /// Values beside the example, one at least of which is not what the key is unless said.
     others: &'static [&'static str],
     /// What must stand beside it, in place of what the base has.
-    with: &'static [(&'static str, &'static str)],
+    with: Beside,
     /// What may not stand beside it.
     without: &'static [&'static str],
-    /// What stands behind the table, in place of what the base has.
-    below: &'static str,
     /// What stands above the table, in place of the base's.
     above: Option<&'static str>,
     /// What each file holds, in place of the base's.
@@ -85,144 +98,173 @@ fn others(others: &'static [&'static str]) -> Case {
     Case { others, ..Case::default() }
 }
 
-/// Another fabric in whose two tiers links lead to 2 switches of 8 and 16 hosts.
-const HALVED: Case = Case {
-    others: &["8"],
-    with: &[],
-    without: &[],
-    below: "[[topology.tier]]\nradix_down = 16\n",
-    above: None,
-    file: "",
-};
+fn beside(others: &'static [&'static str], with: Beside) -> Case {
+    Case { others, with, ..Case::default() }
+}
 
 /// How the key of a section is set; none for one that is not known here.
-#[expect(clippy::too_many_lines, reason = "a line for each key")]
 fn case(section: &str, key: &str) -> Option<Case> {
-    let of_collective = |others, with| Case { others, with, ..Case::default() };
-    let of_format = |others, with| Case { others, with, ..Case::default() };
-    Some(match (section, key) {
-        ("scenario", "title") => others(&["\"Another\""]),
-        ("scenario", "schemes") => others(&["[\"dcp\"]"]),
-        ("scenario", "seeds") => others(&["[7]"]),
-        ("scenario", "setup") => others(&["\"reps-paper\"", "{ base = \"common\", \"fabric.queue\" = \"2MB\" }"]),
-        ("scenario", "topology") => others(&["{ kind = \"single-switch\", hosts = 128, link = \"100Gbps\" }"]),
-        ("scenario", "workload") => others(&["{ kind = \"incast\", bytes = \"8KB\" }"]),
-        ("scenario", "scheme") => others(&["[{ name = \"mine\", base = \"reps\", set = { \"lb.buffer\" = 16 } }]"]),
-        ("scenario", "fault") => others(&["[{ kind = \"link-down\", links = \"tor:0/up:0\" }]"]),
-        ("scenario", "measure") => others(&["[{ series = \"queue-depth\", links = \"tor:0/up\" }]"]),
-        ("scenario", "observer") => others(&["[{ kind = \"nothing\" }]"]),
-        ("scenario", "set") => others(&["{ \"reps.lb.buffer\" = 16, \"*.fabric.queue\" = \"2MB\" }"]),
-        ("scenario", "sweep") => others(&[
+    let of = [of_scenario, of_topology, of_workload, of_collective, of_job, of_fault, of_rest, of_any];
+    of.into_iter().find_map(|of| of(section, key))
+}
+
+fn of_scenario(section: &str, key: &str) -> Option<Case> {
+    let ("scenario", key) = (section, key) else { return None };
+    Some(others(match key {
+        "title" => &["\"Another\""],
+        "schemes" => &["[\"dcp\"]"],
+        "seeds" => &["[7]"],
+        "setup" => &["\"reps-paper\"", "{ base = \"common\", fabric = { queue = \"2MB\" } }"],
+        "topology" => &["{ kind = \"single-switch\", hosts = 128, link = \"100Gbps\" }"],
+        "workload" => &["{ kind = \"incast\", bytes = \"8KB\" }"],
+        "scheme" => &["[{ name = \"mine\", base = \"reps\", set = { \"lb.buffer\" = 16 } }]"],
+        "fault" => &["[{ kind = \"link-down\", links = \"tor:0/up:0\" }]"],
+        "measure" => &["[{ series = \"queue-depth\", links = \"tor:0/up\" }]"],
+        "observer" => &["[{ kind = \"nothing\" }]"],
+        "set" => &["{ \"reps.lb.buffer\" = 16, \"*.fabric.queue\" = \"2MB\" }"],
+        "sweep" => &[
             "{ \"workload.bytes\" = [\"8KB\", \"16KB\"], \"reps.lb.buffer\" = [4, 16] }",
             "{ zip = [{ \"topology.hosts\" = [64, 128], \"workload.bytes\" = [\"8KB\", \"16KB\"] }] }",
-        ]),
-        ("scenario", "limits") => others(&["{ stall = \"1ms\" }"]),
-        ("scenario", "find") => others(&[
+        ],
+        "limits" => &["{ stall = \"1ms\" }"],
+        "find" => &[
             "{ parameter = \"workload.bytes\", smallest = [\"16KB\", \"1MB\"], where = \"drops(scheme) == 0\" }",
-        ]),
-        ("scenario", "point") => Case {
-            others: &["[{ sweep = { \"workload.bytes\" = \"8KB\" } }, { sweep = { \"workload.bytes\" = \"16KB\" }, workload = { kind = \"permutation\", bytes = \"16KB\" }, fault = [{ kind = \"link-down\", links = \"tor:0/up:0\" }] }]"],
-            with: &[("sweep", "{ \"workload.bytes\" = [\"8KB\", \"16KB\"] }")],
-            ..Case::default()
-        },
-        ("dumbbell" | "single-switch" | "fat-tree" | "leaf-spine", "hosts") => others(&["16"]),
-        ("fat-tree", "tiers") => others(&["3"]),
-        ("fat-tree" | "leaf-spine", "oversubscription") => others(&["4", "\"2:1\""]),
-        ("fat-tree" | "leaf-spine", "hosts_per_tor") => others(&["16"]),
-        ("leaf-spine", "pod_hosts") => HALVED,
-        ("fat-tree", "pod_hosts") => HALVED,
-        ("fat-tree" | "leaf-spine" | "topo-file", "tier") => others(&["[{ link = \"100Gbps\" }]"]),
-        ("tier", "radix_down") => Case { below: "[[topology.tier]]\nradix_down = 16\n", ..others(&["8"]) },
-        ("tier", "radix_up") => others(&["4"]),
-        ("tier", "bundle") => others(&["2"]),
-        (_, "link" | "esw_link" | "trunk" | "wan_link") => others(&["\"100Gbps\""]),
+        ],
+        "point" => return Some(Case { with: SWEPT, ..others(POINTS) }),
+        _ => return None,
+    }))
+}
+
+/// Points, and the sweep that they are of.
+const POINTS: &[&str] = &[
+    "[{ sweep = { \"workload.bytes\" = \"8KB\" } }, { sweep = { \"workload.bytes\" = \"16KB\" }, \
+    workload = { kind = \"permutation\", bytes = \"16KB\" }, fault = [{ kind = \"link-down\", links = \"tor:0/up:0\" }] }]",
+];
+const SWEPT: Beside = &[("sweep", "{ \"workload.bytes\" = [\"8KB\", \"16KB\"] }")];
+
+fn of_topology(section: &str, key: &str) -> Option<Case> {
+    Some(others(match (section, key) {
+        ("dumbbell" | "single-switch" | "fat-tree" | "leaf-spine", "hosts") => &["16"],
+        ("fat-tree", "tiers") => &["3"],
+        ("fat-tree" | "leaf-spine", "oversubscription") => &["4", "\"2:1\""],
+        ("fat-tree" | "leaf-spine", "hosts_per_tor" | "pod_hosts") => &["16"],
+        ("fat-tree" | "leaf-spine" | "topo-file", "tier") => &["[{ link = \"100Gbps\" }]"],
+        ("topo-file", "file") => &[SLOW],
+        ("tier", "radix_down" | "radix_up") => &["4"],
+        ("tier", "bundle") => &["2"],
+        ("cross-dc", "dcs") => &["3"],
+        ("cross-dc", "tors" | "leaves" | "hosts_per_tor") => &["2"],
+        (_, "link" | "esw_link" | "trunk" | "wan_link") => &["\"100Gbps\""],
         (_, "link_latency" | "esw_link_latency" | "trunk_latency" | "switch_latency" | "wan_latency") => {
-            others(&["\"3us\""])
+            &["\"3us\""]
         }
-        ("cross-dc", "dcs") => others(&["3"]),
-        ("cross-dc", "tors" | "leaves" | "hosts_per_tor") => others(&["2"]),
-        ("permutation" | "poisson", "hosts") => others(&["16"]),
-        ("permutation", "cross_tor") => others(&["true"]),
-        ("tornado", "senders") => others(&["8"]),
-        ("incast" | "incasts", "degree") => others(&["4"]),
-        ("incast", "target") => others(&["3"]),
-        ("poisson", "sizes") => others(&["\"sizes.cdf\""]),
-        ("poisson" | "incasts" | "pipeline", "load") => others(&["0.1"]),
-        ("poisson" | _, "duration") => others(&["\"7us\""]),
-        ("poisson", "inter") => Case { above: Some(CROSS_DC), ..others(&["0.5", "\"uniform\""]) },
-        ("poisson", "incast") => others(&["{ degree = 2, bytes = \"8KB\", load = 0.1 }"]),
-        ("poisson", "pipeline") => Case {
-            above: Some(CROSS_DC),
-            ..others(&["{ bytes = \"8KB\", load = 0.1 }", "{ bytes = \"8KB\", load = 0.1, persistent = true }"])
-        },
-        ("pipeline", "persistent") => others(&["false"]),
-        ("collective", "algorithm") => others(&["\"allgather-ring\"", "\"alltoall\""]),
-        ("collective", "ranks") => others(&["16"]),
-        ("collective", "jobs") => of_collective(&["2"], &[("ranks", "16")]),
-        (_, "placement") => others(&["\"blocks\""]),
-        ("collective", "groups") => others(&["[[0, 8], [1, 9]]"]),
-        (_, "chunk") if section == "collective" => others(&["\"64KB\""]),
-        ("collective", "connections") => of_collective(&["4"], &[("algorithm", "\"alltoall\"")]),
-        ("collective", "depth") => others(&["4"]),
-        ("collective", "clock") => of_collective(&["\"delivered\""], &[("depth", "2")]),
-        ("collective", "jitter") => of_collective(&["\"10us\""], &[("algorithm", "\"alltoall\"")]),
-        ("messages", "message") => others(&["[{ from = 0, to = 1, bytes = \"8KB\" }]"]),
-        ("message", "from") => others(&["2"]),
-        ("message", "to") => others(&["3"]),
-        ("message" | "job", "start") => others(&["\"3us\""]),
-        ("cm", "start_unit") => others(&["\"1us\""]),
-        ("ns3-flows", "origin") => others(&["\"0s\""]),
-        ("jobs", "job") => others(&["[{ format = \"goal\", file = \"one.goal\" }, { format = \"goal\", file = \"two.goal\", rank_hosts = [3, 1] }]"]),
-        ("trace" | "job", "format") => others(&["\"simai\""]),
-        ("trace" | "job", "rank_hosts") => others(&["[3, 1]", "\"hosts.txt\""]),
-        ("trace" | "job", "ends") => others(&["\"acknowledged\""]),
-        ("trace" | "job", "bytes") => of_format(&["\"4MB\""], &[("format", "\"msccl\"")]),
-        ("trace" | "job", "chunk") => of_format(&["\"64KB\""], &[("format", "\"simai\"")]),
-        ("trace" | "job", "without_pipeline") => of_format(&["false"], &[("format", "\"simai\"")]),
-        ("trace" | "job", "layers") => of_format(&["[1, 2]"], &[("format", "\"simai\"")]),
-        ("trace" | "job", "ranks") => of_format(&["8"], &[("format", "\"simai\"")]),
-        ("trace" | "job", "algorithm") => {
-            of_format(&["[{ algorithm = \"allreduce-ring\", min_bytes = \"1MB\" }]"], &[("format", "\"simai\"")])
+        _ => return None,
+    }))
+}
+
+fn of_workload(section: &str, key: &str) -> Option<Case> {
+    let across = |values| Case { above: Some(CROSS_DC), ..others(values) };
+    Some(match (section, key) {
+        ("poisson", "inter") => across(&["0.5", "\"uniform\""]),
+        ("poisson", "pipeline") => {
+            across(&["{ bytes = \"8KB\", load = 0.1 }", "{ bytes = \"8KB\", load = 0.1, persistent = true }"])
         }
-        ("trace" | "job", "comm_groups" | "replicate" | "without_missing" | "without_control" | "streams") => Case {
-            file: CHAKRA,
-            ..of_format(
-                match key {
-                    "comm_groups" => &["\"other.json\""],
-                    "replicate" => &["4"],
-                    "streams" => &["\"one\""],
-                    _ => &["false"],
-                },
-                &[("format", "\"chakra\"")],
-            )
-        },
-        ("trace" | "job", "server") => others(&["{ ranks = 4, link = \"3600Gbps\", link_latency = \"1us\" }"]),
+        _ => others(match (section, key) {
+            ("permutation" | "poisson", "hosts") => &["16"],
+            ("permutation", "cross_tor") => &["true"],
+            ("tornado", "senders") => &["8"],
+            ("incast" | "incasts", "degree") => &["4"],
+            ("incast", "target") => &["3"],
+            ("poisson", "sizes") => &["\"sizes.cdf\""],
+            ("poisson" | "incasts" | "pipeline", "load") => &["0.1"],
+            ("poisson", "incast") => &["{ degree = 2, bytes = \"8KB\", load = 0.1 }"],
+            ("pipeline", "persistent") => &["false"],
+            ("messages", "message") => &["[{ from = 0, to = 1, bytes = \"8KB\" }]"],
+            ("message", "from") => &["2"],
+            ("message", "to") => &["3"],
+            ("message" | "job", "start") => &["\"3us\""],
+            ("cm", "start_unit") => &["\"1us\""],
+            ("ns3-flows", "origin") => &["\"0s\""],
+            _ => return None,
+        }),
+    })
+}
+
+fn of_collective(section: &str, key: &str) -> Option<Case> {
+    let ("collective", key) = (section, key) else { return None };
+    Some(match key {
+        "algorithm" => others(&["\"allgather-ring\"", "\"alltoall\""]),
+        "ranks" => others(&["16"]),
+        "jobs" => beside(&["2"], &[("ranks", "16")]),
+        "groups" => others(&["[[0, 8], [1, 9]]"]),
+        "chunk" => others(&["\"64KB\""]),
+        "connections" => beside(&["4"], &[("algorithm", "\"alltoall\"")]),
+        "depth" => others(&["4"]),
+        "clock" => beside(&["\"delivered\""], &[("depth", "2")]),
+        "jitter" => beside(&["\"10us\""], &[("algorithm", "\"alltoall\"")]),
+        _ => return None,
+    })
+}
+
+const SIMAI: Beside = &[("format", "\"simai\"")];
+
+fn of_job(section: &str, key: &str) -> Option<Case> {
+    let of_chakra = |values| Case { file: CHAKRA, ..beside(values, &[("format", "\"chakra\"")]) };
+    Some(match (section, key) {
+        ("jobs", "job") => others(&[
+            "[{ format = \"goal\", file = \"one.goal\" }, { format = \"goal\", file = \"two.goal\", rank_hosts = [3, 1] }]",
+        ]),
         ("server", "ranks") => others(&["4"]),
         ("algorithm", "algorithm") => others(&["\"alltoall\"", "\"allreduce-halving-doubling\""]),
         ("algorithm", "min_bytes") => others(&["\"1MB\""]),
-        (_, "at") => Case { with: &[("duration", "\"7us\"")], ..others(&["[\"1us\", \"50us\"]"]) },
+        ("trace" | "job", key) => match key {
+            "format" => others(&["\"simai\""]),
+            "rank_hosts" => others(&["[3, 1]", "\"hosts.txt\""]),
+            "ends" => others(&["\"acknowledged\""]),
+            "bytes" => beside(&["\"4MB\""], &[("format", "\"msccl\"")]),
+            "chunk" => beside(&["\"64KB\""], SIMAI),
+            "without_pipeline" => beside(&["false"], SIMAI),
+            "layers" => beside(&["[1, 2]"], SIMAI),
+            "ranks" => beside(&["8"], SIMAI),
+            "algorithm" => beside(&["[{ algorithm = \"allreduce-ring\", min_bytes = \"1MB\" }]"], SIMAI),
+            "comm_groups" => of_chakra(&["\"other.json\""]),
+            "replicate" => of_chakra(&["4"]),
+            "streams" => of_chakra(&["\"one\""]),
+            "without_missing" | "without_control" => of_chakra(&["false"]),
+            "server" => others(&["{ ranks = 4, link = \"3600Gbps\", link_latency = \"1us\" }"]),
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+fn of_fault(section: &str, key: &str) -> Option<Case> {
+    if section == "measure" {
+        return None;
+    }
+    Some(match (section, key) {
+        (_, "at") => beside(&["[\"1us\", \"50us\"]"], &[("duration", "\"7us\"")]),
         (_, "until") => others(&["\"2ms\""]),
-        (_, "links") if section != "measure" => others(&["[\"tor:0/up:0\", \"cable:tor:1/up\"]"]),
-        (_, "both_directions") => Case { with: &[("links", "\"tor:0/up:0\"")], ..others(&["false"]) },
+        (_, "links") => others(&["[\"tor:0/up:0\", \"cable:tor:1/up\"]"]),
+        (_, "both_directions") => beside(&["false"], &[("links", "\"tor:0/up:0\"")]),
         ("link-flap", "period") => others(&["\"100us\""]),
         ("link-flap", "down_for") => others(&["\"10us\""]),
         ("switch-down", "switches") => others(&["[\"spine:0\", \"tor:25%\"]"]),
         ("rate", "rate") => others(&["\"100Gbps\""]),
         (_, "probability") => others(&["0.5"]),
+        _ => return None,
+    })
+}
+
+fn of_rest(section: &str, key: &str) -> Option<Case> {
+    let measured = |values, with| Case { without: &["links"], ..beside(values, with) };
+    Some(match (section, key) {
         ("measure", "series") => others(&["\"queue-depth\"", "\"drops\"", "\"pause-victims\""]),
         ("measure", "every") => others(&["\"7us\""]),
         ("measure", "links") => others(&["\"tor-uplinks\""]),
-        ("measure", "switches") => Case {
-            with: &[("series", "\"set-aside\"")],
-            without: &["links"],
-            ..others(&["\"tor:1\""])
-        },
-        ("measure", "qps") => Case {
-            with: &[("series", "\"sender-rtt\"")],
-            without: &["links"],
-            ..others(&["\"all\""])
-        },
-        ("measure", "above") => Case { with: &[("series", "\"queue-delay\"")], ..others(&["\"3us\""]) },
+        ("measure", "switches") => measured(&["\"tor:1\""], &[("series", "\"set-aside\"")]),
+        ("measure", "qps") => measured(&["\"all\""], &[("series", "\"sender-rtt\"")]),
+        ("measure", "above") => beside(&["\"3us\""], &[("series", "\"queue-delay\"")]),
         ("limits", "max_time") => others(&["\"2s\""]),
         ("limits", "stall") => others(&["\"1ms\""]),
         ("limits", "max_events" | "max_packets") => others(&["1000"]),
@@ -231,10 +273,19 @@ fn case(section: &str, key: &str) -> Option<Case> {
         ("find", "largest") => Case { without: &["smallest"], ..others(&["[\"32KB\", \"2MB\"]"]) },
         ("find", "where") => others(&["\"fct_max_us(scheme) < 100\""]),
         ("find", "resolution") => others(&["0.1"]),
-        (_, "file") => others(&["\"other.txt\""]),
-        (_, "bytes") => others(&["\"64KB\""]),
         _ => return None,
     })
+}
+
+/// Keys that mean the same wherever they stand.
+fn of_any(_: &str, key: &str) -> Option<Case> {
+    Some(others(match key {
+        "file" => &["\"other.txt\""],
+        "bytes" => &["\"64KB\""],
+        "duration" => &["\"7us\""],
+        "placement" => &["\"blocks\""],
+        _ => return None,
+    }))
 }
 
 /// Keys of a question that are no matter of the scenario's runs: the resolved form has none of them.
@@ -250,17 +301,13 @@ fn text(section: &Section, base: &Base, case: &Case, key: &Key, value: Option<&s
         None => table.push((name, value.to_owned())),
     };
     for needed in section.keys.iter().filter(|key| key.unless_said == Unless::Needed) {
-        match (needed.name, section.kind) {
-            ("kind", Some(kind)) => set("kind", &format!("{kind:?}")),
-            ("switches" | "qps", _) if section.name == "measure" => {}
-            _ if needed.is_table() => {}
-            _ => set(needed.name, usual(section.name, needed)),
+        // A measure is of one of these.
+        let is_of_another = section.name == "measure" && ["switches", "qps"].contains(&needed.name);
+        if !needed.is_table() && !is_of_another {
+            set(needed.name, usual(section.name, needed));
         }
     }
-    if section.name == "find" {
-        set("smallest", "[\"16KB\", \"1MB\"]");
-    }
-    if let (Some(kind), false) = (section.kind, table_has_kind(section)) {
+    if let Some(kind) = section.kind {
         set("kind", &format!("{kind:?}"));
     }
     base.with.iter().chain(case.with).for_each(|(name, value)| set(name, value));
@@ -268,14 +315,8 @@ fn text(section: &Section, base: &Base, case: &Case, key: &Key, value: Option<&s
     table.retain(|(name, _)| *name != key.name || (value.is_none() && key.unless_said == Unless::Needed));
     table.extend(value.map(|value| (key.name, value.to_owned())));
     let lines: String = table.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
-    let below = if case.below.is_empty() { base.below } else { case.below };
     let above = case.above.map_or_else(|| base.above.clone(), |above| format!("{SCHEMES}{above}"));
-    format!("{above}{}\n{lines}{below}", section.table)
-}
-
-/// Whether `kind` is declared in the section.
-fn table_has_kind(section: &Section) -> bool {
-    !section.keys.iter().any(|key| key.name == "kind")
+    format!("{above}{}\n{lines}", section.table)
 }
 
 /// What a needed key of a base is.
@@ -308,11 +349,24 @@ impl Recorder for Nothing {
     }
 }
 
+/// The path by which keys of a table are swept; none of a table of which no key can be.
+fn path(section: &Section) -> Option<String> {
+    let path = section.table.trim_matches(['[', ']']);
+    let of_list = section.table.starts_with("[[");
+    let can_be = ["topology", "workload", "fault"].iter().any(|part| path.starts_with(part));
+    can_be.then(|| if of_list { format!("{path}.0") } else { path.to_owned() })
+}
+
+/// The text with a sweep over a key of its last table, in place of that key.
+fn swept(text: &str, path: &str, key: &str, values: &[&str]) -> String {
+    format!("sweep = {{ \"{path}.{key}\" = [{}] }}\n{text}", values.join(", "))
+}
+
 #[test]
 fn every_key_survives_a_round_trip() {
     let registry = registry();
     let (mut wrong, mut bases) = (Vec::new(), BTreeSet::new());
-    let (mut keys, mut scenarios) = (0, 0);
+    let (mut keys, mut scenarios, mut sweeps) = (0, 0, 0);
     for section in sections() {
         let Some(base) = base(section) else {
             wrong.push(format!("{}: no scenario here has this table", section.name));
@@ -326,7 +380,8 @@ fn every_key_survives_a_round_trip() {
                 wrong.push(format!("{}.{}: no scenario here has this key", section.name, key.name));
                 continue;
             };
-            let file = all(if case.file.is_empty() { base.file } else { case.file });
+            let mut file = all(if case.file.is_empty() { base.file } else { case.file });
+            file.files.insert(SLOW.trim_matches('"').to_owned(), TOPO.replace("400", "200"));
             let kind = section.kind.map_or_else(|| "\"fat-tree\"".to_owned(), |kind| format!("{kind:?}"));
             let example = match (of_kind, key.is_table()) {
                 (true, _) => Some(kind.as_str()),
@@ -344,12 +399,23 @@ fn every_key_survives_a_round_trip() {
                     }
                     Ok(scenario) => {
                         let fault = broken(&scenario, &registry);
-                        wrong.extend(fault.map(|fault| {
-                            format!("{}.{} = {value} {fault}", section.name, key.name)
-                        }));
+                        wrong.extend(
+                            fault.map(|fault| format!("{}.{} = {value} {fault}", section.name, key.name)),
+                        );
                         resolved.insert(scenario.to_toml());
                         scenarios += 1;
                     }
+                }
+            }
+            // Of what can be swept the points come back too.
+            let values: Vec<&str> = example.into_iter().chain(case.others.iter().copied()).collect();
+            if let Some(path) = path(section).filter(|_| !of_kind && values.len() > 1) {
+                let text =
+                    swept(&text(section, &base, &case, key, Some(values[0])), &path, key.name, &values);
+                if let Ok(scenario) = resolve(&text, &file, &registry) {
+                    let fault = broken(&scenario, &registry);
+                    wrong.extend(fault.map(|fault| format!("{}.{} swept {fault}", section.name, key.name)));
+                    sweeps += 1;
                 }
             }
             if resolved.len() < 2 && !of_kind && !is_of_question_alone(section.name, key.name) {
@@ -360,5 +426,6 @@ fn every_key_survives_a_round_trip() {
     }
     assert!(wrong.is_empty(), "{} of {keys} keys:\n{}", wrong.len(), wrong.join("\n"));
     assert_eq!(keys, sections().iter().map(|section| section.keys.len()).sum::<usize>());
-    println!("{keys} keys of {} tables, {scenarios} scenarios", bases.len());
+    assert!(sweeps > 100, "{sweeps} sweeps");
+    println!("{keys} keys of {} tables, {scenarios} scenarios, {sweeps} sweeps", bases.len());
 }

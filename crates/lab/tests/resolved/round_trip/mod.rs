@@ -5,9 +5,7 @@
 mod keys;
 mod parameters;
 
-use anabranch_lab::scenario::{
-    Files, Overrides, Registry, Scenario, ScenarioError, find_in, read_with,
-};
+use anabranch_lab::scenario::{Files, Overrides, Registry, Scenario, ScenarioError, find_in, read_with};
 use anabranch_results::digest::text_digest;
 use std::collections::BTreeMap;
 

@@ -37,7 +37,13 @@ fn table_of(parameter: &Parameter) -> &str {
 
 /// What to set so that a part has a parameter with this value (without one: has it not): the path below the scheme, and
 /// the value. The first is that alone; the others are the tables in which it stands, with all that these need.
-fn settings(part: &str, kind: Option<&str>, declared: &[Parameter], of: &Parameter, value: Option<&Value>) -> Vec<(String, Value)> {
+fn settings(
+    part: &str,
+    kind: Option<&str>,
+    declared: &[Parameter],
+    of: &Parameter,
+    value: Option<&Value>,
+) -> Vec<(String, Value)> {
     let at = |path: &str| if part.is_empty() { path.to_owned() } else { format!("{part}.{path}") };
     let mut settings = Vec::new();
     if let (Some(value), false) = (value, of.name().contains("[]")) {
@@ -63,7 +69,11 @@ fn settings(part: &str, kind: Option<&str>, declared: &[Parameter], of: &Paramet
         (None, Some(first)) => {
             // Hosts with another balancer have one of some kind.
             if first == "mix" {
-                put(&mut table, "mix.lb", Value::Table(Table::from_iter([("kind".to_owned(), "ecmp".into())])));
+                put(
+                    &mut table,
+                    "mix.lb",
+                    Value::Table(Table::from_iter([("kind".to_owned(), "ecmp".into())])),
+                );
             }
             let first = first.trim_end_matches("[]");
             settings.extend(table.get(first).map(|whole| (at(first), whole.clone())));
@@ -89,10 +99,13 @@ fn others(parameter: &Parameter) -> Vec<ParameterValue> {
         Some(ParameterValue::Text(text)) => {
             let unit = text.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
             if let Ok(number) = text[..text.len() - unit.len()].parse::<f64>() {
-                found.extend([2.0, 0.5, 4.0].map(|times| ParameterValue::Text(format!("{}{unit}", number * times))));
+                found.extend(
+                    [2.0, 0.5, 4.0].map(|times| ParameterValue::Text(format!("{}{unit}", number * times))),
+                );
             }
-            // Switches.
-            found.extend(["all", "tor", "spine"].map(|name| ParameterValue::Text(name.to_owned())));
+            // Sizes, times and rates of any unit, and switches.
+            let others = ["7KB", "2bdp", "7us", "2rtt", "7Gbps", "all", "tor", "spine"];
+            found.extend(others.map(|other| ParameterValue::Text(other.to_owned())));
         }
         None => {}
     }
@@ -103,7 +116,12 @@ fn others(parameter: &Parameter) -> Vec<ParameterValue> {
 }
 
 /// A scenario that runs one scheme with one setting.
-fn scenario(setup: &str, scheme: &str, setting: Option<&(String, Value)>, registry: &Registry) -> Option<Scenario> {
+fn scenario(
+    setup: &str,
+    scheme: &str,
+    setting: Option<&(String, Value)>,
+    registry: &Registry,
+) -> Option<Scenario> {
     let mut document: Table = toml::from_str(GROUND).unwrap();
     document.insert("schemes".to_owned(), Value::Array(vec![scheme.into()]));
     document.insert("setup".to_owned(), setup.into());
@@ -121,7 +139,13 @@ enum Tried {
     Wrong(String),
 }
 
-fn try_all(part: &PartListing, kind: usize, of: &Parameter, grounds: &[(String, String)], registry: &Registry) -> Tried {
+fn try_all(
+    part: &PartListing,
+    kind: usize,
+    of: &Parameter,
+    grounds: &[(String, String)],
+    registry: &Registry,
+) -> Tried {
     let kind = &part.kinds[kind];
     let name = kind.name.as_deref();
     let its = format!("{} {} {}", part.part, name.unwrap_or_default(), of.name());
@@ -169,7 +193,9 @@ fn every_parameter_survives_a_round_trip() {
     let registry = Registry::new();
     let grounds: Vec<(String, String)> = setups()
         .iter()
-        .flat_map(|setup| schemes().into_iter().map(move |scheme| (setup.name.to_owned(), scheme.name.to_owned())))
+        .flat_map(|setup| {
+            schemes().into_iter().map(move |scheme| (setup.name.to_owned(), scheme.name.to_owned()))
+        })
         .filter(|(setup, scheme)| scenario(setup, scheme, None, &registry).is_some())
         .collect();
     let (mut wrong, mut parameters, mut scenarios) = (Vec::new(), 0, 0);
@@ -192,9 +218,11 @@ fn every_parameter_survives_a_round_trip() {
         for parameter in balancer.parameters.iter().filter(|parameter| parameter.is_needed()) {
             put(&mut lb, parameter.name(), toml(parameter.its_example().unwrap()));
         }
-        let mix = Table::from_iter([("every".to_owned(), Value::from(4)), ("lb".to_owned(), Value::Table(lb))]);
+        let mix =
+            Table::from_iter([("every".to_owned(), Value::from(4)), ("lb".to_owned(), Value::Table(lb))]);
         let setting = ("mix".to_owned(), Value::Table(mix));
-        let found = grounds.iter().find_map(|(setup, scheme)| scenario(setup, scheme, Some(&setting), &registry));
+        let found =
+            grounds.iter().find_map(|(setup, scheme)| scenario(setup, scheme, Some(&setting), &registry));
         match found.map(|scenario| broken(&scenario, &registry)) {
             Some(None) => scenarios += 1,
             Some(Some(fault)) => wrong.push(format!("mix.lb {kind} {fault}")),
