@@ -2232,11 +2232,14 @@ class Builder(dict[str, Any]):
         *,
         file: File,
         origin: Time = ...,
+        format: Literal["hpcc", "conweave", "ns3-rdma"] = ...,
     ) -> S:
-        """A flow file of the ns-3 RDMA simulators.
+        """A flow file of the ns-3 RDMA simulators; it names nodes of the topology file, or hosts where there is none.
 
         file: The file. (a file's name, from the scenario's folder; needed)
         origin: The time in the file that is 0 here. (a time; unless said: `"2s"`)
+        format: Whose columns its flows have, where the file does not tell. (`hpcc`, `conweave` or `ns3-rdma`; unless
+            said: by the numbers of its columns)
         """
 
     @overload

@@ -2,7 +2,7 @@
 
 use super::super::error::TopologyError;
 use super::lines::{Dialect, File, Link};
-use anabranch_base::{Duration, Rate};
+use anabranch_base::Rate;
 
 impl File<'_> {
     /// That no host has several links or a link to another host.
@@ -74,7 +74,7 @@ impl File<'_> {
         );
         let line = self.header.line;
         let (first, last) = (apart[0], apart[apart.len() - 1]);
-        let become_ = match last - first + 1 == more && more > 1 {
+        let of_hosts = match last - first + 1 == more && more > 1 {
             true => format!("{nodes} to {} for hosts {first} to {last}", nodes + more - 1),
             false => {
                 let each =
@@ -84,14 +84,13 @@ impl File<'_> {
                 format!("{}{rest}", each.join(", "))
             }
         };
-        let loss_free = format!("{first} {nodes} {rate} {}ns 0", Duration::ZERO.0);
         let latency = match self.header.switches {
             0 => ", and switch_latency = \"0ns\" in [topology]",
             _ => "",
         };
         format!(
-            "`{header}` as line {line}, `{}` below it, in the links {become_}, and a further link from each such host to its \
-             switch, with the rates of its links together, such as `{loss_free}`{latency}",
+            "`{header}` as line {line}, `{}` below it, in the links {of_hosts}, and a further link from each such host to its \
+             switch, with the rates of its links together, such as `{first} {nodes} {rate} 0ns 0`{latency}",
             self.switches_and(nodes..nodes + more)
         )
     }
