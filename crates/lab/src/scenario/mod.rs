@@ -36,6 +36,7 @@ mod scheme_limits;
 mod schemes;
 mod section;
 mod setups;
+mod short_window;
 mod stand_alone;
 mod sweep;
 mod table;

@@ -104,7 +104,8 @@ impl Receiver for SackReceiver {
         }
         match self.due.take()? {
             Due::Ack(cause) => {
-                let (base, carried) = (self.unacked_low, self.carried());
+                let base = self.base();
+                let carried = self.carried(base);
                 self.reset_unacked();
                 Some(self.ack(base, carried, cause))
             }
@@ -131,14 +132,30 @@ impl SackReceiver {
         ack
     }
 
-    /// All packets since the last ACK but the last, which causes the next and whose entropy value that echoes. None of
-    /// them was marked: a marked packet is answered at once, and so is always the cause.
+    /// The PSN of bit 0 of an ACK for all packets since the last one: 63 below the highest of them, but not below the
+    /// ePSN, up to which the cumulative PSN says it all.
+    ///
+    /// ACKs get lost, and a gap keeps the cumulative PSN of later ones from saying what a lost one said. So the bits look
+    /// back: whatever an ACK said is said again by those of the next 63 PSNs, and at the latest when the gap closes.
+    /// Bits that began at the packet itself would look ahead, where little has arrived, and leave each packet to one ACK:
+    /// its loss costs a timeout. RFC 2018, section 4, repeats blocks for the same reason. The simulator published with
+    /// REPS and UET's (uet-htsim) have this base, except that theirs is the packet itself where that was marked.
     #[inline]
-    fn carried(&self) -> Carried {
+    fn base(&self) -> u32 {
+        let base = self.unacked_high.saturating_sub(self.span - 1).max(self.arrivals.expected);
+        // What is carried counts from the same PSN.
+        if self.carries { base.min(self.unacked_low) } else { base }
+    }
+
+    /// All packets since the last ACK but the last, which causes the next and whose entropy value that echoes, counted from
+    /// `base`. None of them was marked: a marked packet is answered at once, and so is always the cause.
+    #[inline]
+    fn carried(&self, base: u32) -> Carried {
         if !self.carries {
             return Carried::NONE;
         }
-        Carried::new(self.carried & !(1 << (self.last_psn - self.unacked_low)))
+        let others = self.carried & !(1 << (self.last_psn - self.unacked_low));
+        Carried::new(others << (self.unacked_low - base))
     }
 
     /// Remembers that the sender is to hear of `psn`.
@@ -147,7 +164,8 @@ impl SackReceiver {
         let (low, high) = (self.unacked_low.min(psn), self.unacked_high.max(psn));
         if self.unacked > 0 && high - low >= self.span {
             // One ACK cannot name both this packet and those before it: they get theirs now.
-            self.early = Some((self.unacked_low, self.carried(), self.last));
+            let base = self.base();
+            self.early = Some((base, self.carried(base), self.last));
             self.reset_unacked();
         }
         if self.carries {

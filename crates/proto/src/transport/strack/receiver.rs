@@ -121,6 +121,10 @@ impl StrackReceiver {
 
     /// The first PSN of the segment that holds `psn`: segments of 64 part the bitmap, which starts at the ePSN.
     /// What lies below the ePSN is said by that; the first segment tells what comes after it.
+    ///
+    /// A lost SACK is covered by the next one of its segment, which says of all 64 whether they arrived, or by the ePSN.
+    /// Nothing waits for a packet's own SACK meanwhile: bytes in flight follow `bytes_recvd`, losses the count of packets
+    /// out of order (section 3.3.2). So the text's rule stands; `sack`, which times each packet, has bits that look back.
     #[inline]
     fn segment_of(&self, psn: u32) -> u32 {
         self.arrivals.expected + psn.saturating_sub(self.arrivals.expected) / 64 * 64

@@ -6,7 +6,7 @@ mod receiver;
 mod sender;
 
 use crate::pair::check;
-use crate::pair::run::{Receiving, Run};
+use crate::pair::run::{Receiving, Run, Sending};
 use crate::pair::schedule::*;
 use anabranch_base::{Bytes, Duration, Time};
 use anabranch_proto::cc::ConstantConfig;
@@ -43,6 +43,33 @@ fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> 
     for window in [1, PACKET, 2 * PACKET, 5 * PACKET + 1, 15 * PACKET] {
         let schedule = calm_schedule(100, calm_ends(16, window));
         prop_assert_eq!(Run::new(&schedule).finish()?.retransmissions, 0, "window {}", window);
+    }
+    Ok(())
+}
+
+/// What a lost ACK said of a packet above a gap is said again by those that follow: the gap alone waits for its timeout.
+#[test]
+fn a_lost_ack_above_a_gap_costs_no_timeout() -> Result<(), TestCaseError> {
+    for lost in 3..90 {
+        let schedule = calm_schedule(100, calm_ends(1, 100 * PACKET));
+        let (mut sender, mut receiver) = SackEnds::build(&schedule);
+        sender.post(Time::ZERO, 0)?;
+        for psn in 0..100 {
+            let Some(packet) = sender.poll_transmit(Time::ZERO)? else {
+                panic!("the window holds {psn} packets")
+            };
+            if psn != 2 {
+                let [ack] = receiver.handle_packet(Time::ZERO, &packet)?[..] else {
+                    panic!("no ACK of {psn}")
+                };
+                if psn != lost {
+                    sender.handle_packet(Time::ZERO, &ack)?;
+                }
+            }
+        }
+        prop_assert_eq!(sender.next_timeout()?, Some(Time::ZERO + schedule.ends.rto));
+        sender.handle_timeout(Time::ZERO + schedule.ends.rto)?;
+        prop_assert_eq!(sender.counters().timeouts, 1, "that of 2, and none of {}", lost);
     }
     Ok(())
 }
