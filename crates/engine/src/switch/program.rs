@@ -2,12 +2,13 @@
 
 use super::Switch;
 use super::path_map::{self, PathMapError};
+use super::tors;
 use crate::context::{Context, Failure, Notice};
 use crate::frame::{APART, Frame, Order, kind};
 use crate::network::Network;
 use crate::observer::Observer;
 use crate::spec::{RoutingMode, Scheme};
-use anabranch_base::{Duration, HostId, NodeId, Purpose, Stream, Time, stream};
+use anabranch_base::{Duration, NodeId, Purpose, Stream, Time, stream};
 use anabranch_fabric::{Routing, Selector, SelectorError, Topology};
 use anabranch_proto::program::{
     AnyProgram, Emitted, Held, Passage, ProgramFacts, QpNotice, Sites, Tors, Total, Verdict,
@@ -119,24 +120,16 @@ impl ProgramPlan {
             let ack = scheme.transport.framing().ack;
             let (sites, tors) = (Sites::default(), Tors::default());
             let facts = ProgramFacts { path: *facts, ack, paths, path_map, sites, tors };
-            let wants_tors = program.wants_tors();
-            let tor_of_host = match wants_tors {
-                true => (0..topology.hosts).map(|host| routing.tor_index(HostId(host))).collect(),
-                false => Arc::default(),
-            };
+            let tor_of_host = program.wants_tors().then(|| tors::of_hosts(topology, routing));
             let at: Selector = fabric.program_at.as_deref().unwrap_or(EVERY_TOR).parse()?;
             let mut random = stream(seed, u64::MAX, Purpose::Program);
             for node in at.switches(topology, &mut random)? {
                 let switch = node.0 - topology.hosts;
                 let random = stream(seed, u64::from(switch), Purpose::Program);
                 let sites = self::sites(topology, node);
-                let round_trips = match wants_tors {
-                    true => {
-                        (0..topology.tors()).map(|tor| round_trip(topology, routing, switch, tor)).collect()
-                    }
-                    false => Arc::default(),
-                };
-                let tors = Tors { of_host: Arc::clone(&tor_of_host), round_trips };
+                let tors = tor_of_host.as_ref().map_or_else(Tors::default, |of_host| {
+                    tors::seen_from(topology, routing, switch, Arc::clone(of_host))
+                });
                 attached[switch as usize] =
                     Some(program.build(&ProgramFacts { sites, tors, ..facts.clone() }, random));
             }
@@ -169,21 +162,6 @@ impl ProgramPlan {
             random: stream(network.seed, u64::from(index), Purpose::PortChoice),
         }
     }
-}
-
-/// What the links and switches between a switch and a ToR delay a bit, there and back on the same cables: every switch takes
-/// the first port of its group.
-fn round_trip(topology: &Topology, routing: &Routing, from: u32, tor: u32) -> Duration {
-    let delay = |node: NodeId| topology.switch(node).map_or(Duration::ZERO, |switch| switch.latency);
-    let (mut at, mut sum) = (from, Duration::ZERO);
-    while at != tor {
-        let Some(&port) = routing.group(at as usize, tor).first() else { return Duration::ZERO };
-        let link = topology.link(NodeId(topology.hosts + at), port);
-        let (there, back) = (&topology.ports[link.index()], &topology.ports[topology.reverse(link).index()]);
-        sum = sum + there.latency + delay(there.peer) + back.latency + delay(back.peer);
-        at = there.peer.0 - topology.hosts;
-    }
-    sum
 }
 
 /// The data centres of a fabric, as the switch at `node` sees them.
