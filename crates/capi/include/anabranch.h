@@ -1,11 +1,33 @@
 /* The network behind four calls, as simulators of training want it (ASTRA-sim's network interface): send, receive,
  * schedule, time. Messages are posted as the simulation goes on, packets are simulated one by one.
  *
- *     anabranch *network = anabranch_new("schemes = [\"reps\"]\n"
- *                                        "topology = { kind = \"fat-tree\", hosts = 16 }\n", why, sizeof why);
- *     anabranch_send(network, 0, 9, 1000000, 0, NULL, NULL);
- *     anabranch_receive(network, 0, 9, 1000000, 0, arrived, my_state);
- *     anabranch_run(network);
+ *     #include "anabranch.h"
+ *     #include <inttypes.h>
+ *     #include <stdio.h>
+ *
+ *     static anabranch *network;
+ *
+ *     static void arrived(void *message) {
+ *         printf("%s after %" PRIu64 " ps\n", (char *)message, anabranch_time_ps(network));
+ *     }
+ *
+ *     int main(void) {
+ *         char why[1024];
+ *         network = anabranch_new("schemes = [\"reps\"]\n"
+ *                                 "topology = { kind = \"fat-tree\", hosts = 16, link = \"400Gbps\" }\n",
+ *                                 why, sizeof why);
+ *         if (network == NULL) {
+ *             fprintf(stderr, "%s\n", why);
+ *             return 1;
+ *         }
+ *         if (anabranch_send(network, 0, 9, 1000000, 0, NULL, NULL) != 0 ||
+ *             anabranch_receive(network, 0, 9, 1000000, 0, arrived, "1 MB") != 0 || anabranch_run(network) != 0) {
+ *             fprintf(stderr, "%s\n", anabranch_error(network));
+ *             return 1;
+ *         }
+ *         anabranch_free(network);
+ *         return 0;
+ *     }
  *
  * One thread at a time uses a simulation, and your functions are called in the one that is in anabranch_run. What returns an
  * int returns 0, or -1 when something is wrong: anabranch_error then says what, and what to do instead.
@@ -40,8 +62,10 @@ void anabranch_free(anabranch *simulation);
 int anabranch_send(anabranch *simulation, uint32_t from, uint32_t to, uint64_t bytes, uint64_t tag,
                    anabranch_function on_sent, void *argument);
 
-/* `on_received` is called when the next message of this sender, receiver and tag has arrived whole, or at once if it has
- * already. Messages and receives of one sender, receiver and tag meet in their order, and must have the same length. */
+/* `on_received` is called when the message has arrived whole, or at once if it has already. Of one sender, receiver and tag
+ * the n-th receive gets the n-th message, both in the order of posting, as in MPI: a short message may arrive before a long
+ * one that was posted first, and each still goes to its own receive. Both must say the same length, or the call that comes
+ * second fails and posts nothing. */
 int anabranch_receive(anabranch *simulation, uint32_t from, uint32_t to, uint64_t bytes, uint64_t tag,
                       anabranch_function on_received, void *argument);
 

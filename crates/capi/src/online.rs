@@ -28,17 +28,17 @@ pub struct Online<C> {
     /// What is to come, in its order, as far as it is known.
     due: BTreeMap<Due, Option<C>>,
     scheduled: u64,
-    /// By sender, receiver and tag: what waits for messages, and messages that wait.
+    /// By sender, receiver and tag: receives without a message, and messages without a receive.
     matches: BTreeMap<(u32, u32, u64), Match<C>>,
 }
 
 /// A message.
 struct State<C> {
-    from: u32,
-    to: u32,
     bytes: u64,
-    tag: u64,
     on_sent: Option<C>,
+    /// Of its receive, when that is posted before it arrives.
+    on_received: Option<C>,
+    has_arrived: bool,
 }
 
 /// What comes due, in this order at one time.
@@ -55,9 +55,13 @@ enum What {
     Scheduled(u64),
 }
 
+/// The receives and the messages of one sender, receiver and tag that have no partner, each in the order of posting. The
+/// n-th receive takes the n-th message, as in MPI (version 4.1, section 3.5, Order), whichever arrives first: schemes that
+/// spread packets over paths let a short message overtake a long one. So one of the two is always empty.
 struct Match<C> {
     receives: VecDeque<(u64, C)>,
-    arrived: VecDeque<u64>,
+    /// By their numbers.
+    messages: VecDeque<usize>,
 }
 
 impl<C> Online<C> {
@@ -118,7 +122,7 @@ impl<C> Online<C> {
     /// Posts a message, now. `on_sent` comes due when the sender knows that it has arrived.
     ///
     /// # Errors
-    /// Hosts that are not there or the same, and no bytes.
+    /// Hosts that are not there or the same, no bytes, and a receive that wants another length.
     pub fn send(
         &mut self,
         from: u32,
@@ -134,13 +138,23 @@ impl<C> Online<C> {
                 self.max_time
             )));
         }
+        let key = (from, to, tag);
+        let its = self.matches.entry(key).or_insert_with(Match::empty);
+        if let Some((wanted, _)) = its.receives.front() {
+            fits(key, bytes, *wanted)?;
+        }
+        let on_received = its.receives.pop_front().map(|(_, on_received)| on_received);
+        if on_received.is_none() {
+            its.messages.push_back(self.states.len());
+        }
         let post = Post { src: HostId(from), dst: HostId(to), bytes };
         self.posts.push((post, on_sent.is_some()));
-        self.states.push(State { from, to, bytes, tag, on_sent });
+        self.states.push(State { bytes, on_sent, on_received, has_arrived: false });
         Ok(())
     }
 
-    /// `on_received` comes due when the next message of this sender, receiver and tag has arrived; it may have already.
+    /// `on_received` comes due when the message that it gets has arrived, which it may have already: of this sender,
+    /// receiver and tag, the first posted that no receive before this one has got.
     ///
     /// # Errors
     /// Hosts that are not there or the same, no bytes, and a message of another length.
@@ -153,13 +167,18 @@ impl<C> Online<C> {
         on_received: C,
     ) -> Result<(), OnlineError> {
         self.check("receive", from, to, bytes)?;
-        let its = self.matches.entry((from, to, tag)).or_insert_with(Match::empty);
-        match its.arrived.pop_front() {
-            Some(sent) => {
-                fits((from, to, tag), sent, bytes)?;
-                self.schedule(Duration::ZERO, on_received);
-            }
-            None => its.receives.push_back((bytes, on_received)),
+        let key = (from, to, tag);
+        let its = self.matches.entry(key).or_insert_with(Match::empty);
+        let Some(&message) = its.messages.front() else {
+            its.receives.push_back((bytes, on_received));
+            return Ok(());
+        };
+        let state = &mut self.states[message];
+        fits(key, state.bytes, bytes)?;
+        its.messages.pop_front();
+        match state.has_arrived {
+            true => self.schedule(Duration::ZERO, on_received),
+            false => state.on_received = Some(on_received),
         }
         Ok(())
     }
@@ -174,8 +193,7 @@ impl<C> Online<C> {
     /// Goes on to what comes due next; none when nothing is left.
     ///
     /// # Errors
-    /// A run that fails, messages that are shorter or longer than those who receive them say, and receives that are
-    /// left when nothing is.
+    /// A run that fails, and receives that are left when nothing is.
     pub fn go_on(&mut self) -> Result<Option<C>, OnlineError> {
         loop {
             let next = self.due.first_key_value().map(|(due, _)| due.at);
@@ -196,25 +214,15 @@ impl<C> Online<C> {
             self.now = due.at;
             let heard = match due.what {
                 What::Scheduled(_) => callback,
-                What::Delivered(message) => self.deliver(message)?,
+                What::Delivered(message) => {
+                    let state = &mut self.states[message];
+                    state.has_arrived = true;
+                    state.on_received.take()
+                }
                 What::Acknowledged(message) => self.states[message].on_sent.take(),
             };
             if heard.is_some() {
                 return Ok(heard);
-            }
-        }
-    }
-
-    /// A message has arrived: what waited for it.
-    fn deliver(&mut self, message: usize) -> Result<Option<C>, OnlineError> {
-        let State { from, to, bytes, tag, .. } = self.states[message];
-        let key = (from, to, tag);
-        let its = self.matches.entry(key).or_insert_with(Match::empty);
-        match its.receives.pop_front() {
-            Some((wanted, callback)) => fits(key, bytes, wanted).map(|()| Some(callback)),
-            None => {
-                its.arrived.push_back(bytes);
-                Ok(None)
             }
         }
     }
@@ -257,7 +265,7 @@ impl<C> Online<C> {
 
 impl<C> Match<C> {
     fn empty() -> Self {
-        Match { receives: VecDeque::new(), arrived: VecDeque::new() }
+        Match { receives: VecDeque::new(), messages: VecDeque::new() }
     }
 }
 
@@ -266,7 +274,7 @@ fn fits((from, to, tag): (u32, u32, u64), sent: u64, wanted: u64) -> Result<(), 
         return Ok(());
     }
     Err(OnlineError::Call(format!(
-        "host {to} waits for {wanted} B of host {from} with tag {tag}, and what comes has {sent} B; send and receive the same"
+        "host {to} waits for {wanted} B of host {from} with tag {tag}, and what was sent has {sent} B; send and receive the same, in the same order"
     )))
 }
 

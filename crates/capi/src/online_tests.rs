@@ -177,6 +177,41 @@ fn callbacks_come_in_the_order_of_time_and_receives_may_be_late() {
     assert_eq!([heard[2].0, heard[3].0], [500_000_000; 2]);
 }
 
+/// A long message and then a short one with the same tag: the short one comes first, and yet each receive gets its own.
+#[test]
+fn receives_get_messages_in_the_order_of_posting() {
+    const LENGTHS: [u64; 2] = [300_000, 100];
+    for scheme in ["reps", "strack", "ops", "eqds"] {
+        let receive = |online: &mut Online<u64>| {
+            LENGTHS.iter().for_each(|&bytes| online.receive(0, 9, bytes, 7, bytes).unwrap());
+        };
+        let send = |online: &mut Online<u64>| {
+            LENGTHS.iter().for_each(|&bytes| online.send(0, 9, bytes, 7, None).unwrap());
+        };
+        let text = format!(
+            "schemes = [\"{scheme}\"]\ntopology = {{ kind = \"fat-tree\", hosts = 16, link = \"400Gbps\" }}\n"
+        );
+        let new = || Online::new(&text).unwrap();
+        let (mut before, mut behind, mut late) = (new(), new(), new());
+        receive(&mut before);
+        send(&mut before);
+        send(&mut behind);
+        receive(&mut behind);
+        send(&mut late);
+        late.schedule(Duration::from_ns(1_000_000), 0);
+        let heard = all(&mut before, |_, _| {});
+        let lengths = |heard: &[(u64, u64)]| heard.iter().map(|heard| heard.1).collect::<Vec<u64>>();
+        assert_eq!(lengths(&heard), [100, 300_000], "{scheme}: the short one overtakes");
+        assert_eq!(all(&mut behind, |_, _| {}), heard, "{scheme}");
+        let heard = all(&mut late, |online, &what| {
+            if what == 0 {
+                receive(online);
+            }
+        });
+        assert_eq!(lengths(&heard), [0, 300_000, 100], "{scheme}: both are there already");
+    }
+}
+
 #[test]
 fn what_is_wrong_is_told_with_what_to_do() {
     let of = |text: &str| Online::<()>::new(text).err().unwrap().to_string();
@@ -196,6 +231,13 @@ fn what_is_wrong_is_told_with_what_to_do() {
     assert!(
         online.go_on().unwrap_err().to_string().contains("host 1 waits for a message of host 0 with tag 0")
     );
-    online.send(0, 1, 11, 0, None).unwrap();
-    assert!(online.go_on().unwrap_err().to_string().contains("waits for 10 B of host 0"));
+    // What does not fit is not posted, and what it did not fit is still there.
+    let why = online.send(0, 1, 11, 0, None).unwrap_err().to_string();
+    assert!(why.contains("host 1 waits for 10 B of host 0 with tag 0, and what was sent has 11 B"), "{why}");
+    online.send(0, 1, 10, 0, None).unwrap();
+    online.send(0, 1, 12, 0, None).unwrap();
+    let why = online.receive(0, 1, 11, 0, ()).unwrap_err().to_string();
+    assert!(why.contains("host 1 waits for 11 B of host 0 with tag 0, and what was sent has 12 B"), "{why}");
+    online.receive(0, 1, 12, 0, ()).unwrap();
+    assert_eq!(all(&mut online, |_, ()| {}).len(), 2);
 }

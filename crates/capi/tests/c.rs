@@ -1,4 +1,4 @@
-//! The example in C: compiled, linked and run, and held against our own ring.
+//! The programs in C: compiled, linked and run, the ring held against our own.
 
 use anabranch_sim::scenario::{NoFiles, Overrides, read};
 use anabranch_sim::{Control, run};
@@ -22,15 +22,15 @@ fn built() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().to_owned()
 }
 
-/// The program, compiled by the C compiler and linked with the library; none without a C compiler.
-fn compiled(into: &Path) -> Option<PathBuf> {
+/// A program in C, compiled by the C compiler and linked with the library; none without a C compiler.
+fn compiled(source: &Path, into: &Path) -> Option<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let library = built();
-    let program = into.join("ring_all_reduce");
+    let program = into.join("program");
     let output = Command::new("cc")
         .args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o"])
         .arg(&program)
-        .arg(here.join("c/ring_all_reduce.c"))
+        .arg(source)
         .arg("-I")
         .arg(here.join("include"))
         .arg("-L")
@@ -39,11 +39,23 @@ fn compiled(into: &Path) -> Option<PathBuf> {
         .arg("-lanabranch_capi")
         .output();
     let Ok(output) = output else {
-        eprintln!("SKIPPED: the example in C is not compiled: there is no cc");
+        eprintln!("SKIPPED: {} is not compiled: there is no cc", source.display());
         return None;
     };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Some(program)
+}
+
+fn compiled_ring(into: &Path) -> Option<PathBuf> {
+    compiled(&Path::new(env!("CARGO_MANIFEST_DIR")).join("c/ring_all_reduce.c"), into)
+}
+
+/// The program in the header's first comment: its lines that are indented by four more.
+fn example_of_the_header() -> String {
+    let header = include_str!("../include/anabranch.h");
+    let (comment, _) = header.split_once("*/").unwrap();
+    let lines = comment.lines().filter_map(|line| line.strip_prefix(" *     "));
+    lines.fold(String::new(), |text, line| text + line + "\n")
 }
 
 fn ran(program: &Path, scenario: &str, ranks: u32, bytes: u64) -> Output {
@@ -65,7 +77,7 @@ fn own_ring(scheme: &str, (ranks, block): (u32, u64)) -> u64 {
 #[test]
 fn a_ring_in_c_takes_as_long_as_our_own() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(program) = compiled(folder.path()) else { return };
+    let Some(program) = compiled_ring(folder.path()) else { return };
     for (ranks, block) in [FEW, MANY] {
         for scheme in ["reps", "rocev2", "dcp", "strack", "eqds"] {
             let output = ran(&program, &fabric(scheme, ranks), ranks, block * u64::from(ranks));
@@ -77,9 +89,24 @@ fn a_ring_in_c_takes_as_long_as_our_own() {
 }
 
 #[test]
+fn the_example_in_the_header_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("example.c");
+    std::fs::write(&source, example_of_the_header()).unwrap();
+    let Some(program) = compiled(&source, folder.path()) else { return };
+    let output = Command::new(program).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8(output.stdout).unwrap();
+    let at = said.strip_prefix("1 MB after ").and_then(|said| said.strip_suffix(" ps\n"));
+    let at: u64 = at.and_then(|at| at.parse().ok()).unwrap_or_else(|| panic!("{said}"));
+    // Above what its bytes take at 400 Gb/s.
+    assert!(at > 20_000_000, "{said}");
+}
+
+#[test]
 fn what_is_wrong_reaches_c() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(program) = compiled(folder.path()) else { return };
+    let Some(program) = compiled_ring(folder.path()) else { return };
     let said = |scenario: &str, ranks| {
         let output = ran(&program, scenario, ranks, 3_000_000);
         (output.status.code(), String::from_utf8(output.stderr).unwrap())

@@ -167,12 +167,13 @@ fn slowdowns_agree_with_the_ns3_reference() {
     }
 }
 
-/// The same with ConWeave in the ToRs.
+/// The same with ConWeave in the ToRs, whose figures hang on the deadline of a reply: with one of 12.36 us (a round trip
+/// between hosts and 4 us) instead of 8 us P99 is 8 % above.
 #[test]
 fn conweaves_slowdowns_agree_with_the_ns3_reference() {
     let text = format!("{NS3_RUN}{ROCEV2}{CONWEAVE}{CONWEAVE_PROGRAM}");
     let Some(compared) = against_ns3("pfc", "conweave", &text) else { return };
-    assert!(compared.agrees(), "{:?}", compared.off);
+    assert!(compared.is_within(0.05), "{:?}", compared.off);
     for RunResult { run, .. } in compared.results {
         assert_eq!(run.drops, 0);
         assert!(run.extra["reroutes"] > 0.0 && run.extra["held_packets"] > 0.0);
@@ -222,7 +223,11 @@ struct Compared {
 impl Compared {
     /// Whether all of them are within 10 %.
     fn agrees(&self) -> bool {
-        self.off.iter().all(|off| off.abs() <= 0.10)
+        self.is_within(0.10)
+    }
+
+    fn is_within(&self, share: f64) -> bool {
+        self.off.iter().all(|off| off.abs() <= share)
     }
 }
 
