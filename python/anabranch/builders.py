@@ -355,7 +355,8 @@ class Job(_JobNeeded, total=False):
     layers: Of `simai`: the first and the last of the file's layers that are simulated. (two numbers, from 1; unless
         said: all)
     ranks: Of `simai`: of the file's ranks the first so many are simulated: whole pipeline stages, or one with fewer
-        data-parallel ranks. (a number, 1 or more; unless said: all)
+        data-parallel ranks. Where the file does not say how many it has, that; otherwise all hosts. (a number, 1 or
+        more; unless said: all)
     comm_groups: Of `chakra`: the file of groups of ranks, as ASTRA-sim reads it. (a file's name, from the scenario's
         folder; unless said: collectives of all ranks alone)
     replicate: Of `chakra`: the trace has the file of rank 0 alone, and so many ranks do what it does. (a number, 2 or
@@ -2284,7 +2285,8 @@ class Builder(dict[str, Any]):
         layers: Of `simai`: the first and the last of the file's layers that are simulated. (two numbers, from 1;
             unless said: all)
         ranks: Of `simai`: of the file's ranks the first so many are simulated: whole pipeline stages, or one with
-            fewer data-parallel ranks. (a number, 1 or more; unless said: all)
+            fewer data-parallel ranks. Where the file does not say how many it has, that; otherwise all hosts. (a
+            number, 1 or more; unless said: all)
         comm_groups: Of `chakra`: the file of groups of ranks, as ASTRA-sim reads it. (a file's name, from the
             scenario's folder; unless said: collectives of all ranks alone)
         replicate: Of `chakra`: the trace has the file of rank 0 alone, and so many ranks do what it does. (a number,

@@ -158,7 +158,7 @@ fn what_is_wrong_in_a_file_is_told_of_the_file_as_people_have_it() {
     let (fabric, _) = SMALL.split_once("[workload]").unwrap();
     place.write("plan.toml", format!("{fabric}{workload}"));
     let told = place.run(&["campaign", "plan.toml", "--out", "runs"]).expect(2).stderr;
-    assert!(told.starts_with("error: j.goal: rank 0, line 3: "), "{told}");
+    assert!(told.starts_with("error: j.goal:3: rank 0: "), "{told}");
     assert_eq!(told, place.run(&["run", "plan.toml"]).expect(2).stderr);
     assert!(!place.path().join("runs").exists());
 }

@@ -170,8 +170,8 @@ const NOT_FOLLOWED: &[(&str, &str)] = &[
     ("simai.rs", "and the most is"),
     ("graph.rs", "it comes to"),
     ("fat_tree.rs", "hosts a ToR do not fit"),
-    ("fat_tree.rs", "or another hosts_per_tor"),
-    ("fat_tree.rs", "hosts, or hosts_per_tor ="),
+    ("fat_tree.rs", "ports up, which is no whole number"),
+    ("fat_tree.rs", "hosts do not fill {filled}; write"),
     // Who wrote the file alone knows which of several was meant.
     ("cm.rs", "messages with id"),
     ("lines.rs", "to itself"),
@@ -250,7 +250,14 @@ fn what_is_offered_for_a_file_works_there() {
         ("topo_file.rs", include_str!("../../../fabric/src/topo_file.rs")),
         ("fat_tree.rs", include_str!("../../../fabric/src/fat_tree.rs")),
     ] {
-        for pieces in offers(source) {
+        for mut pieces in offers(source) {
+            // A file's reader puts its own key before what is to be written.
+            if file == "fat_tree.rs" {
+                pieces
+                    .iter_mut()
+                    .filter_map(|piece| Some((piece.find("; write ")?, piece)))
+                    .for_each(|(at, piece)| piece.truncate(at + "; write ".len()));
+            }
             let text = pieces.join("{}");
             let known = |(of, begins): &(&str, &str)| {
                 let begins: String = begins.split(['{', '}']).step_by(2).collect::<Vec<_>>().join("{}");

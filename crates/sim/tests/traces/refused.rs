@@ -157,7 +157,7 @@ fn mistakes_in_simai_are_explained() {
         (head.replace("ep: 1", "ep: 1 ep: 1"), "job:1: `ep:` is there twice; remove one of the two"),
         (
             head.to_owned() + "2\nl -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n",
-            "job:2: it counts 2 layers, and there are 1; write 1",
+            "job:2: it counts 2 layers, and there is 1; write 1",
         ),
         (
             head.to_owned() + "1\nl -1 1 NONE 0 1 NONE 0 1 NONE 0\n",

@@ -65,7 +65,8 @@ pub fn parse(file: &str, text: &str, how: Collectives<'_>, share: Share) -> Resu
     }
     if layers.len() < count as usize {
         let there = layers.len();
-        let what = format!("it counts {count} layers, and there are {there}; write {there}");
+        let are = if there == 1 { "is" } else { "are" };
+        let what = format!("it counts {count} layers, and there {are} {there}; write {there}");
         return Err(WorkloadError::line(file, count_line, what));
     }
     let layers = match share.layers {
@@ -115,9 +116,9 @@ pub fn notes(file: &str, text: &str, share: Share) -> Vec<String> {
         updates += u128::from(layer.update.0);
     }
     if updates * 100 > computes {
-        let us = updates as f64 / 1e6;
+        let in_all = Duration(u64::try_from(updates).unwrap_or(u64::MAX)).about();
         notes.push(format!(
-            "the update of the weights at the end of {file}, {us:.1} us in all layers, is not simulated"
+            "the update of the weights at the end of {file}, {in_all} in all layers, is not simulated"
         ));
     }
     notes
