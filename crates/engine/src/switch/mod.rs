@@ -4,6 +4,7 @@ mod path_map;
 mod pfc;
 mod program;
 mod shared;
+mod tors;
 mod wrr;
 
 use crate::context::{Context, Failure};

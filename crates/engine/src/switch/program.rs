@@ -2,6 +2,7 @@
 
 use super::Switch;
 use super::path_map::{self, PathMapError};
+use super::tors;
 use crate::context::{Context, Failure, Notice};
 use crate::frame::{APART, Frame, Order, kind};
 use crate::network::Network;
@@ -10,10 +11,11 @@ use crate::spec::{RoutingMode, Scheme};
 use anabranch_base::{Duration, NodeId, Purpose, Stream, Time, stream};
 use anabranch_fabric::{Routing, Selector, SelectorError, Topology};
 use anabranch_proto::program::{
-    AnyProgram, Emitted, Held, Passage, ProgramFacts, QpNotice, Sites, Total, Verdict,
+    AnyProgram, Emitted, Held, Passage, ProgramFacts, QpNotice, Sites, Tors, Total, Verdict,
 };
 use anabranch_proto::{Packet, PathFacts, Repr};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The switches that an unsaid `program_at` stands for.
 const EVERY_TOR: &str = "tor:100%";
@@ -116,15 +118,20 @@ impl ProgramPlan {
                 None => None,
             };
             let ack = scheme.transport.framing().ack;
-            let facts = ProgramFacts { path: *facts, ack, paths, path_map, sites: Sites::default() };
+            let (sites, tors) = (Sites::default(), Tors::default());
+            let facts = ProgramFacts { path: *facts, ack, paths, path_map, sites, tors };
+            let tor_of_host = program.wants_tors().then(|| tors::of_hosts(topology, routing));
             let at: Selector = fabric.program_at.as_deref().unwrap_or(EVERY_TOR).parse()?;
             let mut random = stream(seed, u64::MAX, Purpose::Program);
             for node in at.switches(topology, &mut random)? {
                 let switch = node.0 - topology.hosts;
                 let random = stream(seed, u64::from(switch), Purpose::Program);
-                let sites = sites(topology, node);
+                let sites = self::sites(topology, node);
+                let tors = tor_of_host.as_ref().map_or_else(Tors::default, |of_host| {
+                    tors::seen_from(topology, routing, switch, Arc::clone(of_host))
+                });
                 attached[switch as usize] =
-                    Some(program.build(&ProgramFacts { sites, ..facts.clone() }, random));
+                    Some(program.build(&ProgramFacts { sites, tors, ..facts.clone() }, random));
             }
         }
         let wants_qps = attached.iter().flatten().any(|program| program.wants_qps());

@@ -1,7 +1,7 @@
 //! What every program is to its switch, and what they tell each other.
 
 use crate::{Packet, PathFacts};
-use anabranch_base::{Bytes, HostId, QpId, Time};
+use anabranch_base::{Bytes, Duration, HostId, QpId, Time};
 use std::sync::Arc;
 
 /// What a program is told of its surroundings.
@@ -18,6 +18,27 @@ pub struct ProgramFacts {
     pub path_map: Option<Arc<[u16]>>,
     /// Which data centre is whose.
     pub sites: Sites,
+    /// How far the ToRs of all hosts are; empty for programs that do not ask for it
+    /// ([`ProgramConfig::wants_tors`](crate::program::ProgramConfig::wants_tors)).
+    pub tors: Tors,
+}
+
+/// The ToRs of a fabric, as a switch sees them.
+#[derive(Clone, Debug, Default)]
+pub struct Tors {
+    /// By host: its ToR.
+    pub of_host: Arc<[u32]>,
+    /// By ToR: the round trip between the switch and it that a bit takes when nothing queues, which is what links and
+    /// switches on the way delay.
+    pub round_trips: Arc<[Duration]>,
+}
+
+impl Tors {
+    /// The round trip between the switch and the ToR of `host`; zero where nothing is known of it.
+    pub fn round_trip_to(&self, host: HostId) -> Duration {
+        let tor = self.of_host.get(host.index());
+        tor.and_then(|&tor| self.round_trips.get(tor as usize)).copied().unwrap_or(Duration::ZERO)
+    }
 }
 
 /// The data centres of a fabric; by default there is one.

@@ -21,7 +21,7 @@ pub use bicc::{Bicc, BiccConfig, BiccScope};
 pub use conweave::{Conweave, ConweaveConfig};
 pub use flowlet::{Flowlet, FlowletConfig};
 pub use interface::{
-    Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, QpNotice, Sites, Total, Verdict,
+    Emitted, Held, Passage, Program, ProgramCounter, ProgramFacts, QpNotice, Sites, Tors, Total, Verdict,
 };
 pub use nack_drop::{NackDrop, NackDropConfig};
 pub use themis_longhaul::{ThemisLonghaul, ThemisLonghaulConfig};
@@ -105,6 +105,11 @@ impl ProgramConfig {
                 AnyProgram::Custom(foreign(PART, || its.factory()(facts, its.parameters(), random)))
             }
         }
+    }
+
+    /// Whether it wants to know how far other ToRs are ([`ProgramFacts::tors`]). Somebody else's may.
+    pub fn wants_tors(&self) -> bool {
+        matches!(self, ProgramConfig::Conweave(_) | ProgramConfig::Registered(_))
     }
 
     /// Entries of its tables that have one for each path; none where it has no such tables. Of somebody else's, its

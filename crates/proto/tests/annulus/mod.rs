@@ -2,7 +2,8 @@
 
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
 use anabranch_proto::program::{
-    Annulus, AnnulusConfig, Emitted, Held, Passage, Program, ProgramConfig, ProgramFacts, Sites, Verdict,
+    Annulus, AnnulusConfig, Emitted, Held, Passage, Program, ProgramConfig, ProgramFacts, Sites, Tors,
+    Verdict,
 };
 use anabranch_proto::{Packet, PathFacts, Repr, Span};
 
@@ -25,7 +26,7 @@ fn facts() -> ProgramFacts {
         queue: Bytes(1_000_000),
     };
     let sites = Sites { of_host: [0, 0, 1].into(), own: 0 };
-    ProgramFacts { path, ack: Bytes(60), paths: 4, path_map: None, sites }
+    ProgramFacts { path, ack: Bytes(60), paths: 4, path_map: None, sites, tors: Tors::default() }
 }
 
 fn annulus(config: &AnnulusConfig) -> Annulus {

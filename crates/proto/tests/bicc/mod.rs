@@ -7,7 +7,7 @@ mod properties;
 
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
 use anabranch_proto::program::{
-    Bicc, BiccConfig, BiccScope, Emitted, Held, Passage, Program, ProgramFacts, Sites, Verdict,
+    Bicc, BiccConfig, BiccScope, Emitted, Held, Passage, Program, ProgramFacts, Sites, Tors, Verdict,
 };
 use anabranch_proto::{Packet, PathFacts, Repr, Size, Span};
 
@@ -31,7 +31,14 @@ fn facts() -> ProgramFacts {
         queue: Bytes(1_000_000),
     };
     let of_host = (0..HOSTS as u32).map(|host| u16::from(host >= FIRST_OWN)).collect();
-    ProgramFacts { path, ack: Bytes(60), paths: 4, path_map: None, sites: Sites { of_host, own: 1 } }
+    ProgramFacts {
+        path,
+        ack: Bytes(60),
+        paths: 4,
+        path_map: None,
+        sites: Sites { of_host, own: 1 },
+        tors: Tors::default(),
+    }
 }
 
 fn config(window_packets: u64, release: Duration) -> BiccConfig {

@@ -3,9 +3,11 @@
 use crate::support::{facts, us};
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Time, stream};
 use anabranch_proto::program::{
-    Conweave, ConweaveConfig, Emitted, Held, Passage, Program, ProgramConfig, ProgramFacts, Sites, Verdict,
+    Conweave, ConweaveConfig, Emitted, Held, Passage, Program, ProgramConfig, ProgramFacts, Sites, Tors,
+    Verdict,
 };
 use anabranch_proto::{Packet, Repr, Span};
+use std::sync::Arc;
 
 mod destination;
 mod fabric;
@@ -13,7 +15,11 @@ mod source;
 
 const SENDER: HostId = HostId(3);
 const RECEIVER: HostId = HostId(70);
-/// Base RTT and `reply_extra` of `config`.
+/// In a ToR that is nearer.
+const NEAR_RECEIVER: HostId = HostId(71);
+/// By ToR: those of `SENDER`, `RECEIVER` and `NEAR_RECEIVER`.
+const ROUND_TRIPS_US: [u64; 3] = [0, 8, 4];
+/// Round trip to the ToR of `RECEIVER`, and `reply_extra` of `config`.
 const DEADLINE_US: u64 = 12;
 /// Stamps count in these.
 const STAMP: Duration = Duration(8_192);
@@ -36,6 +42,10 @@ fn program(config: &ConweaveConfig, entity: u64) -> Conweave {
         paths: 4,
         path_map: None,
         sites: Sites::default(),
+        tors: Tors {
+            of_host: (0..=NEAR_RECEIVER.0).map(|host| host.saturating_sub(RECEIVER.0 - 1)).collect(),
+            round_trips: ROUND_TRIPS_US.into_iter().map(Duration::from_us).collect::<Arc<[_]>>(),
+        },
     };
     Conweave::new(config, &facts, stream(1, entity, Purpose::Model))
 }

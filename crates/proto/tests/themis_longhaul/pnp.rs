@@ -2,7 +2,7 @@
 
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
 use anabranch_proto::program::themis_longhaul::{MonitorVerdict, Pnp, PnpConfig, Segment, TcpFlags};
-use anabranch_proto::program::{Emitted, Held, Passage, ProgramFacts, QpNotice, Sites};
+use anabranch_proto::program::{Emitted, Held, Passage, ProgramFacts, QpNotice, Sites, Tors};
 use anabranch_proto::{Packet, PathFacts, Repr, Span};
 use proptest::prelude::*;
 
@@ -362,6 +362,7 @@ impl Esw {
             paths: 1,
             path_map: None,
             sites: sites.clone(),
+            tors: Tors::default(),
         };
         Esw { pnp: Pnp::new(config, &facts, &mut stream(1, 0, Purpose::Program)), sites }
     }

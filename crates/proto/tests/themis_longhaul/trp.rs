@@ -3,7 +3,7 @@
 use crate::themis_longhaul::throttling::PAPER;
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
 use anabranch_proto::program::themis_longhaul::{Growth, Recovery, Trp, TrpConfig};
-use anabranch_proto::program::{Emitted, Held, Passage, ProgramFacts, Sites, Verdict};
+use anabranch_proto::program::{Emitted, Held, Passage, ProgramFacts, Sites, Tors, Verdict};
 use anabranch_proto::{Packet, PathFacts, Repr, Span};
 
 /// In data centre 0; the switch is that of data centre 1.
@@ -87,7 +87,8 @@ impl Switch {
             queue: Bytes(1_000_000),
         };
         let sites = Sites { of_host: [0, 0, 0, 1, 1, 1].into(), own: 1 };
-        let facts = ProgramFacts { path, ack: Bytes(60), paths: 1, path_map: None, sites };
+        let facts =
+            ProgramFacts { path, ack: Bytes(60), paths: 1, path_map: None, sites, tors: Tors::default() };
         let trp = Trp::new(config, &facts, &mut stream(1, 2, Purpose::Program));
         Switch { trp, left: Vec::new(), timer_first: true }
     }

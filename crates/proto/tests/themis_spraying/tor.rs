@@ -2,7 +2,7 @@
 
 use anabranch_base::{Bytes, Duration, HostId, MessageId, Purpose, QpId, Rate, Time, stream};
 use anabranch_proto::program::{
-    Emitted, Held, Passage, Program, ProgramFacts, Sites, ThemisSpraying, ThemisSprayingConfig, Verdict,
+    Emitted, Held, Passage, Program, ProgramFacts, Sites, ThemisSpraying, ThemisSprayingConfig, Tors, Verdict,
 };
 use anabranch_proto::{Packet, PathFacts, Repr};
 use std::sync::Arc;
@@ -35,7 +35,14 @@ pub fn facts(paths: u32) -> ProgramFacts {
         line_rate: Rate::from_gbps(200),
         queue: Bytes(1_000_000),
     };
-    ProgramFacts { path, ack: Bytes(u64::from(ACK)), paths, path_map: None, sites: Sites::default() }
+    ProgramFacts {
+        path,
+        ack: Bytes(u64::from(ACK)),
+        paths,
+        path_map: None,
+        sites: Sites::default(),
+        tors: Tors::default(),
+    }
 }
 
 /// The program of a switch, with the calls that its engine makes.

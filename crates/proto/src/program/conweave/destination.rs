@@ -2,13 +2,14 @@
 //!
 //! What it does at the edges:
 //! - Lost TAIL: held packets are released shortly after its estimated arrival, and a CLEAR is sent, since the source ToR
-//!   waits for one (the public simulator clears for a TAIL only). The TAIL's epoch counts as done.
+//!   waits for one: the paper makes CLEARs of "the TAIL or the T_resume timer packet" (section 3.4; the public
+//!   simulator of TAILs only). The TAIL's epoch counts as done.
 //! - A TAIL, or another packet of the old path, after that: it is handed on at once. It is out of order, but holding
 //!   it would help nobody. The TAIL brings another CLEAR, in case the first was lost.
 //! - A retransmission is a packet like any other: it is marked with the epoch and phase in which it passes the source
 //!   ToR.
 //! - A packet of an earlier epoch is handed on at once, ahead of what is held, since it was sent before it.
-//! - A packet of a later epoch while something is held: the source ToR gave up waiting for a CLEAR. What is held goes
+//! - A packet of a later epoch while something is held: the queue pair idled before its CLEAR came. What is held goes
 //!   out ahead of it, as after a timeout.
 
 use super::ConweaveConfig;

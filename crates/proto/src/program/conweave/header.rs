@@ -9,7 +9,7 @@ pub(super) const MAX_PORTS: u16 = 1 << 8;
 const EPOCHS: u8 = 1 << 4;
 
 /// How many epochs a packet may be ahead of what the destination ToR knows. The source ToR starts an epoch only when
-/// the one before was answered, or after the expiry; so more than one ahead means that all packets of an epoch were
+/// the one before was answered, or after idling; so more than one ahead means that all packets of an epoch were
 /// lost. Of the other twelve values one is the present epoch, and eleven are late packets of earlier ones.
 const MOST_AHEAD: u8 = 4;
 

@@ -7,8 +7,6 @@
 //! The steps follow the description in the paper's section 3 and the behaviour of its authors' public simulator. What
 //! differs from them says so where it stands:
 //! - A path is the source ToR's choice of a port. In fabrics of more than two tiers the rest is up to ECMP.
-//! - The reply's deadline is based on the base RTT of the fabric's longest path between hosts, the only one that a
-//!   program knows, so it is later than the paper's by the round trip over the hosts' links.
 //! - Reordering queues are as many and as long as needed; they are counted.
 
 mod destination;
@@ -28,9 +26,10 @@ parameters! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct ConweaveConfig {
-        /// Beyond the base RTT, how long a reply may take before the queue pair is rerouted.
+        /// How long a reply may take before the queue pair is rerouted, beyond the round trip between its two ToRs that
+        /// links and switches take by themselves.
         #[is(AboveZero; example = "4us";
-            source = "the simulator published with ConWeave, for leaf-spine fabrics")]
+            source = "the simulator published with ConWeave; over links of 1 us in two tiers the 8 us of the paper's table 3")]
         pub reply_extra: Span,
         /// Time for which a path is not chosen after an ECN mark on it.
         #[is(AboveZero; example = "16us";
@@ -44,7 +43,7 @@ parameters! {
         #[is(AboveZero; example = "200us";
             source = "the simulator published with ConWeave, for leaf-spine fabrics")]
         pub default_wait: Span,
-        /// Without a CLEAR for this long a queue pair may be rerouted again; one that was idle for longer takes any path.
+        /// A queue pair that was idle for longer takes any path, whether or not a CLEAR ended its last reroute.
         #[is(AboveZero; example = "300us";
             source = "the simulator published with ConWeave, for leaf-spine fabrics")]
         pub expiry: Span,
@@ -67,7 +66,7 @@ impl Conweave {
     }
 
     /// Of a queue pair, at its source and at its destination ToR. Beside them stand, for each path of the switch,
-    /// the time until which it is paused, and the packets that are held.
+    /// the time until which it is paused, for each ToR how far it is, and the packets that are held.
     pub(super) fn state(_: &ConweaveConfig) -> Vec<StateField> {
         let mut fields = Source::state();
         fields.extend(Destination::state());

@@ -2,15 +2,17 @@
 
 use super::ConweaveConfig;
 use super::header::{self, Epoch, Header, MAX_PORTS, Stamp, Word, WordKind};
-use crate::program::interface::{Passage, ProgramFacts, Verdict};
+use crate::program::interface::{Passage, ProgramFacts, Tors, Verdict};
 use crate::{Packet, Repr, StateField};
 use anabranch_base::{Duration, HostId, QpId, Stream, Time};
 use std::collections::BTreeMap;
 
 /// The queue pairs whose senders are hosts of the switch.
 pub(super) struct Source {
-    /// How long after an INIT its reply is late.
-    reply_within: Duration,
+    /// How long a reply may take beyond the round trip to the destination ToR.
+    reply_extra: Duration,
+    /// How far the destination ToRs are.
+    distances: Tors,
     path_pause: Duration,
     expiry: Duration,
     /// By queue pair; none before its first packet.
@@ -31,7 +33,7 @@ pub(super) struct Counts {
     pub moves_after_idle: u64,
     pub replies_in_time: u64,
     pub replies_late: u64,
-    /// Reroutes that no CLEAR ended within the expiry.
+    /// Reroutes that no CLEAR had ended when the queue pair went on after idling.
     pub clears_missed: u64,
 }
 
@@ -58,7 +60,8 @@ enum Phase {
 impl Source {
     pub fn new(config: &ConweaveConfig, facts: &ProgramFacts, random: Stream) -> Self {
         Source {
-            reply_within: facts.path.base_rtt + config.reply_extra.on(&facts.path),
+            reply_extra: config.reply_extra.on(&facts.path),
+            distances: facts.tors.clone(),
             path_pause: config.path_pause.on(&facts.path),
             expiry: config.expiry.on(&facts.path),
             qps: Vec::new(),
@@ -98,8 +101,11 @@ impl Source {
         let mut tail = Stamp::default();
         match route.phase {
             _ if known.is_none() => header.init = true,
-            // Nothing of the queue pair is left in the fabric by now: any path will do, as with flowlets.
+            // Nothing of the queue pair is left in the fabric by now: any path will do, as with flowlets. This alone makes
+            // up for a lost CLEAR: the source ToR "keeps track of an inactive period of connection, i.e., the gap
+            // between the last packet process time and the current time" (section 3.2.3; so does the public simulator).
             _ if idle_for > self.expiry => {
+                self.counts.clears_missed += u64::from(matches!(route.phase, Phase::Rerouted(_)));
                 if let Some(port) = self.sample(route.dst, at, None) {
                     self.counts.moves_after_idle += u64::from(port != route.port);
                     route.port = port;
@@ -117,17 +123,12 @@ impl Source {
                         route.phase = Phase::Rerouted(at.now);
                     }
                     // It stays, and the next packet tries again: without another path there is nothing to reorder,
-                    // so neither TAIL nor CLEAR. The public simulator ends the epoch with a TAIL here as well.
+                    // so neither TAIL nor CLEAR ("rerouting is aborted", section 3.2.2). The public simulator ends
+                    // the epoch with a TAIL here as well.
                     None => self.counts.reroutes_refused += 1,
                 }
             }
             Phase::Asked(_) => {}
-            // The CLEAR was lost, and a queue pair that never idles would stay here for ever: the public simulator
-            // looks at idle time only. It stays on its path; the destination ToR has given up what the old one still has.
-            Phase::Rerouted(tail_at) if at.now.since(tail_at) > self.expiry => {
-                self.counts.clears_missed += 1;
-                header.init = true;
-            }
             Phase::Rerouted(tail_at) => {
                 header.rerouted = true;
                 tail = Stamp::of(tail_at);
@@ -137,7 +138,11 @@ impl Source {
             if known.is_some() {
                 route.epoch = route.epoch.next();
             }
-            route.phase = Phase::Asked(at.now + self.reply_within);
+            // The round trip between the two ToRs of the queue pair, by links and switches alone, as the public
+            // simulator has it for each destination ToR: 4 us over four links of 1 us ("the ToR-to-ToR basis
+            // propagation delay", appendix B.1), and 8 us for theta_reply (table 3).
+            let reply_within = self.distances.round_trip_to(route.dst) + self.reply_extra;
+            route.phase = Phase::Asked(at.now + reply_within);
             (header.epoch, header.port) = (route.epoch, route.port);
         }
         self.qps[qp] = Some(route);
@@ -172,7 +177,9 @@ impl Source {
         Route { dst, port, epoch: Epoch::default(), phase: Phase::Over, last: at.now }
     }
 
-    /// The first of two random ports, other than `except`, whose path was not marked recently.
+    /// The first of two random ports, other than `except`, whose path was not marked recently. The public simulator may
+    /// draw the present port too; the paper wants another path (section 3.2: "there exists a viable path that is not
+    /// congested" beside "the existing path").
     fn sample(&mut self, dst: HostId, at: &Passage, except: Option<u8>) -> Option<u8> {
         let ports = at.ports.min(MAX_PORTS);
         let except = except.map(u16::from).filter(|&port| port < ports);
