@@ -344,17 +344,17 @@ fn flatten(at: &str, value: &toml::Value, found: &mut impl FnMut(String, String)
 }
 
 /// A window, and what gives it.
-struct Window {
-    bytes: u64,
+pub(super) struct Window {
+    pub bytes: u64,
     /// The rule: `1.5bdp`.
-    written: String,
+    pub written: String,
     /// The parameter that decides it; empty where the congestion control itself does.
-    of: String,
+    pub of: String,
 }
 
 impl Window {
     fn new(size: Size, of: &str, facts: &PathFacts) -> Window {
-        Window { bytes: size.on(facts).0, written: size.to_string(), of: of.to_owned() }
+        Window { bytes: size.window_on(facts).0, written: size.to_string(), of: of.to_owned() }
     }
 
     fn is_none(&self, facts: &PathFacts) -> bool {
@@ -363,7 +363,7 @@ impl Window {
 }
 
 /// What a queue pair may have in flight at first, and at most.
-fn in_flight(scheme: &Scheme, facts: &PathFacts) -> [Window; 2] {
+pub(super) fn in_flight(scheme: &Scheme, facts: &PathFacts) -> [Window; 2] {
     let both = |size: Size, of: &str| [Window::new(size, of, facts), Window::new(size, of, facts)];
     let adaptive = |first: Size, most: Size| {
         [Window::new(first, "cc.initial_window", facts), Window::new(most, "cc.max_window", facts)]

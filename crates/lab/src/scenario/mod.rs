@@ -35,6 +35,7 @@ mod scheme_limits;
 mod schemes;
 mod section;
 mod setups;
+mod short_window;
 mod stand_alone;
 mod sweep;
 mod table;

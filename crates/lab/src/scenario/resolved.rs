@@ -9,6 +9,7 @@ use super::lossless::{self, round_up};
 use super::number_space;
 use super::origin::{Asked, Origin};
 use super::rare_loss::RareLoss;
+use super::short_window::ShortWindows;
 use super::table::{Table, fault, or_example, split_help};
 use super::too_short::TooShort;
 use super::without_effect::WithoutEffect;
@@ -312,6 +313,7 @@ impl Scenario {
         let mut built: Option<Ground<'_>> = None;
         let mut laid: Option<(&TopologySpec, &WorkloadSpec, Workload)> = None;
         let mut too_short = TooShort::default();
+        let mut short_windows = ShortWindows::default();
         let mut idle = IdleQueues::default();
         let mut in_step = InStep::default();
         let mut without = WithoutEffect::default();
@@ -344,6 +346,7 @@ impl Scenario {
                 self.check_weights(scheme, &ground.topology, &facts)?;
                 too_short.look(scheme, &self.limits, &facts, &workload, || ground.ideal(&scheme.transport));
                 idle.look(scheme, &ground.topology, &facts);
+                short_windows.look(scheme, &facts, &workload);
                 in_step.look(scheme, step.faults, &facts);
             }
             let mut taken_of = Vec::with_capacity(step.faults.len());
@@ -380,6 +383,7 @@ impl Scenario {
         let warnings = [
             too_short.warnings(&self.limits, &self.origin),
             idle.warnings(&self.origin),
+            short_windows.warnings(&self.origin),
             in_step.warnings(&self.origin),
             without.warnings(self, &self.origin),
             rare.warnings(&self.faults, &self.origin),

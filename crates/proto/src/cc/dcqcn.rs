@@ -277,7 +277,7 @@ impl Dcqcn {
             rate: line_rate,
             increase_due: Time::NEVER,
             cut_due: Time::NEVER,
-            window: config.window.on(facts).0,
+            window: config.window.window_on(facts).0,
             first_cnp: None,
             byte_counter: config.byte_counter.0,
             bytes: 0,

@@ -39,9 +39,9 @@ impl Dctcp {
     /// A window at its initial size.
     pub fn new(config: &DctcpConfig, facts: &PathFacts) -> Self {
         let packet = facts.packet.0 as f64;
-        let max = (config.max_window.on(facts).0 as f64).max(packet);
+        let max = (config.max_window.window_on(facts).0 as f64).max(packet);
         Dctcp {
-            window: (config.initial_window.on(facts).0 as f64).clamp(packet, max),
+            window: (config.initial_window.window_on(facts).0 as f64).clamp(packet, max),
             packet,
             max,
             decrease: config.decrease * packet,

@@ -108,7 +108,7 @@ impl CcConfig {
             CcConfig::Hpcc(config) => AnyCc::Hpcc(Box::new(Hpcc::new(config, facts))),
             CcConfig::Strack(config) => AnyCc::Strack(Box::new(StrackCc::new(config, facts))),
             CcConfig::MpRdma(config) => AnyCc::MpRdma(MpRdmaCc::new(config, facts)),
-            CcConfig::Constant(config) => AnyCc::constant(config.window.on(facts).0),
+            CcConfig::Constant(config) => AnyCc::constant(config.window.window_on(facts).0),
             CcConfig::Registered(RegisteredCc { its, .. }) => {
                 AnyCc::Custom(foreign(PART, || its.factory()(facts, its.parameters(), random)))
             }

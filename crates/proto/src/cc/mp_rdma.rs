@@ -36,8 +36,8 @@ impl MpRdmaCc {
     /// A window at its initial size.
     pub fn new(config: &MpRdmaCcConfig, facts: &PathFacts) -> Self {
         let packet = facts.packet.0 as f64;
-        let max = (config.max_window.on(facts).0 as f64).max(packet);
-        let initial = (config.initial_window.on(facts).0 as f64).clamp(packet, max);
+        let max = (config.max_window.window_on(facts).0 as f64).max(packet);
+        let initial = (config.initial_window.window_on(facts).0 as f64).clamp(packet, max);
         MpRdmaCc { window: initial, packet, initial, max }
     }
 }

@@ -99,9 +99,9 @@ impl StrackCc {
     /// and 0 would cut the window to one packet before anything was measured.
     pub fn new(config: &StrackCcConfig, facts: &PathFacts) -> Self {
         let constants = Constants::new(config, facts);
-        let max_window = config.max_window.on(facts).0;
+        let max_window = config.max_window.window_on(facts).0;
         StrackCc {
-            cwnd: (config.initial_window.on(facts).0 as f64 / constants.packet)
+            cwnd: (config.initial_window.window_on(facts).0 as f64 / constants.packet)
                 .clamp(1.0, constants.max_cwnd),
             avg_delay: 0.0,
             base_rtt: facts.base_rtt,
@@ -205,7 +205,7 @@ impl Constants {
         let delay_sf = base_rtt / REFERENCE_RTT.0 as f64;
         Constants {
             packet,
-            max_cwnd: (config.max_window.on(facts).0 as f64 / packet).max(1.0),
+            max_cwnd: (config.max_window.window_on(facts).0 as f64 / packet).max(1.0),
             target_qdelay: config.target_qdelay.on(facts),
             target_qhigh: config.target_qhigh.on(facts),
             ewma: config.ewma,

@@ -240,13 +240,14 @@ mod sending {
     fn the_window_bounds_what_is_in_flight_and_its_last_packet_asks() {
         let mut sender = sender(AnyCc::constant(2_500));
         post_three(&mut sender);
-        assert_eq!(burst(&mut sender, us(0)), (psns(0..2), vec![1]));
-        // 1,000 B in flight: 1,000 B and 64 B more fit, and after the first of them no full packet does.
+        // 2,000 B in flight are below the window, so a third packet goes.
+        assert_eq!(burst(&mut sender, us(0)), (psns(0..3), vec![2]));
+        // 2,000 B, and 2,064 B with the next: one more goes after it.
         answer(&mut sender, us(1), ack(1));
-        assert_eq!(burst(&mut sender, us(1)), (psns(2..4), vec![2, 3]));
-        // 1,064 B in flight: 1,000 B and 65 B more fit.
+        assert_eq!(burst(&mut sender, us(1)), (psns(3..5), vec![4]));
+        // 2,064 B.
         answer(&mut sender, us(2), ack(2));
-        assert_eq!(burst(&mut sender, us(2)), (psns(4..6), vec![4, 5]));
+        assert_eq!(burst(&mut sender, us(2)), (psns(5..6), vec![5]));
         answer(&mut sender, us(3), ack(6));
         assert_eq!(acknowledged(&mut sender), [10, 11, 12]);
         // A window of less than a packet lets one go at a time.

@@ -98,10 +98,10 @@ fn the_sender_keeps_to_window_and_rate() {
         sender.handle_packet(us(20), &ack(acked));
     }
     // U = 1 + 1.05; the window is 100,000 * 0.95 / 2.05 + 40 = 46,381 B: nothing goes before 54 of the 100 are
-    // acknowledged, and then 46 may be in flight, at 46.381 Gb/s, 172.48 ns apart.
+    // acknowledged. 46 in flight are below it, so that a 47th goes, at 46.381 Gb/s, 172.48 ns apart.
     assert_eq!(send_all(&mut sender, us(20), us(21)), []);
     sender.handle_packet(us(21), &ack(54));
-    assert_eq!(send_all(&mut sender, us(21), us(22)), []);
+    assert_eq!(send_all(&mut sender, us(21), us(22)), [us(21)]);
     sender.handle_packet(us(22), &ack(100));
     let sent = send_all(&mut sender, us(22), us(40));
     assert_eq!(sent.len(), 46);

@@ -151,13 +151,14 @@ fn the_congestion_controls_window_holds_too() {
     sender.post(MessageId(1), 3 * 936).unwrap();
     sender.post(MessageId(2), 0).unwrap();
     sender.post(MessageId(3), 937).unwrap();
-    assert_eq!(send(&mut sender, us(0)), [(0, false), (1, true)]);
-    // 1,000 B in flight: 1,000 B and 64 B more fit, and after the first of them no full packet does.
+    // 2,000 B in flight are below the window, so a third packet goes, as under a cap of so many bytes.
+    assert_eq!(send(&mut sender, us(0)), [(0, false), (1, false), (2, true)]);
+    // 2,000 B, and 2,064 B with the next: one more goes after it.
     answer(&mut sender, us(1), ack(1, 0));
-    assert_eq!(send(&mut sender, us(1)), [(2, true), (3, true)]);
-    // 1,064 B in flight: 1,000 B and 65 B more fit.
+    assert_eq!(send(&mut sender, us(1)), [(3, false), (4, true)]);
+    // 2,064 B.
     answer(&mut sender, us(2), ack(2, 1));
-    assert_eq!(send(&mut sender, us(2)), [(4, true), (5, true)]);
+    assert_eq!(send(&mut sender, us(2)), [(5, true)]);
     // A window of less than a packet lets one go at a time, and a retransmission beside it.
     let mut sender = IrnSender::new(&config(), &FACTS, ENDS, AnyCc::constant(1), AnyLb::ecmp(9));
     sender.post(MessageId(1), 3 * 936).unwrap();

@@ -121,16 +121,17 @@ fn the_congestion_controls_window_holds_too() {
     let cc = AnyCc::constant(2_500);
     let mut sender = RnicSrSender::new(&config(), &FACTS, ENDS, cc, AnyLb::ecmp(9));
     post_three(&mut sender);
-    asks_at_the_end(send(&mut sender, us(0)), [0, 1]);
-    // 1,000 B in flight: 1,000 B and 64 B more fit, and after the first of them no full packet does.
+    // 2,000 B in flight are below the window, so a third packet goes.
+    asks_at_the_end(send(&mut sender, us(0)), [0, 1, 2]);
+    // 2,000 B, and 2,064 B with the next: one more goes after it.
     answer(&mut sender, us(1), ack(1));
-    assert_eq!(send(&mut sender, us(1)), [(2, true), (3, true)]);
-    // Copies are not counted: 2,064 B are in flight all along.
+    assert_eq!(send(&mut sender, us(1)), [(3, false), (4, true)]);
+    // Copies are not counted: 3,064 B are in flight all along.
     answer(&mut sender, us(2), nack(1));
-    asks_at_the_end(send(&mut sender, us(2)), [1, 3]);
-    // 1,064 B in flight: 1,000 B and 65 B more fit.
+    asks_at_the_end(send(&mut sender, us(2)), [1, 4]);
+    // 2,064 B.
     answer(&mut sender, us(2), ack(2));
-    assert_eq!(send(&mut sender, us(2)), [(4, true), (5, true)]);
+    assert_eq!(send(&mut sender, us(2)), [(5, true)]);
     answer(&mut sender, us(3), ack(6));
     assert_eq!(acknowledged(&mut sender), [10, 11, 12]);
     // A window of less than a packet lets one go at a time.

@@ -1,5 +1,7 @@
 //! Every scheme on common ground, over each kind of workload, with and without a fault: all messages arrive.
 
+mod alone;
+
 use anabranch_sim::scenario::{self, NoFiles, Overrides, schemes};
 use anabranch_sim::{Control, RunResult};
 

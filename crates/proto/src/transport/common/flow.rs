@@ -63,6 +63,15 @@ impl Flow {
         }
     }
 
+    /// Whether a packet may go out as far as the congestion control's window goes, with so many bytes in flight: while those
+    /// are below the window, as the ns-3 RDMA simulators have it (HPCC's, ConWeave's: a queue pair is bound when the bytes
+    /// on the fly reach the window). At least one packet may always be in flight, so that a small window cannot stop the
+    /// queue pair.
+    #[inline]
+    pub fn window_allows(&self, in_flight: u64) -> bool {
+        in_flight == 0 || in_flight < self.cc.window()
+    }
+
     /// Whether a packet of `bytes` bytes may go out as far as the rate goes. If so it counts as sent.
     #[inline]
     pub fn pace(&mut self, now: Time, bytes: u16) -> bool {

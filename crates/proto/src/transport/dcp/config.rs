@@ -55,7 +55,7 @@ parameters! {
 pub(in crate::transport) struct Requests {
     /// Packets that the receiver's counter can hold.
     counted: u32,
-    /// The window divided by the requests that the receiver tracks, in packets.
+    /// The window divided by the requests that the receiver tracks, in packets; rounded up between one and two.
     share: u32,
 }
 
@@ -63,7 +63,13 @@ impl Requests {
     pub fn new(config: &DcpConfig, window: u64) -> Self {
         let counted = (1 << config.counter_bits) - 1;
         let in_window = window / (config.payload.0 + config.header.0).max(1);
-        let share = (in_window / u64::from(config.tracked_messages).max(1)).clamp(1, counted);
+        let tracked = u64::from(config.tracked_messages).max(1);
+        let share = match in_window / tracked {
+            // One packet each would cut a window of nearly twice as many to those that are tracked.
+            1 if in_window > tracked => 2,
+            share => share,
+        };
+        let share = share.clamp(1, counted);
         Requests { counted: counted as u32, share: share as u32 }
     }
 

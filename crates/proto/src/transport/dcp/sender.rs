@@ -285,7 +285,8 @@ impl DcpSender {
         self.turn_bytes >= u64::from(self.payload) && is_there
     }
 
-    /// Whether there is new data, of a request that the receiver tracks, and the window has room for it.
+    /// Whether there is new data, of a request that the receiver tracks, and the window has room for all of it: a turn
+    /// takes min(round_quota, awin) bytes, a fetch awin / MTU packets (DCP, section 4.3).
     ///
     /// There is one ACK per request: a window that has shrunk below the oldest request since that was posted would stop
     /// the queue pair, so it does not apply to that request.

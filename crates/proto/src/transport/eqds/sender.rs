@@ -33,7 +33,8 @@ pub struct EqdsSender {
 impl EqdsSender {
     /// The sending end of a queue pair between `ends`.
     pub fn new(config: &EqdsConfig, facts: &PathFacts, ends: Ends, cc: AnyCc, lb: AnyLb) -> Self {
-        let window = config.pull_window.on(facts).0 / (config.payload.0 + config.header.0);
+        // htsim, `spendCredit`: a packet goes while any credit is left, which it may overdraw.
+        let window = config.pull_window.on(facts).0.div_ceil((config.payload.0 + config.header.0).max(1));
         let window = u32::try_from(window).unwrap_or(u32::MAX).clamp(1, MOST_WINDOW);
         EqdsSender {
             sack: SackSender::new(&config.sack(), facts, ends, cc, lb),

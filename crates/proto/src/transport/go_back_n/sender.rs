@@ -57,7 +57,7 @@ impl Sender for GoBackNSender {
             return None;
         }
         let part = self.flow.messages.part(psn);
-        if !self.window_allows(part.bytes) || !self.flow.pace(now, part.bytes) {
+        if !self.flow.window_allows(self.in_flight) || !self.flow.pace(now, part.bytes) {
             return None;
         }
         if psn == self.flow.unacked {
@@ -70,8 +70,7 @@ impl Sender for GoBackNSender {
         } else {
             self.fresh = self.flow.next;
         }
-        let goes_on = self.flow.next < self.flow.messages.end()
-            && self.window_allows(self.flow.messages.packet_bytes());
+        let goes_on = self.flow.next < self.flow.messages.end() && self.flow.window_allows(self.in_flight);
         Some(self.flow.packet(now, psn, part, goes_on))
     }
 
@@ -147,12 +146,6 @@ impl Sender for GoBackNSender {
 }
 
 impl GoBackNSender {
-    /// At least one packet may always be in flight, so that a small window cannot stop the queue pair.
-    #[inline]
-    fn window_allows(&self, bytes: u16) -> bool {
-        self.in_flight == 0 || self.in_flight + u64::from(bytes) <= self.flow.cc.window()
-    }
-
     /// Everything below `cumulative` has arrived.
     fn acknowledge(&mut self, now: Time, cumulative: u32, marked: bool, rtt: Duration) {
         // After a go-back-N restart, more may have arrived than was retransmitted; but never more than was sent.

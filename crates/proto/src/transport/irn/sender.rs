@@ -209,7 +209,7 @@ impl IrnSender {
             return None;
         }
         let part = self.flow.messages.part(psn);
-        if !self.windows_allow(part.bytes) || !self.flow.pace(now, part.bytes) {
+        if !self.windows_allow() || !self.flow.pace(now, part.bytes) {
             return None;
         }
         if psn == self.flow.unacked {
@@ -222,20 +222,17 @@ impl IrnSender {
     }
 
     /// BDP-FC (IRN, section 3.2): the distance of a new packet's PSN from the lowest unacknowledged one stays below
-    /// the cap. Of the congestion control's window, at least one packet may always be in flight, so that a small one
-    /// cannot stop the queue pair.
+    /// the cap. The congestion control's window admits a packet as the ns-3 RDMA simulators do, IRN's among them
+    /// ([`Flow::window_allows`]): where both are a BDP, neither is shorter.
     #[inline]
-    fn windows_allow(&self, bytes: u16) -> bool {
-        self.flow.next - self.flow.unacked < self.window_packets
-            && (self.in_flight == 0 || self.in_flight + u64::from(bytes) <= self.flow.cc.window())
+    fn windows_allow(&self) -> bool {
+        self.flow.next - self.flow.unacked < self.window_packets && self.flow.window_allows(self.in_flight)
     }
 
     /// Whether another packet may follow before an ACK comes.
     #[inline]
     fn goes_on(&mut self) -> bool {
-        self.next_lost().is_some()
-            || (self.flow.next < self.flow.messages.end()
-                && self.windows_allow(self.flow.messages.packet_bytes()))
+        self.next_lost().is_some() || (self.flow.next < self.flow.messages.end() && self.windows_allow())
     }
 
     /// Everything below `cumulative` has arrived.

@@ -207,7 +207,8 @@ impl Sender for MpRdmaSender {
 }
 
 impl MpRdmaSender {
-    /// Packets that may be in flight: one at least, so that a small window cannot stop the queue pair.
+    /// Packets that may be in flight: whole ones, as public simulations count cwnd, and one at least, so that a small
+    /// window cannot stop the queue pair.
     #[inline]
     fn window(&self) -> u32 {
         let packets = self.cc.window() / u64::from(self.messages.packet_bytes());

@@ -71,7 +71,7 @@ impl RackTlpSender {
         let asking = Asking { ack_every, rto, cnp_interval: config.cnp_interval.on(facts) };
         RackTlpSender {
             in_flight: 0,
-            window: config.window.on(facts).0,
+            window: config.window.window_on(facts).0,
             latest: None,
             rtt: facts.base_rtt,
             srtt: None,
@@ -414,8 +414,9 @@ impl RackTlpSender {
         self.flow.next < self.flow.messages.end() && self.flow.next - self.flow.unacked < MAX_SPAN
     }
 
-    /// Both windows bound what is in flight, as TCP's do. At least one packet may always be, so that a small window
-    /// cannot stop the queue pair.
+    /// Both windows bound what is in flight, as TCP's do: a packet goes when they hold it as well (RFC 6675, section 5,
+    /// step C: "If cwnd - pipe >= 1 SMSS"). At least one packet may always be in flight, so that a small window cannot
+    /// stop the queue pair.
     #[inline]
     fn windows_allow(&self, bytes: u16) -> bool {
         let window = self.window.min(self.flow.cc.window());

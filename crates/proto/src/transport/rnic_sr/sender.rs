@@ -157,17 +157,15 @@ impl RnicSrSender {
     /// Whether there is a next packet in order, and both windows have room for it.
     #[inline]
     fn next_fits(&self) -> bool {
-        self.flow.next < self.flow.messages.end()
-            && self.window_allows(self.flow.messages.part(self.flow.next).bytes)
+        self.flow.next < self.flow.messages.end() && self.windows_allow()
     }
 
     /// Themis-spraying, footnote 5: the window is the largest distance between a PSN sent and an unacknowledged
-    /// one, so that a bitmap of as many bits holds what is in it. Of the congestion control's window, at least one
-    /// packet may always be in flight, so that a small one cannot stop the queue pair.
+    /// one, so that a bitmap of as many bits holds what is in it. The congestion control's window admits a packet as the
+    /// ns-3 RDMA simulators do, of which the paper's is one ([`Flow::window_allows`]).
     #[inline]
-    fn window_allows(&self, bytes: u16) -> bool {
-        self.flow.next - self.flow.unacked < self.window_packets
-            && (self.in_flight == 0 || self.in_flight + u64::from(bytes) <= self.flow.cc.window())
+    fn windows_allow(&self) -> bool {
+        self.flow.next - self.flow.unacked < self.window_packets && self.flow.window_allows(self.in_flight)
     }
 
     /// Sends the next packet in order, which fits.
@@ -214,9 +212,7 @@ impl RnicSrSender {
 
     #[inline]
     fn packet(&mut self, now: Time, psn: u32, part: Part) -> Packet {
-        let goes_on = self.missing.or(self.latest).is_some()
-            || (self.flow.next < self.flow.messages.end()
-                && self.window_allows(self.flow.messages.packet_bytes()));
+        let goes_on = self.missing.or(self.latest).is_some() || self.next_fits();
         self.flow.packet(now, psn, part, goes_on)
     }
 

@@ -190,7 +190,7 @@ impl Sender for SackSender {
         let is_last = psn + 1 == message.first + message.packets;
         let bytes = if is_last { message.last_bytes } else { self.packet_bytes };
         let (id, packets) = (message.id, message.packets);
-        if !self.window_allows(bytes) || (self.paces && !self.pacer.send(now, bytes, &mut self.cc)) {
+        if !self.window_allows() || (self.paces && !self.pacer.send(now, bytes, &mut self.cc)) {
             return None;
         }
         if is_last {
@@ -295,10 +295,11 @@ impl Sender for SackSender {
 }
 
 impl SackSender {
-    /// At least one packet may always be in flight, so that a small window cannot stop the queue pair.
+    /// A packet goes while less than the window is in flight, as in the simulator published with REPS; the paper does not
+    /// say. At least one packet may always be in flight, so that a small window cannot stop the queue pair.
     #[inline]
-    fn window_allows(&self, bytes: u16) -> bool {
-        self.in_flight == 0 || self.in_flight + u64::from(bytes) <= self.cc.window()
+    fn window_allows(&self) -> bool {
+        self.in_flight == 0 || self.in_flight < self.cc.window()
     }
 
     #[inline]
@@ -321,7 +322,7 @@ impl SackSender {
     /// ACKs would let a small window wait for the RTO.
     #[inline]
     fn waits(&self) -> bool {
-        !self.window_allows(self.packet_bytes) || !self.has_backlog()
+        !self.window_allows() || !self.has_backlog()
     }
 
     /// Tells the balancer of the packets whose entropy values an ACK brings beside that of its cause (REPS, section
@@ -350,7 +351,7 @@ impl SackSender {
         if let Some(&psn) = self.lost.front() {
             let index = self.message_of(psn);
             let bytes = self.bytes_of(index, psn);
-            if !self.window_allows(bytes) || (self.paces && !self.pacer.send(now, bytes, &mut self.cc)) {
+            if !self.window_allows() || (self.paces && !self.pacer.send(now, bytes, &mut self.cc)) {
                 return None;
             }
             self.lost.pop_front();

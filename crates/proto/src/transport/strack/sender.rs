@@ -241,7 +241,9 @@ impl Sender for StrackSender {
 }
 
 impl StrackSender {
-    /// At least one packet may always be in flight, so that a small window cannot stop the queue pair.
+    /// STrack, section 3.3.2: "inflight should always be smaller than the congestion window", so a packet goes when the
+    /// window holds it as well, as in htsim, on which the paper builds. At least one packet may always be in flight, so that
+    /// a small window cannot stop the queue pair.
     #[inline]
     fn window_allows(&self, bytes: u16) -> bool {
         let in_flight = self.in_flight();

@@ -181,9 +181,11 @@ impl Schedule<DcpEnds> {
         let mut requests = Vec::<Request>::new();
         // None is below its share of the window, or twice as long, and each fits a counter.
         let in_window = self.cc().window() / PACKET;
-        let part = u32::try_from(in_window).unwrap_or(u32::MAX) / self.ends.tracked.max(1);
+        let (in_window, tracked) = (u32::try_from(in_window).unwrap_or(u32::MAX), self.ends.tracked.max(1));
         let counted = (1 << self.ends.counter_bits) - 1;
-        let share = part.clamp(1, counted);
+        // More packets than requests that are tracked, and fewer than two for each, go in pairs.
+        let in_pairs = in_window > tracked && in_window / tracked == 1;
+        let share = if in_pairs { 2 } else { in_window / tracked }.clamp(1, counted);
         for (psn, planned) in self.planned().into_iter().enumerate() {
             let parts = (planned.of / share).max(1);
             let largest = planned.of.div_ceil(parts).min(counted);

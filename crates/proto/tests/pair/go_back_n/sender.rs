@@ -2,7 +2,7 @@
 
 use super::GoBackNEnds;
 use crate::pair::run::Sending;
-use crate::pair::schedule::{PACKET, Planned, Schedule, check_data, check_gap, message_id, whole};
+use crate::pair::schedule::{Planned, Schedule, check_data, check_gap, message_id, whole};
 use anabranch_base::{Duration, Rate, Time};
 use anabranch_proto::cc::{Acked, AnyCc};
 use anabranch_proto::lb::AnyLb;
@@ -66,9 +66,9 @@ impl CheckedSender {
     }
 
     /// Whether the next packet may leave as far as the window goes.
-    fn window_allows(&self, bytes: u64) -> bool {
+    fn window_allows(&self) -> bool {
         let in_flight = self.bytes(self.unacked, self.next);
-        in_flight == 0 || in_flight + bytes <= self.cc.window()
+        in_flight == 0 || in_flight < self.cc.window()
     }
 
     /// When the next packet may leave as far as the rate goes.
@@ -116,10 +116,10 @@ impl Sending for CheckedSender {
         let answer = self.sender.poll_transmit(now);
         let known = (self.next < self.end).then(|| self.planned[self.next as usize]);
         let free_at = self.free_at(now);
-        let may = known.is_some_and(|known| self.window_allows(known.bytes) && free_at <= now);
+        let may = known.is_some() && self.window_allows() && free_at <= now;
         prop_assert_eq!(answer.is_some(), may, "whether {} goes, due {}, at {}", self.next, free_at, now);
         let (Some(packet), Some(_)) = (answer, known) else {
-            if known.is_some_and(|known| self.window_allows(known.bytes)) {
+            if known.is_some() && self.window_allows() {
                 let due = self.sender.next_timeout();
                 prop_assert!(due.is_some_and(|due| due <= free_at), "{due:?} instead of {free_at}");
             }
@@ -140,7 +140,7 @@ impl Sending for CheckedSender {
         }
         prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));
         // It may ask more often than it must.
-        let must_ask = self.next == self.end || !self.window_allows(PACKET);
+        let must_ask = self.next == self.end || !self.window_allows();
         prop_assert!(ack_now || !must_ask, "{psn} asks for no ACK");
         self.check_counters()?;
         Ok(Some(packet))

@@ -2,7 +2,7 @@
 
 use super::RnicSrEnds;
 use crate::pair::run::Sending;
-use crate::pair::schedule::{PACKET, Planned, Schedule, check_data, check_gap, message_id, whole};
+use crate::pair::schedule::{Planned, Schedule, check_data, check_gap, message_id, whole};
 use anabranch_base::{Duration, Rate, Time};
 use anabranch_proto::cc::{Acked, AnyCc};
 use anabranch_proto::lb::AnyLb;
@@ -69,18 +69,15 @@ impl CheckedSender {
     }
 
     /// Whether the next packet in order may leave as far as the windows go.
-    fn windows_allow(&self, bytes: u64) -> bool {
+    fn windows_allow(&self) -> bool {
         let in_flight = self.bytes(self.unacked, self.next);
         self.next < self.unacked + self.ends.window_packets
-            && (in_flight == 0 || in_flight + bytes <= self.cc.window())
+            && (in_flight == 0 || in_flight < self.cc.window())
     }
 
     /// The packet that is to go out next.
     fn turn(&self) -> Option<u32> {
-        let in_order = || {
-            (self.next < self.end && self.windows_allow(self.planned[self.next as usize].bytes))
-                .then_some(self.next)
-        };
+        let in_order = || (self.next < self.end && self.windows_allow()).then_some(self.next);
         self.copies.first().copied().or_else(in_order)
     }
 
@@ -157,7 +154,7 @@ impl Sending for CheckedSender {
         }
         prop_assert_eq!(packet.ev, self.lb.next_ev(now, self.cc.window()));
         // It may ask more often than it must.
-        let must_ask = self.copies.is_empty() && (self.next == self.end || !self.windows_allow(PACKET));
+        let must_ask = self.copies.is_empty() && (self.next == self.end || !self.windows_allow());
         prop_assert!(ack_now || !must_ask, "{psn} asks for no ACK");
         prop_assert!(paces || must_ask == ack_now, "{psn} asks for an ACK");
         self.check_counters()?;
