@@ -284,7 +284,7 @@ impl fmt::Display for Span {
         match self {
             Span::Time(span) => span.fmt(f),
             Span::Rtt(n) => write!(f, "{n}rtt"),
-            Span::RttAndBytes(n, bytes) => write!(f, "{n}rtt+{bytes}"),
+            Span::RttAndBytes(n, bytes) => write!(f, "{n}rtt+{bytes:#}"),
             Span::RttAndQueues(n, queues) => write!(f, "{n}rtt+{queues}queue"),
         }
     }
@@ -294,7 +294,7 @@ macro_rules! as_text {
     ($name:ident) => {
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-                s.collect_str(self)
+                s.collect_str(&format_args!("{self:#}"))
             }
         }
         impl<'de> Deserialize<'de> for $name {

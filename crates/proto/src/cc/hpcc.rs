@@ -252,7 +252,7 @@ impl Ranged for BaseRtt {
 
 impl Serialize for BaseRtt {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.collect_str(&format_args!("{self:#}"))
     }
 }
 
