@@ -42,6 +42,13 @@ pub(crate) fn named(point: &BTreeMap<String, Value>) -> String {
     values.join(", ")
 }
 
+/// So many of the points of a sweep, `at 5 of 6 sweep points (x = 1; x = 2; x = 3; ...)`.
+pub(crate) fn at_points(names: &[String], all: usize) -> String {
+    let shown = names.iter().take(3).cloned().collect::<Vec<_>>().join("; ");
+    let more = if names.len() > 3 { "; ..." } else { "" };
+    format!("at {} of {all} sweep points ({shown}{more})", names.len())
+}
+
 /// Each run by itself, in their order.
 pub(crate) fn each_run(set: &ResultSet) -> Vec<Group<'_>> {
     let runs = set.actual().iter().enumerate();

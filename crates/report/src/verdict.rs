@@ -1,8 +1,8 @@
 //! What is fastest, how sure that is, and what the faults cost: the sentences above table and page.
 
-use crate::groups::{groups, named, points};
+use crate::groups::{at_points, groups, named, points};
 use crate::labels::{TimeUnit, half_width, micros, thousands};
-use crate::standing::{LEAST_LEAD, Quantity, Standing, ranked, standings, workload_value};
+use crate::standing::{LEAST_LEAD, Quantity, RULE, Standing, ranked, standings, workload_value};
 use anabranch_results::{Estimate, MissingRun, ResultSet, RunRow};
 use std::collections::BTreeMap;
 
@@ -54,12 +54,11 @@ pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
             sentences.push(over_the_sweep(&hit, at, quantity));
         }
         if !spared.is_empty() {
-            let shown = spared.iter().take(3).map(|point| named(point)).collect::<Vec<_>>().join("; ");
-            let more = if spared.len() > 3 { "; ..." } else { "" };
-            let (few, all) = (spared.len(), points.len());
-            sentences.push(format!("{SPARED}, at {few} of {all} sweep points ({shown}{more})."));
+            let spared: Vec<String> = spared.iter().map(|point| named(point)).collect();
+            sentences.push(format!("{SPARED}, {}.", at_points(&spared, points.len())));
             sentences.push(hit_more(set));
         }
+        sentences.extend(not_ranked(&points, at));
         let alike = points.iter().filter(|point| at(point).iter().any(|(_, of)| of.is_one_run)).count();
         if alike > 0 {
             sentences.push(format!(
@@ -110,6 +109,9 @@ fn says_nothing(schemes: &[(&str, &Standing)]) -> bool {
 const ALIKE: &str = "Seeds change nothing";
 const NO_EVIDENCE: &str = "± 0 is no evidence";
 
+/// Of schemes whose seeds lie too far apart to rank them.
+const NOT_PLACED: &str = "Not to be placed, as their seeds differ too much";
+
 /// The schemes of a point whose seeds are no evidence, in a sentence.
 fn no_evidence(schemes: &[(&str, &Standing)], most: usize) -> Option<String> {
     let alike = schemes.iter().filter(|(_, of)| of.is_one_run).map(|(name, _)| (*name).to_owned());
@@ -133,12 +135,9 @@ pub fn method(set: &ResultSet) -> String {
     match most {
         1 => format!("{ranked}. One seed: no confidence intervals, no ranks."),
         _ => format!(
-            "{ranked}, mean over {most} seeds; ± is the half-width of the 95 % confidence interval of the mean over seeds (Student's t). Rank: one \
-             more than the number of schemes that are faster at the same point, by more than 1 % and significantly (a \
-             paired t-test: the 95 % confidence interval of the per-seed differences excludes 0); no scheme ranks before one \
-             with a lower mean. `1-3`: no scheme is significantly faster, but the one with the next lower mean has rank 3. \
-             A tie is what {most} seeds do not tell apart: more may. Two schemes whose seeds change nothing are compared by \
-             one run; a point where that is so of all has no ranks."
+            "{ranked}, mean over {most} seeds; ± is the half-width of the 95 % confidence interval of the mean over seeds \
+             (Student's t). Rank: {RULE} More than {most} seeds may tell more. Two schemes whose seeds change nothing are \
+             compared by one run; a point where that is so of all has no ranks."
         ),
     }
 }
@@ -240,7 +239,8 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
     };
     order.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
     let units = Shown::of(schemes, quantity);
-    let Some((best, first, leader)) = order.first().copied() else {
+    let placed_first = order.iter().find(|(_, _, standing)| standing.is_placed()).or(order.first());
+    let Some((best, first, leader)) = placed_first.copied() else {
         return match schemes.iter().any(|(_, standing)| standing.is_untouched && standing.estimate.is_some())
         {
             true => {
@@ -255,18 +255,17 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
     let (tied, rest): (Vec<Ranked<'_>>, Vec<_>) = order
         .iter()
         .copied()
-        .partition(|(_, other, of)| of.rank == Some(1) || is_level(&first, leader, other));
+        .partition(|(_, other, of)| of.rank == Some(1) || leader.rank.is_none() && is_level(&first, other));
     let (placed, unplaced): (Vec<_>, Vec<_>) =
         rest.iter().copied().partition(|(_, _, standing)| standing.is_placed());
+    let next = placed.first().copied();
     let mut placed = level(&placed, &units, most);
-    let mut unplaced: Vec<String> = unplaced.iter().map(|of| units.with(of)).collect();
-    // What has its place in the comparison with the fastest is not said twice.
-    let mut take_next = |next: &Ranked<'_>| match next.2.is_placed() {
-        true => placed.remove(0).text,
-        false => unplaced.remove(0),
-    };
+    let unplaced: Vec<String> = unplaced.iter().map(|of| units.with(of)).collect();
     let mut said = 0;
-    let mut text = match (tied.len(), rest.first()) {
+    let mut text = match (tied.len(), next) {
+        (1, None) if !unplaced.is_empty() => {
+            format!("{of_these}{best} alone can be placed: {} {}", quantity.short, shown(leader, &units))
+        }
         (1, None) => {
             let touched = schemes.iter().filter(|(_, standing)| !standing.is_untouched).count();
             let why = match touched {
@@ -288,7 +287,8 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
                 quantity.short,
                 shown(leader, &units),
                 next.1.mean / first.mean,
-                take_next(next),
+                // What has its place in the comparison with the fastest is not said twice.
+                placed.remove(0).text,
             )
         }
         _ => {
@@ -305,11 +305,11 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
                 false => some(tied.iter().map(|(_, _, standing)| shown(standing, &units)).collect(), most),
             };
             // All of them are faster than the next.
-            let clear = |next: &&Ranked<'_>| next.2.rank == Some(1 + tied.len());
-            let beyond = rest.first().filter(clear).map(|next| {
+            let clear = |next: &Ranked<'_>| next.2.rank == Some(1 + tied.len());
+            let beyond = next.filter(clear).map(|next| {
                 let slowest = tied.iter().map(|(_, estimate, _)| estimate.mean).fold(0.0, f64::max);
                 said = 1;
-                format!(", at least {:.2} times faster than {}", next.1.mean / slowest, take_next(next))
+                format!(", at least {:.2} times faster than {}", next.1.mean / slowest, placed.remove(0).text)
             });
             format!("{of_these}{names} tie: {} {values}{}", quantity.short, beyond.unwrap_or_default())
         }
@@ -334,12 +334,9 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
     text
 }
 
-/// Whether one that is not first is level with the first. Without intervals there are no ranks, and the least lead decides.
-fn is_level(first: &Estimate, leader: &Standing, other: &Estimate) -> bool {
-    match leader.rank {
-        None => other.mean <= first.mean * (1.0 + LEAST_LEAD),
-        Some(_) => first.mean == other.mean,
-    }
+/// Whether one that is not first is level with the first where there are no ranks, without intervals: the least lead decides.
+fn is_level(first: &Estimate, other: &Estimate) -> bool {
+    other.mean <= first.mean * (1.0 + LEAST_LEAD)
 }
 
 /// Schemes of one rank.
@@ -594,7 +591,7 @@ fn over_the_sweep<'a>(
         let least = means.reduce(f64::min);
         let leads = |standing: &Standing| {
             let mean = standing.estimate.map(|estimate| estimate.mean);
-            standing.rank == Some(1) || (mean.is_some() && mean == least)
+            standing.rank == Some(1) || (standing.rank.is_none() && mean.is_some() && mean == least)
         };
         let mut winners: Vec<&str> =
             here.into_iter().filter(|(_, standing)| leads(standing)).map(|(name, _)| name).collect();
@@ -615,12 +612,38 @@ fn over_the_sweep<'a>(
                     some(winners.iter().map(|name| (*name).to_owned()).collect(), MOST_NAMED)
                 ),
             };
-            let shown = indexes.iter().take(3).cloned().collect::<Vec<_>>().join("; ");
-            let more = if indexes.len() > 3 { "; ..." } else { "" };
-            format!("{what} at {} of {} sweep points ({shown}{more})", indexes.len(), points.len())
+            format!("{what} {}", at_points(indexes, points.len()))
         })
         .collect();
     format!("{}.", parts.join(". "))
+}
+
+/// The schemes that are in no ranking or have no place in it at some of many points, and why.
+fn not_ranked<'a>(
+    points: &[&BTreeMap<String, anabranch_results::Value>],
+    at: impl Fn(&BTreeMap<String, anabranch_results::Value>) -> Vec<(&'a str, &'a Standing)>,
+) -> Vec<String> {
+    let reasons: [(&str, fn(&Standing) -> bool); 3] = [
+        ("Left out of the ranking, as runs did not finish", |of| of.unfinished[0] > 0),
+        ("Not ranked, as the faults hit no data of theirs and cost them nothing", |of| of.is_untouched),
+        (NOT_PLACED, |of| !of.is_placed()),
+    ];
+    let told = |(why, is_so): (&str, fn(&Standing) -> bool)| {
+        let mut of_schemes: Vec<(&str, Vec<String>)> = Vec::new();
+        for point in points {
+            for (scheme, _) in at(point).into_iter().filter(|(_, standing)| is_so(standing)) {
+                match of_schemes.iter_mut().find(|(known, _)| *known == scheme) {
+                    Some((_, names)) => names.push(named(point)),
+                    None => of_schemes.push((scheme, vec![named(point)])),
+                }
+            }
+        }
+        let each =
+            of_schemes.iter().map(|(name, names)| format!("{name} {}", at_points(names, points.len())));
+        let each: Vec<String> = each.collect();
+        (!each.is_empty()).then(|| format!("{why}: {}.", some(each, MOST_NAMED)))
+    };
+    reasons.into_iter().filter_map(told).collect()
 }
 
 /// From what to what one scheme goes; none where there are several.
