@@ -1,10 +1,9 @@
 //! What an answer rests on and no column shows: timeouts, when faults come, and schemes whose difference did not act.
 
-use crate::groups::{at_points, groups, named, points, schemes};
+use crate::groups::{Group, at_each_point, at_points, groups, named};
 use crate::resolved::{Point, by_finding};
 use anabranch_base::Duration;
 use anabranch_results::{ResultSet, RunRow};
-use std::collections::BTreeMap;
 
 /// Sets of timeouts that are told of with the points of the sweep that have them; of more, how far they go.
 const MOST: usize = 4;
@@ -139,18 +138,18 @@ fn moments(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
 /// Which schemes did the same in every run, or in every one of some points of the sweep: what makes them different never
 /// acted.
 fn alike(set: &ResultSet) -> Option<String> {
-    let everywhere = alike_in(set, &|_| true);
     let groups = groups(set);
-    let points = points(&groups);
+    let at_points_of = at_each_point(&groups);
+    let everywhere = alike_among(&groups.iter().collect::<Vec<_>>());
     let mut at_some: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
-    for point in points.iter().filter(|_| points.len() > 1) {
-        let here = alike_in(set, &|run| run.sweep == **point);
+    for here in at_points_of.iter().filter(|_| at_points_of.len() > 1) {
+        let here: Vec<&Group<'_>> = here.iter().map(|&index| &groups[index]).collect();
         let is_told =
             |names: &Vec<&str>| everywhere.iter().any(|known| names.iter().all(|name| known.contains(name)));
-        for names in here.into_iter().filter(|names| !is_told(names)) {
+        for names in alike_among(&here).into_iter().filter(|names| !is_told(names)) {
             match at_some.iter_mut().find(|(known, _)| *known == names) {
-                Some((_, at)) => at.push(named(point)),
-                None => at_some.push((names, vec![named(point)])),
+                Some((_, at)) => at.push(named(here[0].sweep)),
+                None => at_some.push((names, vec![named(here[0].sweep)])),
             }
         }
     }
@@ -162,33 +161,32 @@ fn alike(set: &ResultSet) -> Option<String> {
             names.join("; ")
         ));
     }
-    let more = at_some.len().saturating_sub(MOST);
-    at_some.truncate(MOST);
-    told.extend(at_some.iter().map(|(names, at)| {
-        format!(
-            "{}, so that what makes them different did not act there: {}",
-            at_points(at, points.len()),
-            names.join(", ")
-        )
+    told.extend(at_some.iter().take(MOST).map(|(names, at)| {
+        let at = at_points(at, at_points_of.len());
+        format!("{at}, so that what makes them different did not act there: {}", names.join(", "))
     }));
-    let more = if more > 0 { format!(" | and {more} more such groups of schemes") } else { String::new() };
-    (!told.is_empty()).then(|| format!("The same {}{more}.", told.join(" | ")))
+    let more = at_some.len().saturating_sub(MOST);
+    told.extend((more > 0).then(|| format!("and {more} more groups of schemes at some points")));
+    (!told.is_empty()).then(|| format!("The same {}.", told.join(" | ")))
 }
 
-/// The schemes that did the same in each of these runs, those of each behaviour together.
-fn alike_in<'a>(set: &'a ResultSet, counts: &dyn Fn(&RunRow) -> bool) -> Vec<Vec<&'a str>> {
+/// The schemes that did the same in each run of these groups, those of each behaviour together.
+fn alike_among<'a>(groups: &[&Group<'a>]) -> Vec<Vec<&'a str>> {
     let did = |run: &RunRow| {
         let times = [run.fct_mean_us, run.fct_max_us, run.cct_mean_us, run.cct_max_us, run.completion_us];
         let numbers = [run.packet_hops, run.drops, run.ecn_marks, run.retransmissions, run.timeouts];
         (named(&run.sweep), run.seed, times.map(f64::to_bits), numbers)
     };
-    let mut by_scheme: BTreeMap<&str, Vec<_>> = BTreeMap::new();
-    for run in set.actual().iter().filter(|run| run.packet_hops > 0 && counts(run)) {
-        by_scheme.entry(&run.scheme).or_default().push(did(run));
+    let mut by_scheme: Vec<(&str, Vec<_>)> = Vec::new();
+    for group in groups {
+        let runs = group.runs().filter(|run| run.packet_hops > 0).map(did);
+        match by_scheme.iter_mut().find(|(known, _)| *known == group.scheme) {
+            Some((_, known)) => known.extend(runs),
+            None => by_scheme.push((group.scheme, runs.collect())),
+        }
     }
     let mut by_runs: Vec<(Vec<_>, Vec<&str>)> = Vec::new();
-    for scheme in schemes(set) {
-        let Some(runs) = by_scheme.remove(scheme) else { continue };
+    for (scheme, runs) in by_scheme.into_iter().filter(|(_, runs)| !runs.is_empty()) {
         match by_runs.iter_mut().find(|(known, _)| *known == runs) {
             Some((_, names)) => names.push(scheme),
             None => by_runs.push((runs, vec![scheme])),

@@ -25,6 +25,20 @@ pub(crate) fn groups(set: &ResultSet) -> Vec<Group<'_>> {
     groups
 }
 
+/// The numbers of the groups of each point of the sweep, in the order of their first groups.
+pub(crate) fn at_each_point(groups: &[Group<'_>]) -> Vec<Vec<usize>> {
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut found: Vec<Vec<usize>> = Vec::new();
+    for (number, group) in groups.iter().enumerate() {
+        let place = *places.entry(named(group.sweep)).or_insert(found.len());
+        if place == found.len() {
+            found.push(Vec::new());
+        }
+        found[place].push(number);
+    }
+    found
+}
+
 /// The points of the sweep, in the order of their first groups.
 pub(crate) fn points<'a>(groups: &[Group<'a>]) -> Vec<&'a BTreeMap<String, Value>> {
     let mut points = Vec::new();
