@@ -696,6 +696,15 @@ mod tests {
     const FABRIC: &str = "[topology]\nkind = \"fat-tree\"\nhosts = 16\nlink = \"400Gbps\"\n";
     const TRAFFIC: &str = "[workload]\nkind = \"permutation\"\nbytes = \"8KB\"\n";
 
+    #[test]
+    fn the_reference_names_the_distributions_that_there_are() {
+        let poisson = sections().iter().find(|section| section.kind == Some("poisson")).unwrap();
+        let sizes = poisson.keys.iter().find(|key| key.name == "sizes").unwrap();
+        let named: Vec<&str> = sizes.is.split('`').skip(1).step_by(2).collect();
+        assert_eq!(named, SizeDistribution::NAMES);
+        assert!(named.iter().all(|name| SizeDistribution::named(name).is_some()));
+    }
+
     /// A scenario with the least that a section needs, whose own table is the last.
     fn least(section: &Section) -> Option<String> {
         let all = "schemes = [\"reps\"]\nseeds = [1]\n";
