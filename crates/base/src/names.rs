@@ -17,7 +17,7 @@ pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let near = known.iter().map(|name| (likeness(name), *name));
     // Short names with two letters in each other's place are not alike.
     near.filter(|((_, alike, others), _)| *alike >= LEAST_LIKENESS || *others == 1)
-        .min_by(|((few, alike, _), _), ((fewer, more, _), _)| few.cmp(fewer).then(more.total_cmp(alike)))
+        .max_by(|((few, alike, _), _), ((fewer, more, _), _)| fewer.cmp(few).then(alike.total_cmp(more)))
         .map(|(_, name)| name)
 }
 
