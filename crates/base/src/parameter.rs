@@ -199,7 +199,7 @@ impl ParameterType for String {
     }
 }
 
-/// Makes parameters of quantities, which read and print as text.
+/// Makes parameters of quantities, which read as text and print as text: by `{:#}` as scenarios are stored.
 #[macro_export]
 macro_rules! parameter_quantities {
     ($($name:ty: $what:literal, in $unit:literal),* $(,)?) => { $(
@@ -211,7 +211,7 @@ macro_rules! parameter_quantities {
                 value.quantity(Self::WHAT)
             }
             fn write(&self) -> $crate::ParameterValue {
-                $crate::ParameterValue::Text(self.to_string())
+                $crate::ParameterValue::Text(format!("{self:#}"))
             }
         }
     )* };

@@ -131,22 +131,42 @@ fn in_words(number: &str, unit: &str, units: &[(&str, u64)]) -> Option<String> {
     }
 }
 
-/// Prints with the largest unit that keeps the number whole.
-pub(crate) fn print_scaled(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::Result {
+/// Prints with the largest of all `units` that keeps the number whole. A number of more digits than that is printed as a
+/// decimal fraction of the largest of the `decimal` ones of which there is one at least, `106.33904us` in the place of
+/// `106339040ps`; not by `{:#}`, as scenarios are stored. Either form reads back as the same value.
+pub(crate) fn print_scaled(
+    f: &mut fmt::Formatter<'_>,
+    value: u64,
+    units: &[(&str, u64)],
+    decimal: &[(&str, u64)],
+    digits: u32,
+) -> fmt::Result {
     let (unit, scale) = units
         .iter()
         .filter(|(_, scale)| value > 0 && value.is_multiple_of(*scale))
         .max_by_key(|(_, scale)| *scale)
         .unwrap_or(&units[0]);
-    write!(f, "{}{unit}", value / scale)
+    let whole = value / scale;
+    let (larger, of_larger) = largest(value, decimal);
+    if f.alternate() || whole < 10_u64.pow(digits) || of_larger <= *scale {
+        return write!(f, "{whole}{unit}");
+    }
+    let places = of_larger.ilog10() as usize;
+    let fraction = format!("{:0places$}", value % of_larger);
+    write!(f, "{}.{}{larger}", value / of_larger, fraction.trim_end_matches('0'))
+}
+
+/// The largest unit of which there is one at least; units stand by rising scale.
+fn largest<'a>(value: u64, units: &[(&'a str, u64)]) -> (&'a str, u64) {
+    *units.iter().rev().find(|(_, scale)| value >= *scale).unwrap_or(&units[0])
 }
 
 /// Prints about three digits in the largest unit of which there is one at least; units stand by rising scale.
 pub(crate) fn about(value: u64, units: &[(&str, u64)]) -> String {
-    let (unit, scale) = units.iter().rev().find(|(_, scale)| value >= *scale).unwrap_or(&units[0]);
-    let number = value as f64 / *scale as f64;
+    let (unit, scale) = largest(value, units);
+    let number = value as f64 / scale as f64;
     let decimals = match number {
-        _ if value.is_multiple_of(*scale) || number >= 100.0 => 0,
+        _ if value.is_multiple_of(scale) || number >= 100.0 => 0,
         _ if number >= 10.0 => 1,
         _ => 2,
     };

@@ -1,6 +1,6 @@
 //! Integer picoseconds. A nanosecond clock is too coarse: 64 B at 400 Gb/s last 1.28 ns.
 
-use crate::text::{ParseUnitError, about, from_text, parse_scaled};
+use crate::text::{ParseUnitError, about, from_text, parse_scaled, print_scaled};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
@@ -123,19 +123,10 @@ impl FromStr for Duration {
 }
 
 impl fmt::Display for Duration {
-    /// Prints the largest unit that keeps the number whole. For people (without `#`) thousands of picoseconds become the
-    /// largest unit that is not longer than the span, with a point: `106.33904us`. Either reads back as the same span.
+    /// Prints a number and a unit that read back as the same span: of at most four digits where it is whole, else a decimal
+    /// fraction. `{:#}` always prints a whole number, as stored scenarios have it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whole = UNITS.iter().rev().find(|(_, scale)| self.0.is_multiple_of(*scale) && self.0 > 0);
-        let (unit, scale) = whole.unwrap_or(&UNITS[0]);
-        match UNITS.iter().rev().find(|(_, longer)| *longer <= self.0) {
-            Some((longer, of)) if *scale == 1 && *of > 1 && !f.alternate() => {
-                let digits = of.ilog10() as usize;
-                let fraction = format!("{:0digits$}", self.0 % of);
-                write!(f, "{}.{}{longer}", self.0 / of, fraction.trim_end_matches('0'))
-            }
-            _ => write!(f, "{}{unit}", self.0 / scale),
-        }
+        print_scaled(f, self.0, UNITS, UNITS, 4)
     }
 }
 
@@ -177,6 +168,12 @@ mod tests {
             let span = Duration(ps);
             assert_eq!(span.to_string().parse(), Ok(span), "{span}");
         }
+        let shown = |ps: u64| [Duration(ps).to_string(), format!("{:#}", Duration(ps))];
+        assert_eq!(shown(106_339_040), ["106.33904us", "106339040ps"]);
+        assert_eq!(shown(83_001), ["83.001ns", "83001ps"]);
+        assert_eq!(shown(9_999), ["9999ps", "9999ps"]);
+        assert_eq!(shown(1_000_000_000_001), ["1.000000000001s", "1000000000001ps"]);
+        assert_eq!(shown(90_000_000_000_000_000), ["90000s", "90000s"]);
         assert_eq!("1.5us".parse(), Ok(Duration(1_500_000)));
     }
 

@@ -78,15 +78,17 @@ impl FromStr for Rate {
     }
 }
 
+/// As that of [`Duration`], with up to five digits: packets are told in bytes.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        print_scaled(f, self.0, SIZES)
+        print_scaled(f, self.0, SIZES, &SIZES[..5], 5)
     }
 }
 
+/// As that of [`Duration`].
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        print_scaled(f, self.0, RATES)
+        print_scaled(f, self.0, RATES, RATES, 4)
     }
 }
 
@@ -94,7 +96,7 @@ macro_rules! text_serde {
     ($name:ident) => {
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-                s.collect_str(self)
+                s.collect_str(&format_args!("{self:#}"))
             }
         }
         impl<'de> Deserialize<'de> for $name {
@@ -120,6 +122,17 @@ mod tests {
         assert_eq!(Rate(12_500_000_000).about(), "12.5 Gbps");
         assert_eq!([Duration(61_234_567).about(), Duration(83_000).about()], ["61.2 us", "83 ns"]);
     }
+
+    #[test]
+    fn long_numbers_are_decimal_fractions() {
+        let size = |bytes: u64| [Bytes(bytes).to_string(), format!("{:#}", Bytes(bytes))];
+        assert_eq!(size(28_444_444), ["28.444444MB", "28444444B"]);
+        assert_eq!(size(65_535), ["65535B", "65535B"]);
+        assert_eq!(size(3 << 20), ["3MiB", "3MiB"]);
+        assert_eq!(Rate(12_345_678_000).to_string(), "12.345678Gbps");
+        assert_eq!(Rate(1_600_000_000_000).to_string(), "1600Gbps");
+    }
+
     use proptest::prelude::*;
 
     #[test]
@@ -170,6 +183,8 @@ mod tests {
         fn quantities_read_back_as_printed(n in 0u64..u64::MAX) {
             prop_assert_eq!(Bytes(n).to_string().parse(), Ok(Bytes(n)));
             prop_assert_eq!(Rate(n).to_string().parse(), Ok(Rate(n)));
+            prop_assert_eq!(Duration(n).to_string().parse(), Ok(Duration(n)));
+            prop_assert_eq!(format!("{:#}", Bytes(n)).parse(), Ok(Bytes(n)));
         }
 
         #[test]

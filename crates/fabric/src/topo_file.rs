@@ -3,7 +3,7 @@
 use super::error::TopologyError;
 use super::fat_tree::{Key, Shape};
 use crate::{TierSpec, TopologySpec};
-use anabranch_base::{Duration, Rate};
+use anabranch_base::{Duration, Rate, nearest};
 use std::str::FromStr;
 
 const NODES: &str = "Nodes";
@@ -294,15 +294,10 @@ fn without_unit(key: &str, value: &str) -> String {
 }
 
 fn unknown(word: &str) -> String {
-    let known = || HEADER_KEYS.iter().chain(TIER_KEYS).chain(&[TIER]);
-    let distance = |key: &str| strsim::damerau_levenshtein(&key.to_lowercase(), &word.to_lowercase());
-    let near = |key: &&&str| distance(key) <= 2.max(key.len() / 3);
-    match known().min_by_key(|key| distance(key)).filter(near) {
-        Some(nearest) => format!("unknown key {word:?}; the nearest known one is {nearest}"),
-        None => {
-            let all: Vec<&str> = known().copied().collect();
-            format!("unknown key {word:?}; known are {}", all.join(", "))
-        }
+    let known: Vec<&str> = HEADER_KEYS.iter().chain(TIER_KEYS).chain(&[TIER]).copied().collect();
+    match nearest(word, &known) {
+        Some(near) => format!("unknown key {word:?}; the nearest known one is {near}"),
+        None => format!("unknown key {word:?}; the keys are {}", known.join(", ")),
     }
 }
 

@@ -298,7 +298,7 @@ impl fmt::Display for Span {
         match self {
             Span::Time(span) => span.fmt(f),
             Span::Rtt(n) => write!(f, "{n}rtt"),
-            Span::RttAndBytes(n, bytes) => write!(f, "{n}rtt+{bytes}"),
+            Span::RttAndBytes(n, bytes) => write!(f, "{n}rtt+{bytes:#}"),
             Span::RttAndQueues(n, queues) => write!(f, "{n}rtt+{queues}queue"),
         }
     }

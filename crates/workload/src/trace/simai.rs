@@ -28,7 +28,7 @@ use super::{Collectives, MOST_RANKS};
 use crate::collective::Algorithm;
 use crate::text::{self, quote};
 use crate::{MAX_MESSAGES, WorkloadError};
-use anabranch_base::{Bytes, Duration};
+use anabranch_base::{Bytes, Duration, is_misspelt};
 
 /// What of a file is simulated.
 #[derive(Clone, Copy, Debug, Default)]
@@ -559,8 +559,7 @@ const COLLECTIVES: [(&str, Option<Algorithm>); 6] = [
 /// The end of an error about an unknown collective. A `REDUCE` is another one than an `ALLREDUCE`, and no slip.
 fn near(kind: &str) -> String {
     let names = COLLECTIVES.map(|(name, _)| name);
-    let upper = kind.to_uppercase();
-    match names.iter().find(|name| strsim::damerau_levenshtein(&upper, name) <= 2) {
+    match names.iter().find(|name| is_misspelt(kind, name)) {
         Some(name) => format!("did you mean `{name}`?"),
         None => format!("expected one of: {}", names.join(", ")),
     }
