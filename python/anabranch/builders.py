@@ -2615,7 +2615,7 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Says when a run that does not end is ended.
 
-        max_time: Simulated time. (a time above 0, at most 1,000 s; unless said: `"1s"`)
+        max_time: Simulated time. (a time above 0, at most 281 s; unless said: `"1s"`)
         stall: For so long nothing new is delivered, beside a timeout and a round trip. (a time above 0; unless said:
             `"10ms"`)
         max_events: Events. (a number, 1 or more; unless said: `20000000000`)
