@@ -6,6 +6,7 @@
 mod declared;
 mod foreign;
 mod ids;
+mod names;
 mod parameter;
 mod random;
 mod registered;
@@ -16,6 +17,7 @@ mod units;
 pub use declared::{Declared, Field, Kind, OutOfRange, meaning};
 pub use foreign::{Panicked, catch_foreign, catch_panicked, foreign};
 pub use ids::{GateId, HostId, LinkId, MessageId, NodeId, QpId};
+pub use names::{is_misspelt, nearest};
 pub use parameter::{AboveZero, Parameter, ParameterType, ParameterValue, Range, Ranged, WrongValue};
 pub use random::{Purpose, Stream, stream};
 pub use registered::{Parameters, Refused, Registered};

@@ -1,5 +1,6 @@
 //! How a command ends when it does not end well: the message and the exit code.
 
+use anabranch_base::nearest;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
@@ -63,14 +64,8 @@ pub fn reason(error: &io::Error) -> String {
 
 /// `; did you mean "reps"?`, or nothing when no known name is near.
 pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let nearest = known
-        .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(&written.to_lowercase(), name), name))
-        .min();
-    match nearest {
-        Some((distance, name)) if distance <= 2.max(name.len() / 3) => format!("; did you mean {name:?}?"),
-        _ => String::new(),
-    }
+    let known: Vec<&str> = known.into_iter().collect();
+    nearest(written, &known).map_or_else(String::new, |name| format!("; did you mean {name:?}?"))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::error::TopologyError;
 use super::fat_tree::{Key, Shape};
 use crate::{TierSpec, TopologySpec};
-use anabranch_base::{Duration, Rate};
+use anabranch_base::{Duration, Rate, nearest};
 use std::str::FromStr;
 
 const NODES: &str = "Nodes";
@@ -273,10 +273,11 @@ fn not_a_number(key: &str, value: &str) -> String {
 }
 
 fn unknown(word: &str) -> String {
-    let known = HEADER_KEYS.iter().chain(TIER_KEYS).chain(&[TIER]);
-    let distance = |key: &str| strsim::damerau_levenshtein(&key.to_lowercase(), &word.to_lowercase());
-    let nearest = known.min_by_key(|key| distance(key)).unwrap_or(&TIER);
-    format!("unknown key {word:?}; the nearest known one is {nearest}")
+    let known: Vec<&str> = HEADER_KEYS.iter().chain(TIER_KEYS).chain(&[TIER]).copied().collect();
+    match nearest(word, &known) {
+        Some(near) => format!("unknown key {word:?}; the nearest known one is {near}"),
+        None => format!("unknown key {word:?}; the keys are {}", known.join(", ")),
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What the readers of workload files share: lines, numbers, suggestions.
 
-use anabranch_base::{Duration, Time};
+use anabranch_base::{Duration, Time, nearest};
 use std::fmt::Display;
 
 /// The lines that say something, with their numbers from 1: without comments (`#` to the end of the line),
@@ -94,14 +94,9 @@ fn split_at_point(digits: &str, point: i64) -> (String, String) {
 
 /// The end of an error about an unknown word: the nearest known one, or all of them.
 pub(super) fn suggest(word: &str, known: &[&str]) -> String {
-    let lower = word.to_lowercase();
-    let nearest = known
-        .iter()
-        .map(|name| (strsim::damerau_levenshtein(&lower, &name.to_lowercase()), name))
-        .min_by_key(|(distance, _)| *distance);
-    match nearest {
-        Some((distance, name)) if distance <= 2.max(name.len() / 3) => format!("did you mean `{name}`?"),
-        _ => format!("expected one of: {}", known.join(", ")),
+    match nearest(word, known) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => format!("expected one of: {}", known.join(", ")),
     }
 }
 

@@ -7,7 +7,7 @@ use super::registry::Wrong;
 use super::schemes::{self, Instead, ParameterFault};
 use super::setups::{self, Setup};
 use super::sweep::{self, Setting};
-use super::table::{Table, fault};
+use super::table::{Table, fault, name_alone};
 use super::tree::{self, Fields, Item, Node, Place};
 use super::{FabricSpec, Registry, ScenarioError, Scheme};
 
@@ -310,6 +310,7 @@ pub(super) fn refused(
             Some(setting) => format!("{} = {}", written(path), setting.value),
             None => path.clone(),
         },
+        Instead::Name(path) => name_alone(&written(path), path.rsplit('.').next().unwrap_or(path)),
         Instead::Setting(path, value) => format!("{} = {value}", written(path)),
         Instead::Words(words) => words.clone(),
     };

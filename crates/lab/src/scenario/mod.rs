@@ -24,6 +24,7 @@ mod kinds;
 mod known;
 mod late;
 mod lossless;
+mod misnamed;
 mod mix;
 mod number_space;
 mod origin;

@@ -1,7 +1,8 @@
 //! The parameters of schemes by their paths: which there are, and which is meant.
 
-use super::table::nearest;
-use super::{Scheme, declarations, schemes};
+use super::table::{name_alone, nearest};
+use super::{Registry, Scheme, declarations, schemes};
+use anabranch_base::is_misspelt;
 use anabranch_proto::CcConfig;
 use std::collections::BTreeSet;
 
@@ -13,20 +14,58 @@ pub(super) fn is_part(word: &str) -> bool {
     PARTS.contains(&word)
 }
 
-/// The path of the parameter that is called `key`, or nearly so, in some scheme that comes with the program.
-pub(super) fn path_of(key: &str) -> Option<String> {
-    let all: BTreeSet<String> = schemes::all_built_in().flat_map(|scheme| parameters(&scheme)).collect();
+/// A parameter that may be meant, and whether what was written for it can be its value.
+#[derive(Debug, PartialEq)]
+pub(super) struct Meant {
+    pub path: String,
+    pub takes_value: bool,
+}
+
+impl Meant {
+    /// What to write for all schemes: the setting, or the name alone.
+    pub(super) fn of_all_schemes(&self, value: &toml::Value) -> String {
+        let written = format!("\"*.{}\"", self.path);
+        match self.takes_value {
+            true => format!("{written} = {value}"),
+            false => name_alone(&written, last(&self.path)),
+        }
+    }
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or_default()
+}
+
+/// Whether what was written for the parameter at `path` was meant for the one at `other`, which is called so elsewhere, or of
+/// which one letter is another one. A name that is only like it may mean something else.
+pub(super) fn is_another_name(path: &str, other: &str) -> bool {
+    let (written, name) = (last(path), last(other));
+    let is_buffer = BUFFERS.contains(&written) && ["queue", "buffer"].contains(&name);
+    is_buffer || is_misspelt(written, name) || OTHER_NAMES.contains(&(written, name))
+}
+
+/// The parameter that is called `key`, or nearly so, in some scheme that comes with the program. Where several are called so
+/// it is one that may have these values.
+pub(super) fn path_of(key: &str, values: &[toml::Value]) -> Option<Meant> {
+    let schemes: Vec<Scheme> = schemes::all_built_in().collect();
+    let all: BTreeSet<String> = schemes.iter().flat_map(parameters).collect();
+    let takes =
+        |path: &str| schemes.iter().any(|scheme| takes_values(&Registry::new(), scheme, path, values));
     // Of several the one that is nearest to the root, what switches do first.
     let rank = |path: &&String| {
         let part = PARTS.iter().position(|part| path.split('.').next() == Some(part));
-        (path.matches('.').count(), part.unwrap_or(PARTS.len()))
+        (!takes(path), path.matches('.').count(), part.unwrap_or(PARTS.len()))
     };
-    let called = |path: &&String| path.rsplit('.').next() == Some(key);
-    if let Some(path) = all.iter().filter(called).min_by_key(rank) {
-        return Some(path.clone());
-    }
-    let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    nearest_path(key, &all).map(str::to_owned)
+    let called = |name: &str| all.iter().filter(|path| last(path) == name).min_by_key(rank);
+    let known: Vec<&str> = all.iter().map(String::as_str).collect();
+    let path = called(key).or_else(|| called(last(nearest_path(key, &known)?)))?;
+    Some(Meant { path: path.to_owned(), takes_value: is_another_name(key, path) && takes(path) })
+}
+
+/// Whether the parameter of a scheme at `path` may have each of these values.
+pub(super) fn takes_values(registry: &Registry, scheme: &Scheme, path: &str, values: &[toml::Value]) -> bool {
+    schemes::has(scheme, path)
+        && values.iter().all(|value| schemes::set(registry, scheme, path, value).is_ok())
 }
 
 /// What stands for the buffer of a port elsewhere; here a queue has a length, and switches that pause share a buffer.
@@ -85,13 +124,10 @@ pub(super) fn nearest_path<'a>(path: &str, known: &[&'a str]) -> Option<&'a str>
     if let Some(whole) = known.iter().find(|known| known.ends_with(&format!(".{path}"))) {
         return Some(whole);
     }
-    let last = |path: &str| {
-        let last = path.rsplit('.').next().unwrap_or_default();
-        OTHER_NAMES.iter().find(|(other, _)| *other == last).map_or(last, |(_, name)| name).to_owned()
-    };
-    let lasts: Vec<String> = known.iter().map(|known| last(known)).collect();
-    let lasts: Vec<&str> = lasts.iter().map(String::as_str).collect();
-    let Some(near) = nearest(&last(path), &lasts) else { return nearest(path, known) };
+    let written =
+        OTHER_NAMES.iter().find(|(other, _)| *other == last(path)).map_or(last(path), |(_, name)| name);
+    let lasts: Vec<&str> = known.iter().map(|known| last(known)).collect();
+    let near = nearest(written, &lasts)?;
     let same_last: Vec<&str> = known.iter().copied().filter(|known| last(known) == near).collect();
     nearest(path, &same_last).or(same_last.first().copied())
 }
@@ -120,9 +156,18 @@ mod tests {
 
     #[test]
     fn a_parameter_is_found_by_its_last_word() {
-        assert_eq!(path_of("queue").as_deref(), Some("fabric.queue"));
-        assert_eq!(path_of("rto").as_deref(), Some("transport.rto"));
-        assert_eq!(path_of("ecn_kmn").as_deref(), Some("fabric.ecn_kmin"));
-        assert_eq!(path_of("hosts"), None);
+        let found = |key: &str, value: &str| {
+            path_of(key, &[toml::Value::from(value)]).map(|meant| (meant.path, meant.takes_value))
+        };
+        assert_eq!(found("queue", "1MB"), Some(("fabric.queue".to_owned(), true)));
+        assert_eq!(found("queue", "1us"), Some(("fabric.queue".to_owned(), false)));
+        assert_eq!(found("rto", "1us"), Some(("transport.rto".to_owned(), true)));
+        assert_eq!(found("ecn_kmn", "1KB"), Some(("fabric.ecn_kmin".to_owned(), true)));
+        assert_eq!(found("hosts", "1KB"), None);
+        assert_eq!(
+            found("buffer", "64MB"),
+            Some(("fabric.pfc.buffer".to_owned(), true)),
+            "and not lb.buffer"
+        );
     }
 }

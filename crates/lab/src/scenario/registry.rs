@@ -2,11 +2,11 @@
 
 use super::draft::Draft;
 use super::schemes;
-use super::table::{Table, fault, list, nearest};
+use super::table::{Table, fault, list, name_alone, nearest};
 use super::{ScenarioError, Scheme};
 use anabranch_base::{
     AboveZero, Bytes, Duration, Kind, Parameter, ParameterValue, Parameters, Refused, Registered, Stream,
-    WrongValue,
+    WrongValue, is_misspelt,
 };
 use anabranch_engine::{AnyRecorder, ObserverFactory, ObserverSpec, Recorder};
 use anabranch_fabric::{Topology, TopologyBuilder, TopologyFactory, TopologySpec};
@@ -502,7 +502,15 @@ pub(super) fn read(name: &str, declared: &[Parameter], values: &toml::Table) -> 
     let known: Vec<&str> = declared.iter().map(Parameter::name).collect();
     if let Some((key, value)) = found.values.iter().find(|(key, _)| !known.contains(&key.as_str())) {
         let help = match nearest(key, &known) {
-            Some(near) => format!("{near} = {value} (did you mean {near:?}?)"),
+            Some(near) => {
+                let its = declared.iter().find(|its| its.name() == near);
+                let is_its = |its: &Parameter| judged(its, value).is_ok();
+                let offered = match is_misspelt(key, near) && its.is_some_and(is_its) {
+                    true => format!("{near} = {value}"),
+                    false => near.to_owned(),
+                };
+                name_alone(&offered, near)
+            }
             None if known.is_empty() => format!("no parameter: {name:?} has none"),
             None => format!("one of {}", known.join(", ")),
         };

@@ -3,8 +3,9 @@
 use super::declarations;
 use super::draft::Draft;
 use super::kinds;
+use super::misnamed::{no_such, of_its_type};
 use super::mix;
-use super::paths::{self, nearest_path, parameters};
+use super::paths::parameters;
 use super::registry::Wrong;
 use super::setups::{COMMON, Setup};
 use super::table::{Table, fault, list, nearest};
@@ -16,7 +17,7 @@ use anabranch_proto::{LbConfig, ProgramConfig, Threshold, TransportConfig};
 use std::sync::OnceLock;
 
 /// A scheme that comes with the program: its name and its file, embedded.
-const BUILT_IN: &[(&str, &str)] = &[
+pub(super) const BUILT_IN: &[(&str, &str)] = &[
     ("reps", include_str!("../../../../schemes/reps.toml")),
     ("ops", include_str!("../../../../schemes/ops.toml")),
     ("ecmp", include_str!("../../../../schemes/ecmp.toml")),
@@ -157,6 +158,8 @@ pub(super) enum Instead {
     Value(String),
     /// Another parameter with the same value.
     Parameter(String),
+    /// Another parameter, without the value, which may not be meant for it.
+    Name(String),
     /// Another parameter with this value, as TOML.
     Setting(String, String),
     /// Something that takes words.
@@ -190,14 +193,14 @@ pub(super) fn set(
         return Err(pfc_switch(scheme, on));
     }
     if matches!(path, "name" | "title" | "source") || path.is_empty() {
-        return Err(of_its_type(scheme, value, no_such(scheme, path)));
+        return Err(of_its_type(registry, scheme, value, no_such(scheme, path)));
     }
     let (parents, leaf) = path.rsplit_once('.').unwrap_or(("", path));
     let mut table = whole.as_table_mut();
     for part in parents.split('.').filter(|part| !part.is_empty()) {
         table = table.and_then(|t| t.get_mut(part)).and_then(toml::Value::as_table_mut);
     }
-    let Some(table) = table else { return Err(of_its_type(scheme, value, no_such(scheme, path))) };
+    let Some(table) = table else { return Err(of_its_type(registry, scheme, value, no_such(scheme, path))) };
     declarations::check(scheme, path, value)?;
     if let Some((_, other)) = INSTEAD_OF.iter().find(|(set, _)| *set == path) {
         table.remove(*other);
@@ -217,7 +220,7 @@ pub(super) fn set(
             (Some(whole), _) if part == "mix" => ParameterFault::value(part, message, whole),
             (Some(instead), _) if at_key => ParameterFault::value(path, message, instead),
             (None, _) if at_key => kinds::half_a_part(registry, scheme, path, value)
-                .unwrap_or_else(|| of_its_type(scheme, value, no_such(scheme, path))),
+                .unwrap_or_else(|| of_its_type(registry, scheme, value, no_such(scheme, path))),
             (_, Some(whole)) => ParameterFault::value(part, message, whole),
             _ => ParameterFault::words(part, message, wrong.help),
         }
@@ -229,7 +232,7 @@ pub(super) fn set(
         }
         let problem = registry.complete(path.strip_suffix(".kind").unwrap_or(path), e.message());
         if before.is_none() && !value.is_table() && problem.contains("unknown field") {
-            return of_its_type(scheme, value, no_such(scheme, path));
+            return of_its_type(registry, scheme, value, no_such(scheme, path));
         }
         if let Some((problem, instead)) = problem.lines().next().and_then(|line| line.rsplit_once("; write "))
         {
@@ -333,7 +336,7 @@ pub(super) const INSTEAD_OF: [(&str, &str); 7] = [
 ];
 
 /// A lossless class, for those that have none.
-const PFC_EXAMPLE: &str = "{ buffer = \"256MB\", alpha = 0.125, resume = \"2packets\" }";
+pub(super) const PFC_EXAMPLE: &str = "{ buffer = \"256MB\", alpha = 0.125, resume = \"2packets\" }";
 
 const TRANSPORT_EXAMPLE: &str = "{ kind = \"sack\", payload = \"4096B\", header = \"64B\", ack = \"64B\", ack_every = 1, rto = \"70us\" }";
 
@@ -409,50 +412,6 @@ fn pfc_switch(scheme: &Scheme, on: bool) -> ParameterFault {
     }
 }
 
-/// The fault of a path that leads to no parameter.
-pub(super) fn no_such(scheme: &Scheme, path: &str) -> ParameterFault {
-    let name = &scheme.name;
-    let with = |has: &dyn Fn(&Scheme) -> bool| {
-        let all =
-            BUILT_IN.iter().filter(|(name, _)| scheme_on(name, COMMON).is_ok_and(|scheme| has(&scheme)));
-        all.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
-    };
-    if path.starts_with("fabric.pfc.") && scheme.fabric.pfc.is_none() {
-        return ParameterFault {
-            path: path.to_owned(),
-            message: format!(
-                "scheme {name:?} has no PFC, so it has no {path:?} (schemes with PFC: {})",
-                with(&|scheme| scheme.fabric.pfc.is_some())
-            ),
-            instead: Instead::Setting("fabric.pfc".to_owned(), PFC_EXAMPLE.to_owned()),
-        };
-    }
-    if path.starts_with("mix.") && scheme.mix.is_none() {
-        let message = format!("scheme {name:?} has no mix of balancers, so it has no {path:?}");
-        let instead = Instead::Setting("mix".to_owned(), mix::EXAMPLE.to_owned());
-        return ParameterFault { path: path.to_owned(), message, instead };
-    }
-    if path.starts_with("fabric.program.") && scheme.fabric.program.is_none() {
-        let message = format!("scheme {name:?} has no program in its switches, so it has no {path:?}");
-        let instead = with(&|scheme| scheme.fabric.program.is_some());
-        return ParameterFault::words(path, message, format!("that for a scheme with a program: {instead}"));
-    }
-    if path == PRESET {
-        let message = format!("scheme {name:?} has no parameter {path:?}, which is a parameter set of DCQCN");
-        let instead = with(&|scheme| matches!(scheme.cc, CcConfig::Dcqcn(_)));
-        return ParameterFault::words(path, message, format!("that for a scheme with DCQCN: {instead}"));
-    }
-    let known = parameters(scheme);
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let near = paths::meant(path, scheme);
-    let instead = match near.or_else(|| nearest_path(path, &known).map(str::to_owned)) {
-        Some(near) => Instead::Parameter(near),
-        None => Instead::Words(format!("one of {}", known.join(", "))),
-    };
-    let message = format!("scheme {name:?} has no parameter {path:?}");
-    ParameterFault { path: path.to_owned(), message, instead }
-}
-
 /// Whether a path leads to a parameter or to a whole part.
 pub(super) fn has(scheme: &Scheme, path: &str) -> bool {
     matches!(
@@ -470,54 +429,6 @@ pub(super) fn takes(scheme: &Scheme, path: &str) -> bool {
 /// What a fabric that pauses has no use for, though it is a fabric's.
 pub(super) const OF_QUEUES_THAT_DROP: [&str; 3] =
     ["fabric.queue", "fabric.shared_buffer", "fabric.shared_alpha"];
-
-/// A fault whose cure is another parameter, with a value that this one may have.
-fn of_its_type(scheme: &Scheme, value: &toml::Value, fault: ParameterFault) -> ParameterFault {
-    if let (Some(key), Instead::Setting(part, example)) =
-        (fault.path.strip_prefix("fabric.pfc."), &fault.instead)
-        && part == "fabric.pfc"
-    {
-        // With what was written for the one that there is.
-        let begins = format!("{key} = ");
-        let mut entries: Vec<String> =
-            example.trim_matches(['{', '}', ' ']).split(", ").map(str::to_owned).collect();
-        match entries.iter_mut().find(|entry| entry.starts_with(&begins)) {
-            Some(entry) => *entry = format!("{begins}{value}"),
-            None => entries.push(format!("{begins}{value}")),
-        }
-        let whole = entries.join(", ");
-        let instead = Instead::Setting(part.clone(), format!("{{ {whole} }}"));
-        return ParameterFault { instead, ..fault };
-    }
-    let Instead::Parameter(near) = &fault.instead else { return fault };
-    let instead = match (near.starts_with("fabric.ecn_"), value.as_bool()) {
-        // ECN has no switch: marks come with a probability.
-        (true, Some(on)) => {
-            Instead::Setting("fabric.ecn_pmax".to_owned(), if on { "1.0" } else { "0.0" }.to_owned())
-        }
-        _ => match declarations::check(scheme, near, value) {
-            Err(ParameterFault { instead: Instead::Value(other), .. }) => {
-                Instead::Setting(near.clone(), other)
-            }
-            _ => return fault,
-        },
-    };
-    ParameterFault { instead, ..fault }
-}
-
-/// What to say where no scheme takes a setting for all.
-pub(super) fn not_taken(scheme: &Scheme, path: &str, value: &toml::Value) -> ParameterFault {
-    if !has(scheme, path) {
-        return of_its_type(scheme, value, no_such(scheme, path));
-    }
-    let message = format!(
-        "every scheme here pauses (fabric.pfc), so that {path} for all is for none; scheme {:?} has fabric.pfc.buffer",
-        scheme.name
-    );
-    let instead =
-        format!("\"*.fabric.pfc.buffer\" = \"32MB\", or \"{}.fabric.queue\" to let it drop", scheme.name);
-    ParameterFault::words(path, message, instead)
-}
 
 /// The words of a deserialiser for people.
 pub(super) fn plain(problem: &str) -> String {

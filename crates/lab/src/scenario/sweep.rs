@@ -1,6 +1,6 @@
 //! `[set]` and `[sweep]`: parameters by their path, one value or several.
 
-use super::paths;
+use super::paths::{self, Meant};
 use super::table::{DID_YOU_MEAN, Table, as_list, fault, nearest};
 use super::tree::{Fields, Item, Node, Place};
 use super::{Registry, ScenarioError};
@@ -60,9 +60,16 @@ fn setting(file: &str, key: &str, node: &Node) -> Result<Setting, ScenarioError>
         }
         _ => {
             let message = format!("{key:?} is no parameter of a scheme");
-            let part = paths::is_part(key).then(|| key.to_owned());
-            let path = part.or_else(|| paths::path_of(key)).unwrap_or_else(|| "lb.buffer".to_owned());
-            Err(fault(file, node.at, message, Some(format!("\"*.{path}\" = {}", node.value()))))
+            let value = node.value();
+            let part = paths::is_part(key).then(|| Meant { path: key.to_owned(), takes_value: true });
+            let meant = part.or_else(|| paths::path_of(key, std::slice::from_ref(&value)));
+            let help = match meant {
+                Some(meant) => meant.of_all_schemes(&value),
+                None => {
+                    format!("its whole path, as in \"reps.lb.buffer\" = 16 or \"*.fabric.queue\" = \"1MB\"")
+                }
+            };
+            Err(fault(file, node.at, message, Some(help)))
         }
     }
 }
@@ -454,22 +461,29 @@ fn check_key(
     let own = own.iter().map(String::as_str).chain(registry.scheme_names());
     let known: Vec<&str> = DOCUMENT.iter().copied().chain(own).chain(built_in).collect();
     let help = match nearest(first, &known) {
-        _ if paths::is_part(first) => {
-            format!("\"*.{}\" = {}", part_path(key, root), node.value())
-        }
+        _ if paths::is_part(first) => part_path(key, root, &node.value()),
         Some(near) => format!("\"{near}.{rest}\" = {}", node.value()),
         None => format!("a path that begins with {} or *", known.join(", ")),
     };
     fail(format!("{key:?} begins with neither a part of the scenario nor a scheme"), help)
 }
 
-/// A path that begins with a part of schemes, or the nearest that a scheme of the scenario has.
-fn part_path(key: &str, root: &Fields) -> String {
+/// What to write for a path that begins with a part of schemes: for all schemes that path, or the nearest that a scheme of the
+/// scenario has.
+fn part_path(key: &str, root: &Fields, values: &toml::Value) -> String {
     let names = root.get("schemes").map(|node| as_list(&node.value())).unwrap_or_default();
     let names =
         names.iter().flat_map(|value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]));
-    let mut schemes = names.filter_map(|name| super::scheme(name.as_str()?).ok());
-    schemes.find_map(|scheme| paths::meant(key, &scheme)).unwrap_or_else(|| key.to_owned())
+    let each = values.as_array().cloned().unwrap_or_else(|| vec![values.clone()]);
+    let meant = |name: toml::Value| {
+        let scheme = super::scheme(name.as_str()?).ok()?;
+        let path = paths::meant(key, &scheme)?;
+        let takes_value = paths::is_another_name(key, &path)
+            && paths::takes_values(&Registry::new(), &scheme, &path, &each);
+        Some(Meant { takes_value: takes_value || path == key, path })
+    };
+    let unknown = || Meant { path: key.to_owned(), takes_value: true };
+    names.into_iter().find_map(meant).unwrap_or_else(unknown).of_all_schemes(values)
 }
 
 /// What to write instead of the name of a parameter that does not say whose it is.
@@ -484,9 +498,10 @@ fn whole_path(key: &str, values: &toml::Value, root: &Fields) -> String {
     }
     let has = |part: &&&str| matches!(root.get(**part), Some(Node { item: Item::Table(fields), .. }) if fields.contains_key(key));
     let part = ["topology", "workload"].iter().find(has);
-    match (part, paths::path_of(key)) {
+    let each = values.as_array().cloned().unwrap_or_else(|| vec![values.clone()]);
+    match (part, paths::path_of(key, &each)) {
         (Some(part), _) => format!("\"{part}.{key}\" = {values}"),
-        (None, Some(path)) => format!("\"*.{path}\" = {values}"),
+        (None, Some(meant)) => meant.of_all_schemes(values),
         (None, None) => match section_with(key) {
             Some((part, kind)) => {
                 format!("\"{part}.{key}\" = {values}, where that is a {part} which has it: kind = {kind:?}")

@@ -2,7 +2,8 @@
 
 use super::tree::{Fields, Item, Node, Place};
 use super::{ScenarioError, Several};
-use anabranch_base::{Bytes, Duration, Rate};
+pub(super) use anabranch_base::nearest;
+use anabranch_base::{Bytes, Duration, Rate, is_misspelt};
 
 /// An example of each key's value, for errors. A name means the same in every table.
 const EXAMPLES: &[(&str, &str)] = &[
@@ -268,14 +269,18 @@ impl<'a> Table<'a> {
             _ if also_called.is_none() && !other_kinds.is_empty() => {
                 format!("one of {} ({key:?} is a key of {})", known.join(", "), other_kinds.join(", "))
             }
-            Some(near) if matches!(node.item, Item::Leaf(_)) => {
+            Some(near)
+                if matches!(node.item, Item::Leaf(_))
+                    && (also_called.is_some() || is_misspelt(key, near))
+                    && is_of_type(near, &node.value()) =>
+            {
                 let value = match example(near).starts_with('[') {
                     true => toml::Value::Array(as_list(&node.value())),
                     false => node.value(),
                 };
                 format!("{near} = {value}{DID_YOU_MEAN}{near:?}?)")
             }
-            Some(near) => format!("{}{DID_YOU_MEAN}{near:?}?)", self.header(near, node)),
+            Some(near) => name_alone(&self.header(near, node), near),
             None => {
                 let elsewhere = match &super::keys::tables_with(key)[..] {
                     [] => String::new(),
@@ -490,17 +495,29 @@ pub(super) fn fault(
     }
 }
 
-/// The known word that is most like `written`, when one is like it at all.
-pub(super) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
-    let written = written.to_lowercase();
-    known
-        .iter()
-        .map(|word| (strsim::jaro_winkler(&written, word), *word))
-        .filter(|(likeness, _)| *likeness >= 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, word)| word)
-        // Short words with two letters in each other's place.
-        .or_else(|| known.iter().copied().find(|word| strsim::osa_distance(&written, word) == 1))
+/// What to write where a name is meant, and perhaps not the value behind it.
+pub(super) fn name_alone(written: &str, near: &str) -> String {
+    format!("{written}{DID_YOU_MEAN}{near:?}?)")
+}
+
+/// Whether a value is of the type of a key, by its example: text, a time, a list.
+fn is_of_type(key: &str, value: &toml::Value) -> bool {
+    let example: Option<toml::Table> = toml::from_str(&format!("key = {}", example(key))).ok();
+    match example.as_ref().and_then(|table| table.get("key")) {
+        Some(toml::Value::Array(_)) | None => true,
+        Some(example) => type_of(example) == type_of(value),
+    }
+}
+
+/// A word for the type of a value, that of text by what can be read from it.
+fn type_of(value: &toml::Value) -> &'static str {
+    match value {
+        toml::Value::Integer(_) | toml::Value::Float(_) => "number",
+        toml::Value::String(text) if text.parse::<Duration>().is_ok() => "time",
+        toml::Value::String(text) if text.parse::<Bytes>().is_ok() => "size",
+        toml::Value::String(text) if text.parse::<Rate>().is_ok() => "rate",
+        other => other.type_str(),
+    }
 }
 
 /// What to write when a problem does not say it: an example of the key's value.

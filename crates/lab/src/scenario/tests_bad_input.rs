@@ -67,6 +67,101 @@ fn what_is_no_toml_is_answered_with_what_is() {
     }
 }
 
+/// Lines of [set] and of [topology] with a name that there is not, and what is offered instead: a name with its value only
+/// where that name is written with one letter wrong, or called so elsewhere, and may have the value.
+const MISNAMED: &[(&str, &str, &str)] = &[
+    ("set", r#""rocev2.transport.cnp_intervall" = "55us""#, r#""rocev2.transport.cnp_interval" = "55us""#),
+    ("set", r#""rocev2.transport.cnp-interval" = "55us""#, r#""rocev2.transport.cnp_interval" = "55us""#),
+    ("set", r#""rocev2.fabric.pfc.bufer" = "64MB""#, r#""rocev2.fabric.pfc.buffer" = "64MB""#),
+    ("set", r#""rocev2.fabric.buffer_size" = "64MB""#, r#""rocev2.fabric.pfc.buffer" = "64MB""#),
+    ("set", r#""reps.transport.timeout" = "90us""#, r#""reps.transport.rto" = "90us""#),
+    // The name is near, and what it means is not.
+    (
+        "set",
+        r#""rocev2.transport.cnp_delay" = "55us""#,
+        "\"rocev2.transport.cnp_interval\" (did you mean \"cnp_interval\"?)",
+    ),
+    ("set", r#""reps.cc.min_window" = "1bdp""#, "\"reps.cc.max_window\" (did you mean \"max_window\"?)"),
+    ("set", r#""*.cc.min_window" = "1bdp""#, "\"*.cc.max_window\" (did you mean \"max_window\"?)"),
+    ("set", r#""cnp_delay" = "55us""#, "\"*.transport.cnp_interval\" (did you mean \"cnp_interval\"?)"),
+    // The name is misspelt, and the value is of another type or out of the range.
+    (
+        "set",
+        r#""rocev2.transport.cnp_intervall" = "55KB""#,
+        "\"rocev2.transport.cnp_interval\" (did you mean \"cnp_interval\"?)",
+    ),
+    ("set", r#""reps.lb.bufer" = 77"#, "\"reps.lb.buffer\" (did you mean \"buffer\"?)"),
+    ("topology", "lnk = \"400us\"", "link (did you mean \"link\"?)"),
+    ("topology", "link_speed = \"1us\"", "link (did you mean \"link\"?)"),
+    ("topology", "link_latncy = \"1us\"", "link_latency = \"1us\" (did you mean \"link_latency\"?)"),
+    ("topology", "host_per_tor = \"8B\"", "hosts_per_tor (did you mean \"hosts_per_tor\"?)"),
+    // No name is near.
+    ("set", r#""rocev2.fabric.pfc.watchdog" = "400ms""#, "one of fabric.pfc.alpha, fabric.pfc."),
+    ("set", r#""reps.fabric.pfc.watchdog" = "400ms""#, "one of fabric.pfc.buffer, fabric.pfc."),
+    ("set", r#""reps.transport.zzz" = 1"#, "one of transport.ack, transport.ack_every, "),
+    ("set", "zzz = 1", "its whole path, as in \"reps.lb.buffer\" = 16 or "),
+];
+
+#[test]
+fn a_value_goes_over_to_the_nearest_name_only_where_it_is_meant_for_it() {
+    let text = |table: &str, line: &str| {
+        let scenario = "[workload]\nkind = \"permutation\"\nbytes = \"1MiB\"\n[topology]\nkind = \"fat-tree\"\n\
+                        hosts = 32\nlink = \"400Gbps\"\n";
+        let header = if table == "topology" { String::new() } else { format!("[{table}]\n") };
+        let scenario = if line.starts_with("lnk") || line.starts_with("link_speed") {
+            scenario.replace("link = ", "# ")
+        } else {
+            scenario.to_owned()
+        };
+        format!("schemes = [\"reps\", \"rocev2\"]\nseeds = [1]\n{scenario}{header}{line}\n")
+    };
+    let mut wrong = String::new();
+    for (table, line, expected) in MISNAMED {
+        let said = said(&text(table, line), &Overrides::default());
+        let help = said.split_once("\n  write: ").map_or("", |(_, help)| help);
+        let is_whole = expected.contains(" = ") && !expected.starts_with("its");
+        if !(if is_whole { help == *expected } else { help.starts_with(expected) }) {
+            wrong += &format!("{line}\n--- said\n{said}\n--- expected\n{expected}\n\n");
+            continue;
+        }
+        if is_whole {
+            let offered = expected.split(" (did you mean").next().unwrap();
+            let followed = text(table, offered);
+            let read = read("s.toml", &followed, &folder(), &Overrides::default()).and_then(|s| s.check());
+            assert!(read.is_ok(), "{offered}: {read:?}");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// The numbers before `ps` in a text.
+fn picoseconds(text: &str) -> Vec<u64> {
+    let parts: Vec<&str> = text.split("ps").collect();
+    let before = parts[..parts.len() - 1].iter().map(|before| {
+        let digits = before.len() - before.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
+        before[before.len() - digits..].parse().ok()
+    });
+    before.flatten().collect()
+}
+
+#[test]
+fn no_message_has_a_time_in_many_picoseconds() {
+    assert_eq!(picoseconds("106339040ps and 83ps, steps"), [106_339_040, 83]);
+    assert!(picoseconds("65537 steps of 65536").is_empty());
+    for (from, to, _) in CASES.iter().chain(SWEEPS) {
+        let text = GOOD.replacen(from, to, 1);
+        let read = read("perm.toml", &on("reps-paper", &text), &folder(), &Overrides::default());
+        let error = read.and_then(|scenario| scenario.check()).expect_err(&text).to_string();
+        assert!(picoseconds(&error).iter().all(|time| *time <= 10_000), "{error}");
+    }
+    // Times that the program works out and no one wrote.
+    let stalled = GOOD.replace("[workload]", "[limits]\nmax_time = \"1001ps\"\n[workload]");
+    let examined = read("s.toml", &stalled, &folder(), &Overrides::default()).unwrap().examine().unwrap();
+    let said: Vec<String> = examined.warnings.iter().map(ToString::to_string).collect();
+    assert!(said.iter().any(|said| said.contains("max_time")), "{said:?}");
+    assert!(said.iter().all(|said| picoseconds(said).iter().all(|time| *time <= 10_000)), "{said:?}");
+}
+
 #[test]
 fn a_fault_in_a_named_file_has_its_place_there() {
     let topology = "kind = \"fat-tree\"\nhosts = 32\nlink = \"400Gbps\"";

@@ -181,7 +181,7 @@ fn what_no_scheme_could_have_is_refused_with_the_nearest() {
         ("[setup]\nbase = \"comon\"", "s.toml:10:1: unknown setup \"comon\"\n  write: base = \"common\""),
         (
             "[setup]\nbasis = \"common\"",
-            "s.toml:10:1: unknown key \"basis\" in [setup]\n  write: base = \"common\" (did you mean \"base\"?)",
+            "s.toml:10:1: unknown key \"basis\" in [setup]\n  write: base (did you mean \"base\"?)",
         ),
         (
             "[setup.transport]\npayloads = \"1KiB\"",
@@ -205,7 +205,7 @@ fn what_no_scheme_could_have_is_refused_with_the_nearest() {
         ),
         (
             "[setup.lossless.fabric]\nques = \"1MB\"",
-            "s.toml:10:1: unknown key \"ques\" in [setup.lossless.fabric]\n  write: queue = \"1MB\" (did you mean \"queue\"?)",
+            "s.toml:10:1: unknown key \"ques\" in [setup.lossless.fabric]\n  write: queue (did you mean \"queue\"?)",
         ),
     ] {
         assert_eq!(said(setup), expected, "{setup}");

@@ -4,6 +4,7 @@ use super::context::Context;
 use super::draft::{Draft, apply, refused};
 use super::keys;
 use super::kinds;
+use super::misnamed;
 use super::origin::Origin;
 use super::paths;
 use super::resolved::{Point, Scenario};
@@ -293,7 +294,7 @@ fn read_schemes(
             && let Some((_, first)) = running.first()
             && running.iter().all(|(_, scheme)| !schemes::takes(scheme, &setting.path))
         {
-            let wrong = schemes::not_taken(first, &setting.path, &setting.value);
+            let wrong = misnamed::not_taken(registry, first, &setting.path, &setting.value);
             return Err(refused(file, setting.at, Some(setting), &wrong));
         }
     }
