@@ -48,8 +48,9 @@ impl Stalled<'_> {
                 false => "no fault holds at this time; ",
             };
             lines.push(format!(
-                "{faults}transport.rto is {rto}: with a longer stall below [limits], such as \"{}\", it shows whether these \
+                "{faults}transport.rto is {}: with a longer stall below [limits], such as \"{}\", it shows whether these \
                  flows end",
+                rto.about(),
                 (rto * 20).rounded_up(2)
             ));
         }
@@ -90,7 +91,7 @@ impl Stalled<'_> {
                 "{} runs at {rate} {since}, at which a full packet takes {}; give the fault a shorter duration, or write a \
                  longer stall below [limits]",
                 named(links),
-                rate.time_for(self.facts.packet.0)
+                rate.time_for(self.facts.packet.0).about()
             )),
             FaultKind::SwitchLoss { .. } => None,
         }
@@ -107,7 +108,7 @@ impl Stalled<'_> {
         let part = self.longest.div_ceil(self.longest.clamp(1, u64::from(self.qps)));
         let packets = self.transport.request_packets(self.window, part.div_ceil(payload).max(1))?;
         let chance = libm::pow(1.0 - lost, packets as f64);
-        let rto = config.rto.on(self.facts);
+        let rto = config.rto.on(self.facts).about();
         let even = (libm::log(0.5) / libm::log(1.0 - lost)) as u64;
         let shorter = match even {
             0 => String::new(),
@@ -228,7 +229,7 @@ mod tests {
         let text = explained(&dcp(), loss(), None);
         for part in [
             "all 1000 packets",
-            "(4ms)",
+            "(4 ms)",
             "0.01 on \"host:0\" from 1us on for good",
             "4.3e-5 a round",
             "of 68KB or less",
@@ -242,13 +243,13 @@ mod tests {
         let over = explained(&dcp(), loss(), Some(Duration::from_us(5)));
         assert!(
             over.starts_with(
-                "\n  help: no fault holds at this time; transport.rto is 4ms: with a longer stall"
+                "\n  help: no fault holds at this time; transport.rto is 4 ms: with a longer stall"
             ),
             "{over}"
         );
         let others = explained(&sack(), loss(), None);
         assert!(
-            others.starts_with("\n  help: transport.rto is 70us: ") && others.contains("\"1400us\""),
+            others.starts_with("\n  help: transport.rto is 70 us: ") && others.contains("\"1400us\""),
             "{others}"
         );
         let all =

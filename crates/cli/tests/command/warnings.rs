@@ -134,7 +134,7 @@ fn a_buffer_that_nobody_shares() {
     // One queue may take so much of it that the timeout is over before: five times 29 even shares would do.
     let shared = format!("{alpha}\"reps.fabric.shared_buffer\" = \"32MB\"\n");
     let says = "scheme \"reps\": transport.rto = \"2rtt+5queue\" is over before a packet behind a full queue (of \
-                fabric.shared_buffer = \"32MB\" it takes 28444444B at the most) and its ACK are through";
+                fabric.shared_buffer = \"32MB\" it takes 28.4 MB at the most) and its ACK are through";
     warned(&shared, &[says]);
     let rto = "\"reps.transport.rto\" = \"2rtt+145queue\"\n";
     warned(&format!("{shared}{rto}"), &[]);

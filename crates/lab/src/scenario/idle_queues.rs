@@ -93,7 +93,8 @@ impl IdleQueues {
         let holds = fabric.longest_queue(facts).unwrap_or(even);
         let its = match shares {
             true => {
-                format!("of fabric.shared_buffer = \"{}\" it takes {holds} at the most", fabric.shared_buffer)
+                let most = holds.about();
+                format!("of fabric.shared_buffer = \"{}\" it takes {most} at the most", fabric.shared_buffer)
             }
             false => format!("fabric.queue = \"{queue}\", {holds}"),
         };
