@@ -73,7 +73,7 @@ TYPES = {
     "lists of hosts": "Sequence[Sequence[int]]",
     "`true` or `false`": "bool",
     "a file's name, from the scenario's folder": "File",
-    "`websearch`, `hadoop` and others, or a file's name": "str",
+    "`websearch`, `websearch-reps`, `facebook-hadoop`, `alistorage`, or a file's name": "str",
     "names of links, or a list of them": "str | Sequence[str]",
     "names of switches, or a list of them": "str | Sequence[str]",
     "names of links": "str",

@@ -76,7 +76,7 @@ pub fn build<'a>(
 }
 
 fn unknown_sizes(name: &str) -> WorkloadError {
-    let hint = text::suggest(name, &SizeDistribution::NAMES);
+    let hint = text::suggest(name, SizeDistribution::NAMES);
     let what = format!(
         "{} is no known distribution; {hint} (a file's name has a `.` or a `/` in it)",
         text::quote(name)

@@ -80,22 +80,36 @@ const ALISTORAGE: &[(u64, f64)] = &[
     (2_000_000, 100.0),
 ];
 
+/// The published distributions by their names, each once: what reads a name, lists all, and says in the reference which there
+/// are is made of this.
+macro_rules! published {
+    ($($name:literal = $points:ident),* $(,)?) => {
+        impl SizeDistribution {
+            /// The names that [`named`](Self::named) knows.
+            pub const NAMES: &[&str] = &[$($name),*];
+            /// What a scenario may say: these names, or a file.
+            pub const CHOICES: &str = concat!($("`", $name, "`, ",)* "or a file's name");
+
+            /// A published distribution by its name.
+            pub fn named(name: &str) -> Option<Self> {
+                let points = match name {
+                    $($name => $points,)*
+                    _ => return None,
+                };
+                Some(SizeDistribution { points: points.to_vec() })
+            }
+        }
+    };
+}
+
+published!(
+    "websearch" = WEBSEARCH,
+    "websearch-reps" = WEBSEARCH_REPS,
+    "facebook-hadoop" = FACEBOOK_HADOOP,
+    "alistorage" = ALISTORAGE,
+);
+
 impl SizeDistribution {
-    /// The names that [`named`](Self::named) knows.
-    pub const NAMES: [&str; 4] = ["websearch", "websearch-reps", "facebook-hadoop", "alistorage"];
-
-    /// A published distribution by its name.
-    pub fn named(name: &str) -> Option<Self> {
-        let points = match name {
-            "websearch" => WEBSEARCH,
-            "websearch-reps" => WEBSEARCH_REPS,
-            "facebook-hadoop" => FACEBOOK_HADOOP,
-            "alistorage" => ALISTORAGE,
-            _ => return None,
-        };
-        Some(SizeDistribution { points: points.to_vec() })
-    }
-
     /// Reads a file with `bytes cumulative-percent` on each line (the form that HPCC's and ConWeave's
     /// generators read), from 0 to 100 percent. Equal bytes on two lines make a step. Blank lines and `#`
     /// comments are skipped. `file` is its name, for errors.

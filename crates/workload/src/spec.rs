@@ -39,9 +39,9 @@ pub enum WorkloadSpec {
     },
     /// Poisson arrivals at a load, sizes from a distribution, destinations uniform.
     Poisson {
-        /// `websearch`, `websearch-reps`, `facebook-hadoop`, `alistorage`, or a file's name.
+        /// One of [`SizeDistribution::NAMES`](crate::SizeDistribution::NAMES), or a file's name.
         sizes: String,
-        /// Share of a host's line rate, above 0.
+        /// Share of a host's line rate, above 0; of the slowest host's, where hosts differ.
         load: f64,
         /// How many hosts send and receive, from host 0.
         hosts: u32,

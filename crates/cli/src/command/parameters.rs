@@ -3,7 +3,7 @@
 use crate::failure::{Failure, did_you_mean};
 use crate::output::{print, print_json};
 use anabranch_sim::Parameter;
-use anabranch_sim::scenario::{KindListing, PartListing, Registry};
+use anabranch_sim::scenario::{KindListing, PartListing, Registry, SchemeListing, schemes};
 use serde_json::{Value, json};
 
 /// How the parameters are printed.
@@ -23,11 +23,23 @@ pub enum Form {
 /// No part and no kind of that name, or standard output cannot be written.
 pub fn list(wanted: Option<&str>, form: Form) -> Result<(), Failure> {
     let mut parts = Registry::new().parts();
+    let mut beside = String::new();
     if let Some(wanted) = wanted {
         parts = chosen(parts, wanted)?;
+        let kinds = kinds_of(wanted).unwrap_or_default();
+        let of_scheme = kinds.iter().filter(|(_, kind)| kind != wanted);
+        let commands: Vec<String> =
+            of_scheme.map(|(_, kind)| command(kind)).chain([command("fabric")]).collect();
+        if !kinds.is_empty() {
+            beside = format!(
+                "\n{wanted:?} is a scheme too, {}: its other parameters are those of {}.\n",
+                named(&kinds),
+                listed(&commands)
+            );
+        }
     }
     match form {
-        Form::Text => print(&text(&parts)),
+        Form::Text => print(&(text(&parts) + &beside)),
         Form::Markdown => print(&markdown(&parts)),
         Form::Json => print_json(&json!({ "parameters": rows(&parts) })),
     }
@@ -115,6 +127,35 @@ fn path(part: &str, parameter: &Parameter) -> String {
     if part.is_empty() { parameter.name().to_owned() } else { format!("{part}.{}", parameter.name()) }
 }
 
+/// The parts of a scheme that have kinds, each with its kind; none where no scheme is called so.
+fn kinds_of(scheme: &str) -> Option<Vec<(&'static str, String)>> {
+    let is_one = |listing: &SchemeListing| listing.name == scheme;
+    let whole = schemes().iter().any(is_one).then(|| anabranch_sim::scenario::scheme(scheme).ok())??;
+    let whole = serde_json::to_value(whole).ok()?;
+    let kind = |part: &'static str| {
+        let path = format!("/{}/kind", part.replace('.', "/"));
+        Some((part, whole.pointer(&path)?.as_str()?.to_owned()))
+    };
+    Some(["transport", "cc", "lb", "fabric.program"].into_iter().filter_map(kind).collect())
+}
+
+/// `transport = "sack", cc = "dctcp" and lb = "reps"`.
+fn named(kinds: &[(&str, String)]) -> String {
+    listed(&kinds.iter().map(|(part, kind)| format!("{part} = {kind:?}")).collect::<Vec<String>>())
+}
+
+fn command(kind: &str) -> String {
+    format!("`anabranch list parameters {kind}`")
+}
+
+/// `a, b and c`.
+fn listed(words: &[String]) -> String {
+    match words.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => words.join(""),
+    }
+}
+
 /// The part of that name, or the kinds of that name in whatever part.
 fn chosen(parts: Vec<PartListing>, wanted: &str) -> Result<Vec<PartListing>, Failure> {
     let mut names: Vec<String> = parts.iter().map(|part| part.part.to_owned()).collect();
@@ -135,6 +176,16 @@ fn chosen(parts: Vec<PartListing>, wanted: &str) -> Result<Vec<PartListing>, Fai
     names.retain(|name| !name.is_empty());
     names.sort();
     names.dedup();
+    if let Some(kinds) = kinds_of(wanted) {
+        let commands: Vec<String> =
+            kinds.iter().map(|(_, kind)| command(kind)).chain([command("fabric")]).collect();
+        return Err(Failure::Input(format!(
+            "{wanted:?} is a scheme, and parameters are listed by the parts of schemes and their kinds\n  help: it is {}: write \
+             {}",
+            named(&kinds),
+            listed(&commands)
+        )));
+    }
     let near = did_you_mean(wanted, names.iter().map(String::as_str));
     let names = names.join(", ");
     Err(Failure::Input(format!(

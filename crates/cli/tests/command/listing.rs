@@ -129,6 +129,34 @@ fn parameters_are_listed_by_part_and_by_kind() {
     let strack = place.run(&["list", "parameters", "strack"]).expect(0).stdout;
     assert!(["transport", "cc", "lb"].iter().all(|part| strack.contains(&format!("{part} = \"strack\": "))));
 
+    // A scheme is no part and no kind, though some are called like one.
+    let error = place.run(&["list", "parameters", "rocev2"]).expect(2).stderr;
+    assert!(
+        error.contains("\"rocev2\" is a scheme")
+            && error.contains("transport = \"go-back-n\", cc = \"dcqcn\" and lb = \"ecmp\"")
+            && error.contains("write `anabranch list parameters go-back-n`, "),
+        "{error}"
+    );
+    for kind in ["go-back-n", "dcqcn", "ecmp", "fabric"] {
+        assert!(error.contains(&format!("`anabranch list parameters {kind}`")), "{error}");
+        place.run(&["list", "parameters", kind]).expect(0);
+    }
+    let reps = place.run(&["list", "parameters", "reps"]).expect(0).stdout;
+    assert!(
+        reps.starts_with("lb = \"reps\": ")
+            && reps.contains("\"reps\" is a scheme too, transport = \"sack\""),
+        "{reps}"
+    );
+    assert!(
+        reps.contains("`anabranch list parameters dctcp`") && !reps.contains("parameters reps`"),
+        "{reps}"
+    );
+    let no_scheme = place.run(&["list", "parameters", "plb"]).expect(0).stdout;
+    assert_eq!(
+        no_scheme.contains(" is a scheme"),
+        place.run(&["list", "schemes"]).expect(0).stdout.contains("\nplb ")
+    );
+
     let error = place.run(&["list", "parameters", "resp"]).expect(2).stderr;
     assert!(error.contains("\"resp\"; did you mean \"reps\"?"), "{error}");
     let error = place.run(&["list", "schemes", "lb"]).expect(2).stderr;

@@ -4,6 +4,7 @@
 use super::keys_jobs;
 use super::section::Unless::{Is, Needed, Told};
 use super::section::{COUNT, FILE, Key, RATE, SIZE, Section, TIME, TIME_ABOVE, key};
+use anabranch_workload::SizeDistribution;
 
 /// All of them, in the order of the reference.
 pub fn sections() -> &'static [Section] {
@@ -342,17 +343,13 @@ const SECTIONS: &[Section] = &[
         meaning: "Messages arrive at random, from and to random hosts.",
         keys: &[
             key("kind", "`poisson`", Needed, "Which workload it is."),
-            key(
-                "sizes",
-                "`websearch`, `hadoop` and others, or a file's name",
-                Needed,
-                "The distribution of lengths.",
-            ),
+            key("sizes", SizeDistribution::CHOICES, Needed, "The distribution of lengths."),
             key(
                 "load",
                 "a number above 0, at most 1.5",
                 Needed,
-                "Offered load: bytes that arrive per host over its line rate.",
+                "Offered load: bytes that arrive per host over its line rate; over that of the slowest host of the fabric, where \
+                 hosts differ.",
             ),
             key("hosts", "a number, 2 to all", Told("all"), "Hosts that take part, the first ones."),
             key("duration", TIME_ABOVE, Needed, "For how long messages arrive; all are run to their end."),
@@ -698,6 +695,15 @@ mod tests {
 
     const FABRIC: &str = "[topology]\nkind = \"fat-tree\"\nhosts = 16\nlink = \"400Gbps\"\n";
     const TRAFFIC: &str = "[workload]\nkind = \"permutation\"\nbytes = \"8KB\"\n";
+
+    #[test]
+    fn the_reference_names_the_distributions_that_there_are() {
+        let poisson = sections().iter().find(|section| section.kind == Some("poisson")).unwrap();
+        let sizes = poisson.keys.iter().find(|key| key.name == "sizes").unwrap();
+        let named: Vec<&str> = sizes.is.split('`').skip(1).step_by(2).collect();
+        assert_eq!(named, SizeDistribution::NAMES);
+        assert!(named.iter().all(|name| SizeDistribution::named(name).is_some()));
+    }
 
     /// A scenario with the least that a section needs, whose own table is the last.
     fn least(section: &Section) -> Option<String> {

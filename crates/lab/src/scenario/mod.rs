@@ -67,6 +67,7 @@ mod tests_trimming;
 mod tests_workloads;
 mod too_short;
 mod tree;
+mod unlike_hosts;
 mod without_effect;
 mod written;
 mod written_jobs;

@@ -11,6 +11,7 @@ use super::origin::{Asked, Origin};
 use super::rare_loss::RareLoss;
 use super::table::{Table, fault, or_example, split_help};
 use super::too_short::TooShort;
+use super::unlike_hosts::UnlikeHosts;
 use super::without_effect::WithoutEffect;
 use super::{
     FaultKind, FaultSpec, Limits, MeasureSpec, ObserverSpec, RunPoint, ScenarioError, Scheme, TopologySpec,
@@ -316,6 +317,7 @@ impl Scenario {
         let mut in_step = InStep::default();
         let mut without = WithoutEffect::default();
         let mut rare = RareLoss::default();
+        let mut unlike = UnlikeHosts::default();
         let mut facts_by_point = Vec::new();
         for step in self.steps() {
             let mut ground = match built.take() {
@@ -355,6 +357,7 @@ impl Scenario {
             let payload = step.schemes.iter().map(|scheme| scheme.transport.framing().payload.0).min();
             let payload = payload.unwrap_or(u64::MAX);
             rare.look(&taken_of, &workload, &ground.topology, &ground.routing, payload);
+            unlike.look(step.workload, &ground.topology);
             without.look_at_workload(step.workload, &workload, &self.files);
             let soonest = curves::soonest_end(&workload, &ground.topology);
             too_short.look_at_end(soonest);
@@ -383,6 +386,7 @@ impl Scenario {
             in_step.warnings(&self.origin),
             without.warnings(self, &self.origin),
             rare.warnings(&self.faults, &self.origin),
+            unlike.warnings(&self.origin),
         ];
         Ok(Examined { warnings: warnings.concat(), facts: facts_by_point })
     }

@@ -7,10 +7,10 @@ use super::tree::Node;
 use super::{IncastsSpec, MessageSpec, PipelineSpec, ScenarioError, WorkloadSpec, written_jobs};
 use anabranch_base::{Bytes, Duration, HostId};
 use anabranch_workload::collective::{Algorithm, Clock, CollectiveSpec, DEFAULT_CHUNK, Members, Placement};
-use anabranch_workload::{MOST_LOAD, WorkloadError};
+use anabranch_workload::{MOST_LOAD, SizeDistribution, WorkloadError};
 
 /// The size distributions that come with the program.
-const SIZES: &[&str] = &["websearch", "websearch-reps", "facebook-hadoop", "alistorage"];
+const SIZES: &[&str] = SizeDistribution::NAMES;
 
 /// When traffic begins in the flow files of the usual generators.
 const NS3_ORIGIN: Duration = Duration::from_us(2_000_000);
