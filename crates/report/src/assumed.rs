@@ -1,122 +1,224 @@
 //! What an answer rests on and no column shows: timeouts, when faults come, and schemes whose difference did not act.
 
+use crate::groups::{Group, at_each_point, at_points, groups, named};
+use crate::resolved::{Point, by_finding};
+use anabranch_base::Duration;
 use anabranch_results::{ResultSet, RunRow};
-use std::collections::BTreeMap;
 
-/// Notes on it, from the resolved scenario.
-pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
-    let schemes = schemes(&set.scenario_toml);
+/// Sets of timeouts that are told of with the points of the sweep that have them; of more, how far they go.
+const MOST: usize = 4;
+
+/// Notes on it, from the resolved scenario, whose points are `points`.
+pub(crate) fn notes(set: &ResultSet, points: &[Point<'_>]) -> Vec<String> {
     let mut notes = Vec::new();
-    notes.extend(timeouts(set, &schemes));
-    notes.extend(moments(set));
+    notes.extend(timeouts(set, points));
+    notes.extend(moments(set, points));
     notes.extend(alike(set));
     notes
 }
 
-/// A scheme of the resolved scenario.
-#[derive(Default)]
-struct Of<'a> {
-    name: &'a str,
-    /// How long its timeout is, as the scenario has worked it out.
-    rto: Option<&'a str>,
-}
+/// Timeouts, each with the schemes that have it.
+type Timeouts<'a> = Vec<(String, Vec<&'a str>)>;
 
-fn schemes(toml: &str) -> Vec<Of<'_>> {
-    let mut found: Vec<Of<'_>> = Vec::new();
-    let mut within = false;
-    for line in toml.lines() {
-        if line.starts_with('[') {
-            within = line.starts_with("[scheme.") || line == "[[scheme]]";
-            if line == "[[scheme]]" {
-                found.push(Of::default());
-            }
-            continue;
-        }
-        let Some(scheme) = found.last_mut().filter(|_| within) else { continue };
-        if let Some(name) = line.strip_prefix("name = ") {
-            scheme.name = name.trim_matches('"');
-        } else if let Some(rto) = line.strip_prefix("rto = ") {
-            let worked_out = rto.split_once("# = ").map(|(_, value)| value);
-            scheme.rto = Some(worked_out.unwrap_or(rto.trim_matches('"')));
+fn timeouts_at<'a>(point: &Point<'a>) -> Timeouts<'a> {
+    let mut by_rto: Timeouts<'a> = Vec::new();
+    for scheme in &point.schemes {
+        let Some(rto) = &scheme.rto else { continue };
+        match by_rto.iter_mut().find(|(known, _)| known == rto) {
+            Some((_, names)) => names.push(scheme.name),
+            None => by_rto.push((rto.clone(), vec![scheme.name])),
         }
     }
-    found
+    by_rto
 }
 
-/// The timeouts, where schemes wait for different ones or a timer ran out. Of a sweep that may move them nothing is said.
-fn timeouts(set: &ResultSet, schemes: &[Of<'_>]) -> Option<String> {
-    let moves = |key: &String| {
-        key.contains("fabric.") || key.contains("rto") || key.contains("topology.") || key == "setup"
-    };
-    if set.actual().iter().any(|run| run.sweep.keys().any(moves)) {
+/// `95.4 us (reps, ecmp); 6.42 ms (rocev2)`; the time alone where all have it.
+fn in_words(by_rto: &Timeouts<'_>) -> String {
+    match &by_rto[..] {
+        [(rto, _)] => rto.clone(),
+        several => {
+            let each = several.iter().map(|(rto, names)| format!("{rto} ({})", names.join(", ")));
+            each.collect::<Vec<String>>().join("; ")
+        }
+    }
+}
+
+/// The timeouts, where schemes wait for different ones or a timer ran out. A sweep over what they follow moves them, so that
+/// two things change between its points.
+fn timeouts(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
+    let found = by_finding(points, timeouts_at);
+    let ran_out = set.actual().iter().any(|run| run.timeouts > 0);
+    let differ = found.iter().any(|(by_rto, _)| by_rto.len() > 1);
+    if !(ran_out || differ) || found.iter().all(|(by_rto, _)| by_rto.is_empty()) {
         return None;
     }
-    let mut by_rto: Vec<(&str, Vec<&str>)> = Vec::new();
-    for scheme in schemes {
-        let rto = scheme.rto?;
-        match by_rto.iter_mut().find(|(known, _)| *known == rto) {
-            Some((_, names)) => names.push(scheme.name),
-            None => by_rto.push((rto, vec![scheme.name])),
-        }
+    let head = "Timeouts (transport.rto, which follows the buffers unless set)";
+    if let [(by_rto, _)] = &found[..] {
+        return Some(format!("{head}: {}.", in_words(by_rto)));
     }
-    let ran_out = set.actual().iter().any(|run| run.timeouts > 0);
-    let told: Vec<String> = match &by_rto[..] {
-        [] => return None,
-        [(rto, _)] if ran_out => vec![(*rto).to_owned()],
-        [_] => return None,
-        several => several.iter().map(|(rto, names)| format!("{rto} ({})", names.join(", "))).collect(),
+    let told = match found.len() <= MOST {
+        true => {
+            let at = |names: &Vec<String>| match &names[..] {
+                [name] => format!("at {name}"),
+                _ => at_points(names, points.len()),
+            };
+            let each = found.iter().map(|(by_rto, names)| format!("{}: {}", at(names), in_words(by_rto)));
+            each.collect::<Vec<String>>().join(" | ")
+        }
+        false => from_to(points),
     };
-    Some(format!("Timeouts (transport.rto, which follows the buffers unless set): {}.", told.join("; ")))
+    let is_swept = set.actual().iter().any(|run| run.sweep.keys().any(|key| key.ends_with(".rto")));
+    let held = match is_swept {
+        true => "",
+        false => {
+            " What is swept acts through the timeouts too: `\"*.transport.rto\" = ...` in [set] with one time for all points \
+             holds them."
+        }
+    };
+    Some(format!("{head} change over the sweep, {told}.{held}"))
 }
 
-/// That no interval holds what the moments of the faults do.
-fn moments(set: &ResultSet) -> Option<String> {
-    let has_faults = set.scenario_toml.lines().any(|line| line == "[[fault]]");
+/// From what to what the timeout of each scheme goes, schemes that have the same together.
+fn from_to(points: &[Point<'_>]) -> String {
+    let mut of_scheme: Vec<(&str, Vec<(Duration, &str, &str)>)> = Vec::new();
+    for point in points {
+        for scheme in &point.schemes {
+            let Some(rto) = scheme.rto.as_deref() else { continue };
+            let Ok(time) = rto.parse::<Duration>() else { continue };
+            match of_scheme.iter_mut().find(|(name, _)| *name == scheme.name) {
+                Some((_, times)) => times.push((time, rto, point.name.as_str())),
+                None => of_scheme.push((scheme.name, vec![(time, rto, point.name.as_str())])),
+            }
+        }
+    }
+    let mut told: Vec<(String, Vec<&str>)> = Vec::new();
+    for (name, times) in of_scheme {
+        let least = times.iter().min_by_key(|(time, ..)| *time);
+        let most = times.iter().rev().max_by_key(|(time, ..)| *time);
+        let (Some((first, low, here)), Some((last, high, there))) = (least, most) else { continue };
+        let range = match first == last {
+            true => (*low).to_owned(),
+            false => format!("from {low} (at {here}) to {high} (at {there})"),
+        };
+        match told.iter_mut().find(|(known, _)| *known == range) {
+            Some((_, names)) => names.push(name),
+            None => told.push((range, vec![name])),
+        }
+    }
+    let each = told.iter().map(|(range, names)| format!("{}: {range}", names.join(", ")));
+    each.collect::<Vec<String>>().join("; ")
+}
+
+/// That no interval holds what the moments of the faults do; of those alone that are not swept.
+fn moments(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     let seeds = set.actual().iter().any(|run| run.seed != set.actual()[0].seed);
-    let swept = set
-        .actual()
-        .iter()
-        .any(|run| run.sweep.keys().any(|key| key.starts_with("fault.") && key.ends_with(".at")));
-    (has_faults && seeds && !swept).then(|| {
-        "The faults come at the same moments at every seed: what their moment does is in no interval (sweep fault.0.at)."
-            .to_owned()
+    let all = points.iter().map(|point| point.faults).max().unwrap_or(0);
+    let is_swept = |fault: &usize| {
+        let key = format!("fault.{fault}.at");
+        set.actual().iter().any(|run| run.sweep.contains_key(&key))
+    };
+    let still: Vec<usize> = (0..all).filter(|fault| !is_swept(fault)).collect();
+    let (subject, come) = match &still[..] {
+        _ if still.len() == all => ("The faults".to_owned(), "come at the same moments"),
+        [one] => (format!("fault.{one}"), "comes at the same moment"),
+        some => {
+            let names: Vec<String> = some.iter().map(|fault| format!("fault.{fault}")).collect();
+            (names.join(", "), "come at the same moments")
+        }
+    };
+    (seeds && !still.is_empty()).then(|| {
+        let moment = if come.ends_with('s') { "their moment does" } else { "its moment does" };
+        format!(
+            "{subject} {come} at every seed: what {moment} is in no interval (sweep fault.{}.at).",
+            still[0]
+        )
     })
 }
 
-/// Which schemes did the same in every run: what makes them different never acted.
+/// Which schemes did the same in every run, or in every one of some points of the sweep: what makes them different never
+/// acted.
 fn alike(set: &ResultSet) -> Option<String> {
+    let groups = groups(set);
+    let at_points_of = at_each_point(&groups);
+    let everywhere = alike_among(&groups.iter().collect::<Vec<_>>());
+    let mut at_some: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
+    for here in at_points_of.iter().filter(|_| at_points_of.len() > 1) {
+        let here: Vec<&Group<'_>> = here.iter().map(|&index| &groups[index]).collect();
+        let is_told =
+            |names: &Vec<&str>| everywhere.iter().any(|known| names.iter().all(|name| known.contains(name)));
+        for names in alike_among(&here).into_iter().filter(|names| !is_told(names)) {
+            match at_some.iter_mut().find(|(known, _)| *known == names) {
+                Some((_, at)) => at.push(named(here[0].sweep)),
+                None => at_some.push((names, vec![named(here[0].sweep)])),
+            }
+        }
+    }
+    let mut told: Vec<String> = Vec::new();
+    if !everywhere.is_empty() {
+        let names: Vec<String> = everywhere.iter().map(|names| names.join(", ")).collect();
+        told.push(format!(
+            "in every run, so that what makes them different never acted here: {}",
+            names.join("; ")
+        ));
+    }
+    told.extend(at_some.iter().take(MOST).map(|(names, at)| {
+        let at = at_points(at, at_points_of.len());
+        format!("{at}, so that what makes them different did not act there: {}", names.join(", "))
+    }));
+    let more = at_some.len().saturating_sub(MOST);
+    told.extend((more > 0).then(|| format!("and {more} more groups of schemes at some points")));
+    (!told.is_empty()).then(|| format!("The same {}.", told.join(" | ")))
+}
+
+/// The schemes that did the same in each run of these groups, those of each behaviour together.
+fn alike_among<'a>(groups: &[&Group<'a>]) -> Vec<Vec<&'a str>> {
     let did = |run: &RunRow| {
         let times = [run.fct_mean_us, run.fct_max_us, run.cct_mean_us, run.cct_max_us, run.completion_us];
-        let counts = [run.packet_hops, run.drops, run.ecn_marks, run.retransmissions, run.timeouts];
-        let point = run.sweep.iter().map(|(name, value)| format!("{name} = {value}"));
-        (point.collect::<Vec<_>>(), run.seed, times.map(f64::to_bits), counts)
+        let numbers = [run.packet_hops, run.drops, run.ecn_marks, run.retransmissions, run.timeouts];
+        (named(&run.sweep), run.seed, times.map(f64::to_bits), numbers)
     };
-    let mut by_scheme: BTreeMap<&str, Vec<_>> = BTreeMap::new();
-    for run in set.actual().iter().filter(|run| run.packet_hops > 0) {
-        by_scheme.entry(&run.scheme).or_default().push(did(run));
+    let mut by_scheme: Vec<(&str, Vec<_>)> = Vec::new();
+    for group in groups {
+        let runs = group.runs().filter(|run| run.packet_hops > 0).map(did);
+        match by_scheme.iter_mut().find(|(known, _)| *known == group.scheme) {
+            Some((_, known)) => known.extend(runs),
+            None => by_scheme.push((group.scheme, runs.collect())),
+        }
     }
     let mut by_runs: Vec<(Vec<_>, Vec<&str>)> = Vec::new();
-    for scheme in crate::groups::schemes(set) {
-        let Some(runs) = by_scheme.remove(scheme) else { continue };
+    for (scheme, runs) in by_scheme.into_iter().filter(|(_, runs)| !runs.is_empty()) {
         match by_runs.iter_mut().find(|(known, _)| *known == runs) {
             Some((_, names)) => names.push(scheme),
             None => by_runs.push((runs, vec![scheme])),
         }
     }
-    let alike = by_runs.iter().filter(|(_, names)| names.len() > 1).map(|(_, names)| names.join(", "));
-    let alike: Vec<String> = alike.collect();
-    (!alike.is_empty()).then(|| {
-        format!(
-            "The same in every run, so that what makes them different never acted here: {}.",
-            alike.join("; ")
-        )
-    })
+    by_runs.into_iter().map(|(_, names)| names).filter(|names| names.len() > 1).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resolved::tests::SWEPT;
     use crate::standing::tests::set;
+    use anabranch_results::Value;
+
+    fn notes(set: &ResultSet) -> Vec<String> {
+        let scenario = toml::from_str(&set.scenario_toml).unwrap();
+        super::notes(set, &crate::resolved::points(&scenario, &set.scenario_toml))
+    }
+
+    /// Runs of `a` and `b` at each value of a swept parameter.
+    fn swept(key: &str, values: &[&str]) -> ResultSet {
+        let mut whole = ResultSet::default();
+        for value in values {
+            let mut here = set(&[("a", &[1.0, 2.0]), ("b", &[3.0, 4.0])]);
+            for run in &mut here.runs {
+                run.sweep.insert(key.to_owned(), Value::Text((*value).to_owned()));
+            }
+            whole.runs.extend(here.runs);
+        }
+        whole
+    }
 
     const TOML: &str = "[[fault]]\nkind = \"link-flap\"\nat = \"5us\"\n\n[[scheme]]\nname = \"a\"\n[scheme.transport]\n\
                         rto = \"2rtt+5queue\" # = 115 us\n\n[[scheme]]\nname = \"b\"\n[scheme.transport]\n\
@@ -151,16 +253,106 @@ mod tests {
     fn what_does_not_bear_on_the_answer_is_not_told() {
         let mut found = set(&[("a", &[1.0]), ("b", &[1.0])]);
         found.scenario_toml =
-            TOML.replace("\"4ms\"", "\"2rtt+5queue\" # = 115 us").replace("[[fault]]", "[fault]");
+            TOML.replace("\"4ms\"", "\"2rtt+5queue\" # = 115 us").replace("[[fault]]", "[other]");
         assert_eq!(notes(&found), Vec::<String>::new());
         found.runs[0].timeouts = 1;
         assert_eq!(
             notes(&found),
             ["Timeouts (transport.rto, which follows the buffers unless set): 115 us."]
         );
-        for run in &mut found.runs {
-            run.sweep.insert("*.fabric.queue".into(), anabranch_results::Value::Text("1MB".into()));
-        }
+    }
+
+    #[test]
+    fn a_sweep_that_moves_timeouts_says_so() {
+        let mut found = swept("*.fabric.queue", &["100KB", "400KB", "1600KB"]);
+        found.scenario_toml = SWEPT.to_owned();
+        let held = "What is swept acts through the timeouts too: `\"*.transport.rto\" = ...` in [set] with one time for all \
+                    points holds them.";
+        assert_eq!(
+            notes(&found),
+            [format!(
+                "Timeouts (transport.rto, which follows the buffers unless set) change over the sweep, at *.fabric.queue = \
+                 100KB: 35.6 us (a); 4ms (b) | at *.fabric.queue = 400KB: 95.4 us (a); 4ms (b) | at *.fabric.queue = \
+                 1600KB: 335 us (a); 4ms (b). {held}"
+            )]
+        );
+        // What moves nothing is told as without a sweep.
+        found.scenario_toml = SWEPT.replace("95.4 us", "35.6 us").replace("335 us", "35.6 us");
+        let told = notes(&found);
+        assert_eq!(
+            told,
+            ["Timeouts (transport.rto, which follows the buffers unless set): 35.6 us (a); 4ms (b)."]
+        );
+        // With one timeout for all it matters where a timer ran out alone.
+        found.scenario_toml = SWEPT.replace("name = \"b\"", "").replace("rto = \"4ms\"", "");
         assert_eq!(notes(&found), Vec::<String>::new());
+        found.runs[0].timeouts = 1;
+        assert!(notes(&found)[0].contains("at *.fabric.queue = 400KB: 95.4 us | "), "{:?}", notes(&found));
+    }
+
+    #[test]
+    fn of_many_points_it_is_told_how_far_timeouts_go() {
+        let queues = ["1KB", "2KB", "3KB", "4KB", "5KB", "6KB"];
+        let mut found = swept("*.fabric.queue", &queues);
+        let point = |(number, queue): (usize, &&str)| {
+            format!(
+                "[[point]]\n[[point.scheme]]\nname = \"a\"\n[point.scheme.transport]\nrto = \"2rtt+5queue\" # = {} us\n\
+                 [[point.scheme]]\nname = \"b\"\n[point.scheme.transport]\nrto = \"4ms\"\n\
+                 [point.sweep]\n\"*.fabric.queue\" = \"{queue}\"\n",
+                number + 7
+            )
+        };
+        found.scenario_toml = queues.iter().enumerate().map(point).collect();
+        let told = notes(&found).remove(0);
+        let range = "change over the sweep, a: from 7 us (at *.fabric.queue = 1KB) to 12 us (at *.fabric.queue = 6KB); b: 4ms.";
+        assert!(told.contains(range), "{told}");
+        found
+            .runs
+            .iter_mut()
+            .for_each(|run| drop(run.sweep.insert("a.transport.rto".into(), Value::Integer(1))));
+        assert!(!notes(&found)[0].contains("holds them"), "{:?}", notes(&found));
+    }
+
+    #[test]
+    fn moments_that_are_swept_are_in_the_table() {
+        let mut found = swept("fault.0.at", &["1us", "2us"]);
+        found.scenario_toml = TOML.replace("rto = ", "rate = ");
+        assert_eq!(notes(&found), Vec::<String>::new());
+        found.scenario_toml.push_str("[[fault]]\nkind = \"link-down\"\n");
+        assert_eq!(
+            notes(&found),
+            [
+                "fault.1 comes at the same moment at every seed: what its moment does is in no interval (sweep fault.1.at)."
+            ]
+        );
+        // Faults that points have of their own are faults.
+        let mut found = swept("fault.0.kind", &["link-down", "link-flap"]);
+        found.scenario_toml =
+            "[[point]]\n[[point.fault]]\nkind = \"link-down\"\n[point.sweep]\nx = 1\n".to_owned();
+        assert!(notes(&found)[0].starts_with("The faults come at the same moments"), "{:?}", notes(&found));
+    }
+
+    #[test]
+    fn schemes_that_are_alike_at_some_points_are_named_with_them() {
+        let mut found = swept("x", &["1", "2", "3"]);
+        found.runs.iter_mut().for_each(|run| run.packet_hops = 7);
+        found.runs.iter_mut().for_each(|run| run.fct_max_us = if run.scheme == "a" { 1.0 } else { 2.0 });
+        assert_eq!(notes(&found), Vec::<String>::new());
+        found
+            .runs
+            .iter_mut()
+            .filter(|run| run.sweep["x"] != Value::Text("3".into()))
+            .for_each(|run| run.fct_max_us = 1.0);
+        assert_eq!(
+            notes(&found),
+            [
+                "The same at 2 of 3 sweep points (x = 1; x = 2), so that what makes them different did not act there: a, b."
+            ]
+        );
+        found.runs.iter_mut().for_each(|run| run.fct_max_us = 1.0);
+        assert_eq!(
+            notes(&found),
+            ["The same in every run, so that what makes them different never acted here: a, b."]
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! What each fault did to each scheme, in sentences.
 
-use crate::groups::{Group, groups, named, points};
+use crate::groups::{Group, at_points, groups, named, points};
 use crate::labels::{count, duration};
+use crate::resolved::{Point, by_finding};
 use anabranch_base::Duration;
 use anabranch_results::{FaultRow, ResultSet, RunRow};
 
@@ -9,7 +10,7 @@ use anabranch_results::{FaultRow, ResultSet, RunRow};
 const MOST: u32 = 8;
 
 /// A line for each fault, at each point of the sweep where both are few: the packets of a run of each scheme that it hit.
-pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
+pub(crate) fn notes(set: &ResultSet, resolved: &[Point<'_>]) -> Vec<String> {
     let groups = groups(set);
     let count = set.runs.iter().flat_map(|run| &run.faults).map(|row| row.fault + 1).max().unwrap_or(0);
     let points = points(&groups);
@@ -26,50 +27,61 @@ pub(crate) fn notes(set: &ResultSet) -> Vec<String> {
     if count > MOST {
         notes.push(format!("fault.{MOST} to fault.{}: faults.parquet.", count - 1));
     }
-    notes.extend(routing(set));
+    notes.extend(routing(set, resolved));
     notes
 }
 
 /// When routing follows what goes down, which decides much of what a fault costs; none where nothing does. It is part of
 /// the ground, though no setup says it: without `fabric.routing_delay`, never.
-fn routing(set: &ResultSet) -> Option<String> {
+fn routing(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     let goes_down = |row: &FaultRow| ["link-down", "switch-down", "link-flap"].contains(&&*row.kind);
-    let scenario: toml::Table = toml::from_str(&set.scenario_toml).ok()?;
     if !set.runs.iter().flat_map(|run| &run.faults).any(goes_down) {
         return None;
     }
-    let schemes =
-        |of: &toml::Table| of.get("scheme").and_then(toml::Value::as_array).cloned().unwrap_or_default();
-    let points = scenario.get("point").and_then(toml::Value::as_array).into_iter().flatten();
-    let all = points.filter_map(toml::Value::as_table).chain([&scenario]).flat_map(schemes);
-    let mut by_delay: Vec<(String, Vec<String>)> = Vec::new();
-    for scheme in all {
-        let name = scheme.get("name")?.as_str()?.to_owned();
-        let delay = scheme.get("fabric").and_then(|fabric| fabric.get("routing_delay")?.as_str());
-        let is_adaptive =
-            scheme.get("fabric").and_then(|fabric| fabric.get("routing")?.as_str()) == Some("adaptive");
-        let delay = match (delay, is_adaptive) {
+    let found = by_finding(points, withdrawn);
+    let said = match &found[..] {
+        [(said, _)] => said.clone(),
+        several => {
+            let each = several.iter().take(MOST_DELAYS);
+            let each = each.map(|(said, names)| format!("{}: {said}", at_points(names, points.len())));
+            let more = several.len().saturating_sub(MOST_DELAYS);
+            let more = if more > 0 { format!(" | and in {more} more ways") } else { String::new() };
+            each.collect::<Vec<String>>().join(" | ") + &more
+        }
+    };
+    let has_schemes = points.iter().any(|point| !point.schemes.is_empty());
+    has_schemes.then(|| {
+        format!(
+            "Routing withdraws a failed link: {said} (fabric.routing_delay). The delay may decide the ranking."
+        )
+    })
+}
+
+/// Delays of routing that are told of with the points of the sweep that have them.
+const MOST_DELAYS: usize = 4;
+
+/// When routing withdraws a failed link at a point: `after 20us (reps); never (ops)`.
+fn withdrawn(point: &Point<'_>) -> String {
+    let mut by_delay: Vec<(String, Vec<&str>)> = Vec::new();
+    for scheme in &point.schemes {
+        let word = |key: &str| scheme.fabric.and_then(|fabric| fabric.get(key)?.as_str());
+        let delay = match (word("routing_delay"), word("routing")) {
             (Some(delay), _) => format!("after {delay}"),
-            (None, true) => "at once at a switch's own ports, else never".to_owned(),
-            (None, false) => "never".to_owned(),
+            (None, Some("adaptive")) => "at once at a switch's own ports, else never".to_owned(),
+            (None, _) => "never".to_owned(),
         };
         match by_delay.iter_mut().find(|(known, _)| *known == delay) {
-            Some((_, names)) if names.contains(&name) => {}
-            Some((_, names)) => names.push(name),
-            None => by_delay.push((delay, vec![name])),
+            Some((_, names)) => names.push(scheme.name),
+            None => by_delay.push((delay, vec![scheme.name])),
         }
     }
-    let said = match &by_delay[..] {
-        [] => return None,
+    match &by_delay[..] {
         [(delay, _)] => delay.clone(),
         many => {
             let of = many.iter().map(|(delay, names)| format!("{delay} ({})", names.join(", ")));
             of.collect::<Vec<String>>().join("; ")
         }
-    };
-    Some(format!(
-        "Routing withdraws a failed link: {said} (fabric.routing_delay). The delay may decide the ranking."
-    ))
+    }
 }
 
 /// Whether a fault of a run still held when all was delivered; not where the scenario does not say it once for all runs, as
@@ -149,6 +161,11 @@ mod tests {
     use super::*;
     use crate::samples::two_schemes;
 
+    fn notes(set: &ResultSet) -> Vec<String> {
+        let scenario = toml::from_str(&set.scenario_toml).unwrap();
+        super::notes(set, &crate::resolved::points(&scenario, &set.scenario_toml))
+    }
+
     fn row(fault: u32, at_us: f64, lost: u64, slowed: u64) -> FaultRow {
         FaultRow {
             fault,
@@ -195,6 +212,15 @@ mod tests {
             set.runs[0].faults[0].kind = "packet-loss".into();
             assert_eq!(notes(&set).len(), 1, "nothing goes down");
         }
+        let point = |more: &str, value: &str| {
+            let of_point = scheme("reps", more).replace("scheme", "point.scheme");
+            format!("[[point]]\n{of_point}[point.sweep]\ndelay = \"{value}\"\n")
+        };
+        set.scenario_toml = point("", "no") + &point(delay, "20us");
+        set.runs[0].faults = vec![row(0, 100.0, 1, 0)];
+        let expected = "Routing withdraws a failed link: at 1 of 2 sweep points (delay = no): never | at 1 of 2 sweep points \
+                        (delay = 20us): after 20us (fabric.routing_delay).";
+        assert!(notes(&set).last().is_some_and(|said| said.starts_with(expected)), "{:?}", notes(&set));
     }
 
     #[test]

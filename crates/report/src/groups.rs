@@ -25,6 +25,20 @@ pub(crate) fn groups(set: &ResultSet) -> Vec<Group<'_>> {
     groups
 }
 
+/// The numbers of the groups of each point of the sweep, in the order of their first groups.
+pub(crate) fn at_each_point(groups: &[Group<'_>]) -> Vec<Vec<usize>> {
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut found: Vec<Vec<usize>> = Vec::new();
+    for (number, group) in groups.iter().enumerate() {
+        let place = *places.entry(named(group.sweep)).or_insert(found.len());
+        if place == found.len() {
+            found.push(Vec::new());
+        }
+        found[place].push(number);
+    }
+    found
+}
+
 /// The points of the sweep, in the order of their first groups.
 pub(crate) fn points<'a>(groups: &[Group<'a>]) -> Vec<&'a BTreeMap<String, Value>> {
     let mut points = Vec::new();
@@ -40,6 +54,13 @@ pub(crate) fn points<'a>(groups: &[Group<'a>]) -> Vec<&'a BTreeMap<String, Value
 pub(crate) fn named(point: &BTreeMap<String, Value>) -> String {
     let values: Vec<String> = point.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     values.join(", ")
+}
+
+/// So many of the points of a sweep, `at 5 of 6 sweep points (x = 1; x = 2; x = 3; ...)`.
+pub(crate) fn at_points(names: &[String], all: usize) -> String {
+    let shown = names.iter().take(3).cloned().collect::<Vec<_>>().join("; ");
+    let more = if names.len() > 3 { "; ..." } else { "" };
+    format!("at {} of {all} sweep points ({shown}{more})", names.len())
 }
 
 /// Each run by itself, in their order.

@@ -13,6 +13,7 @@ mod index;
 mod labels;
 mod measure;
 mod page;
+mod resolved;
 mod standing;
 mod table;
 mod terms;

@@ -1,7 +1,7 @@
 //! How each scheme stands among the others: its rank, how sure that is, and what the faults cost it.
 
 use crate::faults::holds_to_the_end;
-use crate::groups::{Group, groups};
+use crate::groups::{Group, at_each_point, groups};
 use anabranch_results::{Estimate, MissingRun, ResultSet, RunRow};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -60,6 +60,17 @@ pub(crate) fn workload_value<'a>(toml: &'a str, key: &str) -> Option<&'a str> {
 /// A lead below this share is none: no measurement of a fabric tells so little apart.
 pub(crate) const LEAST_LEAD: f64 = 0.01;
 
+/// Schemes tie whose difference is below this share of the first one's mean, by the whole of its 95 % interval: half as much
+/// again is slow, whatever a test cannot exclude. Without such a bound those are level of which nothing is known.
+const MOST_APART: f64 = 0.5;
+
+/// What ranks and ties say, in a sentence for each.
+pub(crate) const RULE: &str = "one more than the number of schemes that are faster at the same point, by more than 1 % and \
+    significantly (a paired t-test: the 95 % confidence interval of the per-seed differences excludes 0). Schemes of one rank \
+    tie: that interval, from the first of them to each other, excludes also that it takes 1.5 times as long. Where it excludes \
+    neither, the seeds do not tell, and the one whose own interval is wider is not placed: `1-3` means that no scheme is \
+    significantly faster, and that by its mean it comes third among those that are placed.";
+
 /// Over its baseline a run is slower from here on, a ratio.
 const SLOWER: f64 = 1.001;
 
@@ -67,12 +78,11 @@ const SLOWER: f64 = 1.001;
 pub(crate) struct Standing {
     /// The ranked quantity; none where a run is missing or did not finish.
     pub estimate: Option<Estimate>,
-    /// 1 and how many schemes of the same point of the sweep are faster by more than [`LEAST_LEAD`], by an interval of the
-    /// paired differences that is clear of 0, but never before a scheme with a lower mean. None where there is no
-    /// estimate, with one seed, at a point where seeds change nothing, and for one that is untouched.
+    /// As [`RULE`] says. None where there is no estimate, with one seed, at a point where seeds change nothing, and for one
+    /// that is untouched.
     pub rank: Option<usize>,
-    /// 1 and how many schemes are faster, by the paired differences alone. Where it is below the rank, the seeds lie too
-    /// far apart to rank the scheme.
+    /// 1 and how many schemes are faster, by the paired differences alone. Where it is below the rank, the scheme is not
+    /// placed.
     pub at_best: usize,
     /// The quantity over that of the baselines, a ratio for each seed; none without baselines that finished.
     pub slowdown_by_fault: Option<Estimate>,
@@ -129,46 +139,80 @@ pub(crate) fn standings(set: &ResultSet, groups: &[Group<'_>]) -> Vec<Standing> 
     let of = |group| standing((set, &scenario), group, quantity);
     let mut found: Vec<Standing> = groups.iter().map(of).collect();
     let of_none = |standing: &Standing| standing.unhit[0] == standing.unhit[1];
-    for index in 0..found.len() {
-        let mut here = groups.iter().zip(&found).filter(|(group, _)| group.sweep == groups[index].sweep);
-        found[index].is_untouched = of_none(&found[index]) && here.any(|(_, standing)| !of_none(standing));
-    }
-    let seeds_tell = |index: usize| {
-        let mut here = groups.iter().zip(&found).filter(|(group, _)| group.sweep == groups[index].sweep);
-        here.any(|(_, standing)| standing.estimate.is_some() && !standing.is_one_run)
-    };
-    let mut by_mean: Vec<(usize, f64)> = found
-        .iter()
-        .enumerate()
-        .filter(|(index, standing)| !standing.is_untouched && seeds_tell(*index))
-        .filter_map(|(index, standing)| Some((index, standing.estimate.filter(|of| of.seeds > 1)?.mean)))
-        .collect();
-    by_mean.sort_by(|one, other| one.1.total_cmp(&other.1));
-    for (number, &(index, _)) in by_mean.iter().enumerate() {
-        let lower = by_mean[..number].iter().map(|&(other, _)| other);
-        let lower: Vec<usize> = lower.filter(|&other| groups[other].sweep == groups[index].sweep).collect();
-        let faster =
-            lower.iter().filter(|&&other| is_faster(&groups[other], &groups[index], quantity)).count();
-        // One whose seeds lie far apart ties with many. It has no rank before those with lower means for that.
-        let at_best = lower.last().and_then(|&other| found[other].rank).unwrap_or(1);
-        found[index].rank = Some(at_best.max(1 + faster));
-        found[index].at_best = 1 + faster;
+    for here in at_each_point(groups) {
+        let some_hit = here.iter().any(|&index| !of_none(&found[index]));
+        here.iter().for_each(|&index| found[index].is_untouched = some_hit && of_none(&found[index]));
+        let seeds_tell =
+            here.iter().any(|&index| found[index].estimate.is_some() && !found[index].is_one_run);
+        let mut by_mean: Vec<(usize, f64)> = here
+            .iter()
+            .filter(|&&index| !found[index].is_untouched && seeds_tell)
+            .filter_map(|&index| Some((index, found[index].estimate.filter(|of| of.seeds > 1)?.mean)))
+            .collect();
+        by_mean.sort_by(|one, other| one.1.total_cmp(&other.1));
+        let order: Vec<usize> = by_mean.into_iter().map(|(index, _)| index).collect();
+        rank(&mut found, groups, &order, quantity);
     }
     found
 }
 
-/// Whether `one` is faster than `other` for sure: the 95 % interval of the differences, seed by seed, is above 0, and their
-/// mean above [`LEAST_LEAD`]. Seeds stand for workloads, which are the same for both, so that what they have in common is
-/// no doubt.
-fn is_faster(one: &Group<'_>, other: &Group<'_>, quantity: Quantity) -> bool {
+/// Gives ranks to the schemes of a point, `order`, which stand by their means: as [`RULE`] says.
+fn rank(found: &mut [Standing], groups: &[Group<'_>], order: &[usize], quantity: Quantity) {
+    let against = |first: usize, other: usize| against(&groups[first], &groups[other], quantity);
+    let half = |of: &Standing| of.estimate.and_then(|estimate| estimate.half_width).unwrap_or(0.0);
+    // Those of the last rank that was given, the first of them first.
+    let (mut level, mut rank): (Vec<usize>, usize) = (Vec::new(), 0);
+    for (number, &index) in order.iter().enumerate() {
+        let faster = order[..number].iter().filter(|&&other| against(other, index) == Against::Slower);
+        let at_best = 1 + faster.count();
+        found[index].at_best = at_best;
+        // None ranks before one that is placed and has a lower mean.
+        found[index].rank = Some(rank.max(at_best));
+        let Some(&first) = level.first().filter(|_| at_best <= rank) else {
+            (level, rank) = (vec![index], at_best);
+            continue;
+        };
+        if at_best < rank {
+            continue;
+        }
+        match against(first, index) {
+            Against::Level => level.push(index),
+            Against::Untold if half(&found[first]) > half(&found[index]) => {
+                level.iter().for_each(|&wide| found[wide].rank = Some(rank + 1));
+                level = vec![index];
+            }
+            Against::Untold | Against::Slower => found[index].rank = Some(rank + 1),
+        }
+    }
+}
+
+/// How a scheme stands to one with a lower mean.
+#[derive(Debug, PartialEq)]
+enum Against {
+    /// Slower for sure: the 95 % interval of the differences, seed by seed, is above 0, and their mean above
+    /// [`LEAST_LEAD`].
+    Slower,
+    /// The interval is below [`MOST_APART`].
+    Level,
+    /// The seeds tell neither.
+    Untold,
+}
+
+/// How `other` stands to `first`. Seeds stand for workloads, which are the same for both, so that what they have in common is
+/// in no difference.
+fn against(first: &Group<'_>, other: &Group<'_>, quantity: Quantity) -> Against {
     let of_seed = |run: &RunRow| {
-        let same = one.runs().find(|known| known.seed == run.seed)?.number(quantity.field)?;
+        let same = first.runs().find(|known| known.seed == run.seed)?.number(quantity.field)?;
         Some((run.number(quantity.field)? - same, same))
     };
     let (differences, its): (Vec<f64>, Vec<f64>) = other.runs().filter_map(of_seed).unzip();
-    let Some(difference) = Estimate::of(&differences) else { return false };
-    let least = LEAST_LEAD * its.iter().sum::<f64>() / its.len() as f64;
-    difference.interval().is_some_and(|[low, _]| low > 0.0) && difference.mean > least
+    let Some(difference) = Estimate::of(&differences) else { return Against::Untold };
+    let mean = its.iter().sum::<f64>() / its.len() as f64;
+    match difference.interval() {
+        Some([low, _]) if low > 0.0 && difference.mean > LEAST_LEAD * mean => Against::Slower,
+        Some([_, high]) if high <= MOST_APART * mean => Against::Level,
+        _ => Against::Untold,
+    }
 }
 
 fn standing((set, scenario): (&ResultSet, &toml::Table), group: &Group<'_>, quantity: Quantity) -> Standing {
@@ -282,9 +326,10 @@ pub fn summary_json(set: &ResultSet) -> Json {
             "seeds": group.indices.len(),
             "method": "mean over seeds, 95 % interval by Student's t over the seeds' own numbers",
             "ranked_by": quantity.field,
-            "rank_method": "1 and how many schemes are faster by more than 1 % at the same point of the sweep, by the 95 % interval of the \
-                            differences seed by seed (paired t), but never before one with a lower mean; null with one seed or where the seeds of all schemes change nothing, and where the faults hit none of its \
-                            data while they hit others'",
+            "rank_method": format!(
+                "{RULE} Null with one seed or where the seeds of all schemes change nothing, and where the faults hit none of \
+                 its data while they hit others'."
+            ),
             "rank": standing.rank,
             "rank_at_best": standing.rank.map(|_| standing.at_best),
             "seeds_unhit": standing.unhit[0],
@@ -363,6 +408,84 @@ pub(crate) mod tests {
         };
         assert_eq!((of("ecmp"), of("reps")), ((659.5, 10), (789.0, 10)));
         assert_eq!(names.map(|name| of(name).1), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    }
+
+    /// What each scheme's rank is shown as.
+    fn shown(schemes: &[(&str, &[f64])]) -> Vec<String> {
+        let set = set(schemes);
+        standings(&set, &groups(&set)).iter().map(Standing::rank_shown).collect()
+    }
+
+    /// 4.303 / sqrt(3) = 2.484 times the standard deviation. By hand: b is 10 us slower than a on average, and its seeds differ
+    /// from those of a by 15.7 us, so ± 39.0: up to 49.0, below half of a's 100. With 16.5 us, ± 41.0, it is up to 51.0.
+    #[test]
+    fn schemes_tie_where_the_seeds_exclude_that_one_takes_half_as_long_again() {
+        let a: &[f64] = &[99.0, 100.0, 101.0];
+        let b = |s: f64| [109.0 - s, 110.0, 111.0 + s];
+        assert_eq!(shown(&[("a", a), ("b", &b(15.7))]), ["1", "1"]);
+        assert_eq!(shown(&[("a", a), ("b", &b(16.5))]), ["1", "1-2"]);
+    }
+
+    /// By hand: b's mean is 1,771 and its s = 1,205.7, so ± 2,995; the differences from a, of the same s, begin below 0 and go up
+    /// to 4,260. Whether it is level with a's 505 or takes eight times as long, three seeds do not tell.
+    #[test]
+    fn what_is_known_of_neither_is_no_tie() {
+        let wide: &[f64] = &[1_085.0, 1_065.0, 3_163.0];
+        let two = set(&[("a", &[504.0, 505.0, 506.0]), ("b", wide)]);
+        assert_eq!(
+            verdict(&two),
+            [
+                "a alone can be placed: FCT 505.0 µs (± 2.5); not to be placed, as their seeds differ too much: b (1,771 ± 2,995 \
+              µs)."
+            ]
+        );
+        let three = set(&[("a", &[504.0, 505.0, 506.0]), ("b", wide), ("c", &[1_010.0, 1_011.0, 1_009.0])]);
+        assert_eq!(
+            verdict(&three),
+            [
+                "a is fastest: FCT 505.0 µs (± 2.5), 2.00 times faster than c (1,010 ± 2.5 µs); not to be placed, as their seeds \
+              differ too much: b (1,771 ± 2,995 µs)."
+            ]
+        );
+        assert_eq!(
+            shown(&[("a", &[504.0, 505.0, 506.0]), ("b", wide), ("c", &[1_010.0, 1_011.0, 1_009.0])]),
+            ["1", "1-2", "2"]
+        );
+    }
+
+    /// The one with the lowest mean, 467 ± 1,535, is the one that cannot be placed, and no reason to leave out another one.
+    #[test]
+    fn one_whose_seeds_lie_far_apart_does_not_lead() {
+        let schemes: &[(&str, &[f64])] =
+            &[("w", &[100.0, 120.0, 1_180.0]), ("b", &[500.0, 501.0, 502.0]), ("c", &[503.0, 501.0, 502.0])];
+        assert_eq!(shown(schemes), ["1-2", "1", "1"]);
+        assert_eq!(
+            verdict(&set(schemes)),
+            [
+                "b and c tie: FCT 501.0 µs (± 2.5) and 502.0 µs (± 2.5); not to be placed, as their seeds differ too much: w \
+              (466.7 ± 1,535 µs)."
+            ]
+        );
+    }
+
+    /// c is slower than a at each seed, and than b it may be faster by 400 us or slower by 1,900.
+    #[test]
+    fn behind_the_first_it_is_the_same() {
+        let [a, b]: [&[f64]; 2] = [&[100.0, 101.0, 102.0], &[1_000.0, 1_002.0, 1_004.0]];
+        assert_eq!(shown(&[("a", a), ("b", b), ("c", &[1_400.0, 1_800.0, 2_060.0])]), ["1", "2", "2-3"]);
+        assert_eq!(shown(&[("a", a), ("b", b), ("c", &[1_001.0, 1_001.0, 1_005.0])]), ["1", "2", "2"]);
+    }
+
+    /// As in the README: 1,214 ± 368 (unhit at two of three seeds), 1,266 ± 11 and 1,305 ± 68. The differences go up to 52 + 374
+    /// and 91 + 316, a third of 1,214 at most.
+    #[test]
+    fn the_example_of_the_readme_ties() {
+        let schemes: &[(&str, &[f64])] = &[
+            ("rocev2", &[1_128.0, 1_128.0, 1_386.0]),
+            ("reps", &[1_262.0, 1_270.4, 1_266.0]),
+            ("strack", &[1_280.0, 1_300.0, 1_335.0]),
+        ];
+        assert_eq!(shown(schemes), ["1", "1", "1"]);
     }
 
     #[test]

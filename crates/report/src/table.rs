@@ -5,6 +5,7 @@ use crate::faults;
 use crate::ground::ground;
 use crate::groups::{Group, each_run, groups, points};
 use crate::labels::{TimeUnit, bytes, half_width, large, micros};
+use crate::resolved;
 use crate::standing::{Quantity, Recovery, Standing, ranked, standings};
 use crate::verdict::verdict;
 use crate::waits;
@@ -426,11 +427,13 @@ fn summary_of(set: &ResultSet, groups: &[Group<'_>], per_seed: bool) -> Summary 
     if !zero.is_empty() && !groups.is_empty() {
         notes.push(format!("0 in every run: {}.", zero.join(", ")));
     }
-    notes.extend(assumed::notes(set));
-    notes.extend(waits::at_once(set));
-    notes.extend(waits::in_order(set));
+    let scenario: toml::Table = toml::from_str(&set.scenario_toml).unwrap_or_default();
+    let resolved = resolved::points(&scenario, &set.scenario_toml);
+    notes.extend(assumed::notes(set, &resolved));
+    notes.extend(waits::at_once(set, &resolved));
+    notes.extend(waits::in_order(&resolved));
     notes.extend(waits::notes(set));
-    notes.extend(faults::notes(set));
+    notes.extend(faults::notes(set, &resolved));
     let another = |place: &usize| groups[*place].sweep != groups[*place - 1].sweep;
     let mut begins: Vec<usize> = (1..groups.len()).filter(another).collect();
     if per_seed || begins.len() + 1 >= groups.len() {

@@ -42,13 +42,17 @@ pub const TERMS: &[Term] = &[
     term(
         &["rank"],
         "one more than the number of schemes that are significantly faster, by more than 1 % (a paired t-test over the seeds, \
-         95 %), and never before a scheme with a lower mean",
+         95 %), and never before a scheme that is placed and has a lower mean",
     ),
-    term(&["tie"], "the seeds do not tell which is faster"),
+    term(
+        &["tie"],
+        "no significant difference, and none of half or more: the 95 % interval of the per-seed differences excludes that one \
+         takes 1.5 times as long as the other",
+    ),
     term(
         &["not to be placed"],
-        "too much variation between seeds: fewer schemes are significantly faster than its mean suggests. `1-3`: none \
-         is, and the scheme with the next lower mean has rank 3",
+        "too much variation between seeds, which tell neither a difference nor a tie. `1-3`: no scheme is significantly \
+         faster, and by its mean it comes third among those that are placed",
     ),
     term(
         &["goodput"],

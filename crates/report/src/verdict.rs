@@ -1,8 +1,8 @@
 //! What is fastest, how sure that is, and what the faults cost: the sentences above table and page.
 
-use crate::groups::{groups, named, points};
+use crate::groups::{at_points, groups, named, points};
 use crate::labels::{TimeUnit, half_width, micros, thousands};
-use crate::standing::{LEAST_LEAD, Quantity, Standing, ranked, standings, workload_value};
+use crate::standing::{LEAST_LEAD, Quantity, RULE, Standing, ranked, standings, workload_value};
 use anabranch_results::{Estimate, MissingRun, ResultSet, RunRow};
 use std::collections::BTreeMap;
 
@@ -51,15 +51,14 @@ pub(crate) fn answer(set: &ResultSet) -> Vec<String> {
             .copied()
             .partition(|point| at(point).iter().all(|(_, of)| of.unhit[1] > 0 && of.unhit[0] == of.unhit[1]));
         if !hit.is_empty() {
-            sentences.push(over_the_sweep(&hit, at, quantity));
+            sentences.push(sweep::over_all(&hit, at, quantity));
         }
         if !spared.is_empty() {
-            let shown = spared.iter().take(3).map(|point| named(point)).collect::<Vec<_>>().join("; ");
-            let more = if spared.len() > 3 { "; ..." } else { "" };
-            let (few, all) = (spared.len(), points.len());
-            sentences.push(format!("{SPARED}, at {few} of {all} sweep points ({shown}{more})."));
+            let spared: Vec<String> = spared.iter().map(|point| named(point)).collect();
+            sentences.push(format!("{SPARED}, {}.", at_points(&spared, points.len())));
             sentences.push(hit_more(set));
         }
+        sentences.extend(sweep::not_ranked(&points, at));
         let alike = points.iter().filter(|point| at(point).iter().any(|(_, of)| of.is_one_run)).count();
         if alike > 0 {
             sentences.push(format!(
@@ -110,6 +109,9 @@ fn says_nothing(schemes: &[(&str, &Standing)]) -> bool {
 const ALIKE: &str = "Seeds change nothing";
 const NO_EVIDENCE: &str = "± 0 is no evidence";
 
+/// Of schemes whose seeds lie too far apart to rank them.
+const NOT_PLACED: &str = "Not to be placed, as their seeds differ too much";
+
 /// The schemes of a point whose seeds are no evidence, in a sentence.
 fn no_evidence(schemes: &[(&str, &Standing)], most: usize) -> Option<String> {
     let alike = schemes.iter().filter(|(_, of)| of.is_one_run).map(|(name, _)| (*name).to_owned());
@@ -133,12 +135,9 @@ pub fn method(set: &ResultSet) -> String {
     match most {
         1 => format!("{ranked}. One seed: no confidence intervals, no ranks."),
         _ => format!(
-            "{ranked}, mean over {most} seeds; ± is the half-width of the 95 % confidence interval of the mean over seeds (Student's t). Rank: one \
-             more than the number of schemes that are faster at the same point, by more than 1 % and significantly (a \
-             paired t-test: the 95 % confidence interval of the per-seed differences excludes 0); no scheme ranks before one \
-             with a lower mean. `1-3`: no scheme is significantly faster, but the one with the next lower mean has rank 3. \
-             A tie is what {most} seeds do not tell apart: more may. Two schemes whose seeds change nothing are compared by \
-             one run; a point where that is so of all has no ranks."
+            "{ranked}, mean over {most} seeds; ± is the half-width of the 95 % confidence interval of the mean over seeds \
+             (Student's t). Rank: {RULE} More than {most} seeds may tell more. Two schemes whose seeds change nothing are \
+             compared by one run; a point where that is so of all has no ranks."
         ),
     }
 }
@@ -240,7 +239,8 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
     };
     order.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
     let units = Shown::of(schemes, quantity);
-    let Some((best, first, leader)) = order.first().copied() else {
+    let placed_first = order.iter().find(|(_, _, standing)| standing.is_placed()).or(order.first());
+    let Some((best, first, leader)) = placed_first.copied() else {
         return match schemes.iter().any(|(_, standing)| standing.is_untouched && standing.estimate.is_some())
         {
             true => {
@@ -255,18 +255,17 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
     let (tied, rest): (Vec<Ranked<'_>>, Vec<_>) = order
         .iter()
         .copied()
-        .partition(|(_, other, of)| of.rank == Some(1) || is_level(&first, leader, other));
+        .partition(|(_, other, of)| of.rank == Some(1) || leader.rank.is_none() && is_level(&first, other));
     let (placed, unplaced): (Vec<_>, Vec<_>) =
         rest.iter().copied().partition(|(_, _, standing)| standing.is_placed());
+    let next = placed.first().copied();
     let mut placed = level(&placed, &units, most);
-    let mut unplaced: Vec<String> = unplaced.iter().map(|of| units.with(of)).collect();
-    // What has its place in the comparison with the fastest is not said twice.
-    let mut take_next = |next: &Ranked<'_>| match next.2.is_placed() {
-        true => placed.remove(0).text,
-        false => unplaced.remove(0),
-    };
+    let unplaced: Vec<String> = unplaced.iter().map(|of| units.with(of)).collect();
     let mut said = 0;
-    let mut text = match (tied.len(), rest.first()) {
+    let mut text = match (tied.len(), next) {
+        (1, None) if !unplaced.is_empty() => {
+            format!("{of_these}{best} alone can be placed: {} {}", quantity.short, shown(leader, &units))
+        }
         (1, None) => {
             let touched = schemes.iter().filter(|(_, standing)| !standing.is_untouched).count();
             let why = match touched {
@@ -288,7 +287,8 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
                 quantity.short,
                 shown(leader, &units),
                 next.1.mean / first.mean,
-                take_next(next),
+                // What has its place in the comparison with the fastest is not said twice.
+                placed.remove(0).text,
             )
         }
         _ => {
@@ -305,11 +305,11 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
                 false => some(tied.iter().map(|(_, _, standing)| shown(standing, &units)).collect(), most),
             };
             // All of them are faster than the next.
-            let clear = |next: &&Ranked<'_>| next.2.rank == Some(1 + tied.len());
-            let beyond = rest.first().filter(clear).map(|next| {
+            let clear = |next: &Ranked<'_>| next.2.rank == Some(1 + tied.len());
+            let beyond = next.filter(clear).map(|next| {
                 let slowest = tied.iter().map(|(_, estimate, _)| estimate.mean).fold(0.0, f64::max);
                 said = 1;
-                format!(", at least {:.2} times faster than {}", next.1.mean / slowest, take_next(next))
+                format!(", at least {:.2} times faster than {}", next.1.mean / slowest, placed.remove(0).text)
             });
             format!("{of_these}{names} tie: {} {values}{}", quantity.short, beyond.unwrap_or_default())
         }
@@ -334,12 +334,9 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
     text
 }
 
-/// Whether one that is not first is level with the first. Without intervals there are no ranks, and the least lead decides.
-fn is_level(first: &Estimate, leader: &Standing, other: &Estimate) -> bool {
-    match leader.rank {
-        None => other.mean <= first.mean * (1.0 + LEAST_LEAD),
-        Some(_) => first.mean == other.mean,
-    }
+/// Whether one that is not first is level with the first where there are no ranks, without intervals: the least lead decides.
+fn is_level(first: &Estimate, other: &Estimate) -> bool {
+    other.mean <= first.mean * (1.0 + LEAST_LEAD)
 }
 
 /// Schemes of one rank.
@@ -577,80 +574,6 @@ fn left_out(schemes: &[(&str, &Standing)], most: usize) -> Option<String> {
     (!without.is_empty()).then(|| format!("Left out of the ranking: {}", some_of(without, ", ", most)))
 }
 
-/// Who is fastest at which of many points.
-fn over_the_sweep<'a>(
-    points: &[&BTreeMap<String, anabranch_results::Value>],
-    at: impl Fn(&BTreeMap<String, anabranch_results::Value>) -> Vec<(&'a str, &'a Standing)>,
-    quantity: Quantity,
-) -> String {
-    if let Some(alone) = alone_over_the_sweep(points, &at, quantity) {
-        return alone;
-    }
-    let mut by_winner: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
-    for point in points {
-        let here = at(point);
-        let here: Vec<_> = here.into_iter().filter(|(_, standing)| !standing.is_untouched).collect();
-        let means = here.iter().filter_map(|(_, standing)| standing.estimate.map(|estimate| estimate.mean));
-        let least = means.reduce(f64::min);
-        let leads = |standing: &Standing| {
-            let mean = standing.estimate.map(|estimate| estimate.mean);
-            standing.rank == Some(1) || (mean.is_some() && mean == least)
-        };
-        let mut winners: Vec<&str> =
-            here.into_iter().filter(|(_, standing)| leads(standing)).map(|(name, _)| name).collect();
-        winners.sort_unstable();
-        match by_winner.iter_mut().find(|(known, _)| *known == winners) {
-            Some((_, indexes)) => indexes.push(named(point)),
-            None => by_winner.push((winners, vec![named(point)])),
-        }
-    }
-    let parts: Vec<String> = by_winner
-        .iter()
-        .map(|(winners, indexes)| {
-            let what = match winners[..] {
-                [] => "None finished".to_owned(),
-                [one] => format!("{one} is fastest"),
-                _ => format!(
-                    "{} tie",
-                    some(winners.iter().map(|name| (*name).to_owned()).collect(), MOST_NAMED)
-                ),
-            };
-            let shown = indexes.iter().take(3).cloned().collect::<Vec<_>>().join("; ");
-            let more = if indexes.len() > 3 { "; ..." } else { "" };
-            format!("{what} at {} of {} sweep points ({shown}{more})", indexes.len(), points.len())
-        })
-        .collect();
-    format!("{}.", parts.join(". "))
-}
-
-/// From what to what one scheme goes; none where there are several.
-fn alone_over_the_sweep<'a>(
-    points: &[&BTreeMap<String, anabranch_results::Value>],
-    at: impl Fn(&BTreeMap<String, anabranch_results::Value>) -> Vec<(&'a str, &'a Standing)>,
-    quantity: Quantity,
-) -> Option<String> {
-    let mut found: Vec<(&str, Estimate, String)> = Vec::new();
-    let mut unfinished = 0;
-    for point in points {
-        let [(name, standing)] = at(point)[..] else { return None };
-        match standing.estimate {
-            Some(estimate) => found.push((name, estimate, named(point))),
-            None => unfinished += 1,
-        }
-    }
-    found.sort_by(|one, other| one.1.mean.total_cmp(&other.1.mean));
-    let ((name, least, here), (other, most, there)) = (found.first()?, found.last()?);
-    let with = Shown::all_of([least.mean, most.mean].into_iter(), quantity);
-    let (low, high, unit) = (with.number(least.mean), with.number(most.mean), with.unit());
-    let rest = match unfinished {
-        0 => String::new(),
-        some => format!("; at {some} of {} it did not finish", points.len()),
-    };
-    (name == other).then(|| {
-        format!("{name}: {} from {low}{unit} ({here}) to {high}{unit} ({there}){rest}.", quantity.short)
-    })
-}
-
 /// The faults of a resolved scenario, in a few words.
 fn faults(toml: &str) -> String {
     let (mut kinds, mut within) = (Vec::new(), false);
@@ -666,5 +589,6 @@ fn faults(toml: &str) -> String {
     }
 }
 
+mod sweep;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
 //! What the slowest messages and jobs wait for, as far as results tell: timeouts, and each other.
 
-use crate::groups::{Group, groups};
+use crate::groups::{Group, at_points, groups};
 use crate::labels::duration;
-use crate::standing::workload_value;
+use crate::resolved::Point;
 use anabranch_results::{FlowRow, ResultSet};
 
 /// Schemes and points of a sweep that are told of one by one.
@@ -21,57 +21,56 @@ struct Waits {
 
 /// How many messages a rank of an AllToAll has open at once: each has a window of its own, so that this decides how far the
 /// job is an incast. None for other jobs, for one message at a time, and where it is swept and stands in a column.
-pub(crate) fn at_once(set: &ResultSet) -> Option<String> {
-    let toml = &set.scenario_toml;
-    let is_later = swept_to(set).any(|algorithm| algorithm == "alltoall");
-    let is_first = workload_value(toml, "algorithm") == Some("\"alltoall\"");
-    if is_swept(set, "workload.connections") || !(is_first || is_later) {
+pub(crate) fn at_once(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
+    if set.actual().iter().any(|run| run.sweep.contains_key("workload.connections")) {
         return None;
     }
-    // The resolved scenario has the first algorithm of a sweep, and with another one no connections.
-    let open: Option<u64> = workload_value(toml, "connections").and_then(|open| open.parse().ok());
-    let others = match open {
-        Some(open) if open > 1 => format!("{open} others"),
-        None if is_later => "all others".to_owned(),
-        _ => return None,
+    let open = |point: &Point<'_>| {
+        let open = point.workload?.get("connections")?.as_integer()?;
+        (point.workload_word("algorithm") == Some("alltoall") && open > 1).then_some(open)
     };
+    let (open, at) = at_some(points, open)?;
     Some(format!(
-        "Each rank of the AllToAll sends to {others} at once (workload.connections), each with a window of its own; with fewer, \
-         another scheme may lead."
+        "{at} rank of the AllToAll sends to {open} others at once (workload.connections), each with a window of its own; with \
+         fewer, another scheme may lead."
     ))
 }
 
 /// That a ring whose ranks are in host order asks little of a fabric: of the hosts of a ToR one alone sends out of it, so
-/// that neither oversubscription nor hashing matters. None for other jobs, where each host has a ToR of its own, and where
-/// the placement is swept.
-pub(crate) fn in_order(set: &ResultSet) -> Option<String> {
-    let toml = &set.scenario_toml;
-    let is_first = workload_value(toml, "algorithm").is_some_and(|algorithm| algorithm.ends_with("-ring\""));
-    let is_ring = is_first || swept_to(set).any(|algorithm| algorithm.ends_with("-ring"));
-    let is_in_order = workload_value(toml, "placement") == Some("\"blocks\"");
-    if !is_ring || !is_in_order || is_swept(set, "workload.placement") {
-        return None;
-    }
-    let scenario: toml::Table = toml::from_str(toml).ok()?;
-    let topology = scenario.get("topology")?;
-    let hosts = topology.get("hosts")?.as_integer()?;
-    let of_tor = topology.get("tier")?.get(0)?.get("radix_down")?.as_integer()?;
-    (of_tor > 1 && hosts > of_tor).then(|| {
-        format!(
-            "The ranks of the ring are in host order (workload.placement): one of the {of_tor} hosts of a ToR sends out of it, \
-             whatever the oversubscription. `placement = \"random\"` asks more of the fabric."
-        )
-    })
+/// that neither oversubscription nor hashing matters. None for other jobs, and where each host has a ToR of its own.
+pub(crate) fn in_order(points: &[Point<'_>]) -> Option<String> {
+    let of_tor = |point: &Point<'_>| {
+        let is_ring = point.workload_word("algorithm").is_some_and(|algorithm| algorithm.ends_with("-ring"));
+        let hosts = point.topology?.get("hosts")?.as_integer()?;
+        let of_tor = point.topology?.get("tier")?.get(0)?.get("radix_down")?.as_integer()?;
+        let is_in_order = point.workload_word("placement") == Some("blocks");
+        (is_ring && is_in_order && of_tor > 1 && hosts > of_tor).then_some(of_tor)
+    };
+    let (of_tor, at) = at_some(points, of_tor)?;
+    let begin = match at.strip_suffix("each") {
+        Some(at) => format!("{at}the"),
+        None => "The".to_owned(),
+    };
+    Some(format!(
+        "{begin} ranks of the ring are in host order (workload.placement): one of the {of_tor} hosts of a ToR sends out of it, \
+         whatever the oversubscription. `placement = \"random\"` asks more of the fabric."
+    ))
 }
 
-fn is_swept(set: &ResultSet, parameter: &str) -> bool {
-    set.actual().iter().any(|run| run.sweep.contains_key(parameter))
-}
-
-/// The algorithms of a sweep over them.
-fn swept_to(set: &ResultSet) -> impl Iterator<Item = String> {
-    let swept = set.actual().iter().filter_map(|run| run.sweep.get("workload.algorithm"));
-    swept.map(ToString::to_string)
+/// The number at the points of the sweep that have one, `8` or `8 to 16`, and how a sentence about them begins: `Each`, or
+/// `At 1 of 2 sweep points (x = 1): each`. None where no point has one.
+fn at_some(points: &[Point<'_>], of: impl Fn(&Point<'_>) -> Option<i64>) -> Option<(String, String)> {
+    let found: Vec<(i64, String)> =
+        points.iter().filter_map(|point| Some((of(point)?, point.name.clone()))).collect();
+    let numbers = || found.iter().map(|(number, _)| *number);
+    let (least, most) = (numbers().min()?, numbers().max()?);
+    let number = if least == most { least.to_string() } else { format!("{least} to {most}") };
+    let names: Vec<String> = found.into_iter().map(|(_, name)| name).collect();
+    let begin = match names.len() == points.len() {
+        true => "Each".to_owned(),
+        false => format!("A{}: each", &at_points(&names, points.len())[1..]),
+    };
+    Some((number, begin))
 }
 
 /// Notes on how far the slowest messages are those that waited for a timeout; none where no timer ran out. How long each
@@ -145,7 +144,16 @@ fn waits(set: &ResultSet, group: &Group<'_>) -> Option<Waits> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resolved::points;
     use crate::samples::{collectives, two_schemes};
+
+    fn in_order(set: &ResultSet) -> Option<String> {
+        super::in_order(&points(&toml::from_str(&set.scenario_toml).unwrap(), &set.scenario_toml))
+    }
+
+    fn at_once(set: &ResultSet) -> Option<String> {
+        super::at_once(set, &points(&toml::from_str(&set.scenario_toml).unwrap(), &set.scenario_toml))
+    }
 
     fn flow(run: u32, fct_us: u64, timeouts: Option<u32>) -> FlowRow {
         FlowRow {
@@ -237,13 +245,45 @@ mod tests {
         set.runs[0].sweep.insert("workload.connections".into(), anabranch_results::Value::Number(127.0));
         assert_eq!(at_once(&set), None, "the table has a column of it");
         set.runs[0].sweep.clear();
-        set.scenario_toml = workload("algorithm = \"allreduce-ring\"\nchunk = \"128KB\"\n");
-        set.runs[1]
-            .sweep
-            .insert("workload.algorithm".into(), anabranch_results::Value::Text("alltoall".into()));
+        let swept = "[[point]]\n[point.sweep]\n\"workload.algorithm\" = \"allreduce-ring\"\n\
+                     [[point]]\n[point.workload]\nalgorithm = \"alltoall\"\nconnections = 31\n\
+                     [point.sweep]\n\"workload.algorithm\" = \"alltoall\"\n";
+        set.scenario_toml =
+            format!("{}{swept}", workload("algorithm = \"allreduce-ring\"\nchunk = \"128KB\"\n"));
         assert!(
-            at_once(&set).unwrap().contains("sends to all others at once"),
-            "at a later point of a sweep"
+            at_once(&set).unwrap().starts_with(
+                "At 1 of 2 sweep points (workload.algorithm = alltoall): each rank of the AllToAll sends to 31 others at once"
+            ),
+            "{:?}",
+            at_once(&set)
+        );
+        // More hosts have more others.
+        let swept = swept.replace("allreduce-ring", "alltoall");
+        set.scenario_toml = format!("{}{swept}", workload("algorithm = \"alltoall\"\nconnections = 15\n"));
+        assert!(
+            at_once(&set).unwrap().starts_with("Each rank of the AllToAll sends to 15 to 31 others at once"),
+            "{:?}",
+            at_once(&set)
+        );
+    }
+
+    #[test]
+    fn a_ring_in_host_order_says_so_at_the_points_of_a_sweep_that_have_it() {
+        let mut set = collectives();
+        let base = "[workload]\nalgorithm = \"allreduce-ring\"\nplacement = \"random\"\n[topology]\nhosts = 32\n\
+                    [[topology.tier]]\nradix_down = 8\n[[point]]\n[point.sweep]\n\"workload.placement\" = \"random\"\n";
+        let blocks = "[[point]]\n[point.workload]\nalgorithm = \"allreduce-ring\"\nplacement = \"blocks\"\n\
+                      [point.sweep]\n\"workload.placement\" = \"blocks\"\n";
+        set.scenario_toml = base.to_owned();
+        assert_eq!(in_order(&set), None);
+        set.scenario_toml = format!("{base}{blocks}");
+        assert!(
+            in_order(&set).unwrap().starts_with(
+                "At 1 of 2 sweep points (workload.placement = blocks): the ranks of the ring are in host order \
+                 (workload.placement): one of the 8 hosts of a ToR"
+            ),
+            "{:?}",
+            in_order(&set)
         );
     }
 }

@@ -166,3 +166,52 @@ fn the_peak_queue_is_named_and_what_packets_found() {
     let table = place.run(&["run", "s.toml", "--out", "out"]).expect(0).stdout;
     assert!(table.contains("KB") && table.contains("peak"), "{table}");
 }
+
+/// What a table says of timeouts, in a line.
+fn timeouts(place: &Place, scenario: &str) -> String {
+    place.write("s.toml", scenario);
+    let table = place.run(&["run", "s.toml", "--out", "out"]).expect(0).stdout;
+    let notes = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    notes.split_once("Timeouts (transport.rto, ").map(|(_, note)| note.to_owned()).unwrap_or_default()
+}
+
+/// 15 hosts send to one, so that short queues drop and timers run out.
+#[test]
+fn that_the_timeout_follows_the_buffer_is_said_of_one_queue_and_of_several() {
+    let place = Place::new();
+    let incast = edited("kind = \"permutation\"", "kind = \"incast\"\ndegree = 15");
+    let one = timeouts(&place, &format!("{incast}[set]\n\"*.fabric.queue\" = \"100KB\"\n"));
+    let rule = "which follows the buffers unless set)";
+    let (_, first) = one.split_once(&format!("{rule}: ")).unwrap();
+    let first: String = first.split('.').take(2).collect::<Vec<_>>().join(".");
+    let swept = format!("{incast}[sweep]\n\"*.fabric.queue\" = [\"100KB\", \"200KB\"]\n");
+    let two = timeouts(&place, &swept);
+    let start = format!("{rule} change over the sweep, at *.fabric.queue = 100KB: ");
+    let told = two.strip_prefix(&start).unwrap_or_else(|| panic!("{start} in {two}"));
+    let (at_first, rest) = told.split_once(" | at *.fabric.queue = 200KB: ").unwrap();
+    assert!(first.starts_with(at_first), "{first} and {at_first}");
+    assert!(rest.contains("What is swept acts through the timeouts too"), "{rest}");
+    // As the note says, one time for all points holds them.
+    let held = timeouts(&place, &format!("{swept}[set]\n\"*.transport.rto\" = \"40us\"\n"));
+    assert!(held.starts_with(&format!("{rule}: 40us.")), "{held}");
+}
+
+/// A public report: larger buffers make an AllToAll slower, and then faster, as the timeout follows them.
+#[test]
+fn the_public_report_of_larger_buffers_says_that_timeouts_follow_them() {
+    let Some(peers) = std::env::var_os("ANABRANCH_PEERS").map(std::path::PathBuf::from) else {
+        println!("skipped: ANABRANCH_PEERS is not set");
+        return;
+    };
+    let cases = peers.join("cases").join("31-larger-buffers");
+    let place = Place::new();
+    let text = |name: &str| std::fs::read_to_string(cases.join(name)).unwrap();
+    let said = timeouts(&place, &text("sweep.toml"));
+    for part in [
+        "change over the sweep, at *.fabric.queue = 100KB: 35.4 us (reps, ecmp, dcp)",
+        "at *.fabric.queue = 6400KB: ",
+    ] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    assert!(timeouts(&place, &text("two.toml")).contains("change over the sweep"));
+}

@@ -14,6 +14,9 @@ enum Owner {
     At(usize, usize),
 }
 
+/// Points of a sweep of which a comment has one value each.
+const MOST_POINTS: usize = 64;
+
 /// `toml`, the resolved form of a scenario, with a comment behind each parameter of a scheme that is given in `bdp`,
 /// `packets`, `rtt` or `line`: `queue = "1bdp" # = 1.25 MB`. It says the same as without comments.
 ///
@@ -24,14 +27,21 @@ enum Owner {
 pub(super) fn annotated(toml: &str, facts: &[Vec<PathFacts>], own: &[bool], schemes: &[Scheme]) -> String {
     let mut text = String::with_capacity(toml.len());
     let (mut owner, mut of_path) = (Owner::Nobody, false);
-    let (mut next_scheme, mut next_point) = (0, 0);
+    let (mut next_scheme, mut next_point, mut in_points) = (0, 0, false);
     let has_faults = toml.lines().any(|line| line == "[[fault]]");
     let mut rest = toml.lines();
     while let Some(line) = rest.next() {
         if line.starts_with('[') {
             match (line, owner) {
-                ("[[scheme]]", _) => (owner, next_scheme) = (Owner::Everywhere(next_scheme), next_scheme + 1),
-                ("[[point]]", _) => (owner, next_point, next_scheme) = (Owner::Nobody, next_point + 1, 0),
+                ("[[scheme]]", _) => {
+                    // Points, which have schemes of their own, stand before them.
+                    let number = if in_points { 0 } else { next_scheme };
+                    (owner, next_scheme, in_points) = (Owner::Everywhere(number), number + 1, false);
+                }
+                ("[[point]]", _) => {
+                    (owner, next_point, next_scheme) = (Owner::Nobody, next_point + 1, 0);
+                    in_points = true;
+                }
                 ("[[point.scheme]]", _) => {
                     owner = Owner::At(next_point - 1, next_scheme);
                     next_scheme += 1;
@@ -59,7 +69,10 @@ pub(super) fn annotated(toml: &str, facts: &[Vec<PathFacts>], own: &[bool], sche
         let at_most = of_path && scheme.is_some_and(|scheme| scheme.cc.wants_own_path());
         if let Some(value) = quoted(line) {
             let mut units: Vec<String> = seen.iter().filter_map(|facts| facts.in_units(value)).collect();
-            units.dedup();
+            // One of each point, in their order, unless all are the same; of many points each value once.
+            if units.len() > MOST_POINTS || units.iter().all(|unit| *unit == units[0]) {
+                units.dedup();
+            }
             if !units.is_empty() {
                 text.push_str(if at_most { " # at most " } else { " # = " });
                 text.push_str(&units.join(", "));
@@ -142,5 +155,12 @@ mod tests {
         let of_schemes =
             annotated(&scenario(&format!("{set}\"reps.fabric.queue\" = [\"1bdp\", \"3packets\"]\n")));
         assert!(of_schemes.contains("queue = \"3packets\" # = 12."), "{of_schemes}");
+        assert!(of_schemes.contains("queue = \"1bdp\" # = "), "those of the first point too:\n{of_schemes}");
+        // Two of three are alike, and each has its place all the same.
+        let zip = "[[sweep.zip]]\n\"topology.link_latency\" = [\"1us\", \"1us\", \"2us\"]\n\
+                   \"workload.bytes\" = [\"1KB\", \"2KB\", \"1KB\"]\n";
+        let in_order = annotated(&scenario(&set.replace("[sweep]\n", zip)));
+        let line = in_order.lines().find(|line| line.starts_with("queue = \"2bdp\"")).unwrap();
+        assert_eq!(line.matches(" KB").count(), 3, "{line}");
     }
 }

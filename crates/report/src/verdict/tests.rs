@@ -31,11 +31,14 @@ fn overlapping_intervals_tie_and_one_seed_claims_little() {
     );
     let ranks: Vec<_> = standings(&tie, &groups(&tie)).iter().map(|standing| standing.rank).collect();
     assert_eq!(ranks, [Some(1), Some(1), Some(3)]);
-    // One that ties with one of the tied is not said to be slower than both.
+    // One of which the seeds tell nothing ties with none.
     let chain = set(&[("a", &[100.0, 101.0]), ("b", &[95.0, 115.0]), ("c", &[200.0, 201.0])]);
     assert_eq!(
         verdict(&chain),
-        ["a and b tie: FCT 100.5 µs (± 6.4) and 105.0 µs (± 127); then c (200.5 ± 6.4 µs)."]
+        [
+            "a is fastest: FCT 100.5 µs (± 6.4), 2.00 times faster than c (200.5 ± 6.4 µs); not to be placed, as their seeds differ \
+          too much: b (105.0 ± 127 µs)."
+        ]
     );
     let one = set(&[("a", &[100.0]), ("b", &[200.0])]);
     assert_eq!(
@@ -103,11 +106,11 @@ fn a_scheme_of_which_no_data_was_hit_is_not_called_fastest() {
         fct_max_us: run.fct_max_us / if run.scheme == "b" { 2.0 } else { 1.0 },
         ..run.clone()
     }));
-    assert!(verdict(&slower)[0].starts_with("b and a tie"), "{:?}", verdict(&slower));
+    assert!(verdict(&slower)[0].starts_with("b is fastest"), "{:?}", verdict(&slower));
     assert!(summary[1]["rank"].is_null() && summary[1]["seeds_unhit"] == 2, "{summary}");
     let nobody = with_hits(three(), &[0; 6]);
     let said = &verdict(&nobody)[0];
-    assert!(said.starts_with(SPARED) && said.contains(". b and a tie: "), "{said}");
+    assert!(said.starts_with(SPARED) && said.contains(". b is fastest: "), "{said}");
     // One that finished before the faults came did finish.
     let mut stuck = hit;
     stuck.runs.iter_mut().filter(|run| run.scheme == "c").for_each(|run| run.flows_finished = 0);
@@ -378,7 +381,22 @@ fn many_points_are_told_by_who_is_fastest() {
     let said = verdict(&spared);
     assert!(said[0].starts_with("a is fastest at 4 of 5 sweep points"), "{said:?}");
     assert_eq!(said[1], format!("{SPARED}, at 1 of 6 sweep points (x = 2)."));
-    whole.runs.retain(|run| run.sweep["x"] == anabranch_results::Value::Integer(0));
+    let at = |run: &RunRow, point: i64| run.sweep["x"] == anabranch_results::Value::Integer(point);
+    let mut some = whole.clone();
+    for run in some.runs.iter_mut().filter(|run| run.scheme == "b" && at(run, 1)) {
+        run.flows_finished = 0;
+    }
+    for run in some.runs.iter_mut().filter(|run| run.scheme == "b" && at(run, 2) && run.seed == 2) {
+        run.fct_max_us = 900.0;
+    }
+    assert_eq!(
+        verdict(&some)[1..],
+        [
+            "Left out of the ranking, as runs did not finish: b at 1 of 6 sweep points (x = 1).",
+            "Not to be placed, as their seeds differ too much: b at 1 of 6 sweep points (x = 2)."
+        ]
+    );
+    whole.runs.retain(|run| at(run, 0));
     assert!(verdict(&whole)[0].starts_with("At x = 0: a is fastest"), "{:?}", verdict(&whole));
 }
 

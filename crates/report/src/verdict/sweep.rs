@@ -1,0 +1,108 @@
+//! The sentences about a sweep of more points than have a sentence each.
+
+use super::{MOST_NAMED, NOT_PLACED, Shown, some};
+use crate::groups::{at_points, named};
+use crate::standing::{Quantity, Standing};
+use anabranch_results::{Estimate, Value};
+use std::collections::BTreeMap;
+
+/// Who is fastest at which of many points.
+pub(super) fn over_all<'a>(
+    points: &[&BTreeMap<String, Value>],
+    at: impl Fn(&BTreeMap<String, Value>) -> Vec<(&'a str, &'a Standing)>,
+    quantity: Quantity,
+) -> String {
+    if let Some(alone) = alone_over_all(points, &at, quantity) {
+        return alone;
+    }
+    let mut by_winner: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
+    for point in points {
+        let here = at(point);
+        let here: Vec<_> = here.into_iter().filter(|(_, standing)| !standing.is_untouched).collect();
+        let means = here.iter().filter_map(|(_, standing)| standing.estimate.map(|estimate| estimate.mean));
+        let least = means.reduce(f64::min);
+        let leads = |standing: &Standing| {
+            let mean = standing.estimate.map(|estimate| estimate.mean);
+            standing.rank == Some(1) || (standing.rank.is_none() && mean.is_some() && mean == least)
+        };
+        let mut winners: Vec<&str> =
+            here.into_iter().filter(|(_, standing)| leads(standing)).map(|(name, _)| name).collect();
+        winners.sort_unstable();
+        match by_winner.iter_mut().find(|(known, _)| *known == winners) {
+            Some((_, indexes)) => indexes.push(named(point)),
+            None => by_winner.push((winners, vec![named(point)])),
+        }
+    }
+    let parts: Vec<String> = by_winner
+        .iter()
+        .map(|(winners, indexes)| {
+            let what = match winners[..] {
+                [] => "None finished".to_owned(),
+                [one] => format!("{one} is fastest"),
+                _ => format!(
+                    "{} tie",
+                    some(winners.iter().map(|name| (*name).to_owned()).collect(), MOST_NAMED)
+                ),
+            };
+            format!("{what} {}", at_points(indexes, points.len()))
+        })
+        .collect();
+    format!("{}.", parts.join(". "))
+}
+
+/// The schemes that are in no ranking or have no place in it at some of many points, and why.
+pub(super) fn not_ranked<'a>(
+    points: &[&BTreeMap<String, Value>],
+    at: impl Fn(&BTreeMap<String, Value>) -> Vec<(&'a str, &'a Standing)>,
+) -> Vec<String> {
+    let reasons: [(&str, fn(&Standing) -> bool); 3] = [
+        ("Left out of the ranking, as runs did not finish", |of| of.unfinished[0] > 0),
+        ("Not ranked, as the faults hit no data of theirs and cost them nothing", |of| of.is_untouched),
+        (NOT_PLACED, |of| !of.is_placed()),
+    ];
+    let here: Vec<_> = points.iter().map(|point| (named(point), at(point))).collect();
+    let told = |(why, is_so): (&str, fn(&Standing) -> bool)| {
+        let mut of_schemes: Vec<(&str, Vec<String>)> = Vec::new();
+        for (point, schemes) in here.iter().filter(|(_, schemes)| schemes.len() > 1) {
+            for (scheme, _) in schemes.iter().filter(|(_, standing)| is_so(standing)) {
+                match of_schemes.iter_mut().find(|(known, _)| known == scheme) {
+                    Some((_, names)) => names.push(point.clone()),
+                    None => of_schemes.push((scheme, vec![point.clone()])),
+                }
+            }
+        }
+        let each =
+            of_schemes.iter().map(|(name, names)| format!("{name} {}", at_points(names, points.len())));
+        let each: Vec<String> = each.collect();
+        (!each.is_empty()).then(|| format!("{why}: {}.", some(each, MOST_NAMED)))
+    };
+    reasons.into_iter().filter_map(told).collect()
+}
+
+/// From what to what one scheme goes; none where there are several.
+fn alone_over_all<'a>(
+    points: &[&BTreeMap<String, Value>],
+    at: impl Fn(&BTreeMap<String, Value>) -> Vec<(&'a str, &'a Standing)>,
+    quantity: Quantity,
+) -> Option<String> {
+    let mut found: Vec<(&str, Estimate, String)> = Vec::new();
+    let mut unfinished = 0;
+    for point in points {
+        let [(name, standing)] = at(point)[..] else { return None };
+        match standing.estimate {
+            Some(estimate) => found.push((name, estimate, named(point))),
+            None => unfinished += 1,
+        }
+    }
+    found.sort_by(|one, other| one.1.mean.total_cmp(&other.1.mean));
+    let ((name, least, here), (other, most, there)) = (found.first()?, found.last()?);
+    let with = Shown::all_of([least.mean, most.mean].into_iter(), quantity);
+    let (low, high, unit) = (with.number(least.mean), with.number(most.mean), with.unit());
+    let rest = match unfinished {
+        0 => String::new(),
+        some => format!("; at {some} of {} it did not finish", points.len()),
+    };
+    (name == other).then(|| {
+        format!("{name}: {} from {low}{unit} ({here}) to {high}{unit} ({there}){rest}.", quantity.short)
+    })
+}
