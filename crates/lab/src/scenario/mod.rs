@@ -68,6 +68,8 @@ mod tests_setups;
 #[cfg(test)]
 mod tests_trimming;
 #[cfg(test)]
+mod tests_windows;
+#[cfg(test)]
 mod tests_workloads;
 mod too_short;
 mod tree;

@@ -253,7 +253,7 @@ fn schemes_on_common_ground_differ_by_what_they_need_alone() {
     assert!(all.differences.iter().any(|row| row.parameter == "transport.rto"));
     let all = ground(&format!("{:?}", names.iter().filter(here).collect::<Vec<_>>()), "");
     let said = all.not_the_same.clone().unwrap_or_default();
-    assert!(said.starts_with("Not on the same ground: maximum window is 550 KB (reps, "), "{said}");
+    assert!(said.starts_with("Not on the same ground: maximum window is 551 KB (reps, "), "{said}");
     assert!(!said.contains(';') && constant.iter().all(|name| said.contains(name)), "{said}");
     assert_eq!(ground("[\"reps\", \"ops\"]", "").differences, []);
 }
