@@ -2155,8 +2155,10 @@ class Builder(dict[str, Any]):
     ) -> S:
         """Messages arrive at random, from and to random hosts.
 
-        sizes: The distribution of lengths. (`websearch`, `hadoop` and others, or a file's name; needed)
-        load: Offered load: bytes that arrive per host over its line rate. (a number above 0, at most 1.5; needed)
+        sizes: The distribution of lengths. (`websearch`, `websearch-reps`, `facebook-hadoop`, `alistorage`, or a
+            file's name; needed)
+        load: Offered load: bytes that arrive per host over its line rate; over that of the slowest host of the
+            fabric, where hosts differ. (a number above 0, at most 1.5; needed)
         hosts: Hosts that take part, the first ones. (a number, 2 to all; unless said: all)
         duration: For how long messages arrive; all are run to their end. (a time above 0; needed)
         inter: Share of the messages to hosts of other data centres; all other hosts alike unless said. (a number, 0

@@ -24,7 +24,9 @@ pub fn docs(args: &DocsArgs) -> Result<(), Failure> {
         names.sort_unstable();
         names.dedup();
         let last = args.key.rsplit('.').next().unwrap_or_default();
-        let near = match did_you_mean(&args.key, names.iter().copied()) {
+        // A name without its table is like the table of a path.
+        let alike = names.iter().copied().filter(|name| name.contains('.') == args.key.contains('.'));
+        let near = match did_you_mean(&args.key, alike) {
             none if none.is_empty() => did_you_mean(last, names),
             near => near,
         };
