@@ -128,7 +128,9 @@ fn moments(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
             (format!("{} come at the same moments", names.join(", ")), "their")
         }
     };
-    Some(format!("{subject} at every seed: what {its} moment does is in no interval (sweep fault.{first}.at)."))
+    Some(format!(
+        "{subject} at every seed: what {its} moment does is in no interval (sweep fault.{first}.at)."
+    ))
 }
 
 /// Which schemes did the same in every run, or in every one of some points of the sweep: what makes them different never

@@ -48,7 +48,12 @@ pub(crate) fn points<'a>(scenario: &'a Table, text: &'a str) -> Vec<Point<'a>> {
             name: named(&sweep),
             workload: of("workload").and_then(toml::Value::as_table),
             topology: of("topology").and_then(toml::Value::as_table),
-            has_moment: of("fault").and_then(toml::Value::as_array).into_iter().flatten().map(has_moment).collect(),
+            has_moment: of("fault")
+                .and_then(toml::Value::as_array)
+                .into_iter()
+                .flatten()
+                .map(has_moment)
+                .collect(),
             schemes: schemes
                 .filter_map(|(number, scheme)| {
                     let name = scheme.get("name")?.as_str()?;

@@ -202,7 +202,7 @@ pub(super) fn set(
     }
     let Some(table) = table else { return Err(of_its_type(registry, scheme, value, no_such(scheme, path))) };
     declarations::check(scheme, path, value)?;
-    if let Some((_, other)) = INSTEAD_OF.iter().find(|(set, _)| *set == path) {
+    for (_, other) in INSTEAD_OF.iter().filter(|(set, _)| *set == path) {
         table.remove(*other);
     }
     let before = table.insert(leaf.to_owned(), value.clone());
@@ -325,8 +325,9 @@ impl Chosen {
 /// Parameters that take the place of another one: either threshold of the other; a buffer that is given anew is
 /// that of every switch unless `buffer_rate`, which is set after it, says otherwise; a lossless class of a queue
 /// that drops, and the other way round; a weight that is computed of one that is given.
-pub(super) const INSTEAD_OF: [(&str, &str); 7] = [
+pub(super) const INSTEAD_OF: [(&str, &str); 8] = [
     ("fabric.pfc", "queue"),
+    ("fabric.pfc", "full_queue"),
     ("fabric.pfc.alpha", "threshold"),
     ("fabric.pfc.threshold", "alpha"),
     ("fabric.pfc.buffer", "buffer_rate"),

@@ -324,8 +324,8 @@ fn added(scheme: &mut Fields, given: &Fields) {
 pub(super) fn overlay(fields: &mut Fields, over: &Fields, at: &str) {
     for key in over.keys() {
         let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
-        if let Some((_, other)) =
-            INSTEAD_OF.iter().find(|(given, other)| *given == path && !over.contains_key(*other))
+        for (_, other) in
+            INSTEAD_OF.iter().filter(|(given, other)| *given == path && !over.contains_key(*other))
         {
             fields.remove(*other);
         }

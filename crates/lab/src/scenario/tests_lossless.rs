@@ -94,7 +94,7 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         r#""rocev2.cc.increase_timer" = "99999ps""#,
-        r#"s.toml:14:1: cc.increase_timer must be 100ns or more, not 99.999ns
+        r#"s.toml:14:1: cc.increase_timer must be 100ns or more, not 99999ps
   write: "rocev2.cc.increase_timer" = "55us""#,
     ),
     (

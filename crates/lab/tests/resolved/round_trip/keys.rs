@@ -185,6 +185,7 @@ fn of_workload(section: &str, key: &str) -> Option<Case> {
             ("message" | "job", "start") => &["\"3us\""],
             ("cm", "start_unit") => &["\"1us\""],
             ("ns3-flows", "origin") => &["\"0s\""],
+            ("ns3-flows", "format") => &["\"conweave\"", "\"ns3-rdma\""],
             _ => return None,
         }),
     })
