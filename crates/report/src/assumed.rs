@@ -78,9 +78,12 @@ fn timeouts(set: &ResultSet, points: &[Point<'_>]) -> Option<String> {
     Some(format!("{head} change over the sweep, {told}.{held}"))
 }
 
+/// A timeout, as it is written, and the name of its point.
+type RtoAt<'a> = (Duration, &'a str, &'a str);
+
 /// From what to what the timeout of each scheme goes, schemes that have the same together.
 fn from_to(points: &[Point<'_>]) -> String {
-    let mut of_scheme: Vec<(&str, Vec<(Duration, &str, &str)>)> = Vec::new();
+    let mut of_scheme: Vec<(&str, Vec<RtoAt<'_>>)> = Vec::new();
     for point in points {
         for scheme in &point.schemes {
             let Some(rto) = scheme.rto.as_deref() else { continue };

@@ -66,7 +66,7 @@ fn setting(file: &str, key: &str, node: &Node) -> Result<Setting, ScenarioError>
             let help = match meant {
                 Some(meant) => meant.of_all_schemes(&value),
                 None => {
-                    format!("its whole path, as in \"reps.lb.buffer\" = 16 or \"*.fabric.queue\" = \"1MB\"")
+                    "its whole path, as in \"reps.lb.buffer\" = 16 or \"*.fabric.queue\" = \"1MB\"".to_owned()
                 }
             };
             Err(fault(file, node.at, message, Some(help)))

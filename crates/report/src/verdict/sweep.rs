@@ -50,18 +50,21 @@ pub(super) fn over_all<'a>(
     format!("{}.", parts.join(". "))
 }
 
+/// Why a scheme is in no ranking, and of which that is so.
+type Reason = (&'static str, fn(&Standing) -> bool);
+
 /// The schemes that are in no ranking or have no place in it at some of many points, and why.
 pub(super) fn not_ranked<'a>(
     points: &[&BTreeMap<String, Value>],
     at: impl Fn(&BTreeMap<String, Value>) -> Vec<(&'a str, &'a Standing)>,
 ) -> Vec<String> {
-    let reasons: [(&str, fn(&Standing) -> bool); 3] = [
+    let reasons: [Reason; 3] = [
         ("Left out of the ranking, as runs did not finish", |of| of.unfinished[0] > 0),
         ("Not ranked, as the faults hit no data of theirs and cost them nothing", |of| of.is_untouched),
         (NOT_PLACED, |of| !of.is_placed()),
     ];
     let here: Vec<_> = points.iter().map(|point| (named(point), at(point))).collect();
-    let told = |(why, is_so): (&str, fn(&Standing) -> bool)| {
+    let told = |(why, is_so): Reason| {
         let mut of_schemes: Vec<(&str, Vec<String>)> = Vec::new();
         for (point, schemes) in here.iter().filter(|(_, schemes)| schemes.len() > 1) {
             for (scheme, _) in schemes.iter().filter(|(_, standing)| is_so(standing)) {
