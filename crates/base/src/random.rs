@@ -69,16 +69,19 @@ pub fn stream(seed: u64, entity: u64, purpose: Purpose) -> Stream {
 
 /// 64 uniform bits for `entity` and `purpose` under `seed` at a place such as a time: those, however often and in whatever
 /// order they are asked for, where a stream has a next draw. At different places, and of different entities, they differ.
+#[inline]
 pub fn drawn_at(seed: u64, entity: u64, purpose: Purpose, place: u64) -> u64 {
     split_mix(place ^ split_mix(seed ^ split_mix(entity ^ split_mix(purpose as u64))))
 }
 
 /// The integer in `0..=most` for 64 uniform bits, as uniform.
+#[inline]
 pub fn scaled(bits: u64, most: u64) -> u64 {
     ((u128::from(bits) * (u128::from(most) + 1)) >> 64) as u64
 }
 
 /// SplitMix64's finaliser: spreads small integers over 64 bits.
+#[inline]
 fn split_mix(x: u64) -> u64 {
     let mut z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
