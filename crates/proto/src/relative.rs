@@ -105,7 +105,11 @@ impl Size {
     pub fn window_on(self, facts: &PathFacts) -> Bytes {
         let bytes = self.on(facts);
         match self {
-            Size::Bdp(_) => Bytes(bytes.0.next_multiple_of(facts.packet.0.max(1))),
+            Size::Bdp(_) => {
+                let packet = facts.packet.0.max(1);
+                // A window beyond all numbers is none.
+                Bytes(bytes.0.checked_next_multiple_of(packet).unwrap_or(u64::MAX / packet * packet))
+            }
             Size::Bytes(_) | Size::Packets(_) => bytes,
         }
     }
@@ -369,6 +373,7 @@ mod tests {
         assert_eq!(window("1.5bdp"), 145 * 4150, "144.6 packets");
         assert_eq!([window("1.0375bdp"), window("0.001bdp")], [100 * 4150, 4150], "whole, and one at least");
         assert_eq!([window("1.5packets"), window("4KB")], [6225, 4000]);
+        assert!(window("1e15bdp") > u64::MAX / 2, "no window at all");
         assert_eq!("3rtt".parse::<Span>().unwrap().on(&facts), Duration::from_us(24));
         assert_eq!("70us".parse::<Span>().unwrap().on(&facts), Duration::from_us(70));
         let drained = "2rtt+5MB".parse::<Span>().unwrap();

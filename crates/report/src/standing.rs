@@ -175,12 +175,18 @@ fn rank(found: &mut [Standing], groups: &[Group<'_>], order: &[usize], quantity:
         if at_best < rank {
             continue;
         }
-        match against(first, index) {
+        let own = half(&found[index]);
+        let mut against_first = against(first, index);
+        if against_first == Against::Untold && half(&found[first]) > own {
+            // Those of the level that are as narrow as this one keep their place.
+            let (narrow, wide): (Vec<usize>, Vec<usize>) =
+                level.iter().partition(|&&placed| half(&found[placed]) <= own);
+            wide.into_iter().for_each(|wide| found[wide].rank = Some(rank + 1));
+            against_first = narrow.first().map_or(Against::Level, |&first| against(first, index));
+            level = narrow;
+        }
+        match against_first {
             Against::Level => level.push(index),
-            Against::Untold if half(&found[first]) > half(&found[index]) => {
-                level.iter().for_each(|&wide| found[wide].rank = Some(rank + 1));
-                level = vec![index];
-            }
             Against::Untold | Against::Slower => found[index].rank = Some(rank + 1),
         }
     }
@@ -387,6 +393,17 @@ pub(crate) mod tests {
         );
         assert!(verdict(&set)[0].starts_with("a is fastest: "), "{:?}", verdict(&set));
         assert!(method(&set).contains("paired t-test"));
+    }
+
+    /// Against a, b differs by 24, 10 and -4 us: 10 ± 35, below half of 100 us, so that they are level. c differs from a by 40,
+    /// 12 and -16 us: 12 ± 70, which tells neither, and a has the wider interval (± 37; c ± 32). b has ± 2.5 and keeps its
+    /// place, and c is level with it (2 ± 35).
+    #[test]
+    fn a_narrow_scheme_keeps_its_place_beside_a_wide_one() {
+        let set =
+            set(&[("a", &[85.0, 100.0, 115.0]), ("b", &[109.0, 110.0, 111.0]), ("c", &[125.0, 112.0, 99.0])]);
+        let shown: Vec<String> = standings(&set, &groups(&set)).iter().map(Standing::rank_shown).collect();
+        assert_eq!(shown, ["1-2", "1", "1"]);
     }
 
     /// One with seeds far apart: against the first of the nine, 350 - 400, 417 - 402 and 1600 - 404, mean 387 and

@@ -311,7 +311,11 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
                 said = 1;
                 format!(", at least {:.2} times faster than {}", next.1.mean / slowest, placed.remove(0).text)
             });
-            format!("{of_these}{names} tie: {} {values}{}", quantity.short, beyond.unwrap_or_default())
+            let tie = match first.seeds {
+                1 => "lie within 1 % at one seed",
+                _ => "tie",
+            };
+            format!("{of_these}{names} {tie}: {} {values}{}", quantity.short, beyond.unwrap_or_default())
         }
     };
     if most == FEW_NAMED {

@@ -31,8 +31,9 @@ impl File<'_> {
         let problem = self.several_links(link, (host, of_host[host].0), &apart, is_switch);
         let instead = self.with_switches(&apart, links, of_host[apart[0] as usize].1);
         Err(match self.header.dialect {
+            // Switches of their own would carry what passes within a server over NICs as well, and other servers' traffic.
             Dialect::SimAi => self.in_header(format!(
-                "{problem}; write a fat tree by keys, with [workload.server] for the NVLink of a trace, or {instead}"
+                "{problem}; write a fat tree by keys into the scenario, with [workload.server] for the NVLink of a trace"
             )),
             _ => self.at(link.line, format!("{problem}; write {instead}")),
         })
@@ -55,13 +56,11 @@ impl File<'_> {
             1 => "it is the only such host".to_owned(),
             such => format!("{such} of the {hosts} hosts have several links or one to another host"),
         };
-        let whose = match self.header.dialect {
-            Dialect::SimAi => "this is a topology of SimAI, with NVSwitches or NICs of several ports: ",
-            _ => "",
+        let (whose, instead) = match self.header.dialect {
+            Dialect::SimAi => ("this is a topology of SimAI, with NVSwitches or NICs of several ports: ", ""),
+            _ => ("", "; give each of them a switch of its own"),
         };
-        format!(
-            "{whose}{this}, but a host here has one link, to a switch ({such}); give each of them a switch of its own"
-        )
+        format!("{whose}{this}, but a host here has one link, to a switch ({such}){instead}")
     }
 
     /// The file in which each host of `apart` has a switch: its first lines, and what becomes of the links.

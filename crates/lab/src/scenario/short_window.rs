@@ -27,7 +27,15 @@ impl ShortWindows {
         let longest = workload.messages.iter().map(|message| message.bytes).max().unwrap_or(0);
         let packets =
             longest.div_ceil(u64::from(scheme.qps).max(1) * scheme.transport.framing().payload.0.max(1));
-        let holds = window.bytes.div_ceil(packet);
+        let holds = match scheme.transport {
+            // A packet goes when the window holds it as well.
+            TransportConfig::Strack(_)
+            | TransportConfig::RackTlp(_)
+            | TransportConfig::MpRdma(_)
+            | TransportConfig::Dcp(_) => (window.bytes / packet).max(1),
+            // A packet goes while less than the window is in flight.
+            _ => window.bytes.div_ceil(packet),
+        };
         if packets <= holds {
             return;
         }

@@ -197,7 +197,10 @@ fn idle_loss(number: usize, idle: &FaultSpec, origin: &Origin) -> Option<Scenari
     else {
         return None;
     };
+    // Of one that goes before an error rate of the topology's file this is how that is left out.
+    let is_of_file = idle.kind.names().0.to_string().starts_with("error-rate:");
     let (what, instead) = match probability {
+        0.0 if is_of_file => return None,
         0.0 => ("nothing", "probability = 0.001, or nothing of this fault"),
         1.0 => (
             "every packet that it meets",

@@ -138,7 +138,11 @@ fn rank_hosts(cx: &Context, table: &Table) -> Result<RankHosts, ScenarioError> {
     }
     let value = node.value();
     let Some(name) = value.as_str() else {
-        return Ok(RankHosts::Named { rank_hosts: table.need("rank_hosts")? });
+        let rank_hosts: Vec<u32> = table.need("rank_hosts")?;
+        if rank_hosts.is_empty() {
+            return Err(table.wrong("rank_hosts", "it names no host", "one host for each rank of the trace"));
+        }
+        return Ok(RankHosts::Named { rank_hosts });
     };
     let text = cx.file(table, "rank_hosts", name)?;
     let host = |(number, line): (usize, &str)| {

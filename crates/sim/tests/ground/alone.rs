@@ -70,7 +70,9 @@ fn one_message_alone_keeps_its_path_busy() {
                     let slowdown = result.as_ref().map_or(f64::INFINITY, slowdown);
                     let is_told = warnings
                         .iter()
-                        .any(|warning| warning.message.starts_with(&format!("scheme {name:?}")));
+                        .map(|warning| warning.message.as_str())
+                        .filter(|message| message.contains("of its line rate"))
+                        .any(|message| message.starts_with(&format!("scheme {name:?}")));
                     *row += &format!(" {slowdown:8.3}{}", if is_told { "!" } else { " " });
                     let exception = EXCEPTIONS.iter().find(|(of, ..)| of == name);
                     let most = exception.map_or(MOST, |(_, most, _)| *most);

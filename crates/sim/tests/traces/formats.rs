@@ -288,7 +288,7 @@ fn what_chakra_has_and_is_not_simulated_is_named() {
         (
             "rank_hosts = [0, 5]",
             vec![one.clone(), one.clone()],
-            "rank 1 is on host 5, and the fabric has hosts 0 to 1",
+            "rank 1 is on host 5, which the fabric does not have",
         ),
         (
             "rank_hosts = [0, 0]",

@@ -352,8 +352,10 @@ fn named(hosts: &[u32], ranks: u32, free: &mut Vec<u32>, fabric: &Fabric) -> Res
     }
     for (rank, host) in hosts.iter().enumerate() {
         if *host >= fabric.hosts {
-            let what =
-                format!("rank {rank} is on host {host}, and the fabric has hosts 0 to {}", fabric.hosts - 1);
+            let what = format!(
+                "rank {rank} is on host {host}, which the fabric does not have; write 0 to {}",
+                fabric.hosts - 1
+            );
             return Err(WorkloadError::key("rank_hosts", what));
         }
         match free.iter().position(|free| free == host) {

@@ -100,6 +100,11 @@ pub fn notes(file: &str, text: &str, share: Share) -> Vec<String> {
             "a share of {file} is simulated: layers {first} to {last} of {count}, and the first {ranks} of {all} ranks"
         ));
     }
+    let between = groups.shared(share).map_or(0, |groups| groups.between);
+    if between > 0 {
+        let bytes = Bytes(between).about();
+        notes.push(format!("what the pipeline stages of {file} send each other, {bytes}, is left out"));
+    }
     let left_out = lines.len().saturating_sub(count as usize);
     if left_out > 0 {
         notes.push(format!(
@@ -165,6 +170,8 @@ struct Groups {
     data: u32,
     expert: u32,
     stages: u32,
+    /// The bytes that pipeline stages send each other, which are not simulated.
+    between: u64,
     /// The file says how many ranks there are.
     is_said: bool,
     /// Its lines follow each other, and none goes backward.
@@ -266,6 +273,7 @@ impl Groups {
                         data: open,
                         expert: 1,
                         stages: 1,
+                        between: 0,
                         is_said: false,
                         is_micro: true,
                     }),
@@ -317,7 +325,8 @@ impl Groups {
                 Bytes(between).about()
             ));
         }
-        Ok(Groups { tensor, data, expert, stages, is_said, is_micro: false })
+        let between = if stages > 1 { between } else { 0 };
+        Ok(Groups { tensor, data, expert, stages, between, is_said, is_micro: false })
     }
 
     /// The groups of the ranks that are simulated.
@@ -332,7 +341,7 @@ impl Groups {
     fn first(self, ranks: u32) -> Result<Self, String> {
         let (least, stage) = (self.tensor * self.expert, self.tensor * self.data);
         if ranks > 0 && ranks <= stage && ranks.is_multiple_of(least) {
-            return Ok(Groups { data: ranks / self.tensor, stages: 1, ..self });
+            return Ok(Groups { data: ranks / self.tensor, stages: 1, between: 0, ..self });
         }
         if ranks > stage && ranks <= self.ranks() && ranks.is_multiple_of(stage) {
             return Ok(Groups { stages: ranks / stage, ..self });
