@@ -245,8 +245,8 @@ parameters! {
             default = "port")]
         pub arrival_order: ArrivalOrder,
         /// When a NIC that was idle begins to send, data or an ACK, the packet leaves later by a time that is drawn uniformly
-        /// from 0 to this. Packets that follow it leave at line rate, so that no throughput is lost: a gap before each of
-        /// them would be a slower link. 0: none.
+        /// from 0 to this. Packets that follow it within a packet's time leave as they come, so that no throughput is lost:
+        /// a gap before each of them would be a slower link. 0: none.
         #[serde(default, skip_serializing_if = "is_default")]
         #[is(Duration::ZERO..=LONGEST_JITTER; example = "100ns"; source = "unsaid; a NIC reads what it sends from host \
             memory, which takes times that vary (Neugebauer et al., SIGCOMM 2018, on PCIe)"; default = "0us")]

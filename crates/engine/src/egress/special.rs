@@ -78,12 +78,15 @@ impl<F: Frees> Egress<F> {
     }
 
     /// A packet of a NIC with jitter that was idle waits in its queue for its time, unless that is now. One that follows
-    /// another without a gap, or has waited, goes.
+    /// another within a packet's time, or has waited, goes: a paced sender at line rate leaves such gaps where its NIC's
+    /// clock is fast, and a draw in each of them would slow it down.
     fn starts_late<O: Observer>(&mut self, port: u16, frame: &Frame, at: &mut Context<'_, O>) -> bool {
         let Some(jitter) = &mut self.jitter else { return false };
         let out = &mut self.ports[usize::from(port)];
-        // Before the first packet this is 0.
-        if out.busy_until == at.now && at.now > Time::ZERO {
+        let kind = &at.network.kinds[usize::from(out.kind)];
+        let takes = kind.class(frame.packet.wire_bytes).serialisation;
+        // Before the first packet `busy_until` is 0.
+        if at.now > Time::ZERO && at.now.since(out.busy_until) < takes {
             return false;
         }
         let wait = Duration(jitter.random.up_to(jitter.most.0));

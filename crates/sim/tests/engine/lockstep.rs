@@ -154,6 +154,29 @@ fn an_idle_nic_starts_late_and_a_busy_one_goes_on_at_line_rate() {
     assert!((mean - 250_000.0).abs() < 5.0 * 500_000.0 / f64::sqrt(12.0 * 120.0), "a mean of {mean} ps");
 }
 
+/// A sender at line rate that is paced leaves gaps of picoseconds where its NIC's clock is fast. They are no idle time.
+#[test]
+fn jitter_and_clocks_leave_a_paced_message_alone_its_rate() {
+    let exact_and_not = |schemes: &str, seed: u64| {
+        [("0ns", 0), ("100ns", 100)].map(|(jitter, ppm)| {
+            let text = format!(
+                "schemes = [{schemes}]\nseeds = [{seed}]\n[topology]\nkind = \"single-switch\"\nhosts = 2\n\
+                 link = \"400Gbps\"\n[workload]\nkind = \"messages\"\n[[workload.message]]\nfrom = 0\nto = 1\n\
+                 bytes = \"2MiB\"\n[set]\n\"*.fabric.nic_jitter\" = \"{jitter}\"\n\"*.fabric.clock_ppm\" = {ppm}\n"
+            );
+            finish_all(&text, &[]).into_iter().map(|result| result.run.fct_max_us).collect::<Vec<f64>>()
+        })
+    };
+    let schemes = ["rocev2", "sr-ecmp", "dcp-dcqcn", "irn-ecmp-dcqcn", "reps", "hpcc"];
+    let quoted = schemes.map(|scheme| format!("{scheme:?}")).join(", ");
+    for seed in 1..=4 {
+        let [exact, not] = exact_and_not(&quoted, seed);
+        for ((scheme, exact), not) in schemes.iter().zip(exact).zip(not) {
+            assert!(not < 1.02 * exact, "{scheme}, seed {seed}: {not} us instead of {exact}");
+        }
+    }
+}
+
 /// The first packet of each message is lost. It is sent again when its RTO is over, at the next tick of its host.
 fn resent(seed: u64, of: &[(u32, u32, u64, u64)], settings: &str) -> Vec<u64> {
     let down: String = of
