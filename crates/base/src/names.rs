@@ -1,7 +1,7 @@
 //! Names that somebody may have meant by another one.
 
-/// How like a name must be to be near, by Jaro and Winkler: `cnp_interval` is to `cnp_delay` (0.84), `at` is not to
-/// `watchdog` (0.75).
+/// The least Jaro-Winkler similarity of a name that is near: `cnp_interval` is near `cnp_delay` (0.84), `at`
+/// is not near `watchdog` (0.75).
 const LEAST_LIKENESS: f64 = 0.8;
 
 /// The known name that is most like `written`: of which the fewest letters are others, where these are a third at most, else

@@ -47,11 +47,11 @@ pub enum Purpose {
     FullQueue = 19,
     /// In which order a node handles packets that arrive at one instant.
     ArrivalOrder = 20,
-    /// How much later the first packet of an idle NIC leaves.
+    /// The jitter of a NIC that was idle.
     NicJitter = 21,
     /// When the timers of a host tick.
     TimerTicks = 22,
-    /// How much later than its tick a timeout fires.
+    /// The delay of a timeout behind its tick.
     TimerJitter = 23,
     /// By how much the clock of a device is off.
     Clock = 24,
@@ -152,8 +152,8 @@ mod tests {
         assert_ne!(first(1, Purpose::EcnMarking), first(1, Purpose::LinkLoss));
     }
 
-    /// Of streams of neighbouring seeds and entities, as of places of one, the first draws are uniform: what is drawn once for
-    /// each device.
+    /// First draws, such as those that each device takes once, are uniform over neighbouring seeds and
+    /// entities, and so are draws at neighbouring places of one entity.
     #[test]
     fn first_draws_are_uniform() {
         let first = |seed, entity| stream(seed, entity, Purpose::Clock).up_to(9);

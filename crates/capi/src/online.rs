@@ -36,7 +36,7 @@ pub struct Online<C> {
 struct State<C> {
     bytes: u64,
     on_sent: Option<C>,
-    /// Of its receive, when that is posted before it arrives.
+    /// The caller's value for its receive, when that is posted before it arrives.
     on_received: Option<C>,
     has_arrived: bool,
 }

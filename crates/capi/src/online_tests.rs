@@ -231,7 +231,7 @@ fn what_is_wrong_is_told_with_what_to_do() {
     assert!(
         online.go_on().unwrap_err().to_string().contains("host 1 waits for a message of host 0 with tag 0")
     );
-    // What does not fit is not posted, and what it did not fit is still there.
+    // A message or receive that does not fit its partner is not posted, and the partner is still there.
     let why = online.send(0, 1, 11, 0, None).unwrap_err().to_string();
     assert!(why.contains("host 1 waits for 10 B of host 0 with tag 0, and what was sent has 11 B"), "{why}");
     online.send(0, 1, 10, 0, None).unwrap();

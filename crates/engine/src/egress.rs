@@ -152,7 +152,7 @@ pub struct Egress<F> {
     paused_since: Vec<Time>,
     /// By port whose link has random losses: its random stream.
     losses: Vec<(u16, Stream)>,
-    /// Of a NIC that has some.
+    /// The jitter of the NIC, where the node is a host and has some.
     jitter: Option<Box<Jitter>>,
     /// The clock, where it is off.
     clock: Option<Box<Clock>>,

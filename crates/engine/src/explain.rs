@@ -7,7 +7,7 @@ use anabranch_fabric::Topology;
 use anabranch_proto::{LbConfig, PathFacts, TransportConfig};
 use std::path::Path;
 
-/// What a fault that lets too little through may be given.
+/// The help for a fault that lets too little through.
 const SHORTER: &str = "give the fault a shorter duration";
 
 /// What is known of a run that stalled.
@@ -84,7 +84,8 @@ impl Stalled<'_> {
         format!("a longer stall below [limits], such as stall = \"{stall}\"{longer}")
     }
 
-    /// What a fault takes, as a scenario names it, and where the file of the topology says so.
+    /// The links or switches of a fault by their name in the scenario, with the place in the topology's file
+    /// where the fault is an error rate of that file.
     fn named(&self, fault: &FaultSpec) -> String {
         let names = format!("{:?}", fault.kind.names().0.to_string());
         let file = self.file.and_then(|file| Path::new(file).file_name()).map(|file| file.to_string_lossy());
@@ -189,7 +190,7 @@ impl Stalled<'_> {
     }
 }
 
-/// What a fault is, and how much of it where that is a number: `packet-loss = 0.01`.
+/// The kind of a fault, with its probability where it has one: `packet-loss = 0.01`.
 fn strength(fault: &FaultSpec) -> String {
     match fault.kind.probability() {
         Some(probability) => format!("{} = {probability}", fault.kind.word()),
@@ -360,7 +361,7 @@ mod tests {
         );
     }
 
-    /// What is said to be longer is longer than what is set, and fits into the run.
+    /// The stall that the help proposes is longer than the one that is set, and fits into the run.
     #[test]
     fn a_longer_stall_is_longer() {
         let topology = lossy(0.1);

@@ -8,7 +8,8 @@ use super::{cross_dc, fat_tree};
 use crate::{TopologyBuilder, TopologySpec};
 use anabranch_base::{Duration, NodeId, Rate, Refused, catch_foreign};
 
-/// What the text of the file that `spec` names has and the fabric has not, at its line.
+/// The warning that the fabric lacks links of the file that `spec` names, at its line; `file_text` is the
+/// text of that file.
 pub fn warnings(spec: &TopologySpec, file_text: Option<&str>) -> Option<TopologyError> {
     let (file, text) = (spec.file()?, file_text?);
     let (line, counted, behind) = left_out(file, text)?;

@@ -17,7 +17,7 @@ pub struct ErrorRate {
 }
 
 impl ErrorRate {
-    /// Those above 0 of all links, each with its line, ascending.
+    /// The different error rates above 0 of `links`, which have a rate and a line each, by ascending line.
     pub(super) fn all(links: impl Iterator<Item = (f64, usize)>) -> Vec<ErrorRate> {
         let mut all: Vec<ErrorRate> = Vec::new();
         for (probability, line) in links.filter(|(probability, _)| *probability > 0.0) {

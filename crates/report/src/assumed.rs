@@ -277,7 +277,7 @@ mod tests {
                  1600KB: 335 us (a); 4ms (b). {held}"
             )]
         );
-        // What moves nothing is told as without a sweep.
+        // A sweep that moves no timeout is told as if there were none.
         found.scenario_toml = SWEPT.replace("95.4 us", "35.6 us").replace("335 us", "35.6 us");
         let told = notes(&found);
         assert_eq!(

@@ -7,7 +7,7 @@ use toml::Table;
 
 /// A point of the sweep; without a sweep there is one, whose name is empty.
 pub(crate) struct Point<'a> {
-    /// What is swept there, in words.
+    /// The swept keys with their values there, in words.
     pub name: String,
     pub workload: Option<&'a Table>,
     pub topology: Option<&'a Table>,
@@ -80,7 +80,7 @@ fn tables<'a>(scenario: &'a Table, key: &str) -> impl Iterator<Item = &'a Table>
 #[derive(Default)]
 struct Timeouts<'a> {
     everywhere: Vec<Option<&'a str>>,
-    /// Of the points that have schemes of their own; of others none.
+    /// The timeouts of each point that has schemes of its own; empty for the others.
     of_points: Vec<Vec<Option<&'a str>>>,
 }
 
@@ -131,7 +131,7 @@ impl<'a> Timeouts<'a> {
     }
 }
 
-/// What holds at which points, each finding once, in the order of its first point.
+/// Findings with the points at which they hold, each finding once, in the order of its first point.
 pub(crate) fn by_finding<'a, T: PartialEq>(
     points: &[Point<'a>],
     of: impl Fn(&Point<'a>) -> T,

@@ -64,7 +64,7 @@ pub(crate) const LEAST_LEAD: f64 = 0.01;
 /// again is slow, whatever a test cannot exclude. Without such a bound those are level of which nothing is known.
 const MOST_APART: f64 = 0.5;
 
-/// What ranks and ties say, in a sentence for each.
+/// The meaning of ranks and ties, in sentences.
 pub(crate) const RULE: &str = "one more than the number of schemes that are faster at the same point, by more than 1 % and \
     significantly (a paired t-test: the 95 % confidence interval of the per-seed differences excludes 0). Schemes of one rank \
     tie: that interval, from the first of them to each other, excludes also that it takes 1.5 times as long. Where it excludes \
@@ -160,7 +160,7 @@ pub(crate) fn standings(set: &ResultSet, groups: &[Group<'_>]) -> Vec<Standing> 
 fn rank(found: &mut [Standing], groups: &[Group<'_>], order: &[usize], quantity: Quantity) {
     let against = |first: usize, other: usize| against(&groups[first], &groups[other], quantity);
     let half = |of: &Standing| of.estimate.and_then(|estimate| estimate.half_width).unwrap_or(0.0);
-    // Those of the last rank that was given, the first of them first.
+    // The schemes of the last rank that was given, the first of them first.
     let (mut level, mut rank): (Vec<usize>, usize) = (Vec::new(), 0);
     for (number, &index) in order.iter().enumerate() {
         let faster = order[..number].iter().filter(|&&other| against(other, index) == Against::Slower);
@@ -178,7 +178,7 @@ fn rank(found: &mut [Standing], groups: &[Group<'_>], order: &[usize], quantity:
         let own = half(&found[index]);
         let mut against_first = against(first, index);
         if against_first == Against::Untold && half(&found[first]) > own {
-            // Those of the level that are as narrow as this one keep their place.
+            // Schemes of the level whose intervals are no wider than that of this one keep their place.
             let (narrow, wide): (Vec<usize>, Vec<usize>) =
                 level.iter().partition(|&&placed| half(&found[placed]) <= own);
             wide.into_iter().for_each(|wide| found[wide].rank = Some(rank + 1));
@@ -192,7 +192,7 @@ fn rank(found: &mut [Standing], groups: &[Group<'_>], order: &[usize], quantity:
     }
 }
 
-/// How a scheme stands to one with a lower mean.
+/// The standing of a scheme against one with a lower mean.
 #[derive(Debug, PartialEq)]
 enum Against {
     /// Slower for sure: the 95 % interval of the differences, seed by seed, is above 0, and their mean above
@@ -204,8 +204,8 @@ enum Against {
     Untold,
 }
 
-/// How `other` stands to `first`. Seeds stand for workloads, which are the same for both, so that what they have in common is
-/// in no difference.
+/// The standing of `other` against `first`. Seeds stand for workloads, which are the same for both, so that
+/// the differences are free of what both have in common.
 fn against(first: &Group<'_>, other: &Group<'_>, quantity: Quantity) -> Against {
     let of_seed = |run: &RunRow| {
         let same = first.runs().find(|known| known.seed == run.seed)?.number(quantity.field)?;
@@ -427,7 +427,7 @@ pub(crate) mod tests {
         assert_eq!(names.map(|name| of(name).1), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
     }
 
-    /// What each scheme's rank is shown as.
+    /// The rank of each scheme, as it is shown.
     fn shown(schemes: &[(&str, &[f64])]) -> Vec<String> {
         let set = set(schemes);
         standings(&set, &groups(&set)).iter().map(Standing::rank_shown).collect()

@@ -109,7 +109,7 @@ fn says_nothing(schemes: &[(&str, &Standing)]) -> bool {
 const ALIKE: &str = "Seeds change nothing";
 const NO_EVIDENCE: &str = "± 0 is no evidence";
 
-/// Of schemes whose seeds lie too far apart to rank them.
+/// The words for schemes whose seeds lie too far apart to rank them.
 const NOT_PLACED: &str = "Not to be placed, as their seeds differ too much";
 
 /// The schemes of a point whose seeds are no evidence, in a sentence.
@@ -287,7 +287,7 @@ fn ranking(schemes: &[(&str, &Standing)], quantity: Quantity, most: usize) -> St
                 quantity.short,
                 shown(leader, &units),
                 next.1.mean / first.mean,
-                // What has its place in the comparison with the fastest is not said twice.
+                // Schemes that are named in the comparison with the fastest are not named again.
                 placed.remove(0).text,
             )
         }

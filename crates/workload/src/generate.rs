@@ -24,7 +24,8 @@ pub fn files_needed(spec: &WorkloadSpec) -> Vec<&str> {
     }
 }
 
-/// What the files of `spec` have and its workload has not, each at its line; `file_text` as for [`build`].
+/// Warnings of parts of the files of `spec` that its workload lacks, each at its line; `file_text` as for
+/// [`build`].
 pub fn warnings<'a>(spec: &WorkloadSpec, file_text: &dyn Fn(&str) -> Option<&'a str>) -> Vec<WorkloadError> {
     let WorkloadSpec::Ns3Flows { file, format, .. } = spec else { return Vec::new() };
     file_text(file).map_or_else(Vec::new, |text| ns3::warnings(file, text, *format))

@@ -82,7 +82,7 @@ pub(super) fn parse(
     builder.build()
 }
 
-/// What a flow file has and is not simulated, each at its line.
+/// Warnings of parts of a flow file that are not simulated, each at its line.
 pub(super) fn warnings(file: &str, text: &str, format: Option<FlowFormat>) -> Vec<WorkloadError> {
     let Ok(flows) = FlowFile::of(file, text) else { return Vec::new() };
     let mut warnings = Vec::new();
@@ -114,7 +114,7 @@ struct FlowFile<'a> {
     count_line: u32,
     /// The flows that the first line counts, one at least.
     counted: Vec<(u32, &'a str)>,
-    /// How many flows stand behind them.
+    /// The number of flows behind them.
     left_out: usize,
 }
 

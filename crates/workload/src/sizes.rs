@@ -87,7 +87,7 @@ macro_rules! published {
         impl SizeDistribution {
             /// The names that [`named`](Self::named) knows.
             pub const NAMES: &[&str] = &[$($name),*];
-            /// What a scenario may say: these names, or a file.
+            /// The values that a scenario may give: these names, or the name of a file.
             pub const CHOICES: &str = concat!($("`", $name, "`, ",)* "or a file's name");
 
             /// A published distribution by its name.

@@ -100,7 +100,8 @@ fn check_says_which_links_lose_how_much_and_which_lines_say_so() {
     assert!(!text.contains("\nfault.") && !text.contains("without faults"), "{text}");
 }
 
-/// What a scenario says of the links goes before the file, so that the loss can be swept, and the resolved form has it once.
+/// A fault of the scenario on the links takes the place of the file's error rate, so that the loss can be
+/// swept, and the resolved form has it once.
 #[test]
 fn a_fault_that_names_the_error_rate_takes_its_place() {
     let place = place("0.001", "");
@@ -136,7 +137,7 @@ fn a_stored_scenario_loses_as_much() {
     assert_eq!(again["runs"][0]["faults"].as_array().unwrap().len(), 1);
 }
 
-/// Of swept files each has its own losses, and one that loses nothing has none, wherever it stands.
+/// Each swept file has its own losses, and a file without error rates has none, wherever it stands.
 #[test]
 fn swept_files_have_their_own_losses() {
     let place = place("0.01", "");

@@ -167,7 +167,7 @@ fn the_peak_queue_is_named_and_what_packets_found() {
     assert!(table.contains("KB") && table.contains("peak"), "{table}");
 }
 
-/// What a table says of timeouts, in a line.
+/// The note on timeouts below a table, behind its first words, in one line.
 fn timeouts(place: &Place, scenario: &str) -> String {
     place.write("s.toml", scenario);
     let table = place.run(&["run", "s.toml", "--out", "out"]).expect(0).stdout;

@@ -1,5 +1,5 @@
-//! How packets get onto a link where there is more to it: one with faults, with telemetry, of a NIC with jitter, or of a
-//! device whose clock is off.
+//! Transmission onto a link where there is more to it: one with faults, with telemetry, of a NIC with jitter,
+//! or of a device whose clock is off.
 
 use super::{Egress, Frees, Line, trimmed};
 use crate::context::Context;
@@ -27,7 +27,7 @@ impl Jitter {
 
 /// The clock of a device, which is off its nominal rate.
 pub(super) struct Clock {
-    /// How much longer its periods are than nominal ones, in 10^-9ths of these.
+    /// The excess of its periods over nominal ones, in 10^-9ths of these; below 0 where they are shorter.
     off: i64,
     /// By port, in 10^-9ths of a picosecond: the rest that was not counted for the packets so far. Each takes a whole number
     /// of picoseconds, of which one is 12 ppm of a packet of 4 KiB at 400 Gb/s; so all together are exact.
@@ -44,7 +44,7 @@ impl Clock {
         (most > 0).then(|| Clock { off: drawn() as i64 - most as i64, rest: vec![0; ports] })
     }
 
-    /// What takes `nominal` by an exact clock.
+    /// The duration by this clock of a transmission at `port` that takes `nominal` by an exact one.
     fn takes(&mut self, port: u16, nominal: Duration) -> Duration {
         let rest = &mut self.rest[usize::from(port)];
         let more = (nominal.0 as i64).saturating_mul(self.off).saturating_add(*rest);
@@ -54,7 +54,7 @@ impl Clock {
 }
 
 impl<F: Frees> Egress<F> {
-    /// How long the device takes to put on the link of `port` what takes `nominal` by an exact clock.
+    /// The duration by the device's clock of a transmission at `port` that takes `nominal` by an exact one.
     pub(super) fn takes(&mut self, port: u16, nominal: Duration) -> Duration {
         self.clock.as_mut().map_or(nominal, |clock| clock.takes(port, nominal))
     }

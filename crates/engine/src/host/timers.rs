@@ -21,7 +21,7 @@ pub(super) struct Ticks {
 }
 
 impl Ticks {
-    /// Those of a host of `network`, unless its timers are exact.
+    /// The ticks of a host of `network`, unless its timers are exact.
     pub fn of(network: &Network<'_>, host: HostId) -> Option<Ticks> {
         let (every, jitter) = (network.scheme.fabric.timer_tick, network.scheme.fabric.timer_jitter);
         if every == Duration::ZERO && jitter == Duration::ZERO {

@@ -1,4 +1,4 @@
-//! How far the ToRs of a fabric are from a switch, for programs that ask for it.
+//! Round trips between a switch and the ToRs of a fabric, for programs that ask for them.
 
 use anabranch_base::{Duration, HostId, NodeId};
 use anabranch_fabric::{Routing, Topology};
@@ -16,8 +16,8 @@ pub(super) fn seen_from(topology: &Topology, routing: &Routing, switch: u32, of_
     Tors { of_host, round_trips }
 }
 
-/// What links and switches delay a bit between a switch and a ToR, there and back by the same cables, when every switch takes
-/// the first port of its group; zero without a path.
+/// The delay of a bit by links and switches between a switch and a ToR, there and back by the same cables,
+/// when every switch takes the first port of its group; zero without a path.
 fn round_trip(topology: &Topology, routing: &Routing, from: u32, tor: u32) -> Duration {
     let delay = |node: NodeId| topology.switch(node).map_or(Duration::ZERO, |switch| switch.latency);
     let (mut at, mut sum) = (from, Duration::ZERO);

@@ -157,7 +157,7 @@ impl<'a> File<'a> {
         Ok(File { name, header: Header { line, dialect, nodes, switches, links, words }, body })
     }
 
-    /// How many cables there are, counted or not.
+    /// The number of cables in the file, whether its header counts them or not.
     pub(super) fn cables(&self) -> usize {
         cables(parts(&self.body).1).count()
     }

@@ -1,4 +1,4 @@
-//! What is read of topology files, and what is said about mistakes in them.
+//! Tests of how topology files are read, and of the messages about mistakes in them.
 
 use super::*;
 use anabranch_base::HostId;
@@ -86,7 +86,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("2us 0", "2us", "g.txt:6: this line has no error rate (node node rate latency error-rate)"),
 ];
 
-/// What is said about a mistake and has no line that could stand there instead.
+/// A mistake in [`GOOD`], and a message about it that proposes no line to write instead.
 const WITHOUT_HINT: &[(&str, &str, &str)] = &[
     ("1 0 100", "1 9 100", "g.txt:3: there is no node 9: line 1 counts 7, numbered 0 to 6"),
     ("3 3 1600", "x 3 1600", "g.txt:11: \"x\" is not a node's number, a whole number from 0"),
@@ -132,7 +132,7 @@ fn a_hint_followed_gives_what_was_meant() {
     }
 }
 
-/// What was meant is not known here, but a file in which the hint is followed can be read.
+/// The value that was meant is not known here, but a file in which the hint is followed can be read.
 #[test]
 fn a_hint_that_is_an_example_can_be_read() {
     for (from, to, expected) in [

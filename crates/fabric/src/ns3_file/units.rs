@@ -70,7 +70,7 @@ pub(super) fn latency(word: &str) -> Result<Duration, Problem> {
     match (word.parse::<Duration>(), plain) {
         (Ok(latency), _) => Ok(latency),
         (Err(_), Some(0.0)) => Ok(Duration::ZERO),
-        // What is short enough in seconds is meant so, as ns-3 reads it. Others are counted in ns or us.
+        // A number below 0.01 is meant in seconds, as ns-3 reads it; others are in us, from 50 on in ns.
         (Err(_), Some(number)) => {
             let meant = match number {
                 small if small < 0.01 => Duration((small * 1e12).round() as u64).to_string(),
@@ -100,7 +100,7 @@ pub(super) fn loss(word: &str) -> Result<f64, Problem> {
     Err((format!("the error rate {word:?} is no probability, a number from 0 to 1"), Some(meant)))
 }
 
-/// What to write instead of a word that is like a quantity of a scenario.
+/// The replacement for a word that is like a quantity of a scenario.
 fn meant<T: std::str::FromStr<Err: Display>>(word: &str) -> Option<String> {
     let problem = word.parse::<T>().err()?.to_string();
     problem.rsplit_once("; write ").map(|(_, instead)| instead.to_owned())

@@ -1,11 +1,11 @@
-//! What the files of a fabric and of a workload have and is not simulated.
+//! Parts of the files of a fabric and of a workload that are not simulated.
 
 use super::{ScenarioError, TopologySpec, WorkloadSpec};
 use anabranch_fabric::{self as topology, TopologyError};
 use anabranch_workload as workload;
 use std::collections::BTreeMap;
 
-/// What was found so far.
+/// The warnings so far.
 #[derive(Default)]
 pub(super) struct LeftOut(Vec<ScenarioError>);
 
@@ -32,7 +32,7 @@ impl LeftOut {
         }
     }
 
-    /// What was found, at its lines.
+    /// The warnings, each at its line.
     pub(super) fn warnings(self) -> Vec<ScenarioError> {
         self.0
     }

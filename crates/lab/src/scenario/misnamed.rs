@@ -113,7 +113,7 @@ pub(super) fn of_its_type(
     ParameterFault { instead, ..fault }
 }
 
-/// What to say where no scheme takes a setting for all.
+/// The error where no scheme takes a setting for all.
 pub(super) fn not_taken(
     registry: &Registry,
     scheme: &Scheme,

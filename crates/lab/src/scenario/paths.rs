@@ -22,7 +22,7 @@ pub(super) struct Meant {
 }
 
 impl Meant {
-    /// What to write for all schemes: the setting, or the name alone.
+    /// The text to write for all schemes: the setting, or the name alone.
     pub(super) fn of_all_schemes(&self, value: &toml::Value) -> String {
         let written = format!("\"*.{}\"", self.path);
         match self.takes_value {

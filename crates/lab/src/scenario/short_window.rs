@@ -8,7 +8,8 @@ use anabranch_proto::{CcConfig, PathFacts, TransportConfig};
 use anabranch_workload::Workload;
 use std::collections::BTreeMap;
 
-/// What was found so far, by the scheme and the parameter: what is wrong, the share of the line rate, and what to set.
+/// Short windows so far, by the scheme and the parameter: the share of the line rate, the problem, and the
+/// value to set instead.
 #[derive(Default)]
 pub(super) struct ShortWindows(BTreeMap<(String, String), (f64, String, String)>);
 
@@ -78,7 +79,7 @@ impl ShortWindows {
         }
     }
 
-    /// What was found, with its place and what to write instead.
+    /// A warning for each short window, with its place and the text to write instead.
     pub(super) fn warnings(self, origin: &Origin) -> Vec<ScenarioError> {
         let warning = |((scheme, parameter), (share, problem, instead)): (
             (String, String),

@@ -468,8 +468,8 @@ fn check_key(
     fail(format!("{key:?} begins with neither a part of the scenario nor a scheme"), help)
 }
 
-/// What to write for a path that begins with a part of schemes: for all schemes that path, or the nearest that a scheme of the
-/// scenario has.
+/// The text to write for a path that begins with a part of schemes: that path for all schemes, or the nearest
+/// that a scheme of the scenario has.
 fn part_path(key: &str, root: &Fields, values: &toml::Value) -> String {
     let names = root.get("schemes").map(|node| as_list(&node.value())).unwrap_or_default();
     let names =

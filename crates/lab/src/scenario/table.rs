@@ -495,7 +495,7 @@ pub(super) fn fault(
     }
 }
 
-/// What to write where a name is meant, and perhaps not the value behind it.
+/// The text to write where a name is meant, and perhaps not the value behind it.
 pub(super) fn name_alone(written: &str, near: &str) -> String {
     format!("{written}{DID_YOU_MEAN}{near:?}?)")
 }

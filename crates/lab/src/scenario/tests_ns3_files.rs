@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Two hosts at a switch, which has their numbers around it.
 const PAIR: &str = "3 1 2\n1\n0 1 100Gbps 1us 0\n2 1 100Gbps 1us 0\n";
 
-/// What is said of a scenario with this topology and these flows; without them every host sends.
+/// The warnings or the error of a scenario with this topology and these flows; without them every host sends.
 fn told(topology: &str, flows: Option<&str>, keys: &str) -> Result<Vec<ScenarioError>, ScenarioError> {
     let files = [("t.txt", Some(topology)), ("f.txt", flows)];
     let files = files.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?.to_owned())));
@@ -148,7 +148,7 @@ fn mistakes_in_files_are_answered_in_the_format_of_the_file() {
     }
 }
 
-/// What the key of a scenario decides is answered with that key, and works.
+/// An error that a key of the scenario resolves names that key with its value, and the key works.
 #[test]
 fn hints_that_are_keys_work() {
     let early = Some("1\n0 2 3 100 1000 0.001\n");

@@ -35,7 +35,7 @@ pub(super) struct WithoutEffect {
     depth: Option<(u32, u32)>,
     /// A depth holds back somewhere.
     holds_back: bool,
-    /// How the files of traces were read.
+    /// Notes on how the files of traces were read.
     notes: BTreeSet<String>,
     /// How long the longest run takes at least, where the links alone decide that, and when it is most likely over.
     lasts: Option<(Duration, Duration)>,
@@ -197,7 +197,7 @@ fn idle_loss(number: usize, idle: &FaultSpec, origin: &Origin) -> Option<Scenari
     else {
         return None;
     };
-    // Of one that goes before an error rate of the topology's file this is how that is left out.
+    // A fault with probability 0 on the links of an error rate in the topology's file leaves out that rate.
     let is_of_file = idle.kind.names().0.to_string().starts_with("error-rate:");
     let (what, instead) = match probability {
         0.0 if is_of_file => return None,

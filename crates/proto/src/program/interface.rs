@@ -18,7 +18,7 @@ pub struct ProgramFacts {
     pub path_map: Option<Arc<[u16]>>,
     /// Which data centre is whose.
     pub sites: Sites,
-    /// How far the ToRs of all hosts are; empty for programs that do not ask for it
+    /// The ToRs of all hosts and the round trips to them; empty for programs that do not ask for these
     /// ([`ProgramConfig::wants_tors`](crate::program::ProgramConfig::wants_tors)).
     pub tors: Tors,
 }

@@ -115,7 +115,7 @@ fn messages(seed: u64, of: &[(u32, u32, u64, u64)], settings: &str) -> RunResult
     )
 }
 
-/// What makes senders send at line rate.
+/// Settings with which senders send at line rate.
 const AT_LINE_RATE: &str = "[set]\n\"*.cc\" = { kind = \"constant\", window = \"60000packets\" }\n\
                             \"*.transport.rto\" = \"9ms\"\n\"*.fabric.queue\" = \"60000packets\"\n";
 
@@ -139,7 +139,7 @@ fn an_idle_nic_starts_late_and_a_busy_one_goes_on_at_line_rate() {
         let back = one.fct_ps.unwrap() - delivery(one) - 2 * A - 2 * US;
         assert!(by <= most && back <= most && by != back, "{by} ps, {back} ps");
         late.extend([by, back]);
-        // The same first draw, and then a packet in each T.
+        // A long message begins with the same draw, and then delivers a packet in each T.
         let many = messages(seed, &[(0, 1, 0, 1_000)], &jitter);
         assert_eq!(delivery(&many.flows[0]), delivery(one) + 999 * T);
         // The ACK of the last packet may have its own jitter, or follow one that had.
@@ -150,7 +150,7 @@ fn an_idle_nic_starts_late_and_a_busy_one_goes_on_at_line_rate() {
     late.dedup();
     assert!(late.len() > 115, "few draws differ: {}", late.len());
     let mean = late.iter().sum::<u64>() as f64 / late.len() as f64;
-    // Of a uniform draw the deviation is 1 / sqrt(12) of the range.
+    // The standard deviation of a uniform draw is 1 / sqrt(12) of its range.
     assert!((mean - 250_000.0).abs() < 5.0 * 500_000.0 / f64::sqrt(12.0 * 120.0), "a mean of {mean} ps");
 }
 
@@ -246,7 +246,7 @@ fn coarse_timers_are_none_of_pacing() {
     }
 }
 
-/// How many 10^-9ths the clock of a node is off under a seed.
+/// The deviation of the clock of a node under a seed, in 10^-9ths.
 fn off(seed: u64, node: u64, ppm: u64) -> i128 {
     i128::from(stream(seed, node, Purpose::Clock).up_to(2_000 * ppm)) - 1_000 * i128::from(ppm)
 }

@@ -167,8 +167,8 @@ fn slowdowns_agree_with_the_ns3_reference() {
     }
 }
 
-/// The same with ConWeave in the ToRs, where P99 hangs on the deadline of a reply: with 12.36 us (a round trip between hosts
-/// and 4 us) instead of 8 us it is 9 % above.
+/// RoCEv2 over PFC with ConWeave in the ToRs, where P99 depends on the deadline of a reply: with 12.36 us (a
+/// round trip between hosts and 4 us) instead of 8 us it is 9 % above.
 #[test]
 fn conweaves_slowdowns_agree_with_the_ns3_reference() {
     let text = format!("{NS3_RUN}{ROCEV2}{CONWEAVE}{CONWEAVE_PROGRAM}");

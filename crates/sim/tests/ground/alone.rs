@@ -7,7 +7,7 @@ use anabranch_sim::scenario::{self, NoFiles, Overrides, RunPoint, Scenario, sche
 /// In Gb/s.
 const RATES: [u64; 7] = [1, 10, 25, 40, 100, 400, 800];
 
-/// Of a link, in nanoseconds.
+/// Latencies of a link, in nanoseconds.
 const LATENCIES: [u64; 3] = [10, 500, 5_000];
 
 /// Links between the two hosts, and the fabric.
@@ -17,7 +17,7 @@ const FABRICS: [(u64, &str); 2] =
 /// A message is as long as so many of the path's BDPs.
 const BDPS: u64 = 20;
 
-/// What a full packet and its ACK take on `common`, in bytes.
+/// The size of a full packet and its ACK together in the setup `common`, in bytes.
 const PACKET_AND_ACK: u64 = 4096 + 78 + 64;
 
 /// The longest that a message may take, as a multiple of its ideal.

@@ -5,13 +5,13 @@ use super::*;
 
 const KEYS: &str = "format = \"simai\"\nchunk = \"1MB\"";
 
-/// How long a collective of ours takes among so many ranks.
+/// The completion time of this program's own collective among so many ranks, in picoseconds.
 fn alone(ranks: u32, algorithm: &str, bytes: u64) -> u64 {
     let chunk = if algorithm == "alltoall" { "" } else { "\nchunk = \"1MB\"" };
     collective(ranks, &format!("algorithm = \"{algorithm}\"\nbytes = \"{bytes}B\"{chunk}"))
 }
 
-/// What `check` has to say of a file, under these keys.
+/// The warnings of `check` about a file, under these keys.
 fn notes(hosts: u32, keys: &str, file: &str) -> Vec<String> {
     let text = scenario(hosts, &format!("kind = \"trace\"\nfile = \"job\"\n{KEYS}\n{keys}"), "reps");
     let folder = Folder([("job".to_owned(), file.as_bytes().to_vec())].into());
@@ -81,7 +81,7 @@ fn a_header_without_all_gpus_is_for_as_many_ranks_as_there_are_hosts() {
     for keys in ["ranks = 4", "rank_hosts = [0, 3, 5, 7]"] {
         assert_eq!(notes(8, keys, file), [""; 0]);
     }
-    // Of several jobs each has the hosts that earlier ones leave.
+    // Each of several jobs has the hosts that earlier ones leave.
     let text = scenario(
         8,
         "kind = \"jobs\"\n[[workload.job]]\nformat = \"simai\"\nfile = \"job\"\nchunk = \"1MB\"\nranks = 4\n\

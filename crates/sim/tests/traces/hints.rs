@@ -38,13 +38,13 @@ enum Place {
 struct Mistake {
     /// A good file.
     meant: &'static str,
-    /// What of it was written otherwise, and how.
+    /// A passage of the good file, and the text that was written instead.
     written: (&'static str, &'static str),
     /// The line that the error names; 0: none.
     line: usize,
     /// The end of the error: what to write and what may stand beside it. Empty where the message itself says what to remove.
     help: &'static str,
-    /// What of that is to be written, where.
+    /// The part of the answer that is to be written, and its place.
     write: (&'static str, Place),
 }
 
@@ -90,7 +90,7 @@ fn name(kind: Kind) -> &'static str {
     }
 }
 
-/// What a file comes to: the fabric and the messages.
+/// The fabric and the messages that a file comes to.
 fn read(kind: Kind, file: &str, keys: &str) -> Result<(String, anabranch_sim::Built), ScenarioError> {
     let folder = Folder([(name(kind).to_owned(), file.as_bytes().to_vec())].into());
     let scenario = scenario::read("s.toml", &around(kind, keys), &folder, &Overrides::default())?;
@@ -148,7 +148,7 @@ fn follow(kind: Kind, mistake: &Mistake) -> String {
     let (fabric, built) = read(kind, &mended, &keys).unwrap_or_else(|error| panic!("{error}\n{mended}"));
     let (meant_fabric, meant) = read(kind, meant, &keys).unwrap_or_else(|error| panic!("{error}\n{meant}"));
     assert_eq!(fabric, meant_fabric, "{mended}");
-    // What stands in another line is the same.
+    // The line of a collective may have moved, so that places do not count.
     let content = |built: &anabranch_sim::Built| {
         let mut workload = built.workload.clone();
         workload.jobs.iter_mut().flat_map(|job| &mut job.collectives).for_each(|its| its.place = 0);
@@ -161,7 +161,7 @@ fn follow(kind: Kind, mistake: &Mistake) -> String {
     }
 }
 
-/// What readers offer that no rule can write into a file, each with the reason.
+/// Offers of the readers that no rule can write into a file, below the reason for each group.
 const NOT_FOLLOWED: &[(&str, &str)] = &[
     // Keys of the scenario: servers.rs has those of shares.
     ("cm.rs", "a unit of time cannot be 0"),

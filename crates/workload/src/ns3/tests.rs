@@ -1,4 +1,4 @@
-//! What is read of flow files, and what is said about mistakes in them.
+//! Tests of how flow files are read, and of the messages about mistakes in them.
 
 use super::*;
 use anabranch_base::{HostId, Time};
@@ -211,7 +211,7 @@ fn mistakes_without_a_likely_line_are_explained() {
     assert_eq!(said, "f.txt:2: expected `src dst pg dport bytes start_s` (HPCC), but there are 5 columns");
 }
 
-/// What is meant is not in the file, but a file in which the hint is followed can be read.
+/// The value that was meant is not in the file, but a file in which the hint is followed can be read.
 #[test]
 fn hints_that_are_examples_can_be_read() {
     for (text, expected, followed) in [

@@ -24,7 +24,7 @@ impl Graph {
     /// Adds the job of rank after rank.
     ///
     /// # Errors
-    /// Those of [`Graph::check`].
+    /// The errors of [`Graph::check`].
     pub fn lower(
         &self,
         builder: &mut WorkloadBuilder,

@@ -111,7 +111,7 @@ impl ServerSpec {
 }
 
 impl TraceSpec {
-    /// What its text says, and what its nodes' places are; `free` hosts are there for it.
+    /// The graph of its text, and the word for the places of its nodes; `free` hosts are there for it.
     fn read(&self, text: &str, free: u32) -> Result<(Graph, &'static str), WorkloadError> {
         let file = self.file.as_str();
         if let Some(format) = Format::begins(text).filter(|format| *format != self.format) {
@@ -152,8 +152,8 @@ impl TraceSpec {
         }
     }
 
-    /// What is to be known of how its file is read, in words: what is left out, and what it leaves open. `text` is the file's,
-    /// and `ranks` how many ranks it came to.
+    /// Notes on how its file is read, in words: the parts that are left out, and those that it leaves open.
+    /// `text` is the file's, and `ranks` the number of ranks that it came to.
     pub fn notes(&self, text: &str, ranks: u32) -> Vec<String> {
         match self.format {
             Format::Simai => simai::notes(&self.file, text, self.share(ranks)),

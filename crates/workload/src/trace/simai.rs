@@ -37,11 +37,12 @@ pub struct Share {
     pub without_pipeline: bool,
     /// The first and the last of its layers that are, from 1.
     pub layers: Option<[u32; 2]>,
-    /// Of its ranks the first so many; where it does not say how many there are, that.
+    /// The number of its ranks that are, from the first on; it is the number of all where the file says none.
     pub ranks: Option<u32>,
-    /// Of so many ranks the hosts are named; where neither says how many there are, that.
+    /// The number of ranks whose hosts are named; it is the number of all where neither the file nor `ranks`
+    /// says one.
     pub named: Option<u32>,
-    /// How many hosts there are for it, and ranks where nothing says how many.
+    /// The number of hosts that are free for it, and of its ranks where nothing says how many it has.
     pub free: u32,
 }
 
@@ -84,7 +85,7 @@ pub fn parse(file: &str, text: &str, how: Collectives<'_>, share: Share) -> Resu
     Ok(groups.graph(layers, how.chunk))
 }
 
-/// What is to be known of how a file is read, in words: what is left out of it, and what it leaves open.
+/// Notes on how a file is read, in words: the parts of it that are left out, and those that it leaves open.
 pub fn notes(file: &str, text: &str, share: Share) -> Vec<String> {
     let Ok(Head { groups, count, lines, .. }) = Head::read(file, text, share) else { return Vec::new() };
     let mut notes = Vec::new();
@@ -129,7 +130,7 @@ pub fn notes(file: &str, text: &str, share: Share) -> Vec<String> {
     notes
 }
 
-/// What stands above the layers of a file, and their lines.
+/// The lines above the layers of a file, as read, and the lines of the layers.
 struct Head<'a> {
     groups: Groups,
     /// The line with the number of layers.
@@ -187,7 +188,7 @@ enum Group {
     DataOfExpert,
 }
 
-/// What a header may say behind its first word.
+/// The keys that a header may have behind its first word.
 const HEADER_KEYS: [&str; 11] = [
     "model_parallel_NPU_group:",
     "ep:",
@@ -202,7 +203,7 @@ const HEADER_KEYS: [&str; 11] = [
     "expert_parallel_npu_group:",
 ];
 
-/// What a header says.
+/// The values of a header.
 struct Header {
     tensor: Option<u32>,
     expert: u32,
@@ -432,13 +433,13 @@ impl Groups {
         Err(WorkloadError::file(file, what))
     }
 
-    /// What a part of a layer has the ranks do together.
+    /// The collective that ranks take part in for a part of a layer.
     fn collective(self, part: &Part) -> Option<(Algorithm, Group, u64)> {
         let all = |(algorithm, _, bytes)| (algorithm, Group::Data, bytes);
         if self.is_micro { part.collective.map(all) } else { part.collective }
     }
 
-    /// What ranks do in their order, and whether they wait for its collective.
+    /// The parts of layers in the order of the ranks, each with whether they wait for its collective.
     fn order(self, layers: &[Layer]) -> Vec<(&Layer, &Part, bool)> {
         if self.is_micro {
             return layers.iter().flat_map(|layer| layer.parts().map(|part| (layer, part, true))).collect();

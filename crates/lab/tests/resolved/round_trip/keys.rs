@@ -30,7 +30,7 @@ struct Base {
     above: String,
     /// Keys with their values; in place of the example, where the key is needed.
     with: Vec<(&'static str, &'static str)>,
-    /// What each file holds.
+    /// The content of each file.
     file: &'static str,
 }
 
@@ -79,18 +79,18 @@ fn base(section: &Section) -> Option<Base> {
 /// Keys with their values.
 type Beside = &'static [(&'static str, &'static str)];
 
-/// How a key comes to stand in its section's base.
+/// A key as it stands in its section's base: its values, and the changes of the base that it needs.
 #[derive(Default)]
 struct Case {
     /// Values beside the example, one at least of which is not what the key is unless said.
     others: &'static [&'static str],
-    /// What must stand beside it, in place of what the base has.
+    /// Keys that must stand beside it with their values, in place of those of the base.
     with: Beside,
-    /// What may not stand beside it.
+    /// Keys that may not stand beside it.
     without: &'static [&'static str],
-    /// What stands above the table, in place of the base's.
+    /// The text above the table, in place of the base's.
     above: Option<&'static str>,
-    /// What each file holds, in place of the base's.
+    /// The content of each file, in place of the base's.
     file: &'static str,
 }
 
@@ -102,7 +102,7 @@ fn beside(others: &'static [&'static str], with: Beside) -> Case {
     Case { others, with, ..Case::default() }
 }
 
-/// How the key of a section is set; none for one that is not known here.
+/// The case of a key of a section; none for one that is not known here.
 fn case(section: &str, key: &str) -> Option<Case> {
     let of = [of_scenario, of_topology, of_workload, of_collective, of_job, of_fault, of_rest, of_any];
     of.into_iter().find_map(|of| of(section, key))
@@ -320,7 +320,7 @@ fn text(section: &Section, base: &Base, case: &Case, key: &Key, value: Option<&s
     format!("{above}{}\n{lines}", section.table)
 }
 
-/// What a needed key of a base is.
+/// The value of a needed key of a base.
 fn usual(section: &str, key: &Key) -> &'static str {
     match (section, key.name) {
         ("link-flap", "period") => "\"200us\"",
@@ -408,7 +408,7 @@ fn every_key_survives_a_round_trip() {
                     }
                 }
             }
-            // Of what can be swept the points come back too.
+            // The points of a sweep over the key come back too, where it can be swept.
             let values: Vec<&str> = example.into_iter().chain(case.others.iter().copied()).collect();
             if let Some(path) = path(section).filter(|_| !of_kind && values.len() > 1) {
                 let text =

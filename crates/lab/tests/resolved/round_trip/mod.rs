@@ -9,7 +9,7 @@ use anabranch_lab::scenario::{Files, Overrides, Registry, Scenario, ScenarioErro
 use anabranch_results::digest::text_digest;
 use std::collections::BTreeMap;
 
-/// What files hold, by name; any other name is there too, with what `otherwise` says.
+/// Files by name; any other file is there too with the text `otherwise`, unless that is empty.
 struct Folder {
     files: BTreeMap<String, String>,
     otherwise: &'static str,
@@ -38,7 +38,7 @@ fn resolve(text: &str, files: &Folder, registry: &Registry) -> Result<Scenario, 
     }
 }
 
-/// What is wrong with the round trip of a scenario; nothing, where it comes back as it was.
+/// The fault of the round trip of a scenario; none where it comes back as it was.
 fn broken(scenario: &Scenario, registry: &Registry) -> Option<String> {
     let alone = match scenario.stand_alone(registry) {
         Ok(alone) => alone,

@@ -35,8 +35,9 @@ fn table_of(parameter: &Parameter) -> &str {
     parameter.name().rsplit_once('.').map_or("", |(table, _)| table)
 }
 
-/// What to set so that a part has a parameter with this value (without one: has it not): the path below the scheme, and
-/// the value. The first is that alone; the others are the tables in which it stands, with all that these need.
+/// Settings that each give a part a parameter with this value (without one: leave it out): the path below the
+/// scheme, and the value. The first sets the parameter alone; the others set a table in which it stands, with
+/// all that the table needs.
 fn settings(
     part: &str,
     kind: Option<&str>,
@@ -132,7 +133,7 @@ fn scenario(
     resolve(&toml::to_string(&document).unwrap(), &all(""), registry).ok()
 }
 
-/// What became of a parameter.
+/// The outcome of a parameter's round trips.
 enum Tried {
     /// The scenarios that have it.
     Fine(usize),
@@ -210,7 +211,7 @@ fn every_parameter_survives_a_round_trip() {
             }
         }
     }
-    // Those of hosts with another balancer are the balancers'.
+    // Hosts with another balancer (`mix.lb`) have the parameters of the balancers.
     let balancers = registry.parts().into_iter().find(|part| part.part == "lb").unwrap();
     for balancer in &balancers.kinds {
         let kind = balancer.name.clone().unwrap();

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 /// The queue pairs whose senders are hosts of the switch.
 pub(super) struct Source {
-    /// How long a reply may take beyond the round trip to the destination ToR.
+    /// The time that a reply may take beyond the round trip to the destination ToR.
     reply_extra: Duration,
-    /// How far the destination ToRs are.
+    /// The round trips to the destination ToRs.
     distances: Tors,
     path_pause: Duration,
     expiry: Duration,

@@ -143,7 +143,7 @@ impl SackReceiver {
     #[inline]
     fn base(&self) -> u32 {
         let base = self.unacked_high.saturating_sub(self.span - 1).max(self.arrivals.expected);
-        // What is carried counts from the same PSN.
+        // The bits of carried entropy values count from the same PSN.
         if self.carries { base.min(self.unacked_low) } else { base }
     }
 

@@ -47,7 +47,7 @@ fn a_window_below_ack_every_waits_for_no_timeout() -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// What a lost ACK said of a packet above a gap is said again by those that follow: the gap alone waits for its timeout.
+/// Later ACKs repeat what a lost ACK said of a packet above a gap: the gap alone waits for its timeout.
 #[test]
 fn a_lost_ack_above_a_gap_costs_no_timeout() -> Result<(), TestCaseError> {
     for lost in 3..90 {

@@ -152,7 +152,8 @@ impl CheckedReceiver {
                     let says = received >> i & 1 == 1;
                     prop_assert!(says == self.has(base + i), "what it says of {}", base + i);
                 }
-                // Those that it answers, and what ACKs before it said of the PSNs below, so that none of these is missed.
+                // The bits cover the packets that the ACK answers and the PSNs below them, of which earlier
+                // ACKs told, so that none of these is missed.
                 let (highest, span) = (psns.iter().max().unwrap(), if self.carry_evs { 48 } else { 64 });
                 let mut told = cumulative.max((highest + 1).saturating_sub(span))..highest + 1;
                 let unsaid = told.find(|psn| !(base..base + 64).contains(psn));

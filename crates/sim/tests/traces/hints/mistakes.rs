@@ -316,7 +316,7 @@ pub(super) fn of_goal() -> Vec<Mistake> {
     ]
 }
 
-/// What GPU `number` has: one block with this step.
+/// The element of GPU `number`, which has one block with one step of this type.
 fn gpu(number: u32, [send, recv]: [&str; 2], step: &str) -> String {
     format!(
         "<gpu id=\"{number}\" i_chunks=\"2\">\n<tb id=\"0\" send=\"{send}\" recv=\"{recv}\" chan=\"0\">\n\
