@@ -1365,15 +1365,15 @@ class ProgramConweave(TypedDict):
     """ConWeave: both halves, at every ToR.
 
     kind: Which it is. (needed)
-    reply_extra: Beyond the base RTT, how long a reply may take before the queue pair is rerouted. (time, rtt or
-        rtt+queue, above 0; needed)
+    reply_extra: How long a reply may take before the queue pair is rerouted, beyond the round trip between its two
+        ToRs that links and switches take by themselves. (time, rtt or rtt+queue, above 0; needed)
     path_pause: Time for which a path is not chosen after an ECN mark on it. (time, rtt or rtt+queue, above 0; needed)
     flush_extra: Held packets go out this long after the TAIL should have come. (time, rtt or rtt+queue, above 0;
         needed)
     default_wait: Held packets go out after this long when nothing is known of the TAIL. (time, rtt or rtt+queue,
         above 0; needed)
-    expiry: Without a CLEAR for this long a queue pair may be rerouted again; one that was idle for longer takes any
-        path. (time, rtt or rtt+queue, above 0; needed)
+    expiry: A queue pair that was idle for longer takes any path, whether or not a CLEAR ended its last reroute.
+        (time, rtt or rtt+queue, above 0; needed)
     """
 
     kind: Literal["conweave"]
@@ -1670,16 +1670,17 @@ class ProgramSettings(TypedDict, total=False):
         (count, 1 to 4294967295; unless said: that of the base)
     avoidance_window: Packets for which a path is avoided (AVOIDANCE_WINDOW). (count, 1 to 4294967295; unless said:
         that of the base)
-    reply_extra: Beyond the base RTT, how long a reply may take before the queue pair is rerouted. (time, rtt or
-        rtt+queue, above 0; unless said: that of the base)
+    reply_extra: How long a reply may take before the queue pair is rerouted, beyond the round trip between its two
+        ToRs that links and switches take by themselves. (time, rtt or rtt+queue, above 0; unless said: that of the
+        base)
     path_pause: Time for which a path is not chosen after an ECN mark on it. (time, rtt or rtt+queue, above 0; unless
         said: that of the base)
     flush_extra: Held packets go out this long after the TAIL should have come. (time, rtt or rtt+queue, above 0;
         unless said: that of the base)
     default_wait: Held packets go out after this long when nothing is known of the TAIL. (time, rtt or rtt+queue,
         above 0; unless said: that of the base)
-    expiry: Without a CLEAR for this long a queue pair may be rerouted again; one that was idle for longer takes any
-        path. (time, rtt or rtt+queue, above 0; unless said: that of the base)
+    expiry: A queue pair that was idle for longer takes any path, whether or not a CLEAR ended its last reroute.
+        (time, rtt or rtt+queue, above 0; unless said: that of the base)
     gap: An idle gap this long in a queue pair's packets starts a new flowlet, which takes a path of its own. (time,
         rtt or rtt+queue, above 0; unless said: that of the base)
     share: The probability that a NACK is dropped. (number, 0 to 1; unless said: that of the base)
@@ -1861,8 +1862,9 @@ class Fabric(TypedDict, total=False):
         or in one that is drawn for each node and instant (`random`), so that no port is always served first. (choice,
         port, random; unless said: `"port"`)
     nic_jitter: When a NIC that was idle begins to send, data or an ACK, the packet leaves later by a time that is
-        drawn uniformly from 0 to this. Packets that follow it leave at line rate, so that no throughput is lost: a
-        gap before each of them would be a slower link. 0: none. (time, 0ps to 1ms; unless said: `"0ps"`)
+        drawn uniformly from 0 to this. Packets that follow it within a packet's time leave as they come, so that no
+        throughput is lost: a gap before each of them would be a slower link. 0: none. (time, 0ps to 1ms; unless said:
+        `"0ps"`)
     timer_tick: Timeouts of senders (for a retransmission, a probe, a request for credit) fire at the next of their
         host's ticks, which come this far apart, from a time on that is drawn for each host; what else is due by then
         fires with it. Paced packets keep to their times. 0: at the exact time. (time, 0ps to 1ms; unless said:
