@@ -23,7 +23,7 @@ use lines::{File, Link};
 /// | ns3-datacenter | `nodes switches tors links`, perhaps with two rates behind them | rates as bits a second |
 /// | SimAI | `nodes gpus_per_server nvswitches switches links gpu_type` | with units |
 ///
-/// Cables behind those that the header counts are not read, as in the simulators ([`left_out`] counts them);
+/// Cables behind those that the header counts are not read, as in the simulators (`left_out` counts them);
 /// prose there is ignored. Nodes are numbered from 0 in any order. Hosts become hosts 0, 1 ... in the order
 /// of their numbers, which stay in [`Topology::host_file_ids`] and [`Switch::file_id`]. A switch with hosts
 /// is a ToR (tier 1), another one is one tier above its lowest neighbour. The error rate becomes
