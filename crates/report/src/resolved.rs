@@ -117,7 +117,7 @@ impl<'a> Timeouts<'a> {
         found
     }
 
-    /// That of a scheme at a point. `own` tells which points have schemes of their own: of the others the one line of the
+    /// The timeout of a scheme at a point. `own` tells which points have schemes of their own: of the others the one line of the
     /// scheme has what it comes to at each, in their order, or one value where it is the same at all.
     fn at(&self, own: &[bool], place: usize, scheme: usize) -> Option<String> {
         if own.get(place).copied().unwrap_or(false) {

@@ -24,10 +24,10 @@ pub(super) struct Header<'a> {
     words: Vec<&'a str>,
 }
 
-/// Whose file it is, by the columns of its first line.
+/// The simulator that a file is for, by the columns of its first line.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Dialect {
-    /// That of HPCC's simulator and of those that are made from it, and that of ns3-rdma.
+    /// HPCC's simulator, those made from it, and ns3-rdma.
     Hpcc,
     /// The columns of ns3-datacenter (inet-tub): the ToRs and, of Reverie, the rates of its ports are of no use here.
     Datacenter,

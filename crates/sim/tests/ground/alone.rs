@@ -34,7 +34,7 @@ const EXCEPTIONS: [(&str, f64, &str); 3] = [
     ("reps-reuse", 1.07, "the same"),
 ];
 
-/// Those whose programs sit at the edges of data centres, and have none here. Their hosts send as `dcqcn`'s do.
+/// Schemes whose programs sit at the edges of data centres, and have none here. Their hosts send as `dcqcn`'s do.
 const OF_SITES: [&str; 4] = ["themis-longhaul", "pnp-only", "trp-only", "bicc"];
 
 /// One message from host 0 to host `to` over `topology`, by every scheme.
@@ -65,7 +65,7 @@ fn slowdowns(scenario: &Scenario) -> Vec<(String, f64, bool)> {
     points.iter().map(of).collect()
 }
 
-/// What is wrong with a slowdown, if anything is.
+/// The fault of a slowdown, if it has one.
 fn fault_of((name, slowdown, is_told): &(String, f64, bool)) -> Option<String> {
     let most = EXCEPTIONS.iter().find(|(of, ..)| of == name).map_or(MOST, |(_, most, _)| *most);
     match is_told {
